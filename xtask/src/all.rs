@@ -1,0 +1,148 @@
+//! `cargo xtask test`: every check, in order of how soon it can say no. What this passes is good to go.
+//!
+//! Nothing is built twice that need not be: tests, examples and the simulator share one profile and one set of
+//! features, because they are always built for the whole workspace and run straight from the target folder.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::cargo::{self, Program};
+use crate::scratch::Scratch;
+use crate::step::{self, Report};
+use crate::tally::{self, Tally};
+use crate::{deny, install, readme, tidy};
+
+const SIM_SEEDS: &str = "200";
+/// The optimized simulator is much faster, but building it costs more than these few seeds take.
+const SIM_OPTIMIZED: bool = false;
+/// An example is something to watch, not a service: it comes to an end by itself.
+const EXAMPLE_SECONDS_MAX: &str = "120";
+
+/// Runs every step; the first that fails ends the run. Closes with the runners' own summaries and their sum.
+pub fn run() -> Result<()> {
+    let start = Instant::now();
+    step::run("install", install::run)?;
+    step::run("fmt", fmt)?;
+    step::run("tidy", tidy::run)?;
+    step::run("clippy", clippy)?;
+    let scratch = Scratch::start()?;
+    let tested = step::run("tests", || tests(&scratch))?;
+    let doc_tested = step::run("doctests", doc_tests)?;
+    step::run("doc", doc)?;
+    step::run("examples", || examples(&scratch))?;
+    drop(scratch);
+    step::run("sim", sim)?;
+    step::run("readme", readme::run)?;
+    step::run("deny", deny::run)?;
+    let mut sum = Tally::of(&tested.output);
+    sum += Tally::of(&doc_tested.output);
+    println!("all   {:<9} {:>4}", "", step::seconds(start.elapsed()));
+    for line in tally::summary_lines(&tested.output).filter(|line| line.starts_with("Summary")) {
+        println!("{line}");
+    }
+    println!("{sum}");
+    if sum.passed == 0 || sum.failed > 0 {
+        bail!("the runners ended well, but their summaries say: {sum}");
+    }
+    Ok(())
+}
+
+/// Formatting, as rustfmt wants it.
+pub fn fmt() -> Result<Report> {
+    step::command("fmt", &mut cargo::command(&["fmt", "--all", "--check"]))
+}
+
+/// Clippy over everything, tests and examples included; a warning is a failure.
+pub fn clippy() -> Result<Report> {
+    let arguments = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
+    step::command("clippy", &mut cargo::command(&arguments))
+}
+
+/// The documentation of our own crates; a broken link is a failure.
+pub fn doc() -> Result<Report> {
+    let mut command = cargo::command(&["doc", "--workspace", "--no-deps", "--quiet"]);
+    step::command("doc", command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn tests(scratch: &Scratch) -> Result<Report> {
+    let arguments: &[&str] = if cargo::has("nextest") {
+        &["nextest", "run", "--workspace", "--no-fail-fast"]
+    } else {
+        &["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]
+    };
+    let mut command = cargo::command(arguments);
+    step::command("tests", command.env("CARGO_TERM_COLOR", "never").envs(scratch.env()))
+}
+
+fn doc_tests() -> Result<Report> {
+    step::command("doctests", &mut cargo::command(&["test", "--workspace", "--doc"]))
+}
+
+fn examples(scratch: &Scratch) -> Result<Report> {
+    let mut report = Report::default();
+    let wanted = example_names()?;
+    let built = build("examples", false)?;
+    for name in wanted.iter().filter(|name| *name != cargo::BENCH_EXAMPLE) {
+        let program = built.iter().find(|program| program.example && program.name == *name);
+        let program = program.with_context(|| format!("cargo built no example {name}"))?;
+        let mut command = Command::new("timeout");
+        command.arg(EXAMPLE_SECONDS_MAX).arg(&program.path).current_dir(cargo::root()).envs(scratch.env());
+        report.append(step::command(&format!("example-{name}"), &mut command)?);
+    }
+    if wanted.is_empty() {
+        report.remarks.push("there are no examples under crates/*/examples".into());
+    }
+    Ok(report)
+}
+
+/// The examples in the tree, as opposed to those that cargo happened to build: none can be forgotten.
+fn example_names() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for package in fs::read_dir(cargo::root().join("crates"))? {
+        let Ok(examples) = fs::read_dir(package?.path().join("examples")) else { continue };
+        for example in examples {
+            let path = example?.path();
+            if path.extension().is_some_and(|extension| extension == "rs") || path.join("main.rs").is_file() {
+                names.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
+            }
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn sim() -> Result<Report> {
+    if !cargo::has_package(cargo::SIM_PACKAGE)? {
+        return Ok(Report::remark(format!(
+            "NOT RUN: the workspace has no package {} yet",
+            cargo::SIM_PACKAGE
+        )));
+    }
+    let built = build("sim", SIM_OPTIMIZED)?;
+    let program = built.iter().find(|program| !program.example && program.name == cargo::SIM_PACKAGE);
+    let program = program.with_context(|| format!("cargo built no program {}", cargo::SIM_PACKAGE))?;
+    step::command("sim", Command::new(&program.path).args(["--seeds", SIM_SEEDS]).current_dir(cargo::root()))
+}
+
+/// The `tenure` program as the tests had it.
+pub fn tenure() -> Result<PathBuf> {
+    let built = build("readme", false)?;
+    let program = built.into_iter().find(|program| !program.example && program.name == "tenure");
+    Ok(program.context("cargo built no program tenure")?.path)
+}
+
+/// Builds every program of the workspace. Examples are always among them: they bring the tests' features along, and
+/// without these cargo would build the dependencies once more.
+fn build(step: &str, optimized: bool) -> Result<Vec<Program>> {
+    let arguments = ["build", "--workspace", "--bins", "--examples", "--quiet"];
+    let mut command = cargo::command(&arguments);
+    command.arg("--message-format=json-render-diagnostics");
+    if optimized {
+        command.arg("--release");
+    }
+    Ok(cargo::programs(&step::command(&format!("{step}-build"), &mut command)?.output))
+}

@@ -1,0 +1,100 @@
+//! Licence expressions as in Cargo.toml (`MIT OR Apache-2.0`, `(MIT OR Apache-2.0) AND Unicode-3.0`), answered with yes or no.
+//!
+//! `AND` binds closer than `OR`; `X WITH exception` is one licence and must be allowed as a whole; the old `A/B` means
+//! `A OR B`. What cannot be read is not permitted.
+
+/// Whether the expression can be fulfilled with allowed licences alone.
+pub(super) fn permits(expression: &str, allowed: impl Fn(&str) -> bool) -> bool {
+    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    let mut reader = Reader { words: &words, allowed };
+    reader.either() == Some(true) && reader.words.is_empty()
+}
+
+struct Reader<'a, F> {
+    words: &'a [&'a str],
+    allowed: F,
+}
+
+impl<'a, F: Fn(&str) -> bool> Reader<'a, F> {
+    fn either(&mut self) -> Option<bool> {
+        let mut result = self.both()?;
+        while self.takes("OR") {
+            result |= self.both()?;
+        }
+        Some(result)
+    }
+
+    fn both(&mut self) -> Option<bool> {
+        let mut result = self.one()?;
+        while self.takes("AND") {
+            result &= self.one()?;
+        }
+        Some(result)
+    }
+
+    fn one(&mut self) -> Option<bool> {
+        if self.takes("(") {
+            let result = self.either()?;
+            return self.takes(")").then_some(result);
+        }
+        let name = self.next()?;
+        if self.takes("WITH") {
+            let exception = self.next()?;
+            return Some((self.allowed)(&format!("{name} WITH {exception}")));
+        }
+        Some((self.allowed)(name))
+    }
+
+    fn takes(&mut self, word: &str) -> bool {
+        let there = self.words.first() == Some(&word);
+        if there {
+            self.words = &self.words[1..];
+        }
+        there
+    }
+
+    fn next(&mut self) -> Option<&'a str> {
+        let (first, rest) = self.words.split_first()?;
+        self.words = rest;
+        Some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(expression: &str) -> bool {
+        permits(expression, |id| ["MIT", "Zlib", "Apache-2.0 WITH LLVM-exception"].contains(&id))
+    }
+
+    #[test]
+    fn expressions_that_can_be_fulfilled() {
+        for expression in [
+            "MIT",
+            "MIT OR GPL-3.0",
+            "GPL-3.0/MIT",
+            "(MIT OR GPL-3.0) AND Zlib",
+            "Apache-2.0 WITH LLVM-exception",
+        ] {
+            assert!(check(expression), "{expression}");
+        }
+    }
+
+    #[test]
+    fn expressions_that_cannot() {
+        for expression in [
+            "GPL-3.0",
+            "MIT AND GPL-3.0",
+            "Apache-2.0",
+            "GPL-3.0 OR MIT AND GPL-2.0",
+            "",
+            "MIT OR",
+            "(MIT",
+            "MIT Zlib",
+        ] {
+            assert!(!check(expression), "{expression}");
+        }
+    }
+}

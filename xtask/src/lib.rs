@@ -1,0 +1,14 @@
+//! The workspace's own tool, as a library so that a test of another crate can start a [`scratch`] PostgreSQL
+//! with the same code as `cargo xtask test`.
+//!
+//! Nothing in here knows Tenure's own types: the tool must work while everything else does not compile.
+
+pub mod all;
+pub mod cargo;
+pub mod deny;
+pub mod install;
+pub mod readme;
+pub mod scratch;
+pub mod step;
+pub mod tally;
+pub mod tidy;

@@ -1,0 +1,298 @@
+//! A scratch PostgreSQL: a server of one's own, real and durable, on a free port, gone when it is dropped.
+//!
+//! The server belongs to a small shell (`scratch.sh`) that waits on a pipe from us. It cleans up when the pipe closes,
+//! so the end of this process, however it comes, is the end of the server. Debian's own cluster is never used.
+//!
+//! Settings are PostgreSQL's defaults but for the connections: what is measured here is what a user would get.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context, Result, bail};
+
+const VERSIONS: &str = "/usr/lib/postgresql";
+const FOLDER_PREFIX: &str = "tenure-postgres-";
+const CONNECTIONS_MAX: u32 = 200;
+/// Another process may take the port between our looking and the server's start.
+const ATTEMPTS_MAX: u32 = 3;
+/// A socket's path may have 107 bytes, and PostgreSQL adds its own name to the folder's.
+const FOLDER_BYTES_MAX: usize = 80;
+
+/// A running server. Dropping it stops the server and removes its folder.
+#[derive(Debug)]
+pub struct Scratch {
+    keeper: Child,
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    folder: PathBuf,
+    programs: PathBuf,
+    user: User,
+    port: u16,
+}
+
+impl Scratch {
+    /// Starts a new server with an empty database, and returns when it accepts connections.
+    pub fn start() -> Result<Self> {
+        let programs = programs().context("PostgreSQL is not installed: `cargo xtask install` does it")?;
+        let user = User::of_the_server()?;
+        remove_stale_folders(&user, &programs);
+        let mut attempt = 1;
+        loop {
+            match Self::start_once(&programs, &user) {
+                Err(_) if attempt < ATTEMPTS_MAX => attempt += 1,
+                result => return result,
+            }
+        }
+    }
+
+    fn start_once(programs: &Path, user: &User) -> Result<Self> {
+        let folder = new_folder(user)?;
+        let port = free_port()?;
+        let mut keeper = spawn_keeper(&folder, port, programs, user).inspect_err(|_| {
+            let _ = fs::remove_dir_all(&folder);
+        })?;
+        let orders = keeper.stdin.take();
+        let answers = BufReader::new(keeper.stdout.take().context("a piped stream is there")?);
+        let (programs, user) = (programs.to_path_buf(), user.clone());
+        let mut scratch = Self { keeper, orders, answers, folder, programs, user, port };
+        scratch.answer("the scratch PostgreSQL does not start")?;
+        Ok(scratch)
+    }
+
+    /// Where to connect, as the superuser.
+    pub fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// What a test program is told: where the server is, and what it takes to start another one.
+    pub fn env(&self) -> [(&'static str, String); 4] {
+        [
+            ("TENURE_TEST_POSTGRES", self.url()),
+            ("TENURE_TEST_POSTGRES_DATA", self.folder.join("data").display().to_string()),
+            ("TENURE_TEST_POSTGRES_BIN", self.programs.display().to_string()),
+            ("TENURE_TEST_POSTGRES_USER", self.user.name.clone()),
+        ]
+    }
+
+    /// Ends the server without a checkpoint, as a crash would: what was committed must be in its log.
+    pub fn crash(&mut self) -> Result<()> {
+        self.order("crash", "the scratch PostgreSQL does not stop")
+    }
+
+    /// Starts a crashed server again, on the same port and the same data.
+    pub fn restart(&mut self) -> Result<()> {
+        self.order("start", "the scratch PostgreSQL does not start again")
+    }
+
+    fn order(&mut self, word: &str, otherwise: &str) -> Result<()> {
+        let orders = self.orders.as_mut().context("the pipe is open until the server is dropped")?;
+        writeln!(orders, "{word}")?;
+        self.answer(otherwise)
+    }
+
+    fn answer(&mut self, otherwise: &str) -> Result<()> {
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        if line.trim() == "done" {
+            return Ok(());
+        }
+        let log = fs::read(self.folder.join("log")).unwrap_or_default();
+        bail!("{otherwise}\n{}", String::from_utf8_lossy(&log));
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // The closed pipe is the order to clean up; waiting makes sure that nothing is left when we return.
+        self.orders = None;
+        let _ = self.keeper.wait();
+        // Where only root may write, the keeper could empty its folder but not remove it.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn spawn_keeper(folder: &Path, port: u16, programs: &Path, user: &User) -> Result<Child> {
+    let settings = format!(
+        "listen_addresses = '127.0.0.1'\nport = {port}\nmax_connections = {CONNECTIONS_MAX}\n\
+         unix_socket_directories = '{}'\n",
+        folder.display()
+    );
+    for (name, text) in [("settings", settings.as_str()), ("keeper.sh", include_str!("scratch.sh"))] {
+        fs::write(folder.join(name), text)?;
+        user.owns(&folder.join(name))?;
+    }
+    user.runs(Command::new("sh"))
+        .args([&folder.join("keeper.sh"), folder, programs])
+        .current_dir(folder)
+        // Ctrl-C is for us; the keeper learns of it by the closing pipe.
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("sh cannot be started")
+}
+
+/// Whom the server runs as. PostgreSQL refuses to run as root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct User {
+    name: String,
+    uid: u32,
+    gid: u32,
+    /// We are root and must step down.
+    other: bool,
+}
+
+impl User {
+    fn of_the_server() -> Result<Self> {
+        let accounts = fs::read_to_string("/etc/passwd")?;
+        if !we_are_root()? {
+            let process = fs::metadata("/proc/self")?;
+            let (uid, gid) = (process.uid(), process.gid());
+            let name = account(&accounts, |fields| fields[2] == uid.to_string()).map(|user| user.name);
+            return Ok(Self { name: name.unwrap_or_default(), uid, gid, other: false });
+        }
+        ["postgres", "nobody"]
+            .iter()
+            .find_map(|name| account(&accounts, |fields| fields[0] == *name))
+            .context("PostgreSQL does not run as root, and there is neither a user postgres nor nobody")
+    }
+
+    fn owns(&self, path: &Path) -> Result<()> {
+        if self.other {
+            chown(path, Some(self.uid), Some(self.gid))?;
+        }
+        Ok(())
+    }
+
+    fn runs(&self, mut command: Command) -> Command {
+        if self.other {
+            command.uid(self.uid).gid(self.gid);
+        }
+        command
+    }
+}
+
+fn account(accounts: &str, wanted: impl Fn(&[&str]) -> bool) -> Option<User> {
+    let mut lines = accounts.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let fields = lines.find(|fields| fields.len() > 3 && wanted(fields))?;
+    let (uid, gid) = (fields[2].parse().ok()?, fields[3].parse().ok()?);
+    Some(User { name: fields[0].to_string(), uid, gid, other: true })
+}
+
+/// Whether this process may do everything, and therefore may not be a database.
+pub fn we_are_root() -> Result<bool> {
+    Ok(fs::metadata("/proc/self").context("/proc is not mounted")?.uid() == 0)
+}
+
+/// The newest installed server's programs.
+pub fn programs() -> Option<PathBuf> {
+    let versions = fs::read_dir(VERSIONS).ok()?.flatten();
+    let named = versions.filter_map(|entry| {
+        let version: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let programs = entry.path().join("bin");
+        programs.join("initdb").is_file().then_some((version, programs))
+    });
+    named.max().map(|(_, programs)| programs)
+}
+
+fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind("127.0.0.1:0").context("no free port on the loopback")?;
+    Ok(listener.local_addr()?.port())
+}
+
+/// The usual place, unless its name is too long for a socket or the server's user may not enter it.
+fn temp_folder(user: &User) -> PathBuf {
+    let folder = std::env::temp_dir();
+    let open = |part: &Path| fs::metadata(part).is_ok_and(|data| data.mode() & 0o001 != 0);
+    let fits = folder.as_os_str().len() <= FOLDER_BYTES_MAX;
+    if fits && (!user.other || folder.ancestors().all(open)) { folder } else { PathBuf::from("/tmp") }
+}
+
+fn new_folder(user: &User) -> Result<PathBuf> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = temp_folder(user).join(format!("{FOLDER_PREFIX}{}-{number}", std::process::id()));
+    fs::create_dir(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    user.owns(&folder)?;
+    Ok(folder)
+}
+
+/// Removes what runs left that were killed together with their keeper. A folder carries its maker's process id.
+fn remove_stale_folders(user: &User, programs: &Path) {
+    for entry in fs::read_dir(temp_folder(user)).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(rest) = name.strip_prefix(FOLDER_PREFIX) else { continue };
+        let maker = rest.split('-').next().unwrap_or(rest);
+        if Path::new("/proc").join(maker).exists() {
+            continue;
+        }
+        // The server itself may have outlived them. All of this may fail for another user's folder, which is right.
+        let _ = user
+            .runs(Command::new(programs.join("pg_ctl")))
+            .args(["stop", "-m", "immediate", "-D"])
+            .arg(entry.path().join("data"))
+            .current_dir("/")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        let _ = fs::remove_dir_all(entry.path());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(scratch: &Scratch, statement: &str) -> String {
+        let mut psql = Command::new(scratch.programs.join("psql"));
+        let output = psql.args(["-X", "-q", "-A", "-t", "-c", statement, &scratch.url()]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_string()
+    }
+
+    #[test]
+    fn a_server_keeps_what_it_committed_and_leaves_nothing_behind() {
+        if programs().is_none() {
+            eprintln!("not run: PostgreSQL is not installed");
+            return;
+        }
+        let mut scratch = Scratch::start().unwrap();
+        assert_eq!(ask(&scratch, "show fsync"), "on");
+        assert_eq!(ask(&scratch, "show max_connections"), "200");
+        ask(&scratch, "create table kept (it int); insert into kept values (7)");
+        scratch.crash().unwrap();
+        scratch.restart().unwrap();
+        assert_eq!(ask(&scratch, "select it from kept"), "7");
+        let folder = scratch.folder.clone();
+        assert!(folder.join("data").is_dir());
+        drop(scratch);
+        assert!(!folder.exists());
+    }
+
+    #[test]
+    fn an_order_that_cannot_be_followed_is_an_error_with_the_servers_words() {
+        if programs().is_none() {
+            eprintln!("not run: PostgreSQL is not installed");
+            return;
+        }
+        let mut scratch = Scratch::start().unwrap();
+        let error = scratch.restart().unwrap_err().to_string();
+        assert!(error.contains("does not start again"), "{error}");
+        assert!(error.contains("postmaster.pid"), "{error}");
+    }
+
+    #[test]
+    fn accounts_are_found_by_name() {
+        let accounts =
+            "root:x:0:0::/:/bin/sh\nbroken\npostgres:x:101:104:,,,:/var/lib/postgresql:/bin/bash\n";
+        let user = account(accounts, |fields| fields[0] == "postgres").unwrap();
+        assert_eq!((user.uid, user.gid), (101, 104));
+        assert!(account(accounts, |fields| fields[0] == "nobody").is_none());
+    }
+}

@@ -1,0 +1,42 @@
+# Keeps one scratch PostgreSQL. Run as the server's user, in the server's folder, by scratch.rs, which holds the other
+# end of standard input: when that closes, for whatever reason, the server is stopped and the folder removed. So a
+# test run that is killed leaves nothing behind, and there is only one way in which a server ends.
+#
+# Arguments: the folder, PostgreSQL's folder of programs. One word per line is read, one is answered.
+folder=$1
+programs=$2
+
+ctl() {
+    "$programs/pg_ctl" -D "$folder/data" "$@" >>"$folder/log" 2>&1
+}
+
+answer() {
+    if "$@"; then echo done; else echo failed; fi
+}
+
+create() {
+    "$programs/initdb" -D "$folder/data" --username=postgres --auth=trust --encoding=UTF8 --locale=C --no-sync \
+        >>"$folder/log" 2>&1 &&
+        cat "$folder/settings" >>"$folder/data/postgresql.conf" &&
+        ctl start -w -t 60 -l "$folder/log"
+}
+
+finish() {
+    # Nothing of it is kept, so the server need not write anything more either.
+    [ ! -f "$folder/data/postmaster.pid" ] || ctl stop -m immediate
+    rm -rf "$folder"
+}
+
+# A closed standard output must not end this shell before it has cleaned up.
+trap '' PIPE
+trap 'exit 1' HUP INT TERM
+trap finish EXIT
+
+answer create
+while read -r word; do
+    case $word in
+        crash) answer ctl stop -m immediate ;;
+        start) answer ctl start -w -t 60 -l "$folder/log" ;;
+        *) echo failed ;;
+    esac
+done

@@ -1,0 +1,71 @@
+//! Counts what the test runners said, so that the whole run can close with one honest number.
+
+/// Tests by their end.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Tally {
+    /// Ran and held.
+    pub passed: u64,
+    /// Ran and did not.
+    pub failed: u64,
+    /// Were not run.
+    pub skipped: u64,
+}
+
+impl Tally {
+    /// Reads the summary lines of `cargo test` (one per program) and of nextest (one in all).
+    pub fn of(output: &str) -> Self {
+        let mut tally = Self::default();
+        for line in summary_lines(output) {
+            tally.passed += number_before(line, "passed");
+            tally.failed += number_before(line, "failed") + number_before(line, "timed");
+            tally.skipped += number_before(line, "ignored") + number_before(line, "skipped");
+        }
+        tally
+    }
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
+/// The lines in which a runner sums up.
+pub fn summary_lines(output: &str) -> impl Iterator<Item = &str> {
+    output
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("Summary [") || line.starts_with("test result:"))
+}
+
+fn number_before(line: &str, word: &str) -> u64 {
+    let words: Vec<&str> = line.split([' ', ',', ';']).filter(|word| !word.is_empty()).collect();
+    let found = words.windows(2).find(|pair| pair[1] == word);
+    found.and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nextest_is_counted() {
+        let output = "        PASS [   0.004s] xtask a\n     Summary [  12.300s] 415 tests run: 412 passed (1 slow), 2 failed, 1 timed out, 3 skipped\n";
+        assert_eq!(Tally::of(output), Tally { passed: 412, failed: 3, skipped: 3 });
+    }
+
+    #[test]
+    fn cargo_test_is_counted_over_all_its_programs() {
+        let output = "test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
+                      test result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s";
+        assert_eq!(Tally::of(output).to_string(), "12 passed, 0 failed, 1 skipped");
+    }
+}

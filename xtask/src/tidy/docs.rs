@@ -1,0 +1,119 @@
+//! Texts: the README stays short, and links lead somewhere.
+
+use super::Flaw;
+use super::tree::Tree;
+
+const README: &str = "README.md";
+const README_WORDS_MAX: usize = 400;
+
+/// The README is there, and short: what, one drawing, start, where to read on.
+pub(super) fn readme(tree: &Tree) -> Vec<Flaw> {
+    let Some(file) = tree.file(README) else {
+        return vec![Flaw::new(README, 0, "is missing: say what Tenure is and how to see it run")];
+    };
+    let count: usize = prose(&file.text).map(|(_, line)| line.split_whitespace().count()).sum();
+    if count <= README_WORDS_MAX {
+        return Vec::new();
+    }
+    vec![Flaw::new(
+        README,
+        0,
+        format!("{count} words outside code, at most {README_WORDS_MAX}: move some to docs/"),
+    )]
+}
+
+/// Every relative link in every Markdown file leads to a file or folder of the tree.
+pub(super) fn links(tree: &Tree) -> Vec<Flaw> {
+    let mut flaws = Vec::new();
+    for file in tree.ending(".md") {
+        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for (line, text) in prose(&file.text) {
+            for target in targets(text).filter(|target| is_relative(target)) {
+                let path = target.split('#').next().unwrap_or(target);
+                let there = resolved(folder, path).is_some_and(|path| path.is_empty() || tree.has(&path));
+                if !there {
+                    flaws.push(Flaw::new(&file.path, line, format!("the link to {target} leads nowhere")));
+                }
+            }
+        }
+    }
+    flaws
+}
+
+/// The lines outside fenced code, counted from 1.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut inside = false;
+    text.lines().enumerate().filter_map(move |(index, line)| {
+        let fence = line.trim_start().starts_with("```");
+        inside ^= fence;
+        (!inside && !fence).then_some((index + 1, line))
+    })
+}
+
+/// What stands in `](…)` and, as a reference, behind `[name]: `.
+fn targets(line: &str) -> impl Iterator<Item = &str> {
+    // Code between backticks is no link: every second part is taken out.
+    let inline = line.split('`').step_by(2).flat_map(|part| part.split("](").skip(1));
+    let inline = inline.map(|rest| rest.split([')', ' ']).next().unwrap_or_default());
+    let reference =
+        line.strip_prefix('[').and_then(|rest| rest.split_once("]: ")).map(|(_, target)| target.trim());
+    inline.chain(reference)
+}
+
+fn is_relative(target: &str) -> bool {
+    !(target.is_empty()
+        || target.contains("://")
+        || target.starts_with(['#', '/', '<'])
+        || target.starts_with("mailto:"))
+}
+
+/// A path from the root; none if it leaves the tree.
+fn resolved(folder: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::tests::found;
+    use super::*;
+
+    #[test]
+    fn a_missing_readme_is_a_flaw() {
+        assert!(found(&[("a.md", "")], readme).starts_with("README.md: is missing"));
+    }
+
+    #[test]
+    fn a_readme_of_more_than_400_words_is_a_flaw() {
+        let long = "word ".repeat(401);
+        let flaw = found(&[(README, &long)], readme);
+        assert_eq!(flaw, "README.md: 401 words outside code, at most 400: move some to docs/");
+        assert_eq!(found(&[(README, &format!("short\n```sh\n{long}\n```\n"))], readme), "");
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_a_flaw() {
+        let text = "[a](../README.md) [b](b.md#part) ![c](c.png \"title\")\n[d]: ../../e.md\n";
+        let flaws = found(&[("docs/a.md", text), ("docs/b.md", ""), (README, "")], links);
+        let expected = "\
+docs/a.md:1: the link to c.png leads nowhere
+docs/a.md:2: the link to ../../e.md leads nowhere";
+        assert_eq!(flaws, expected);
+    }
+
+    #[test]
+    fn addresses_anchors_and_code_are_not_followed() {
+        let text =
+            "[a](https://example.org/x) [b](#part) `[c](d)`\n```\n[e](f)\n```\n[g](decisions/) [h](..)\n";
+        assert_eq!(found(&[("docs/a.md", text), ("docs/decisions/x.md", "")], links), "");
+    }
+}

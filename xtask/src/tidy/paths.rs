@@ -1,0 +1,97 @@
+//! The tree works on every machine: it names no folder of one, and no registry but crates.io.
+
+use super::Flaw;
+use super::tree::Tree;
+
+/// First folders that only one machine has. Written in halves, because this file is checked as well.
+const MACHINE_FOLDERS: &[&str] = &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
+const REGISTRY_MARKS: &[&str] = &[concat!("regis", "try+"), concat!("spar", "se+")];
+const CRATES_IO: &[&str] = &["https://github.com/rust-lang/crates.io-index", "https://index.crates.io/"];
+
+/// No absolute path of a developer's machine in any file.
+pub(super) fn machine_paths(tree: &Tree) -> Vec<Flaw> {
+    flaws(
+        tree,
+        "a path of one machine: name it from the workspace's root, or take it as a parameter",
+        |line| {
+            MACHINE_FOLDERS.iter().any(|folder| {
+                line.match_indices(folder).any(|(at, _)| {
+                    // A name before it makes it a part of a longer path or of an address; nothing behind it, a mention.
+                    let inside = |letter: char| {
+                        letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | '}' | '>')
+                    };
+                    !line[..at].ends_with(inside)
+                        && line[at + folder.len()..].starts_with(char::is_alphanumeric)
+                })
+            })
+        },
+    )
+}
+
+/// No registry but crates.io, in the lock file or anywhere else, and nothing that replaces it.
+pub(super) fn registries(tree: &Tree) -> Vec<Flaw> {
+    let mut found =
+        flaws(tree, "another registry than crates.io: everyone must be able to build this", |line| {
+            REGISTRY_MARKS.iter().any(|mark| {
+                line.match_indices(mark).any(|(at, _)| {
+                    let address = &line[at + mark.len()..];
+                    address.starts_with("http")
+                        && !CRATES_IO.iter().any(|allowed| address.starts_with(allowed))
+                })
+            })
+        });
+    for file in tree.files.iter().filter(|file| file.path.starts_with(".cargo/")) {
+        for (index, _) in
+            file.text.lines().enumerate().filter(|(_, line)| line.trim().starts_with("replace-with"))
+        {
+            let message = "replaces crates.io for everyone: put it into your own configuration";
+            found.push(Flaw::new(&file.path, index + 1, message));
+        }
+    }
+    found
+}
+
+fn flaws(tree: &Tree, message: &str, wrong: impl Fn(&str) -> bool) -> Vec<Flaw> {
+    let lines =
+        tree.files.iter().flat_map(|file| file.text.lines().enumerate().map(move |line| (file, line)));
+    let bad = lines.filter(|(_, (_, line))| wrong(line));
+    bad.map(|(file, (index, _))| Flaw::new(&file.path, index + 1, message)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::tests::found;
+    use super::*;
+
+    #[test]
+    fn a_path_of_one_machine_is_a_flaw() {
+        for folder in MACHINE_FOLDERS {
+            let flaw =
+                found(&[("docs/a.md", &format!("fine\nsee `{folder}someone/tenure`\n"))], machine_paths);
+            assert!(flaw.starts_with("docs/a.md:2: a path of one machine"), "{folder}: {flaw}");
+            let fine = format!("https://example.org{folder}x and {folder} and docs{folder}x\n");
+            assert_eq!(found(&[("docs/a.md", &fine)], machine_paths), "");
+        }
+    }
+
+    #[test]
+    fn another_registry_is_a_flaw() {
+        for mark in REGISTRY_MARKS {
+            let lock = format!("source = \"{mark}https://crates.example.org/index\"\n");
+            assert!(
+                found(&[("Cargo.lock", &lock)], registries).starts_with("Cargo.lock:1: another registry")
+            );
+            let lock = format!("source = \"{mark}{}\"\n", CRATES_IO[0]);
+            assert_eq!(found(&[("Cargo.lock", &lock)], registries), "");
+        }
+    }
+
+    #[test]
+    fn replacing_the_registry_is_a_flaw() {
+        let config = "[source.crates-io]\nreplace-with = \"mirror\"\n";
+        assert!(
+            found(&[(".cargo/config.toml", config)], registries)
+                .starts_with(".cargo/config.toml:2: replaces")
+        );
+    }
+}
