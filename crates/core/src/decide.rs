@@ -1,0 +1,148 @@
+//! The rules. What Tenure permits and refuses is decided below this module and nowhere else: not in SQL, not in a
+//! handler, not in an SDK.
+//!
+//! A batch is decided command by command on one working set. For each: the clock of its job first (law 9), then the
+//! key under which it may be a repeat (law 7), then the command itself. What is refused has changed nothing.
+
+mod cancel;
+mod claim;
+mod clock;
+mod consequences;
+mod create;
+mod heartbeat;
+pub(crate) mod key;
+mod lease;
+mod operate;
+mod output;
+mod replay;
+mod report;
+mod retry;
+mod transition;
+
+use std::sync::Arc;
+
+use crate::command::{Asked, Command};
+use crate::credit::Account;
+use crate::id::JobId;
+use crate::job::{CancelMode, Job, Lease};
+use crate::job_type::Catalog;
+use crate::lifecycle::{Lifecycle, Trigger};
+use crate::refusal::Refusal;
+use crate::time::Now;
+use crate::working_set::WorkingSet;
+
+/// What a command comes to.
+pub type Answer = Result<Done, Refusal>;
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Done {
+    /// The job as it is now.
+    Job {
+        /// As it is now.
+        job: Arc<Job>,
+        /// The command had been done before; nothing changed.
+        replayed: bool,
+        /// It was lawful and had no effect: progress outside an active state.
+        ignored: bool,
+    },
+    /// The jobs that were claimed.
+    Claimed {
+        /// Each with its lease.
+        jobs: Vec<Arc<Job>>,
+        /// The request had been answered before; nothing changed.
+        replayed: bool,
+    },
+    /// A heartbeat was heard.
+    Beat {
+        /// As it is now.
+        lease: Lease,
+        /// What the worker must be told.
+        cancel: Option<CancelMode>,
+    },
+    /// How many log lines there are now.
+    Logged(u64),
+    /// The account as it is now.
+    Account(Account),
+    /// Nothing to tell.
+    Nothing,
+}
+
+/// What a decision is made on.
+pub(crate) struct Scene<'a> {
+    pub(crate) set: &'a mut WorkingSet,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) now: Now,
+}
+
+/// Decides a batch in order; one answer for each command.
+pub fn decide_batch(set: &mut WorkingSet, catalog: &Catalog, commands: &[Asked], now: Now) -> Vec<Answer> {
+    commands.iter().map(|asked| decide(&mut Scene { set, catalog, now }, asked)).collect()
+}
+
+fn decide(scene: &mut Scene<'_>, asked: &Asked) -> Answer {
+    if let Some(job) = asked.command.job().filter(|job| scene.set.job(*job).is_some()) {
+        clock::catch_up(scene, job)?;
+    }
+    if let Some(done) = replay::by_key(scene, asked)? {
+        return Ok(done);
+    }
+    let done = dispatch(scene, asked)?;
+    replay::remember(scene, asked, &done);
+    Ok(done)
+}
+
+fn dispatch(scene: &mut Scene<'_>, asked: &Asked) -> Answer {
+    let by = &asked.by;
+    match &asked.command {
+        Command::Create(it) => create::decide(scene, by, it),
+        Command::Claim(it) => claim::decide(scene, it),
+        Command::Report(it) => report::decide(scene, by, it),
+        Command::Heartbeat(it) => heartbeat::decide(scene, it),
+        Command::Progress(it, percent, message) => output::progress(scene, it, *percent, message.as_deref()),
+        Command::Log(it) => output::log(scene, it),
+        Command::Cancel(it) => cancel::decide(scene, by, it),
+        Command::DeadLetter(job, reason, detail) => operate::dead_letter(scene, by, (*job, *reason), detail),
+        Command::Signal(job, name, note) => operate::signal(scene, by, (*job, name), note.clone()),
+        Command::Retry(it) => retry::decide(scene, by, it),
+        Command::Disconnect(it) => operate::disconnect(scene, by, it),
+        Command::Dismiss(job, reason) => operate::dismiss(scene, by, *job, reason),
+        Command::Pause(queue, paused) => operate::pause(scene, by, queue, *paused),
+        Command::Grant(user, amount, reason) => operate::grant(scene, by, (user, *amount), reason.as_deref()),
+        Command::Register(key, source) => operate::register(scene, key, source),
+        Command::Sweep(job) => scene.job(*job).map(|_| Done::Nothing),
+        Command::Purge(job) => operate::purge(scene, *job),
+        Command::Prune => {
+            scene.set.changes.prune = Some(scene.now.at);
+            Ok(Done::Nothing)
+        }
+    }
+}
+
+impl Scene<'_> {
+    /// The job, or that there is none.
+    pub(crate) fn job(&self, id: JobId) -> Result<Arc<Job>, Refusal> {
+        self.set.job(id).cloned().ok_or_else(|| Refusal::no_job(id))
+    }
+
+    /// The lifecycle and version that a job was created under.
+    pub(crate) fn lifecycle(&self, job: &Job) -> Result<Arc<Lifecycle>, Refusal> {
+        let key = &job.spec.lifecycle;
+        self.catalog.lifecycle(key).cloned().ok_or_else(|| Refusal::UnknownLifecycle(key.clone()))
+    }
+
+    /// The job as it is now, as an answer.
+    pub(crate) fn done(&self, id: JobId) -> Answer {
+        Ok(Done::Job { job: self.job(id)?, replayed: false, ignored: false })
+    }
+}
+
+/// No rule leads from here by this trigger.
+pub(crate) fn invalid_transition(job: &Job, lifecycle: &Lifecycle, trigger: &Trigger) -> Refusal {
+    Refusal::InvalidTransition {
+        job: job.id(),
+        current_state: job.state.clone(),
+        trigger: trigger.clone(),
+        allowed: lifecycle.allowed(job.state.as_str()),
+    }
+}

@@ -1,0 +1,101 @@
+//! Time as a trigger like any other (law 9): what was due before a command arrived has happened before it, at its
+//! own time and in its own order, whether or not any sweep has run.
+
+use crate::decide::Scene;
+use crate::decide::transition::Step;
+use crate::id::{Actor, JobId, Name};
+use crate::job::{Category, Class, Job, JobError};
+use crate::lifecycle::{Phase, Trigger};
+use crate::limits;
+use crate::refusal::Refusal;
+use crate::time::Deadline;
+
+/// A clock of a job. In this order at the same moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Clock {
+    LeaseEnd,
+    HeartbeatLost,
+    Grace,
+    Timeout,
+    Due,
+}
+
+/// Fires every clock of the job that has run out by now.
+pub(crate) fn catch_up(scene: &mut Scene<'_>, id: JobId) -> Result<(), Refusal> {
+    let present = scene.now;
+    for _ in 0..limits::OVERDUE_MAX {
+        let job = scene.job(id)?;
+        let Some((deadline, clock)) = next(&job).filter(|(deadline, _)| *deadline <= present.running())
+        else {
+            return Ok(());
+        };
+        scene.now = present.with(present.calendar(deadline).max(job.times.updated_at).min(present.at));
+        let fired = fire(scene, &job, clock);
+        scene.now = present;
+        fired?;
+    }
+    Ok(())
+}
+
+fn next(job: &Job) -> Option<(Deadline, Clock)> {
+    let lease = job.lease.as_deref();
+    let clocks = [
+        (lease.map(|lease| lease.ends), Clock::LeaseEnd),
+        (lease.map(|lease| lease.beat_by), Clock::HeartbeatLost),
+        (job.cancel.as_ref().map(|cancel| cancel.hard_at), Clock::Grace),
+        (job.clocks.timeout, Clock::Timeout),
+        (job.clocks.due, Clock::Due),
+    ];
+    clocks.into_iter().filter_map(|(deadline, clock)| Some((deadline?, clock))).min()
+}
+
+fn fire(scene: &mut Scene<'_>, job: &Job, clock: Clock) -> Result<(), Refusal> {
+    let step = |trigger| Step::new(trigger, Actor::clock());
+    let lifecycle = scene.lifecycle(job)?;
+    match clock {
+        Clock::LeaseEnd => {
+            let error = JobError::own("LEASE_EXPIRED", "the lease ran out", Category::System);
+            scene.follow(job.id(), step(Trigger::LeaseExpired).failing(error))
+        }
+        Clock::HeartbeatLost => {
+            let error =
+                JobError::own("HEARTBEAT_LOST", "two heartbeats in a row were missed", Category::System);
+            scene.follow(job.id(), step(Trigger::LeaseExpired).failing(error))
+        }
+        Clock::Grace if lifecycle.has_rule(job.state.as_str(), &Trigger::Cancel) => {
+            let error =
+                JobError::own("CANCEL_GRACE_EXPIRED", "the worker did not confirm in time", Category::System);
+            let error = JobError { class: Class::Permanent, ..error };
+            scene.follow(job.id(), step(Trigger::Cancel).failing(error))
+        }
+        // The job went on to a state that cannot be cancelled: the request is void.
+        Clock::Grace => {
+            scene.set.job_mut(job.id()).cancel = None;
+            Ok(())
+        }
+        Clock::Timeout if lifecycle.has_rule(job.state.as_str(), &Trigger::Timeout) => {
+            scene.follow(job.id(), step(Trigger::Timeout).failing(timeout_error(job.phase)))
+        }
+        // A type's own timeout on a state whose lifecycle version has no rule for it: the clock is void.
+        Clock::Timeout => {
+            scene.set.job_mut(job.id()).clocks.timeout = None;
+            Ok(())
+        }
+        Clock::Due => {
+            let cause = job.output.error.as_ref().map(|error| error.code.clone());
+            scene.follow(job.id(), Step { cause, ..step(Trigger::Due) })
+        }
+    }
+}
+
+fn timeout_error(phase: Phase) -> JobError {
+    let (code, message, category): (&str, Name, Category) = match phase {
+        Phase::Ready => ("QUEUE_TIMEOUT", "no worker claimed it in time".into(), Category::Queue),
+        Phase::Held => ("DISPATCH_TIMEOUT", "its worker did not start it in time".into(), Category::System),
+        Phase::Active => ("RUN_TIMEOUT", "it did not finish in time".into(), Category::Engine),
+        Phase::Waiting | Phase::Final(_) => {
+            ("WAIT_TIMEOUT", "what it waited for did not come".into(), Category::Queue)
+        }
+    };
+    JobError::own(code, message.as_str(), category)
+}

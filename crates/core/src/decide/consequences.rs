@@ -1,0 +1,192 @@
+//! What follows from a transition, in the same commit: audit line, settlement, dead letter, compensation.
+
+use std::sync::Arc;
+
+use crate::backoff::mix;
+use crate::command::When;
+use crate::credit::{LedgerLine, Movement};
+use crate::dead_letter::{DeadLetter, ReasonCode};
+use crate::decide::{Scene, create};
+use crate::event::{AuditLine, Event, Facts};
+use crate::id::{JobId, Name};
+use crate::job::{Class, Job, JobError, Links, Spec, Stage};
+use crate::json::Json;
+use crate::lifecycle::{Lifecycle, Outcome, Phase, Rule, Trigger};
+use crate::refusal::Refusal;
+use crate::wire;
+
+/// Lets the consequences of `event` follow.
+pub(crate) fn of(
+    scene: &mut Scene<'_>,
+    (lifecycle, rule): (&Lifecycle, &Rule),
+    event: &Event,
+) -> Result<(), Refusal> {
+    let job = scene.job(event.job_id)?;
+    if let Some(action) = &rule.audit {
+        let reason = event
+            .facts
+            .error
+            .as_ref()
+            .map(|error| error.text())
+            .or_else(|| event.cause.as_ref().map(ToString::to_string));
+        let (ts, actor) = (event.ts, event.actor.clone());
+        scene.set.changes.audit.push(AuditLine {
+            ts,
+            action: action.clone(),
+            actor,
+            job_id: Some(job.id()),
+            reason,
+        });
+    }
+    let Phase::Final(outcome) = job.phase else { return Ok(()) };
+    settle(scene, lifecycle, &job);
+    let well = matches!(outcome, Outcome::Succeeded);
+    let failed_compensation = job.spec.links.compensates.is_some() && !well;
+    if outcome == Outcome::Dead || failed_compensation {
+        let reason =
+            if failed_compensation { ReasonCode::CompensationFailed } else { reason_code(&job, rule, event) };
+        scene.set.put_dead_letter(dead_letter(scene, &job, reason));
+    }
+    if well {
+        note_compensated(scene, &job);
+        return Ok(());
+    }
+    compensate(scene, lifecycle, &job, outcome)
+}
+
+/// Each final state settles or refunds the reservation, exactly once: a final state is entered once.
+fn settle(scene: &mut Scene<'_>, lifecycle: &Lifecycle, job: &Job) {
+    let (Some(credits), Some(user)) = (&lifecycle.credits, &job.spec.user_id) else { return };
+    let amount = job.spec.cost;
+    if amount == 0 {
+        return;
+    }
+    let kind = if credits.settle.contains(&job.state) { Movement::Settle } else { Movement::Refund };
+    let account =
+        scene.set.account(user).moved(kind, amount).expect("what a job reserved is there until it is final");
+    let (ts, user_id) = (job.times.updated_at, user.clone());
+    scene.set.move_credits(
+        account,
+        LedgerLine { ts, user_id, kind, amount, job_id: Some(job.id()), reason: None },
+    );
+}
+
+/// The rule's reason, else the worker's, else by the cause.
+fn reason_code(job: &Job, rule: &Rule, event: &Event) -> ReasonCode {
+    let error = job.output.error.as_deref();
+    let by_cause = || {
+        let Some(error) = error else { return ReasonCode::InfrastructureFailure };
+        if error.class == Class::Transient && job.retry_count >= job.spec.max_attempts {
+            ReasonCode::ExhaustedRetries
+        } else if event.trigger == Trigger::Timeout || is_timeout(error) {
+            ReasonCode::Timeout
+        } else if error.class == Class::Validation {
+            ReasonCode::ValidationFailed
+        } else {
+            match error.stage {
+                Some(Stage::Input) => ReasonCode::ParseError,
+                Some(Stage::Fetch) => ReasonCode::DependencyUnavailable,
+                Some(Stage::Exec | Stage::Output | Stage::Commit) | None => ReasonCode::InfrastructureFailure,
+            }
+        }
+    };
+    rule.reason.or_else(|| error.and_then(|error| error.reason_code)).unwrap_or_else(by_cause)
+}
+
+fn is_timeout(error: &JobError) -> bool {
+    ["QUEUE_TIMEOUT", "DISPATCH_TIMEOUT", "RUN_TIMEOUT", "WAIT_TIMEOUT"].contains(&error.code.as_str())
+}
+
+fn dead_letter(scene: &Scene<'_>, job: &Job, reason_code: ReasonCode) -> DeadLetter {
+    let last = job.last_lease.as_deref();
+    DeadLetter {
+        job_id: job.id(),
+        created_at: job.times.updated_at,
+        reason_code,
+        stage: job.output.error.as_ref().and_then(|error| error.stage),
+        last_error: job.output.error.as_deref().cloned(),
+        attempts: job.attempt,
+        last_owner: last.map(|lease| lease.worker.clone()),
+        last_lease_expires_at: last.map(|lease| scene.now.calendar(lease.expires)),
+        correlation_id: job.spec.correlation_id(),
+        dismissed: None,
+    }
+}
+
+/// A compensation that succeeded is noted in the history of the job that it undid, if that is still there.
+fn note_compensated(scene: &mut Scene<'_>, job: &Job) {
+    let first = job.spec.links.compensates.and_then(|id| scene.set.job(id).cloned());
+    let Some(first) = first else { return };
+    scene.set.changes.events.push(Event {
+        job_id: first.id(),
+        seq: None,
+        name: "job_compensated".into(),
+        trigger: Trigger::Signal("compensated".into()),
+        from: Some(first.state.clone()),
+        to: first.state.clone(),
+        attempt: first.attempt,
+        ts: job.times.updated_at.max(first.times.updated_at),
+        actor: "compensation".into(),
+        cause: None,
+        facts: Facts {
+            note: Some(Json::of(&serde_json::json!({ "compensated_by": job.id() }))),
+            ..Facts::entering(first.phase)
+        },
+    });
+}
+
+/// A job that did something and ended badly is undone by a job of the type that its own type names.
+fn compensate(
+    scene: &mut Scene<'_>,
+    lifecycle: &Lifecycle,
+    job: &Job,
+    outcome: Outcome,
+) -> Result<(), Refusal> {
+    let badly = matches!(outcome, Outcome::Failed | Outcome::Cancelled | Outcome::Dead);
+    let was_active = |(state, _): &(Name, _)| {
+        lifecycle.state(state.as_str()).is_some_and(|state| state.phase == Phase::Active)
+    };
+    if !badly || !job.times.entered.iter().any(was_active) {
+        return Ok(());
+    }
+    let own_type = scene.catalog.job_type(job.spec.job_type.as_str());
+    let Some(with) = own_type.and_then(|own| own.compensate_with.clone()) else { return Ok(()) };
+    let job_type =
+        scene.catalog.job_type(with.as_str()).cloned().ok_or_else(|| Refusal::UnknownType(with.clone()))?;
+    let spec = Spec {
+        id: compensation_id(scene, job),
+        job_type: with,
+        lifecycle: job_type.lifecycle.clone(),
+        queue: job_type.queue.clone(),
+        user_id: job.spec.user_id.clone(),
+        priority: job_type.priority,
+        max_attempts: job_type.policy.max_attempts,
+        cost: 0,
+        payload: compensation_payload(scene, job),
+        created_at: job.times.updated_at,
+        links: Links {
+            correlation_id: Some(job.spec.correlation_id()),
+            traceparent: job.spec.links.traceparent.clone(),
+            compensates: Some(job.id()),
+            ..Links::default()
+        },
+    };
+    create::enter(scene, &"compensation".into(), Arc::new(spec), When::Now)
+}
+
+/// An id that the same commit, judged again, makes again.
+fn compensation_id(scene: &Scene<'_>, job: &Job) -> JobId {
+    let seed = job.id().seed();
+    let chance = (u128::from(mix(seed)) << 64) | u128::from(mix(seed.rotate_left(17) ^ u128::from(job.seq)));
+    JobId::new(scene.now.at.0 as u64, chance)
+}
+
+fn compensation_payload(scene: &Scene<'_>, job: &Job) -> Json {
+    let output = &job.output;
+    Json::of(&serde_json::json!({
+        "job": wire::job(job, scene.now),
+        "result": output.result,
+        "checkpoint": output.checkpoint,
+        "error": output.error,
+    }))
+}

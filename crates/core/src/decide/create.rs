@@ -1,0 +1,204 @@
+//! A new job: type, key, limits, credits, first event; in that order, and the first that says no decides.
+//! Schema and guard come before all of this, where the command is made.
+
+use std::sync::Arc;
+
+use crate::command::{Create, CreationKey, When};
+use crate::credit::{LedgerLine, Movement};
+use crate::decide::{Answer, Done, Scene, clock, key};
+use crate::event::{Event, Facts};
+use crate::id::{Actor, Fence, Name};
+use crate::job::{Job, LifecycleRef, Links, Spec};
+use crate::job_type::{CATCH_ALL, JobType};
+use crate::lifecycle::{Lifecycle, Phase, Trigger};
+use crate::limits;
+use crate::refusal::Refusal;
+use crate::time::Timestamp;
+use crate::working_set::KeyRecord;
+
+pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, create: &Create) -> Answer {
+    let job_type = scene.catalog.job_type(create.job_type.as_str()).cloned();
+    let job_type = job_type.ok_or_else(|| Refusal::UnknownType(create.job_type.clone()))?;
+    let lifecycle = lifecycle_of(scene, create, &job_type)?;
+    if let Some(done) = existing(scene, create)? {
+        return Ok(done);
+    }
+    within_limits(create, &job_type)?;
+    let spec = Arc::new(spec(scene, create, (&job_type, &lifecycle)));
+    reserve(scene, &spec)?;
+    enter(scene, by, Arc::clone(&spec), create.when)?;
+    remember(scene, create, &lifecycle);
+    scene.done(spec.id)
+}
+
+/// Writes the first event of a job: it is in its initial state.
+pub(crate) fn enter(scene: &mut Scene<'_>, by: &Actor, spec: Arc<Spec>, when: When) -> Result<(), Refusal> {
+    let job = Job::blank(spec);
+    let lifecycle = scene.lifecycle(&job)?;
+    let rule = lifecycle.create_rule();
+    let timeout = scene.catalog.timeout(job.spec.job_type.as_str(), &lifecycle, rule.to.as_str());
+    let now = scene.now;
+    let run_at = match when {
+        When::Now => now.at,
+        When::At(at) => at.max(now.at),
+        When::In(span) => now.at + span,
+    };
+    let event = Event {
+        job_id: job.id(),
+        seq: Some(1),
+        name: rule.event.clone(),
+        trigger: Trigger::Create,
+        from: None,
+        to: rule.to.clone(),
+        attempt: 1,
+        ts: now.at,
+        actor: by.clone(),
+        cause: None,
+        facts: Facts {
+            run_at: Some(run_at),
+            timeout: timeout.map(|span| now.running() + span),
+            ..Facts::entering(Phase::Ready)
+        },
+    };
+    scene.set.insert(job);
+    scene.set.happen(event);
+    Ok(())
+}
+
+/// The type's lifecycle; the catch-all lets the caller choose.
+fn lifecycle_of(scene: &Scene<'_>, create: &Create, job_type: &JobType) -> Result<Arc<Lifecycle>, Refusal> {
+    let loaded = |key: &LifecycleRef| {
+        scene.catalog.lifecycle(key).cloned().ok_or_else(|| Refusal::UnknownLifecycle(key.clone()))
+    };
+    match &create.lifecycle {
+        None => loaded(&job_type.lifecycle),
+        Some(name) if *name == job_type.lifecycle.name => loaded(&job_type.lifecycle),
+        Some(name) if job_type.name == CATCH_ALL => {
+            let newest = scene.catalog.newest(name.as_str()).cloned();
+            newest.ok_or_else(|| Refusal::invalid("#/lifecycle", format!("there is no lifecycle {name}")))
+        }
+        Some(_) => {
+            let detail = format!("type {} follows lifecycle {}", job_type.name, job_type.lifecycle.name);
+            Err(Refusal::invalid("#/lifecycle", detail))
+        }
+    }
+}
+
+/// The job that the creation's key leads to, if its key still stands.
+fn existing(scene: &mut Scene<'_>, create: &Create) -> Result<Option<Done>, Refusal> {
+    let now = scene.now.at;
+    for id in key::at(create, now) {
+        let Some(record) = scene.set.keys.get(&id).cloned() else { continue };
+        let a_minute_old = (now - record.created_at).0 >= 60_000;
+        if record.expires_at <= now || (id != key::now(create, now) && a_minute_old) {
+            continue;
+        }
+        let Some(&(job, _)) = record.targets.first() else { continue };
+        if scene.set.job(job).is_none() {
+            continue;
+        }
+        clock::catch_up(scene, job)?;
+        let job = scene.job(job)?;
+        let lifecycle = scene.lifecycle(&job)?;
+        if lifecycle.idempotency.reusable.contains(&job.state) {
+            continue;
+        }
+        if let CreationKey::Given(given) = &create.key
+            && record.fingerprint != Some(given.fingerprint)
+        {
+            return Err(Refusal::IdempotencyMismatch(given.key.clone()));
+        }
+        return Ok(Some(Done::Job { job, replayed: true, ignored: false }));
+    }
+    Ok(None)
+}
+
+fn within_limits(create: &Create, job_type: &JobType) -> Result<(), Refusal> {
+    let payload_bytes = create.payload.as_str().len();
+    let limit = job_type.payload_bytes_max;
+    if payload_bytes > limit {
+        return Err(Refusal::TooLarge { what: "payload", limit });
+    }
+    if create.priority.is_some_and(|priority| priority.abs() > limits::PRIORITY_MAX) {
+        return Err(Refusal::invalid("#/priority", format!("must be within ±{}", limits::PRIORITY_MAX)));
+    }
+    if create.max_attempts.is_some_and(|max| !(1..=limits::ATTEMPTS_MAX).contains(&max)) {
+        return Err(Refusal::invalid(
+            "#/max_attempts",
+            format!("must be from 1 to {}", limits::ATTEMPTS_MAX),
+        ));
+    }
+    names_within_limits(create)
+}
+
+fn names_within_limits(create: &Create) -> Result<(), Refusal> {
+    let names = [
+        ("#/type", Some(&create.job_type)),
+        ("#/user_id", create.user_id.as_ref()),
+        ("#/queue", create.queue.as_ref()),
+        ("#/correlation_id", create.links.correlation_id.as_ref()),
+    ];
+    for (pointer, name) in names {
+        let Some(name) = name.map(Name::as_str) else { continue };
+        if name.is_empty() || name.len() > limits::NAME_BYTES_MAX || name.contains(char::is_control) {
+            let detail = format!("must have 1 to {} bytes and no control characters", limits::NAME_BYTES_MAX);
+            return Err(Refusal::invalid(pointer, detail));
+        }
+    }
+    Ok(())
+}
+
+fn spec(scene: &Scene<'_>, create: &Create, (job_type, lifecycle): (&JobType, &Lifecycle)) -> Spec {
+    Spec {
+        id: create.id,
+        job_type: create.job_type.clone(),
+        lifecycle: LifecycleRef { name: lifecycle.name.clone(), version: lifecycle.version },
+        queue: create.queue.clone().unwrap_or_else(|| job_type.queue.clone()),
+        user_id: create.user_id.clone(),
+        priority: create.priority.unwrap_or(job_type.priority),
+        max_attempts: create.max_attempts.unwrap_or(job_type.policy.max_attempts),
+        cost: job_type.cost,
+        payload: create.payload.clone(),
+        created_at: scene.now.at,
+        links: Links { idempotency_key: key::text(create, scene.now.at), ..create.links.clone() },
+    }
+}
+
+/// Takes the cost out of what is available, or refuses.
+pub(crate) fn reserve(scene: &mut Scene<'_>, spec: &Spec) -> Result<(), Refusal> {
+    let cost = spec.cost;
+    if cost == 0 {
+        return Ok(());
+    }
+    let Some(user) = &spec.user_id else { return Err(Refusal::InsufficientCredits { cost, available: 0 }) };
+    let account = scene.set.account(user);
+    let reserved = account.moved(Movement::Reserve, cost);
+    let reserved = reserved.ok_or(Refusal::InsufficientCredits { cost, available: account.available() })?;
+    let (ts, user_id) = (scene.now.at, user.clone());
+    let line = LedgerLine {
+        ts,
+        user_id,
+        kind: Movement::Reserve,
+        amount: cost,
+        job_id: Some(spec.id),
+        reason: None,
+    };
+    scene.set.move_credits(reserved, line);
+    Ok(())
+}
+
+fn remember(scene: &mut Scene<'_>, create: &Create, lifecycle: &Lifecycle) {
+    let fingerprint = match &create.key {
+        CreationKey::None => return,
+        CreationKey::Given(given) => Some(given.fingerprint),
+        CreationKey::Derived { .. } => None,
+    };
+    let now: Timestamp = scene.now.at;
+    scene.set.remember(KeyRecord {
+        id: key::now(create, now),
+        fingerprint,
+        targets: vec![(create.id, Fence(0))],
+        created_at: now,
+        expires_at: now + lifecycle.idempotency.window,
+    });
+}

@@ -1,0 +1,78 @@
+//! Idempotency keys: under which ids they are kept, and what a derived key is made of.
+
+use crate::command::{Asked, Command, Create, CreationKey, KeyId};
+use crate::id::Name;
+use crate::time::Timestamp;
+
+/// How far the caller's idea of the minute may be from the judge's.
+const MINUTES_AROUND: i64 = 2;
+
+/// The id of a verb's key, if it came with one. A creation's key is looked for by [`candidates`].
+pub(crate) fn of_verb(asked: &Asked) -> Option<KeyId> {
+    let verb = asked.command.verb().as_bytes();
+    if let Command::Claim(claim) = &asked.command {
+        let request = claim.request_id.as_ref()?;
+        return Some(KeyId::of(&[verb, claim.worker.as_str().as_bytes(), request.as_str().as_bytes()]));
+    }
+    let key = asked.key.as_ref()?.key.as_str().as_bytes();
+    match &asked.command {
+        Command::Create(_) | Command::Claim(_) | Command::Register(..) => None,
+        Command::Grant(user, ..) => Some(KeyId::of(&[verb, user.as_str().as_bytes(), key])),
+        Command::Pause(queue, paused) => {
+            Some(KeyId::of(&[verb, queue.as_str().as_bytes(), &[u8::from(*paused)], key]))
+        }
+        command => Some(KeyId::of(&[verb, command.job()?.0.as_bytes(), key])),
+    }
+}
+
+/// Every id that a creation's key may have when it is judged.
+pub(crate) fn candidates(create: &Create) -> Vec<KeyId> {
+    match &create.key {
+        CreationKey::None => Vec::new(),
+        CreationKey::Given(_) | CreationKey::Derived { by_minute: false, .. } => vec![id(create, 0)],
+        CreationKey::Derived { about_minute, .. } => (about_minute - MINUTES_AROUND
+            ..=about_minute + MINUTES_AROUND)
+            .map(|minute| id(create, minute))
+            .collect(),
+    }
+}
+
+/// The ids under which the first of this creation may be found now: this minute's, and the one's before.
+pub(crate) fn at(create: &Create, now: Timestamp) -> Vec<KeyId> {
+    match &create.key {
+        CreationKey::None => Vec::new(),
+        CreationKey::Given(_) | CreationKey::Derived { by_minute: false, .. } => vec![id(create, 0)],
+        CreationKey::Derived { .. } => vec![id(create, now.minute()), id(create, now.minute() - 1)],
+    }
+}
+
+/// The id under which this creation is remembered.
+pub(crate) fn now(create: &Create, now: Timestamp) -> KeyId {
+    let by_minute = matches!(create.key, CreationKey::Derived { by_minute: true, .. });
+    id(create, if by_minute { now.minute() } else { 0 })
+}
+
+/// The key as the job shows it.
+pub(crate) fn text(create: &Create, now: Timestamp) -> Option<Name> {
+    match &create.key {
+        CreationKey::None => None,
+        CreationKey::Given(given) => Some(given.key.clone()),
+        CreationKey::Derived { .. } => {
+            let KeyId(bytes) = self::now(create, now);
+            Some(uuid::Uuid::from_bytes(bytes).simple().to_string().into())
+        }
+    }
+}
+
+/// Scope: user and type. Given and derived keys never meet.
+fn id(create: &Create, minute: i64) -> KeyId {
+    let user = create.user_id.as_ref().map_or("", Name::as_str).as_bytes();
+    let job_type = create.job_type.as_str().as_bytes();
+    match &create.key {
+        CreationKey::Given(given) => KeyId::of(&[b"given", user, job_type, given.key.as_str().as_bytes()]),
+        CreationKey::Derived { digest, .. } => {
+            KeyId::of(&[b"derived", user, job_type, digest, &minute.to_be_bytes()])
+        }
+        CreationKey::None => unreachable!("a creation without a key has no key id"),
+    }
+}

@@ -1,0 +1,42 @@
+//! A new job like a finished one: retry by hand, and redrive. The finished one stays as it is.
+
+use std::sync::Arc;
+
+use crate::command::{Retry, When};
+use crate::decide::{Answer, Scene, create, invalid_transition};
+use crate::id::Actor;
+use crate::job::{LifecycleRef, Links, Spec};
+use crate::lifecycle::Trigger;
+use crate::refusal::Refusal;
+
+pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, retry: &Retry) -> Answer {
+    let job = scene.job(retry.job)?;
+    let lifecycle = scene.lifecycle(&job)?;
+    if !job.phase.is_final() {
+        return Err(invalid_transition(&job, &lifecycle, &Trigger::Create));
+    }
+    let job_type = scene.catalog.job_type(job.spec.job_type.as_str());
+    let job_type = job_type.ok_or_else(|| Refusal::UnknownType(job.spec.job_type.clone()))?;
+    // A catch-all's job keeps the lifecycle that its creator chose, in the newest version.
+    let follows = if job_type.lifecycle.name == job.spec.lifecycle.name {
+        Some(job_type.lifecycle.clone())
+    } else {
+        None
+    };
+    let newest = || {
+        let found = scene.catalog.newest(job.spec.lifecycle.name.as_str())?;
+        Some(LifecycleRef { name: found.name.clone(), version: found.version })
+    };
+    let follows = follows.or_else(newest).unwrap_or_else(|| job.spec.lifecycle.clone());
+    let links = Links {
+        correlation_id: Some(job.spec.correlation_id()),
+        retry_of: Some(job.id()),
+        idempotency_key: None,
+        ..job.spec.links.clone()
+    };
+    let spec =
+        Spec { id: retry.id, lifecycle: follows, created_at: scene.now.at, links, ..(*job.spec).clone() };
+    create::reserve(scene, &spec)?;
+    create::enter(scene, by, Arc::new(spec), When::Now)?;
+    scene.done(retry.id)
+}

@@ -1,0 +1,300 @@
+//! History is the truth (law 6): folds a job's events and reports each difference to its row and each broken law.
+//! `tenure verify`, the simulator and the crash tests all ask here.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::credit::{Account, LedgerLine, Movement};
+use crate::dead_letter::DeadLetter;
+use crate::event::Event;
+use crate::id::{JobId, Name};
+use crate::job::{Job, Spec};
+use crate::lifecycle::{Lifecycle, Outcome, Phase, Trigger};
+
+/// Everything that is kept about one job.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The row.
+    pub job: Arc<Job>,
+    /// Its history, in journal order.
+    pub events: Vec<Event>,
+    /// Its dead letter.
+    pub dead_letter: Option<DeadLetter>,
+    /// Its movements of credits.
+    pub ledger: Vec<LedgerLine>,
+    /// How many log lines there are, and the number of the last.
+    pub logs: (u64, u64),
+}
+
+/// Something that is not as the laws say.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Difference {
+    /// About which job; `None` for an account or the store.
+    pub job: Option<JobId>,
+    /// Which law is broken.
+    pub law: u8,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.job {
+            Some(job) => write!(f, "job {job}: law {}: {}", self.law, self.what),
+            None => write!(f, "law {}: {}", self.law, self.what),
+        }
+    }
+}
+
+/// Folds a history as far as it goes: the job after `until` transitions (all, if `None`), or why it cannot be folded.
+pub fn fold(spec: Arc<Spec>, events: &[Event], until: Option<u32>) -> Result<Job, Difference> {
+    let mut job = Job::blank(spec);
+    let broken = |law, what| Difference { job: events.first().map(|event| event.job_id), law, what };
+    for event in events.iter().filter(|event| event.seq.is_some()) {
+        if until.is_some_and(|until| job.seq >= until) {
+            break;
+        }
+        if event.seq != Some(job.seq + 1) {
+            let seq = event.seq.unwrap_or_default();
+            return Err(broken(5, format!("event {seq} follows event {}", job.seq)));
+        }
+        if event.facts.lease_end.is_some() && job.lease.is_none() {
+            return Err(broken(4, format!("event {} ends a lease that nobody holds", job.seq + 1)));
+        }
+        job.evolve(event);
+    }
+    Ok(job)
+}
+
+/// Checks one job against every law that its own records can break.
+pub fn verify(record: &Record, lifecycle: Option<&Lifecycle>) -> Vec<Difference> {
+    let job = &record.job;
+    let mut found = Vec::new();
+    let mut say = |law: u8, what: String| found.push(Difference { job: Some(job.id()), law, what });
+    let Some(lifecycle) = lifecycle else {
+        let key = &job.spec.lifecycle;
+        say(1, format!("its lifecycle {} version {} is not in the store", key.name, key.version));
+        return found;
+    };
+    check_path(record, lifecycle, &mut say);
+    match fold(Arc::clone(&job.spec), &record.events, None) {
+        Ok(folded) => compare(job, &folded, &mut say),
+        Err(difference) => say(difference.law, difference.what),
+    }
+    check_standing(job, lifecycle, &mut say);
+    check_dead_letter(record, &mut say);
+    check_credits(record, lifecycle, &mut say);
+    if record.logs != (job.output.log_count, job.output.log_count) {
+        let (count, last) = record.logs;
+        say(
+            10,
+            format!(
+                "it counts {} log lines, and {count} are there, the last with number {last}",
+                job.output.log_count
+            ),
+        );
+    }
+    found
+}
+
+/// Laws 1, 2, 3 and 5 along the history.
+fn check_path(record: &Record, lifecycle: &Lifecycle, say: &mut impl FnMut(u8, String)) {
+    let mut before: Option<&Event> = None;
+    for event in &record.events {
+        let Some(seq) = event.seq else {
+            if before.is_none_or(|last| last.seq != Some(record.job.seq)) {
+                say(5, format!("the note {} stands before the end", event.name));
+            }
+            continue;
+        };
+        if !is_declared(lifecycle, event) {
+            let from = event.from.as_ref().map_or("nothing", Name::as_str);
+            say(
+                1,
+                format!(
+                    "event {seq} ({}): no rule leads from {from} to {} by {}",
+                    event.name, event.to, event.trigger
+                ),
+            );
+        }
+        if let Some(last) = before {
+            check_step(lifecycle, (last, event), seq, say);
+        }
+        before = Some(event);
+    }
+}
+
+fn check_step(
+    lifecycle: &Lifecycle,
+    (last, event): (&Event, &Event),
+    seq: u32,
+    say: &mut impl FnMut(u8, String),
+) {
+    if event.from.as_ref() != Some(&last.to) {
+        say(
+            1,
+            format!(
+                "event {seq} leaves {}, and the job was {}",
+                event.from.as_ref().map_or("nothing", Name::as_str),
+                last.to
+            ),
+        );
+    }
+    if last.facts.phase().is_final() {
+        say(2, format!("event {seq} leaves the final state {}", last.to));
+    }
+    if event.ts < last.ts {
+        say(5, format!("event {seq} is earlier than the one before it"));
+    }
+    let place =
+        |event: &Event| (event.attempt, lifecycle.state(event.to.as_str()).map_or(0, |state| state.rank));
+    if place(event) <= place(last) {
+        let ((attempt, rank), (was_attempt, was_rank)) = (place(event), place(last));
+        say(
+            3,
+            format!(
+                "event {seq} goes from attempt {was_attempt}, rank {was_rank} to attempt {attempt}, rank {rank}"
+            ),
+        );
+    }
+    let returns = event.facts.phase() == Phase::Ready;
+    if event.attempt != last.attempt + u32::from(returns) {
+        say(
+            3,
+            format!(
+                "event {seq} is of attempt {}, and the one before of attempt {}",
+                event.attempt, last.attempt
+            ),
+        );
+    }
+}
+
+fn is_declared(lifecycle: &Lifecycle, event: &Event) -> bool {
+    let phase = lifecycle.state(event.to.as_str()).map(|state| state.phase);
+    let by_rule = lifecycle.rules.iter().any(|rule| {
+        rule.on == event.trigger && rule.from == event.from && rule.to == event.to && rule.event == event.name
+    });
+    by_rule && phase == Some(event.facts.phase())
+}
+
+/// Law 6: what was folded is what the row says.
+fn compare(job: &Job, folded: &Job, say: &mut impl FnMut(u8, String)) {
+    let mut differ = |what: &str, row: String, history: String| {
+        if row != history {
+            say(6, format!("{what} is {row} in the row and {history} by its history"));
+        }
+    };
+    differ("seq", job.seq.to_string(), folded.seq.to_string());
+    differ("state", job.state.to_string(), folded.state.to_string());
+    differ("phase", format!("{:?}", job.phase), format!("{:?}", folded.phase));
+    differ("attempt", job.attempt.to_string(), folded.attempt.to_string());
+    differ("retry_count", job.retry_count.to_string(), folded.retry_count.to_string());
+    differ("fence", job.fence.to_string(), folded.fence.to_string());
+    differ("run_at", job.run_at.to_string(), folded.run_at.to_string());
+    differ("clocks", format!("{:?}", job.clocks), format!("{:?}", folded.clocks));
+    differ("times", format!("{:?}", job.times), format!("{:?}", folded.times));
+    differ("error", format!("{:?}", job.output.error), format!("{:?}", folded.output.error));
+    differ("result", format!("{:?}", job.output.result), format!("{:?}", folded.output.result));
+    differ("checkpoint", format!("{:?}", job.output.checkpoint), format!("{:?}", folded.output.checkpoint));
+    differ("last lease", format!("{:?}", job.last_lease), format!("{:?}", folded.last_lease));
+    let holder = |job: &Job| job.lease.as_ref().map(|lease| (lease.fence, lease.worker.clone()));
+    differ("lease", format!("{:?}", holder(job)), format!("{:?}", holder(folded)));
+}
+
+/// What must hold of a row by itself.
+fn check_standing(job: &Job, lifecycle: &Lifecycle, say: &mut impl FnMut(u8, String)) {
+    match lifecycle.state(job.state.as_str()) {
+        None => say(1, format!("its lifecycle has no state {}", job.state)),
+        Some(state) if state.phase != job.phase => {
+            say(1, format!("state {} is {:?}, and the row says {:?}", job.state, state.phase, job.phase));
+        }
+        Some(_) => {}
+    }
+    if job.phase.is_leased() != job.lease.is_some() {
+        say(
+            4,
+            format!(
+                "it is {} {}",
+                job.phase.as_str(),
+                if job.lease.is_some() { "and leased" } else { "without a lease" }
+            ),
+        );
+    }
+    if job.phase.is_final() != job.times.completed_at.is_some() {
+        say(2, format!("it is {} and completed_at is {:?}", job.phase.as_str(), job.times.completed_at));
+    }
+    let failed = matches!(job.phase, Phase::Final(Outcome::Failed));
+    if failed && job.output.error.is_none() {
+        say(10, "it failed without an error".to_owned());
+    }
+}
+
+fn check_dead_letter(record: &Record, say: &mut impl FnMut(u8, String)) {
+    let job = &record.job;
+    let failed_compensation = job.spec.links.compensates.is_some()
+        && matches!(job.phase, Phase::Final(outcome) if outcome != Outcome::Succeeded);
+    let wanted = matches!(job.phase, Phase::Final(Outcome::Dead)) || failed_compensation;
+    match (&record.dead_letter, wanted) {
+        (None, true) => say(10, "it is dead, and there is no dead letter".to_owned()),
+        (Some(_), false) => say(10, format!("it is {}, and there is a dead letter", job.state)),
+        (Some(letter), true) if letter.attempts != job.attempt => {
+            say(
+                10,
+                format!("its dead letter counts {} attempts, and it had {}", letter.attempts, job.attempt),
+            );
+        }
+        (Some(_), true) | (None, false) => {}
+    }
+}
+
+/// A reservation is settled or refunded exactly once, when the job is final.
+fn check_credits(record: &Record, lifecycle: &Lifecycle, say: &mut impl FnMut(u8, String)) {
+    let job = &record.job;
+    let count = |kind| record.ledger.iter().filter(|line| line.kind == kind).count();
+    let costs = usize::from(job.spec.cost > 0);
+    let settles = lifecycle.credits.as_ref().is_some_and(|credits| credits.settle.contains(&job.state));
+    let over = costs * usize::from(job.phase.is_final());
+    let expected = [
+        (Movement::Reserve, costs),
+        (Movement::Settle, over * usize::from(settles)),
+        (Movement::Refund, over * usize::from(!settles)),
+    ];
+    for (kind, times) in expected {
+        if count(kind) != times {
+            say(
+                7,
+                format!(
+                    "the ledger has {} {} lines for it, and {times} belong there",
+                    count(kind),
+                    kind.as_str()
+                ),
+            );
+        }
+    }
+    if record.ledger.iter().any(|line| line.amount != job.spec.cost) {
+        say(7, format!("the ledger moves another amount than its cost of {}", job.spec.cost));
+    }
+}
+
+/// The account that a ledger adds up to, and what is wrong with the one that is stored.
+pub fn verify_account(user: &Name, stored: Account, sums: &[(Movement, u64)]) -> Vec<Difference> {
+    let sum = |kind| sums.iter().filter(|(of, _)| *of == kind).map(|(_, amount)| amount).sum::<u64>();
+    let taken = sum(Movement::Settle) + sum(Movement::Refund);
+    let broken = |what: String| vec![Difference { job: None, law: 7, what }];
+    let Some(reserved) = sum(Movement::Reserve).checked_sub(taken) else {
+        return broken(format!("account {user}: more was settled and refunded than was ever reserved"));
+    };
+    let added = Account { granted: sum(Movement::Grant), reserved, spent: sum(Movement::Settle) };
+    if added != stored {
+        return broken(format!("account {user} is {stored:?}, and its ledger adds up to {added:?}"));
+    }
+    if stored.granted < stored.reserved + stored.spent {
+        return broken(format!("account {user} is overdrawn: {stored:?}"));
+    }
+    Vec::new()
+}
+
+/// The trigger that a note stands under: it is no transition.
+pub fn is_note(event: &Event) -> bool {
+    event.seq.is_none() && matches!(event.trigger, Trigger::Signal(_))
+}

@@ -1,0 +1,225 @@
+//! A JSON text that is passed on as it came: never parsed into numbers and written again, so nothing is lost on the way.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use crate::limits;
+
+/// A valid JSON text. Cheap to clone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Json(Arc<str>);
+
+/// Why a text is not a [`Json`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JsonFlaw {
+    /// Not JSON at all.
+    #[error("not JSON: {0}")]
+    Malformed(String),
+    /// Nested deeper than the bound.
+    #[error("nested deeper than {} levels", limits::JSON_DEPTH_MAX)]
+    TooDeep,
+    /// PostgreSQL cannot store U+0000, and both stores behave alike.
+    #[error("contains the character U+0000")]
+    Nul,
+    /// The same key twice in one object: which one was meant?
+    #[error("key `{0}` occurs twice in one object")]
+    DuplicateKey(String),
+}
+
+impl Json {
+    /// Checks a text: JSON, not too deep, no U+0000, no key twice.
+    pub fn parse(text: &str) -> Result<Self, JsonFlaw> {
+        if depth(text) > limits::JSON_DEPTH_MAX {
+            return Err(JsonFlaw::TooDeep);
+        }
+        let raw: &RawValue =
+            serde_json::from_str(text).map_err(|error| JsonFlaw::Malformed(error.to_string()))?;
+        walk(raw, &mut |_| ())?;
+        Ok(Self(raw.get().into()))
+    }
+
+    /// A value as text.
+    pub fn of(value: &impl Serialize) -> Self {
+        Self(serde_json::to_string(value).expect("our values have string keys and finite numbers").into())
+    }
+
+    /// What a store kept: checked when it was written, so not checked again here.
+    pub fn stored(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// `null`.
+    pub fn null() -> Self {
+        Self("null".into())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Parsed, for those who look inside: schemas, guards, derived keys.
+    pub fn to_value(&self) -> serde_json::Value {
+        serde_json::from_str(&self.0).expect("a Json is valid JSON")
+    }
+
+    /// A hash that key order and white space do not change, and anything else does.
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        let raw: &RawValue = serde_json::from_str(&self.0).expect("a Json is valid JSON");
+        walk(raw, &mut |part| {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        })
+        .expect("a Json was walked when it was made");
+        hash.finalize().into()
+    }
+}
+
+/// Visits the parts of a value in canonical order: keys sorted, numbers as they were written.
+fn walk(raw: &RawValue, visit: &mut impl FnMut(&[u8])) -> Result<(), JsonFlaw> {
+    let text = raw.get();
+    match text.as_bytes()[0] {
+        b'{' => {
+            let members: Members<'_> = serde_json::from_str(text).map_err(|error| flaw_of(&error))?;
+            visit(b"{");
+            for (key, value) in members.0 {
+                no_nul(&key)?;
+                visit(key.as_bytes());
+                walk(value, visit)?;
+            }
+            visit(b"}");
+        }
+        b'[' => {
+            let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| flaw_of(&error))?;
+            visit(b"[");
+            for item in items {
+                walk(item, visit)?;
+            }
+            visit(b"]");
+        }
+        b'"' => {
+            let string: std::borrow::Cow<'_, str> =
+                serde_json::from_str(text).map_err(|error| flaw_of(&error))?;
+            no_nul(&string)?;
+            visit(b"\"");
+            visit(string.as_bytes());
+        }
+        _ => visit(text.as_bytes()),
+    }
+    Ok(())
+}
+
+fn no_nul(text: &str) -> Result<(), JsonFlaw> {
+    if text.contains('\0') { Err(JsonFlaw::Nul) } else { Ok(()) }
+}
+
+fn flaw_of(error: &serde_json::Error) -> JsonFlaw {
+    let text = error.to_string();
+    match text.strip_prefix("duplicate key ").and_then(|rest| rest.split('\u{1}').next()) {
+        Some(key) => JsonFlaw::DuplicateKey(key.to_owned()),
+        None => JsonFlaw::Malformed(text),
+    }
+}
+
+/// The members of an object, sorted; refuses a key that occurs twice.
+struct Members<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = BTreeMap<String, &'de RawValue>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = BTreeMap::new();
+                while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
+                    if members.contains_key(&key) {
+                        return Err(serde::de::Error::custom(format!("duplicate key {key}\u{1}")));
+                    }
+                    members.insert(key, value);
+                }
+                Ok(members)
+            }
+        }
+        from.deserialize_map(Visitor).map(Members)
+    }
+}
+
+/// How deep the brackets of a text nest. Counts without recursion, so a hostile text cannot exhaust the stack.
+fn depth(text: &str) -> usize {
+    let (mut now, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                now += 1;
+                deepest = deepest.max(now);
+            }
+            b'}' | b']' if !in_string => now = now.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(Self(Box::<RawValue>::deserialize(from)?.get().into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_order_and_white_space_do_not_change_the_digest_and_anything_else_does() {
+        let digest = |text: &str| Json::parse(text).unwrap().digest();
+        assert_eq!(digest(r#"{"a":1,"b":[true,"x"]}"#), digest(r#" { "b" : [ true, "\u0078" ], "a" : 1 } "#));
+        for other in
+            [r#"{"a":1.0,"b":[true,"x"]}"#, r#"{"a":1,"b":["x",true]}"#, r#"{"a":1}"#, r#"["a",1]"#, "null"]
+        {
+            assert_ne!(digest(r#"{"a":1,"b":[true,"x"]}"#), digest(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_kept_as_they_were_written() {
+        let text = r#"{"big":18446744073709551616,"exact":0.1000}"#;
+        assert_eq!(Json::parse(text).unwrap().as_str(), text);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "{", "NaN", "{} {}", "\u{feff}{}", r#"{"a":1e400x}"#, r#""\ud800""#] {
+            assert!(matches!(Json::parse(text), Err(JsonFlaw::Malformed(_))), "{text}");
+        }
+        assert_eq!(Json::parse(r#"{"a":"\u0000"}"#), Err(JsonFlaw::Nul));
+        assert_eq!(Json::parse(r#"[{"a":1,"a":2}]"#), Err(JsonFlaw::DuplicateKey("a".to_owned())));
+        assert_eq!(Json::parse(&"[".repeat(200_000)), Err(JsonFlaw::TooDeep));
+        assert!(Json::parse(&format!("{}{}", "[".repeat(64), "]".repeat(64))).is_ok());
+    }
+}

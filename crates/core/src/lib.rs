@@ -1,0 +1,24 @@
+//! The rules of Tenure, pure: no I/O, no clock, no randomness, no async, no logging. Commands in, events or a refusal
+//! out; time and chance are arguments.
+//!
+//! In reading order: [`lifecycle`] (what may happen to a job, declared and proved), [`job`] and [`event`] (what is
+//! kept), [`command`] (what is asked), [`decide`] (what comes of it), [`fold`] (history is the truth).
+
+pub mod backoff;
+pub mod command;
+pub mod credit;
+pub mod dead_letter;
+pub mod decide;
+pub mod event;
+pub mod fold;
+pub mod id;
+pub mod job;
+pub mod job_type;
+pub mod json;
+pub mod lifecycle;
+pub mod limits;
+pub mod query;
+pub mod refusal;
+pub mod time;
+pub mod wire;
+pub mod working_set;

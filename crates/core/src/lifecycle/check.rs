@@ -1,0 +1,172 @@
+//! The proof: a draft becomes a [`Lifecycle`] if it keeps L1 to L12; else every flaw comes back at once.
+//!
+//! A flaw that only follows from another is held back. What is unknown (a misspelled state, a missing role) is
+//! therefore carried along as unknown, and every check gives it the benefit of the doubt.
+
+mod graph;
+mod money;
+mod names;
+mod order;
+mod roles;
+mod rules;
+mod timed;
+
+use super::flaw::{Flaw, Flaws, Span};
+use super::parse::{Draft, DraftTransition};
+use super::policy::{Credits, Idempotency};
+use super::{Condition, Lifecycle, Phase, Rule, State, Timeout, Trigger};
+use crate::id::Name;
+
+/// Proves a draft.
+pub(super) fn check(mut draft: Draft, source: &str) -> Result<Lifecycle, Vec<Flaw>> {
+    let mut flaws = Flaws::new(source);
+    flaws.extend(std::mem::take(&mut draft.flaws));
+    if draft.head.states.is_some() && draft.head.transitions.is_some() {
+        let machine = names::resolve(&draft, &mut flaws);
+        roles::check(&machine, &mut flaws);
+        graph::check(&machine, &mut flaws);
+        order::check(&machine, &mut flaws);
+        rules::check(&machine, &mut flaws);
+        timed::check(&machine, &mut flaws);
+        money::check(&machine, &mut flaws);
+        let found = flaws.into_sorted();
+        return if found.is_empty() { Ok(build(&machine, source)) } else { Err(found) };
+    }
+    // Without states or rules that can be read there is nothing to reason about.
+    Err(flaws.into_sorted())
+}
+
+/// The draft with its names resolved to states, and its lists written out.
+struct Machine<'d> {
+    draft: &'d Draft,
+    initial: Option<usize>,
+    edges: Vec<Edge<'d>>,
+    credits: Money,
+}
+
+/// One rule: one trigger, one state that it leaves.
+struct Edge<'d> {
+    transition: &'d DraftTransition,
+    /// `None` for a trigger that does not exist.
+    on: Option<&'d Trigger>,
+    on_at: Span,
+    from: From,
+    from_at: Span,
+    /// `None` for a state that does not exist.
+    to: Option<usize>,
+    to_at: Span,
+}
+
+/// Where a rule starts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    /// `create`.
+    Nowhere,
+    State(usize),
+    /// Somewhere that does not exist.
+    Unknown,
+}
+
+/// The states that `[credits]` names; `None` for one that does not exist.
+#[derive(Default)]
+struct Money {
+    settle: Vec<(Option<usize>, Span)>,
+    refund: Vec<(Option<usize>, Span)>,
+}
+
+impl Machine<'_> {
+    fn phase(&self, state: usize) -> Option<Phase> {
+        self.draft.states[state].phase.as_ref().map(|phase| phase.value)
+    }
+
+    fn name(&self, state: usize) -> &str {
+        &self.draft.states[state].name.value
+    }
+
+    fn name_at(&self, state: usize) -> Span {
+        self.draft.states[state].name.at
+    }
+
+    /// The place that gives a state its role or outcome, else its name.
+    fn phase_at(&self, state: usize) -> Span {
+        self.draft.states[state].phase.as_ref().map_or(self.name_at(state), |phase| phase.at)
+    }
+
+    /// Whether a rule leads from `state` by `on`, or might once what is unknown is known.
+    fn may_have(&self, state: usize, on: &Trigger) -> bool {
+        self.edges.iter().any(|edge| {
+            (edge.from == From::State(state) || edge.from == From::Unknown)
+                && edge.on.is_none_or(|found| found == on)
+        })
+    }
+
+    /// Edges of which trigger, from-state and its phase are known.
+    fn known(&self) -> impl Iterator<Item = (&Edge<'_>, &Trigger, usize, Phase)> {
+        self.edges.iter().filter_map(|edge| {
+            let From::State(from) = edge.from else { return None };
+            Some((edge, edge.on?, from, self.phase(from)?))
+        })
+    }
+}
+
+impl Edge<'_> {
+    /// `Some(None)` for a condition that does not exist.
+    fn when(&self) -> Option<Option<Condition>> {
+        self.transition.when.as_ref().map(|when| when.value)
+    }
+}
+
+/// Puts the proved pieces together. Only called when there is no flaw, so everything is known.
+fn build(machine: &Machine<'_>, source: &str) -> Lifecycle {
+    let draft = machine.draft;
+    let ranks = order::ranks(machine);
+    let states = draft.states.iter().zip(ranks).map(|(state, rank)| State {
+        name: state.name.value.as_str().into(),
+        phase: state.phase.as_ref().expect("L2: each state has a role or an outcome").value,
+        timeout: state.timeout.as_ref().map_or(Timeout::Unsaid, |timeout| timeout.value),
+        alias: state.alias.as_ref().map(|alias| alias.value.as_str().into()),
+        rank,
+    });
+    Lifecycle {
+        name: draft.name.as_ref().expect("L1: a lifecycle has a name").value.as_str().into(),
+        version: draft.version,
+        about: draft.about.clone(),
+        initial: machine.name(machine.initial.expect("L2: there is an initial state")).into(),
+        states: states.collect(),
+        rules: machine.edges.iter().map(|edge| build_rule(machine, edge)).collect(),
+        policy: draft.policy,
+        credits: draft.credits.as_ref().map(|credits| Credits {
+            settle: credits.settle.iter().map(|name| name.value.as_str().into()).collect(),
+            refund: credits.refund.iter().map(|name| name.value.as_str().into()).collect(),
+        }),
+        idempotency: Idempotency {
+            derive: draft.idempotency.derive.clone(),
+            reusable: draft.idempotency.reusable.iter().map(|name| name.value.as_str().into()).collect(),
+            window: draft.idempotency.window,
+        },
+        retention: draft.retention,
+        api: draft.api.as_ref().map(|draft| draft.api.clone()),
+        source: source.to_owned(),
+    }
+}
+
+fn build_rule(machine: &Machine<'_>, edge: &Edge<'_>) -> Rule {
+    let to = machine.name(edge.to.expect("L1: every state that is named exists"));
+    let transition = edge.transition;
+    Rule {
+        on: edge.on.expect("L1: every trigger that is named exists").clone(),
+        from: match edge.from {
+            From::State(from) => Some(machine.name(from).into()),
+            From::Nowhere | From::Unknown => None,
+        },
+        when: edge.when().flatten(),
+        to: to.into(),
+        event: event_name(transition, to),
+        audit: transition.audit.as_deref().map(Name::from),
+        reason: transition.reason.as_ref().map(|reason| reason.value),
+    }
+}
+
+fn event_name(transition: &DraftTransition, to: &str) -> Name {
+    transition.event.as_deref().map_or_else(|| format!("job_{to}").into(), Name::from)
+}

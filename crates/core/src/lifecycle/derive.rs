@@ -1,0 +1,211 @@
+//! What follows from a checked lifecycle: the longest life of a job that is left alone, and the lines of its table.
+//!
+//! The lives are bounds for the policy in the file; a type that overrides it has others. Both are worked out from the
+//! last attempt backwards, and within one attempt from the last rank backwards, so that nothing is walked twice.
+
+use super::policy::Backoff;
+use super::{Condition, Lifecycle, Phase, Rule, State, Timeout, Trigger};
+use crate::id::Name;
+use crate::time::Millis;
+
+/// How long a job can live if nobody helps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LongestLife {
+    /// It is final after this time at the latest.
+    Within(Millis),
+    /// It may wait for ever.
+    Waits(Wait),
+}
+
+/// Where a job may wait for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The state.
+    pub state: Name,
+    /// Whether the file says `timeout = "never"`; if not, it is a ready state that says nothing.
+    pub said: bool,
+}
+
+impl Lifecycle {
+    /// The states by rank, and by the order of the file within one.
+    pub fn by_rank(&self) -> Vec<&State> {
+        let mut states: Vec<&State> = self.states.iter().collect();
+        states.sort_by_key(|state| state.rank);
+        states
+    }
+
+    /// The transition table: the rules that leave a state, in file order.
+    pub fn rules_from<'a>(&'a self, state: &'a str) -> impl Iterator<Item = &'a Rule> {
+        self.rules.iter().filter(move |rule| rule.from.as_ref().is_some_and(|from| from == state))
+    }
+
+    /// Whether following this rule begins the next attempt.
+    pub fn begins_attempt(&self, rule: &Rule) -> bool {
+        rule.on != Trigger::Create
+            && self.state(rule.to.as_str()).is_some_and(|state| state.phase == Phase::Ready)
+    }
+
+    /// The longest life of a job that no worker ever touches: only the clock moves it.
+    pub fn longest_life_untouched(&self) -> LongestLife {
+        self.longest_life(Workers::None)
+    }
+
+    /// The longest life of a job whose workers all crash. It is claimed as soon as it may be; each worker dies at
+    /// once, before or after it starts, and the loss of its lease is what moves the job on.
+    pub fn longest_life_crashing(&self) -> LongestLife {
+        self.longest_life(Workers::Crash)
+    }
+
+    fn longest_life(&self, workers: Workers) -> LongestLife {
+        let by_rank = self.by_rank();
+        let none =
+            Lives { at_once: vec![None; self.states.len()], backed_off: vec![None; self.states.len()] };
+        let mut after = none.clone();
+        for attempt in (1..=self.policy.max_attempts).rev() {
+            let mut lives = none.clone();
+            for state in by_rank.iter().rev() {
+                let walk = Walk { lifecycle: self, attempt, lives: &lives, after: &after };
+                let delay = if attempt == 1 { Millis(0) } else { walk.delay(attempt - 1) };
+                let (at_once, backed_off) =
+                    (walk.from(state, workers, Millis(0)), walk.from(state, workers, delay));
+                let index = self.index(&state.name);
+                lives.at_once[index] = Some(at_once);
+                lives.backed_off[index] = Some(backed_off);
+            }
+            after = lives;
+        }
+        after.at_once[self.index(&self.initial)].clone().expect("every state of the first attempt was walked")
+    }
+
+    fn index(&self, name: &Name) -> usize {
+        self.states
+            .iter()
+            .position(|state| state.name == *name)
+            .expect("L1: every state that is named exists")
+    }
+}
+
+/// What the workers do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Workers {
+    None,
+    Crash,
+}
+
+/// The longest life from each state on, in one attempt. `None` for what was not walked yet.
+#[derive(Clone)]
+struct Lives {
+    at_once: Vec<Option<LongestLife>>,
+    /// Of a ready state that is entered with a backoff to wait out.
+    backed_off: Vec<Option<LongestLife>>,
+}
+
+/// One step of the walk: the lives of later states in this attempt, and of all states in the next.
+struct Walk<'a> {
+    lifecycle: &'a Lifecycle,
+    attempt: u32,
+    lives: &'a Lives,
+    after: &'a Lives,
+}
+
+impl Walk<'_> {
+    fn from(&self, state: &State, workers: Workers, delay: Millis) -> LongestLife {
+        let ways = match state.phase {
+            Phase::Final(_) => return LongestLife::Within(Millis(0)),
+            Phase::Ready => self.from_ready(state, workers, delay),
+            Phase::Held | Phase::Active => self.from_leased(state),
+            Phase::Waiting => self.from_waiting(state),
+        };
+        ways.into_iter().reduce(longer).unwrap_or_else(|| {
+            LongestLife::Waits(Wait { state: state.name.clone(), said: state.timeout == Timeout::Never })
+        })
+    }
+
+    fn from_ready(&self, state: &State, workers: Workers, delay: Millis) -> Vec<LongestLife> {
+        if workers == Workers::None || !self.lifecycle.has_rule(state.name.as_str(), &Trigger::Claim) {
+            return self.go(state, &Trigger::Timeout, timeout(state)).into_iter().collect();
+        }
+        self.race(state, (&Trigger::Claim, delay))
+    }
+
+    fn from_leased(&self, state: &State) -> Vec<LongestLife> {
+        let policy = &self.lifecycle.policy;
+        let lost = policy.lease.min(Millis(policy.heartbeat.0.saturating_mul(2)));
+        let mut ways = self.race(state, (&Trigger::LeaseExpired, lost));
+        // It may get as far as starting before it dies, and a socket that breaks is noticed at once.
+        ways.extend(self.go(state, &Trigger::Start, Some(Millis(0))));
+        ways.extend(self.go(state, &Trigger::Disconnected, Some(Millis(0))));
+        ways
+    }
+
+    fn from_waiting(&self, state: &State) -> Vec<LongestLife> {
+        if !self.lifecycle.has_rule(state.name.as_str(), &Trigger::Due) {
+            return self.go(state, &Trigger::Timeout, timeout(state)).into_iter().collect();
+        }
+        let delay = if self.retry_holds() { self.delay(self.attempt) } else { Millis(0) };
+        self.race(state, (&Trigger::Due, delay))
+    }
+
+    /// Whichever comes first of a trigger that takes at most so long, and the state's timeout. With jitter it may
+    /// also come sooner, so where the timeout is the shorter both can happen.
+    fn race(&self, state: &State, (on, takes): (&Trigger, Millis)) -> Vec<LongestLife> {
+        let timeout = timeout(state).filter(|timeout| *timeout <= takes);
+        let mut ways = Vec::new();
+        let fixed = matches!(on, Trigger::LeaseExpired);
+        if !(fixed && timeout.is_some_and(|timeout| timeout < takes)) {
+            ways.extend(self.go(state, on, Some(timeout.unwrap_or(takes))));
+        }
+        ways.extend(self.go(state, &Trigger::Timeout, timeout));
+        ways
+    }
+
+    /// The life by one trigger that comes after a time, if it ever comes and has a rule.
+    fn go(&self, state: &State, on: &Trigger, after: Option<Millis>) -> Option<LongestLife> {
+        let waited = after?;
+        let holds = |condition| match condition {
+            Condition::Retry => self.retry_holds(),
+            Condition::Exhausted => !self.retry_holds(),
+        };
+        let rule = self.lifecycle.rule(state.name.as_str(), on, holds)?;
+        let lives = match (self.lifecycle.begins_attempt(rule), on) {
+            (false, _) => &self.lives.at_once,
+            // A job that was due has waited out its backoff already.
+            (true, Trigger::Due) => &self.after.at_once,
+            (true, _) => &self.after.backed_off,
+        };
+        let life = lives[self.lifecycle.index(&rule.to)].clone()?;
+        Some(match life {
+            LongestLife::Within(rest) => LongestLife::Within(Millis(waited.0.saturating_add(rest.0))),
+            waits @ LongestLife::Waits(_) => waits,
+        })
+    }
+
+    /// Lost leases and timeouts are transient, so that only the count decides.
+    fn retry_holds(&self) -> bool {
+        self.attempt < self.lifecycle.policy.max_attempts
+    }
+
+    fn delay(&self, retry: u32) -> Millis {
+        longest_delay(&self.lifecycle.policy.backoff, retry)
+    }
+}
+
+fn timeout(state: &State) -> Option<Millis> {
+    match state.timeout {
+        Timeout::After(span) => Some(span),
+        Timeout::Unsaid | Timeout::Never => None,
+    }
+}
+
+/// The delay before the n-th retry with jitter at its largest, which for every kind of it is the whole delay.
+fn longest_delay(backoff: &Backoff, retry: u32) -> Millis {
+    let grown = backoff.base.0 as f64 * backoff.factor.powf(f64::from(retry.saturating_sub(1)));
+    Millis((grown as u64).min(backoff.max.0))
+}
+
+fn longer(one: LongestLife, other: LongestLife) -> LongestLife {
+    match (one, other) {
+        (waits @ LongestLife::Waits(_), _) | (_, waits @ LongestLife::Waits(_)) => waits,
+        (LongestLife::Within(one), LongestLife::Within(other)) => LongestLife::Within(one.max(other)),
+    }
+}

@@ -1,0 +1,172 @@
+//! What a new version of a lifecycle adds, removes and changes, and whether live jobs of the old could go on under it.
+//!
+//! A job keeps the version it was created under, so nothing here moves one. This answers the question that comes
+//! before: would every job that is alive now still obey the laws if the new rules held from here on?
+
+mod rules;
+mod settings;
+
+use super::{Lifecycle, Phase, State, Timeout, Trigger};
+
+/// The difference of two lifecycles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diff {
+    /// In the order of the file: head, states, rules, tables.
+    pub changes: Vec<Change>,
+    /// Whether live jobs of the old one could go on under the new: no change blocks.
+    pub compatible: bool,
+}
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Added, removed or changed.
+    pub kind: ChangeKind,
+    /// What: ``state `running` ``, ``rule `fail` from `running` ``, `policy lease`.
+    pub what: String,
+    /// How: `role held`, `60s → 30s`.
+    pub how: String,
+    /// Why live jobs could not go on, if they could not.
+    pub blocks: Option<String>,
+}
+
+/// The kind of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names say all there is")]
+pub enum ChangeKind {
+    Added,
+    Removed,
+    Changed,
+}
+
+/// Compares two lifecycles.
+pub fn diff(old: &Lifecycle, new: &Lifecycle) -> Diff {
+    let mut changes = Changes(Vec::new());
+    settings::head(&mut changes, old, new);
+    states(&mut changes, old, new);
+    rules::compare(&mut changes, old, new);
+    settings::tables(&mut changes, old, new);
+    let compatible = changes.0.iter().all(|change| change.blocks.is_none());
+    Diff { changes: changes.0, compatible }
+}
+
+struct Changes(Vec<Change>);
+
+impl Changes {
+    fn add(&mut self, kind: ChangeKind, what: impl Into<String>, how: impl Into<String>) -> &mut Change {
+        self.0.push(Change { kind, what: what.into(), how: how.into(), blocks: None });
+        self.0.last_mut().expect("one was just pushed")
+    }
+
+    /// A value that is written differently, if it is.
+    fn value(&mut self, what: &str, old: impl Into<String>, new: impl Into<String>) -> Option<&mut Change> {
+        let (old, new) = (old.into(), new.into());
+        (old != new).then(|| self.add(ChangeKind::Changed, what, format!("{old} → {new}")))
+    }
+}
+
+impl ChangeKind {
+    /// `added`, `removed`, `changed`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+fn states(changes: &mut Changes, old: &Lifecycle, new: &Lifecycle) {
+    for state in &old.states {
+        match new.state(state.name.as_str()) {
+            Some(now) => changed_state(changes, new, state, now),
+            None => removed_state(changes, new, state),
+        }
+    }
+    for state in &new.states {
+        if old.state(state.name.as_str()).is_none() {
+            changes.add(ChangeKind::Added, format!("state `{}`", state.name), described(state));
+        }
+    }
+    ranks(changes, old, new);
+}
+
+fn removed_state(changes: &mut Changes, new: &Lifecycle, state: &State) {
+    let heir = new.states.iter().find(|now| now.alias.as_ref() == Some(&state.name));
+    let how = match heir {
+        Some(now) => format!("{}, now an alias of `{}`", described(state), now.name),
+        None => described(state),
+    };
+    let change = changes.add(ChangeKind::Removed, format!("state `{}`", state.name), how);
+    if !state.phase.is_final() {
+        change.blocks = Some(format!("a live job may be in `{}`, and would be nowhere", state.name));
+    }
+}
+
+fn changed_state(changes: &mut Changes, new: &Lifecycle, old: &State, now: &State) {
+    let what = format!("state `{}`", old.name);
+    if let Some(change) = changes.value(&what, phase(old.phase), phase(now.phase)) {
+        change.blocks = if old.phase.is_final() && now.phase.is_final() {
+            None
+        } else if old.phase.is_final() {
+            Some(format!("jobs that ended in `{}` would be alive again", old.name))
+        } else {
+            let (was, is) = (old.phase.as_str(), now.phase.as_str());
+            Some(format!("a live job entered `{}` when it was {was}, and would find itself {is}", old.name))
+        };
+    }
+    if let Some(change) = changes.value(&what, timeout(old.timeout), timeout(now.timeout)) {
+        let runs = matches!(old.timeout, Timeout::After(_));
+        if runs && !new.has_rule(now.name.as_str(), &Trigger::Timeout) {
+            change.blocks = Some(format!(
+                "the timeout of a live job in `{}` already runs, and no rule is left for it",
+                old.name
+            ));
+        }
+    }
+    let alias = |state: &State| {
+        state.alias.as_ref().map_or_else(|| "no alias".to_owned(), |name| format!("alias {name}"))
+    };
+    changes.value(&what, alias(old), alias(now));
+}
+
+/// Law 3 over a history that began under the old rules: each step that was forward must still be.
+fn ranks(changes: &mut Changes, old: &Lifecycle, new: &Lifecycle) {
+    let mut told = Vec::new();
+    for rule in old.rules.iter().filter(|rule| !old.begins_attempt(rule)) {
+        let Some(from) = &rule.from else { continue };
+        let (Some(before), Some(after)) = (new.state(from.as_str()), new.state(rule.to.as_str())) else {
+            continue;
+        };
+        let live = !after.phase.is_final() && after.phase != Phase::Ready;
+        if !live || before.rank < after.rank || told.contains(&(from, &rule.to)) {
+            continue;
+        }
+        told.push((from, &rule.to));
+        let how = format!("`{}` no longer comes before `{}`", from, rule.to);
+        changes.add(ChangeKind::Changed, "order", how).blocks =
+            Some(format!("a live job that went from `{from}` to `{}` would have gone backwards", rule.to));
+    }
+}
+
+fn described(state: &State) -> String {
+    match state.timeout {
+        Timeout::Unsaid => phase(state.phase),
+        Timeout::Never | Timeout::After(_) => format!("{}, {}", phase(state.phase), timeout(state.timeout)),
+    }
+}
+
+fn phase(phase: Phase) -> String {
+    match phase {
+        Phase::Final(outcome) => format!("outcome {outcome}"),
+        Phase::Ready | Phase::Held | Phase::Active | Phase::Waiting => format!("role {}", phase.as_str()),
+    }
+}
+
+fn timeout(timeout: Timeout) -> String {
+    match timeout {
+        Timeout::Unsaid => "no timeout".to_owned(),
+        Timeout::Never => "timeout never".to_owned(),
+        Timeout::After(span) => format!("timeout {span}"),
+    }
+}

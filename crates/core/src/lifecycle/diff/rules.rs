@@ -1,0 +1,85 @@
+//! Rules compared: one is known by its trigger, its from-state and its condition, which L8 makes unique.
+
+use super::super::{Lifecycle, Phase, Rule, Timeout, Trigger};
+use super::{ChangeKind, Changes};
+
+/// What a worker that holds a job may be about to say.
+const REPORTS: [Trigger; 6] =
+    [Trigger::Start, Trigger::Succeed, Trigger::Partial, Trigger::Fail, Trigger::Reject, Trigger::Release];
+
+pub(super) fn compare(changes: &mut Changes, old: &Lifecycle, new: &Lifecycle) {
+    for rule in &old.rules {
+        match find(new, rule) {
+            Some(now) => changed(changes, rule, now),
+            None => removed(changes, old, new, rule),
+        }
+    }
+    for rule in &new.rules {
+        if find(old, rule).is_none() {
+            changes.add(ChangeKind::Added, what(rule), leads(rule));
+        }
+    }
+    due(changes, old, new);
+}
+
+fn find<'a>(lifecycle: &'a Lifecycle, rule: &Rule) -> Option<&'a Rule> {
+    lifecycle
+        .rules
+        .iter()
+        .find(|other| other.on == rule.on && other.from == rule.from && other.when == rule.when)
+}
+
+fn changed(changes: &mut Changes, old: &Rule, now: &Rule) {
+    let what = what(old);
+    changes.value(&what, format!("to `{}`", old.to), format!("to `{}`", now.to));
+    changes.value(&what, format!("event {}", old.event), format!("event {}", now.event));
+    let audit = |rule: &Rule| {
+        rule.audit.as_ref().map_or_else(|| "no audit line".to_owned(), |name| format!("audit {name}"))
+    };
+    changes.value(&what, audit(old), audit(now));
+    let reason =
+        |rule: &Rule| rule.reason.map_or("no reason".to_owned(), |code| format!("reason {}", code.as_str()));
+    changes.value(&what, reason(old), reason(now));
+}
+
+fn removed(changes: &mut Changes, old: &Lifecycle, new: &Lifecycle, rule: &Rule) {
+    let change = changes.add(ChangeKind::Removed, what(rule), leads(rule));
+    let Some(from) = &rule.from else { return };
+    // Where the state itself is gone or has another role, that is what blocks.
+    let phase = |lifecycle: &Lifecycle| lifecycle.state(from.as_str()).map(|state| state.phase);
+    if phase(old) != phase(new) || new.has_rule(from.as_str(), &rule.on) {
+        return;
+    }
+    change.blocks = match rule.on {
+        Trigger::Due => {
+            Some(format!("the due time of a live job in `{from}` is set, and no rule is left for it"))
+        }
+        _ if phase(old).is_some_and(Phase::is_leased) && REPORTS.contains(&rule.on) => {
+            Some(format!("a worker that holds a live job in `{from}` may still say `{}`", rule.on))
+        }
+        _ => None,
+    };
+}
+
+/// A due time is set on entry, so jobs that are already there have none.
+fn due(changes: &mut Changes, old: &Lifecycle, new: &Lifecycle) {
+    for state in new.states.iter().filter(|state| state.phase == Phase::Waiting) {
+        let name = state.name.as_str();
+        let both_wait = old.state(name).is_some_and(|was| was.phase == Phase::Waiting);
+        let begins = new.has_rule(name, &Trigger::Due) && !old.has_rule(name, &Trigger::Due);
+        if both_wait && begins && state.timeout == Timeout::Unsaid {
+            changes.add(ChangeKind::Changed, format!("state `{name}`"), "waits for its due time").blocks =
+                Some(format!("a live job in `{name}` has no due time, and nothing else would end its wait"));
+        }
+    }
+}
+
+fn what(rule: &Rule) -> String {
+    let from = rule.from.as_ref().map_or_else(String::new, |from| format!(" from `{from}`"));
+    let when = rule.when.map_or_else(String::new, |when| format!(" when {when}"));
+    format!("rule `{}`{from}{when}", rule.on)
+}
+
+fn leads(rule: &Rule) -> String {
+    format!("to `{}`, event {}", rule.to, rule.event)
+}

@@ -1,0 +1,61 @@
+//! What a misspelled name must have meant. Own code: it is twenty lines, and the threshold is a matter of taste.
+
+/// The candidate that `word` is a slip of, if one is near enough. The threshold grows with the length.
+pub(in crate::lifecycle) fn did_you_mean<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(&word, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= (word.chars().count().max(candidate.len()) / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that make `a` into `b`.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    // A name that is far too long is no near miss, and the table below is quadratic.
+    if a.len().abs_diff(b.len()) > a.len().min(b.len()) {
+        return usize::MAX;
+    }
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    rows[0] = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        rows[i][0] = i;
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = least;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_found_and_other_words_are_not() {
+        let states = ["queued", "running", "failed", "in_review"];
+        for (word, meant) in [
+            ("runing", Some("running")),
+            ("qeueud", Some("queued")),
+            ("RUNNING", Some("running")),
+            ("inreview", Some("in_review")),
+            ("done", None),
+            ("", None),
+            ("a", None),
+        ] {
+            assert_eq!(did_you_mean(word, states), meant, "{word}");
+        }
+        assert_eq!(did_you_mean("rol", ["role", "outcome"]), Some("role"));
+        assert_eq!(did_you_mean("retires", ["retry"]), None);
+    }
+}

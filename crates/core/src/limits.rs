@@ -1,0 +1,42 @@
+//! Every bound, in one place, with its unit last and its relations checked when this compiles.
+
+/// A job's payload, and a lifecycle's own text in a report: result, checkpoint, error details.
+pub const PAYLOAD_BYTES_MAX: usize = 1 << 20;
+/// What one event may weigh: a result and an error fit.
+pub const EVENT_BYTES_MAX: usize = 4 << 20;
+/// Any name: type, queue, worker, user, correlation id, idempotency key.
+pub const NAME_BYTES_MAX: usize = 255;
+/// An error's message, a reason, a progress message.
+pub const MESSAGE_BYTES_MAX: usize = 16 << 10;
+/// One line of a job's log.
+pub const LOG_LINE_BYTES_MAX: usize = 64 << 10;
+/// Lines in one append.
+pub const LOG_LINES_MAX: usize = 10_000;
+/// Jobs that one claim may ask for.
+pub const CLAIM_JOBS_MAX: u32 = 1000;
+/// Attempts that a type may allow.
+pub const ATTEMPTS_MAX: u32 = 1000;
+/// Priorities reach from minus to plus this.
+pub const PRIORITY_MAX: i32 = 1_000_000;
+/// The longest span that can be written: a hundred years.
+pub const SPAN_MS_MAX: u64 = 100 * 365 * 86_400_000;
+/// The shortest lease.
+pub const LEASE_MS_MIN: u64 = 1000;
+/// Nesting of a payload.
+pub const JSON_DEPTH_MAX: usize = 64;
+/// A lifecycle file.
+pub const LIFECYCLE_BYTES_MAX: usize = 256 << 10;
+/// States of one lifecycle.
+pub const STATES_MAX: usize = 64;
+/// Rules of one lifecycle, after lists are written out.
+pub const RULES_MAX: usize = 4096;
+/// Credits that an account can hold.
+pub const CREDITS_MAX: u64 = 1 << 53;
+/// Clock triggers that one command may find overdue on one job; a checked lifecycle needs far fewer.
+pub const OVERDUE_MAX: usize = 4 * ATTEMPTS_MAX as usize;
+
+const _: () = assert!(
+    2 * PAYLOAD_BYTES_MAX < EVENT_BYTES_MAX,
+    "an event must be able to carry a result and a checkpoint"
+);
+const _: () = assert!(MESSAGE_BYTES_MAX < PAYLOAD_BYTES_MAX, "a message is smaller than a payload");

@@ -1,0 +1,140 @@
+//! The one JSON form of jobs, events and their like, as callers see them. Times are RFC 3339; deadlines are shown on
+//! the calendar, which is why each function is told what time it is.
+
+use serde_json::{Map, Value, json};
+
+use crate::credit::{Account, LedgerLine};
+use crate::dead_letter::DeadLetter;
+use crate::event::{AuditLine, Event, LogLine};
+use crate::job::{CancelRequest, Job, JobError};
+use crate::time::Now;
+
+/// A job.
+pub fn job(job: &Job, now: Now) -> Value {
+    let (spec, times, output) = (&job.spec, &job.times, &job.output);
+    let entered: Map<String, Value> =
+        times.entered.iter().map(|(state, at)| (state.to_string(), json!(at))).collect();
+    json!({
+        "id": spec.id,
+        "lifecycle": spec.lifecycle.name,
+        "lifecycle_version": spec.lifecycle.version,
+        "type": spec.job_type,
+        "queue": spec.queue,
+        "user_id": spec.user_id,
+        "state": job.state,
+        "phase": job.phase.as_str(),
+        "outcome": job.phase.outcome(),
+        "seq": job.seq,
+        "attempt": job.attempt,
+        "retry_count": job.retry_count,
+        "max_attempts": spec.max_attempts,
+        "priority": spec.priority,
+        "progress": output.progress.as_ref().map(|progress| progress.percent),
+        "progress_message": output.progress.as_ref().and_then(|progress| progress.message.as_deref()),
+        "payload": spec.payload,
+        "result": output.result,
+        "error": output.error.as_deref().map(error),
+        "checkpoint": output.checkpoint,
+        "worker": job.worker(),
+        "lease": job.lease.as_ref().map(|lease| json!({
+            "fence": lease.fence, "expires_at": now.calendar(lease.expires()),
+        })),
+        "cancel_requested": job.cancel.as_deref().map(|request| cancel(request, now)),
+        "correlation_id": spec.correlation_id(),
+        "trace_id": spec.trace_id(),
+        "idempotency_key": spec.links.idempotency_key,
+        "retry_of": spec.links.retry_of,
+        "run_at": job.run_at,
+        "created_at": spec.created_at,
+        "updated_at": times.updated_at,
+        "claimed_at": times.claimed_at,
+        "started_at": times.started_at,
+        "completed_at": times.completed_at,
+        "entered": entered,
+        "duration_ms": job.duration().map(|span| span.0),
+        "run_ms": job.run_time().map(|span| span.0),
+    })
+}
+
+/// An error of a job.
+pub fn error(error: &JobError) -> Value {
+    let mut value = json!(error);
+    value["text"] = json!(error.text());
+    value
+}
+
+fn cancel(request: &CancelRequest, now: Now) -> Value {
+    json!({
+        "mode": request.mode,
+        "reason": request.reason,
+        "by": request.by,
+        "at": request.at,
+        "hard_at": now.calendar(request.hard_at),
+    })
+}
+
+/// An event, with the correlation and trace of its job.
+pub fn event(event: &Event, correlation_id: &str, trace_id: &str) -> Value {
+    let id = match event.seq {
+        Some(seq) => format!("{}.{seq}", event.job_id),
+        None => format!("{}.{}", event.job_id, event.name),
+    };
+    json!({
+        "id": id,
+        "job_id": event.job_id,
+        "seq": event.seq,
+        "type": event.name,
+        "trigger": event.trigger,
+        "from": event.from,
+        "to": event.to,
+        "attempt": event.attempt,
+        "ts": event.ts,
+        "actor": event.actor,
+        "cause": event.cause,
+        "correlation_id": correlation_id,
+        "trace_id": trace_id,
+        "payload": event.facts,
+        "version": 1,
+    })
+}
+
+/// A line of a job's log.
+pub fn log_line(line: &LogLine) -> Value {
+    json!({ "n": line.n, "ts": line.ts, "stream": line.stream, "level": line.level, "text": line.text })
+}
+
+/// An account; the ledger is listed apart.
+pub fn account(account: Account) -> Value {
+    let Account { granted, reserved, spent } = account;
+    json!({ "granted": granted, "reserved": reserved, "spent": spent, "available": account.available() })
+}
+
+/// A line of the ledger.
+pub fn ledger_line(line: &LedgerLine) -> Value {
+    let LedgerLine { ts, kind, amount, job_id, reason, .. } = line;
+    json!({ "ts": ts, "kind": kind, "amount": amount, "job_id": job_id, "reason": reason })
+}
+
+/// A line of the operators' trail.
+pub fn audit_line(line: &AuditLine) -> Value {
+    let AuditLine { ts, action, actor, job_id, reason } = line;
+    json!({ "ts": ts, "action": action, "actor": actor, "job_id": job_id, "reason": reason })
+}
+
+/// A dead letter.
+pub fn dead_letter(letter: &DeadLetter) -> Value {
+    json!({
+        "job_id": letter.job_id,
+        "created_at": letter.created_at,
+        "reason_code": letter.reason_code,
+        "stage": letter.stage,
+        "last_error": letter.last_error.as_ref().map(error),
+        "attempts": letter.attempts,
+        "last_owner": letter.last_owner,
+        "last_lease_expires_at": letter.last_lease_expires_at,
+        "correlation_id": letter.correlation_id,
+        "dismissed_at": letter.dismissed.as_ref().map(|dismissal| dismissal.at),
+        "dismissed_by": letter.dismissed.as_ref().map(|dismissal| dismissal.by.clone()),
+        "dismissed_reason": letter.dismissed.as_ref().map(|dismissal| dismissal.reason.clone()),
+    })
+}

@@ -1,0 +1,33 @@
+//! Lifecycle files from outside: what is refused and how it is said, what is derived, drawn and compared.
+
+mod broken;
+mod built_in;
+mod diffs;
+mod held_back;
+mod mutations;
+mod snapshots;
+
+use tenure_core::lifecycle::{Flaw, Lifecycle};
+
+/// A file that uses everything and passes. The tests break it, one piece at a time.
+const REVIEW: &str = include_str!("review.toml");
+
+/// The file with pieces replaced. Each piece must be there once, so that a test breaks what it means to.
+fn review(changes: &[(&str, &str)]) -> String {
+    let mut source = REVIEW.to_owned();
+    for (old, new) in changes {
+        assert_eq!(source.matches(old).count(), 1, "`{old}` should be there once");
+        source = source.replace(old, new);
+    }
+    source
+}
+
+/// What is wrong with the changed file.
+fn flaws(changes: &[(&str, &str)]) -> Vec<Flaw> {
+    Lifecycle::parse(&review(changes)).err().unwrap_or_default()
+}
+
+#[test]
+fn the_file_that_the_tests_break_passes() {
+    assert_eq!(flaws(&[]), []);
+}

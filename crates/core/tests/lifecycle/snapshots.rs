@@ -1,0 +1,216 @@
+//! How the main flaws read, whole: rule, message, every place with its label, and the help.
+
+use std::fmt::Write as _;
+
+use expect_test::{Expect, expect};
+use tenure_core::lifecycle::Lifecycle;
+
+use super::review;
+
+fn check(changes: &[(&str, &str)], expected: &Expect) {
+    let source = review(changes);
+    let mut text = String::new();
+    for flaw in Lifecycle::parse(&source).unwrap_err() {
+        let _ = writeln!(text, "{} {}: {}", flaw.rule, flaw.rule.title(), flaw.message);
+        for place in &flaw.places {
+            let piece = &source[place.start..place.end];
+            let _ = writeln!(text, "  {}:{} {piece}: {}", place.line, place.column, place.label);
+        }
+        let _ = writeln!(text, "  help: {}", flaw.help);
+    }
+    expected.assert_eq(&text);
+}
+
+#[test]
+fn syntax() {
+    check(&[("role = \"held\"", "role = \"held")], &expect![[r#"
+        syntax form: this is not TOML: missing comma between key-value pairs, expected `,`
+          9:1 : here
+          help: a lifecycle is a TOML file: names bare, texts in double quotes, one `key = value` to a line
+    "#]]);
+    check(&[("timeout = \"1h\"", "timeout = \"10 sekunden\"")], &expect![[r#"
+        syntax form: `10 sekunden` is not a duration
+          7:41 "10 sekunden": a number and a unit, please
+          help: write it like "500ms", "10s", "1m 30s", "2h" or "3d"; a hundred years are the most
+    "#]]);
+}
+
+#[test]
+fn names() {
+    check(&[("to   = \"assigned\"", "to   = \"asigned\"")], &expect![[r#"
+        L1 names: `asigned` is not a state of this lifecycle
+          51:8 "asigned": no state has this name
+          help: did you mean `assigned`? the states are queued, assigned, drafting, in_review, published, rejected, failed and dead
+    "#]]);
+    check(&[("role = \"held\"", "rol = \"held\"")], &expect![[r#"
+        L1 names: `rol` is not a setting of a state
+          8:15 rol: unknown
+          help: did you mean `role`? a state may say role, outcome, timeout and alias
+    "#]]);
+    check(&[("alias = \"done\"", "alias = \"failed\"")], &expect![[r#"
+        L1 names: the alias `failed` is taken
+          11:46 "failed": stands for a second thing
+          13:1 failed: the first
+          help: an alias is an old name that stands for this state alone: choose another, or leave it out
+    "#]]);
+}
+
+#[test]
+fn roles() {
+    check(&[("role = \"held\"", "role = \"held\", outcome = \"failed\"")], &expect![[r#"
+        L2 roles: `assigned` has a role and an outcome
+          8:40 "failed": this makes it final
+          8:22 "held": this says what may happen in it
+          help: a job in a final state is over: keep the `outcome` if it is, else the `role`
+    "#]]);
+    check(&[("initial = \"queued\"", "initial = \"assigned\"")], &expect![[r#"
+        L2 roles: `create` leads to `queued`, but the initial state is `assigned`
+          46:6 "queued": a new job is here
+          4:11 "assigned": but should be here
+          help: name the same state in both
+    "#]]);
+}
+
+#[test]
+fn absorbing() {
+    check(&[("[\"queued\", \"in_review\"]", "[\"queued\", \"in_review\", \"dead\"]")], &expect![[r#"
+        L3 absorbing: no rule may leave `dead`: it is final
+          89:32 "dead": this rule leaves it
+          14:25 "dead": this makes `dead` final
+          help: to run it again, create a new job with `retry_of`; or give the state a `role` instead of an `outcome`
+    "#]]);
+}
+
+#[test]
+fn reachable() {
+    check(&[("to    = \"rejected\"", "to    = \"published\"")], &expect![[r#"
+        L4 reachable: no path leads from the initial state to `rejected`
+          12:1 rejected: never entered
+          help: add a transition into it, or remove the state
+    "#]]);
+}
+
+#[test]
+fn no_trap() {
+    check(
+        &[
+            ("[policy]", "limbo = { role = \"waiting\", timeout = \"never\" }\n[policy]"),
+            ("to    = \"rejected\"", "to    = \"rejected\"\n[[transitions]]\non = \"signal:shelve\"\nfrom = \"in_review\"\nto = \"limbo\""),
+        ],
+        &expect![[r#"
+            L5 no trap: a job in `limbo` can never end
+              16:1 limbo: no way out
+              help: add a rule that leads from here towards a final state
+        "#]],
+    );
+}
+
+#[test]
+fn forward() {
+    check(
+        &[("on   = \"signal:approve\"", "on = \"signal:back\"\nfrom = \"in_review\"\nto = \"drafting\"\n[[transitions]]\non   = \"signal:approve\"")],
+        &expect![[r#"
+            L6 forward: a job can go in a circle: `drafting` → `in_review` → `drafting`
+              95:6 "drafting": back to where it was
+              62:8 "in_review": on the way
+              help: lead back to a ready state with when = "retry", which begins the next attempt; or on to a state that it has not been in
+            L9 owned: `signal:back` leads to `drafting`, where nobody would hold the job
+              95:6 "drafting": a worker must own the job here
+              94:8 "in_review": no worker holds it in `in_review`
+              help: lead to a ready state instead: from there `claim` gives the job to a worker
+        "#]],
+    );
+}
+
+#[test]
+fn bounded() {
+    check(
+        &[("from = \"assigned\"\nto   = \"failed\"", "from = \"assigned\"\nto   = \"queued\"")],
+        &expect![[r#"
+            L7 bounded: `lease_expired` begins a new attempt that costs none, so it could go on for ever
+              83:8 "lease_expired": needs `when = "retry"`
+              85:8 "queued": a ready state: the next attempt begins
+              help: add when = "retry", and after it a rule without a condition for when no attempt is left; only `release` and signals lead back without one
+        "#]],
+    );
+}
+
+#[test]
+fn total() {
+    check(
+        &[("on   = \"signal:approve\"", "on = \"signal:decline\"\nfrom = \"in_review\"\nto = \"published\"\n[[transitions]]\non   = \"signal:approve\"")],
+        &expect![[r#"
+            L8 total: this `signal:decline` rule can never be followed
+              102:9 "signal:decline": never reached
+              93:6 "signal:decline": has no `when`, so it always wins
+              help: rules of one trigger are tried in file order: put the one without `when` last, and remove what is left over
+        "#]],
+    );
+    check(
+        &[("on   = \"lease_expired\"\nfrom = \"assigned\"\n", "on = \"lease_expired\"\nfrom = \"assigned\"\nwhen = \"exhausted\"\n")],
+        &expect![[r#"
+            L8 total: `lease_expired` from `assigned` has no answer when `exhausted` does not hold
+              85:8 "exhausted": the last rule has a condition
+              83:6 "lease_expired": for this trigger
+              help: add a rule for `lease_expired` without `when` after it, which says where the job goes then
+        "#]],
+    );
+}
+
+#[test]
+fn owned() {
+    check(
+        &[("on   = \"lease_expired\"\nfrom = \"assigned\"", "on = \"cancel\"\nfrom = \"assigned\"")],
+        &expect![[r#"
+            L9 owned: `assigned` does not say where `lease_expired` leads
+              8:1 assigned: a worker owns the job here
+              8:22 "held": because of this role
+              help: add a rule for `lease_expired` from it
+        "#]],
+    );
+}
+
+#[test]
+fn timed() {
+    check(&[("role = \"waiting\", timeout = \"3d\"", "role = \"waiting\"")], &expect![[r#"
+        L10 timed: a job in `in_review` could wait for ever without anyone having meant it
+          10:1 in_review: nothing ends the wait
+          10:22 "waiting": owned by no one
+          help: add a rule for `due`, or a `timeout` with its rule; or say timeout = "never" if it is meant
+    "#]]);
+    check(&[("{ role = \"held\" }", "{ role = \"held\", timeout = \"1m\" }")], &expect![[r#"
+        L10 timed: `assigned` times out, and no rule says where to
+          8:40 "1m": then what?
+          8:1 assigned: no `timeout` rule leaves this
+          help: add a transition with on = "timeout", from = "assigned"
+    "#]]);
+}
+
+#[test]
+fn sensible() {
+    check(
+        &[("on   = \"signal:approve\"", "on = \"release\"\nfrom = \"in_review\"\nto = \"queued\"\n[[transitions]]\non   = \"signal:approve\"")],
+        &expect![[r#"
+            L11 sensible: `release` leaves held and active states only, and `in_review` is waiting
+              94:8 "in_review": cannot happen here
+              10:22 "waiting": because of this role
+              help: only there a worker has a lease to lose or to give back: remove it from `from`, or change the state's role
+        "#]],
+    );
+}
+
+#[test]
+fn money() {
+    check(&[("[\"failed\", \"dead\"]", "[\"failed\"]")], &expect![[r#"
+        L12 money: `dead` neither settles nor refunds
+          14:1 dead: a job may end here
+          23:1 [credits]: this does not name it
+          help: add it to `settle` if the reservation is spent there, or to `refund` if it is given back
+    "#]]);
+    check(&[("[\"failed\", \"dead\"]", "[\"failed\", \"dead\", \"rejected\"]")], &expect![[r#"
+        L12 money: `rejected` is named twice in [credits]
+          25:29 "rejected": once more
+          24:24 "rejected": the first time
+          help: what was reserved moves once: settle it or refund it
+    "#]]);
+}
