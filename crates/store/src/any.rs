@@ -1,0 +1,170 @@
+//! A store chosen at run time. Closed sets are enums: each method is a `match`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tenure_core::command::ClaimFilter;
+use tenure_core::credit::{Account, LedgerLine, Movement};
+use tenure_core::dead_letter::DeadLetter;
+use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
+use tenure_core::id::{JobId, Name, Position};
+use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
+use tenure_core::time::{Now, Timestamp};
+use tenure_core::working_set::{Reads, WorkingSet};
+
+use crate::{Count, Journaled, MemoryStore, PostgresStore, Scanned, SqliteStore, Store, StoreError};
+
+/// One of the stores.
+#[derive(Clone, Debug)]
+pub enum AnyStore {
+    /// In memory.
+    Memory(MemoryStore),
+    /// Embedded.
+    Sqlite(SqliteStore),
+    /// Shared by nodes.
+    Postgres(PostgresStore),
+}
+
+impl AnyStore {
+    /// The embedded store in a folder, which is made if it is not there.
+    pub async fn open(folder: &Path) -> Result<Self, StoreError> {
+        SqliteStore::open(folder).await.map(Self::Sqlite)
+    }
+
+    /// The store behind a `postgres://` URL.
+    pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        PostgresStore::connect(url).await.map(Self::Postgres)
+    }
+}
+
+/// The same call on whichever store it is.
+macro_rules! on_each {
+    ($self:expr, $store:ident => $call:expr) => {
+        match $self {
+            AnyStore::Memory($store) => $call,
+            AnyStore::Sqlite($store) => $call,
+            AnyStore::Postgres($store) => $call,
+        }
+    };
+}
+
+impl Store for AnyStore {
+    async fn transact<T: Send + 'static>(
+        &self,
+        reads: Reads,
+        judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        on_each!(self, store => store.transact(reads, judge).await)
+    }
+
+    async fn now(&self) -> Result<Now, StoreError> {
+        on_each!(self, store => store.now().await)
+    }
+
+    async fn beat(&self) -> Result<(), StoreError> {
+        on_each!(self, store => store.beat().await)
+    }
+
+    fn lanes(&self) -> usize {
+        on_each!(self, store => store.lanes())
+    }
+
+    async fn hint(&self) {
+        on_each!(self, store => store.hint().await);
+    }
+
+    async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>, StoreError> {
+        on_each!(self, store => store.job(id).await)
+    }
+
+    async fn history(&self, id: JobId) -> Result<Vec<Event>, StoreError> {
+        on_each!(self, store => store.history(id).await)
+    }
+
+    async fn events(&self, after: Position, limit: usize) -> Result<Vec<Journaled>, StoreError> {
+        on_each!(self, store => store.events(after, limit).await)
+    }
+
+    async fn list(&self, filter: JobFilter, page: Page) -> Result<Vec<Arc<Job>>, StoreError> {
+        on_each!(self, store => store.list(filter, page).await)
+    }
+
+    async fn counts(&self) -> Result<Vec<Count>, StoreError> {
+        on_each!(self, store => store.counts().await)
+    }
+
+    async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
+        on_each!(self, store => store.due(limit).await)
+    }
+
+    async fn next_run(&self, filter: ClaimFilter) -> Result<Option<Timestamp>, StoreError> {
+        on_each!(self, store => store.next_run(filter).await)
+    }
+
+    async fn completed_before(
+        &self,
+        lifecycle: Name,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<JobId>, StoreError> {
+        on_each!(self, store => store.completed_before(lifecycle, before, limit).await)
+    }
+
+    async fn logs(&self, job: JobId, after: u64, limit: usize) -> Result<Vec<LogLine>, StoreError> {
+        on_each!(self, store => store.logs(job, after, limit).await)
+    }
+
+    async fn telemetry(&self, job: JobId) -> Result<Vec<Telemetry>, StoreError> {
+        on_each!(self, store => store.telemetry(job).await)
+    }
+
+    async fn dead_letters(
+        &self,
+        filter: DeadLetterFilter,
+        page: Page,
+    ) -> Result<Vec<DeadLetter>, StoreError> {
+        on_each!(self, store => store.dead_letters(filter, page).await)
+    }
+
+    async fn account(&self, user: Name) -> Result<Account, StoreError> {
+        on_each!(self, store => store.account(user).await)
+    }
+
+    async fn ledger(
+        &self,
+        user: Name,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
+        on_each!(self, store => store.ledger(user, after, limit).await)
+    }
+
+    async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
+        on_each!(self, store => store.audit(after, limit).await)
+    }
+
+    async fn paused(&self) -> Result<Vec<Name>, StoreError> {
+        on_each!(self, store => store.paused().await)
+    }
+
+    async fn lifecycles(&self) -> Result<Vec<(LifecycleRef, String)>, StoreError> {
+        on_each!(self, store => store.lifecycles().await)
+    }
+
+    async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {
+        on_each!(self, store => store.scan(after, limit).await)
+    }
+
+    async fn scan_accounts(
+        &self,
+        after: Option<Name>,
+        limit: usize,
+    ) -> Result<Vec<(Name, Account, Vec<(Movement, u64)>)>, StoreError> {
+        on_each!(self, store => store.scan_accounts(after, limit).await)
+    }
+
+    async fn strays(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        on_each!(self, store => store.strays(limit).await)
+    }
+}

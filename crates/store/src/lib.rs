@@ -1,0 +1,173 @@
+//! The databases of Tenure behind one trait: one write, a few reads. A store finds and keeps; it never decides.
+//!
+//! Every store passes the same conformance suite, and both databases hold the same values: times as integer
+//! milliseconds, ids as 16 bytes, payloads as the text that came.
+
+mod any;
+mod codec;
+mod error;
+mod list;
+mod live;
+mod memory;
+mod migrate;
+mod postgres;
+mod sqlite;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tenure_core::credit::{Account, LedgerLine, Movement};
+use tenure_core::dead_letter::DeadLetter;
+use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
+use tenure_core::fold::Record;
+use tenure_core::id::{JobId, Name, Position};
+use tenure_core::command::ClaimFilter;
+use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
+use tenure_core::time::{Now, Timestamp};
+use tenure_core::working_set::{Reads, WorkingSet};
+
+pub use any::AnyStore;
+pub use error::StoreError;
+pub use memory::{Fault, MemoryStore};
+pub use postgres::PostgresStore;
+pub use sqlite::SqliteStore;
+
+/// Where jobs and their histories are kept.
+pub trait Store: Clone + Send + Sync + 'static {
+    /// The only write. Loads what `reads` names, lets `judge` decide on it at the store's own time, and writes what
+    /// changed: all or nothing, durable when it returns. A conflict runs `judge` again; it is pure, so that is safe.
+    fn transact<T: Send + 'static>(
+        &self,
+        reads: Reads,
+        judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send;
+
+    /// The store's clock: one for all nodes, never backwards.
+    fn now(&self) -> impl Future<Output = Result<Now, StoreError>> + Send;
+
+    /// Says that a node lives. Time in which nobody says so for more than a second is an outage, and stops the clocks.
+    fn beat(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// How many batches may be in flight at once with profit.
+    fn lanes(&self) -> usize;
+
+    /// Resolves when another node may have committed something. A hint: it may be lost, and may be wrong.
+    fn hint(&self) -> impl Future<Output = ()> + Send;
+
+    /// One job.
+    fn job(&self, id: JobId) -> impl Future<Output = Result<Option<Arc<Job>>, StoreError>> + Send;
+
+    /// The events of one job in order, notes after the numbered ones.
+    fn history(&self, id: JobId) -> impl Future<Output = Result<Vec<Event>, StoreError>> + Send;
+
+    /// The journal after a position, in commit order; no reader can miss an event or see two orders.
+    fn events(&self, after: Position, limit: usize) -> impl Future<Output = Result<Vec<Journaled>, StoreError>> + Send;
+
+    /// Jobs that match, newest first.
+    fn list(&self, filter: JobFilter, page: Page) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
+
+    /// How many jobs are where.
+    fn counts(&self) -> impl Future<Output = Result<Vec<Count>, StoreError>> + Send;
+
+    /// Jobs with a clock that has run out by now, oldest first.
+    fn due(&self, limit: usize) -> impl Future<Output = Result<Vec<JobId>, StoreError>> + Send;
+
+    /// When the next job that this filter admits may be claimed, if one is ready but not yet: its `run_at`.
+    fn next_run(&self, filter: ClaimFilter) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send;
+
+    /// Finished jobs of a lifecycle that were completed before a time, oldest first.
+    fn completed_before(
+        &self,
+        lifecycle: Name,
+        before: Timestamp,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<JobId>, StoreError>> + Send;
+
+    /// A job's log lines after the `after`-th.
+    fn logs(&self, job: JobId, after: u64, limit: usize) -> impl Future<Output = Result<Vec<LogLine>, StoreError>> + Send;
+
+    /// A job's telemetry in order.
+    fn telemetry(&self, job: JobId) -> impl Future<Output = Result<Vec<Telemetry>, StoreError>> + Send;
+
+    /// Dead letters that match, newest job first.
+    fn dead_letters(
+        &self,
+        filter: DeadLetterFilter,
+        page: Page,
+    ) -> impl Future<Output = Result<Vec<DeadLetter>, StoreError>> + Send;
+
+    /// A user's account.
+    fn account(&self, user: Name) -> impl Future<Output = Result<Account, StoreError>> + Send;
+
+    /// Lines of a user's ledger after the `after`-th row, each with its row.
+    fn ledger(
+        &self,
+        user: Name,
+        after: u64,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<(u64, LedgerLine)>, StoreError>> + Send;
+
+    /// Lines of the operators' trail after the `after`-th row, each with its row.
+    fn audit(&self, after: u64, limit: usize) -> impl Future<Output = Result<Vec<(u64, AuditLine)>, StoreError>> + Send;
+
+    /// Paused queues.
+    fn paused(&self) -> impl Future<Output = Result<Vec<Name>, StoreError>> + Send;
+
+    /// Every lifecycle file that was ever in force.
+    fn lifecycles(&self) -> impl Future<Output = Result<Vec<(LifecycleRef, String)>, StoreError>> + Send;
+
+    /// For `verify`: everything about the jobs after an id, in id order. A record that cannot be read says why.
+    fn scan(&self, after: Option<JobId>, limit: usize) -> impl Future<Output = Result<Vec<Scanned>, StoreError>> + Send;
+
+    /// For `verify`: accounts after a user, each with the sums of its ledger; users that have only one of the two, too.
+    fn scan_accounts(
+        &self,
+        after: Option<Name>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<(Name, Account, Vec<(Movement, u64)>)>, StoreError>> + Send;
+
+    /// For `verify`: rows that belong to no job, and what the database's own check finds.
+    fn strays(&self, limit: usize) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
+}
+
+/// An event, its place in the journal, and what a reader filters by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Journaled {
+    /// Its place.
+    pub position: Position,
+    /// What happened.
+    pub event: Event,
+    /// The job's lifecycle.
+    pub lifecycle: Name,
+    /// The job's type.
+    pub job_type: Name,
+    /// The job's queue.
+    pub queue: Name,
+    /// The job's owner.
+    pub user_id: Option<Name>,
+    /// What else belongs to it.
+    pub correlation_id: Name,
+    /// Its trace.
+    pub trace_id: Name,
+}
+
+/// How many jobs of a lifecycle and type are in a state.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names are the job's own fields")]
+pub struct Count {
+    pub lifecycle: Name,
+    pub job_type: Name,
+    pub queue: Name,
+    pub state: Name,
+    pub count: u64,
+}
+
+/// A job's records, or why they cannot be read.
+#[derive(Clone, Debug)]
+pub struct Scanned {
+    /// Which job.
+    pub id: JobId,
+    /// What is kept about it.
+    pub record: Result<Record, String>,
+}

@@ -1,0 +1,124 @@
+//! The live jobs in memory, found by what claims and sweeps ask for: ready jobs best first, clocks by when they fire.
+//! Finished jobs are not here, so they cannot slow the live ones.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
+use std::sync::Arc;
+
+use tenure_core::command::ClaimFilter;
+use tenure_core::id::{JobId, Name};
+use tenure_core::job::Job;
+use tenure_core::lifecycle::Phase;
+use tenure_core::time::{Deadline, Timestamp};
+
+/// Higher priority first, then earlier `run_at`, then earlier creation.
+type Rank = (Reverse<i32>, Timestamp, JobId);
+
+/// Live jobs and their indexes.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    jobs: HashMap<JobId, Arc<Job>>,
+    /// By queue and type: what may be claimed now.
+    ready: BTreeMap<(Name, Name), BTreeSet<Rank>>,
+    /// Ready, but `run_at` had not come when last looked at.
+    later: BTreeSet<(Timestamp, JobId)>,
+    clocks: BTreeSet<(Deadline, JobId)>,
+}
+
+impl Live {
+    pub(crate) fn get(&self, id: JobId) -> Option<&Arc<Job>> {
+        self.jobs.get(&id)
+    }
+
+    pub(crate) fn jobs(&self) -> impl Iterator<Item = &Arc<Job>> {
+        self.jobs.values()
+    }
+
+    /// Takes a job as it is now; a finished one is let go.
+    pub(crate) fn put(&mut self, job: Arc<Job>) {
+        self.remove(job.id());
+        if job.phase.is_final() {
+            return;
+        }
+        if job.phase == Phase::Ready {
+            self.later.insert((job.run_at, job.id()));
+        }
+        if let Some(deadline) = job.next_clock() {
+            self.clocks.insert((deadline, job.id()));
+        }
+        self.jobs.insert(job.id(), job);
+    }
+
+    pub(crate) fn remove(&mut self, id: JobId) {
+        let Some(job) = self.jobs.remove(&id) else { return };
+        if job.phase == Phase::Ready && !self.later.remove(&(job.run_at, id)) {
+            let place = place(&job);
+            let ranks = self.ready.get_mut(&place).expect("a ready job is in its place or later");
+            ranks.remove(&rank(&job));
+            if ranks.is_empty() {
+                self.ready.remove(&place);
+            }
+        }
+        if let Some(deadline) = job.next_clock() {
+            self.clocks.remove(&(deadline, id));
+        }
+    }
+
+    /// The best ready jobs that `filter` admits, from queues that are not paused.
+    pub(crate) fn claimable(
+        &mut self,
+        filter: &ClaimFilter,
+        paused: &BTreeSet<Name>,
+        max: usize,
+        now: Timestamp,
+    ) -> Vec<JobId> {
+        self.ripen(now);
+        let admitted =
+            |(queue, job_type): &(Name, Name)| filter.admits(queue, job_type) && !paused.contains(queue);
+        let places = self.ready.iter().filter(|(place, _)| admitted(place));
+        let mut heads = BinaryHeap::new();
+        let mut rest: Vec<_> = places.map(|(_, ranks)| ranks.iter()).collect();
+        for (place, ranks) in rest.iter_mut().enumerate() {
+            heads.extend(ranks.next().map(|rank| Reverse((*rank, place))));
+        }
+        let mut found = Vec::new();
+        while let Some(Reverse(((_, _, id), place))) = heads.pop().filter(|_| found.len() < max) {
+            found.push(id);
+            heads.extend(rest[place].next().map(|rank| Reverse((*rank, place))));
+        }
+        found
+    }
+
+    /// Moves the jobs whose `run_at` has come to where claims look.
+    fn ripen(&mut self, now: Timestamp) {
+        while let Some(&(run_at, id)) = self.later.first().filter(|(run_at, _)| *run_at <= now) {
+            self.later.remove(&(run_at, id));
+            let job = &self.jobs[&id];
+            self.ready.entry(place(job)).or_default().insert(rank(job));
+        }
+    }
+
+    /// When the next job that is ready but not yet may be claimed.
+    pub(crate) fn next_run(&self, filter: &ClaimFilter) -> Option<Timestamp> {
+        let admits = |id: &JobId| filter.admits(&self.jobs[id].spec.queue, &self.jobs[id].spec.job_type);
+        self.later.iter().find(|(_, id)| admits(id)).map(|(run_at, _)| *run_at)
+    }
+
+    /// Jobs with a clock that has run out, oldest first.
+    pub(crate) fn due(&self, running: Deadline, limit: usize) -> Vec<JobId> {
+        self.clocks
+            .iter()
+            .take_while(|(deadline, _)| *deadline <= running)
+            .map(|(_, id)| *id)
+            .take(limit)
+            .collect()
+    }
+}
+
+fn place(job: &Job) -> (Name, Name) {
+    (job.spec.queue.clone(), job.spec.job_type.clone())
+}
+
+fn rank(job: &Job) -> Rank {
+    (Reverse(job.spec.priority), job.run_at, job.id())
+}

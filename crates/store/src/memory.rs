@@ -1,0 +1,283 @@
+//! The reference: every table in memory behind one mutex, with a clock that can be turned by hand and faults that can
+//! be ordered. What it does is what the other stores must do. It keeps nothing when the process ends.
+
+mod tables;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tenure_core::command::ClaimFilter;
+use tenure_core::credit::{Account, LedgerLine, Movement};
+use tenure_core::dead_letter::DeadLetter;
+use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
+use tenure_core::id::{JobId, Name, Position};
+use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
+use tenure_core::time::{Millis, Now, Timestamp};
+use tenure_core::working_set::{Reads, WorkingSet};
+
+use crate::{Count, Journaled, Scanned, Store, StoreError};
+use tables::Tables;
+
+/// A fault, for the next write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The store goes away before the commit: nothing is written.
+    BeforeCommit,
+    /// The store goes away after the commit: all is written, and nobody is told.
+    AfterCommit,
+    /// The disk is full: nothing is written.
+    Full,
+}
+
+/// Everything in memory.
+#[derive(Clone, Debug)]
+pub struct MemoryStore(Arc<Mutex<Inner>>);
+
+#[derive(Debug)]
+struct Inner {
+    tables: Tables,
+    clock: Clock,
+    stopped: Millis,
+    last: Timestamp,
+    faults: VecDeque<Fault>,
+    away: bool,
+}
+
+#[derive(Debug)]
+enum Clock {
+    Wall,
+    Manual(Timestamp),
+    /// As tokio's, which tests and the simulator pause: then time passes only while everyone waits for it.
+    Tokio(Timestamp, tokio::time::Instant),
+}
+
+impl MemoryStore {
+    /// An empty store on the machine's clock.
+    pub fn new() -> Self {
+        Self::on(Clock::Wall)
+    }
+
+    /// An empty store on a clock that stands still until [`MemoryStore::advance`].
+    pub fn with_manual_clock(at: Timestamp) -> Self {
+        Self::on(Clock::Manual(at))
+    }
+
+    /// An empty store whose clock is tokio's, beginning at a time: virtual where tokio's time is paused.
+    pub fn with_tokio_clock(at: Timestamp) -> Self {
+        Self::on(Clock::Tokio(at, tokio::time::Instant::now()))
+    }
+
+    fn on(clock: Clock) -> Self {
+        let (tables, stopped, last) = (Tables::default(), Millis(0), Timestamp(0));
+        Self(Arc::new(Mutex::new(Inner { tables, clock, stopped, last, faults: VecDeque::new(), away: false })))
+    }
+
+    /// Turns the clock on.
+    pub fn advance(&self, span: Millis) {
+        let mut inner = self.inner();
+        let at = inner.now().at + span;
+        inner.set(at);
+    }
+
+    /// Lets time pass in which no node ran: the clocks of all jobs stand still.
+    pub fn outage(&self, span: Millis) {
+        self.advance(span);
+        self.inner().stopped.0 += span.0;
+    }
+
+    /// Sets the machine's clock to any time, backwards too. The store's own never runs backwards.
+    pub fn jump(&self, at: Timestamp) {
+        self.inner().set(at);
+    }
+
+    /// Orders a fault for the next write; several queue up.
+    pub fn inject(&self, fault: Fault) {
+        self.inner().faults.push_back(fault);
+    }
+
+    /// Takes the store away (`true`) or brings it back.
+    pub fn set_away(&self, away: bool) {
+        self.inner().away = away;
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().expect("nobody panics while holding the tables: judges run outside of them")
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&Inner) -> T) -> Result<T, StoreError> {
+        let inner = self.inner();
+        if inner.away { Err(StoreError::Unavailable("it was taken away".to_owned())) } else { Ok(read(&inner)) }
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Inner {
+    fn now(&mut self) -> Now {
+        let read = match self.clock {
+            Clock::Manual(at) => at,
+            Clock::Wall => wall(),
+            Clock::Tokio(base, since) => base + Millis(since.elapsed().as_millis() as u64),
+        };
+        self.last = self.last.max(read);
+        Now { at: self.last, stopped: self.stopped }
+    }
+
+    fn set(&mut self, at: Timestamp) {
+        self.clock = match self.clock {
+            Clock::Wall | Clock::Manual(_) => Clock::Manual(at),
+            Clock::Tokio(..) => Clock::Tokio(at, tokio::time::Instant::now()),
+        };
+    }
+
+    fn transact<T>(
+        &mut self,
+        reads: &Reads,
+        mut judge: impl FnMut(&mut WorkingSet, Now) -> T,
+    ) -> Result<T, StoreError> {
+        if self.away {
+            return Err(StoreError::Unavailable("it was taken away".to_owned()));
+        }
+        let now = self.now();
+        let mut set = self.tables.load(reads, now);
+        let answer = judge(&mut set, now);
+        if set.changes.is_empty() {
+            return Ok(answer);
+        }
+        match self.faults.pop_front() {
+            Some(Fault::BeforeCommit) => Err(StoreError::Unavailable("a fault was ordered".to_owned())),
+            Some(Fault::Full) => Err(StoreError::Full),
+            Some(Fault::AfterCommit) => {
+                self.tables.write(set);
+                Err(StoreError::OutcomeUnknown("a fault was ordered".to_owned()))
+            }
+            None => {
+                self.tables.write(set);
+                Ok(answer)
+            }
+        }
+    }
+}
+
+fn wall() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(since.as_millis() as i64)
+}
+
+impl Store for MemoryStore {
+    async fn transact<T: Send + 'static>(
+        &self,
+        reads: Reads,
+        judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.inner().transact(&reads, judge)
+    }
+
+    async fn now(&self) -> Result<Now, StoreError> {
+        Ok(self.inner().now())
+    }
+
+    async fn beat(&self) -> Result<(), StoreError> {
+        self.read(|_| ())
+    }
+
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    async fn hint(&self) {
+        std::future::pending().await
+    }
+
+    async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>, StoreError> {
+        self.read(|inner| inner.tables.job(id).cloned())
+    }
+
+    async fn history(&self, id: JobId) -> Result<Vec<Event>, StoreError> {
+        self.read(|inner| inner.tables.history(id))
+    }
+
+    async fn events(&self, after: Position, limit: usize) -> Result<Vec<Journaled>, StoreError> {
+        self.read(|inner| inner.tables.events(after, limit))
+    }
+
+    async fn list(&self, filter: JobFilter, page: Page) -> Result<Vec<Arc<Job>>, StoreError> {
+        self.read(|inner| inner.tables.list(&filter, page))
+    }
+
+    async fn counts(&self) -> Result<Vec<Count>, StoreError> {
+        self.read(|inner| inner.tables.counts())
+    }
+
+    async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
+        let running = self.inner().now().running();
+        self.read(|inner| inner.tables.live.due(running, limit))
+    }
+
+    async fn next_run(&self, filter: ClaimFilter) -> Result<Option<Timestamp>, StoreError> {
+        self.read(|inner| inner.tables.live.next_run(&filter))
+    }
+
+    async fn completed_before(
+        &self,
+        lifecycle: Name,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<JobId>, StoreError> {
+        self.read(|inner| inner.tables.completed_before(&lifecycle, before, limit))
+    }
+
+    async fn logs(&self, job: JobId, after: u64, limit: usize) -> Result<Vec<LogLine>, StoreError> {
+        self.read(|inner| inner.tables.logs(job, after, limit))
+    }
+
+    async fn telemetry(&self, job: JobId) -> Result<Vec<Telemetry>, StoreError> {
+        self.read(|inner| inner.tables.telemetry(job))
+    }
+
+    async fn dead_letters(&self, filter: DeadLetterFilter, page: Page) -> Result<Vec<DeadLetter>, StoreError> {
+        self.read(|inner| inner.tables.dead_letters(&filter, page))
+    }
+
+    async fn account(&self, user: Name) -> Result<Account, StoreError> {
+        self.read(|inner| inner.tables.account(&user))
+    }
+
+    async fn ledger(&self, user: Name, after: u64, limit: usize) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
+        self.read(|inner| inner.tables.ledger(&user, after, limit))
+    }
+
+    async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
+        self.read(|inner| inner.tables.audit(after, limit))
+    }
+
+    async fn paused(&self) -> Result<Vec<Name>, StoreError> {
+        self.read(|inner| inner.tables.paused())
+    }
+
+    async fn lifecycles(&self) -> Result<Vec<(LifecycleRef, String)>, StoreError> {
+        self.read(|inner| inner.tables.lifecycles())
+    }
+
+    async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {
+        self.read(|inner| inner.tables.scan(after, limit))
+    }
+
+    async fn scan_accounts(
+        &self,
+        after: Option<Name>,
+        limit: usize,
+    ) -> Result<Vec<(Name, Account, Vec<(Movement, u64)>)>, StoreError> {
+        self.read(|inner| inner.tables.scan_accounts(after.as_ref(), limit))
+    }
+
+    async fn strays(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.read(|inner| inner.tables.strays(limit))
+    }
+}

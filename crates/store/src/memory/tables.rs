@@ -1,0 +1,264 @@
+//! The tables: what is loaded from them and written to them, and what is read of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tenure_core::command::KeyId;
+use tenure_core::credit::{Account, LedgerLine, Movement};
+use tenure_core::dead_letter::DeadLetter;
+use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
+use tenure_core::fold::Record;
+use tenure_core::id::{JobId, Name, Position};
+use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
+use tenure_core::time::{Now, Timestamp};
+use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
+
+use crate::live::Live;
+use crate::{Count, Journaled, Scanned};
+
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    pub(super) live: Live,
+    finished: BTreeMap<JobId, Arc<Job>>,
+    journal: BTreeMap<Position, Event>,
+    histories: BTreeMap<JobId, Vec<Position>>,
+    position: u64,
+    telemetry: Vec<Telemetry>,
+    logs: BTreeMap<JobId, Vec<LogLine>>,
+    dead_letters: BTreeMap<JobId, DeadLetter>,
+    accounts: BTreeMap<Name, Account>,
+    ledger: Vec<LedgerLine>,
+    audit: Vec<AuditLine>,
+    paused: BTreeSet<Name>,
+    keys: BTreeMap<KeyId, KeyRecord>,
+    lifecycles: BTreeMap<LifecycleRef, String>,
+}
+
+fn found<K: Ord + Clone, V: Clone>(table: &BTreeMap<K, V>, wanted: &BTreeSet<K>) -> BTreeMap<K, V> {
+    wanted.iter().filter_map(|key| Some((key.clone(), table.get(key)?.clone()))).collect()
+}
+
+impl Tables {
+    pub(super) fn load(&mut self, reads: &Reads, now: Now) -> WorkingSet {
+        let mut set = WorkingSet {
+            keys: found(&self.keys, &reads.keys),
+            accounts: found(&self.accounts, &reads.accounts),
+            dead_letters: found(&self.dead_letters, &reads.dead_letters),
+            lifecycles: found(&self.lifecycles, &reads.lifecycles),
+            paused: self.paused.clone(),
+            ..WorkingSet::default()
+        };
+        let mut wanted = reads.jobs.clone();
+        wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
+        for (filter, max) in &reads.claims {
+            let candidates = self.live.claimable(filter, &self.paused, *max, now.at);
+            wanted.extend(&candidates);
+            set.candidates.insert(filter.clone(), candidates);
+        }
+        let first = |id: &JobId| self.job(*id).and_then(|job| job.spec.links.compensates);
+        wanted.extend(wanted.iter().filter_map(first).collect::<Vec<_>>());
+        for job in wanted.into_iter().filter_map(|id| self.job(id)) {
+            if let Some(user) = job.spec.user_id.as_ref().filter(|_| job.spec.cost > 0) {
+                set.accounts.extend(self.accounts.get(user).map(|account| (user.clone(), *account)));
+            }
+            set.jobs.insert(job.id(), Arc::clone(job));
+        }
+        set
+    }
+
+    pub(super) fn write(&mut self, set: WorkingSet) {
+        let changes = set.changes;
+        for id in changes.created.iter().chain(&changes.updated) {
+            let job = &set.jobs[id];
+            self.live.put(Arc::clone(job));
+            if job.phase.is_final() {
+                self.finished.insert(*id, Arc::clone(job));
+            }
+        }
+        for event in changes.events {
+            self.position += 1;
+            self.histories.entry(event.job_id).or_default().push(Position(self.position));
+            self.journal.insert(Position(self.position), event);
+        }
+        for (job, line) in changes.logs {
+            self.logs.entry(job).or_default().push(line);
+        }
+        self.telemetry.extend(changes.telemetry);
+        self.ledger.extend(changes.ledger);
+        self.audit.extend(changes.audit);
+        self.accounts.extend(changes.accounts.into_iter().map(|user| (user.clone(), set.accounts[&user])));
+        self.dead_letters
+            .extend(changes.dead_letters.into_iter().map(|id| (id, set.dead_letters[&id].clone())));
+        self.keys.extend(changes.keys.into_iter().map(|id| (id, set.keys[&id].clone())));
+        self.lifecycles
+            .extend(changes.lifecycles.into_iter().map(|key| (key.clone(), set.lifecycles[&key].clone())));
+        for (queue, paused) in changes.queues {
+            if paused {
+                self.paused.insert(queue)
+            } else {
+                self.paused.remove(&queue)
+            };
+        }
+        self.purge(&changes.purged);
+        if let Some(now) = changes.prune {
+            self.telemetry.retain(|line| now < line.keep_until);
+            self.keys.retain(|_, record| now < record.expires_at);
+        }
+    }
+
+    fn purge(&mut self, purged: &BTreeSet<JobId>) {
+        for id in purged {
+            self.live.remove(*id);
+            self.finished.remove(id);
+            for position in self.histories.remove(id).unwrap_or_default() {
+                self.journal.remove(&position);
+            }
+            self.logs.remove(id);
+            self.dead_letters.remove(id);
+        }
+        self.telemetry.retain(|line| !purged.contains(&line.job_id));
+    }
+
+    pub(super) fn job(&self, id: JobId) -> Option<&Arc<Job>> {
+        self.live.get(id).or_else(|| self.finished.get(&id))
+    }
+
+    pub(super) fn history(&self, id: JobId) -> Vec<Event> {
+        let positions = self.histories.get(&id).map(Vec::as_slice).unwrap_or_default();
+        let mut events: Vec<Event> =
+            positions.iter().map(|position| self.journal[position].clone()).collect();
+        events.sort_by_key(|event| event.seq.unwrap_or(u32::MAX));
+        events
+    }
+
+    pub(super) fn events(&self, after: Position, limit: usize) -> Vec<Journaled> {
+        let later = self.journal.range(Position(after.0 + 1)..).take(limit);
+        later.map(|(position, event)| self.journaled(*position, event)).collect()
+    }
+
+    fn journaled(&self, position: Position, event: &Event) -> Journaled {
+        let spec = &self.job(event.job_id).expect("a job is forgotten together with its events").spec;
+        Journaled {
+            position,
+            event: event.clone(),
+            lifecycle: spec.lifecycle.name.clone(),
+            job_type: spec.job_type.clone(),
+            queue: spec.queue.clone(),
+            user_id: spec.user_id.clone(),
+            correlation_id: spec.correlation_id(),
+            trace_id: spec.trace_id(),
+        }
+    }
+
+    fn all(&self) -> BTreeMap<JobId, &Arc<Job>> {
+        self.live.jobs().chain(self.finished.values()).map(|job| (job.id(), job)).collect()
+    }
+
+    pub(super) fn list(&self, filter: &JobFilter, page: Page) -> Vec<Arc<Job>> {
+        let older = |id: JobId| page.before.is_none_or(|before| id < before);
+        let all = self.all();
+        let matching = all.values().rev().filter(|job| older(job.id()) && filter.admits(job));
+        matching.take(page.limit).map(|job| Arc::clone(job)).collect()
+    }
+
+    pub(super) fn counts(&self) -> Vec<Count> {
+        let mut counts = BTreeMap::<_, u64>::new();
+        for job in self.all().into_values() {
+            let spec = &job.spec;
+            let key =
+                (spec.lifecycle.name.clone(), spec.job_type.clone(), spec.queue.clone(), job.state.clone());
+            *counts.entry(key).or_default() += 1;
+        }
+        let count =
+            |((lifecycle, job_type, queue, state), count)| Count { lifecycle, job_type, queue, state, count };
+        counts.into_iter().map(count).collect()
+    }
+
+    pub(super) fn completed_before(&self, lifecycle: &Name, before: Timestamp, limit: usize) -> Vec<JobId> {
+        let of = self.finished.values().filter(|job| job.spec.lifecycle.name == *lifecycle);
+        let old = of.filter_map(|job| Some((job.times.completed_at.filter(|at| *at < before)?, job.id())));
+        old.collect::<BTreeSet<_>>().into_iter().map(|(_, id)| id).take(limit).collect()
+    }
+
+    pub(super) fn logs(&self, job: JobId, after: u64, limit: usize) -> Vec<LogLine> {
+        let lines = self.logs.get(&job).map(Vec::as_slice).unwrap_or_default();
+        lines.iter().filter(|line| after < line.n).take(limit).cloned().collect()
+    }
+
+    pub(super) fn telemetry(&self, job: JobId) -> Vec<Telemetry> {
+        self.telemetry.iter().filter(|line| line.job_id == job).cloned().collect()
+    }
+
+    pub(super) fn dead_letters(&self, filter: &DeadLetterFilter, page: Page) -> Vec<DeadLetter> {
+        let older = |letter: &DeadLetter| page.before.is_none_or(|before| letter.job_id < before);
+        let matching =
+            self.dead_letters.values().rev().filter(|letter| older(letter) && filter.admits(letter));
+        matching.take(page.limit).cloned().collect()
+    }
+
+    pub(super) fn account(&self, user: &Name) -> Account {
+        self.accounts.get(user).copied().unwrap_or_default()
+    }
+
+    pub(super) fn ledger(&self, user: &Name, after: u64, limit: usize) -> Vec<(u64, LedgerLine)> {
+        let rows = self.ledger.iter().enumerate().map(|(index, line)| (index as u64 + 1, line));
+        let own = rows.filter(|(row, line)| after < *row && line.user_id == *user);
+        own.take(limit).map(|(row, line)| (row, line.clone())).collect()
+    }
+
+    pub(super) fn audit(&self, after: u64, limit: usize) -> Vec<(u64, AuditLine)> {
+        let rows = self.audit.iter().enumerate().map(|(index, line)| (index as u64 + 1, line.clone()));
+        rows.filter(|(row, _)| after < *row).take(limit).collect()
+    }
+
+    pub(super) fn paused(&self) -> Vec<Name> {
+        self.paused.iter().cloned().collect()
+    }
+
+    pub(super) fn lifecycles(&self) -> Vec<(LifecycleRef, String)> {
+        self.lifecycles.iter().map(|(key, source)| (key.clone(), source.clone())).collect()
+    }
+
+    pub(super) fn scan(&self, after: Option<JobId>, limit: usize) -> Vec<Scanned> {
+        let later = self.all().into_values().filter(|job| after.is_none_or(|after| after < job.id()));
+        later.take(limit).map(|job| Scanned { id: job.id(), record: Ok(self.record(job)) }).collect()
+    }
+
+    fn record(&self, job: &Arc<Job>) -> Record {
+        let lines = self.logs.get(&job.id()).map(Vec::as_slice).unwrap_or_default();
+        Record {
+            job: Arc::clone(job),
+            events: self.history(job.id()),
+            dead_letter: self.dead_letters.get(&job.id()).cloned(),
+            ledger: self.ledger.iter().filter(|line| line.job_id == Some(job.id())).cloned().collect(),
+            logs: (lines.len() as u64, lines.last().map_or(0, |line| line.n)),
+        }
+    }
+
+    pub(super) fn scan_accounts(
+        &self,
+        after: Option<&Name>,
+        limit: usize,
+    ) -> Vec<(Name, Account, Vec<(Movement, u64)>)> {
+        let users: BTreeSet<&Name> =
+            self.accounts.keys().chain(self.ledger.iter().map(|line| &line.user_id)).collect();
+        let later = users.into_iter().filter(|user| after.is_none_or(|after| after < *user)).take(limit);
+        let sums = |user: &Name| {
+            let own = self.ledger.iter().filter(|line| line.user_id == *user);
+            own.map(|line| (line.kind, line.amount)).collect()
+        };
+        later.map(|user| (user.clone(), self.account(user), sums(user))).collect()
+    }
+
+    pub(super) fn strays(&self, limit: usize) -> Vec<String> {
+        let events = self.histories.keys().map(|id| ("events", id));
+        let logs = self.logs.keys().map(|id| ("logs", id));
+        let letters = self.dead_letters.keys().map(|id| ("dead_letters", id));
+        let stray = events.chain(logs).chain(letters).filter(|(_, id)| self.job(**id).is_none());
+        stray
+            .map(|(table, id)| format!("{table} has rows of job {id}, which is not there"))
+            .take(limit)
+            .collect()
+    }
+}

@@ -1,0 +1,64 @@
+//! Migrations: numbered, in one direction, never edited. Which of them are still to run is decided here; each database
+//! runs them under its own lock.
+
+use sha2::{Digest, Sha256};
+
+use crate::StoreError;
+
+/// One step of a schema.
+pub(crate) struct Migration {
+    pub(crate) number: u32,
+    pub(crate) sql: &'static str,
+}
+
+impl Migration {
+    /// What is recorded when it has run, so that an edited migration is found out.
+    pub(crate) fn checksum(&self) -> String {
+        let digest: [u8; 32] = Sha256::digest(self.sql.as_bytes()).into();
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Those of `all` that a database which has run `done` still needs; refuses one that is newer or different.
+pub(crate) fn pending<'a>(
+    all: &'a [Migration],
+    done: &[(u32, String)],
+) -> Result<&'a [Migration], StoreError> {
+    let known = all.last().map_or(0, |migration| migration.number);
+    let found = done.iter().map(|(number, _)| *number).max().unwrap_or(0);
+    if found > known {
+        return Err(StoreError::SchemaAhead { found, known });
+    }
+    for (number, checksum) in done {
+        let ours = all.iter().find(|migration| migration.number == *number);
+        if ours.is_none_or(|migration| migration.checksum() != *checksum) {
+            return Err(StoreError::MigrationChanged(*number));
+        }
+    }
+    Ok(&all[done.len()..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Migration; 2] =
+        [Migration { number: 1, sql: "create" }, Migration { number: 2, sql: "alter" }];
+
+    #[test]
+    fn only_what_has_not_run_is_pending() {
+        let done = |n: usize| ALL[..n].iter().map(|m| (m.number, m.checksum())).collect::<Vec<_>>();
+        for n in 0..=2 {
+            assert_eq!(pending(&ALL, &done(n)).unwrap().len(), 2 - n);
+        }
+    }
+
+    #[test]
+    fn a_newer_schema_and_an_edited_migration_are_refused() {
+        assert!(matches!(
+            pending(&ALL, &[(3, String::new())]),
+            Err(StoreError::SchemaAhead { found: 3, known: 2 })
+        ));
+        assert!(matches!(pending(&ALL, &[(1, "other".to_owned())]), Err(StoreError::MigrationChanged(1))));
+    }
+}

@@ -1,0 +1,151 @@
+//! The embedded store: SQLite with a write-ahead log and `synchronous=FULL`, one writer thread, live jobs in memory.
+//!
+//! The writer takes a batch, finds what it needs in memory (finished jobs and keys in the file), lets the judge decide,
+//! writes rows and events, and commits: one fsync for each batch, and whatever came meanwhile is the next batch.
+//! Readers have connections of their own and never wait for it.
+
+mod clock;
+mod files;
+mod load;
+mod read;
+mod rows;
+mod scan;
+mod write;
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use rusqlite::Connection;
+use tenure_core::id::{JobId, Position};
+use tenure_core::working_set::{Reads, WorkingSet};
+use tenure_core::time::Now;
+use tokio::sync::oneshot;
+
+use crate::StoreError;
+use crate::codec::Interner;
+use crate::live::Live;
+use clock::Clock;
+use files::Files;
+
+/// Readers at a time; more wait for one.
+const READERS: usize = 4;
+
+/// The embedded store.
+#[derive(Clone, Debug)]
+pub struct SqliteStore(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    /// `None` once the store is closing.
+    orders: Mutex<Option<Sender<Order>>>,
+    live: Arc<Mutex<Live>>,
+    clock: Arc<Mutex<Clock>>,
+    readers: Mutex<Vec<Connection>>,
+    /// A permit for each reader.
+    permits: tokio::sync::Semaphore,
+    files: Files,
+}
+
+/// Something for the writer thread to do.
+type Order = Box<dyn FnOnce(&mut Writer) + Send>;
+
+/// What the writer thread owns.
+struct Writer {
+    connection: Connection,
+    live: Arc<Mutex<Live>>,
+    clock: Arc<Mutex<Clock>>,
+    names: Interner,
+    paused: std::collections::BTreeSet<tenure_core::id::Name>,
+    position: Position,
+    /// Set when the outcome of a commit is not known: nothing is written after that.
+    doubt: Option<String>,
+}
+
+impl SqliteStore {
+    /// Opens the store in a folder, which is made if it is not there; refuses one that another process has.
+    pub async fn open(folder: &Path) -> Result<Self, StoreError> {
+        let folder = folder.to_owned();
+        let opened = tokio::task::spawn_blocking(move || Self::open_blocking(&folder)).await;
+        opened.map_err(|panic| StoreError::Statement(panic.to_string()))?
+    }
+
+    fn open_blocking(folder: &Path) -> Result<Self, StoreError> {
+        let files = Files::take(folder)?;
+        let mut connection = files.connect_writer()?;
+        write::migrate(&mut connection)?;
+        let clock = Arc::new(Mutex::new(Clock::open(&connection)?));
+        let mut names = Interner::default();
+        let live = Arc::new(Mutex::new(load::live(&connection, &mut names)?));
+        let readers = (0..READERS).map(|_| files.connect_reader()).collect::<Result<Vec<_>, _>>()?;
+        let writer = Writer {
+            live: Arc::clone(&live),
+            clock: Arc::clone(&clock),
+            names,
+            paused: load::paused(&connection)?,
+            position: load::last_position(&connection)?,
+            doubt: None,
+            connection,
+        };
+        let (orders, inbox) = channel();
+        let spawned = std::thread::Builder::new().name("tenure-writer".to_owned());
+        spawned.spawn(move || run(writer, &inbox)).map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let (readers, permits) = (Mutex::new(readers), tokio::sync::Semaphore::new(READERS));
+        Ok(Self(Arc::new(Shared { orders: Mutex::new(Some(orders)), live, clock, readers, permits, files })))
+    }
+
+    /// Gives an order to the writer thread and waits for what came of it.
+    async fn order<T: Send + 'static>(
+        &self,
+        order: impl FnOnce(&mut Writer) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let order: Order = Box::new(move |writer| drop(reply.send(order(writer))));
+        let gone = || StoreError::OutcomeUnknown("the writer thread has ended".to_owned());
+        let orders = self.0.orders.lock().expect("nobody panics while giving an order").clone();
+        orders.ok_or_else(gone)?.send(order).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// The live jobs.
+    fn live(&self) -> std::sync::MutexGuard<'_, Live> {
+        self.0.live.lock().expect("nobody panics while holding the live jobs")
+    }
+
+    fn now_blocking(&self) -> Now {
+        self.0.clock.lock().expect("nobody panics while reading the clock").now()
+    }
+
+    /// One job from memory, if it is live.
+    fn live_job(&self, id: JobId) -> Option<Arc<tenure_core::job::Job>> {
+        self.live().get(id).cloned()
+    }
+}
+
+/// The writer thread: order by order until nobody can give one.
+fn run(mut writer: Writer, inbox: &Receiver<Order>) {
+    while let Ok(order) = inbox.recv() {
+        order(&mut writer);
+    }
+    writer.close();
+}
+
+impl Writer {
+    /// One batch, from what it needs to the commit.
+    fn transact<T>(
+        &mut self,
+        reads: &Reads,
+        judge: &mut impl FnMut(&mut WorkingSet, Now) -> T,
+    ) -> Result<T, StoreError> {
+        if let Some(doubt) = &self.doubt {
+            return Err(StoreError::OutcomeUnknown(doubt.clone()));
+        }
+        let now = self.clock.lock().expect("nobody panics while reading the clock").now();
+        let mut set = self.load(reads, now)?;
+        let answer = judge(&mut set, now);
+        if !set.changes.is_empty() {
+            self.write(set, now)?;
+        }
+        Ok(answer)
+    }
+}

@@ -1,0 +1,67 @@
+//! The embedded store's clock: the machine's wall clock when opened, then its monotonic clock, never backwards.
+//!
+//! Time in which no process had the store open is an outage. So is a jump of the wall clock ahead of the monotonic
+//! one: a suspended machine, or a corrected clock. A wall clock that falls behind is ignored.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, OptionalExtension as _};
+use tenure_core::time::{Millis, Now, Timestamp};
+
+use crate::StoreError;
+use crate::sqlite::rows::fault;
+
+/// Jumps up to this are drift, and left alone.
+const JUMP_MS_MIN: i64 = 1000;
+
+#[derive(Debug)]
+pub(super) struct Clock {
+    /// What the store's clock showed at `since`.
+    base: Timestamp,
+    since: Instant,
+    stopped: Millis,
+    /// When the file was last told that a node lives.
+    pub(super) told: Timestamp,
+}
+
+impl Clock {
+    /// Starts where the file left off; the time between is an outage.
+    pub(super) fn open(connection: &Connection) -> Result<Self, StoreError> {
+        let row = connection
+            .query_row(include_str!("sql/clock.sql"), [], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
+            })
+            .optional()
+            .map_err(fault)?;
+        let wall = wall();
+        let (alive_at, stopped) = row.map_or((wall, 0), |(alive_at, stopped)| (Timestamp(alive_at), stopped));
+        let base = wall.max(alive_at);
+        let stopped = Millis(stopped as u64 + (base - alive_at).0);
+        let clock = Self { base, since: Instant::now(), stopped, told: base };
+        clock.tell(connection, base)?;
+        Ok(clock)
+    }
+
+    pub(super) fn now(&mut self) -> Now {
+        let at = self.base + Millis(self.since.elapsed().as_millis() as u64);
+        let ahead = wall().0 - at.0;
+        if ahead > JUMP_MS_MIN {
+            self.base = Timestamp(self.base.0 + ahead);
+            self.stopped.0 += ahead as u64;
+            return Now { at: Timestamp(at.0 + ahead), stopped: self.stopped };
+        }
+        Now { at, stopped: self.stopped }
+    }
+
+    /// Writes down that a node lives, in whatever transaction is open.
+    pub(super) fn tell(&self, connection: &Connection, at: Timestamp) -> Result<(), StoreError> {
+        let mut statement = connection.prepare_cached(include_str!("sql/beat.sql")).map_err(fault)?;
+        statement.execute((at.0, self.stopped.0 as i64)).map_err(fault)?;
+        Ok(())
+    }
+}
+
+fn wall() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(since.as_millis() as i64)
+}

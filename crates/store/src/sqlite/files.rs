@@ -1,0 +1,97 @@
+//! The store's folder: one process at a time, private to its user, and checked before it is trusted.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{FlockOperation, flock};
+
+use crate::StoreError;
+use crate::codec::corrupt;
+use crate::sqlite::rows::fault;
+
+/// Files up to this size are checked whole when they are opened; larger ones page by page as they are read, and whole
+/// by `tenure verify`.
+const CHECKED_BYTES_MAX: u64 = 64 << 20;
+/// SQLite before this can corrupt a write-ahead log that two connections use.
+const SQLITE_VERSION_MIN: i32 = 3_051_003;
+
+#[derive(Debug)]
+pub(super) struct Files {
+    path: PathBuf,
+    /// Held for as long as the store is open.
+    _lock: File,
+}
+
+impl Files {
+    /// Takes the folder for this process.
+    pub(super) fn take(folder: &Path) -> Result<Self, StoreError> {
+        let unavailable = |what: &Path, error: &dyn std::fmt::Display| {
+            StoreError::Unavailable(format!("{}: {error}", what.display()))
+        };
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(|error| unavailable(folder, &error))?;
+        let lock_path = folder.join("tenure.lock");
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let mut lock = options.open(&lock_path).map_err(|error| unavailable(&lock_path, &error))?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let mut holder = String::new();
+            lock.read_to_string(&mut holder).map_err(|error| unavailable(&lock_path, &error))?;
+            return Err(StoreError::InUse {
+                path: folder.display().to_string(),
+                holder: holder.trim().to_owned(),
+            });
+        }
+        let noted = lock
+            .set_len(0)
+            .and_then(|()| lock.rewind())
+            .and_then(|()| write!(lock, "{}", std::process::id()));
+        // The lock is what counts; the number in it only helps whoever meets it. A full disk must not keep us out.
+        if let Err(error) = noted {
+            tracing::warn!(%error, "the lock file does not name its holder");
+        }
+        Ok(Self { path: folder.join("tenure.db"), _lock: lock })
+    }
+
+    pub(super) fn connect_writer(&self) -> Result<Connection, StoreError> {
+        if rusqlite::version_number() < SQLITE_VERSION_MIN {
+            return Err(StoreError::Unsafe(format!("SQLite {} can corrupt its log", rusqlite::version())));
+        }
+        // Made by us first, so that it is private from its first byte.
+        let mut options = OpenOptions::new();
+        let made = options.write(true).create(true).truncate(false).mode(0o600).open(&self.path);
+        made.map_err(|error| StoreError::Unavailable(format!("{}: {error}", self.path.display())))?;
+        let connection = Connection::open(&self.path).map_err(fault)?;
+        connection.execute_batch(include_str!("pragmas.sql")).map_err(fault)?;
+        let mode: String =
+            connection.query_row("pragma journal_mode = wal", [], |row| row.get(0)).map_err(fault)?;
+        if mode != "wal" {
+            return Err(StoreError::Unsafe(format!("{} cannot have a write-ahead log", self.path.display())));
+        }
+        connection.set_prepared_statement_cache_capacity(128);
+        self.check(&connection)?;
+        Ok(connection)
+    }
+
+    pub(super) fn connect_reader(&self) -> Result<Connection, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags).map_err(fault)?;
+        connection.execute_batch(include_str!("pragmas.sql")).map_err(fault)?;
+        connection.execute_batch("pragma query_only = on; pragma wal_autocheckpoint = 0").map_err(fault)?;
+        connection.set_prepared_statement_cache_capacity(128);
+        Ok(connection)
+    }
+
+    fn check(&self, connection: &Connection) -> Result<(), StoreError> {
+        let size = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        if size > CHECKED_BYTES_MAX {
+            return Ok(());
+        }
+        let found: String =
+            connection.query_row("pragma quick_check(1)", [], |row| row.get(0)).map_err(fault)?;
+        if found == "ok" { Ok(()) } else { Err(corrupt("file", self.path.display(), &found)) }
+    }
+}

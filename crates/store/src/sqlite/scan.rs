@@ -1,0 +1,86 @@
+//! What `verify` reads: everything about every job, page by page, in one snapshot a page.
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, params};
+use tenure_core::credit::{Account, Movement};
+use tenure_core::fold::Record;
+use tenure_core::id::{JobId, Name};
+use tenure_core::job::Job;
+
+use crate::codec::Interner;
+use crate::sqlite::load;
+use crate::sqlite::read::{all, history};
+use crate::sqlite::rows::{fault, ledger_line, uuid};
+use crate::{Scanned, StoreError};
+
+pub(super) fn jobs(
+    connection: &Connection,
+    after: Option<JobId>,
+    limit: usize,
+) -> Result<Vec<Scanned>, StoreError> {
+    // One snapshot, so that a running system does not look torn.
+    let snapshot = connection.unchecked_transaction().map_err(fault)?;
+    let mut names = Interner::default();
+    let after = after.map_or_else(Vec::new, |JobId(id)| id.as_bytes().to_vec());
+    let found = all(&snapshot, include_str!("sql/scan.sql"), params![after, limit as i64], |row| {
+        Ok((JobId(uuid(row, 0).map_err(fault)?), load::decode(row, &mut names)))
+    })?;
+    let scanned = |(id, job): (JobId, Result<Job, StoreError>)| {
+        let record = job.and_then(|job| record(&snapshot, job)).map_err(|error| error.to_string());
+        Scanned { id, record }
+    };
+    Ok(found.into_iter().map(scanned).collect())
+}
+
+fn record(connection: &Connection, job: Job) -> Result<Record, StoreError> {
+    let id = job.id();
+    let bytes = id.0.as_bytes().as_slice();
+    let ledger_sql = include_str!("sql/ledger_of_job.sql");
+    let ledger = all(connection, ledger_sql, [bytes], |row| Ok(ledger_line(row).map_err(fault)?.1))?;
+    let mut logs = connection.prepare_cached(include_str!("sql/log_count.sql")).map_err(fault)?;
+    let logs =
+        logs.query_row([bytes], |row| Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64)));
+    Ok(Record {
+        events: history(connection, id)?,
+        dead_letter: load::dead_letter(connection, id)?,
+        ledger,
+        logs: logs.map_err(fault)?,
+        job: Arc::new(job),
+    })
+}
+
+type AccountAndSums = (Name, Account, Vec<(Movement, u64)>);
+
+pub(super) fn accounts(
+    connection: &Connection,
+    after: Option<&Name>,
+    limit: usize,
+) -> Result<Vec<AccountAndSums>, StoreError> {
+    let snapshot = connection.unchecked_transaction().map_err(fault)?;
+    let after = after.map_or("", Name::as_str);
+    let users = all(&snapshot, include_str!("sql/scan_accounts.sql"), params![after, limit as i64], |row| {
+        row.get::<_, String>(0).map(Name::from).map_err(fault)
+    })?;
+    let with_sums = |user: Name| {
+        let sums = all(&snapshot, include_str!("sql/ledger_sums.sql"), [user.as_str()], |row| {
+            let kind: String = row.get(0).map_err(fault)?;
+            let kind =
+                Movement::parse(&kind).ok_or_else(|| crate::codec::corrupt("ledger", &user, "kind"))?;
+            Ok((kind, row.get::<_, i64>(1).map_err(fault)? as u64))
+        })?;
+        Ok((user.clone(), load::account(&snapshot, &user)?.unwrap_or_default(), sums))
+    };
+    users.into_iter().map(with_sums).collect()
+}
+
+pub(super) fn strays(connection: &Connection, limit: usize) -> Result<Vec<String>, StoreError> {
+    let mut found =
+        all(connection, "pragma integrity_check(10)", [], |row| row.get::<_, String>(0).map_err(fault))?;
+    found.retain(|line| line != "ok");
+    found.extend(all(connection, include_str!("sql/strays.sql"), [limit as i64], |row| {
+        let (table, id): (String, _) = (row.get(0).map_err(fault)?, uuid(row, 1).map_err(fault)?);
+        Ok(format!("{table}: rows of job {id}, which is not whole"))
+    })?);
+    Ok(found)
+}

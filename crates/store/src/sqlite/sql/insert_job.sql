@@ -1,0 +1,4 @@
+-- insert_job: what was asked for.
+insert into jobs (id, type, lifecycle, lifecycle_version, queue, user_id, priority, max_attempts, cost, payload,
+    created_at, correlation_id, traceparent, idempotency_key, retry_of, compensates)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)

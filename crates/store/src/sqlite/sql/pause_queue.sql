@@ -1,0 +1,2 @@
+-- pause_queue: no claims from it. Index: the primary key.
+insert into paused_queues (queue) values (?1) on conflict do nothing

@@ -1,0 +1,333 @@
+//! What a batch changed, in one commit.
+//!
+//! A disk that is full rolls the batch back, and it may be tried again. An I/O error from the commit is neither yes nor
+//! no: after a restart the batch may be there or not. The store then refuses everything, and its process must end.
+
+use std::sync::Arc;
+
+use rusqlite::{CachedStatement, Connection, ErrorCode, params};
+use tenure_core::id::{JobId, Position};
+use tenure_core::time::Now;
+use tenure_core::working_set::{Changes, WorkingSet};
+
+use crate::StoreError;
+use crate::codec::{EventRow, SpecRow, StateRow, text};
+use crate::migrate::{Migration, pending};
+use crate::sqlite::Writer;
+use crate::sqlite::rows::fault;
+
+const MIGRATIONS: [Migration; 1] =
+    [Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") }];
+
+/// How often the file is told that a node lives, if batches come anyway.
+const TELL_MS: i64 = 500;
+
+/// Brings the schema up to date, under SQLite's own write lock.
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(fault)?;
+    transaction.execute_batch(include_str!("sql/migrations.sql")).map_err(fault)?;
+    let done: Vec<(u32, String)> = {
+        let mut statement = transaction.prepare(include_str!("sql/migrated.sql")).map_err(fault)?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(fault)?;
+        rows.collect::<Result<_, _>>().map_err(fault)?
+    };
+    for migration in pending(&MIGRATIONS, &done)? {
+        transaction.execute_batch(migration.sql).map_err(fault)?;
+        let row = params![migration.number, migration.checksum()];
+        transaction.execute(include_str!("sql/insert_migration.sql"), row).map_err(fault)?;
+    }
+    transaction.commit().map_err(fault)
+}
+
+fn id(job: &JobId) -> &[u8] {
+    job.0.as_bytes().as_slice()
+}
+
+impl Writer {
+    /// Writes and commits; then, and only then, the live jobs are as the batch left them.
+    pub(super) fn write(&mut self, set: WorkingSet, now: Now) -> Result<(), StoreError> {
+        self.connection.execute_batch("begin immediate").map_err(fault)?;
+        if let Err(error) = self.write_rows(&set, now) {
+            return Err(self.undo(error));
+        }
+        if let Err(error) = self.connection.execute_batch("commit") {
+            let full =
+                error.sqlite_error_code() == Some(ErrorCode::DiskFull) && !self.connection.is_autocommit();
+            let meaning = if full { StoreError::Full } else { StoreError::OutcomeUnknown(error.to_string()) };
+            return Err(self.undo(meaning));
+        }
+        self.position = Position(self.position.0 + set.changes.events.len() as u64);
+        self.keep(set);
+        Ok(())
+    }
+
+    /// Rolls back. If even that fails, nothing can be said about the file any more.
+    fn undo(&mut self, error: StoreError) -> StoreError {
+        let rolled_back =
+            self.connection.is_autocommit() || self.connection.execute_batch("rollback").is_ok();
+        let error = if rolled_back { error } else { StoreError::OutcomeUnknown(error.to_string()) };
+        if let StoreError::OutcomeUnknown(doubt) = &error {
+            self.doubt = Some(doubt.clone());
+        }
+        error
+    }
+
+    fn keep(&mut self, set: WorkingSet) {
+        let mut live = self.live.lock().expect("nobody panics while holding the live jobs");
+        for id in set.changes.created.iter().chain(&set.changes.updated) {
+            live.put(Arc::clone(&set.jobs[id]));
+        }
+        for id in &set.changes.purged {
+            live.remove(*id);
+        }
+        for (queue, paused) in set.changes.queues {
+            if paused {
+                self.paused.insert(queue)
+            } else {
+                self.paused.remove(&queue)
+            };
+        }
+    }
+
+    fn write_rows(&self, set: &WorkingSet, now: Now) -> Result<(), StoreError> {
+        let changes = &set.changes;
+        for id in &changes.created {
+            let job = &set.jobs[id];
+            insert_spec(
+                &mut self.statement(include_str!("sql/insert_job.sql"))?,
+                &SpecRow::encode(&job.spec),
+            )?;
+            put_state(&mut self.statement(include_str!("sql/insert_state.sql"))?, &StateRow::encode(job))?;
+        }
+        for id in changes.updated.difference(&changes.purged) {
+            let row = StateRow::encode(&set.jobs[id]);
+            put_state(&mut self.statement(include_str!("sql/update_state.sql"))?, &row)?;
+        }
+        let mut insert = self.statement(include_str!("sql/insert_event.sql"))?;
+        for (position, event) in (self.position.0 + 1..).zip(&changes.events) {
+            insert_event(&mut insert, position, &EventRow::encode(event))?;
+        }
+        if !changes.events.is_empty() {
+            let last = self.position.0 + changes.events.len() as u64;
+            self.statement(include_str!("sql/advance_position.sql"))?
+                .execute([last as i64])
+                .map_err(fault)?;
+        }
+        self.write_output(changes)?;
+        self.write_money(set)?;
+        self.write_keyed(set)?;
+        self.forget(changes)?;
+        let mut clock = self.clock.lock().expect("nobody panics while reading the clock");
+        if TELL_MS <= now.at.0 - clock.told.0 {
+            clock.tell(&self.connection, now.at)?;
+            clock.told = now.at;
+        }
+        Ok(())
+    }
+
+    fn write_output(&self, changes: &Changes) -> Result<(), StoreError> {
+        let mut insert = self.statement(include_str!("sql/insert_telemetry.sql"))?;
+        for line in &changes.telemetry {
+            let (worker, fence, signal) = (line.worker.as_str(), line.fence.0 as i64, text(&line.signal));
+            let row = params![id(&line.job_id), line.ts.0, worker, fence, signal, line.keep_until.0];
+            insert.execute(row).map_err(fault)?;
+        }
+        let mut insert = self.statement(include_str!("sql/insert_log.sql"))?;
+        for (job, line) in &changes.logs {
+            let (stream, level) = (line.stream.as_str(), line.level.as_str());
+            insert
+                .execute(params![id(job), line.n as i64, line.ts.0, stream, level, line.text])
+                .map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    fn write_money(&self, set: &WorkingSet) -> Result<(), StoreError> {
+        let mut put = self.statement(include_str!("sql/put_account.sql"))?;
+        for user in &set.changes.accounts {
+            let account = set.accounts[user];
+            let [granted, reserved, spent] =
+                [account.granted, account.reserved, account.spent].map(|n| n as i64);
+            put.execute(params![user.as_str(), granted, reserved, spent]).map_err(fault)?;
+        }
+        let mut insert = self.statement(include_str!("sql/insert_ledger.sql"))?;
+        for line in &set.changes.ledger {
+            let (user, kind, job) = (line.user_id.as_str(), line.kind.as_str(), line.job_id.as_ref().map(id));
+            insert
+                .execute(params![line.ts.0, user, kind, line.amount as i64, job, line.reason])
+                .map_err(fault)?;
+        }
+        let mut insert = self.statement(include_str!("sql/insert_audit.sql"))?;
+        for line in &set.changes.audit {
+            let (action, actor, job) = (line.action.as_str(), &*line.actor.0, line.job_id.as_ref().map(id));
+            insert.execute(params![line.ts.0, action, actor, job, line.reason]).map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    fn write_keyed(&self, set: &WorkingSet) -> Result<(), StoreError> {
+        let changes = &set.changes;
+        let mut put = self.statement(include_str!("sql/put_dead_letter.sql"))?;
+        for job in changes.dead_letters.difference(&changes.purged) {
+            let letter = &set.dead_letters[job];
+            let stage = letter.stage.map(crate::codec::stage_text);
+            let row = params![
+                id(job),
+                letter.reason_code.as_str(),
+                stage,
+                letter.dismissed.is_some(),
+                text(letter)
+            ];
+            put.execute(row).map_err(fault)?;
+        }
+        let mut put = self.statement(include_str!("sql/put_key.sql"))?;
+        for key in &changes.keys {
+            let record = &set.keys[key];
+            let fingerprint = record.fingerprint.as_ref().map(<[u8; 32]>::as_slice);
+            let (created_at, expires_at) = (record.created_at.0, record.expires_at.0);
+            let row = params![key.0.as_slice(), fingerprint, text(&record.targets), created_at, expires_at];
+            put.execute(row).map_err(fault)?;
+        }
+        for (queue, paused) in &changes.queues {
+            let sql = if *paused {
+                include_str!("sql/pause_queue.sql")
+            } else {
+                include_str!("sql/resume_queue.sql")
+            };
+            self.statement(sql)?.execute([queue.as_str()]).map_err(fault)?;
+        }
+        let mut insert = self.statement(include_str!("sql/insert_lifecycle.sql"))?;
+        for key in &changes.lifecycles {
+            insert.execute(params![key.name.as_str(), key.version, set.lifecycles[key]]).map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    fn forget(&self, changes: &Changes) -> Result<(), StoreError> {
+        const PURGE: [&str; 6] = [
+            include_str!("sql/purge_events.sql"),
+            include_str!("sql/purge_logs.sql"),
+            include_str!("sql/purge_telemetry.sql"),
+            include_str!("sql/purge_dead_letter.sql"),
+            include_str!("sql/purge_state.sql"),
+            include_str!("sql/purge_job.sql"),
+        ];
+        for job in &changes.purged {
+            for sql in PURGE {
+                self.statement(sql)?.execute([id(job)]).map_err(fault)?;
+            }
+        }
+        if let Some(now) = changes.prune {
+            self.statement(include_str!("sql/prune_telemetry.sql"))?.execute([now.0]).map_err(fault)?;
+            self.statement(include_str!("sql/prune_keys.sql"))?.execute([now.0]).map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    fn statement(&self, sql: &str) -> Result<CachedStatement<'_>, StoreError> {
+        self.connection.prepare_cached(sql).map_err(fault)
+    }
+
+    /// Says that a node lives.
+    pub(super) fn beat(&mut self) -> Result<(), StoreError> {
+        if let Some(doubt) = &self.doubt {
+            return Err(StoreError::OutcomeUnknown(doubt.clone()));
+        }
+        let mut clock = self.clock.lock().expect("nobody panics while reading the clock");
+        let now = clock.now();
+        if TELL_MS <= now.at.0 - clock.told.0 {
+            clock.tell(&self.connection, now.at)?;
+            clock.told = now.at;
+        }
+        Ok(())
+    }
+
+    /// The last word before the file is closed: the outage begins now.
+    pub(super) fn close(mut self) {
+        if self.doubt.is_none() {
+            self.clock.lock().expect("nobody panics while reading the clock").told.0 = 0;
+            if let Err(error) = self.beat() {
+                tracing::warn!(%error, "the store was closed without noting the time");
+            }
+        }
+    }
+}
+
+fn insert_spec(insert: &mut CachedStatement<'_>, row: &SpecRow) -> Result<(), StoreError> {
+    let name = |name: &Option<tenure_core::id::Name>| name.as_ref().map(ToString::to_string);
+    let bytes = |id: &Option<uuid::Uuid>| id.map(|id| id.as_bytes().to_vec());
+    let inserted = insert.execute(params![
+        row.id.as_bytes().as_slice(),
+        row.job_type.as_str(),
+        row.lifecycle.as_str(),
+        row.lifecycle_version,
+        row.queue.as_str(),
+        name(&row.user_id),
+        row.priority,
+        row.max_attempts,
+        row.cost,
+        row.payload.as_str(),
+        row.created_at,
+        name(&row.correlation_id),
+        name(&row.traceparent),
+        name(&row.idempotency_key),
+        bytes(&row.retry_of),
+        bytes(&row.compensates),
+    ]);
+    inserted.map(drop).map_err(fault)
+}
+
+/// Inserts or updates: both statements number the columns alike.
+fn put_state(put: &mut CachedStatement<'_>, row: &StateRow) -> Result<(), StoreError> {
+    let changed = put.execute(params![
+        row.id.as_bytes().as_slice(),
+        row.state.as_str(),
+        row.phase.as_str(),
+        row.outcome.as_ref().map(tenure_core::id::Name::as_str),
+        row.seq,
+        row.attempt,
+        row.retry_count,
+        row.fence,
+        row.run_at,
+        row.timeout_at,
+        row.due_at,
+        row.clock_at,
+        row.updated_at,
+        row.claimed_at,
+        row.started_at,
+        row.completed_at,
+        row.entered,
+        row.worker.as_ref().map(tenure_core::id::Name::as_str),
+        row.lease,
+        row.last_lease,
+        row.error,
+        row.result.as_ref().map(tenure_core::json::Json::as_str),
+        row.checkpoint.as_ref().map(tenure_core::json::Json::as_str),
+        row.progress,
+        row.cancel,
+        row.log_count,
+    ]);
+    match changed.map_err(fault)? {
+        1 => Ok(()),
+        _ => Err(crate::codec::corrupt("job_states", row.id, "the row of a live job is gone")),
+    }
+}
+
+fn insert_event(insert: &mut CachedStatement<'_>, position: u64, row: &EventRow) -> Result<(), StoreError> {
+    let inserted = insert.execute(params![
+        position as i64,
+        row.job_id.as_bytes().as_slice(),
+        row.seq,
+        row.name.as_str(),
+        row.trigger,
+        row.from_state.as_ref().map(tenure_core::id::Name::as_str),
+        row.to_state.as_str(),
+        row.attempt,
+        row.ts,
+        row.actor.as_str(),
+        row.cause.as_ref().map(tenure_core::id::Name::as_str),
+        row.facts,
+    ]);
+    inserted.map(drop).map_err(fault)
+}
