@@ -1,0 +1,34 @@
+//! Tenure as a library: a job from creation to its end in an embedded store, and its history.
+
+use std::time::Duration;
+
+use tenure_core::command::{Asked, Claim, ClaimFilter, Command, Report, Verb};
+use tenure_core::decide::Done;
+use tenure_core::json::Json;
+use tenure_runtime::{Definitions, NewJob, Options, Runtime};
+use tenure_store::{AnyStore, Store};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::temp_dir().join(format!("tenure-embed-{}", std::process::id()));
+    let tenure =
+        Runtime::start(AnyStore::open(&folder).await?, Definitions::default(), Options::default()).await?;
+    tenure.create(NewJob::new("greet", Json::parse(r#"{"name":"world"}"#)?)).await??;
+
+    let claim =
+        Claim { worker: "w1".into(), filter: ClaimFilter::default(), max: 1, request_id: None, start: true };
+    let Done::Claimed { jobs, .. } = tenure.claim(claim, Duration::from_secs(1)).await?? else {
+        unreachable!()
+    };
+    let (job, holder) = (jobs[0].id(), Some(("w1".into(), jobs[0].fence)));
+    let verb = Verb::Succeed { result: Some(Json::parse(r#""hello, world""#)?), error: None };
+    let report = Command::Report(Box::new(Report { job, holder, verb }));
+    tenure.submit(Asked { by: "worker:w1".into(), key: None, command: report }).await??;
+
+    for event in tenure.store().history(job).await? {
+        println!("{} {} {} by {}", event.ts, event.name, event.to, event.actor);
+    }
+    tenure.stop().await;
+    std::fs::remove_dir_all(folder)?;
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! One batch, from commands to answers. The heart of Tenure; everything else feeds it or reads its journal.
+
+use std::sync::Arc;
+
+use tenure_core::decide::{Answer, decide_batch};
+use tenure_core::event::Event;
+use tenure_core::id::Name;
+use tenure_core::lifecycle::Phase;
+use tenure_core::time::Now;
+use tenure_core::working_set::{Reads, WorkingSet};
+use tenure_store::{Store, StoreError};
+
+use crate::Inner;
+use crate::batcher::Batch;
+use crate::failure::Failure;
+
+/// What a judge found.
+struct Verdict {
+    answers: Vec<Answer>,
+    now: Now,
+    /// Queue and type of each job that became ready.
+    ready: Vec<(Name, Name)>,
+    /// Events that tell of something that went wrong.
+    failures: Vec<Event>,
+    grew: bool,
+}
+
+pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
+    let Batch { commands, replies } = batch;
+    let reads = Reads::of(&commands);
+    let in_force = inner.in_force();
+    let judge = move |set: &mut WorkingSet, now: Now| {
+        let answers = decide_batch(set, &in_force.catalog, &commands, now);
+        verdict(set, answers, now)
+    };
+    match inner.store.transact(reads, judge).await {
+        Ok(verdict) => {
+            inner.clock.set(verdict.now);
+            verdict.failures.iter().for_each(log_failure);
+            for (reply, answer) in replies.into_iter().zip(verdict.answers) {
+                // A caller that has gone away does not need its answer.
+                drop(reply.send(Ok(answer)));
+            }
+            inner.waiting.wake(&verdict.ready);
+            if verdict.grew {
+                inner.journal.grew();
+            }
+        }
+        Err(error) => {
+            let doubt = matches!(error, StoreError::OutcomeUnknown(_));
+            if doubt {
+                (inner.options.on_doubt)(&error);
+            }
+            let error = Arc::new(error);
+            for reply in replies {
+                drop(reply.send(Err(Failure::Store(Arc::clone(&error)))));
+            }
+        }
+    }
+}
+
+fn verdict(set: &WorkingSet, answers: Vec<Answer>, now: Now) -> Verdict {
+    let events = &set.changes.events;
+    let place = |event: &Event| {
+        let spec = &set.jobs[&event.job_id].spec;
+        (spec.queue.clone(), spec.job_type.clone())
+    };
+    let became_ready =
+        events.iter().filter(|event| event.seq.is_some() && event.facts.phase() == Phase::Ready);
+    let ready = became_ready.map(place).collect();
+    let failures = events.iter().filter(|event| event.facts.error.is_some()).cloned().collect();
+    let grew = !events.is_empty() || !set.changes.queues.is_empty();
+    Verdict { answers, now, ready, failures, grew }
+}
+
+fn log_failure(event: &Event) {
+    let error = event.facts.error.as_ref().map(|error| error.text()).unwrap_or_default();
+    tracing::warn!(job = %event.job_id, state = %event.to, attempt = event.attempt, %error, "{}", event.name);
+}

@@ -1,0 +1,102 @@
+//! Many callers, one batch: a bounded queue, and lanes that each take whatever has queued while the last commit was in
+//! flight. There is no timer: the commit itself sets the pace.
+
+use std::sync::Arc;
+
+use tenure_core::command::{Asked, Command};
+use tenure_core::decide::Answer;
+use tokio::sync::{Mutex, mpsc, oneshot, watch};
+
+use crate::failure::Failure;
+use crate::options::Options;
+
+/// A command and who waits for its answer.
+pub(crate) struct Waiting {
+    pub(crate) asked: Asked,
+    pub(crate) reply: oneshot::Sender<Result<Answer, Failure>>,
+}
+
+/// Commands that commit together.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub(crate) commands: Vec<Asked>,
+    pub(crate) replies: Vec<oneshot::Sender<Result<Answer, Failure>>>,
+}
+
+/// Where commands queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue {
+    sender: mpsc::Sender<Waiting>,
+}
+
+/// Where lanes take batches.
+#[derive(Clone)]
+pub(crate) struct Outlet {
+    receiver: Arc<Mutex<mpsc::Receiver<Waiting>>>,
+    batch_commands_max: usize,
+    stopping: watch::Receiver<bool>,
+}
+
+pub(crate) fn queue(options: &Options, stopping: watch::Receiver<bool>) -> (Queue, Outlet) {
+    let (sender, receiver) = mpsc::channel(options.queue_commands_max);
+    let (receiver, batch_commands_max) = (Arc::new(Mutex::new(receiver)), options.batch_commands_max);
+    (Queue { sender }, Outlet { receiver, batch_commands_max, stopping })
+}
+
+impl Queue {
+    /// Puts a command into the queue. Full is an answer, and what would lose work if it were shed is shed last: the
+    /// last fifth of the queue is for those who hold a lease, for cancels and for the clock.
+    pub(crate) fn put(&self, asked: Asked) -> Result<oneshot::Receiver<Result<Answer, Failure>>, Failure> {
+        let brings_work = matches!(asked.command, Command::Create(_) | Command::Claim(_) | Command::Retry(_));
+        if brings_work && self.sender.capacity() * 5 < self.sender.max_capacity() {
+            return Err(Failure::Overloaded);
+        }
+        let (reply, answer) = oneshot::channel();
+        match self.sender.try_send(Waiting { asked, reply }) {
+            Ok(()) => Ok(answer),
+            Err(mpsc::error::TrySendError::Full(_)) => Err(Failure::Overloaded),
+            Err(mpsc::error::TrySendError::Closed(_)) => Err(Failure::Stopped),
+        }
+    }
+
+    /// How many commands wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.sender.max_capacity() - self.sender.capacity()
+    }
+}
+
+impl Outlet {
+    /// Whatever has queued, at least one command. Once stopping, no more are taken, those that wait are still
+    /// answered, and then it is `None`.
+    pub(crate) async fn batch(&mut self) -> Option<Batch> {
+        let mut receiver = self.receiver.lock().await;
+        let mut batch = Batch::default();
+        let first = tokio::select! {
+            biased;
+            first = receiver.recv() => first,
+            () = stop(&mut self.stopping) => {
+                receiver.close();
+                receiver.recv().await
+            }
+        };
+        batch.push(first?);
+        while batch.commands.len() < self.batch_commands_max
+            && let Ok(waiting) = receiver.try_recv()
+        {
+            batch.push(waiting);
+        }
+        Some(batch)
+    }
+}
+
+/// Resolves when the runtime is stopping, or gone.
+async fn stop(stopping: &mut watch::Receiver<bool>) {
+    drop(stopping.wait_for(|stopping| *stopping).await);
+}
+
+impl Batch {
+    fn push(&mut self, waiting: Waiting) {
+        self.commands.push(waiting.asked);
+        self.replies.push(waiting.reply);
+    }
+}

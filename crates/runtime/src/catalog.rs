@@ -1,0 +1,147 @@
+//! What is in force: lifecycles, and types with their schemas and guards; compiled once, checked before anything runs.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tenure_core::id::Name;
+use tenure_core::job_type::{CATCH_ALL, Catalog, JobType};
+use tenure_core::lifecycle::{Backoff, Lifecycle};
+use tenure_core::limits;
+use tenure_core::time::Millis;
+
+use crate::guard::Guard;
+use crate::schema::Schema;
+
+/// What a configuration declares.
+#[derive(Clone, Debug)]
+pub struct Definitions {
+    /// Besides those, the store's own older versions stay in force for the jobs that live under them.
+    pub lifecycles: Vec<Lifecycle>,
+    /// Every type; the catch-all is one named `*`.
+    pub types: Vec<TypeDefinition>,
+}
+
+impl Default for Definitions {
+    /// Nothing configured: the five built-in lifecycles, and a catch-all type that follows `distributed`.
+    fn default() -> Self {
+        let types = vec![TypeDefinition::new(CATCH_ALL, "distributed")];
+        Self { lifecycles: Lifecycle::built_in(), types }
+    }
+}
+
+/// A type as it is declared. What is not said is the lifecycle's.
+#[derive(Clone, Debug, Default)]
+pub struct TypeDefinition {
+    /// Its name.
+    pub name: String,
+    /// The lifecycle that it follows, in its newest version.
+    pub lifecycle: String,
+    /// A JSON Schema for payloads.
+    pub schema: Option<Value>,
+    /// An expression over `payload`, `user_id` and `now` that must be true.
+    pub guard: Option<String>,
+    /// Credits that a job reserves.
+    pub cost: u64,
+    /// Where its jobs go.
+    pub queue: Option<String>,
+    /// Higher is claimed first.
+    pub priority: i32,
+    /// The type whose job undoes this one's effects.
+    pub compensate_with: Option<String>,
+    /// The largest payload.
+    pub payload_bytes_max: Option<usize>,
+    /// Instead of the lifecycle's.
+    pub max_attempts: Option<u32>,
+    /// Instead of the lifecycle's.
+    pub lease: Option<Millis>,
+    /// Instead of the lifecycle's.
+    pub heartbeat: Option<Millis>,
+    /// Instead of the lifecycle's.
+    pub cancel_grace: Option<Millis>,
+    /// Instead of the lifecycle's.
+    pub backoff: Option<Backoff>,
+    /// State timeouts instead of the lifecycle's.
+    pub timeouts: Vec<(String, Millis)>,
+}
+
+impl TypeDefinition {
+    /// A type that follows a lifecycle and says nothing else.
+    pub fn new(name: &str, lifecycle: &str) -> Self {
+        Self { name: name.to_owned(), lifecycle: lifecycle.to_owned(), ..Self::default() }
+    }
+}
+
+/// What a payload must pass before its job is asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Entrance {
+    pub(crate) schema: Option<Schema>,
+    pub(crate) guard: Option<Guard>,
+}
+
+/// The compiled definitions.
+#[derive(Debug)]
+pub(crate) struct InForce {
+    pub(crate) catalog: Catalog,
+    entrances: BTreeMap<Name, Entrance>,
+}
+
+impl InForce {
+    /// Compiles the definitions, with the versions that jobs of the store still live under.
+    pub(crate) fn compile(definitions: &Definitions, older: Vec<Lifecycle>) -> Result<Self, String> {
+        let mut catalog = Catalog::default();
+        for lifecycle in older.into_iter().chain(definitions.lifecycles.iter().cloned()) {
+            catalog.add_lifecycle(lifecycle);
+        }
+        let mut entrances = BTreeMap::new();
+        for definition in &definitions.types {
+            catalog.add_type(job_type(definition, &catalog)?)?;
+            entrances.insert(Name::from(definition.name.as_str()), entrance(definition)?);
+        }
+        catalog.check_compensations()?;
+        Ok(Self { catalog, entrances })
+    }
+
+    /// What payloads of this type must pass.
+    pub(crate) fn entrance(&self, job_type: &str) -> Option<&Entrance> {
+        self.entrances.get(job_type).or_else(|| self.entrances.get(CATCH_ALL))
+    }
+}
+
+fn entrance(definition: &TypeDefinition) -> Result<Entrance, String> {
+    let name = &definition.name;
+    let schema = definition.schema.as_ref().map(Schema::parse).transpose();
+    let guard = definition.guard.as_deref().map(Guard::parse).transpose();
+    Ok(Entrance {
+        schema: schema.map_err(|flaw| format!("the schema of type {name}: {}", flaw.message))?,
+        guard: guard
+            .map_err(|flaw| format!("the guard of type {name}, at byte {}: {}", flaw.start, flaw.message))?,
+    })
+}
+
+fn job_type(definition: &TypeDefinition, catalog: &Catalog) -> Result<JobType, String> {
+    let name = &definition.name;
+    let lifecycle = catalog.newest(&definition.lifecycle).ok_or_else(|| {
+        format!("type {name} follows lifecycle {}, which is not there", definition.lifecycle)
+    })?;
+    let mut job_type = JobType::following(name, lifecycle);
+    let policy = &mut job_type.policy;
+    policy.max_attempts = definition.max_attempts.unwrap_or(policy.max_attempts);
+    policy.lease = definition.lease.unwrap_or(policy.lease);
+    policy.heartbeat = definition.heartbeat.unwrap_or(policy.heartbeat);
+    policy.cancel_grace = definition.cancel_grace.unwrap_or(policy.cancel_grace);
+    policy.backoff = definition.backoff.unwrap_or(policy.backoff);
+    if !(1..=limits::ATTEMPTS_MAX).contains(&policy.max_attempts) {
+        return Err(format!("type {name}: max_attempts must be from 1 to {}", limits::ATTEMPTS_MAX));
+    }
+    if policy.lease.0 < limits::LEASE_MS_MIN || policy.heartbeat.0 == 0 {
+        return Err(format!("type {name}: a lease lasts at least 1s, and a heartbeat is longer than 0s"));
+    }
+    job_type.cost = definition.cost;
+    job_type.priority = definition.priority;
+    job_type.queue = definition.queue.as_deref().map_or(job_type.queue, Name::from);
+    job_type.compensate_with = definition.compensate_with.as_deref().map(Name::from);
+    job_type.payload_bytes_max = definition.payload_bytes_max.unwrap_or(job_type.payload_bytes_max);
+    job_type.timeouts =
+        definition.timeouts.iter().map(|(state, span)| (state.as_str().into(), *span)).collect();
+    Ok(job_type)
+}

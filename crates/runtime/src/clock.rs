@@ -1,0 +1,25 @@
+//! This node's idea of the store's time: its last reading, and how long ago that was. For ids, guards and waiting;
+//! never for a decision, which is made at the store's own time.
+
+use std::sync::Mutex;
+
+use tenure_core::time::{Millis, Now, Timestamp};
+use tokio::time::Instant;
+
+#[derive(Debug)]
+pub(crate) struct Estimate(Mutex<(Now, Instant)>);
+
+impl Estimate {
+    pub(crate) fn new(now: Now) -> Self {
+        Self(Mutex::new((now, Instant::now())))
+    }
+
+    pub(crate) fn set(&self, now: Now) {
+        *self.0.lock().expect("nobody panics while noting the time") = (now, Instant::now());
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        let (now, read_at) = *self.0.lock().expect("nobody panics while noting the time");
+        now.at + Millis(read_at.elapsed().as_millis() as u64)
+    }
+}

@@ -1,0 +1,397 @@
+//! Tokens to a tree, by binding power (Pratt). Names, functions and their arguments are checked on the way, and
+//! patterns are compiled: what parses has nothing unknown in it.
+
+use regex::{Regex, RegexBuilder};
+
+use super::ast::{Act, Expr, Function, Kind, Operator, Search, Span, Step};
+use super::lex::{Token, TokenKind, lex};
+use super::{GUARD_DEPTH_MAX, GuardFlaw, PATTERN_BYTES_MAX, PATTERN_COMPILED_BYTES_MAX, names};
+
+/// Proves a text.
+pub(super) fn parse(source: &str) -> Result<Expr, GuardFlaw> {
+    let mut parser = Parser { tokens: lex(source)?, at: 0, depth: 0 };
+    let root = parser.expr()?;
+    if parser.peek().kind != TokenKind::End {
+        return Err(parser.unexpected("an operator or the end"));
+    }
+    if root.is_never_bool() {
+        return Err(flaw(root.span, "a guard must come to true or false", Some("compare it with something")));
+    }
+    Ok(root)
+}
+
+struct Parser<'s> {
+    tokens: Vec<Token<'s>>,
+    at: usize,
+    depth: usize,
+}
+
+/// What joins two operands.
+enum Joint {
+    Or,
+    And,
+    Fold(Operator),
+}
+
+impl<'s> Parser<'s> {
+    fn expr(&mut self) -> Result<Expr, GuardFlaw> {
+        let condition = self.binary(0)?;
+        if !self.take("?") {
+            return Ok(condition);
+        }
+        let yes = self.nested(Self::expr)?;
+        self.expect(":")?;
+        let no = self.nested(Self::expr)?;
+        let span = condition.span.to(no.span);
+        Ok(Expr { kind: Kind::If(Box::new([condition, yes, no])), span })
+    }
+
+    /// Operands joined by operators that bind tighter than `floor`.
+    fn binary(&mut self, floor: u8) -> Result<Expr, GuardFlaw> {
+        let mut left = self.unary()?;
+        while let Some((power, joint)) = binding(&self.peek().kind) {
+            if power <= floor {
+                break;
+            }
+            self.at += 1;
+            let right = self.binary(power)?;
+            left = join(left, joint, right);
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Result<Expr, GuardFlaw> {
+        let start = self.peek().span;
+        if self.take("!") {
+            let operand = self.nested(Self::unary)?;
+            return Ok(Expr { span: start.to(operand.span), kind: Kind::Not(Box::new(operand)) });
+        }
+        if !self.take("-") {
+            return self.postfix();
+        }
+        // The least int has no positive twin, so the sign is read with the digits.
+        if let TokenKind::Int(size) = self.peek().kind {
+            let span = start.to(self.next().span);
+            let int = 0i64.checked_sub_unsigned(size).ok_or_else(|| too_big(span))?;
+            return self.links(Expr { kind: Kind::Int(int), span });
+        }
+        let operand = self.nested(Self::unary)?;
+        Ok(Expr { span: start.to(operand.span), kind: Kind::Negate(Box::new(operand)) })
+    }
+
+    fn postfix(&mut self) -> Result<Expr, GuardFlaw> {
+        let base = self.primary()?;
+        self.links(base)
+    }
+
+    /// The `.field`, `[index]` and `.method()` after a value.
+    fn links(&mut self, base: Expr) -> Result<Expr, GuardFlaw> {
+        let start = base.span;
+        let mut steps = Vec::new();
+        loop {
+            let act = if self.take(".") {
+                self.member()?
+            } else if self.take("[") {
+                let index = self.nested(Self::expr)?;
+                self.expect("]")?;
+                Act::Index(index)
+            } else {
+                break;
+            };
+            steps.push(Step { act, span: start.to(self.before()) });
+        }
+        let Some(last) = steps.last() else { return Ok(base) };
+        Ok(Expr { span: last.span, kind: Kind::Path(Box::new(base), steps) })
+    }
+
+    /// What follows a dot.
+    fn member(&mut self) -> Result<Act, GuardFlaw> {
+        let TokenKind::Word(word) = self.peek().kind else {
+            return Err(self.unexpected("a field or a method"));
+        };
+        let span = self.next().span;
+        if matches!(word, "in" | "true" | "false" | "null") {
+            let help = format!("write [\"{word}\"]");
+            return Err(flaw(span, format!("`{word}` cannot follow a dot"), Some(&help)));
+        }
+        if !self.take("(") {
+            return Ok(Act::Field(word.to_owned()));
+        }
+        let search = match word {
+            "size" => {
+                self.arguments(span, "x.size()", 0)?;
+                return Ok(Act::Size);
+            }
+            "matches" => {
+                let pattern = self.argument(span, "x.matches(\"pattern\")")?;
+                return Ok(Act::Matches(compile(&pattern)?));
+            }
+            "startsWith" => Search::StartsWith,
+            "endsWith" => Search::EndsWith,
+            "contains" => Search::Contains,
+            _ => return Err(names::unknown_method(word, span)),
+        };
+        let sought = self.argument(span, &format!("x.{word}(y)"))?;
+        Ok(Act::Search(search, sought))
+    }
+
+    fn primary(&mut self) -> Result<Expr, GuardFlaw> {
+        let span = self.peek().span;
+        let kind = match self.peek().kind.clone() {
+            TokenKind::Int(size) => Kind::Int(i64::try_from(size).map_err(|_| too_big(span))?),
+            TokenKind::Double(double) => Kind::Double(double),
+            TokenKind::Str(text) => Kind::Str(text),
+            TokenKind::Word(word) => {
+                self.at += 1;
+                return self.word(word, span);
+            }
+            TokenKind::Symbol("(") => {
+                self.at += 1;
+                let inner = self.nested(Self::expr)?;
+                let end = self.expect(")")?;
+                // With its brackets, so that a message quotes them too.
+                return Ok(Expr { kind: inner.kind, span: span.to(end) });
+            }
+            TokenKind::Symbol("[") => return self.list(),
+            TokenKind::Symbol("{") => return self.map(),
+            TokenKind::Symbol(_) | TokenKind::End => return Err(self.unexpected("a value")),
+        };
+        self.at += 1;
+        Ok(Expr { kind, span })
+    }
+
+    /// A word at the start of a value: a literal, a name, a type or a function.
+    fn word(&mut self, word: &'s str, span: Span) -> Result<Expr, GuardFlaw> {
+        let kind = match word {
+            "null" => Kind::Null,
+            "true" => Kind::Bool(true),
+            "false" => Kind::Bool(false),
+            _ if self.take("(") => return self.call(word, span),
+            _ => names::name(word, span)?,
+        };
+        Ok(Expr { kind, span })
+    }
+
+    fn call(&mut self, word: &'s str, span: Span) -> Result<Expr, GuardFlaw> {
+        if word == "has" {
+            let field = self.argument(span, "has(a.b)")?;
+            let span = span.to(self.before());
+            return has(field, span);
+        }
+        let function = match word {
+            "size" => Function::Size,
+            "int" => Function::Int,
+            "double" => Function::Double,
+            "string" => Function::String,
+            "type" => Function::Type,
+            _ => return Err(names::unknown_function(word, span)),
+        };
+        let argument = self.argument(span, &format!("{word}(x)"))?;
+        let span = span.to(self.before());
+        Ok(Expr { kind: Kind::Call(function, Box::new(argument)), span })
+    }
+
+    fn list(&mut self) -> Result<Expr, GuardFlaw> {
+        let start = self.next().span;
+        let members = self.nested(|parser| parser.sequence("]", Self::expr))?;
+        Ok(Expr { kind: Kind::List(members), span: start.to(self.before()) })
+    }
+
+    fn map(&mut self) -> Result<Expr, GuardFlaw> {
+        let start = self.next().span;
+        let entries = self.nested(|parser| {
+            parser.sequence("}", |parser| {
+                let key = parser.expr()?;
+                parser.expect(":")?;
+                Ok((key, parser.expr()?))
+            })
+        })?;
+        Ok(Expr { kind: Kind::Map(entries), span: start.to(self.before()) })
+    }
+
+    /// The one argument of a call.
+    fn argument(&mut self, callee: Span, usage: &str) -> Result<Expr, GuardFlaw> {
+        let mut arguments = self.arguments(callee, usage, 1)?;
+        Ok(arguments.pop().expect("as many arguments as were asked for"))
+    }
+
+    fn arguments(&mut self, callee: Span, usage: &str, wanted: usize) -> Result<Vec<Expr>, GuardFlaw> {
+        let arguments = self.nested(|parser| parser.sequence(")", Self::expr))?;
+        if arguments.len() != wanted {
+            let span = callee.to(self.before());
+            let message = format!("this takes {wanted} argument(s), and {} are given", arguments.len());
+            return Err(flaw(span, message, Some(&format!("write {usage}"))));
+        }
+        Ok(arguments)
+    }
+
+    /// Parts between commas, up to the closing bracket; a comma may follow the last.
+    fn sequence<T>(
+        &mut self,
+        close: &'static str,
+        part: impl Fn(&mut Self) -> Result<T, GuardFlaw>,
+    ) -> Result<Vec<T>, GuardFlaw> {
+        let mut parts = Vec::new();
+        while !self.take(close) {
+            parts.push(part(self)?);
+            if !self.take(",") {
+                self.expect(close)?;
+                break;
+            }
+        }
+        Ok(parts)
+    }
+
+    /// The bound on recursion: whatever calls itself does so through here.
+    fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T, GuardFlaw>) -> Result<T, GuardFlaw> {
+        if self.depth == GUARD_DEPTH_MAX {
+            let message = format!("a guard nests at most {GUARD_DEPTH_MAX} deep");
+            return Err(flaw(self.peek().span, message, None));
+        }
+        self.depth += 1;
+        let found = inner(self);
+        self.depth -= 1;
+        found
+    }
+
+    fn take(&mut self, symbol: &'static str) -> bool {
+        let found = self.peek().kind == TokenKind::Symbol(symbol);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, symbol: &'static str) -> Result<Span, GuardFlaw> {
+        if self.take(symbol) { Ok(self.before()) } else { Err(self.unexpected(&format!("`{symbol}`"))) }
+    }
+
+    fn unexpected(&self, wanted: &str) -> GuardFlaw {
+        let found = match &self.peek().kind {
+            TokenKind::Int(_) | TokenKind::Double(_) => "a number".to_owned(),
+            TokenKind::Str(_) => "a string".to_owned(),
+            TokenKind::Word(word) => format!("`{word}`"),
+            TokenKind::Symbol(symbol) => format!("`{symbol}`"),
+            TokenKind::End => "the end".to_owned(),
+        };
+        flaw(self.peek().span, format!("expected {wanted}, found {found}"), None)
+    }
+
+    fn peek(&self) -> &Token<'s> {
+        &self.tokens[self.at]
+    }
+
+    /// Never called at the end: a token is looked at before it is taken.
+    fn next(&mut self) -> &Token<'s> {
+        self.at += 1;
+        &self.tokens[self.at - 1]
+    }
+
+    /// Where the token before ended.
+    fn before(&self) -> Span {
+        self.tokens[self.at - 1].span
+    }
+}
+
+fn binding(token: &TokenKind<'_>) -> Option<(u8, Joint)> {
+    let text = match token {
+        TokenKind::Symbol(symbol) => *symbol,
+        TokenKind::Word("in") => "in",
+        _ => return None,
+    };
+    let (power, operator) = match text {
+        "||" => return Some((1, Joint::Or)),
+        "&&" => return Some((2, Joint::And)),
+        "==" => (3, Operator::Equal),
+        "!=" => (3, Operator::NotEqual),
+        "<" => (3, Operator::Less),
+        "<=" => (3, Operator::LessOrEqual),
+        ">" => (3, Operator::Greater),
+        ">=" => (3, Operator::GreaterOrEqual),
+        "in" => (3, Operator::In),
+        "+" => (4, Operator::Add),
+        "-" => (4, Operator::Subtract),
+        "*" => (5, Operator::Multiply),
+        "/" => (5, Operator::Divide),
+        "%" => (5, Operator::Remainder),
+        _ => return None,
+    };
+    Some((power, Joint::Fold(operator)))
+}
+
+/// Lengthens the chain that stands on the left, or begins one.
+fn join(left: Expr, joint: Joint, right: Expr) -> Expr {
+    let span = left.span.to(right.span);
+    let start = left.span;
+    let kind = match (joint, left.kind) {
+        (Joint::And, Kind::All(mut parts)) => {
+            parts.push(right);
+            Kind::All(parts)
+        }
+        (Joint::Or, Kind::Any(mut parts)) => {
+            parts.push(right);
+            Kind::Any(parts)
+        }
+        (Joint::Fold(operator), Kind::Fold(first, mut rest)) => {
+            rest.push((operator, right));
+            Kind::Fold(first, rest)
+        }
+        (Joint::And, kind) => Kind::All(vec![Expr { kind, span: start }, right]),
+        (Joint::Or, kind) => Kind::Any(vec![Expr { kind, span: start }, right]),
+        (Joint::Fold(operator), kind) => {
+            Kind::Fold(Box::new(Expr { kind, span: start }), vec![(operator, right)])
+        }
+    };
+    Expr { kind, span }
+}
+
+/// `has(a.b)`: looks for the last field instead of reading it.
+fn has(path: Expr, span: Span) -> Result<Expr, GuardFlaw> {
+    let refused = || Err(flaw(path.span, "`has` asks for a field", Some("write has(a.b), or \"b\" in a")));
+    let Kind::Path(base, mut steps) = path.kind else { return refused() };
+    let Some(Step { act: Act::Field(field), .. }) = steps.pop() else { return refused() };
+    let map = match steps.last() {
+        Some(last) => Expr { span: last.span, kind: Kind::Path(base, steps) },
+        None => *base,
+    };
+    Ok(Expr { kind: Kind::Has(Box::new(map), field), span })
+}
+
+fn compile(pattern: &Expr) -> Result<Regex, GuardFlaw> {
+    let Kind::Str(text) = &pattern.kind else {
+        let help = "write it as a string, so that it is compiled when the guard is loaded";
+        return Err(flaw(pattern.span, "a pattern must be a literal", Some(help)));
+    };
+    if text.len() > PATTERN_BYTES_MAX {
+        let message = format!("a pattern has at most {PATTERN_BYTES_MAX} bytes, and this has {}", text.len());
+        return Err(flaw(pattern.span, message, None));
+    }
+    let built = RegexBuilder::new(text)
+        .size_limit(PATTERN_COMPILED_BYTES_MAX)
+        // A cache for each thread that matches; four times the pattern is enough to be fast.
+        .dfa_size_limit(4 * PATTERN_COMPILED_BYTES_MAX)
+        .build();
+    built.map_err(|error| {
+        let help = matches!(error, regex::Error::CompiledTooBig(_))
+            .then_some("repeat fewer times, or write [0-9] and (?-u:\\w) for \\d and \\w");
+        flaw(pattern.span, format!("this pattern is refused: {}", pattern_reason(&error)), help)
+    })
+}
+
+/// Why the engine refuses a pattern, on one line.
+pub(crate) fn pattern_reason(error: &regex::Error) -> String {
+    match error {
+        regex::Error::CompiledTooBig(_) => "it is too big once compiled".to_owned(),
+        other => {
+            // The library draws the pattern with an arrow; its last line is the reason.
+            let text = other.to_string();
+            text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+        }
+    }
+}
+
+fn too_big(span: Span) -> GuardFlaw {
+    flaw(span, "this number does not fit in 64 bits", None)
+}
+
+fn flaw(span: Span, message: impl Into<String>, help: Option<&str>) -> GuardFlaw {
+    GuardFlaw { message: message.into(), start: span.start, end: span.end, help: help.map(str::to_owned) }
+}

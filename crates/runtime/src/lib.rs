@@ -1,0 +1,281 @@
+//! Tenure running, without a network face: the server, the simulator and whoever embeds it all talk to a [`Runtime`].
+//!
+//! In reading order: [`Runtime`] (what may be asked), `batcher` (many callers, one batch), `apply` (one batch, from
+//! commands to answers), `waiting` and `journal` (who is woken by it), `sweeper` (time).
+
+mod admission;
+mod apply;
+mod batcher;
+mod catalog;
+mod clock;
+mod failure;
+pub mod guard;
+mod journal;
+mod options;
+pub mod schema;
+mod sweeper;
+mod verify;
+mod waiting;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use tenure_core::command::{Asked, Claim, Command};
+use tenure_core::decide::{Answer, Done};
+use tenure_core::id::{Actor, JobId, Position};
+use tenure_core::job::LifecycleRef;
+use tenure_core::job_type::Catalog;
+use tenure_core::lifecycle::Lifecycle;
+use tenure_core::refusal::Refusal;
+use tenure_core::time::Timestamp;
+use tenure_store::Store;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+pub use admission::NewJob;
+pub use catalog::{Definitions, TypeDefinition};
+pub use failure::{Failure, StartError};
+pub use journal::Follower;
+pub use options::{EXIT_DOUBT, Options};
+pub use verify::{Verified, verify};
+
+use admission::Ids;
+use batcher::{Outlet, Queue};
+use catalog::InForce;
+use clock::Estimate;
+use journal::Journal;
+use waiting::WaitingClaims;
+
+/// Tenure running. Cheap to clone; its methods are the protocol.
+#[derive(Debug)]
+pub struct Runtime<S: Store> {
+    inner: Arc<Inner<S>>,
+    tasks: Arc<tokio::sync::Mutex<JoinSet<()>>>,
+}
+
+impl<S: Store> Clone for Runtime<S> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), tasks: Arc::clone(&self.tasks) }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner<S> {
+    store: S,
+    options: Options,
+    definitions: Definitions,
+    in_force: RwLock<Arc<InForce>>,
+    queue: Queue,
+    journal: Journal,
+    waiting: WaitingClaims,
+    clock: Estimate,
+    ids: Ids,
+    stopping: watch::Sender<bool>,
+}
+
+impl<S: Store> Runtime<S> {
+    /// Puts the definitions into force and starts to run.
+    pub async fn start(store: S, definitions: Definitions, options: Options) -> Result<Self, StartError> {
+        let stopping = watch::Sender::new(false);
+        let (queue, outlet) = batcher::queue(&options, stopping.subscribe());
+        let in_force = InForce::compile(&definitions, Vec::new()).map_err(StartError::Definition)?;
+        let inner = Arc::new(Inner {
+            clock: Estimate::new(store.now().await?),
+            in_force: RwLock::new(Arc::new(in_force)),
+            journal: Journal::new(),
+            waiting: WaitingClaims::default(),
+            ids: Ids::default(),
+            stopping,
+            store,
+            options,
+            definitions,
+            queue,
+        });
+        let mut tasks = JoinSet::new();
+        for _ in 0..inner.store.lanes() {
+            tasks.spawn(lane(Arc::clone(&inner), outlet.clone()));
+        }
+        let runtime = Self { inner: Arc::clone(&inner), tasks: Arc::new(tokio::sync::Mutex::new(tasks)) };
+        inner.register().await?;
+        let mut tasks = runtime.tasks.lock().await;
+        tasks.spawn(keep_sweeping(Arc::clone(&inner)));
+        tasks.spawn(keep_beating(Arc::clone(&inner)));
+        tasks.spawn(keep_forgetting(Arc::clone(&inner)));
+        tasks.spawn(keep_listening(inner));
+        drop(tasks);
+        Ok(runtime)
+    }
+
+    /// Creates a job, or finds the one that its key leads to.
+    pub async fn create(&self, new: NewJob) -> Result<Answer, Failure> {
+        let now = self.inner.clock.now();
+        let id = self.new_id();
+        match admission::admit(&self.inner.in_force(), new, id, now) {
+            Ok(asked) => self.inner.submit(asked).await,
+            Err(refusal) => Ok(Err(refusal)),
+        }
+    }
+
+    /// Claims jobs for a worker, waiting up to `wait` for one to be there.
+    pub async fn claim(&self, claim: Claim, wait: Duration) -> Result<Answer, Failure> {
+        waiting::claim(&self.inner, claim, wait).await
+    }
+
+    /// Asks anything else.
+    pub async fn submit(&self, asked: Asked) -> Result<Answer, Failure> {
+        self.inner.submit(asked).await
+    }
+
+    /// Asks many things at once; one answer for each, in order.
+    pub async fn submit_all(&self, asked: impl IntoIterator<Item = Asked>) -> Vec<Result<Answer, Failure>> {
+        self.inner.submit_all(asked).await
+    }
+
+    /// Reads the journal from after a position, for ever.
+    pub fn follow(&self, after: Position) -> Follower<S> {
+        self.inner.journal.follow(self.inner.store.clone(), after, self.inner.options.poll_every)
+    }
+
+    /// The store, to read from.
+    pub fn store(&self) -> &S {
+        &self.inner.store
+    }
+
+    /// Lifecycles and types in force.
+    pub fn catalog(&self) -> Catalog {
+        self.inner.in_force().catalog.clone()
+    }
+
+    /// An id for a new job: for a retry, whose command names it.
+    pub fn new_id(&self) -> JobId {
+        self.inner.ids.next(self.inner.clock.now(), (self.inner.options.chance)())
+    }
+
+    /// This node's idea of the store's time.
+    pub fn now(&self) -> Timestamp {
+        self.inner.clock.now()
+    }
+
+    /// How many commands wait for a batch.
+    pub fn waiting_commands(&self) -> usize {
+        self.inner.queue.waiting()
+    }
+
+    /// Takes no more commands, answers those that wait, and ends.
+    pub async fn stop(&self) {
+        self.inner.stopping.send_replace(true);
+        let mut tasks = self.tasks.lock().await;
+        while tasks.join_next().await.is_some() {}
+    }
+}
+
+impl<S: Store> Inner<S> {
+    fn in_force(&self) -> Arc<InForce> {
+        Arc::clone(&self.in_force.read().expect("nobody panics while changing what is in force"))
+    }
+
+    /// Submits a command. A job of a lifecycle that another node brought is met by reading the store's files again.
+    async fn submit(&self, asked: Asked) -> Result<Answer, Failure> {
+        let answer = self.submit_once(asked.clone()).await?;
+        if !matches!(answer, Err(Refusal::UnknownLifecycle(_))) || self.reload().await.is_err() {
+            return Ok(answer);
+        }
+        self.submit_once(asked).await
+    }
+
+    async fn submit_once(&self, asked: Asked) -> Result<Answer, Failure> {
+        self.queue.put(asked)?.await.map_err(|_| Failure::Stopped)?
+    }
+
+    async fn submit_all(&self, asked: impl IntoIterator<Item = Asked>) -> Vec<Result<Answer, Failure>> {
+        let queued: Vec<_> = asked.into_iter().map(|asked| self.queue.put(asked)).collect();
+        let mut answers = Vec::with_capacity(queued.len());
+        for answer in queued {
+            answers.push(match answer {
+                Ok(answer) => answer.await.unwrap_or(Err(Failure::Stopped)),
+                Err(failure) => Err(failure),
+            });
+        }
+        answers
+    }
+
+    /// Brings the definitions' lifecycles into the store's force, and the store's older ones into ours.
+    async fn register(&self) -> Result<(), StartError> {
+        for lifecycle in &self.definitions.lifecycles {
+            let key = LifecycleRef { name: lifecycle.name.clone(), version: lifecycle.version };
+            let command = Command::Register(key, lifecycle.source.clone());
+            let by = Actor::from("runtime");
+            match self.submit_once(Asked { by, key: None, command }).await {
+                Ok(Ok(Done::Nothing | Done::Job { .. })) => {}
+                Ok(Ok(_)) => unreachable!("a registration has nothing else to tell"),
+                Ok(Err(refusal)) => return Err(StartError::Definition(refusal.to_string())),
+                Err(failure) => return Err(StartError::Definition(failure.to_string())),
+            }
+        }
+        self.reload().await
+    }
+
+    /// Compiles anew what is in force, with every version that the store knows.
+    async fn reload(&self) -> Result<(), StartError> {
+        let mut older = Vec::new();
+        for (key, source) in self.store.lifecycles().await? {
+            match Lifecycle::parse(&source) {
+                Ok(lifecycle) => older.push(lifecycle),
+                Err(_) => tracing::error!(name = %key.name, version = key.version, "a stored lifecycle fails its check"),
+            }
+        }
+        let compiled = InForce::compile(&self.definitions, older).map_err(StartError::Definition)?;
+        *self.in_force.write().expect("nobody panics while changing what is in force") = Arc::new(compiled);
+        Ok(())
+    }
+
+    /// Waits for a while; says whether to go on.
+    async fn pause(&self, span: Duration) -> bool {
+        let mut stopping = self.stopping.subscribe();
+        tokio::time::timeout(span, stopping.wait_for(|stopping| *stopping)).await.is_err()
+    }
+}
+
+/// Takes batches until the queue is closed and empty.
+async fn lane<S: Store>(inner: Arc<Inner<S>>, mut outlet: Outlet) {
+    while let Some(batch) = outlet.batch().await {
+        apply::apply(&inner, batch).await;
+    }
+}
+
+async fn keep_sweeping<S: Store>(inner: Arc<Inner<S>>) {
+    let mut stuck = BTreeSet::new();
+    while inner.pause(inner.options.sweep_every).await {
+        inner.sweep(&mut stuck).await;
+    }
+}
+
+async fn keep_beating<S: Store>(inner: Arc<Inner<S>>) {
+    while inner.pause(inner.options.beat_every).await {
+        if let Err(error) = inner.store.beat().await {
+            tracing::warn!(%error, "the store does not hear that this node lives");
+        }
+    }
+}
+
+async fn keep_forgetting<S: Store>(inner: Arc<Inner<S>>) {
+    while inner.pause(inner.options.forget_every).await {
+        inner.forget().await;
+    }
+}
+
+/// Passes hints of other nodes on to followers and waiting claims.
+async fn keep_listening<S: Store>(inner: Arc<Inner<S>>) {
+    let mut stopping = inner.stopping.subscribe();
+    loop {
+        tokio::select! {
+            biased;
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+            () = inner.store.hint() => {
+                inner.journal.grew();
+                inner.waiting.wake_all();
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `verify`: folds every history of a store and checks every law, page by page, so that ten million jobs need no more
+//! memory than a page.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tenure_core::fold::{self, Difference};
+use tenure_core::job::LifecycleRef;
+use tenure_core::lifecycle::Lifecycle;
+use tenure_store::{Scanned, Store, StoreError};
+
+/// Jobs in one page.
+const PAGE_JOBS: usize = 1000;
+/// Strays that are named before it is said that there are more.
+const STRAYS_MAX: usize = 1000;
+
+/// What a verification saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Jobs.
+    pub jobs: u64,
+    /// Events, notes included.
+    pub events: u64,
+    /// Accounts.
+    pub accounts: u64,
+    /// Differences.
+    pub differences: u64,
+}
+
+/// Verifies a whole store, telling each difference as it is found. Works on a running one too.
+pub async fn verify<S: Store>(store: &S, mut tell: impl FnMut(&Difference)) -> Result<Verified, StoreError> {
+    let mut seen = Verified::default();
+    let mut say = |difference: Difference| {
+        tell(&difference);
+    };
+    let lifecycles = lifecycles(store, &mut |difference| {
+        seen.differences += 1;
+        say(difference);
+    })
+    .await?;
+    verify_jobs(store, &lifecycles, &mut seen, &mut say).await?;
+    verify_accounts(store, &mut seen, &mut say).await?;
+    for what in store.strays(STRAYS_MAX).await? {
+        seen.differences += 1;
+        say(Difference { job: None, law: 6, what });
+    }
+    Ok(seen)
+}
+
+type Lifecycles = BTreeMap<LifecycleRef, Arc<Lifecycle>>;
+
+async fn lifecycles<S: Store>(store: &S, say: &mut impl FnMut(Difference)) -> Result<Lifecycles, StoreError> {
+    let mut found = Lifecycles::new();
+    for (key, source) in store.lifecycles().await? {
+        match Lifecycle::parse(&source) {
+            Ok(lifecycle) if lifecycle.name == key.name && lifecycle.version == key.version => {
+                found.insert(key, Arc::new(lifecycle));
+            }
+            Ok(_) | Err(_) => {
+                let what = format!(
+                    "lifecycle {} version {} of the store does not pass its check",
+                    key.name, key.version
+                );
+                say(Difference { job: None, law: 1, what });
+            }
+        }
+    }
+    Ok(found)
+}
+
+async fn verify_jobs<S: Store>(
+    store: &S,
+    lifecycles: &Lifecycles,
+    seen: &mut Verified,
+    say: &mut impl FnMut(Difference),
+) -> Result<(), StoreError> {
+    let mut after = None;
+    loop {
+        let page = store.scan(after, PAGE_JOBS).await?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = Some(last.id);
+        for Scanned { id, record } in page {
+            seen.jobs += 1;
+            let found = match record {
+                Ok(record) => {
+                    seen.events += record.events.len() as u64;
+                    fold::verify(&record, lifecycles.get(&record.job.spec.lifecycle).map(Arc::as_ref))
+                }
+                Err(what) => vec![Difference { job: Some(id), law: 6, what }],
+            };
+            seen.differences += found.len() as u64;
+            found.into_iter().for_each(&mut *say);
+        }
+    }
+}
+
+async fn verify_accounts<S: Store>(
+    store: &S,
+    seen: &mut Verified,
+    say: &mut impl FnMut(Difference),
+) -> Result<(), StoreError> {
+    let mut after = None;
+    loop {
+        let page = store.scan_accounts(after, PAGE_JOBS).await?;
+        let Some((last, ..)) = page.last() else { return Ok(()) };
+        after = Some(last.clone());
+        for (user, account, sums) in page {
+            seen.accounts += 1;
+            let found = fold::verify_account(&user, account, &sums);
+            seen.differences += found.len() as u64;
+            found.into_iter().for_each(&mut *say);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `&&` and `||` with an error on one side: CEL's table, whole.
+
+use serde_json::json;
+
+use crate::{answer, cases};
+
+/// Each line: an operation on T(rue), F(alse), E(rror) and N (not a bool), and its answer; E is any error.
+fn check(table: &str) {
+    let payload = json!({ "t": true, "f": false, "n": 1 });
+    for (line, expected) in cases(table) {
+        let guard: String = line
+            .split_whitespace()
+            .map(|word| match word {
+                "T" => " payload.t ",
+                "F" => " payload.f ",
+                "E" => " payload.absent ",
+                "N" => " payload.n ",
+                operator => operator,
+            })
+            .collect();
+        let found = answer(&guard, &payload);
+        let found = match found.as_str() {
+            "true" => "T",
+            "false" => "F",
+            "payload.absent is missing" => "E",
+            "payload.n is an int, not true or false" => "N",
+            other => panic!("{guard}: {other}"),
+        };
+        assert_eq!(found, expected, "{line}");
+    }
+}
+
+#[test]
+fn and_is_false_if_one_side_is_false_whatever_the_other_side_is() {
+    check(
+        "T && T => T
+         T && F => F
+         T && E => E
+         F && T => F
+         F && F => F
+         F && E => F
+         E && T => E
+         E && F => F
+         E && E => E
+         N && F => F
+         F && N => F
+         N && T => N
+         T && N => N",
+    );
+}
+
+#[test]
+fn or_is_true_if_one_side_is_true_whatever_the_other_side_is() {
+    check(
+        "T || T => T
+         T || F => T
+         T || E => T
+         F || T => T
+         F || F => F
+         F || E => E
+         E || T => T
+         E || F => E
+         E || E => E
+         N || T => T
+         T || N => T
+         N || F => N
+         F || N => N",
+    );
+}
+
+#[test]
+fn chains_absorb_as_pairs_do_and_the_first_error_is_told() {
+    check(
+        "E && T && F => F
+         T && E && T => E
+         F || E || T => T
+         E || N || F => E
+         N && E && T => N
+         ( E && F ) || E => E
+         ( E || T ) && T => T
+         ! ( E && F ) => T",
+    );
+}

@@ -1,0 +1,135 @@
+//! What is refused when a guard is loaded: where, why, and the way out.
+
+use tenure_runtime::guard::{GUARD_BYTES_MAX, Guard};
+
+/// Each line: a guard with the flaw between `«` and `»`, the message, and the help after a bar if there is one.
+fn check(table: &str) {
+    for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (marked, expected) = line.split_once(" => ").expect("a case has an arrow");
+        let marked = marked.trim_end();
+        let start = marked.find('«').expect("a case marks where the flaw begins");
+        let end = marked.find('»').expect("a case marks where the flaw ends") - '«'.len_utf8();
+        let guard = marked.replace(['«', '»'], "");
+        let flaw = Guard::parse(&guard).expect_err(&guard);
+        let help = flaw.help.map(|help| format!(" | {help}")).unwrap_or_default();
+        assert_eq!(format!("{}{help}", flaw.message), expected, "{guard}");
+        assert_eq!((flaw.start, flaw.end), (start, end), "{guard}");
+    }
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_nearest_or_with_all() {
+    check(
+        "
+        «payloda».x == 1           => a guard cannot see `payloda` | did you mean `payload`?
+        size(«userid») == 1        => a guard cannot see `userid` | did you mean `user_id`?
+        true && «retries» > 1      => a guard cannot see `retries` | a guard sees: payload, user_id, now
+        «size» == 1                => `size` is a function | write size(x)
+        «sise»(payload) == 1       => there is no function `sise` | did you mean `size`?
+        «frobnicate»(1)            => there is no function `frobnicate` | the functions are: size, has, int, double, string, type
+        payload.x.«startswith»('') => there is no function `startswith` | did you mean `startsWith`?
+        payload.x.«lower»() == ''  => there is no function `lower` | a value has: size, startsWith, endsWith, contains, matches
+        «startsWith»(payload, 'a') => `startsWith` is called on a value | write x.startsWith(y)
+        payload.«int»() == 1       => `int` is not called on a value | write int(x)
+        payload.«in» == 1          => `in` cannot follow a dot | write [\"in\"]
+        ",
+    );
+}
+
+#[test]
+fn macros_are_refused_because_guards_do_not_loop() {
+    check(
+        "
+        payload.«all»(x, x > 1)    => a guard has no loops, so there is no `all` | a value has: size, startsWith, endsWith, contains, matches
+        payload.«exists»(x, true)  => a guard has no loops, so there is no `exists` | a value has: size, startsWith, endsWith, contains, matches
+        «filter»(payload)          => a guard has no loops, so there is no `filter` | the functions are: size, has, int, double, string, type
+        ",
+    );
+    let nested = (0..6).fold("true".to_owned(), |inner, n| format!("[1,2,3,4,5,6,7,8,9].all(x{n}, {inner})"));
+    assert!(Guard::parse(&nested).is_err());
+}
+
+#[test]
+fn calls_with_the_wrong_arguments_are_refused() {
+    check(
+        "
+        «size()» == 1              => this takes 1 argument(s), and 0 are given | write size(x)
+        «size(1, 2)» == 1          => this takes 1 argument(s), and 2 are given | write size(x)
+        payload.«size(1)» == 1     => this takes 0 argument(s), and 1 are given | write x.size()
+        payload.«contains()»       => this takes 1 argument(s), and 0 are given | write x.contains(y)
+        has(«payload»)             => `has` asks for a field | write has(a.b), or \"b\" in a
+        has(«payload['a']»)        => `has` asks for a field | write has(a.b), or \"b\" in a
+        has(«payload.a.size()»)    => `has` asks for a field | write has(a.b), or \"b\" in a
+        ",
+    );
+}
+
+#[test]
+fn patterns_are_compiled_when_loaded() {
+    check(
+        r#"
+        payload.x.matches(«payload.y»)  => a pattern must be a literal | write it as a string, so that it is compiled when the guard is loaded
+        payload.x.matches(«"(a"»)       => this pattern is refused: unclosed group
+        payload.x.matches(«"(?=a)b"»)   => this pattern is refused: look-around, including look-ahead and look-behind, is not supported
+        payload.x.matches(«"(a{1000}){1000}"») => this pattern is refused: it is too big once compiled | repeat fewer times, or write [0-9] and (?-u:\w) for \d and \w
+        "#,
+    );
+    let long = format!("payload.x.matches('{}')", "a".repeat(257));
+    assert_eq!(Guard::parse(&long).unwrap_err().message, "a pattern has at most 256 bytes, and this has 257");
+    assert!(Guard::parse(&format!("payload.x.matches('{}')", "a".repeat(256))).is_ok());
+}
+
+#[test]
+fn what_can_never_be_true_or_false_is_refused() {
+    check(
+        "
+        «1»                        => a guard must come to true or false | compare it with something
+        «size(payload)»            => a guard must come to true or false | compare it with something
+        «payload.x.size()»         => a guard must come to true or false | compare it with something
+        «payload.a + payload.b»    => a guard must come to true or false | compare it with something
+        «(now)»                    => a guard must come to true or false | compare it with something
+        «payload.a ? 1 : 'no'»     => a guard must come to true or false | compare it with something
+        ",
+    );
+}
+
+#[test]
+fn broken_syntax_is_refused_where_it_breaks() {
+    check(
+        r#"
+        «»                         => expected a value, found the end
+        true &&«»                  => expected a value, found the end
+        (true«»                    => expected `)`, found the end
+        true «)»                   => expected an operator or the end, found `)`
+        true «true»                => expected an operator or the end, found `true`
+        payload «"a"»              => expected an operator or the end, found a string
+        payload«.5»                => expected an operator or the end, found a number
+        payload.«"a"»              => expected a field or a method, found a string
+        payload.a «=» 1            => `=` means nothing in a guard | write `==` to compare
+        true «&» true              => `&` means nothing in a guard | write `&&` for and
+        true «|» true              => `|` means nothing in a guard | write `||` for or
+        payload.a == «“»a”         => `“` means nothing in a guard | strings stand in "…" or '…'
+        true «@»                   => `@` means nothing in a guard
+        payload.a == «'a»          => this string does not end | end it with ' on the same line
+        payload.a == «r"a»         => this string does not end | end it with " on the same line
+        payload.a == '«\d»'        => `\\d` is not an escape | write `\\` for a backslash, or a raw string: r"…"
+        payload.a == '«\x»4'       => `\\x` is not an escape | write `\\` for a backslash, or a raw string: r"…"
+        payload.a == '«\u»d800'    => `\\u` is not an escape | write `\\` for a backslash, or a raw string: r"…"
+        payload.a == «1u»          => `1u` is not a number | numbers are written 42, 0x2a, 4.2 or 4.2e1; there are no unsigned ints
+        payload.a == «9223372036854775808» => this number does not fit in 64 bits
+        payload.a == «-9223372036854775809» => this number does not fit in 64 bits
+        payload.a == «99999999999999999999» => `99999999999999999999` does not fit in 64 bits
+        payload.a == «1e999»       => `1e999` does not fit in 64 bits
+        true ? true«»              => expected `:`, found the end
+        {"a" «,» 1} == {}          => expected `:`, found `,`
+        "#,
+    );
+}
+
+#[test]
+fn a_guard_has_at_most_4096_bytes() {
+    let longest = format!("true{}", " ".repeat(GUARD_BYTES_MAX - 4));
+    assert!(Guard::parse(&longest).is_ok());
+    let flaw = Guard::parse(&format!("{longest} ")).unwrap_err();
+    assert_eq!(flaw.message, "a guard has at most 4096 bytes, and this has 4097");
+}

@@ -1,0 +1,31 @@
+//! Guards and schemas: what stands between a stranger's payload and a job. Cases are tables of text; each area has
+//! one `check`.
+
+mod absorption;
+mod evaluation;
+mod hostile;
+mod loading;
+mod properties;
+mod schemas;
+
+use serde_json::Value as Json;
+use tenure_runtime::guard::{Guard, Scope};
+
+/// What a guard says, as text: `true`, `false`, or the error.
+fn answer(guard: &str, payload: &Json) -> String {
+    let guard = Guard::parse(guard).unwrap_or_else(|flaw| panic!("{guard} is refused: {flaw:?}"));
+    let scope = Scope { payload, user_id: Some("u-1"), now_ms: 1_700_000_000_000 };
+    match guard.admits(&scope) {
+        Ok(admitted) => admitted.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Lines of `left => right`, blank ones left out.
+fn cases(table: &str) -> impl Iterator<Item = (&str, &str)> {
+    let lines = table.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(|line| {
+        let (left, right) = line.rsplit_once(" => ").expect("a case has an arrow");
+        (left.trim(), right.trim())
+    })
+}

@@ -1,0 +1,241 @@
+//! Schemas: what is refused when loaded, and what is said about payloads.
+
+use serde_json::{Value as Json, json};
+use tenure_runtime::schema::{SCHEMA_ERRORS_MAX, Schema};
+
+fn parse(schema: &Json) -> Schema {
+    Schema::parse(schema).unwrap_or_else(|flaw| panic!("{schema} is refused: {flaw:?}"))
+}
+
+/// What a schema says about a payload, one `pointer detail` each.
+fn said(schema: &Json, payload: &Json) -> Vec<String> {
+    parse(schema).check(payload).iter().map(ToString::to_string).collect()
+}
+
+/// Why a schema is refused: `pointer message`.
+fn flaw(schema: &Json) -> String {
+    let flaw = Schema::parse(schema).expect_err(&schema.to_string());
+    format!("{} {}", flaw.pointer, flaw.message)
+}
+
+#[test]
+fn a_payload_that_matches_has_no_errors_and_one_that_does_not_has_each_at_its_place() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "prompt": { "type": "string", "maxLength": 5 },
+            "size": { "enum": ["small", "large"] },
+            "tags": { "items": { "type": "string", "pattern": "^[a-z]+$" }, "uniqueItems": true },
+            "a/b~c": { "minimum": 3 },
+        },
+        "required": ["prompt"],
+        "additionalProperties": false,
+    });
+    assert_eq!(said(&schema, &json!({ "prompt": "a cat", "size": "small", "tags": ["x"] })), [""; 0]);
+    assert_eq!(said(&schema, &json!({})), [r#"#/payload has no property "prompt""#]);
+    assert_eq!(said(&schema, &json!([])), ["#/payload is not of type object"]);
+    let payload =
+        json!({ "prompt": "too long", "size": "s3cret", "tags": [1, "S3CRET"], "a/b~c": 1, "x/y": 1 });
+    let mut all = said(&schema, &payload);
+    all.sort();
+    assert_eq!(
+        all,
+        [
+            "#/payload/a~1b~0c is less than 3",
+            "#/payload/prompt is longer than 5 characters",
+            r#"#/payload/size is not one of ["small","large"]"#,
+            "#/payload/tags/0 is not of type string",
+            "#/payload/tags/1 does not match the pattern ^[a-z]+$",
+            "#/payload/x~1y is not a property that the schema allows",
+        ]
+    );
+}
+
+#[test]
+fn no_keyword_makes_an_error_quote_a_value() {
+    let secret = "s3cret";
+    let cases = [
+        json!({ "type": "integer" }),
+        json!({ "type": ["integer", "null"] }),
+        json!({ "const": 1 }),
+        json!({ "enum": [1, 2] }),
+        json!({ "maxLength": 1 }),
+        json!({ "minLength": 100 }),
+        json!({ "pattern": "^x" }),
+        json!({ "not": { "type": "string" } }),
+        json!({ "anyOf": [{ "type": "null" }, { "const": 1 }] }),
+        json!({ "oneOf": [{ "type": "null" }, { "const": 1 }] }),
+        json!({ "oneOf": [true, true] }),
+        json!({ "if": true, "then": { "type": "null" } }),
+        json!({ "$schema": "http://json-schema.org/draft-07/schema#", "format": "email" }),
+        json!({ "$schema": "http://json-schema.org/draft-07/schema#", "contentEncoding": "base64" }),
+        json!({ "$schema": "http://json-schema.org/draft-07/schema#", "contentMediaType": "application/json" }),
+        json!(false),
+    ];
+    for schema in &cases {
+        let errors = said(schema, &json!(secret));
+        assert!(
+            !errors.is_empty() && errors.iter().all(|error| !error.contains(secret)),
+            "{schema}: {errors:?}"
+        );
+    }
+    let lists = [
+        json!({ "contains": { "type": "null" } }),
+        json!({ "maxItems": 1 }),
+        json!({ "minItems": 3 }),
+        json!({ "uniqueItems": true }),
+        json!({ "prefixItems": [true], "items": false }),
+        json!({ "prefixItems": [true], "unevaluatedItems": false }),
+    ];
+    for schema in &lists {
+        let errors = said(schema, &json!([secret, secret]));
+        assert!(
+            !errors.is_empty() && errors.iter().all(|error| !error.contains(secret)),
+            "{schema}: {errors:?}"
+        );
+    }
+    let names = json!({ "propertyNames": { "maxLength": 2 } });
+    assert_eq!(
+        said(&names, &json!({ secret: 1 })),
+        ["#/payload has a property whose name the schema does not allow"]
+    );
+}
+
+#[test]
+fn nothing_outside_the_schema_is_fetched() {
+    for uri in ["http://127.0.0.1:9/x.json", "https://example.com/x.json", "file:///etc/hostname", "x.json"] {
+        assert_eq!(
+            flaw(&json!({ "$ref": uri })),
+            format!("# `{uri}` is outside this schema, and nothing is fetched"),
+        );
+        assert!(
+            Schema::parse(&json!({ "properties": { "a": { "items": { "$ref": uri } } } })).is_err(),
+            "{uri}"
+        );
+        assert!(Schema::parse(&json!({ "$schema": uri })).is_err(), "{uri}");
+        assert!(Schema::parse(&json!({ "$dynamicRef": uri })).is_err(), "{uri}");
+    }
+    assert_eq!(flaw(&json!({ "$ref": "#/$defs/x" })), "# a reference leads to `/$defs/x`, where nothing is");
+}
+
+#[test]
+fn references_inside_the_schema_are_followed() {
+    let tree = json!({
+        "$defs": { "node": {
+            "type": "object",
+            "properties": { "left": { "$ref": "#/$defs/node" }, "right": { "$ref": "#/$defs/node" } },
+            "additionalProperties": false,
+        } },
+        "$ref": "#/$defs/node",
+    });
+    assert_eq!(said(&tree, &json!({ "left": { "right": {} } })), [""; 0]);
+    assert_eq!(
+        said(&tree, &json!({ "left": { "right": 1 } })),
+        ["#/payload/left/right is not of type object"]
+    );
+    let deep = (0..60).fold(json!(1), |inner, _| json!({ "left": inner }));
+    assert_eq!(said(&tree, &deep), [format!("#/payload{} is not of type object", "/left".repeat(60))]);
+}
+
+#[test]
+fn patterns_run_on_the_linear_engine() {
+    assert_eq!(
+        flaw(&json!({ "pattern": "(?=a)b" })),
+        "#/pattern this pattern is refused: look-around, including look-ahead and look-behind, is not supported",
+    );
+    assert_eq!(
+        flaw(&json!({ "pattern": "(a)\\1" })),
+        "#/pattern this pattern is refused: backreferences are not supported",
+    );
+    assert_eq!(
+        flaw(&json!({ "pattern": "(a{1000}){1000}" })),
+        "#/pattern this pattern is refused: it is too big once compiled",
+    );
+    assert!(Schema::parse(&json!({ "patternProperties": { "(?=a)b": true } })).is_err());
+    let schema = json!({ "pattern": "^(a+)+$" });
+    assert_eq!(said(&schema, &json!(format!("{}!", "a".repeat(1 << 20)))).len(), 1);
+    assert_eq!(said(&json!({ "pattern": "^[\\p{L} ]{1,50}$" }), &json!("Äpfel und Birnen")), [""; 0]);
+}
+
+#[test]
+fn what_is_not_a_schema_is_refused_where_it_is_not() {
+    assert_eq!(
+        flaw(&json!({ "properties": { "a": { "type": "strnig" } } })),
+        r#"#/properties/a/type "strnig" is not a type of JSON"#
+    );
+    assert_eq!(
+        flaw(&json!({ "properties": { "a": { "minLength": -1 } } })),
+        "#/properties/a/minLength -1 is less than 0"
+    );
+    assert_eq!(flaw(&json!(5)), "# 5 is not of type boolean or object");
+}
+
+#[test]
+fn size_depth_and_references_are_bounded() {
+    assert_eq!(
+        flaw(&json!({ "description": "x".repeat(64 << 10) })),
+        "# a schema has at most 65536 bytes, and this has 65554",
+    );
+    let nested = |depth| (0..depth).fold(json!(true), |inner, _| json!({ "not": inner }));
+    assert!(Schema::parse(&nested(64)).is_ok());
+    assert!(flaw(&nested(65)).ends_with("a schema nests at most 64 deep"));
+    assert!(flaw(&nested(1000)).ends_with("a schema nests at most 64 deep"));
+    let refs = |count: usize| json!({ "$defs": { "a": true }, "allOf": vec![json!({ "$ref": "#/$defs/a" }); count] });
+    assert!(Schema::parse(&refs(256)).is_ok());
+    assert!(flaw(&refs(257)).ends_with("a schema has at most 256 references"));
+}
+
+#[test]
+fn at_most_twenty_errors_are_told_and_pointers_stay_short() {
+    let strings = json!({ "items": { "type": "string" } });
+    assert_eq!(said(&strings, &json!(vec![1; 1000])).len(), SCHEMA_ERRORS_MAX);
+    assert_eq!(said(&strings, &json!(vec![1; 100_000])), ["#/payload/0 is not of type string"]);
+    let empty = json!({ "additionalProperties": false });
+    assert_eq!(said(&empty, &json!({ "a": 1 })), ["#/payload has properties that the schema does not allow"]);
+    let closed = json!({ "properties": { "p": true }, "additionalProperties": false });
+    let many: serde_json::Map<String, Json> = (0..100).map(|n| (n.to_string(), json!(1))).collect();
+    assert_eq!(said(&closed, &Json::Object(many)).len(), SCHEMA_ERRORS_MAX);
+    let long = json!({ "a": { "k".repeat(1 << 16): 1 } });
+    let schema = json!({ "properties": { "a": closed } });
+    assert_eq!(said(&schema, &long), ["#/payload/a has properties that the schema does not allow"]);
+    let schema = json!({ "const": "v".repeat(10_000) });
+    assert!(said(&schema, &json!(1))[0].len() < 300);
+}
+
+#[test]
+fn a_schema_that_contains_itself_is_not_explained_at_any_price() {
+    // The library takes time to the power of the depth here; without a bound this test does not end.
+    let operation = |name: &str| json!({ "properties": { "op": { "const": name }, "of": { "$ref": "#" } }, "required": ["op"] });
+    let schema = json!({ "anyOf": [operation("and"), operation("or")] });
+    let nested = |depth| (0..depth).fold(json!({}), |inner, _| json!({ "op": "and", "of": inner }));
+    assert_eq!(said(&schema, &nested(2)), ["#/payload matches none of the schemas under anyOf"]);
+    assert_eq!(
+        said(&schema, &nested(60)),
+        ["#/payload does not match the schema, and is too large to say where"]
+    );
+}
+
+#[test]
+fn no_schema_and_payload_together_overflow_the_stack() {
+    // Each level of the payload goes through every definition before the next.
+    let chain = |length: usize| {
+        let last = json!({ "properties": { "n": { "$ref": "#" } }, "required": ["x"] });
+        let definition = |n: usize| {
+            let next = json!({ "allOf": [{ "$ref": format!("#/$defs/c{}", n + 1) }, true] });
+            if n + 1 < length { next } else { last.clone() }
+        };
+        let definitions: serde_json::Map<String, Json> =
+            (0..length).map(|n| (format!("c{n}"), definition(n))).collect();
+        json!({ "$defs": definitions, "$ref": "#/$defs/c0" })
+    };
+    let nested = (0..63).fold(json!({}), |inner, _| json!({ "n": inner, "x": 1 }));
+    for length in [1, 20, 40] {
+        assert_eq!(
+            said(&chain(length), &nested),
+            [format!("#/payload{} has no property \"x\"", "/n".repeat(63))]
+        );
+    }
+    for length in [60, 100, 254] {
+        assert_eq!(said(&chain(length), &nested), ["#/payload is nested too deep for the schema"]);
+    }
+}
