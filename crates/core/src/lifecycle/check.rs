@@ -67,6 +67,15 @@ enum From {
     Unknown,
 }
 
+/// When a rule applies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    Always,
+    If(Condition),
+    /// A condition that does not exist.
+    Unknown,
+}
+
 /// The states that `[credits]` names; `None` for one that does not exist.
 #[derive(Default)]
 struct Money {
@@ -110,9 +119,11 @@ impl Machine<'_> {
 }
 
 impl Edge<'_> {
-    /// `Some(None)` for a condition that does not exist.
-    fn when(&self) -> Option<Option<Condition>> {
-        self.transition.when.as_ref().map(|when| when.value)
+    fn when(&self) -> When {
+        match &self.transition.when {
+            None => When::Always,
+            Some(when) => when.value.map_or(When::Unknown, When::If),
+        }
     }
 }
 
@@ -159,7 +170,10 @@ fn build_rule(machine: &Machine<'_>, edge: &Edge<'_>) -> Rule {
             From::State(from) => Some(machine.name(from).into()),
             From::Nowhere | From::Unknown => None,
         },
-        when: edge.when().flatten(),
+        when: match edge.when() {
+            When::If(condition) => Some(condition),
+            When::Always | When::Unknown => None,
+        },
         to: to.into(),
         event: event_name(transition, to),
         audit: transition.audit.as_deref().map(Name::from),

@@ -67,7 +67,7 @@ impl Lifecycle {
                 let walk = Walk { lifecycle: self, attempt, lives: &lives, after: &after };
                 let delay = if attempt == 1 { Millis(0) } else { walk.delay(attempt - 1) };
                 let (at_once, backed_off) =
-                    (walk.from(state, workers, Millis(0)), walk.from(state, workers, delay));
+                    (walk.leave(state, workers, Millis(0)), walk.leave(state, workers, delay));
                 let index = self.index(&state.name);
                 lives.at_once[index] = Some(at_once);
                 lives.backed_off[index] = Some(backed_off);
@@ -109,26 +109,26 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn from(&self, state: &State, workers: Workers, delay: Millis) -> LongestLife {
+    fn leave(&self, state: &State, workers: Workers, delay: Millis) -> LongestLife {
         let ways = match state.phase {
             Phase::Final(_) => return LongestLife::Within(Millis(0)),
-            Phase::Ready => self.from_ready(state, workers, delay),
-            Phase::Held | Phase::Active => self.from_leased(state),
-            Phase::Waiting => self.from_waiting(state),
+            Phase::Ready => self.leave_ready(state, workers, delay),
+            Phase::Held | Phase::Active => self.leave_leased(state),
+            Phase::Waiting => self.leave_waiting(state),
         };
         ways.into_iter().reduce(longer).unwrap_or_else(|| {
             LongestLife::Waits(Wait { state: state.name.clone(), said: state.timeout == Timeout::Never })
         })
     }
 
-    fn from_ready(&self, state: &State, workers: Workers, delay: Millis) -> Vec<LongestLife> {
+    fn leave_ready(&self, state: &State, workers: Workers, delay: Millis) -> Vec<LongestLife> {
         if workers == Workers::None || !self.lifecycle.has_rule(state.name.as_str(), &Trigger::Claim) {
             return self.go(state, &Trigger::Timeout, timeout(state)).into_iter().collect();
         }
         self.race(state, (&Trigger::Claim, delay))
     }
 
-    fn from_leased(&self, state: &State) -> Vec<LongestLife> {
+    fn leave_leased(&self, state: &State) -> Vec<LongestLife> {
         let policy = &self.lifecycle.policy;
         let lost = policy.lease.min(Millis(policy.heartbeat.0.saturating_mul(2)));
         let mut ways = self.race(state, (&Trigger::LeaseExpired, lost));
@@ -138,7 +138,7 @@ impl Walk<'_> {
         ways
     }
 
-    fn from_waiting(&self, state: &State) -> Vec<LongestLife> {
+    fn leave_waiting(&self, state: &State) -> Vec<LongestLife> {
         if !self.lifecycle.has_rule(state.name.as_str(), &Trigger::Due) {
             return self.go(state, &Trigger::Timeout, timeout(state)).into_iter().collect();
         }

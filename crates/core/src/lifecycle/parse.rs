@@ -124,7 +124,9 @@ pub(super) fn draft(source: &str) -> Result<Draft, Vec<Flaw>> {
         return Err(flaws.into_sorted());
     }
     let (root, errors) = DeTable::parse_recoverable(source);
-    if let Some(error) = errors.iter().find(|error| !is_duplicate(error)) {
+    // The first in the file: those after it are mostly what the parser made of it.
+    let not_toml = errors.iter().filter(|error| !is_duplicate(error));
+    if let Some(error) = not_toml.min_by_key(|error| error.span().map_or(0, |span| span.start)) {
         syntax(&mut flaws, source, error);
         return Err(flaws.into_sorted());
     }

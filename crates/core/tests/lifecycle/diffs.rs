@@ -1,5 +1,7 @@
 //! What a new version changes, and whether live jobs could go on.
 
+use std::fmt::Write as _;
+
 use expect_test::{Expect, expect};
 use tenure_core::lifecycle::{Lifecycle, diff};
 
@@ -11,9 +13,9 @@ fn check(changes: &[(&str, &str)], expected: &Expect) {
     let found = diff(&old, &new);
     let mut text = format!("{}\n", if found.compatible { "compatible" } else { "not compatible" });
     for change in &found.changes {
-        text.push_str(&format!("{} {}: {}\n", change.kind.as_str(), change.what, change.how));
+        let _ = writeln!(text, "{} {}: {}", change.kind.as_str(), change.what, change.how);
         if let Some(why) = &change.blocks {
-            text.push_str(&format!("    {why}\n"));
+            let _ = writeln!(text, "    {why}");
         }
     }
     expected.assert_eq(&text);
@@ -21,9 +23,12 @@ fn check(changes: &[(&str, &str)], expected: &Expect) {
 
 #[test]
 fn nothing() {
-    check(&[], &expect![[r#"
+    check(
+        &[],
+        &expect![[r#"
         compatible
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -64,7 +69,10 @@ fn a_new_final_state_and_a_new_signal_do_not_block() {
         &[
             ("dead      = {", "withdrawn = { outcome = \"cancelled\" }\ndead      = {"),
             ("refund = [\"failed\", \"dead\"]", "refund = [\"failed\", \"dead\", \"withdrawn\"]"),
-            ("on   = \"signal:approve\"", "on = \"cancel\"\nfrom = [\"queued\", \"in_review\"]\nto = \"withdrawn\"\n[[transitions]]\non   = \"signal:approve\""),
+            (
+                "on   = \"signal:approve\"",
+                "on = \"cancel\"\nfrom = [\"queued\", \"in_review\"]\nto = \"withdrawn\"\n[[transitions]]\non   = \"signal:approve\"",
+            ),
         ],
         &expect![[r#"
             compatible
@@ -80,8 +88,14 @@ fn a_removed_live_state_blocks() {
     check(
         &[
             ("assigned  = { role = \"held\" }\n", ""),
-            ("from = \"queued\"\nto   = \"assigned\"", "from = \"queued\"\nto   = \"drafting\"\nevent = \"drafting_started\""),
-            ("[[transitions]]\non    = \"start\"\nfrom  = \"assigned\"\nto    = \"drafting\"\nevent = \"drafting_started\"\n", ""),
+            (
+                "from = \"queued\"\nto   = \"assigned\"",
+                "from = \"queued\"\nto   = \"drafting\"\nevent = \"drafting_started\"",
+            ),
+            (
+                "[[transitions]]\non    = \"start\"\nfrom  = \"assigned\"\nto    = \"drafting\"\nevent = \"drafting_started\"\n",
+                "",
+            ),
             ("[[transitions]]\non   = \"lease_expired\"\nfrom = \"assigned\"\nto   = \"failed\"\n", ""),
         ],
         &expect![[r#"
@@ -101,9 +115,15 @@ fn a_changed_role_and_a_lost_clock_block() {
     check(
         &[
             ("role = \"waiting\", timeout = \"3d\"", "role = \"ready\""),
-            ("on   = \"succeed\"\nfrom = \"drafting\"\nto   = \"in_review\"", "on = \"succeed\"\nfrom = \"drafting\"\nto = \"published\""),
+            (
+                "on   = \"succeed\"\nfrom = \"drafting\"\nto   = \"in_review\"",
+                "on = \"succeed\"\nfrom = \"drafting\"\nto = \"published\"",
+            ),
             ("from = [\"queued\", \"in_review\"]", "from = \"queued\""),
-            ("on   = \"claim\"", "on = \"signal:look\"\nfrom = \"queued\"\nto = \"in_review\"\n[[transitions]]\non   = \"claim\""),
+            (
+                "on   = \"claim\"",
+                "on = \"signal:look\"\nfrom = \"queued\"\nto = \"in_review\"\n[[transitions]]\non   = \"claim\"",
+            ),
         ],
         &expect![[r#"
             not compatible

@@ -36,22 +36,31 @@ fn a_misspelled_table_of_transitions_is_read_as_meant() {
 
 #[test]
 fn a_missing_role_does_not_also_break_what_depends_on_it() {
-    check(&[("role = \"active\", ", "")], &expect![[r#"
+    check(
+        &[("role = \"active\", ", "")],
+        &expect![[r#"
         9:1 L2 `drafting` has neither a role nor an outcome
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_unknown_trigger_might_have_been_the_missing_one() {
-    check(&[("on   = \"succeed\"", "on   = \"finished_well\"")], &expect![[r#"
+    check(
+        &[("on   = \"succeed\"", "on   = \"finished_well\"")],
+        &expect![[r#"
         60:8 L1 `finished_well` is not a trigger
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_state_behind_an_unreachable_one_is_told_with_it() {
     let found = flaws(&[
-        ("on   = \"succeed\"\nfrom = \"drafting\"\nto   = \"in_review\"", "on = \"succeed\"\nfrom = \"drafting\"\nto = \"published\""),
+        (
+            "on   = \"succeed\"\nfrom = \"drafting\"\nto   = \"in_review\"",
+            "on = \"succeed\"\nfrom = \"drafting\"\nto = \"published\"",
+        ),
         ("from = \"in_review\"\nto   = \"published\"", "from = \"in_review\"\nto   = \"failed\""),
     ]);
     assert_eq!(found.len(), 1, "{found:#?}");

@@ -1,8 +1,15 @@
 //! Lifecycle files from outside: what is refused and how it is said, what is derived, drawn and compared.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_raw_string_hashes,
+    reason = "fixtures may panic, and snapshots are written by a tool"
+)]
+
 mod broken;
 mod built_in;
 mod diffs;
+mod doc;
 mod held_back;
 mod mutations;
 mod snapshots;

@@ -21,7 +21,8 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     prop_oneof![
         any::<usize>().prop_map(Mutation::Delete),
         (any::<usize>(), any::<usize>()).prop_map(|(from, to)| Mutation::Repeat(from, to)),
-        (any::<usize>(), any::<usize>(), any::<usize>()).prop_map(|(file, from, to)| Mutation::Borrow(file, from, to)),
+        (any::<usize>(), any::<usize>(), any::<usize>())
+            .prop_map(|(file, from, to)| Mutation::Borrow(file, from, to)),
         (any::<usize>(), any::<usize>()).prop_map(|(from, to)| Mutation::Word(from, to)),
         any::<usize>().prop_map(Mutation::Cut),
     ]

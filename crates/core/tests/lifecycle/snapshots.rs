@@ -23,71 +23,98 @@ fn check(changes: &[(&str, &str)], expected: &Expect) {
 
 #[test]
 fn syntax() {
-    check(&[("role = \"held\"", "role = \"held")], &expect![[r#"
-        syntax form: this is not TOML: missing comma between key-value pairs, expected `,`
-          9:1 : here
+    check(
+        &[("role = \"held\"", "role = \"held")],
+        &expect![[r#"
+        syntax form: this is not TOML: invalid basic string, expected `"`
+          8:29 : here
           help: a lifecycle is a TOML file: names bare, texts in double quotes, one `key = value` to a line
-    "#]]);
-    check(&[("timeout = \"1h\"", "timeout = \"10 sekunden\"")], &expect![[r#"
+    "#]],
+    );
+    check(
+        &[("timeout = \"1h\"", "timeout = \"10 sekunden\"")],
+        &expect![[r#"
         syntax form: `10 sekunden` is not a duration
           7:41 "10 sekunden": a number and a unit, please
           help: write it like "500ms", "10s", "1m 30s", "2h" or "3d"; a hundred years are the most
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn names() {
-    check(&[("to   = \"assigned\"", "to   = \"asigned\"")], &expect![[r#"
+    check(
+        &[("to   = \"assigned\"", "to   = \"asigned\"")],
+        &expect![[r#"
         L1 names: `asigned` is not a state of this lifecycle
           51:8 "asigned": no state has this name
           help: did you mean `assigned`? the states are queued, assigned, drafting, in_review, published, rejected, failed and dead
-    "#]]);
-    check(&[("role = \"held\"", "rol = \"held\"")], &expect![[r#"
+    "#]],
+    );
+    check(
+        &[("role = \"held\"", "rol = \"held\"")],
+        &expect![[r#"
         L1 names: `rol` is not a setting of a state
           8:15 rol: unknown
           help: did you mean `role`? a state may say role, outcome, timeout and alias
-    "#]]);
-    check(&[("alias = \"done\"", "alias = \"failed\"")], &expect![[r#"
+    "#]],
+    );
+    check(
+        &[("alias = \"done\"", "alias = \"failed\"")],
+        &expect![[r#"
         L1 names: the alias `failed` is taken
           11:46 "failed": stands for a second thing
           13:1 failed: the first
           help: an alias is an old name that stands for this state alone: choose another, or leave it out
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn roles() {
-    check(&[("role = \"held\"", "role = \"held\", outcome = \"failed\"")], &expect![[r#"
+    check(
+        &[("role = \"held\"", "role = \"held\", outcome = \"failed\"")],
+        &expect![[r#"
         L2 roles: `assigned` has a role and an outcome
           8:40 "failed": this makes it final
           8:22 "held": this says what may happen in it
           help: a job in a final state is over: keep the `outcome` if it is, else the `role`
-    "#]]);
-    check(&[("initial = \"queued\"", "initial = \"assigned\"")], &expect![[r#"
+    "#]],
+    );
+    check(
+        &[("initial = \"queued\"", "initial = \"assigned\"")],
+        &expect![[r#"
         L2 roles: `create` leads to `queued`, but the initial state is `assigned`
           46:6 "queued": a new job is here
           4:11 "assigned": but should be here
           help: name the same state in both
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn absorbing() {
-    check(&[("[\"queued\", \"in_review\"]", "[\"queued\", \"in_review\", \"dead\"]")], &expect![[r#"
+    check(
+        &[("[\"queued\", \"in_review\"]", "[\"queued\", \"in_review\", \"dead\"]")],
+        &expect![[r#"
         L3 absorbing: no rule may leave `dead`: it is final
           89:32 "dead": this rule leaves it
           14:25 "dead": this makes `dead` final
           help: to run it again, create a new job with `retry_of`; or give the state a `role` instead of an `outcome`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn reachable() {
-    check(&[("to    = \"rejected\"", "to    = \"published\"")], &expect![[r#"
+    check(
+        &[("to    = \"rejected\"", "to    = \"published\"")],
+        &expect![[r#"
         L4 reachable: no path leads from the initial state to `rejected`
           12:1 rejected: never entered
           help: add a transition into it, or remove the state
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -95,7 +122,10 @@ fn no_trap() {
     check(
         &[
             ("[policy]", "limbo = { role = \"waiting\", timeout = \"never\" }\n[policy]"),
-            ("to    = \"rejected\"", "to    = \"rejected\"\n[[transitions]]\non = \"signal:shelve\"\nfrom = \"in_review\"\nto = \"limbo\""),
+            (
+                "to    = \"rejected\"",
+                "to    = \"rejected\"\n[[transitions]]\non = \"signal:shelve\"\nfrom = \"in_review\"\nto = \"limbo\"",
+            ),
         ],
         &expect![[r#"
             L5 no trap: a job in `limbo` can never end
@@ -108,7 +138,10 @@ fn no_trap() {
 #[test]
 fn forward() {
     check(
-        &[("on   = \"signal:approve\"", "on = \"signal:back\"\nfrom = \"in_review\"\nto = \"drafting\"\n[[transitions]]\non   = \"signal:approve\"")],
+        &[(
+            "on   = \"signal:approve\"",
+            "on = \"signal:back\"\nfrom = \"in_review\"\nto = \"drafting\"\n[[transitions]]\non   = \"signal:approve\"",
+        )],
         &expect![[r#"
             L6 forward: a job can go in a circle: `drafting` → `in_review` → `drafting`
               95:6 "drafting": back to where it was
@@ -138,7 +171,10 @@ fn bounded() {
 #[test]
 fn total() {
     check(
-        &[("on   = \"signal:approve\"", "on = \"signal:decline\"\nfrom = \"in_review\"\nto = \"published\"\n[[transitions]]\non   = \"signal:approve\"")],
+        &[(
+            "on   = \"signal:approve\"",
+            "on = \"signal:decline\"\nfrom = \"in_review\"\nto = \"published\"\n[[transitions]]\non   = \"signal:approve\"",
+        )],
         &expect![[r#"
             L8 total: this `signal:decline` rule can never be followed
               102:9 "signal:decline": never reached
@@ -147,7 +183,10 @@ fn total() {
         "#]],
     );
     check(
-        &[("on   = \"lease_expired\"\nfrom = \"assigned\"\n", "on = \"lease_expired\"\nfrom = \"assigned\"\nwhen = \"exhausted\"\n")],
+        &[(
+            "on   = \"lease_expired\"\nfrom = \"assigned\"\n",
+            "on = \"lease_expired\"\nfrom = \"assigned\"\nwhen = \"exhausted\"\n",
+        )],
         &expect![[r#"
             L8 total: `lease_expired` from `assigned` has no answer when `exhausted` does not hold
               85:8 "exhausted": the last rule has a condition
@@ -172,24 +211,33 @@ fn owned() {
 
 #[test]
 fn timed() {
-    check(&[("role = \"waiting\", timeout = \"3d\"", "role = \"waiting\"")], &expect![[r#"
+    check(
+        &[("role = \"waiting\", timeout = \"3d\"", "role = \"waiting\"")],
+        &expect![[r#"
         L10 timed: a job in `in_review` could wait for ever without anyone having meant it
           10:1 in_review: nothing ends the wait
           10:22 "waiting": owned by no one
           help: add a rule for `due`, or a `timeout` with its rule; or say timeout = "never" if it is meant
-    "#]]);
-    check(&[("{ role = \"held\" }", "{ role = \"held\", timeout = \"1m\" }")], &expect![[r#"
+    "#]],
+    );
+    check(
+        &[("{ role = \"held\" }", "{ role = \"held\", timeout = \"1m\" }")],
+        &expect![[r#"
         L10 timed: `assigned` times out, and no rule says where to
           8:40 "1m": then what?
           8:1 assigned: no `timeout` rule leaves this
           help: add a transition with on = "timeout", from = "assigned"
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn sensible() {
     check(
-        &[("on   = \"signal:approve\"", "on = \"release\"\nfrom = \"in_review\"\nto = \"queued\"\n[[transitions]]\non   = \"signal:approve\"")],
+        &[(
+            "on   = \"signal:approve\"",
+            "on = \"release\"\nfrom = \"in_review\"\nto = \"queued\"\n[[transitions]]\non   = \"signal:approve\"",
+        )],
         &expect![[r#"
             L11 sensible: `release` leaves held and active states only, and `in_review` is waiting
               94:8 "in_review": cannot happen here
@@ -201,16 +249,22 @@ fn sensible() {
 
 #[test]
 fn money() {
-    check(&[("[\"failed\", \"dead\"]", "[\"failed\"]")], &expect![[r#"
+    check(
+        &[("[\"failed\", \"dead\"]", "[\"failed\"]")],
+        &expect![[r#"
         L12 money: `dead` neither settles nor refunds
           14:1 dead: a job may end here
           23:1 [credits]: this does not name it
           help: add it to `settle` if the reservation is spent there, or to `refund` if it is given back
-    "#]]);
-    check(&[("[\"failed\", \"dead\"]", "[\"failed\", \"dead\", \"rejected\"]")], &expect![[r#"
+    "#]],
+    );
+    check(
+        &[("[\"failed\", \"dead\"]", "[\"failed\", \"dead\", \"rejected\"]")],
+        &expect![[r#"
         L12 money: `rejected` is named twice in [credits]
           25:29 "rejected": once more
           24:24 "rejected": the first time
           help: what was reserved moves once: settle it or refund it
-    "#]]);
+    "#]],
+    );
 }

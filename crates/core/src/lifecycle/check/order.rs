@@ -2,7 +2,7 @@
 
 use super::super::flaw::{Flaws, RuleId, Span};
 use super::super::{Condition, Phase, Trigger};
-use super::{Edge, From, Machine};
+use super::{Edge, From, Machine, When};
 
 pub(super) fn check(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
     forward(machine, flaws);
@@ -98,7 +98,7 @@ fn circle(steps: &[Step], start: usize, states: usize) -> Option<Vec<&Step>> {
 fn bounded(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
     for (edge, on, _, phase) in machine.known() {
         let begins = edge.to.is_some_and(|to| machine.phase(to) == Some(Phase::Ready)) && !phase.is_final();
-        let costs = matches!(edge.when(), Some(None | Some(Condition::Retry)));
+        let costs = matches!(edge.when(), When::Unknown | When::If(Condition::Retry));
         // What else is wrong with a claim or a start that leads back is L11's to say.
         let asked_for = matches!(on, Trigger::Release | Trigger::Signal(_) | Trigger::Claim | Trigger::Start);
         if !begins || costs || asked_for {

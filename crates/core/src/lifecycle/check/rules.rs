@@ -3,7 +3,7 @@
 use super::super::flaw::{Flaws, RuleId, Span};
 use super::super::parse::list;
 use super::super::{Condition, Outcome, Phase, Trigger};
-use super::{Edge, From, Machine};
+use super::{Edge, From, Machine, When};
 
 pub(super) fn check(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
     shadowed(machine, flaws);
@@ -34,14 +34,14 @@ fn shadowed(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
         }
         for (index, edge) in group.iter().enumerate() {
             let hides = |first: &&&Edge<'_>| match first.when() {
-                None => true,
-                Some(None) => false,
-                Some(condition) => edge.when() == Some(condition),
+                When::Always => true,
+                When::Unknown => false,
+                same @ When::If(_) => edge.when() == same,
             };
             let (Some(first), Some(on)) = (group[..index].iter().find(hides), edge.on) else { continue };
-            let why = match first.when().flatten() {
-                None => "has no `when`, so it always wins".to_owned(),
-                Some(condition) => format!("has the same `when = \"{condition}\"`, so it wins"),
+            let why = match first.when() {
+                When::If(condition) => format!("has the same `when = \"{condition}\"`, so it wins"),
+                When::Always | When::Unknown => "has no `when`, so it always wins".to_owned(),
             };
             let message = format!("this `{on}` rule can never be followed");
             let places = [(edge.on_at, "never reached"), (first.on_at, why.as_str())];
@@ -56,8 +56,8 @@ fn total(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
     let mut found: Vec<(Span, &Edge<'_>, Condition, Vec<String>)> = Vec::new();
     for group in groups(machine) {
         let last = group[group.len() - 1];
-        let Some(condition) = last.when().flatten() else { continue };
-        if group.iter().any(|edge| edge.when().is_none()) || may_have_more(machine, last) {
+        let When::If(condition) = last.when() else { continue };
+        if group.iter().any(|edge| edge.when() == When::Always) || may_have_more(machine, last) {
             continue;
         }
         let name = match last.from {
@@ -139,7 +139,9 @@ fn entered_with_a_lease(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
 fn sensible(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
     for (edge, on, from, phase) in machine.known() {
         // L3 says what there is to say about leaving a final state, and L2 that the initial one must be ready.
-        if phase.is_final() || (*on == Trigger::Claim && machine.initial == Some(from)) && phase != Phase::Ready {
+        if phase.is_final()
+            || (*on == Trigger::Claim && machine.initial == Some(from)) && phase != Phase::Ready
+        {
             continue;
         }
         let to = edge.to.and_then(|to| Some((to, machine.phase(to)?)));

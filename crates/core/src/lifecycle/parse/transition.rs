@@ -105,10 +105,10 @@ fn on(reader: &mut Reader<'_>, table: &Table<'_>) -> Vec<At<Option<Trigger>>> {
         return vec![At { value: None, at: table.at }];
     };
     not_empty(reader, value, "on", "name the triggers");
-    reader.texts(value, "on").into_iter().map(|text| trigger(reader, text)).collect()
+    reader.texts(value, "on").into_iter().map(|text| trigger(reader, &text)).collect()
 }
 
-fn trigger(reader: &mut Reader<'_>, text: At<String>) -> At<Option<Trigger>> {
+fn trigger(reader: &mut Reader<'_>, text: &At<String>) -> At<Option<Trigger>> {
     let known = Trigger::parse(&text.value);
     if known.is_some() {
         return At { value: known, at: text.at };

@@ -1,0 +1,77 @@
+//! The manual keeps its word: its file passes, its drawing is the drawing, and each of its examples is refused by the
+//! rule that it stands under, and by no other.
+
+use tenure_core::lifecycle::{Format, Lifecycle, RuleId};
+
+const DOC: &str = include_str!("../../../../docs/lifecycles.md");
+
+/// The blocks of one language, each with the last heading before it.
+fn blocks(language: &str) -> Vec<(&'static str, &'static str)> {
+    let mut found = Vec::new();
+    let mut heading = "";
+    let mut rest = DOC;
+    while let Some(line) = rest.lines().next() {
+        if let Some(name) = line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#')) {
+            heading = name;
+        }
+        let after = rest.get(line.len() + 1..).unwrap_or_default();
+        let Some(opened) = line.strip_prefix("```") else {
+            rest = after;
+            continue;
+        };
+        let end = after.find("\n```").expect("a block ends");
+        if opened == language {
+            found.push((heading, &after[..=end]));
+        }
+        rest = after[end + 4..].trim_start_matches('\n');
+    }
+    found
+}
+
+fn base() -> &'static str {
+    blocks("toml")[0].1
+}
+
+/// Each run of `-` lines replaced by the run of `+` lines after it.
+fn changed(change: &str) -> String {
+    let mut source = base().to_owned();
+    let (mut old, mut new) = (String::new(), String::new());
+    for line in change.lines().chain(["-"]) {
+        if let Some(added) = line.strip_prefix('+') {
+            new.push_str(added);
+            new.push('\n');
+            continue;
+        }
+        if !new.is_empty() {
+            assert!(source.contains(&old), "the example takes out what is there: {old}");
+            source = source.replacen(&old, &new, 1);
+            (old, new) = (String::new(), String::new());
+        }
+        old.push_str(line.strip_prefix('-').expect("a line is taken out or put in"));
+        old.push('\n');
+    }
+    source
+}
+
+#[test]
+fn the_file_in_the_manual_passes_and_is_drawn_so() {
+    let lifecycle = Lifecycle::parse(base()).unwrap();
+    let drawing = lifecycle.draw(Format::Text);
+    let (_, shown) = blocks("text")[0];
+    assert!(drawing.starts_with(shown), "the drawing in the manual should be\n{drawing}");
+}
+
+#[test]
+fn each_rule_has_an_example_that_it_alone_refuses() {
+    let examples = blocks("diff");
+    let headings: Vec<&str> = examples.iter().map(|(heading, _)| *heading).collect();
+    let rules: Vec<String> = RuleId::ALL[1..].iter().map(|rule| format!("{rule} {}", rule.title())).collect();
+    assert_eq!(headings, rules, "one example under each rule");
+    for (heading, change) in examples {
+        let flaws = Lifecycle::parse(&changed(change)).expect_err(heading);
+        let lines: Vec<String> = flaws.iter().map(ToString::to_string).collect();
+        for flaw in &flaws {
+            assert!(heading.starts_with(&format!("{} ", flaw.rule)), "{heading} is broken by {lines:#?}");
+        }
+    }
+}
