@@ -1,5 +1,7 @@
 //! Every flag of every command, in one place. The examples in the help are run by a test.
 
+use std::path::PathBuf;
+
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// A durable job engine.
@@ -9,7 +11,8 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
     version,
     before_help = "Examples:
   tenure lifecycle list
-  tenure lifecycle show engine"
+  tenure lifecycle show engine
+  tenure verify --data ./tenure-data"
 )]
 pub(crate) struct Args {
     /// How data is written to stdout
@@ -41,6 +44,25 @@ pub(crate) enum Command {
     /// Check, show and compare lifecycle files
     #[command(subcommand)]
     Lifecycle(LifecycleCommand),
+    /// Fold every history of a store, check every law, report each difference
+    #[command(before_help = "Examples:
+  tenure verify
+  tenure verify --data ./tenure-data -o jsonl
+
+Works on a running system too. Exits with 0 if there is no difference, with 1 if there is one, with 5 if there is no
+store, with 9 if the database cannot be reached.")]
+    Verify(Verify),
+}
+
+/// `tenure verify`.
+#[derive(ClapArgs)]
+pub(crate) struct Verify {
+    /// The folder of an embedded store
+    #[arg(long, env = "TENURE_DATA", value_name = "DIR", default_value = "./tenure-data")]
+    pub(crate) data: PathBuf,
+    /// A PostgreSQL store instead
+    #[arg(long, env = "TENURE_DATABASE_URL", hide_env_values = true, value_name = "URL")]
+    pub(crate) database_url: Option<String>,
 }
 
 /// `tenure lifecycle …`: works without a server.

@@ -3,6 +3,7 @@
 mod args;
 mod lifecycle;
 mod output;
+mod verify;
 
 use std::io;
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
 fn run(command: Command, form: Form) -> anyhow::Result<Exit> {
     match command {
         Command::Lifecycle(command) => lifecycle::run(command, form),
+        Command::Verify(verify) => verify::run(&verify, form),
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     Refused = 6,
     /// A file does not pass its check.
     Flawed = 7,
+    /// The server, or the database, cannot be reached.
+    Unreachable = 9,
 }
 
 impl From<Exit> for ExitCode {

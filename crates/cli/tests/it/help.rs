@@ -5,7 +5,7 @@ use std::process::Command;
 use super::{Folder, code};
 
 const COMMANDS: &[&str] =
-    &["", "lifecycle", "lifecycle check", "lifecycle show", "lifecycle list", "lifecycle diff"];
+    &["", "lifecycle", "lifecycle check", "lifecycle show", "lifecycle list", "lifecycle diff", "verify"];
 
 #[test]
 fn every_help_starts_with_examples() {
@@ -20,9 +20,10 @@ fn every_help_starts_with_examples() {
     }
 }
 
-#[test]
-fn every_example_works() {
+#[tokio::test]
+async fn every_example_works() {
     let folder = Folder::new();
+    drop(tenure_store::AnyStore::open(&folder.0.path().join("tenure-data")).await.unwrap());
     let binary = std::path::Path::new(env!("CARGO_BIN_EXE_tenure")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
     for command in COMMANDS {

@@ -8,6 +8,7 @@
 
 mod help;
 mod lifecycle;
+mod verify;
 
 use std::fmt::Write as _;
 use std::path::Path;

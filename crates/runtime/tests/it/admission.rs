@@ -1,0 +1,118 @@
+//! What passes before a job is asked for, and in which order.
+
+use serde_json::json;
+use tenure_core::decide::Done;
+use tenure_core::json::Json;
+use tenure_core::lifecycle::Lifecycle;
+use tenure_core::refusal::Refusal;
+use tenure_runtime::{Definitions, NewJob, Options, Runtime, StartError, TypeDefinition};
+use tenure_store::MemoryStore;
+
+use crate::fixture::{START, asked, with};
+
+fn pictures() -> Definitions {
+    let mut picture = TypeDefinition::new("picture", "image");
+    picture.schema = Some(
+        json!({ "type": "object", "required": ["prompt"], "properties": { "prompt": { "type": "string" } } }),
+    );
+    picture.guard =
+        Some(r#"size(payload.prompt) <= 20 && !payload.prompt.matches("(?i)forbidden")"#.to_owned());
+    picture.cost = 3;
+    picture.payload_bytes_max = Some(100);
+    Definitions { lifecycles: Lifecycle::built_in(), types: vec![picture] }
+}
+
+fn picture(payload: &str) -> NewJob {
+    NewJob { user_id: Some("u1".into()), ..NewJob::new("picture", Json::parse(payload).unwrap()) }
+}
+
+async fn code(runtime: &Runtime<MemoryStore>, new: NewJob) -> &'static str {
+    match runtime.create(new).await.unwrap() {
+        Ok(Done::Job { replayed: false, .. }) => "created",
+        Ok(Done::Job { replayed: true, .. }) => "found",
+        Ok(_) => "something else",
+        Err(refusal) => refusal.code(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_that_says_no_decides_in_the_models_order() {
+    let (runtime, _) = with(pictures(), Options::default()).await;
+    let unknown = NewJob::new("unheard-of", Json::parse("[]").unwrap());
+    assert_eq!(code(&runtime, unknown).await, "unknown_type");
+    assert_eq!(code(&runtime, picture(r#"{"text":"a cat"}"#)).await, "validation_failed");
+    assert_eq!(code(&runtime, picture(r#"{"prompt":"something FORBIDDEN"}"#)).await, "guard_rejected");
+    assert_eq!(
+        code(&runtime, picture(&format!(r#"{{"prompt":"a","x":"{}"}}"#, "y".repeat(200)))).await,
+        "too_large"
+    );
+    assert_eq!(code(&runtime, picture(r#"{"prompt":"a cat"}"#)).await, "insufficient_credits");
+    let grant = tenure_core::command::Command::Grant("u1".into(), 5, None);
+    runtime.submit(asked(grant)).await.unwrap().unwrap();
+    assert_eq!(code(&runtime, picture(r#"{"prompt":"a cat"}"#)).await, "created");
+    assert_eq!(
+        code(&runtime, picture(r#"{ "prompt": "a cat" }"#)).await,
+        "found",
+        "the derived key, and no charge"
+    );
+    assert_eq!(
+        code(&runtime, picture(r#"{"prompt":"a dog"}"#)).await,
+        "insufficient_credits",
+        "two are left"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_given_key_finds_its_job_and_refuses_another_body() {
+    let (runtime, _) = with(Definitions::default(), Options::default()).await;
+    let order = |payload: &str| NewJob::new("order", Json::parse(payload).unwrap()).keyed("k1");
+    assert_eq!(code(&runtime, order(r#"{"a":1,"b":2}"#)).await, "created");
+    assert_eq!(code(&runtime, order(r#"{"b":2,"a":1}"#)).await, "found");
+    assert_eq!(code(&runtime, order(r#"{"a":1}"#)).await, "idempotency_mismatch");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_in_force_is_refused_when_it_is_loaded() {
+    let broken = |change: fn(&mut TypeDefinition)| {
+        let mut definitions = pictures();
+        change(&mut definitions.types[0]);
+        definitions
+    };
+    let cases: [(&str, fn(&mut TypeDefinition)); 8] = [
+        ("guard", |it| it.guard = Some("payload.prompt ==".to_owned())),
+        ("guard", |it| it.guard = Some("paylod.prompt == 1".to_owned())),
+        ("schema", |it| it.schema = Some(json!({ "type": "no-such-type" }))),
+        ("schema", |it| it.schema = Some(json!({ "$ref": "http://127.0.0.1:1/schema.json" }))),
+        ("no-such-lifecycle", |it| it.lifecycle = "no-such-lifecycle".to_owned()),
+        ("compensates with", |it| it.compensate_with = Some("nobody".to_owned())),
+        ("has no [credits]", |it| it.lifecycle = "so1".to_owned()),
+        ("no timeout rule", |it| it.timeouts = vec![("queued".to_owned(), tenure_core::time::Millis(5))]),
+    ];
+    for (word, change) in cases {
+        let store = MemoryStore::with_tokio_clock(START);
+        let refused = Runtime::start(store, broken(change), Options::default()).await;
+        assert!(
+            matches!(&refused, Err(StartError::Definition(why)) if why.contains(word)),
+            "{word}: {refused:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_creations_at_once_spend_exactly_what_is_there() {
+    let (runtime, _) = with(pictures(), Options::default()).await;
+    let grant = tenure_core::command::Command::Grant("u1".into(), 30, None);
+    runtime.submit(asked(grant)).await.unwrap().unwrap();
+    let mut tasks = tokio::task::JoinSet::new();
+    for n in 0..100 {
+        let runtime = runtime.clone();
+        tasks.spawn(
+            async move { runtime.create(picture(&format!(r#"{{"prompt":"cat {n}"}}"#))).await.unwrap() },
+        );
+    }
+    let answers = tasks.join_all().await;
+    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 10);
+    let short =
+        |answer: &&tenure_core::decide::Answer| matches!(answer, Err(Refusal::InsufficientCredits { .. }));
+    assert_eq!(answers.iter().filter(short).count(), 90);
+}

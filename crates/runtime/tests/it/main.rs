@@ -1,0 +1,10 @@
+//! The runtime on the memory store with virtual time, and on SQLite where a file matters. Nobody sleeps: tokio's paused
+//! clock goes on by itself while everyone waits.
+
+mod admission;
+mod batches;
+mod fixture;
+mod following;
+mod time;
+mod verify;
+mod waiting;

@@ -1,0 +1,109 @@
+//! Sweeps, outages, retention and versions: what time does to jobs while a runtime runs.
+
+use std::time::Duration;
+
+use tenure_core::command::Verb;
+use tenure_core::job::Class;
+use tenure_core::lifecycle::{BUILT_IN, Lifecycle};
+use tenure_core::time::Millis;
+use tenure_runtime::{Definitions, NewJob, Options, Runtime, StartError, TypeDefinition};
+use tenure_store::Store;
+
+use crate::fixture::{a_job, claimed, created, fail, pass, report, runtime, state, succeed, with};
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_lease_is_noticed_within_a_second_without_anyone_asking() {
+    let (runtime, store) = runtime().await;
+    let job = created(&runtime, a_job("work")).await;
+    claimed(&runtime, "w1", Duration::ZERO).await;
+    tokio::time::advance(Duration::from_millis(29_900)).await;
+    assert_eq!(state(&runtime, job.id()).await, "running");
+    let mut journal = runtime.follow(tenure_core::id::Position(3));
+    let page =
+        tokio::time::timeout(Duration::from_secs(2), journal.next()).await.expect("within a second").unwrap();
+    assert_eq!(page[0].event.name, "job_requeued");
+    assert_eq!(page[0].event.cause.as_ref().unwrap(), "HEARTBEAT_LOST");
+    let lost = store.job(job.id()).await.unwrap().unwrap();
+    assert_eq!((lost.attempt, lost.retry_count), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_counts_against_no_lease() {
+    let (runtime, store) = runtime().await;
+    let job = created(&runtime, a_job("work")).await;
+    let held = claimed(&runtime, "w1", Duration::ZERO).await.remove(0);
+    store.outage(Millis::seconds(3600));
+    assert!(
+        report(&runtime, &held, succeed()).await.is_ok(),
+        "nobody ran for an hour, and nobody lost anything"
+    );
+    assert_eq!(state(&runtime, job.id()).await, "succeeded");
+}
+
+fn brief() -> Definitions {
+    let source =
+        BUILT_IN[4].replace("[policy]", "[retention]\njobs = \"1h\"\ntelemetry = \"1m\"\n\n[policy]");
+    let lifecycle = Lifecycle::parse(&source).expect("so1 with a retention is a lifecycle");
+    Definitions { lifecycles: vec![lifecycle], types: vec![TypeDefinition::new("*", "so1")] }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_past_its_retention_is_gone_within_a_minute_and_nothing_else() {
+    let (runtime, store) = with(brief(), Options::default()).await;
+    let done = created(&runtime, a_job("work")).await;
+    let held = claimed(&runtime, "w1", Duration::ZERO).await.remove(0);
+    report(&runtime, &held, succeed()).await.unwrap();
+    let waiting = created(&runtime, a_job("work")).await;
+    pass(Duration::from_secs(3500)).await;
+    assert!(store.job(done.id()).await.unwrap().is_some(), "an hour is not over");
+    pass(Duration::from_secs(161)).await;
+    assert!(store.job(done.id()).await.unwrap().is_none());
+    assert!(store.history(done.id()).await.unwrap().is_empty());
+    assert!(store.job(waiting.id()).await.unwrap().is_some(), "a job that is not finished is kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_keeps_the_version_that_it_was_created_under() {
+    let (first, store) = with(brief(), Options::default()).await;
+    let old = created(&first, a_job("work")).await;
+    first.stop().await;
+    let source = brief().lifecycles[0]
+        .source
+        .replace("version = 1", "version = 2")
+        .replace("failed    =", "lost      =")
+        .replace("to = \"failed\"", "to = \"lost\"");
+    let newer = Lifecycle::parse(&source).expect("the second version is a lifecycle");
+    let definitions = Definitions { lifecycles: vec![newer], ..brief() };
+    let second = Runtime::start(store, definitions, Options::default()).await.unwrap();
+    pass(Duration::from_millis(10)).await;
+    let new = created(&second, a_job("work")).await;
+    for (id, expected) in [(old.id(), "failed"), (new.id(), "lost")] {
+        let held = claimed(&second, "w1", Duration::ZERO).await.remove(0);
+        assert_eq!(held.id(), id);
+        report(&second, &held, fail(Class::Permanent)).await.unwrap();
+        assert_eq!(state(&second, id).await, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_version_with_another_text_is_refused() {
+    let (first, store) = with(brief(), Options::default()).await;
+    first.stop().await;
+    let source = brief().lifecycles[0].source.replace("1h", "2h");
+    let changed = Lifecycle::parse(&source).expect("it is a lifecycle");
+    let refused =
+        Runtime::start(store, Definitions { lifecycles: vec![changed], ..brief() }, Options::default()).await;
+    assert!(matches!(refused, Err(StartError::Definition(why)) if why.contains("raise its version")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_gives_the_job_to_the_next_without_counting() {
+    let (runtime, store) = runtime().await;
+    let job = created(&runtime, NewJob { max_attempts: Some(1), ..a_job("work") }).await;
+    for worker in ["w1", "w2", "w3"] {
+        let held = claimed(&runtime, worker, Duration::ZERO).await.remove(0);
+        report(&runtime, &held, Verb::Release { checkpoint: None, delay: None }).await.unwrap();
+    }
+    let released = store.job(job.id()).await.unwrap().unwrap();
+    assert_eq!((released.attempt, released.retry_count), (4, 0));
+}
