@@ -299,8 +299,11 @@ impl Command {
             Self::Log(log) => Some(log.job),
             Self::Cancel(cancel) => Some(cancel.job),
             Self::Retry(retry) => Some(retry.job),
-            Self::DeadLetter(job, ..) | Self::Signal(job, ..) | Self::Dismiss(job, _) => Some(*job),
-            Self::Sweep(job) | Self::Purge(job) => Some(*job),
+            Self::DeadLetter(job, ..)
+            | Self::Signal(job, ..)
+            | Self::Dismiss(job, _)
+            | Self::Sweep(job)
+            | Self::Purge(job) => Some(*job),
             Self::Create(_)
             | Self::Claim(_)
             | Self::Pause(..)

@@ -23,12 +23,12 @@ use std::sync::Arc;
 
 use crate::command::{Asked, Command};
 use crate::credit::Account;
-use crate::id::JobId;
+use crate::id::{JobId, Name};
 use crate::job::{CancelMode, Job, Lease};
-use crate::job_type::Catalog;
-use crate::lifecycle::{Lifecycle, Trigger};
+use crate::job_type::{Catalog, JobType};
+use crate::lifecycle::{Lifecycle, Policy, Timeout, Trigger};
 use crate::refusal::Refusal;
-use crate::time::Now;
+use crate::time::{Deadline, Now};
 use crate::working_set::WorkingSet;
 
 /// What a command comes to.
@@ -107,7 +107,10 @@ fn dispatch(scene: &mut Scene<'_>, asked: &Asked) -> Answer {
         Command::Retry(it) => retry::decide(scene, by, it),
         Command::Disconnect(it) => operate::disconnect(scene, by, it),
         Command::Dismiss(job, reason) => operate::dismiss(scene, by, *job, reason),
-        Command::Pause(queue, paused) => operate::pause(scene, by, queue, *paused),
+        Command::Pause(queue, paused) => {
+            operate::pause(scene, by, queue, *paused);
+            Ok(Done::Nothing)
+        }
         Command::Grant(user, amount, reason) => operate::grant(scene, by, (user, *amount), reason.as_deref()),
         Command::Register(key, source) => operate::register(scene, key, source),
         Command::Sweep(job) => scene.job(*job).map(|_| Done::Nothing),
@@ -129,6 +132,29 @@ impl Scene<'_> {
     pub(crate) fn lifecycle(&self, job: &Job) -> Result<Arc<Lifecycle>, Refusal> {
         let key = &job.spec.lifecycle;
         self.catalog.lifecycle(key).cloned().ok_or_else(|| Refusal::UnknownLifecycle(key.clone()))
+    }
+
+    /// The policy of a job's type; the lifecycle's own where the caller of a catch-all chose another one.
+    pub(crate) fn policy(&self, job_type: &Name, lifecycle: &Lifecycle) -> Policy {
+        self.type_for(job_type, lifecycle).map_or(lifecycle.policy, |found| found.policy)
+    }
+
+    /// When a state that is entered now times out: by its type's word, or its lifecycle's.
+    pub(crate) fn timeout(&self, job_type: &Name, lifecycle: &Lifecycle, state: &str) -> Option<Deadline> {
+        let own = self.type_for(job_type, lifecycle);
+        let own = own.and_then(|found| found.timeouts.iter().find(|(name, _)| name == state));
+        let declared = || match lifecycle.state(state)?.timeout {
+            Timeout::After(span) => Some(span),
+            Timeout::Never | Timeout::Unsaid => None,
+        };
+        // The version that a job was created under may have no rule for what its type says today.
+        let span = own.map(|(_, span)| *span).filter(|_| lifecycle.has_rule(state, &Trigger::Timeout));
+        span.or_else(declared).map(|span| self.now.running() + span)
+    }
+
+    fn type_for(&self, job_type: &Name, lifecycle: &Lifecycle) -> Option<&Arc<JobType>> {
+        let found = self.catalog.job_type(job_type.as_str());
+        found.filter(|found| found.lifecycle.name == lifecycle.name)
     }
 
     /// The job as it is now, as an answer.

@@ -9,7 +9,7 @@ use crate::dead_letter::DeadLetter;
 use crate::event::Event;
 use crate::id::{JobId, Name};
 use crate::job::{Job, Spec};
-use crate::lifecycle::{Lifecycle, Outcome, Phase, Trigger};
+use crate::lifecycle::{Lifecycle, Outcome, Phase};
 
 /// Everything that is kept about one job.
 #[derive(Clone, Debug)]
@@ -292,9 +292,4 @@ pub fn verify_account(user: &Name, stored: Account, sums: &[(Movement, u64)]) ->
         return broken(format!("account {user} is overdrawn: {stored:?}"));
     }
     Vec::new()
-}
-
-/// The trigger that a note stands under: it is no transition.
-pub fn is_note(event: &Event) -> bool {
-    event.seq.is_none() && matches!(event.trigger, Trigger::Signal(_))
 }

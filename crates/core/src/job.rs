@@ -18,7 +18,7 @@ use crate::time::{Deadline, Millis, Now, Timestamp};
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// A UUIDv7.
+    /// A version-7 UUID.
     pub id: JobId,
     /// What kind of work.
     pub job_type: Name,
@@ -166,6 +166,7 @@ pub struct Lease {
 }
 
 /// Spans in stored leases are plain milliseconds.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde says how these are called")]
 mod span_ms {
     use super::{Deserialize, Millis};
     pub(super) fn serialize<S: serde::Serializer>(span: &Millis, to: S) -> Result<S::Ok, S::Error> {

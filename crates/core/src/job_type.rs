@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::id::Name;
-use crate::job::{Job, LifecycleRef};
-use crate::lifecycle::{Lifecycle, Policy, Timeout, Trigger};
+use crate::job::LifecycleRef;
+use crate::lifecycle::{Lifecycle, Policy, Trigger};
 use crate::limits;
 use crate::time::Millis;
 
@@ -127,21 +127,5 @@ impl Catalog {
     /// Every type, by name.
     pub fn types(&self) -> impl Iterator<Item = &Arc<JobType>> {
         self.types.values()
-    }
-
-    /// The policy that a job is under: its type's, or its lifecycle's if the type is gone.
-    pub fn policy(&self, job: &Job, lifecycle: &Lifecycle) -> Policy {
-        self.job_type(job.spec.job_type.as_str()).map_or(lifecycle.policy, |job_type| job_type.policy)
-    }
-
-    /// How long a job may stay in a state: its type's word, or its lifecycle's.
-    pub fn timeout(&self, job_type: &str, lifecycle: &Lifecycle, state: &str) -> Option<Millis> {
-        let own =
-            self.job_type(job_type).and_then(|found| found.timeouts.iter().find(|(name, _)| name == state));
-        let declared = || match lifecycle.state(state).map(|state| state.timeout) {
-            Some(Timeout::After(span)) => Some(span),
-            Some(Timeout::Never | Timeout::Unsaid) | None => None,
-        };
-        own.map(|(_, span)| *span).or_else(declared)
     }
 }

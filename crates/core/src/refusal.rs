@@ -24,7 +24,7 @@ pub enum Refusal {
         allowed: Vec<Trigger>,
     },
     /// The verb needs the lease, and this is not its holder.
-    #[error("job {job}: the lease with fence {} is not the live one ({cause})", shown(.fence))]
+    #[error("job {job}: the lease with fence {} is not the live one ({cause})", shown(*.fence))]
     LeaseConflict {
         /// Which job.
         job: JobId,
@@ -164,6 +164,6 @@ fn list(triggers: &[Trigger]) -> String {
     triggers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn shown(fence: &Option<Fence>) -> String {
+fn shown(fence: Option<Fence>) -> String {
     fence.map_or_else(|| "none".to_owned(), |fence| fence.to_string())
 }

@@ -56,7 +56,7 @@ impl Reads {
                 }
             }
             Command::Claim(claim) => {
-                *self.claims.entry(claim.filter.clone()).or_default() += claim.max as usize
+                *self.claims.entry(claim.filter.clone()).or_default() += claim.max as usize;
             }
             Command::Dismiss(job, _) | Command::Purge(job) => {
                 self.dead_letters.insert(*job);

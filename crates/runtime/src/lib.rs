@@ -220,9 +220,10 @@ impl<S: Store> Inner<S> {
     async fn reload(&self) -> Result<(), StartError> {
         let mut older = Vec::new();
         for (key, source) in self.store.lifecycles().await? {
-            match Lifecycle::parse(&source) {
-                Ok(lifecycle) => older.push(lifecycle),
-                Err(_) => tracing::error!(name = %key.name, version = key.version, "a stored lifecycle fails its check"),
+            if let Ok(lifecycle) = Lifecycle::parse(&source) {
+                older.push(lifecycle);
+            } else {
+                tracing::error!(name = %key.name, version = key.version, "a stored lifecycle fails its check");
             }
         }
         let compiled = InForce::compile(&self.definitions, older).map_err(StartError::Definition)?;

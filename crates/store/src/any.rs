@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tenure_core::command::ClaimFilter;
-use tenure_core::credit::{Account, LedgerLine, Movement};
+use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name, Position};
@@ -30,6 +30,11 @@ impl AnyStore {
     /// The embedded store in a folder, which is made if it is not there.
     pub async fn open(folder: &Path) -> Result<Self, StoreError> {
         SqliteStore::open(folder).await.map(Self::Sqlite)
+    }
+
+    /// The embedded store in a folder, to read alone: beside a process that may have it.
+    pub async fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
+        SqliteStore::open_to_read(folder).await.map(Self::Sqlite)
     }
 
     /// The store behind a `postgres://` URL.
@@ -160,7 +165,7 @@ impl Store for AnyStore {
         &self,
         after: Option<Name>,
         limit: usize,
-    ) -> Result<Vec<(Name, Account, Vec<(Movement, u64)>)>, StoreError> {
+    ) -> Result<Vec<crate::Summed>, StoreError> {
         on_each!(self, store => store.scan_accounts(after, limit).await)
     }
 

@@ -1,7 +1,7 @@
 //! Rows and values: what both databases store, column by column. A row that was not written by us is corrupt, never
 //! guessed at; what `decide` asserts when it writes is asserted again here when it is read.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use tenure_core::event::{Event, Facts};
@@ -16,19 +16,19 @@ use crate::StoreError;
 
 /// Shares equal names between rows: a million jobs have a handful of types.
 #[derive(Debug, Default)]
-pub(crate) struct Interner(HashMap<Name, ()>);
+pub(crate) struct Interner(HashSet<Name>);
 
 /// Past this many names there is nothing to gain: they are users, not types.
 const INTERNED_MAX: usize = 100_000;
 
 impl Interner {
     pub(crate) fn name(&mut self, text: &str) -> Name {
-        if let Some((name, ())) = self.0.get_key_value(text) {
+        if let Some(name) = self.0.get(text) {
             return name.clone();
         }
         let name = Name::from(text);
         if self.0.len() < INTERNED_MAX {
-            self.0.insert(name.clone(), ());
+            self.0.insert(name.clone());
         }
         name
     }
@@ -303,6 +303,7 @@ fn entered(text: &str, names: &mut Interner) -> Option<Vec<(Name, Timestamp)>> {
 }
 
 /// A column that no Tenure wrote.
+#[allow(clippy::needless_pass_by_value, reason = "keys are ids and short texts made for the occasion")]
 pub(crate) fn corrupt(table: &'static str, key: impl ToString, why: &str) -> StoreError {
     StoreError::Corrupt { table, key: key.to_string(), why: why.to_owned() }
 }

@@ -125,7 +125,7 @@ pub trait Store: Clone + Send + Sync + 'static {
         &self,
         after: Option<Name>,
         limit: usize,
-    ) -> impl Future<Output = Result<Vec<(Name, Account, Vec<(Movement, u64)>)>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Vec<Summed>, StoreError>> + Send;
 
     /// For `verify`: rows that belong to no job, and what the database's own check finds.
     fn strays(&self, limit: usize) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
@@ -162,6 +162,9 @@ pub struct Count {
     pub state: Name,
     pub count: u64,
 }
+
+/// A user, his account, and the movements of his ledger or their sums.
+pub type Summed = (Name, Account, Vec<(Movement, u64)>);
 
 /// A job's records, or why they cannot be read.
 #[derive(Clone, Debug)]

@@ -1,5 +1,7 @@
 //! The filters of a listing as SQL: the only place that puts statements together from parts. Values are always bound.
 
+use std::fmt::Write as _;
+
 use tenure_core::id::{JobId, Name};
 use tenure_core::query::{JobFilter, Page};
 use uuid::Uuid;
@@ -32,7 +34,7 @@ pub(crate) fn tail(filter: &JobFilter, page: Page, placeholder: Placeholder) -> 
     tail.compare("j.created_at <", filter.created_before.map(|at| Bound::Number(at.0)));
     tail.compare("j.id <", page.before.map(|JobId(id)| Bound::Id(id)));
     let limit = tail.bind(Bound::Number(page.limit as i64));
-    tail.sql.push_str(&format!(" order by j.id desc limit {limit}"));
+    tail.add(format_args!(" order by j.id desc limit {limit}"));
     (tail.sql, tail.values)
 }
 
@@ -43,6 +45,10 @@ struct Tail {
 }
 
 impl Tail {
+    fn add(&mut self, part: std::fmt::Arguments<'_>) {
+        self.sql.write_fmt(part).expect("a string takes everything");
+    }
+
     fn bind(&mut self, value: Bound) -> String {
         self.values.push(value);
         (self.placeholder)(self.values.len())
@@ -51,7 +57,7 @@ impl Tail {
     fn compare(&mut self, left: &str, value: Option<Bound>) {
         if let Some(value) = value {
             let right = self.bind(value);
-            self.sql.push_str(&format!(" and {left} {right}"));
+            self.add(format_args!(" and {left} {right}"));
         }
     }
 
@@ -65,7 +71,7 @@ impl Tail {
         match Uuid::parse_str(wanted.as_str()) {
             Ok(id) if id.to_string() == wanted.as_str() => {
                 let (text, id) = (self.bind(Bound::Text(wanted.to_string())), self.bind(Bound::Id(id)));
-                self.sql.push_str(&format!(
+                self.add(format_args!(
                     " and (j.correlation_id = {text} or (j.id = {id} and j.correlation_id is null))"
                 ));
             }

@@ -99,9 +99,10 @@ impl Live {
     }
 
     /// When the next job that is ready but not yet may be claimed.
-    pub(crate) fn next_run(&self, filter: &ClaimFilter) -> Option<Timestamp> {
+    pub(crate) fn next_run(&self, filter: &ClaimFilter, now: Timestamp) -> Option<Timestamp> {
         let admits = |id: &JobId| filter.admits(&self.jobs[id].spec.queue, &self.jobs[id].spec.job_type);
-        self.later.iter().find(|(_, id)| admits(id)).map(|(run_at, _)| *run_at)
+        let ahead = self.later.iter().skip_while(|(run_at, _)| *run_at <= now);
+        ahead.filter(|(_, id)| admits(id)).map(|(run_at, _)| *run_at).next()
     }
 
     /// Jobs with a clock that has run out, oldest first.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tenure_core::command::ClaimFilter;
-use tenure_core::credit::{Account, LedgerLine, Movement};
+use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name, Position};
@@ -71,7 +71,14 @@ impl MemoryStore {
 
     fn on(clock: Clock) -> Self {
         let (tables, stopped, last) = (Tables::default(), Millis(0), Timestamp(0));
-        Self(Arc::new(Mutex::new(Inner { tables, clock, stopped, last, faults: VecDeque::new(), away: false })))
+        Self(Arc::new(Mutex::new(Inner {
+            tables,
+            clock,
+            stopped,
+            last,
+            faults: VecDeque::new(),
+            away: false,
+        })))
     }
 
     /// Turns the clock on.
@@ -108,7 +115,11 @@ impl MemoryStore {
 
     fn read<T>(&self, read: impl FnOnce(&Inner) -> T) -> Result<T, StoreError> {
         let inner = self.inner();
-        if inner.away { Err(StoreError::Unavailable("it was taken away".to_owned())) } else { Ok(read(&inner)) }
+        if inner.away {
+            Err(StoreError::Unavailable("it was taken away".to_owned()))
+        } else {
+            Ok(read(&inner))
+        }
     }
 }
 
@@ -192,7 +203,7 @@ impl Store for MemoryStore {
     }
 
     async fn hint(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>, StoreError> {
@@ -221,7 +232,8 @@ impl Store for MemoryStore {
     }
 
     async fn next_run(&self, filter: ClaimFilter) -> Result<Option<Timestamp>, StoreError> {
-        self.read(|inner| inner.tables.live.next_run(&filter))
+        let now = self.inner().now().at;
+        self.read(|inner| inner.tables.live.next_run(&filter, now))
     }
 
     async fn completed_before(
@@ -241,7 +253,11 @@ impl Store for MemoryStore {
         self.read(|inner| inner.tables.telemetry(job))
     }
 
-    async fn dead_letters(&self, filter: DeadLetterFilter, page: Page) -> Result<Vec<DeadLetter>, StoreError> {
+    async fn dead_letters(
+        &self,
+        filter: DeadLetterFilter,
+        page: Page,
+    ) -> Result<Vec<DeadLetter>, StoreError> {
         self.read(|inner| inner.tables.dead_letters(&filter, page))
     }
 
@@ -249,7 +265,12 @@ impl Store for MemoryStore {
         self.read(|inner| inner.tables.account(&user))
     }
 
-    async fn ledger(&self, user: Name, after: u64, limit: usize) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
+    async fn ledger(
+        &self,
+        user: Name,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
         self.read(|inner| inner.tables.ledger(&user, after, limit))
     }
 
@@ -273,7 +294,7 @@ impl Store for MemoryStore {
         &self,
         after: Option<Name>,
         limit: usize,
-    ) -> Result<Vec<(Name, Account, Vec<(Movement, u64)>)>, StoreError> {
+    ) -> Result<Vec<crate::Summed>, StoreError> {
         self.read(|inner| inner.tables.scan_accounts(after.as_ref(), limit))
     }
 

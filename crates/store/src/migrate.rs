@@ -15,7 +15,7 @@ impl Migration {
     /// What is recorded when it has run, so that an edited migration is found out.
     pub(crate) fn checksum(&self) -> String {
         let digest: [u8; 32] = Sha256::digest(self.sql.as_bytes()).into();
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
     }
 }
 

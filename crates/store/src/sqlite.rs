@@ -14,16 +14,17 @@ mod write;
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 use tenure_core::id::{JobId, Position};
-use tenure_core::working_set::{Reads, WorkingSet};
 use tenure_core::time::Now;
+use tenure_core::working_set::{Reads, WorkingSet};
 use tokio::sync::oneshot;
 
 use crate::StoreError;
-use crate::codec::Interner;
+use crate::codec::{Interner, corrupt};
 use crate::live::Live;
 use clock::Clock;
 use files::Files;
@@ -37,8 +38,9 @@ pub struct SqliteStore(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// `None` once the store is closing.
-    orders: Mutex<Option<Sender<Order>>>,
+    /// `None` if the store was opened to read, or closes.
+    orders: Option<Sender<Order>>,
+    writer: Option<JoinHandle<()>>,
     live: Arc<Mutex<Live>>,
     clock: Arc<Mutex<Clock>>,
     readers: Mutex<Vec<Connection>>,
@@ -72,6 +74,14 @@ impl SqliteStore {
 
     fn open_blocking(folder: &Path) -> Result<Self, StoreError> {
         let files = Files::take(folder)?;
+        Self::open_files(files).map_err(|error| match error {
+            // Our statements fit every good file.
+            StoreError::Statement(why) => corrupt("file", folder.join(files::NAME).display(), &why),
+            other => other,
+        })
+    }
+
+    fn open_files(files: Files) -> Result<Self, StoreError> {
         let mut connection = files.connect_writer()?;
         write::migrate(&mut connection)?;
         let clock = Arc::new(Mutex::new(Clock::open(&connection)?));
@@ -89,9 +99,24 @@ impl SqliteStore {
         };
         let (orders, inbox) = channel();
         let spawned = std::thread::Builder::new().name("tenure-writer".to_owned());
-        spawned.spawn(move || run(writer, &inbox)).map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let spawned = spawned.spawn(move || run(writer, &inbox));
+        let writer = Some(spawned.map_err(|error| StoreError::Unavailable(error.to_string()))?);
         let (readers, permits) = (Mutex::new(readers), tokio::sync::Semaphore::new(READERS));
-        Ok(Self(Arc::new(Shared { orders: Mutex::new(Some(orders)), live, clock, readers, permits, files })))
+        Ok(Self(Arc::new(Shared { orders: Some(orders), writer, live, clock, readers, permits, files })))
+    }
+
+    /// Opens the store to read alone, beside a process that may have it: nothing is checked, repaired or written.
+    pub async fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
+        let folder = folder.to_owned();
+        let opened = tokio::task::spawn_blocking(move || {
+            let files = Files::look(&folder)?;
+            let connection = files.connect_reader()?;
+            let clock = Arc::new(Mutex::new(Clock::look(&connection)?));
+            let (readers, permits) = (Mutex::new(vec![connection]), tokio::sync::Semaphore::new(READERS));
+            let live = Arc::new(Mutex::new(Live::default()));
+            Ok(Self(Arc::new(Shared { orders: None, writer: None, live, clock, readers, permits, files })))
+        });
+        opened.await.map_err(|panic| StoreError::Statement(panic.to_string()))?
     }
 
     /// Gives an order to the writer thread and waits for what came of it.
@@ -102,8 +127,8 @@ impl SqliteStore {
         let (reply, answer) = oneshot::channel();
         let order: Order = Box::new(move |writer| drop(reply.send(order(writer))));
         let gone = || StoreError::OutcomeUnknown("the writer thread has ended".to_owned());
-        let orders = self.0.orders.lock().expect("nobody panics while giving an order").clone();
-        orders.ok_or_else(gone)?.send(order).map_err(|_| gone())?;
+        let read_only = || StoreError::Unavailable("the store was opened to read".to_owned());
+        self.0.orders.as_ref().ok_or_else(read_only)?.send(order).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 
@@ -119,6 +144,21 @@ impl SqliteStore {
     /// One job from memory, if it is live.
     fn live_job(&self, id: JobId) -> Option<Arc<tenure_core::job::Job>> {
         self.live().get(id).cloned()
+    }
+}
+
+impl Drop for Shared {
+    /// When this returns, every order was carried out and the file is closed. Only then is the folder's lock, which
+    /// is dropped after this, given up.
+    fn drop(&mut self) {
+        self.orders = None;
+        self.readers.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        let own = std::thread::current().id();
+        // A judge may hold the last handle, and a thread cannot wait for itself.
+        if let Some(writer) = self.writer.take().filter(|writer| writer.thread().id() != own) {
+            // One that panicked has told so to whoever waited for it.
+            drop(writer.join());
+        }
     }
 }
 

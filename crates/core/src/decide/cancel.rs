@@ -23,7 +23,7 @@ pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, cancel: &Cancel) -> Answ
         return scene.done(cancel.job);
     }
     if job.cancel.is_none() {
-        let grace = scene.catalog.policy(&job, &lifecycle).cancel_grace;
+        let grace = scene.policy(&job.spec.job_type, &lifecycle).cancel_grace;
         let (at, hard_at) = (scene.now.at, scene.now.running() + grace);
         let (mode, reason) = (CancelMode::Soft, cancel.reason.clone());
         scene.set.job_mut(cancel.job).cancel =

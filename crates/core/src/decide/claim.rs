@@ -20,8 +20,8 @@ pub(crate) fn decide(scene: &mut Scene<'_>, claim: &Claim) -> Answer {
     let mut candidates = scene.set.candidates.remove(&claim.filter).unwrap_or_default().into_iter();
     let mut jobs = Vec::new();
     for id in candidates.by_ref() {
-        clock::catch_up(scene, id)?;
-        if is_claimable(scene, id) {
+        // A job whose clock cannot be read spoils no claim.
+        if clock::catch_up(scene, id).is_ok() && is_claimable(scene, id) {
             grant(scene, claim, id)?;
             jobs.push(scene.job(id)?);
         }
@@ -48,7 +48,7 @@ fn is_claimable(scene: &Scene<'_>, id: JobId) -> bool {
 fn grant(scene: &mut Scene<'_>, claim: &Claim, id: JobId) -> Result<(), Refusal> {
     let job = scene.job(id)?;
     let lifecycle = scene.lifecycle(&job)?;
-    let policy = scene.catalog.policy(&job, &lifecycle);
+    let policy = scene.policy(&job.spec.job_type, &lifecycle);
     let spans = (policy.lease, policy.heartbeat);
     let lease = Lease::grant(job.fence.next(), claim.worker.clone(), spans, scene.now);
     let actor = Actor::worker(&claim.worker);

@@ -73,14 +73,7 @@ fn fire(scene: &mut Scene<'_>, job: &Job, clock: Clock) -> Result<(), Refusal> {
             scene.set.job_mut(job.id()).cancel = None;
             Ok(())
         }
-        Clock::Timeout if lifecycle.has_rule(job.state.as_str(), &Trigger::Timeout) => {
-            scene.follow(job.id(), step(Trigger::Timeout).failing(timeout_error(job.phase)))
-        }
-        // A type's own timeout on a state whose lifecycle version has no rule for it: the clock is void.
-        Clock::Timeout => {
-            scene.set.job_mut(job.id()).clocks.timeout = None;
-            Ok(())
-        }
+        Clock::Timeout => scene.follow(job.id(), step(Trigger::Timeout).failing(timeout_error(job.phase))),
         Clock::Due => {
             let cause = job.output.error.as_ref().map(|error| error.code.clone());
             scene.follow(job.id(), Step { cause, ..step(Trigger::Due) })

@@ -54,14 +54,13 @@ pub(crate) fn of(
     compensate(scene, lifecycle, &job, outcome)
 }
 
-/// Each final state settles or refunds the reservation, exactly once: a final state is entered once.
+/// Each final state settles or refunds the reservation, exactly once: a final state is entered once. A lifecycle
+/// without credits, which a job of the catch-all may have chosen, settles nothing.
 fn settle(scene: &mut Scene<'_>, lifecycle: &Lifecycle, job: &Job) {
-    let (Some(credits), Some(user)) = (&lifecycle.credits, &job.spec.user_id) else { return };
     let amount = job.spec.cost;
-    if amount == 0 {
-        return;
-    }
-    let kind = if credits.settle.contains(&job.state) { Movement::Settle } else { Movement::Refund };
+    let Some(user) = job.spec.user_id.as_ref().filter(|_| amount > 0) else { return };
+    let settles = lifecycle.credits.as_ref().is_some_and(|credits| credits.settle.contains(&job.state));
+    let kind = if settles { Movement::Settle } else { Movement::Refund };
     let account =
         scene.set.account(user).moved(kind, amount).expect("what a job reserved is there until it is final");
     let (ts, user_id) = (job.times.updated_at, user.clone());

@@ -36,7 +36,7 @@ pub(crate) fn enter(scene: &mut Scene<'_>, by: &Actor, spec: Arc<Spec>, when: Wh
     let job = Job::blank(spec);
     let lifecycle = scene.lifecycle(&job)?;
     let rule = lifecycle.create_rule();
-    let timeout = scene.catalog.timeout(job.spec.job_type.as_str(), &lifecycle, rule.to.as_str());
+    let timeout = scene.timeout(&job.spec.job_type, &lifecycle, rule.to.as_str());
     let now = scene.now;
     let run_at = match when {
         When::Now => now.at,
@@ -54,11 +54,7 @@ pub(crate) fn enter(scene: &mut Scene<'_>, by: &Actor, spec: Arc<Spec>, when: Wh
         ts: now.at,
         actor: by.clone(),
         cause: None,
-        facts: Facts {
-            run_at: Some(run_at),
-            timeout: timeout.map(|span| now.running() + span),
-            ..Facts::entering(Phase::Ready)
-        },
+        facts: Facts { run_at: Some(run_at), timeout, ..Facts::entering(Phase::Ready) },
     };
     scene.set.insert(job);
     scene.set.happen(event);
@@ -149,6 +145,7 @@ fn names_within_limits(create: &Create) -> Result<(), Refusal> {
 }
 
 fn spec(scene: &Scene<'_>, create: &Create, (job_type, lifecycle): (&JobType, &Lifecycle)) -> Spec {
+    let policy = scene.policy(&create.job_type, lifecycle);
     Spec {
         id: create.id,
         job_type: create.job_type.clone(),
@@ -156,7 +153,7 @@ fn spec(scene: &Scene<'_>, create: &Create, (job_type, lifecycle): (&JobType, &L
         queue: create.queue.clone().unwrap_or_else(|| job_type.queue.clone()),
         user_id: create.user_id.clone(),
         priority: create.priority.unwrap_or(job_type.priority),
-        max_attempts: create.max_attempts.unwrap_or(job_type.policy.max_attempts),
+        max_attempts: create.max_attempts.unwrap_or(policy.max_attempts),
         cost: job_type.cost,
         payload: create.payload.clone(),
         created_at: scene.now.at,

@@ -2,6 +2,7 @@
 
 use crate::command::Hold;
 use crate::decide::{Answer, Done, Scene, lease};
+use crate::job::Job;
 use crate::refusal::Refusal;
 
 pub(crate) fn decide(scene: &mut Scene<'_>, hold: &Hold) -> Answer {
@@ -9,13 +10,18 @@ pub(crate) fn decide(scene: &mut Scene<'_>, hold: &Hold) -> Answer {
     if !lease::is_held_by(&job, &hold.worker, hold.fence) {
         return Err(no_lease(&job, hold));
     }
-    scene.hear(hold.job);
-    let job = scene.job(hold.job)?;
-    let lease = job.lease.as_deref().expect("a heard lease lives").clone();
+    scene.hear(hold.job, true);
+    answer(scene.job(hold.job)?.as_ref(), hold)
+}
+
+/// What the holder must know; anybody else must stop.
+pub(crate) fn answer(job: &Job, hold: &Hold) -> Answer {
+    let lease = job.lease.as_deref().filter(|_| lease::is_held_by(job, &hold.worker, hold.fence));
+    let lease = lease.ok_or_else(|| no_lease(job, hold))?.clone();
     Ok(Done::Beat { lease, cancel: job.cancel.as_ref().map(|cancel| cancel.mode) })
 }
 
 /// A heartbeat is no trigger, so whoever is not the holder gets a conflict, whatever the rules say.
-pub(crate) fn no_lease(job: &crate::job::Job, hold: &Hold) -> Refusal {
+pub(crate) fn no_lease(job: &Job, hold: &Hold) -> Refusal {
     lease::conflict(job, Some(hold.fence))
 }

@@ -1,6 +1,6 @@
 //! Idempotency keys: under which ids they are kept, and what a derived key is made of.
 
-use crate::command::{Asked, Command, Create, CreationKey, KeyId};
+use crate::command::{Asked, Claim, Command, Create, CreationKey, GivenKey, KeyId};
 use crate::id::Name;
 use crate::time::Timestamp;
 
@@ -10,19 +10,28 @@ const MINUTES_AROUND: i64 = 2;
 /// The id of a verb's key, if it came with one. A creation's key is looked for by [`candidates`].
 pub(crate) fn of_verb(asked: &Asked) -> Option<KeyId> {
     let verb = asked.command.verb().as_bytes();
-    if let Command::Claim(claim) = &asked.command {
-        let request = claim.request_id.as_ref()?;
-        return Some(KeyId::of(&[verb, claim.worker.as_str().as_bytes(), request.as_str().as_bytes()]));
+    if let Command::Claim(Claim { worker, request_id: Some(request), .. }) = &asked.command {
+        return Some(KeyId::of(&[b"request", worker.as_str().as_bytes(), request.as_str().as_bytes()]));
     }
-    let key = asked.key.as_ref()?.key.as_str().as_bytes();
+    let key = given(asked)?.key.as_str().as_bytes();
     match &asked.command {
-        Command::Create(_) | Command::Claim(_) | Command::Register(..) => None,
+        Command::Create(_) | Command::Register(..) => None,
+        Command::Claim(claim) => Some(KeyId::of(&[verb, claim.worker.as_str().as_bytes(), key])),
+        Command::Signal(job, name, _) => {
+            Some(KeyId::of(&[verb, name.as_str().as_bytes(), job.0.as_bytes(), key]))
+        }
         Command::Grant(user, ..) => Some(KeyId::of(&[verb, user.as_str().as_bytes(), key])),
         Command::Pause(queue, paused) => {
             Some(KeyId::of(&[verb, queue.as_str().as_bytes(), &[u8::from(*paused)], key]))
         }
         command => Some(KeyId::of(&[verb, command.job()?.0.as_bytes(), key])),
     }
+}
+
+/// The caller's key. Where a claim names its request, that alone says what it repeats, whatever else it asks.
+pub(crate) fn given(asked: &Asked) -> Option<&GivenKey> {
+    let by_request = matches!(&asked.command, Command::Claim(claim) if claim.request_id.is_some());
+    asked.key.as_ref().filter(|_| !by_request)
 }
 
 /// Every id that a creation's key may have when it is judged.

@@ -42,13 +42,18 @@ pub(crate) fn conflict(job: &Job, fence: Option<Fence>) -> Refusal {
 }
 
 impl Scene<'_> {
-    /// Notes that the holder was heard: every accepted verb counts as a heartbeat and renews like one.
-    pub(crate) fn hear(&mut self, id: JobId) {
+    /// Notes that the holder was heard: every accepted verb counts as a heartbeat and renews like one. Telemetry tells
+    /// of renewals, and of a heartbeat that is nothing else; other verbs leave traces of their own.
+    pub(crate) fn hear(&mut self, id: JobId, only_a_heartbeat: bool) {
         let now = self.now;
         let lease = self.set.job_mut(id).lease.as_mut().expect("only a holder is heard");
-        let signal = if lease.beat(now) { Signal::JobLeaseRenewed } else { Signal::JobHeartbeat };
-        let (worker, fence) = (lease.worker.clone(), lease.fence);
-        self.tell(id, (worker, fence), signal);
+        let renewed = lease.beat(now);
+        let holder = (lease.worker.clone(), lease.fence);
+        match (renewed, only_a_heartbeat) {
+            (true, _) => self.tell(id, holder, Signal::JobLeaseRenewed),
+            (false, true) => self.tell(id, holder, Signal::JobHeartbeat),
+            (false, false) => {}
+        }
     }
 
     /// Keeps a word of telemetry for as long as the lifecycle says.

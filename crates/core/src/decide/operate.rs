@@ -29,6 +29,7 @@ pub(crate) fn dead_letter(
         ..JobError::own(&code, detail, Category::System)
     };
     scene.follow(id, Step::new(Trigger::DeadLetter, by.clone()).failing(error))?;
+    clock::catch_up(scene, id)?;
     scene.done(id)
 }
 
@@ -62,6 +63,7 @@ pub(crate) fn disconnect(scene: &mut Scene<'_>, by: &Actor, hold: &Hold) -> Answ
 /// Puts a dead letter aside; it stays readable.
 pub(crate) fn dismiss(scene: &mut Scene<'_>, by: &Actor, id: JobId, reason: &str) -> Answer {
     fits("reason", reason.len(), limits::MESSAGE_BYTES_MAX)?;
+    scene.job(id)?;
     let letter = scene.set.dead_letters.get(&id).cloned();
     let letter = letter.ok_or_else(|| Refusal::NotFound { what: "dead letter", name: id.to_string() })?;
     if letter.dismissed.is_none() {
@@ -73,14 +75,13 @@ pub(crate) fn dismiss(scene: &mut Scene<'_>, by: &Actor, id: JobId, reason: &str
 }
 
 /// Stops claims from a queue, or lets them go on.
-pub(crate) fn pause(scene: &mut Scene<'_>, by: &Actor, queue: &Name, paused: bool) -> Answer {
+pub(crate) fn pause(scene: &mut Scene<'_>, by: &Actor, queue: &Name, paused: bool) {
     let changed =
         if paused { scene.set.paused.insert(queue.clone()) } else { scene.set.paused.remove(queue) };
     if changed {
         scene.set.changes.queues.insert(queue.clone(), paused);
         audit(scene, by, if paused { "pause" } else { "resume" }, (None, Some(queue.as_str())));
     }
-    Ok(Done::Nothing)
 }
 
 /// Gives a user credits.

@@ -21,10 +21,12 @@ pub(crate) fn progress(scene: &mut Scene<'_>, hold: &Hold, percent: f64, message
     if !is_or_was_held_by(&job, &hold.worker, hold.fence) {
         return Err(no_lease(&job, hold));
     }
-    if job.phase != Phase::Active || job.lease.is_none() {
-        return Ok(Done::Job { job, replayed: false, ignored: true });
+    if job.lease.is_some() {
+        scene.hear(hold.job, false);
     }
-    scene.hear(hold.job);
+    if job.phase != Phase::Active {
+        return Ok(Done::Job { job: scene.job(hold.job)?, replayed: false, ignored: true });
+    }
     let message = message.map(str::to_owned);
     let noted = Progress { percent, message: message.clone() };
     scene.set.job_mut(hold.job).output.progress = Some(Box::new(noted));
@@ -49,7 +51,7 @@ pub(crate) fn log(scene: &mut Scene<'_>, append: &AppendLog) -> Answer {
             return Err(lease::conflict(&job, Some(*fence)));
         }
         if lease::is_held_by(&job, worker, *fence) {
-            scene.hear(append.job);
+            scene.hear(append.job, false);
         }
     }
     let ts = scene.now.at;

@@ -1,8 +1,10 @@
 //! The same verb again: by its key, or by its holder's repeat of what ended the lease (law 7).
 
+use std::sync::Arc;
+
 use crate::command::{Asked, Command};
 use crate::credit::Account;
-use crate::decide::{Done, Scene, key};
+use crate::decide::{Done, Scene, clock, heartbeat, key, lease};
 use crate::id::{Fence, JobId, Name};
 use crate::job::{Job, LeaseEnd};
 use crate::lifecycle::{Idempotency, Trigger};
@@ -17,10 +19,15 @@ pub(crate) fn by_key(scene: &mut Scene<'_>, asked: &Asked) -> Result<Option<Done
     if record.expires_at <= scene.now.at {
         return Ok(None);
     }
-    if let Some(given) = &asked.key
+    if let Some(given) = key::given(asked)
         && record.fingerprint != Some(given.fingerprint)
     {
         return Err(Refusal::IdempotencyMismatch(given.key.clone()));
+    }
+    for (job, _) in &record.targets {
+        if scene.set.job(*job).is_some() {
+            clock::catch_up(scene, *job)?;
+        }
     }
     again(scene, &asked.command, &record.targets).map(Some)
 }
@@ -31,13 +38,8 @@ fn again(scene: &Scene<'_>, command: &Command, targets: &[(JobId, Fence)]) -> Re
             Ok(Done::Claimed { jobs: still_held(scene, &claim.worker, targets), replayed: true })
         }
         Command::Grant(user, ..) => Ok(Done::Account(scene.set.account(user))),
-        Command::Heartbeat(hold) => {
-            let job = scene.job(hold.job)?;
-            Ok(job.lease.as_deref().map_or(Done::Nothing, |lease| Done::Beat {
-                lease: lease.clone(),
-                cancel: job.cancel.as_ref().map(|cancel| cancel.mode),
-            }))
-        }
+        // A key does not keep a lost lease alive: its worker must stop.
+        Command::Heartbeat(hold) => heartbeat::answer(scene.job(hold.job)?.as_ref(), hold),
         Command::Log(log) => Ok(Done::Logged(scene.job(log.job)?.output.log_count)),
         Command::Pause(..) => Ok(Done::Nothing),
         _ => match targets.first() {
@@ -48,17 +50,11 @@ fn again(scene: &Scene<'_>, command: &Command, targets: &[(JobId, Fence)]) -> Re
 }
 
 /// Those of a claim's jobs whose leases still live.
-fn still_held(scene: &Scene<'_>, worker: &Name, targets: &[(JobId, Fence)]) -> Vec<std::sync::Arc<Job>> {
-    let running = scene.now.running();
-    let lives = |job: &Job, fence: Fence| {
-        job.lease
-            .as_ref()
-            .is_some_and(|lease| lease.fence == fence && lease.worker == *worker && running < lease.expires())
+fn still_held(scene: &Scene<'_>, worker: &Name, targets: &[(JobId, Fence)]) -> Vec<Arc<Job>> {
+    let held = |(job, fence): &(JobId, Fence)| {
+        scene.set.job(*job).filter(|job| lease::is_held_by(job, worker, *fence)).cloned()
     };
-    targets
-        .iter()
-        .filter_map(|(job, fence)| scene.set.job(*job).filter(|job| lives(job, *fence)).cloned())
-        .collect()
+    targets.iter().filter_map(held).collect()
 }
 
 /// Keeps what a keyed command came to.
@@ -74,7 +70,7 @@ pub(crate) fn remember(scene: &mut Scene<'_>, asked: &Asked, done: &Done) {
     }
     let now = scene.now.at;
     let expires_at = now + Idempotency::default().window;
-    let fingerprint = asked.key.as_ref().map(|given| given.fingerprint);
+    let fingerprint = key::given(asked).map(|given| given.fingerprint);
     scene.set.remember(KeyRecord { id, fingerprint, targets, created_at: now, expires_at });
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, report: &Report) -> Answ
     let step = Step { reported: holder.is_some(), ..step(&report.verb, actor) };
     scene.follow(report.job, step)?;
     if scene.job(report.job)?.lease.is_some() {
-        scene.hear(report.job);
+        scene.hear(report.job, false);
     }
     clock::catch_up(scene, report.job)?;
     scene.done(report.job)

@@ -4,9 +4,9 @@ use crate::backoff;
 use crate::decide::{Scene, consequences, invalid_transition};
 use crate::event::{EndedHere, Event, Facts};
 use crate::id::{Actor, JobId, Name};
-use crate::job::{Class, Job, JobError, Lease, LeaseEnd};
+use crate::job::{Category, Class, Job, JobError, Lease, LeaseEnd};
 use crate::json::Json;
-use crate::lifecycle::{Condition, Lifecycle, Phase, Policy, Rule, Trigger};
+use crate::lifecycle::{Condition, Lifecycle, Outcome, Phase, Policy, Rule, Trigger};
 use crate::refusal::Refusal;
 use crate::time::Millis;
 
@@ -46,6 +46,18 @@ impl Step {
     /// With an error, whose code is also the cause.
     pub(crate) fn failing(self, error: JobError) -> Self {
         Self { cause: Some(error.code.clone()), error: Some(error), ..self }
+    }
+
+    /// A failure has an error (law 10), also where no worker and no clock but a signal or a cancel leads to it.
+    fn explained(self, job: &Job, entered: Phase) -> Self {
+        let is_known = self.trigger == Trigger::Due && job.output.error.is_some();
+        if entered != Phase::Final(Outcome::Failed) || self.error.is_some() || is_known {
+            return self;
+        }
+        let code = self.trigger.to_string().replace(':', "_").to_ascii_uppercase();
+        let message = format!("{} ended it", self.trigger);
+        let error = JobError::own(&code, &message, Category::System);
+        Self { error: Some(JobError { class: Class::Permanent, ..error }), ..self }
     }
 
     /// Whether it is one more failed attempt.
@@ -120,6 +132,7 @@ impl Scene<'_> {
         chances: &Chances,
     ) -> Event {
         let to = lifecycle.state(rule.to.as_str()).expect("L1: a rule leads to a state that exists");
+        let step = step.explained(job, to.phase);
         let facts = self.facts(job, (lifecycle, rule), &step, chances);
         Event {
             job_id: job.id(),
@@ -150,15 +163,14 @@ impl Scene<'_> {
         chances: &Chances,
     ) -> Facts {
         let to = lifecycle.state(rule.to.as_str()).expect("L1: a rule leads to a state that exists");
-        let policy = self.catalog.policy(job, lifecycle);
+        let policy = self.policy(&job.spec.job_type, lifecycle);
         let running = self.now.running();
         let delay = delay(job, &policy, step, chances);
-        let timeout = self.catalog.timeout(job.spec.job_type.as_str(), lifecycle, to.name.as_str());
         let is_due = to.phase == Phase::Waiting && lifecycle.has_rule(to.name.as_str(), &Trigger::Due);
         let ends = job.lease.as_ref().filter(|_| !to.phase.is_leased());
         Facts {
             run_at: (to.phase == Phase::Ready).then(|| self.now.at + delay),
-            timeout: timeout.map(|span| running + span),
+            timeout: self.timeout(&job.spec.job_type, lifecycle, to.name.as_str()),
             due: is_due.then(|| running + if chances.hold(Condition::Retry) { delay } else { Millis(0) }),
             lease: step.lease.clone().map(Box::new),
             lease_end: ends.map(|lease| EndedHere { how: step.ends_lease(), expires: lease.expires() }),

@@ -71,14 +71,17 @@ async fn a_given_key_finds_its_job_and_refuses_another_body() {
     assert_eq!(code(&runtime, order(r#"{"a":1}"#)).await, "idempotency_mismatch");
 }
 
+/// Breaks a type.
+type Change = fn(&mut TypeDefinition);
+
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_in_force_is_refused_when_it_is_loaded() {
-    let broken = |change: fn(&mut TypeDefinition)| {
+    let broken = |change: Change| {
         let mut definitions = pictures();
         change(&mut definitions.types[0]);
         definitions
     };
-    let cases: [(&str, fn(&mut TypeDefinition)); 8] = [
+    let cases: [(&str, Change); 8] = [
         ("guard", |it| it.guard = Some("payload.prompt ==".to_owned())),
         ("guard", |it| it.guard = Some("paylod.prompt == 1".to_owned())),
         ("schema", |it| it.schema = Some(json!({ "type": "no-such-type" }))),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tenure_core::command::KeyId;
-use tenure_core::credit::{Account, LedgerLine, Movement};
+use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::fold::Record;
@@ -236,11 +236,7 @@ impl Tables {
         }
     }
 
-    pub(super) fn scan_accounts(
-        &self,
-        after: Option<&Name>,
-        limit: usize,
-    ) -> Vec<(Name, Account, Vec<(Movement, u64)>)> {
+    pub(super) fn scan_accounts(&self, after: Option<&Name>, limit: usize) -> Vec<crate::Summed> {
         let users: BTreeSet<&Name> =
             self.accounts.keys().chain(self.ledger.iter().map(|line| &line.user_id)).collect();
         let later = users.into_iter().filter(|user| after.is_none_or(|after| after < *user)).take(limit);

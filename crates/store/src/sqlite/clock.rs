@@ -27,19 +27,25 @@ pub(super) struct Clock {
 impl Clock {
     /// Starts where the file left off; the time between is an outage.
     pub(super) fn open(connection: &Connection) -> Result<Self, StoreError> {
+        let mut clock = Self::look(connection)?;
+        let at = clock.base.max(wall());
+        clock.stopped.0 += (at - clock.base).0;
+        (clock.base, clock.told) = (at, at);
+        clock.tell(connection, at)?;
+        Ok(clock)
+    }
+
+    /// What the file says, for a reader beside the process that has it.
+    pub(super) fn look(connection: &Connection) -> Result<Self, StoreError> {
         let row = connection
             .query_row(include_str!("sql/clock.sql"), [], |row| {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
             })
             .optional()
             .map_err(fault)?;
-        let wall = wall();
-        let (alive_at, stopped) = row.map_or((wall, 0), |(alive_at, stopped)| (Timestamp(alive_at), stopped));
-        let base = wall.max(alive_at);
-        let stopped = Millis(stopped as u64 + (base - alive_at).0);
-        let clock = Self { base, since: Instant::now(), stopped, told: base };
-        clock.tell(connection, base)?;
-        Ok(clock)
+        let (alive_at, stopped) =
+            row.map_or((wall(), 0), |(alive_at, stopped)| (Timestamp(alive_at), stopped));
+        Ok(Self { base: alive_at, since: Instant::now(), stopped: Millis(stopped as u64), told: alive_at })
     }
 
     pub(super) fn now(&mut self) -> Now {

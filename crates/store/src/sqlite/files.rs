@@ -18,11 +18,14 @@ const CHECKED_BYTES_MAX: u64 = 64 << 20;
 /// SQLite before this can corrupt a write-ahead log that two connections use.
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
+/// The database in the store's folder.
+pub(super) const NAME: &str = "tenure.db";
+
 #[derive(Debug)]
 pub(super) struct Files {
     path: PathBuf,
-    /// Held for as long as the store is open.
-    _lock: File,
+    /// Held for as long as the store is open to write.
+    _lock: Option<File>,
 }
 
 impl Files {
@@ -53,7 +56,16 @@ impl Files {
         if let Err(error) = noted {
             tracing::warn!(%error, "the lock file does not name its holder");
         }
-        Ok(Self { path: folder.join("tenure.db"), _lock: lock })
+        Ok(Self { path: folder.join(NAME), _lock: Some(lock) })
+    }
+
+    /// Looks at a folder that another process may have.
+    pub(super) fn look(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join(NAME);
+        if !path.is_file() {
+            return Err(StoreError::Unavailable(format!("there is no store in {}", folder.display())));
+        }
+        Ok(Self { path, _lock: None })
     }
 
     pub(super) fn connect_writer(&self) -> Result<Connection, StoreError> {

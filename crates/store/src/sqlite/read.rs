@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Params, Row, ToSql, params, params_from_iter};
 use tenure_core::command::ClaimFilter;
-use tenure_core::credit::{Account, LedgerLine, Movement};
-use tenure_core::dead_letter::DeadLetter;
+use tenure_core::credit::{Account, LedgerLine};
+use tenure_core::dead_letter::{DeadLetter, ReasonCode};
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{Fence, JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef, Links};
@@ -110,7 +110,7 @@ fn dead_letters(
     page: Page,
 ) -> Result<Vec<DeadLetter>, StoreError> {
     let before = page.before.map_or([0xff; 17].to_vec(), |JobId(id)| id.as_bytes().to_vec());
-    let (reason, stage) = (filter.reason_code.map(|code| code.as_str()), filter.stage.map(stage_text));
+    let (reason, stage) = (filter.reason_code.map(ReasonCode::as_str), filter.stage.map(stage_text));
     let values = params![before, reason, stage, filter.dismissed, page.limit as i64];
     all(connection, include_str!("sql/dead_letters.sql"), values, |row| {
         let letter: String = row.get(0).map_err(fault)?;
@@ -168,7 +168,7 @@ impl Store for SqliteStore {
     }
 
     async fn hint(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>, StoreError> {
@@ -209,7 +209,8 @@ impl Store for SqliteStore {
     }
 
     async fn next_run(&self, filter: ClaimFilter) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.live().next_run(&filter))
+        let now = self.now_blocking().at;
+        Ok(self.live().next_run(&filter, now))
     }
 
     async fn completed_before(
@@ -298,7 +299,7 @@ impl Store for SqliteStore {
         &self,
         after: Option<Name>,
         limit: usize,
-    ) -> Result<Vec<(Name, Account, Vec<(Movement, u64)>)>, StoreError> {
+    ) -> Result<Vec<crate::Summed>, StoreError> {
         self.read(move |connection| scan::accounts(connection, after.as_ref(), limit)).await
     }
 

@@ -12,6 +12,7 @@ use crate::StoreError;
 use crate::codec::{EventRow, Interner, SpecRow, StateRow, corrupt};
 
 /// What an error of SQLite means for us. Only a commit can leave a doubt; see [`crate::sqlite::write`].
+#[allow(clippy::needless_pass_by_value, reason = "it is the last word on the error: `map_err(fault)`")]
 pub(super) fn fault(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreError::Full,

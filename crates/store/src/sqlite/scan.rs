@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rusqlite::{Connection, params};
-use tenure_core::credit::{Account, Movement};
+use tenure_core::credit::Movement;
 use tenure_core::fold::Record;
 use tenure_core::id::{JobId, Name};
 use tenure_core::job::Job;
@@ -50,13 +50,11 @@ fn record(connection: &Connection, job: Job) -> Result<Record, StoreError> {
     })
 }
 
-type AccountAndSums = (Name, Account, Vec<(Movement, u64)>);
-
 pub(super) fn accounts(
     connection: &Connection,
     after: Option<&Name>,
     limit: usize,
-) -> Result<Vec<AccountAndSums>, StoreError> {
+) -> Result<Vec<crate::Summed>, StoreError> {
     let snapshot = connection.unchecked_transaction().map_err(fault)?;
     let after = after.map_or("", Name::as_str);
     let users = all(&snapshot, include_str!("sql/scan_accounts.sql"), params![after, limit as i64], |row| {

@@ -1,0 +1,227 @@
+//! The store for several nodes: PostgreSQL, with the same tables and values as SQLite.
+//!
+//! A batch is one transaction in two round trips: everything it needs is asked for at once and locked, the judge decides,
+//! everything it changed is written and committed at once. Any number of nodes may do so at the same time; what keeps
+//! them apart are row locks, taken in the same order by all. Nothing depends on what a node remembers.
+
+mod claim;
+mod clock;
+mod connection;
+mod error;
+mod listen;
+mod load;
+mod open;
+mod options;
+mod pool;
+mod read;
+mod rows;
+mod scan;
+mod shelves;
+mod specs;
+mod statements;
+mod transact;
+mod write;
+
+use std::sync::Arc;
+
+use tenure_core::command::ClaimFilter;
+use tenure_core::credit::{Account, LedgerLine};
+use tenure_core::dead_letter::DeadLetter;
+use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
+use tenure_core::id::{JobId, Name, Position};
+use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
+use tenure_core::time::{Now, Timestamp};
+use tenure_core::working_set::{Reads, WorkingSet};
+
+use crate::{Count, Journaled, Scanned, Store, StoreError};
+use clock::Clock;
+use error::Fault;
+use listen::Hints;
+use options::Options;
+use pool::Pool;
+use shelves::Shelves;
+use specs::Specs;
+
+/// Connections for reads, besides one for each lane.
+const READERS: usize = 4;
+
+/// The store that nodes share.
+#[derive(Clone, Debug)]
+pub struct PostgresStore(Arc<Node>);
+
+/// What one node has of the store: connections, and things that it need not ask again.
+#[derive(Debug)]
+struct Node {
+    writers: Pool,
+    readers: Pool,
+    clock: Clock,
+    specs: Specs,
+    shelves: Shelves,
+    hints: Hints,
+    lanes: usize,
+}
+
+impl PostgresStore {
+    /// Connects to the database behind a `postgres://` URL and brings its schema up to date; refuses a server that
+    /// would lose acknowledged work. Of our own the URL may say `lanes` (batches in flight), `prepared=off` (for
+    /// poolers that move transactions between connections) and `notify=off`.
+    pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        let options = Options::parse(url)?;
+        let pool = |keeps, size| Pool::new(options.config.clone(), keeps, size);
+        let node = Node {
+            writers: pool(options.prepared, options.lanes),
+            readers: pool(false, READERS),
+            clock: Clock::default(),
+            specs: Specs::default(),
+            shelves: Shelves::default(),
+            hints: if options.notify { Hints::start(options.config.clone()) } else { Hints::none() },
+            lanes: options.lanes,
+        };
+        let mut connection = node.readers.get().await?;
+        connection.set_busy(true);
+        open::check(&connection).await?;
+        open::migrate(&connection).await?;
+        connection.set_busy(false);
+        drop(connection);
+        Ok(Self(Arc::new(node)))
+    }
+}
+
+impl Node {
+    async fn now(&self) -> Result<Now, StoreError> {
+        let mut connection = self.readers.get().await?;
+        connection.set_busy(true);
+        let reading = clock::read(&connection, &self.clock).await?;
+        connection.set_busy(false);
+        Ok(reading.now())
+    }
+
+    async fn beat(&self) -> Result<(), Fault> {
+        let mut connection = self.readers.get().await?;
+        connection.set_busy(true);
+        clock::beat(&connection, &self.clock).await?;
+        connection.set_busy(false);
+        Ok(())
+    }
+}
+
+impl Store for PostgresStore {
+    async fn transact<T: Send + 'static>(
+        &self,
+        reads: Reads,
+        judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        transact::transact(&self.0, reads, judge).await
+    }
+
+    async fn now(&self) -> Result<Now, StoreError> {
+        self.0.now().await
+    }
+
+    async fn beat(&self) -> Result<(), StoreError> {
+        Ok(self.0.beat().await?)
+    }
+
+    fn lanes(&self) -> usize {
+        self.0.lanes
+    }
+
+    async fn hint(&self) {
+        self.0.hints.heard().await;
+    }
+
+    async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>, StoreError> {
+        self.0.job(id).await
+    }
+
+    async fn history(&self, id: JobId) -> Result<Vec<Event>, StoreError> {
+        self.0.history(id).await
+    }
+
+    async fn events(&self, after: Position, limit: usize) -> Result<Vec<Journaled>, StoreError> {
+        self.0.events(after, limit).await
+    }
+
+    async fn list(&self, filter: JobFilter, page: Page) -> Result<Vec<Arc<Job>>, StoreError> {
+        self.0.list(filter, page).await
+    }
+
+    async fn counts(&self) -> Result<Vec<Count>, StoreError> {
+        self.0.counts().await
+    }
+
+    async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
+        self.0.due(limit).await
+    }
+
+    async fn next_run(&self, filter: ClaimFilter) -> Result<Option<Timestamp>, StoreError> {
+        self.0.next_run(filter).await
+    }
+
+    async fn completed_before(
+        &self,
+        lifecycle: Name,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<JobId>, StoreError> {
+        self.0.completed_before(lifecycle, before, limit).await
+    }
+
+    async fn logs(&self, job: JobId, after: u64, limit: usize) -> Result<Vec<LogLine>, StoreError> {
+        self.0.logs(job, after, limit).await
+    }
+
+    async fn telemetry(&self, job: JobId) -> Result<Vec<Telemetry>, StoreError> {
+        self.0.telemetry(job).await
+    }
+
+    async fn dead_letters(
+        &self,
+        filter: DeadLetterFilter,
+        page: Page,
+    ) -> Result<Vec<DeadLetter>, StoreError> {
+        self.0.dead_letters(filter, page).await
+    }
+
+    async fn account(&self, user: Name) -> Result<Account, StoreError> {
+        self.0.account(user).await
+    }
+
+    async fn ledger(
+        &self,
+        user: Name,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
+        self.0.ledger(user, after, limit).await
+    }
+
+    async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
+        self.0.audit(after, limit).await
+    }
+
+    async fn paused(&self) -> Result<Vec<Name>, StoreError> {
+        self.0.paused().await
+    }
+
+    async fn lifecycles(&self) -> Result<Vec<(LifecycleRef, String)>, StoreError> {
+        self.0.lifecycles().await
+    }
+
+    async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {
+        self.0.scan(after, limit).await
+    }
+
+    async fn scan_accounts(
+        &self,
+        after: Option<Name>,
+        limit: usize,
+    ) -> Result<Vec<crate::Summed>, StoreError> {
+        self.0.scan_accounts(after, limit).await
+    }
+
+    async fn strays(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.0.strays(limit).await
+    }
+}

@@ -1,0 +1,125 @@
+//! Candidates for the claims of a batch.
+
+use tenure_core::command::ClaimFilter;
+use tenure_core::id::JobId;
+use tenure_core::working_set::Reads;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::Node;
+use super::connection::{Connection, Rows, Sent, answered};
+use super::error::Fault;
+use super::load::Loaded;
+use super::rows::{self, Param, borrowed};
+use super::shelves::{LOOKED_AT_FIRST, Place, Shelf};
+use super::statements::{CLAIMABLE, CLAIMABLE_SHELF, SHELVES};
+use crate::StoreError;
+use crate::codec::Interner;
+
+/// A search for candidates.
+pub(super) struct Look {
+    pub(super) filter: ClaimFilter,
+    pub(super) max: usize,
+    /// Candidates had come by then.
+    now: i64,
+    /// The shelves were just read: nothing was left out.
+    thorough: bool,
+    shelves: usize,
+    params: Vec<Param<'static>>,
+}
+
+impl Look {
+    fn new(filter: &ClaimFilter, max: usize, (shelves, now): (Vec<(Shelf, Place)>, i64)) -> Self {
+        let mut params: Vec<Param<'static>> = match &shelves[..] {
+            [(shelf, (run_at, id))] => vec![
+                Box::new(shelf.queue.to_string()),
+                Box::new(shelf.job_type.to_string()),
+                Box::new(shelf.priority),
+                Box::new(*run_at),
+                Box::new(*id),
+            ],
+            _ => vec![
+                Box::new(shelves.iter().map(|(shelf, _)| shelf.queue.to_string()).collect::<Vec<_>>()),
+                Box::new(shelves.iter().map(|(shelf, _)| shelf.job_type.to_string()).collect::<Vec<_>>()),
+                Box::new(shelves.iter().map(|(shelf, _)| shelf.priority).collect::<Vec<_>>()),
+                Box::new(shelves.iter().map(|(_, (run_at, _))| *run_at).collect::<Vec<i64>>()),
+                Box::new(shelves.iter().map(|(_, (_, id))| *id).collect::<Vec<Uuid>>()),
+            ],
+        };
+        params.push(Box::new(now));
+        params.push(Box::new(max as i64));
+        Self { filter: filter.clone(), max, now, thorough: false, shelves: shelves.len(), params }
+    }
+
+    /// Sends it, if there is a shelf to look at.
+    pub(super) fn send<'a>(&'a self, connection: &'a Connection) -> Option<Sent<'a, Rows>> {
+        let sql = if self.shelves == 1 { &CLAIMABLE_SHELF } else { &CLAIMABLE };
+        let ask = async move { connection.ask(sql, &borrowed(&self.params)).await };
+        (self.shelves > 0).then(|| Sent::new(ask))
+    }
+
+    /// Whether `found` is too little, and more may be there at `now`.
+    pub(super) fn is_short(&self, found: usize, now: i64) -> bool {
+        found < self.max && !(self.thorough && self.now >= now)
+    }
+}
+
+/// The searches of a batch, by what the node remembers of the shelves.
+pub(super) async fn looks(connection: &Connection, node: &Node, reads: &Reads) -> Result<Vec<Look>, Fault> {
+    if reads.claims.is_empty() {
+        return Ok(Vec::new());
+    }
+    let thorough = node.shelves.are_stale();
+    if thorough {
+        node.shelves.renew(&connection.query_once(&SHELVES, &[]).await?)?;
+    }
+    let now = node.clock.guess();
+    let look = |(filter, max): (&ClaimFilter, &usize)| {
+        let shelves = node.shelves.admitted(filter, LOOKED_AT_FIRST);
+        let thorough = thorough && shelves.len() < LOOKED_AT_FIRST;
+        Look { thorough, ..Look::new(filter, *max, (shelves, now)) }
+    };
+    Ok(reads.claims.iter().map(look).collect())
+}
+
+/// Looks again where too little was found: at every shelf, from its start. A claim that gets nothing after this gets
+/// nothing because there is nothing, or because others have it.
+pub(super) async fn again(
+    connection: &Connection,
+    node: &Node,
+    (reads, short): (&Reads, &[ClaimFilter]),
+    loaded: &mut Loaded,
+) -> Result<(), Fault> {
+    if short.is_empty() {
+        return Ok(());
+    }
+    node.shelves.renew(&connection.query(&SHELVES, &[]).await?)?;
+    let mut names = Interner::default();
+    for filter in short {
+        let shelves = node.shelves.admitted(filter, usize::MAX);
+        let look = Look::new(filter, reads.claims[filter], (shelves, loaded.reading.at));
+        if let Some(sent) = look.send(connection) {
+            take(node, loaded, (filter, &answered(sent).await?), &mut names)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes the rows of a search; says how many there are.
+pub(super) fn take(
+    node: &Node,
+    loaded: &mut Loaded,
+    (filter, rows): (&ClaimFilter, &[Row]),
+    names: &mut Interner,
+) -> Result<usize, StoreError> {
+    let mut found: Vec<JobId> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let job = rows::job(row, names)?;
+        node.specs.put(&job.spec);
+        found.push(job.id());
+        loaded.lock(job);
+    }
+    loaded.set.candidates.insert(filter.clone(), found.clone());
+    loaded.candidates.insert(filter.clone(), found);
+    Ok(rows.len())
+}

@@ -1,0 +1,212 @@
+//! One connection: statements that are prepared once, and requests that are sent without waiting for the ones before.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Config, NoTls, Row, SimpleQueryMessage, Statement};
+
+use super::error::{Fault, text};
+use super::statements::{BEGIN, HOT};
+use crate::StoreError;
+
+/// A statement and the types of its parameters.
+pub(super) struct Sql {
+    pub(super) text: &'static str,
+    pub(super) types: &'static [Type],
+}
+
+/// The parameters of a statement.
+pub(super) type Params<'a> = [&'a (dyn ToSql + Sync)];
+
+/// Rows, when they have come.
+pub(super) type Rows = Result<Vec<Row>, Fault>;
+
+/// How long a server may take to answer: more than any of its own limits.
+const ANSWER_MAX: Duration = Duration::from_secs(12);
+/// How long it may take where every row is read, or another node migrates.
+const LONG_ANSWER_MAX: Duration = Duration::from_mins(10);
+
+/// A connection and what was prepared on it.
+#[derive(Debug)]
+pub(super) struct Connection {
+    client: Client,
+    /// `None` where statements cannot be kept, as behind a pooler.
+    prepared: Option<Mutex<Prepared>>,
+}
+
+/// Statements and the server process that has them.
+#[derive(Debug, Default)]
+struct Prepared {
+    statements: HashMap<usize, Statement>,
+    process: Option<String>,
+}
+
+impl Connection {
+    /// Connects; statements are kept on the connection if `keeps` says so.
+    pub(super) async fn open(config: &Config, keeps: bool) -> Result<Self, StoreError> {
+        let (client, driver) =
+            config.connect(NoTls).await.map_err(|error| StoreError::Unavailable(text(&error)))?;
+        tokio::spawn(async move {
+            if let Err(error) = driver.await {
+                tracing::debug!(error = text(&error), "a connection to the database ended");
+            }
+        });
+        Ok(Self { client, prepared: keeps.then(Mutex::default) })
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// Statements of our own without parameters, one after the other.
+    pub(super) async fn batch(&self, sql: &str) -> Result<(), Fault> {
+        answered(async { Ok(self.client.batch_execute(sql).await?) }).await
+    }
+
+    /// Prepares what every batch needs, once, in a transaction of its own: that is one server process, even behind a
+    /// pooler.
+    pub(super) async fn warm_up(&self) -> Result<(), Fault> {
+        let is_cold = |prepared: &Mutex<Prepared>| locked(prepared).process.is_none();
+        if !self.prepared.as_ref().is_some_and(is_cold) {
+            return Ok(());
+        }
+        self.send_begin(BEGIN).await?;
+        self.prepare(&HOT).await?;
+        self.batch("commit").await
+    }
+
+    /// Prepares what is not prepared yet, so that later requests need no round trip of their own for it.
+    pub(super) async fn prepare(&self, statements: &[&'static Sql]) -> Result<(), Fault> {
+        let Some(prepared) = &self.prepared else { return Ok(()) };
+        let known = |sql: &Sql| locked(prepared).statements.contains_key(&key(sql));
+        let missing: Vec<&Sql> = statements.iter().copied().filter(|sql| !known(sql)).collect();
+        let sent: Vec<_> =
+            missing.iter().map(|sql| Sent::new(self.client.prepare_typed(sql.text, sql.types))).collect();
+        for (sql, sent) in missing.into_iter().zip(sent) {
+            let statement = sent.await?;
+            locked(prepared).statements.insert(key(sql), statement);
+        }
+        Ok(())
+    }
+
+    /// Like [`Connection::query_once`], for what takes long.
+    pub(super) async fn query_long(&self, sql: &'static Sql, params: &Params<'_>) -> Rows {
+        answered_within(LONG_ANSWER_MAX, self.ask_once(sql.text, params, sql.types)).await
+    }
+
+    /// Like [`Connection::batch`], for what takes long.
+    pub(super) async fn batch_long(&self, sql: &str) -> Result<(), Fault> {
+        answered_within(LONG_ANSWER_MAX, async { Ok(self.client.batch_execute(sql).await?) }).await
+    }
+
+    /// Asks outside of a transaction, where a kept statement may be another process's.
+    pub(super) async fn query_once(&self, sql: &'static Sql, params: &Params<'_>) -> Rows {
+        answered(self.ask_once(sql.text, params, sql.types)).await
+    }
+
+    /// Asks within a transaction.
+    pub(super) async fn query(&self, sql: &'static Sql, params: &Params<'_>) -> Rows {
+        self.prepare(&[sql]).await?;
+        answered(self.ask(sql, params)).await
+    }
+
+    /// Asks without waiting for what was asked before. What is sent is answered in order, so it must be awaited in order.
+    pub(super) fn send<'a>(&'a self, sql: &'static Sql, params: &'a Params<'a>) -> Sent<'a, Rows> {
+        Sent::new(self.ask(sql, params))
+    }
+
+    /// Like [`Connection::send`], for `begin.sql`. [`Fault::Moved`] if this is not the server process that has our
+    /// statements: whatever else was asked may have been another's statement, so nothing of it must be used.
+    pub(super) fn send_begin<'a>(&'a self, sql: &'a str) -> Sent<'a, Result<(), Fault>> {
+        Sent::new(async {
+            let process = self.client.simple_query(sql).await?.iter().find_map(|message| match message {
+                SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            });
+            let Some(prepared) = &self.prepared else { return Ok(()) };
+            let mut prepared = locked(prepared);
+            if prepared.process.is_some() && prepared.process != process {
+                return Err(Fault::Moved);
+            }
+            prepared.process = process;
+            Ok(())
+        })
+    }
+
+    /// Like [`Connection::send`], for statements of our own without parameters.
+    pub(super) fn send_batch<'a>(&'a self, sql: &'a str) -> Sent<'a, Result<(), Fault>> {
+        Sent::new(async { Ok(self.client.batch_execute(sql).await?) })
+    }
+
+    /// Asks, by what was prepared if it was.
+    pub(super) async fn ask(&self, sql: &'static Sql, params: &Params<'_>) -> Rows {
+        let statement =
+            self.prepared.as_ref().and_then(|prepared| locked(prepared).statements.get(&key(sql)).cloned());
+        match statement {
+            Some(statement) => Ok(self.client.query(&statement, params).await?),
+            None => self.ask_once(sql.text, params, sql.types).await,
+        }
+    }
+
+    /// Asks by a statement that is not kept.
+    pub(super) async fn ask_once(&self, sql: &str, params: &Params<'_>, types: &[Type]) -> Rows {
+        let typed: Vec<_> = params.iter().copied().zip(types.iter().cloned()).collect();
+        Ok(self.client.query_typed(sql, &typed).await?)
+    }
+}
+
+/// Statements are static, so where one lies says which it is.
+fn key(sql: &Sql) -> usize {
+    sql.text.as_ptr() as usize
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What `work` comes to, if the server answers at all.
+pub(super) async fn answered<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    answered_within(ANSWER_MAX, work).await
+}
+
+async fn answered_within<T>(
+    most: Duration,
+    work: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    let silent = |_| Err(Fault::Lost(format!("no answer within {} s", most.as_secs())));
+    tokio::time::timeout(most, work).await.unwrap_or_else(silent)
+}
+
+/// A request that was sent when this was made. The driver sends on the first poll, so that is done here and now.
+pub(super) struct Sent<'a, T> {
+    future: Pin<Box<dyn Future<Output = T> + Send + 'a>>,
+    early: Option<T>,
+}
+
+impl<'a, T> Sent<'a, T> {
+    pub(super) fn new(future: impl Future<Output = T> + Send + 'a) -> Self {
+        let mut future: Pin<Box<dyn Future<Output = T> + Send + 'a>> = Box::pin(future);
+        let early = match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(answer) => Some(answer),
+            Poll::Pending => None,
+        };
+        Self { future, early }
+    }
+}
+
+impl<T: Unpin> Future for Sent<'_, T> {
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let this = self.get_mut();
+        match this.early.take() {
+            Some(answer) => Poll::Ready(answer),
+            None => this.future.as_mut().poll(context),
+        }
+    }
+}

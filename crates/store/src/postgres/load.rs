@@ -1,0 +1,284 @@
+//! What a batch needs, in one round trip: everything that `Reads` names is asked for at once, and locked in an order
+//! that is the same for all batches: keys, jobs, candidates (passing over what others have), accounts.
+//!
+//! What loaded things lead to is read afterwards and without a lock. Few batches change any of it; one that does is run
+//! again with it among its reads, and so in its place in the order. Hence two batches never wait for each other.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use tenure_core::command::{ClaimFilter, KeyId};
+use tenure_core::id::{Fence, JobId, Name};
+use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::time::Timestamp;
+use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::Node;
+use super::claim::{self, Look};
+use super::clock::{Reading, one};
+use super::connection::{Connection, Rows, Sent};
+use super::error::Fault;
+use super::rows::{self, Param, borrowed, get};
+use super::statements::{
+    BEGIN, LOAD_ACCOUNTS, LOAD_ACCOUNTS_LED_TO, LOAD_DEAD_LETTERS, LOAD_JOB_STATES, LOAD_JOBS, LOAD_KEYS,
+    LOAD_LED_TO, LOAD_LIFECYCLES, NOW_BATCH,
+};
+use crate::StoreError;
+use crate::codec::{Interner, corrupt};
+
+/// What was loaded, and what of it is locked.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) set: WorkingSet,
+    pub(super) reading: Reading,
+    /// The transaction's id.
+    pub(super) xid: i64,
+    /// Jobs that are locked, and their transitions so far.
+    pub(super) jobs: HashMap<JobId, u32>,
+    /// Accounts that are locked, or were not there.
+    pub(super) accounts: BTreeSet<Name>,
+    /// Accounts and keys that were there.
+    pub(super) found_accounts: BTreeSet<Name>,
+    pub(super) found_keys: BTreeSet<KeyId>,
+    pub(super) candidates: BTreeMap<ClaimFilter, Vec<JobId>>,
+}
+
+/// The parameters of the first round trip.
+struct Asked {
+    keys: Vec<Uuid>,
+    jobs: Vec<Uuid>,
+    /// Jobs whose specs are not known here.
+    strange: Vec<Uuid>,
+    users: Vec<String>,
+    dead_letters: Vec<Uuid>,
+    lifecycles: (Vec<String>, Vec<i32>),
+}
+
+impl Asked {
+    fn of(node: &Node, reads: &Reads) -> Self {
+        let mut users: BTreeSet<&str> = reads.accounts.iter().map(Name::as_str).collect();
+        let known: Vec<_> = reads.jobs.iter().map(|id| (id.0, node.specs.get(*id))).collect();
+        for spec in known.iter().filter_map(|(_, spec)| spec.as_ref()).filter(|spec| spec.cost > 0) {
+            users.extend(spec.user_id.as_ref().map(Name::as_str));
+        }
+        Self {
+            keys: reads.keys.iter().map(|key| Uuid::from_bytes(key.0)).collect(),
+            jobs: reads.jobs.iter().map(|id| id.0).collect(),
+            strange: known.iter().filter(|(_, spec)| spec.is_none()).map(|(id, _)| *id).collect(),
+            users: users.into_iter().map(str::to_owned).collect(),
+            dead_letters: reads.dead_letters.iter().map(|id| id.0).collect(),
+            lifecycles: reads.lifecycles.iter().map(|key| (key.name.to_string(), key.version as i32)).unzip(),
+        }
+    }
+}
+
+/// Begins a transaction and loads what `reads` names and leads to.
+pub(super) async fn load(connection: &Connection, node: &Node, reads: &Reads) -> Result<Loaded, Fault> {
+    let looks = claim::looks(connection, node, reads).await?;
+    let (mut loaded, short) = first(connection, node, (reads, looks)).await?;
+    if loaded.reading.is_outage() {
+        return Ok(loaded);
+    }
+    claim::again(connection, node, (reads, &short), &mut loaded).await?;
+    led_to(connection, &mut loaded).await?;
+    Ok(loaded)
+}
+
+/// The first round trip. Also says which claims found too little.
+async fn first(
+    connection: &Connection,
+    node: &Node,
+    (reads, looks): (&Reads, Vec<Look>),
+) -> Result<(Loaded, Vec<ClaimFilter>), Fault> {
+    let asked = Asked::of(node, reads);
+    let list = |ids: &[Uuid]| -> Vec<Param<'_>> { vec![Box::new(ids.to_vec())] };
+    let (keys, jobs) = (list(&asked.keys), list(&asked.jobs));
+    let (strange, letters) = (list(&asked.strange), list(&asked.dead_letters));
+    let accounts: Vec<Param<'_>> = vec![Box::new(asked.users.clone()), Box::new(asked.strange.clone())];
+    let (names, versions) = &asked.lifecycles;
+    let (keys, jobs, strange) = (borrowed(&keys), borrowed(&jobs), borrowed(&strange));
+    let (letters, accounts) = (borrowed(&letters), borrowed(&accounts));
+    let lifecycles: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [names, versions];
+
+    let begin = connection.send_begin(BEGIN);
+    let now = connection.send(&NOW_BATCH, &[]);
+    let keys = (!asked.keys.is_empty()).then(|| connection.send(&LOAD_KEYS, &keys));
+    let states = (!asked.jobs.is_empty()).then(|| connection.send(&LOAD_JOB_STATES, &jobs));
+    let specs = (!asked.strange.is_empty()).then(|| connection.send(&LOAD_JOBS, &strange));
+    let claims: Vec<_> = looks.iter().map(|look| look.send(connection)).collect();
+    let has_accounts = !asked.users.is_empty() || !asked.strange.is_empty();
+    let accounts = has_accounts.then(|| connection.send(&LOAD_ACCOUNTS, &accounts));
+    let letters = (!asked.dead_letters.is_empty()).then(|| connection.send(&LOAD_DEAD_LETTERS, &letters));
+    let lifecycles = (!names.is_empty()).then(|| connection.send(&LOAD_LIFECYCLES, &lifecycles));
+
+    begin.await?;
+    let mut loading = Loading::begin(node, &now.await?)?;
+    loading.keys(&come(keys).await?)?;
+    let states = come(states).await?;
+    loading.specs(&come(specs).await?)?;
+    loading.states(&states)?;
+    let mut short = Vec::new();
+    for (look, sent) in looks.iter().zip(claims) {
+        let found = loading.candidates(look, &come(sent).await?)?;
+        let is_short = look.is_short(found, loading.loaded.reading.at);
+        short.extend(is_short.then(|| look.filter.clone()));
+    }
+    loading.accounts(reads, &come(accounts).await?)?;
+    loading.dead_letters(&come(letters).await?)?;
+    loading.lifecycles(&come(lifecycles).await?)?;
+    Ok((loading.loaded, short))
+}
+
+async fn come(sent: Option<Sent<'_, Rows>>) -> Rows {
+    match sent {
+        Some(sent) => sent.await,
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Rows become values here.
+struct Loading<'a> {
+    node: &'a Node,
+    names: Interner,
+    loaded: Loaded,
+}
+
+impl<'a> Loading<'a> {
+    fn begin(node: &'a Node, rows: &[Row]) -> Result<Self, StoreError> {
+        let row = one(rows)?;
+        let paused: Vec<&str> = get(row, 4)?;
+        let set =
+            WorkingSet { paused: paused.into_iter().map(Name::from).collect(), ..WorkingSet::default() };
+        let loaded = Loaded {
+            set,
+            reading: Reading::of(row)?,
+            xid: get(row, 3)?,
+            jobs: HashMap::new(),
+            accounts: BTreeSet::new(),
+            found_accounts: BTreeSet::new(),
+            found_keys: BTreeSet::new(),
+            candidates: BTreeMap::new(),
+        };
+        Ok(Self { node, names: Interner::default(), loaded })
+    }
+
+    fn keys(&mut self, rows: &[Row]) -> Result<(), StoreError> {
+        for row in rows {
+            let record = key(row)?;
+            self.loaded.found_keys.insert(record.id);
+            self.loaded.set.keys.insert(record.id, record);
+        }
+        Ok(())
+    }
+
+    fn specs(&mut self, rows: &[Row]) -> Result<(), StoreError> {
+        for row in rows {
+            self.node.specs.put(&rows::spec(row, &mut self.names)?);
+        }
+        Ok(())
+    }
+
+    fn states(&mut self, rows: &[Row]) -> Result<(), StoreError> {
+        for row in rows {
+            let state = rows::state(row, 1, &mut self.names)?;
+            let id = JobId(state.id);
+            let spec = self.node.specs.get(id).ok_or_else(|| corrupt("jobs", id, "the row is not there"))?;
+            self.loaded.lock(Arc::new(state.decode(spec, &mut self.names)?));
+        }
+        Ok(())
+    }
+
+    fn candidates(&mut self, look: &Look, rows: &[Row]) -> Result<usize, StoreError> {
+        claim::take(self.node, &mut self.loaded, (&look.filter, rows), &mut self.names)
+    }
+
+    fn accounts(&mut self, reads: &Reads, rows: &[Row]) -> Result<(), StoreError> {
+        let loaded = &mut self.loaded;
+        let owners = reads.jobs.iter().filter_map(|id| loaded.set.jobs.get(id)).filter_map(|job| payer(job));
+        loaded.accounts = owners.chain(reads.accounts.iter()).cloned().collect();
+        for row in rows {
+            let (user, account) = rows::account(row)?;
+            loaded.found_accounts.insert(user.clone());
+            loaded.set.accounts.insert(user, account);
+        }
+        Ok(())
+    }
+
+    fn dead_letters(&mut self, rows: &[Row]) -> Result<(), StoreError> {
+        for row in rows {
+            self.loaded.set.dead_letters.insert(JobId(get(row, 0)?), rows::dead_letter(get(row, 1)?)?);
+        }
+        Ok(())
+    }
+
+    fn lifecycles(&mut self, rows: &[Row]) -> Result<(), StoreError> {
+        for row in rows {
+            let key =
+                LifecycleRef { name: Name::from(get::<&str>(row, 0)?), version: get::<i32>(row, 1)? as u32 };
+            self.loaded.set.lifecycles.insert(key, get(row, 2)?);
+        }
+        Ok(())
+    }
+}
+
+impl Loaded {
+    /// Takes a job that is locked.
+    pub(super) fn lock(&mut self, job: Arc<Job>) {
+        self.jobs.insert(job.id(), job.seq);
+        self.set.jobs.insert(job.id(), job);
+    }
+}
+
+/// The user whose account a job moves.
+pub(super) fn payer(job: &Job) -> Option<&Name> {
+    job.spec.user_id.as_ref().filter(|_| job.spec.cost > 0)
+}
+
+fn key(row: &Row) -> Result<KeyRecord, StoreError> {
+    let id = KeyId(get::<Uuid>(row, 0)?.into_bytes());
+    let corrupt = |what| corrupt("keys", Uuid::from_bytes(id.0), what);
+    let fingerprint: Option<&[u8]> = get(row, 1)?;
+    let targets: Vec<(JobId, Fence)> = serde_json::from_str(get(row, 2)?).map_err(|_| corrupt("targets"))?;
+    Ok(KeyRecord {
+        id,
+        fingerprint: fingerprint
+            .map(|bytes| bytes.try_into().map_err(|_| corrupt("fingerprint")))
+            .transpose()?,
+        targets,
+        created_at: Timestamp(get(row, 3)?),
+        expires_at: Timestamp(get(row, 4)?),
+    })
+}
+
+/// Jobs that keys name and that loaded jobs compensate; then the accounts of all that cost something.
+async fn led_to(connection: &Connection, loaded: &mut Loaded) -> Result<(), Fault> {
+    let mut names = Interner::default();
+    let mut asked = BTreeSet::new();
+    loop {
+        let set = &loaded.set;
+        let targets = set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job));
+        let firsts = set.jobs.values().filter_map(|job| job.spec.links.compensates);
+        let wanted = targets.chain(firsts).filter(|id| !set.jobs.contains_key(id));
+        let wanted: Vec<Uuid> = wanted.filter(|id| asked.insert(*id)).map(|id| id.0).collect();
+        if wanted.is_empty() {
+            break;
+        }
+        for row in &connection.query(&LOAD_LED_TO, &[&wanted]).await? {
+            let job = rows::job(row, &mut names)?;
+            loaded.set.jobs.insert(job.id(), job);
+        }
+    }
+    let users: BTreeSet<&Name> = loaded.set.jobs.values().filter_map(|job| payer(job)).collect();
+    let users = users.into_iter().filter(|user| !loaded.accounts.contains(*user));
+    let users: Vec<String> = users.map(ToString::to_string).collect();
+    if users.is_empty() {
+        return Ok(());
+    }
+    for row in &connection.query(&LOAD_ACCOUNTS_LED_TO, &[&users]).await? {
+        let (user, account) = rows::account(row)?;
+        loaded.set.accounts.insert(user, account);
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! What happens before the first batch: the server is looked at, and its schema brought up to date.
+
+use super::clock::one;
+use super::connection::Connection;
+use super::error::Fault;
+use super::rows::get;
+use super::statements::{INSERT_MIGRATION, LOCK_MIGRATIONS, MIGRATED, MIGRATIONS, NOW_FIRST, SETTINGS};
+use crate::StoreError;
+use crate::migrate::{Migration, pending};
+
+/// Transaction ids that do not wrap, and their outcomes, are there from this on.
+const VERSION_MIN: i32 = 130_000;
+
+const ALL: [Migration; 1] = [Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") }];
+
+/// Refuses a server that would lose acknowledged work, or that cannot be written to.
+pub(super) async fn check(connection: &Connection) -> Result<(), Fault> {
+    let rows = connection.query_once(&SETTINGS, &[]).await?;
+    let row = one(&rows)?;
+    let version: i32 = get(row, 0)?;
+    let is_off = |column| get::<&str>(row, column).map(|setting| setting == "off");
+    let (standby, read_only) = (get::<bool>(row, 4)?, get::<&str>(row, 5)? == "on");
+    let refusals = [
+        (version < VERSION_MIN, format!("PostgreSQL {} is too old: 13 is needed", version / 10_000)),
+        (is_off(1)?, "fsync is off: a power cut would lose acknowledged jobs".to_owned()),
+        (is_off(2)?, "synchronous_commit is off: a crash would lose acknowledged jobs".to_owned()),
+        (is_off(3)?, "full_page_writes is off: a power cut could corrupt the database".to_owned()),
+        (standby, "this server is a standby: connect to the primary".to_owned()),
+        (read_only, "this database is read-only".to_owned()),
+    ];
+    match refusals.into_iter().find(|(wrong, _)| *wrong) {
+        Some((_, why)) => Err(Fault::Failed(StoreError::Unsafe(why))),
+        None => Ok(()),
+    }
+}
+
+/// Runs the migrations that this database has not run, in one transaction; of several nodes one does.
+pub(super) async fn migrate(connection: &Connection) -> Result<(), Fault> {
+    connection.batch("begin").await?;
+    let done = migrate_inside(connection).await;
+    connection.batch(if done.is_ok() { "commit" } else { "rollback" }).await?;
+    done
+}
+
+async fn migrate_inside(connection: &Connection) -> Result<(), Fault> {
+    connection.query_long(&LOCK_MIGRATIONS, &[]).await?;
+    connection.batch(MIGRATIONS).await?;
+    let mut done = Vec::new();
+    for row in &connection.query(&MIGRATED, &[]).await? {
+        done.push((get::<i32>(row, 0)? as u32, get::<String>(row, 1)?));
+    }
+    for migration in pending(&ALL, &done)? {
+        connection.batch_long(migration.sql).await?;
+        connection.query(&INSERT_MIGRATION, &[&(migration.number as i32), &migration.checksum()]).await?;
+        tracing::info!(number = migration.number, "the database was migrated");
+    }
+    connection.query(&NOW_FIRST, &[]).await?;
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! The URL of a database: the driver's settings, and a few of our own (`lanes=4`, `prepared=off`, `notify=off`).
+
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::TargetSessionAttrs;
+
+use crate::StoreError;
+
+/// Two saturate a small server; more batches in flight only wait for each other.
+const LANES: usize = 2;
+const LANES_MAX: usize = 64;
+
+/// How a database is spoken to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Options {
+    pub(super) config: Config,
+    /// Batches in flight at once.
+    pub(super) lanes: usize,
+    /// Whether statements are prepared once for each connection. Behind a pooler that moves transactions between
+    /// connections they must not be.
+    pub(super) prepared: bool,
+    /// Whether nodes tell each other of commits.
+    pub(super) notify: bool,
+}
+
+impl Options {
+    /// Reads a URL; what it does not say about time limits is filled in.
+    pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        let (mut lanes, mut prepared, mut notify) = (LANES, true, true);
+        let mut theirs = Vec::new();
+        for part in query.split('&').filter(|part| !part.is_empty()) {
+            match part.split_once('=') {
+                Some(("lanes", text)) => lanes = number(text)?,
+                Some(("prepared", text)) => prepared = switch("prepared", text)?,
+                Some(("notify", text)) => notify = switch("notify", text)?,
+                _ => theirs.push(part),
+            }
+        }
+        let url = if theirs.is_empty() { base.to_owned() } else { format!("{base}?{}", theirs.join("&")) };
+        let config = url.parse::<Config>().map_err(|error| refused(&super::error::text(&error)))?;
+        Ok(Self { config: with_limits(config), lanes, prepared, notify })
+    }
+}
+
+/// A dead peer is noticed within seconds, and a standby is not taken for the primary.
+fn with_limits(mut config: Config) -> Config {
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(Duration::from_secs(2));
+    }
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(Duration::from_secs(10));
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("tenure");
+    }
+    if config.get_hosts().len() > 1 {
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    }
+    config.keepalives_idle(Duration::from_secs(5));
+    config.keepalives_interval(Duration::from_secs(2));
+    config.keepalives_retries(3);
+    config
+}
+
+fn number(text: &str) -> Result<usize, StoreError> {
+    let read = text.parse().ok().filter(|lanes| (1..=LANES_MAX).contains(lanes));
+    read.ok_or_else(|| refused(&format!("lanes must be from 1 to {LANES_MAX}, not `{text}`")))
+}
+
+fn switch(name: &str, text: &str) -> Result<bool, StoreError> {
+    match text {
+        "on" | "true" => Ok(true),
+        "off" | "false" => Ok(false),
+        _ => Err(refused(&format!("{name} must be `on` or `off`, not `{text}`"))),
+    }
+}
+
+fn refused(why: &str) -> StoreError {
+    StoreError::Unsafe(format!("the URL of the database cannot be used: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_settings_are_taken_out_of_the_url_and_the_rest_is_the_drivers() {
+        let url =
+            "postgres://u@h:5433/db?lanes=4&options=-c%20search_path%3Dmine&prepared=off&connect_timeout=7";
+        let options = Options::parse(url).unwrap();
+        assert_eq!((options.lanes, options.prepared, options.notify), (4, false, true));
+        assert_eq!(options.config.get_options(), Some("-c search_path=mine"));
+        assert_eq!(options.config.get_connect_timeout(), Some(&Duration::from_secs(7)));
+    }
+
+    #[test]
+    fn what_the_url_does_not_say_is_filled_in() {
+        let options = Options::parse("postgres://u@h/db").unwrap();
+        assert_eq!((options.lanes, options.prepared, options.notify), (LANES, true, true));
+        assert_eq!(options.config.get_connect_timeout(), Some(&Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for url in [
+            "postgres://h?lanes=0",
+            "postgres://h?lanes=many",
+            "postgres://h?prepared=maybe",
+            "postgres://h?x=1",
+        ] {
+            assert!(matches!(Options::parse(url), Err(StoreError::Unsafe(_))), "{url}");
+        }
+    }
+}

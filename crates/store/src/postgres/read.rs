@@ -1,0 +1,239 @@
+//! The reads: each one statement on a connection of its own, outside of any transaction.
+
+use std::sync::Arc;
+
+use tenure_core::command::ClaimFilter;
+use tenure_core::credit::{Account, LedgerLine};
+use tenure_core::dead_letter::DeadLetter;
+use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
+use tenure_core::id::{Fence, JobId, Name, Position};
+use tenure_core::job::{Job, LifecycleRef, Links, Spec};
+use tenure_core::json::Json;
+use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
+use tenure_core::time::Timestamp;
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+use uuid::Uuid;
+
+use super::connection::{Params, Sql, answered};
+use super::rows::{self, EVENT_COLUMNS, Param, borrowed, get};
+use super::shelves::{Place, Shelf};
+use super::statements::*;
+use super::write::clock_slot;
+use super::{Node, clock};
+use crate::codec::{Interner, corrupt, stage_text};
+use crate::list::{Bound, tail};
+use crate::{Count, Journaled, StoreError};
+
+/// A bound on rows, as the database counts.
+pub(super) fn rows_max(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+impl Node {
+    /// Asks on a connection that is free.
+    pub(super) async fn ask(&self, sql: &'static Sql, params: &Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let mut connection = self.readers.get().await?;
+        connection.set_busy(true);
+        let rows = connection.query_once(sql, params).await?;
+        connection.set_busy(false);
+        Ok(rows)
+    }
+
+    /// Asks something that reads every row.
+    pub(super) async fn ask_long(
+        &self,
+        sql: &'static Sql,
+        params: &Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let mut connection = self.readers.get().await?;
+        connection.set_busy(true);
+        let rows = connection.query_long(sql, params).await?;
+        connection.set_busy(false);
+        Ok(rows)
+    }
+
+    pub(super) async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>, StoreError> {
+        let rows = self.ask(&JOB, &[&id.0]).await?;
+        rows.first().map(|row| rows::job(row, &mut Interner::default())).transpose()
+    }
+
+    pub(super) async fn history(&self, id: JobId) -> Result<Vec<Event>, StoreError> {
+        let mut names = Interner::default();
+        self.ask(&HISTORY, &[&id.0]).await?.iter().map(|row| rows::event(row, &mut names)).collect()
+    }
+
+    pub(super) async fn events(&self, after: Position, limit: usize) -> Result<Vec<Journaled>, StoreError> {
+        let rows = self.ask(&EVENTS, &[&(after.0 as i64), &rows_max(limit)]).await?;
+        let mut names = Interner::default();
+        rows.iter().map(|row| journaled(row, &mut names)).collect()
+    }
+
+    pub(super) async fn list(&self, filter: JobFilter, page: Page) -> Result<Vec<Arc<Job>>, StoreError> {
+        let (tail, values) = tail(&filter, page, |n| format!("${n}"));
+        let (types, params): (Vec<Type>, Vec<Param<'_>>) = values.iter().map(bound).unzip();
+        let mut connection = self.readers.get().await?;
+        connection.set_busy(true);
+        let (sql, params) = (format!("{LIST}{tail}"), borrowed(&params));
+        let rows = answered(connection.ask_once(&sql, &params, &types)).await?;
+        connection.set_busy(false);
+        let mut names = Interner::default();
+        rows.iter().map(|row| rows::job(row, &mut names)).collect()
+    }
+
+    pub(super) async fn counts(&self) -> Result<Vec<Count>, StoreError> {
+        let count = |row: &Row| {
+            let name = |column| get::<&str>(row, column).map(Name::from);
+            let (lifecycle, job_type, queue, state) = (name(0)?, name(1)?, name(2)?, name(3)?);
+            Ok(Count { lifecycle, job_type, queue, state, count: get::<i64>(row, 4)? as u64 })
+        };
+        self.ask_long(&COUNTS, &[]).await?.iter().map(count).collect()
+    }
+
+    pub(super) async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
+        let running = self.now().await?.running().0;
+        ids(&self.ask(&DUE, &[&clock_slot(running), &running, &rows_max(limit)]).await?)
+    }
+
+    pub(super) async fn next_run(&self, filter: ClaimFilter) -> Result<Option<Timestamp>, StoreError> {
+        let now = self.now().await?.at.0;
+        self.shelves.renew(&self.ask(&SHELVES, &[]).await?)?;
+        let shelves: Vec<(Shelf, Place)> = self.shelves.admitted(&filter, usize::MAX);
+        let queues: Vec<&str> = shelves.iter().map(|(shelf, _)| shelf.queue.as_str()).collect();
+        let types: Vec<&str> = shelves.iter().map(|(shelf, _)| shelf.job_type.as_str()).collect();
+        let priorities: Vec<i32> = shelves.iter().map(|(shelf, _)| shelf.priority).collect();
+        let rows = self.ask(&NEXT_RUN, &[&queues, &types, &priorities, &now]).await?;
+        Ok(get::<Option<i64>>(clock::one(&rows)?, 0)?.map(Timestamp))
+    }
+
+    pub(super) async fn completed_before(
+        &self,
+        lifecycle: Name,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<JobId>, StoreError> {
+        ids(&self.ask(&COMPLETED_BEFORE, &[&lifecycle.as_str(), &before.0, &rows_max(limit)]).await?)
+    }
+
+    pub(super) async fn logs(
+        &self,
+        job: JobId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<LogLine>, StoreError> {
+        let line = |row: &Row| {
+            let name = |column| get::<&str>(row, column).map(Name::from);
+            let (n, ts) = (get::<i64>(row, 0)? as u64, Timestamp(get(row, 1)?));
+            Ok(LogLine { n, ts, stream: name(2)?, level: name(3)?, text: get(row, 4)? })
+        };
+        self.ask(&LOGS, &[&job.0, &(after as i64), &rows_max(limit)]).await?.iter().map(line).collect()
+    }
+
+    pub(super) async fn telemetry(&self, job: JobId) -> Result<Vec<Telemetry>, StoreError> {
+        self.ask(&TELEMETRY, &[&job.0]).await?.iter().map(telemetry).collect()
+    }
+
+    pub(super) async fn dead_letters(
+        &self,
+        filter: DeadLetterFilter,
+        page: Page,
+    ) -> Result<Vec<DeadLetter>, StoreError> {
+        let before = page.before.map_or(Uuid::max(), |id| id.0);
+        let reason = filter.reason_code.map(tenure_core::dead_letter::ReasonCode::as_str);
+        let stage = filter.stage.map(stage_text);
+        let limit = rows_max(page.limit);
+        let rows = self.ask(&DEAD_LETTERS, &[&before, &reason, &stage, &filter.dismissed, &limit]).await?;
+        rows.iter().map(|row| rows::dead_letter(get(row, 0)?)).collect()
+    }
+
+    pub(super) async fn account(&self, user: Name) -> Result<Account, StoreError> {
+        let rows = self.ask(&ACCOUNT, &[&user.as_str()]).await?;
+        rows.first().map_or(Ok(Account::default()), |row| rows::amounts(row, 0))
+    }
+
+    pub(super) async fn ledger(
+        &self,
+        user: Name,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
+        let rows = self.ask(&LEDGER, &[&user.as_str(), &(after as i64), &rows_max(limit)]).await?;
+        rows.iter().map(rows::ledger_line).collect()
+    }
+
+    pub(super) async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
+        let rows = self.ask(&AUDIT, &[&(after as i64), &rows_max(limit)]).await?;
+        rows.iter().map(rows::audit_line).collect()
+    }
+
+    pub(super) async fn paused(&self) -> Result<Vec<Name>, StoreError> {
+        self.ask(&PAUSED, &[]).await?.iter().map(|row| get::<&str>(row, 0).map(Name::from)).collect()
+    }
+
+    pub(super) async fn lifecycles(&self) -> Result<Vec<(LifecycleRef, String)>, StoreError> {
+        let file = |row: &Row| {
+            let (name, version) = (Name::from(get::<&str>(row, 0)?), get::<i32>(row, 1)? as u32);
+            Ok((LifecycleRef { name, version }, get(row, 2)?))
+        };
+        self.ask(&LIFECYCLES, &[]).await?.iter().map(file).collect()
+    }
+}
+
+fn ids(rows: &[Row]) -> Result<Vec<JobId>, StoreError> {
+    rows.iter().map(|row| get(row, 0).map(JobId)).collect()
+}
+
+/// A value of a listing's filter, as the driver takes it.
+fn bound(value: &Bound) -> (Type, Param<'_>) {
+    match value {
+        Bound::Text(text) => (Type::TEXT, Box::new(text)),
+        Bound::Number(number) => (Type::INT8, Box::new(number)),
+        Bound::Id(id) => (Type::UUID, Box::new(id)),
+    }
+}
+
+fn journaled(row: &Row, names: &mut Interner) -> Result<Journaled, StoreError> {
+    let event = rows::event(row, names)?;
+    let at = EVENT_COLUMNS;
+    let mut name = |column| get::<Option<&str>>(row, column).map(|text| text.map(|text| names.name(text)));
+    let column = |name: Option<Name>| name.ok_or_else(|| corrupt("jobs", event.job_id, "a column is null"));
+    let (lifecycle, job_type, queue) =
+        (column(name(at + 1)?)?, column(name(at + 2)?)?, column(name(at + 3)?)?);
+    let user_id = name(at + 4)?;
+    let own = |column| get::<Option<&str>>(row, column).map(|text| text.map(Name::from));
+    let links = Links { correlation_id: own(at + 5)?, traceparent: own(at + 6)?, ..Links::default() };
+    let spec = bare(event.job_id, links);
+    let (correlation_id, trace_id) = (spec.correlation_id(), spec.trace_id());
+    let position = Position(get::<i64>(row, at)? as u64);
+    Ok(Journaled { position, event, lifecycle, job_type, queue, user_id, correlation_id, trace_id })
+}
+
+/// A spec of which only the links matter: it knows what they stand for when they are not there.
+fn bare(id: JobId, links: Links) -> Spec {
+    let nothing = Name::from("");
+    Spec {
+        id,
+        job_type: nothing.clone(),
+        lifecycle: LifecycleRef { name: nothing.clone(), version: 0 },
+        queue: nothing,
+        user_id: None,
+        priority: 0,
+        max_attempts: 0,
+        cost: 0,
+        payload: Json::null(),
+        created_at: Timestamp(0),
+        links,
+    }
+}
+
+fn telemetry(row: &Row) -> Result<Telemetry, StoreError> {
+    let job_id = JobId(get(row, 0)?);
+    Ok(Telemetry {
+        job_id,
+        ts: Timestamp(get(row, 1)?),
+        worker: Name::from(get::<&str>(row, 2)?),
+        fence: Fence(get::<i64>(row, 3)? as u64),
+        signal: serde_json::from_str(get(row, 4)?).map_err(|_| corrupt("telemetry", job_id, "signal"))?,
+        keep_until: Timestamp(get(row, 5)?),
+    })
+}

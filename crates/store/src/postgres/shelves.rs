@@ -1,0 +1,125 @@
+//! Where claims look. Ready jobs of one queue, type and priority are a *shelf*, in the order in which they are taken.
+//!
+//! A node remembers which shelves there are and how far it has emptied each, so that a claim does not walk over the
+//! index entries of jobs that are gone. What it remembers is only a short cut: it is forgotten every second, and a claim
+//! that finds too little looks again without it.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tenure_core::command::ClaimFilter;
+use tenure_core::id::Name;
+use tenure_core::job::Job;
+use tenure_core::lifecycle::Phase;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::rows::get;
+use crate::StoreError;
+
+/// How long places are remembered.
+const REMEMBERED: Duration = Duration::from_secs(1);
+/// How many shelves a claim looks at before it looks at all.
+pub(super) const LOOKED_AT_FIRST: usize = 64;
+
+/// Queue, type, priority.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Shelf {
+    pub(super) queue: Name,
+    pub(super) job_type: Name,
+    pub(super) priority: i32,
+}
+
+/// A place on a shelf: `run_at` and id of the last job that was taken.
+pub(super) type Place = (i64, Uuid);
+
+/// Before every job.
+const START: Place = (i64::MIN, Uuid::nil());
+
+/// The shelves that a node knows.
+#[derive(Debug, Default)]
+pub(super) struct Shelves(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    places: BTreeMap<Shelf, Place>,
+    read_at: Option<Instant>,
+}
+
+impl Shelves {
+    /// Whether they must be read before anyone claims.
+    pub(super) fn are_stale(&self) -> bool {
+        self.known().read_at.is_none_or(|at| at.elapsed() > REMEMBERED)
+    }
+
+    /// Takes the rows of `shelves.sql`.
+    pub(super) fn renew(&self, rows: &[Row]) -> Result<(), StoreError> {
+        let mut places = BTreeMap::new();
+        for row in rows {
+            let text = |column| get::<&str>(row, column).map(Name::from);
+            places.insert(Shelf { queue: text(0)?, job_type: text(1)?, priority: get(row, 2)? }, START);
+        }
+        *self.known() = Known { places, read_at: Some(Instant::now()) };
+        Ok(())
+    }
+
+    /// The first shelves that a filter admits, highest priority first, and from where on to look.
+    pub(super) fn admitted(&self, filter: &ClaimFilter, max: usize) -> Vec<(Shelf, Place)> {
+        let known = self.known();
+        let admitted = known.places.iter().filter(|(shelf, _)| filter.admits(&shelf.queue, &shelf.job_type));
+        let mut found: Vec<_> = admitted.map(|(shelf, place)| (shelf.clone(), *place)).collect();
+        drop(known);
+        found.sort_by_key(|(shelf, _)| std::cmp::Reverse(shelf.priority));
+        found.truncate(max);
+        found
+    }
+
+    /// Jobs of a shelf were taken, up to this one.
+    pub(super) fn emptied(&self, shelf: &Shelf, upto: Place) {
+        if let Some(place) = self.known().places.get_mut(shelf) {
+            *place = upto.max(*place);
+        }
+    }
+
+    /// A job is on a shelf now: it must not be overlooked.
+    pub(super) fn put(&self, job: &Job) {
+        let (shelf, at) = (Shelf::of(job), place(job));
+        let mut known = self.known();
+        let place = known.places.entry(shelf).or_insert(START);
+        if at <= *place {
+            *place = START;
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelf {
+    pub(super) fn of(job: &Job) -> Self {
+        let spec = &job.spec;
+        Self { queue: spec.queue.clone(), job_type: spec.job_type.clone(), priority: spec.priority }
+    }
+}
+
+/// Where a job is on its shelf.
+pub(super) fn place(job: &Job) -> Place {
+    (job.run_at.0, job.id().0)
+}
+
+/// How far candidates were taken from each shelf: up to the first that is still there.
+pub(super) fn taken<'a>(candidates: impl Iterator<Item = &'a Job>) -> BTreeMap<Shelf, Place> {
+    let mut upto = BTreeMap::new();
+    let mut left = std::collections::BTreeSet::new();
+    for job in candidates {
+        let shelf = Shelf::of(job);
+        if job.phase == Phase::Ready {
+            left.insert(shelf);
+        } else if !left.contains(&shelf) {
+            upto.insert(shelf, place(job));
+        }
+    }
+    upto
+}

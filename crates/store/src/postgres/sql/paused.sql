@@ -1,0 +1,2 @@
+-- paused: the paused queues.
+select queue from paused_queues order by queue

@@ -1,0 +1,2 @@
+-- telemetry: a job's telemetry in order. Index: telemetry_job.
+select job_id, ts, worker, fence, signal, keep_until from telemetry where job_id = $1 order by id

@@ -1,0 +1,125 @@
+//! Every statement, by the name of its file, with the types of its parameters.
+
+use tokio_postgres::types::Type;
+
+use super::connection::Sql;
+
+/// Names a file of `sql/` and the types of its parameters.
+macro_rules! statements {
+    ($($name:ident = $file:literal [$($type:ident)*])+) => {
+        $(pub(super) static $name: Sql =
+            Sql { text: include_str!(concat!("sql/", $file, ".sql")), types: &[$(Type::$type),*] };)+
+    };
+}
+
+/// Opens the transaction of a batch. Several statements, so it is not prepared.
+pub(super) const BEGIN: &str = include_str!("sql/begin.sql");
+/// Makes the table of migrations.
+pub(super) const MIGRATIONS: &str = include_str!("sql/migrations.sql");
+/// The head of a listing.
+pub(super) const LIST: &str = include_str!("sql/list.sql");
+
+statements! {
+    ACCOUNT = "account" [TEXT]
+    AUDIT = "audit" [INT8 INT8]
+    BEAT = "beat" [INT8]
+    CLAIMABLE = "claimable" [TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT8_ARRAY UUID_ARRAY INT8 INT8]
+    CLAIMABLE_SHELF = "claimable_shelf" [TEXT TEXT INT4 INT8 UUID INT8 INT8]
+    COMPLETED_BEFORE = "completed_before" [TEXT INT8 INT8]
+    COUNT_OUTAGE = "count_outage" [INT8 INT8]
+    COUNTS = "counts" []
+    DEAD_LETTERS = "dead_letters" [UUID TEXT TEXT BOOL INT8]
+    DUE = "due" [INT8 INT8 INT8]
+    EVENTS = "events" [INT8 INT8]
+    HISTORY = "history" [UUID]
+    INSERT_ACCOUNT = "insert_account" [TEXT_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY]
+    INSERT_AUDIT = "insert_audit" [INT8_ARRAY TEXT_ARRAY TEXT_ARRAY UUID_ARRAY TEXT_ARRAY]
+    INSERT_EVENT = "insert_event" [
+        UUID_ARRAY INT4_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT8_ARRAY
+        TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY
+    ]
+    INSERT_JOB = "insert_job" [
+        UUID_ARRAY TEXT_ARRAY TEXT_ARRAY INT4_ARRAY TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT4_ARRAY
+        INT8_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY UUID_ARRAY UUID_ARRAY
+    ]
+    INSERT_KEY = "insert_key" [UUID_ARRAY BYTEA_ARRAY TEXT_ARRAY INT8_ARRAY INT8_ARRAY]
+    INSERT_LEDGER = "insert_ledger" [INT8_ARRAY TEXT_ARRAY TEXT_ARRAY INT8_ARRAY UUID_ARRAY TEXT_ARRAY]
+    INSERT_LIFECYCLE = "insert_lifecycle" [TEXT_ARRAY INT4_ARRAY TEXT_ARRAY]
+    INSERT_LOG = "insert_log" [UUID_ARRAY INT8_ARRAY INT8_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY]
+    INSERT_MIGRATION = "insert_migration" [INT4 TEXT]
+    INSERT_STATE = "insert_state" [
+        UUID_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT4_ARRAY INT4_ARRAY INT8_ARRAY
+        INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY
+        TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY
+        TEXT_ARRAY INT8_ARRAY INT8_ARRAY BOOL_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT4_ARRAY
+    ]
+    INSERT_TELEMETRY = "insert_telemetry" [UUID_ARRAY INT8_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY INT8_ARRAY]
+    JOB = "job" [UUID]
+    LEDGER = "ledger" [TEXT INT8 INT8]
+    LIFECYCLES = "lifecycles" []
+    LOAD_ACCOUNTS = "load_accounts" [TEXT_ARRAY UUID_ARRAY]
+    LOAD_ACCOUNTS_LED_TO = "load_accounts_led_to" [TEXT_ARRAY]
+    LOAD_DEAD_LETTERS = "load_dead_letters" [UUID_ARRAY]
+    LOAD_JOB_STATES = "load_job_states" [UUID_ARRAY]
+    LOAD_JOBS = "load_jobs" [UUID_ARRAY]
+    LOAD_KEYS = "load_keys" [UUID_ARRAY]
+    LOAD_LED_TO = "load_led_to" [UUID_ARRAY]
+    LOAD_LIFECYCLES = "load_lifecycles" [TEXT_ARRAY INT4_ARRAY]
+    LOCK_JOURNAL = "lock_journal" []
+    LOCK_MIGRATIONS = "lock_migrations" []
+    LOGS = "logs" [UUID INT8 INT8]
+    MIGRATED = "migrated" []
+    NEXT_RUN = "next_run" [TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT8]
+    NOW = "now" []
+    NOW_BATCH = "now_batch" []
+    NOW_FIRST = "now_first" []
+    PAUSE_QUEUE = "pause_queue" [TEXT_ARRAY]
+    PAUSED = "paused" []
+    PRUNE_KEYS = "prune_keys" [INT8]
+    PRUNE_TELEMETRY = "prune_telemetry" [INT8]
+    PURGE_DEAD_LETTER = "purge_dead_letter" [UUID_ARRAY]
+    PURGE_EVENTS = "purge_events" [UUID_ARRAY]
+    PURGE_JOB = "purge_job" [UUID_ARRAY]
+    PURGE_LOGS = "purge_logs" [UUID_ARRAY]
+    PURGE_STATE = "purge_state" [UUID_ARRAY]
+    PURGE_TELEMETRY = "purge_telemetry" [UUID_ARRAY]
+    PUT_ACCOUNT = "put_account" [TEXT_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY]
+    PUT_DEAD_LETTER = "put_dead_letter" [UUID_ARRAY TEXT_ARRAY TEXT_ARRAY BOOL_ARRAY TEXT_ARRAY]
+    PUT_KEY = "put_key" [UUID_ARRAY BYTEA_ARRAY TEXT_ARRAY INT8_ARRAY INT8_ARRAY]
+    RESUME_QUEUE = "resume_queue" [TEXT_ARRAY]
+    SCAN = "scan" [UUID INT8]
+    SCAN_ACCOUNTS = "scan_accounts" [TEXT INT8]
+    SCAN_EVENTS = "scan_events" [UUID_ARRAY]
+    SCAN_LEDGER = "scan_ledger" [UUID_ARRAY]
+    SCAN_LOGS = "scan_logs" [UUID_ARRAY]
+    SETTINGS = "settings" []
+    SHELVES = "shelves" []
+    STRAYS = "strays" [INT8]
+    TELEMETRY = "telemetry" [UUID]
+    UPDATE_HOLD = "update_hold" [
+        UUID_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT8_ARRAY
+        INT8_ARRAY
+    ]
+    UPDATE_STATE = "update_state" [
+        UUID_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT4_ARRAY INT4_ARRAY INT8_ARRAY
+        INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY
+        TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY
+        TEXT_ARRAY INT8_ARRAY INT8_ARRAY BOOL_ARRAY
+    ]
+    XACT_STATUS = "xact_status" [TEXT]
+}
+
+/// What every lane needs from its first batch on.
+pub(super) static HOT: [&Sql; 11] = [
+    &NOW_BATCH,
+    &LOAD_KEYS,
+    &LOAD_JOB_STATES,
+    &LOAD_JOBS,
+    &LOAD_ACCOUNTS,
+    &CLAIMABLE,
+    &CLAIMABLE_SHELF,
+    &SHELVES,
+    &INSERT_JOB,
+    &INSERT_STATE,
+    &INSERT_EVENT,
+];

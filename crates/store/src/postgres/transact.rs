@@ -1,0 +1,203 @@
+//! One batch: load, judge, write; again if others were faster; and what became of a commit that was not answered.
+
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::{Duration, Instant};
+
+use tenure_core::id::{JobId, Name};
+use tenure_core::lifecycle::Phase;
+use tenure_core::time::Now;
+use tenure_core::working_set::{Reads, WorkingSet};
+
+use super::Node;
+use super::clock::{self, Reading};
+use super::error::Fault;
+use super::load::{self, Loaded};
+use super::pool::Pooled;
+use super::rows::get;
+use super::shelves;
+use super::statements::XACT_STATUS;
+use super::write;
+use crate::StoreError;
+
+/// How often a batch is judged before its caller is told that others were faster each time.
+const TRIES_MAX: u32 = 10;
+/// How often a batch goes to a new connection before its caller is told that there is none.
+const LOST_MAX: u32 = 2;
+/// How long the outcome of a commit is asked for.
+const DOUBT_MAX: Duration = Duration::from_secs(30);
+/// How long to wait before the outcome is asked for again.
+const DOUBT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What one try came to.
+enum Try<T> {
+    Done(T),
+    /// The judge changed what was not locked: once more, with it among the reads.
+    Widen(Box<Reads>),
+    /// Nobody ran for a while; it has been counted, and the clock must be read again.
+    Outage,
+}
+
+/// Loads, judges and writes until it is done.
+pub(super) async fn transact<T: Send>(
+    node: &Node,
+    mut reads: Reads,
+    mut judge: impl FnMut(&mut WorkingSet, Now) -> T + Send,
+) -> Result<T, StoreError> {
+    let (mut tries, mut losses) = (0, 0);
+    while tries < TRIES_MAX {
+        match once(node, &reads, &mut judge).await {
+            Ok(Try::Done(answer)) => return Ok(answer),
+            Ok(Try::Widen(wider)) => reads = *wider,
+            Ok(Try::Outage) => continue,
+            Err(Fault::Conflict(why)) => {
+                tracing::debug!(tries, why, "a batch is judged again");
+                pause(tries).await;
+            }
+            Err(Fault::Lost(why)) if losses == LOST_MAX => return Err(StoreError::Unavailable(why)),
+            Err(Fault::Lost(why)) => {
+                tracing::debug!(why, "a batch goes to another connection");
+                losses += 1;
+            }
+            Err(Fault::Moved) => node.writers.keep_nothing(),
+            Err(Fault::Failed(error)) => return Err(error),
+        }
+        tries += 1;
+    }
+    Err(StoreError::Conflict(tries))
+}
+
+async fn once<T: Send>(
+    node: &Node,
+    reads: &Reads,
+    judge: &mut (impl FnMut(&mut WorkingSet, Now) -> T + Send),
+) -> Result<Try<T>, Fault> {
+    let mut connection = node.writers.get().await?;
+    connection.set_busy(true);
+    connection.warm_up().await?;
+    let loaded = match load::load(&connection, node, reads).await {
+        Ok(loaded) => loaded,
+        Err(fault) => return Err(give_up(connection, fault).await),
+    };
+    if loaded.reading.is_outage() {
+        roll_back(&mut connection).await?;
+        clock::count_outage(&connection, loaded.reading).await?;
+        return Ok(Try::Outage);
+    }
+    let (loaded, set, now) = present(node, loaded);
+    let mut set = set;
+    let answer = judge(&mut set, now.now());
+    if set.changes.is_empty() {
+        roll_back(&mut connection).await?;
+        return Ok(Try::Done(answer));
+    }
+    if let Some(wider) = wider(reads, &set, &loaded) {
+        roll_back(&mut connection).await?;
+        return Ok(Try::Widen(Box::new(wider)));
+    }
+    match write::commit(&connection, &set, &loaded).await {
+        Ok(()) => connection.set_busy(false),
+        Err(Fault::Lost(why)) => {
+            drop(connection);
+            outcome(node, loaded.xid, why).await?;
+        }
+        Err(fault) => return Err(give_up(connection, fault).await),
+    }
+    remember(node, &set, &loaded);
+    Ok(Try::Done(answer))
+}
+
+/// The working set, and the time of the batch: not before anything that its jobs have seen.
+fn present(node: &Node, mut loaded: Loaded) -> (Loaded, WorkingSet, Reading) {
+    let set = std::mem::take(&mut loaded.set);
+    let last = set.jobs.values().map(|job| job.times.updated_at.0).max().unwrap_or_default();
+    let reading = node.clock.seen(loaded.reading);
+    let reading = Reading { at: reading.at.max(last), ..reading };
+    loaded.reading = reading;
+    (loaded, set, reading)
+}
+
+/// The reads with what was changed without being locked, if anything was.
+fn wider(reads: &Reads, set: &WorkingSet, loaded: &Loaded) -> Option<Reads> {
+    let changes = &set.changes;
+    let touched = changes.updated.iter().chain(&changes.purged).copied();
+    let touched = touched.chain(changes.events.iter().map(|event| event.job_id));
+    let touched = touched.chain(changes.logs.iter().map(|(job, _)| *job));
+    let loose = |id: &JobId| !changes.created.contains(id) && !loaded.jobs.contains_key(id);
+    let jobs: BTreeSet<JobId> = touched.filter(loose).collect();
+    let accounts: BTreeSet<Name> = changes.accounts.difference(&loaded.accounts).cloned().collect();
+    if jobs.is_empty() && accounts.is_empty() {
+        return None;
+    }
+    let mut wider = reads.clone();
+    wider.jobs.extend(jobs);
+    wider.accounts.extend(accounts);
+    Some(wider)
+}
+
+/// What the node keeps in mind after a commit.
+fn remember(node: &Node, set: &WorkingSet, loaded: &Loaded) {
+    let changes = &set.changes;
+    for candidates in loaded.candidates.values() {
+        for (shelf, upto) in
+            shelves::taken(candidates.iter().filter_map(|id| set.jobs.get(id)).map(|job| &**job))
+        {
+            node.shelves.emptied(&shelf, upto);
+        }
+    }
+    let changed = changes.created.iter().chain(&changes.updated).map(|id| &set.jobs[id]);
+    for job in changed.filter(|job| job.phase == Phase::Ready) {
+        node.shelves.put(job);
+    }
+    for id in &changes.purged {
+        node.specs.forget(*id);
+    }
+    if !changes.events.is_empty() {
+        node.hints.wrote();
+    }
+}
+
+/// Ends a transaction that is not wanted.
+async fn roll_back(connection: &mut Pooled) -> Result<(), Fault> {
+    connection.batch("rollback").await?;
+    connection.set_busy(false);
+    Ok(())
+}
+
+/// Ends a transaction that failed, so that its connection can be used again.
+async fn give_up(mut connection: Pooled, fault: Fault) -> Fault {
+    match fault {
+        Fault::Lost(_) | Fault::Moved => fault,
+        Fault::Conflict(_) | Fault::Failed(_) => match roll_back(&mut connection).await {
+            Ok(()) | Err(_) => fault,
+        },
+    }
+}
+
+/// Finds out whether a commit happened whose answer did not come. [`Fault::Lost`] means that it did not.
+async fn outcome(node: &Node, xid: i64, why: String) -> Result<(), Fault> {
+    tracing::warn!(xid, why, "the connection was lost during a commit; asking for its outcome");
+    let since = Instant::now();
+    while since.elapsed() < DOUBT_MAX {
+        match status(node, xid).await.as_deref() {
+            Some("committed") => return Ok(()),
+            Some("aborted") => return Err(Fault::Lost(why)),
+            Some(_) | None => tokio::time::sleep(DOUBT_PAUSE).await,
+        }
+    }
+    Err(Fault::Failed(StoreError::OutcomeUnknown(format!("transaction {xid}: {why}"))))
+}
+
+/// `committed`, `aborted`, `in progress`; nothing if it cannot be asked now.
+async fn status(node: &Node, xid: i64) -> Option<String> {
+    let connection = node.readers.get().await.ok()?;
+    let rows = connection.query_once(&XACT_STATUS, &[&xid.to_string()]).await.ok()?;
+    get(rows.first()?, 0).ok()
+}
+
+/// Longer each time, and different for each node.
+async fn pause(tries: u32) {
+    let most_ms = 5_u64 << tries.min(6);
+    let chance = RandomState::new().build_hasher().finish();
+    tokio::time::sleep(Duration::from_millis(1 + chance % most_ms)).await;
+}
