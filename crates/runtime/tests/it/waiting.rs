@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::fixture::{a_claim, a_job, asked, claimed, created, runtime};
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 #[tokio::test(start_paused = true)]
 async fn a_waiting_claim_gets_the_job_in_the_moment_in_which_it_is_created() {

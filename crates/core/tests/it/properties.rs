@@ -1,0 +1,145 @@
+//! The laws as properties: whatever is asked, by whomever, whenever and in whatever order. The world checks the laws
+//! after each step; here is what needs more than one look to see.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tenure_core::command::{Asked, Command};
+use tenure_core::decide::{Answer, Done};
+use tenure_core::fold::fold;
+use tenure_core::job::Job;
+use tenure_core::time::{Deadline, Millis};
+
+use crate::world::{World, sweep};
+
+mod draw;
+
+use draw::{Draw, Step, draws, world};
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// Plays the draws, and says what was asked when, so that it can be asked again.
+fn play(draws: &[Draw]) -> (World, Vec<Step>) {
+    let (mut world, mut steps) = (world(), Vec::new());
+    for (n, draw) in draws.iter().enumerate() {
+        let step = draw.step(&mut world.clone(), n as u128 + 1);
+        step.pass_time(&mut world);
+        drop(world.ask(&step.asked));
+        steps.push(step);
+    }
+    (world, steps)
+}
+
+/// What of a job its history alone can tell.
+fn by_history(job: &Job) -> Job {
+    let mut job = job.clone();
+    if let Some(lease) = &mut job.lease {
+        (lease.ends, lease.beat_by) = (Deadline(0), Deadline(0));
+    }
+    job.cancel = None;
+    job.output.progress = None;
+    job.output.log_count = 0;
+    job
+}
+
+/// Whether an answer says that nothing new was done; `None` where it has no words for that.
+fn says_replayed(answer: &Answer) -> Option<bool> {
+    match answer {
+        Ok(Done::Job { replayed, .. } | Done::Claimed { replayed, .. }) => Some(*replayed),
+        Ok(Done::Beat { .. } | Done::Logged(_) | Done::Account(_) | Done::Nothing) | Err(_) => None,
+    }
+}
+
+fn is_claim(asked: &Asked) -> bool {
+    matches!(asked.command, Command::Claim(_))
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    #[test]
+    fn no_law_is_broken_and_every_moment_of_a_job_can_be_folded_again(draws in draws()) {
+        let (world, _) = play(&draws);
+        for ((id, seq), job) in &world.snapshots {
+            let Some(events) = world.tables.events.get(id) else { continue };
+            let folded = fold(Arc::clone(&job.spec), events, Some(*seq)).expect("history can be folded");
+            prop_assert_eq!(by_history(&folded), by_history(job), "job {} after {} transitions", id, seq);
+        }
+    }
+
+    #[test]
+    fn the_same_questions_get_the_same_answers(draws in draws()) {
+        let ((one, _), (other, _)) = (play(&draws), play(&draws));
+        prop_assert_eq!(one.tables, other.tables);
+    }
+
+    #[test]
+    fn whether_and_when_a_sweep_runs_makes_no_difference(
+        draws in draws(),
+        sweeps in prop::collection::vec((0..=100_u64, any::<prop::sample::Index>(), any::<bool>()), 60),
+    ) {
+        let (plain, steps) = play(&draws);
+        let mut swept = world();
+        for (step, (share, which, all)) in steps.iter().zip(sweeps) {
+            let early = Millis(step.wait.0 * share / 100);
+            swept.wait(early);
+            let ids: Vec<_> = swept.tables.jobs.keys().copied().collect();
+            if all {
+                swept.sweep_all();
+            } else if !ids.is_empty() {
+                swept.ask(&sweep(*which.get(&ids))).expect("the job is there");
+            }
+            Step { wait: Millis(step.wait.0 - early.0), ..step.clone() }.pass_time(&mut swept);
+            drop(swept.ask(&step.asked));
+        }
+        prop_assert_eq!(plain.swept(), swept.swept());
+    }
+
+    #[test]
+    fn how_commands_are_batched_makes_no_difference(draws in draws(), cuts in prop::collection::vec(any::<bool>(), 60)) {
+        let (plain, steps) = play(&draws);
+        let (mut batched, mut batch) = (world(), Vec::<Asked>::new());
+        for (step, cut) in steps.iter().zip(cuts) {
+            // Claims choose from what was ready before their batch, so that they have batches of their own.
+            let mixes = batch.last().is_some_and(|last| is_claim(last) != is_claim(&step.asked));
+            let alike = batch.last().is_none_or(|last| !is_claim(last) || same_filter(last, &step.asked));
+            if cut || mixes || !alike || step.takes_time() {
+                batched.ask_all(&std::mem::take(&mut batch));
+            }
+            step.pass_time(&mut batched);
+            batch.push(step.asked.clone());
+        }
+        batched.ask_all(&batch);
+        prop_assert_eq!(plain.swept(), batched.swept());
+    }
+
+    #[test]
+    fn a_command_with_a_key_that_was_done_is_not_done_again(draws in draws()) {
+        let mut world = world();
+        for (n, draw) in draws.iter().enumerate() {
+            let step = draw.step(&mut world.clone(), n as u128 + 1);
+            step.pass_time(&mut world);
+            let answer = world.ask(&step.asked);
+            if answer.is_ok() && step.has_key() && says_replayed(&answer) != Some(true) && !is_empty(&answer) {
+                let before = world.swept();
+                let again = world.ask(&step.asked);
+                prop_assert!(says_replayed(&again) != Some(false) && again.is_ok(), "{:?}: {:?}", step.asked, again);
+                prop_assert_eq!(before, world.swept());
+            }
+        }
+    }
+}
+
+fn same_filter(one: &Asked, other: &Asked) -> bool {
+    match (&one.command, &other.command) {
+        (Command::Claim(one), Command::Claim(other)) => one.filter == other.filter,
+        _ => false,
+    }
+}
+
+/// A claim that got nothing may be asked again.
+fn is_empty(answer: &Answer) -> bool {
+    matches!(answer, Ok(Done::Claimed { jobs, .. }) if jobs.is_empty())
+}

@@ -1,0 +1,220 @@
+//! Chance becomes a command: a few numbers, and the world as it is, say who asks what. Half of what is drawn is
+//! lawful; the rest comes late, twice, from the wrong worker, or under a fence of long ago.
+
+use proptest::prelude::*;
+use tenure_core::command::{
+    AppendLog, Asked, Cancel, Claim, ClaimFilter, Command, CreationKey, GivenKey, Hold, Report, Retry, Verb,
+    When,
+};
+use tenure_core::dead_letter::ReasonCode;
+use tenure_core::id::{Fence, Name};
+use tenure_core::job::{CancelMode, Class, Job, JobError, Stage};
+use tenure_core::lifecycle::Jitter;
+use tenure_core::time::Millis;
+
+use crate::make::{a_job, a_type, an_error, asked, catalog, job_id, lifecycles};
+use crate::world::World;
+
+/// A type for each lifecycle, named after it, with leases so short that chance meets their ends.
+pub(super) fn world() -> World {
+    let mut catalog = catalog();
+    for lifecycle in lifecycles() {
+        let mut made = a_type(lifecycle.name.as_str(), &lifecycle);
+        made.policy.lease = Millis::seconds(10);
+        made.policy.heartbeat = Millis::seconds(4);
+        made.policy.cancel_grace = Millis::seconds(5);
+        made.policy.backoff.jitter = Jitter::Full;
+        made.policy.max_attempts = made.policy.max_attempts.min(3);
+        made.cost = if lifecycle.credits.is_some() { 3 } else { 0 };
+        made.compensate_with = match lifecycle.name.as_str() {
+            "distributed" => Some("so1".into()),
+            "odd" => Some("pattern".into()),
+            _ => None,
+        };
+        catalog.add_type(made).expect("it can be in force");
+    }
+    let mut world = World::new(catalog);
+    world.ask(&asked("ann", Command::Grant("u1".into(), 40, None))).expect("it is not too much");
+    world
+}
+
+/// A few numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Draw {
+    wait: Millis,
+    outage: bool,
+    what: u8,
+    /// Which job, worker and variant.
+    which: [u8; 5],
+}
+
+pub(super) fn draws() -> impl Strategy<Value = Vec<Draw>> {
+    let wait = prop_oneof![
+        8 => Just(0),
+        6 => 0..4000_u64,
+        3 => 4000..20_000_u64,
+        1 => 20_000..4_000_000_u64,
+    ];
+    let draw = (wait, 0..40_u8, 0..100_u8, any::<[u8; 5]>()).prop_map(|(wait, outage, what, which)| Draw {
+        wait: Millis(wait),
+        outage: outage == 0,
+        what,
+        which,
+    });
+    prop::collection::vec(draw, 1..60)
+}
+
+/// A command and its time.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) wait: Millis,
+    pub(super) outage: bool,
+    pub(super) asked: Asked,
+}
+
+impl Step {
+    /// Lets pass what is to pass before the command.
+    pub(super) fn pass_time(&self, world: &mut World) {
+        if self.outage {
+            world.wait(self.wait);
+            world.outage(Millis::seconds(100));
+        } else {
+            world.wait(self.wait);
+        }
+    }
+
+    pub(super) fn takes_time(&self) -> bool {
+        self.outage || self.wait > Millis(0)
+    }
+
+    pub(super) fn has_key(&self) -> bool {
+        match &self.asked.command {
+            Command::Create(create) => create.key != CreationKey::None,
+            Command::Claim(claim) => claim.request_id.is_some(),
+            _ => self.asked.key.is_some(),
+        }
+    }
+}
+
+impl Draw {
+    /// The command that these numbers mean in a world to which time has been added.
+    pub(super) fn step(&self, world: &mut World, n: u128) -> Step {
+        let pass = Step { wait: self.wait, outage: self.outage, asked: asked("clock", Command::Prune) };
+        pass.pass_time(world);
+        let known: Vec<&Job> = world.tables.jobs.values().map(AsRef::as_ref).collect();
+        let command = match known.get(usize::from(self.which[0]) % known.len().max(1)) {
+            Some(job) if self.what >= 12 => self.about(job, n),
+            _ => self.creation(world, n),
+        };
+        // Few keys, so that they are met again; bodies that are the same, so that their repeats are repeats.
+        let keyed = self.which[4].is_multiple_of(4)
+            && !matches!(command, Command::Sweep(_) | Command::Prune | Command::Purge(_));
+        let key = keyed.then(|| GivenKey { key: self.key(), fingerprint: [self.which[4] % 8 / 4; 32] });
+        let by = if self.what.is_multiple_of(2) { "ann" } else { "user:u1" };
+        Step { asked: Asked { key, ..asked(by, command) }, ..pass }
+    }
+
+    fn key(&self) -> Name {
+        format!("k{}", self.which[3] % 3).into()
+    }
+
+    fn worker(&self) -> Name {
+        format!("w{}", self.which[1] % 3).into()
+    }
+
+    fn creation(&self, world: &World, n: u128) -> Command {
+        let all = lifecycles();
+        let mut create = a_job(n, all[usize::from(self.which[1]) % all.len()].name.as_str());
+        create.id = job_id(n);
+        create.key = match self.which[2] % 4 {
+            0 => CreationKey::Given(GivenKey { key: self.key(), fingerprint: [self.which[3] % 2; 32] }),
+            1 => CreationKey::Derived {
+                digest: [self.which[3] % 2; 32],
+                by_minute: self.which[4].is_multiple_of(2),
+                about_minute: world.now.at.minute(),
+            },
+            _ => CreationKey::None,
+        };
+        create.when = if self.which[4].is_multiple_of(5) { When::In(Millis::seconds(3)) } else { When::Now };
+        create.priority = Some(i32::from(self.which[4] % 3));
+        Command::Create(Box::new(create))
+    }
+
+    fn about(&self, job: &Job, n: u128) -> Command {
+        let (id, hold) = (job.id(), self.hold(job));
+        match self.what {
+            12..32 => Command::Claim(self.claim()),
+            32..62 => Command::Report(Box::new(self.report(job))),
+            62..68 => Command::Heartbeat(hold),
+            68..72 => Command::Progress(hold, f64::from(self.which[3]), None),
+            72..74 => {
+                let lines = vec![
+                    ("stdout".into(), "info".into(), "hello".to_owned());
+                    usize::from(self.which[3] % 3)
+                ];
+                let holder = Some((hold.worker, hold.fence)).filter(|_| self.which[4].is_multiple_of(2));
+                Command::Log(AppendLog { job: id, holder, lines })
+            }
+            74..81 => {
+                let mode = if self.which[2].is_multiple_of(3) { CancelMode::Hard } else { CancelMode::Soft };
+                Command::Cancel(Cancel { job: id, mode, reason: None })
+            }
+            81..84 => Command::DeadLetter(id, ReasonCode::PolicyViolation, "no".to_owned()),
+            84..90 => {
+                let names = ["approve", "decline", "polish", "park", "wake", "refuse"];
+                Command::Signal(id, names[usize::from(self.which[2]) % names.len()].into(), None)
+            }
+            90..92 => Command::Retry(Retry { job: id, id: job_id(n) }),
+            92..94 => Command::Disconnect(hold),
+            94 => Command::Dismiss(id, "seen".to_owned()),
+            95 => Command::Pause("default".into(), self.which[2].is_multiple_of(4)),
+            96 => Command::Grant("u1".into(), u64::from(self.which[2] % 5), None),
+            97 => Command::Purge(id),
+            98 => Command::Prune,
+            _ => Command::Sweep(id),
+        }
+    }
+
+    /// The live lease, or a fence of long ago, or one that was never granted.
+    fn hold(&self, job: &Job) -> Hold {
+        let live = job.lease.as_ref().filter(|_| self.which[2] % 8 < 6);
+        let (worker, fence) = match live {
+            Some(lease) => (lease.worker.clone(), lease.fence),
+            None => (self.worker(), Fence(u64::from(self.which[3]) % (job.fence.0 + 2))),
+        };
+        Hold { job: job.id(), worker, fence }
+    }
+
+    fn claim(&self) -> Claim {
+        let all = ClaimFilter::default();
+        let some = ClaimFilter { types: Some(vec!["odd".into(), "image".into()]), queues: None };
+        Claim {
+            worker: self.worker(),
+            filter: if self.which[2].is_multiple_of(4) { some } else { all },
+            max: u32::from(self.which[3] % 4),
+            request_id: Some(self.key()).filter(|_| self.which[4].is_multiple_of(6)),
+            start: self.which[2].is_multiple_of(2),
+        }
+    }
+
+    fn report(&self, job: &Job) -> Report {
+        let hold = self.hold(job);
+        let class = [Class::Transient, Class::Transient, Class::Permanent, Class::Validation];
+        let stage = [None, Some(Stage::Input), Some(Stage::Fetch), Some(Stage::Exec)];
+        let error = JobError {
+            stage: stage[usize::from(self.which[3] % 4)],
+            ..an_error(class[usize::from(self.which[1] % 4)])
+        };
+        let verb = match self.which[4] / 4 % 11 {
+            0..3 => Verb::Start,
+            3 | 4 => Verb::Succeed { result: None, error: None },
+            5 => Verb::Partial { result: None, error: Some(error) },
+            6 | 7 => Verb::Fail { error, retry_after: None },
+            8 => Verb::Release { checkpoint: None, delay: None },
+            9 => Verb::CancelConfirm { checkpoint: None, result: None },
+            _ => Verb::Reject { reason: "unfit".to_owned() },
+        };
+        let by_operator = matches!(verb, Verb::Reject { .. }) && self.which[3].is_multiple_of(2);
+        Report { job: job.id(), holder: Some((hold.worker, hold.fence)).filter(|_| !by_operator), verb }
+    }
+}

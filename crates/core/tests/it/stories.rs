@@ -1,0 +1,11 @@
+//! Stories, by what they are about. Each is a sentence and a script.
+
+use crate::script::check;
+
+mod cancels;
+mod claims;
+mod clocks;
+mod creations;
+mod leases;
+mod operations;
+mod retries;

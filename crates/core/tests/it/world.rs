@@ -1,0 +1,309 @@
+//! A world in memory: everything that a store would hold, a clock that is moved by hand, and a judge that looks after
+//! every step. Whatever a test is about, no step of it may break a law.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tenure_core::command::{Asked, Command, KeyId};
+use tenure_core::credit::{Account, LedgerLine};
+use tenure_core::dead_letter::DeadLetter;
+use tenure_core::decide::{Answer, decide_batch};
+use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
+use tenure_core::fold::{self, Record};
+use tenure_core::id::{Actor, JobId, Name};
+use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::job_type::Catalog;
+use tenure_core::lifecycle::{Lifecycle, Phase, Timeout};
+use tenure_core::time::{Deadline, Millis, Now, Timestamp};
+use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
+
+/// When every world begins: 2026-01-01T00:00:00Z, the start of a minute.
+pub(crate) const DAWN: Timestamp = Timestamp(1_767_225_600_000);
+
+/// A rule that was followed: its lifecycle, and its place in the file.
+pub(crate) type Followed = (Name, usize);
+
+/// What a store would hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Tables {
+    pub(crate) jobs: BTreeMap<JobId, Arc<Job>>,
+    pub(crate) events: BTreeMap<JobId, Vec<Event>>,
+    pub(crate) keys: BTreeMap<KeyId, KeyRecord>,
+    pub(crate) accounts: BTreeMap<Name, Account>,
+    pub(crate) paused: BTreeSet<Name>,
+    pub(crate) dead_letters: BTreeMap<JobId, DeadLetter>,
+    pub(crate) lifecycles: BTreeMap<LifecycleRef, String>,
+    pub(crate) logs: BTreeMap<JobId, Vec<LogLine>>,
+    pub(crate) ledger: Vec<LedgerLine>,
+    pub(crate) audit: Vec<AuditLine>,
+    pub(crate) telemetry: Vec<Telemetry>,
+}
+
+/// Tables, a catalog, a clock, and what was seen so far.
+#[derive(Clone, Debug)]
+pub(crate) struct World {
+    pub(crate) catalog: Catalog,
+    pub(crate) now: Now,
+    pub(crate) tables: Tables,
+    pub(crate) followed: BTreeSet<Followed>,
+    /// Each job as it was when a batch left it after so many transitions.
+    pub(crate) snapshots: BTreeMap<(JobId, u32), Arc<Job>>,
+}
+
+impl World {
+    pub(crate) fn new(catalog: Catalog) -> Self {
+        Self {
+            catalog,
+            now: Now { at: DAWN, stopped: Millis(0) },
+            tables: Tables::default(),
+            followed: BTreeSet::new(),
+            snapshots: BTreeMap::new(),
+        }
+    }
+
+    /// Lets time pass.
+    pub(crate) fn wait(&mut self, span: Millis) {
+        self.now.at = self.now.at + span;
+    }
+
+    /// Lets time pass in which nothing ran. What was due before it has happened before it, as any sweep would see to.
+    pub(crate) fn outage(&mut self, span: Millis) {
+        self.sweep_all();
+        self.wait(span);
+        self.now.stopped.0 += span.0;
+    }
+
+    /// Moves the clock to a deadline, if that is still to come.
+    pub(crate) fn wait_until(&mut self, deadline: Deadline) {
+        self.now.at = self.now.at.max(self.now.calendar(deadline));
+    }
+
+    /// One command. A refusal must have changed nothing but what was due anyway.
+    pub(crate) fn ask(&mut self, asked: &Asked) -> Answer {
+        let before = self.clone();
+        let answer = self.ask_all(std::slice::from_ref(asked)).remove(0);
+        if let Err(refusal) = &answer {
+            let changed = self.swept() != before.swept();
+            assert!(!changed, "{:?} was refused ({refusal}) and changed something", asked.command);
+        }
+        answer
+    }
+
+    /// A batch. Stores offer claims only what is ready in their rows, so what is due is swept before one.
+    pub(crate) fn ask_all(&mut self, commands: &[Asked]) -> Vec<Answer> {
+        if commands.iter().any(|asked| matches!(asked.command, Command::Claim(_))) {
+            self.sweep_all();
+        }
+        self.commit(commands)
+    }
+
+    /// Looks at every clock that has run out.
+    pub(crate) fn sweep_all(&mut self) {
+        let running = self.now.running();
+        let is_due = |job: &&Arc<Job>| job.next_clock().is_some_and(|deadline| deadline <= running);
+        let due: Vec<JobId> = self.tables.jobs.values().filter(is_due).map(|job| job.id()).collect();
+        for id in due {
+            let answer = self.commit(&[sweep(id)]).remove(0);
+            assert!(answer.is_ok(), "a clock can always be followed: {answer:?}");
+        }
+    }
+
+    /// The tables after every clock was looked at, in an order that does not depend on who looked first.
+    pub(crate) fn swept(&self) -> Tables {
+        let mut world = self.clone();
+        world.sweep_all();
+        let mut tables = world.tables;
+        tables.ledger.sort_by_key(|line| (line.ts, line.job_id, line.kind));
+        tables.audit.sort_by_key(|line| (line.ts, line.job_id, line.action.clone()));
+        tables.telemetry.sort_by_key(|line| (line.job_id, line.ts));
+        tables
+    }
+
+    fn commit(&mut self, commands: &[Asked]) -> Vec<Answer> {
+        let mut set = self.tables.load(&Reads::of(commands), self.now);
+        let answers = decide_batch(&mut set, &self.catalog, commands, self.now);
+        assert_eq!(answers.len(), commands.len(), "one answer for each command");
+        let before = self.tables.clone();
+        let touched = self.tables.write(set);
+        self.judge(&before, &touched);
+        for id in commands.iter().filter_map(|asked| asked.command.job()) {
+            let next = self.tables.jobs.get(&id).and_then(|job| job.next_clock());
+            assert!(
+                next.is_none_or(|next| self.now.running() < next),
+                "law 9: {id} has a clock that has run out"
+            );
+        }
+        answers
+    }
+
+    fn judge(&mut self, before: &Tables, touched: &BTreeSet<JobId>) {
+        for id in touched {
+            let Some(job) = self.tables.jobs.get(id).cloned() else { continue };
+            let lifecycle =
+                self.catalog.lifecycle(&job.spec.lifecycle).cloned().expect("it was made under it");
+            let found = fold::verify(&self.tables.record(&job), Some(&lifecycle));
+            assert!(found.is_empty(), "{found:#?}\n{job:#?}\n{:#?}", self.tables.events[id]);
+            compare(before.jobs.get(id).map(AsRef::as_ref), &job);
+            moves_on(&job, &lifecycle);
+            let past = before.events.get(id).map_or(0, Vec::len);
+            let (old, new) = self.tables.events[id].split_at(past);
+            assert_eq!(old, before.events.get(id).map_or(&[][..], Vec::as_slice), "history is only added to");
+            for event in new {
+                assert!(event.ts <= self.now.at, "nothing happens in the future: {event:?}");
+                self.followed.extend(rule_of(&lifecycle, event));
+            }
+            is_forward(&lifecycle, &self.tables.events[id]);
+            self.snapshots.insert((*id, job.seq), job);
+        }
+        for (user, account) in &self.tables.accounts {
+            let lines = self.tables.ledger.iter().filter(|line| line.user_id == *user);
+            let sums: Vec<_> = lines.map(|line| (line.kind, line.amount)).collect();
+            assert_eq!(fold::verify_account(user, *account, &sums), [], "credits are conserved");
+        }
+    }
+}
+
+/// What every step must keep between a job before and after it.
+fn compare(before: Option<&Job>, after: &Job) {
+    let Some(before) = before else { return };
+    assert!(before.seq <= after.seq && before.attempt <= after.attempt && before.fence <= after.fence);
+    assert_eq!(before.spec, after.spec, "what was asked for stays");
+    if before.phase.is_final() {
+        let logged = after.output.log_count;
+        let mut before = before.clone();
+        before.output.log_count = logged;
+        assert_eq!(before, *after, "law 2: final states absorb");
+    }
+}
+
+/// Law 10: a job that someone owns or that waits for a time always moves on by itself.
+fn moves_on(job: &Job, lifecycle: &Lifecycle) {
+    let state = lifecycle.state(job.state.as_str()).expect("verified");
+    let must = job.phase.is_leased() || (job.phase == Phase::Waiting && state.timeout != Timeout::Never);
+    assert!(!must || job.next_clock().is_some(), "law 10: {} may stay {} for ever", job.id(), job.state);
+}
+
+/// Law 3, said once more and without [`fold`].
+fn is_forward(lifecycle: &Lifecycle, events: &[Event]) {
+    let rank = |state: &Name| lifecycle.state(state.as_str()).expect("a state of the lifecycle").rank;
+    let numbered: Vec<&Event> = events.iter().filter(|event| event.seq.is_some()).collect();
+    for pair in numbered.windows(2) {
+        let [last, next] = [pair[0], pair[1]].map(|event| (event.attempt, rank(&event.to)));
+        assert!(last < next, "law 3: {last:?} is not before {next:?}");
+    }
+}
+
+/// Which rule of the file an event followed; a note follows none.
+fn rule_of(lifecycle: &Lifecycle, event: &Event) -> Option<Followed> {
+    event.seq?;
+    let place = lifecycle.rules.iter().position(|rule| {
+        rule.on == event.trigger && rule.from == event.from && rule.to == event.to && rule.event == event.name
+    });
+    Some((lifecycle.name.clone(), place.expect("law 1: every event follows a rule")))
+}
+
+pub(crate) fn sweep(id: JobId) -> Asked {
+    Asked { by: Actor::clock(), key: None, command: Command::Sweep(id) }
+}
+
+fn found<K: Ord + Clone, V: Clone>(table: &BTreeMap<K, V>, wanted: &BTreeSet<K>) -> BTreeMap<K, V> {
+    wanted.iter().filter_map(|key| Some((key.clone(), table.get(key)?.clone()))).collect()
+}
+
+impl Tables {
+    /// What [`Reads`] names and what that leads to, and nothing else.
+    fn load(&self, reads: &Reads, now: Now) -> WorkingSet {
+        let mut set = WorkingSet {
+            keys: found(&self.keys, &reads.keys),
+            accounts: found(&self.accounts, &reads.accounts),
+            dead_letters: found(&self.dead_letters, &reads.dead_letters),
+            lifecycles: found(&self.lifecycles, &reads.lifecycles),
+            paused: self.paused.clone(),
+            ..WorkingSet::default()
+        };
+        let mut wanted = reads.jobs.clone();
+        wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
+        for (filter, max) in &reads.claims {
+            let fits = |job: &&Arc<Job>| {
+                let is_ready = job.phase == Phase::Ready && job.run_at <= now.at;
+                is_ready
+                    && filter.admits(&job.spec.queue, &job.spec.job_type)
+                    && !self.paused.contains(&job.spec.queue)
+            };
+            let mut best: Vec<&Arc<Job>> = self.jobs.values().filter(fits).collect();
+            best.sort_by_key(|job| (std::cmp::Reverse(job.spec.priority), job.run_at, job.id()));
+            let candidates: Vec<JobId> = best.iter().take(*max).map(|job| job.id()).collect();
+            wanted.extend(&candidates);
+            set.candidates.insert(filter.clone(), candidates);
+        }
+        let first = |id: &JobId| self.jobs.get(id).and_then(|job| job.spec.links.compensates);
+        wanted.extend(wanted.iter().filter_map(first).collect::<Vec<_>>());
+        for job in wanted.iter().filter_map(|id| self.jobs.get(id)) {
+            if let Some(user) = job.spec.user_id.as_ref().filter(|_| job.spec.cost > 0) {
+                set.accounts.extend(self.accounts.get(user).map(|account| (user.clone(), *account)));
+            }
+            set.jobs.insert(job.id(), Arc::clone(job));
+        }
+        set
+    }
+
+    /// Writes what a batch changed, and says which jobs it touched.
+    fn write(&mut self, set: WorkingSet) -> BTreeSet<JobId> {
+        let changes = set.changes;
+        let mut touched: BTreeSet<JobId> = changes.created.iter().chain(&changes.updated).copied().collect();
+        assert!(changes.created.iter().all(|id| !self.jobs.contains_key(id)), "a new job is new");
+        assert!(changes.updated.iter().all(|id| self.jobs.contains_key(id)), "a changed job was there");
+        for id in &touched {
+            self.jobs.insert(*id, Arc::clone(&set.jobs[id]));
+        }
+        for event in changes.events {
+            touched.insert(event.job_id);
+            self.events.entry(event.job_id).or_default().push(event);
+        }
+        for (id, line) in changes.logs {
+            self.logs.entry(id).or_default().push(line);
+        }
+        self.ledger.extend(changes.ledger);
+        self.audit.extend(changes.audit);
+        self.telemetry.extend(changes.telemetry);
+        self.accounts.extend(changes.accounts.into_iter().map(|user| (user.clone(), set.accounts[&user])));
+        self.dead_letters.extend(changes.dead_letters.iter().map(|id| (*id, set.dead_letters[id].clone())));
+        self.keys.extend(changes.keys.iter().map(|id| (*id, set.keys[id].clone())));
+        self.lifecycles
+            .extend(changes.lifecycles.iter().map(|key| (key.clone(), set.lifecycles[key].clone())));
+        for (queue, paused) in changes.queues {
+            if paused {
+                self.paused.insert(queue)
+            } else {
+                self.paused.remove(&queue)
+            };
+        }
+        for id in &changes.purged {
+            self.forget(*id);
+        }
+        if let Some(now) = changes.prune {
+            self.telemetry.retain(|line| now < line.keep_until);
+            self.keys.retain(|_, record| now < record.expires_at);
+        }
+        touched
+    }
+
+    fn forget(&mut self, id: JobId) {
+        self.jobs.remove(&id);
+        self.events.remove(&id);
+        self.logs.remove(&id);
+        self.dead_letters.remove(&id);
+        self.telemetry.retain(|line| line.job_id != id);
+    }
+
+    fn record(&self, job: &Arc<Job>) -> Record {
+        let lines = self.logs.get(&job.id()).map_or(&[][..], Vec::as_slice);
+        Record {
+            job: Arc::clone(job),
+            events: self.events[&job.id()].clone(),
+            dead_letter: self.dead_letters.get(&job.id()).cloned(),
+            ledger: self.ledger.iter().filter(|line| line.job_id == Some(job.id())).cloned().collect(),
+            logs: (lines.len() as u64, lines.last().map_or(0, |line| line.n)),
+        }
+    }
+}
