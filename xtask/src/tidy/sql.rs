@@ -10,8 +10,54 @@ const STORE: &str = "crates/store/";
 const SQLITE: &str = "crates/store/src/sqlite/sql/";
 const POSTGRES: &str = "crates/store/src/postgres/sql/";
 
+/// Why one database needs a statement that the other does not.
+const IN_MEMORY: &str = "SQLite's one process finds ready and due jobs in memory";
+const CLOCK: &str = "the embedded store's clock is its process's, PostgreSQL's is the server's";
+const ALONE: &str = "SQLite has one writer, and nobody to wait for or to race with";
+const AT_ONCE: &str = "PostgreSQL reads many rows in a round trip, SQLite one by one at no cost";
+const SETTINGS: &str = "SQLite's settings are pragmas";
+
 /// Statements that only one database needs, each with its reason. The folder, the name, why the other has no twin.
-const WITHOUT_TWIN: &[(&str, &str, &str)] = &[];
+const WITHOUT_TWIN: &[(&str, &str, &str)] = &[
+    (POSTGRES, "begin.sql", SETTINGS),
+    (POSTGRES, "settings.sql", SETTINGS),
+    (POSTGRES, "claimable.sql", IN_MEMORY),
+    (POSTGRES, "claimable_shelf.sql", IN_MEMORY),
+    (POSTGRES, "shelves.sql", IN_MEMORY),
+    (POSTGRES, "due.sql", IN_MEMORY),
+    (POSTGRES, "next_run.sql", IN_MEMORY),
+    (SQLITE, "open.sql", IN_MEMORY),
+    (POSTGRES, "now.sql", CLOCK),
+    (POSTGRES, "now_batch.sql", CLOCK),
+    (POSTGRES, "now_first.sql", CLOCK),
+    (POSTGRES, "count_outage.sql", CLOCK),
+    (SQLITE, "clock.sql", CLOCK),
+    (POSTGRES, "insert_account.sql", ALONE),
+    (POSTGRES, "insert_key.sql", ALONE),
+    (POSTGRES, "lock_journal.sql", ALONE),
+    (POSTGRES, "lock_migrations.sql", ALONE),
+    (POSTGRES, "xact_status.sql", ALONE),
+    (SQLITE, "advance_position.sql", ALONE),
+    (SQLITE, "last_position.sql", ALONE),
+    (POSTGRES, "update_hold.sql", "PostgreSQL writes a whole new row, SQLite a page that is written anyway"),
+    (POSTGRES, "load_accounts.sql", AT_ONCE),
+    (POSTGRES, "load_accounts_led_to.sql", AT_ONCE),
+    (POSTGRES, "load_dead_letters.sql", AT_ONCE),
+    (POSTGRES, "load_job_states.sql", AT_ONCE),
+    (POSTGRES, "load_jobs.sql", AT_ONCE),
+    (POSTGRES, "load_keys.sql", AT_ONCE),
+    (POSTGRES, "load_led_to.sql", AT_ONCE),
+    (POSTGRES, "load_lifecycles.sql", AT_ONCE),
+    (POSTGRES, "scan_events.sql", AT_ONCE),
+    (POSTGRES, "scan_ledger.sql", AT_ONCE),
+    (POSTGRES, "scan_logs.sql", AT_ONCE),
+    (SQLITE, "dead_letter.sql", AT_ONCE),
+    (SQLITE, "ledger_of_job.sql", AT_ONCE),
+    (SQLITE, "ledger_sums.sql", AT_ONCE),
+    (SQLITE, "lifecycle.sql", AT_ONCE),
+    (SQLITE, "load_key.sql", AT_ONCE),
+    (SQLITE, "log_count.sql", AT_ONCE),
+];
 
 /// What reads a clock, in either database. A name with a parenthesis counts only when it is called.
 const CLOCKS: &[&str] = &[
