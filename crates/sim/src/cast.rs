@@ -1,0 +1,130 @@
+//! The cast of a run: lifecycles, types, users. Leases are short, so that much can go wrong in little virtual time.
+
+use std::sync::{Arc, OnceLock};
+
+use tenure_core::id::Name;
+use tenure_core::job::Spec;
+use tenure_core::job_type::CATCH_ALL;
+use tenure_core::lifecycle::{Backoff, Jitter, Lifecycle, Policy, Timeout};
+use tenure_core::time::Millis;
+use tenure_runtime::{Definitions, TypeDefinition};
+
+/// Who pays.
+pub(crate) const USERS: [&str; 3] = ["ann", "bob", "eve"];
+
+/// All five built-in lifecycles, one with signals, one type that is compensated and two that cost credits.
+pub(crate) fn definitions() -> &'static Definitions {
+    static DEFINITIONS: OnceLock<Definitions> = OnceLock::new();
+    DEFINITIONS.get_or_init(|| {
+        let mut lifecycles = Lifecycle::built_in();
+        let review = Lifecycle::parse(include_str!("review.toml"));
+        lifecycles.push(review.expect("the simulator's own lifecycle passes its check"));
+        Definitions { lifecycles, types: types() }
+    })
+}
+
+fn types() -> Vec<TypeDefinition> {
+    let seconds = |span: u64| Some(Millis::seconds(span));
+    let backoff = |jitter| Some(Backoff { base: Millis(300), factor: 2.0, max: Millis::seconds(5), jitter });
+    let fleet = TypeDefinition {
+        lease: seconds(9),
+        heartbeat: seconds(3),
+        cancel_grace: seconds(4),
+        max_attempts: Some(3),
+        backoff: backoff(Jitter::Full),
+        ..TypeDefinition::new("fleet", "distributed")
+    };
+    let saga = TypeDefinition {
+        name: "saga".to_owned(),
+        compensate_with: Some("undo".to_owned()),
+        backoff: backoff(Jitter::Equal),
+        ..fleet.clone()
+    };
+    let undo =
+        TypeDefinition { lease: seconds(6), heartbeat: seconds(2), ..TypeDefinition::new("undo", "so1") };
+    let parcel = TypeDefinition { name: "parcel".to_owned(), cancel_grace: seconds(3), ..undo.clone() };
+    let picture = TypeDefinition {
+        cost: 3,
+        lease: seconds(8),
+        heartbeat: seconds(5),
+        backoff: backoff(Jitter::None),
+        ..TypeDefinition::new("picture", "image")
+    };
+    let pattern = TypeDefinition {
+        lease: seconds(10),
+        heartbeat: seconds(4),
+        ..TypeDefinition::new("pattern", "pattern")
+    };
+    let article = TypeDefinition {
+        cost: 2,
+        lease: seconds(12),
+        heartbeat: seconds(4),
+        max_attempts: Some(2),
+        backoff: backoff(Jitter::Full),
+        timeouts: vec![
+            ("drafting".to_owned(), Millis::seconds(25)),
+            ("in_review".to_owned(), Millis::seconds(40)),
+        ],
+        ..TypeDefinition::new("article", "review")
+    };
+    let anything = TypeDefinition { name: CATCH_ALL.to_owned(), max_attempts: Some(2), ..fleet.clone() };
+    let engine = TypeDefinition::new("engine", "engine");
+    vec![fleet, saga, undo, parcel, picture, pattern, article, engine, anything]
+}
+
+/// A type and its lifecycle, as the auditor looks them up: read from the definitions, not from the catalog.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    pub(crate) definition: &'static TypeDefinition,
+    pub(crate) lifecycle: Arc<Lifecycle>,
+    pub(crate) policy: Policy,
+}
+
+impl Kind {
+    /// The kind of job that was asked for.
+    pub(crate) fn of(spec: &Spec) -> Option<Arc<Self>> {
+        static KINDS: OnceLock<Vec<Arc<Kind>>> = OnceLock::new();
+        let kinds = KINDS.get_or_init(|| {
+            let types = definitions().types.iter();
+            let all =
+                types.flat_map(|one| definitions().lifecycles.iter().filter_map(|of| Kind::new(one, of)));
+            all.map(Arc::new).collect()
+        });
+        let named = |name: &str| {
+            let fits = |kind: &&Arc<Kind>| {
+                kind.definition.name == name && kind.lifecycle.name == spec.lifecycle.name
+            };
+            kinds.iter().find(fits).cloned()
+        };
+        named(spec.job_type.as_str()).or_else(|| named(CATCH_ALL))
+    }
+
+    /// A type with its own lifecycle and policy; or the catch-all with one that the caller chose, and its policy.
+    fn new(definition: &'static TypeDefinition, lifecycle: &'static Lifecycle) -> Option<Self> {
+        let is_own = lifecycle.name == definition.lifecycle.as_str();
+        let own = lifecycle.policy;
+        let policy = Policy {
+            max_attempts: definition.max_attempts.unwrap_or(own.max_attempts),
+            lease: definition.lease.unwrap_or(own.lease),
+            heartbeat: definition.heartbeat.unwrap_or(own.heartbeat),
+            cancel_grace: definition.cancel_grace.unwrap_or(own.cancel_grace),
+            backoff: definition.backoff.unwrap_or(own.backoff),
+        };
+        let policy = if is_own { policy } else { own };
+        (is_own || definition.name == CATCH_ALL).then(|| Self {
+            definition,
+            lifecycle: Arc::new(lifecycle.clone()),
+            policy,
+        })
+    }
+
+    /// How long a job of this type may stay in a state.
+    pub(crate) fn timeout(&self, state: &Name) -> Option<Millis> {
+        let own = self.definition.timeouts.iter().find(|(name, _)| *state == name.as_str());
+        let declared = || match self.lifecycle.states.iter().find(|one| one.name == *state)?.timeout {
+            Timeout::After(span) => Some(span),
+            Timeout::Never | Timeout::Unsaid => None,
+        };
+        own.map(|(_, span)| *span).or_else(declared)
+    }
+}

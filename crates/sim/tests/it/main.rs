@@ -1,0 +1,81 @@
+//! The simulator holds what it promises: no seed breaks a law, the same seed is the same run, and each planted bug is
+//! found within two hundred seeds.
+
+use tenure_sim::{Bug, Run, kept_seeds, run, run_many};
+
+/// Seeds within which each planted bug must be found, and that `cargo xtask` runs.
+const SEEDS: u64 = 200;
+/// Seeds that run here, where nothing is optimized.
+const SEEDS_HERE: u64 = 60;
+
+fn story(run: &Run) -> &str {
+    run.failure.as_deref().expect("it failed")
+}
+
+/// Whether the planted bug breaks one of these laws within two hundred seeds. It may break others first.
+fn is_found(bug: Bug, laws: &[u8]) -> bool {
+    let breaks = |story: &String| laws.iter().any(|law| story.contains(&format!("breaks law {law} with ")));
+    (1..=SEEDS).any(|seed| run(seed, Some(bug)).failure.as_ref().is_some_and(breaks))
+}
+
+#[test]
+fn no_seed_breaks_a_law() {
+    let (tally, failed) = run_many(kept_seeds().chain(1..=SEEDS_HERE), None);
+    if let Some(failed) = failed {
+        panic!("{}", story(&failed));
+    }
+    assert!(
+        tally.jobs > 20 * SEEDS_HERE && tally.crashes > SEEDS_HERE && tally.faults > SEEDS_HERE,
+        "{tally}"
+    );
+}
+
+#[test]
+fn the_same_seed_is_the_same_run() {
+    for seed in 1..=8 {
+        let (one, other) = (run(seed, None), run(seed, None));
+        assert_eq!(one.trace, other.trace, "seed {seed}");
+        assert_eq!(one.tally, other.tally, "seed {seed}");
+    }
+    assert_ne!(run(1, None).trace, run(2, None).trace);
+}
+
+#[test]
+fn a_server_without_a_fence_check_is_found() {
+    assert!(is_found(Bug::NoFenceCheck, &[4]));
+}
+
+#[test]
+fn an_event_outside_the_commit_is_found() {
+    assert!(is_found(Bug::EventOutsideCommit, &[5, 6, 8]));
+}
+
+#[test]
+fn a_sweep_that_overwrites_a_finished_job_is_found() {
+    assert!(is_found(Bug::StaleSweep, &[2]));
+}
+
+#[test]
+fn a_refund_that_is_booked_twice_is_found() {
+    assert!(is_found(Bug::DoubleRefund, &[7]));
+}
+
+#[test]
+fn an_attempt_that_is_forgotten_is_found() {
+    assert!(is_found(Bug::ForgottenAttempt, &[3]));
+}
+
+#[test]
+fn a_failing_seed_is_a_story() {
+    let failed = run(1, Some(Bug::ForgottenAttempt));
+    let told = story(&failed);
+    for part in
+        ["seed 1 breaks law 3", "  found  ", "  expected  ", "event 1: ", "create ", "claim ", "→ node "]
+    {
+        assert!(told.contains(part), "{part} is missing in\n{told}");
+    }
+    assert!(
+        told.trim_end().ends_with("run it again: cargo xtask sim --seed 1 --bug forgotten-attempt"),
+        "{told}"
+    );
+}
