@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::command::{Asked, ClaimFilter, Command, CreationKey, KeyId};
+use crate::command::{Asked, ClaimFilter, Command, KeyId};
 use crate::credit::{Account, LedgerLine};
 use crate::dead_letter::DeadLetter;
 use crate::decide::key;
@@ -51,15 +51,15 @@ impl Reads {
             Command::Create(create) => {
                 self.keys.extend(key::candidates(create));
                 self.accounts.extend(create.user_id.clone());
-                if create.key != CreationKey::None {
-                    self.jobs.insert(create.id);
-                }
             }
             Command::Claim(claim) => {
                 *self.claims.entry(claim.filter.clone()).or_default() += claim.max as usize;
             }
             Command::Dismiss(job, _) | Command::Purge(job) => {
                 self.dead_letters.insert(*job);
+            }
+            Command::Retry(retry) => {
+                self.jobs.insert(retry.id);
             }
             Command::Grant(user, ..) => {
                 self.accounts.insert(user.clone());
@@ -74,7 +74,6 @@ impl Reads {
             | Command::Cancel(_)
             | Command::DeadLetter(..)
             | Command::Signal(..)
-            | Command::Retry(_)
             | Command::Disconnect(_)
             | Command::Pause(..)
             | Command::Sweep(_)

@@ -24,7 +24,10 @@ pub enum StartError {
     /// A lifecycle or a type cannot be in force.
     #[error("{0}")]
     Definition(String),
-    /// The store does not answer, or has a lifecycle that this binary cannot read.
+    /// The store does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The definitions could not be brought into the store's force.
+    #[error(transparent)]
+    Register(#[from] Failure),
 }

@@ -210,7 +210,7 @@ impl<S: Store> Inner<S> {
                 Ok(Ok(Done::Nothing | Done::Job { .. })) => {}
                 Ok(Ok(_)) => unreachable!("a registration has nothing else to tell"),
                 Ok(Err(refusal)) => return Err(StartError::Definition(refusal.to_string())),
-                Err(failure) => return Err(StartError::Definition(failure.to_string())),
+                Err(failure) => return Err(StartError::Register(failure)),
             }
         }
         self.reload().await

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use crate::command::{Retry, When};
-use crate::decide::{Answer, Scene, create, invalid_transition};
+use crate::decide::{Answer, Done, Scene, create, invalid_transition};
 use crate::id::Actor;
 use crate::job::{LifecycleRef, Links, Spec};
 use crate::lifecycle::Trigger;
 use crate::refusal::Refusal;
 
 pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, retry: &Retry) -> Answer {
+    if let Some(made) = scene.set.job(retry.id).filter(|made| made.spec.links.retry_of == Some(retry.job)) {
+        return Ok(Done::Job { job: Arc::clone(made), replayed: true, ignored: false });
+    }
     let job = scene.job(retry.job)?;
     let lifecycle = scene.lifecycle(&job)?;
     if !job.phase.is_final() {

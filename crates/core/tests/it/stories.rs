@@ -2,6 +2,7 @@
 
 use crate::script::check;
 
+mod batches;
 mod cancels;
 mod claims;
 mod clocks;
@@ -9,3 +10,4 @@ mod creations;
 mod leases;
 mod operations;
 mod retries;
+mod versions;

@@ -1,5 +1,7 @@
 //! Candidates for the claims of a batch.
 
+use std::time::Instant;
+
 use tenure_core::command::ClaimFilter;
 use tenure_core::id::JobId;
 use tenure_core::working_set::Reads;
@@ -71,7 +73,8 @@ pub(super) async fn looks(connection: &Connection, node: &Node, reads: &Reads) -
     }
     let thorough = node.shelves.are_stale();
     if thorough {
-        node.shelves.renew(&connection.query_once(&SHELVES, &[]).await?)?;
+        let asked_at = Instant::now();
+        node.shelves.renew(&connection.query_once(&SHELVES, &[]).await?, asked_at)?;
     }
     let now = node.clock.guess();
     let look = |(filter, max): (&ClaimFilter, &usize)| {
@@ -90,10 +93,11 @@ pub(super) async fn again(
     (reads, short): (&Reads, &[ClaimFilter]),
     loaded: &mut Loaded,
 ) -> Result<(), Fault> {
-    if short.is_empty() {
+    if short.is_empty() || !node.shelves.may_be_searched() {
         return Ok(());
     }
-    node.shelves.renew(&connection.query(&SHELVES, &[]).await?)?;
+    let asked_at = Instant::now();
+    node.shelves.renew(&connection.query(&SHELVES, &[]).await?, asked_at)?;
     let mut names = Interner::default();
     for filter in short {
         let shelves = node.shelves.admitted(filter, usize::MAX);

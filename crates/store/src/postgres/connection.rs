@@ -26,6 +26,8 @@ pub(super) type Params<'a> = [&'a (dyn ToSql + Sync)];
 /// Rows, when they have come.
 pub(super) type Rows = Result<Vec<Row>, Fault>;
 
+/// How long a server may take to let us in; the network has a shorter limit of its own.
+const OPEN_MAX: Duration = Duration::from_secs(5);
 /// How long a server may take to answer: more than any of its own limits.
 const ANSWER_MAX: Duration = Duration::from_secs(12);
 /// How long it may take where every row is read, or another node migrates.
@@ -49,8 +51,9 @@ struct Prepared {
 impl Connection {
     /// Connects; statements are kept on the connection if `keeps` says so.
     pub(super) async fn open(config: &Config, keeps: bool) -> Result<Self, StoreError> {
-        let (client, driver) =
-            config.connect(NoTls).await.map_err(|error| StoreError::Unavailable(text(&error)))?;
+        let silent = |_| StoreError::Unavailable("the server does not let us in".to_owned());
+        let opened = tokio::time::timeout(OPEN_MAX, config.connect(NoTls)).await.map_err(silent)?;
+        let (client, driver) = opened.map_err(|error| StoreError::Unavailable(text(&error)))?;
         tokio::spawn(async move {
             if let Err(error) = driver.await {
                 tracing::debug!(error = text(&error), "a connection to the database ended");

@@ -12,7 +12,7 @@ use super::connection::Connection;
 use crate::StoreError;
 
 /// How long a caller waits for a connection before it is told that there is none.
-const WAIT_MAX: Duration = Duration::from_secs(2);
+const WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// A bounded set of connections.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! The reads: each one statement on a connection of its own, outside of any transaction.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
@@ -97,7 +98,8 @@ impl Node {
 
     pub(super) async fn next_run(&self, filter: ClaimFilter) -> Result<Option<Timestamp>, StoreError> {
         let now = self.now().await?.at.0;
-        self.shelves.renew(&self.ask(&SHELVES, &[]).await?)?;
+        let asked_at = Instant::now();
+        self.shelves.renew(&self.ask(&SHELVES, &[]).await?, asked_at)?;
         let shelves: Vec<(Shelf, Place)> = self.shelves.admitted(&filter, usize::MAX);
         let queues: Vec<&str> = shelves.iter().map(|(shelf, _)| shelf.queue.as_str()).collect();
         let types: Vec<&str> = shelves.iter().map(|(shelf, _)| shelf.job_type.as_str()).collect();

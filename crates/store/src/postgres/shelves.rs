@@ -2,7 +2,8 @@
 //!
 //! A node remembers which shelves there are and how far it has emptied each, so that a claim does not walk over the
 //! index entries of jobs that are gone. What it remembers is only a short cut: it is forgotten every second, and a claim
-//! that finds too little looks again without it.
+//! that finds too little looks again without it. Where that takes long, because a backup or another long transaction
+//! keeps the entries of all the jobs that went meanwhile, both happen less often.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,10 @@ use crate::StoreError;
 
 /// How long places are remembered.
 const REMEMBERED: Duration = Duration::from_secs(1);
+/// A look that takes no longer than this is always worth it.
+const CHEAP: Duration = Duration::from_millis(5);
+/// Dear looks take at most one part in this many of the time.
+const DEAR_SHARE: u32 = 20;
 /// How many shelves a claim looks at before it looks at all.
 pub(super) const LOOKED_AT_FIRST: usize = 64;
 
@@ -45,22 +50,31 @@ pub(super) struct Shelves(Mutex<Known>);
 struct Known {
     places: BTreeMap<Shelf, Place>,
     read_at: Option<Instant>,
+    /// How long reading them took.
+    took: Duration,
 }
 
 impl Shelves {
     /// Whether they must be read before anyone claims.
     pub(super) fn are_stale(&self) -> bool {
-        self.known().read_at.is_none_or(|at| at.elapsed() > REMEMBERED)
+        let known = self.known();
+        known.read_at.is_none_or(|at| at.elapsed() > REMEMBERED.max(known.took * DEAR_SHARE))
     }
 
-    /// Takes the rows of `shelves.sql`.
-    pub(super) fn renew(&self, rows: &[Row]) -> Result<(), StoreError> {
+    /// Whether a claim that found too little may look at all of them from the start.
+    pub(super) fn may_be_searched(&self) -> bool {
+        let known = self.known();
+        known.took <= CHEAP || known.read_at.is_none_or(|at| at.elapsed() > known.took * DEAR_SHARE)
+    }
+
+    /// Takes the rows of `shelves.sql`, which was asked at a time.
+    pub(super) fn renew(&self, rows: &[Row], asked_at: Instant) -> Result<(), StoreError> {
         let mut places = BTreeMap::new();
         for row in rows {
             let text = |column| get::<&str>(row, column).map(Name::from);
             places.insert(Shelf { queue: text(0)?, job_type: text(1)?, priority: get(row, 2)? }, START);
         }
-        *self.known() = Known { places, read_at: Some(Instant::now()) };
+        *self.known() = Known { places, read_at: Some(Instant::now()), took: asked_at.elapsed() };
         Ok(())
     }
 

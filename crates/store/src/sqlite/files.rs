@@ -25,7 +25,7 @@ pub(super) const NAME: &str = "tenure.db";
 pub(super) struct Files {
     path: PathBuf,
     /// Held for as long as the store is open to write.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl Files {
@@ -56,7 +56,7 @@ impl Files {
         if let Err(error) = noted {
             tracing::warn!(%error, "the lock file does not name its holder");
         }
-        Ok(Self { path: folder.join(NAME), _lock: Some(lock) })
+        Ok(Self { path: folder.join(NAME), lock: Some(lock) })
     }
 
     /// Looks at a folder that another process may have.
@@ -65,7 +65,7 @@ impl Files {
         if !path.is_file() {
             return Err(StoreError::Unavailable(format!("there is no store in {}", folder.display())));
         }
-        Ok(Self { path, _lock: None })
+        Ok(Self { path, lock: None })
     }
 
     pub(super) fn connect_writer(&self) -> Result<Connection, StoreError> {
@@ -105,5 +105,14 @@ impl Files {
         let found: String =
             connection.query_row("pragma quick_check(1)", [], |row| row.get(0)).map_err(fault)?;
         if found == "ok" { Ok(()) } else { Err(corrupt("file", self.path.display(), &found)) }
+    }
+}
+
+impl Drop for Files {
+    /// Closing is not enough: a process that is just being started has a copy of every open file for a moment.
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.lock.as_ref().map(|lock| flock(lock, FlockOperation::Unlock)) {
+            tracing::warn!(%error, "the lock of the store's folder was not given up");
+        }
     }
 }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::StoreError;
 use crate::codec::{EventRow, Interner, SpecRow, StateRow, corrupt};
+use crate::sqlite::files::NAME;
 
 /// What an error of SQLite means for us. Only a commit can leave a doubt; see [`crate::sqlite::write`].
 #[allow(clippy::needless_pass_by_value, reason = "it is the last word on the error: `map_err(fault)`")]
@@ -20,10 +21,12 @@ pub(super) fn fault(error: rusqlite::Error) -> StoreError {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::CannotOpen | ErrorCode::ReadOnly,
         ) => StoreError::Unavailable(error.to_string()),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            corrupt("file", "tenure.db", &error.to_string())
+            corrupt("file", NAME, &error.to_string())
         }
         Some(ErrorCode::SystemIoFailure) => StoreError::OutcomeUnknown(error.to_string()),
-        _ => StoreError::Statement(error.to_string()),
+        Some(_) => StoreError::Statement(error.to_string()),
+        // A value that cannot be what we wrote.
+        None => corrupt("file", NAME, &error.to_string()),
     }
 }
 

@@ -52,8 +52,8 @@ impl Writer {
             return Err(self.undo(error));
         }
         if let Err(error) = self.connection.execute_batch("commit") {
-            let full =
-                error.sqlite_error_code() == Some(ErrorCode::DiskFull) && !self.connection.is_autocommit();
+            // What commits is written last: a disk that was full before that has not committed.
+            let full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
             let meaning = if full { StoreError::Full } else { StoreError::OutcomeUnknown(error.to_string()) };
             return Err(self.undo(meaning));
         }
@@ -229,18 +229,20 @@ impl Writer {
         self.connection.prepare_cached(sql).map_err(fault)
     }
 
-    /// Says that a node lives.
+    /// Says that a node lives. A commit like any other, so its outcome can be in doubt, too.
     pub(super) fn beat(&mut self) -> Result<(), StoreError> {
         if let Some(doubt) = &self.doubt {
             return Err(StoreError::OutcomeUnknown(doubt.clone()));
         }
-        let mut clock = self.clock.lock().expect("nobody panics while reading the clock");
-        let now = clock.now();
-        if TELL_MS <= now.at.0 - clock.told.0 {
-            clock.tell(&self.connection, now.at)?;
-            clock.told = now.at;
-        }
-        Ok(())
+        let told = {
+            let mut clock = self.clock.lock().expect("nobody panics while reading the clock");
+            let now = clock.now();
+            if now.at.0 - clock.told.0 < TELL_MS {
+                return Ok(());
+            }
+            clock.tell(&self.connection, now.at).map(|()| clock.told = now.at)
+        };
+        told.map_err(|error| self.undo(error))
     }
 
     /// The last word before the file is closed: the outage begins now.

@@ -136,6 +136,20 @@ fn a_dead_letter_says_why() {
 }
 
 #[test]
+fn only_a_transient_failure_exhausts_the_attempts() {
+    check(
+        "type image follows image max_attempts=1
+         0     ann create image a
+         0     ann create image b
+         0     w1  claim max=2
+         1     w1  fail a stage=input                 => dead_letter
+         1     w1  fail b stage=input class=permanent => dead_letter
+         1     -   letter a => exhausted_retries
+         1     -   letter b => parse_error",
+    );
+}
+
+#[test]
 fn a_dead_letter_by_hand_says_what_the_hand_said() {
     check(
         "type work follows distributed

@@ -1,6 +1,7 @@
 -- claimable: the best ready jobs of some shelves (queue, type, priority), each after a place, locked; those that
 -- another batch has are passed over. How many each shelf gives is found first, without locks, so that no more are
--- locked than are wanted. Index: job_states_ready.
+-- locked than are wanted. The offset of 0 keeps the planner, which cannot know how few are wanted, from reading all jobs.
+-- Index: job_states_ready, the primary key.
 with shelf as materialized (
     select u.queue, u.type, u.priority, u.after_run_at, u.after_id
     from unnest($1::text[], $2::text[], $3::integer[], $4::bigint[], $5::uuid[])
@@ -35,5 +36,5 @@ cross join lateral (
         and (s.run_at, s.id) > (share.after_run_at, share.after_id) and s.run_at <= $6
     order by s.run_at, s.id limit share.wanted for update skip locked
 ) s
-join jobs j on j.id = s.id
+cross join lateral (select * from jobs where jobs.id = s.id offset 0) j
 order by s.priority desc, s.run_at, s.id

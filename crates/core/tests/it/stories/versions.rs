@@ -1,0 +1,37 @@
+//! A job keeps the version of its lifecycle that it was created under, whatever its type says by now.
+
+use tenure_core::command::{Command, Retry};
+use tenure_core::decide::Done;
+use tenure_core::lifecycle::{BUILT_IN, Lifecycle};
+use tenure_core::time::Millis;
+
+use crate::make::{OneJob, a_type, job_id};
+
+/// `so1` with a timeout, which its first version has not.
+fn second_version() -> Lifecycle {
+    let first = BUILT_IN.iter().find(|source| source.contains("name    = \"so1\"")).expect("it is built in");
+    let timeout =
+        "[[transitions]]\non = \"timeout\"\nfrom = [\"pending\", \"running\"]\nto = \"failed\"\n\n[api]";
+    let second = first.replace("version = 1", "version = 2").replacen("[api]", timeout, 1);
+    Lifecycle::parse(&second).expect("one more rule does no harm")
+}
+
+#[test]
+fn a_live_job_stays_under_the_version_that_it_was_created_under() {
+    let second = second_version();
+    let first = Lifecycle::built_in().into_iter().find(|each| each.name == "so1").expect("it is built in");
+    let mut play = OneJob::create(&first, 1);
+    let mut job_type = a_type("work", &second);
+    job_type.timeouts = vec![("running".into(), Millis::seconds(1))];
+    play.world.catalog.add_lifecycle(second);
+    play.world.catalog.add_type(job_type).expect("its lifecycle is there");
+
+    assert!(play.claim());
+    assert_eq!(play.job().spec.lifecycle.version, 1);
+    assert_eq!(play.job().clocks.timeout, None, "the first version has no rule for a timeout");
+    play.cancel().expect("both versions can be cancelled");
+
+    let again = play.ask(Command::Retry(Retry { job: play.id, id: job_id(2) }));
+    let Ok(Done::Job { job, .. }) = again else { panic!("a finished job can be tried again: {again:?}") };
+    assert_eq!(job.spec.lifecycle.version, 2, "a new job follows the newest version");
+}
