@@ -6,6 +6,7 @@
 
 mod claim;
 mod clock;
+mod commits;
 mod connection;
 mod error;
 mod listen;
@@ -36,6 +37,7 @@ use tenure_core::working_set::{Reads, WorkingSet};
 
 use crate::{Count, Journaled, Scanned, Store, StoreError};
 use clock::Clock;
+use commits::Commits;
 use error::Fault;
 use listen::Hints;
 use options::Options;
@@ -56,6 +58,7 @@ struct Node {
     writers: Pool,
     readers: Pool,
     clock: Clock,
+    commits: Commits,
     specs: Specs,
     shelves: Shelves,
     hints: Hints,
@@ -73,6 +76,7 @@ impl PostgresStore {
             writers: pool(options.prepared, options.lanes),
             readers: pool(false, READERS),
             clock: Clock::default(),
+            commits: Commits::default(),
             specs: Specs::default(),
             shelves: Shelves::default(),
             hints: if options.notify { Hints::start(options.config.clone()) } else { Hints::none() },

@@ -33,8 +33,6 @@ use crate::codec::{Interner, corrupt};
 pub(super) struct Loaded {
     pub(super) set: WorkingSet,
     pub(super) reading: Reading,
-    /// The transaction's id.
-    pub(super) xid: i64,
     /// Jobs that are locked, and their transitions so far.
     pub(super) jobs: HashMap<JobId, u32>,
     /// Accounts that are locked, or were not there.
@@ -148,13 +146,12 @@ struct Loading<'a> {
 impl<'a> Loading<'a> {
     fn begin(node: &'a Node, rows: &[Row]) -> Result<Self, StoreError> {
         let row = one(rows)?;
-        let paused: Vec<&str> = get(row, 4)?;
+        let paused: Vec<&str> = get(row, 3)?;
         let set =
             WorkingSet { paused: paused.into_iter().map(Name::from).collect(), ..WorkingSet::default() };
         let loaded = Loaded {
             set,
             reading: Reading::of(row)?,
-            xid: get(row, 3)?,
             jobs: HashMap::new(),
             accounts: BTreeSet::new(),
             found_accounts: BTreeSet::new(),

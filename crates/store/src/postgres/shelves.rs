@@ -137,3 +137,72 @@ pub(super) fn taken<'a>(candidates: impl Iterator<Item = &'a Job>) -> BTreeMap<S
     }
     upto
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tenure_core::id::JobId;
+    use tenure_core::job::{LifecycleRef, Links, Spec};
+    use tenure_core::json::Json;
+    use tenure_core::time::Timestamp;
+
+    use super::*;
+
+    fn a_job(queue: &str, priority: i32, run_at: i64) -> Job {
+        let spec = Spec {
+            id: JobId::new(run_at as u64, 7),
+            job_type: "t".into(),
+            lifecycle: LifecycleRef { name: "l".into(), version: 1 },
+            queue: queue.into(),
+            user_id: None,
+            priority,
+            max_attempts: 1,
+            cost: 0,
+            payload: Json::null(),
+            created_at: Timestamp(run_at),
+            links: Links::default(),
+        };
+        Job::blank(Arc::new(spec))
+    }
+
+    #[test]
+    fn an_emptied_shelf_is_looked_at_from_where_it_was_left() {
+        let (shelves, any) = (Shelves::default(), ClaimFilter::default());
+        let (first, second) = (a_job("q", 0, 10), a_job("q", 0, 20));
+        shelves.put(&first);
+        shelves.emptied(&Shelf::of(&first), place(&first));
+        shelves.put(&second);
+        assert_eq!(shelves.admitted(&any, 9), [(Shelf::of(&first), place(&first))]);
+    }
+
+    #[test]
+    fn a_job_that_comes_back_before_that_is_not_overlooked() {
+        let (shelves, any) = (Shelves::default(), ClaimFilter::default());
+        let (first, second) = (a_job("q", 0, 10), a_job("q", 0, 20));
+        shelves.put(&second);
+        shelves.emptied(&Shelf::of(&second), place(&second));
+        shelves.put(&first);
+        assert_eq!(shelves.admitted(&any, 9), [(Shelf::of(&first), START)]);
+    }
+
+    #[test]
+    fn the_highest_priority_comes_first_and_only_what_the_filter_admits() {
+        let shelves = Shelves::default();
+        for (queue, priority) in [("a", 1), ("b", 9), ("a", 5)] {
+            shelves.put(&a_job(queue, priority, 10));
+        }
+        let filter = ClaimFilter { types: None, queues: Some(vec!["a".into()]) };
+        let priorities: Vec<i32> =
+            shelves.admitted(&filter, 9).iter().map(|(shelf, _)| shelf.priority).collect();
+        assert_eq!(priorities, [5, 1]);
+    }
+
+    #[test]
+    fn candidates_count_as_taken_up_to_the_first_that_is_left() {
+        let mut jobs = [a_job("q", 0, 10), a_job("q", 0, 20), a_job("q", 0, 30)];
+        jobs[0].phase = Phase::Held;
+        jobs[2].phase = Phase::Held;
+        assert_eq!(taken(jobs.iter()), BTreeMap::from([(Shelf::of(&jobs[0]), place(&jobs[0]))]));
+    }
+}

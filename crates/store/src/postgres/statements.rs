@@ -25,15 +25,18 @@ statements! {
     BEAT = "beat" [INT8]
     CLAIMABLE = "claimable" [TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT8_ARRAY UUID_ARRAY INT8 INT8]
     CLAIMABLE_SHELF = "claimable_shelf" [TEXT TEXT INT4 INT8 UUID INT8 INT8]
+    COMMIT_DONE = "commit_done" [UUID]
     COMPLETED_BEFORE = "completed_before" [TEXT INT8 INT8]
     COUNT_OUTAGE = "count_outage" [INT8 INT8]
     COUNTS = "counts" []
     DEAD_LETTERS = "dead_letters" [UUID TEXT TEXT BOOL INT8]
     DUE = "due" [INT8 INT8 INT8]
     EVENTS = "events" [INT8 INT8]
+    FENCE_COMMIT = "fence_commit" [UUID]
     HISTORY = "history" [UUID]
     INSERT_ACCOUNT = "insert_account" [TEXT_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY]
     INSERT_AUDIT = "insert_audit" [INT8_ARRAY TEXT_ARRAY TEXT_ARRAY UUID_ARRAY TEXT_ARRAY]
+    INSERT_COMMIT = "insert_commit" [UUID UUID_ARRAY]
     INSERT_EVENT = "insert_event" [
         UUID_ARRAY INT4_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT8_ARRAY
         TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY
@@ -106,11 +109,10 @@ statements! {
         TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY
         TEXT_ARRAY INT8_ARRAY INT8_ARRAY BOOL_ARRAY
     ]
-    XACT_STATUS = "xact_status" [TEXT]
 }
 
 /// What every lane needs from its first batch on.
-pub(super) static HOT: [&Sql; 11] = [
+pub(super) static HOT: [&Sql; 12] = [
     &NOW_BATCH,
     &LOAD_KEYS,
     &LOAD_JOB_STATES,
@@ -122,4 +124,5 @@ pub(super) static HOT: [&Sql; 11] = [
     &INSERT_JOB,
     &INSERT_STATE,
     &INSERT_EVENT,
+    &INSERT_COMMIT,
 ];

@@ -1,8 +1,8 @@
-//! One batch: load, judge, write; again if others were faster; and what became of a commit that was not answered.
+//! One batch: load, judge, write; again if others were faster.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tenure_core::id::{JobId, Name};
 use tenure_core::lifecycle::Phase;
@@ -11,12 +11,11 @@ use tenure_core::working_set::{Reads, WorkingSet};
 
 use super::Node;
 use super::clock::{self, Reading};
+use super::commits;
 use super::error::Fault;
 use super::load::{self, Loaded};
 use super::pool::Pooled;
-use super::rows::get;
 use super::shelves;
-use super::statements::XACT_STATUS;
 use super::write;
 use crate::StoreError;
 
@@ -24,10 +23,6 @@ use crate::StoreError;
 const TRIES_MAX: u32 = 10;
 /// How often a batch goes to a new connection before its caller is told that there is none.
 const LOST_MAX: u32 = 2;
-/// How long the outcome of a commit is asked for.
-const DOUBT_MAX: Duration = Duration::from_secs(30);
-/// How long to wait before the outcome is asked for again.
-const DOUBT_PAUSE: Duration = Duration::from_millis(100);
 
 /// What one try came to.
 enum Try<T> {
@@ -95,14 +90,20 @@ async fn once<T: Send>(
         roll_back(&mut connection).await?;
         return Ok(Try::Widen(Box::new(wider)));
     }
-    match write::commit(&connection, &set, &loaded).await {
-        Ok(()) => connection.set_busy(false),
+    let mark = node.commits.mark();
+    let committed = match write::commit(&connection, &set, (&loaded, &mark)).await {
+        Ok(()) => {
+            connection.set_busy(false);
+            Ok(())
+        }
         Err(Fault::Lost(why)) => {
             drop(connection);
-            outcome(node, loaded.xid, why).await?;
+            commits::outcome(node, mark.id, why).await
         }
-        Err(fault) => return Err(give_up(connection, fault).await),
-    }
+        Err(fault) => Err(give_up(connection, fault).await),
+    };
+    node.commits.settle(mark, committed.is_ok());
+    committed?;
     remember(node, &set, &loaded);
     Ok(Try::Done(answer))
 }
@@ -172,27 +173,6 @@ async fn give_up(mut connection: Pooled, fault: Fault) -> Fault {
             Ok(()) | Err(_) => fault,
         },
     }
-}
-
-/// Finds out whether a commit happened whose answer did not come. [`Fault::Lost`] means that it did not.
-async fn outcome(node: &Node, xid: i64, why: String) -> Result<(), Fault> {
-    tracing::warn!(xid, why, "the connection was lost during a commit; asking for its outcome");
-    let since = Instant::now();
-    while since.elapsed() < DOUBT_MAX {
-        match status(node, xid).await.as_deref() {
-            Some("committed") => return Ok(()),
-            Some("aborted") => return Err(Fault::Lost(why)),
-            Some(_) | None => tokio::time::sleep(DOUBT_PAUSE).await,
-        }
-    }
-    Err(Fault::Failed(StoreError::OutcomeUnknown(format!("transaction {xid}: {why}"))))
-}
-
-/// `committed`, `aborted`, `in progress`; nothing if it cannot be asked now.
-async fn status(node: &Node, xid: i64) -> Option<String> {
-    let connection = node.readers.get().await.ok()?;
-    let rows = connection.query_once(&XACT_STATUS, &[&xid.to_string()]).await.ok()?;
-    get(rows.first()?, 0).ok()
 }
 
 /// Longer each time, and different for each node.

@@ -10,6 +10,7 @@ use tenure_core::lifecycle::Phase;
 use tenure_core::working_set::{KeyRecord, WorkingSet};
 use uuid::Uuid;
 
+use super::commits::Mark;
 use super::connection::{Connection, Sql, answered};
 use super::error::Fault;
 use super::load::Loaded;
@@ -72,9 +73,16 @@ impl<'a> Changed<'a> {
 }
 
 /// Writes what `set` changed and commits. [`Fault::Lost`] means that the outcome is not known.
-pub(super) async fn commit(connection: &Connection, set: &WorkingSet, loaded: &Loaded) -> Result<(), Fault> {
+pub(super) async fn commit(
+    connection: &Connection,
+    set: &WorkingSet,
+    (loaded, mark): (&Loaded, &Mark),
+) -> Result<(), Fault> {
     let changed = Changed::of(set, loaded);
-    let writes = statements(set, loaded, &changed);
+    let mark = vec![Box::new(mark.id) as Param<'_>, Box::new(mark.answered.clone())];
+    // First, and not under the journal's lock.
+    let mut writes = vec![Write { sql: &INSERT_COMMIT, params: mark }];
+    writes.extend(statements(set, loaded, &changed));
     connection.prepare(&writes.iter().map(|write| write.sql).collect::<Vec<_>>()).await?;
     let params: Vec<_> = writes.iter().map(|write| borrowed(&write.params)).collect();
     let mut sent = Vec::with_capacity(writes.len());

@@ -1,0 +1,94 @@
+//! Fresh stores: each test has one of its own, and what it leaves behind goes with it.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{LazyLock, Mutex};
+
+use tempfile::TempDir;
+use tenure_store::{MemoryStore, PostgresStore, SqliteStore, Store};
+use tokio_postgres::NoTls;
+use xtask::scratch::Scratch;
+
+/// A store as two nodes see it; where only one process can have it, both are the same.
+pub(crate) struct Bed<S: Store> {
+    pub(crate) store: S,
+    pub(crate) other: S,
+    _folder: Option<TempDir>,
+}
+
+pub(crate) async fn memory() -> Bed<MemoryStore> {
+    let store = MemoryStore::new();
+    Bed { other: store.clone(), store, _folder: None }
+}
+
+pub(crate) async fn sqlite() -> Bed<SqliteStore> {
+    let folder = a_folder();
+    let store = open(folder.path()).await;
+    Bed { other: store.clone(), store, _folder: Some(folder) }
+}
+
+pub(crate) async fn postgres() -> Bed<PostgresStore> {
+    two_nodes(&a_database().await).await
+}
+
+/// Two nodes on one database.
+pub(crate) async fn two_nodes(url: &str) -> Bed<PostgresStore> {
+    let (store, other) = (connect(url).await, connect(url).await);
+    Bed { store, other, _folder: None }
+}
+
+pub(crate) fn a_folder() -> TempDir {
+    tempfile::Builder::new().prefix("tenure-store-").tempdir().expect("there is room for a folder")
+}
+
+/// The embedded store in a folder.
+pub(crate) async fn open(folder: &Path) -> SqliteStore {
+    SqliteStore::open(folder).await.expect("the folder holds a good store, or none")
+}
+
+/// A node on a database.
+pub(crate) async fn connect(url: &str) -> PostgresStore {
+    PostgresStore::connect(url).await.expect("the database is there")
+}
+
+/// A new, empty database on the server of this run.
+pub(crate) async fn a_database() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("tenure_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    database_on(&server(), &name).await
+}
+
+/// A new, empty database on a server, given any database of it.
+pub(crate) async fn database_on(url: &str, name: &str) -> String {
+    ask(url, &format!("create database {name}")).await;
+    let (server, _) = url.rsplit_once('/').expect("the server's address names a database");
+    format!("{server}/{name}")
+}
+
+/// The server that `cargo xtask test` started, or one of this process's own. It ends with this process.
+fn server() -> String {
+    static OWN: LazyLock<Mutex<Scratch>> = LazyLock::new(|| Mutex::new(a_server()));
+    let own = || OWN.lock().expect("nobody panics while asking for an address").url();
+    std::env::var("TENURE_TEST_POSTGRES").unwrap_or_else(|_| own())
+}
+
+/// A server of the test's own, which it may stop and start.
+pub(crate) fn a_server() -> Scratch {
+    Scratch::start().expect("PostgreSQL is installed: `cargo xtask install` does it")
+}
+
+/// Statements past the store, to look at the tables or to break them.
+pub(crate) async fn ask(url: &str, sql: &str) -> Vec<Vec<Option<String>>> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("the server is there");
+    let driver = tokio::spawn(connection);
+    let messages = client.simple_query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    drop(client);
+    driver.await.expect("the driver does not panic").ok();
+    let row = |message| match message {
+        tokio_postgres::SimpleQueryMessage::Row(row) => {
+            Some((0..row.len()).map(|column| row.get(column).map(str::to_owned)).collect())
+        }
+        _ => None,
+    };
+    messages.into_iter().filter_map(row).collect()
+}

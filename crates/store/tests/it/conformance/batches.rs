@@ -1,0 +1,234 @@
+//! One batch: all of it or nothing, in order, and read back as it was written.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tenure_core::command::{AppendLog, Cancel, Command, Verb, When};
+use tenure_core::decide::Done;
+use tenure_core::job::{CancelMode, Category, Class, JobError, Links, Stage};
+use tenure_core::json::Json;
+use tenure_core::refusal::Refusal;
+use tenure_core::working_set::Reads;
+use tenure_store::Store;
+
+use crate::beds::Bed;
+use crate::fixture::*;
+
+pub(crate) async fn what_a_batch_changed_is_there_after_it<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let answers = submit(
+        store,
+        vec![
+            grant("ann", 10),
+            create(tenure_core::command::Create { user_id: Some("ann".into()), ..a_job("paid") }),
+            create(a_job("so1")),
+            by("operator:ann", Command::Pause("night".into(), true)),
+            claim("w1", of_types(&["paid"]), 1),
+        ],
+    )
+    .await;
+    let paid = job_of(answers[1].clone());
+    for node in [&bed.store, &bed.other] {
+        let job = node.job(paid.id()).await.unwrap().expect("it was created");
+        assert_eq!(
+            (job.state.as_str(), job.seq),
+            ("queued", 1),
+            "a claim finds what was ready before its batch"
+        );
+        assert_eq!(node.history(paid.id()).await.unwrap().len(), 1);
+        assert_eq!(node.account("ann".into()).await.unwrap().available(), 7);
+        assert_eq!(node.paused().await.unwrap(), ["night"]);
+        assert_eq!(all_jobs(node).await.len(), 2);
+    }
+    let held = take(store, "w1", of_types(&["paid"]), 1).await.remove(0);
+    assert_eq!(
+        bed.other.job(paid.id()).await.unwrap().as_ref(),
+        Some(&held),
+        "a job is read as it was answered"
+    );
+    assert_lawful(store).await;
+}
+
+pub(crate) async fn a_refused_command_changes_nothing<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let job = created_one(store, a_job("so1")).await;
+    let before = store.events(tenure_core::id::Position(0), 10).await.unwrap();
+    let stranger =
+        tenure_core::command::Hold { worker: "w9".into(), fence: tenure_core::id::Fence(7), job: job.id() };
+    let poor = tenure_core::command::Create { user_id: Some("bob".into()), ..a_job("paid") };
+    let answers =
+        submit(store, vec![succeed(&stranger), create(poor), create(a_job("nobody_knows_me_so_catch_all"))])
+            .await;
+    assert!(matches!(answers[0], Err(Refusal::InvalidTransition { .. } | Refusal::LeaseConflict { .. })));
+    assert!(matches!(answers[1], Err(Refusal::InsufficientCredits { cost: 3, available: 0 })));
+    assert!(matches!(answers[2], Err(Refusal::UnknownType(_))));
+    assert_eq!(store.events(tenure_core::id::Position(0), 10).await.unwrap(), before);
+    assert_eq!(store.job(job.id()).await.unwrap(), Some(job));
+    assert_eq!(all_jobs(store).await.len(), 1);
+    assert_lawful(store).await;
+}
+
+pub(crate) async fn a_judge_that_changes_nothing_writes_nothing<S: Store>(bed: Bed<S>) {
+    let calls = Arc::new(AtomicU32::new(0));
+    let seen = Arc::clone(&calls);
+    let answer = bed.store.transact(Reads::default(), move |set, _| {
+        seen.fetch_add(1, Ordering::Relaxed);
+        set.jobs.len()
+    });
+    assert_eq!(answer.await.unwrap(), 0);
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    assert_eq!(bed.store.events(tenure_core::id::Position(0), 10).await.unwrap(), []);
+}
+
+pub(crate) async fn a_batch_is_decided_in_order_on_one_working_set<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let jobs = created(store, (0..3).map(|_| a_job("distributed")).collect()).await;
+    // Three claims of one filter in one batch share what is there, in order.
+    let answers = submit(store, (1..=3).map(|n| claim(&format!("w{n}"), any(), 1)).collect()).await;
+    let held: Vec<_> = answers.into_iter().map(|answer| claimed(answer).remove(0)).collect();
+    assert_eq!(
+        held.iter().map(|job| job.id()).collect::<Vec<_>>(),
+        jobs.iter().map(|job| job.id()).collect::<Vec<_>>()
+    );
+    let first = hold(&held[0]);
+    let release = report(&first, Verb::Release { checkpoint: Some(Json::of(&7)), delay: None });
+    let answers = submit(store, vec![release, succeed(&first)]).await;
+    assert_eq!(job_of(answers[0].clone()).attempt, 2);
+    assert!(matches!(answers[1], Err(Refusal::LeaseConflict { .. })), "the second sees what the first did");
+    assert_lawful(store).await;
+}
+
+pub(crate) async fn what_loaded_things_lead_to_is_loaded<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    submit(store, vec![grant("ann", 3)]).await;
+    let paid =
+        tenure_core::command::Create { user_id: Some("ann".into()), key: key("k", 1), ..a_job("paid") };
+    let paid = created_one(store, paid).await;
+    let saga = created_one(store, a_job("saga")).await;
+    let held = hold(&take(store, "w1", of_types(&["saga"]), 1).await[0]);
+    one(store, fail(&held, Class::Permanent)).await.unwrap();
+    let undo = take(store, "w1", of_types(&["undo"]), 1).await.remove(0);
+    assert_eq!(undo.spec.links.compensates, Some(saga.id()));
+    // A key leads to its job, a job to the account that pays for it, and a compensation to what it compensates.
+    let again =
+        tenure_core::command::Create { user_id: Some("ann".into()), key: key("k", 1), ..a_job("paid") };
+    let mut reads = Reads::of(&[create(again)]);
+    reads.accounts.clear();
+    reads.jobs.insert(undo.id());
+    let (jobs, accounts) =
+        store.transact(reads, |set, _| (set.jobs.clone(), set.accounts.clone())).await.unwrap();
+    for wanted in [paid.id(), undo.id(), saga.id()] {
+        assert!(jobs.contains_key(&wanted), "{wanted} is led to");
+    }
+    assert_eq!(accounts["ann"].reserved, 3);
+}
+
+pub(crate) async fn every_value_comes_back_as_it_went<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let odd = "Grüße 'quoted' \"and\" \\ %_ 漢字 \u{1F600}";
+    let links = Links {
+        correlation_id: Some(odd.into()),
+        traceparent: Some("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into()),
+        ..Links::default()
+    };
+    let wanted = tenure_core::command::Create {
+        payload: Json::parse("{ \"b\": 1.10, \"a\": 123456789012345678901234567890, \"t\": \"\\u00fc\"}")
+            .unwrap(),
+        user_id: Some(odd.into()),
+        queue: Some("slow".into()),
+        priority: Some(-5),
+        max_attempts: Some(7),
+        key: key(odd, 9),
+        links,
+        ..a_job("eager")
+    };
+    let job = created_one(store, wanted.clone()).await;
+    assert_eq!(job.spec.payload, wanted.payload, "a payload is kept as the text that came");
+    let first = hold(&take(store, "w1", any(), 1).await[0]);
+    let error = JobError {
+        class: Class::Transient,
+        stage: Some(Stage::Fetch),
+        details: Some(Json::parse("[1, 2.50]").unwrap()),
+        ..JobError::own("ODD", odd, Category::Engine)
+    };
+    let progress = Command::Progress(first.clone(), 12.5, Some(odd.to_owned()));
+    let release = Verb::Release { checkpoint: Some(Json::parse("{\"at\":  3}").unwrap()), delay: None };
+    submit(store, vec![by("worker", progress), report(&first, Verb::Fail { error, retry_after: None })])
+        .await;
+    let second = hold(&take(store, "w2", any(), 1).await[0]);
+    submit(store, vec![report(&second, release)]).await;
+    let third = take(store, "w3", any(), 1).await.remove(0);
+    let soft = Cancel { job: job.id(), mode: CancelMode::Soft, reason: Some(odd.to_owned()) };
+    let answers = submit(
+        store,
+        vec![by("user:ann", Command::Cancel(soft)), by("worker", Command::Heartbeat(hold(&third)))],
+    );
+    let Ok(Done::Beat { lease, cancel }) = answers.await.remove(1) else { panic!("a heartbeat is heard") };
+    assert_eq!(cancel, Some(CancelMode::Soft));
+    for node in [&bed.store, &bed.other] {
+        let read = node.job(job.id()).await.unwrap().expect("it is there");
+        assert_eq!(read.spec, job.spec);
+        assert_eq!(read.lease.as_deref(), Some(&lease));
+        assert_eq!(read.output.checkpoint.as_ref().map(Json::as_str), Some("{\"at\":  3}"));
+        assert_eq!(read.output.error.as_ref().unwrap().message, odd);
+        assert_eq!(read.output.progress.as_ref().unwrap().message.as_deref(), Some(odd));
+        assert_eq!(read.last_lease.as_ref().unwrap().worker, "w2");
+        assert_eq!(read.cancel.as_ref().unwrap().reason.as_deref(), Some(odd));
+        let listed = list_all(
+            node,
+            tenure_core::query::JobFilter { user_id: Some(odd.into()), ..Default::default() },
+            5,
+        );
+        assert_eq!(listed.await, [read], "every read gives the same job");
+    }
+    assert_lawful(store).await;
+}
+
+/// A little of everything that a store can hold.
+pub(crate) async fn records_of_every_kind_pass_verify<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    submit(store, vec![grant("ann", 100), grant("bob", 1)]).await;
+    let own = |job_type| tenure_core::command::Create { user_id: Some("ann".into()), ..a_job(job_type) };
+    let later = tenure_core::command::Create {
+        when: When::In(tenure_core::time::Millis::seconds(3600)),
+        ..own("so1")
+    };
+    created(
+        store,
+        vec![own("paid"), own("paid"), own("paid"), own("saga"), own("eager"), later, own("pattern")],
+    )
+    .await;
+    let paid = take(store, "w1", of_types(&["paid"]), 3).await;
+    let lines = vec![("stdout".into(), "info".into(), "nul \0 and ü".to_owned())];
+    let log = AppendLog { job: paid[0].id(), holder: Some(("w1".into(), paid[0].fence)), lines };
+    submit(
+        store,
+        vec![
+            by("worker", Command::Log(log)),
+            succeed(&hold(&paid[0])),
+            fail(&hold(&paid[1]), Class::Permanent),
+            report(&hold(&paid[2]), Verb::Reject { reason: "no".to_owned() }),
+        ],
+    )
+    .await;
+    let saga = take(store, "w1", of_types(&["saga"]), 1).await;
+    submit(store, vec![fail(&hold(&saga[0]), Class::Permanent)]).await;
+    let undo = take(store, "w1", of_types(&["undo"]), 1).await;
+    submit(store, vec![fail(&hold(&undo[0]), Class::Permanent)]).await;
+    for _ in 0..5 {
+        let eager = take(store, "w1", of_types(&["eager"]), 1).await;
+        submit(store, vec![fail(&hold(&eager[0]), Class::Transient)]).await;
+    }
+    let pattern = take(store, "w1", of_types(&["pattern"]), 1).await;
+    submit(store, vec![report(&hold(&pattern[0]), Verb::Partial { result: None, error: None })]).await;
+    assert_eq!(
+        store.dead_letters(tenure_core::query::DeadLetterFilter::default(), page(10)).await.unwrap().len(),
+        3
+    );
+    assert_lawful(store).await;
+}
+
+/// The first so many.
+pub(crate) fn page(limit: usize) -> tenure_core::query::Page {
+    tenure_core::query::Page { before: None, limit }
+}

@@ -1,0 +1,138 @@
+//! Claims: which jobs, in which order, to whom, and to nobody else.
+
+use std::collections::BTreeSet;
+
+use tenure_core::command::{ClaimFilter, Command, Create, When};
+use tenure_core::id::JobId;
+use tenure_core::time::Millis;
+use tenure_store::Store;
+
+use crate::beds::Bed;
+use crate::fixture::*;
+
+pub(crate) async fn claims_take_the_best_first<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let with = |priority, queue: &str| Create {
+        priority: Some(priority),
+        queue: Some(queue.into()),
+        ..a_job(if priority % 2 == 0 { "so1" } else { "distributed" })
+    };
+    let mut chance = Chance(1);
+    let creations: Vec<Create> =
+        (0..40).map(|_| with(chance.below(5) as i32 - 2, chance.pick(&["a", "b", "c"]))).collect();
+    // In a few batches, so that `run_at` differs too; the ids are made in order.
+    let mut jobs = Vec::new();
+    for batch in creations.chunks(10) {
+        jobs.extend(created(store, batch.to_vec()).await);
+    }
+    jobs.sort_by_key(|job| (std::cmp::Reverse(job.spec.priority), job.run_at, job.id()));
+    let expected: Vec<JobId> = jobs.iter().map(|job| job.id()).collect();
+    let mut taken = Vec::new();
+    for max in [1, 7, 13, 100] {
+        taken.extend(take(&bed.other, "w1", any(), max).await.iter().map(|job| job.id()));
+    }
+    assert_eq!(taken, expected);
+    assert_eq!(take(store, "w1", any(), 1).await, []);
+}
+
+pub(crate) async fn claims_follow_their_filter<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let in_queue = |job_type, queue: &str| Create { queue: Some(queue.into()), ..a_job(job_type) };
+    let jobs = created(
+        store,
+        vec![in_queue("so1", "a"), in_queue("so1", "b"), in_queue("pattern", "a"), in_queue("pattern", "c")],
+    )
+    .await;
+    let ids = |places: &[usize]| places.iter().map(|n| jobs[*n].id()).collect::<Vec<_>>();
+    let both =
+        ClaimFilter { types: Some(vec!["pattern".into()]), queues: Some(vec!["a".into(), "b".into()]) };
+    let none = ClaimFilter { types: Some(Vec::new()), queues: None };
+    for (filter, expected) in [
+        (both, ids(&[2])),
+        (none, ids(&[])),
+        (of_queues(&["b", "nowhere"]), ids(&[1])),
+        (of_types(&["pattern", "engine"]), ids(&[3])),
+        (any(), ids(&[0])),
+    ] {
+        let got: Vec<_> = take(store, "w1", filter.clone(), 9).await.iter().map(|job| job.id()).collect();
+        assert_eq!(got, expected, "{filter:?}");
+    }
+}
+
+pub(crate) async fn a_delayed_job_waits_for_its_time<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let after = |ms| Create { when: When::In(Millis(ms)), ..a_job("so1") };
+    let jobs = created(
+        store,
+        vec![after(3_600_000), after(400), Create { queue: Some("b".into()), ..after(7_200_000) }],
+    )
+    .await;
+    let next = store.next_run(any()).await.unwrap();
+    let come = jobs[1].run_at <= store.now().await.unwrap().at;
+    assert!(next == Some(jobs[1].run_at) || come, "{next:?}");
+    assert_eq!(store.next_run(of_queues(&["b"])).await.unwrap(), Some(jobs[2].run_at));
+    assert_eq!(store.next_run(of_queues(&["c"])).await.unwrap(), None);
+    assert_eq!(store.next_run(of_types(&["pattern"])).await.unwrap(), None);
+    let got = until("the time of the second job has come", async || {
+        Some(take(store, "w1", any(), 9).await).filter(|jobs| !jobs.is_empty())
+    });
+    let got = got.await;
+    assert_eq!(got.iter().map(|job| job.id()).collect::<Vec<_>>(), [jobs[1].id()]);
+    assert!(jobs[1].run_at <= got[0].times.claimed_at.unwrap(), "not before its time");
+    assert_eq!(
+        bed.other.next_run(any()).await.unwrap(),
+        Some(jobs[0].run_at),
+        "the next one is an hour away"
+    );
+    // A job that may be claimed already is not the next one that may.
+    created_one(store, a_job("so1")).await;
+    assert_eq!(store.next_run(any()).await.unwrap(), Some(jobs[0].run_at));
+}
+
+pub(crate) async fn a_paused_queue_gives_nothing<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let job = created_one(store, Create { queue: Some("night".into()), ..a_job("so1") }).await;
+    let pause = |paused| by("operator:ann", Command::Pause("night".into(), paused));
+    one(&bed.other, pause(true)).await.unwrap();
+    assert_eq!(take(store, "w1", any(), 1).await, []);
+    assert_eq!(take(&bed.other, "w1", of_queues(&["night"]), 1).await, []);
+    assert_eq!(store.paused().await.unwrap(), ["night"]);
+    one(store, pause(false)).await.unwrap();
+    assert_eq!(bed.other.paused().await.unwrap(), Vec::<tenure_core::id::Name>::new());
+    assert_eq!(take(&bed.other, "w1", any(), 1).await[0].id(), job.id());
+}
+
+pub(crate) async fn concurrent_claims_share_the_jobs<S: Store>(bed: Bed<S>) {
+    created(&bed.store, (0..120).map(|n| Create { priority: Some(n % 3), ..a_job("so1") }).collect()).await;
+    let claimers = (0..12).map(|n| {
+        let store = if n % 2 == 0 { bed.store.clone() } else { bed.other.clone() };
+        tokio::spawn(async move {
+            let mut got = Vec::new();
+            loop {
+                let jobs = claimed(insist(&store, &[claim(&format!("w{n}"), any(), 3)]).await.remove(0));
+                if jobs.is_empty()
+                    && store.counts().await.unwrap().iter().all(|count| count.state != "pending")
+                {
+                    return got;
+                }
+                got.extend(jobs.iter().map(|job| job.id()));
+            }
+        })
+    });
+    let mut got = Vec::new();
+    for claimer in claimers.collect::<Vec<_>>() {
+        got.extend(claimer.await.expect("a claimer does not panic"));
+    }
+    assert_eq!(got.len(), 120);
+    assert_eq!(got.iter().collect::<BTreeSet<_>>().len(), 120, "no job has two owners");
+    assert_lawful(&bed.store).await;
+}
+
+pub(crate) async fn a_job_claimed_by_one_node_is_held_for_all<S: Store>(bed: Bed<S>) {
+    let job = created_one(&bed.store, a_job("distributed")).await;
+    let held = take(&bed.other, "w1", any(), 1).await;
+    assert_eq!(take(&bed.store, "w2", any(), 1).await, []);
+    assert_eq!(bed.store.job(job.id()).await.unwrap().as_ref(), Some(&held[0]));
+    let done = job_of(one(&bed.store, succeed(&hold(&held[0]))).await);
+    assert_eq!(bed.other.job(job.id()).await.unwrap(), Some(done));
+}

@@ -1,0 +1,76 @@
+//! Time: one clock, never backwards, told to every judge; and what it sets off.
+
+use std::sync::Arc;
+
+use tenure_core::command::{Command, Create, When};
+use tenure_core::time::Timestamp;
+use tenure_core::working_set::Reads;
+use tenure_store::Store;
+
+use crate::beds::Bed;
+use crate::fixture::*;
+
+pub(crate) async fn the_clock_never_runs_backwards<S: Store>(bed: Bed<S>) {
+    let mut last = Timestamp(0);
+    for n in 0..60 {
+        let node = if n % 2 == 0 { &bed.store } else { &bed.other };
+        let at = match n % 3 {
+            0 => node.now().await.unwrap().at,
+            1 => node.transact(Reads::default(), |_, now| now.at).await.unwrap(),
+            _ => {
+                node.beat().await.unwrap();
+                created_one(node, a_job("so1")).await.spec.created_at
+            }
+        };
+        assert!(last <= at, "{at:?} comes after {last:?}");
+        last = at;
+    }
+}
+
+pub(crate) async fn a_judge_is_told_the_stores_time<S: Store>(bed: Bed<S>) {
+    let before = bed.store.now().await.unwrap();
+    let told = bed.store.transact(Reads::default(), |_, now| now).await.unwrap();
+    let after = bed.other.now().await.unwrap();
+    assert!(before.at <= told.at && told.at <= after.at, "{before:?} {told:?} {after:?}");
+    assert!(before.stopped <= told.stopped && told.stopped <= after.stopped);
+}
+
+pub(crate) async fn what_is_due_is_found_oldest_first<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    assert_eq!(store.due(10).await.unwrap(), []);
+    let jobs = created(store, (0..4).map(|_| a_job("quick")).collect()).await;
+    created_one(store, a_job("engine")).await;
+    // Taken one by one, each later than the one before.
+    for worker in ["w1", "w2", "w3", "w4"] {
+        let job = take(store, worker, of_types(&["quick"]), 1).await.remove(0);
+        let taken = job.times.updated_at;
+        until("the next is taken later", async || (store.now().await.unwrap().at > taken).then_some(()))
+            .await;
+    }
+    let expected: Vec<_> = jobs.iter().map(|job| job.id()).collect();
+    let due = until("all four leases have run out", async || {
+        Some(bed.other.due(10).await.unwrap()).filter(|due| due.len() == 4)
+    });
+    assert_eq!(due.await, expected, "and nothing that still has time");
+    assert_eq!(store.due(2).await.unwrap(), expected[..2]);
+    submit(store, expected.iter().map(|id| by("clock", Command::Sweep(*id))).collect()).await;
+    assert_eq!(store.due(10).await.unwrap(), []);
+    assert_lawful(store).await;
+}
+
+pub(crate) async fn a_lost_lease_returns_the_job<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let job = created_one(store, Create { when: When::Now, ..a_job("quick") }).await;
+    let first = hold(&take(store, "w1", any(), 1).await[0]);
+    until("the lease has run out", async || {
+        let now = store.now().await.unwrap().running();
+        let read: Arc<_> = store.job(job.id()).await.unwrap().expect("it is there");
+        read.next_clock().is_none_or(|clock| clock <= now).then_some(())
+    })
+    .await;
+    // No sweep has run; the clock comes first all the same (law 9).
+    assert!(one(&bed.other, succeed(&first)).await.is_err());
+    let again = take(&bed.other, "w2", any(), 1).await.remove(0);
+    assert_eq!((again.id(), again.attempt, again.fence), (job.id(), 2, first.fence.next()));
+    assert_lawful(store).await;
+}

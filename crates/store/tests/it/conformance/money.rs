@@ -1,0 +1,98 @@
+//! Credits: never overdrawn, and every movement is a line.
+
+use tenure_core::command::Create;
+use tenure_core::credit::Movement;
+use tenure_core::job::Class;
+use tenure_core::refusal::Refusal;
+use tenure_store::Store;
+
+use crate::beds::Bed;
+use crate::fixture::*;
+
+fn paid() -> Create {
+    Create { user_id: Some("ann".into()), ..a_job("paid") }
+}
+
+pub(crate) async fn a_balance_is_never_overdrawn_under_concurrency<S: Store>(bed: Bed<S>) {
+    // Enough for ten jobs at 3 each, and a little more.
+    submit(&bed.store, vec![grant("ann", 32)]).await;
+    let callers: Vec<_> = (0..12)
+        .map(|n| {
+            let store = if n % 2 == 0 { bed.store.clone() } else { bed.other.clone() };
+            tokio::spawn(async move {
+                let mut made = 0;
+                for _ in 0..4 {
+                    match insist(&store, &[create(paid())]).await.remove(0) {
+                        Ok(_) => made += 1,
+                        Err(Refusal::InsufficientCredits { cost: 3, .. }) => {}
+                        Err(other) => panic!("{other}"),
+                    }
+                }
+                made
+            })
+        })
+        .collect();
+    let mut made = 0;
+    for caller in callers {
+        made += caller.await.expect("a caller does not panic");
+    }
+    assert_eq!(made, 10);
+    let account = bed.other.account("ann".into()).await.unwrap();
+    assert_eq!((account.granted, account.reserved, account.spent), (32, 30, 0));
+    assert_eq!(bed.store.ledger("ann".into(), 0, 100).await.unwrap().len(), 11);
+    assert_lawful(&bed.store).await;
+}
+
+pub(crate) async fn a_ledger_is_read_in_pages<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    submit(store, vec![grant("ann", 10), grant("bob", 4)]).await;
+    let job = created_one(store, paid()).await;
+    let held = take(store, "w1", any(), 1).await;
+    one(store, succeed(&hold(&held[0]))).await.unwrap();
+    let whole = bed.other.ledger("ann".into(), 0, 10).await.unwrap();
+    let kinds: Vec<_> = whole.iter().map(|(_, line)| (line.kind, line.amount, line.job_id)).collect();
+    assert_eq!(
+        kinds,
+        [
+            (Movement::Grant, 10, None),
+            (Movement::Reserve, 3, Some(job.id())),
+            (Movement::Settle, 3, Some(job.id())),
+        ]
+    );
+    assert_eq!(whole[0].1.reason.as_deref(), Some("a gift"));
+    assert!(whole.is_sorted_by(|a, b| a.0 < b.0));
+    assert_eq!(store.ledger("ann".into(), whole[0].0, 1).await.unwrap(), whole[1..2]);
+    assert_eq!(store.ledger("nobody".into(), 0, 10).await.unwrap(), []);
+    assert_eq!(store.account("nobody".into()).await.unwrap(), tenure_core::credit::Account::default());
+    assert_eq!(store.account("ann".into()).await.unwrap().spent, 3);
+}
+
+pub(crate) async fn accounts_are_scanned_with_their_sums<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let users = ["Zoe", "ann", "bob", "\u{e9}mile"];
+    submit(store, users.iter().map(|user| grant(user, 7)).collect()).await;
+    submit(store, vec![create(paid()), grant("ann", 1)]).await;
+    let held = take(store, "w1", any(), 1).await;
+    one(store, fail(&hold(&held[0]), Class::Permanent)).await.unwrap();
+    let mut found = Vec::new();
+    let mut after = None;
+    loop {
+        let page = bed.other.scan_accounts(after.clone(), 2).await.unwrap();
+        assert!(page.len() <= 2);
+        let Some((last, ..)) = page.last() else { break };
+        after = Some(last.clone());
+        found.extend(page);
+    }
+    assert_eq!(
+        found.iter().map(|(user, ..)| user.as_str()).collect::<Vec<_>>(),
+        users,
+        "in the order of their bytes"
+    );
+    let (_, account, sums) = &found[1];
+    assert_eq!(account.available(), 8);
+    let sum = |kind| sums.iter().filter(|(of, _)| *of == kind).map(|(_, amount)| amount).sum::<u64>();
+    assert_eq!(
+        [Movement::Grant, Movement::Reserve, Movement::Settle, Movement::Refund].map(sum),
+        [8, 3, 0, 3]
+    );
+}

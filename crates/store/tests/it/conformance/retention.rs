@@ -1,0 +1,113 @@
+//! What is over is forgotten: whole, once, and without a trace in what stays.
+
+use tenure_core::command::{AppendLog, Command, Create};
+use tenure_core::decide::Done;
+use tenure_core::id::{JobId, Position};
+use tenure_core::job::Class;
+use tenure_core::query::DeadLetterFilter;
+use tenure_store::Store;
+
+use crate::beds::Bed;
+use crate::conformance::{journal, page};
+use crate::fixture::*;
+
+/// A finished job that may be forgotten, with a log and telemetry.
+async fn a_brief_life<S: Store>(store: &S) -> JobId {
+    let job = created_one(store, Create { user_id: Some("ann".into()), ..a_job("brief") }).await;
+    let held = hold(&take(store, "w1", of_types(&["brief"]), 1).await[0]);
+    let lines = vec![("stdout".into(), "info".into(), "line".to_owned())];
+    let log = AppendLog { job: job.id(), holder: Some((held.worker.clone(), held.fence)), lines };
+    submit(store, vec![by("worker", Command::Log(log)), by("worker", Command::Heartbeat(held.clone()))])
+        .await;
+    one(store, succeed(&held)).await.unwrap();
+    job.id()
+}
+
+pub(crate) async fn a_purged_job_leaves_only_its_ledger_and_trail<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    submit(store, vec![grant("ann", 5)]).await;
+    let id = a_brief_life(store).await;
+    let stays = created_one(store, Create { user_id: Some("ann".into()), ..a_job("paid") }).await;
+    assert_eq!(store.logs(id, 0, 9).await.unwrap().len(), 1);
+    assert!(!store.telemetry(id).await.unwrap().is_empty());
+    let (ledger, trail) = (store.ledger("ann".into(), 0, 9).await.unwrap(), store.audit(0, 9).await.unwrap());
+    let purge = |id| by("clock", Command::Purge(id));
+    let answers = submit(&bed.other, vec![purge(id), purge(stays.id())]).await;
+    assert!(answers.iter().all(|answer| *answer == Ok(Done::Nothing)));
+    for node in [&bed.store, &bed.other] {
+        assert_eq!(node.job(id).await.unwrap(), None);
+        assert_eq!(node.history(id).await.unwrap(), []);
+        assert_eq!(node.logs(id, 0, 9).await.unwrap(), []);
+        assert_eq!(node.telemetry(id).await.unwrap(), []);
+        assert_eq!(all_jobs(node).await.iter().map(|job| job.id()).collect::<Vec<_>>(), [stays.id()]);
+        assert!(journal(node, 9).await.iter().all(|line| line.event.job_id == stays.id()));
+        assert_eq!(node.ledger("ann".into(), 0, 9).await.unwrap(), ledger);
+        assert_eq!(node.audit(0, 9).await.unwrap(), trail);
+    }
+    assert!(one(store, purge(id)).await.is_err(), "it is not there any more");
+    assert_lawful(store).await;
+}
+
+pub(crate) async fn positions_are_not_given_out_again<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let id = a_brief_life(store).await;
+    let last = journal(store, 9).await.last().expect("there were events").position;
+    one(store, by("clock", Command::Purge(id))).await.unwrap();
+    assert_eq!(store.events(Position(0), 9).await.unwrap(), []);
+    created_one(&bed.other, a_job("so1")).await;
+    let next = store.events(last, 9).await.unwrap();
+    assert_eq!(next.len(), 1, "a follower that had read all before does not miss what comes after");
+}
+
+pub(crate) async fn what_is_past_its_time_is_pruned<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let keyed = |job_type| Create { key: key("k", 1), ..a_job(job_type) };
+    let brief = created_one(store, keyed("brief")).await;
+    let kept = created_one(store, keyed("so1")).await;
+    let held: Vec<_> = take(store, "w1", any(), 2).await.iter().map(|job| hold(job)).collect();
+    submit(store, held.iter().map(|hold| by("worker", Command::Heartbeat(hold.clone()))).collect()).await;
+    assert_eq!(store.telemetry(brief.id()).await.unwrap().len(), 1);
+    one(&bed.other, by("clock", Command::Prune)).await.unwrap();
+    assert_eq!(store.telemetry(brief.id()).await.unwrap(), []);
+    assert_eq!(store.telemetry(kept.id()).await.unwrap().len(), 1, "it is kept for a day");
+    let replayed = async |job_type| {
+        let answer = one(store, create(keyed(job_type))).await;
+        matches!(answer, Ok(Done::Job { replayed: true, .. }))
+    };
+    assert!(!replayed("brief").await, "its key is forgotten");
+    assert!(replayed("so1").await, "its key lasts a day");
+}
+
+pub(crate) async fn finished_jobs_are_found_by_age<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let mut ended = Vec::new();
+    for job_type in ["brief", "so1", "brief", "brief"] {
+        created_one(store, a_job(job_type)).await;
+        let held = hold(&take(store, "w1", any(), 1).await[0]);
+        let over = job_of(one(store, fail(&held, Class::Permanent)).await);
+        let at = over.times.completed_at.expect("it is over");
+        ended.push((over.id(), at));
+        until("the clock has moved on", async || (store.now().await.unwrap().at > at).then_some(())).await;
+    }
+    created_one(store, a_job("brief")).await;
+    let before = async |at, limit| bed.other.completed_before("brief".into(), at, limit).await.unwrap();
+    let now = store.now().await.unwrap().at;
+    assert_eq!(before(now, 9).await, [ended[0].0, ended[2].0, ended[3].0]);
+    assert_eq!(before(now, 2).await, [ended[0].0, ended[2].0]);
+    assert_eq!(before(ended[2].1, 9).await, [ended[0].0], "before, not at");
+    assert_eq!(store.dead_letters(DeadLetterFilter::default(), page(5)).await.unwrap(), []);
+}
+
+pub(crate) async fn a_scan_sees_every_job_once<S: Store>(bed: Bed<S>) {
+    let jobs = created(&bed.store, (0..23).map(|_| a_job("so1")).collect()).await;
+    let mut seen = Vec::new();
+    loop {
+        let page = bed.other.scan(seen.last().copied(), 5).await.unwrap();
+        if page.is_empty() {
+            break;
+        }
+        seen.extend(page.iter().map(|scanned| scanned.id));
+    }
+    assert_eq!(seen, jobs.iter().map(|job| job.id()).collect::<Vec<_>>());
+    assert_eq!(bed.store.strays(5).await.unwrap(), Vec::<String>::new());
+}

@@ -1,0 +1,125 @@
+//! A file that is not what was written: refused by name, never repaired, never a panic.
+
+use std::fs::{self, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use tempfile::TempDir;
+use tenure_core::id::Position;
+use tenure_core::query::JobFilter;
+use tenure_store::{SqliteStore, Store, StoreError};
+
+use crate::beds;
+use crate::conformance::page;
+use crate::fixture::*;
+
+/// A closed store with a few hundred jobs.
+async fn a_good_file() -> TempDir {
+    let folder = beds::a_folder();
+    let store = beds::open(folder.path()).await;
+    for _ in 0..4 {
+        created(&store, (0..100).map(|_| a_job("so1")).collect()).await;
+        let held = take(&store, "w1", any(), 60).await;
+        submit(&store, held.iter().map(|job| succeed(&hold(job))).collect()).await;
+    }
+    drop(store);
+    assert!(!folder.path().join("tenure.db-wal").exists(), "a closed store is one file");
+    folder
+}
+
+fn flip(file: &Path, at: u64, bytes: usize) {
+    let mut file = OpenOptions::new().read(true).write(true).open(file).unwrap();
+    let mut old = vec![0; bytes];
+    file.seek(SeekFrom::Start(at)).unwrap();
+    let read = file.read(&mut old).unwrap();
+    old.truncate(read);
+    file.seek(SeekFrom::Start(at)).unwrap();
+    file.write_all(&old.iter().map(|byte| !byte).collect::<Vec<_>>()).unwrap();
+}
+
+/// That something is corrupt was said, and where.
+fn is_named(error: &StoreError) -> bool {
+    matches!(error, StoreError::Corrupt { .. }) && !error.to_string().is_empty()
+}
+
+async fn refused(folder: &Path) -> StoreError {
+    match SqliteStore::open(folder).await {
+        Err(error) => error,
+        Ok(_) => panic!("a broken file was opened"),
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_database_is_refused_and_left_alone() {
+    let folder = beds::a_folder();
+    let text = "this is a letter, and a long one at that ".repeat(500);
+    fs::write(folder.path().join("tenure.db"), &text).unwrap();
+    let error = refused(folder.path()).await;
+    assert!(is_named(&error) && error.to_string().contains("tenure.db"), "{error}");
+    assert_eq!(fs::read_to_string(folder.path().join("tenure.db")).unwrap(), text);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_truncated_file_is_refused() {
+    let good = a_good_file().await;
+    let length = fs::metadata(good.path().join("tenure.db")).unwrap().len();
+    for part in [length / 2, length / 3, length - 4096, length - 100, 100] {
+        let folder = beds::a_folder();
+        fs::copy(good.path().join("tenure.db"), folder.path().join("tenure.db")).unwrap();
+        let file = OpenOptions::new().write(true).open(folder.path().join("tenure.db")).unwrap();
+        file.set_len(part).unwrap();
+        let error = refused(folder.path()).await;
+        assert!(is_named(&error) && error.to_string().contains("tenure.db"), "{part} of {length}: {error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broken_page_is_refused() {
+    let good = a_good_file().await;
+    let length = fs::metadata(good.path().join("tenure.db")).unwrap().len();
+    // The header of a page in the middle.
+    flip(&good.path().join("tenure.db"), length / 2 / 4096 * 4096, 64);
+    let error = refused(good.path()).await;
+    assert!(is_named(&error) && error.to_string().contains("tenure.db"), "{error}");
+}
+
+/// Anywhere, not only where it is easy to see: whatever reads it says what it found, or what was there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn flipped_bytes_never_panic_and_are_never_our_own_mistake() {
+    let good = a_good_file().await;
+    let length = fs::metadata(good.path().join("tenure.db")).unwrap().len();
+    let mut chance = Chance::of_run();
+    let mut found = 0;
+    for _ in 0..60 {
+        let folder = beds::a_folder();
+        let file = folder.path().join("tenure.db");
+        fs::copy(good.path().join("tenure.db"), &file).unwrap();
+        let (at, bytes) = (chance.next() % length, chance.below(40) + 1);
+        flip(&file, at, bytes);
+        let said = |error: &StoreError| {
+            let right = matches!(
+                error,
+                StoreError::Corrupt { .. } | StoreError::SchemaAhead { .. } | StoreError::MigrationChanged(_)
+            );
+            assert!(right, "{bytes} bytes at {at}: {error:?}");
+        };
+        let store = match SqliteStore::open(folder.path()).await {
+            Ok(store) => store,
+            Err(error) => {
+                said(&error);
+                found += 1;
+                continue;
+            }
+        };
+        let read = [
+            store.scan(None, 1000).await.map(|found| found.into_iter().any(|it| it.record.is_err())),
+            store.events(Position(0), 10_000).await.map(|_| false),
+            store.list(JobFilter::default(), page(1000)).await.map(|_| false),
+            store.counts().await.map(|_| false),
+            store.strays(10).await.map(|strays| !strays.is_empty()),
+        ];
+        found += usize::from(read.iter().any(|read| !matches!(read, Ok(false))));
+        read.iter().filter_map(|read| read.as_ref().err()).for_each(said);
+    }
+    assert!(found > 10, "many of them were found: {found}");
+}

@@ -1,0 +1,144 @@
+//! The disk: full, and failing to sync.
+
+use std::path::Path;
+use std::process::Command;
+
+use tenure_core::command::Create;
+use tenure_core::json::Json;
+use tenure_store::{Store, StoreError};
+
+use super::shim::Shim;
+use crate::beds;
+use crate::child::{Acknowledged, Process, assert_kept, note};
+use crate::fixture::*;
+
+/// The n-th sync fails: its batch may or may not be there, nothing is accepted after it, and all before it is kept.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sync_that_fails_stops_the_store() {
+    let shim = Shim::build();
+    let (mut at_open, mut at_commit) = (0, 0);
+    for n in 1..=20 {
+        let folder = beds::a_folder();
+        let place = folder.path().to_str().expect("a plain path");
+        let mut child = Process::start("serial", place, 1, &shim.env("TENURE_SHIM_SYNC", n.to_string()));
+        let mut acknowledged = Acknowledged::new();
+        let mut then = Vec::new();
+        let mut failed = None;
+        while let Some(words) = child.next() {
+            match words[0].as_str() {
+                "open" => {}
+                "ack" => note(&mut acknowledged, &words),
+                "unopened" => {
+                    assert_eq!(words[1], "unknown", "sync {n}");
+                    at_open += 1;
+                }
+                // The first syncs make the empty file; SQLite begins again, and nothing was written yet.
+                "survived" if n <= 3 => at_open += 1,
+                "failed" => failed = Some(words[1].clone()),
+                "then" => then.push(words[1].clone()),
+                other => panic!("sync {n}: {other}"),
+            }
+        }
+        assert!(child.ended_well(), "sync {n}: the child did not panic");
+        if let Some(failed) = failed {
+            at_commit += 1;
+            assert_eq!(failed, "unknown", "sync {n}: the outcome of the batch is not known");
+            assert_eq!(then, ["unknown"; 4], "sync {n}: nothing is accepted after it");
+        }
+        let store = beds::open(folder.path()).await;
+        assert_kept(&store, &acknowledged).await;
+        let unknown = all_jobs(&store).await.len() - acknowledged.len();
+        assert!(unknown <= 1, "sync {n}: only the batch in doubt may be there unacknowledged");
+    }
+    assert_eq!(at_open + at_commit, 20, "every fault was met");
+    assert!(at_commit >= 10, "most of them by a batch: {at_commit}");
+}
+
+/// Full, and then not: nothing is lost, nothing half-written, and no restart is needed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_refuses_and_recovers() {
+    let shim = Shim::build();
+    let folder = beds::a_folder();
+    let flag = shim.folder().join("full").display().to_string();
+    let place = folder.path().to_str().expect("a plain path");
+    let mut child = Process::start("fill", place, 1, &shim.env("TENURE_SHIM_FULL", flag));
+    let mut acknowledged = Acknowledged::new();
+    let mut heard = Vec::new();
+    while let Some(words) = child.next() {
+        match words[0].as_str() {
+            "ack" => note(&mut acknowledged, &words),
+            "open" => {}
+            _ => heard.push(words.join(" ")),
+        }
+    }
+    assert!(child.ended_well());
+    let twice = ["while-full full", "readable 5"];
+    assert_eq!(heard, [&twice[..], &twice, &twice, &["after"]].concat());
+    let store = beds::open(folder.path()).await;
+    assert_kept(&store, &acknowledged).await;
+    assert_eq!((acknowledged.len(), all_jobs(&store).await.len()), (6, 6));
+}
+
+/// A file system of a few megabytes, for as long as it lives.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    /// `None` where this process may not mount.
+    fn mount(at: &'a Path) -> Option<Self> {
+        let mut mount = Command::new("mount");
+        let mounted = mount.args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"]).arg(at).output();
+        mounted.is_ok_and(|output| output.status.success()).then_some(Self(at))
+    }
+
+    fn grow(&self) {
+        let grown = Command::new("mount").args(["-o", "remount,size=64m"]).arg(self.0).status();
+        assert!(grown.expect("mount is there").success());
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg("-l").arg(self.0).status());
+    }
+}
+
+/// The same on a real file system that is really full.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_small_disk_refuses_and_recovers() {
+    let folder = beds::a_folder();
+    let Some(disk) = SmallDisk::mount(folder.path()) else {
+        println!(
+            "may not mount a file system here: a_full_disk_refuses_and_recovers shows the same with the shim"
+        );
+        return;
+    };
+    let store = beds::open(&folder.path().join("store")).await;
+    let creation = || vec![create(Create { payload: Json::of(&"x".repeat(30_000)), ..a_job("so1") })];
+    let mut acknowledged = Acknowledged::new();
+    let kept = async |acknowledged: &mut Acknowledged| match try_submit(&store, creation()).await {
+        Ok(answers) => {
+            let job = job_of(answers.into_iter().next().expect("one command, one answer"));
+            acknowledged.insert(job.id(), job.seq).is_none()
+        }
+        Err(StoreError::Full) => false,
+        Err(error) => panic!("{error}"),
+    };
+    while kept(&mut acknowledged).await {
+        assert!(acknowledged.len() < 1000, "four megabytes do not hold thirty");
+    }
+    assert!(acknowledged.len() > 10);
+    for _ in 0..3 {
+        assert!(!kept(&mut acknowledged).await, "it stays full");
+        assert_eq!(all_jobs(&store).await.len(), acknowledged.len(), "what was accepted can be read");
+    }
+    disk.grow();
+    for _ in 0..10 {
+        assert!(kept(&mut acknowledged).await, "there is room again, and no restart was needed");
+    }
+    assert_kept(&store, &acknowledged).await;
+    store.beat().await.unwrap();
+    drop(store);
+    let store = beds::open(&folder.path().join("store")).await;
+    assert_kept(&store, &acknowledged).await;
+    drop(store);
+}

@@ -1,0 +1,3 @@
+//! The promises, kept in memory.
+
+crate::conformance::promises!(crate::beds::memory);

@@ -1,0 +1,49 @@
+//! Every statement finds its rows by an index. What reads a table whole is named here, with the reason.
+
+mod postgres;
+mod sqlite;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The statements of a database by their names.
+fn statements(database: &str) -> BTreeMap<String, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(database).join("sql");
+    let files = std::fs::read_dir(folder).expect("the statements lie beside the code");
+    let read = |file: std::io::Result<std::fs::DirEntry>| {
+        let path = file.expect("a folder can be read").path();
+        let name = path.file_stem().expect("a file has a name").to_string_lossy().into_owned();
+        (name, std::fs::read_to_string(&path).expect("a statement is text"))
+    };
+    files.map(read).collect()
+}
+
+/// Filters of a listing that have an index, as `list.rs` writes them; `?` stands for a placeholder.
+const FILTERED: [(&str, &str); 4] = [
+    ("list by user", " and j.user_id = ? order by j.id desc limit ?"),
+    ("list by correlation", " and j.correlation_id = ? order by j.id desc limit ?"),
+    (
+        "list by correlation or id",
+        " and (j.correlation_id = ? or (j.id = ? and j.correlation_id is null)) order by j.id desc limit ?",
+    ),
+    ("list by retry", " and j.retry_of = ? order by j.id desc limit ?"),
+];
+
+/// The statements, with the listings written out.
+fn with_listings(database: &str, placeholder: fn(usize) -> String) -> BTreeMap<String, String> {
+    let mut all = statements(database);
+    let head = all.remove("list").expect("there is a listing");
+    let mut tails = FILTERED.to_vec();
+    tails.push(("list from a place", " and j.id < ? order by j.id desc limit ?"));
+    for (name, tail) in tails {
+        let mut numbered = String::new();
+        for (place, part) in tail.split('?').enumerate() {
+            if place > 0 {
+                numbered.push_str(&placeholder(place));
+            }
+            numbered.push_str(part);
+        }
+        all.insert(name.to_owned(), format!("{}{numbered}", head.trim_end()));
+    }
+    all
+}

@@ -1,0 +1,145 @@
+//! PostgreSQL: `explain` of every statement on tables of some size, with values such as are sent.
+
+use tenure_core::command::{AppendLog, Command, Create};
+use tenure_core::dead_letter::ReasonCode;
+use tenure_core::job::Links;
+use tenure_store::Store;
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+
+use super::with_listings;
+use crate::beds;
+use crate::fixture::*;
+
+/// What may read a table from one end to the other, and why.
+const WHOLE: [(&str, &str); 3] = [
+    ("counts", "counts every job, for pages that say so"),
+    ("scan_accounts", "for verify; a page of it is a good part of a table of this size"),
+    ("strays", "verify reads every table once"),
+];
+
+/// Not one statement, or one that is not planned.
+const UNPLANNED: [(&str, &str); 2] = [("begin", "several statements"), ("migrations", "makes a table")];
+
+/// Tables that grow with the work; the others have a few rows.
+const LARGE: [&str; 9] =
+    ["jobs", "job_states", "events", "telemetry", "logs", "keys", "ledger", "dead_letters", "accounts"];
+
+/// Twenty thousand jobs, some of them in every other table.
+async fn fill<S: Store>(store: &S) {
+    for batch in 0..20 {
+        let users: Vec<_> = (0..1000).map(|n| format!("user-{batch}-{n}")).collect();
+        submit(store, users.iter().map(|user| grant(user, 5)).collect()).await;
+        let creations = (0..1000).map(|n| {
+            let links = Links {
+                correlation_id: (n % 7 == 0).then(|| format!("c{}", n / 7).as_str().into()),
+                ..Links::default()
+            };
+            let key = if n % 3 == 0 { key(&format!("k{batch}-{n}"), 1) } else { a_job("so1").key };
+            Create { user_id: Some(users[n].as_str().into()), key, links, ..a_job("distributed") }
+        });
+        let jobs = created(store, creations.collect()).await;
+        let held = take(store, "w1", any(), 400).await;
+        let lines = |job| vec![(job, "stdout".into(), "line".to_owned())];
+        let mut commands: Vec<_> =
+            held.iter().map(|job| by("worker", Command::Heartbeat(hold(job)))).collect();
+        commands.extend(jobs.iter().take(300).map(|job| {
+            by(
+                "user:ann",
+                Command::Log(AppendLog { job: job.id(), holder: None, lines: lines("info".into()) }),
+            )
+        }));
+        submit(store, commands).await;
+        let end = |job: &std::sync::Arc<tenure_core::job::Job>| {
+            by("operator:ann", Command::DeadLetter(job.id(), ReasonCode::Timeout, String::new()))
+        };
+        submit(
+            store,
+            held.iter()
+                .take(200)
+                .map(end)
+                .chain(held.iter().skip(200).map(|job| succeed(&hold(job))))
+                .collect(),
+        )
+        .await;
+    }
+}
+
+async fn rows(client: &Client, sql: &str) -> Vec<String> {
+    let messages = client.simple_query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    let row = |message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+        _ => None,
+    };
+    messages.into_iter().filter_map(row).collect()
+}
+
+/// Values such as a busy store would send: plans are made for them, and with others PostgreSQL keeps doing so.
+const SENT: [(&str, &[&str]); 6] = [
+    (
+        "claimable",
+        &["'{default,default}'", "'{distributed,distributed}'", "'{0,1}'", "'{0,0}'", NO_IDS, NOW, "64"],
+    ),
+    (
+        "claimable_shelf",
+        &["'default'", "'distributed'", "0", "0", "'00000000-0000-0000-0000-000000000000'", NOW, "64"],
+    ),
+    ("completed_before", &["'distributed'", NOW, "100"]),
+    ("due", &["100000", "100000000", "100"]),
+    ("events", &["20000", "500"]),
+    ("next_run", &["'{default}'", "'{distributed}'", "'{0}'", NOW]),
+];
+const NOW: &str = "4000000000000";
+const NO_IDS: &str = "'{00000000-0000-0000-0000-000000000000,00000000-0000-0000-0000-000000000000}'";
+
+/// A value of a type, for every other statement.
+fn value(of: &str) -> &'static str {
+    match of {
+        "bigint" | "integer" => "100",
+        "bigint[]" | "integer[]" => "'{1,2,3}'",
+        "text" => "'user-1-1'",
+        "text[]" => "'{user-1-1,user-1-2,user-1-3}'",
+        "uuid" => "'018bcfe5-6800-7000-8000-000000000000'",
+        "uuid[]" => "'{018bcfe5-6800-7000-8000-000000000000,018bcfe5-6800-7000-8000-000000000001}'",
+        "boolean" => "false",
+        "boolean[]" => "'{false,true,true}'",
+        "bytea[]" => "'{a,b,c}'",
+        other => panic!("no value of type {other}"),
+    }
+}
+
+async fn plan(client: &Client, name: &str, sql: &str) -> Vec<String> {
+    rows(client, &format!("prepare it as {sql}")).await;
+    let types = "select unnest(parameter_types)::text from pg_prepared_statements where name = 'it'";
+    let types = rows(client, types).await;
+    let sent = SENT.iter().find(|(of, _)| *of == name).map(|(_, sent)| sent.to_vec());
+    let values = sent.unwrap_or_else(|| types.iter().map(|of| value(of)).collect()).join(", ");
+    let call = if values.is_empty() { String::new() } else { format!("({values})") };
+    let plan = rows(client, &format!("explain execute it{call}")).await;
+    rows(client, "deallocate it").await;
+    plan
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_statement_of_postgres_uses_an_index() {
+    let url = beds::a_database().await;
+    let store = beds::connect(&url).await;
+    fill(&store).await;
+    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    rows(&client, "vacuum analyze").await;
+    let mut broken = Vec::new();
+    for (name, sql) in with_listings("postgres", |n| format!("${n}")) {
+        if UNPLANNED.iter().chain(&WHOLE).any(|(allowed, _)| *allowed == name) {
+            continue;
+        }
+        let plan = plan(&client, &name, &sql).await;
+        let whole = |line: &String| {
+            let table = line.split_once("Seq Scan on ").and_then(|(_, rest)| rest.split(' ').next());
+            table.is_some_and(|table| LARGE.contains(&table))
+        };
+        if plan.iter().any(whole) {
+            broken.push(format!("{name} reads a table whole:\n{}", plan.join("\n")));
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n\n"));
+}

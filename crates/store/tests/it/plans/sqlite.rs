@@ -1,0 +1,44 @@
+//! SQLite: `explain query plan` of every statement.
+
+use rusqlite::Connection;
+use rusqlite::types::Null;
+
+use super::with_listings;
+use crate::beds;
+
+/// What may read a table from one end to the other, and why.
+const WHOLE: [(&str, &str); 6] = [
+    ("counts", "counts every job, for pages that say so"),
+    ("strays", "verify reads every table once"),
+    ("open", "every live job, once, by the index that holds nothing else"),
+    ("lifecycles", "a few rows"),
+    ("paused", "a few rows"),
+    ("migrated", "a few rows"),
+];
+
+#[tokio::test]
+async fn every_statement_of_sqlite_uses_an_index() {
+    let folder = beds::a_folder();
+    drop(beds::open(folder.path()).await);
+    let connection = Connection::open(folder.path().join("tenure.db")).unwrap();
+    for (name, sql) in with_listings("sqlite", |n| format!("?{n}")) {
+        let mut statement = match connection.prepare(&format!("explain query plan {sql}")) {
+            Ok(statement) => statement,
+            Err(_) if sql.contains("create table") => continue,
+            Err(error) => panic!("{name}: {error}"),
+        };
+        let values = vec![Null; statement.parameter_count()];
+        let rows =
+            statement.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
+        let plan: Vec<String> = rows.map(Result::unwrap).collect();
+        let whole: Vec<_> = plan.iter().filter(|line| reads_whole(line)).collect();
+        let allowed = WHOLE.iter().any(|(allowed, _)| *allowed == name);
+        assert!(allowed || whole.is_empty(), "{name} reads a table whole: {plan:#?}");
+    }
+}
+
+/// A step that walks a table or an index without looking anything up; constants and what was found before are not it.
+fn reads_whole(line: &str) -> bool {
+    let made = ["CONSTANT ROW", "SUBQUERY", "(subquery"];
+    line.starts_with("SCAN") && !made.iter().any(|made| line.contains(made))
+}

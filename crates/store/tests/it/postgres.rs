@@ -1,0 +1,3 @@
+//! The promises, kept by PostgreSQL for two nodes at once.
+
+crate::conformance::promises!(crate::beds::postgres);

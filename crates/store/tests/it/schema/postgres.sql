@@ -1,0 +1,158 @@
+-- The schema of the shared store after all migrations. Written by a test; never run.
+
+-- table accounts
+--     user_id text collate C not null
+--     granted bigint not null
+--     reserved bigint not null
+--     spent bigint not null
+--     with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000)
+-- table audit
+--     id bigint not null identity
+--     ts bigint not null
+--     action text collate C not null
+--     actor text not null
+--     job_id uuid
+--     reason text
+-- table clock
+--     id integer not null
+--     alive_at bigint not null
+--     stopped bigint not null
+--     with (fillfactor=10)
+-- table dead_letters
+--     job_id uuid not null
+--     reason_code text collate C not null
+--     stage text collate C
+--     dismissed boolean not null
+--     letter text not null
+-- table events
+--     position bigint not null
+--     job_id uuid not null
+--     ts bigint not null
+--     seq integer
+--     attempt integer not null
+--     name text collate C not null
+--     trigger text collate C not null
+--     from_state text collate C
+--     to_state text collate C not null
+--     actor text not null
+--     cause text
+--     facts text not null
+-- table job_states
+--     id uuid not null
+--     seq integer not null
+--     attempt integer not null
+--     retry_count integer not null
+--     priority integer not null
+--     fence bigint not null
+--     run_at bigint not null
+--     timeout_at bigint
+--     due_at bigint
+--     clock_at bigint
+--     clock_slot bigint
+--     updated_at bigint not null
+--     claimed_at bigint
+--     started_at bigint
+--     completed_at bigint
+--     log_count bigint not null
+--     ready boolean not null
+--     state text collate C not null
+--     phase text collate C not null
+--     outcome text collate C
+--     lifecycle text collate C not null
+--     type text collate C not null
+--     queue text collate C not null
+--     entered text not null
+--     worker text collate C
+--     lease text
+--     last_lease text
+--     error text
+--     result text
+--     checkpoint text
+--     progress text
+--     cancel text
+--     with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0, autovacuum_analyze_scale_factor=0.05)
+-- table jobs
+--     id uuid not null
+--     type text collate C not null
+--     lifecycle text collate C not null
+--     lifecycle_version integer not null
+--     queue text collate C not null
+--     user_id text collate C
+--     priority integer not null
+--     max_attempts integer not null
+--     cost bigint not null
+--     payload text not null
+--     created_at bigint not null
+--     correlation_id text collate C
+--     traceparent text collate C
+--     idempotency_key text collate C
+--     retry_of uuid
+--     compensates uuid
+-- table keys
+--     id uuid not null
+--     fingerprint bytea
+--     targets text not null
+--     created_at bigint not null
+--     expires_at bigint not null
+-- table ledger
+--     id bigint not null identity
+--     ts bigint not null
+--     user_id text collate C not null
+--     kind text collate C not null
+--     amount bigint not null
+--     job_id uuid
+--     reason text
+-- table lifecycles
+--     name text collate C not null
+--     version integer not null
+--     source text not null
+-- table logs
+--     job_id uuid not null
+--     n bigint not null
+--     ts bigint not null
+--     stream text collate C not null
+--     level text collate C not null
+--     text text not null
+-- table migrations
+--     number integer not null
+--     checksum text not null
+-- table paused_queues
+--     queue text collate C not null
+-- table telemetry
+--     id bigint not null identity
+--     job_id uuid not null
+--     ts bigint not null
+--     worker text collate C not null
+--     fence bigint not null
+--     signal text not null
+--     keep_until bigint not null
+-- CREATE UNIQUE INDEX accounts_pkey ON accounts USING btree (user_id)
+-- CREATE UNIQUE INDEX audit_pkey ON audit USING btree (id)
+-- CREATE UNIQUE INDEX clock_pkey ON clock USING btree (id)
+-- CREATE UNIQUE INDEX dead_letters_pkey ON dead_letters USING btree (job_id)
+-- CREATE UNIQUE INDEX events_job ON events USING btree (job_id, seq)
+-- CREATE UNIQUE INDEX events_pkey ON events USING btree ("position")
+-- CREATE INDEX job_states_clock ON job_states USING btree (clock_slot) WHERE (clock_slot IS NOT NULL)
+-- CREATE INDEX job_states_completed ON job_states USING btree (lifecycle, completed_at, id) WHERE (completed_at IS NOT NULL)
+-- CREATE UNIQUE INDEX job_states_pkey ON job_states USING btree (id)
+-- CREATE INDEX job_states_ready ON job_states USING btree (queue, type, priority DESC, run_at, id) WHERE ready
+-- CREATE INDEX jobs_correlation ON jobs USING btree (correlation_id, id) WHERE (correlation_id IS NOT NULL)
+-- CREATE UNIQUE INDEX jobs_pkey ON jobs USING btree (id)
+-- CREATE INDEX jobs_retry_of ON jobs USING btree (retry_of) WHERE (retry_of IS NOT NULL)
+-- CREATE INDEX jobs_user ON jobs USING btree (user_id, id) WHERE (user_id IS NOT NULL)
+-- CREATE INDEX keys_expires_at ON keys USING btree (expires_at)
+-- CREATE UNIQUE INDEX keys_pkey ON keys USING btree (id)
+-- CREATE INDEX ledger_job ON ledger USING btree (job_id) WHERE (job_id IS NOT NULL)
+-- CREATE UNIQUE INDEX ledger_pkey ON ledger USING btree (id)
+-- CREATE INDEX ledger_user ON ledger USING btree (user_id, id)
+-- CREATE UNIQUE INDEX lifecycles_pkey ON lifecycles USING btree (name, version)
+-- CREATE UNIQUE INDEX logs_pkey ON logs USING btree (job_id, n)
+-- CREATE UNIQUE INDEX migrations_pkey ON migrations USING btree (number)
+-- CREATE UNIQUE INDEX paused_queues_pkey ON paused_queues USING btree (queue)
+-- CREATE INDEX telemetry_job ON telemetry USING btree (job_id, id)
+-- CREATE INDEX telemetry_keep_until ON telemetry USING btree (keep_until)
+-- CREATE UNIQUE INDEX telemetry_pkey ON telemetry USING btree (id)
+-- sequence audit_id_seq as bigint
+-- sequence ledger_id_seq as bigint
+-- sequence positions as bigint
+-- sequence telemetry_id_seq as bigint

@@ -1,0 +1,173 @@
+-- The schema of the embedded store after all migrations. Written by a test; never run.
+
+CREATE TABLE accounts (
+    user_id  text    not null primary key,
+    granted  integer not null,
+    reserved integer not null,
+    spent    integer not null
+) strict, without rowid;
+
+CREATE TABLE audit (
+    id     integer not null primary key,
+    ts     integer not null,
+    action text    not null,
+    actor  text    not null,
+    job_id blob,
+    reason text
+) strict;
+
+CREATE TABLE clock (
+    id       integer not null primary key,
+    alive_at integer not null,
+    stopped  integer not null
+) strict;
+
+CREATE TABLE dead_letters (
+    job_id      blob    not null primary key,
+    reason_code text    not null,
+    stage       text,
+    dismissed   integer not null,
+    letter      text    not null
+) strict, without rowid;
+
+CREATE TABLE events (
+    position   integer not null primary key,
+    job_id     blob    not null,
+    seq        integer,
+    name       text    not null,
+    "trigger"  text    not null,
+    from_state text,
+    to_state   text    not null,
+    attempt    integer not null,
+    ts         integer not null,
+    actor      text    not null,
+    cause      text,
+    facts      text    not null
+) strict;
+
+CREATE TABLE job_states (
+    id           blob    not null primary key,
+    state        text    not null,
+    phase        text    not null,
+    outcome      text,
+    seq          integer not null,
+    attempt      integer not null,
+    retry_count  integer not null,
+    fence        integer not null,
+    run_at       integer not null,
+    timeout_at   integer,
+    due_at       integer,
+    clock_at     integer,
+    updated_at   integer not null,
+    claimed_at   integer,
+    started_at   integer,
+    completed_at integer,
+    entered      text    not null,
+    worker       text,
+    lease        text,
+    last_lease   text,
+    error        text,
+    result       text,
+    checkpoint   text,
+    progress     text,
+    cancel       text,
+    log_count    integer not null
+) strict, without rowid;
+
+CREATE TABLE jobs (
+    id                blob    not null primary key,
+    type              text    not null,
+    lifecycle         text    not null,
+    lifecycle_version integer not null,
+    queue             text    not null,
+    user_id           text,
+    priority          integer not null,
+    max_attempts      integer not null,
+    cost              integer not null,
+    payload           text    not null,
+    created_at        integer not null,
+    correlation_id    text,
+    traceparent       text,
+    idempotency_key   text,
+    retry_of          blob,
+    compensates       blob
+) strict, without rowid;
+
+CREATE TABLE journal (
+    id       integer not null primary key,
+    position integer not null
+) strict;
+
+CREATE TABLE keys (
+    id          blob    not null primary key,
+    fingerprint blob,
+    targets     text    not null,
+    created_at  integer not null,
+    expires_at  integer not null
+) strict, without rowid;
+
+CREATE TABLE ledger (
+    id      integer not null primary key,
+    ts      integer not null,
+    user_id text    not null,
+    kind    text    not null,
+    amount  integer not null,
+    job_id  blob,
+    reason  text
+) strict;
+
+CREATE TABLE lifecycles (
+    name    text    not null,
+    version integer not null,
+    source  text    not null,
+    primary key (name, version)
+) strict, without rowid;
+
+CREATE TABLE logs (
+    job_id blob    not null,
+    n      integer not null,
+    ts     integer not null,
+    stream text    not null,
+    level  text    not null,
+    text   text    not null,
+    primary key (job_id, n)
+) strict, without rowid;
+
+CREATE TABLE migrations (number integer not null primary key, checksum text not null) strict
+;
+
+CREATE TABLE paused_queues (
+    queue text not null primary key
+) strict, without rowid;
+
+CREATE TABLE telemetry (
+    id         integer not null primary key,
+    job_id     blob    not null,
+    ts         integer not null,
+    worker     text    not null,
+    fence      integer not null,
+    signal     text    not null,
+    keep_until integer not null
+) strict;
+
+CREATE UNIQUE INDEX events_job on events (job_id, seq);
+
+CREATE INDEX job_states_completed on job_states (completed_at, id) where completed_at is not null;
+
+CREATE INDEX job_states_live on job_states (id) where completed_at is null;
+
+CREATE INDEX jobs_correlation on jobs (correlation_id) where correlation_id is not null;
+
+CREATE INDEX jobs_retry_of on jobs (retry_of) where retry_of is not null;
+
+CREATE INDEX jobs_user on jobs (user_id, id) where user_id is not null;
+
+CREATE INDEX keys_expires_at on keys (expires_at);
+
+CREATE INDEX ledger_job on ledger (job_id) where job_id is not null;
+
+CREATE INDEX ledger_user on ledger (user_id, id);
+
+CREATE INDEX telemetry_job on telemetry (job_id, id);
+
+CREATE INDEX telemetry_keep_until on telemetry (keep_until);

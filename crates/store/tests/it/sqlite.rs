@@ -1,0 +1,3 @@
+//! The promises, kept by SQLite.
+
+crate::conformance::promises!(crate::beds::sqlite);
