@@ -169,7 +169,9 @@ impl Lifecycle {
     pub fn built_in() -> Vec<Self> {
         BUILT_IN
             .iter()
-            .map(|source| Self::parse(source).expect("the built-in lifecycles pass their check; a test says so"))
+            .map(|source| {
+                Self::parse(source).expect("the built-in lifecycles pass their check; a test says so")
+            })
             .collect()
     }
 
@@ -204,8 +206,14 @@ impl Lifecycle {
         found
     }
 
-    fn rules_for<'a, 'b>(&'a self, from: &'b str, on: &'b Trigger) -> impl Iterator<Item = &'a Rule> + use<'a, 'b> {
-        self.rules.iter().filter(move |rule| rule.on == *on && rule.from.as_ref().is_some_and(|name| name == from))
+    fn rules_for<'a, 'b>(
+        &'a self,
+        from: &'b str,
+        on: &'b Trigger,
+    ) -> impl Iterator<Item = &'a Rule> + use<'a, 'b> {
+        self.rules
+            .iter()
+            .filter(move |rule| rule.on == *on && rule.from.as_ref().is_some_and(|name| name == from))
     }
 }
 

@@ -16,12 +16,12 @@ mod sqlite;
 use std::future::Future;
 use std::sync::Arc;
 
+use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::fold::Record;
 use tenure_core::id::{JobId, Name, Position};
-use tenure_core::command::ClaimFilter;
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
@@ -62,10 +62,18 @@ pub trait Store: Clone + Send + Sync + 'static {
     fn history(&self, id: JobId) -> impl Future<Output = Result<Vec<Event>, StoreError>> + Send;
 
     /// The journal after a position, in commit order; no reader can miss an event or see two orders.
-    fn events(&self, after: Position, limit: usize) -> impl Future<Output = Result<Vec<Journaled>, StoreError>> + Send;
+    fn events(
+        &self,
+        after: Position,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<Journaled>, StoreError>> + Send;
 
     /// Jobs that match, newest first.
-    fn list(&self, filter: JobFilter, page: Page) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
+    fn list(
+        &self,
+        filter: JobFilter,
+        page: Page,
+    ) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
 
     /// How many jobs are where.
     fn counts(&self) -> impl Future<Output = Result<Vec<Count>, StoreError>> + Send;
@@ -74,7 +82,10 @@ pub trait Store: Clone + Send + Sync + 'static {
     fn due(&self, limit: usize) -> impl Future<Output = Result<Vec<JobId>, StoreError>> + Send;
 
     /// When the next job that this filter admits may be claimed, if one is ready but not yet: its `run_at`.
-    fn next_run(&self, filter: ClaimFilter) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send;
+    fn next_run(
+        &self,
+        filter: ClaimFilter,
+    ) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send;
 
     /// Finished jobs of a lifecycle that were completed before a time, oldest first.
     fn completed_before(
@@ -85,7 +96,12 @@ pub trait Store: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<JobId>, StoreError>> + Send;
 
     /// A job's log lines after the `after`-th.
-    fn logs(&self, job: JobId, after: u64, limit: usize) -> impl Future<Output = Result<Vec<LogLine>, StoreError>> + Send;
+    fn logs(
+        &self,
+        job: JobId,
+        after: u64,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<LogLine>, StoreError>> + Send;
 
     /// A job's telemetry in order.
     fn telemetry(&self, job: JobId) -> impl Future<Output = Result<Vec<Telemetry>, StoreError>> + Send;
@@ -109,7 +125,11 @@ pub trait Store: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<(u64, LedgerLine)>, StoreError>> + Send;
 
     /// Lines of the operators' trail after the `after`-th row, each with its row.
-    fn audit(&self, after: u64, limit: usize) -> impl Future<Output = Result<Vec<(u64, AuditLine)>, StoreError>> + Send;
+    fn audit(
+        &self,
+        after: u64,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<(u64, AuditLine)>, StoreError>> + Send;
 
     /// Paused queues.
     fn paused(&self) -> impl Future<Output = Result<Vec<Name>, StoreError>> + Send;
@@ -118,7 +138,11 @@ pub trait Store: Clone + Send + Sync + 'static {
     fn lifecycles(&self) -> impl Future<Output = Result<Vec<(LifecycleRef, String)>, StoreError>> + Send;
 
     /// For `verify`: everything about the jobs after an id, in id order. A record that cannot be read says why.
-    fn scan(&self, after: Option<JobId>, limit: usize) -> impl Future<Output = Result<Vec<Scanned>, StoreError>> + Send;
+    fn scan(
+        &self,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<Scanned>, StoreError>> + Send;
 
     /// For `verify`: accounts after a user, each with the sums of its ledger; users that have only one of the two, too.
     fn scan_accounts(

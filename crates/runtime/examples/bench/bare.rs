@@ -28,7 +28,7 @@ pub(crate) async fn measure(
     let (orders, inbox) = channel::<Append>();
     let log_path = path.clone();
     let writer = std::thread::spawn(move || write(&log_path, &inbox));
-    let cpu = machine::cpu_us()?;
+    let cpu = machine::cpu_us(false)?;
     let begun = Instant::now();
     let until = begun + Duration::from_secs(seconds);
     let mut tasks = tokio::task::JoinSet::new();
@@ -50,7 +50,7 @@ pub(crate) async fn measure(
     }
     drop(orders);
     let lifecycles: u64 = tasks.join_all().await.into_iter().sum();
-    let rate = Rate::of(lifecycles, begun.elapsed(), machine::cpu_us()? - cpu);
+    let rate = Rate::of(lifecycles, begun.elapsed(), machine::cpu_us(false)? - cpu);
     writer.join().map_err(|_| "the writer of the bare log panicked")??;
     std::fs::remove_file(path)?;
     Ok(rate)

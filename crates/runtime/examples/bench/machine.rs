@@ -9,9 +9,12 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// CPU time of this process and of every PostgreSQL process on the machine, in microseconds.
-pub(crate) fn cpu_us() -> Result<u64, Failed> {
+/// CPU time of this process in microseconds; with the database's, that of every PostgreSQL process on the machine too.
+pub(crate) fn cpu_us(with_database: bool) -> Result<u64, Failed> {
     let mut ticks = ticks(Path::new("/proc/self"))?;
+    if !with_database {
+        return Ok(ticks * 10_000);
+    }
     for process in std::fs::read_dir("/proc")? {
         let path = process?.path();
         let name = std::fs::read_to_string(path.join("comm")).unwrap_or_default();

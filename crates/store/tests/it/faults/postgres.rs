@@ -108,7 +108,7 @@ async fn a_server_that_crashes_under_load_loses_nothing_acknowledged() {
     let url = beds::database_on(&server.url(), "crashing").await;
     let (one_node, other_node) = (connect(&url).await, connect(&url).await);
     let load = Load::start(&[one_node.clone(), other_node]);
-    for _ in 0..3 {
+    for _ in 0..5 {
         load.more(60).await;
         server.crash().expect("our own server can be stopped");
         let away = one_node.counts().await;

@@ -18,6 +18,10 @@
 --     alive_at bigint not null
 --     stopped bigint not null
 --     with (fillfactor=10)
+-- table commits
+--     id uuid not null
+--     done boolean not null
+--     with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000)
 -- table dead_letters
 --     job_id uuid not null
 --     reason_code text collate C not null
@@ -129,6 +133,7 @@
 -- CREATE UNIQUE INDEX accounts_pkey ON accounts USING btree (user_id)
 -- CREATE UNIQUE INDEX audit_pkey ON audit USING btree (id)
 -- CREATE UNIQUE INDEX clock_pkey ON clock USING btree (id)
+-- CREATE UNIQUE INDEX commits_pkey ON commits USING btree (id)
 -- CREATE UNIQUE INDEX dead_letters_pkey ON dead_letters USING btree (job_id)
 -- CREATE UNIQUE INDEX events_job ON events USING btree (job_id, seq)
 -- CREATE UNIQUE INDEX events_pkey ON events USING btree ("position")
