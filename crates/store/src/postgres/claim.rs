@@ -9,6 +9,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::Node;
+use super::clock;
 use super::connection::{Connection, Rows, Sent, answered};
 use super::error::Fault;
 use super::load::Loaded;
@@ -76,7 +77,10 @@ pub(super) async fn looks(connection: &Connection, node: &Node, reads: &Reads) -
         let asked_at = Instant::now();
         node.shelves.renew(&connection.query_once(&SHELVES, &[]).await?, asked_at)?;
     }
-    let now = node.clock.guess();
+    let now = match node.clock.guess() {
+        Some(now) => now,
+        None => clock::read(connection, &node.clock).await?.at,
+    };
     let look = |(filter, max): (&ClaimFilter, &usize)| {
         let shelves = node.shelves.admitted(filter, LOOKED_AT_FIRST);
         let thorough = thorough && shelves.len() < LOOKED_AT_FIRST;

@@ -16,6 +16,8 @@ use crate::StoreError;
 const SILENCE_MS_MAX: i64 = 1500;
 /// A batch says that its node lives if nobody has for this long.
 const BEAT_MS: i64 = 500;
+/// A reading is this old at most when it arrives.
+const GUESS_AHEAD_MS: i64 = 100;
 
 /// One reading of the clock.
 #[derive(Clone, Copy, Debug)]
@@ -57,9 +59,11 @@ impl Clock {
         Reading { at, ..reading }
     }
 
-    /// What the clock shows about now, to look for jobs by. The judge goes by the reading.
-    pub(super) fn guess(&self) -> i64 {
-        self.last().map_or(0, |(at, since)| at + since.elapsed().as_millis() as i64)
+    /// What the clock shows about now, to look for jobs by: rather ahead than behind, since the judge goes by the
+    /// reading. Nothing before the first one.
+    pub(super) fn guess(&self) -> Option<i64> {
+        let passed = |since: Instant| since.elapsed().as_millis() as i64;
+        self.last().map(|(at, since)| at + passed(since) + GUESS_AHEAD_MS)
     }
 
     fn last(&self) -> MutexGuard<'_, Option<(i64, Instant)>> {
