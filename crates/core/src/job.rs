@@ -4,7 +4,7 @@
 //! or a cancel requested between events. What `evolve` writes can be folded again from history; the rest cannot,
 //! and is listed at [`Job`].
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ pub struct Spec {
     /// When it was asked for.
     pub created_at: Timestamp,
     /// What it belongs to.
-    pub links: Links,
+    pub links: Arc<Links>,
 }
 
 /// A lifecycle by name and version.
@@ -67,6 +67,12 @@ pub struct Links {
 }
 
 impl Links {
+    /// For a [`Spec`]: most jobs belong to nothing, and a million of them share one value.
+    pub fn shared(self) -> Arc<Self> {
+        static NOTHING: LazyLock<Arc<Links>> = LazyLock::new(Arc::default);
+        if self == Self::default() { Arc::clone(&NOTHING) } else { Arc::new(self) }
+    }
+
     /// The caller's, or the job's own id.
     pub fn correlation_id(&self, id: JobId) -> Name {
         self.correlation_id.clone().unwrap_or_else(|| id.to_string().into())
@@ -244,7 +250,7 @@ pub struct Times {
     /// Set if and only if the state is final.
     pub completed_at: Option<Timestamp>,
     /// State, and the last time it was entered; in order of first entry.
-    pub entered: Vec<(Name, Timestamp)>,
+    pub entered: Box<[(Name, Timestamp)]>,
 }
 
 /// What went wrong and what came out.
@@ -471,7 +477,11 @@ impl Job {
         }
         match times.entered.iter_mut().find(|(state, _)| *state == event.to) {
             Some(entry) => entry.1 = event.ts,
-            None => times.entered.push((event.to.clone(), event.ts)),
+            None => {
+                let mut entered = std::mem::take(&mut times.entered).into_vec();
+                entered.push((event.to.clone(), event.ts));
+                times.entered = entered.into_boxed_slice();
+            }
         }
     }
 

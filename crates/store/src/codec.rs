@@ -100,7 +100,8 @@ impl SpecRow {
                 idempotency_key: self.idempotency_key,
                 retry_of: self.retry_of.map(JobId),
                 compensates: self.compensates.map(JobId),
-            },
+            }
+            .shared(),
         })
     }
 }
@@ -289,7 +290,7 @@ fn entered_text(entered: &[(Name, Timestamp)]) -> String {
     text
 }
 
-fn entered(text: &str, names: &mut Interner) -> Option<Vec<(Name, Timestamp)>> {
+fn entered(text: &str, names: &mut Interner) -> Option<Box<[(Name, Timestamp)]>> {
     let entry = |part: &str| {
         let (state, at) = part.split_once('=')?;
         Some((names.name(state), Timestamp(at.parse().ok()?)))
@@ -299,7 +300,7 @@ fn entered(text: &str, names: &mut Interner) -> Option<Vec<(Name, Timestamp)>> {
     for part in parts.map(entry) {
         found.push(part?);
     }
-    Some(found)
+    Some(found.into_boxed_slice())
 }
 
 /// A column that no Tenure wrote.

@@ -168,7 +168,8 @@ fn compensate(
             traceparent: job.spec.links.traceparent.clone(),
             compensates: Some(job.id()),
             ..Links::default()
-        },
+        }
+        .shared(),
     };
     create::enter(scene, &"compensation".into(), Arc::new(spec), When::Now)
 }

@@ -157,7 +157,7 @@ fn spec(scene: &Scene<'_>, create: &Create, (job_type, lifecycle): (&JobType, &L
         cost: job_type.cost,
         payload: create.payload.clone(),
         created_at: scene.now.at,
-        links: Links { idempotency_key: key::text(create, scene.now.at), ..create.links.clone() },
+        links: Links { idempotency_key: key::text(create, scene.now.at), ..create.links.clone() }.shared(),
     }
 }
 

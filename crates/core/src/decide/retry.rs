@@ -35,8 +35,9 @@ pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, retry: &Retry) -> Answer
         correlation_id: Some(job.spec.correlation_id()),
         retry_of: Some(job.id()),
         idempotency_key: None,
-        ..job.spec.links.clone()
-    };
+        ..(*job.spec.links).clone()
+    }
+    .shared();
     let spec =
         Spec { id: retry.id, lifecycle: follows, created_at: scene.now.at, links, ..(*job.spec).clone() };
     create::reserve(scene, &spec)?;

@@ -17,6 +17,10 @@ use drive::Rate;
 use tenure_runtime::{Definitions, Options, Runtime};
 use tenure_store::{AnyStore, MemoryStore, Store};
 
+/// The allocator of the `tenure` binary, so that the figures are its own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Failed = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failed> {

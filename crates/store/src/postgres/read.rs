@@ -224,7 +224,7 @@ fn bare(id: JobId, links: Links) -> Spec {
         cost: 0,
         payload: Json::null(),
         created_at: Timestamp(0),
-        links,
+        links: links.shared(),
     }
 }
 

@@ -161,7 +161,7 @@ mod tests {
             cost: 0,
             payload: Json::null(),
             created_at: Timestamp(run_at),
-            links: Links::default(),
+            links: Links::default().shared(),
         };
         Job::blank(Arc::new(spec))
     }

@@ -1,0 +1,1 @@
+//! Tenure on the network: HTTP, event streams, keys, telemetry.
