@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::api_key::Role;
 use crate::dead_letter::ReasonCode;
 use crate::id::{Actor, Fence, JobId, Name};
 use crate::job::{CancelMode, JobError, LifecycleRef, Links};
@@ -62,11 +63,17 @@ pub enum Command {
     Grant(Name, u64, Option<String>),
     /// A lifecycle file comes into force.
     Register(LifecycleRef, String),
+    /// A key for a caller.
+    AddKey(Box<NewKey>),
+    /// A caller's key opens nothing any more.
+    RevokeKey(Name),
+    /// Workers that were heard since the last time, each with the credential that it came with.
+    Seen(Vec<(Name, Option<Name>)>),
     /// Look at the clock of one job: promptness, not truth.
     Sweep(JobId),
     /// Forget a job whose retention is over.
     Purge(JobId),
-    /// Forget telemetry and keys that are past their time.
+    /// Forget telemetry, idempotency keys and workers that are past their time.
     Prune,
 }
 
@@ -239,6 +246,19 @@ pub struct Retry {
     pub id: JobId,
 }
 
+/// A key for a caller, without its secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewKey {
+    /// Made by the caller's side, like its secret.
+    pub id: Name,
+    /// What its holder may do.
+    pub role: Role,
+    /// The user whose jobs its holder's are; a producer's key needs one.
+    pub user_id: Option<Name>,
+    /// Of the secret.
+    pub digest: [u8; 32],
+}
+
 /// The id under which an idempotency key is kept: a digest of its scope and itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId(pub [u8; 16]);
@@ -285,6 +305,9 @@ impl Command {
             Self::Pause(..) => "pause",
             Self::Grant(..) => "grant",
             Self::Register(..) => "register",
+            Self::AddKey(_) => "add-key",
+            Self::RevokeKey(_) => "revoke-key",
+            Self::Seen(_) => "seen",
             Self::Sweep(_) => "sweep",
             Self::Purge(_) => "purge",
             Self::Prune => "prune",
@@ -309,6 +332,9 @@ impl Command {
             | Self::Pause(..)
             | Self::Grant(..)
             | Self::Register(..)
+            | Self::AddKey(_)
+            | Self::RevokeKey(_)
+            | Self::Seen(_)
             | Self::Prune => None,
         }
     }

@@ -4,6 +4,7 @@
 //! A batch is decided command by command on one working set. For each: the clock of its job first (law 9), then the
 //! key under which it may be a repeat (law 7), then the command itself. What is refused has changed nothing.
 
+mod api_key;
 mod cancel;
 mod claim;
 mod clock;
@@ -21,6 +22,7 @@ mod transition;
 
 use std::sync::Arc;
 
+use crate::api_key::ApiKey;
 use crate::command::{Asked, Command};
 use crate::credit::Account;
 use crate::id::{JobId, Name};
@@ -64,6 +66,13 @@ pub enum Done {
     Logged(u64),
     /// The account as it is now.
     Account(Account),
+    /// A caller's key as it is now.
+    Key {
+        /// As it is now.
+        key: ApiKey,
+        /// The command had been done before; nothing changed.
+        replayed: bool,
+    },
     /// Nothing to tell.
     Nothing,
 }
@@ -113,6 +122,12 @@ fn dispatch(scene: &mut Scene<'_>, asked: &Asked) -> Answer {
         }
         Command::Grant(user, amount, reason) => operate::grant(scene, by, (user, *amount), reason.as_deref()),
         Command::Register(key, source) => operate::register(scene, key, source),
+        Command::AddKey(it) => api_key::add(scene, by, it),
+        Command::RevokeKey(id) => api_key::revoke(scene, by, id),
+        Command::Seen(workers) => {
+            operate::seen(scene, workers);
+            Ok(Done::Nothing)
+        }
         Command::Sweep(job) => scene.job(*job).map(|_| Done::Nothing),
         Command::Purge(job) => operate::purge(scene, *job),
         Command::Prune => {

@@ -475,13 +475,12 @@ impl Job {
         if self.phase == Phase::Active && !was_active {
             times.started_at = Some(event.ts);
         }
-        match times.entered.iter_mut().find(|(state, _)| *state == event.to) {
-            Some(entry) => entry.1 = event.ts,
-            None => {
-                let mut entered = std::mem::take(&mut times.entered).into_vec();
-                entered.push((event.to.clone(), event.ts));
-                times.entered = entered.into_boxed_slice();
-            }
+        if let Some(entry) = times.entered.iter_mut().find(|(state, _)| *state == event.to) {
+            entry.1 = event.ts;
+        } else {
+            let mut entered = std::mem::take(&mut times.entered).into_vec();
+            entered.push((event.to.clone(), event.ts));
+            times.entered = entered.into_boxed_slice();
         }
     }
 

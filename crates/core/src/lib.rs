@@ -4,6 +4,7 @@
 //! In reading order: [`lifecycle`] (what may happen to a job, declared and proved), [`job`] and [`event`] (what is
 //! kept), [`command`] (what is asked), [`decide`] (what comes of it), [`fold`] (history is the truth).
 
+pub mod api_key;
 pub mod backoff;
 pub mod command;
 pub mod credit;
@@ -21,4 +22,5 @@ pub mod query;
 pub mod refusal;
 pub mod time;
 pub mod wire;
+pub mod worker;
 pub mod working_set;

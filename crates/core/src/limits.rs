@@ -32,6 +32,8 @@ pub const STATES_MAX: usize = 64;
 pub const RULES_MAX: usize = 4096;
 /// Credits that an account can hold.
 pub const CREDITS_MAX: u64 = 1 << 53;
+/// A worker that was not heard for so long is forgotten.
+pub const WORKER_UNHEARD_MS_MAX: u64 = 24 * 3_600_000;
 /// Clock triggers that one command may find overdue on one job; a checked lifecycle needs far fewer.
 pub const OVERDUE_MAX: usize = 4 * ATTEMPTS_MAX as usize;
 

@@ -54,14 +54,17 @@ pub struct DeadLetterFilter {
     pub stage: Option<Stage>,
     /// Whether dismissed ones are wanted, instead of the others.
     pub dismissed: bool,
+    /// What the dead job must be like.
+    pub jobs: JobFilter,
 }
 
 impl DeadLetterFilter {
-    /// Whether a dead letter matches.
-    pub fn admits(&self, letter: &DeadLetter) -> bool {
+    /// Whether a dead letter matches, with its job.
+    pub fn admits(&self, letter: &DeadLetter, job: &Job) -> bool {
         self.reason_code.is_none_or(|code| code == letter.reason_code)
             && self.stage.is_none_or(|stage| letter.stage == Some(stage))
             && self.dismissed == letter.dismissed.is_some()
+            && self.jobs.admits(job)
     }
 }
 

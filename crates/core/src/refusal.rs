@@ -36,7 +36,7 @@ pub enum Refusal {
     /// No such thing.
     #[error("there is no {what} {name}")]
     NotFound {
-        /// `job`, `dead letter`.
+        /// `job`, `dead letter`, `key`.
         what: &'static str,
         /// Its id.
         name: String,

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::api_key::ApiKey;
 use crate::credit::{Account, LedgerLine};
 use crate::dead_letter::DeadLetter;
 use crate::event::{AuditLine, Event, LogLine};
@@ -109,16 +110,29 @@ pub fn account(account: Account) -> Value {
     json!({ "granted": granted, "reserved": reserved, "spent": spent, "available": account.available() })
 }
 
-/// A line of the ledger.
-pub fn ledger_line(line: &LedgerLine) -> Value {
+/// A line of the ledger, and its row.
+pub fn ledger_line(row: u64, line: &LedgerLine) -> Value {
     let LedgerLine { ts, kind, amount, job_id, reason, .. } = line;
-    json!({ "ts": ts, "kind": kind, "amount": amount, "job_id": job_id, "reason": reason })
+    json!({ "id": row, "ts": ts, "kind": kind, "amount": amount, "job_id": job_id, "reason": reason })
 }
 
-/// A line of the operators' trail.
-pub fn audit_line(line: &AuditLine) -> Value {
+/// A line of the operators' trail, and its row.
+pub fn audit_line(row: u64, line: &AuditLine) -> Value {
     let AuditLine { ts, action, actor, job_id, reason } = line;
-    json!({ "ts": ts, "action": action, "actor": actor, "job_id": job_id, "reason": reason })
+    json!({ "id": row, "ts": ts, "action": action, "actor": actor, "job_id": job_id, "reason": reason })
+}
+
+/// A caller's key, without its digest.
+pub fn api_key(key: &ApiKey) -> Value {
+    let ApiKey { id, role, user_id, digest: _, created_at, created_by, revoked_at } = key;
+    json!({
+        "id": id,
+        "role": role,
+        "user_id": user_id,
+        "created_at": created_at,
+        "created_by": created_by,
+        "revoked_at": revoked_at,
+    })
 }
 
 /// A dead letter.

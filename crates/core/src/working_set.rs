@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::api_key::ApiKey;
 use crate::command::{Asked, ClaimFilter, Command, KeyId};
 use crate::credit::{Account, LedgerLine};
 use crate::dead_letter::DeadLetter;
@@ -13,6 +14,7 @@ use crate::event::{AuditLine, Event, LogLine, Telemetry};
 use crate::id::{Fence, JobId, Name};
 use crate::job::{Job, LifecycleRef};
 use crate::time::Timestamp;
+use crate::worker::WorkerSeen;
 
 /// What a batch needs in memory.
 ///
@@ -32,6 +34,8 @@ pub struct Reads {
     pub dead_letters: BTreeSet<JobId>,
     /// These lifecycle files.
     pub lifecycles: BTreeSet<LifecycleRef>,
+    /// All keys of callers.
+    pub api_keys: bool,
 }
 
 impl Reads {
@@ -67,6 +71,7 @@ impl Reads {
             Command::Register(key, _) => {
                 self.lifecycles.insert(key.clone());
             }
+            Command::AddKey(_) | Command::RevokeKey(_) => self.api_keys = true,
             Command::Report(_)
             | Command::Heartbeat(_)
             | Command::Progress(..)
@@ -76,6 +81,7 @@ impl Reads {
             | Command::Signal(..)
             | Command::Disconnect(_)
             | Command::Pause(..)
+            | Command::Seen(_)
             | Command::Sweep(_)
             | Command::Prune => {}
         }
@@ -114,6 +120,8 @@ pub struct WorkingSet {
     pub dead_letters: BTreeMap<JobId, DeadLetter>,
     /// Lifecycle files that were found.
     pub lifecycles: BTreeMap<LifecycleRef, String>,
+    /// Keys of callers: all of them, if they were asked for.
+    pub api_keys: BTreeMap<Name, ApiKey>,
     /// What is to be written.
     pub changes: Changes,
 }
@@ -147,7 +155,12 @@ pub struct Changes {
     pub queues: BTreeMap<Name, bool>,
     /// Lifecycle files that came into force.
     pub lifecycles: BTreeSet<LifecycleRef>,
-    /// Telemetry and keys that are past this time are to be forgotten, a bounded number at once.
+    /// Keys of callers that are new or different now.
+    pub api_keys: BTreeSet<Name>,
+    /// Workers that were heard, by name, each once.
+    pub seen: Vec<WorkerSeen>,
+    /// What is past its time by then is to be forgotten, a bounded number at once: telemetry, keys, and workers that
+    /// were not heard for [`crate::limits::WORKER_UNHEARD_MS_MAX`].
     pub prune: Option<Timestamp>,
 }
 
@@ -200,6 +213,12 @@ impl WorkingSet {
     pub(crate) fn remember(&mut self, record: KeyRecord) {
         self.changes.keys.insert(record.id);
         self.keys.insert(record.id, record);
+    }
+
+    /// Writes a caller's key.
+    pub(crate) fn put_api_key(&mut self, key: ApiKey) {
+        self.changes.api_keys.insert(key.id.clone());
+        self.api_keys.insert(key.id.clone(), key);
     }
 
     /// Writes a dead letter.

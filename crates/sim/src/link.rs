@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tenure_core::api_key::ApiKey;
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::dead_letter::DeadLetter;
@@ -13,8 +14,9 @@ use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
+use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{Reads, WorkingSet};
-use tenure_store::{Count, Journaled, MemoryStore, Scanned, Store, StoreError};
+use tenure_store::{Count, Gauges, Journaled, MemoryStore, Scanned, Store, StoreError};
 
 use crate::sabotage::{self, Bug};
 
@@ -126,6 +128,14 @@ impl Store for Link {
         self.through(self.store.counts()).await
     }
 
+    async fn gauges(&self) -> Result<Gauges, StoreError> {
+        self.through(self.store.gauges()).await
+    }
+
+    async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        self.through(self.store.leased(limit)).await
+    }
+
     async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
         let due = self.through(self.store.due(limit)).await?;
         *self.told_due() = due.iter().copied().collect();
@@ -143,6 +153,10 @@ impl Store for Link {
         limit: usize,
     ) -> Result<Vec<JobId>, StoreError> {
         self.through(self.store.completed_before(lifecycle, before, limit)).await
+    }
+
+    async fn finished(&self, since: Timestamp, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        self.through(self.store.finished(since, limit)).await
     }
 
     async fn logs(&self, job: JobId, after: u64, limit: usize) -> Result<Vec<LogLine>, StoreError> {
@@ -184,6 +198,18 @@ impl Store for Link {
 
     async fn lifecycles(&self) -> Result<Vec<(LifecycleRef, String)>, StoreError> {
         self.through(self.store.lifecycles()).await
+    }
+
+    async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
+        self.through(self.store.api_keys()).await
+    }
+
+    async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
+        self.through(self.store.workers()).await
+    }
+
+    async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
+        self.through(self.store.worker(name)).await
     }
 
     async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {

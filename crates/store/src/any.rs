@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tenure_core::api_key::ApiKey;
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
@@ -11,9 +12,10 @@ use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
+use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{Reads, WorkingSet};
 
-use crate::{Count, Journaled, MemoryStore, PostgresStore, Scanned, SqliteStore, Store, StoreError};
+use crate::{Count, Gauges, Journaled, MemoryStore, PostgresStore, Scanned, SqliteStore, Store, StoreError};
 
 /// One of the stores.
 #[derive(Clone, Debug)]
@@ -99,6 +101,14 @@ impl Store for AnyStore {
         on_each!(self, store => store.counts().await)
     }
 
+    async fn gauges(&self) -> Result<Gauges, StoreError> {
+        on_each!(self, store => store.gauges().await)
+    }
+
+    async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        on_each!(self, store => store.leased(limit).await)
+    }
+
     async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
         on_each!(self, store => store.due(limit).await)
     }
@@ -114,6 +124,10 @@ impl Store for AnyStore {
         limit: usize,
     ) -> Result<Vec<JobId>, StoreError> {
         on_each!(self, store => store.completed_before(lifecycle, before, limit).await)
+    }
+
+    async fn finished(&self, since: Timestamp, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        on_each!(self, store => store.finished(since, limit).await)
     }
 
     async fn logs(&self, job: JobId, after: u64, limit: usize) -> Result<Vec<LogLine>, StoreError> {
@@ -155,6 +169,18 @@ impl Store for AnyStore {
 
     async fn lifecycles(&self) -> Result<Vec<(LifecycleRef, String)>, StoreError> {
         on_each!(self, store => store.lifecycles().await)
+    }
+
+    async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
+        on_each!(self, store => store.api_keys().await)
+    }
+
+    async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
+        on_each!(self, store => store.workers().await)
+    }
+
+    async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
+        on_each!(self, store => store.worker(name).await)
     }
 
     async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {

@@ -16,6 +16,7 @@ mod sqlite;
 use std::future::Future;
 use std::sync::Arc;
 
+use tenure_core::api_key::ApiKey;
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::dead_letter::DeadLetter;
@@ -25,6 +26,7 @@ use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
+use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{Reads, WorkingSet};
 
 pub use any::AnyStore;
@@ -78,6 +80,12 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// How many jobs are where.
     fn counts(&self) -> impl Future<Output = Result<Vec<Count>, StoreError>> + Send;
 
+    /// What is to be watched: live jobs and dead letters. Never reads a finished job.
+    fn gauges(&self) -> impl Future<Output = Result<Gauges, StoreError>> + Send;
+
+    /// Jobs that have a lease now, in any order.
+    fn leased(&self, limit: usize) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
+
     /// Jobs with a clock that has run out by now, oldest first.
     fn due(&self, limit: usize) -> impl Future<Output = Result<Vec<JobId>, StoreError>> + Send;
 
@@ -94,6 +102,13 @@ pub trait Store: Clone + Send + Sync + 'static {
         before: Timestamp,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<JobId>, StoreError>> + Send;
+
+    /// Jobs that were completed at or after a time, newest completion first.
+    fn finished(
+        &self,
+        since: Timestamp,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
 
     /// A job's log lines after the `after`-th.
     fn logs(
@@ -136,6 +151,15 @@ pub trait Store: Clone + Send + Sync + 'static {
 
     /// Every lifecycle file that was ever in force.
     fn lifecycles(&self) -> impl Future<Output = Result<Vec<(LifecycleRef, String)>, StoreError>> + Send;
+
+    /// Every caller's key, by id; revoked ones too.
+    fn api_keys(&self) -> impl Future<Output = Result<Vec<ApiKey>, StoreError>> + Send;
+
+    /// Workers that were heard, the last one first; at most [`WORKERS_MAX`].
+    fn workers(&self) -> impl Future<Output = Result<Vec<WorkerSeen>, StoreError>> + Send;
+
+    /// One worker, if it was heard.
+    fn worker(&self, name: Name) -> impl Future<Output = Result<Option<WorkerSeen>, StoreError>> + Send;
 
     /// For `verify`: everything about the jobs after an id, in id order. A record that cannot be read says why.
     fn scan(
@@ -185,6 +209,33 @@ pub struct Count {
     pub queue: Name,
     pub state: Name,
     pub count: u64,
+}
+
+/// Workers that are told of at once.
+pub const WORKERS_MAX: usize = 10_000;
+
+/// What is to be watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gauges {
+    /// How many live jobs are where.
+    pub jobs: Vec<Count>,
+    /// How long the next jobs have waited, by queue and type.
+    pub oldest_ready: Vec<OldestReady>,
+    /// How many dead letters are not dismissed.
+    pub dead_letters: u64,
+    /// When the first of those was written.
+    pub oldest_dead_letter: Option<Timestamp>,
+}
+
+/// Since when a queue has had a job of a type that nobody claimed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OldestReady {
+    /// The queue, paused or not.
+    pub queue: Name,
+    /// The type.
+    pub job_type: Name,
+    /// The earliest `run_at` that has come.
+    pub since: Timestamp,
 }
 
 /// A user, his account, and the movements of his ledger or their sums.

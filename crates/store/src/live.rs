@@ -1,8 +1,11 @@
-//! The live jobs in memory, found by what claims and sweeps ask for: ready jobs best first, clocks by when they fire.
+//! The live jobs in memory, found by what claims and sweeps ask for: ready jobs best first, clocks by when they fire;
+//! and counted as they come and go, so that watching them does not mean to walk through them.
 //! Finished jobs are not here, so they cannot slow the live ones.
 
 use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use tenure_core::command::ClaimFilter;
@@ -10,6 +13,8 @@ use tenure_core::id::{JobId, Name};
 use tenure_core::job::Job;
 use tenure_core::lifecycle::Phase;
 use tenure_core::time::{Deadline, Timestamp};
+
+use crate::{Count, OldestReady};
 
 /// Higher priority first, then earlier `run_at`, then earlier creation.
 type Rank = (Reverse<i32>, Timestamp, JobId);
@@ -23,7 +28,12 @@ pub(crate) struct Live {
     /// Ready, but `run_at` had not come when last looked at.
     later: BTreeSet<(Timestamp, JobId)>,
     clocks: BTreeSet<(Deadline, JobId)>,
+    leased: BTreeSet<JobId>,
+    counts: BTreeMap<Standing, u64>,
 }
+
+/// Lifecycle, type, queue and state: how jobs are counted.
+pub(crate) type Standing = (Name, Name, Name, Name);
 
 impl Live {
     pub(crate) fn get(&self, id: JobId) -> Option<&Arc<Job>> {
@@ -46,6 +56,10 @@ impl Live {
         if let Some(deadline) = job.next_clock() {
             self.clocks.insert((deadline, job.id()));
         }
+        if job.lease.is_some() {
+            self.leased.insert(job.id());
+        }
+        *self.counts.entry(standing(&job)).or_default() += 1;
         self.jobs.insert(job.id(), job);
     }
 
@@ -61,6 +75,15 @@ impl Live {
         }
         if let Some(deadline) = job.next_clock() {
             self.clocks.remove(&(deadline, id));
+        }
+        if job.lease.is_some() {
+            self.leased.remove(&id);
+        }
+        if let Entry::Occupied(mut count) = self.counts.entry(standing(&job)) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
         }
     }
 
@@ -105,6 +128,35 @@ impl Live {
         ahead.filter(|(_, id)| admits(id)).map(|(run_at, _)| *run_at).next()
     }
 
+    /// Jobs that have a lease.
+    pub(crate) fn leased(&self, limit: usize) -> Vec<Arc<Job>> {
+        self.leased.iter().take(limit).map(|id| Arc::clone(&self.jobs[id])).collect()
+    }
+
+    /// How many jobs are where.
+    pub(crate) fn counts(&self) -> Vec<Count> {
+        counts(self.counts.iter().map(|(standing, count)| (standing.clone(), *count)))
+    }
+
+    /// For each queue and type, the earliest `run_at` that has come: the first of each priority is looked at.
+    pub(crate) fn oldest_ready(&mut self, now: Timestamp) -> Vec<OldestReady> {
+        self.ripen(now);
+        let oldest = |ranks: &BTreeSet<Rank>| {
+            let mut firsts = Vec::new();
+            let mut next = ranks.first();
+            while let Some(&(priority, run_at, _)) = next {
+                firsts.push(run_at);
+                let last = (priority, Timestamp(i64::MAX), JobId(uuid::Uuid::max()));
+                next = ranks.range((Bound::Excluded(last), Bound::Unbounded)).next();
+            }
+            firsts.into_iter().min()
+        };
+        let of_place = |((queue, job_type), ranks): (&(Name, Name), &BTreeSet<Rank>)| {
+            Some(OldestReady { queue: queue.clone(), job_type: job_type.clone(), since: oldest(ranks)? })
+        };
+        self.ready.iter().filter_map(of_place).collect()
+    }
+
     /// Jobs with a clock that has run out, oldest first.
     pub(crate) fn due(&self, running: Deadline, limit: usize) -> Vec<JobId> {
         self.clocks
@@ -114,6 +166,19 @@ impl Live {
             .take(limit)
             .collect()
     }
+}
+
+/// Where a job is counted.
+pub(crate) fn standing(job: &Job) -> Standing {
+    let spec = &job.spec;
+    (spec.lifecycle.name.clone(), spec.job_type.clone(), spec.queue.clone(), job.state.clone())
+}
+
+/// Counts as they are told.
+pub(crate) fn counts(standings: impl Iterator<Item = (Standing, u64)>) -> Vec<Count> {
+    let count =
+        |((lifecycle, job_type, queue, state), count)| Count { lifecycle, job_type, queue, state, count };
+    standings.map(count).collect()
 }
 
 fn place(job: &Job) -> (Name, Name) {

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use tenure_core::api_key::ApiKey;
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
@@ -15,9 +16,10 @@ use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Millis, Now, Timestamp};
+use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{Reads, WorkingSet};
 
-use crate::{Count, Journaled, Scanned, Store, StoreError};
+use crate::{Count, Gauges, Journaled, Scanned, Store, StoreError};
 use tables::Tables;
 
 /// A fault, for the next write.
@@ -115,12 +117,12 @@ impl MemoryStore {
     }
 
     fn read<T>(&self, read: impl FnOnce(&Inner) -> T) -> Result<T, StoreError> {
+        self.available().map(|inner| read(&inner))
+    }
+
+    fn available(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
         let inner = self.inner();
-        if inner.away {
-            Err(StoreError::Unavailable("it was taken away".to_owned()))
-        } else {
-            Ok(read(&inner))
-        }
+        if inner.away { Err(StoreError::Unavailable("it was taken away".to_owned())) } else { Ok(inner) }
     }
 }
 
@@ -227,6 +229,16 @@ impl Store for MemoryStore {
         self.read(|inner| inner.tables.counts())
     }
 
+    async fn gauges(&self) -> Result<Gauges, StoreError> {
+        let mut inner = self.available()?;
+        let now = inner.now().at;
+        Ok(inner.tables.gauges(now))
+    }
+
+    async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        self.read(|inner| inner.tables.leased(limit))
+    }
+
     async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
         let running = self.inner().now().running();
         self.read(|inner| inner.tables.live.due(running, limit))
@@ -244,6 +256,10 @@ impl Store for MemoryStore {
         limit: usize,
     ) -> Result<Vec<JobId>, StoreError> {
         self.read(|inner| inner.tables.completed_before(&lifecycle, before, limit))
+    }
+
+    async fn finished(&self, since: Timestamp, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        self.read(|inner| inner.tables.finished(since, limit))
     }
 
     async fn logs(&self, job: JobId, after: u64, limit: usize) -> Result<Vec<LogLine>, StoreError> {
@@ -285,6 +301,18 @@ impl Store for MemoryStore {
 
     async fn lifecycles(&self) -> Result<Vec<(LifecycleRef, String)>, StoreError> {
         self.read(|inner| inner.tables.lifecycles())
+    }
+
+    async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
+        self.read(|inner| inner.tables.api_keys())
+    }
+
+    async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
+        self.read(|inner| inner.tables.workers())
+    }
+
+    async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
+        self.read(|inner| inner.tables.worker(&name))
     }
 
     async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {

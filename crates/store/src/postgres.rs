@@ -21,10 +21,12 @@ mod shelves;
 mod specs;
 mod statements;
 mod transact;
+mod watch;
 mod write;
 
 use std::sync::Arc;
 
+use tenure_core::api_key::ApiKey;
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
@@ -33,9 +35,10 @@ use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
+use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{Reads, WorkingSet};
 
-use crate::{Count, Journaled, Scanned, Store, StoreError};
+use crate::{Count, Gauges, Journaled, Scanned, Store, StoreError};
 use clock::Clock;
 use commits::Commits;
 use error::Fault;
@@ -155,6 +158,14 @@ impl Store for PostgresStore {
         self.0.counts().await
     }
 
+    async fn gauges(&self) -> Result<Gauges, StoreError> {
+        self.0.gauges().await
+    }
+
+    async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        self.0.leased(limit).await
+    }
+
     async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
         self.0.due(limit).await
     }
@@ -170,6 +181,10 @@ impl Store for PostgresStore {
         limit: usize,
     ) -> Result<Vec<JobId>, StoreError> {
         self.0.completed_before(lifecycle, before, limit).await
+    }
+
+    async fn finished(&self, since: Timestamp, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        self.0.finished(since, limit).await
     }
 
     async fn logs(&self, job: JobId, after: u64, limit: usize) -> Result<Vec<LogLine>, StoreError> {
@@ -211,6 +226,18 @@ impl Store for PostgresStore {
 
     async fn lifecycles(&self) -> Result<Vec<(LifecycleRef, String)>, StoreError> {
         self.0.lifecycles().await
+    }
+
+    async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
+        self.0.api_keys().await
+    }
+
+    async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
+        self.0.workers().await
+    }
+
+    async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
+        self.0.worker(name).await
     }
 
     async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {

@@ -135,11 +135,17 @@ fn names_within_limits(create: &Create) -> Result<(), Refusal> {
         ("#/correlation_id", create.links.correlation_id.as_ref()),
     ];
     for (pointer, name) in names {
-        let Some(name) = name.map(Name::as_str) else { continue };
-        if name.is_empty() || name.len() > limits::NAME_BYTES_MAX || name.contains(char::is_control) {
-            let detail = format!("must have 1 to {} bytes and no control characters", limits::NAME_BYTES_MAX);
-            return Err(Refusal::invalid(pointer, detail));
-        }
+        name.map_or(Ok(()), |name| name_within_limits(pointer, name))?;
+    }
+    Ok(())
+}
+
+/// Whether a caller's name for something is one.
+pub(crate) fn name_within_limits(pointer: &str, name: &Name) -> Result<(), Refusal> {
+    let name = name.as_str();
+    if name.is_empty() || name.len() > limits::NAME_BYTES_MAX || name.contains(char::is_control) {
+        let detail = format!("must have 1 to {} bytes and no control characters", limits::NAME_BYTES_MAX);
+        return Err(Refusal::invalid(pointer, detail));
     }
     Ok(())
 }

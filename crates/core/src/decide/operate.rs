@@ -1,4 +1,5 @@
-//! What operators and the system itself do: dead-letter, signal, disconnect, dismiss, pause, grant, register, purge.
+//! What operators and the system itself do: dead-letter, signal, disconnect, dismiss, pause, grant, register,
+//! note who was heard, purge.
 
 use crate::command::Hold;
 use crate::credit::{LedgerLine, Movement};
@@ -13,6 +14,7 @@ use crate::json::Json;
 use crate::lifecycle::Trigger;
 use crate::limits;
 use crate::refusal::Refusal;
+use crate::worker::WorkerSeen;
 
 /// Gives a job up, for a reason.
 pub(crate) fn dead_letter(
@@ -115,6 +117,18 @@ pub(crate) fn register(scene: &mut Scene<'_>, key: &LifecycleRef, source: &str) 
     }
 }
 
+/// Workers that were heard; of one that is named twice, the last word counts.
+pub(crate) fn seen(scene: &mut Scene<'_>, workers: &[(Name, Option<Name>)]) {
+    let (seen_at, seen) = (scene.now.at, &mut scene.set.changes.seen);
+    for (name, credential) in workers {
+        let heard = WorkerSeen { name: name.clone(), credential: credential.clone(), seen_at };
+        match seen.binary_search_by(|known| known.name.cmp(name)) {
+            Ok(at) => seen[at] = heard,
+            Err(at) => seen.insert(at, heard),
+        }
+    }
+}
+
 /// Forgets a job whose retention is over; says `Nothing` if it is not.
 pub(crate) fn purge(scene: &mut Scene<'_>, id: JobId) -> Answer {
     let job = scene.job(id)?;
@@ -125,7 +139,13 @@ pub(crate) fn purge(scene: &mut Scene<'_>, id: JobId) -> Answer {
     Ok(Done::Nothing)
 }
 
-fn audit(scene: &mut Scene<'_>, by: &Actor, action: &str, (job_id, reason): (Option<JobId>, Option<&str>)) {
+/// A line of the operators' trail.
+pub(crate) fn audit(
+    scene: &mut Scene<'_>,
+    by: &Actor,
+    action: &str,
+    (job_id, reason): (Option<JobId>, Option<&str>),
+) {
     let (ts, actor, reason) = (scene.now.at, by.clone(), reason.map(str::to_owned));
     scene.set.changes.audit.push(AuditLine { ts, action: action.into(), actor, job_id, reason });
 }

@@ -63,7 +63,11 @@ pub(crate) fn remember(scene: &mut Scene<'_>, asked: &Asked, done: &Done) {
     let targets = match done {
         Done::Job { job, .. } => vec![(job.id(), Fence(0))],
         Done::Claimed { jobs, .. } => jobs.iter().map(|job| (job.id(), job.fence)).collect(),
-        Done::Beat { .. } | Done::Logged(_) | Done::Account(Account { .. }) | Done::Nothing => Vec::new(),
+        Done::Beat { .. }
+        | Done::Logged(_)
+        | Done::Account(Account { .. })
+        | Done::Key { .. }
+        | Done::Nothing => Vec::new(),
     };
     if matches!(done, Done::Claimed { .. }) && targets.is_empty() {
         return;

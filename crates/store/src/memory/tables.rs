@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use tenure_core::api_key::ApiKey;
 use tenure_core::command::KeyId;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
@@ -10,12 +11,14 @@ use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::fold::Record;
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::limits;
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
-use tenure_core::time::{Now, Timestamp};
+use tenure_core::time::{Millis, Now, Timestamp};
+use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
 
-use crate::live::Live;
-use crate::{Count, Journaled, Scanned};
+use crate::live::{self, Live};
+use crate::{Count, Gauges, Journaled, Scanned, WORKERS_MAX};
 
 #[derive(Debug, Default)]
 pub(super) struct Tables {
@@ -33,6 +36,8 @@ pub(super) struct Tables {
     paused: BTreeSet<Name>,
     keys: BTreeMap<KeyId, KeyRecord>,
     lifecycles: BTreeMap<LifecycleRef, String>,
+    api_keys: BTreeMap<Name, ApiKey>,
+    workers: BTreeMap<Name, WorkerSeen>,
 }
 
 fn found<K: Ord + Clone, V: Clone>(table: &BTreeMap<K, V>, wanted: &BTreeSet<K>) -> BTreeMap<K, V> {
@@ -46,6 +51,7 @@ impl Tables {
             accounts: found(&self.accounts, &reads.accounts),
             dead_letters: found(&self.dead_letters, &reads.dead_letters),
             lifecycles: found(&self.lifecycles, &reads.lifecycles),
+            api_keys: if reads.api_keys { self.api_keys.clone() } else { BTreeMap::new() },
             paused: self.paused.clone(),
             ..WorkingSet::default()
         };
@@ -93,6 +99,8 @@ impl Tables {
         self.keys.extend(changes.keys.into_iter().map(|id| (id, set.keys[&id].clone())));
         self.lifecycles
             .extend(changes.lifecycles.into_iter().map(|key| (key.clone(), set.lifecycles[&key].clone())));
+        self.api_keys.extend(changes.api_keys.into_iter().map(|id| (id.clone(), set.api_keys[&id].clone())));
+        self.workers.extend(changes.seen.into_iter().map(|seen| (seen.name.clone(), seen)));
         for (queue, paused) in changes.queues {
             if paused {
                 self.paused.insert(queue)
@@ -104,6 +112,8 @@ impl Tables {
         if let Some(now) = changes.prune {
             self.telemetry.retain(|line| now < line.keep_until);
             self.keys.retain(|_, record| now < record.expires_at);
+            let unheard = Millis(limits::WORKER_UNHEARD_MS_MAX);
+            self.workers.retain(|_, worker| now < worker.seen_at + unheard);
         }
     }
 
@@ -165,14 +175,46 @@ impl Tables {
     pub(super) fn counts(&self) -> Vec<Count> {
         let mut counts = BTreeMap::<_, u64>::new();
         for job in self.all().into_values() {
-            let spec = &job.spec;
-            let key =
-                (spec.lifecycle.name.clone(), spec.job_type.clone(), spec.queue.clone(), job.state.clone());
-            *counts.entry(key).or_default() += 1;
+            *counts.entry(live::standing(job)).or_default() += 1;
         }
-        let count =
-            |((lifecycle, job_type, queue, state), count)| Count { lifecycle, job_type, queue, state, count };
-        counts.into_iter().map(count).collect()
+        live::counts(counts.into_iter())
+    }
+
+    pub(super) fn gauges(&mut self, now: Timestamp) -> Gauges {
+        let letters = self.dead_letters.values().filter(|letter| letter.dismissed.is_none());
+        let written: BTreeSet<_> = letters.map(|letter| (letter.created_at, letter.job_id)).collect();
+        Gauges {
+            jobs: self.live.counts(),
+            oldest_ready: self.live.oldest_ready(now),
+            dead_letters: written.len() as u64,
+            oldest_dead_letter: written.first().map(|(at, _)| *at),
+        }
+    }
+
+    pub(super) fn leased(&self, limit: usize) -> Vec<Arc<Job>> {
+        self.live.leased(limit)
+    }
+
+    pub(super) fn finished(&self, since: Timestamp, limit: usize) -> Vec<Arc<Job>> {
+        let late = self.finished.values();
+        let late = late.filter_map(|job| Some((job.times.completed_at.filter(|at| since <= *at)?, job.id())));
+        let late: BTreeSet<_> = late.collect();
+        late.into_iter().rev().take(limit).map(|(_, id)| Arc::clone(&self.finished[&id])).collect()
+    }
+
+    pub(super) fn api_keys(&self) -> Vec<ApiKey> {
+        self.api_keys.values().cloned().collect()
+    }
+
+    pub(super) fn workers(&self) -> Vec<WorkerSeen> {
+        let mut workers: Vec<_> = self.workers.values().cloned().collect();
+        workers.sort_by(|a, b| b.seen_at.cmp(&a.seen_at).then_with(|| a.name.cmp(&b.name)));
+        workers.truncate(WORKERS_MAX);
+        workers
+    }
+
+    pub(super) fn worker(&self, name: &Name) -> Option<WorkerSeen> {
+        self.workers.get(name).cloned()
     }
 
     pub(super) fn completed_before(&self, lifecycle: &Name, before: Timestamp, limit: usize) -> Vec<JobId> {
@@ -192,8 +234,9 @@ impl Tables {
 
     pub(super) fn dead_letters(&self, filter: &DeadLetterFilter, page: Page) -> Vec<DeadLetter> {
         let older = |letter: &DeadLetter| page.before.is_none_or(|before| letter.job_id < before);
-        let matching =
-            self.dead_letters.values().rev().filter(|letter| older(letter) && filter.admits(letter));
+        let admits =
+            |letter: &DeadLetter| self.job(letter.job_id).is_some_and(|job| filter.admits(letter, job));
+        let matching = self.dead_letters.values().rev().filter(|letter| older(letter) && admits(letter));
         matching.take(page.limit).cloned().collect()
     }
 

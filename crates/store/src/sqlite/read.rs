@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Params, Row, ToSql, params, params_from_iter};
+use tenure_core::api_key::ApiKey;
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::{DeadLetter, ReasonCode};
@@ -12,13 +13,14 @@ use tenure_core::id::{Fence, JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef, Links};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
+use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{Reads, WorkingSet};
 
 use crate::codec::{Interner, corrupt, stage_text};
 use crate::list::{Bound, tail};
 use crate::sqlite::rows::{audit_line, event, fault, ledger_line, uuid};
 use crate::sqlite::{SqliteStore, load, scan};
-use crate::{Count, Journaled, Scanned, Store, StoreError};
+use crate::{Count, Gauges, Journaled, Scanned, Store, StoreError};
 
 impl SqliteStore {
     /// Runs a read on a connection of its own, off the async threads.
@@ -203,6 +205,14 @@ impl Store for SqliteStore {
         .await
     }
 
+    async fn gauges(&self) -> Result<Gauges, StoreError> {
+        Err(StoreError::Unavailable("this comes with the next migration".to_owned()))
+    }
+
+    async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        Err(StoreError::Unavailable("this comes with the next migration".to_owned()))
+    }
+
     async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
         let running = self.now_blocking().running();
         Ok(self.live().due(running, limit))
@@ -226,6 +236,10 @@ impl Store for SqliteStore {
             })
         })
         .await
+    }
+
+    async fn finished(&self, since: Timestamp, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        Err(StoreError::Unavailable("this comes with the next migration".to_owned()))
     }
 
     async fn logs(&self, job: JobId, after: u64, limit: usize) -> Result<Vec<LogLine>, StoreError> {
@@ -289,6 +303,18 @@ impl Store for SqliteStore {
             })
         })
         .await
+    }
+
+    async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
+        Err(StoreError::Unavailable("this comes with the next migration".to_owned()))
+    }
+
+    async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
+        Err(StoreError::Unavailable("this comes with the next migration".to_owned()))
+    }
+
+    async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
+        Err(StoreError::Unavailable("this comes with the next migration".to_owned()))
     }
 
     async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {

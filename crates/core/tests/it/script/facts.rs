@@ -65,6 +65,14 @@ impl Stageplay {
                 format!("spent {}", account.spent),
                 format!("available {}", account.available()),
             ],
+            Ok(Done::Key { key, replayed }) => vec![
+                format!("key {}", key.id),
+                key.role.as_str().to_owned(),
+                format!("user {}", key.user_id.as_ref().map_or("nobody", Name::as_str)),
+                format!("by {}", key.created_by),
+                if key.revoked_at.is_some() { "revoked" } else { "valid" }.to_owned(),
+                if *replayed { "replayed" } else { "not replayed" }.to_owned(),
+            ],
             Ok(Done::Nothing) => vec!["nothing".to_owned()],
         }
     }

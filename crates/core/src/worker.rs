@@ -1,0 +1,15 @@
+//! Workers, as far as Tenure knows them: a name, and when it was last heard.
+
+use crate::id::Name;
+use crate::time::Timestamp;
+
+/// A worker that was heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerSeen {
+    /// As it calls itself.
+    pub name: Name,
+    /// The key or token that it came with, where callers need one.
+    pub credential: Option<Name>,
+    /// When it was last heard.
+    pub seen_at: Timestamp,
+}
