@@ -7,6 +7,7 @@ mod source;
 use anyhow::Result;
 use serde_json::Value;
 use tenure_core::lifecycle::{ChangeKind, Diff, Format, Lifecycle, LongestLife, diff};
+use tenure_core::wire;
 
 use crate::args::{self, Form, LifecycleCommand};
 use crate::output::{self, Exit};
@@ -113,7 +114,7 @@ fn show(args: &args::Show, form: Form) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     match form {
-        Form::Json | Form::Jsonl => output::json(form, &json::lifecycle(&lifecycle))?,
+        Form::Json | Form::Jsonl => output::json(form, &wire::lifecycle(&lifecycle))?,
         Form::Name => output::data(lifecycle.name.as_str())?,
         Form::Table | Form::Wide => output::data(&shown(&lifecycle))?,
     }
@@ -158,12 +159,12 @@ fn list(form: Form) -> Result<Exit> {
     let lifecycles = Lifecycle::built_in();
     match form {
         Form::Json => {
-            let all: Vec<Value> = lifecycles.iter().map(json::lifecycle).collect();
+            let all: Vec<Value> = lifecycles.iter().map(wire::lifecycle).collect();
             output::json(form, &serde_json::json!({ "lifecycles": all, "next_cursor": null }))?;
         }
         Form::Jsonl => {
             for lifecycle in &lifecycles {
-                output::json(form, &json::lifecycle(lifecycle))?;
+                output::json(form, &wire::lifecycle(lifecycle))?;
             }
         }
         Form::Name => {

@@ -244,6 +244,8 @@ pub struct Retry {
     pub job: JobId,
     /// The new one's id.
     pub id: JobId,
+    /// When the new one may be claimed.
+    pub when: When,
 }
 
 /// A key for a caller, without its secret.

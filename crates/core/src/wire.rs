@@ -1,6 +1,8 @@
 //! The one JSON form of jobs, events and their like, as callers see them. Times are RFC 3339; deadlines are shown on
 //! the calendar, which is why each function is told what time it is.
 
+mod lifecycle;
+
 use serde_json::{Map, Value, json};
 
 use crate::api_key::ApiKey;
@@ -9,6 +11,8 @@ use crate::dead_letter::DeadLetter;
 use crate::event::{AuditLine, Event, LogLine};
 use crate::job::{CancelRequest, Job, JobError};
 use crate::time::Now;
+
+pub use lifecycle::lifecycle;
 
 /// A job.
 pub fn job(job: &Job, now: Now) -> Value {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure_core::decide::{Answer, decide_batch};
 use tenure_core::event::Event;
-use tenure_core::id::Name;
+use tenure_core::id::{JobId, Name};
 use tenure_core::lifecycle::Phase;
 use tenure_core::time::Now;
 use tenure_core::working_set::{Reads, WorkingSet};
@@ -13,6 +13,7 @@ use tenure_store::{Store, StoreError};
 use crate::Inner;
 use crate::batcher::Batch;
 use crate::failure::Failure;
+use crate::observe::Committed;
 
 /// What a judge found.
 struct Verdict {
@@ -23,15 +24,20 @@ struct Verdict {
     /// Events that tell of something that went wrong.
     failures: Vec<Event>,
     grew: bool,
+    committed: Committed,
+    /// Jobs that somebody may watch.
+    touched: Vec<JobId>,
 }
 
 pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
     let Batch { commands, replies } = batch;
     let reads = Reads::of(&commands);
     let in_force = inner.in_force();
+    let bells = Arc::clone(&inner.bells);
     let judge = move |set: &mut WorkingSet, now: Now| {
         let answers = decide_batch(set, &in_force.catalog, &commands, now);
-        verdict(set, answers, now)
+        let touched = bells.concerned(&set.changes);
+        verdict(set, (answers, touched), now)
     };
     match inner.store.transact(reads, judge).await {
         Ok(verdict) => {
@@ -41,6 +47,8 @@ pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
                 // A caller that has gone away does not need its answer.
                 drop(reply.send(Ok(answer)));
             }
+            (inner.options.observe)(&verdict.committed);
+            inner.bells.ring(&verdict.touched);
             inner.waiting.wake(&verdict.ready);
             if verdict.grew {
                 inner.journal.grew();
@@ -59,7 +67,7 @@ pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
     }
 }
 
-fn verdict(set: &WorkingSet, answers: Vec<Answer>, now: Now) -> Verdict {
+fn verdict(set: &WorkingSet, (answers, touched): (Vec<Answer>, Vec<JobId>), now: Now) -> Verdict {
     let events = &set.changes.events;
     let place = |event: &Event| {
         let spec = &set.jobs[&event.job_id].spec;
@@ -70,7 +78,8 @@ fn verdict(set: &WorkingSet, answers: Vec<Answer>, now: Now) -> Verdict {
     let ready = became_ready.map(place).collect();
     let failures = events.iter().filter(|event| event.facts.error.is_some()).cloned().collect();
     let grew = !events.is_empty() || !set.changes.queues.is_empty();
-    Verdict { answers, now, ready, failures, grew }
+    let committed = Committed::of(set, &answers);
+    Verdict { answers, now, ready, failures, grew, committed, touched }
 }
 
 fn log_failure(event: &Event) {

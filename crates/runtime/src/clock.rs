@@ -19,7 +19,11 @@ impl Estimate {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
+        self.reading().at
+    }
+
+    pub(crate) fn reading(&self) -> Now {
         let (now, read_at) = *self.0.lock().expect("nobody panics while noting the time");
-        now.at + Millis(read_at.elapsed().as_millis() as u64)
+        now.with(now.at + Millis(read_at.elapsed().as_millis() as u64))
     }
 }

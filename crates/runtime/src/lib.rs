@@ -6,11 +6,13 @@
 mod admission;
 mod apply;
 mod batcher;
+mod bells;
 mod catalog;
 mod clock;
 mod failure;
 pub mod guard;
 mod journal;
+mod observe;
 mod options;
 pub mod schema;
 mod sweeper;
@@ -23,25 +25,28 @@ use std::time::Duration;
 
 use tenure_core::command::{Asked, Claim, Command};
 use tenure_core::decide::{Answer, Done};
-use tenure_core::id::{Actor, JobId, Position};
+use tenure_core::id::{Actor, JobId, Name, Position};
 use tenure_core::job::LifecycleRef;
 use tenure_core::job_type::Catalog;
 use tenure_core::lifecycle::Lifecycle;
 use tenure_core::refusal::Refusal;
-use tenure_core::time::Timestamp;
+use tenure_core::time::{Now, Timestamp};
 use tenure_store::Store;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 pub use admission::NewJob;
+pub use bells::Watch;
 pub use catalog::{Definitions, TypeDefinition};
 pub use failure::{Failure, StartError};
 pub use journal::Follower;
+pub use observe::{Committed, Transition};
 pub use options::{EXIT_DOUBT, Options};
 pub use verify::{Verified, verify};
 
 use admission::Ids;
 use batcher::{Outlet, Queue};
+use bells::Bells;
 use catalog::InForce;
 use clock::Estimate;
 use journal::Journal;
@@ -69,6 +74,7 @@ pub(crate) struct Inner<S> {
     queue: Queue,
     journal: Journal,
     waiting: WaitingClaims,
+    bells: Arc<Bells>,
     clock: Estimate,
     ids: Ids,
     stopping: watch::Sender<bool>,
@@ -85,6 +91,7 @@ impl<S: Store> Runtime<S> {
             in_force: RwLock::new(Arc::new(in_force)),
             journal: Journal::new(),
             waiting: WaitingClaims::default(),
+            bells: Arc::default(),
             ids: Ids::default(),
             stopping,
             store,
@@ -117,6 +124,20 @@ impl<S: Store> Runtime<S> {
         }
     }
 
+    /// Creates many at once; one answer for each, in order.
+    pub async fn create_all(&self, new: impl IntoIterator<Item = NewJob>) -> Vec<Result<Answer, Failure>> {
+        let (in_force, now) = (self.inner.in_force(), self.inner.clock.now());
+        let admit = |new| admission::admit(&in_force, new, self.new_id(), now);
+        let admitted: Vec<_> = new.into_iter().map(admit).collect();
+        let asked: Vec<_> = admitted.iter().filter_map(|admitted| admitted.as_ref().ok().cloned()).collect();
+        let mut answers = self.inner.submit_all(asked).await.into_iter();
+        let answer = |admitted| match admitted {
+            Ok(_) => answers.next().expect("one answer for each command"),
+            Err(refusal) => Ok(Err(refusal)),
+        };
+        admitted.into_iter().map(answer).collect()
+    }
+
     /// Claims jobs for a worker, waiting up to `wait` for one to be there.
     pub async fn claim(&self, claim: Claim, wait: Duration) -> Result<Answer, Failure> {
         waiting::claim(&self.inner, claim, wait).await
@@ -129,7 +150,7 @@ impl<S: Store> Runtime<S> {
 
     /// Asks many things at once; one answer for each, in order.
     pub async fn submit_all(&self, asked: impl IntoIterator<Item = Asked>) -> Vec<Result<Answer, Failure>> {
-        self.inner.submit_all(asked).await
+        self.inner.submit_all(asked.into_iter().collect()).await
     }
 
     /// Reads the journal from after a position, for ever.
@@ -155,6 +176,21 @@ impl<S: Store> Runtime<S> {
     /// This node's idea of the store's time.
     pub fn now(&self) -> Timestamp {
         self.inner.clock.now()
+    }
+
+    /// The same, with how long the clocks stood still: what shows deadlines on the calendar.
+    pub fn reading(&self) -> Now {
+        self.inner.clock.reading()
+    }
+
+    /// Watches one job: its transitions, its log, its progress.
+    pub fn watch(&self, job: JobId) -> Watch {
+        Watch::new(&self.inner.bells, job, self.inner.options.poll_every)
+    }
+
+    /// Whether a claim that waits on this node would take a job of this queue and type.
+    pub fn is_awaited(&self, queue: &Name, job_type: &Name) -> bool {
+        self.inner.waiting.admits(queue, job_type)
     }
 
     /// How many commands wait for a batch.
@@ -188,14 +224,19 @@ impl<S: Store> Inner<S> {
         self.queue.put(asked)?.await.map_err(|_| Failure::Stopped)?
     }
 
-    async fn submit_all(&self, asked: impl IntoIterator<Item = Asked>) -> Vec<Result<Answer, Failure>> {
-        let queued: Vec<_> = asked.into_iter().map(|asked| self.queue.put(asked)).collect();
-        let mut answers = Vec::with_capacity(queued.len());
-        for answer in queued {
-            answers.push(match answer {
-                Ok(answer) => answer.await.unwrap_or(Err(Failure::Stopped)),
-                Err(failure) => Err(failure),
-            });
+    /// In portions, so that one caller's many leave room in the queue for others' few.
+    async fn submit_all(&self, asked: Vec<Asked>) -> Vec<Result<Answer, Failure>> {
+        let mut answers = Vec::with_capacity(asked.len());
+        for portion in asked.chunks(self.options.batch_commands_max) {
+            let queued: Vec<_> = portion.iter().map(|asked| self.queue.put(asked.clone())).collect();
+            for (answer, asked) in queued.into_iter().zip(portion) {
+                let answer = match answer {
+                    Ok(answer) => answer.await.unwrap_or(Err(Failure::Stopped)),
+                    Err(failure) => Err(failure),
+                };
+                let is_foreign = matches!(answer, Ok(Err(Refusal::UnknownLifecycle(_))));
+                answers.push(if is_foreign { self.submit(asked.clone()).await } else { answer });
+            }
         }
         answers
     }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use tenure_store::StoreError;
 
+use crate::observe::Committed;
+
 /// How the runtime runs. The defaults suit a server; tests and the simulator replace chance and doubt.
 #[derive(Clone)]
 pub struct Options {
@@ -25,6 +27,8 @@ pub struct Options {
     pub forget_every: Duration,
     /// Where ids get their chance from.
     pub chance: Arc<dyn Fn() -> u128 + Send + Sync>,
+    /// Told of every commit that this node made, after it.
+    pub observe: Arc<dyn Fn(&Committed) + Send + Sync>,
     /// What happens when the outcome of a commit is unknown. Ends the process, unless a test says otherwise.
     pub on_doubt: Arc<dyn Fn(&StoreError) + Send + Sync>,
 }
@@ -43,6 +47,7 @@ impl Default for Options {
             poll_every: Duration::from_secs(1),
             forget_every: Duration::from_secs(30),
             chance: Arc::new(|| uuid::Uuid::new_v4().as_u128()),
+            observe: Arc::new(|_| ()),
             on_doubt: Arc::new(|error| {
                 tracing::error!(%error, "stopping rather than guess");
                 std::process::exit(EXIT_DOUBT);

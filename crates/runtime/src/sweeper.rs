@@ -25,7 +25,7 @@ impl<S: Store> Inner<S> {
             let Ok(mut due) = self.store.due(limit).await else { return };
             let is_full = due.len() == limit;
             due.retain(|id| !stuck.contains(id));
-            let swept = self.submit_all(due.iter().map(|id| asked(Command::Sweep(*id)))).await;
+            let swept = self.submit_all(due.iter().map(|id| asked(Command::Sweep(*id))).collect()).await;
             for (id, answer) in due.iter().zip(&swept) {
                 if let Ok(Err(refusal)) = answer {
                     tracing::error!(job = %id, %refusal, "its clock has run out and cannot be followed");
@@ -58,7 +58,7 @@ impl<S: Store> Inner<S> {
 
     /// How many commands were taken.
     async fn purge(&self, old: &[JobId]) -> usize {
-        let purged = self.submit_all(old.iter().map(|id| asked(Command::Purge(*id)))).await;
+        let purged = self.submit_all(old.iter().map(|id| asked(Command::Purge(*id))).collect()).await;
         purged.iter().filter(|answer| matches!(answer, Ok(Ok(_)))).count()
     }
 }

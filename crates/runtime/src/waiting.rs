@@ -49,6 +49,10 @@ impl WaitingClaims {
         }
     }
 
+    pub(crate) fn admits(&self, queue: &Name, job_type: &Name) -> bool {
+        self.waiters().iter().any(|waiter| !waiter.bell.is_closed() && waiter.filter.admits(queue, job_type))
+    }
+
     /// Rings for everyone: something happened that may concern any of them.
     pub(crate) fn wake_all(&self) {
         for waiter in self.waiters().drain(..) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::command::{Retry, When};
+use crate::command::Retry;
 use crate::decide::{Answer, Done, Scene, create, invalid_transition};
 use crate::id::Actor;
 use crate::job::{LifecycleRef, Links, Spec};
@@ -41,6 +41,6 @@ pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, retry: &Retry) -> Answer
     let spec =
         Spec { id: retry.id, lifecycle: follows, created_at: scene.now.at, links, ..(*job.spec).clone() };
     create::reserve(scene, &spec)?;
-    create::enter(scene, by, Arc::new(spec), When::Now)?;
+    create::enter(scene, by, Arc::new(spec), retry.when)?;
     scene.done(retry.id)
 }

@@ -186,7 +186,7 @@ impl OneJob {
 
     /// A new job like this one.
     pub(crate) fn retry(&mut self) -> Answer {
-        self.ask(Command::Retry(Retry { job: self.id, id: job_id(2) }))
+        self.ask(Command::Retry(Retry { job: self.id, id: job_id(2), when: When::Now }))
     }
 
     /// Lets time pass until the job's next clock runs out, and looks.

@@ -170,7 +170,7 @@ impl Stageplay {
                 Command::DeadLetter(self.job(words), reason, "given up".to_owned())
             }
             "signal" => Command::Signal(self.job(words), words.nth(2).into(), words.json("note")),
-            "retry" => Command::Retry(Retry { job: self.job(words), id: self.next_id() }),
+            "retry" => Command::Retry(Retry { job: self.job(words), id: self.next_id(), when: When::Now }),
             "disconnect" => Command::Disconnect(self.hold(who, words)),
             "dismiss" => Command::Dismiss(self.job(words), "seen".to_owned()),
             "pause" => Command::Pause(words.nth(1).into(), true),

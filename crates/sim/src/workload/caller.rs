@@ -110,7 +110,7 @@ fn interfere(chance: &mut Chance, (user, count): (&str, u32), deed: Deed, job: J
             Command::Signal(job, name.into(), None)
         }
         // The node that takes it puts a new id in the place of this one.
-        Deed::Retry => Command::Retry(Retry { job, id: job }),
+        Deed::Retry => Command::Retry(Retry { job, id: job, when: When::Now }),
         Deed::DeadLetter => {
             Command::DeadLetter(job, ReasonCode::PolicyViolation, "given up by hand".to_owned())
         }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use tenure_core::command::{AppendLog, Asked, Cancel, Command, Create, Hold, Retry, Verb};
+use tenure_core::command::{AppendLog, Asked, Cancel, Command, Create, Hold, Retry, Verb, When};
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::decide::{Answer, Done};
 use tenure_core::event::Event;
@@ -135,7 +135,7 @@ impl<S: Store> World<S> {
                 Command::DeadLetter(job(place)?, ReasonCode::PolicyViolation, "enough".to_owned()),
             ),
             Move::Dismiss(place) => by("operator:ann", Command::Dismiss(job(place)?, "seen".to_owned())),
-            Move::Retry(place, id) => by("user:ann", Command::Retry(Retry { job: job(place)?, id })),
+            Move::Retry(place, id) => by("user:ann", Command::Retry(Retry { job: job(place)?, id, when: When::Now })),
             Move::Purge(place) => by("clock", Command::Purge(job(place)?)),
             Move::Pause(queue, paused) => by("operator:ann", Command::Pause(queue.into(), paused)),
             Move::Grant(user, amount) => grant(user, amount),

@@ -195,7 +195,7 @@ impl Draw {
                 let names = ["approve", "decline", "polish", "park", "wake", "refuse"];
                 Command::Signal(id, names[usize::from(self.which[2]) % names.len()].into(), None)
             }
-            90..92 => Command::Retry(Retry { job: id, id: job_id(n) }),
+            90..92 => Command::Retry(Retry { job: id, id: job_id(n), when: When::Now }),
             92..94 => Command::Disconnect(hold),
             94 => Command::Dismiss(id, "seen".to_owned()),
             95 => Command::Pause("default".into(), self.which[2].is_multiple_of(4)),

@@ -1,6 +1,6 @@
 //! A job keeps the version of its lifecycle that it was created under, whatever its type says by now.
 
-use tenure_core::command::{Command, Retry};
+use tenure_core::command::{Command, Retry, When};
 use tenure_core::decide::Done;
 use tenure_core::lifecycle::{BUILT_IN, Lifecycle};
 use tenure_core::time::Millis;
@@ -31,7 +31,7 @@ fn a_live_job_stays_under_the_version_that_it_was_created_under() {
     assert_eq!(play.job().clocks.timeout, None, "the first version has no rule for a timeout");
     play.cancel().expect("both versions can be cancelled");
 
-    let again = play.ask(Command::Retry(Retry { job: play.id, id: job_id(2) }));
+    let again = play.ask(Command::Retry(Retry { job: play.id, id: job_id(2), when: When::Now }));
     let Ok(Done::Job { job, .. }) = again else { panic!("a finished job can be tried again: {again:?}") };
     assert_eq!(job.spec.lifecycle.version, 2, "a new job follows the newest version");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tenure_core::command::{Command, Create, Retry};
+use tenure_core::command::{Command, Create, Retry, When};
 use tenure_core::id::Name;
 use tenure_core::job::{Class, Job, Links};
 use tenure_core::lifecycle::Outcome;
@@ -43,7 +43,7 @@ async fn a_crowd<S: Store>(store: &S, chance: &mut Chance) -> Vec<Arc<Job>> {
         submit(store, reports).await;
     }
     let finished = all_jobs(store).await.into_iter().filter(|job| job.phase.is_final()).take(4);
-    let retries = finished.map(|job| by("user:ann", Command::Retry(Retry { job: job.id(), id: an_id() })));
+    let retries = finished.map(|job| by("user:ann", Command::Retry(Retry { job: job.id(), id: an_id(), when: When::Now })));
     submit(store, retries.collect()).await;
     all_jobs(store).await
 }

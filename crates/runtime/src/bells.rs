@@ -1,0 +1,91 @@
+//! Bells of single jobs: whoever watches one is rung by a commit that touches it, and nobody else is.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tenure_core::id::JobId;
+use tenure_core::working_set::Changes;
+use tokio::sync::watch;
+
+/// Who watches which job.
+#[derive(Debug, Default)]
+pub(crate) struct Bells {
+    hung: Mutex<HashMap<JobId, watch::Sender<()>>>,
+    /// How many are hung: a commit looks at this before anything else.
+    count: AtomicUsize,
+}
+
+impl Bells {
+    fn hung(&self) -> MutexGuard<'_, HashMap<JobId, watch::Sender<()>>> {
+        self.hung.lock().expect("nobody panics while ringing")
+    }
+
+    fn watch(&self, job: JobId) -> watch::Receiver<()> {
+        let mut hung = self.hung();
+        let bell = hung.entry(job).or_insert_with(|| {
+            self.count.fetch_add(1, Ordering::Relaxed);
+            watch::Sender::new(())
+        });
+        bell.subscribe()
+    }
+
+    fn leave(&self, job: JobId) {
+        let mut hung = self.hung();
+        if hung.get(&job).is_some_and(|bell| bell.receiver_count() == 0) {
+            hung.remove(&job);
+            self.count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The jobs that a batch touched, if anybody watches any job at all.
+    pub(crate) fn concerned(&self, changes: &Changes) -> Vec<JobId> {
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return Vec::new();
+        }
+        let written = changes.updated.iter().copied();
+        written.chain(changes.logs.iter().map(|(job, _)| *job)).collect()
+    }
+
+    /// Rings for these jobs.
+    pub(crate) fn ring(&self, jobs: &[JobId]) {
+        if jobs.is_empty() {
+            return;
+        }
+        let hung = self.hung();
+        for bell in jobs.iter().filter_map(|job| hung.get(job)) {
+            bell.send_replace(());
+        }
+    }
+}
+
+/// Watches one job.
+#[derive(Debug)]
+pub struct Watch {
+    job: JobId,
+    rung: Option<watch::Receiver<()>>,
+    bells: Arc<Bells>,
+    poll_every: Duration,
+}
+
+impl Watch {
+    pub(crate) fn new(bells: &Arc<Bells>, job: JobId, poll_every: Duration) -> Self {
+        Self { job, rung: Some(bells.watch(job)), bells: Arc::clone(bells), poll_every }
+    }
+
+    /// Resolves when the job, its history or its log may have changed since the last call. Other nodes' commits are
+    /// looked for by the caller after a while, so it also resolves then.
+    pub async fn changed(&mut self) {
+        if let Some(rung) = &mut self.rung {
+            drop(tokio::time::timeout(self.poll_every, rung.changed()).await);
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.rung = None;
+        self.bells.leave(self.job);
+    }
+}

@@ -1,0 +1,80 @@
+//! What a commit came to, for those who count: metrics, and whoever asks whether anything is committed at all.
+
+use tenure_core::decide::Answer;
+use tenure_core::event::{Event, Signal};
+use tenure_core::id::Name;
+use tenure_core::job::{Category, Class};
+use tenure_core::lifecycle::{Phase, Trigger};
+use tenure_core::refusal::Refusal;
+use tenure_core::time::Millis;
+use tenure_core::working_set::WorkingSet;
+
+/// One commit in numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Committed {
+    /// Every transition, in order.
+    pub transitions: Vec<Transition>,
+    /// Leases that were prolonged.
+    pub renewals: u64,
+    /// Lease conflicts that were answered.
+    pub conflicts: u64,
+}
+
+/// A transition, without what only its reader needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transition {
+    /// The job's lifecycle.
+    pub lifecycle: Name,
+    /// The job's type.
+    pub job_type: Name,
+    /// What happened.
+    pub trigger: Trigger,
+    /// Where it was; `None` at creation.
+    pub from: Option<Name>,
+    /// Where it is now.
+    pub to: Name,
+    /// What may happen there.
+    pub phase: Phase,
+    /// What went wrong, if something did.
+    pub failure: Option<(Category, Class)>,
+    /// Whether another attempt follows a failed one.
+    pub is_retry: bool,
+    /// For a claim: how long the job could have been claimed before.
+    pub waited: Option<Millis>,
+    /// For an end: how long it ran, if it did.
+    pub ran: Option<Millis>,
+}
+
+impl Committed {
+    pub(crate) fn of(set: &WorkingSet, answers: &[Answer]) -> Self {
+        let events = set.changes.events.iter().filter(|event| event.seq.is_some());
+        let renewed = |signal: &Signal| matches!(signal, Signal::JobLeaseRenewed);
+        let conflicting = |answer: &&Answer| matches!(answer, Err(Refusal::LeaseConflict { .. }));
+        Self {
+            transitions: events.map(|event| transition(set, event)).collect(),
+            renewals: set.changes.telemetry.iter().filter(|line| renewed(&line.signal)).count() as u64,
+            conflicts: answers.iter().filter(conflicting).count() as u64,
+        }
+    }
+}
+
+fn transition(set: &WorkingSet, event: &Event) -> Transition {
+    let job = &set.jobs[&event.job_id];
+    let phase = event.facts.phase();
+    let ready_since = || {
+        let entered = job.times.entered.iter().find(|(state, _)| Some(state) == event.from.as_ref());
+        entered.map_or(job.spec.created_at, |(_, at)| *at).max(job.run_at)
+    };
+    Transition {
+        lifecycle: job.spec.lifecycle.name.clone(),
+        job_type: job.spec.job_type.clone(),
+        trigger: event.trigger.clone(),
+        from: event.from.clone(),
+        to: event.to.clone(),
+        phase,
+        failure: event.facts.error.as_ref().map(|error| (error.category, error.class)),
+        is_retry: event.facts.retry_count.is_some() && !phase.is_final(),
+        waited: (event.trigger == Trigger::Claim).then(|| event.ts - ready_since()),
+        ran: if phase.is_final() { job.run_time() } else { None },
+    }
+}
