@@ -44,6 +44,14 @@ pub(crate) enum Command {
     /// Check, show and compare lifecycle files
     #[command(subcommand)]
     Lifecycle(LifecycleCommand),
+    /// Run the server
+    #[command(before_help = "Examples:
+  tenure serve
+  tenure serve --listen 127.0.0.1:7117 --data ./tenure-data
+  tenure serve --config tenure.toml --database-url postgres://localhost/tenure
+
+SIGTERM drains: no new claims, open requests finish, then it exits with 0.")]
+    Serve(Serve),
     /// Fold every history of a store, check every law, report each difference
     #[command(before_help = "Examples:
   tenure verify
@@ -52,6 +60,23 @@ pub(crate) enum Command {
 Works on a running system too. Exits with 0 if there is no difference, with 1 if there is one, with 5 if there is no
 store, with 9 if the database cannot be reached.")]
     Verify(Verify),
+}
+
+/// `tenure serve`.
+#[derive(ClapArgs)]
+pub(crate) struct Serve {
+    /// The configuration; `tenure.toml` in this folder, if it is there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Where to listen [default: 127.0.0.1:7117]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+    /// The folder of the embedded store [default: ./tenure-data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// A PostgreSQL store instead
+    #[arg(long, value_name = "URL", conflicts_with = "data")]
+    pub(crate) database_url: Option<String>,
 }
 
 /// `tenure verify`.

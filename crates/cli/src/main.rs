@@ -3,6 +3,7 @@
 mod args;
 mod lifecycle;
 mod output;
+mod serve;
 mod verify;
 
 use std::io;
@@ -12,6 +13,9 @@ use clap::Parser;
 
 use args::{Args, Command, Form};
 use output::Exit;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -29,6 +33,7 @@ fn main() -> ExitCode {
 fn run(command: Command, form: Form) -> anyhow::Result<Exit> {
     match command {
         Command::Lifecycle(command) => lifecycle::run(command, form),
+        Command::Serve(serve) => serve::run(serve),
         Command::Verify(verify) => verify::run(&verify, form),
     }
 }

@@ -1,1 +1,169 @@
 //! Tenure on the network: HTTP, event streams, keys, telemetry.
+//!
+//! In reading order: `router` (every route on one screen), `gate` (who calls), `http` (a file for each noun), `problem`
+//! (what is answered when the answer is no), `listen` (the socket).
+
+mod app;
+mod auth;
+mod body;
+mod caller;
+pub mod config;
+mod crew;
+mod explain;
+mod feed;
+mod gate;
+mod headers;
+mod http;
+mod keyring;
+mod listen;
+mod metrics;
+mod problem;
+mod query;
+mod router;
+mod sse;
+mod stats;
+pub mod telemetry;
+mod trace_context;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tenure_runtime::{Definitions, Options, Runtime, StartError};
+use tenure_store::{AnyStore, StoreError};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use app::App;
+use auth::jwt::{Jwt, JwtSettings};
+use config::{Config, JwtConfig, StoreAt};
+use keyring::Keyring;
+use metrics::Metrics;
+
+/// How often the store is told which workers were heard.
+const TELL_EVERY: Duration = Duration::from_secs(2);
+
+/// Why the server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A lifecycle or a type cannot be in force.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The address is taken, or not ours.
+    #[error("cannot listen on {0}: {1}")]
+    Listen(SocketAddr, std::io::Error),
+    /// A server without keys that others could reach.
+    #[error(
+        "there is no key and no [auth.jwt], so everybody who reaches {0} would be admin: listen on a loopback \
+         address, and make a key first (`tenure key create --role admin`)"
+    )]
+    Open(SocketAddr),
+    /// A file of the configuration cannot be used.
+    #[error("{0}")]
+    Config(String),
+}
+
+/// A server that runs.
+pub struct Server {
+    address: SocketAddr,
+    app: App,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
+    telling: JoinHandle<()>,
+}
+
+impl Server {
+    /// Opens the store that the configuration names, and serves it.
+    pub async fn start(config: Config) -> Result<Self, ServeError> {
+        let store = match &config.store {
+            StoreAt::Data(folder) => AnyStore::open(folder).await?,
+            StoreAt::Database(url) => AnyStore::connect(url.reveal()).await?,
+        };
+        Self::on(store, config).await
+    }
+
+    /// Serves a store that is open already.
+    pub async fn on(store: AnyStore, config: Config) -> Result<Self, ServeError> {
+        let Config { listen, definitions, limits, jwt, tls, .. } = config;
+        let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
+        let jwt = jwt.map(settings).map(Jwt::open).transpose().map_err(ServeError::Config)?;
+        let keyring = Keyring::open(store.clone(), jwt).await?;
+        if keyring.is_open() && !listen.ip().is_loopback() {
+            return Err(ServeError::Open(listen));
+        }
+        let (runtime, metrics) = run(store, definitions).await?;
+        let bound = TcpListener::bind(listen).await;
+        let listener = bound.map_err(|error| ServeError::Listen(listen, error))?;
+        let address = listener.local_addr().map_err(|error| ServeError::Listen(listen, error))?;
+        let app = App::new(runtime, keyring, metrics, limits);
+        let router = router::router(&app);
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(async move {
+            let stopped = async { drop(stopped.await) };
+            listen::serve(listener, (router, tls), &limits, stopped).await;
+        });
+        let telling = tokio::spawn(keep_telling(app.clone()));
+        Ok(Self { address, app, stop, serving, telling })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Whether it has no keys: then only this machine can reach it.
+    pub fn is_open(&self) -> bool {
+        self.app.keyring().is_open()
+    }
+
+    /// Drains: no new claims, streams end, open requests finish; then everything that was accepted is answered, and the
+    /// store is closed.
+    pub async fn stop(self) {
+        let Self { app, stop, serving, telling, .. } = self;
+        app.drain();
+        // Only a server that broke has stopped listening by itself.
+        let _ = stop.send(());
+        drop(serving.await);
+        telling.abort();
+        app.runtime().stop().await;
+    }
+}
+
+/// Starts the runtime with metrics that count what it commits.
+async fn run(
+    store: AnyStore,
+    definitions: Definitions,
+) -> Result<(Runtime<AnyStore>, Arc<Metrics>), ServeError> {
+    let counting: Arc<OnceLock<Arc<Metrics>>> = Arc::default();
+    let counted = Arc::clone(&counting);
+    let observe = Arc::new(move |committed: &_| {
+        if let Some(metrics) = counted.get() {
+            metrics.count(committed);
+        }
+    });
+    let runtime = Runtime::start(store, definitions, Options { observe, ..Options::default() }).await?;
+    let metrics = Arc::new(Metrics::new(&runtime.catalog()));
+    counting.get_or_init(|| Arc::clone(&metrics));
+    Ok((runtime, metrics))
+}
+
+fn settings(config: JwtConfig) -> JwtSettings {
+    let JwtConfig { issuer, audience, jwks, algorithms, role_claim, user_claim } = config;
+    JwtSettings { issuer, audience, jwks, algorithms, role_claim, user_claim }
+}
+
+/// Tells the store which workers were heard, so that every node can say.
+async fn keep_telling(app: App) {
+    loop {
+        tokio::time::sleep(TELL_EVERY).await;
+        if let Some(news) = app.crew().news(app.runtime().now())
+            && let Err(error) = app.runtime().submit(news).await
+        {
+            tracing::warn!(%error, "the store was not told which workers were heard");
+        }
+    }
+}

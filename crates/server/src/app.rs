@@ -1,0 +1,145 @@
+//! What every handler has at hand: the runtime, the keys, the workers, the metrics. Cheap to clone.
+
+use std::sync::Arc;
+
+use tenure_core::api_key::Role;
+use tenure_core::command::{Asked, Command, GivenKey};
+use tenure_core::decide::Done;
+use tenure_core::id::{JobId, Name};
+use tenure_core::job::Job;
+use tenure_runtime::Runtime;
+use tenure_store::{AnyStore, Store as _};
+use tokio::sync::watch;
+
+use crate::caller::Caller;
+use crate::config::Limits;
+use crate::crew::{Crew, seen};
+use crate::feed::Feed;
+use crate::keyring::Keyring;
+use crate::metrics::Metrics;
+use crate::problem::{OVERLOADED, Problem};
+
+#[derive(Clone)]
+pub(crate) struct App(Arc<Inner>);
+
+struct Inner {
+    runtime: Runtime<AnyStore>,
+    keyring: Keyring,
+    crew: Crew,
+    feed: Feed,
+    metrics: Arc<Metrics>,
+    limits: Limits,
+    draining: watch::Sender<bool>,
+}
+
+impl App {
+    pub(crate) fn new(
+        runtime: Runtime<AnyStore>,
+        keyring: Keyring,
+        metrics: Arc<Metrics>,
+        limits: Limits,
+    ) -> Self {
+        let (crew, feed, draining) = (Crew::default(), Feed::new(runtime.clone()), watch::Sender::new(false));
+        Self(Arc::new(Inner { runtime, keyring, crew, feed, metrics, limits, draining }))
+    }
+
+    pub(crate) fn runtime(&self) -> &Runtime<AnyStore> {
+        &self.0.runtime
+    }
+
+    pub(crate) fn store(&self) -> &AnyStore {
+        self.0.runtime.store()
+    }
+
+    pub(crate) fn keyring(&self) -> &Keyring {
+        &self.0.keyring
+    }
+
+    pub(crate) fn crew(&self) -> &Crew {
+        &self.0.crew
+    }
+
+    pub(crate) fn feed(&self) -> &Feed {
+        &self.0.feed
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    /// From now on: no new claims, and streams end.
+    pub(crate) fn drain(&self) {
+        self.0.draining.send_replace(true);
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        *self.0.draining.borrow()
+    }
+
+    /// Resolves when the server drains.
+    pub(crate) async fn drained(&self) {
+        let mut draining = self.0.draining.subscribe();
+        // The sender lives as long as we do.
+        drop(draining.wait_for(|draining| *draining).await);
+    }
+
+    /// What is answered to those who would begin something while the server drains.
+    pub(crate) fn draining() -> Problem {
+        Problem::new(&OVERLOADED, "this node is stopping; ask again").retry_after(1)
+    }
+
+    pub(crate) fn refuse_if_draining(&self) -> Result<(), Problem> {
+        if self.is_draining() { Err(Self::draining()) } else { Ok(()) }
+    }
+
+    /// Asks the runtime, in the caller's name.
+    pub(crate) async fn submit(
+        &self,
+        caller: &Caller,
+        key: Option<GivenKey>,
+        command: Command,
+    ) -> Result<Done, Problem> {
+        Ok(self.runtime().submit(Asked { by: caller.actor(), key, command }).await??)
+    }
+
+    /// One job, if it is there and the caller may see it.
+    pub(crate) async fn job(&self, caller: &Caller, id: JobId) -> Result<Arc<Job>, Problem> {
+        let job = self.store().job(id).await?;
+        let job = job.ok_or_else(|| Problem::not_found("job", id))?;
+        if self.may_see(caller, &job).await? {
+            return Ok(job);
+        }
+        Err(Problem::forbidden(format!("job {id} is not yours to see")))
+    }
+
+    pub(crate) async fn may_see(&self, caller: &Caller, job: &Job) -> Result<bool, Problem> {
+        if caller.role == Role::Worker {
+            return self.holds(caller, job).await;
+        }
+        Ok(caller.is_or_oversees(job.spec.user_id.as_ref()))
+    }
+
+    /// Whether the job's worker came with this caller's credential.
+    async fn holds(&self, caller: &Caller, job: &Job) -> Result<bool, Problem> {
+        let Some(worker) = job.worker() else { return Ok(false) };
+        if let Some((credential, _)) = self.crew().known(worker) {
+            return Ok(credential == caller.credential);
+        }
+        let seen = self.store().worker(worker.clone()).await?;
+        Ok(seen.is_some_and(|seen| seen.credential.as_ref() == Some(&caller.credential)))
+    }
+
+    /// Notes that a worker was heard. A new one is told to the store first: another node may be asked what it holds.
+    pub(crate) async fn hear(&self, caller: &Caller, worker: &Name) -> Result<(), Problem> {
+        let is_news = self.crew().hear(worker, &caller.credential, self.runtime().now());
+        if is_news && caller.role == Role::Worker {
+            let news = seen(vec![(worker.clone(), Some(caller.credential.clone()))]);
+            self.runtime().submit(news).await??;
+        }
+        Ok(())
+    }
+}

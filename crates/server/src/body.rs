@@ -1,0 +1,152 @@
+//! Bodies, read strictly: JSON by name, in UTF-8, within its bounds, no key twice, nothing unknown.
+
+use axum::extract::{FromRequest, Request};
+use bytes::Bytes;
+use http::{HeaderMap, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use tenure_core::command::GivenKey;
+use tenure_core::json::{Json, JsonFlaw};
+
+use crate::app::App;
+use crate::headers::idempotency_key;
+use crate::problem::{Problem, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE};
+
+/// A body that must be there.
+#[derive(Debug)]
+pub(crate) struct Body<T> {
+    /// What it says.
+    pub(crate) value: T,
+    /// The caller's key for this request, with the digest of the body.
+    pub(crate) key: Option<GivenKey>,
+}
+
+/// A body that may be left out, where every member may be.
+#[derive(Debug)]
+pub(crate) struct OptionalBody<T>(pub(crate) Body<T>);
+
+impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        check_media_type(&parts.headers)?;
+        let text = read(body, &parts.headers, app.limits().body).await?;
+        Self::parse(&text, &parts.headers)
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest<App> for OptionalBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let text = read(body, &parts.headers, app.limits().body).await?;
+        if text.is_empty() {
+            return Body::parse(&Bytes::from_static(b"{}"), &parts.headers).map(Self);
+        }
+        check_media_type(&parts.headers)?;
+        Body::parse(&text, &parts.headers).map(Self)
+    }
+}
+
+impl<T: DeserializeOwned> Body<T> {
+    fn parse(text: &Bytes, headers: &HeaderMap) -> Result<Self, Problem> {
+        let text = std::str::from_utf8(text).map_err(|_| Problem::malformed("#", "the body is not UTF-8"))?;
+        let json = Json::parse(text).map_err(|flaw| flawed(&flaw))?;
+        let key = idempotency_key(headers)?;
+        let key = key.map(|key| GivenKey { key: key.into(), fingerprint: json.digest() });
+        Ok(Self { value: parse(json.as_str())?, key })
+    }
+}
+
+fn flawed(flaw: &JsonFlaw) -> Problem {
+    Problem::malformed("#", flaw.to_string())
+}
+
+/// Reads a JSON text that was checked before into the shape that is wanted here.
+pub(crate) fn parse<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, Problem> {
+    serde_json::from_str(text).map_err(|error| {
+        let words = error.to_string();
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let detail = words.strip_suffix(&place).unwrap_or(&words);
+        Problem::malformed(pointer_of(text, error.line(), error.column(), detail), detail)
+    })
+}
+
+/// The member that a message is about: the one it names, or the one in which reading stopped.
+fn pointer_of(text: &str, line: usize, column: usize, detail: &str) -> String {
+    let named = ["unknown field `", "missing field `", "duplicate field `"];
+    if let Some(rest) = named.iter().find_map(|start| detail.strip_prefix(start)) {
+        return format!("#/{}", rest.split('`').next().unwrap_or_default());
+    }
+    let lines: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let upto = text.as_bytes().get(..(lines + column).min(text.len())).unwrap_or_default();
+    pointer_at(upto)
+}
+
+/// The path of keys and indexes that are open where a JSON text breaks off.
+fn pointer_at(text: &[u8]) -> String {
+    let mut open: Vec<(u8, String)> = Vec::new();
+    let (mut string, mut last, mut escaped) = (None::<String>, String::new(), false);
+    for &byte in text {
+        if let Some(current) = &mut string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => last = string.take().unwrap_or_default(),
+                _ => current.push(char::from(byte)),
+            }
+            continue;
+        }
+        match (byte, open.last_mut()) {
+            (b'"', _) => string = Some(String::new()),
+            (b'{', _) => open.push((b'{', String::new())),
+            (b'[', _) => open.push((b'[', "0".to_owned())),
+            (b'}' | b']', Some(_)) => drop(open.pop()),
+            (b':', Some((b'{', key))) => key.clone_from(&last),
+            (b',', Some((b'[', index))) => {
+                *index = (index.parse::<usize>().unwrap_or(0) + 1).to_string();
+            }
+            _ => {}
+        }
+    }
+    let steps = open.iter().filter(|(_, step)| !step.is_empty());
+    let steps: Vec<String> = steps.map(|(_, step)| step.replace('~', "~0").replace('/', "~1")).collect();
+    if steps.is_empty() { "#".to_owned() } else { format!("#/{}", steps.join("/")) }
+}
+
+fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let unsupported = |detail: &str| Err(Problem::new(&UNSUPPORTED_MEDIA_TYPE, detail));
+    if headers.get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        return unsupported("a body is sent as it is, without Content-Encoding");
+    }
+    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut parts = given.split(';').map(str::trim);
+    let is_json = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
+    let mut settings = parts.filter(|part| !part.is_empty());
+    let is_utf8 = |part: &str| {
+        part.split_once('=').is_some_and(|(name, value)| {
+            name.eq_ignore_ascii_case("charset") && value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+        })
+    };
+    if is_json && settings.all(is_utf8) { Ok(()) } else { unsupported("send application/json in UTF-8") }
+}
+
+async fn read(body: axum::body::Body, headers: &HeaderMap, limit: usize) -> Result<Bytes, Problem> {
+    let too_large = || {
+        Problem::new(&TOO_LARGE, format!("the body is larger than {limit} bytes")).with("limit", json!(limit))
+    };
+    let said =
+        headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if said.is_some_and(|length| length > limit) {
+        return Err(too_large());
+    }
+    match Limited::new(body, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(error) => Err(Problem::malformed("#", format!("the body broke off: {error}"))),
+    }
+}

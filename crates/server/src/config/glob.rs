@@ -1,0 +1,87 @@
+//! Paths with stars: a `*` stands for any part of one name, but not for the dot that hides a file. Nothing else is
+//! special.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// The files that a pattern picks, by name; an error is a folder that is there and cannot be listed.
+pub(super) fn expand(base: &Path, pattern: &str) -> io::Result<Vec<PathBuf>> {
+    let mut found = vec![base.to_path_buf()];
+    for component in Path::new(pattern).components() {
+        let name = component.as_os_str().to_string_lossy();
+        if !matches!(component, Component::Normal(_)) || !name.contains('*') {
+            for path in &mut found {
+                path.push(component);
+            }
+            continue;
+        }
+        let mut deeper = Vec::new();
+        for folder in &found {
+            deeper.extend(listed(folder, &name)?);
+        }
+        found = deeper;
+    }
+    found.retain(|path| path.is_file());
+    found.sort();
+    Ok(found)
+}
+
+fn listed(folder: &Path, pattern: &str) -> io::Result<Vec<PathBuf>> {
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let entries = match fs::read_dir(here) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(error),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name();
+        let is_picked = name.to_str().is_some_and(|name| matches(pattern, name));
+        if is_picked {
+            found.push(folder.join(name));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a name fits. The pieces between stars are found one after the other, the last one at the end.
+fn matches(pattern: &str, name: &str) -> bool {
+    if name.starts_with('.') && !pattern.starts_with('.') {
+        return false;
+    }
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(first) else { return false };
+    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for piece in middle.split('*') {
+        let Some(at) = name.find(piece) else { return false };
+        name = &name[at + piece.len()..];
+    }
+    name.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_is_any_part_of_one_name() {
+        for (pattern, name, fits) in [
+            ("*.toml", "a.toml", true),
+            ("*.toml", ".toml", false),
+            (".*", ".toml", true),
+            ("*.toml", "a.toml.bak", false),
+            ("a*b*c", "abc", true),
+            ("a*b*c", "a1b2c", true),
+            ("a*b*c", "ac", false),
+            ("a*a", "a", false),
+            ("**", "x", true),
+            ("a[b]?", "a[b]?", true),
+            ("a[b]*", "ab", false),
+        ] {
+            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+        }
+    }
+}

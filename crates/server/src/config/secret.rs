@@ -1,0 +1,127 @@
+//! Passwords stay out of everything that people read: settings, messages, pictured lines, `Debug`.
+
+use std::fmt;
+
+const HIDDEN: &str = "***";
+
+/// The URL of a database. Shown without its password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl(String);
+
+impl DatabaseUrl {
+    /// Takes a URL as it is.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self(url.into())
+    }
+
+    /// The whole of it, password included: for whoever connects.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hide(&self.0))
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DatabaseUrl({self})")
+    }
+}
+
+/// The text, with the password of each URL and the value of each `password=` hidden. Rather hides too much: a line
+/// that is shown because it is wrong may be wrong in any way.
+pub(super) fn hide(text: &str) -> String {
+    hide_parameters(&hide_user_infos(text))
+}
+
+/// `scheme://user:password@`: from the first colon to the last `@` before the quote that ends the text.
+fn hide_user_infos(text: &str) -> String {
+    let mut hidden = String::new();
+    let mut rest = text;
+    while let Some(slashes) = rest.find("://") {
+        let (before, after) = rest.split_at(slashes + 3);
+        hidden.push_str(before);
+        let end = match quote_before(&before[..slashes]) {
+            Some(quote) => after.find(quote).unwrap_or(after.len()),
+            None => after.len(),
+        };
+        let url = &after[..end];
+        let at = url.rfind('@').unwrap_or(0);
+        match url[..at].find(':') {
+            Some(colon) => {
+                hidden.push_str(&url[..=colon]);
+                hidden.push_str(HIDDEN);
+                hidden.push_str(&url[at..]);
+            }
+            None => hidden.push_str(url),
+        }
+        rest = &after[end..];
+    }
+    hidden + rest
+}
+
+/// The quote that a URL's scheme follows.
+fn quote_before(before: &str) -> Option<char> {
+    let scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    before.trim_end_matches(scheme).chars().next_back().filter(|c| matches!(c, '"' | '\''))
+}
+
+/// `?password=…` and `password=…`.
+fn hide_parameters(text: &str) -> String {
+    const NAME: &str = "password=";
+    let mut hidden = String::new();
+    let mut rest = text;
+    // Lower-casing ASCII alone keeps every place where it was.
+    while let Some(found) = rest.to_ascii_lowercase().find(NAME) {
+        let (before, after) = rest.split_at(found + NAME.len());
+        hidden.push_str(before);
+        let ends = |c: char| c == '&' || c == '"' || c.is_whitespace();
+        let end = match after.strip_prefix('\'') {
+            Some(quoted) => quoted.find('\'').map_or(after.len(), |end| end + 2),
+            None => after.find(ends).unwrap_or(after.len()),
+        };
+        if end > 0 {
+            hidden.push_str(HIDDEN);
+        }
+        rest = &after[end..];
+    }
+    hidden + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_hidden_wherever_they_stand() {
+        for (text, shown) in [
+            ("postgres://ada:s3cret@db:5432/tenure", "postgres://ada:***@db:5432/tenure"),
+            ("postgres://ada:p@ss/w:rd@db/tenure", "postgres://ada:***@db/tenure"),
+            ("postgres://ada@db/tenure", "postgres://ada@db/tenure"),
+            ("postgres://db:5432/tenure", "postgres://db:5432/tenure"),
+            (
+                "postgres://db/tenure?user=ada&password=s3cret&x=1",
+                "postgres://db/tenure?user=ada&password=***&x=1",
+            ),
+            ("host=db Password='a b' user=ada", "host=db Password=*** user=ada"),
+            ("url = \"postgres://a:b'c@d\" # \"x\"", "url = \"postgres://a:***@d\" # \"x\""),
+            ("url = \"postgres://a:b c@d", "url = \"postgres://a:***@d"),
+            ("url = postgres://a:b@d", "url = postgres://a:***@d"),
+            ("\"http://a:b@c\", \"http://d:e@f\"", "\"http://a:***@c\", \"http://d:***@f\""),
+            ("nothing to hide", "nothing to hide"),
+        ] {
+            assert_eq!(hide(text), shown);
+        }
+    }
+
+    #[test]
+    fn a_url_never_debugs_its_password() {
+        let url = DatabaseUrl::new("postgres://ada:s3cret@db/tenure");
+        assert_eq!(format!("{url:?}"), "DatabaseUrl(postgres://ada:***@db/tenure)");
+        assert_eq!(url.reveal(), "postgres://ada:s3cret@db/tenure");
+    }
+}

@@ -1,0 +1,68 @@
+//! The workers: who was heard, when, and with which credential. Kept in memory, and told to the store every other
+//! second, so that every node can say who is there.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard};
+
+use tenure_core::command::{Asked, Command};
+use tenure_core::id::{Actor, Name};
+use tenure_core::time::Timestamp;
+
+/// Workers that this node has heard.
+#[derive(Debug, Default)]
+pub(crate) struct Crew(Mutex<HashMap<Name, Heard>>);
+
+#[derive(Clone, Debug)]
+struct Heard {
+    at: Timestamp,
+    credential: Name,
+    is_told: bool,
+}
+
+impl Crew {
+    fn heard(&self) -> MutexGuard<'_, HashMap<Name, Heard>> {
+        self.0.lock().expect("nobody panics while noting a worker")
+    }
+
+    /// Notes that a worker was heard; says whether this is news that other nodes may need at once.
+    pub(crate) fn hear(&self, worker: &Name, credential: &Name, at: Timestamp) -> bool {
+        let mut heard = self.heard();
+        if let Some(known) = heard.get_mut(worker).filter(|known| known.credential == *credential) {
+            (known.at, known.is_told) = (at, false);
+            return false;
+        }
+        heard.insert(worker.clone(), Heard { at, credential: credential.clone(), is_told: false });
+        true
+    }
+
+    /// With which credential a worker was last heard here, and when.
+    pub(crate) fn known(&self, worker: &Name) -> Option<(Name, Timestamp)> {
+        self.heard().get(worker).map(|known| (known.credential.clone(), known.at))
+    }
+
+    /// Everyone whom this node has heard, and when.
+    pub(crate) fn all(&self) -> Vec<(Name, Timestamp)> {
+        self.heard().iter().map(|(worker, known)| (worker.clone(), known.at)).collect()
+    }
+
+    /// What the store has not been told yet, as a command; forgets who was silent for a day.
+    pub(crate) fn news(&self, now: Timestamp) -> Option<Asked> {
+        const SILENCE_MS: i64 = 24 * 3_600_000;
+        let mut heard = self.heard();
+        heard.retain(|_, known| now.0 - known.at.0 < SILENCE_MS);
+        let news: Vec<_> = heard
+            .iter_mut()
+            .filter(|(_, known)| !known.is_told)
+            .map(|(worker, known)| {
+                known.is_told = true;
+                (worker.clone(), Some(known.credential.clone()))
+            })
+            .collect();
+        (!news.is_empty()).then(|| seen(news))
+    }
+}
+
+/// The command that tells the store who was heard.
+pub(crate) fn seen(workers: Vec<(Name, Option<Name>)>) -> Asked {
+    Asked { by: Actor::from("server"), key: None, command: Command::Seen(workers) }
+}

@@ -1,0 +1,136 @@
+//! The gate: every request passes here. It finds out who calls, turns problems into answers that name the request, and
+//! puts the headers on that every answer has.
+
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::FutureExt as _;
+use http::{HeaderMap, HeaderValue, Method, Uri, header};
+use tracing::Instrument as _;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::headers;
+use crate::problem::{INTERNAL, METHOD_NOT_ALLOWED, MISDIRECTED, NOT_FOUND, Problem};
+use crate::telemetry;
+
+/// The address that a request came from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+/// For everything under `/api`: who calls must be known.
+pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
+    match identify(&app, request.headers(), request.uri(), peer).await {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// For the rest: anybody may look, but no page of another host through somebody's browser.
+pub(crate) async fn look(State(app): State<App>, request: Request, next: Next) -> Response {
+    let is_own = own_host(request.headers(), request.uri());
+    match is_own.and_then(|()| own_origin(request.headers(), request.uri())) {
+        Err(problem) if app.keyring().is_open() => problem.into_response(),
+        _ => next.run(request).await,
+    }
+}
+
+async fn identify(
+    app: &App,
+    headers: &HeaderMap,
+    uri: &Uri,
+    peer: Option<IpAddr>,
+) -> Result<Caller, Problem> {
+    let keys = app.keyring().current().await?;
+    if keys.is_open() {
+        own_host(headers, uri)?;
+        own_origin(headers, uri)?;
+        return Ok(Caller::open());
+    }
+    let token = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    app.keyring().identify(&keys, token, peer).await
+}
+
+/// An open server answers only to loopback names, so that no page in a browser can reach it under a name of its own.
+fn own_host(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
+    let host = host_of(headers, uri).unwrap_or_default();
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    if ["localhost", "127.0.0.1", "[::1]"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
+        return Ok(());
+    }
+    Err(Problem::new(&MISDIRECTED, "a server without keys answers to localhost, 127.0.0.1 and [::1] alone"))
+}
+
+fn host_of<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
+    uri.authority().map(http::uri::Authority::as_str).or_else(|| headers.get(header::HOST)?.to_str().ok())
+}
+
+fn own_origin(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let own = host_of(headers, uri).unwrap_or_default();
+    let is_own =
+        |origin: &str| ["http://", "https://"].iter().any(|scheme| origin.strip_prefix(scheme) == Some(own));
+    if origin.to_str().is_ok_and(is_own) {
+        Ok(())
+    } else {
+        Err(Problem::forbidden("a page of another origin may not call"))
+    }
+}
+
+/// Around everything: a span for the request, and the last word on the answer.
+pub(crate) async fn finish(request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let method = request.method().clone();
+    let span = tracing::info_span!("request", %method, path);
+    if let Some(context) = headers::trace(request.headers()) {
+        telemetry::set_parent(&span, &context.to_string());
+    }
+    let answered = AssertUnwindSafe(next.run(request).instrument(span.clone())).catch_unwind().await;
+    let mut response = answered.unwrap_or_else(|_| panicked());
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        tracing::debug!(parent: &span, code = problem.code(), "refused");
+        let allow = response.headers_mut().remove(header::ALLOW);
+        response = problem.render(&path);
+        if let Some(allow) = allow {
+            response.headers_mut().insert(header::ALLOW, allow);
+        }
+    }
+    dress(response.headers_mut(), &path);
+    response
+}
+
+fn dress(headers: &mut HeaderMap, path: &str) {
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if !path.starts_with("/api") {
+        let policy = "default-src 'self'; frame-ancestors 'none'";
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    }
+}
+
+/// A path that leads nowhere.
+pub(crate) async fn no_route(uri: Uri) -> Problem {
+    Problem::new(&NOT_FOUND, format!("there is nothing at {}", uri.path()))
+}
+
+/// A verb that the path does not have; the router adds `Allow`.
+pub(crate) async fn no_method(method: Method, uri: Uri) -> Problem {
+    Problem::new(&METHOD_NOT_ALLOWED, format!("{} does not take {method}", uri.path()))
+}
+
+/// A handler that panicked: a defect of ours, and an answer like any other.
+fn panicked() -> Response {
+    tracing::error!("a handler panicked");
+    Problem::new(&INTERNAL, "a defect in Tenure; its operator finds more in the log").into_response()
+}

@@ -1,0 +1,22 @@
+//! Headers that mean something to Tenure.
+
+use http::HeaderMap;
+
+use crate::problem::Problem;
+use crate::trace_context::TraceContext;
+
+/// The trace that a request belongs to; a header that does not fit is as good as none.
+pub(crate) fn trace(headers: &HeaderMap) -> Option<TraceContext> {
+    TraceContext::parse(headers.get("traceparent")?.to_str().ok()?)
+}
+
+/// The `Idempotency-Key`: 1 to 255 printable ASCII characters, bare or as a quoted string.
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let mut given = headers.get_all("idempotency-key").iter();
+    let Some(key) = given.next() else { return Ok(None) };
+    let bad = || Problem::malformed("#", "Idempotency-Key must be 1 to 255 printable ASCII characters, once");
+    let key = key.to_str().map_err(|_| bad())?;
+    let key = key.strip_prefix('"').and_then(|key| key.strip_suffix('"')).unwrap_or(key);
+    let fits = (1..=255).contains(&key.len()) && key.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    if fits && given.next().is_none() { Ok(Some(key.to_owned())) } else { Err(bad()) }
+}

@@ -1,0 +1,136 @@
+//! How the whole is doing: workers, queues, statistics, the operators' trail.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use serde_json::{Value, json};
+use tenure_core::command::Command;
+use tenure_core::id::Name;
+use tenure_core::lifecycle::Phase;
+use tenure_core::wire;
+use tenure_store::Store as _;
+
+use crate::app::App;
+use crate::body::OptionalBody;
+use crate::caller::{Caller, Right};
+use crate::http::jobs::EmptyBody;
+use crate::http::{Named, Reply, ok, page};
+use crate::problem::Problem;
+use crate::query::Given;
+
+/// Leases that one listing of the workers looks at.
+const LEASES_MAX: usize = 10_000;
+
+pub(crate) async fn workers(State(app): State<App>, caller: Caller, given: Given) -> Reply {
+    caller.may(Right::Oversee)?;
+    given.done()?;
+    let mut holds: BTreeMap<Name, Vec<Value>> = BTreeMap::new();
+    for job in app.store().leased(LEASES_MAX).await? {
+        let Some(lease) = &job.lease else { continue };
+        let held = json!({ "job_id": job.id(), "type": job.spec.job_type, "state": job.state, "fence": lease.fence });
+        holds.entry(lease.worker.clone()).or_default().push(held);
+    }
+    let mut seen: BTreeMap<Name, _> = BTreeMap::new();
+    for worker in app.store().workers().await? {
+        seen.insert(worker.name.clone(), worker.seen_at);
+    }
+    for (worker, at) in app.crew().all() {
+        let known = seen.entry(worker).or_insert(at);
+        *known = at.max(*known);
+    }
+    for worker in holds.keys() {
+        seen.entry(worker.clone()).or_default();
+    }
+    let mut rows: Vec<_> = seen.into_iter().collect();
+    rows.sort_by(|(name, at), (other, then)| then.cmp(at).then(name.cmp(other)));
+    let rows = rows.into_iter().map(|(name, at)| {
+        let held = holds.remove(&name).unwrap_or_default();
+        let seen_at = (at.0 > 0).then_some(at);
+        json!({ "name": name, "seen_at": seen_at, "holds": held })
+    });
+    page("workers", rows.collect(), None)
+}
+
+#[derive(Clone, Copy, Default)]
+struct Depth {
+    ready: u64,
+    running: u64,
+    waiting: u64,
+}
+
+pub(crate) async fn queues(State(app): State<App>, caller: Caller, given: Given) -> Reply {
+    caller.may(Right::Oversee)?;
+    given.done()?;
+    let catalog = app.runtime().catalog();
+    let mut queues: BTreeMap<Name, Depth> = BTreeMap::new();
+    for job_type in catalog.types() {
+        queues.entry(job_type.queue.clone()).or_default();
+    }
+    let paused = app.store().paused().await?;
+    for queue in &paused {
+        queues.entry(queue.clone()).or_default();
+    }
+    for count in app.store().gauges().await?.jobs {
+        let depth = queues.entry(count.queue.clone()).or_default();
+        let lifecycle = catalog.newest(count.lifecycle.as_str());
+        match lifecycle.and_then(|lifecycle| lifecycle.state(count.state.as_str())).map(|state| state.phase) {
+            Some(Phase::Ready) => depth.ready += count.count,
+            Some(Phase::Waiting) => depth.waiting += count.count,
+            Some(Phase::Held | Phase::Active | Phase::Final(_)) | None => depth.running += count.count,
+        }
+    }
+    let rows = queues.into_iter().map(|(name, depth)| {
+        let Depth { ready, running, waiting } = depth;
+        json!({ "paused": paused.contains(&name), "name": name, "ready": ready, "running": running, "waiting": waiting })
+    });
+    page("queues", rows.collect(), None)
+}
+
+pub(crate) async fn pause(
+    State(app): State<App>,
+    caller: Caller,
+    Named(queue): Named,
+    given: Given,
+    OptionalBody(body): OptionalBody<EmptyBody>,
+) -> Reply {
+    set_paused(&app, &caller, (queue, true), given, body.key).await
+}
+
+pub(crate) async fn resume(
+    State(app): State<App>,
+    caller: Caller,
+    Named(queue): Named,
+    given: Given,
+    OptionalBody(body): OptionalBody<EmptyBody>,
+) -> Reply {
+    set_paused(&app, &caller, (queue, false), given, body.key).await
+}
+
+async fn set_paused(
+    app: &App,
+    caller: &Caller,
+    (queue, paused): (Name, bool),
+    given: Given,
+    key: Option<tenure_core::command::GivenKey>,
+) -> Reply {
+    caller.may(Right::Operate)?;
+    given.done()?;
+    app.submit(caller, key, Command::Pause(queue.clone(), paused)).await?;
+    ok(&json!({ "name": queue, "paused": paused }))
+}
+
+pub(crate) async fn audit(State(app): State<App>, caller: Caller, mut given: Given) -> Reply {
+    caller.may(Right::Oversee)?;
+    let (after, limit) = (given.rows_after("cursor")?, given.limit()?);
+    given.done()?;
+    let lines = app.store().audit(after, limit).await?;
+    let next = (lines.len() == limit).then(|| lines.last().map(|(row, _)| row.to_string())).flatten();
+    page("audit", lines.iter().map(|(row, line)| wire::audit_line(*row, line)).collect(), next)
+}
+
+pub(crate) async fn stats(State(app): State<App>, caller: Caller, given: Given) -> Reply {
+    caller.may(Right::Oversee)?;
+    given.done()?;
+    let stats: Result<Value, Problem> = crate::stats::stats(&app).await;
+    ok(&stats?)
+}

@@ -1,0 +1,265 @@
+//! Metrics by the names of the protocol. Counters count what this node committed, so that the sum over all nodes is the
+//! whole; gauges are read from the store when they are asked for, and every node says the same.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use tenure_core::id::Name;
+use tenure_core::job::{Category, Class};
+use tenure_core::job_type::{CATCH_ALL, Catalog};
+use tenure_core::lifecycle::{Outcome, Phase, Trigger};
+use tenure_core::time::Timestamp;
+use tenure_runtime::{Committed, Transition};
+use tenure_store::Store as _;
+
+use crate::app::App;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfType {
+    r#type: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfFailure {
+    category: &'static str,
+    class: &'static str,
+    r#type: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfTransition {
+    lifecycle: String,
+    from: String,
+    to: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfState {
+    lifecycle: String,
+    state: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfQueue {
+    queue: String,
+    r#type: String,
+}
+
+type Spans = Family<OfType, Histogram, fn() -> Histogram>;
+type Seconds = Gauge<f64, std::sync::atomic::AtomicU64>;
+
+pub(crate) struct Metrics {
+    registry: Registry,
+    /// Types that have labels of their own; all others are the catch-all's, so that callers cannot make labels.
+    types: BTreeSet<String>,
+    claims: Family<OfType, Counter>,
+    conflicts: Counter,
+    renewals: Counter,
+    expiries: Family<OfType, Counter>,
+    retries: Family<OfType, Counter>,
+    failures: Family<OfFailure, Counter>,
+    transitions: Family<OfTransition, Counter>,
+    waits: Spans,
+    runs: Spans,
+    jobs: Family<OfState, Gauge>,
+    dead_letters: Gauge,
+    oldest_ready: Family<OfQueue, Seconds>,
+    oldest_dead_letter: Seconds,
+    last_commit: Mutex<Instant>,
+}
+
+fn seconds() -> Histogram {
+    Histogram::new(exponential_buckets(0.001, 2.0, 22))
+}
+
+impl Metrics {
+    /// Every counter is there from the start, at zero.
+    pub(crate) fn new(catalog: &Catalog) -> Self {
+        let spans = || Spans::new_with_constructor(seconds);
+        let mut metrics = Self {
+            registry: Registry::with_prefix("tenure"),
+            types: catalog.types().map(|it| it.name.to_string()).chain([CATCH_ALL.to_owned()]).collect(),
+            claims: Family::default(),
+            conflicts: Counter::default(),
+            renewals: Counter::default(),
+            expiries: Family::default(),
+            retries: Family::default(),
+            failures: Family::default(),
+            transitions: Family::default(),
+            waits: spans(),
+            runs: spans(),
+            jobs: Family::default(),
+            dead_letters: Gauge::default(),
+            oldest_ready: Family::default(),
+            oldest_dead_letter: Seconds::default(),
+            last_commit: Mutex::new(Instant::now()),
+        };
+        metrics.register();
+        metrics.begin_at_zero(catalog);
+        metrics
+    }
+
+    fn register(&mut self) {
+        let to = &mut self.registry;
+        to.register("claims", "Jobs claimed", self.claims.clone());
+        to.register("claim_conflicts", "Lease conflicts answered", self.conflicts.clone());
+        to.register("lease_renewals", "Leases prolonged", self.renewals.clone());
+        to.register("lease_expiries", "Leases lost", self.expiries.clone());
+        to.register("retries", "Failed attempts that are followed by another", self.retries.clone());
+        to.register("failures", "Failed attempts", self.failures.clone());
+        to.register("transitions", "Transitions", self.transitions.clone());
+        to.register("wait_seconds", "From ready to claimed", self.waits.clone());
+        to.register("run_seconds", "From started to completed", self.runs.clone());
+        to.register("jobs", "Jobs by where they are", self.jobs.clone());
+        to.register("dead_letters", "Dead letters that nobody has dismissed", self.dead_letters.clone());
+        to.register(
+            "oldest_ready_seconds",
+            "Age of the oldest job that could be claimed",
+            self.oldest_ready.clone(),
+        );
+        let age = "Age of the oldest dead letter that nobody has dismissed";
+        to.register("oldest_dead_letter_seconds", age, self.oldest_dead_letter.clone());
+    }
+
+    fn begin_at_zero(&self, catalog: &Catalog) {
+        for name in &self.types {
+            let of = OfType { r#type: name.clone() };
+            for family in [&self.claims, &self.expiries, &self.retries] {
+                family.get_or_create(&of).inc_by(0);
+            }
+            for category in [Category::Validation, Category::Queue, Category::Engine, Category::System] {
+                for class in [Class::Transient, Class::Permanent, Class::Validation, Class::LeaseConflict] {
+                    let (category, class) = (category_text(category), class_text(class));
+                    self.failures
+                        .get_or_create(&OfFailure { category, class, r#type: name.clone() })
+                        .inc_by(0);
+                }
+            }
+        }
+        for lifecycle in catalog.lifecycles() {
+            for rule in &lifecycle.rules {
+                self.transition(
+                    lifecycle.name.as_str(),
+                    rule.from.as_ref().map(Name::as_str),
+                    rule.to.as_str(),
+                )
+                .inc_by(0);
+            }
+        }
+    }
+
+    fn transition(
+        &self,
+        lifecycle: &str,
+        from: Option<&str>,
+        to: &str,
+    ) -> impl std::ops::Deref<Target = Counter> {
+        let (lifecycle, from, to) =
+            (lifecycle.to_owned(), from.unwrap_or_default().to_owned(), to.to_owned());
+        self.transitions.get_or_create(&OfTransition { lifecycle, from, to })
+    }
+
+    /// Counts a commit.
+    pub(crate) fn count(&self, committed: &Committed) {
+        *self.last_commit.lock().expect("nobody panics while noting a commit") = Instant::now();
+        self.conflicts.inc_by(committed.conflicts);
+        self.renewals.inc_by(committed.renewals);
+        for transition in &committed.transitions {
+            self.count_transition(transition);
+        }
+    }
+
+    fn count_transition(&self, it: &Transition) {
+        let name = it.job_type.as_str();
+        let of = OfType { r#type: if self.types.contains(name) { name } else { CATCH_ALL }.to_owned() };
+        let from = it.from.as_ref().map(Name::as_str);
+        self.transition(it.lifecycle.as_str(), from, it.to.as_str()).inc();
+        match it.trigger {
+            Trigger::Claim => drop(self.claims.get_or_create(&of).inc()),
+            Trigger::LeaseExpired => drop(self.expiries.get_or_create(&of).inc()),
+            _ => {}
+        }
+        if it.is_retry {
+            self.retries.get_or_create(&of).inc();
+        }
+        if let Some((category, class)) = it.failure.filter(|_| is_failure(it)) {
+            let (category, class) = (category_text(category), class_text(class));
+            self.failures.get_or_create(&OfFailure { category, class, r#type: of.r#type.clone() }).inc();
+        }
+        if let Some(waited) = it.waited {
+            self.waits.get_or_create(&of).observe(waited.0 as f64 / 1000.0);
+        }
+        if let Some(ran) = it.ran {
+            self.runs.get_or_create(&of).observe(ran.0 as f64 / 1000.0);
+        }
+    }
+
+    /// For how long commands have waited without a commit; nothing, if none waits.
+    pub(crate) fn stuck_for(&self, waiting_commands: usize) -> Duration {
+        let mut last = self.last_commit.lock().expect("nobody panics while noting a commit");
+        if waiting_commands == 0 {
+            *last = Instant::now();
+        }
+        last.elapsed()
+    }
+
+    /// Everything, as `OpenMetrics` text. Without the store there are the counters alone.
+    pub(crate) async fn text(&self, app: &App) -> String {
+        if let Err(error) = self.read_gauges(app).await {
+            tracing::warn!(%error, "gauges without the store");
+        }
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("a string takes everything");
+        text
+    }
+
+    async fn read_gauges(&self, app: &App) -> Result<(), tenure_store::StoreError> {
+        let (gauges, counts, now) =
+            (app.store().gauges().await?, app.store().counts().await?, app.store().now().await?);
+        let age = |since: Timestamp| (now.at - since).0 as f64 / 1000.0;
+        self.jobs.clear();
+        for count in counts {
+            let of = OfState { lifecycle: count.lifecycle.to_string(), state: count.state.to_string() };
+            self.jobs.get_or_create(&of).inc_by(count.count as i64);
+        }
+        self.dead_letters.set(gauges.dead_letters as i64);
+        self.oldest_dead_letter.set(gauges.oldest_dead_letter.map_or(0.0, age));
+        self.oldest_ready.clear();
+        for oldest in gauges.oldest_ready {
+            let of = OfQueue { queue: oldest.queue.to_string(), r#type: oldest.job_type.to_string() };
+            self.oldest_ready.get_or_create(&of).set(age(oldest.since));
+        }
+        Ok(())
+    }
+}
+
+/// An error that ended an attempt, not one that a success brought along.
+fn is_failure(it: &Transition) -> bool {
+    !matches!(it.phase, Phase::Final(Outcome::Succeeded | Outcome::Partial))
+}
+
+fn category_text(category: Category) -> &'static str {
+    match category {
+        Category::Validation => "validation",
+        Category::Queue => "queue",
+        Category::Engine => "engine",
+        Category::System => "system",
+    }
+}
+
+fn class_text(class: Class) -> &'static str {
+    match class {
+        Class::Transient => "transient",
+        Class::Permanent => "permanent",
+        Class::Validation => "validation",
+        Class::LeaseConflict => "lease_conflict",
+    }
+}

@@ -1,0 +1,59 @@
+//! Server-sent events: a body that is written as things happen. Data is always one line of JSON, so nothing that a job
+//! says can forge a field.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures_util::stream::{Stream, unfold};
+use http::{HeaderMap, HeaderValue, header};
+use serde_json::Value;
+
+/// A sign of life, for proxies that close what is silent.
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// One event as it is written.
+pub(crate) fn event(kind: &str, id: &str, data: &Value) -> String {
+    format!("event: {kind}\nid: {id}\ndata: {data}\n\n")
+}
+
+/// A comment: nothing happened, and we are here.
+pub(crate) fn comment() -> String {
+    ": still here\n\n".to_owned()
+}
+
+/// A body out of a state that gives the next piece of text, until it gives none.
+pub(crate) fn stream<S, F>(state: S, next: impl Fn(S) -> F + Send + 'static) -> Response
+where
+    S: Send + 'static,
+    F: Future<Output = Option<(String, S)>> + Send + 'static,
+{
+    respond(unfold(state, move |state| {
+        let piece = next(state);
+        async move {
+            piece.await.map(|(text, state)| (Ok::<_, std::convert::Infallible>(Bytes::from(text)), state))
+        }
+    }))
+}
+
+fn respond(pieces: impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static) -> Response {
+    let mut response = Body::from_stream(pieces).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// Whether the caller asks for events rather than a page.
+pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    accept
+        .split(',')
+        .any(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/event-stream"))
+}
+
+/// Where a reconnecting client stopped.
+pub(crate) fn last_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get("last-event-id")?.to_str().ok().filter(|id| !id.is_empty())
+}

@@ -1,0 +1,65 @@
+//! W3C Trace Context: the header `traceparent`, read and written.
+//!
+//! A header that does not fit is as good as none: the caller's tracing must never be the reason why a request is
+//! refused.
+
+use std::fmt;
+
+/// `version-trace-parent-flags` in version 00.
+const LENGTH: usize = 2 + 1 + 32 + 1 + 16 + 1 + 2;
+/// Sampled, and the trace id is random. All other bits must be zero in what we write.
+const FLAGS_KNOWN: u8 = 0b11;
+
+/// Where a request belongs in a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TraceContext {
+    /// The whole trace; never zero.
+    pub(crate) trace_id: u128,
+    /// The span that caused this; never zero.
+    pub(crate) parent_id: u64,
+    /// Bit 0: somebody records this trace.
+    pub(crate) flags: u8,
+}
+
+impl TraceContext {
+    /// Reads a `traceparent`; `None` for whatever the recommendation says to ignore.
+    pub(crate) fn parse(header: &str) -> Option<Self> {
+        let (known, rest) = header.split_at_checked(LENGTH)?;
+        let version = lower_hex(known.get(..2)?)?;
+        let fits = match version {
+            0 => rest.is_empty(),
+            0xff => false,
+            _ => rest.is_empty() || rest.starts_with('-'),
+        };
+        let mut fields = known.split('-').skip(1);
+        let (trace, parent, flags) = (fields.next()?, fields.next()?, fields.next()?);
+        if !fits || fields.next().is_some() || trace.len() != 32 || parent.len() != 16 || flags.len() != 2 {
+            return None;
+        }
+        let parent_id = u64::try_from(lower_hex(parent)?).ok()?;
+        let read = Self { trace_id: lower_hex(trace)?, parent_id, flags: lower_hex(flags)? as u8 };
+        (read.trace_id != 0 && read.parent_id != 0).then_some(read)
+    }
+
+    /// The same trace, one span further on. A span id of zero, which the format forbids, becomes one.
+    #[must_use]
+    pub(crate) fn child(self, span_id: u64) -> Self {
+        Self { parent_id: span_id.max(1), ..self }
+    }
+}
+
+/// The header's value.
+impl fmt::Display for TraceContext {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { trace_id, parent_id, flags } = self;
+        write!(out, "00-{trace_id:032x}-{parent_id:016x}-{:02x}", flags & FLAGS_KNOWN)
+    }
+}
+
+fn lower_hex(text: &str) -> Option<u128> {
+    let lower = text.bytes().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'f'));
+    if lower { u128::from_str_radix(text, 16).ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests;
