@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use tenure_core::id::{JobId, Name};
-use tenure_core::query::{JobFilter, Page};
+use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use uuid::Uuid;
+
+use crate::codec::stage_text;
 
 /// A value to bind.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,29 +14,31 @@ pub(crate) enum Bound {
     Text(String),
     Number(i64),
     Id(Uuid),
+    Flag(bool),
 }
 
 /// A dialect's placeholder for the n-th value.
 pub(crate) type Placeholder = fn(usize) -> String;
 
-/// What follows `where true` in `list.sql`: filters, order and page; and the values in order.
-pub(crate) fn tail(filter: &JobFilter, page: Page, placeholder: Placeholder) -> (String, Vec<Bound>) {
+/// The rest of a statement, and the values in order.
+pub(crate) type Rest = (String, Vec<Bound>);
+
+/// What follows `where true` in `list.sql`: filters, order and page.
+pub(crate) fn jobs(filter: &JobFilter, page: Page, placeholder: Placeholder) -> Rest {
     let mut tail = Tail { sql: String::new(), values: Vec::new(), placeholder };
-    tail.text("s.state", filter.state.as_ref());
-    tail.text("s.phase", filter.phase.as_ref());
-    tail.text("s.outcome", filter.outcome.map(|outcome| Name::from(outcome.as_str())).as_ref());
-    tail.text("j.lifecycle", filter.lifecycle.as_ref());
-    tail.text("j.type", filter.job_type.as_ref());
-    tail.text("j.queue", filter.queue.as_ref());
-    tail.text("j.user_id", filter.user_id.as_ref());
-    tail.text("s.worker", filter.worker.as_ref());
-    tail.correlation(filter.correlation_id.as_ref());
-    tail.compare("j.retry_of =", filter.retry_of.map(|JobId(id)| Bound::Id(id)));
-    tail.compare("j.created_at >", filter.created_after.map(|at| Bound::Number(at.0)));
-    tail.compare("j.created_at <", filter.created_before.map(|at| Bound::Number(at.0)));
-    tail.compare("j.id <", page.before.map(|JobId(id)| Bound::Id(id)));
-    let limit = tail.bind(Bound::Number(page.limit as i64));
-    tail.add(format_args!(" order by j.id desc limit {limit}"));
+    tail.jobs(filter);
+    tail.page("j.id", page);
+    (tail.sql, tail.values)
+}
+
+/// What follows `where true` in `dead_letters.sql`.
+pub(crate) fn dead_letters(filter: &DeadLetterFilter, page: Page, placeholder: Placeholder) -> Rest {
+    let mut tail = Tail { sql: String::new(), values: Vec::new(), placeholder };
+    tail.text("d.reason_code", filter.reason_code.map(|code| Name::from(code.as_str())).as_ref());
+    tail.text("d.stage", filter.stage.map(|stage| Name::from(stage_text(stage))).as_ref());
+    tail.compare("d.dismissed =", Some(Bound::Flag(filter.dismissed)));
+    tail.jobs(&filter.jobs);
+    tail.page("d.job_id", page);
     (tail.sql, tail.values)
 }
 
@@ -63,6 +67,29 @@ impl Tail {
 
     fn text(&mut self, column: &str, value: Option<&Name>) {
         self.compare(&format!("{column} ="), value.map(|value| Bound::Text(value.to_string())));
+    }
+
+    /// The filters of a job `j` and its state `s`.
+    fn jobs(&mut self, filter: &JobFilter) {
+        self.text("s.state", filter.state.as_ref());
+        self.text("s.phase", filter.phase.as_ref());
+        self.text("s.outcome", filter.outcome.map(|outcome| Name::from(outcome.as_str())).as_ref());
+        self.text("j.lifecycle", filter.lifecycle.as_ref());
+        self.text("j.type", filter.job_type.as_ref());
+        self.text("j.queue", filter.queue.as_ref());
+        self.text("j.user_id", filter.user_id.as_ref());
+        self.text("s.worker", filter.worker.as_ref());
+        self.correlation(filter.correlation_id.as_ref());
+        self.compare("j.retry_of =", filter.retry_of.map(|JobId(id)| Bound::Id(id)));
+        self.compare("j.created_at >", filter.created_after.map(|at| Bound::Number(at.0)));
+        self.compare("j.created_at <", filter.created_before.map(|at| Bound::Number(at.0)));
+    }
+
+    /// Newest job first, from after a place.
+    fn page(&mut self, id: &str, page: Page) {
+        self.compare(&format!("{id} <"), page.before.map(|JobId(before)| Bound::Id(before)));
+        let limit = self.bind(Bound::Number(i64::try_from(page.limit).unwrap_or(i64::MAX)));
+        self.add(format_args!(" order by {id} desc limit {limit}"));
     }
 
     /// A job without a correlation id of its own is correlated by its own id.

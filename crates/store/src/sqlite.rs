@@ -10,6 +10,7 @@ mod load;
 mod read;
 mod rows;
 mod scan;
+mod watch;
 mod write;
 
 use std::path::Path;

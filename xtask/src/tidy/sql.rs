@@ -11,7 +11,7 @@ const SQLITE: &str = "crates/store/src/sqlite/sql/";
 const POSTGRES: &str = "crates/store/src/postgres/sql/";
 
 /// Why one database needs a statement that the other does not.
-const IN_MEMORY: &str = "SQLite's one process finds ready and due jobs in memory";
+const IN_MEMORY: &str = "SQLite's one process finds live jobs in memory";
 const CLOCK: &str = "the embedded store's clock is its process's, PostgreSQL's is the server's";
 const ALONE: &str = "SQLite has one writer, and nobody to wait for or to race with";
 const AT_ONCE: &str = "PostgreSQL reads many rows in a round trip, SQLite one by one at no cost";
@@ -26,6 +26,9 @@ const WITHOUT_TWIN: &[(&str, &str, &str)] = &[
     (POSTGRES, "shelves.sql", IN_MEMORY),
     (POSTGRES, "due.sql", IN_MEMORY),
     (POSTGRES, "next_run.sql", IN_MEMORY),
+    (POSTGRES, "leased.sql", IN_MEMORY),
+    (POSTGRES, "live_counts.sql", IN_MEMORY),
+    (POSTGRES, "oldest_ready.sql", IN_MEMORY),
     (SQLITE, "open.sql", IN_MEMORY),
     (POSTGRES, "now.sql", CLOCK),
     (POSTGRES, "now_batch.sql", CLOCK),
@@ -34,6 +37,8 @@ const WITHOUT_TWIN: &[(&str, &str, &str)] = &[
     (SQLITE, "clock.sql", CLOCK),
     (POSTGRES, "insert_account.sql", ALONE),
     (POSTGRES, "insert_key.sql", ALONE),
+    (POSTGRES, "insert_api_key.sql", ALONE),
+    (POSTGRES, "load_api_keys.sql", ALONE),
     (POSTGRES, "lock_journal.sql", ALONE),
     (POSTGRES, "lock_migrations.sql", ALONE),
     (POSTGRES, "insert_commit.sql", ALONE),

@@ -12,9 +12,10 @@
 
 use std::collections::BTreeMap;
 
+use tenure_core::api_key::Role;
 use tenure_core::command::{
-    AppendLog, Asked, Cancel, Claim, ClaimFilter, Command, Create, CreationKey, GivenKey, Hold, Report,
-    Retry, Verb, When,
+    AppendLog, Asked, Cancel, Claim, ClaimFilter, Command, Create, CreationKey, GivenKey, Hold, NewKey,
+    Report, Retry, Verb, When,
 };
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::id::{Actor, Fence, JobId, Name};
@@ -176,6 +177,14 @@ impl Stageplay {
             "pause" => Command::Pause(words.nth(1).into(), true),
             "resume" => Command::Pause(words.nth(1).into(), false),
             "grant" => Command::Grant(words.nth(1).into(), words.nth(2).parse().expect("how many"), None),
+            "add-key" => Command::AddKey(Box::new(NewKey {
+                id: words.nth(1).into(),
+                role: Role::parse(words.nth(2)).expect("a role"),
+                user_id: words.get("user").map(Name::from),
+                digest: fingerprint(words.get("secret").unwrap_or(words.nth(1))),
+            })),
+            "revoke-key" => Command::RevokeKey(words.nth(1).into()),
+            "seen" => Command::Seen(words.plain[1..].iter().map(|word| heard(word)).collect()),
             "sweep" => Command::Sweep(self.job(words)),
             "purge" => Command::Purge(self.job(words)),
             "prune" => Command::Prune,
@@ -264,6 +273,11 @@ impl Stageplay {
 
 fn is_worker(who: &str) -> bool {
     who.starts_with('w')
+}
+
+/// `w1`, or `w1:k1` for one that came with a credential.
+fn heard(word: &str) -> (Name, Option<Name>) {
+    word.split_once(':').map_or_else(|| (word.into(), None), |(name, key)| (name.into(), Some(key.into())))
 }
 
 fn claim(who: &str, words: &Words<'_>) -> Claim {

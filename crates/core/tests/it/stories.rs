@@ -3,6 +3,7 @@
 use crate::script::check;
 
 mod batches;
+mod callers;
 mod cancels;
 mod claims;
 mod clocks;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use tenure_core::api_key::ApiKey;
 use tenure_core::command::{Asked, Command, KeyId};
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
@@ -14,7 +15,9 @@ use tenure_core::id::{Actor, JobId, Name};
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::job_type::Catalog;
 use tenure_core::lifecycle::{Lifecycle, Phase, Timeout};
+use tenure_core::limits;
 use tenure_core::time::{Deadline, Millis, Now, Timestamp};
+use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
 
 /// When every world begins: 2026-01-01T00:00:00Z, the start of a minute.
@@ -37,6 +40,8 @@ pub(crate) struct Tables {
     pub(crate) ledger: Vec<LedgerLine>,
     pub(crate) audit: Vec<AuditLine>,
     pub(crate) telemetry: Vec<Telemetry>,
+    pub(crate) api_keys: BTreeMap<Name, ApiKey>,
+    pub(crate) workers: BTreeMap<Name, WorkerSeen>,
 }
 
 /// Tables, a catalog, a clock, and what was seen so far.
@@ -218,6 +223,7 @@ impl Tables {
             accounts: found(&self.accounts, &reads.accounts),
             dead_letters: found(&self.dead_letters, &reads.dead_letters),
             lifecycles: found(&self.lifecycles, &reads.lifecycles),
+            api_keys: if reads.api_keys { self.api_keys.clone() } else { BTreeMap::new() },
             paused: self.paused.clone(),
             ..WorkingSet::default()
         };
@@ -271,6 +277,9 @@ impl Tables {
         self.keys.extend(changes.keys.iter().map(|id| (*id, set.keys[id].clone())));
         self.lifecycles
             .extend(changes.lifecycles.iter().map(|key| (key.clone(), set.lifecycles[key].clone())));
+        self.api_keys.extend(changes.api_keys.iter().map(|id| (id.clone(), set.api_keys[id].clone())));
+        assert!(changes.seen.is_sorted_by(|a, b| a.name < b.name), "by name, each once");
+        self.workers.extend(changes.seen.into_iter().map(|seen| (seen.name.clone(), seen)));
         for (queue, paused) in changes.queues {
             if paused {
                 self.paused.insert(queue)
@@ -284,6 +293,8 @@ impl Tables {
         if let Some(now) = changes.prune {
             self.telemetry.retain(|line| now < line.keep_until);
             self.keys.retain(|_, record| now < record.expires_at);
+            let unheard = Millis(limits::WORKER_UNHEARD_MS_MAX);
+            self.workers.retain(|_, worker| now < worker.seen_at + unheard);
         }
         touched
     }

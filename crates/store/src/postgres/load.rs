@@ -1,5 +1,5 @@
 //! What a batch needs, in one round trip: everything that `Reads` names is asked for at once, and locked in an order
-//! that is the same for all batches: keys, jobs, candidates (passing over what others have), accounts.
+//! that is the same for all batches: keys, jobs, candidates (passing over what others have), accounts, keys of callers.
 //!
 //! What loaded things lead to is read afterwards and without a lock. Few batches change any of it; one that does is run
 //! again with it among its reads, and so in its place in the order. Hence two batches never wait for each other.
@@ -22,8 +22,8 @@ use super::connection::{Connection, Rows, Sent};
 use super::error::Fault;
 use super::rows::{self, Param, borrowed, get};
 use super::statements::{
-    BEGIN, LOAD_ACCOUNTS, LOAD_ACCOUNTS_LED_TO, LOAD_DEAD_LETTERS, LOAD_JOB_STATES, LOAD_JOBS, LOAD_KEYS,
-    LOAD_LED_TO, LOAD_LIFECYCLES, NOW_BATCH,
+    BEGIN, LOAD_ACCOUNTS, LOAD_ACCOUNTS_LED_TO, LOAD_API_KEYS, LOAD_DEAD_LETTERS, LOAD_JOB_STATES, LOAD_JOBS,
+    LOAD_KEYS, LOAD_LED_TO, LOAD_LIFECYCLES, NOW_BATCH,
 };
 use crate::StoreError;
 use crate::codec::{Interner, corrupt};
@@ -37,9 +37,10 @@ pub(super) struct Loaded {
     pub(super) jobs: HashMap<JobId, u32>,
     /// Accounts that are locked, or were not there.
     pub(super) accounts: BTreeSet<Name>,
-    /// Accounts and keys that were there.
+    /// Accounts and keys of both kinds that were there.
     pub(super) found_accounts: BTreeSet<Name>,
     pub(super) found_keys: BTreeSet<KeyId>,
+    pub(super) found_api_keys: BTreeSet<Name>,
     pub(super) candidates: BTreeMap<ClaimFilter, Vec<JobId>>,
 }
 
@@ -108,6 +109,7 @@ async fn first(
     let claims: Vec<_> = looks.iter().map(|look| look.send(connection)).collect();
     let has_accounts = !asked.users.is_empty() || !asked.strange.is_empty();
     let accounts = has_accounts.then(|| connection.send(&LOAD_ACCOUNTS, &accounts));
+    let api_keys = reads.api_keys.then(|| connection.send(&LOAD_API_KEYS, &[]));
     let letters = (!asked.dead_letters.is_empty()).then(|| connection.send(&LOAD_DEAD_LETTERS, &letters));
     let lifecycles = (!names.is_empty()).then(|| connection.send(&LOAD_LIFECYCLES, &lifecycles));
 
@@ -124,6 +126,7 @@ async fn first(
         short.extend(is_short.then(|| look.filter.clone()));
     }
     loading.accounts(reads, &come(accounts).await?)?;
+    loading.api_keys(&come(api_keys).await?)?;
     loading.dead_letters(&come(letters).await?)?;
     loading.lifecycles(&come(lifecycles).await?)?;
     Ok((loading.loaded, short))
@@ -156,6 +159,7 @@ impl<'a> Loading<'a> {
             accounts: BTreeSet::new(),
             found_accounts: BTreeSet::new(),
             found_keys: BTreeSet::new(),
+            found_api_keys: BTreeSet::new(),
             candidates: BTreeMap::new(),
         };
         Ok(Self { node, names: Interner::default(), loaded })
@@ -199,6 +203,15 @@ impl<'a> Loading<'a> {
             let (user, account) = rows::account(row)?;
             loaded.found_accounts.insert(user.clone());
             loaded.set.accounts.insert(user, account);
+        }
+        Ok(())
+    }
+
+    fn api_keys(&mut self, rows: &[Row]) -> Result<(), StoreError> {
+        for row in rows {
+            let key = rows::api_key(row)?;
+            self.loaded.found_api_keys.insert(key.id.clone());
+            self.loaded.set.api_keys.insert(key.id.clone(), key);
         }
         Ok(())
     }

@@ -14,7 +14,6 @@ use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
-use uuid::Uuid;
 
 use super::connection::{Params, Sql, answered};
 use super::rows::{self, EVENT_COLUMNS, Param, borrowed, get};
@@ -22,8 +21,8 @@ use super::shelves::{Place, Shelf};
 use super::statements::*;
 use super::write::clock_slot;
 use super::{Node, clock};
-use crate::codec::{Interner, corrupt, stage_text};
-use crate::list::{Bound, tail};
+use crate::codec::{Interner, corrupt};
+use crate::list::{self, Bound, Rest};
 use crate::{Count, Journaled, StoreError};
 
 /// A bound on rows, as the database counts.
@@ -70,24 +69,24 @@ impl Node {
         rows.iter().map(|row| journaled(row, &mut names)).collect()
     }
 
-    pub(super) async fn list(&self, filter: JobFilter, page: Page) -> Result<Vec<Arc<Job>>, StoreError> {
-        let (tail, values) = tail(&filter, page, |n| format!("${n}"));
+    /// A listing: its head, and what `list.rs` adds.
+    async fn listing(&self, head: &str, (rest, values): &Rest) -> Result<Vec<Row>, StoreError> {
         let (types, params): (Vec<Type>, Vec<Param<'_>>) = values.iter().map(bound).unzip();
         let mut connection = self.readers.get().await?;
         connection.set_busy(true);
-        let (sql, params) = (format!("{LIST}{tail}"), borrowed(&params));
+        let (sql, params) = (format!("{head}{rest}"), borrowed(&params));
         let rows = answered(connection.ask_once(&sql, &params, &types)).await?;
         connection.set_busy(false);
+        Ok(rows)
+    }
+
+    pub(super) async fn list(&self, filter: JobFilter, page: Page) -> Result<Vec<Arc<Job>>, StoreError> {
+        let rows = self.listing(LIST, &list::jobs(&filter, page, placeholder)).await?;
         let mut names = Interner::default();
         rows.iter().map(|row| rows::job(row, &mut names)).collect()
     }
 
     pub(super) async fn counts(&self) -> Result<Vec<Count>, StoreError> {
-        let count = |row: &Row| {
-            let name = |column| get::<&str>(row, column).map(Name::from);
-            let (lifecycle, job_type, queue, state) = (name(0)?, name(1)?, name(2)?, name(3)?);
-            Ok(Count { lifecycle, job_type, queue, state, count: get::<i64>(row, 4)? as u64 })
-        };
         self.ask_long(&COUNTS, &[]).await?.iter().map(count).collect()
     }
 
@@ -140,11 +139,7 @@ impl Node {
         filter: DeadLetterFilter,
         page: Page,
     ) -> Result<Vec<DeadLetter>, StoreError> {
-        let before = page.before.map_or(Uuid::max(), |id| id.0);
-        let reason = filter.reason_code.map(tenure_core::dead_letter::ReasonCode::as_str);
-        let stage = filter.stage.map(stage_text);
-        let limit = rows_max(page.limit);
-        let rows = self.ask(&DEAD_LETTERS, &[&before, &reason, &stage, &filter.dismissed, &limit]).await?;
+        let rows = self.listing(DEAD_LETTERS, &list::dead_letters(&filter, page, placeholder)).await?;
         rows.iter().map(|row| rows::dead_letter(get(row, 0)?)).collect()
     }
 
@@ -181,6 +176,17 @@ impl Node {
     }
 }
 
+fn placeholder(n: usize) -> String {
+    format!("${n}")
+}
+
+/// `lifecycle, type, queue, state, count`.
+pub(super) fn count(row: &Row) -> Result<Count, StoreError> {
+    let name = |column| get::<&str>(row, column).map(Name::from);
+    let (lifecycle, job_type, queue, state) = (name(0)?, name(1)?, name(2)?, name(3)?);
+    Ok(Count { lifecycle, job_type, queue, state, count: get::<i64>(row, 4)? as u64 })
+}
+
 fn ids(rows: &[Row]) -> Result<Vec<JobId>, StoreError> {
     rows.iter().map(|row| get(row, 0).map(JobId)).collect()
 }
@@ -191,6 +197,7 @@ fn bound(value: &Bound) -> (Type, Param<'_>) {
         Bound::Text(text) => (Type::TEXT, Box::new(text)),
         Bound::Number(number) => (Type::INT8, Box::new(number)),
         Bound::Id(id) => (Type::UUID, Box::new(id)),
+        Bound::Flag(flag) => (Type::BOOL, Box::new(flag)),
     }
 }
 

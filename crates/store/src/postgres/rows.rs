@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tenure_core::api_key::{ApiKey, Role};
 use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event};
@@ -163,6 +164,21 @@ pub(super) fn audit_line(row: &Row) -> Result<(u64, AuditLine), StoreError> {
         reason: get(row, 5)?,
     };
     Ok((get::<i64>(row, 0)? as u64, line))
+}
+
+/// Every column of `api_keys`.
+pub(super) fn api_key(row: &Row) -> Result<ApiKey, StoreError> {
+    let id = Name::from(get::<&str>(row, 0)?);
+    let corrupt = |what| corrupt("api_keys", &id, what);
+    Ok(ApiKey {
+        role: Role::parse(get(row, 1)?).ok_or_else(|| corrupt("role"))?,
+        user_id: own_name(row, 2)?,
+        digest: get::<&[u8]>(row, 3)?.try_into().map_err(|_| corrupt("digest"))?,
+        created_at: Timestamp(get(row, 4)?),
+        created_by: Actor::from(get::<&str>(row, 5)?),
+        revoked_at: get::<Option<i64>>(row, 6)?.map(Timestamp),
+        id,
+    })
 }
 
 /// A parameter, whatever its type.

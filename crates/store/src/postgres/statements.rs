@@ -18,9 +18,12 @@ pub(super) const BEGIN: &str = include_str!("sql/begin.sql");
 pub(super) const MIGRATIONS: &str = include_str!("sql/migrations.sql");
 /// The head of a listing.
 pub(super) const LIST: &str = include_str!("sql/list.sql");
+/// The head of a listing of dead letters.
+pub(super) const DEAD_LETTERS: &str = include_str!("sql/dead_letters.sql");
 
 statements! {
     ACCOUNT = "account" [TEXT]
+    API_KEYS = "api_keys" []
     AUDIT = "audit" [INT8 INT8]
     BEAT = "beat" [INT8]
     CLAIMABLE = "claimable" [TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT8_ARRAY UUID_ARRAY INT8 INT8]
@@ -29,12 +32,15 @@ statements! {
     COMPLETED_BEFORE = "completed_before" [TEXT INT8 INT8]
     COUNT_OUTAGE = "count_outage" [INT8 INT8]
     COUNTS = "counts" []
-    DEAD_LETTERS = "dead_letters" [UUID TEXT TEXT BOOL INT8]
     DUE = "due" [INT8 INT8 INT8]
     EVENTS = "events" [INT8 INT8]
     FENCE_COMMIT = "fence_commit" [UUID]
+    FINISHED = "finished" [INT8 INT8]
     HISTORY = "history" [UUID]
     INSERT_ACCOUNT = "insert_account" [TEXT_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY]
+    INSERT_API_KEY = "insert_api_key" [
+        TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY BYTEA_ARRAY INT8_ARRAY TEXT_ARRAY INT8_ARRAY
+    ]
     INSERT_AUDIT = "insert_audit" [INT8_ARRAY TEXT_ARRAY TEXT_ARRAY UUID_ARRAY TEXT_ARRAY]
     INSERT_COMMIT = "insert_commit" [UUID UUID_ARRAY]
     INSERT_EVENT = "insert_event" [
@@ -58,10 +64,13 @@ statements! {
     ]
     INSERT_TELEMETRY = "insert_telemetry" [UUID_ARRAY INT8_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY INT8_ARRAY]
     JOB = "job" [UUID]
+    LEASED = "leased" [INT8]
     LEDGER = "ledger" [TEXT INT8 INT8]
     LIFECYCLES = "lifecycles" []
+    LIVE_COUNTS = "live_counts" []
     LOAD_ACCOUNTS = "load_accounts" [TEXT_ARRAY UUID_ARRAY]
     LOAD_ACCOUNTS_LED_TO = "load_accounts_led_to" [TEXT_ARRAY]
+    LOAD_API_KEYS = "load_api_keys" []
     LOAD_DEAD_LETTERS = "load_dead_letters" [UUID_ARRAY]
     LOAD_JOB_STATES = "load_job_states" [UUID_ARRAY]
     LOAD_JOBS = "load_jobs" [UUID_ARRAY]
@@ -76,10 +85,13 @@ statements! {
     NOW = "now" []
     NOW_BATCH = "now_batch" []
     NOW_FIRST = "now_first" []
+    OLDEST_READY = "oldest_ready" [INT8]
+    OPEN_DEAD_LETTERS = "open_dead_letters" []
     PAUSE_QUEUE = "pause_queue" [TEXT_ARRAY]
     PAUSED = "paused" []
     PRUNE_KEYS = "prune_keys" [INT8]
     PRUNE_TELEMETRY = "prune_telemetry" [INT8]
+    PRUNE_WORKERS = "prune_workers" [INT8]
     PURGE_DEAD_LETTER = "purge_dead_letter" [UUID_ARRAY]
     PURGE_EVENTS = "purge_events" [UUID_ARRAY]
     PURGE_JOB = "purge_job" [UUID_ARRAY]
@@ -87,8 +99,10 @@ statements! {
     PURGE_STATE = "purge_state" [UUID_ARRAY]
     PURGE_TELEMETRY = "purge_telemetry" [UUID_ARRAY]
     PUT_ACCOUNT = "put_account" [TEXT_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY]
-    PUT_DEAD_LETTER = "put_dead_letter" [UUID_ARRAY TEXT_ARRAY TEXT_ARRAY BOOL_ARRAY TEXT_ARRAY]
+    PUT_API_KEY = "put_api_key" [TEXT_ARRAY INT8_ARRAY]
+    PUT_DEAD_LETTER = "put_dead_letter" [UUID_ARRAY INT8_ARRAY TEXT_ARRAY TEXT_ARRAY BOOL_ARRAY TEXT_ARRAY]
     PUT_KEY = "put_key" [UUID_ARRAY BYTEA_ARRAY TEXT_ARRAY INT8_ARRAY INT8_ARRAY]
+    PUT_WORKER = "put_worker" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY]
     RESUME_QUEUE = "resume_queue" [TEXT_ARRAY]
     SCAN = "scan" [UUID INT8]
     SCAN_ACCOUNTS = "scan_accounts" [TEXT INT8]
@@ -109,6 +123,8 @@ statements! {
         TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY
         TEXT_ARRAY INT8_ARRAY INT8_ARRAY BOOL_ARRAY
     ]
+    WORKER = "worker" [TEXT]
+    WORKERS = "workers" [INT8]
 }
 
 /// What every lane needs from its first batch on.

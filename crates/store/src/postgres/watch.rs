@@ -1,4 +1,4 @@
-//! Reads for those who watch.
+//! What is watched: gauges, leases, finished jobs, workers, keys of callers. None of it walks over finished jobs.
 
 use std::sync::Arc;
 
@@ -7,31 +7,81 @@ use tenure_core::id::Name;
 use tenure_core::job::Job;
 use tenure_core::time::Timestamp;
 use tenure_core::worker::WorkerSeen;
+use tokio_postgres::Row;
 
-use super::Node;
-use crate::{Gauges, StoreError};
-
-fn later<T>() -> Result<T, StoreError> {
-    Err(StoreError::Unavailable("this comes with the next migration".to_owned()))
-}
+use super::connection::Sql;
+use super::read::{count, rows_max};
+use super::rows::{self, get};
+use super::statements::{
+    API_KEYS, FINISHED, LEASED, LIVE_COUNTS, OLDEST_READY, OPEN_DEAD_LETTERS, WORKER, WORKERS,
+};
+use super::{Node, clock};
+use crate::codec::Interner;
+use crate::{Gauges, OldestReady, StoreError, WORKERS_MAX};
 
 impl Node {
     pub(super) async fn gauges(&self) -> Result<Gauges, StoreError> {
-        later()
+        let now = self.now().await?.at.0;
+        let jobs = self.ask_by_index(&LIVE_COUNTS).await?.iter().map(count).collect::<Result<_, _>>()?;
+        let oldest_ready = self.ask_long(&OLDEST_READY, &[&now]).await?;
+        let letters = self.ask_long(&OPEN_DEAD_LETTERS, &[]).await?;
+        let letters = clock::one(&letters)?;
+        Ok(Gauges {
+            jobs,
+            oldest_ready: oldest_ready.iter().map(oldest).collect::<Result<_, _>>()?,
+            dead_letters: get::<i64>(letters, 0)? as u64,
+            oldest_dead_letter: get::<Option<i64>>(letters, 1)?.map(Timestamp),
+        })
     }
-    pub(super) async fn leased(&self, _: usize) -> Result<Vec<Arc<Job>>, StoreError> {
-        later()
+
+    pub(super) async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        jobs(&self.ask(&LEASED, &[&rows_max(limit)]).await?)
     }
-    pub(super) async fn finished(&self, _: Timestamp, _: usize) -> Result<Vec<Arc<Job>>, StoreError> {
-        later()
+
+    pub(super) async fn finished(&self, since: Timestamp, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        jobs(&self.ask(&FINISHED, &[&since.0, &rows_max(limit)]).await?)
     }
+
     pub(super) async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
-        later()
+        self.ask(&API_KEYS, &[]).await?.iter().map(rows::api_key).collect()
     }
+
     pub(super) async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
-        later()
+        self.ask(&WORKERS, &[&rows_max(WORKERS_MAX)]).await?.iter().map(seen).collect()
     }
-    pub(super) async fn worker(&self, _: Name) -> Result<Option<WorkerSeen>, StoreError> {
-        later()
+
+    pub(super) async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
+        self.ask(&WORKER, &[&name.as_str()]).await?.first().map(seen).transpose()
     }
+}
+
+impl Node {
+    /// Asks something that must not read a table whole, whatever the planner thinks of it.
+    async fn ask_by_index(&self, sql: &'static Sql) -> Result<Vec<Row>, StoreError> {
+        let mut connection = self.readers.get().await?;
+        connection.set_busy(true);
+        connection.batch("begin; set local enable_seqscan = off").await?;
+        let rows = connection.query_long(sql, &[]).await?;
+        connection.batch("commit").await?;
+        connection.set_busy(false);
+        Ok(rows)
+    }
+}
+
+fn jobs(rows: &[Row]) -> Result<Vec<Arc<Job>>, StoreError> {
+    let mut names = Interner::default();
+    rows.iter().map(|row| rows::job(row, &mut names)).collect()
+}
+
+fn oldest(row: &Row) -> Result<OldestReady, StoreError> {
+    let name = |column| get::<&str>(row, column).map(Name::from);
+    Ok(OldestReady { queue: name(0)?, job_type: name(1)?, since: Timestamp(get(row, 2)?) })
+}
+
+fn seen(row: &Row) -> Result<WorkerSeen, StoreError> {
+    Ok(WorkerSeen {
+        name: Name::from(get::<&str>(row, 0)?),
+        credential: get::<Option<&str>>(row, 1)?.map(Name::from),
+        seen_at: Timestamp(get(row, 2)?),
+    })
 }

@@ -3,10 +3,13 @@
 //! The positions of events are drawn last, under a lock that ends with the commit: so the order of positions is the
 //! order of commits, and batches stand in line only for the tail of theirs.
 
+use tenure_core::api_key::ApiKey;
 use tenure_core::event::{AuditLine, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name};
 use tenure_core::job::Job;
 use tenure_core::lifecycle::Phase;
+use tenure_core::limits;
+use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{KeyRecord, WorkingSet};
 use uuid::Uuid;
 
@@ -112,9 +115,11 @@ fn statements<'a>(set: &'a WorkingSet, loaded: &Loaded, changed: &'a Changed<'a>
     writes.add(&INSERT_TELEMETRY, &changed.telemetry, telemetry);
     writes.add(&INSERT_LOG, &changed.logs, logs);
     writes.outside_jobs(set);
+    writes.callers(set, loaded);
     if let Some(now) = set.changes.prune {
         writes.push(&PRUNE_TELEMETRY, vec![Box::new(now.0)]);
         writes.push(&PRUNE_KEYS, vec![Box::new(now.0)]);
+        writes.push(&PRUNE_WORKERS, vec![Box::new(now.0 - limits::WORKER_UNHEARD_MS_MAX as i64)]);
     }
     if loaded.reading.needs_beat() {
         writes.push(&BEAT, vec![Box::new(loaded.reading.at)]);
@@ -181,8 +186,9 @@ impl<'a> Writes<'a> {
         let letters: Vec<_> =
             changes.dead_letters.difference(&changes.purged).map(|id| &set.dead_letters[id]).collect();
         if !letters.is_empty() {
-            let columns: [Param<'a>; 5] = [
+            let columns: [Param<'a>; 6] = [
                 Box::new(letters.iter().map(|letter| letter.job_id.0).collect::<Vec<_>>()),
+                Box::new(letters.iter().map(|letter| letter.created_at.0).collect::<Vec<_>>()),
                 Box::new(letters.iter().map(|letter| letter.reason_code.as_str()).collect::<Vec<_>>()),
                 Box::new(letters.iter().map(|letter| letter.stage.map(stage_text)).collect::<Vec<_>>()),
                 Box::new(letters.iter().map(|letter| letter.dismissed.is_some()).collect::<Vec<_>>()),
@@ -208,6 +214,42 @@ impl<'a> Writes<'a> {
             self.push(&INSERT_LIFECYCLE, columns.into());
         }
     }
+
+    /// Keys of callers and workers that were heard.
+    fn callers(&mut self, set: &'a WorkingSet, loaded: &Loaded) {
+        let changed = set.changes.api_keys.iter().map(|id| &set.api_keys[id]);
+        let (old, new): (Vec<&ApiKey>, Vec<&ApiKey>) =
+            changed.partition(|key| loaded.found_api_keys.contains(&key.id));
+        if !new.is_empty() {
+            self.push(&INSERT_API_KEY, api_keys(&new));
+        }
+        if !old.is_empty() {
+            let ids: Param<'a> = Box::new(old.iter().map(|key| key.id.as_str()).collect::<Vec<_>>());
+            let revoked = old.iter().map(|key| key.revoked_at.map(|at| at.0)).collect::<Vec<_>>();
+            self.push(&PUT_API_KEY, vec![ids, Box::new(revoked)]);
+        }
+        self.add(&PUT_WORKER, &set.changes.seen, seen);
+    }
+}
+
+fn api_keys<'a>(keys: &[&'a ApiKey]) -> Vec<Param<'a>> {
+    vec![
+        Box::new(keys.iter().map(|key| key.id.as_str()).collect::<Vec<_>>()),
+        Box::new(keys.iter().map(|key| key.role.as_str()).collect::<Vec<_>>()),
+        Box::new(keys.iter().map(|key| optional(key.user_id.as_ref())).collect::<Vec<_>>()),
+        Box::new(keys.iter().map(|key| &key.digest[..]).collect::<Vec<_>>()),
+        Box::new(keys.iter().map(|key| key.created_at.0).collect::<Vec<_>>()),
+        Box::new(keys.iter().map(|key| &*key.created_by.0).collect::<Vec<_>>()),
+        Box::new(keys.iter().map(|key| key.revoked_at.map(|at| at.0)).collect::<Vec<_>>()),
+    ]
+}
+
+fn seen(rows: &[WorkerSeen]) -> Vec<Param<'_>> {
+    let columns = Columns::of(rows)
+        .with(|row| row.name.as_str())
+        .with(|row| optional(row.credential.as_ref()))
+        .with(|row| row.seen_at.0);
+    columns.params()
 }
 
 fn keys<'a>(records: &[&'a KeyRecord]) -> Vec<Param<'a>> {

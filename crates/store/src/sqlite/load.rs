@@ -15,8 +15,8 @@ use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
 use crate::StoreError;
 use crate::codec::{Interner, corrupt};
 use crate::live::Live;
-use crate::sqlite::Writer;
 use crate::sqlite::rows::{fault, spec, state};
+use crate::sqlite::{Writer, watch};
 
 /// Every live job, when the store is opened.
 pub(super) fn live(connection: &Connection, names: &mut Interner) -> Result<Live, StoreError> {
@@ -137,6 +137,10 @@ impl Writer {
                 self.connection.prepare_cached(include_str!("sql/lifecycle.sql")).map_err(fault)?;
             let source = statement.query_row((key.name.as_str(), key.version), |row| row.get::<_, String>(0));
             set.lifecycles.extend(source.optional().map_err(fault)?.map(|source| (key.clone(), source)));
+        }
+        if reads.api_keys {
+            let keys = watch::api_keys(&self.connection)?;
+            set.api_keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
         }
         Ok(())
     }

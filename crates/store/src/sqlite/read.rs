@@ -7,7 +7,7 @@ use rusqlite::{Connection, Params, Row, ToSql, params, params_from_iter};
 use tenure_core::api_key::ApiKey;
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
-use tenure_core::dead_letter::{DeadLetter, ReasonCode};
+use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{Fence, JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef, Links};
@@ -16,15 +16,15 @@ use tenure_core::time::{Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{Reads, WorkingSet};
 
-use crate::codec::{Interner, corrupt, stage_text};
-use crate::list::{Bound, tail};
+use crate::codec::{Interner, corrupt};
+use crate::list::{self, Bound};
 use crate::sqlite::rows::{audit_line, event, fault, ledger_line, uuid};
-use crate::sqlite::{SqliteStore, load, scan};
+use crate::sqlite::{SqliteStore, load, scan, watch};
 use crate::{Count, Gauges, Journaled, Scanned, Store, StoreError};
 
 impl SqliteStore {
     /// Runs a read on a connection of its own, off the async threads.
-    async fn read<T: Send + 'static>(
+    pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -90,8 +90,8 @@ fn journaled(row: &Row<'_>, names: &mut Interner) -> Result<Journaled, StoreErro
 }
 
 fn list(connection: &Connection, filter: &JobFilter, page: Page) -> Result<Vec<Arc<Job>>, StoreError> {
-    let (tail, values) = tail(filter, page, |n| format!("?{n}"));
-    let sql = format!("{}{tail}", include_str!("sql/list.sql").trim_end());
+    let (rest, values) = list::jobs(filter, page, |n| format!("?{n}"));
+    let sql = format!("{}{rest}", include_str!("sql/list.sql").trim_end());
     let mut names = Interner::default();
     all(connection, &sql, params_from_iter(values), |row| load::decode(row, &mut names).map(Arc::new))
 }
@@ -102,6 +102,7 @@ impl ToSql for Bound {
             Self::Text(text) => ValueRef::Text(text.as_bytes()),
             Self::Number(number) => ValueRef::Integer(*number),
             Self::Id(id) => ValueRef::Blob(id.as_bytes()),
+            Self::Flag(flag) => ValueRef::Integer((*flag).into()),
         }))
     }
 }
@@ -111,10 +112,9 @@ fn dead_letters(
     filter: &DeadLetterFilter,
     page: Page,
 ) -> Result<Vec<DeadLetter>, StoreError> {
-    let before = page.before.map_or([0xff; 17].to_vec(), |JobId(id)| id.as_bytes().to_vec());
-    let (reason, stage) = (filter.reason_code.map(ReasonCode::as_str), filter.stage.map(stage_text));
-    let values = params![before, reason, stage, filter.dismissed, page.limit as i64];
-    all(connection, include_str!("sql/dead_letters.sql"), values, |row| {
+    let (rest, values) = list::dead_letters(filter, page, |n| format!("?{n}"));
+    let sql = format!("{}{rest}", include_str!("sql/dead_letters.sql").trim_end());
+    all(connection, &sql, params_from_iter(values), |row| {
         let letter: String = row.get(0).map_err(fault)?;
         serde_json::from_str(&letter).map_err(|_| corrupt("dead_letters", "a row", &letter))
     })
@@ -206,11 +206,11 @@ impl Store for SqliteStore {
     }
 
     async fn gauges(&self) -> Result<Gauges, StoreError> {
-        Err(StoreError::Unavailable("this comes with the next migration".to_owned()))
+        self.watched().await
     }
 
     async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
-        Err(StoreError::Unavailable("this comes with the next migration".to_owned()))
+        self.look(|live| live.leased(limit)).await
     }
 
     async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
@@ -239,7 +239,7 @@ impl Store for SqliteStore {
     }
 
     async fn finished(&self, since: Timestamp, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
-        Err(StoreError::Unavailable("this comes with the next migration".to_owned()))
+        self.read(move |connection| watch::finished(connection, since, limit)).await
     }
 
     async fn logs(&self, job: JobId, after: u64, limit: usize) -> Result<Vec<LogLine>, StoreError> {
@@ -306,15 +306,15 @@ impl Store for SqliteStore {
     }
 
     async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
-        Err(StoreError::Unavailable("this comes with the next migration".to_owned()))
+        self.read(watch::api_keys).await
     }
 
     async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
-        Err(StoreError::Unavailable("this comes with the next migration".to_owned()))
+        self.read(watch::workers).await
     }
 
     async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
-        Err(StoreError::Unavailable("this comes with the next migration".to_owned()))
+        self.read(move |connection| watch::worker(connection, &name)).await
     }
 
     async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {

@@ -1,11 +1,13 @@
 //! Columns of SQLite: how rows are read, and which of its errors mean what.
 
 use rusqlite::{ErrorCode, Row};
+use tenure_core::api_key::{ApiKey, Role};
 use tenure_core::credit::{LedgerLine, Movement};
 use tenure_core::event::AuditLine;
 use tenure_core::id::{Actor, JobId, Name};
 use tenure_core::json::Json;
 use tenure_core::time::Timestamp;
+use tenure_core::worker::WorkerSeen;
 use uuid::Uuid;
 
 use crate::StoreError;
@@ -145,4 +147,21 @@ pub(super) fn audit_line(row: &Row<'_>) -> rusqlite::Result<(u64, AuditLine)> {
         reason: row.get(5)?,
     };
     Ok((row.get::<_, i64>(0)? as u64, line))
+}
+
+pub(super) fn api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
+    Ok(ApiKey {
+        id: text(row, 0)?.into(),
+        role: Role::parse(text(row, 1)?).ok_or(rusqlite::Error::InvalidQuery)?,
+        user_id: optional(row, 2)?.map(Name::from),
+        digest: row.get(3)?,
+        created_at: Timestamp(row.get(4)?),
+        created_by: Actor::from(text(row, 5)?),
+        revoked_at: row.get::<_, Option<i64>>(6)?.map(Timestamp),
+    })
+}
+
+pub(super) fn worker_seen(row: &Row<'_>) -> rusqlite::Result<WorkerSeen> {
+    let (name, credential) = (text(row, 0)?.into(), optional(row, 1)?.map(Name::from));
+    Ok(WorkerSeen { name, credential, seen_at: Timestamp(row.get(2)?) })
 }

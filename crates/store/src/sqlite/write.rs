@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use rusqlite::{CachedStatement, Connection, ErrorCode, params};
-use tenure_core::id::{JobId, Position};
+use tenure_core::id::{JobId, Name, Position};
+use tenure_core::limits;
 use tenure_core::time::Now;
 use tenure_core::working_set::{Changes, WorkingSet};
 
@@ -16,8 +17,10 @@ use crate::migrate::{Migration, pending};
 use crate::sqlite::Writer;
 use crate::sqlite::rows::fault;
 
-const MIGRATIONS: [Migration; 1] =
-    [Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") }];
+const MIGRATIONS: [Migration; 2] = [
+    Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
+    Migration { number: 2, sql: include_str!("migrations/0002_callers.sql") },
+];
 
 /// How often the file is told that a node lives, if batches come anyway.
 const TELL_MS: i64 = 500;
@@ -117,6 +120,7 @@ impl Writer {
         self.write_output(changes)?;
         self.write_money(set)?;
         self.write_keyed(set)?;
+        self.write_callers(set)?;
         self.forget(changes)?;
         let mut clock = self.clock.lock().expect("nobody panics while reading the clock");
         if TELL_MS <= now.at.0 - clock.told.0 {
@@ -174,6 +178,7 @@ impl Writer {
             let stage = letter.stage.map(crate::codec::stage_text);
             let row = params![
                 id(job),
+                letter.created_at.0,
                 letter.reason_code.as_str(),
                 stage,
                 letter.dismissed.is_some(),
@@ -204,6 +209,28 @@ impl Writer {
         Ok(())
     }
 
+    fn write_callers(&self, set: &WorkingSet) -> Result<(), StoreError> {
+        let changes = &set.changes;
+        if !changes.api_keys.is_empty() {
+            let mut put = self.statement(include_str!("sql/put_api_key.sql"))?;
+            for key in changes.api_keys.iter().map(|key| &set.api_keys[key]) {
+                let (role, user) = (key.role.as_str(), key.user_id.as_ref().map(Name::as_str));
+                let (digest, by) = (key.digest.as_slice(), &*key.created_by.0);
+                let (created_at, revoked_at) = (key.created_at.0, key.revoked_at.map(|at| at.0));
+                let row = params![key.id.as_str(), role, user, digest, created_at, by, revoked_at];
+                put.execute(row).map_err(fault)?;
+            }
+        }
+        if !changes.seen.is_empty() {
+            let mut put = self.statement(include_str!("sql/put_worker.sql"))?;
+            for seen in &changes.seen {
+                let credential = seen.credential.as_ref().map(Name::as_str);
+                put.execute(params![seen.name.as_str(), credential, seen.seen_at.0]).map_err(fault)?;
+            }
+        }
+        Ok(())
+    }
+
     fn forget(&self, changes: &Changes) -> Result<(), StoreError> {
         const PURGE: [&str; 6] = [
             include_str!("sql/purge_events.sql"),
@@ -221,6 +248,8 @@ impl Writer {
         if let Some(now) = changes.prune {
             self.statement(include_str!("sql/prune_telemetry.sql"))?.execute([now.0]).map_err(fault)?;
             self.statement(include_str!("sql/prune_keys.sql"))?.execute([now.0]).map_err(fault)?;
+            let unheard_since = now.0 - limits::WORKER_UNHEARD_MS_MAX as i64;
+            self.statement(include_str!("sql/prune_workers.sql"))?.execute([unheard_since]).map_err(fault)?;
         }
         Ok(())
     }

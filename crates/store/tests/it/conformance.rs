@@ -1,6 +1,7 @@
 //! What every store promises. A promise is written once, as a test over any store; a new store is one line.
 
 mod batches;
+mod callers;
 mod claims;
 mod clocks;
 mod events;
@@ -9,8 +10,10 @@ mod listings;
 mod money;
 mod outputs;
 mod retention;
+mod watch;
 
 pub(crate) use batches::*;
+pub(crate) use callers::*;
 pub(crate) use claims::*;
 pub(crate) use clocks::*;
 pub(crate) use events::*;
@@ -19,6 +22,7 @@ pub(crate) use listings::*;
 pub(crate) use money::*;
 pub(crate) use outputs::*;
 pub(crate) use retention::*;
+pub(crate) use watch::*;
 
 /// One test for each promise, on the store that `$fresh` makes.
 macro_rules! promises {
@@ -62,6 +66,14 @@ macro_rules! promises {
             what_is_past_its_time_is_pruned,
             finished_jobs_are_found_by_age,
             a_scan_sees_every_job_once,
+            keys_of_callers_are_kept_and_revoked,
+            a_key_of_a_caller_is_made_once_under_concurrency,
+            workers_are_told_of_last_heard_first,
+            workers_that_are_not_heard_are_forgotten,
+            gauges_tell_of_live_jobs_and_open_dead_letters,
+            leased_jobs_are_those_that_are_held,
+            finished_jobs_are_told_newest_first,
+            dead_letters_are_found_by_their_jobs,
         );
     };
     (@each $fresh:path: $($promise:ident),+ $(,)?) => {

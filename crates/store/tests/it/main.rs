@@ -15,3 +15,4 @@ mod postgres;
 mod races;
 mod schema;
 mod sqlite;
+mod upgrade;

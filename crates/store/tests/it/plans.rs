@@ -29,13 +29,24 @@ const FILTERED: [(&str, &str); 4] = [
     ("list by retry", " and j.retry_of = ? order by j.id desc limit ?"),
 ];
 
+/// Filters of a listing of dead letters: whatever they are, dead letters are read by their key and jobs by theirs.
+const OF_DEAD_LETTERS: [(&str, &str); 2] = [
+    ("dead letters from a place", " and d.dismissed = ? and d.job_id < ? order by d.job_id desc limit ?"),
+    (
+        "dead letters by user",
+        " and d.dismissed = ? and j.user_id = ? and d.job_id < ? order by d.job_id desc limit ?",
+    ),
+];
+
 /// The statements, with the listings written out.
 fn with_listings(database: &str, placeholder: fn(usize) -> String) -> BTreeMap<String, String> {
     let mut all = statements(database);
-    let head = all.remove("list").expect("there is a listing");
-    let mut tails = FILTERED.to_vec();
-    tails.push(("list from a place", " and j.id < ? order by j.id desc limit ?"));
-    for (name, tail) in tails {
+    let mut listing = |name: &str| all.remove(name).expect("there is a listing");
+    let (jobs, dead_letters) = (listing("list"), listing("dead_letters"));
+    let mut tails = FILTERED.map(|(name, tail)| (name, &jobs, tail)).to_vec();
+    tails.push(("list from a place", &jobs, " and j.id < ? order by j.id desc limit ?"));
+    tails.extend(OF_DEAD_LETTERS.map(|(name, tail)| (name, &dead_letters, tail)));
+    for (name, head, tail) in tails {
         let mut numbered = String::new();
         for (place, part) in tail.split('?').enumerate() {
             if place > 0 {

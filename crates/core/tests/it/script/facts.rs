@@ -85,6 +85,13 @@ impl Stageplay {
             "audit" => {
                 vec![join(tables.audit.iter().map(|line| format!("{} by {}", line.action, line.actor)))]
             }
+            "workers" => {
+                let told = |seen: &tenure_core::worker::WorkerSeen| {
+                    let credential = seen.credential.as_ref().map_or("nothing", Name::as_str);
+                    format!("{} with {credential}@{}", seen.name, seconds(seen.seen_at))
+                };
+                vec![join(tables.workers.values().map(told))]
+            }
             "ledger" => {
                 let lines = tables.ledger.iter().filter(|line| line.user_id == words.nth(1));
                 vec![join(lines.map(|line| format!("{} {}", line.kind.as_str(), line.amount)))]

@@ -21,7 +21,7 @@ const WORKERS: [&str; 3] = ["w1", "w2", "w3"];
 const CORRELATIONS: [&str; 2] = ["order-1", "order-2"];
 
 /// Jobs of all kinds in all kinds of states.
-async fn a_crowd<S: Store>(store: &S, chance: &mut Chance) -> Vec<Arc<Job>> {
+pub(crate) async fn a_crowd<S: Store>(store: &S, chance: &mut Chance) -> Vec<Arc<Job>> {
     for _ in 0..8 {
         let creations = (0..12).map(|_| Create {
             user_id: chance.maybe(&USERS).map(Name::from),
@@ -48,7 +48,8 @@ async fn a_crowd<S: Store>(store: &S, chance: &mut Chance) -> Vec<Arc<Job>> {
     all_jobs(store).await
 }
 
-fn a_filter(chance: &mut Chance, jobs: &[Arc<Job>]) -> JobFilter {
+/// A filter that some of these jobs may pass.
+pub(crate) fn a_filter(chance: &mut Chance, jobs: &[Arc<Job>]) -> JobFilter {
     let mut filter = JobFilter::default();
     let one = chance.pick(jobs);
     for _ in 0..=chance.below(3) {

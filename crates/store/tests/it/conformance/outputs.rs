@@ -22,7 +22,7 @@ pub(crate) async fn dead_letters_are_listed_and_dismissed<S: Store>(bed: Bed<S>)
     });
     submit(store, ends.collect()).await;
     let list = async |reason_code, dismissed, page| {
-        let filter = DeadLetterFilter { reason_code, stage: None, dismissed };
+        let filter = DeadLetterFilter { reason_code, dismissed, ..DeadLetterFilter::default() };
         let letters = bed.other.dead_letters(filter, page).await.unwrap();
         letters.into_iter().map(|letter| letter.job_id).collect::<Vec<_>>()
     };

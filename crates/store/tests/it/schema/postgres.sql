@@ -6,6 +6,14 @@
 --     reserved bigint not null
 --     spent bigint not null
 --     with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000)
+-- table api_keys
+--     id text collate C not null
+--     role text collate C not null
+--     user_id text collate C
+--     digest bytea not null
+--     created_at bigint not null
+--     created_by text not null
+--     revoked_at bigint
 -- table audit
 --     id bigint not null identity
 --     ts bigint not null
@@ -28,6 +36,7 @@
 --     stage text collate C
 --     dismissed boolean not null
 --     letter text not null
+--     created_at bigint not null
 -- table events
 --     position bigint not null
 --     job_id uuid not null
@@ -130,13 +139,21 @@
 --     fence bigint not null
 --     signal text not null
 --     keep_until bigint not null
+-- table workers
+--     name text collate C not null
+--     credential text collate C
+--     seen_at bigint not null
+--     with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000)
 -- CREATE UNIQUE INDEX accounts_pkey ON accounts USING btree (user_id)
+-- CREATE UNIQUE INDEX api_keys_pkey ON api_keys USING btree (id)
 -- CREATE UNIQUE INDEX audit_pkey ON audit USING btree (id)
 -- CREATE UNIQUE INDEX clock_pkey ON clock USING btree (id)
 -- CREATE UNIQUE INDEX commits_pkey ON commits USING btree (id)
+-- CREATE INDEX dead_letters_open ON dead_letters USING btree (created_at) WHERE (NOT dismissed)
 -- CREATE UNIQUE INDEX dead_letters_pkey ON dead_letters USING btree (job_id)
 -- CREATE UNIQUE INDEX events_job ON events USING btree (job_id, seq)
 -- CREATE UNIQUE INDEX events_pkey ON events USING btree ("position")
+-- CREATE INDEX job_states_busy ON job_states USING btree (id) WHERE ((NOT ready) AND (completed_at IS NULL))
 -- CREATE INDEX job_states_clock ON job_states USING btree (clock_slot) WHERE (clock_slot IS NOT NULL)
 -- CREATE INDEX job_states_completed ON job_states USING btree (lifecycle, completed_at, id) WHERE (completed_at IS NOT NULL)
 -- CREATE UNIQUE INDEX job_states_pkey ON job_states USING btree (id)
@@ -157,6 +174,8 @@
 -- CREATE INDEX telemetry_job ON telemetry USING btree (job_id, id)
 -- CREATE INDEX telemetry_keep_until ON telemetry USING btree (keep_until)
 -- CREATE UNIQUE INDEX telemetry_pkey ON telemetry USING btree (id)
+-- CREATE UNIQUE INDEX workers_pkey ON workers USING btree (name)
+-- CREATE INDEX workers_seen_at ON workers USING btree (seen_at DESC, name)
 -- sequence audit_id_seq as bigint
 -- sequence ledger_id_seq as bigint
 -- sequence positions as bigint

@@ -7,6 +7,16 @@ CREATE TABLE accounts (
     spent    integer not null
 ) strict, without rowid;
 
+CREATE TABLE api_keys (
+    id         text    not null primary key,
+    role       text    not null,
+    user_id    text,
+    digest     blob    not null,
+    created_at integer not null,
+    created_by text    not null,
+    revoked_at integer
+) strict, without rowid;
+
 CREATE TABLE audit (
     id     integer not null primary key,
     ts     integer not null,
@@ -22,8 +32,9 @@ CREATE TABLE clock (
     stopped  integer not null
 ) strict;
 
-CREATE TABLE dead_letters (
+CREATE TABLE "dead_letters" (
     job_id      blob    not null primary key,
+    created_at  integer not null,
     reason_code text    not null,
     stage       text,
     dismissed   integer not null,
@@ -150,6 +161,14 @@ CREATE TABLE telemetry (
     keep_until integer not null
 ) strict;
 
+CREATE TABLE workers (
+    name       text    not null primary key,
+    credential text,
+    seen_at    integer not null
+) strict, without rowid;
+
+CREATE INDEX dead_letters_open on dead_letters (created_at) where dismissed = 0;
+
 CREATE UNIQUE INDEX events_job on events (job_id, seq);
 
 CREATE INDEX job_states_completed on job_states (completed_at, id) where completed_at is not null;
@@ -171,3 +190,5 @@ CREATE INDEX ledger_user on ledger (user_id, id);
 CREATE INDEX telemetry_job on telemetry (job_id, id);
 
 CREATE INDEX telemetry_keep_until on telemetry (keep_until);
+
+CREATE INDEX workers_seen_at on workers (seen_at desc, name);

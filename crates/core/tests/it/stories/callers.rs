@@ -1,0 +1,121 @@
+//! Who may ask: keys of callers, and workers that were heard.
+
+use serde_json::json;
+use tenure_core::api_key::{ApiKey, Role};
+use tenure_core::command::{Command, NewKey};
+use tenure_core::refusal::Refusal;
+use tenure_core::time::Timestamp;
+use tenure_core::wire;
+
+use super::check;
+use crate::make::{asked, catalog};
+use crate::world::World;
+
+#[test]
+fn the_first_key_is_an_admins() {
+    check(
+        "0     ann add-key k1 worker          => validation_failed
+         0     ann add-key k1 producer user=u => validation_failed
+         1     ann add-key k1 admin           => key k1, admin, user nobody, by ann, valid, not replayed
+         2     ann add-key k2 worker          => key k2, worker, valid
+         3     ann revoke-key k1              => revoked
+         4     ann add-key k3 viewer          => viewer
+         4     -   audit                      => key_create by ann > key_create by ann > key_revoke by ann > key_create by ann",
+    );
+}
+
+#[test]
+fn a_producers_key_needs_a_user() {
+    check(
+        "0     ann add-key k1 admin
+         1     ann add-key k2 producer         => validation_failed
+         1     ann add-key k2 producer user=u1 => producer, user u1",
+    );
+}
+
+#[test]
+fn the_same_key_again_is_a_repeat_and_another_is_refused() {
+    check(
+        "0     ann add-key k1 admin
+         1     ann add-key k2 worker secret=s  => not replayed
+         2     bob add-key k2 worker secret=s  => worker, by ann, replayed
+         3     bob add-key k2 worker secret=t  => validation_failed
+         4     ann revoke-key k2               => revoked
+         5     ann add-key k2 worker secret=s  => revoked, replayed
+         5     -   audit                       => key_create by ann > key_create by ann > key_revoke by ann",
+    );
+}
+
+#[test]
+fn a_key_is_revoked_once() {
+    check(
+        "0     ann add-key k1 admin
+         1     ann revoke-key k2      => not_found
+         2     ann revoke-key k1      => key k1, revoked, not replayed
+         3     bob revoke-key k1      => key k1, revoked, replayed
+         3     -   audit              => key_create by ann > key_revoke by ann",
+    );
+}
+
+fn refusal(new: NewKey) -> Refusal {
+    let mut world = World::new(catalog());
+    world.ask(&asked("ann", Command::AddKey(Box::new(new)))).expect_err("it is unlawful")
+}
+
+#[test]
+fn a_refused_key_says_what_is_wrong_where() {
+    let new = NewKey { id: "k".into(), role: Role::Viewer, user_id: None, digest: [1; 32] };
+    let invalid = Refusal::invalid;
+    assert_eq!(refusal(new.clone()), invalid("#/role", "the first key must be an admin's"));
+    let producer = NewKey { role: Role::Producer, ..new.clone() };
+    assert_eq!(refusal(producer), invalid("#/user_id", "a producer's key needs one"));
+    for (pointer, new) in [
+        ("#/id", NewKey { id: "".into(), ..new.clone() }),
+        ("#/id", NewKey { id: "k".repeat(256).into(), ..new.clone() }),
+        ("#/user_id", NewKey { user_id: Some("a\nb".into()), ..new }),
+    ] {
+        let detail = "must have 1 to 255 bytes and no control characters";
+        assert_eq!(refusal(new), invalid(pointer, detail));
+    }
+}
+
+#[test]
+fn roles_are_known_by_their_names() {
+    for role in Role::ALL {
+        assert_eq!(Role::parse(role.as_str()), Some(role));
+        assert_eq!(json!(role), json!(role.as_str()));
+    }
+    assert_eq!(Role::parse("root"), None);
+}
+
+#[test]
+fn a_key_is_shown_without_its_digest() {
+    let key = ApiKey {
+        id: "k1".into(),
+        role: Role::Producer,
+        user_id: Some("u1".into()),
+        digest: [7; 32],
+        created_at: Timestamp(0),
+        created_by: "admin:ann".into(),
+        revoked_at: None,
+    };
+    let shown = json!({
+        "id": "k1", "role": "producer", "user_id": "u1", "created_at": "1970-01-01T00:00:00.000Z",
+        "created_by": "admin:ann", "revoked_at": null,
+    });
+    assert_eq!(wire::api_key(&key), shown);
+}
+
+#[test]
+fn workers_are_known_by_when_they_were_heard() {
+    check(
+        "0     node seen w2 w1:k1    => nothing
+         0     -    workers          => w1 with k1@0 > w2 with nothing@0
+         5     node seen w1:k2 w3 w1:k3
+         5     -    workers          => w1 with k3@5 > w2 with nothing@0 > w3 with nothing@5
+         86399 clock prune
+         86399 -    workers          => w1 with k3@5 > w2 with nothing@0 > w3 with nothing@5
+         86400 clock prune
+         86400 -    workers          => w1 with k3@5 > w3 with nothing@5",
+    );
+}

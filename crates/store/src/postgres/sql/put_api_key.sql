@@ -1,0 +1,8 @@
+-- put_api_key: callers' keys that are revoked; they are locked. Fails (22012) unless each is there.
+-- Index: the primary key.
+with changed as (
+    update api_keys k set revoked_at = u.revoked_at
+    from unnest($1::text[], $2::bigint[]) as u (id, revoked_at)
+    where k.id = u.id returning 1
+)
+select 1 / (count(*) = cardinality($1::text[]))::integer from changed

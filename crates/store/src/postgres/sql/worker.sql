@@ -1,0 +1,2 @@
+-- worker: one worker, if it was heard. Index: the primary key.
+select name, credential, seen_at from workers where name = $1

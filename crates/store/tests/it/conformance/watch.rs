@@ -1,0 +1,179 @@
+//! What is watched: gauges, leases, finished jobs, dead letters by their jobs.
+
+use std::collections::BTreeMap;
+
+use tenure_core::command::{Command, Create, When};
+use tenure_core::dead_letter::ReasonCode;
+use tenure_core::id::JobId;
+use tenure_core::job::Class;
+use tenure_core::lifecycle::Phase;
+use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
+use tenure_core::time::{Millis, Timestamp};
+use tenure_store::{Count, Gauges, OldestReady, Store};
+
+use crate::beds::Bed;
+use crate::conformance::{a_crowd, a_filter, page};
+use crate::fixture::*;
+
+/// The gauges, by looking at every job.
+async fn counted<S: Store>(store: &S) -> Gauges {
+    let now = store.now().await.unwrap().at;
+    let live: Vec<_> = all_jobs(store).await.into_iter().filter(|job| !job.phase.is_final()).collect();
+    let mut counts = BTreeMap::<_, u64>::new();
+    for job in &live {
+        let (spec, state) = (&job.spec, job.state.clone());
+        let place = (spec.lifecycle.name.clone(), spec.job_type.clone(), spec.queue.clone(), state);
+        *counts.entry(place).or_default() += 1;
+    }
+    let count =
+        |((lifecycle, job_type, queue, state), count)| Count { lifecycle, job_type, queue, state, count };
+    let mut oldest = BTreeMap::new();
+    for job in live.iter().filter(|job| job.phase == Phase::Ready && job.run_at <= now) {
+        let since = oldest.entry((job.spec.queue.clone(), job.spec.job_type.clone())).or_insert(job.run_at);
+        *since = job.run_at.min(*since);
+    }
+    let oldest = oldest.into_iter().map(|((queue, job_type), since)| OldestReady { queue, job_type, since });
+    let letters = store.dead_letters(DeadLetterFilter::default(), page(500)).await.unwrap();
+    Gauges {
+        jobs: counts.into_iter().map(count).collect(),
+        oldest_ready: oldest.collect(),
+        dead_letters: letters.len() as u64,
+        oldest_dead_letter: letters.iter().map(|letter| letter.created_at).min(),
+    }
+}
+
+pub(crate) async fn gauges_tell_of_live_jobs_and_open_dead_letters<S: Store>(bed: Bed<S>) {
+    assert_eq!(bed.store.gauges().await.unwrap(), Gauges::default());
+    let mut chance = Chance::of_run();
+    a_crowd(&bed.store, &mut chance).await;
+    let other = |when, priority| Create {
+        when,
+        priority: Some(priority),
+        queue: Some("other".into()),
+        ..a_job("distributed")
+    };
+    let later = When::In(Millis(3_600_000));
+    let jobs = vec![other(When::Now, -5), other(later, 0), other(When::Now, 7), other(later, -9)];
+    let first = created(&bed.store, jobs).await.remove(0);
+    let alone = Create { when: later, queue: Some("later".into()), ..a_job("distributed") };
+    created_one(&bed.store, alone).await;
+    let gauges = bed.other.gauges().await.unwrap();
+    assert_eq!(gauges, counted(&bed.store).await);
+    let in_other = gauges.oldest_ready.iter().find(|oldest| oldest.queue == "other");
+    assert_eq!(in_other.map(|oldest| oldest.since), Some(first.run_at));
+    assert!(gauges.oldest_ready.iter().all(|oldest| oldest.queue != "later"), "its time has not come");
+    let held = take(&bed.store, "w1", of_queues(&["other"]), 2).await;
+    let ends = held.iter().map(|job| {
+        by("operator:ann", Command::DeadLetter(job.id(), ReasonCode::Timeout, "enough".to_owned()))
+    });
+    submit(&bed.store, ends.collect()).await;
+    let gauges = bed.other.gauges().await.unwrap();
+    assert_eq!(gauges, counted(&bed.store).await);
+    one(&bed.store, by("operator:ann", Command::Dismiss(held[0].id(), "seen".to_owned()))).await.unwrap();
+    let after = bed.other.gauges().await.unwrap();
+    assert_eq!(after.dead_letters, gauges.dead_letters - 1);
+    assert_eq!(after, counted(&bed.store).await);
+}
+
+pub(crate) async fn leased_jobs_are_those_that_are_held<S: Store>(bed: Bed<S>) {
+    assert_eq!(bed.store.leased(9).await.unwrap(), []);
+    let mut chance = Chance::of_run();
+    let jobs = a_crowd(&bed.store, &mut chance).await;
+    take(&bed.store, "w9", any(), 3).await;
+    let expected: BTreeMap<JobId, _> = all_jobs(&bed.store)
+        .await
+        .into_iter()
+        .filter(|job| job.lease.is_some())
+        .map(|it| (it.id(), it))
+        .collect();
+    let leased: BTreeMap<_, _> =
+        bed.other.leased(jobs.len()).await.unwrap().into_iter().map(|job| (job.id(), job)).collect();
+    assert_eq!(leased, expected);
+    assert_eq!(bed.other.leased(2).await.unwrap().len(), 2);
+    let holds: Vec<_> = leased.values().map(|job| hold(job)).collect();
+    submit(&bed.store, holds.iter().map(|hold| fail(hold, Class::Permanent)).collect()).await;
+    assert_eq!(bed.other.leased(9).await.unwrap(), []);
+}
+
+pub(crate) async fn finished_jobs_are_told_newest_first<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let mut ended = Vec::new();
+    for job_type in ["brief", "image", "brief", "distributed"] {
+        created(store, vec![a_job(job_type), a_job(job_type)]).await;
+        let held = take(store, "w1", any(), 2).await;
+        let ends = submit(store, held.iter().map(|job| succeed(&hold(job))).collect()).await;
+        let mut over: Vec<_> = ends.into_iter().map(job_of).collect();
+        over.sort_by_key(|job| job.id());
+        let at = over[0].times.completed_at.expect("it is over");
+        ended.extend(over);
+        until("the clock has moved on", async || (store.now().await.unwrap().at > at).then_some(())).await;
+    }
+    created_one(store, a_job("brief")).await;
+    ended.reverse();
+    let finished = async |since: Timestamp, limit| bed.other.finished(since, limit).await.unwrap();
+    assert_eq!(finished(Timestamp(0), 99).await, ended);
+    assert_eq!(finished(Timestamp(0), 3).await, ended[..3]);
+    let third = ended[5].times.completed_at.expect("it is over");
+    assert_eq!(finished(third, 99).await, ended[..6], "at the time, too");
+    assert_eq!(finished(Timestamp(third.0 + 1), 99).await, ended[..4]);
+    assert_eq!(finished(store.now().await.unwrap().at, 99).await, []);
+}
+
+pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(bed: Bed<S>) {
+    let store = &bed.store;
+    let mut chance = Chance::of_run();
+    a_crowd(store, &mut chance).await;
+    let more = (0..40).map(|_| Create {
+        user_id: chance.maybe(&["ann", "bob"]).map(Into::into),
+        queue: chance.maybe(&["slow", "night"]).map(Into::into),
+        ..a_job("distributed")
+    });
+    let more = more.collect();
+    created(store, more).await;
+    take(store, "w2", of_types(&["distributed"]), 9).await;
+    let crowd = all_jobs(store).await;
+    let reasons = [ReasonCode::Timeout, ReasonCode::PolicyViolation];
+    let ends = crowd.iter().map(|job| {
+        by("operator:ann", Command::DeadLetter(job.id(), chance.pick(&reasons), "enough".to_owned()))
+    });
+    let ends = ends.collect();
+    submit(store, ends).await;
+    let jobs: BTreeMap<_, _> = all_jobs(store).await.into_iter().map(|job| (job.id(), job)).collect();
+    let letters = store.dead_letters(DeadLetterFilter::default(), page(500)).await.unwrap();
+    assert!(letters.len() >= 40, "these at least could be given up");
+    assert!(letters.iter().all(|it| Some(it.created_at) == jobs[&it.job_id].times.completed_at));
+    let dismissed = letters.iter().step_by(3).map(|it| it.job_id);
+    let dismissals = dismissed.map(|job| by("operator:ann", Command::Dismiss(job, "seen".to_owned())));
+    submit(store, dismissals.collect()).await;
+    let mut all = Vec::new();
+    for dismissed in [false, true] {
+        let filter = DeadLetterFilter { dismissed, ..DeadLetterFilter::default() };
+        all.extend(store.dead_letters(filter, page(500)).await.unwrap());
+    }
+    all.sort_by_key(|letter| std::cmp::Reverse(letter.job_id));
+    assert_eq!(all.len(), letters.len());
+    for _ in 0..100 {
+        let filter = DeadLetterFilter {
+            reason_code: chance.maybe(&reasons),
+            stage: None,
+            dismissed: chance.below(2) == 0,
+            jobs: a_filter(&mut chance, &crowd),
+        };
+        let expected = all.iter().filter(|letter| filter.admits(letter, &jobs[&letter.job_id]));
+        let expected: Vec<_> = expected.cloned().collect();
+        let limit = chance.pick(&[1, 5, 200]);
+        let mut found: Vec<tenure_core::dead_letter::DeadLetter> = Vec::new();
+        loop {
+            let page = Page { before: found.last().map(|letter| letter.job_id), limit };
+            let more = bed.other.dead_letters(filter.clone(), page).await.unwrap();
+            if more.is_empty() {
+                break;
+            }
+            found.extend(more);
+        }
+        assert_eq!(found, expected, "{filter:?}");
+    }
+    let nobody = JobFilter { user_id: Some("nobody".into()), ..JobFilter::default() };
+    let filter = DeadLetterFilter { jobs: nobody, ..DeadLetterFilter::default() };
+    assert_eq!(store.dead_letters(filter, page(5)).await.unwrap(), []);
+}

@@ -1,0 +1,87 @@
+//! A store that an older Tenure wrote is brought up to date when it is opened, and has lost nothing.
+
+use rusqlite::Connection;
+use tenure_core::command::Command;
+use tenure_core::dead_letter::ReasonCode;
+use tenure_core::query::DeadLetterFilter;
+use tenure_store::{Gauges, Store};
+
+use crate::beds;
+use crate::conformance::page;
+use crate::fixture::*;
+
+/// Jobs in several states, and three dead letters, of which one is dismissed. The gauges, as they must stay.
+async fn some_past<S: Store>(store: &S) -> Gauges {
+    let jobs = created(store, (0..6).map(|_| a_job("distributed")).collect()).await;
+    take(store, "w1", any(), 4).await;
+    for job in &jobs[..3] {
+        let end = Command::DeadLetter(job.id(), ReasonCode::Timeout, "enough".to_owned());
+        let over = job_of(one(store, by("operator:ann", end)).await);
+        let at = over.times.completed_at.expect("it is over");
+        until("the clock has moved on", async || (store.now().await.unwrap().at > at).then_some(())).await;
+    }
+    one(store, by("operator:ann", Command::Dismiss(jobs[0].id(), "seen".to_owned()))).await.unwrap();
+    let gauges = store.gauges().await.unwrap();
+    let letters = store.dead_letters(DeadLetterFilter::default(), page(9)).await.unwrap();
+    assert_eq!(gauges.dead_letters, 2);
+    assert_eq!(gauges.oldest_dead_letter, letters.iter().map(|letter| letter.created_at).min());
+    gauges
+}
+
+async fn is_up_to_date<S: Store>(store: &S, gauges: &Gauges) {
+    assert_eq!(store.gauges().await.unwrap(), *gauges);
+    let letters = store.dead_letters(DeadLetterFilter::default(), page(9)).await.unwrap();
+    assert_eq!(letters.len(), 2);
+    one(store, by("node", Command::Seen(vec![("w1".into(), None)]))).await.unwrap();
+    assert_eq!(store.workers().await.unwrap().len(), 1);
+    assert_lawful(store).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_of_the_first_schema_is_brought_up_to_date() {
+    let folder = beds::a_folder();
+    let store = beds::open(folder.path()).await;
+    let gauges = some_past(&store).await;
+    drop(store);
+    let file = Connection::open(folder.path().join("tenure.db")).unwrap();
+    let as_it_was = "
+        drop table api_keys;
+        drop table workers;
+        drop index dead_letters_open;
+        alter table dead_letters drop column created_at;
+        delete from migrations where number > 1;";
+    file.execute_batch(as_it_was).unwrap();
+    drop(file);
+    let store = beds::open(folder.path()).await;
+    is_up_to_date(&store, &gauges).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_of_an_older_schema_is_brought_up_to_date() {
+    let url = beds::a_database().await;
+    let store = beds::connect(&url).await;
+    let gauges = some_past(&store).await;
+    drop(store);
+    let as_it_was = "
+        drop table api_keys;
+        drop table workers;
+        drop index dead_letters_open;
+        drop index job_states_busy;
+        alter table dead_letters drop column created_at;
+        delete from migrations where number > 2;";
+    beds::ask(&url, as_it_was).await;
+    let store = beds::connect(&url).await;
+    is_up_to_date(&store, &gauges).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_is_opened_to_read_tells_the_same() {
+    let folder = beds::a_folder();
+    let store = beds::open(folder.path()).await;
+    let gauges = some_past(&store).await;
+    let reader = tenure_store::SqliteStore::open_to_read(folder.path()).await.unwrap();
+    // The reader's clock begins where the file was last told the time.
+    let same = async || (reader.gauges().await.unwrap() == gauges).then_some(());
+    until("the reader tells the same", same).await;
+    assert_eq!(reader.leased(9).await.unwrap(), store.leased(9).await.unwrap());
+}
