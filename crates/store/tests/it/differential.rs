@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use tenure_core::command::{AppendLog, Asked, Cancel, Command, Create, Hold, Retry, Verb, When};
+use tenure_core::api_key::Role;
+use tenure_core::command::{AppendLog, Asked, Cancel, Command, Create, Hold, NewKey, Retry, Verb, When};
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::decide::{Answer, Done};
 use tenure_core::event::Event;
@@ -12,6 +13,7 @@ use tenure_core::id::JobId;
 use tenure_core::job::{CancelMode, Class, Job};
 use tenure_core::json::Json;
 use tenure_core::query::DeadLetterFilter;
+use tenure_core::time::Timestamp;
 use tenure_store::{MemoryStore, Store};
 
 use crate::beds;
@@ -21,6 +23,7 @@ use crate::fixture::*;
 const TYPES: [&str; 8] = ["eager", "so1", "pattern", "paid", "image", "engine", "saga", "brief"];
 const WORKERS: [&str; 3] = ["w1", "w2", "w3"];
 const USERS: [&str; 2] = ["ann", "bob"];
+const KEYS: [&str; 4] = ["a", "b", "c", "d"];
 const BATCHES: usize = 250;
 
 /// What is asked, by places in what came before rather than by ids.
@@ -40,6 +43,9 @@ enum Move {
     Pause(&'static str, bool),
     Grant(&'static str, u64),
     Prune,
+    Seen(Vec<&'static str>),
+    AddKey(&'static str, Role, u8),
+    RevokeKey(&'static str),
 }
 
 fn a_move(chance: &mut Chance) -> Move {
@@ -77,7 +83,10 @@ fn a_move(chance: &mut Chance) -> Move {
         },
         17 => Move::Retry(place, an_id()),
         18 => Move::Grant(chance.pick(&USERS), chance.below(8) as u64),
-        _ => match chance.below(3) {
+        _ => match chance.below(8) {
+            3 => Move::Seen((0..3).map(|_| chance.pick(&WORKERS)).collect()),
+            4..=6 => Move::AddKey(chance.pick(&KEYS), chance.pick(&Role::ALL), chance.below(2) as u8),
+            7 => Move::RevokeKey(chance.pick(&KEYS)),
             0 => Move::Pause(chance.pick(&["q1", "q2"]), chance.below(2) == 0),
             1 => Move::Purge(place),
             _ => Move::Prune,
@@ -140,6 +149,15 @@ impl<S: Store> World<S> {
             Move::Pause(queue, paused) => by("operator:ann", Command::Pause(queue.into(), paused)),
             Move::Grant(user, amount) => grant(user, amount),
             Move::Prune => by("clock", Command::Prune),
+            Move::Seen(workers) => {
+                let heard = workers.into_iter().map(|name| (name.into(), None)).collect();
+                by("node", Command::Seen(heard))
+            }
+            Move::AddKey(id, role, digest) => {
+                let new = NewKey { id: id.into(), role, user_id: Some("ann".into()), digest: [digest; 32] };
+                by("admin:ann", Command::AddKey(Box::new(new)))
+            }
+            Move::RevokeKey(id) => by("admin:ann", Command::RevokeKey(id.into())),
         })
     }
 
@@ -185,8 +203,28 @@ impl<S: Store> World<S> {
         let trail: Vec<_> = trail.iter().map(|(_, line)| (&line.action, line.job_id.map(shown))).collect();
         let letters = self.store.dead_letters(DeadLetterFilter::default(), page(1000)).await.unwrap().len();
         let (counts, paused) = (self.store.counts().await.unwrap(), self.store.paused().await.unwrap());
+        writeln!(text, "{}", self.watched().await).unwrap();
         writeln!(text, "{trail:?}\n{letters} letters\n{counts:?}\n{paused:?}").unwrap();
         text
+    }
+
+    /// What is watched, without its times.
+    async fn watched(&self) -> String {
+        let store = &self.store;
+        let gauges = store.gauges().await.unwrap();
+        let shown = |jobs: Vec<Arc<Job>>| {
+            let mut shown: Vec<_> = jobs.iter().map(standing).collect();
+            shown.sort();
+            shown.join("\n")
+        };
+        let leased = shown(store.leased(1000).await.unwrap());
+        let finished = shown(store.finished(Timestamp(0), 1000).await.unwrap());
+        let workers: Vec<_> = store.workers().await.unwrap().into_iter().map(|worker| worker.name).collect();
+        let keys = store.api_keys().await.unwrap();
+        let keys: Vec<_> =
+            keys.iter().map(|key| (&key.id, key.role, key.digest[0], key.revoked_at.is_some())).collect();
+        let (jobs, letters) = (gauges.jobs, gauges.dead_letters);
+        format!("{jobs:?}\n{letters} open\n{leased}\n{finished}\n{workers:?}\n{keys:?}")
     }
 }
 
@@ -202,6 +240,9 @@ fn said(answer: &Answer) -> String {
         }
         Ok(Done::Claimed { jobs, .. }) => jobs.iter().map(standing).collect::<Vec<_>>().join("\n"),
         Ok(Done::Beat { lease, cancel }) => format!("beat {} {cancel:?}", lease.fence),
+        Ok(Done::Key { key, replayed }) => {
+            format!("{} {:?} revoked {} replayed {replayed}", key.id, key.role, key.revoked_at.is_some())
+        }
         Ok(other) => format!("{other:?}"),
         Err(refusal) => {
             // Refusals name jobs by their ids.
