@@ -97,6 +97,7 @@ fn decide(scene: &mut Scene<'_>, asked: &Asked) -> Answer {
         return Ok(done);
     }
     let done = dispatch(scene, asked)?;
+    operate::trail(scene, asked, &done);
     replay::remember(scene, asked, &done);
     Ok(done)
 }

@@ -128,6 +128,11 @@ impl Actor {
         Self("clock".into())
     }
 
+    /// Whether it is one of those whose actions on others' jobs leave a trail.
+    pub fn oversees(&self) -> bool {
+        ["operator:", "admin:"].iter().any(|role| self.0.starts_with(role))
+    }
+
     /// A worker, by its name.
     pub fn worker(name: &Name) -> Self {
         Self(format!("worker:{name}").into())

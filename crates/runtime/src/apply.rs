@@ -24,6 +24,8 @@ struct Verdict {
     /// Events that tell of something that went wrong.
     failures: Vec<Event>,
     grew: bool,
+    /// A queue goes on, and with it jobs that were ready before.
+    resumed: bool,
     committed: Committed,
     /// Jobs that somebody may watch.
     touched: Vec<JobId>,
@@ -49,6 +51,9 @@ pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
             }
             (inner.options.observe)(&verdict.committed);
             inner.bells.ring(&verdict.touched);
+            if verdict.resumed {
+                inner.waiting.wake_all();
+            }
             inner.waiting.wake(&verdict.ready);
             if verdict.grew {
                 inner.journal.grew();
@@ -78,8 +83,9 @@ fn verdict(set: &WorkingSet, (answers, touched): (Vec<Answer>, Vec<JobId>), now:
     let ready = became_ready.map(place).collect();
     let failures = events.iter().filter(|event| event.facts.error.is_some()).cloned().collect();
     let grew = !events.is_empty() || !set.changes.queues.is_empty();
+    let resumed = set.changes.queues.values().any(|paused| !paused);
     let committed = Committed::of(set, &answers);
-    Verdict { answers, now, ready, failures, grew, committed, touched }
+    Verdict { answers, now, ready, failures, grew, resumed, committed, touched }
 }
 
 fn log_failure(event: &Event) {

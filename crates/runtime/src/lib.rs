@@ -155,7 +155,7 @@ impl<S: Store> Runtime<S> {
 
     /// Reads the journal from after a position, for ever.
     pub fn follow(&self, after: Position) -> Follower<S> {
-        self.inner.journal.follow(self.inner.store.clone(), after, self.inner.options.poll_every)
+        self.inner.journal.follow(self.inner.store.clone(), after, self.inner.poll_every())
     }
 
     /// The store, to read from.
@@ -185,7 +185,7 @@ impl<S: Store> Runtime<S> {
 
     /// Watches one job: its transitions, its log, its progress.
     pub fn watch(&self, job: JobId) -> Watch {
-        Watch::new(&self.inner.bells, job, self.inner.options.poll_every)
+        Watch::new(&self.inner.bells, job, self.inner.poll_every())
     }
 
     /// Whether a claim that waits on this node would take a job of this queue and type.
@@ -270,6 +270,12 @@ impl<S: Store> Inner<S> {
         let compiled = InForce::compile(&self.definitions, older).map_err(StartError::Definition)?;
         *self.in_force.write().expect("nobody panics while changing what is in force") = Arc::new(compiled);
         Ok(())
+    }
+
+    /// How often to look for what nobody told us: seldom, where only we commit.
+    fn poll_every(&self) -> Duration {
+        let every = self.options.poll_every;
+        if self.store.is_shared() { every } else { every.saturating_mul(15) }
     }
 
     /// Waits for a while; says whether to go on.

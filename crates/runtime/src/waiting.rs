@@ -105,6 +105,6 @@ impl<S: Store> Inner<S> {
     async fn nap(&self, filter: &ClaimFilter) -> Duration {
         let next: Option<Timestamp> = self.store.next_run(filter.clone()).await.ok().flatten();
         let delayed = next.map(|run_at| Duration::from_millis((run_at - self.clock.now()).0.max(1)));
-        delayed.map_or(self.options.poll_every, |nap| nap.min(self.options.poll_every))
+        delayed.map_or(self.poll_every(), |nap| nap.min(self.poll_every()))
     }
 }

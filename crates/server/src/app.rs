@@ -106,6 +106,11 @@ impl App {
         Ok(self.runtime().submit(Asked { by: caller.actor(), key, command }).await??)
     }
 
+    /// Whether a stream may go on: its caller is still admitted, and the server does not drain.
+    pub(crate) async fn may_go_on(&self, caller: &Caller) -> bool {
+        !self.is_draining() && self.keyring().still_admits(caller, self.runtime().now()).await
+    }
+
     /// One job, if it is there and the caller may see it.
     pub(crate) async fn job(&self, caller: &Caller, id: JobId) -> Result<Arc<Job>, Problem> {
         let job = self.store().job(id).await?;

@@ -5,6 +5,7 @@ use http::request::Parts;
 use tenure_core::api_key::Role;
 use tenure_core::id::{Actor, Name};
 use tenure_core::query::JobFilter;
+use tenure_core::time::Timestamp;
 
 use crate::problem::Problem;
 
@@ -16,6 +17,8 @@ pub(crate) struct Caller {
     pub(crate) user: Option<Name>,
     /// `key:…`, `jwt:…`, or `open` on a server without keys.
     pub(crate) credential: Name,
+    /// When his token expires.
+    pub(crate) until: Option<Timestamp>,
 }
 
 /// What a call needs.
@@ -51,7 +54,7 @@ impl Right {
 impl Caller {
     /// The caller of a server without keys: whoever reaches its loopback address.
     pub(crate) fn open() -> Self {
-        Self { role: Role::Admin, user: None, credential: "open".into() }
+        Self { role: Role::Admin, user: None, credential: "open".into(), until: None }
     }
 
     /// Refuses a role that may not.

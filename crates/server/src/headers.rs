@@ -5,9 +5,11 @@ use http::HeaderMap;
 use crate::problem::Problem;
 use crate::trace_context::TraceContext;
 
-/// The trace that a request belongs to; a header that does not fit is as good as none.
+/// The trace that a request belongs to; a header that does not fit, or comes twice, is as good as none.
 pub(crate) fn trace(headers: &HeaderMap) -> Option<TraceContext> {
-    TraceContext::parse(headers.get("traceparent")?.to_str().ok()?)
+    let mut given = headers.get_all("traceparent").iter();
+    let context = TraceContext::parse(given.next()?.to_str().ok()?);
+    if given.next().is_some() { None } else { context }
 }
 
 /// The `Idempotency-Key`: 1 to 255 printable ASCII characters, bare or as a quoted string.

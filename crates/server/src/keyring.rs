@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use tenure_core::api_key::{ApiKey, Role};
 use tenure_core::id::Name;
+use tenure_core::time::Timestamp;
 use tenure_store::{AnyStore, Store as _};
 
-use crate::auth::jwt::Jwt;
+use crate::auth::jwt::{Jwt, JwtFlaw};
 use crate::auth::key::{Presented, same};
 use crate::caller::Caller;
-use crate::problem::{Problem, RATE_LIMITED, UNAUTHENTICATED};
+use crate::problem::{Problem, RATE_LIMITED, STORE_UNAVAILABLE, UNAUTHENTICATED};
 
 /// For how long a node may go by what it read. A revocation on a shared store is answered after this, so that when it
 /// is answered no node takes the key any more.
@@ -104,23 +105,41 @@ impl Keyring {
             Some(presented) => by_key(keys, &presented),
             None => self.by_token(token).await,
         };
-        match found {
-            Ok(caller) => Ok(caller),
-            Err(why) => Err(self.failed(&why, peer)),
-        }
+        found.map_err(|denied| match denied {
+            Denied::For(why) => self.failed(&why, peer),
+            Denied::Unknown(why) => {
+                tracing::error!(why, "tokens cannot be checked");
+                Problem::new(&STORE_UNAVAILABLE, "the issuer's keys cannot be had now").retry_after(5)
+            }
+        })
     }
 
-    async fn by_token(&self, token: &str) -> Result<Caller, String> {
-        let Some(jwt) = &self.jwt else {
-            return Err("neither a key nor a token that is taken here".to_owned());
-        };
-        let identity = jwt.verify(token).await.map_err(|flaw| flaw.to_string())?;
-        let role = Role::parse(&identity.role).ok_or("a token with an unknown role")?;
+    async fn by_token(&self, token: &str) -> Result<Caller, Denied> {
+        let denied = |why: &str| Denied::For(why.to_owned());
+        let Some(jwt) = &self.jwt else { return Err(denied("neither a key nor a token that is taken here")) };
+        let identity = jwt.verify(token).await.map_err(|flaw| match flaw {
+            JwtFlaw::KeysUnavailable(why) => Denied::Unknown(why),
+            flaw => Denied::For(flaw.to_string()),
+        })?;
+        let role = Role::parse(&identity.role).ok_or_else(|| denied("a token with an unknown role"))?;
         let user = identity.user.map(Name::from);
         if role == Role::Producer && user.is_none() {
-            return Err("a producer's token without a user".to_owned());
+            return Err(denied("a producer's token without a user"));
         }
-        Ok(Caller { role, user, credential: format!("jwt:{}", identity.subject).into() })
+        let credential = format!("jwt:{}", identity.subject).into();
+        Ok(Caller { role, user, credential, until: Some(Timestamp(identity.expires_at_unix * 1000)) })
+    }
+
+    /// Whether a caller who was admitted still would be: his key is not revoked, his token not expired.
+    pub(crate) async fn still_admits(&self, caller: &Caller, now: Timestamp) -> bool {
+        let Ok(keys) = self.current().await else { return true };
+        let id =
+            caller.credential.as_str().split_once(':').filter(|(kind, _)| *kind == "key").map(|(_, id)| id);
+        let is_revoked = |id: &str| keys.by_id.get(id).is_none_or(|key| key.revoked_at.is_some());
+        let was_open = caller.credential == "open";
+        caller.until.is_none_or(|until| now < until)
+            && !id.is_some_and(is_revoked)
+            && (!was_open || keys.is_open())
     }
 
     /// Counts a failure; one address has so many, and then must wait. The reason is for the log alone.
@@ -140,7 +159,15 @@ impl Keyring {
     }
 }
 
-fn by_key(keys: &Keys, presented: &Presented) -> Result<Caller, String> {
+/// Why somebody is not admitted.
+enum Denied {
+    /// For a reason of his.
+    For(String),
+    /// We cannot tell.
+    Unknown(String),
+}
+
+fn by_key(keys: &Keys, presented: &Presented) -> Result<Caller, Denied> {
     let known = keys.by_id.get(presented.id.as_str());
     // Compared in any case, so that time does not tell which ids are there.
     let digest = known.map_or([0; 32], |key| key.digest);
@@ -148,10 +175,10 @@ fn by_key(keys: &Keys, presented: &Presented) -> Result<Caller, String> {
     match known {
         Some(key) if matches && key.revoked_at.is_none() => {
             let credential = format!("key:{}", key.id).into();
-            Ok(Caller { role: key.role, user: key.user_id.clone(), credential })
+            Ok(Caller { role: key.role, user: key.user_id.clone(), credential, until: None })
         }
-        Some(key) if matches => Err(format!("key {} is revoked", key.id)),
-        _ => Err(format!("no key {} with this secret", presented.id)),
+        Some(key) if matches => Err(Denied::For(format!("key {} is revoked", key.id))),
+        _ => Err(Denied::For(format!("no key {} with this secret", presented.id))),
     }
 }
 

@@ -40,12 +40,6 @@ impl TraceContext {
         let read = Self { trace_id: lower_hex(trace)?, parent_id, flags: lower_hex(flags)? as u8 };
         (read.trace_id != 0 && read.parent_id != 0).then_some(read)
     }
-
-    /// The same trace, one span further on. A span id of zero, which the format forbids, becomes one.
-    #[must_use]
-    pub(crate) fn child(self, span_id: u64) -> Self {
-        Self { parent_id: span_id.max(1), ..self }
-    }
 }
 
 /// The header's value.

@@ -100,6 +100,10 @@ impl Store for Link {
         self.through(self.store.beat()).await
     }
 
+    fn is_shared(&self) -> bool {
+        self.store.is_shared()
+    }
+
     fn lanes(&self) -> usize {
         self.store.lanes()
     }
@@ -190,6 +194,10 @@ impl Store for Link {
 
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
         self.through(self.store.audit(after, limit)).await
+    }
+
+    async fn tail(&self) -> Result<Position, StoreError> {
+        self.through(self.store.tail()).await
     }
 
     async fn paused(&self) -> Result<Vec<Name>, StoreError> {

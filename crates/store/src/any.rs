@@ -73,6 +73,10 @@ impl Store for AnyStore {
         on_each!(self, store => store.beat().await)
     }
 
+    fn is_shared(&self) -> bool {
+        on_each!(self, store => store.is_shared())
+    }
+
     fn lanes(&self) -> usize {
         on_each!(self, store => store.lanes())
     }
@@ -161,6 +165,10 @@ impl Store for AnyStore {
 
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
         on_each!(self, store => store.audit(after, limit).await)
+    }
+
+    async fn tail(&self) -> Result<Position, StoreError> {
+        on_each!(self, store => store.tail().await)
     }
 
     async fn paused(&self) -> Result<Vec<Name>, StoreError> {

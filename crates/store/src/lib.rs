@@ -54,6 +54,9 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// How many batches may be in flight at once with profit.
     fn lanes(&self) -> usize;
 
+    /// Whether other nodes may commit to it: then what they did must be looked for.
+    fn is_shared(&self) -> bool;
+
     /// Resolves when another node may have committed something. A hint: it may be lost, and may be wrong.
     fn hint(&self) -> impl Future<Output = ()> + Send;
 
@@ -69,6 +72,9 @@ pub trait Store: Clone + Send + Sync + 'static {
         after: Position,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<Journaled>, StoreError>> + Send;
+
+    /// The end of the journal as it is now.
+    fn tail(&self) -> impl Future<Output = Result<Position, StoreError>> + Send;
 
     /// Jobs that match, newest first.
     fn list(

@@ -201,6 +201,10 @@ impl Store for MemoryStore {
         self.read(|_| ())
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn lanes(&self) -> usize {
         1
     }
@@ -293,6 +297,10 @@ impl Store for MemoryStore {
 
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
         self.read(|inner| inner.tables.audit(after, limit))
+    }
+
+    async fn tail(&self) -> Result<Position, StoreError> {
+        self.read(|inner| inner.tables.tail())
     }
 
     async fn paused(&self) -> Result<Vec<Name>, StoreError> {

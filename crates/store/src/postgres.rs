@@ -130,6 +130,10 @@ impl Store for PostgresStore {
         Ok(self.0.beat().await?)
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn lanes(&self) -> usize {
         self.0.lanes
     }
@@ -218,6 +222,10 @@ impl Store for PostgresStore {
 
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
         self.0.audit(after, limit).await
+    }
+
+    async fn tail(&self) -> Result<Position, StoreError> {
+        self.0.tail().await
     }
 
     async fn paused(&self) -> Result<Vec<Name>, StoreError> {

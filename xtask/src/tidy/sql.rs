@@ -45,7 +45,6 @@ const WITHOUT_TWIN: &[(&str, &str, &str)] = &[
     (POSTGRES, "fence_commit.sql", ALONE),
     (POSTGRES, "commit_done.sql", ALONE),
     (SQLITE, "advance_position.sql", ALONE),
-    (SQLITE, "last_position.sql", ALONE),
     (POSTGRES, "update_hold.sql", "PostgreSQL writes a whole new row, SQLite a page that is written anyway"),
     (POSTGRES, "load_accounts.sql", AT_ONCE),
     (POSTGRES, "load_accounts_led_to.sql", AT_ONCE),

@@ -1,7 +1,7 @@
 //! What operators and the system itself do: dead-letter, signal, disconnect, dismiss, pause, grant, register,
 //! note who was heard, purge.
 
-use crate::command::Hold;
+use crate::command::{Asked, Command, Hold};
 use crate::credit::{LedgerLine, Movement};
 use crate::dead_letter::{DeadLetter, Dismissal, ReasonCode};
 use crate::decide::report::fits;
@@ -137,6 +137,24 @@ pub(crate) fn purge(scene: &mut Scene<'_>, id: JobId) -> Answer {
         scene.set.changes.purged.insert(id);
     }
     Ok(Done::Nothing)
+}
+
+/// What operators do to single jobs leaves a line, too. Their other actions write their own.
+pub(crate) fn trail(scene: &mut Scene<'_>, asked: &Asked, done: &Done) {
+    let is_news = matches!(done, Done::Job { replayed: false, .. });
+    if !asked.by.oversees() || !is_news {
+        return;
+    }
+    let reason = match &asked.command {
+        Command::Cancel(cancel) => cancel.reason.clone(),
+        Command::DeadLetter(_, _, detail) => Some(detail.clone()),
+        Command::Signal(_, name, _) => Some(name.to_string()),
+        Command::Retry(_) => None,
+        // A rule may name an audit line of its own; this one says who asked.
+        Command::Report(report) if report.holder.is_none() => None,
+        _ => return,
+    };
+    audit(scene, &asked.by, asked.command.verb(), (asked.command.job(), reason.as_deref()));
 }
 
 /// A line of the operators' trail.

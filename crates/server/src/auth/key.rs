@@ -35,6 +35,17 @@ impl Issued {
         let mut chance = [0; ID_CHARS + SECRET_BYTES];
         SystemRandom::new().fill(&mut chance).expect("the operating system gives random bytes");
         let (for_id, secret) = chance.split_at(ID_CHARS);
+        Self::of(for_id, secret)
+    }
+
+    /// The same, with an id that a repeat of the request makes again.
+    pub(crate) fn repeatable(idempotency_key: &str) -> Self {
+        let mut secret = [0; SECRET_BYTES];
+        SystemRandom::new().fill(&mut secret).expect("the operating system gives random bytes");
+        Self::of(&Sha256::digest(idempotency_key)[..ID_CHARS], &secret)
+    }
+
+    fn of(for_id: &[u8], secret: &[u8]) -> Self {
         let id: String = for_id.iter().map(|byte| char::from(ID_ALPHABET[usize::from(byte % 32)])).collect();
         let body = format!("{PREFIX}_{id}_{}", hex(secret));
         let text = Secret(format!("{body}_{}", check_of(&body)));

@@ -84,7 +84,7 @@ pub(crate) async fn events(
     let cursor = if live { sse::last_id(&headers).map(str::to_owned).or(asked) } else { asked };
     let after = cursor_of(&app, cursor.as_deref()).await?;
     if live {
-        return Ok(sse::stream(Following::new(app, filter, after), Following::next));
+        return Ok(sse::stream(Following::new(app, caller, (filter, after)), Following::next));
     }
     let (mut rows, mut after) = (Vec::new(), after);
     for _ in 0..PAGES_MAX {
@@ -108,7 +108,7 @@ pub(crate) async fn events(
 async fn cursor_of(app: &App, cursor: Option<&str>) -> Result<Position, Problem> {
     match cursor {
         None => Ok(Position(0)),
-        Some("latest") => Ok(Position(app.store().counts().await?.len() as u64)),
+        Some("latest") => Ok(app.store().tail().await?),
         Some(text) => {
             let position =
                 text.parse().ok().filter(|position| i64::try_from(*position).is_ok()).map(Position);
@@ -120,6 +120,7 @@ async fn cursor_of(app: &App, cursor: Option<&str>) -> Result<Position, Problem>
 /// A live feed: from the store up to where the node's follower is, then from there.
 struct Following {
     app: App,
+    caller: Caller,
     filter: Filter,
     /// Everything up to here was sent, or did not match.
     after: Position,
@@ -129,8 +130,8 @@ struct Following {
 }
 
 impl Following {
-    fn new(app: App, filter: Filter, after: Position) -> Self {
-        Self { app, filter, after, live: None, ready: VecDeque::new(), spoke_at: Instant::now() }
+    fn new(app: App, caller: Caller, (filter, after): (Filter, Position)) -> Self {
+        Self { app, caller, filter, after, live: None, ready: VecDeque::new(), spoke_at: Instant::now() }
     }
 
     async fn next(mut self) -> Option<(String, Self)> {
@@ -139,7 +140,7 @@ impl Following {
                 self.spoke_at = Instant::now();
                 return Some((text, self));
             }
-            if self.app.is_draining() {
+            if !self.app.may_go_on(&self.caller).await {
                 return None;
             }
             match self.live.take() {

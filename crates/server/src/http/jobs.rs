@@ -27,6 +27,7 @@ use crate::headers::trace;
 use crate::http::{Id, Reply, Segments, done_reply, item, name, ok, page};
 use crate::problem::Problem;
 use crate::query::{Given, is_name};
+use crate::telemetry;
 
 /// Jobs in one batch.
 const BATCH_JOBS_MAX: usize = 10_000;
@@ -84,7 +85,9 @@ impl NewJobBody {
         } else {
             user_id
         };
-        let traceparent = trace(headers).map(|context| Name::from(context.to_string()));
+        // Where our own span is traced the job hangs off that, and it off the caller's.
+        let own = telemetry::traceparent_of(&tracing::Span::current());
+        let traceparent = own.or_else(|| trace(headers).map(|context| context.to_string())).map(Name::from);
         Ok(NewJob {
             by: caller.actor(),
             job_type: name("#/type", Some(self.job_type))?.unwrap_or_else(|| "".into()),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tenure_core::api_key::Role;
 use tenure_core::command::{Command, NewKey};
 use tenure_core::decide::Done;
+use tenure_core::refusal::Refusal;
 use tenure_core::wire;
 use tenure_store::Store as _;
 
@@ -14,7 +15,7 @@ use crate::app::App;
 use crate::auth::key::Issued;
 use crate::body::Body;
 use crate::caller::{Caller, Right};
-use crate::http::{Named, Reply, answer, name, ok, page};
+use crate::http::{Named, Reply, answer, done_reply, name, ok, page};
 use crate::keyring::FRESH;
 use crate::problem::Problem;
 use crate::query::Given;
@@ -36,7 +37,16 @@ pub(crate) async fn create(
     caller.may(Right::Keys)?;
     given.done()?;
     let user_id = name("#/user_id", body.value.user_id)?;
-    let issued = Issued::new();
+    let given = body.key.as_ref().map(|given| given.key.as_str());
+    let issued = given.map_or_else(Issued::new, Issued::repeatable);
+    let known = app.store().api_keys().await?.into_iter().find(|key| key.id == issued.id.as_str());
+    if let Some(key) = known {
+        if key.role != body.value.role || key.user_id != user_id {
+            return Err(Refusal::IdempotencyMismatch(given.unwrap_or_default().into()).into());
+        }
+        let again = Done::Key { key, replayed: true };
+        return Ok(done_reply(StatusCode::OK, &again, app.runtime().reading()));
+    }
     let key = NewKey { id: issued.id.as_str().into(), role: body.value.role, user_id, digest: issued.digest };
     let done = app.submit(&caller, None, Command::AddKey(Box::new(key))).await?;
     app.keyring().reload().await?;

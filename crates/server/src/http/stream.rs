@@ -45,13 +45,14 @@ pub(crate) async fn stream(
         after.ok_or_else(|| Problem::malformed("?after", "must be the id of an event of this stream"))?;
     // Hung before the first read, so that nothing between the two is missed.
     let watch = app.runtime().watch(id);
-    let state =
-        Streaming { app, id, after, watch, ready: VecDeque::new(), is_over: false, spoke_at: Instant::now() };
+    let (ready, spoke_at) = (VecDeque::new(), Instant::now());
+    let state = Streaming { app, caller, id, after, watch, ready, is_over: false, spoke_at };
     Ok(sse::stream(state, Streaming::next))
 }
 
 struct Streaming {
     app: App,
+    caller: Caller,
     id: JobId,
     /// The last line that was sent.
     after: u64,
@@ -79,6 +80,9 @@ impl Streaming {
                 () = self.watch.changed() => {}
                 // The client comes back with its last id, to a node that stays.
                 () = self.app.drained() => return None,
+            }
+            if !self.app.may_go_on(&self.caller).await {
+                return None;
             }
             if self.spoke_at.elapsed() >= sse::KEEP_ALIVE {
                 self.ready.push_back(sse::comment());

@@ -1,5 +1,7 @@
 //! The configuration: what wrong files are told, which level counts, where values come from, what stays hidden.
 
+#![allow(clippy::needless_raw_string_hashes, reason = "snapshots are written by a tool")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -135,7 +137,6 @@ fn nothing_said_is_all_defaults() {
     expect![[r#"
         listen = 127.0.0.1:7117 (default)
         data = ./tenure-data (default)
-        lifecycles =  (default)
         limits.payload = 1 MiB (default)
         limits.body = 16 MiB (default)
         limits.connections = 4096 (default)
@@ -239,17 +240,11 @@ fn unknown_keys_are_told_with_what_was_meant() {
                | ^^^
                = did you mean `jwt`?
 
-            tenure.toml:13:1: `auth.jwt.audience` is missing
+            tenure.toml:13:1: [auth.jwt] lacks auth.jwt.audience and auth.jwt.jwks
                |
             13 | jwd.issuer = "x"
                | ^^^
-               = these go together: auth.jwt.issuer, auth.jwt.audience and auth.jwt.jwks
-
-            tenure.toml:13:1: `auth.jwt.jwks` is missing
-               |
-            13 | jwd.issuer = "x"
-               | ^^^
-               = these go together: auth.jwt.issuer, auth.jwt.audience and auth.jwt.jwks
+               = say auth.jwt.issuer, auth.jwt.audience and auth.jwt.jwks, or nothing of [auth.jwt]
         "#]],
     );
 }
@@ -257,24 +252,11 @@ fn unknown_keys_are_told_with_what_was_meant() {
 #[test]
 fn wrong_values_are_told_all_at_once() {
     check(
-        "listen = \"localhost:7117\"
+        r#"listen = "localhost:7117"
 data = 5
-lifecycles = \"a.toml\"
-limits = { payload = \"1 Mib\", body = \"1 foo\", connections = 0, header_timeout = 10 }
-[assets]
-store = \"ftp://x\"
-[otel]
-endpoint = \"127.0.0.1:4318\"
-[log]
-format = \"jsn\"
-filter = \"info,tenure=loud\"
-[tls]
-certificate = \"\"
-[auth.jwt]
-issuer = \"me\"
-jwks = \"s3://x\"
-algorithms = [\"RS256\", \"HS256\"]
-",
+lifecycles = "a.toml"
+limits = { payload = "1 Mib", body = "1 foo", connections = 0, header_timeout = 10 }
+"#,
         &expect![[r#"
             tenure.toml:1:10: `localhost:7117` is not an address to listen on
               |
@@ -311,61 +293,81 @@ algorithms = [\"RS256\", \"HS256\"]
             4 | limits = { payload = "1 Mib", body = "1 foo", connections = 0, header_timeout = 10 }
               |                                                                                 ^^
               = write a number and a unit, in quotes: header_timeout = "30s"
-
-            tenure.toml:6:9: `ftp://x` is not a place for assets
-              |
-            6 | store = "ftp://x"
-              |         ^^^^^^^^^
-              = write file:FOLDER, or s3://bucket/prefix
-
-            tenure.toml:8:12: `otel.endpoint` is not a URL that begins with http:// or https://
-              |
-            8 | endpoint = "127.0.0.1:4318"
-              |            ^^^^^^^^^^^^^^^^
-              = write http://host…
-
-            tenure.toml:10:10: `jsn` is not a value of `log.format`
-               |
-            10 | format = "jsn"
-               |          ^^^^^
-               = did you mean `json`?
-
-            tenure.toml:11:10: `info,tenure=loud` is not a filter: error parsing level filter: expected one of "off", "error", "warn", "info", "debug", "trace", or a number 0-5
-               |
-            11 | filter = "info,tenure=loud"
-               |          ^^^^^^^^^^^^^^^^^^
-               = write a level, or levels for targets: info, warn,tenure_store=debug
-
-            tenure.toml:12:1: `tls.key` is missing
-               |
-            12 | [tls]
-               | ^^^^^
-               = these go together: tls.certificate and tls.key
-
-            tenure.toml:13:15: `tls.certificate` is empty
-               |
-            13 | certificate = ""
-               |               ^^
-               = say something, or remove the line
-
-            tenure.toml:14:1: `auth.jwt.audience` is missing
-               |
-            14 | [auth.jwt]
-               | ^^^^^^^^^^
-               = these go together: auth.jwt.issuer, auth.jwt.audience and auth.jwt.jwks
-
-            tenure.toml:16:8: `auth.jwt.jwks` is not a URL that begins with https:// or http://
-               |
-            16 | jwks = "s3://x"
-               |        ^^^^^^^^
-               = write https://host…
-
-            tenure.toml:17:24: `HS256` is not a signature that is taken
-               |
-            17 | algorithms = ["RS256", "HS256"]
-               |                        ^^^^^^^
-               = public keys cannot check shared secrets; there are RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 and EdDSA
         "#]],
+    );
+    check(
+        "[assets]\nstore = \"ftp://x\"\n[otel]\nendpoint = \"127.0.0.1:4318\"",
+        &expect![[r#"
+        tenure.toml:2:9: `ftp://x` is not a place for assets
+          |
+        2 | store = "ftp://x"
+          |         ^^^^^^^^^
+          = write file:FOLDER, or s3://bucket/prefix
+
+        tenure.toml:4:12: `otel.endpoint` is not a URL that begins with http:// or https://
+          |
+        4 | endpoint = "127.0.0.1:4318"
+          |            ^^^^^^^^^^^^^^^^
+          = write http://host…
+    "#]],
+    );
+}
+
+#[test]
+fn words_that_are_not_known_are_told() {
+    check(
+        "[log]\nformat = \"jsn\"\nfilter = \"info,tenure=loud\"",
+        &expect![[r#"
+        tenure.toml:2:10: `jsn` is not a value of `log.format`
+          |
+        2 | format = "jsn"
+          |          ^^^^^
+          = did you mean `json`?
+
+        tenure.toml:3:10: `info,tenure=loud` is not a filter: error parsing level filter: expected one of "off", "error", "warn", "info", "debug", "trace", or a number 0-5
+          |
+        3 | filter = "info,tenure=loud"
+          |          ^^^^^^^^^^^^^^^^^^
+          = write a level, or levels for targets: info, warn,tenure_store=debug
+    "#]],
+    );
+    check(
+        "[auth.jwt]\nissuer = \"me\"\njwks = \"s3://x\"\nalgorithms = [\"RS256\", \"HS256\"]",
+        &expect![[r#"
+        tenure.toml:1:1: [auth.jwt] lacks auth.jwt.audience
+          |
+        1 | [auth.jwt]
+          | ^^^^^^^^^^
+          = say auth.jwt.issuer, auth.jwt.audience and auth.jwt.jwks, or nothing of [auth.jwt]
+
+        tenure.toml:3:8: `auth.jwt.jwks` is not a URL that begins with https:// or http://
+          |
+        3 | jwks = "s3://x"
+          |        ^^^^^^^^
+          = write https://host…
+
+        tenure.toml:4:24: `HS256` is not a signature that is taken
+          |
+        4 | algorithms = ["RS256", "HS256"]
+          |                        ^^^^^^^
+          = public keys cannot check shared secrets; there are RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 and EdDSA
+    "#]],
+    );
+    check(
+        "[tls]\ncertificate = \"\"",
+        &expect![[r#"
+        tenure.toml:1:1: [tls] lacks tls.key
+          |
+        1 | [tls]
+          | ^^^^^
+          = say tls.certificate and tls.key, or nothing of [tls]
+
+        tenure.toml:2:15: `tls.certificate` is empty
+          |
+        2 | certificate = ""
+          |               ^^
+          = say something, or remove the line
+    "#]],
     );
 }
 
@@ -438,42 +440,24 @@ fn tables_that_are_none_and_empty_ones_are_told() {
     check(
         "[auth.jwt]\n[otel]\n[tls]",
         &expect![[r#"
-        tenure.toml:1:1: `auth.jwt.issuer` is missing
-          |
-        1 | [auth.jwt]
-          | ^^^^^^^^^^
-          = these go together: auth.jwt.issuer, auth.jwt.audience and auth.jwt.jwks
+            tenure.toml:1:1: [auth.jwt] lacks auth.jwt.issuer, auth.jwt.audience and auth.jwt.jwks
+              |
+            1 | [auth.jwt]
+              | ^^^^^^^^^^
+              = say auth.jwt.issuer, auth.jwt.audience and auth.jwt.jwks, or nothing of [auth.jwt]
 
-        tenure.toml:1:1: `auth.jwt.audience` is missing
-          |
-        1 | [auth.jwt]
-          | ^^^^^^^^^^
-          = these go together: auth.jwt.issuer, auth.jwt.audience and auth.jwt.jwks
+            tenure.toml:2:1: [otel] lacks otel.endpoint
+              |
+            2 | [otel]
+              | ^^^^^^
+              = say otel.endpoint, or nothing of [otel]
 
-        tenure.toml:1:1: `auth.jwt.jwks` is missing
-          |
-        1 | [auth.jwt]
-          | ^^^^^^^^^^
-          = these go together: auth.jwt.issuer, auth.jwt.audience and auth.jwt.jwks
-
-        tenure.toml:2:1: `otel.endpoint` is missing
-          |
-        2 | [otel]
-          | ^^^^^^
-          = these go together: otel.endpoint
-
-        tenure.toml:3:1: `tls.certificate` is missing
-          |
-        3 | [tls]
-          | ^^^^^
-          = these go together: tls.certificate and tls.key
-
-        tenure.toml:3:1: `tls.key` is missing
-          |
-        3 | [tls]
-          | ^^^^^
-          = these go together: tls.certificate and tls.key
-    "#]],
+            tenure.toml:3:1: [tls] lacks tls.certificate and tls.key
+              |
+            3 | [tls]
+              | ^^^^^
+              = say tls.certificate and tls.key, or nothing of [tls]
+        "#]],
     );
 }
 
@@ -517,15 +501,7 @@ lifecycle = "engine"
 cost = 2
 guard = 'size(payload.prompt) <= '
 schema = { type = "object", properties = { prompt = { type = "strnig" } } }
-max_attempts = 0
-lease = "10ms"
-heartbeat = "soon"
-backoff = { base = "1s", factor = 0.5, jitter = "ful", min = 1 }
-cancel_grace = 3
-priority = "high"
-queue = ""
 compensate_with = "undo"
-timeouts = { qeued = "5s", completed = "5s", running = "now" }
 [types.nothing]
 "#,
         &expect![[r#"
@@ -551,89 +527,117 @@ timeouts = { qeued = "5s", completed = "5s", running = "now" }
             7 | schema = { type = "object", properties = { prompt = { type = "strnig" } } }
               |                                                              ^^^^^^^^
 
-            tenure.toml:8:16: `max_attempts` is 0, which is out of bounds
+            tenure.toml:8:19: there is no type `undo` to compensate with
               |
-            8 | max_attempts = 0
+            8 | compensate_with = "undo"
+              |                   ^^^^^^
+              = there are picture, render and nothing
+
+            tenure.toml:9:8: type nothing does not say its `lifecycle`
+              |
+            9 | [types.nothing]
+              |        ^^^^^^^
+              = there are distributed, engine, image, pattern and so1
+        "#]],
+    );
+}
+
+#[test]
+fn the_policy_of_a_type_is_held_to_its_bounds() {
+    check(
+        r#"[types.render]
+lifecycle = "engine"
+max_attempts = 0
+lease = "10ms"
+heartbeat = "soon"
+cancel_grace = 3
+priority = "high"
+queue = ""
+"#,
+        &expect![[r#"
+            tenure.toml:3:16: `max_attempts` is 0, which is out of bounds
+              |
+            3 | max_attempts = 0
               |                ^
               = a whole number from 1 to 1000 will do
 
-            tenure.toml:9:9: `lease` is 10ms, which is too short
+            tenure.toml:4:9: `lease` is 10ms, which is too short
               |
-            9 | lease = "10ms"
+            4 | lease = "10ms"
               |         ^^^^^^
               = 1s is the least
 
-            tenure.toml:10:13: `soon` is not a duration
-               |
-            10 | heartbeat = "soon"
-               |             ^^^^^^
-               = write it like "500ms", "10s", "1m 30s", "2h" or "3d"; a hundred years are the most
+            tenure.toml:5:13: `soon` is not a duration
+              |
+            5 | heartbeat = "soon"
+              |             ^^^^^^
+              = write it like "500ms", "10s", "1m 30s", "2h" or "3d"; a hundred years are the most
 
-            tenure.toml:11:35: `factor` is 0.5, which is out of bounds
-               |
-            11 | backoff = { base = "1s", factor = 0.5, jitter = "ful", min = 1 }
-               |                                   ^^^
-               = 1 keeps the delay as it is, 2 doubles it each time
+            tenure.toml:6:16: `cancel_grace` must be a duration, and this is a number
+              |
+            6 | cancel_grace = 3
+              |                ^
+              = write a number and a unit, in quotes: cancel_grace = "30s"
 
-            tenure.toml:11:49: `ful` is not a value of `jitter`
-               |
-            11 | backoff = { base = "1s", factor = 0.5, jitter = "ful", min = 1 }
-               |                                                 ^^^^^
-               = did you mean `full`?
+            tenure.toml:7:12: `priority` must be a whole number, and this is a text
+              |
+            7 | priority = "high"
+              |            ^^^^^^
+              = write it without quotes: priority = 1
 
-            tenure.toml:11:56: `min` is not a setting of backoff
-               |
-            11 | backoff = { base = "1s", factor = 0.5, jitter = "ful", min = 1 }
-               |                                                        ^^^
-               = there are base, factor, max and jitter
+            tenure.toml:8:9: `queue` is empty
+              |
+            8 | queue = ""
+              |         ^^
+              = say something, or remove the line
+        "#]],
+    );
+}
 
-            tenure.toml:12:16: `cancel_grace` must be a duration, and this is a number
-               |
-            12 | cancel_grace = 3
-               |                ^
-               = write a number and a unit, in quotes: cancel_grace = "30s"
+#[test]
+fn the_tables_of_a_type_are_proved() {
+    check(
+        r#"[types.render]
+lifecycle = "engine"
+backoff = { base = "1s", factor = 0.5, jitter = "ful", min = 1 }
+timeouts = { qeued = "5s", completed = "5s", running = "now" }
+"#,
+        &expect![[r#"
+            tenure.toml:3:35: `factor` is 0.5, which is out of bounds
+              |
+            3 | backoff = { base = "1s", factor = 0.5, jitter = "ful", min = 1 }
+              |                                   ^^^
+              = 1 keeps the delay as it is, 2 doubles it each time
 
-            tenure.toml:13:12: `priority` must be a whole number, and this is a text
-               |
-            13 | priority = "high"
-               |            ^^^^^^
-               = write it without quotes: priority = 1
+            tenure.toml:3:49: `ful` is not a value of `jitter`
+              |
+            3 | backoff = { base = "1s", factor = 0.5, jitter = "ful", min = 1 }
+              |                                                 ^^^^^
+              = did you mean `full`?
 
-            tenure.toml:14:9: `queue` is empty
-               |
-            14 | queue = ""
-               |         ^^
-               = say something, or remove the line
+            tenure.toml:3:56: `min` is not a setting of backoff
+              |
+            3 | backoff = { base = "1s", factor = 0.5, jitter = "ful", min = 1 }
+              |                                                        ^^^
+              = there are base, factor, max and jitter
 
-            tenure.toml:15:19: there is no type `undo` to compensate with
-               |
-            15 | compensate_with = "undo"
-               |                   ^^^^^^
-               = there are picture, render and nothing
+            tenure.toml:4:14: lifecycle engine has no state `qeued`
+              |
+            4 | timeouts = { qeued = "5s", completed = "5s", running = "now" }
+              |              ^^^^^
+              = did you mean `queued`?
 
-            tenure.toml:16:14: lifecycle engine has no state `qeued`
-               |
-            16 | timeouts = { qeued = "5s", completed = "5s", running = "now" }
-               |              ^^^^^
-               = did you mean `queued`?
+            tenure.toml:4:28: lifecycle engine has no rule for a timeout in `completed`
+              |
+            4 | timeouts = { qeued = "5s", completed = "5s", running = "now" }
+              |                            ^^^^^^^^^
+              = it has timeouts in queued, dispatched and running
 
-            tenure.toml:16:28: lifecycle engine has no rule for a timeout in `completed`
-               |
-            16 | timeouts = { qeued = "5s", completed = "5s", running = "now" }
-               |                            ^^^^^^^^^
-               = it has timeouts in queued, dispatched and running
-
-            tenure.toml:16:56: `now` is not a duration
-               |
-            16 | timeouts = { qeued = "5s", completed = "5s", running = "now" }
-               |                                                        ^^^^^
-               = write it like "500ms", "10s", "1m 30s", "2h" or "3d"; a hundred years are the most
-
-            tenure.toml:17:8: type nothing does not say its `lifecycle`
-               |
-            17 | [types.nothing]
-               |        ^^^^^^^
-               = there are distributed, engine, image, pattern and so1
+            tenure.toml:4:56: `now` is not a duration
+              |
+            4 | timeouts = { qeued = "5s", completed = "5s", running = "now" }
+              |                                                        ^^^^^
+              = write it like "500ms", "10s", "1m 30s", "2h" or "3d"; a hundred years are the most
         "#]],
     );
 }
@@ -678,10 +682,7 @@ fn schemas_in_files_are_proved() {
     .assert_eq(&scene.error());
 }
 
-#[test]
-fn types_are_read() {
-    let scene = Scene::new(
-        r#"[types.render]
+const RENDER: &str = r#"[types.render]
 lifecycle = "engine"
 schema = "schemas/render.json"
 guard = "has(payload.frame)"
@@ -700,9 +701,11 @@ cost = 2
 schema.type = "object"
 [limits]
 payload = "1 KiB"
-"#,
-    )
-    .with("schemas/render.json", r#"{ "type": "object" }"#);
+"#;
+
+#[test]
+fn types_are_read() {
+    let scene = Scene::new(RENDER).with("schemas/render.json", r#"{ "type": "object" }"#);
     let types = scene.loaded().config.definitions.types;
     assert_eq!(types.len(), 2, "there is no catch-all unless it is named");
     let render = &types[0];
@@ -724,7 +727,6 @@ payload = "1 KiB"
     expect![[r#"
         listen = 127.0.0.1:7117 (default)
         data = ./tenure-data (default)
-        lifecycles =  (default)
         limits.payload = 1 KiB (tenure.toml:19)
         limits.body = 16 MiB (default)
         limits.connections = 4096 (default)
@@ -738,11 +740,11 @@ payload = "1 KiB"
         types.render.lease = 2m (tenure.toml:6)
         types.render.heartbeat = 5s (tenure.toml:7)
         types.render.cancel_grace = 1s (tenure.toml:8)
-        types.render.backoff = { max = \"5s\", jitter = \"equal\" } (tenure.toml:9)
+        types.render.backoff = { max = "5s", jitter = "equal" } (tenure.toml:9)
         types.render.priority = -3 (tenure.toml:10)
         types.render.queue = gpu (tenure.toml:11)
         types.render.compensate_with = clean (tenure.toml:12)
-        types.render.timeouts = { queued = \"5s\" } (tenure.toml:13)
+        types.render.timeouts = { queued = "5s" } (tenure.toml:13)
         types.clean.lifecycle = image (tenure.toml:15)
         types.clean.cost = 2 (tenure.toml:16)
         types.clean.schema = a table (tenure.toml:17)
@@ -818,8 +820,8 @@ fn every_level_is_held_to_the_rules() {
         TENURE_LIMITS_CONNECTIONS: `limits.connections` is many, which is out of bounds
           = a whole number from 1 to 1000000 will do
 
-        TENURE_TLS_KEY: `tls.certificate` is missing
-          = these go together: tls.certificate and tls.key
+        TENURE_TLS_KEY: [tls] lacks tls.certificate
+          = say tls.certificate and tls.key, or nothing of [tls]
     "#]]
     .assert_eq(&scene.error());
 }

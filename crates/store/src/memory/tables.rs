@@ -142,6 +142,10 @@ impl Tables {
         events
     }
 
+    pub(super) fn tail(&self) -> Position {
+        Position(self.position)
+    }
+
     pub(super) fn events(&self, after: Position, limit: usize) -> Vec<Journaled> {
         let later = self.journal.range(Position(after.0 + 1)..).take(limit);
         later.map(|(position, event)| self.journaled(*position, event)).collect()

@@ -163,6 +163,11 @@ impl Node {
         rows.iter().map(rows::audit_line).collect()
     }
 
+    pub(super) async fn tail(&self) -> Result<Position, StoreError> {
+        let rows = self.ask(&LAST_POSITION, &[]).await?;
+        rows.first().map_or(Ok(Position(0)), |row| get::<i64>(row, 0).map(|last| Position(last as u64)))
+    }
+
     pub(super) async fn paused(&self) -> Result<Vec<Name>, StoreError> {
         self.ask(&PAUSED, &[]).await?.iter().map(|row| get::<&str>(row, 0).map(Name::from)).collect()
     }

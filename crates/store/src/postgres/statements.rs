@@ -64,6 +64,7 @@ statements! {
     ]
     INSERT_TELEMETRY = "insert_telemetry" [UUID_ARRAY INT8_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY INT8_ARRAY]
     JOB = "job" [UUID]
+    LAST_POSITION = "last_position" []
     LEASED = "leased" [INT8]
     LEDGER = "ledger" [TEXT INT8 INT8]
     LIFECYCLES = "lifecycles" []

@@ -165,6 +165,10 @@ impl Store for SqliteStore {
         self.order(super::Writer::beat).await
     }
 
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     fn lanes(&self) -> usize {
         1
     }
@@ -289,6 +293,10 @@ impl Store for SqliteStore {
             all(connection, include_str!("sql/audit.sql"), values, |row| audit_line(row).map_err(fault))
         })
         .await
+    }
+
+    async fn tail(&self) -> Result<Position, StoreError> {
+        self.read(load::last_position).await
     }
 
     async fn paused(&self) -> Result<Vec<Name>, StoreError> {
