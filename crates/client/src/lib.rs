@@ -1,1 +1,68 @@
-//! The Rust SDK of Tenure.
+//! The Rust SDK of Tenure: a client with a method for each call of the HTTP interface, and the worker.
+//!
+//! A worker, whole:
+//!
+//! ```no_run
+//! use tenure_client::{Client, Fail, Job, Worker};
+//!
+//! #[derive(serde::Deserialize)]
+//! struct Prompt { prompt: String }
+//!
+//! async fn render(job: Job<Prompt>) -> Result<serde_json::Value, Fail> {
+//!     job.progress(10, "sampling");
+//!     if job.payload.prompt.is_empty() {
+//!         return Err(Fail::permanent("EMPTY_PROMPT", "there is nothing to paint"));
+//!     }
+//!     Ok(serde_json::json!({ "letters": job.payload.prompt.len() }))
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> tenure_client::Result<()> {
+//!     Worker::new(Client::from_env()?).on("image", render).slots(8).run().await
+//! }
+//! ```
+//!
+//! Creating a job and following it to its end:
+//!
+//! ```no_run
+//! use tenure_client::{Client, Follow, NewJob};
+//!
+//! # async fn example() -> tenure_client::Result<()> {
+//! let client = Client::from_env()?;
+//! let new = NewJob::new("image", &serde_json::json!({ "prompt": "a lake" }))?.key("order-42");
+//! let job = client.create(new).await?.job;
+//! let mut following = client.follow(&job.id);
+//! while let Some(seen) = following.next().await {
+//!     match seen? {
+//!         Follow::Log(line) => println!("{}", line.text),
+//!         Follow::Status { state, output, .. } => println!("{state}: {output}"),
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A handler may run more than once for a job, never under two live leases at once. [`Job::id`], [`Job::attempt`] and
+//! [`Job::fence`] are there to make its effects safe.
+
+mod client;
+mod error;
+mod follow;
+mod request;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod wire;
+mod worker;
+
+pub use client::{Client, Created, DEFAULT_URL, Reported};
+pub use error::{Error, Problem, Result};
+pub use follow::{Events, Follow, Following};
+pub use request::{
+    Action, Claim, DeadLetterFilter, EventFilter, Holder, JobFilter, NewJob, NewLine, Page, Redrive, Report,
+    Verb,
+};
+pub use reqwest::Method;
+pub use wire::{
+    Account, Beat, CancelMode, CancelRequest, DeadLetter, Event, JobError, JobRecord, Lease, Listing, LogLine,
+};
+pub use worker::{Fail, Job, Stage, Stop, Worker};

@@ -5,15 +5,20 @@ use crate::time::Millis;
 
 /// The delay before the `n`-th retry (from 1).
 pub fn delay(backoff: &Backoff, n: u32, seed: u128) -> Millis {
-    let grown = backoff.base.0 as f64 * backoff.factor.powf(f64::from(n.saturating_sub(1)));
-    // A float too large for the integer becomes the largest integer, so the bound holds for every n.
-    let delay = (grown as u64).min(backoff.max.0);
+    let Millis(delay) = longest(backoff, n);
     let uniform = |span: u64| if span == 0 { 0 } else { mix(seed) % span };
     Millis(match backoff.jitter {
         Jitter::None => delay,
         Jitter::Full => uniform(delay),
         Jitter::Equal => delay / 2 + uniform(delay - delay / 2),
     })
+}
+
+/// The same with jitter at its largest, which for every kind of it is the whole delay.
+pub fn longest(backoff: &Backoff, n: u32) -> Millis {
+    let grown = backoff.base.0 as f64 * backoff.factor.powf(f64::from(n.saturating_sub(1)));
+    // A float too large for the integer becomes the largest integer, so the bound holds for every n.
+    Millis((grown as u64).min(backoff.max.0))
 }
 
 /// Spreads a seed over 64 bits (SplitMix64's last step, over both halves).

@@ -29,22 +29,18 @@ pub struct Verified {
 
 /// Verifies a whole store, telling each difference as it is found. Works on a running one too.
 pub async fn verify<S: Store>(store: &S, mut tell: impl FnMut(&Difference)) -> Result<Verified, StoreError> {
-    let mut seen = Verified::default();
+    let (mut seen, mut differences) = (Verified::default(), 0);
     let mut say = |difference: Difference| {
+        differences += 1;
         tell(&difference);
     };
-    let lifecycles = lifecycles(store, &mut |difference| {
-        seen.differences += 1;
-        say(difference);
-    })
-    .await?;
+    let lifecycles = lifecycles(store, &mut say).await?;
     verify_jobs(store, &lifecycles, &mut seen, &mut say).await?;
     verify_accounts(store, &mut seen, &mut say).await?;
     for what in store.strays(STRAYS_MAX).await? {
-        seen.differences += 1;
         say(Difference { job: None, law: 6, what });
     }
-    Ok(seen)
+    Ok(Verified { differences, ..seen })
 }
 
 type Lifecycles = BTreeMap<LifecycleRef, Arc<Lifecycle>>;
@@ -88,7 +84,6 @@ async fn verify_jobs<S: Store>(
                 }
                 Err(what) => vec![Difference { job: Some(id), law: 6, what }],
             };
-            seen.differences += found.len() as u64;
             found.into_iter().for_each(&mut *say);
         }
     }
@@ -107,7 +102,6 @@ async fn verify_accounts<S: Store>(
         for (user, account, sums) in page {
             seen.accounts += 1;
             let found = fold::verify_account(&user, account, &sums);
-            seen.differences += found.len() as u64;
             found.into_iter().for_each(&mut *say);
         }
     }

@@ -1,11 +1,15 @@
 //! Bodies, read strictly: JSON by name, in UTF-8, within its bounds, no key twice, nothing unknown.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use tenure_core::command::GivenKey;
 use tenure_core::json::{Json, JsonFlaw};
@@ -66,9 +70,29 @@ fn flawed(flaw: &JsonFlaw) -> Problem {
     Problem::malformed("#", flaw.to_string())
 }
 
+/// A JSON object and nothing else: left to itself, serde also takes an array for a struct.
+#[derive(Debug)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Members<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+            type Value = T;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members))
+            }
+        }
+        from.deserialize_map(Members(PhantomData)).map(Self)
+    }
+}
+
 /// Reads a JSON text that was checked before into the shape that is wanted here.
 pub(crate) fn parse<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, Problem> {
-    serde_json::from_str(text).map_err(|error| {
+    serde_json::from_str(text).map(|Object(value)| value).map_err(|error| {
         let words = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
         let detail = words.strip_suffix(&place).unwrap_or(&words);

@@ -62,6 +62,23 @@ pub struct Config {
     pub assets: Option<String>,
 }
 
+impl Default for Config {
+    /// What a server is that was told nothing.
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 7117)),
+            store: StoreAt::Data(PathBuf::from("./tenure-data")),
+            definitions: Definitions::default(),
+            limits: Limits::default(),
+            jwt: None,
+            tls: None,
+            otel: None,
+            log: LogConfig { format: LogFormat::Text, filter: "info".to_owned() },
+            assets: None,
+        }
+    }
+}
+
 /// Where the jobs are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreAt {

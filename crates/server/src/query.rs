@@ -55,7 +55,7 @@ impl Given {
         for (name, value) in filter {
             match value {
                 Value::String(text) => values.insert(name.clone(), text.clone()),
-                Value::Bool(flag) => values.insert(name.clone(), flag.to_string()),
+                Value::Bool(flag) if name == "dismissed" => values.insert(name.clone(), flag.to_string()),
                 Value::Null => None,
                 _ => return Err(Problem::malformed(format!("#/filter/{name}"), "must be a string")),
             };

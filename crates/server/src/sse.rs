@@ -10,6 +10,8 @@ use futures_util::stream::{Stream, unfold};
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::Value;
 
+use crate::problem::Problem;
+
 /// A sign of life, for proxies that close what is silent.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -54,6 +56,8 @@ pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
 }
 
 /// Where a reconnecting client stopped.
-pub(crate) fn last_id(headers: &HeaderMap) -> Option<&str> {
-    headers.get("last-event-id")?.to_str().ok().filter(|id| !id.is_empty())
+pub(crate) fn last_id(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let Some(id) = headers.get("last-event-id") else { return Ok(None) };
+    let id = id.to_str().map_err(|_| Problem::malformed("#", "Last-Event-ID is not the id of an event"))?;
+    Ok(Some(id).filter(|id| !id.is_empty()))
 }

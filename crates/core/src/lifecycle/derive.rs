@@ -3,8 +3,8 @@
 //! The lives are bounds for the policy in the file; a type that overrides it has others. Both are worked out from the
 //! last attempt backwards, and within one attempt from the last rank backwards, so that nothing is walked twice.
 
-use super::policy::Backoff;
 use super::{Condition, Lifecycle, Phase, Rule, State, Timeout, Trigger};
+use crate::backoff;
 use crate::id::Name;
 use crate::time::Millis;
 
@@ -186,7 +186,7 @@ impl Walk<'_> {
     }
 
     fn delay(&self, retry: u32) -> Millis {
-        longest_delay(&self.lifecycle.policy.backoff, retry)
+        backoff::longest(&self.lifecycle.policy.backoff, retry)
     }
 }
 
@@ -195,12 +195,6 @@ fn timeout(state: &State) -> Option<Millis> {
         Timeout::After(span) => Some(span),
         Timeout::Unsaid | Timeout::Never => None,
     }
-}
-
-/// The delay before the n-th retry with jitter at its largest, which for every kind of it is the whole delay.
-fn longest_delay(backoff: &Backoff, retry: u32) -> Millis {
-    let grown = backoff.base.0 as f64 * backoff.factor.powf(f64::from(retry.saturating_sub(1)));
-    Millis((grown as u64).min(backoff.max.0))
 }
 
 fn longer(one: LongestLife, other: LongestLife) -> LongestLife {

@@ -7,6 +7,7 @@ use serde_json::json;
 use tenure_core::api_key::Role;
 use tenure_core::command::Command;
 use tenure_core::id::Name;
+use tenure_core::limits::CREDITS_MAX;
 use tenure_core::wire;
 use tenure_store::Store as _;
 
@@ -50,7 +51,7 @@ async fn shown(app: &App, user: Name, (after, limit): (u64, usize)) -> Result<Re
 #[serde(deny_unknown_fields)]
 pub(crate) struct GrantBody {
     grant: u64,
-    reason: Option<String>,
+    reason: String,
 }
 
 pub(crate) async fn grant(
@@ -62,7 +63,10 @@ pub(crate) async fn grant(
 ) -> Reply {
     caller.may(Right::Operate)?;
     given.done()?;
-    let reason = message("#/reason", body.value.reason)?;
+    let reason = message("#/reason", Some(body.value.reason))?;
+    if !(1..=CREDITS_MAX).contains(&body.value.grant) {
+        return Err(Problem::malformed("#/grant", format!("must be from 1 to {CREDITS_MAX}")));
+    }
     app.submit(&caller, body.key, Command::Grant(user.clone(), body.value.grant, reason)).await?;
     shown(&app, user, (0, 500)).await
 }

@@ -81,8 +81,10 @@ pub(crate) async fn events(
     let asked = given.text("after");
     given.done()?;
     let live = sse::is_wanted(&headers);
-    let cursor = if live { sse::last_id(&headers).map(str::to_owned).or(asked) } else { asked };
-    let after = cursor_of(&app, cursor.as_deref()).await?;
+    let mut after = cursor_of(&app, asked.as_deref()).await?;
+    if live && let Some(last) = sse::last_id(&headers)? {
+        after = cursor_of(&app, Some(last)).await?;
+    }
     if live {
         return Ok(sse::stream(Following::new(app, caller, (filter, after)), Following::next));
     }

@@ -331,7 +331,6 @@ pub(crate) async fn retry(
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeadLetterBody {
     reason_code: ReasonCode,
-    #[serde(default)]
     detail: String,
 }
 

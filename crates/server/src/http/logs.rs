@@ -9,7 +9,7 @@ use tenure_core::wire;
 use tenure_store::Store as _;
 
 use crate::app::App;
-use crate::body::Body;
+use crate::body::{Body, Object};
 use crate::caller::{Caller, Right};
 use crate::http::{Id, Reply, done, name, ok, page};
 use crate::problem::{Problem, TOO_LARGE};
@@ -31,7 +31,7 @@ pub(crate) async fn read(State(app): State<App>, caller: Caller, Id(id): Id, mut
 pub(crate) struct LogBody {
     worker: Option<String>,
     fence: Option<u64>,
-    lines: Vec<LineBody>,
+    lines: Vec<Object<LineBody>>,
 }
 
 #[derive(Deserialize)]
@@ -70,11 +70,11 @@ pub(crate) async fn append(
 }
 
 /// Stream, level and text of each line, within their bounds.
-fn checked(lines: Vec<LineBody>) -> Result<Vec<(Name, Name, String)>, Problem> {
+fn checked(lines: Vec<Object<LineBody>>) -> Result<Vec<(Name, Name, String)>, Problem> {
     if lines.len() > LOG_LINES_MAX {
         return Err(Problem::malformed("#/lines", format!("at most {LOG_LINES_MAX} lines at once")));
     }
-    let one = |(index, line): (usize, LineBody)| {
+    let one = |(index, Object(line)): (usize, Object<LineBody>)| {
         let at = |member: &str| format!("#/lines/{index}/{member}");
         if line.text.len() > LOG_LINE_BYTES_MAX {
             let detail = format!("line {index} is longer than {LOG_LINE_BYTES_MAX} bytes");

@@ -13,7 +13,7 @@ use tenure_core::json::Json;
 use tenure_core::time::Millis;
 
 use crate::app::App;
-use crate::body::{Body, parse};
+use crate::body::{Body, Object, parse};
 use crate::caller::{Caller, Right};
 use crate::http::jobs::message;
 use crate::http::{Id, Reply, done_reply, item, name, ok};
@@ -38,7 +38,7 @@ pub(crate) struct ReportBody {
     progress: Option<f64>,
     message: Option<String>,
     result: Option<Box<RawValue>>,
-    error: Option<ErrorBody>,
+    error: Option<Object<ErrorBody>>,
     retry_after: Option<Millis>,
     reason: Option<String>,
     checkpoint: Option<Box<RawValue>>,
@@ -135,7 +135,8 @@ impl ReportBody {
             }
             "start" => Verb::Start,
             "succeed" | "partial" => {
-                let (result, error) = (json_of(self.result), self.error.map(ErrorBody::error).transpose()?);
+                let (result, error) =
+                    (json_of(self.result), self.error.map(|Object(error)| error.error()).transpose()?);
                 if verb == "succeed" {
                     Verb::Succeed { result, error }
                 } else {
@@ -143,7 +144,8 @@ impl ReportBody {
                 }
             }
             "fail" => {
-                let error = self.error.ok_or_else(|| missing("error"))?.error()?;
+                let Object(error) = self.error.ok_or_else(|| missing("error"))?;
+                let error = error.error()?;
                 Verb::Fail { error, retry_after: self.retry_after }
             }
             "reject" => {

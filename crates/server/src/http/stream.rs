@@ -35,19 +35,33 @@ pub(crate) async fn stream(
     let asked = given.text("after");
     given.done()?;
     let job = app.job(&caller, id).await?;
-    let after = sse::last_id(&headers).map(str::to_owned).or(asked).unwrap_or_else(|| "0".to_owned());
-    if after == FINAL && job.phase.is_final() {
-        return Ok(StatusCode::NO_CONTENT.into_response());
-    }
-    let after =
-        if after == FINAL { Some(0) } else { after.parse().ok().filter(|n| i64::try_from(*n).is_ok()) };
-    let after =
-        after.ok_or_else(|| Problem::malformed("?after", "must be the id of an event of this stream"))?;
+    let asked = asked.as_deref().map(place).transpose()?;
+    let last = sse::last_id(&headers)?.map(place).transpose()?;
+    let after = match last.or(asked) {
+        Some(Place::End) if job.phase.is_final() => return Ok(StatusCode::NO_CONTENT.into_response()),
+        Some(Place::Line(after)) => after,
+        Some(Place::End) | None => 0,
+    };
     // Hung before the first read, so that nothing between the two is missed.
     let watch = app.runtime().watch(id);
     let (ready, spoke_at) = (VecDeque::new(), Instant::now());
     let state = Streaming { app, caller, id, after, watch, ready, is_over: false, spoke_at };
     Ok(sse::stream(state, Streaming::next))
+}
+
+/// Where a client stopped.
+#[derive(Clone, Copy)]
+enum Place {
+    Line(u64),
+    End,
+}
+
+fn place(id: &str) -> Result<Place, Problem> {
+    if id == FINAL {
+        return Ok(Place::End);
+    }
+    let line = id.parse().ok().filter(|line| i64::try_from(*line).is_ok()).map(Place::Line);
+    line.ok_or_else(|| Problem::malformed("?after", "must be the id of an event of this stream"))
 }
 
 struct Streaming {

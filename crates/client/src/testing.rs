@@ -1,0 +1,97 @@
+//! A test kit: a whole server in memory, on a loopback port of its own, with a clock that only the test moves.
+//!
+//! ```
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! use std::time::Duration;
+//! use tenure_client::testing::Kit;
+//! use tenure_client::{NewJob, Worker};
+//!
+//! let kit = Kit::start().await;
+//! let job = kit.client().create(NewJob::new("hello", &"Ada").unwrap()).await.unwrap().job;
+//! kit.work(Worker::new(kit.client()).on("hello", async |job: tenure_client::Job<String>| Ok(job.payload.clone())))
+//!     .await;
+//! assert_eq!(kit.client().get(&job.id).await.unwrap().state, "succeeded");
+//! kit.stop().await;
+//! # });
+//! ```
+
+use std::time::Duration;
+
+use tenure_core::time::{Millis, Timestamp};
+use tenure_runtime::Definitions;
+use tenure_server::Server;
+use tenure_server::config::Config;
+use tenure_store::{AnyStore, MemoryStore, Store as _};
+
+use crate::{Client, JobFilter, Page, Worker};
+
+/// When the kit's clock begins.
+const BEGINNING: Timestamp = Timestamp(1_800_000_000_000);
+/// How often the kit looks whether there is work left.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A server for a test.
+pub struct Kit {
+    server: Server,
+    store: MemoryStore,
+    client: Client,
+}
+
+impl Kit {
+    /// With the five built-in lifecycles and the catch-all type.
+    pub async fn start() -> Self {
+        Self::with(Definitions::default()).await
+    }
+
+    /// With lifecycles and types of one's own.
+    pub async fn with(definitions: Definitions) -> Self {
+        let store = MemoryStore::with_manual_clock(BEGINNING);
+        let config = Config { listen: ([127, 0, 0, 1], 0).into(), definitions, ..Config::default() };
+        let server = Server::on(AnyStore::Memory(store.clone()), config).await;
+        let server = server.expect("a server in memory starts on a free port");
+        let client = Client::new(&format!("http://{}", server.address())).expect("an address is a URL");
+        Self { server, store, client }
+    }
+
+    /// A client of this server.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Moves the clock. What has run out by then has happened before the next call is answered.
+    pub fn advance(&self, span: Duration) {
+        self.store.advance(Millis(span.as_millis() as u64));
+    }
+
+    /// Runs a worker until every job that can be claimed now has been worked on.
+    pub async fn work(&self, worker: Worker) {
+        worker.run_until(self.idle()).await.expect("a worker beside its own server runs");
+    }
+
+    /// Resolves when no job is held or active, and none could be claimed.
+    async fn idle(&self) {
+        let mut look = tokio::time::interval(LOOK_EVERY);
+        loop {
+            look.tick().await;
+            let now = self.store.now().await.expect("a store in memory answers").at;
+            let mut busy = false;
+            for phase in ["ready", "held", "active"] {
+                let filter = JobFilter { phase: Some(phase.to_owned()), ..JobFilter::default() };
+                let page = Page { limit: Some(500), ..Page::default() };
+                let found = self.client.list(&filter, &page).await.expect("the kit's server answers");
+                let is_later = |run_at: &str| Timestamp::parse(run_at).is_some_and(|run_at| now < run_at);
+                let counts =
+                    |run_at: &Option<String>| phase != "ready" || !run_at.as_deref().is_some_and(is_later);
+                busy |= found.rows.iter().any(|job| counts(&job.run_at));
+            }
+            if !busy {
+                return;
+            }
+        }
+    }
+
+    /// Ends it.
+    pub async fn stop(self) {
+        self.server.stop().await;
+    }
+}

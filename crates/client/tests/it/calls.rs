@@ -1,0 +1,176 @@
+//! Calls: what is sent, what is repeated, and how refusals arrive.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tenure_client::{CancelMode, Client, Error, JobFilter, Method, NewJob, Page};
+
+use crate::server::{Reply, Server, problem};
+
+#[tokio::test]
+async fn a_refusal_arrives_with_all_that_it_says() {
+    let mut body = problem(409, "invalid_transition");
+    body["current_state"] = json!("succeeded");
+    body["allowed"] = json!(["retry"]);
+    let server = Server::replies([Reply::Json(409, body)]);
+    let error = server.client().cancel("j1", CancelMode::Hard, Some("enough")).await.unwrap_err();
+    let Error::Refused(problem) = &error else { panic!("{error:?}") };
+    assert_eq!((problem.status, problem.code(), problem.title.as_str()), (409, "invalid_transition", "No"));
+    assert_eq!(problem.detail.as_deref(), Some("because"));
+    assert_eq!(problem.extra["current_state"], "succeeded");
+    assert_eq!(problem.extra["allowed"], json!(["retry"]));
+    assert_eq!(error.to_string(), "invalid_transition: because");
+    let [request] = &server.requests()[..] else { panic!("a refusal is not repeated") };
+    assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/api/jobs/j1/cancel"));
+    assert_eq!(request.body, json!({ "mode": "hard", "reason": "enough" }));
+}
+
+#[tokio::test]
+async fn a_read_is_repeated_while_the_server_is_away_or_overloaded() {
+    let overloaded = Reply::With(503, "retry-after: 0\r\n", problem(503, "overloaded"));
+    let server =
+        Server::replies([Reply::Lost, overloaded, Reply::Json(200, json!({ "id": "j1", "new": [1] }))]);
+    assert_eq!(server.client().get("j1").await.unwrap().id, "j1");
+    assert_eq!(server.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn who_is_told_to_wait_long_is_told_by_the_error() {
+    let server =
+        Server::replies([Reply::With(503, "retry-after: 60\r\n", problem(503, "store_unavailable"))]);
+    let error = server.client().get("j1").await.unwrap_err();
+    assert_eq!(
+        (error.code(), error.retry_after()),
+        (Some("store_unavailable"), Some(Duration::from_mins(1)))
+    );
+    assert!(error.is_passing());
+}
+
+#[tokio::test]
+async fn a_lost_creation_is_repeated_under_the_same_key() {
+    let server = Server::replies([Reply::Lost, Reply::Json(202, json!({ "id": "j1" }))]);
+    let new = NewJob::new("image", &json!({ "prompt": "a lake" })).unwrap().queue("gpu").priority(-3);
+    let new =
+        new.user("u1").max_attempts(2).delay(Duration::from_secs(5)).correlation("c").traceparent("00-t");
+    let created = server.client().with_key("secret").create(new).await.unwrap();
+    assert_eq!((created.job.id.as_str(), created.replayed), ("j1", false));
+    let [first, second] = &server.requests()[..] else { panic!("sent twice") };
+    assert!(first.header("idempotency-key").is_some_and(|key| key.len() >= 32));
+    assert_eq!(first.header("idempotency-key"), second.header("idempotency-key"));
+    assert_eq!(first.header("authorization"), Some("Bearer secret"));
+    assert_eq!(first.header("traceparent"), Some("00-t"));
+    let expected = json!({
+        "type": "image", "payload": { "prompt": "a lake" }, "queue": "gpu", "priority": -3, "user_id": "u1",
+        "max_attempts": 2, "delay": "5000ms", "correlation_id": "c",
+    });
+    assert_eq!((&first.body, &second.body), (&expected, &expected));
+}
+
+#[tokio::test]
+async fn a_given_key_is_sent_and_a_known_job_is_told_as_such() {
+    let replay = Reply::With(200, "idempotent-replayed: true\r\n", json!({ "id": "j1" }));
+    let server = Server::replies([replay]);
+    let created = server.client().create(NewJob::new("image", &()).unwrap().key("order-42")).await.unwrap();
+    assert!(created.replayed);
+    assert_eq!(server.requests()[0].header("idempotency-key"), Some("order-42"));
+}
+
+#[tokio::test]
+async fn without_a_key_a_lost_creation_is_not_repeated() {
+    let server = Server::replies([Reply::Lost]);
+    let new = NewJob::new("image", &()).unwrap().derived_key();
+    assert!(matches!(server.client().create(new).await, Err(Error::Unreachable(_))));
+    let [request] = &server.requests()[..] else { panic!("sent once") };
+    assert_eq!(request.header("idempotency-key"), None);
+}
+
+#[tokio::test]
+async fn a_batch_answers_for_each_job() {
+    let results = json!({ "results": [{ "ok": { "id": "j1" } }, { "error": problem(422, "unknown_type") }] });
+    let server = Server::replies([Reply::Json(200, results), Reply::Json(200, json!({ "results": [] }))]);
+    let jobs = [NewJob::new("image", &()).unwrap(), NewJob::new("nonsense", &()).unwrap()];
+    let results = server.client().create_batch(&jobs).await.unwrap();
+    assert_eq!(results[0].as_ref().unwrap().id, "j1");
+    assert_eq!(results[1].as_ref().unwrap_err().code(), "unknown_type");
+    // An answer that is too short is not taken for one.
+    assert!(matches!(server.client().create_batch(&jobs).await, Err(Error::Protocol(_))));
+    let keyed = [NewJob::new("image", &()).unwrap().key("k")];
+    assert!(matches!(server.client().create_batch(&keyed).await, Err(Error::Protocol(_))));
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_list_has_its_filter_and_its_cursor() {
+    let answer = json!({ "jobs": [{ "id": "j2" }, { "id": "j1" }], "next_cursor": "abc" });
+    let server = Server::replies([Reply::Json(200, answer)]);
+    let filter = JobFilter {
+        job_type: Some("a b&c".into()),
+        user_id: Some("ü".into()),
+        created_after: Some("2026-01-01T00:00:00.000Z".into()),
+        ..JobFilter::default()
+    };
+    let page = Page { limit: Some(2), cursor: Some("x=".into()) };
+    let listing = server.client().list(&filter, &page).await.unwrap();
+    assert_eq!(listing.rows.iter().map(|job| job.id.as_str()).collect::<Vec<_>>(), ["j2", "j1"]);
+    assert_eq!(listing.next_cursor.as_deref(), Some("abc"));
+    let path = &server.requests()[0].path;
+    for part in
+        ["type=a%20b%26c", "user_id=%C3%BC", "created_after=2026-01-01T00%3A00%3A00.000Z", "cursor=x%3D"]
+    {
+        assert!(path.contains(part), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_is_read_whole_and_what_is_new_is_ignored() {
+    let job = json!({
+        "id": "0198", "lifecycle": "distributed", "lifecycle_version": 1, "type": "index", "queue": "default",
+        "user_id": "u1", "state": "running", "phase": "active", "outcome": null, "seq": 3, "attempt": 1,
+        "retry_count": 0, "max_attempts": 5, "priority": 0, "progress": 40, "progress_message": null,
+        "payload": {}, "result": null, "error": { "code": "X", "message": "m", "category": "engine",
+        "class": "transient", "stage": null, "details": null, "text": "X: m" }, "checkpoint": null, "worker": "w1",
+        "lease": { "fence": 2, "expires_at": "2026-01-01T00:00:00.000Z" },
+        "cancel_requested": { "mode": "soft", "reason": null, "by": "user:u1", "at": "t", "hard_at": "t" },
+        "correlation_id": "c", "trace_id": "t", "idempotency_key": null, "retry_of": null, "run_at": "t",
+        "created_at": "t", "updated_at": "t", "claimed_at": "t", "started_at": "t", "completed_at": null,
+        "entered": { "queued": "t" }, "duration_ms": null, "run_ms": null, "of_a_later_day": { "x": 1 },
+    });
+    let server = Server::replies([Reply::Json(200, job)]);
+    let job = server.client().get("0198").await.unwrap();
+    assert_eq!((job.job_type.as_str(), job.progress, job.seq), ("index", Some(40), 3));
+    assert_eq!(job.lease.as_ref().map(|lease| lease.fence), Some(2));
+    assert_eq!(job.error.map(|error| error.text), Some("X: m".into()));
+    assert_eq!(job.cancel_requested.and_then(|request| request.mode), Some(CancelMode::Soft));
+}
+
+#[tokio::test]
+async fn raw_calls_carry_anything_and_a_lost_post_is_not_repeated() {
+    let server = Server::replies([Reply::Json(200, json!([1])), Reply::NoContent, Reply::Lost]);
+    let client = server.client();
+    assert_eq!(client.call(Method::GET, "/api/x?y=1", None).await.unwrap(), json!([1]));
+    assert_eq!(client.call(Method::DELETE, "/api/keys/k", None).await.unwrap(), json!(null));
+    let lost = client.call(Method::POST, "/api/x", Some(&json!({ "a": 1 }))).await;
+    assert!(matches!(lost, Err(Error::Unreachable(_))));
+    assert_eq!(server.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_and_an_address_that_is_none() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    drop(listener);
+    let client = Client::new(&url).unwrap();
+    assert_eq!(format!("{}/", client.url()), url);
+    assert!(matches!(client.get("j1").await, Err(Error::Unreachable(_))));
+    assert!(matches!(Client::new("nowhere"), Err(Error::Protocol(_))));
+    assert!(matches!(Client::new("ftp://x"), Err(Error::Protocol(_))));
+}
+
+#[tokio::test]
+async fn what_is_no_problem_is_no_refusal() {
+    let html = || Reply::Json(502, json!("<html>"));
+    let server = Server::replies([html(), html(), html(), html(), Reply::Json(400, json!("?"))]);
+    let client = server.client();
+    assert!(matches!(client.get("j1").await, Err(Error::Unreachable(_))));
+    assert!(matches!(client.get("j1").await, Err(Error::Protocol(_))));
+}

@@ -1,0 +1,81 @@
+//! Following: pieces, broken connections, and the end.
+
+use serde_json::json;
+use tenure_client::{Error, EventFilter, Follow};
+
+use crate::server::{Reply, Server, problem};
+
+fn log(n: u64, text: &str) -> String {
+    format!(
+        "id: {n}\nevent: log\ndata: {}\n\n",
+        json!({ "n": n, "stream": "stdout", "level": "info", "text": text })
+    )
+}
+
+const STATUS: &str = "id: end\r\nevent: status\r\ndata: {\"state\":\"done\",\"outcome\":\"succeeded\",\r\n\
+                      data: \"output\":{\"n\":1}}\r\n\r\n";
+
+#[tokio::test]
+async fn a_broken_stream_goes_on_where_it_was() {
+    let first =
+        format!("retry: 1\n: hello\n\n{}{}id: 3\nevent: log\ndata: {{\"n\"", log(1, "one"), log(2, "zwölf"));
+    let bytes = first.into_bytes().chunks(3).map(<[u8]>::to_vec).collect();
+    let second = format!("{}{STATUS}", log(3, "three")).into_bytes();
+    let server = Server::replies([Reply::Pieces(bytes), Reply::Lost, Reply::Pieces(vec![second])]);
+    let mut following = server.client().follow("j1");
+    let mut lines = Vec::new();
+    let state = loop {
+        match following.next().await.unwrap().unwrap() {
+            Follow::Log(line) => lines.push((line.n, line.text)),
+            Follow::Status { state, outcome, output } => break (state, outcome, output),
+        }
+    };
+    let expected = [(1, "one"), (2, "zwölf"), (3, "three")].map(|(n, text)| (n, text.to_owned()));
+    assert_eq!(lines, expected);
+    assert_eq!(state, ("done".to_owned(), Some("succeeded".to_owned()), json!({ "n": 1 })));
+    assert!(following.next().await.is_none());
+    let asked: Vec<_> =
+        server.requests().iter().map(|request| request.header("last-event-id").map(str::to_owned)).collect();
+    assert_eq!(asked, [None, Some("2".to_owned()), Some("2".to_owned())]);
+    assert_eq!(server.requests()[0].path, "/api/jobs/j1/stream");
+    assert_eq!(server.requests()[0].header("accept"), Some("text/event-stream"));
+}
+
+#[tokio::test]
+async fn nothing_more_to_see_is_the_end() {
+    let server = Server::replies([Reply::NoContent]);
+    let mut following = server.client().follow("j1");
+    assert!(following.next().await.is_none());
+    assert!(following.next().await.is_none());
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_job_that_is_not_there_cannot_be_followed() {
+    let server = Server::replies([Reply::Json(404, problem(404, "not_found"))]);
+    let mut following = server.client().follow("j1");
+    let error = following.next().await.unwrap().unwrap_err();
+    assert_eq!(error.code(), Some("not_found"));
+    assert!(following.next().await.is_none());
+}
+
+#[tokio::test]
+async fn the_journal_is_followed_from_a_cursor() {
+    let event = |cursor, seq| {
+        format!("id: {cursor}\ndata: {}\n\n", json!({ "job_id": "j1", "seq": seq, "type": "x" }))
+    };
+    let first = format!("retry: 1\n{}", event("a1", 1)).into_bytes();
+    let second = format!("{}{}", event("a2", 2), event("a3", 3)).into_bytes();
+    let server = Server::replies([Reply::Pieces(vec![first]), Reply::Pieces(vec![second])]);
+    let filter = EventFilter { job_id: Some("j1".into()), ..EventFilter::default() };
+    let mut events = server.client().events(Some("a0"), &filter).unwrap();
+    for (seq, expected) in [(1, "a1"), (2, "a2"), (3, "a3")] {
+        let (event, cursor) = events.next().await.unwrap();
+        assert_eq!((event.seq, cursor.as_str()), (Some(seq), expected));
+    }
+    assert!(matches!(events.next().await, Err(Error::Refused(_))), "the script is at its end");
+    let asked: Vec<_> =
+        server.requests().iter().map(|request| request.header("last-event-id").map(str::to_owned)).collect();
+    assert_eq!(asked, ["a0", "a1", "a3"].map(|id| Some(id.to_owned())));
+    assert_eq!(server.requests()[0].path, "/api/events?job_id=j1");
+}

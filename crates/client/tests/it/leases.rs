@@ -1,0 +1,321 @@
+//! Leases: claimed once, kept alive, lost, and given back.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tenure_client::{Fail, Job, Stop, Worker};
+use tokio::sync::mpsc;
+
+use crate::server::{DEADLINE, Fake, Reply, Request, Running, Server, job, problem, reported, reports, yes};
+
+/// A handler that waits to be stopped, tells why it was, and whether it was dropped before it could go on.
+fn waits(told: &mpsc::UnboundedSender<Stop>) -> impl Fn(Job<Value>) -> WaitFuture + use<> {
+    let told = told.clone();
+    move |job| {
+        let told = told.clone();
+        Box::pin(async move {
+            told.send(job.stopped().await)?;
+            std::future::pending().await
+        })
+    }
+}
+
+type WaitFuture = futures_util::future::BoxFuture<'static, Result<(), Fail>>;
+
+async fn next(told: &mut mpsc::UnboundedReceiver<Stop>) -> Stop {
+    tokio::time::timeout(DEADLINE, told.recv()).await.unwrap().unwrap()
+}
+
+async fn nothing(_: Job<Value>) -> Result<(), Fail> {
+    Ok(())
+}
+
+fn last_words(requests: &[Request]) -> usize {
+    ["succeed", "fail", "release", "cancel-confirm"].map(|verb| reports(requests, verb).len()).iter().sum()
+}
+
+#[tokio::test]
+async fn a_claim_whose_answer_was_lost_is_repeated_by_its_name() {
+    let count = AtomicUsize::new(0);
+    let server = Server::start(move |request: Request| {
+        let nth =
+            if request.path == "/api/claims" { count.fetch_add(1, Ordering::SeqCst) } else { usize::MAX };
+        async move {
+            match (request.path.as_str(), nth) {
+                ("/api/claims", 0 | 1) => Reply::Lost,
+                ("/api/claims", 2) => Reply::Json(200, json!({ "jobs": [job("j1", "t", 60_000)] })),
+                ("/api/claims", _) if request.body.get("wait").is_some() => std::future::pending().await,
+                ("/api/claims", _) => Reply::Json(200, json!({ "jobs": [] })),
+                _ => Reply::Json(200, json!({ "results": [{ "ok": {} }] })),
+            }
+        }
+    });
+    let worker = Worker::new(server.client()).on("t", nothing).name("w1").queues(["q"]).slots(3);
+    let worker = Running::start(worker);
+    let requests = server.until(|requests| reported("succeed")(requests).map(|_| requests.to_vec())).await;
+    worker.stop().await;
+    let claims: Vec<_> = requests.iter().filter(|request| request.path == "/api/claims").collect();
+    let name = |nth: usize| claims[nth].body["request_id"].as_str().unwrap().to_owned();
+    assert_eq!((name(0), name(1)), (name(1), name(2)));
+    assert!(claims.get(3).is_none_or(|claim| claim.body["request_id"] != json!(name(0))));
+    let first = &claims[0].body;
+    assert_eq!(
+        (&first["worker"], &first["types"], &first["queues"]),
+        (&json!("w1"), &json!(["t"]), &json!(["q"]))
+    );
+    assert_eq!(
+        (&first["max"], &first["start"], &first["wait"]),
+        (&json!(3), &json!(true), &json!("20000ms"))
+    );
+    // When a repeated claim's lease began is not known, so a heartbeat asks whether it lives.
+    assert_eq!(reports(&requests, "heartbeat").len(), 1);
+}
+
+#[tokio::test]
+async fn a_lease_of_unknown_age_is_asked_for_before_its_job_begins() {
+    // The first claim waits longer than half of what the lease lives, so the lease may be older than it looks.
+    let asked = AtomicUsize::new(0);
+    let server = Server::start(move |request: Request| {
+        let nth =
+            if request.path == "/api/claims" { asked.fetch_add(1, Ordering::SeqCst) } else { usize::MAX };
+        async move {
+            match (request.path.as_str(), nth) {
+                ("/api/claims", 0) => {
+                    let never = std::future::pending::<()>();
+                    let _ = tokio::time::timeout(Duration::from_millis(300), never).await;
+                    Reply::Json(200, json!({ "jobs": [job("lost", "t", 200), job("kept", "t", 200)] }))
+                }
+                ("/api/claims", _) if request.body.get("wait").is_some() => std::future::pending().await,
+                ("/api/claims", _) => Reply::Json(200, json!({ "jobs": [] })),
+                _ => {
+                    let judge = |report: &Value| match report["job"].as_str() {
+                        Some("lost") => json!({ "error": problem(409, "lease_conflict") }),
+                        _ => json!({ "ok": { "lease": null, "cancel": null } }),
+                    };
+                    let results = request.body["reports"].as_array().unwrap().iter().map(judge);
+                    Reply::Json(200, json!({ "results": results.collect::<Vec<_>>() }))
+                }
+            }
+        }
+    });
+    let worker = Running::start(Worker::new(server.client()).on("t", nothing).slots(2));
+    let done = server.until(reported("succeed")).await;
+    let second_claim = |requests: &[Request]| {
+        requests.iter().filter(|request| request.path == "/api/claims").nth(1).map(|claim| claim.body.clone())
+    };
+    let claim = server.until(second_claim).await;
+    worker.stop().await;
+    assert_eq!(done.len(), 1);
+    assert_eq!(done[0]["job"], "kept");
+    assert_eq!(claim["wait"], "200ms", "half of what the shortest lease lives");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn heartbeats_go_on_while_a_handler_blocks_its_thread() {
+    let server = Fake::start([job("j1", "t", 200)], yes);
+    let watch = Arc::new(server.watcher());
+    let blocks = move |_: Job<Value>| {
+        let watch = watch.clone();
+        async move {
+            // Far beyond the lease's end, which without heartbeats would be at the second.
+            watch(&|requests| reports(requests, "heartbeat").len() >= 5);
+            Ok::<_, Fail>(())
+        }
+    };
+    let worker = Running::start(Worker::new(server.client()).on("t", blocks));
+    server.until(reported("succeed")).await;
+    worker.stop().await;
+    let beats = reports(&server.requests(), "heartbeat");
+    assert_eq!(beats[0], json!({ "job": "j1", "fence": 7, "verb": "heartbeat" }));
+}
+
+#[tokio::test]
+async fn a_lost_lease_stops_the_handler_and_nothing_is_reported() {
+    let begun = Arc::new(AtomicBool::new(false));
+    let is_begun = begun.clone();
+    let judge = move |report: &Value| match report["verb"].as_str() {
+        Some("heartbeat") if is_begun.load(Ordering::SeqCst) => Err(problem(409, "lease_conflict")),
+        _ => Ok(json!({})),
+    };
+    let server = Fake::start([job("j1", "t", 100)], judge);
+    let (told, mut hear) = mpsc::unbounded_channel();
+    let waits = waits(&told);
+    let handler = move |job| {
+        begun.store(true, Ordering::SeqCst);
+        waits(job)
+    };
+    let worker = Running::start(Worker::new(server.client()).on("t", handler));
+    assert_eq!(next(&mut hear).await, Stop::LeaseLost);
+    worker.stop().await;
+    assert_eq!(last_words(&server.requests()), 0);
+}
+
+#[tokio::test]
+async fn a_worker_that_cannot_reach_the_server_stops_by_itself() {
+    let server = Fake::start([job("j1", "t", 300)], yes);
+    let (told, mut hear) = mpsc::unbounded_channel();
+    let worker = Running::start(Worker::new(server.client()).on("t", waits(&told)));
+    server.until(reported("heartbeat")).await;
+    assert!(hear.try_recv().is_err(), "as long as the server answers it goes on");
+    server.vanish();
+    assert_eq!(next(&mut hear).await, Stop::LeaseLost);
+    let ended = worker.begin_stop();
+    tokio::time::timeout(DEADLINE, ended).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_soft_cancel_is_told_and_confirmed() {
+    async fn saves(job: Job<Value>) -> Result<(), Fail> {
+        assert_eq!(job.stopped().await, Stop::SoftCancel);
+        // It may take its time.
+        tokio::task::yield_now().await;
+        assert_eq!((job.is_stopped(), job.stop_cause()), (true, Some(Stop::SoftCancel)));
+        Err(Fail::cancelled().checkpoint(json!({ "at": 3 })))
+    }
+    let judge = |_: &Value| Ok(json!({ "lease": null, "cancel": "soft" }));
+    let server = Fake::start([job("j1", "t", 100)], judge);
+    let worker = Running::start(Worker::new(server.client()).on("t", saves));
+    let confirmed = server.until(reported("cancel-confirm")).await;
+    worker.stop().await;
+    let expected = json!({ "job": "j1", "fence": 7, "verb": "cancel-confirm", "checkpoint": { "at": 3 } });
+    assert_eq!(confirmed, [expected]);
+}
+
+#[tokio::test]
+async fn a_soft_cancel_becomes_a_hard_one() {
+    let count = AtomicUsize::new(0);
+    let judge = move |_: &Value| {
+        let mode = if count.fetch_add(1, Ordering::SeqCst) == 0 { "soft" } else { "hard" };
+        Ok(json!({ "lease": null, "cancel": mode }))
+    };
+    let server = Fake::start([job("j1", "t", 100)], judge);
+    let (told, mut hear) = mpsc::unbounded_channel();
+    let stubborn = move |job: Job<Value>| {
+        let told = told.clone();
+        async move {
+            told.send(job.stopped().await)?;
+            told.send(job.stopped_at_least(Stop::HardCancel).await)?;
+            std::future::pending::<Result<(), Fail>>().await
+        }
+    };
+    let worker = Running::start(Worker::new(server.client()).on("t", stubborn));
+    assert_eq!(next(&mut hear).await, Stop::SoftCancel);
+    assert_eq!(next(&mut hear).await, Stop::HardCancel);
+    worker.stop().await;
+    assert_eq!(last_words(&server.requests()), 0);
+}
+
+#[tokio::test]
+async fn a_worker_that_drains_lets_its_handlers_finish() {
+    let server = Fake::start([job("j1", "t", 60_000)], yes);
+    let (begun, mut beginning) = mpsc::unbounded_channel();
+    let go = Arc::new(tokio::sync::Semaphore::new(0));
+    let gate = go.clone();
+    let slow = move |_: Job<Value>| {
+        let (begun, gate) = (begun.clone(), gate.clone());
+        async move {
+            begun.send(())?;
+            gate.acquire().await?.forget();
+            Ok::<_, Fail>("done")
+        }
+    };
+    let worker = Running::start(Worker::new(server.client()).on("t", slow).slots(1));
+    beginning.recv().await.unwrap();
+    let ended = worker.begin_stop();
+    go.add_permits(1);
+    tokio::time::timeout(DEADLINE, ended).await.unwrap().unwrap().unwrap();
+    let requests = server.requests();
+    assert_eq!(reports(&requests, "succeed")[0]["result"], "done");
+    assert_eq!(
+        requests.iter().filter(|request| request.path == "/api/claims").count(),
+        1,
+        "no slot, no claim"
+    );
+}
+
+#[tokio::test]
+async fn handlers_that_take_too_long_to_drain_are_released() {
+    let server = Fake::start([job("saves", "t", 60_000), job("stubborn", "t", 60_000)], yes);
+    let (told, mut hear) = mpsc::unbounded_channel();
+    let begun = Arc::new(tokio::sync::Barrier::new(3));
+    let both = begun.clone();
+    let handler = move |job: Job<Value>| {
+        let (told, both) = (told.clone(), both.clone());
+        async move {
+            both.wait().await;
+            told.send(job.stopped().await)?;
+            if job.id == "stubborn" {
+                std::future::pending::<()>().await;
+            }
+            Err::<(), _>(Fail::release().checkpoint(1))
+        }
+    };
+    let worker = Worker::new(server.client()).on("t", handler).slots(2).drain(Duration::from_millis(1));
+    let worker = Running::start(worker);
+    begun.wait().await;
+    worker.stop().await;
+    assert_eq!((next(&mut hear).await, next(&mut hear).await), (Stop::Shutdown, Stop::Shutdown));
+    let released = reports(&server.requests(), "release");
+    let of = |id: &str| released.iter().find(|report| report["job"] == id).unwrap();
+    assert_eq!(of("saves")["checkpoint"], 1);
+    assert_eq!(*of("stubborn"), json!({ "job": "stubborn", "fence": 7, "verb": "release" }));
+}
+
+#[tokio::test]
+async fn what_an_unanswered_claim_was_granted_is_released() {
+    let server = Server::start(|request: Request| async move {
+        match request.path.as_str() {
+            "/api/claims" if request.body.get("wait").is_some() => std::future::pending().await,
+            "/api/claims" => Reply::Json(200, json!({ "jobs": [job("j1", "t", 60_000)] })),
+            _ => Reply::Json(200, json!({ "results": [{ "ok": {} }] })),
+        }
+    });
+    let worker = Running::start(Worker::new(server.client()).on("t", nothing));
+    server.until(|requests| requests.first().map(drop)).await;
+    worker.stop().await;
+    let requests = server.requests();
+    assert_eq!(requests[0].body["request_id"], requests[1].body["request_id"]);
+    assert_eq!(reports(&requests, "release"), [json!({ "job": "j1", "fence": 7, "verb": "release" })]);
+}
+
+#[tokio::test]
+async fn a_worker_without_a_right_to_work_says_so() {
+    let server = Server::replies([Reply::Json(401, problem(401, "unauthenticated"))]);
+    let worker = Worker::new(server.client()).on("t", async |job: Job<Value>| Ok(job.payload));
+    let error = worker.run_until(std::future::pending()).await.unwrap_err();
+    assert_eq!(error.code(), Some("unauthenticated"));
+    let idle = Worker::new(server.client()).run_until(std::future::pending()).await;
+    assert!(idle.is_err(), "a worker without handlers has nothing to do");
+}
+
+#[tokio::test]
+async fn a_worker_that_is_dropped_stops_its_handlers() {
+    let server = Fake::start([job("j1", "t", 60_000)], yes);
+    let (told, mut hear) = mpsc::unbounded_channel();
+    let begun = Arc::new(AtomicBool::new(false));
+    let (flag, stops) = (begun.clone(), Arc::new(Mutex::new(told)));
+    let handler = move |job: Job<Value>| {
+        let (flag, stops) = (flag.clone(), stops.clone());
+        async move {
+            flag.store(true, Ordering::SeqCst);
+            let stop = job.stopped().await;
+            stops.lock().unwrap().send(stop)?;
+            Err::<(), _>(Fail::release())
+        }
+    };
+    let running = Worker::new(server.client()).on("t", handler).run_until(std::future::pending());
+    let begins = async {
+        while !begun.load(Ordering::SeqCst) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        ended = running => panic!("{ended:?}"),
+        () = begins => {}
+    }
+    assert_eq!(next(&mut hear).await, Stop::Shutdown);
+    server.until(reported("release")).await;
+}

@@ -1,0 +1,10 @@
+//! The SDK against a scripted server over real sockets.
+
+#![allow(clippy::unwrap_used, reason = "a test says by its panic what it did not expect")]
+
+mod calls;
+mod following;
+mod leases;
+mod paths;
+mod reports;
+mod server;

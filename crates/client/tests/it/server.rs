@@ -1,0 +1,316 @@
+//! A server that follows a script: HTTP/1.1 by hand, on a thread of its own, so that nothing a test does to its runtime
+//! holds it up. It remembers every request.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, oneshot, watch};
+
+/// How long a test waits for a thing before it fails.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
+
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) headers: HashMap<String, String>,
+    pub(crate) body: Value,
+}
+
+impl Request {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+}
+
+pub(crate) enum Reply {
+    Json(u16, Value),
+    /// With more headers, each with its line end.
+    With(u16, &'static str, Value),
+    /// An event stream in these pieces, each sent by itself; then the connection breaks.
+    Pieces(Vec<Vec<u8>>),
+    NoContent,
+    /// The connection breaks without an answer.
+    Lost,
+}
+
+/// Whether the requests so far have what is looked for.
+type Found<'a> = &'a dyn Fn(&[Request]) -> bool;
+type Script = Arc<dyn Fn(Request) -> BoxFuture<'static, Reply> + Send + Sync>;
+
+pub(crate) struct Server {
+    pub(crate) url: String,
+    seen: Arc<Seen>,
+    vanish: watch::Sender<bool>,
+}
+
+struct Seen {
+    requests: Mutex<Vec<Request>>,
+    count: watch::Sender<usize>,
+    came: Condvar,
+}
+
+impl Server {
+    pub(crate) fn start<W>(script: impl Fn(Request) -> W + Send + Sync + 'static) -> Self
+    where
+        W: Future<Output = Reply> + Send + 'static,
+    {
+        let script: Script = Arc::new(move |request| Box::pin(script(request)));
+        let requests = Mutex::default();
+        let seen = Arc::new(Seen { requests, count: watch::Sender::new(0), came: Condvar::new() });
+        let vanish = watch::Sender::new(false);
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (theirs, gone) = (seen.clone(), vanish.subscribe());
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(serve(listener, script, theirs, gone));
+        });
+        Self { url, seen, vanish }
+    }
+
+    /// Replies in this order; what comes after is not found.
+    pub(crate) fn replies(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let replies = Mutex::new(replies.into_iter().collect::<VecDeque<_>>());
+        let absent = || Reply::Json(404, problem(404, "not_found"));
+        Self::start(move |_| {
+            let reply = replies.lock().unwrap().pop_front().unwrap_or_else(absent);
+            async { reply }
+        })
+    }
+
+    pub(crate) fn client(&self) -> tenure_client::Client {
+        tenure_client::Client::new(&self.url).unwrap()
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.seen.requests.lock().unwrap().clone()
+    }
+
+    /// Closes every connection and takes no more.
+    pub(crate) fn vanish(&self) {
+        self.vanish.send_replace(true);
+    }
+
+    /// Waits until the requests so far have what is looked for.
+    pub(crate) async fn until<T>(&self, found: impl Fn(&[Request]) -> Option<T>) -> T {
+        let mut count = self.seen.count.subscribe();
+        let look = async {
+            loop {
+                if let Some(it) = found(&self.requests()) {
+                    return it;
+                }
+                count.changed().await.unwrap();
+            }
+        };
+        let looked = tokio::time::timeout(DEADLINE, look).await;
+        looked.unwrap_or_else(|_| panic!("not seen in time: {:#?}", self.requests()))
+    }
+
+    /// The same for a test that must block its thread.
+    pub(crate) fn watcher(&self) -> impl Fn(Found<'_>) + Send + Sync + 'static {
+        let seen = self.seen.clone();
+        move |found| {
+            let requests = seen.requests.lock().unwrap();
+            let (_requests, waited) =
+                seen.came.wait_timeout_while(requests, DEADLINE, |requests| !found(requests)).unwrap();
+            assert!(!waited.timed_out(), "not seen in time");
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.vanish();
+    }
+}
+
+async fn serve(
+    listener: std::net::TcpListener,
+    script: Script,
+    seen: Arc<Seen>,
+    mut gone: watch::Receiver<bool>,
+) {
+    let listener = TcpListener::from_std(listener).unwrap();
+    let mut connections = tokio::task::JoinSet::new();
+    let vanished = gone.wait_for(|gone| *gone);
+    tokio::pin!(vanished);
+    loop {
+        tokio::select! {
+            biased;
+            _ = &mut vanished => return,
+            Ok((stream, _)) = listener.accept() => {
+                let (script, seen) = (script.clone(), seen.clone());
+                connections.spawn(async move { drop(connection(stream, script, seen).await) });
+            }
+        }
+    }
+}
+
+async fn connection(mut stream: TcpStream, script: Script, seen: Arc<Seen>) -> std::io::Result<()> {
+    let (reader, mut writer) = stream.split();
+    let mut reader = BufReader::new(reader);
+    while let Some(request) = read_request(&mut reader).await? {
+        seen.requests.lock().unwrap().push(request.clone());
+        seen.count.send_modify(|count| *count += 1);
+        seen.came.notify_all();
+        let (status, headers, body) = match script(request).await {
+            Reply::Json(status, body) => (status, "", body.to_string()),
+            Reply::With(status, headers, body) => (status, headers, body.to_string()),
+            Reply::NoContent => (204, "", String::new()),
+            Reply::Lost => return Ok(()),
+            Reply::Pieces(pieces) => {
+                writer.write_all(b"HTTP/1.1 200 x\r\ncontent-type: text/event-stream\r\n\r\n").await?;
+                for piece in pieces {
+                    writer.write_all(&piece).await?;
+                    writer.flush().await?;
+                    tokio::task::yield_now().await;
+                }
+                return Ok(());
+            }
+        };
+        let length = body.len();
+        let head = format!("HTTP/1.1 {status} x\r\ncontent-length: {length}\r\n{headers}\r\n");
+        writer.write_all(format!("{head}{body}").as_bytes()).await?;
+    }
+    Ok(())
+}
+
+async fn read_request(
+    reader: &mut BufReader<tokio::net::tcp::ReadHalf<'_>>,
+) -> std::io::Result<Option<Request>> {
+    let mut line = String::new();
+    if reader.read_line(&mut line).await? == 0 {
+        return Ok(None);
+    }
+    let mut words = line.split_whitespace().map(str::to_owned);
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let mut headers = HashMap::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).await?;
+        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        headers.insert(name.to_lowercase(), value.to_owned());
+    }
+    let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).await?;
+    let body = serde_json::from_slice(&body).unwrap_or_default();
+    Ok(Some(Request { method, path, headers, body }))
+}
+
+pub(crate) fn problem(status: u16, code: &str) -> Value {
+    json!({ "type": format!("/problems/{code}"), "title": "No", "status": status, "detail": "because", "code": code })
+}
+
+/// A claimed job with a lease of this heartbeat and ten times its length.
+pub(crate) fn job(id: &str, job_type: &str, heartbeat_ms: u64) -> Value {
+    let (heartbeat, ttl) = (format!("{heartbeat_ms}ms"), format!("{}ms", heartbeat_ms * 10));
+    json!({
+        "id": id, "type": job_type, "lifecycle": "distributed", "attempt": 1, "payload": { "n": 1 },
+        "lease": { "fence": 7, "expires_at": "", "heartbeat": heartbeat, "ttl": ttl },
+    })
+}
+
+/// What a fake server does with one report.
+type Judge = Box<dyn Fn(&Value) -> Result<Value, Value> + Send + Sync>;
+
+/// A fake server for workers: gives out jobs, and judges reports one by one.
+pub(crate) struct Fake {
+    jobs: Mutex<VecDeque<Value>>,
+    more: Notify,
+    judge: Judge,
+}
+
+impl Fake {
+    pub(crate) fn start(
+        jobs: impl IntoIterator<Item = Value>,
+        judge: impl Fn(&Value) -> Result<Value, Value> + Send + Sync + 'static,
+    ) -> Server {
+        let jobs = Mutex::new(jobs.into_iter().collect());
+        let fake = Arc::new(Self { jobs, more: Notify::new(), judge: Box::new(judge) });
+        Server::start(move |request| fake.clone().reply(request))
+    }
+
+    pub(crate) async fn reply(self: Arc<Self>, request: Request) -> Reply {
+        match request.path.as_str() {
+            "/api/claims" => self.claim(&request.body).await,
+            "/api/reports" => Reply::Json(200, self.results(&request.body)),
+            path if path.ends_with("/logs") => Reply::Json(200, json!({})),
+            _ => Reply::Json(404, problem(404, "not_found")),
+        }
+    }
+
+    async fn claim(&self, body: &Value) -> Reply {
+        let take = || {
+            let mut jobs = self.jobs.lock().unwrap();
+            let count = jobs.len().min(body["max"].as_u64().unwrap() as usize);
+            jobs.drain(..count).collect::<Vec<_>>()
+        };
+        let taken = take();
+        if taken.is_empty() && body.get("wait").is_some() {
+            // Nothing comes any more: the worker waits as it would at an idle server.
+            let _ = tokio::time::timeout(Duration::from_secs(5), self.more.notified()).await;
+        }
+        Reply::Json(200, json!({ "jobs": taken }))
+    }
+
+    fn results(&self, body: &Value) -> Value {
+        let reports = body["reports"].as_array().unwrap();
+        let result = |report| match (self.judge)(report) {
+            Ok(answer) => json!({ "ok": answer }),
+            Err(problem) => json!({ "error": problem }),
+        };
+        json!({ "results": reports.iter().map(result).collect::<Vec<_>>() })
+    }
+}
+
+/// Takes every report; heartbeats renew.
+#[allow(clippy::unnecessary_wraps, reason = "a judge may refuse; this one never does")]
+pub(crate) fn yes(_: &Value) -> Result<Value, Value> {
+    Ok(json!({ "lease": null, "cancel": null }))
+}
+
+/// All reports with this verb, in order.
+pub(crate) fn reports(requests: &[Request], verb: &str) -> Vec<Value> {
+    let batches = requests.iter().filter(|request| request.path == "/api/reports");
+    let reports = batches.flat_map(|batch| batch.body["reports"].as_array().cloned().unwrap_or_default());
+    reports.filter(|report| report["verb"] == verb).collect()
+}
+
+/// All reports with this verb, once there are any.
+pub(crate) fn reported(verb: &str) -> impl Fn(&[Request]) -> Option<Vec<Value>> {
+    move |requests| Some(reports(requests, verb)).filter(|reports| !reports.is_empty())
+}
+
+/// A worker that runs beside the test until it is told to stop.
+pub(crate) struct Running {
+    stop: oneshot::Sender<()>,
+    end: tokio::task::JoinHandle<tenure_client::Result<()>>,
+}
+
+impl Running {
+    pub(crate) fn start(worker: tenure_client::Worker) -> Self {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let end = tokio::spawn(worker.run_until(async { drop(stopped.await) }));
+        Self { stop, end }
+    }
+
+    /// Tells it to stop and waits for its end.
+    pub(crate) async fn stop(self) {
+        drop(self.stop);
+        tokio::time::timeout(DEADLINE, self.end).await.unwrap().unwrap().unwrap();
+    }
+
+    /// Tells it to stop; its end is awaited later.
+    pub(crate) fn begin_stop(self) -> tokio::task::JoinHandle<tenure_client::Result<()>> {
+        drop(self.stop);
+        self.end
+    }
+}
