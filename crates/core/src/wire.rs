@@ -1,9 +1,10 @@
 //! The one JSON form of jobs, events and their like, as callers see them. Times are RFC 3339; deadlines are shown on
 //! the calendar, which is why each function is told what time it is.
 
+mod job;
 mod lifecycle;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::api_key::ApiKey;
 use crate::credit::{Account, LedgerLine};
@@ -12,53 +13,12 @@ use crate::event::{AuditLine, Event, LogLine};
 use crate::job::{CancelRequest, Job, JobError};
 use crate::time::Now;
 
+pub use job::{JobForm, LeaseForm};
 pub use lifecycle::lifecycle;
 
 /// A job.
 pub fn job(job: &Job, now: Now) -> Value {
-    let (spec, times, output) = (&job.spec, &job.times, &job.output);
-    let entered: Map<String, Value> =
-        times.entered.iter().map(|(state, at)| (state.to_string(), json!(at))).collect();
-    json!({
-        "id": spec.id,
-        "lifecycle": spec.lifecycle.name,
-        "lifecycle_version": spec.lifecycle.version,
-        "type": spec.job_type,
-        "queue": spec.queue,
-        "user_id": spec.user_id,
-        "state": job.state,
-        "phase": job.phase.as_str(),
-        "outcome": job.phase.outcome(),
-        "seq": job.seq,
-        "attempt": job.attempt,
-        "retry_count": job.retry_count,
-        "max_attempts": spec.max_attempts,
-        "priority": spec.priority,
-        "progress": output.progress.as_ref().map(|progress| progress.percent),
-        "progress_message": output.progress.as_ref().and_then(|progress| progress.message.as_deref()),
-        "payload": spec.payload,
-        "result": output.result,
-        "error": output.error.as_deref().map(error),
-        "checkpoint": output.checkpoint,
-        "worker": job.worker(),
-        "lease": job.lease.as_ref().map(|lease| json!({
-            "fence": lease.fence, "expires_at": now.calendar(lease.expires()),
-        })),
-        "cancel_requested": job.cancel.as_deref().map(|request| cancel(request, now)),
-        "correlation_id": spec.correlation_id(),
-        "trace_id": spec.trace_id(),
-        "idempotency_key": spec.links.idempotency_key,
-        "retry_of": spec.links.retry_of,
-        "run_at": job.run_at,
-        "created_at": spec.created_at,
-        "updated_at": times.updated_at,
-        "claimed_at": times.claimed_at,
-        "started_at": times.started_at,
-        "completed_at": times.completed_at,
-        "entered": entered,
-        "duration_ms": job.duration().map(|span| span.0),
-        "run_ms": job.run_time().map(|span| span.0),
-    })
+    json!(JobForm::new(job, now))
 }
 
 /// An error of a job.
@@ -68,7 +28,7 @@ pub fn error(error: &JobError) -> Value {
     value
 }
 
-fn cancel(request: &CancelRequest, now: Now) -> Value {
+pub(crate) fn cancel(request: &CancelRequest, now: Now) -> Value {
     json!({
         "mode": request.mode,
         "reason": request.reason,

@@ -275,7 +275,7 @@ impl<S: Store> Inner<S> {
     /// How often to look for what nobody told us: seldom, where only we commit.
     fn poll_every(&self) -> Duration {
         let every = self.options.poll_every;
-        if self.store.is_shared() { every } else { every.saturating_mul(15) }
+        if self.store.is_shared() { every } else { every.saturating_mul(5) }
     }
 
     /// Waits for a while; says whether to go on.

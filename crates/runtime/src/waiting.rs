@@ -1,7 +1,7 @@
 //! Claims that wait for work: woken by a job that became ready, one claim for each job, in order of arrival; or by the
 //! time at which a delayed one may be claimed.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -16,52 +16,96 @@ use tokio::time::Instant;
 use crate::Inner;
 use crate::failure::Failure;
 
-/// Who waits, in order of arrival.
+/// Who waits: by what they wait for, and then in order of arrival. A thousand who wait for the same cost what one does.
 #[derive(Debug, Default)]
-pub(crate) struct WaitingClaims(Mutex<VecDeque<Waiter>>);
+pub(crate) struct WaitingClaims(Mutex<Waiters>);
 
-#[derive(Debug)]
-struct Waiter {
-    filter: ClaimFilter,
-    bell: oneshot::Sender<()>,
+#[derive(Debug, Default)]
+struct Waiters {
+    by_filter: HashMap<ClaimFilter, BTreeMap<u64, oneshot::Sender<()>>>,
+    /// How many have ever come.
+    arrivals: u64,
+}
+
+/// A place among those who wait, given up when it is dropped.
+struct Place<'a> {
+    waiting: &'a WaitingClaims,
+    filter: &'a ClaimFilter,
+    arrival: u64,
+    bell: oneshot::Receiver<()>,
 }
 
 impl WaitingClaims {
-    fn register(&self, filter: ClaimFilter) -> oneshot::Receiver<()> {
-        let (bell, rung) = oneshot::channel();
+    fn register<'a>(&'a self, filter: &'a ClaimFilter) -> Place<'a> {
+        let (ring, bell) = oneshot::channel();
         let mut waiters = self.waiters();
-        waiters.retain(|waiter| !waiter.bell.is_closed());
-        waiters.push_back(Waiter { filter, bell });
-        rung
+        waiters.arrivals += 1;
+        let arrival = waiters.arrivals;
+        waiters.by_filter.entry(filter.clone()).or_default().insert(arrival, ring);
+        Place { waiting: self, filter, arrival, bell }
     }
 
     /// Rings for each job that became ready the first who waits for such a one.
     pub(crate) fn wake(&self, ready: &[(Name, Name)]) {
         let mut waiters = self.waiters();
         for (queue, job_type) in ready {
-            while let Some(first) = waiters.iter().position(|waiter| waiter.filter.admits(queue, job_type)) {
-                let waiter = waiters.remove(first).expect("it was just found");
-                // One who has given up meanwhile does not use the job up.
-                if waiter.bell.send(()).is_ok() {
-                    break;
-                }
-            }
+            // One who has given up meanwhile does not use the job up.
+            while waiters.first_for(queue, job_type).is_some_and(|ring| ring.send(()).is_err()) {}
         }
     }
 
     pub(crate) fn admits(&self, queue: &Name, job_type: &Name) -> bool {
-        self.waiters().iter().any(|waiter| !waiter.bell.is_closed() && waiter.filter.admits(queue, job_type))
+        self.waiters().by_filter.keys().any(|filter| filter.admits(queue, job_type))
     }
 
     /// Rings for everyone: something happened that may concern any of them.
     pub(crate) fn wake_all(&self) {
-        for waiter in self.waiters().drain(..) {
-            let _ = waiter.bell.send(());
+        for ring in self.waiters().by_filter.drain().flat_map(|(_, waiting)| waiting.into_values()) {
+            let _ = ring.send(());
         }
     }
 
-    fn waiters(&self) -> std::sync::MutexGuard<'_, VecDeque<Waiter>> {
+    fn waiters(&self) -> std::sync::MutexGuard<'_, Waiters> {
         self.0.lock().expect("nobody panics while waking")
+    }
+}
+
+impl Waiters {
+    /// Takes the bell of the first who waits for such a job.
+    fn first_for(&mut self, queue: &Name, job_type: &Name) -> Option<oneshot::Sender<()>> {
+        let admitted = self.by_filter.iter().filter(|(filter, _)| filter.admits(queue, job_type));
+        let first = admitted
+            .filter_map(|(filter, waiting)| Some((*waiting.first_key_value()?.0, filter)))
+            .min_by_key(|it| it.0);
+        let (arrival, filter) = first.map(|(arrival, filter)| (arrival, filter.clone()))?;
+        self.take(&filter, arrival)
+    }
+
+    fn take(&mut self, filter: &ClaimFilter, arrival: u64) -> Option<oneshot::Sender<()>> {
+        let waiting = self.by_filter.get_mut(filter)?;
+        let ring = waiting.remove(&arrival);
+        if waiting.is_empty() {
+            self.by_filter.remove(filter);
+        }
+        ring
+    }
+}
+
+impl Drop for Place<'_> {
+    /// Whoever leaves with a bell that rang for a job which he did not take, and be it that his caller is gone, passes
+    /// the ring on: to the next who waits for the same, or else to everyone.
+    fn drop(&mut self) {
+        let mut waiters = self.waiting.waiters();
+        waiters.take(self.filter, self.arrival);
+        if self.bell.try_recv().is_err() {
+            return;
+        }
+        let next = waiters.by_filter.get(self.filter).and_then(|waiting| Some(*waiting.first_key_value()?.0));
+        let ring = next.and_then(|arrival| waiters.take(self.filter, arrival));
+        drop(waiters);
+        if ring.is_none_or(|ring| ring.send(()).is_err()) {
+            self.waiting.wake_all();
+        }
     }
 }
 
@@ -74,29 +118,16 @@ pub(crate) async fn claim<S: Store>(
     let until = Instant::now() + wait;
     loop {
         // Registered before the claim is judged, so that a job that becomes ready in between rings.
-        let bell = inner.waiting.register(claim.filter.clone());
+        let mut place = inner.waiting.register(&claim.filter);
         let by = Actor::worker(&claim.worker);
         let asked = Asked { by, key: None, command: Command::Claim(claim.clone()) };
         let answer = inner.submit(asked).await?;
         let empty = matches!(&answer, Ok(Done::Claimed { jobs, replayed: false }) if jobs.is_empty());
         if !empty || until <= Instant::now() {
-            pass_on(inner, bell, &claim);
             return Ok(answer);
         }
         let nap = inner.nap(&claim.filter).await.min(until.saturating_duration_since(Instant::now()));
-        drop(tokio::time::timeout(nap, bell).await);
-    }
-}
-
-/// A claim that leaves with a bell that rang for a job which it did not take passes the ring on.
-fn pass_on<S: Store>(inner: &Inner<S>, mut bell: oneshot::Receiver<()>, claim: &Claim) {
-    bell.close();
-    if bell.try_recv().is_ok() {
-        let any = |names: &Option<Vec<Name>>| names.as_ref().and_then(|names| names.first().cloned());
-        match (any(&claim.filter.queues), any(&claim.filter.types)) {
-            (Some(queue), Some(job_type)) => inner.waiting.wake(&[(queue, job_type)]),
-            _ => inner.waiting.wake_all(),
-        }
+        drop(tokio::time::timeout(nap, &mut place.bell).await);
     }
 }
 

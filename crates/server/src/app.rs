@@ -13,11 +13,14 @@ use tokio::sync::watch;
 
 use crate::caller::Caller;
 use crate::config::Limits;
-use crate::crew::{Crew, seen};
+use crate::crew::{Crew, seen_now};
 use crate::feed::Feed;
 use crate::keyring::Keyring;
 use crate::metrics::Metrics;
 use crate::problem::{OVERLOADED, Problem};
+
+/// Leases that are looked at when a question is about all of them.
+pub(crate) const LEASES_MAX: usize = 10_000;
 
 #[derive(Clone)]
 pub(crate) struct App(Arc<Inner>);
@@ -128,23 +131,37 @@ impl App {
         Ok(caller.is_or_oversees(job.spec.user_id.as_ref()))
     }
 
-    /// Whether the job's worker came with this caller's credential.
+    /// Whether the job's worker came with this caller's credential. The store says so, since it may have come to another
+    /// node.
     async fn holds(&self, caller: &Caller, job: &Job) -> Result<bool, Problem> {
         let Some(worker) = job.worker() else { return Ok(false) };
-        if let Some((credential, _)) = self.crew().known(worker) {
-            return Ok(credential == caller.credential);
-        }
         let seen = self.store().worker(worker.clone()).await?;
         Ok(seen.is_some_and(|seen| seen.credential.as_ref() == Some(&caller.credential)))
     }
 
-    /// Notes that a worker was heard. A new one is told to the store first: another node may be asked what it holds.
+    /// Notes that a worker was heard. A new one is told to the store first: another node may be asked what it holds. A
+    /// name under which another credential holds something is not given away.
     pub(crate) async fn hear(&self, caller: &Caller, worker: &Name) -> Result<(), Problem> {
-        let is_news = self.crew().hear(worker, &caller.credential, self.runtime().now());
-        if is_news && caller.role == Role::Worker {
-            let news = seen(vec![(worker.clone(), Some(caller.credential.clone()))]);
+        let now = self.runtime().now();
+        if self.crew().hear(worker, &caller.credential, now) {
+            return Ok(());
+        }
+        if caller.role == Role::Worker {
+            let seen = self.store().worker(worker.clone()).await?;
+            let other =
+                seen.and_then(|seen| seen.credential).filter(|credential| *credential != caller.credential);
+            if other.is_some() && self.holds_something(worker).await? {
+                return Err(Problem::forbidden(format!("another key holds jobs as worker {worker}")));
+            }
+            let news = seen_now(vec![(worker.clone(), Some(caller.credential.clone()))]);
             self.runtime().submit(news).await??;
         }
+        self.crew().welcome(worker, &caller.credential, now);
         Ok(())
+    }
+
+    async fn holds_something(&self, worker: &Name) -> Result<bool, Problem> {
+        let leased = self.store().leased(LEASES_MAX).await?;
+        Ok(leased.iter().any(|job| job.lease.as_ref().is_some_and(|lease| lease.worker == *worker)))
     }
 }

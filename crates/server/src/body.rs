@@ -59,10 +59,10 @@ impl<T: DeserializeOwned> FromRequest<App> for OptionalBody<T> {
 impl<T: DeserializeOwned> Body<T> {
     fn parse(text: &Bytes, headers: &HeaderMap) -> Result<Self, Problem> {
         let text = std::str::from_utf8(text).map_err(|_| Problem::malformed("#", "the body is not UTF-8"))?;
-        let json = Json::parse(text).map_err(|flaw| flawed(&flaw))?;
+        let text = Json::check(text).map_err(|flaw| flawed(&flaw))?;
         let key = idempotency_key(headers)?;
-        let key = key.map(|key| GivenKey { key: key.into(), fingerprint: json.digest() });
-        Ok(Self { value: parse(json.as_str())?, key })
+        let key = key.map(|key| GivenKey { key: key.into(), fingerprint: Json::stored(text).digest() });
+        Ok(Self { value: parse(text)?, key })
     }
 }
 

@@ -24,20 +24,17 @@ impl Crew {
         self.0.lock().expect("nobody panics while noting a worker")
     }
 
-    /// Notes that a worker was heard; says whether this is news that other nodes may need at once.
+    /// Notes that a worker was heard, if it is known with this credential; says whether it is.
     pub(crate) fn hear(&self, worker: &Name, credential: &Name, at: Timestamp) -> bool {
         let mut heard = self.heard();
-        if let Some(known) = heard.get_mut(worker).filter(|known| known.credential == *credential) {
-            (known.at, known.is_told) = (at, false);
-            return false;
-        }
-        heard.insert(worker.clone(), Heard { at, credential: credential.clone(), is_told: false });
-        true
+        let known = heard.get_mut(worker).filter(|known| known.credential == *credential);
+        known.map(|known| (known.at, known.is_told) = (at, false)).is_some()
     }
 
-    /// With which credential a worker was last heard here, and when.
-    pub(crate) fn known(&self, worker: &Name) -> Option<(Name, Timestamp)> {
-        self.heard().get(worker).map(|known| (known.credential.clone(), known.at))
+    /// Takes up a worker that is new here, or comes with another credential than before.
+    pub(crate) fn welcome(&self, worker: &Name, credential: &Name, at: Timestamp) {
+        let heard = Heard { at, credential: credential.clone(), is_told: false };
+        self.heard().insert(worker.clone(), heard);
     }
 
     /// Everyone whom this node has heard, and when.
@@ -58,11 +55,11 @@ impl Crew {
                 (worker.clone(), Some(known.credential.clone()))
             })
             .collect();
-        (!news.is_empty()).then(|| seen(news))
+        (!news.is_empty()).then(|| seen_now(news))
     }
 }
 
 /// The command that tells the store who was heard.
-pub(crate) fn seen(workers: Vec<(Name, Option<Name>)>) -> Asked {
+pub(crate) fn seen_now(workers: Vec<(Name, Option<Name>)>) -> Asked {
     Asked { by: Actor::from("server"), key: None, command: Command::Seen(workers) }
 }

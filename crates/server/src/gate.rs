@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderValue, Method, Uri, header};
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span};
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -91,7 +91,9 @@ fn own_origin(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
 pub(crate) async fn finish(request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let method = request.method().clone();
-    let span = tracing::info_span!("request", %method, path);
+    // A span costs more than many a request; it is made where somebody follows it.
+    let span =
+        if telemetry::is_traced() { tracing::info_span!("request", %method, path) } else { Span::none() };
     if let Some(context) = headers::trace(request.headers()) {
         telemetry::set_parent(&span, &context.to_string());
     }

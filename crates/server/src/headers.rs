@@ -1,9 +1,28 @@
 //! Headers that mean something to Tenure.
 
+use axum::extract::FromRequestParts;
 use http::HeaderMap;
+use http::request::Parts;
+use tenure_core::id::Name;
 
 use crate::problem::Problem;
+use crate::telemetry;
 use crate::trace_context::TraceContext;
+
+/// The `traceparent` of what a request creates. Where our own span is traced it hangs off that, and that off the
+/// caller's.
+#[derive(Clone, Debug)]
+pub(crate) struct Trace(pub(crate) Option<Name>);
+
+impl<S: Sync> FromRequestParts<S> for Trace {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let own = telemetry::traceparent_of(&tracing::Span::current());
+        let context = own.or_else(|| trace(&parts.headers).map(|context| context.to_string()));
+        Ok(Self(context.map(Name::from)))
+    }
+}
 
 /// The trace that a request belongs to; a header that does not fit, or comes twice, is as good as none.
 pub(crate) fn trace(headers: &HeaderMap) -> Option<TraceContext> {

@@ -19,12 +19,12 @@ use axum::extract::{FromRequestParts, Path};
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
-use serde_json::{Value, json};
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde_json::Value;
 use tenure_core::decide::Done;
 use tenure_core::id::{JobId, Name};
-use tenure_core::job::Job;
 use tenure_core::time::Now;
-use tenure_core::wire;
+use tenure_core::wire::{self, JobForm, LeaseForm};
 
 use crate::problem::Problem;
 use crate::query::{is_name, job_id};
@@ -33,73 +33,103 @@ use crate::query::{is_name, job_id};
 pub(crate) type Reply = Result<Response, Problem>;
 
 /// JSON, with a status.
-pub(crate) fn answer(status: StatusCode, body: &Value) -> Response {
-    let mut response = (status, body.to_string()).into_response();
+pub(crate) fn answer(status: StatusCode, body: &impl Serialize) -> Response {
+    let body = serde_json::to_string(body).expect("our values have string keys and finite numbers");
+    let mut response = (status, body).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
 /// JSON.
 #[allow(clippy::unnecessary_wraps, reason = "the last line of most handlers")]
-pub(crate) fn ok(body: &Value) -> Reply {
+pub(crate) fn ok(body: &impl Serialize) -> Reply {
     Ok(answer(StatusCode::OK, body))
 }
 
 /// A page of a listing.
-#[allow(clippy::needless_pass_by_value, reason = "made for the occasion")]
-pub(crate) fn page(plural: &str, rows: Vec<Value>, next_cursor: Option<String>) -> Reply {
-    ok(&json!({ plural: rows, "next_cursor": next_cursor }))
+pub(crate) fn page<T: Serialize>(plural: &str, rows: Vec<T>, next_cursor: Option<String>) -> Reply {
+    struct Page<'a, T>(&'a str, Vec<T>, Option<String>);
+    impl<T: Serialize> Serialize for Page<'_, T> {
+        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            let mut map = to.serialize_map(Some(2))?;
+            map.serialize_entry(self.0, &self.1)?;
+            map.serialize_entry("next_cursor", &self.2)?;
+            map.end()
+        }
+    }
+    ok(&Page(plural, rows, next_cursor))
 }
 
-/// The job that a command left behind, as JSON; a repeat and a word without effect are marked.
-pub(crate) fn done(done: &Done, now: Now) -> Value {
-    match done {
-        Done::Job { job, replayed, ignored } => {
-            let mut body = wire::job(job, now);
-            if *replayed {
-                body["replayed"] = json!(true);
+/// What a command left behind, as it is written; a repeat and a word without effect are marked.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    pub(crate) done: Done,
+    pub(crate) now: Now,
+}
+
+impl Serialize for Shown {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let now = self.now;
+        match &self.done {
+            Done::Job { job, replayed, ignored } => {
+                JobForm { replayed: *replayed, ignored: *ignored, ..JobForm::new(job, now) }.serialize(to)
             }
-            if *ignored {
-                body["ignored"] = json!(true);
+            Done::Beat { lease, cancel } => {
+                let mut map = to.serialize_map(Some(2))?;
+                map.serialize_entry("lease", &LeaseForm { lease, now, whole: true })?;
+                map.serialize_entry("cancel", cancel)?;
+                map.end()
             }
-            body
+            Done::Claimed { jobs, .. } => {
+                let claimed = |job| JobForm { claimed: true, ..JobForm::new(job, now) };
+                let jobs: Vec<JobForm<'_>> = jobs.iter().map(|job| claimed(&**job)).collect();
+                to.collect_map([("jobs", jobs)])
+            }
+            Done::Logged(lines) => to.collect_map([("lines", lines)]),
+            Done::Account(account) => wire::account(*account).serialize(to),
+            Done::Key { key, .. } => wire::api_key(key).serialize(to),
+            Done::Nothing => to.serialize_map(Some(0))?.end(),
         }
-        Done::Beat { lease, cancel } => json!({ "lease": self::lease(lease, now), "cancel": cancel }),
-        Done::Logged(lines) => json!({ "lines": lines }),
-        Done::Account(account) => wire::account(*account),
-        Done::Key { key, .. } => wire::api_key(key),
-        Done::Claimed { jobs, .. } => {
-            json!({ "jobs": jobs.iter().map(|job| claimed(job, now)).collect::<Vec<_>>() })
-        }
-        Done::Nothing => json!({}),
     }
 }
 
 /// The same as an answer, marked as a repeat where it is one.
-pub(crate) fn done_reply(status: StatusCode, it: &Done, now: Now) -> Response {
-    let replayed = matches!(it, Done::Job { replayed: true, .. } | Done::Key { replayed: true, .. });
-    let mut response = answer(status, &done(it, now));
+pub(crate) fn done_reply(status: StatusCode, done: Done, now: Now) -> Response {
+    let replayed = matches!(done, Done::Job { replayed: true, .. } | Done::Key { replayed: true, .. });
+    let mut response = answer(status, &Shown { done, now });
     if replayed {
         response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
     }
     response
 }
 
-/// A job as its worker gets it.
-pub(crate) fn claimed(job: &Job, now: Now) -> Value {
-    let mut body = wire::job(job, now);
-    body["traceparent"] = json!(job.spec.traceparent());
-    body["lease"] = job.lease.as_ref().map_or(Value::Null, |lease| self::lease(lease, now));
-    body
+/// One item of a batch.
+pub(crate) enum Item {
+    Ok(Box<Shown>),
+    Error(Value),
 }
 
-fn lease(lease: &tenure_core::job::Lease, now: Now) -> Value {
-    json!({
-        "fence": lease.fence,
-        "expires_at": now.calendar(lease.expires()),
-        "heartbeat": lease.heartbeat,
-        "ttl": lease.ttl,
-    })
+impl Item {
+    pub(crate) fn new(result: Result<Done, Problem>, now: Now, instance: &str) -> Self {
+        match result {
+            Ok(done) => Self::Ok(Box::new(Shown { done, now })),
+            Err(problem) => Self::Error(problem.to_json(instance)),
+        }
+    }
+}
+
+impl Serialize for Item {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Ok(shown) => to.collect_map([("ok", shown)]),
+            Self::Error(problem) => to.collect_map([("error", problem)]),
+        }
+    }
+}
+
+/// `{ "results": [ … ] }`: one for each item, in order.
+pub(crate) fn results(items: Vec<Item>) -> Reply {
+    ok(&std::collections::BTreeMap::from([("results", items)]))
 }
 
 /// The job id in a path.
@@ -154,13 +184,5 @@ pub(crate) fn name(pointer: &str, text: Option<String>) -> Result<Option<Name>, 
         Some(text) if is_name(&text) => Ok(Some(text.into())),
         Some(_) => Err(Problem::malformed(pointer, "must have 1 to 255 bytes and no control characters")),
         None => Ok(None),
-    }
-}
-
-/// One item of a batch.
-pub(crate) fn item(result: Result<Value, Problem>, instance: &str) -> Value {
-    match result {
-        Ok(body) => json!({ "ok": body }),
-        Err(problem) => json!({ "error": problem.to_json(instance) }),
     }
 }

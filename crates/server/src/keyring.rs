@@ -16,9 +16,9 @@ use crate::auth::key::{Presented, same};
 use crate::caller::Caller;
 use crate::problem::{Problem, RATE_LIMITED, STORE_UNAVAILABLE, UNAUTHENTICATED};
 
-/// For how long a node may go by what it read. A revocation on a shared store is answered after this, so that when it
-/// is answered no node takes the key any more.
-pub(crate) const FRESH: Duration = Duration::from_millis(500);
+/// For how long a node may go by what it read. On a shared store a change of the keys is answered after this, so that
+/// when it is answered every node goes by it.
+const FRESH: Duration = Duration::from_millis(500);
 /// Failed attempts that one address has in [`WINDOW`].
 const FAILURES_MAX: u32 = 50;
 const WINDOW: Duration = Duration::from_secs(10);
@@ -80,8 +80,16 @@ impl Keyring {
         if is_fresh(&known) { Ok(known) } else { self.reload().await }
     }
 
-    /// Reads the keys again: after a change.
-    pub(crate) async fn reload(&self) -> Result<Arc<Keys>, Problem> {
+    /// After a change by this node: returns when every node goes by it.
+    pub(crate) async fn changed(&self) -> Result<(), Problem> {
+        self.reload().await?;
+        if self.is_shared() {
+            tokio::time::sleep(FRESH).await;
+        }
+        Ok(())
+    }
+
+    async fn reload(&self) -> Result<Arc<Keys>, Problem> {
         let keys = Arc::new(read(&self.store, self.jwt.is_some()).await?);
         *self.keys.write().expect("nobody panics while replacing the keys") = Arc::clone(&keys);
         Ok(keys)

@@ -1,8 +1,8 @@
 //! Metrics by the names of the protocol. Counters count what this node committed, so that the sum over all nodes is the
 //! whole; gauges are read from the store when they are asked for, and every node says the same.
 
-use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -54,12 +54,24 @@ struct OfQueue {
 }
 
 type Spans = Family<OfType, Histogram, fn() -> Histogram>;
+/// A lifecycle, where from and where to.
+type Step = (Name, Option<Name>, Name);
 type Seconds = Gauge<f64, std::sync::atomic::AtomicU64>;
+
+/// The counters of one type, found once.
+struct TypeCounters {
+    label: String,
+    claims: Counter,
+    expiries: Counter,
+    retries: Counter,
+    waits: Histogram,
+    runs: Histogram,
+}
 
 pub(crate) struct Metrics {
     registry: Registry,
     /// Types that have labels of their own; all others are the catch-all's, so that callers cannot make labels.
-    types: BTreeSet<String>,
+    types: BTreeMap<Name, TypeCounters>,
     claims: Family<OfType, Counter>,
     conflicts: Counter,
     renewals: Counter,
@@ -67,6 +79,8 @@ pub(crate) struct Metrics {
     retries: Family<OfType, Counter>,
     failures: Family<OfFailure, Counter>,
     transitions: Family<OfTransition, Counter>,
+    /// The same, found without making labels.
+    known: RwLock<HashMap<Step, Counter>>,
     waits: Spans,
     runs: Spans,
     jobs: Family<OfState, Gauge>,
@@ -86,7 +100,8 @@ impl Metrics {
         let spans = || Spans::new_with_constructor(seconds);
         let mut metrics = Self {
             registry: Registry::with_prefix("tenure"),
-            types: catalog.types().map(|it| it.name.to_string()).chain([CATCH_ALL.to_owned()]).collect(),
+            types: BTreeMap::new(),
+            known: RwLock::default(),
             claims: Family::default(),
             conflicts: Counter::default(),
             renewals: Counter::default(),
@@ -103,6 +118,8 @@ impl Metrics {
             last_commit: Mutex::new(Instant::now()),
         };
         metrics.register();
+        let names = catalog.types().map(|it| it.name.clone()).chain([CATCH_ALL.into()]);
+        metrics.types = names.map(|name| (name.clone(), metrics.counters_of(&name))).collect();
         metrics.begin_at_zero(catalog);
         metrics
     }
@@ -129,42 +146,48 @@ impl Metrics {
         to.register("oldest_dead_letter_seconds", age, self.oldest_dead_letter.clone());
     }
 
+    fn counters_of(&self, name: &Name) -> TypeCounters {
+        let of = OfType { r#type: name.to_string() };
+        TypeCounters {
+            claims: self.claims.get_or_create_owned(&of),
+            expiries: self.expiries.get_or_create_owned(&of),
+            retries: self.retries.get_or_create_owned(&of),
+            waits: self.waits.get_or_create_owned(&of),
+            runs: self.runs.get_or_create_owned(&of),
+            label: of.r#type,
+        }
+    }
+
     fn begin_at_zero(&self, catalog: &Catalog) {
-        for name in &self.types {
-            let of = OfType { r#type: name.clone() };
-            for family in [&self.claims, &self.expiries, &self.retries] {
-                family.get_or_create(&of).inc_by(0);
-            }
+        for name in self.types.keys() {
             for category in [Category::Validation, Category::Queue, Category::Engine, Category::System] {
                 for class in [Class::Transient, Class::Permanent, Class::Validation, Class::LeaseConflict] {
                     let (category, class) = (category_text(category), class_text(class));
-                    self.failures
-                        .get_or_create(&OfFailure { category, class, r#type: name.clone() })
-                        .inc_by(0);
+                    let of = OfFailure { category, class, r#type: name.to_string() };
+                    self.failures.get_or_create(&of).inc_by(0);
                 }
             }
         }
         for lifecycle in catalog.lifecycles() {
             for rule in &lifecycle.rules {
-                self.transition(
-                    lifecycle.name.as_str(),
-                    rule.from.as_ref().map(Name::as_str),
-                    rule.to.as_str(),
-                )
-                .inc_by(0);
+                self.transition(&lifecycle.name, rule.from.as_ref(), &rule.to).inc_by(0);
             }
         }
     }
 
-    fn transition(
-        &self,
-        lifecycle: &str,
-        from: Option<&str>,
-        to: &str,
-    ) -> impl std::ops::Deref<Target = Counter> {
-        let (lifecycle, from, to) =
-            (lifecycle.to_owned(), from.unwrap_or_default().to_owned(), to.to_owned());
-        self.transitions.get_or_create(&OfTransition { lifecycle, from, to })
+    fn transition(&self, lifecycle: &Name, from: Option<&Name>, to: &Name) -> Counter {
+        let key = (lifecycle.clone(), from.cloned(), to.clone());
+        if let Some(known) = self.known.read().expect("nobody panics while counting").get(&key) {
+            return known.clone();
+        }
+        let labels = OfTransition {
+            lifecycle: lifecycle.to_string(),
+            from: from.map(ToString::to_string).unwrap_or_default(),
+            to: to.to_string(),
+        };
+        let counter = self.transitions.get_or_create_owned(&labels);
+        self.known.write().expect("nobody panics while counting").insert(key, counter.clone());
+        counter
     }
 
     /// Counts a commit.
@@ -178,27 +201,25 @@ impl Metrics {
     }
 
     fn count_transition(&self, it: &Transition) {
-        let name = it.job_type.as_str();
-        let of = OfType { r#type: if self.types.contains(name) { name } else { CATCH_ALL }.to_owned() };
-        let from = it.from.as_ref().map(Name::as_str);
-        self.transition(it.lifecycle.as_str(), from, it.to.as_str()).inc();
+        let of = self.types.get(&it.job_type).unwrap_or_else(|| &self.types[CATCH_ALL]);
+        self.transition(&it.lifecycle, it.from.as_ref(), &it.to).inc();
         match it.trigger {
-            Trigger::Claim => drop(self.claims.get_or_create(&of).inc()),
-            Trigger::LeaseExpired => drop(self.expiries.get_or_create(&of).inc()),
+            Trigger::Claim => drop(of.claims.inc()),
+            Trigger::LeaseExpired => drop(of.expiries.inc()),
             _ => {}
         }
         if it.is_retry {
-            self.retries.get_or_create(&of).inc();
+            of.retries.inc();
         }
         if let Some((category, class)) = it.failure.filter(|_| is_failure(it)) {
             let (category, class) = (category_text(category), class_text(class));
-            self.failures.get_or_create(&OfFailure { category, class, r#type: of.r#type.clone() }).inc();
+            self.failures.get_or_create(&OfFailure { category, class, r#type: of.label.clone() }).inc();
         }
         if let Some(waited) = it.waited {
-            self.waits.get_or_create(&of).observe(waited.0 as f64 / 1000.0);
+            of.waits.observe(waited.0 as f64 / 1000.0);
         }
         if let Some(ran) = it.ran {
-            self.runs.get_or_create(&of).observe(ran.0 as f64 / 1000.0);
+            of.runs.observe(ran.0 as f64 / 1000.0);
         }
     }
 

@@ -8,6 +8,7 @@ mod lines;
 mod traces;
 
 use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use opentelemetry::trace::{
     SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState, TracerProvider,
@@ -22,6 +23,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, registry};
 
 use crate::trace_context::TraceContext;
+
+static TRACED: AtomicBool = AtomicBool::new(false);
 
 /// What the lines look like.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,7 +76,13 @@ pub fn start(settings: &TelemetrySettings) -> Result<Guard, String> {
     let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
     let (subscriber, traces) = subscriber(settings, colour, io::stderr)?;
     subscriber.try_init().map_err(|error| format!("telemetry has been started already: {error}"))?;
+    TRACED.store(traces.is_some(), Ordering::Relaxed);
     Ok(Guard { traces })
+}
+
+/// Whether spans go anywhere.
+pub fn is_traced() -> bool {
+    TRACED.load(Ordering::Relaxed)
 }
 
 /// Makes a span part of the caller's trace. Call it before the span is entered; a header that does not fit, or no

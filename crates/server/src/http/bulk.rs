@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::body::Body;
 use crate::caller::{Caller, Right};
 use crate::http::dead_letters::cursor_of;
-use crate::http::{Reply, done, ok};
+use crate::http::{Reply, Shown, ok};
 use crate::problem::Problem;
 use crate::query::Given;
 
@@ -94,9 +94,9 @@ pub(crate) fn results(
     let now = app.runtime().reading();
     let mut count = 0;
     let rows = jobs.iter().zip(answers).map(|(job, answer)| match answer {
-        Ok(Ok(it)) => {
+        Ok(Ok(done)) => {
             count += 1;
-            json!({ "job_id": job, "ok": done(&it, now) })
+            json!({ "job_id": job, "ok": Shown { done, now } })
         }
         Ok(Err(refusal)) => json!({ "job_id": job, "error": Problem::from(refusal).to_json(instance) }),
         Err(failure) => json!({ "job_id": job, "error": Problem::from(failure).to_json(instance) }),

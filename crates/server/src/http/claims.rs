@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use axum::extract::State;
 use serde::Deserialize;
-use serde_json::json;
 use tenure_core::command::{Claim, ClaimFilter};
-use tenure_core::decide::Done;
 use tenure_core::id::Name;
 use tenure_core::limits::CLAIM_JOBS_MAX;
 use tenure_core::time::Millis;
@@ -14,7 +12,7 @@ use tenure_core::time::Millis;
 use crate::app::App;
 use crate::body::Body;
 use crate::caller::{Caller, Right};
-use crate::http::{Reply, claimed, name, ok};
+use crate::http::{Reply, Shown, name, ok};
 use crate::problem::Problem;
 use crate::query::Given;
 
@@ -84,12 +82,10 @@ pub(crate) async fn claim(
     let (claim, wait) = body.value.claim(body.key.map(|given| given.key))?;
     app.refuse_if_draining()?;
     app.hear(&caller, &claim.worker).await?;
-    let answer = tokio::select! {
+    let done = tokio::select! {
         answer = app.runtime().claim(claim, wait) => answer??,
         // Who waits when the server drains has got nothing, and asks again elsewhere.
         () = app.drained() => return Err(App::draining()),
     };
-    let Done::Claimed { jobs, .. } = answer else { unreachable!("a claim is answered with jobs") };
-    let now = app.runtime().reading();
-    ok(&json!({ "jobs": jobs.iter().map(|job| claimed(job, now)).collect::<Vec<_>>() }))
+    ok(&Shown { done, now: app.runtime().reading() })
 }

@@ -64,6 +64,17 @@ impl Filter {
     }
 }
 
+/// The filter has left out other users' jobs; a worker sees what it holds.
+async fn may_see(app: &App, caller: &Caller, entry: &Journaled) -> Result<bool, Problem> {
+    if caller.role != Role::Worker {
+        return Ok(true);
+    }
+    match app.store().job(entry.event.job_id).await? {
+        Some(job) => app.may_see(caller, &job).await,
+        None => Ok(false),
+    }
+}
+
 fn shown(entry: &Journaled) -> Value {
     wire::event(&entry.event, entry.correlation_id.as_str(), entry.trace_id.as_str())
 }
@@ -74,8 +85,7 @@ pub(crate) async fn events(
     headers: HeaderMap,
     mut given: Given,
 ) -> Reply {
-    // What a worker holds changes from event to event: it follows its jobs by their own calls.
-    caller.may(if caller.role == Role::Worker { Right::Oversee } else { Right::See })?;
+    caller.may(Right::See)?;
     let filter = Filter::read(&mut given, &caller)?;
     let limit = given.limit()?;
     let asked = given.text("after");
@@ -97,7 +107,9 @@ pub(crate) async fn events(
                 break;
             }
             after = entry.position;
-            rows.extend(filter.admits(&entry).then(|| shown(&entry)));
+            if filter.admits(&entry) && may_see(&app, &caller, &entry).await? {
+                rows.push(shown(&entry));
+            }
         }
         if is_last || rows.len() == limit {
             break;
@@ -146,7 +158,7 @@ impl Following {
                 return None;
             }
             match self.live.take() {
-                Some(live) => self.hear(live).await,
+                Some(live) => self.hear(live).await?,
                 None => self.catch_up().await?,
             }
             if self.ready.is_empty() && self.spoke_at.elapsed() >= sse::KEEP_ALIVE {
@@ -162,38 +174,40 @@ impl Following {
         if entries.is_empty() {
             let live = self.app.feed().listen(self.after);
             let entries = self.app.store().events(self.after, PAGE_EVENTS).await.ok()?;
-            self.take(&entries);
+            self.take(&entries).await?;
             self.live = Some(live);
         } else {
-            self.take(&entries);
+            self.take(&entries).await?;
         }
         Some(())
     }
 
-    fn take(&mut self, entries: &[Journaled]) {
+    async fn take(&mut self, entries: &[Journaled]) -> Option<()> {
         for entry in entries.iter().filter(|entry| entry.position > self.after) {
-            if self.filter.admits(entry) {
+            if self.filter.admits(entry) && may_see(&self.app, &self.caller, entry).await.ok()? {
                 let kind = entry.event.name.as_str();
                 self.ready.push_back(sse::event(kind, &entry.position.0.to_string(), &shown(entry)));
             }
         }
         self.after = entries.last().map_or(self.after, |last| last.position.max(self.after));
+        Some(())
     }
 
     /// Waits for the next page of the node's follower.
-    async fn hear(&mut self, mut live: broadcast::Receiver<Arc<Page>>) {
+    async fn hear(&mut self, mut live: broadcast::Receiver<Arc<Page>>) -> Option<()> {
         let page = tokio::select! {
             page = tokio::time::timeout(sse::KEEP_ALIVE, live.recv()) => page,
-            () = self.app.drained() => return,
+            () = self.app.drained() => return None,
         };
         match page {
             // A page that begins after where we stand has a gap before it: back to the store.
             Ok(Ok(page)) if page.after <= self.after => {
-                self.take(&page.events);
+                self.take(&page.events).await?;
                 self.live = Some(live);
             }
             Ok(Ok(_) | Err(RecvError::Lagged(_) | RecvError::Closed)) => {}
             Err(_) => self.live = Some(live),
         }
+        Some(())
     }
 }

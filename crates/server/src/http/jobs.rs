@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -11,11 +11,12 @@ use tenure_core::command::{Cancel, Command, GivenKey, Retry, When};
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::decide::Done;
 use tenure_core::event::{Signal, Telemetry};
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::JobId;
 use tenure_core::job::{CancelMode, Job, Links};
 use tenure_core::json::Json;
 use tenure_core::limits::{ATTEMPTS_MAX, PRIORITY_MAX};
 use tenure_core::time::{Millis, Timestamp};
+use tenure_core::wire::JobForm;
 use tenure_core::{fold, wire};
 use tenure_runtime::NewJob;
 use tenure_store::Store as _;
@@ -23,11 +24,10 @@ use tenure_store::Store as _;
 use crate::app::App;
 use crate::body::{Body, OptionalBody, parse};
 use crate::caller::{Caller, Right};
-use crate::headers::trace;
-use crate::http::{Id, Reply, Segments, done_reply, item, name, ok, page};
+use crate::headers::Trace;
+use crate::http::{Id, Item, Reply, Segments, done_reply, name, ok, page, results};
 use crate::problem::Problem;
 use crate::query::{Given, is_name};
-use crate::telemetry;
 
 /// Jobs in one batch.
 const BATCH_JOBS_MAX: usize = 10_000;
@@ -56,7 +56,7 @@ fn nothing() -> Box<RawValue> {
 
 impl NewJobBody {
     /// What the runtime is asked, in the caller's name.
-    fn ask(self, caller: &Caller, headers: &HeaderMap, key: Option<GivenKey>) -> Result<NewJob, Problem> {
+    fn ask(self, caller: &Caller, trace: &Trace, key: Option<GivenKey>) -> Result<NewJob, Problem> {
         let when = match (self.run_at, self.delay) {
             (Some(_), Some(_)) => {
                 return Err(Problem::malformed("#/delay", "run_at and delay exclude each other"));
@@ -85,9 +85,6 @@ impl NewJobBody {
         } else {
             user_id
         };
-        // Where our own span is traced the job hangs off that, and it off the caller's.
-        let own = telemetry::traceparent_of(&tracing::Span::current());
-        let traceparent = own.or_else(|| trace(headers).map(|context| context.to_string())).map(Name::from);
         Ok(NewJob {
             by: caller.actor(),
             job_type: name("#/type", Some(self.job_type))?.unwrap_or_else(|| "".into()),
@@ -100,7 +97,7 @@ impl NewJobBody {
             when,
             links: Links {
                 correlation_id: name("#/correlation_id", self.correlation_id)?,
-                traceparent,
+                traceparent: trace.0.clone(),
                 ..Links::default()
             },
             key,
@@ -111,20 +108,20 @@ impl NewJobBody {
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
-    headers: HeaderMap,
+    trace: Trace,
     given: Given,
     body: Body<NewJobBody>,
 ) -> Reply {
     caller.may(Right::Own)?;
     given.done()?;
-    let asked = body.value.ask(&caller, &headers, body.key)?;
+    let asked = body.value.ask(&caller, &trace, body.key)?;
     let done = app.runtime().create(asked).await??;
-    Ok(created(&done, &app))
+    Ok(created(done, &app))
 }
 
 /// 202 and where it is; 200 for the repeat of a creation that was made before.
-fn created(done: &Done, app: &App) -> Response {
-    let (status, id) = match done {
+fn created(done: Done, app: &App) -> Response {
+    let (status, id) = match &done {
         Done::Job { job, replayed: true, .. } => (StatusCode::OK, Some(job.id())),
         Done::Job { job, .. } => (StatusCode::ACCEPTED, Some(job.id())),
         _ => (StatusCode::ACCEPTED, None),
@@ -146,7 +143,7 @@ pub(crate) struct BatchBody {
 pub(crate) async fn create_batch(
     State(app): State<App>,
     caller: Caller,
-    headers: HeaderMap,
+    trace: Trace,
     given: Given,
     body: Body<BatchBody>,
 ) -> Reply {
@@ -160,7 +157,7 @@ pub(crate) async fn create_batch(
             key: format!("{}#{index}", given.key).into(),
             fingerprint: Json::stored(raw.get()).digest(),
         });
-        parse::<NewJobBody>(raw.get())?.ask(&caller, &headers, key)
+        parse::<NewJobBody>(raw.get())?.ask(&caller, &trace, key)
     };
     let asked: Vec<Result<NewJob, Problem>> = body.value.jobs.into_iter().enumerate().map(ask).collect();
     let (mut refused, mut good) = (Vec::with_capacity(asked.len()), Vec::new());
@@ -175,18 +172,12 @@ pub(crate) async fn create_batch(
     }
     let mut answers = app.runtime().create_all(good).await.into_iter();
     let now = app.runtime().reading();
-    let results = refused.into_iter().map(|refused| {
-        let result = match (refused, &mut answers) {
-            (Some(problem), _) => Err(problem),
-            (None, answers) => match answers.next().expect("one answer for each job that was asked for") {
-                Ok(Ok(done)) => Ok(crate::http::done(&done, now)),
-                Ok(Err(refusal)) => Err(refusal.into()),
-                Err(failure) => Err(failure.into()),
-            },
-        };
-        item(result, "/api/jobs/batch")
+    let items = refused.into_iter().map(|refused| {
+        let result = refused
+            .map_or_else(|| Ok(answers.next().expect("one answer for each job that was asked for")??), Err);
+        Item::new(result, now, "/api/jobs/batch")
     });
-    ok(&json!({ "results": results.collect::<Vec<_>>() }))
+    results(items.collect())
 }
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller, mut given: Given) -> Reply {
@@ -200,7 +191,7 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, mut given: Give
     let mut shown = Vec::with_capacity(jobs.len());
     for job in &jobs {
         if app.may_see(&caller, job).await? {
-            shown.push(wire::job(job, now));
+            shown.push(JobForm::new(job, now));
         }
     }
     page("jobs", shown, next)
@@ -210,7 +201,7 @@ pub(crate) async fn get(State(app): State<App>, caller: Caller, Id(id): Id, give
     caller.may(Right::See)?;
     given.done()?;
     let job = app.job(&caller, id).await?;
-    ok(&wire::job(&job, app.runtime().reading()))
+    ok(&JobForm::new(&job, app.runtime().reading()))
 }
 
 pub(crate) async fn history(State(app): State<App>, caller: Caller, Id(id): Id, mut given: Given) -> Reply {
@@ -275,7 +266,7 @@ pub(crate) async fn replay(State(app): State<App>, caller: Caller, Id(id): Id, m
         tracing::error!(%difference, "a history cannot be folded");
         Problem::new(&crate::problem::INTERNAL, "the history of this job is damaged; run `tenure verify`")
     })?;
-    ok(&wire::job(&folded, app.runtime().reading()))
+    ok(&JobForm::new(&folded, app.runtime().reading()))
 }
 
 pub(crate) async fn explain(State(app): State<App>, caller: Caller, Id(id): Id, given: Given) -> Reply {
@@ -305,7 +296,7 @@ pub(crate) async fn cancel(
     app.job(&caller, id).await?;
     let mode = body.value.mode.unwrap_or(CancelMode::Soft);
     let done = app.submit(&caller, body.key, Command::Cancel(Cancel { job: id, mode, reason })).await?;
-    Ok(done_reply(StatusCode::OK, &done, app.runtime().reading()))
+    Ok(done_reply(StatusCode::OK, done, app.runtime().reading()))
 }
 
 #[derive(Deserialize)]
@@ -324,7 +315,7 @@ pub(crate) async fn retry(
     app.job(&caller, id).await?;
     let retry = Retry { job: id, id: app.runtime().new_id(), when: When::Now };
     let done = app.submit(&caller, body.key, Command::Retry(retry)).await?;
-    Ok(created(&done, &app))
+    Ok(created(done, &app))
 }
 
 #[derive(Deserialize)]
@@ -345,7 +336,7 @@ pub(crate) async fn dead_letter(
     given.done()?;
     let DeadLetterBody { reason_code, detail } = body.value;
     let done = app.submit(&caller, body.key, Command::DeadLetter(id, reason_code, detail)).await?;
-    Ok(done_reply(StatusCode::OK, &done, app.runtime().reading()))
+    Ok(done_reply(StatusCode::OK, done, app.runtime().reading()))
 }
 
 #[derive(Deserialize)]
@@ -372,7 +363,7 @@ pub(crate) async fn signal(
     let note = body.value.payload.map(|payload| Json::stored(payload.get()));
     let command = Command::Signal(id, segments[1].as_str().into(), note);
     let done = app.submit(&caller, body.key, command).await?;
-    Ok(done_reply(StatusCode::OK, &done, app.runtime().reading()))
+    Ok(done_reply(StatusCode::OK, done, app.runtime().reading()))
 }
 
 /// A text for people: bounded, and without U+0000.

@@ -16,7 +16,6 @@ use crate::auth::key::Issued;
 use crate::body::Body;
 use crate::caller::{Caller, Right};
 use crate::http::{Named, Reply, answer, done_reply, name, ok, page};
-use crate::keyring::FRESH;
 use crate::problem::Problem;
 use crate::query::Given;
 
@@ -45,11 +44,11 @@ pub(crate) async fn create(
             return Err(Refusal::IdempotencyMismatch(given.unwrap_or_default().into()).into());
         }
         let again = Done::Key { key, replayed: true };
-        return Ok(done_reply(StatusCode::OK, &again, app.runtime().reading()));
+        return Ok(done_reply(StatusCode::OK, again, app.runtime().reading()));
     }
     let key = NewKey { id: issued.id.as_str().into(), role: body.value.role, user_id, digest: issued.digest };
     let done = app.submit(&caller, None, Command::AddKey(Box::new(key))).await?;
-    app.keyring().reload().await?;
+    app.keyring().changed().await?;
     let Done::Key { key, .. } = done else { unreachable!("a new key is answered with the key") };
     let mut shown = wire::api_key(&key);
     shown["key"] = json!(issued.text.reveal());
@@ -68,10 +67,7 @@ pub(crate) async fn revoke(State(app): State<App>, caller: Caller, Named(id): Na
     caller.may(Right::Keys)?;
     given.done()?;
     let done = app.submit(&caller, None, Command::RevokeKey(id.clone())).await?;
-    app.keyring().reload().await?;
-    if app.keyring().is_shared() {
-        tokio::time::sleep(FRESH).await;
-    }
+    app.keyring().changed().await?;
     let Done::Key { key, .. } = done else { return Err(Problem::not_found("key", id)) };
     ok(&wire::api_key(&key))
 }

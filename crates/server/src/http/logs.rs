@@ -11,7 +11,7 @@ use tenure_store::Store as _;
 use crate::app::App;
 use crate::body::{Body, Object};
 use crate::caller::{Caller, Right};
-use crate::http::{Id, Reply, done, name, ok, page};
+use crate::http::{Id, Reply, Shown, name, ok, page};
 use crate::problem::{Problem, TOO_LARGE};
 use crate::query::Given;
 
@@ -65,8 +65,8 @@ pub(crate) async fn append(
         caller.may(Right::Own)?;
         app.job(&caller, id).await?;
     }
-    let logged = app.submit(&caller, body.key, Command::Log(AppendLog { job: id, holder, lines })).await?;
-    ok(&done(&logged, app.runtime().reading()))
+    let done = app.submit(&caller, body.key, Command::Log(AppendLog { job: id, holder, lines })).await?;
+    ok(&Shown { done, now: app.runtime().reading() })
 }
 
 /// Stream, level and text of each line, within their bounds.

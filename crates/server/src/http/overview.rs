@@ -10,16 +10,13 @@ use tenure_core::lifecycle::Phase;
 use tenure_core::wire;
 use tenure_store::Store as _;
 
-use crate::app::App;
+use crate::app::{App, LEASES_MAX};
 use crate::body::OptionalBody;
 use crate::caller::{Caller, Right};
 use crate::http::jobs::EmptyBody;
 use crate::http::{Named, Reply, ok, page};
 use crate::problem::Problem;
 use crate::query::Given;
-
-/// Leases that one listing of the workers looks at.
-const LEASES_MAX: usize = 10_000;
 
 pub(crate) async fn workers(State(app): State<App>, caller: Caller, given: Given) -> Reply {
     caller.may(Right::Oversee)?;

@@ -3,7 +3,6 @@
 use axum::extract::State;
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::json;
 use serde_json::value::RawValue;
 use tenure_core::command::{Asked, Command, GivenKey, Hold, Report, Verb};
 use tenure_core::dead_letter::ReasonCode;
@@ -16,7 +15,7 @@ use crate::app::App;
 use crate::body::{Body, Object, parse};
 use crate::caller::{Caller, Right};
 use crate::http::jobs::message;
-use crate::http::{Id, Reply, done_reply, item, name, ok};
+use crate::http::{Id, Item, Reply, done_reply, name, results};
 use crate::problem::Problem;
 use crate::query::{Given, job_id};
 
@@ -190,7 +189,7 @@ pub(crate) async fn report(
     }
     let command = value.command(job, verb, worker)?;
     let done = app.submit(&caller, body.key, command).await?;
-    Ok(done_reply(StatusCode::OK, &done, app.runtime().reading()))
+    Ok(done_reply(StatusCode::OK, done, app.runtime().reading()))
 }
 
 #[derive(Deserialize)]
@@ -227,14 +226,11 @@ pub(crate) async fn reports(
     let good: Vec<Asked> = asked.iter().filter_map(|asked| asked.as_ref().ok().cloned()).collect();
     let mut answers = app.runtime().submit_all(good).await.into_iter();
     let now = app.runtime().reading();
-    let results = asked.into_iter().map(|asked| {
-        let result = asked.and_then(|_| {
-            let answer = answers.next().expect("one answer for each report that was asked");
-            Ok(crate::http::done(&answer??, now))
-        });
-        item(result, "/api/reports")
+    let items = asked.into_iter().map(|asked| {
+        let result = asked.and_then(|_| Ok(answers.next().expect("one answer for each report")??));
+        Item::new(result, now, "/api/reports")
     });
-    ok(&json!({ "results": results.collect::<Vec<_>>() }))
+    results(items.collect())
 }
 
 /// One report of many: it names its job and its verb; the worker is named once for all.
