@@ -2,7 +2,8 @@
 //!
 //! Every block fenced as `sh` is run, in order, by one shell, in a folder that looks like the workspace but is not:
 //! files may be written there. Blocks fenced as `sh no-run` are only shown. Lines that fetch and build are left out,
-//! because the program is already built and on the path.
+//! because the program is already built and on the path: `cargo run --release --` is `tenure`. What a reader starts in a
+//! terminal of its own is started beside the rest, which waits until it answers.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,6 +17,9 @@ use crate::{all, cargo};
 
 const SECONDS_MAX: &str = "120";
 const FETCH_AND_BUILD: &[&str] = &["git clone ", "cd ", "cargo "];
+/// How a reader runs what was just built.
+const RUN: &str = "cargo run --release -- ";
+const BESIDE: &str = "tenure dev &\nuntil tenure queue list > /dev/null 2>&1; do kill -0 $!; done\n";
 /// Whatever the commands left running ends with them.
 const PROLOGUE: &str = "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n";
 
@@ -42,6 +46,10 @@ fn commands(readme: &str) -> String {
     for line in readme.lines() {
         if line.trim_start().starts_with("```") {
             inside = !inside && line.trim() == "```sh";
+        } else if inside && line == format!("{RUN}dev") {
+            commands.push_str(BESIDE);
+        } else if let Some(arguments) = line.strip_prefix(RUN).filter(|_| inside) {
+            commands.extend(["tenure ", arguments, "\n"]);
         } else if inside && !FETCH_AND_BUILD.iter().any(|word| line.starts_with(word)) {
             commands.push_str(line);
             commands.push('\n');

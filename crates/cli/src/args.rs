@@ -1,8 +1,28 @@
-//! Every flag of every command, in one place. The examples in the help are run by a test.
+//! Every flag of every command, a file for each family. The examples in the help are run by a test.
 
-use std::path::PathBuf;
+mod bench;
+mod dev;
+mod job;
+mod lifecycle;
+mod operators;
+mod server;
+mod work;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+pub(crate) use bench::Bench;
+pub(crate) use dev::Dev;
+pub(crate) use job::{
+    Cancel, Events, Give, History, JobCommand, JobFilter, JobList, Logs, Moment, NewJob, One, Replay, Signal,
+    Wait,
+};
+pub(crate) use lifecycle::{Check, Diff, Format, LifecycleCommand, Show};
+pub(crate) use operators::{
+    AccountCommand, DeadCommand, DeadFilter, DeadList, Dismiss, KeyCommand, KeyCreate, QueueCommand, Redrive,
+    WorkerCommand,
+};
+pub(crate) use server::{Completions, Config, Man, Serve, Verify};
+pub(crate) use work::Work;
 
 /// A durable job engine.
 #[derive(Parser)]
@@ -11,16 +31,39 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
     version,
     before_help = "Examples:
   tenure lifecycle list
-  tenure lifecycle show engine
-  tenure verify --data ./tenure-data"
+  tenure job list
+  tenure run hello -p '{\"name\": \"Ada\"}'",
+    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 the job ended but not well, 4 not authenticated or not \
+allowed, 5 not found, 6 refused, 7 a file or payload does not pass its check, 8 timed out waiting, 9 server \
+unreachable, 130 interrupted."
 )]
 pub(crate) struct Args {
     /// How data is written to stdout
     #[arg(short, long, global = true, value_enum, default_value_t = Form::Table, value_name = "FORM")]
     pub(crate) output: Form,
+    /// Which server.
+    #[command(flatten)]
+    pub(crate) server: Server,
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Which server is asked, and in whose name.
+#[derive(Clone, ClapArgs)]
+pub(crate) struct Server {
+    /// The server's address
+    #[arg(
+        long,
+        global = true,
+        env = "TENURE_URL",
+        value_name = "URL",
+        default_value = tenure_client::DEFAULT_URL
+    )]
+    pub(crate) server: String,
+    /// The caller's key, or a JWT
+    #[arg(long, global = true, env = "TENURE_KEY", hide_env_values = true, value_name = "KEY")]
+    pub(crate) key: Option<String>,
 }
 
 /// How data is written.
@@ -41,6 +84,51 @@ pub(crate) enum Form {
 /// The nouns, and what people type all day.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Run everything on this machine, nothing configured, with demo types and a worker inside
+    #[command(before_help = dev::HELP)]
+    Dev(Dev),
+    /// Create a job and follow it to its end
+    #[command(before_help = "Examples:
+  tenure run hello
+  tenure run resize -p '{\"width\": 640}' --queue pictures --priority 5
+  tenure run import -p @payload.json -o json
+
+Transitions, progress and log lines go to stderr, the result to stdout. Exits with 0 if the job succeeded, with 3 if it
+ended otherwise.")]
+    Run(NewJob),
+    /// Make a worker out of any program
+    #[command(before_help = work::HELP)]
+    Work(Work),
+    /// Say why a job is where it is, and what can happen next
+    #[command(before_help = "Examples:
+  tenure explain 01990c3a-7d2e")]
+    Explain(One),
+    /// Create, list, look at, stop and repeat jobs
+    #[command(subcommand)]
+    Job(JobCommand),
+    /// Read the journal: every event of every job, in the order of their commits
+    #[command(before_help = "Examples:
+  tenure events --limit 5
+  tenure events --type job_failed -o jsonl
+  tenure events -f
+
+Without -f it begins at the beginning, or after --after; with it, at the end as it is now, or after --after.")]
+    Events(Events),
+    /// Jobs that were given up: list, look, redrive, dismiss
+    #[command(subcommand)]
+    Dead(DeadCommand),
+    /// Queues: list, pause, resume
+    #[command(subcommand)]
+    Queue(QueueCommand),
+    /// Workers that were heard
+    #[command(subcommand)]
+    Worker(WorkerCommand),
+    /// Credits of a user
+    #[command(subcommand)]
+    Account(AccountCommand),
+    /// Keys of callers: create, list, revoke
+    #[command(subcommand)]
+    Key(KeyCommand),
     /// Check, show and compare lifecycle files
     #[command(subcommand)]
     Lifecycle(LifecycleCommand),
@@ -52,6 +140,13 @@ pub(crate) enum Command {
 
 SIGTERM drains: no new claims, open requests finish, then it exits with 0.")]
     Serve(Serve),
+    /// Print every setting of the server, its value and where it came from
+    #[command(before_help = "Examples:
+  tenure config
+  tenure config --config tenure.toml -o json
+
+Exits with 7 if the file does not pass its check.")]
+    Config(Config),
     /// Fold every history of a store, check every law, report each difference
     #[command(before_help = "Examples:
   tenure verify
@@ -60,109 +155,17 @@ SIGTERM drains: no new claims, open requests finish, then it exits with 0.")]
 Works on a running system too. Exits with 0 if there is no difference, with 1 if there is one, with 5 if there is no
 store, with 9 if the database cannot be reached.")]
     Verify(Verify),
-}
-
-/// `tenure serve`.
-#[derive(ClapArgs)]
-pub(crate) struct Serve {
-    /// The configuration; `tenure.toml` in this folder, if it is there
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// Where to listen [default: 127.0.0.1:7117]
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) listen: Option<String>,
-    /// The folder of the embedded store [default: ./tenure-data]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
-    /// A PostgreSQL store instead
-    #[arg(long, value_name = "URL", conflicts_with = "data")]
-    pub(crate) database_url: Option<String>,
-}
-
-/// `tenure verify`.
-#[derive(ClapArgs)]
-pub(crate) struct Verify {
-    /// The folder of an embedded store
-    #[arg(long, env = "TENURE_DATA", value_name = "DIR", default_value = "./tenure-data")]
-    pub(crate) data: PathBuf,
-    /// A PostgreSQL store instead
-    #[arg(long, env = "TENURE_DATABASE_URL", hide_env_values = true, value_name = "URL")]
-    pub(crate) database_url: Option<String>,
-}
-
-/// `tenure lifecycle …`: works without a server.
-#[derive(Subcommand)]
-#[command(before_help = "Examples:
-  tenure lifecycle check lifecycles/*.toml
-  tenure lifecycle show image
-  tenure lifecycle diff image lifecycles/image.toml")]
-pub(crate) enum LifecycleCommand {
-    /// Prove files: every flaw at once, each with its rule, its place and what would mend it
+    /// Load a server, and say how fast it is beside the disk and the runtime alone
+    #[command(before_help = bench::HELP)]
+    Bench(Bench),
+    /// Print completions for a shell
     #[command(before_help = "Examples:
-  tenure lifecycle check lifecycles/engine.toml
-  tenure lifecycle check lifecycles/*.toml -o json
-
-Exits with 0 if all pass, with 7 if one does not, with 5 if one is not there.")]
-    Check(Check),
-    /// Print what a lifecycle is: a drawing, its rules, its ranks and its longest life
+  tenure completions bash > tenure.bash
+  tenure completions zsh > _tenure")]
+    Completions(Completions),
+    /// Print the manual
     #[command(before_help = "Examples:
-  tenure lifecycle show engine
-  tenure lifecycle show lifecycles/engine.toml -o json
-  tenure lifecycle show engine --format svg > engine.svg")]
-    Show(Show),
-    /// List the lifecycles that are built in
-    #[command(before_help = "Examples:
-  tenure lifecycle list
-  tenure lifecycle list -o name")]
-    List,
-    /// Say what a new version adds, removes and changes, and whether live jobs could go on under it
-    #[command(before_help = "Examples:
-  tenure lifecycle diff engine lifecycles/engine.toml
-  tenure lifecycle diff engine lifecycles/engine.toml -o json
-
-Exits with 6 if live jobs of the old one could not go on under the new.")]
-    Diff(Diff),
-}
-
-/// `tenure lifecycle check`.
-#[derive(ClapArgs)]
-pub(crate) struct Check {
-    /// Lifecycle files
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<String>,
-}
-
-/// `tenure lifecycle show`.
-#[derive(ClapArgs)]
-pub(crate) struct Show {
-    /// A lifecycle that is built in, or a file
-    #[arg(value_name = "NAME|FILE")]
-    pub(crate) lifecycle: String,
-    /// Only the drawing, in this format
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<Format>,
-}
-
-/// How a lifecycle is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For a terminal
-    Text,
-    /// A Mermaid state diagram
-    Mermaid,
-    /// For Graphviz
-    Dot,
-    /// For a browser
-    Svg,
-}
-
-/// `tenure lifecycle diff`.
-#[derive(ClapArgs)]
-pub(crate) struct Diff {
-    /// The old one: built in, or a file
-    #[arg(value_name = "OLD")]
-    pub(crate) old: String,
-    /// The new one: built in, or a file
-    #[arg(value_name = "NEW")]
-    pub(crate) new: String,
+  tenure man > tenure.1
+  tenure man --dir .")]
+    Man(Man),
 }

@@ -12,6 +12,7 @@ use tenure_store::{Store, StoreError};
 
 use crate::Inner;
 use crate::batcher::Batch;
+use crate::bells::Bells;
 use crate::failure::Failure;
 use crate::observe::Committed;
 
@@ -35,11 +36,9 @@ pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
     let Batch { commands, replies } = batch;
     let reads = Reads::of(&commands);
     let in_force = inner.in_force();
-    let bells = Arc::clone(&inner.bells);
     let judge = move |set: &mut WorkingSet, now: Now| {
         let answers = decide_batch(set, &in_force.catalog, &commands, now);
-        let touched = bells.concerned(&set.changes);
-        verdict(set, (answers, touched), now)
+        verdict(set, answers, now)
     };
     match inner.store.transact(reads, judge).await {
         Ok(verdict) => {
@@ -72,7 +71,7 @@ pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
     }
 }
 
-fn verdict(set: &WorkingSet, (answers, touched): (Vec<Answer>, Vec<JobId>), now: Now) -> Verdict {
+fn verdict(set: &WorkingSet, answers: Vec<Answer>, now: Now) -> Verdict {
     let events = &set.changes.events;
     let place = |event: &Event| {
         let spec = &set.jobs[&event.job_id].spec;
@@ -84,7 +83,7 @@ fn verdict(set: &WorkingSet, (answers, touched): (Vec<Answer>, Vec<JobId>), now:
     let failures = events.iter().filter(|event| event.facts.error.is_some()).cloned().collect();
     let grew = !events.is_empty() || !set.changes.queues.is_empty();
     let resumed = set.changes.queues.values().any(|paused| !paused);
-    let committed = Committed::of(set, &answers);
+    let (committed, touched) = (Committed::of(set, &answers), Bells::touched(&set.changes));
     Verdict { answers, now, ready, failures, grew, resumed, committed, touched }
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 #[derive(Debug, Default)]
 pub(crate) struct Bells {
     hung: Mutex<HashMap<JobId, watch::Sender<()>>>,
-    /// How many are hung: a commit looks at this before anything else.
+    /// How many are hung: a commit looks at this first.
     count: AtomicUsize,
 }
 
@@ -25,7 +25,7 @@ impl Bells {
     fn watch(&self, job: JobId) -> watch::Receiver<()> {
         let mut hung = self.hung();
         let bell = hung.entry(job).or_insert_with(|| {
-            self.count.fetch_add(1, Ordering::Relaxed);
+            self.count.fetch_add(1, Ordering::AcqRel);
             watch::Sender::new(())
         });
         bell.subscribe()
@@ -35,22 +35,19 @@ impl Bells {
         let mut hung = self.hung();
         if hung.get(&job).is_some_and(|bell| bell.receiver_count() == 0) {
             hung.remove(&job);
-            self.count.fetch_sub(1, Ordering::Relaxed);
+            self.count.fetch_sub(1, Ordering::AcqRel);
         }
     }
 
-    /// The jobs that a batch touched, if anybody watches any job at all.
-    pub(crate) fn concerned(&self, changes: &Changes) -> Vec<JobId> {
-        if self.count.load(Ordering::Relaxed) == 0 {
-            return Vec::new();
-        }
+    /// The jobs that a batch touched. Who watches them is asked after the commit: somebody may come meanwhile.
+    pub(crate) fn touched(changes: &Changes) -> Vec<JobId> {
         let written = changes.updated.iter().copied();
         written.chain(changes.logs.iter().map(|(job, _)| *job)).collect()
     }
 
     /// Rings for these jobs.
     pub(crate) fn ring(&self, jobs: &[JobId]) {
-        if jobs.is_empty() {
+        if self.count.load(Ordering::Acquire) == 0 {
             return;
         }
         let hung = self.hung();

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -36,6 +37,7 @@ struct Reception {
     router: Router,
     builder: Builder<TokioExecutor>,
     tls: Option<TlsAcceptor>,
+    header_timeout: Duration,
 }
 
 /// Accepts connections until `stop` resolves, then lets open requests finish.
@@ -45,7 +47,8 @@ pub(crate) async fn serve(
     limits: &Limits,
     stop: impl Future<Output = ()>,
 ) {
-    let reception = Reception { router, builder: builder(limits), tls };
+    let reception =
+        Reception { router, builder: builder(limits), tls, header_timeout: limits.header_timeout };
     let places = Arc::new(Semaphore::new(limits.connections));
     let graceful = GracefulShutdown::new();
     tokio::pin!(stop);
@@ -113,15 +116,30 @@ async fn converse<T>(reception: Reception, stream: T, peer: SocketAddr, watcher:
 where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let heard = Arc::new(AtomicBool::new(false));
+    let hears = Arc::clone(&heard);
     let router = reception.router.map_request(move |mut request: http::Request<hyper::body::Incoming>| {
+        hears.store(true, Ordering::Relaxed);
         request.extensions_mut().insert(Peer(peer.ip()));
         request.map(axum::body::Body::new)
     });
     let connection = reception
         .builder
         .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(router));
-    if let Err(error) = watcher.watch(connection.into_owned()).await {
-        tracing::debug!(%peer, %error, "a connection broke");
+    // Whoever has not asked anything yet has no more time for it than for a head.
+    let silence = async {
+        tokio::time::sleep(reception.header_timeout).await;
+        if heard.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        ended = watcher.watch(connection.into_owned()) => {
+            if let Err(error) = ended {
+                tracing::debug!(%peer, %error, "a connection broke");
+            }
+        }
+        () = silence => tracing::debug!(%peer, "a connection that asked nothing"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The same answers for programs.
 
 use serde_json::{Value, json};
-use tenure_core::lifecycle::{Diff, Flaw};
+use tenure_core::lifecycle::{Diff, Flaw, Lifecycle};
 
 /// What became of a file's check.
 pub(super) fn checked(file: &str, flaws: &[Flaw]) -> Value {

@@ -6,9 +6,15 @@
     reason = "fixtures may panic, and snapshots are written by a tool"
 )]
 
+mod exits;
 mod help;
+mod jobs;
 mod lifecycle;
+mod operators;
+mod runs;
+mod server;
 mod verify;
+mod work;
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,0 +1,124 @@
+//! Demo types, each of which runs without a payload, and the worker that runs them.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tenure_client::{Fail, Job, Worker};
+use tenure_core::lifecycle::{Backoff, Jitter};
+use tenure_core::time::Millis;
+use tenure_runtime::{Definitions, TypeDefinition};
+use tokio::sync::watch;
+
+use crate::output;
+
+/// What can be run.
+pub(super) const NAMES: [&str; 7] = ["hello", "flaky", "crash", "scene", "workflow", "export", "picture"];
+
+/// The five lifecycles, a type for each, and the catch-all.
+pub(super) fn definitions() -> Definitions {
+    let soon = Backoff { base: Millis(700), factor: 1.5, max: Millis::seconds(5), jitter: Jitter::None };
+    let quick = TypeDefinition {
+        lease: Some(Millis::seconds(5)),
+        heartbeat: Some(Millis::seconds(1)),
+        backoff: Some(soon),
+        ..TypeDefinition::new("crash", "distributed")
+    };
+    let mut definitions = Definitions::default();
+    definitions.types.extend([
+        TypeDefinition::new("hello", "distributed"),
+        TypeDefinition { backoff: Some(soon), ..TypeDefinition::new("flaky", "distributed") },
+        quick,
+        TypeDefinition::new("scene", "engine"),
+        TypeDefinition::new("workflow", "so1"),
+        TypeDefinition::new("export", "pattern"),
+        TypeDefinition::new("picture", "image"),
+    ]);
+    definitions
+}
+
+/// Works until it is told to stop.
+pub(super) async fn work(url: String, key: Option<String>, stopping: watch::Receiver<bool>) {
+    let client = match super::client(&url, key.as_deref()) {
+        Ok(client) => client,
+        Err(error) => return output::words(&format!("tenure: no demo worker: {error}")),
+    };
+    let worker = Worker::new(client)
+        .name("demo")
+        .slots(8)
+        .on("hello", hello)
+        .on("flaky", flaky)
+        .on("scene", |job: Job<Value>| steps(job, &["loading", "lighting", "rendering", "writing"]))
+        .on("workflow", |job: Job<Value>| steps(job, &["fetching", "running", "collecting"]))
+        .on("export", |job: Job<Value>| steps(job, &["reading", "laying out", "writing"]))
+        .on("picture", |job: Job<Value>| steps(job, &["sampling", "denoising", "encoding"]));
+    let told = told(stopping.clone());
+    let (worked, ()) = tokio::join!(worker.run_until(told), doomed(&url, key.as_deref(), stopping));
+    if let Err(error) = worked {
+        output::words(&format!("tenure: the demo worker ended: {error}"));
+    }
+}
+
+/// Resolves when the work is to stop.
+async fn told(mut stopping: watch::Receiver<bool>) {
+    // The sender lives until it has told.
+    drop(stopping.wait_for(|stop| *stop).await);
+}
+
+async fn hello(job: Job<Value>) -> Result<Value, Fail> {
+    let name = job.payload["name"].as_str().unwrap_or("world").to_owned();
+    job.log(format!("saying hello to {name}"));
+    Ok(json!({ "greeting": format!("Hello, {name}") }))
+}
+
+/// Fails twice, then succeeds.
+async fn flaky(job: Job<Value>) -> Result<Value, Fail> {
+    job.progress(30, "asking upstream");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    if job.attempt < 3 {
+        job.log(format!("attempt {}: no answer", job.attempt));
+        return Err(Fail::transient("UPSTREAM_TIMEOUT", "no answer in 300 ms"));
+    }
+    Ok(json!({ "attempts": job.attempt }))
+}
+
+async fn steps(job: Job<Value>, names: &'static [&'static str]) -> Result<Value, Fail> {
+    for (done, name) in names.iter().enumerate() {
+        job.progress((done * 100 / names.len()) as u8, *name);
+        job.log(*name);
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(400)) => {}
+            _ = job.stopped() => return Err(Fail::cancelled()),
+        }
+    }
+    Ok(json!({ "steps": names.len() }))
+}
+
+/// A worker of its own for `crash`, in a process of its own: the first attempt of each job kills it, and it is started
+/// again. The job's lease runs out, and the next attempt succeeds.
+async fn doomed(url: &str, key: Option<&str>, stopping: watch::Receiver<bool>) {
+    const SCRIPT: &str =
+        "if [ \"$TENURE_ATTEMPT\" = 1 ]; then kill -9 $PPID; fi; echo '::result {\"survived\": true}'";
+    let Ok(own) = std::env::current_exe() else { return };
+    loop {
+        let mut command = tokio::process::Command::new(&own);
+        command.args(["work", "crash", "--name", "doomed", "--", "sh", "-c", SCRIPT]);
+        command.env("TENURE_URL", url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.kill_on_drop(true);
+        if let Some(key) = key {
+            command.env("TENURE_KEY", key);
+        }
+        let Ok(mut child) = command.spawn() else { return };
+        tokio::select! {
+            _ = child.wait() => {}
+            () = told(stopping.clone()) => {
+                if let Err(error) = child.kill().await {
+                    output::words(&format!("tenure: a worker was left behind: {error}"));
+                }
+                return;
+            }
+        }
+        // It died, as it should; not more often than twice a second.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
