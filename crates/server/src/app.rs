@@ -7,6 +7,7 @@ use tenure_core::command::{Asked, Command, GivenKey};
 use tenure_core::decide::Done;
 use tenure_core::id::{JobId, Name};
 use tenure_core::job::Job;
+use tenure_core::query::JobFilter;
 use tenure_runtime::Runtime;
 use tenure_store::{AnyStore, Store as _};
 use tokio::sync::watch;
@@ -107,6 +108,19 @@ impl App {
         command: Command,
     ) -> Result<Done, Problem> {
         Ok(self.runtime().submit(Asked { by: caller.actor(), key, command }).await??)
+    }
+
+    /// A state may be asked for by its old name.
+    pub(crate) fn speak_canonical(&self, filter: &mut JobFilter) {
+        let Some(asked) = filter.state.clone() else { return };
+        let catalog = self.runtime().catalog();
+        let named = |name: &Name| filter.lifecycle.as_ref().is_none_or(|lifecycle| lifecycle == name);
+        let states = catalog.lifecycles().filter(|it| named(&it.name)).flat_map(|it| &it.states);
+        let states: Vec<_> = states.collect();
+        if states.iter().all(|state| state.name != asked) {
+            let meant = states.into_iter().find(|state| state.alias.as_ref() == Some(&asked));
+            filter.state = meant.map(|state| state.name.clone()).or(Some(asked));
+        }
     }
 
     /// Whether a stream may go on: its caller is still admitted, and the server does not drain.

@@ -119,7 +119,8 @@ fn subscriber<W>(
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let filter = EnvFilter::try_new(&settings.filter)
+    // What the database's driver has to say of itself is nobody's information.
+    let filter = EnvFilter::try_new(format!("tokio_postgres=warn,{}", settings.filter))
         .map_err(|error| format!("the log filter {:?}: {error}", settings.filter))?;
     let traces = settings.otlp_endpoint.as_deref().map(traces::open).transpose()?;
     // Only our own spans: those of the client that sends them would beget others.

@@ -137,7 +137,7 @@ async fn a_job_is_read_whole_and_what_is_new_is_ignored() {
     });
     let server = Server::replies([Reply::Json(200, job)]);
     let job = server.client().get("0198").await.unwrap();
-    assert_eq!((job.job_type.as_str(), job.progress, job.seq), ("index", Some(40), 3));
+    assert_eq!((job.job_type.as_str(), job.progress, job.seq), ("index", Some(40.0), 3));
     assert_eq!(job.lease.as_ref().map(|lease| lease.fence), Some(2));
     assert_eq!(job.error.map(|error| error.text), Some("X: m".into()));
     assert_eq!(job.cancel_requested.and_then(|request| request.mode), Some(CancelMode::Soft));

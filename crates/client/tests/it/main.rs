@@ -4,6 +4,7 @@
 
 mod calls;
 mod following;
+mod kit;
 mod leases;
 mod paths;
 mod reports;

@@ -100,7 +100,8 @@ pub(crate) fn grant(
     let (ts, kind, reason_text) = (scene.now.at, Movement::Grant, reason.map(str::to_owned));
     let line = LedgerLine { ts, user_id: user.clone(), kind, amount, job_id: None, reason: reason_text };
     scene.set.move_credits(account, line);
-    audit(scene, by, "grant", (None, reason));
+    let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    audit(scene, by, "grant", (None, Some(&format!("{amount} for {user}{why}"))));
     Ok(Done::Account(account))
 }
 

@@ -53,8 +53,9 @@ pub(crate) async fn act(
         return Err(Problem::malformed("#/mode", "belongs to cancel"));
     }
     let mut given = Given::of_object(&filter)?;
-    let filter = given.jobs()?;
+    let mut filter = given.jobs()?;
     given.done()?;
+    app.speak_canonical(&mut filter);
     let (mut jobs, mut before): (Vec<JobId>, _) = (Vec::new(), cursor_of(cursor.as_deref())?);
     let mut next_cursor = None;
     loop {

@@ -154,12 +154,13 @@ impl Following {
                 self.spoke_at = Instant::now();
                 return Some((text, self));
             }
-            if !self.app.may_go_on(&self.caller).await {
-                return None;
-            }
             match self.live.take() {
                 Some(live) => self.hear(live).await?,
                 None => self.catch_up().await?,
+            }
+            // Asked when something came: what came is not for somebody whose key was revoked meanwhile.
+            if !self.app.may_go_on(&self.caller).await {
+                return None;
             }
             if self.ready.is_empty() && self.spoke_at.elapsed() >= sse::KEEP_ALIVE {
                 self.ready.push_back(sse::comment());

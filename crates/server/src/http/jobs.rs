@@ -185,6 +185,7 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, mut given: Give
     let (mut filter, rows) = (given.jobs()?, given.page()?);
     given.done()?;
     caller.narrow(&mut filter)?;
+    app.speak_canonical(&mut filter);
     let jobs = app.store().list(filter, rows).await?;
     let next = (jobs.len() == rows.limit).then(|| jobs.last().map(|job| job.id().to_string())).flatten();
     let now = app.runtime().reading();
