@@ -63,6 +63,7 @@ pub(crate) async fn redrive(
         let detail = format!("must be above 0 and at most {RATE_MAX}");
         return Err(Problem::malformed("#/max_per_second", detail));
     }
+    let by_filter = filter.is_some();
     let (jobs, next_cursor) = match (ids, filter) {
         (Some(ids), None) => (named(&ids)?, None),
         (None, Some(filter)) => {
@@ -79,7 +80,7 @@ pub(crate) async fn redrive(
         let delay = max_per_second.map_or(0, |rate| (index as f64 * 1000.0 / rate) as u64);
         let when = if delay == 0 { When::Now } else { When::In(Millis(delay)) };
         let command = Command::Retry(Retry { job, id: app.runtime().new_id(), when });
-        if letter(&app, job).await?.is_some() {
+        if by_filter || letter(&app, job).await?.is_some() {
             asked.push((job, Asked { by: caller.actor(), key: body.key.clone(), command }));
         } else {
             let problem = Problem::not_found("dead letter", job).to_json(REDRIVE);
