@@ -817,6 +817,22 @@ async fn a_bad_item_of_a_batch_is_refused_by_itself() {
 }
 
 #[tokio::test]
+async fn a_request_of_two_lengths_is_the_last_on_its_connection() {
+    let server = Server::sqlite().await;
+    for lengths in [
+        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+        "Content-Length: 5\r\nContent-Length: 12\r\n",
+    ] {
+        let first = format!("POST /api/jobs HTTP/1.1\r\nHost: localhost\r\n{IS_JSON}{lengths}\r\n");
+        let smuggled = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        let heard = server.raw(format!("{first}2\r\n{{}}\r\n0\r\n\r\n{smuggled}").as_bytes()).await;
+        assert!(heard.starts_with("HTTP/1.1 400") || heard.is_empty(), "{lengths}: {heard}");
+        assert!(heard.matches("HTTP/1.1 ").count() <= 1, "{lengths}: {heard}");
+    }
+}
+
+#[tokio::test]
 async fn a_head_that_never_ends_is_not_waited_for() {
     let config = "[limits]\nheader_timeout = \"200ms\"\nconnections = 3\n";
     let server = Server::with(config, Store::Sqlite).await;

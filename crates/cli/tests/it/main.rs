@@ -6,6 +6,8 @@
     reason = "fixtures may panic, and snapshots are written by a tool"
 )]
 
+mod bench;
+mod dev;
 mod exits;
 mod help;
 mod jobs;

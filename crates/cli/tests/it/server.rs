@@ -30,9 +30,18 @@ impl Server {
         for file in ["gate.toml", "tenure.toml"] {
             std::fs::copy(fixtures.join(file), folder.path().join(file)).unwrap();
         }
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data", "data"]).current_dir(folder.path());
-        let process = Running::start(command);
+        Self::of("serve", folder)
+    }
+
+    /// `tenure dev`: the demo and its worker.
+    pub(crate) fn dev() -> Self {
+        Self::of("dev", tempfile::tempdir().unwrap())
+    }
+
+    fn of(command: &str, folder: TempDir) -> Self {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        program.args([command, "--listen", "127.0.0.1:0", "--data", "data"]).current_dir(folder.path());
+        let process = Running::start(program);
         let first = process.says("http://");
         let url = first.split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned();
         Self { folder, url, key: None, process }

@@ -1,0 +1,38 @@
+//! `tenure bench` measures something; how much decides no test.
+
+use super::server::Server;
+
+#[test]
+fn a_bench_says_everything_that_it_promises() {
+    let server = Server::start();
+    let few = [
+        "--seconds",
+        "1",
+        "--callers",
+        "4",
+        "--batch",
+        "10",
+        "--batch-callers",
+        "2",
+        "--samples",
+        "5",
+        "--idle",
+        "10",
+    ];
+    let own = server.json(&[&["bench"][..], &few].concat());
+    for measured in
+        ["disk_syncs_per_second", "runtime_per_second", "runtime_batches_per_second", "idle_bytes"]
+    {
+        assert!(own[measured].as_f64().is_some(), "{measured}: {own:#}");
+    }
+    let running = server.json(&[&["bench", "--running"][..], &few].concat());
+    for measured in
+        ["healthz_per_second", "singles_per_second", "batches_per_second", "idle_singles_per_second"]
+    {
+        assert!(
+            own[measured].as_f64() > Some(0.0) && running[measured].as_f64() > Some(0.0),
+            "{measured}: {running:#}"
+        );
+    }
+    assert!(running["latency_us"]["p99"].as_u64() > Some(0));
+}
