@@ -44,7 +44,9 @@ impl Json {
         }
         let raw: &RawValue =
             serde_json::from_str(text).map_err(|error| JsonFlaw::Malformed(error.to_string()))?;
-        walk(raw, &mut |_| ())?;
+        if !is_plainly_fine(raw.get()) {
+            walk(raw, &mut |_| ())?;
+        }
         Ok(raw.get())
     }
 
@@ -158,6 +160,43 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
+/// Whether one look over a valid text shows what [`walk`] would find: no escapes, so no U+0000 and no surrogates, and no
+/// key twice in any object. Most texts are like that; the others are walked.
+fn is_plainly_fine(text: &str) -> bool {
+    /// More keys than this in the objects that are open at once are left to the walk.
+    const KEYS_MAX: usize = 24;
+    let (mut keys, mut open) = ([""; KEYS_MAX], Vec::with_capacity(8));
+    let (mut count, mut rest, mut is_key) = (0, text, false);
+    while let Some(at) = rest.find(['"', '{', '}', '[', ']', ',', '\\']) {
+        let mark = rest.as_bytes()[at];
+        rest = &rest[at + 1..];
+        match mark {
+            b'{' => open.push((true, count)),
+            b'[' => open.push((false, count)),
+            b'}' | b']' => count = open.pop().map_or(0, |(_, before)| before),
+            b'"' => {
+                let Some(end) = rest.find(['"', '\\']).filter(|end| rest.as_bytes()[*end] == b'"') else {
+                    return false;
+                };
+                let string = &rest[..end];
+                rest = &rest[end + 1..];
+                if is_key {
+                    let first = open.last().map_or(0, |(_, first)| *first);
+                    if count == KEYS_MAX || keys[first..count].contains(&string) {
+                        return false;
+                    }
+                    keys[count] = string;
+                    count += 1;
+                }
+            }
+            b'\\' => return false,
+            _ => {}
+        }
+        is_key = matches!(mark, b'{' | b',') && open.last().is_some_and(|(is_object, _)| *is_object);
+    }
+    true
+}
+
 /// How deep the brackets of a text nest. Counts without recursion, so a hostile text cannot exhaust the stack.
 fn depth(text: &str) -> usize {
     let (mut now, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
@@ -215,6 +254,29 @@ mod tests {
     fn numbers_are_kept_as_they_were_written() {
         let text = r#"{"big":18446744073709551616,"exact":0.1000}"#;
         assert_eq!(Json::parse(text).unwrap().as_str(), text);
+    }
+
+    #[test]
+    fn a_look_and_a_walk_agree() {
+        let walks = |text: &str| walk(serde_json::from_str(text).unwrap(), &mut |_| ()).is_ok();
+        for text in [
+            "1",
+            "[]",
+            r#"{"a":1,"b":{"a":[{"a":"a"},{"a":2}]},"c":"a"}"#,
+            r#"{"a":["x","x"],"x":{"x":{"x":1}}}"#,
+            r#"{"a":{"b":1},"b":{"a":1}}"#,
+        ] {
+            assert!(is_plainly_fine(text) && walks(text), "{text}");
+        }
+        for text in
+            [r#"{"a":1,"a":1}"#, r#"[1,{"b":{"c":1,"d":[],"c":0}}]"#, r#"{"a":{"b":1},"x":"y","a":1}"#]
+        {
+            assert!(!is_plainly_fine(text) && !walks(text), "{text}");
+        }
+        let many = format!("{{{}}}", (0..40).map(|n| format!("\"k{n}\":{n}")).collect::<Vec<_>>().join(","));
+        for text in [r#"{"\u0061":1}"#, r#"{"a":"\n"}"#, &many] {
+            assert!(!is_plainly_fine(text) && walks(text), "left to the walk: {text}");
+        }
     }
 
     #[test]

@@ -20,9 +20,12 @@ use crate::failure::Failure;
 #[derive(Debug, Default)]
 pub(crate) struct WaitingClaims(Mutex<Waiters>);
 
+/// What it rang for: the queue and type of a job; or nothing in particular.
+type Ring = Option<(Name, Name)>;
+
 #[derive(Debug, Default)]
 struct Waiters {
-    by_filter: HashMap<ClaimFilter, BTreeMap<u64, oneshot::Sender<()>>>,
+    by_filter: HashMap<ClaimFilter, BTreeMap<u64, oneshot::Sender<Ring>>>,
     /// How many have ever come.
     arrivals: u64,
 }
@@ -32,7 +35,7 @@ struct Place<'a> {
     waiting: &'a WaitingClaims,
     filter: &'a ClaimFilter,
     arrival: u64,
-    bell: oneshot::Receiver<()>,
+    bell: oneshot::Receiver<Ring>,
 }
 
 impl WaitingClaims {
@@ -49,8 +52,12 @@ impl WaitingClaims {
     pub(crate) fn wake(&self, ready: &[(Name, Name)]) {
         let mut waiters = self.waiters();
         for (queue, job_type) in ready {
-            // One who has given up meanwhile does not use the job up.
-            while waiters.first_for(queue, job_type).is_some_and(|ring| ring.send(()).is_err()) {}
+            while let Some(bell) = waiters.first_for(queue, job_type) {
+                // One who has given up meanwhile does not use the job up.
+                if bell.send(Some((queue.clone(), job_type.clone()))).is_ok() {
+                    break;
+                }
+            }
         }
     }
 
@@ -61,7 +68,7 @@ impl WaitingClaims {
     /// Rings for everyone: something happened that may concern any of them.
     pub(crate) fn wake_all(&self) {
         for ring in self.waiters().by_filter.drain().flat_map(|(_, waiting)| waiting.into_values()) {
-            let _ = ring.send(());
+            let _ = ring.send(None);
         }
     }
 
@@ -72,7 +79,7 @@ impl WaitingClaims {
 
 impl Waiters {
     /// Takes the bell of the first who waits for such a job.
-    fn first_for(&mut self, queue: &Name, job_type: &Name) -> Option<oneshot::Sender<()>> {
+    fn first_for(&mut self, queue: &Name, job_type: &Name) -> Option<oneshot::Sender<Ring>> {
         let admitted = self.by_filter.iter().filter(|(filter, _)| filter.admits(queue, job_type));
         let first = admitted
             .filter_map(|(filter, waiting)| Some((*waiting.first_key_value()?.0, filter)))
@@ -81,7 +88,7 @@ impl Waiters {
         self.take(&filter, arrival)
     }
 
-    fn take(&mut self, filter: &ClaimFilter, arrival: u64) -> Option<oneshot::Sender<()>> {
+    fn take(&mut self, filter: &ClaimFilter, arrival: u64) -> Option<oneshot::Sender<Ring>> {
         let waiting = self.by_filter.get_mut(filter)?;
         let ring = waiting.remove(&arrival);
         if waiting.is_empty() {
@@ -93,18 +100,11 @@ impl Waiters {
 
 impl Drop for Place<'_> {
     /// Whoever leaves with a bell that rang for a job which he did not take, and be it that his caller is gone, passes
-    /// the ring on: to the next who waits for the same, or else to everyone.
+    /// the ring on.
     fn drop(&mut self) {
-        let mut waiters = self.waiting.waiters();
-        waiters.take(self.filter, self.arrival);
-        if self.bell.try_recv().is_err() {
-            return;
-        }
-        let next = waiters.by_filter.get(self.filter).and_then(|waiting| Some(*waiting.first_key_value()?.0));
-        let ring = next.and_then(|arrival| waiters.take(self.filter, arrival));
-        drop(waiters);
-        if ring.is_none_or(|ring| ring.send(()).is_err()) {
-            self.waiting.wake_all();
+        self.waiting.waiters().take(self.filter, self.arrival);
+        if let Ok(Some(job)) = self.bell.try_recv() {
+            self.waiting.wake(&[job]);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Who calls, and what he may: keys, tokens and the open mode all end in a [`Caller`].
 
-use axum::extract::FromRequestParts;
-use http::request::Parts;
+use std::sync::LazyLock;
+
 use tenure_core::api_key::Role;
 use tenure_core::id::{Actor, Name};
 use tenure_core::query::JobFilter;
@@ -54,7 +54,8 @@ impl Right {
 impl Caller {
     /// The caller of a server without keys: whoever reaches its loopback address.
     pub(crate) fn open() -> Self {
-        Self { role: Role::Admin, user: None, credential: "open".into(), until: None }
+        static OPEN: LazyLock<Name> = LazyLock::new(|| "open".into());
+        Self { role: Role::Admin, user: None, credential: OPEN.clone(), until: None }
     }
 
     /// Refuses a role that may not.
@@ -94,17 +95,5 @@ impl Caller {
             filter.user_id.clone_from(&self.user);
         }
         Ok(())
-    }
-}
-
-impl<S: Sync> FromRequestParts<S> for Caller {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        Ok(parts
-            .extensions
-            .get::<Self>()
-            .expect("every route is behind the gate, which names the caller")
-            .clone())
     }
 }

@@ -4,10 +4,11 @@
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 
-use axum::extract::{Request, State};
+use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Uri, header};
 use tracing::{Instrument as _, Span};
 
@@ -21,41 +22,19 @@ use crate::telemetry;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
-/// For everything under `/api`: who calls must be known.
-pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
-    match identify(&app, request.headers(), request.uri(), peer).await {
-        Ok(caller) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
+impl FromRequestParts<App> for Caller {
+    type Rejection = Problem;
+
+    /// Who calls must be known; whatever takes a caller is refused to those who are not.
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let keys = app.keyring().current().await?;
+        if keys.is_open() {
+            return Ok(Self::open());
         }
-        Err(problem) => problem.into_response(),
+        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
+        let token = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        app.keyring().identify(&keys, token, peer).await
     }
-}
-
-/// For the rest: anybody may look, but no page of another host through somebody's browser.
-pub(crate) async fn look(State(app): State<App>, request: Request, next: Next) -> Response {
-    let is_own = own_host(request.headers(), request.uri());
-    match is_own.and_then(|()| own_origin(request.headers(), request.uri())) {
-        Err(problem) if app.keyring().is_open() => problem.into_response(),
-        _ => next.run(request).await,
-    }
-}
-
-async fn identify(
-    app: &App,
-    headers: &HeaderMap,
-    uri: &Uri,
-    peer: Option<IpAddr>,
-) -> Result<Caller, Problem> {
-    let keys = app.keyring().current().await?;
-    if keys.is_open() {
-        own_host(headers, uri)?;
-        own_origin(headers, uri)?;
-        return Ok(Caller::open());
-    }
-    let token = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    app.keyring().identify(&keys, token, peer).await
 }
 
 /// An open server answers only to loopback names, so that no page in a browser can reach it under a name of its own.
@@ -87,8 +66,17 @@ fn own_origin(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
     }
 }
 
+/// An open server takes no request that a page of another host could have sent through somebody's browser.
+fn own(app: &App, request: &Request) -> Result<(), Problem> {
+    if !app.keyring().is_open() {
+        return Ok(());
+    }
+    own_host(request.headers(), request.uri())?;
+    own_origin(request.headers(), request.uri())
+}
+
 /// Around everything: a span for the request, and the last word on the answer.
-pub(crate) async fn finish(request: Request, next: Next) -> Response {
+pub(crate) async fn pass(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let method = request.method().clone();
     // A span costs more than many a request; it is made where somebody follows it.
@@ -97,8 +85,13 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     if let Some(context) = headers::trace(request.headers()) {
         telemetry::set_parent(&span, &context.to_string());
     }
-    let answered = AssertUnwindSafe(next.run(request).instrument(span.clone())).catch_unwind().await;
-    let mut response = answered.unwrap_or_else(|_| panicked());
+    let mut response = match own(&app, &request) {
+        Ok(()) => {
+            let answered = AssertUnwindSafe(next.run(request).instrument(span.clone())).catch_unwind().await;
+            answered.unwrap_or_else(|_| panicked())
+        }
+        Err(problem) => problem.into_response(),
+    };
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         tracing::debug!(parent: &span, code = problem.code(), "refused");
         let allow = response.headers_mut().remove(header::ALLOW);

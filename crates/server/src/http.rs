@@ -29,13 +29,17 @@ use tenure_core::wire::{self, JobForm, LeaseForm};
 use crate::problem::Problem;
 use crate::query::{is_name, job_id};
 
+/// What most answers weigh: a job.
+const ANSWER_BYTES: usize = 1024;
+
 /// What a handler comes to.
 pub(crate) type Reply = Result<Response, Problem>;
 
 /// JSON, with a status.
 pub(crate) fn answer(status: StatusCode, body: &impl Serialize) -> Response {
-    let body = serde_json::to_string(body).expect("our values have string keys and finite numbers");
-    let mut response = (status, body).into_response();
+    let mut text = Vec::with_capacity(ANSWER_BYTES);
+    serde_json::to_writer(&mut text, body).expect("our values have string keys and finite numbers");
+    let mut response = (status, text).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

@@ -1,7 +1,7 @@
 //! Every route on one screen.
 
 use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use axum::routing::{delete, get, post};
 
 use crate::app::App;
@@ -12,7 +12,7 @@ use crate::http::{
 };
 
 pub(crate) fn router(app: &App) -> Router {
-    let mut api = Router::new()
+    let mut routes = Router::new()
         .route("/api/jobs", get(jobs::list).post(jobs::create))
         .route("/api/jobs/batch", post(jobs::create_batch))
         .route("/api/jobs/actions", post(bulk::act))
@@ -46,14 +46,14 @@ pub(crate) fn router(app: &App) -> Router {
         .route("/api/keys", get(keys::list).post(keys::create))
         .route("/api/keys/{id}", delete(keys::revoke));
     for verb in reports::VERBS {
-        api = api.route(
+        routes = routes.route(
             &format!("/api/jobs/{{id}}/{verb}"),
             post(move |state, caller, id, given, body| {
                 reports::report(state, caller, (id, verb), given, body)
             }),
         );
     }
-    let pages = Router::new()
+    routes
         .route("/healthz", get(health::live))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
@@ -62,11 +62,9 @@ pub(crate) fn router(app: &App) -> Router {
         .route("/docs/", get(pages::docs))
         .route("/docs/docs.js", get(pages::docs_script))
         .route("/docs/docs.css", get(pages::docs_style))
-        .route("/problems/{code}", get(pages::problem));
-    api.layer(from_fn_with_state(app.clone(), gate::admit))
-        .merge(pages.layer(from_fn_with_state(app.clone(), gate::look)))
+        .route("/problems/{code}", get(pages::problem))
         .fallback(gate::no_route)
         .method_not_allowed_fallback(gate::no_method)
         .with_state(app.clone())
-        .layer(from_fn(gate::finish))
+        .layer(from_fn_with_state(app.clone(), gate::pass))
 }
