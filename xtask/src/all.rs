@@ -14,13 +14,15 @@ use crate::cargo::{self, Program};
 use crate::scratch::Scratch;
 use crate::step::{self, Report};
 use crate::tally::{self, Tally};
-use crate::{deny, install, readme, tidy};
+use crate::{deny, fuzz, install, readme, tidy};
 
 const SIM_SEEDS: &str = "200";
 /// The optimized simulator is much faster, but building it costs more than these few seeds take.
 const SIM_OPTIMIZED: bool = false;
 /// An example is something to watch, not a service: it comes to an end by itself.
 const EXAMPLE_SECONDS_MAX: &str = "120";
+/// Examples that run until they are stopped: built, and tried by the tests of what they show.
+const WITHOUT_END: &[&str] = &[cargo::BENCH_EXAMPLE, "worker"];
 
 /// Runs every step; the first that fails ends the run. Closes with the runners' own summaries and their sum.
 pub fn run() -> Result<()> {
@@ -37,6 +39,7 @@ pub fn run() -> Result<()> {
     drop(scratch);
     step::run("sim", sim)?;
     step::run("readme", readme::run)?;
+    step::run("fuzz", fuzz::run)?;
     step::run("deny", deny::run)?;
     let mut sum = Tally::of(&tested.output);
     sum += Tally::of(&doc_tested.output);
@@ -86,7 +89,7 @@ fn examples(scratch: &Scratch) -> Result<Report> {
     let mut report = Report::default();
     let wanted = example_names()?;
     let built = build("examples", false)?;
-    for name in wanted.iter().filter(|name| *name != cargo::BENCH_EXAMPLE) {
+    for name in wanted.iter().filter(|name| !WITHOUT_END.contains(&name.as_str())) {
         let program = built.iter().find(|program| program.example && program.name == *name);
         let program = program.with_context(|| format!("cargo built no example {name}"))?;
         let mut command = Command::new("timeout");

@@ -6,12 +6,12 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::step::{self, Report};
-use crate::{cargo, scratch};
+use crate::{cargo, fuzz, scratch};
 
 const CLUSTER_SETTINGS: &str = "/etc/postgresql-common/createcluster.conf";
 const PGBOUNCER_PLACES: &[&str] = &["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"];
 
-/// The step: programs by apt, components by rustup.
+/// The step: programs by apt, components by rustup, schemathesis by pip.
 pub fn run() -> Result<Report> {
     let mut report = Report::default();
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
@@ -20,11 +20,11 @@ pub fn run() -> Result<Report> {
         }
     }
     if scratch::programs().is_none() {
-        report.append(install_packages(&["postgresql", "pgbouncer"])?);
+        report.append(packages(&["postgresql", "pgbouncer"])?);
         scratch::programs().context("apt-get installed postgresql, but no server is where Debian puts it")?;
     } else if !has_pgbouncer() {
         // Only one test needs it, and says so itself; the others should not wait for a package.
-        match install_packages(&["pgbouncer"]) {
+        match packages(&["pgbouncer"]) {
             Ok(more) => report.append(more),
             Err(error) => report.append(Report::remark(format!(
                 "PgBouncer is MISSING and could not be installed: {}",
@@ -32,6 +32,7 @@ pub fn run() -> Result<Report> {
             ))),
         }
     }
+    fuzz::schemathesis()?;
     Ok(report)
 }
 
@@ -46,9 +47,12 @@ fn add_component(component: &str) -> Result<Report> {
     })
 }
 
-fn install_packages(packages: &[&str]) -> Result<Report> {
-    let mut report = step::command("install-update", &mut as_root(&["apt-get", "update"])?)
-        .context("the list of packages cannot be fetched; install by hand: postgresql pgbouncer")?;
+/// Installs Debian packages.
+pub fn packages(packages: &[&str]) -> Result<Report> {
+    let mut report =
+        step::command("install-update", &mut as_root(&["apt-get", "update"])?).with_context(|| {
+            format!("the list of packages cannot be fetched; install by hand: {}", packages.join(" "))
+        })?;
     if packages.contains(&"postgresql") {
         report.append(apt_install(&["postgresql-common"])?);
         // The package would start a cluster of its own, which nobody here uses.

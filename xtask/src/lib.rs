@@ -6,6 +6,7 @@
 pub mod all;
 pub mod cargo;
 pub mod deny;
+pub mod fuzz;
 pub mod install;
 pub mod readme;
 pub mod scratch;

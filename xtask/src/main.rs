@@ -5,17 +5,18 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 use xtask::scratch::Scratch;
-use xtask::{all, cargo, deny, install, readme, step, tidy};
+use xtask::{all, cargo, deny, fuzz, install, readme, step, tidy};
 
 const USAGE: &str = "\
 cargo xtask COMMAND
 
   test                     every check, in order; stops at the first that fails
-  install                  PostgreSQL, PgBouncer, rustfmt and clippy, where missing
+  install                  PostgreSQL, PgBouncer, rustfmt, clippy and schemathesis, where missing
   fmt | clippy | doc       one step of `test`
   tidy                     the rules that neither rustfmt nor clippy knows
   deny                     licences, sources, bans and advisories of the dependencies
   readme                   runs the commands of README.md
+  fuzz                     schemathesis against a running server and its /openapi.json
   db [-- COMMAND…]         runs COMMAND with a scratch PostgreSQL; without one, keeps it until Ctrl-C
   sim [--seeds N …]        the simulator, optimized
   bench [ARGS…]            the bench, optimized, with a scratch PostgreSQL";
@@ -45,6 +46,7 @@ fn run(command: &str, arguments: &[String]) -> Result<ExitCode> {
         "doc" => step::alone("doc", all::doc)?,
         "deny" => step::alone("deny", deny::run)?,
         "readme" => step::alone("readme", readme::run)?,
+        "fuzz" => step::alone("fuzz", fuzz::run)?,
         "db" => return db(arguments),
         "sim" => return sim(arguments),
         "bench" => return bench(arguments),

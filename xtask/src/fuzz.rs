@@ -1,0 +1,219 @@
+//! `cargo xtask fuzz`: schemathesis reads `/openapi.json` of a running server and tries to make the two disagree.
+//!
+//! The server is the real program on an embedded store, with jobs of every lifecycle in many states. What is asked of
+//! schemathesis is in `xtask/fuzz`. Its environment is made once, under the target folder.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use crate::step::{self, Report};
+use crate::{all, cargo, install};
+
+/// Another version has other checks: raise it on purpose.
+const SCHEMATHESIS: &str = "schemathesis==4.32.5";
+/// Schemathesis stops by itself before this; whatever hangs does not.
+const SECONDS_MAX: &str = "180";
+const ANSWER_MAX: Duration = Duration::from_secs(10);
+const SERVER_CONFIG: &str = include_str!("../fuzz/tenure.toml");
+const SETTINGS: &str = include_str!("../fuzz/schemathesis.toml");
+
+/// The step.
+pub fn run() -> Result<Report> {
+    let program = schemathesis()?;
+    let folder = cargo::target().join("xtask/fuzz");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    let server = Server::start(&all::tenure()?, &folder)?;
+    let (key, jobs) = server.fill().context("the server cannot be filled")?;
+    let settings = folder.join("schemathesis.toml");
+    fs::write(&settings, settings_of(&key, &jobs)?)?;
+    let mut fuzz = Command::new("timeout");
+    fuzz.args(["--kill-after=5", SECONDS_MAX]).arg(program).arg("--config-file").arg(settings);
+    fuzz.args(["run", &format!("http://{}/openapi.json", server.address), "--no-color"]);
+    let report = step::command("fuzz", fuzz.current_dir(&folder).env("TENURE_FUZZ_KEY", key.id))?;
+    if server.call("GET", "/readyz", None, None).is_err() {
+        bail!("the server did not survive; see {}", folder.join("server.log").display());
+    }
+    Ok(report)
+}
+
+/// The installed schemathesis. Only if it is missing is pip asked, and apt for the virtual environment.
+pub fn schemathesis() -> Result<PathBuf> {
+    let folder = cargo::target().join("xtask/schemathesis");
+    let (python, program) = (folder.join("bin/python"), folder.join("bin/schemathesis"));
+    let mark = folder.join("installed");
+    if fs::read_to_string(&mark).is_ok_and(|installed| installed == SCHEMATHESIS) {
+        return Ok(program);
+    }
+    if !has_venv() {
+        install::packages(&["python3", "python3-venv"])?;
+    }
+    let mut venv = Command::new("python3");
+    step::command("fuzz-venv", venv.args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", "install", "--disable-pip-version-check", SCHEMATHESIS]);
+    step::command("fuzz-pip", &mut pip)
+        .with_context(|| format!("{SCHEMATHESIS} cannot be installed from PyPI, and nothing else fuzzes"))?;
+    fs::write(mark, SCHEMATHESIS)?;
+    Ok(program)
+}
+
+fn has_venv() -> bool {
+    let mut python = Command::new("python3");
+    python.args(["-c", "import ensurepip, venv"]).stderr(Stdio::null());
+    python.status().is_ok_and(|status| status.success())
+}
+
+/// Ours, and what only this run knows.
+fn settings_of(key: &Key, jobs: &[String]) -> Result<String> {
+    let hooks = cargo::root().join("xtask/fuzz/hooks.py");
+    let headers = format!("Bearer {}", key.text);
+    // JSON's strings and lists are TOML's, too.
+    let (hooks, headers) = (serde_json::to_string(&hooks)?, serde_json::to_string(&headers)?);
+    let jobs = serde_json::to_string(jobs)?;
+    Ok(format!(
+        "hooks = {hooks}\n{SETTINGS}\n[dictionaries.jobs]\nvalues = {jobs}\n\n[headers]\nAuthorization = {headers}\n"
+    ))
+}
+
+/// The key in whose name everything is asked.
+struct Key {
+    id: String,
+    text: String,
+}
+
+/// A server of this run's own; dropping it ends it.
+struct Server {
+    process: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(program: &Path, folder: &Path) -> Result<Self> {
+        fs::write(folder.join("tenure.toml"), SERVER_CONFIG)?;
+        let mut process = Command::new(program)
+            .args(["serve", "--config", "tenure.toml", "--data", "data", "--listen", "127.0.0.1:0"])
+            .current_dir(folder)
+            // No setting of whoever runs this.
+            .env_clear()
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("{} cannot be started", program.display()))?;
+        let mut said = BufReader::new(process.stderr.take().context("a piped stream is there")?);
+        let mut server = Self { process, address: String::new() };
+        let mut first = String::new();
+        said.read_line(&mut first)?;
+        let address = first.split("http://").nth(1).and_then(|rest| rest.split_whitespace().next());
+        let otherwise = || format!("the server does not start: {first}");
+        address.with_context(otherwise)?.clone_into(&mut server.address);
+        let mut log = File::create(folder.join("server.log"))?;
+        std::thread::spawn(move || std::io::copy(&mut said, &mut log));
+        Ok(server)
+    }
+
+    /// Jobs of every lifecycle: ready, held, failed, dead, cancelled, delayed, finished. From the first call on the
+    /// server is closed, so that no key that schemathesis makes or revokes changes who it is.
+    fn fill(&self) -> Result<(Key, Vec<String>)> {
+        let issued = self.call("POST", "/api/keys", None, Some(&json!({ "role": "admin" })))?;
+        let key = Key { id: text(&issued["id"])?, text: text(&issued["key"])? };
+        let post = |path: &str, body: Value| self.call("POST", path, Some(&key), Some(&body));
+        post("/api/accounts/u1/credits", json!({ "grant": 1000, "reason": "fuzz" }))?;
+        let mut jobs = Vec::new();
+        let mut create = |body: Value| -> Result<String> {
+            let id = text(&post("/api/jobs", body)?["id"])?;
+            jobs.push(id.clone());
+            Ok(id)
+        };
+        for kind in ["index", "scene", "workflow", "export", "anything"] {
+            create(json!({ "type": kind, "user_id": "u1" }))?;
+            create(json!({ "type": kind, "queue": "second", "priority": 5 }))?;
+        }
+        for _ in 0..2 {
+            create(json!({ "type": "picture", "user_id": "u1", "payload": { "prompt": "a tree" } }))?;
+        }
+        let claim = |kind: &str| -> Result<(String, Value)> {
+            let asked = json!({ "worker": "w1", "types": [kind], "start": true });
+            let job = post("/api/claims", asked)?["jobs"][0].take();
+            Ok((format!("/api/jobs/{}", text(&job["id"])?), job["lease"]["fence"].clone()))
+        };
+        let (held, fence) = claim("index")?;
+        post(&format!("{held}/progress"), json!({ "worker": "w1", "fence": fence, "progress": 40 }))?;
+        let lines = json!([{ "stream": "stdout", "level": "info", "text": "half way" }]);
+        post(&format!("{held}/logs"), json!({ "worker": "w1", "fence": fence, "lines": lines }))?;
+        let (done, fence) = claim("anything")?;
+        post(&format!("{done}/succeed"), json!({ "worker": "w1", "fence": fence, "result": { "a": 1 } }))?;
+        for kind in ["anything", "scene"] {
+            let (failed, fence) = claim(kind)?;
+            let error = json!({ "code": "E", "class": "permanent", "message": "no" });
+            post(&format!("{failed}/fail"), json!({ "worker": "w1", "fence": fence, "error": error }))?;
+        }
+        for _ in 0..2 {
+            let dead = create(json!({ "type": "anything" }))?;
+            let reason = json!({ "reason_code": "policy_violation", "detail": "fuzz" });
+            post(&format!("/api/jobs/{dead}/dead-letter"), reason)?;
+        }
+        let cancelled = create(json!({ "type": "anything" }))?;
+        post(&format!("/api/jobs/{cancelled}/cancel"), json!({}))?;
+        create(json!({ "type": "anything", "delay": "1h" }))?;
+        Ok((key, jobs))
+    }
+
+    /// One request on a connection of its own; anything but a 2xx is an error.
+    fn call(&self, method: &str, path: &str, key: Option<&Key>, body: Option<&Value>) -> Result<Value> {
+        let mut socket = TcpStream::connect(&self.address)?;
+        socket.set_read_timeout(Some(ANSWER_MAX))?;
+        let key = key.map(|key| format!("Authorization: Bearer {}\r\n", key.text)).unwrap_or_default();
+        let body = body.map(Value::to_string).unwrap_or_default();
+        write!(
+            socket,
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{key}\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        )?;
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer)?;
+        let (head, body) = answer.split_once("\r\n\r\n").context("the answer has no end of its head")?;
+        if !head.starts_with("HTTP/1.1 2") {
+            bail!("{method} {path}: {head}\n{body}");
+        }
+        Ok(serde_json::from_str(body)?)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn text(value: &Value) -> Result<String> {
+    Ok(value.as_str().with_context(|| format!("{value} should be a string"))?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_settings_are_toml_with_what_the_run_knows() {
+        let key = Key { id: "k1".into(), text: "secret".into() };
+        let text = settings_of(&key, &["j1".into(), "j2".into()]).unwrap();
+        let settings: toml::Table = toml::from_str(&text).unwrap();
+        assert_eq!(settings["headers"]["Authorization"].as_str(), Some("Bearer secret"));
+        assert_eq!(settings["dictionaries"]["jobs"]["values"].as_array().unwrap().len(), 2);
+        assert!(Path::new(settings["hooks"].as_str().unwrap()).is_file());
+    }
+}
