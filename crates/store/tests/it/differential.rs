@@ -144,7 +144,9 @@ impl<S: Store> World<S> {
                 Command::DeadLetter(job(place)?, ReasonCode::PolicyViolation, "enough".to_owned()),
             ),
             Move::Dismiss(place) => by("operator:ann", Command::Dismiss(job(place)?, "seen".to_owned())),
-            Move::Retry(place, id) => by("user:ann", Command::Retry(Retry { job: job(place)?, id, when: When::Now })),
+            Move::Retry(place, id) => {
+                by("user:ann", Command::Retry(Retry { job: job(place)?, id, when: When::Now }))
+            }
             Move::Purge(place) => by("clock", Command::Purge(job(place)?)),
             Move::Pause(queue, paused) => by("operator:ann", Command::Pause(queue.into(), paused)),
             Move::Grant(user, amount) => grant(user, amount),

@@ -43,7 +43,8 @@ pub(crate) async fn a_crowd<S: Store>(store: &S, chance: &mut Chance) -> Vec<Arc
         submit(store, reports).await;
     }
     let finished = all_jobs(store).await.into_iter().filter(|job| job.phase.is_final()).take(4);
-    let retries = finished.map(|job| by("user:ann", Command::Retry(Retry { job: job.id(), id: an_id(), when: When::Now })));
+    let retries = finished
+        .map(|job| by("user:ann", Command::Retry(Retry { job: job.id(), id: an_id(), when: When::Now })));
     submit(store, retries.collect()).await;
     all_jobs(store).await
 }
