@@ -23,7 +23,7 @@ async fn a_job_that_fails_twice_succeeds_when_the_test_lets_time_pass() {
         kit.work(Worker::new(kit.client()).on("flaky", flaky)).await;
         let job = kit.client().get(&id).await.unwrap();
         assert_eq!(job.state, if attempt < 3 { "queued" } else { "succeeded" }, "after attempt {attempt}");
-        kit.advance(Duration::from_secs(600));
+        kit.advance(Duration::from_mins(10));
     }
     assert_eq!(kit.client().get(&id).await.unwrap().result, Some(json!({ "attempts": 3 })));
     kit.stop().await;
@@ -35,7 +35,7 @@ async fn a_lease_runs_out_when_the_test_says_so() {
     let id = kit.client().create(NewJob::new("slow", &json!({})).unwrap()).await.unwrap().job.id;
     let claim = tenure_client::Claim { worker: "gone".into(), max: 1, start: true, ..Default::default() };
     assert_eq!(kit.client().claim(&claim).await.unwrap().len(), 1);
-    kit.advance(Duration::from_secs(3600));
+    kit.advance(Duration::from_hours(1));
     // What was due has happened before this is answered, swept or not.
     let explained = kit.client().cancel(&id, tenure_client::CancelMode::Soft, None).await.unwrap();
     assert_eq!(explained.state, "cancelled", "nobody holds it, so it is cancelled at once");
