@@ -22,5 +22,6 @@ pub mod query;
 pub mod refusal;
 pub mod time;
 pub mod wire;
+pub mod words;
 pub mod worker;
 pub mod working_set;

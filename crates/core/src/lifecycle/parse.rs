@@ -5,16 +5,12 @@
 //! as if it had been written so, so that one slip of the pen is one flaw.
 
 mod api;
-mod near;
 mod reader;
 mod state;
 mod tables;
 mod transition;
 
 use toml::de::DeTable;
-
-pub(super) use near::did_you_mean;
-pub(super) use reader::list;
 
 use super::flaw::{At, Flaw, Flaws, RuleId, Span};
 use super::policy::{Api, Policy, Retention};

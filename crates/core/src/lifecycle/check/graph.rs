@@ -4,9 +4,9 @@
 
 use super::super::Phase;
 use super::super::flaw::{Flaws, RuleId, Span};
-use super::super::parse::list;
 use super::{From, Machine};
 use crate::limits;
+use crate::words::list;
 
 const _: () = assert!(limits::STATES_MAX <= 64, "a set of states is a word");
 

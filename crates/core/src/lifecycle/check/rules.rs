@@ -1,9 +1,9 @@
 //! L8, L9 and L11: each trigger has one answer, owners can report, and triggers stand where they mean something.
 
 use super::super::flaw::{Flaws, RuleId, Span};
-use super::super::parse::list;
 use super::super::{Condition, Outcome, Phase, Trigger};
 use super::{Edge, From, Machine, When};
+use crate::words::list;
 
 pub(super) fn check(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
     shadowed(machine, flaws);

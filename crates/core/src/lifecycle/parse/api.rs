@@ -5,9 +5,9 @@ use toml::de::DeTable;
 use super::super::flaw::{At, RuleId, Span};
 use super::super::policy::Api;
 use super::DraftApi;
-use super::near::did_you_mean;
-use super::reader::{Reader, Table, Value, list, shown};
+use super::reader::{Reader, Table, Value, shown};
 use crate::limits;
+use crate::words::{did_you_mean, list};
 
 /// The canonical fields of a job.
 const FIELDS: &[&str] = &[

@@ -4,9 +4,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::super::flaw::{At, Flaws, RuleId, Span};
-use super::near::did_you_mean;
 use crate::limits;
 use crate::time::Millis;
+use crate::words::{did_you_mean, list};
 
 /// Any value, with its place.
 pub(super) type Value<'t> = Spanned<DeValue<'t>>;
@@ -208,18 +208,6 @@ impl Reader<'_> {
         };
         let message = format!("`{key}` must be {expected}, and this is {found}");
         self.flaws.add(RuleId::Syntax, message, &[(value.span().into(), found)], help);
-    }
-}
-
-/// `a, b and c`.
-pub(in crate::lifecycle) fn list<S: AsRef<str>>(words: &[S]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.as_ref().to_owned(),
-        [first @ .., last] => {
-            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
-            format!("{} and {}", first.join(", "), last.as_ref())
-        }
     }
 }
 

@@ -5,9 +5,9 @@ use toml::de::DeValue;
 use super::super::flaw::{At, RuleId, Span};
 use super::super::{Outcome, Phase, Timeout, is_state_name};
 use super::DraftState;
-use super::near::did_you_mean;
 use super::reader::{Reader, Table, Value, shown};
 use crate::limits;
+use crate::words::did_you_mean;
 
 const ROLES: [&str; 4] = ["ready", "held", "active", "waiting"];
 

@@ -4,10 +4,10 @@ use toml::de::DeValue;
 
 use super::super::flaw::{At, RuleId, Span};
 use super::super::policy::{Backoff, Idempotency, Jitter, Policy, Retention};
-use super::near::did_you_mean;
 use super::reader::{Reader, Table, Value, shown};
 use super::{DraftCredits, DraftIdempotency};
 use crate::limits;
+use crate::words::did_you_mean;
 
 pub(super) fn name(reader: &mut Reader<'_>, root: &Table<'_>) -> Option<At<String>> {
     let Some(value) = root.get("name") else {

@@ -5,10 +5,10 @@ use toml::de::DeValue;
 use super::super::flaw::{At, RuleId, Span};
 use super::super::{Condition, Trigger};
 use super::DraftTransition;
-use super::near::did_you_mean;
 use super::reader::{Reader, Table, Value, shown};
 use crate::dead_letter::ReasonCode;
 use crate::limits;
+use crate::words::did_you_mean;
 
 const KEYS: &[&str] = &["on", "from", "when", "to", "event", "audit", "reason"];
 

@@ -1,10 +1,7 @@
-//! What a misspelled name must have meant. Own code: it is twenty lines, and the threshold is a matter of taste.
+//! Words for those who wrote a file: what a misspelled name must have meant, and lists as people say them.
 
 /// The candidate that `word` is a slip of, if one is near enough. The threshold grows with the length.
-pub(in crate::lifecycle) fn did_you_mean<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     candidates
         .into_iter()
@@ -35,6 +32,18 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     rows[a.len()][b.len()]
+}
+
+/// `a, b and c`.
+pub fn list<S: AsRef<str>>(words: &[S]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", first.join(", "), last.as_ref())
+        }
+    }
 }
 
 #[cfg(test)]
