@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tenure_core::command::{Asked, Command};
 use tenure_core::decide::{Answer, decide_batch};
 use tenure_core::event::Event;
 use tenure_core::id::{JobId, Name};
@@ -11,7 +12,7 @@ use tenure_core::working_set::{Reads, WorkingSet};
 use tenure_store::{Store, StoreError};
 
 use crate::Inner;
-use crate::batcher::Batch;
+use crate::batcher::{Batch, Reply};
 use crate::bells::Bells;
 use crate::failure::Failure;
 use crate::observe::Committed;
@@ -33,41 +34,70 @@ struct Verdict {
 }
 
 pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
-    let Batch { commands, replies } = batch;
+    let batch = match attempt(inner, &batch).await {
+        Ok(verdict) => return publish(inner, batch, verdict),
+        // A full disk may still have room for what ends work; what brings more is refused.
+        Err(StoreError::Full) => {
+            let (work, rest) = batch.split(brings_work);
+            if work.commands.is_empty() || rest.commands.is_empty() {
+                return fail(
+                    inner,
+                    [work, rest].into_iter().flat_map(|batch| batch.replies),
+                    StoreError::Full,
+                );
+            }
+            fail(inner, work.replies, StoreError::Full);
+            rest
+        }
+        Err(error) => return fail(inner, batch.replies, error),
+    };
+    match attempt(inner, &batch).await {
+        Ok(verdict) => publish(inner, batch, verdict),
+        Err(error) => fail(inner, batch.replies, error),
+    }
+}
+
+fn brings_work(asked: &Asked) -> bool {
+    matches!(asked.command, Command::Create(_) | Command::Retry(_))
+}
+
+async fn attempt<S: Store>(inner: &Inner<S>, batch: &Batch) -> Result<Verdict, StoreError> {
+    let commands = Arc::clone(&batch.commands);
     let reads = Reads::of(&commands);
     let in_force = inner.in_force();
     let judge = move |set: &mut WorkingSet, now: Now| {
         let answers = decide_batch(set, &in_force.catalog, &commands, now);
         verdict(set, answers, now)
     };
-    match inner.store.transact(reads, judge).await {
-        Ok(verdict) => {
-            inner.clock.set(verdict.now);
-            verdict.failures.iter().for_each(log_failure);
-            for (reply, answer) in replies.into_iter().zip(verdict.answers) {
-                // A caller that has gone away does not need its answer.
-                drop(reply.send(Ok(answer)));
-            }
-            (inner.options.observe)(&verdict.committed);
-            inner.bells.ring(&verdict.touched);
-            if verdict.resumed {
-                inner.waiting.wake_all();
-            }
-            inner.waiting.wake(&verdict.ready);
-            if verdict.grew {
-                inner.journal.grew();
-            }
-        }
-        Err(error) => {
-            let doubt = matches!(error, StoreError::OutcomeUnknown(_));
-            if doubt {
-                (inner.options.on_doubt)(&error);
-            }
-            let error = Arc::new(error);
-            for reply in replies {
-                drop(reply.send(Err(Failure::Store(Arc::clone(&error)))));
-            }
-        }
+    inner.store.transact(reads, judge).await
+}
+
+/// After the commit: answers, and everyone whom it concerns.
+fn publish<S: Store>(inner: &Inner<S>, batch: Batch, verdict: Verdict) {
+    inner.clock.set(verdict.now);
+    verdict.failures.iter().for_each(log_failure);
+    for (reply, answer) in batch.replies.into_iter().zip(verdict.answers) {
+        // A caller that has gone away does not need its answer.
+        drop(reply.send(Ok(answer)));
+    }
+    (inner.options.observe)(&verdict.committed);
+    inner.bells.ring(&verdict.touched);
+    if verdict.resumed {
+        inner.waiting.wake_all();
+    }
+    inner.waiting.wake(&verdict.ready);
+    if verdict.grew {
+        inner.journal.grew();
+    }
+}
+
+fn fail<S: Store>(inner: &Inner<S>, replies: impl IntoIterator<Item = Reply>, error: StoreError) {
+    if matches!(error, StoreError::OutcomeUnknown(_)) {
+        (inner.options.on_doubt)(&error);
+    }
+    let error = Arc::new(error);
+    for reply in replies {
+        drop(reply.send(Err(Failure::Store(Arc::clone(&error)))));
     }
 }
 

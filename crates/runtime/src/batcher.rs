@@ -13,14 +13,16 @@ use crate::options::Options;
 /// A command and who waits for its answer.
 pub(crate) struct Waiting {
     pub(crate) asked: Asked,
-    pub(crate) reply: oneshot::Sender<Result<Answer, Failure>>,
+    pub(crate) reply: Reply,
 }
 
+/// Who waits for a command's answer.
+pub(crate) type Reply = oneshot::Sender<Result<Answer, Failure>>;
+
 /// Commands that commit together.
-#[derive(Default)]
 pub(crate) struct Batch {
-    pub(crate) commands: Vec<Asked>,
-    pub(crate) replies: Vec<oneshot::Sender<Result<Answer, Failure>>>,
+    pub(crate) commands: Arc<[Asked]>,
+    pub(crate) replies: Vec<Reply>,
 }
 
 /// Where commands queue.
@@ -70,7 +72,6 @@ impl Outlet {
     /// answered, and then it is `None`.
     pub(crate) async fn batch(&mut self) -> Option<Batch> {
         let mut receiver = self.receiver.lock().await;
-        let mut batch = Batch::default();
         let first = tokio::select! {
             biased;
             first = receiver.recv() => first,
@@ -79,13 +80,13 @@ impl Outlet {
                 receiver.recv().await
             }
         };
-        batch.push(first?);
-        while batch.commands.len() < self.batch_commands_max
-            && let Ok(waiting) = receiver.try_recv()
+        let mut waiting = vec![first?];
+        while waiting.len() < self.batch_commands_max
+            && let Ok(next) = receiver.try_recv()
         {
-            batch.push(waiting);
+            waiting.push(next);
         }
-        Some(batch)
+        Some(Batch::of(waiting))
     }
 }
 
@@ -95,8 +96,17 @@ async fn stop(stopping: &mut watch::Receiver<bool>) {
 }
 
 impl Batch {
-    fn push(&mut self, waiting: Waiting) {
-        self.commands.push(waiting.asked);
-        self.replies.push(waiting.reply);
+    fn of(waiting: Vec<Waiting>) -> Self {
+        let (commands, replies): (Vec<Asked>, _) =
+            waiting.into_iter().map(|Waiting { asked, reply }| (asked, reply)).unzip();
+        Self { commands: commands.into(), replies }
+    }
+
+    /// Those of which `is` holds, and the others.
+    pub(crate) fn split(self, is: impl Fn(&Asked) -> bool) -> (Self, Self) {
+        let waiting = self.commands.iter().cloned().zip(self.replies);
+        let waiting = waiting.map(|(asked, reply)| Waiting { asked, reply });
+        let (these, those) = waiting.partition(|waiting: &Waiting| is(&waiting.asked));
+        (Self::of(these), Self::of(those))
     }
 }

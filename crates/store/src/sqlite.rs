@@ -8,6 +8,7 @@ mod clock;
 mod files;
 mod load;
 mod read;
+mod reserve;
 mod rows;
 mod scan;
 mod watch;
@@ -29,6 +30,7 @@ use crate::codec::{Interner, corrupt};
 use crate::live::Live;
 use clock::Clock;
 use files::Files;
+use reserve::Reserve;
 
 /// Readers at a time; more wait for one.
 const READERS: usize = 4;
@@ -61,6 +63,7 @@ struct Writer {
     names: Interner,
     paused: std::collections::BTreeSet<tenure_core::id::Name>,
     position: Position,
+    reserve: Reserve,
     /// Set when the outcome of a commit is not known: nothing is written after that.
     doubt: Option<String>,
 }
@@ -95,6 +98,7 @@ impl SqliteStore {
             names,
             paused: load::paused(&connection)?,
             position: load::last_position(&connection)?,
+            reserve: Reserve::take(files.folder()),
             doubt: None,
             connection,
         };

@@ -68,6 +68,10 @@ impl Files {
         Ok(Self { path, lock: None })
     }
 
+    pub(super) fn folder(&self) -> &Path {
+        self.path.parent().expect("the database is in a folder")
+    }
+
     pub(super) fn connect_writer(&self) -> Result<Connection, StoreError> {
         if rusqlite::version_number() < SQLITE_VERSION_MIN {
             return Err(StoreError::Unsafe(format!("SQLite {} can corrupt its log", rusqlite::version())));

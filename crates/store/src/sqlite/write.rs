@@ -50,8 +50,25 @@ fn id(job: &JobId) -> &[u8] {
 impl Writer {
     /// Writes and commits; then, and only then, the live jobs are as the batch left them.
     pub(super) fn write(&mut self, set: WorkingSet, now: Now) -> Result<(), StoreError> {
+        let brings_work = set.changes.created.iter().any(|id| set.jobs[id].spec.links.compensates.is_none());
+        if brings_work && self.reserve.is_spent() {
+            return Err(StoreError::Full);
+        }
+        let written = self.commit(&set, now);
+        // What ends work goes on from the reserve.
+        let written = match written {
+            Err(StoreError::Full) if self.reserve.spend() && !brings_work => self.commit(&set, now),
+            written => written,
+        };
+        written?;
+        self.position = Position(self.position.0 + set.changes.events.len() as u64);
+        self.keep(set);
+        Ok(())
+    }
+
+    fn commit(&mut self, set: &WorkingSet, now: Now) -> Result<(), StoreError> {
         self.connection.execute_batch("begin immediate").map_err(fault)?;
-        if let Err(error) = self.write_rows(&set, now) {
+        if let Err(error) = self.write_rows(set, now) {
             return Err(self.undo(error));
         }
         if let Err(error) = self.connection.execute_batch("commit") {
@@ -60,8 +77,6 @@ impl Writer {
             let meaning = if full { StoreError::Full } else { StoreError::OutcomeUnknown(error.to_string()) };
             return Err(self.undo(meaning));
         }
-        self.position = Position(self.position.0 + set.changes.events.len() as u64);
-        self.keep(set);
         Ok(())
     }
 

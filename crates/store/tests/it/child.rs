@@ -296,6 +296,6 @@ async fn fill(store: AnyStore) {
         tell(&format!("readable {}", all_jobs(&store).await.len()));
     }
     std::fs::remove_file(&flag).expect("the flag is there");
-    acknowledge(&submit(&store, vec![create(creation())]).await);
+    acknowledge(&insist(&store, &[create(creation())]).await);
     tell("after");
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use tenure_core::command::Create;
+use tenure_core::command::{Create, Verb};
 use tenure_core::json::Json;
 use tenure_store::{Store, StoreError};
 
@@ -84,9 +84,10 @@ struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
     /// `None` where this process may not mount.
-    fn mount(at: &'a Path) -> Option<Self> {
+    fn mount(at: &'a Path, megabytes: u32) -> Option<Self> {
         let mut mount = Command::new("mount");
-        let mounted = mount.args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"]).arg(at).output();
+        let size = format!("size={megabytes}m");
+        let mounted = mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at).output();
         mounted.is_ok_and(|output| output.status.success()).then_some(Self(at))
     }
 
@@ -106,7 +107,7 @@ impl Drop for SmallDisk<'_> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_small_disk_refuses_and_recovers() {
     let folder = beds::a_folder();
-    let Some(disk) = SmallDisk::mount(folder.path()) else {
+    let Some(disk) = SmallDisk::mount(folder.path(), 4) else {
         println!(
             "may not mount a file system here: a_full_disk_refuses_and_recovers shows the same with the shim"
         );
@@ -140,5 +141,32 @@ async fn a_small_disk_refuses_and_recovers() {
     drop(store);
     let store = beds::open(&folder.path().join("store")).await;
     assert_kept(&store, &acknowledged).await;
+    drop(store);
+}
+
+/// A full disk refuses new work, and what runs goes on from the reserve; with room again, all is as before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_runs_goes_on_when_the_disk_is_full() {
+    let folder = beds::a_folder();
+    let Some(disk) = SmallDisk::mount(folder.path(), 24) else {
+        println!("may not mount a file system here, so there is no disk to fill");
+        return;
+    };
+    let store = beds::open(&folder.path().join("store")).await;
+    created(&store, (0..50).map(|_| a_job("distributed")).collect()).await;
+    let held = take(&store, "w1", any(), 50).await;
+    assert_eq!(held.len(), 50);
+    let large = || vec![create(Create { payload: Json::of(&"x".repeat(200_000)), ..a_job("so1") })];
+    while try_submit(&store, large()).await.is_ok() {}
+    for job in &held {
+        submit(&store, vec![report(&hold(job), Verb::Start)]).await;
+        assert!(job_of(one(&store, succeed(&hold(job))).await).phase.is_final(), "it could be finished");
+        assert!(matches!(try_submit(&store, large()).await, Err(StoreError::Full)), "new work is refused");
+    }
+    disk.grow();
+    insist(&store, &large()).await;
+    drop(store);
+    let store = beds::open(&folder.path().join("store")).await;
+    assert_lawful(&store).await;
     drop(store);
 }
