@@ -102,6 +102,11 @@ impl Client {
         self.json(Ask::new(method, path).json(body)?.key(key.to_owned())).await
     }
 
+    /// Like [`Client::call`], where only success matters: what the answer says is not read.
+    pub async fn send(&self, method: Method, path: &str, body: &Value) -> Result<()> {
+        self.repeated(&Ask::new(method, path).json(body)?).await.map(drop)
+    }
+
     /// A GET whose answer is text: `/metrics`, a diagram.
     pub async fn text(&self, path_and_query: &str) -> Result<String> {
         let answer = self.repeated(&Ask::new(Method::GET, path_and_query)).await?;

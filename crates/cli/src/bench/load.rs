@@ -27,8 +27,12 @@ pub(super) struct Latency {
     pub(super) p99_us: u64,
 }
 
-async fn post(client: &Client, path: &str, body: &Value) -> Result<Value> {
+async fn ask(client: &Client, path: &str, body: &Value) -> Result<Value> {
     Ok(client.call(Method::POST, path, Some(body)).await?)
+}
+
+async fn tell(client: &Client, path: &str, body: &Value) -> Result<()> {
+    Ok(client.send(Method::POST, path, body).await?)
 }
 
 impl Load {
@@ -57,14 +61,14 @@ impl Load {
     /// Lifecycles per second of callers that never batch: one request a verb.
     pub(super) async fn singles(&self, callers: usize, span: Duration) -> Result<f64> {
         self.drive(callers, span, |client: Client, worker: String| async move {
-            post(&client, "/api/jobs", &json!({ "type": "bench", "payload": payload() })).await?;
+            tell(&client, "/api/jobs", &json!({ "type": "bench", "payload": payload() })).await?;
             let claim = json!({ "worker": worker, "types": ["bench"], "wait": "5s" });
-            let claimed = post(&client, "/api/claims", &claim).await?;
+            let claimed = ask(&client, "/api/claims", &claim).await?;
             let job = &claimed["jobs"][0];
             let id = job["id"].as_str().context("there was nothing to claim")?;
             for verb in ["start", "succeed"] {
                 let holder = json!({ "worker": worker, "fence": job["lease"]["fence"] });
-                post(&client, &format!("/api/jobs/{id}/{verb}"), &holder).await?;
+                tell(&client, &format!("/api/jobs/{id}/{verb}"), &holder).await?;
             }
             Ok(1)
         })
@@ -75,15 +79,15 @@ impl Load {
     pub(super) async fn batches(&self, callers: usize, batch: usize, span: Duration) -> Result<f64> {
         self.drive(callers, span, move |client: Client, worker: String| async move {
             let job = json!({ "type": "bench", "payload": payload() });
-            post(&client, "/api/jobs/batch", &json!({ "jobs": vec![job; batch] })).await?;
+            tell(&client, "/api/jobs/batch", &json!({ "jobs": vec![job; batch] })).await?;
             let claim = json!({ "worker": worker, "types": ["bench"], "max": batch, "wait": "5s" });
-            let claimed = post(&client, "/api/claims", &claim).await?;
+            let claimed = ask(&client, "/api/claims", &claim).await?;
             let held = claimed["jobs"].as_array().context("no jobs in the answer")?;
             for verb in ["start", "succeed"] {
                 let report =
                     |job: &Value| json!({ "job": job["id"], "fence": job["lease"]["fence"], "verb": verb });
                 let reports: Vec<Value> = held.iter().map(report).collect();
-                post(&client, "/api/reports", &json!({ "worker": worker, "reports": reports })).await?;
+                tell(&client, "/api/reports", &json!({ "worker": worker, "reports": reports })).await?;
             }
             Ok(held.len())
         })
@@ -99,18 +103,18 @@ impl Load {
             let claim = json!({ "worker": "latency", "types": [&job_type], "wait": "20s", "start": true });
             let waiting = tokio::spawn({
                 let worker = worker.clone();
-                async move { post(&worker, "/api/claims", &claim).await.map(|claimed| (claimed, Instant::now())) }
+                async move { ask(&worker, "/api/claims", &claim).await.map(|claimed| (claimed, Instant::now())) }
             });
             // The claim is on its way before the job is: others are answered meanwhile.
             producer.readyz().await?;
             let begun = Instant::now();
-            post(&producer, "/api/jobs", &json!({ "type": job_type })).await?;
+            tell(&producer, "/api/jobs", &json!({ "type": job_type })).await?;
             let (claimed, started) = waiting.await??;
             spans.record((started - begun).as_micros() as u64).context("a span within bounds")?;
             let job = &claimed["jobs"][0];
             let id = job["id"].as_str().context("the claim came back empty")?;
             let done = json!({ "worker": "latency", "fence": job["lease"]["fence"] });
-            post(&worker, &format!("/api/jobs/{id}/succeed"), &done).await?;
+            tell(&worker, &format!("/api/jobs/{id}/succeed"), &done).await?;
         }
         Ok(Latency { p50_us: spans.value_at_quantile(0.5), p99_us: spans.value_at_quantile(0.99) })
     }
@@ -118,7 +122,7 @@ impl Load {
     /// Opens claims that wait and streams that watch, this many of each; they end when the crowd is dropped.
     pub(super) async fn crowd(&self, each: usize) -> Result<JoinSet<()>> {
         let client = self.client()?;
-        let watched = post(&client, "/api/jobs", &json!({ "type": "watched" })).await?;
+        let watched = ask(&client, "/api/jobs", &json!({ "type": "watched" })).await?;
         let id = watched["id"].as_str().context("a job has an id")?.to_owned();
         let mut crowd = JoinSet::new();
         for number in 0..each {
