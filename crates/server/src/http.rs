@@ -107,13 +107,13 @@ pub(crate) fn done_reply(status: StatusCode, done: Done, now: Now) -> Response {
     response
 }
 
-/// One item of a batch.
-pub(crate) enum Item {
+/// One part of a batch's answer.
+pub(crate) enum Part {
     Ok(Box<Shown>),
     Error(Value),
 }
 
-impl Item {
+impl Part {
     pub(crate) fn new(result: Result<Done, Problem>, now: Now, instance: &str) -> Self {
         match result {
             Ok(done) => Self::Ok(Box::new(Shown { done, now })),
@@ -122,7 +122,7 @@ impl Item {
     }
 }
 
-impl Serialize for Item {
+impl Serialize for Part {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Ok(shown) => to.collect_map([("ok", shown)]),
@@ -131,9 +131,9 @@ impl Serialize for Item {
     }
 }
 
-/// `{ "results": [ … ] }`: one for each item, in order.
-pub(crate) fn results(items: Vec<Item>) -> Reply {
-    ok(&std::collections::BTreeMap::from([("results", items)]))
+/// `{ "results": [ … ] }`: one for each, in order.
+pub(crate) fn results(parts: Vec<Part>) -> Reply {
+    ok(&std::collections::BTreeMap::from([("results", parts)]))
 }
 
 /// The job id in a path.

@@ -25,7 +25,7 @@ use crate::app::App;
 use crate::body::{Body, OptionalBody, parse};
 use crate::caller::{Caller, Right};
 use crate::headers::Trace;
-use crate::http::{Id, Item, Reply, Segments, done_reply, name, ok, page, results};
+use crate::http::{Id, Part, Reply, Segments, done_reply, name, ok, page, results};
 use crate::problem::Problem;
 use crate::query::{Given, is_name};
 
@@ -172,12 +172,12 @@ pub(crate) async fn create_batch(
     }
     let mut answers = app.runtime().create_all(good).await.into_iter();
     let now = app.runtime().reading();
-    let items = refused.into_iter().map(|refused| {
+    let parts = refused.into_iter().map(|refused| {
         let result = refused
             .map_or_else(|| Ok(answers.next().expect("one answer for each job that was asked for")??), Err);
-        Item::new(result, now, "/api/jobs/batch")
+        Part::new(result, now, "/api/jobs/batch")
     });
-    results(items.collect())
+    results(parts.collect())
 }
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller, mut given: Given) -> Reply {

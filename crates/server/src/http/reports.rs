@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::body::{Body, Object, parse};
 use crate::caller::{Caller, Right};
 use crate::http::jobs::message;
-use crate::http::{Id, Item, Reply, done_reply, name, results};
+use crate::http::{Id, Part, Reply, done_reply, name, results};
 use crate::problem::Problem;
 use crate::query::{Given, job_id};
 
@@ -226,11 +226,11 @@ pub(crate) async fn reports(
     let good: Vec<Asked> = asked.iter().filter_map(|asked| asked.as_ref().ok().cloned()).collect();
     let mut answers = app.runtime().submit_all(good).await.into_iter();
     let now = app.runtime().reading();
-    let items = asked.into_iter().map(|asked| {
+    let parts = asked.into_iter().map(|asked| {
         let result = asked.and_then(|_| Ok(answers.next().expect("one answer for each report")??));
-        Item::new(result, now, "/api/reports")
+        Part::new(result, now, "/api/reports")
     });
-    results(items.collect())
+    results(parts.collect())
 }
 
 /// One report of many: it names its job and its verb; the worker is named once for all.
