@@ -2,18 +2,21 @@
 //! in memory is the reference. Only times differ, and the ids of compensations, which are made of the time.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use tenure_core::api_key::Role;
 use tenure_core::command::{AppendLog, Asked, Cancel, Command, Create, Hold, NewKey, Retry, Verb, When};
 use tenure_core::dead_letter::ReasonCode;
-use tenure_core::decide::{Answer, Done};
+use tenure_core::decide::{Answer, Done, decide_batch};
 use tenure_core::event::Event;
 use tenure_core::id::JobId;
 use tenure_core::job::{CancelMode, Class, Job};
+use tenure_core::job_type::{Catalog, JobType};
 use tenure_core::json::Json;
+use tenure_core::lifecycle::{Backoff, Jitter, Policy, Timeout};
 use tenure_core::query::DeadLetterFilter;
-use tenure_core::time::Timestamp;
+use tenure_core::time::{Millis, Timestamp};
+use tenure_core::working_set::Reads;
 use tenure_store::{MemoryStore, Store};
 
 use crate::beds;
@@ -25,6 +28,27 @@ const WORKERS: [&str; 3] = ["w1", "w2", "w3"];
 const USERS: [&str; 2] = ["ann", "bob"];
 const KEYS: [&str; 4] = ["a", "b", "c", "d"];
 const BATCHES: usize = 250;
+
+/// The catalog of all tests, with waits that end at once or not before the test does: a clock that runs out between
+/// two stores' turns would make them differ, and rightly.
+static PATIENT: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
+    let mut catalog = Catalog::clone(&CATALOG);
+    for job_type in CATALOG.types() {
+        let lifecycle =
+            CATALOG.lifecycle(&job_type.lifecycle).expect("a type follows a lifecycle that is there");
+        let waits = lifecycle.states.iter().filter(|state| matches!(state.timeout, Timeout::After(_)));
+        let backoff = match job_type.policy.backoff {
+            at_once @ Backoff { base: Millis(0), .. } => at_once,
+            _ => Backoff { base: HOUR, factor: 1.0, max: HOUR, jitter: Jitter::None },
+        };
+        let policy = Policy { lease: HOUR, heartbeat: HOUR, cancel_grace: HOUR, backoff, ..job_type.policy };
+        let timeouts = waits.map(|state| (state.name.clone(), HOUR)).collect();
+        let patient = JobType { policy, timeouts, ..JobType::clone(job_type) };
+        catalog.add_type(patient).expect("only times are changed");
+    }
+    Arc::new(catalog)
+});
+const HOUR: Millis = Millis(3_600_000);
 
 /// What is asked, by places in what came before rather than by ids.
 #[derive(Clone, Debug)]
@@ -166,7 +190,11 @@ impl<S: Store> World<S> {
     /// Makes the moves in one batch, and says what came of each.
     async fn make(&mut self, moves: &[Move]) -> Vec<String> {
         let asked: Vec<_> = moves.iter().filter_map(|wanted| self.asked(wanted)).collect();
-        let answers = submit(&self.store, asked).await;
+        let judged = self
+            .store
+            .transact(Reads::of(&asked), move |set, now| decide_batch(set, &PATIENT, &asked, now))
+            .await;
+        let answers = judged.expect("the store works");
         for done in answers.iter().flatten() {
             match done {
                 Done::Job { job, .. } if !self.jobs.contains(&job.id()) => self.jobs.push(job.id()),
