@@ -9,8 +9,8 @@ mod workers;
 use std::sync::Arc;
 
 use reqwest::{Method, Url};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, Problem, Result};
@@ -103,7 +103,7 @@ impl Client {
     }
 
     /// Like [`Client::call`], where only success matters: what the answer says is not read.
-    pub async fn send(&self, method: Method, path: &str, body: &Value) -> Result<()> {
+    pub async fn send(&self, method: Method, path: &str, body: &impl Serialize) -> Result<()> {
         self.repeated(&Ask::new(method, path).json(body)?).await.map(drop)
     }
 
