@@ -183,10 +183,6 @@ pub struct Flags {
     pub data: Option<PathBuf>,
     /// `--database-url`.
     pub database_url: Option<String>,
-    /// `--log-format`.
-    pub log_format: Option<String>,
-    /// `--log-filter`.
-    pub log_filter: Option<String>,
 }
 
 /// Where a value came from.

@@ -43,8 +43,8 @@ pub const KEYS: &[Key] = &[
     key("tls.certificate", None),
     key("tls.key", None),
     key("otel.endpoint", None),
-    key("log.format", Some("--log-format")),
-    key("log.filter", Some("--log-filter")),
+    key("log.format", None),
+    key("log.filter", None),
 ];
 
 /// The table of types: its keys are names.
