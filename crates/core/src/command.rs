@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::api_key::Role;
+use crate::asset::{NewAsset, Upload};
 use crate::dead_letter::ReasonCode;
 use crate::id::{Actor, Fence, JobId, Name};
 use crate::job::{CancelMode, JobError, LifecycleRef, Links};
@@ -45,6 +46,12 @@ pub enum Command {
     Progress(Hold, f64, Option<String>),
     /// Lines for a job's log; without a hold they are its owner's.
     Log(AppendLog),
+    /// An object will be written for an asset, or still is.
+    Upload(Upload),
+    /// An asset of a job.
+    AddAsset(Box<NewAsset>),
+    /// Objects that were promised to the garbage, by their paths: they are deleted.
+    ForgetGarbage(Vec<String>),
     /// Stop a job.
     Cancel(Cancel),
     /// Give a job up.
@@ -298,6 +305,9 @@ impl Command {
             Self::Heartbeat(_) => "heartbeat",
             Self::Progress(..) => "progress",
             Self::Log(_) => "log",
+            Self::Upload(_) => "upload",
+            Self::AddAsset(_) => "add-asset",
+            Self::ForgetGarbage(_) => "forget-garbage",
             Self::Cancel(_) => "cancel",
             Self::DeadLetter(..) => "dead-letter",
             Self::Signal(..) => "signal",
@@ -322,6 +332,8 @@ impl Command {
             Self::Report(report) => Some(report.job),
             Self::Heartbeat(hold) | Self::Progress(hold, ..) | Self::Disconnect(hold) => Some(hold.job),
             Self::Log(log) => Some(log.job),
+            Self::Upload(upload) => Some(upload.job),
+            Self::AddAsset(new) => Some(new.job),
             Self::Cancel(cancel) => Some(cancel.job),
             Self::Retry(retry) => Some(retry.job),
             Self::DeadLetter(job, ..)
@@ -337,6 +349,7 @@ impl Command {
             | Self::AddKey(_)
             | Self::RevokeKey(_)
             | Self::Seen(_)
+            | Self::ForgetGarbage(_)
             | Self::Prune => None,
         }
     }

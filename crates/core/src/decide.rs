@@ -5,6 +5,7 @@
 //! key under which it may be a repeat (law 7), then the command itself. What is refused has changed nothing.
 
 mod api_key;
+mod asset;
 mod cancel;
 mod claim;
 mod clock;
@@ -23,6 +24,7 @@ mod transition;
 use std::sync::Arc;
 
 use crate::api_key::ApiKey;
+use crate::asset::Asset;
 use crate::command::{Asked, Command};
 use crate::credit::Account;
 use crate::id::{JobId, Name};
@@ -73,6 +75,13 @@ pub enum Done {
         /// The command had been done before; nothing changed.
         replayed: bool,
     },
+    /// An asset as it is now.
+    Asset {
+        /// As it is now.
+        asset: Box<Asset>,
+        /// The command had been done before; nothing changed.
+        replayed: bool,
+    },
     /// Nothing to tell.
     Nothing,
 }
@@ -111,6 +120,12 @@ fn dispatch(scene: &mut Scene<'_>, asked: &Asked) -> Answer {
         Command::Heartbeat(it) => heartbeat::decide(scene, it),
         Command::Progress(it, percent, message) => output::progress(scene, it, *percent, message.as_deref()),
         Command::Log(it) => output::log(scene, it),
+        Command::Upload(it) => asset::upload(scene, it),
+        Command::AddAsset(it) => asset::add(scene, it),
+        Command::ForgetGarbage(paths) => {
+            scene.set.changes.forgotten_garbage.extend(paths.iter().cloned());
+            Ok(Done::Nothing)
+        }
         Command::Cancel(it) => cancel::decide(scene, by, it),
         Command::DeadLetter(job, reason, detail) => operate::dead_letter(scene, by, (*job, *reason), detail),
         Command::Signal(job, name, note) => operate::signal(scene, by, (*job, name), note.clone()),

@@ -5,6 +5,7 @@
 //! kept), [`command`] (what is asked), [`decide`] (what comes of it), [`fold`] (history is the truth).
 
 pub mod api_key;
+pub mod asset;
 pub mod backoff;
 pub mod command;
 pub mod credit;

@@ -7,6 +7,7 @@ mod lifecycle;
 use serde_json::{Value, json};
 
 use crate::api_key::ApiKey;
+use crate::asset::Asset;
 use crate::credit::{Account, LedgerLine};
 use crate::dead_letter::DeadLetter;
 use crate::event::{AuditLine, Event, LogLine};
@@ -96,6 +97,21 @@ pub fn api_key(key: &ApiKey) -> Value {
         "created_at": created_at,
         "created_by": created_by,
         "revoked_at": revoked_at,
+    })
+}
+
+/// An asset.
+pub fn asset(asset: &Asset) -> Value {
+    json!({
+        "id": asset.id,
+        "job_id": asset.job_id,
+        "user_id": asset.user_id,
+        "asset_type": asset.asset_type,
+        "url": asset.url,
+        "storage_path": asset.storage_path,
+        "file_size": asset.file_size,
+        "created_at": asset.created_at,
+        "discarded_at": asset.discarded_at,
     })
 }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::api_key::ApiKey;
+use crate::asset::Asset;
 use crate::command::{Asked, ClaimFilter, Command, KeyId};
 use crate::credit::{Account, LedgerLine};
 use crate::dead_letter::DeadLetter;
@@ -36,6 +37,10 @@ pub struct Reads {
     pub lifecycles: BTreeSet<LifecycleRef>,
     /// All keys of callers.
     pub api_keys: bool,
+    /// These jobs' assets.
+    pub assets: BTreeSet<JobId>,
+    /// These objects' promises to the garbage.
+    pub garbage: BTreeSet<String>,
 }
 
 impl Reads {
@@ -72,6 +77,14 @@ impl Reads {
                 self.lifecycles.insert(key.clone());
             }
             Command::AddKey(_) | Command::RevokeKey(_) => self.api_keys = true,
+            Command::Upload(upload) => {
+                self.assets.insert(upload.job);
+                self.garbage.insert(upload.storage_path.clone());
+            }
+            Command::AddAsset(new) => {
+                self.assets.insert(new.job);
+                self.garbage.extend(new.storage_path.clone().filter(|_| new.stored));
+            }
             Command::Report(_)
             | Command::Heartbeat(_)
             | Command::Progress(..)
@@ -83,6 +96,7 @@ impl Reads {
             | Command::Pause(..)
             | Command::Seen(_)
             | Command::Sweep(_)
+            | Command::ForgetGarbage(_)
             | Command::Prune => {}
         }
     }
@@ -122,6 +136,10 @@ pub struct WorkingSet {
     pub lifecycles: BTreeMap<LifecycleRef, String>,
     /// Keys of callers: all of them, if they were asked for.
     pub api_keys: BTreeMap<Name, ApiKey>,
+    /// Assets of the jobs whose assets were asked for, in order.
+    pub assets: BTreeMap<JobId, Vec<Asset>>,
+    /// Promises to the garbage that were found: an object's path, and when it is deleted.
+    pub garbage: BTreeMap<String, Timestamp>,
     /// What is to be written.
     pub changes: Changes,
 }
@@ -133,7 +151,7 @@ pub struct Changes {
     pub created: BTreeSet<JobId>,
     /// Jobs that were there and are different now.
     pub updated: BTreeSet<JobId>,
-    /// Jobs to forget, with their events, logs, telemetry and dead letter.
+    /// Jobs to forget, with their events, logs, telemetry, assets and dead letter. Their objects are garbage.
     pub purged: BTreeSet<JobId>,
     /// In order.
     pub events: Vec<Event>,
@@ -159,6 +177,14 @@ pub struct Changes {
     pub api_keys: BTreeSet<Name>,
     /// Workers that were heard, by name, each once.
     pub seen: Vec<WorkerSeen>,
+    /// Jobs whose assets up to now are discarded, and when. Their objects are garbage. Written before new assets are.
+    pub discarded: BTreeMap<JobId, Timestamp>,
+    /// New assets, in order. One that is not discarded already takes its object back from the garbage.
+    pub assets: Vec<Asset>,
+    /// Objects that are promised to the garbage, and when they are deleted. Written before anything takes one back.
+    pub garbage: BTreeMap<String, Timestamp>,
+    /// Promises that were kept.
+    pub forgotten_garbage: BTreeSet<String>,
     /// What is past its time by then is to be forgotten, a bounded number at once: telemetry, keys, and workers that
     /// were not heard for [`crate::limits::WORKER_UNHEARD_MS_MAX`].
     pub prune: Option<Timestamp>,
@@ -219,6 +245,31 @@ impl WorkingSet {
     pub(crate) fn put_api_key(&mut self, key: ApiKey) {
         self.changes.api_keys.insert(key.id.clone());
         self.api_keys.insert(key.id.clone(), key);
+    }
+
+    /// Promises an object to the garbage, or puts the promise off.
+    pub(crate) fn promise_garbage(&mut self, path: String, due: Timestamp) {
+        self.garbage.insert(path.clone(), due);
+        self.changes.garbage.insert(path, due);
+    }
+
+    /// Writes an asset; if its object is ours, it is garbage no more.
+    pub(crate) fn add_asset(&mut self, asset: Asset) {
+        if let Some(path) = asset.storage_path.as_ref().filter(|_| asset.stored) {
+            self.garbage.remove(path);
+        }
+        self.assets.entry(asset.job_id).or_default().push(asset.clone());
+        self.changes.assets.push(asset);
+    }
+
+    /// Discards every asset that a job has by now.
+    pub(crate) fn discard_assets(&mut self, job: JobId, at: Timestamp) {
+        self.changes.discarded.insert(job, at);
+        let known = self.assets.get_mut(&job).into_iter().flatten();
+        let new = self.changes.assets.iter_mut().filter(|asset| asset.job_id == job);
+        for asset in known.chain(new) {
+            asset.discarded_at.get_or_insert(at);
+        }
     }
 
     /// Writes a dead letter.

@@ -17,6 +17,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
+use tenure_core::asset::{Asset, AssetId};
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::dead_letter::DeadLetter;
@@ -160,6 +161,20 @@ pub trait Store: Clone + Send + Sync + 'static {
 
     /// Every caller's key, by id; revoked ones too.
     fn api_keys(&self) -> impl Future<Output = Result<Vec<ApiKey>, StoreError>> + Send;
+
+    /// A job's assets, newest first; before one, if it is named.
+    fn assets(
+        &self,
+        job: JobId,
+        before: Option<AssetId>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<Asset>, StoreError>> + Send;
+
+    /// One asset.
+    fn asset(&self, id: AssetId) -> impl Future<Output = Result<Option<Asset>, StoreError>> + Send;
+
+    /// Objects that are to be deleted by now, by their paths.
+    fn asset_garbage(&self, limit: usize) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
 
     /// Workers that were heard, the last one first; at most [`WORKERS_MAX`].
     fn workers(&self) -> impl Future<Output = Result<Vec<WorkerSeen>, StoreError>> + Send;

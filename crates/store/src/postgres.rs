@@ -4,6 +4,7 @@
 //! everything it changed is written and committed at once. Any number of nodes may do so at the same time; what keeps
 //! them apart are row locks, taken in the same order by all. Nothing depends on what a node remembers.
 
+mod assets;
 mod claim;
 mod clock;
 mod commits;
@@ -27,6 +28,7 @@ mod write;
 use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
+use tenure_core::asset::{Asset, AssetId};
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
@@ -238,6 +240,23 @@ impl Store for PostgresStore {
 
     async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.0.api_keys().await
+    }
+
+    async fn assets(
+        &self,
+        job: JobId,
+        before: Option<AssetId>,
+        limit: usize,
+    ) -> Result<Vec<Asset>, StoreError> {
+        self.0.assets(job, before, limit).await
+    }
+
+    async fn asset(&self, id: AssetId) -> Result<Option<Asset>, StoreError> {
+        self.0.asset(id).await
+    }
+
+    async fn asset_garbage(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.0.asset_garbage(limit).await
     }
 
     async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {

@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::api_key::Role;
+use tenure_core::asset::{AssetId, NewAsset, Upload};
 use tenure_core::command::{
     AppendLog, Asked, Cancel, Claim, ClaimFilter, Command, Create, CreationKey, GivenKey, Hold, NewKey,
     Report, Retry, Verb, When,
@@ -157,6 +158,27 @@ impl Stageplay {
                 let holder =
                     is_worker(who).then(|| self.hold(who, words)).map(|hold| (hold.worker, hold.fence));
                 Command::Log(AppendLog { job: self.job(words), holder, lines: lines.collect() })
+            }
+            "upload" => {
+                let holder =
+                    is_worker(who).then(|| self.hold(who, words)).map(|hold| (hold.worker, hold.fence));
+                let (storage_path, goes_on) = (words.nth(2).to_owned(), words.has("on"));
+                Command::Upload(Upload { job: self.job(words), holder, storage_path, goes_on })
+            }
+            "asset" => {
+                let holder =
+                    is_worker(who).then(|| self.hold(who, words)).map(|hold| (hold.worker, hold.fence));
+                let path = words.get("path").map(str::to_owned);
+                Command::AddAsset(Box::new(NewAsset {
+                    id: AssetId(job_id(self.world.tables.assets.len() as u128 + 10_000).0),
+                    job: self.job(words),
+                    holder,
+                    asset_type: words.nth(2).into(),
+                    url: words.get("url").unwrap_or("https://example.org/").to_owned(),
+                    stored: path.is_some(),
+                    storage_path: path,
+                    file_size: words.get("size").map(|size| size.parse().expect("a size")),
+                }))
             }
             "cancel" => {
                 let mode = if words.has("hard") { CancelMode::Hard } else { CancelMode::Soft };

@@ -2,6 +2,7 @@
 
 use crate::script::check;
 
+mod assets;
 mod batches;
 mod callers;
 mod cancels;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
+use tenure_core::asset::{Asset, AssetId};
 use tenure_core::command::{Asked, Command, KeyId};
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
@@ -18,7 +19,7 @@ use tenure_core::lifecycle::{Lifecycle, Phase, Timeout};
 use tenure_core::limits;
 use tenure_core::time::{Deadline, Millis, Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
-use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
+use tenure_core::working_set::{Changes, KeyRecord, Reads, WorkingSet};
 
 /// When every world begins: 2026-01-01T00:00:00Z, the start of a minute.
 pub(crate) const DAWN: Timestamp = Timestamp(1_767_225_600_000);
@@ -42,6 +43,8 @@ pub(crate) struct Tables {
     pub(crate) telemetry: Vec<Telemetry>,
     pub(crate) api_keys: BTreeMap<Name, ApiKey>,
     pub(crate) workers: BTreeMap<Name, WorkerSeen>,
+    pub(crate) assets: BTreeMap<AssetId, Asset>,
+    pub(crate) garbage: BTreeMap<String, Timestamp>,
 }
 
 /// Tables, a catalog, a clock, and what was seen so far.
@@ -225,6 +228,8 @@ impl Tables {
             lifecycles: found(&self.lifecycles, &reads.lifecycles),
             api_keys: if reads.api_keys { self.api_keys.clone() } else { BTreeMap::new() },
             paused: self.paused.clone(),
+            assets: reads.assets.iter().map(|job| (*job, self.assets_of(*job))).collect(),
+            garbage: found(&self.garbage, &reads.garbage),
             ..WorkingSet::default()
         };
         let mut wanted = reads.jobs.clone();
@@ -256,6 +261,7 @@ impl Tables {
     /// Writes what a batch changed, and says which jobs it touched.
     fn write(&mut self, set: WorkingSet) -> BTreeSet<JobId> {
         let changes = set.changes;
+        self.write_assets(&changes);
         let mut touched: BTreeSet<JobId> = changes.created.iter().chain(&changes.updated).copied().collect();
         assert!(changes.created.iter().all(|id| !self.jobs.contains_key(id)), "a new job is new");
         assert!(changes.updated.iter().all(|id| self.jobs.contains_key(id)), "a changed job was there");
@@ -299,7 +305,28 @@ impl Tables {
         touched
     }
 
+    pub(crate) fn assets_of(&self, job: JobId) -> Vec<Asset> {
+        self.assets.values().filter(|asset| asset.job_id == job).cloned().collect()
+    }
+
+    fn write_assets(&mut self, changes: &Changes) {
+        self.garbage.extend(changes.garbage.clone());
+        for (job, at) in &changes.discarded {
+            for asset in self.assets.values_mut().filter(|asset| asset.job_id == *job) {
+                asset.discarded_at.get_or_insert(*at);
+            }
+        }
+        for asset in &changes.assets {
+            if asset.discarded_at.is_none() {
+                self.garbage.retain(|path, _| Some(path) != asset.storage_path.as_ref());
+            }
+            self.assets.insert(asset.id, asset.clone());
+        }
+        self.garbage.retain(|path, _| !changes.forgotten_garbage.contains(path));
+    }
+
     fn forget(&mut self, id: JobId) {
+        self.assets.retain(|_, asset| asset.job_id != id);
         self.jobs.remove(&id);
         self.events.remove(&id);
         self.logs.remove(&id);

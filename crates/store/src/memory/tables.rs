@@ -17,6 +17,7 @@ use tenure_core::time::{Millis, Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
 
+use super::assets::Assets;
 use crate::live::{self, Live};
 use crate::{Count, Gauges, Journaled, Scanned, WORKERS_MAX};
 
@@ -38,9 +39,13 @@ pub(super) struct Tables {
     lifecycles: BTreeMap<LifecycleRef, String>,
     api_keys: BTreeMap<Name, ApiKey>,
     workers: BTreeMap<Name, WorkerSeen>,
+    pub(super) assets: Assets,
 }
 
-fn found<K: Ord + Clone, V: Clone>(table: &BTreeMap<K, V>, wanted: &BTreeSet<K>) -> BTreeMap<K, V> {
+pub(super) fn found<K: Ord + Clone, V: Clone>(
+    table: &BTreeMap<K, V>,
+    wanted: &BTreeSet<K>,
+) -> BTreeMap<K, V> {
     wanted.iter().filter_map(|key| Some((key.clone(), table.get(key)?.clone()))).collect()
 }
 
@@ -55,6 +60,7 @@ impl Tables {
             paused: self.paused.clone(),
             ..WorkingSet::default()
         };
+        self.assets.load(reads, &mut set);
         let mut wanted = reads.jobs.clone();
         wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
         for (filter, max) in &reads.claims {
@@ -75,6 +81,7 @@ impl Tables {
 
     pub(super) fn write(&mut self, set: WorkingSet) {
         let changes = set.changes;
+        self.assets.write(&changes);
         for id in changes.created.iter().chain(&changes.updated) {
             let job = &set.jobs[id];
             self.live.put(Arc::clone(job));
@@ -118,6 +125,7 @@ impl Tables {
     }
 
     fn purge(&mut self, purged: &BTreeSet<JobId>) {
+        self.assets.purge(purged);
         for id in purged {
             self.live.remove(*id);
             self.finished.remove(id);
@@ -298,7 +306,9 @@ impl Tables {
         let events = self.histories.keys().map(|id| ("events", id));
         let logs = self.logs.keys().map(|id| ("logs", id));
         let letters = self.dead_letters.keys().map(|id| ("dead_letters", id));
-        let stray = events.chain(logs).chain(letters).filter(|(_, id)| self.job(**id).is_none());
+        let assets = self.assets.jobs().map(|id| ("assets", id));
+        let stray =
+            events.chain(logs).chain(letters).chain(assets).filter(|(_, id)| self.job(**id).is_none());
         stray
             .map(|(table, id)| format!("{table} has rows of job {id}, which is not there"))
             .take(limit)

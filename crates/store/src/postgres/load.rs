@@ -22,8 +22,8 @@ use super::connection::{Connection, Rows, Sent};
 use super::error::Fault;
 use super::rows::{self, Param, borrowed, get};
 use super::statements::{
-    BEGIN, LOAD_ACCOUNTS, LOAD_ACCOUNTS_LED_TO, LOAD_API_KEYS, LOAD_DEAD_LETTERS, LOAD_JOB_STATES, LOAD_JOBS,
-    LOAD_KEYS, LOAD_LED_TO, LOAD_LIFECYCLES, NOW_BATCH,
+    BEGIN, LOAD_ACCOUNTS, LOAD_ACCOUNTS_LED_TO, LOAD_API_KEYS, LOAD_ASSETS, LOAD_DEAD_LETTERS, LOAD_GARBAGE,
+    LOAD_JOB_STATES, LOAD_JOBS, LOAD_KEYS, LOAD_LED_TO, LOAD_LIFECYCLES, NOW_BATCH,
 };
 use crate::StoreError;
 use crate::codec::{Interner, corrupt};
@@ -82,7 +82,26 @@ pub(super) async fn load(connection: &Connection, node: &Node, reads: &Reads) ->
     }
     claim::again(connection, node, (reads, &short), &mut loaded).await?;
     led_to(connection, &mut loaded).await?;
+    assets(connection, reads, &mut loaded.set).await?;
     Ok(loaded)
+}
+
+/// Assets and promises: few batches need them, and the jobs that they belong to are locked by now.
+async fn assets(connection: &Connection, reads: &Reads, set: &mut WorkingSet) -> Result<(), Fault> {
+    if !reads.assets.is_empty() {
+        let jobs: Vec<Uuid> = reads.assets.iter().map(|job| job.0).collect();
+        for row in &connection.query(&LOAD_ASSETS, &[&jobs]).await? {
+            let asset = super::assets::asset(row)?;
+            set.assets.entry(asset.job_id).or_default().push(asset);
+        }
+    }
+    if !reads.garbage.is_empty() {
+        let paths: Vec<&String> = reads.garbage.iter().collect();
+        for row in &connection.query(&LOAD_GARBAGE, &[&paths]).await? {
+            set.garbage.insert(get(row, 0)?, Timestamp(get(row, 1)?));
+        }
+    }
+    Ok(())
 }
 
 /// The first round trip. Also says which claims found too little.

@@ -24,6 +24,9 @@ pub(super) const DEAD_LETTERS: &str = include_str!("sql/dead_letters.sql");
 statements! {
     ACCOUNT = "account" [TEXT]
     API_KEYS = "api_keys" []
+    ASSET = "asset" [UUID]
+    ASSET_GARBAGE = "asset_garbage" [INT8 INT8]
+    ASSETS = "assets" [UUID UUID INT8]
     AUDIT = "audit" [INT8 INT8]
     BEAT = "beat" [INT8]
     CLAIMABLE = "claimable" [TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT8_ARRAY UUID_ARRAY INT8 INT8]
@@ -32,14 +35,20 @@ statements! {
     COMPLETED_BEFORE = "completed_before" [TEXT INT8 INT8]
     COUNT_OUTAGE = "count_outage" [INT8 INT8]
     COUNTS = "counts" []
+    DISCARD_ASSETS = "discard_assets" [UUID_ARRAY INT8_ARRAY]
     DUE = "due" [INT8 INT8 INT8]
     EVENTS = "events" [INT8 INT8]
     FENCE_COMMIT = "fence_commit" [UUID]
     FINISHED = "finished" [INT8 INT8]
+    FORGET_GARBAGE = "forget_garbage" [TEXT_ARRAY]
     HISTORY = "history" [UUID]
     INSERT_ACCOUNT = "insert_account" [TEXT_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY]
     INSERT_API_KEY = "insert_api_key" [
         TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY BYTEA_ARRAY INT8_ARRAY TEXT_ARRAY INT8_ARRAY
+    ]
+    INSERT_ASSET = "insert_asset" [
+        UUID_ARRAY UUID_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT8_ARRAY BOOL_ARRAY INT8_ARRAY
+        INT8_ARRAY
     ]
     INSERT_AUDIT = "insert_audit" [INT8_ARRAY TEXT_ARRAY TEXT_ARRAY UUID_ARRAY TEXT_ARRAY]
     INSERT_COMMIT = "insert_commit" [UUID UUID_ARRAY]
@@ -72,7 +81,9 @@ statements! {
     LOAD_ACCOUNTS = "load_accounts" [TEXT_ARRAY UUID_ARRAY]
     LOAD_ACCOUNTS_LED_TO = "load_accounts_led_to" [TEXT_ARRAY]
     LOAD_API_KEYS = "load_api_keys" []
+    LOAD_ASSETS = "load_assets" [UUID_ARRAY]
     LOAD_DEAD_LETTERS = "load_dead_letters" [UUID_ARRAY]
+    LOAD_GARBAGE = "load_garbage" [TEXT_ARRAY]
     LOAD_JOB_STATES = "load_job_states" [UUID_ARRAY]
     LOAD_JOBS = "load_jobs" [UUID_ARRAY]
     LOAD_KEYS = "load_keys" [UUID_ARRAY]
@@ -93,6 +104,7 @@ statements! {
     PRUNE_KEYS = "prune_keys" [INT8]
     PRUNE_TELEMETRY = "prune_telemetry" [INT8]
     PRUNE_WORKERS = "prune_workers" [INT8]
+    PURGE_ASSETS = "purge_assets" [UUID_ARRAY]
     PURGE_DEAD_LETTER = "purge_dead_letter" [UUID_ARRAY]
     PURGE_EVENTS = "purge_events" [UUID_ARRAY]
     PURGE_JOB = "purge_job" [UUID_ARRAY]
@@ -102,6 +114,7 @@ statements! {
     PUT_ACCOUNT = "put_account" [TEXT_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY]
     PUT_API_KEY = "put_api_key" [TEXT_ARRAY INT8_ARRAY]
     PUT_DEAD_LETTER = "put_dead_letter" [UUID_ARRAY INT8_ARRAY TEXT_ARRAY TEXT_ARRAY BOOL_ARRAY TEXT_ARRAY]
+    PUT_GARBAGE = "put_garbage" [TEXT_ARRAY INT8_ARRAY]
     PUT_KEY = "put_key" [UUID_ARRAY BYTEA_ARRAY TEXT_ARRAY INT8_ARRAY INT8_ARRAY]
     PUT_WORKER = "put_worker" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY]
     RESUME_QUEUE = "resume_queue" [TEXT_ARRAY]
@@ -112,6 +125,7 @@ statements! {
     SCAN_LOGS = "scan_logs" [UUID_ARRAY]
     SETTINGS = "settings" []
     SHELVES = "shelves" []
+    SPOIL_ASSETS = "spoil_assets" [UUID_ARRAY]
     STRAYS = "strays" [INT8]
     TELEMETRY = "telemetry" [UUID]
     UPDATE_HOLD = "update_hold" [

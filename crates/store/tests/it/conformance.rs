@@ -1,5 +1,6 @@
 //! What every store promises. A promise is written once, as a test over any store; a new store is one line.
 
+mod assets;
 mod batches;
 mod callers;
 mod claims;
@@ -12,6 +13,7 @@ mod outputs;
 mod retention;
 mod watch;
 
+pub(crate) use assets::*;
 pub(crate) use batches::*;
 pub(crate) use callers::*;
 pub(crate) use claims::*;
@@ -74,6 +76,13 @@ macro_rules! promises {
             leased_jobs_are_those_that_are_held,
             finished_jobs_are_told_newest_first,
             dead_letters_are_found_by_their_jobs,
+            assets_are_listed_newest_first,
+            an_asset_under_a_key_is_added_once,
+            a_job_has_so_many_assets_and_no_more,
+            only_the_holder_adds_assets_under_a_lease,
+            an_object_is_garbage_unless_it_is_an_asset,
+            a_hard_cancel_discards_what_there_was,
+            assets_go_with_their_job_and_their_objects_are_garbage,
         );
     };
     (@each $fresh:path: $($promise:ident),+ $(,)?) => {

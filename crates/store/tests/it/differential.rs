@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use tenure_core::api_key::Role;
+use tenure_core::asset::{AssetId, NewAsset};
 use tenure_core::command::{AppendLog, Asked, Cancel, Command, Create, Hold, NewKey, Retry, Verb, When};
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::decide::{Answer, Done, decide_batch};
@@ -20,7 +21,7 @@ use tenure_core::working_set::Reads;
 use tenure_store::{MemoryStore, Store};
 
 use crate::beds;
-use crate::conformance::{journal, page};
+use crate::conformance::{journal, new_asset, page, upload};
 use crate::fixture::*;
 
 const TYPES: [&str; 8] = ["eager", "so1", "pattern", "paid", "image", "engine", "saga", "brief"];
@@ -59,6 +60,7 @@ enum Move {
     Heartbeat(usize),
     Progress(usize, f64),
     Log(usize),
+    AddAsset(usize, AssetId),
     Cancel(usize, CancelMode),
     DeadLetter(usize),
     Dismiss(usize),
@@ -98,7 +100,10 @@ fn a_move(chance: &mut Chance) -> Move {
         9..=12 => Move::Report(place, a_verb(chance)),
         13 => Move::Heartbeat(place),
         14 => Move::Progress(place, chance.below(101) as f64),
-        15 => Move::Log(place),
+        15 => match chance.below(2) {
+            0 => Move::Log(place),
+            _ => Move::AddAsset(place, AssetId(an_id().0)),
+        },
         16 => match chance.below(4) {
             0 => Move::Cancel(place, CancelMode::Soft),
             1 => Move::Cancel(place, CancelMode::Hard),
@@ -160,6 +165,10 @@ impl<S: Store> World<S> {
                 let lines = vec![("stdout".into(), "info".into(), format!("line {place}"))];
                 by("user:ann", Command::Log(AppendLog { job: job(place)?, holder: None, lines }))
             }
+            Move::AddAsset(place, id) => {
+                let new = NewAsset { id, ..new_asset(job(place)?, Some(&id.to_string())) };
+                by("user:ann", Command::AddAsset(Box::new(new)))
+            }
             Move::Cancel(place, mode) => {
                 by("user:ann", Command::Cancel(Cancel { job: job(place)?, mode, reason: None }))
             }
@@ -189,7 +198,13 @@ impl<S: Store> World<S> {
 
     /// Makes the moves in one batch, and says what came of each.
     async fn make(&mut self, moves: &[Move]) -> Vec<String> {
-        let asked: Vec<_> = moves.iter().filter_map(|wanted| self.asked(wanted)).collect();
+        let mut asked: Vec<_> = moves.iter().filter_map(|wanted| self.asked(wanted)).collect();
+        // An object is promised in the batch that takes it back: no promise can run out meanwhile.
+        let new = asked.iter().filter_map(|asked| match &asked.command {
+            Command::AddAsset(new) => Some(upload(new.job, new.storage_path.as_deref()?, false)),
+            _ => None,
+        });
+        asked.splice(0..0, new.collect::<Vec<_>>());
         let judged = self
             .store
             .transact(Reads::of(&asked), move |set, now| decide_batch(set, &PATIENT, &asked, now))
@@ -220,6 +235,10 @@ impl<S: Store> World<S> {
                 .dead_letter
                 .map(|it| (it.reason_code, it.attempts, it.last_owner, it.dismissed.is_some()));
             writeln!(text, "    {letter:?} {:?} ledger {}", record.logs, record.ledger.len()).unwrap();
+            for asset in self.store.assets(record.job.id(), None, 1000).await.unwrap() {
+                let (path, discarded) = (asset.storage_path, asset.discarded_at.is_some());
+                writeln!(text, "    {} {path:?} {discarded}", shown(JobId(asset.id.0))).unwrap();
+            }
         }
         for line in journal(&self.store, 100).await {
             writeln!(text, "{} {:?} {}", shown(line.event.job_id), line.event.seq, line.queue).unwrap();
@@ -272,6 +291,9 @@ fn said(answer: &Answer) -> String {
         Ok(Done::Beat { lease, cancel }) => format!("beat {} {cancel:?}", lease.fence),
         Ok(Done::Key { key, replayed }) => {
             format!("{} {:?} revoked {} replayed {replayed}", key.id, key.role, key.revoked_at.is_some())
+        }
+        Ok(Done::Asset { asset, replayed }) => {
+            format!("{} of {} replayed {replayed}", shown(JobId(asset.id.0)), shown(asset.job_id))
         }
         Ok(other) => format!("{other:?}"),
         Err(refusal) => {

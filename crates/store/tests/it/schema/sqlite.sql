@@ -17,6 +17,24 @@ CREATE TABLE api_keys (
     revoked_at integer
 ) strict, without rowid;
 
+CREATE TABLE asset_garbage (
+    storage_path text    not null primary key,
+    due_at       integer not null
+) strict, without rowid;
+
+CREATE TABLE assets (
+    id           blob    not null primary key,
+    job_id       blob    not null,
+    user_id      text,
+    asset_type   text    not null,
+    url          text    not null,
+    storage_path text,
+    file_size    integer,
+    stored       integer not null,
+    created_at   integer not null,
+    discarded_at integer
+) strict, without rowid;
+
 CREATE TABLE audit (
     id     integer not null primary key,
     ts     integer not null,
@@ -166,6 +184,10 @@ CREATE TABLE workers (
     credential text,
     seen_at    integer not null
 ) strict, without rowid;
+
+CREATE INDEX asset_garbage_due_at on asset_garbage (due_at, storage_path);
+
+CREATE INDEX assets_job on assets (job_id, id);
 
 CREATE INDEX dead_letters_open on dead_letters (created_at) where dismissed = 0;
 
