@@ -13,6 +13,7 @@ use crate::decide::key;
 use crate::event::{AuditLine, Event, LogLine, Telemetry};
 use crate::id::{Fence, JobId, Name};
 use crate::job::{Job, LifecycleRef};
+use crate::order::{Order, OrderId, OrderKind};
 use crate::time::Timestamp;
 use crate::worker::WorkerSeen;
 
@@ -36,6 +37,8 @@ pub struct Reads {
     pub lifecycles: BTreeSet<LifecycleRef>,
     /// All keys of callers.
     pub api_keys: bool,
+    /// These standing orders.
+    pub orders: BTreeSet<OrderId>,
 }
 
 impl Reads {
@@ -72,6 +75,16 @@ impl Reads {
                 self.lifecycles.insert(key.clone());
             }
             Command::AddKey(_) | Command::RevokeKey(_) => self.api_keys = true,
+            Command::AddSchedule(new) => self.order(OrderKind::Schedule, &new.id),
+            Command::ChangeSchedule(id, _) => self.order(OrderKind::Schedule, id),
+            Command::Fire(fire) => {
+                self.order(OrderKind::Schedule, &fire.schedule);
+                if let Some((_, Ok(create))) = &fire.occurrence {
+                    self.accounts.extend(create.user_id.clone());
+                }
+            }
+            Command::AddWebhook(new) => self.order(OrderKind::Webhook, &new.id),
+            Command::ChangeWebhook(id, _) => self.order(OrderKind::Webhook, id),
             Command::Report(_)
             | Command::Heartbeat(_)
             | Command::Progress(..)
@@ -85,6 +98,10 @@ impl Reads {
             | Command::Sweep(_)
             | Command::Prune => {}
         }
+    }
+
+    fn order(&mut self, kind: OrderKind, id: &Name) {
+        self.orders.insert((kind, id.clone()));
     }
 }
 
@@ -122,6 +139,8 @@ pub struct WorkingSet {
     pub lifecycles: BTreeMap<LifecycleRef, String>,
     /// Keys of callers: all of them, if they were asked for.
     pub api_keys: BTreeMap<Name, ApiKey>,
+    /// Standing orders that were found.
+    pub orders: BTreeMap<OrderId, Order>,
     /// What is to be written.
     pub changes: Changes,
 }
@@ -157,6 +176,8 @@ pub struct Changes {
     pub lifecycles: BTreeSet<LifecycleRef>,
     /// Keys of callers that are new or different now.
     pub api_keys: BTreeSet<Name>,
+    /// Standing orders that are new or different now; those that are not in the set any more are to be forgotten.
+    pub orders: BTreeSet<OrderId>,
     /// Workers that were heard, by name, each once.
     pub seen: Vec<WorkerSeen>,
     /// What is past its time by then is to be forgotten, a bounded number at once: telemetry, keys, and workers that
@@ -219,6 +240,18 @@ impl WorkingSet {
     pub(crate) fn put_api_key(&mut self, key: ApiKey) {
         self.changes.api_keys.insert(key.id.clone());
         self.api_keys.insert(key.id.clone(), key);
+    }
+
+    /// Writes a standing order.
+    pub(crate) fn put_order(&mut self, order: Order) {
+        self.changes.orders.insert(order.id());
+        self.orders.insert(order.id(), order);
+    }
+
+    /// Forgets a standing order.
+    pub(crate) fn remove_order(&mut self, id: &OrderId) {
+        self.changes.orders.insert(id.clone());
+        self.orders.remove(id);
     }
 
     /// Writes a dead letter.

@@ -13,6 +13,7 @@ mod listen;
 mod load;
 mod open;
 mod options;
+mod orders;
 mod pool;
 mod read;
 mod rows;
@@ -33,6 +34,8 @@ use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::limits::ORDERS_MAX;
+use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
@@ -238,6 +241,14 @@ impl Store for PostgresStore {
 
     async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.0.api_keys().await
+    }
+
+    async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
+        self.0.orders(kind, ORDERS_MAX).await
+    }
+
+    async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
+        self.0.due_orders(kind, limit).await
     }
 
     async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {

@@ -7,6 +7,7 @@
 mod clock;
 mod files;
 mod load;
+mod orders;
 mod read;
 mod reserve;
 mod rows;

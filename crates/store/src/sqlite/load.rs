@@ -142,7 +142,7 @@ impl Writer {
             let keys = watch::api_keys(&self.connection)?;
             set.api_keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
         }
-        Ok(())
+        self.load_orders(reads, set)
     }
 
     fn load_account(&self, user: &Name, set: &mut WorkingSet) -> Result<(), StoreError> {

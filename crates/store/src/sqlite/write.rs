@@ -17,9 +17,10 @@ use crate::migrate::{Migration, pending};
 use crate::sqlite::Writer;
 use crate::sqlite::rows::fault;
 
-const MIGRATIONS: [Migration; 2] = [
+const MIGRATIONS: [Migration; 3] = [
     Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_callers.sql") },
+    Migration { number: 4, sql: include_str!("migrations/0004_orders.sql") },
 ];
 
 /// How often the file is told that a node lives, if batches come anyway.
@@ -136,6 +137,7 @@ impl Writer {
         self.write_money(set)?;
         self.write_keyed(set)?;
         self.write_callers(set)?;
+        self.write_orders(set)?;
         self.forget(changes)?;
         let mut clock = self.clock.lock().expect("nobody panics while reading the clock");
         if TELL_MS <= now.at.0 - clock.told.0 {
@@ -269,7 +271,7 @@ impl Writer {
         Ok(())
     }
 
-    fn statement(&self, sql: &str) -> Result<CachedStatement<'_>, StoreError> {
+    pub(super) fn statement(&self, sql: &str) -> Result<CachedStatement<'_>, StoreError> {
         self.connection.prepare_cached(sql).map_err(fault)
     }
 

@@ -8,6 +8,7 @@ mod events;
 mod keys;
 mod listings;
 mod money;
+mod orders;
 mod outputs;
 mod retention;
 mod watch;
@@ -20,6 +21,7 @@ pub(crate) use events::*;
 pub(crate) use keys::*;
 pub(crate) use listings::*;
 pub(crate) use money::*;
+pub(crate) use orders::*;
 pub(crate) use outputs::*;
 pub(crate) use retention::*;
 pub(crate) use watch::*;
@@ -74,6 +76,9 @@ macro_rules! promises {
             leased_jobs_are_those_that_are_held,
             finished_jobs_are_told_newest_first,
             dead_letters_are_found_by_their_jobs,
+            standing_orders_are_kept_changed_and_forgotten,
+            a_time_of_a_schedule_makes_one_job_under_concurrency,
+            one_node_at_a_time_sends_for_a_webhook,
         );
     };
     (@each $fresh:path: $($promise:ident),+ $(,)?) => {

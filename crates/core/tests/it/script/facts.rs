@@ -73,6 +73,7 @@ impl Stageplay {
                 if key.revoked_at.is_some() { "revoked" } else { "valid" }.to_owned(),
                 if *replayed { "replayed" } else { "not replayed" }.to_owned(),
             ],
+            Ok(Done::Order { order, .. }) => vec![format!("{} {}", order.id().0.as_str(), order.id().1)],
             Ok(Done::Nothing) => vec!["nothing".to_owned()],
         }
     }
