@@ -5,6 +5,7 @@ mod dev;
 mod job;
 mod lifecycle;
 mod operators;
+mod schedule;
 mod server;
 mod work;
 
@@ -21,6 +22,7 @@ pub(crate) use operators::{
     AccountCommand, DeadCommand, DeadFilter, DeadList, Dismiss, KeyCommand, KeyCreate, QueueCommand, Redrive,
     WorkerCommand,
 };
+pub(crate) use schedule::{ScheduleCommand, ScheduleCreate};
 pub(crate) use server::{Completions, Config, Man, Serve, Verify};
 pub(crate) use work::Work;
 
@@ -126,6 +128,9 @@ Without -f it begins at the beginning, or after --after; with it, at the end as 
     /// Credits of a user
     #[command(subcommand)]
     Account(AccountCommand),
+    /// Schedules, which make jobs at their times: list, create, pause, resume, delete
+    #[command(subcommand)]
+    Schedule(ScheduleCommand),
     /// Keys of callers: create, list, revoke
     #[command(subcommand)]
     Key(KeyCommand),

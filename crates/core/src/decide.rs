@@ -19,7 +19,9 @@ mod output;
 mod replay;
 mod report;
 mod retry;
+mod schedule;
 mod transition;
+mod webhook;
 
 use std::sync::Arc;
 
@@ -31,6 +33,7 @@ use crate::id::{JobId, Name};
 use crate::job::{CancelMode, Job, Lease};
 use crate::job_type::{Catalog, JobType};
 use crate::lifecycle::{Lifecycle, Policy, Timeout, Trigger};
+use crate::order::Order;
 use crate::refusal::Refusal;
 use crate::time::{Deadline, Now};
 use crate::working_set::WorkingSet;
@@ -80,6 +83,13 @@ pub enum Done {
         /// As it is now.
         asset: Box<Asset>,
         /// The command had been done before; nothing changed.
+        replayed: bool,
+    },
+    /// A schedule or a webhook as it is now, or was when it was removed.
+    Order {
+        /// As it is now.
+        order: Box<Order>,
+        /// The command had been done before, or came too late; nothing changed.
         replayed: bool,
     },
     /// Nothing to tell.
@@ -140,6 +150,11 @@ fn dispatch(scene: &mut Scene<'_>, asked: &Asked) -> Answer {
         Command::Register(key, source) => operate::register(scene, key, source),
         Command::AddKey(it) => api_key::add(scene, by, it),
         Command::RevokeKey(id) => api_key::revoke(scene, by, id),
+        Command::AddSchedule(it) => schedule::add(scene, by, it),
+        Command::ChangeSchedule(id, change) => schedule::change(scene, by, (id, *change)),
+        Command::Fire(it) => schedule::fire(scene, by, it),
+        Command::AddWebhook(it) => webhook::add(scene, by, it),
+        Command::ChangeWebhook(id, change) => webhook::change(scene, by, (id, change)),
         Command::Seen(workers) => {
             operate::seen(scene, workers);
             Ok(Done::Nothing)

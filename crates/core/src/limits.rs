@@ -46,6 +46,12 @@ pub const RULES_MAX: usize = 4096;
 pub const CREDITS_MAX: u64 = 1 << 53;
 /// A worker that was not heard for so long is forgotten.
 pub const WORKER_UNHEARD_MS_MAX: u64 = 24 * 3_600_000;
+/// Missed times of a schedule that are made up for at once.
+pub const MISFIRES_MAX: usize = 100;
+/// What went wrong with a schedule or a webhook, as it is kept.
+pub const ORDER_ERROR_CHARS_MAX: usize = 1000;
+/// Schedules, and webhooks, that are told of at once.
+pub const ORDERS_MAX: usize = 10_000;
 /// Clock triggers that one command may find overdue on one job; a checked lifecycle needs far fewer.
 pub const OVERDUE_MAX: usize = 4 * ATTEMPTS_MAX as usize;
 

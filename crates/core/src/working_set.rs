@@ -14,6 +14,7 @@ use crate::decide::key;
 use crate::event::{AuditLine, Event, LogLine, Telemetry};
 use crate::id::{Fence, JobId, Name};
 use crate::job::{Job, LifecycleRef};
+use crate::order::{Order, OrderId, OrderKind};
 use crate::time::Timestamp;
 use crate::worker::WorkerSeen;
 
@@ -41,6 +42,8 @@ pub struct Reads {
     pub assets: BTreeSet<JobId>,
     /// These objects' promises to the garbage.
     pub garbage: BTreeSet<String>,
+    /// These standing orders.
+    pub orders: BTreeSet<OrderId>,
 }
 
 impl Reads {
@@ -85,6 +88,16 @@ impl Reads {
                 self.assets.insert(new.job);
                 self.garbage.extend(new.storage_path.clone().filter(|_| new.stored));
             }
+            Command::AddSchedule(new) => self.order(OrderKind::Schedule, &new.id),
+            Command::ChangeSchedule(id, _) => self.order(OrderKind::Schedule, id),
+            Command::Fire(fire) => {
+                self.order(OrderKind::Schedule, &fire.schedule);
+                if let Some((_, Ok(create))) = &fire.occurrence {
+                    self.accounts.extend(create.user_id.clone());
+                }
+            }
+            Command::AddWebhook(new) => self.order(OrderKind::Webhook, &new.id),
+            Command::ChangeWebhook(id, _) => self.order(OrderKind::Webhook, id),
             Command::Report(_)
             | Command::Heartbeat(_)
             | Command::Progress(..)
@@ -99,6 +112,10 @@ impl Reads {
             | Command::ForgetGarbage(_)
             | Command::Prune => {}
         }
+    }
+
+    fn order(&mut self, kind: OrderKind, id: &Name) {
+        self.orders.insert((kind, id.clone()));
     }
 }
 
@@ -140,6 +157,8 @@ pub struct WorkingSet {
     pub assets: BTreeMap<JobId, Vec<Asset>>,
     /// Promises to the garbage that were found: an object's path, and when it is deleted.
     pub garbage: BTreeMap<String, Timestamp>,
+    /// Standing orders that were found.
+    pub orders: BTreeMap<OrderId, Order>,
     /// What is to be written.
     pub changes: Changes,
 }
@@ -175,6 +194,8 @@ pub struct Changes {
     pub lifecycles: BTreeSet<LifecycleRef>,
     /// Keys of callers that are new or different now.
     pub api_keys: BTreeSet<Name>,
+    /// Standing orders that are new or different now; those that are not in the set any more are to be forgotten.
+    pub orders: BTreeSet<OrderId>,
     /// Workers that were heard, by name, each once.
     pub seen: Vec<WorkerSeen>,
     /// Jobs whose assets up to now are discarded, and when. Their objects are garbage. Written before new assets are.
@@ -270,6 +291,18 @@ impl WorkingSet {
         for asset in known.chain(new) {
             asset.discarded_at.get_or_insert(at);
         }
+    }
+
+    /// Writes a standing order.
+    pub(crate) fn put_order(&mut self, order: Order) {
+        self.changes.orders.insert(order.id());
+        self.orders.insert(order.id(), order);
+    }
+
+    /// Forgets a standing order.
+    pub(crate) fn remove_order(&mut self, id: &OrderId) {
+        self.changes.orders.insert(id.clone());
+        self.orders.remove(id);
     }
 
     /// Writes a dead letter.

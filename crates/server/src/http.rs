@@ -13,6 +13,7 @@ pub(crate) mod logs;
 pub(crate) mod overview;
 pub(crate) mod pages;
 pub(crate) mod reports;
+pub(crate) mod schedules;
 pub(crate) mod stream;
 
 use axum::extract::{FromRequestParts, Path};
@@ -21,16 +22,21 @@ use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value;
+use tenure_core::command::GivenKey;
 use tenure_core::decide::Done;
 use tenure_core::id::{JobId, Name};
 use tenure_core::time::Now;
 use tenure_core::wire::{self, JobForm, LeaseForm};
 
+use crate::auth::key::Issued;
 use crate::problem::Problem;
 use crate::query::{is_name, job_id};
 
 /// What most answers weigh: a job.
 const ANSWER_BYTES: usize = 1024;
+
+/// A schedule's or a webhook's name: a part of other names.
+const ORDER_ID_BYTES_MAX: usize = 64;
 
 /// What a handler comes to.
 pub(crate) type Reply = Result<Response, Problem>;
@@ -92,6 +98,7 @@ impl Serialize for Shown {
             Done::Logged(lines) => to.collect_map([("lines", lines)]),
             Done::Account(account) => wire::account(*account).serialize(to),
             Done::Key { key, .. } => wire::api_key(key).serialize(to),
+            Done::Order { order, .. } => wire::order(order).serialize(to),
             Done::Nothing => to.serialize_map(Some(0))?.end(),
         }
     }
@@ -180,6 +187,20 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
         let name = is_name(&text).then(|| Self(text.into()));
         name.ok_or_else(|| Problem::malformed("#", "a name has 1 to 255 bytes and no control characters"))
     }
+}
+
+/// The id of a standing order: the caller's, or made, and made again by the repeat of a request with a key.
+pub(crate) fn order_id(given: Option<String>, key: Option<&GivenKey>) -> Result<Name, Problem> {
+    let Some(id) = given else {
+        let made = key.map_or_else(Issued::new, |given| Issued::repeatable(given.key.as_str()));
+        return Ok(made.id.into());
+    };
+    let fits = |letter: u8| letter.is_ascii_alphanumeric() || b"._-".contains(&letter);
+    if (1..=ORDER_ID_BYTES_MAX).contains(&id.len()) && id.bytes().all(fits) {
+        return Ok(id.into());
+    }
+    let detail = format!("must have 1 to {ORDER_ID_BYTES_MAX} letters, digits, dots, dashes and underscores");
+    Err(Problem::malformed("#/id", detail))
 }
 
 /// A name in a body.

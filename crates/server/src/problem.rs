@@ -94,6 +94,19 @@ impl Problem {
         self
     }
 
+    /// The same, found in a member of the body.
+    #[must_use]
+    pub(crate) fn inside(mut self, member: &str) -> Self {
+        let inside = format!("#/{member}");
+        self.detail = self.detail.replacen('#', &inside, 1);
+        for error in self.extra.get_mut("errors").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(pointer) = error["pointer"].as_str() {
+                error["pointer"] = json!(pointer.replacen('#', &inside, 1));
+            }
+        }
+        self
+    }
+
     /// When to come again.
     #[must_use]
     pub(crate) fn retry_after(mut self, seconds: u64) -> Self {

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::gate;
 use crate::http::{
     accounts, bulk, catalog, claims, dead_letters, events, health, jobs, keys, logs, overview, pages,
-    reports, stream,
+    reports, schedules, stream,
 };
 
 pub(crate) fn router(app: &App) -> Router {
@@ -43,6 +43,10 @@ pub(crate) fn router(app: &App) -> Router {
         .route("/api/accounts/{user}/credits", get(accounts::get).post(accounts::grant))
         .route("/api/audit", get(overview::audit))
         .route("/api/stats", get(overview::stats))
+        .route("/api/schedules", get(schedules::list).post(schedules::create))
+        .route("/api/schedules/{id}", get(schedules::get).delete(schedules::remove))
+        .route("/api/schedules/{id}/pause", post(schedules::pause))
+        .route("/api/schedules/{id}/resume", post(schedules::resume))
         .route("/api/keys", get(keys::list).post(keys::create))
         .route("/api/keys/{id}", delete(keys::revoke));
     for verb in reports::VERBS {

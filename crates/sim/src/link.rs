@@ -12,6 +12,7 @@ use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
@@ -210,6 +211,14 @@ impl Store for Link {
 
     async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.through(self.store.api_keys()).await
+    }
+
+    async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
+        self.through(self.store.orders(kind)).await
+    }
+
+    async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
+        self.through(self.store.due_orders(kind, limit)).await
     }
 
     async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {

@@ -11,6 +11,7 @@ use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
@@ -199,6 +200,14 @@ impl Store for AnyStore {
 
     async fn asset_garbage(&self, limit: usize) -> Result<Vec<String>, StoreError> {
         on_each!(self, store => store.asset_garbage(limit).await)
+    }
+
+    async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
+        on_each!(self, store => store.orders(kind).await)
+    }
+
+    async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
+        on_each!(self, store => store.due_orders(kind, limit).await)
     }
 
     async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {

@@ -25,6 +25,7 @@ use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::fold::Record;
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
@@ -175,6 +176,16 @@ pub trait Store: Clone + Send + Sync + 'static {
 
     /// Objects that are to be deleted by now, by their paths.
     fn asset_garbage(&self, limit: usize) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
+
+    /// Standing orders of a kind, by id; at most [`tenure_core::limits::ORDERS_MAX`].
+    fn orders(&self, kind: OrderKind) -> impl Future<Output = Result<Vec<Order>, StoreError>> + Send;
+
+    /// Standing orders of a kind whose time has come, oldest first.
+    fn due_orders(
+        &self,
+        kind: OrderKind,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<Order>, StoreError>> + Send;
 
     /// Workers that were heard, the last one first; at most [`WORKERS_MAX`].
     fn workers(&self) -> impl Future<Output = Result<Vec<WorkerSeen>, StoreError>> + Send;

@@ -16,6 +16,7 @@ use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Millis, Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
@@ -333,6 +334,15 @@ impl Store for MemoryStore {
     async fn asset_garbage(&self, limit: usize) -> Result<Vec<String>, StoreError> {
         let now = self.inner().now().at;
         self.read(|inner| inner.tables.assets.garbage(now, limit))
+    }
+
+    async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
+        self.read(|inner| inner.tables.orders(kind))
+    }
+
+    async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
+        let now = self.inner().now().at;
+        self.read(|inner| inner.tables.due_orders(kind, now, limit))
     }
 
     async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {

@@ -14,6 +14,7 @@ mod listen;
 mod load;
 mod open;
 mod options;
+mod orders;
 mod pool;
 mod read;
 mod rows;
@@ -35,6 +36,8 @@ use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::limits::ORDERS_MAX;
+use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
@@ -257,6 +260,14 @@ impl Store for PostgresStore {
 
     async fn asset_garbage(&self, limit: usize) -> Result<Vec<String>, StoreError> {
         self.0.asset_garbage(limit).await
+    }
+
+    async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
+        self.0.orders(kind, ORDERS_MAX).await
+    }
+
+    async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
+        self.0.due_orders(kind, limit).await
     }
 
     async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {

@@ -9,6 +9,7 @@ mod nodes;
 mod operators;
 mod pages;
 mod roles;
+mod schedules;
 mod shutdown;
 mod streams;
 mod workers;

@@ -214,6 +214,8 @@ async fn every_call_of_the_protocol_is_described() {
         POST /api/queues/{}/pause|POST /api/queues/{}/resume|GET /api/lifecycles|GET /api/lifecycles/{}|\
         GET /api/lifecycles/{}/diagram.svg|GET /api/types|GET /api/accounts/{}/credits|POST /api/accounts/{}/credits|\
         GET /api/audit|GET /api/stats|GET /api/keys|POST /api/keys|DELETE /api/keys/{}|GET /api/events|GET /healthz|\
+        GET /api/schedules|POST /api/schedules|GET /api/schedules/{}|DELETE /api/schedules/{}|\
+        POST /api/schedules/{}/pause|POST /api/schedules/{}/resume|\
         GET /readyz|GET /metrics";
     calls.extend(
         others.split('|').map(|call| call.split_once(' ').unwrap()).map(|(how, what)| (how, what.to_owned())),

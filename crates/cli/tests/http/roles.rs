@@ -226,6 +226,12 @@ fn calls() -> Vec<(&'static str, &'static str, Value, &'static str)> {
         ("POST", "/api/queues/none/pause", nothing.clone(), "oa"),
         ("POST", "/api/queues/none/resume", nothing, "oa"),
         ("POST", "/api/accounts/u1/credits", json!({ "grant": 1, "reason": "" }), "oa"),
+        ("GET", "/api/schedules", Value::Null, "ova"),
+        ("GET", "/api/schedules/nothing", Value::Null, "ova"),
+        ("POST", "/api/schedules", json!({ "cron": "0 0 1 1 *", "job": { "type": "new" } }), "oa"),
+        ("POST", "/api/schedules/nothing/pause", json!({}), "oa"),
+        ("POST", "/api/schedules/nothing/resume", json!({}), "oa"),
+        ("DELETE", "/api/schedules/nothing", Value::Null, "oa"),
         ("POST", "/api/keys", json!({ "role": "viewer" }), "a"),
         ("DELETE", "/api/keys/nothing", Value::Null, "a"),
     ]

@@ -52,6 +52,12 @@ const ASKING: &[(&str, Job)] = &[
     ("account", Job::None),
     ("account get", Job::None),
     ("account grant", Job::None),
+    ("schedule", Job::None),
+    ("schedule list", Job::None),
+    ("schedule create", Job::None),
+    ("schedule pause", Job::None),
+    ("schedule resume", Job::None),
+    ("schedule delete", Job::None),
 ];
 
 /// With an admin's key.

@@ -76,6 +76,7 @@ pub(crate) fn remember(scene: &mut Scene<'_>, asked: &Asked, done: &Done) {
         | Done::Logged(_)
         | Done::Account(Account { .. })
         | Done::Key { .. }
+        | Done::Order { .. }
         | Done::Nothing => Vec::new(),
     };
     if matches!(done, Done::Claimed { .. }) && targets.is_empty() {

@@ -55,7 +55,8 @@ fn says_replayed(answer: &Answer) -> Option<bool> {
             Done::Job { replayed, .. }
             | Done::Claimed { replayed, .. }
             | Done::Key { replayed, .. }
-            | Done::Asset { replayed, .. },
+            | Done::Asset { replayed, .. }
+            | Done::Order { replayed, .. },
         ) => Some(*replayed),
         Ok(Done::Beat { .. } | Done::Logged(_) | Done::Account(_) | Done::Nothing) | Err(_) => None,
     }

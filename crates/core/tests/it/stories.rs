@@ -12,4 +12,5 @@ mod creations;
 mod leases;
 mod operations;
 mod retries;
+mod schedules;
 mod versions;

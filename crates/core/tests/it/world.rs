@@ -17,6 +17,7 @@ use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::job_type::Catalog;
 use tenure_core::lifecycle::{Lifecycle, Phase, Timeout};
 use tenure_core::limits;
+use tenure_core::order::{Order, OrderId};
 use tenure_core::time::{Deadline, Millis, Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{Changes, KeyRecord, Reads, WorkingSet};
@@ -45,6 +46,7 @@ pub(crate) struct Tables {
     pub(crate) workers: BTreeMap<Name, WorkerSeen>,
     pub(crate) assets: BTreeMap<AssetId, Asset>,
     pub(crate) garbage: BTreeMap<String, Timestamp>,
+    pub(crate) orders: BTreeMap<OrderId, Order>,
 }
 
 /// Tables, a catalog, a clock, and what was seen so far.
@@ -226,6 +228,7 @@ impl Tables {
             accounts: found(&self.accounts, &reads.accounts),
             dead_letters: found(&self.dead_letters, &reads.dead_letters),
             lifecycles: found(&self.lifecycles, &reads.lifecycles),
+            orders: found(&self.orders, &reads.orders),
             api_keys: if reads.api_keys { self.api_keys.clone() } else { BTreeMap::new() },
             paused: self.paused.clone(),
             assets: reads.assets.iter().map(|job| (*job, self.assets_of(*job))).collect(),
@@ -286,6 +289,12 @@ impl Tables {
         self.api_keys.extend(changes.api_keys.iter().map(|id| (id.clone(), set.api_keys[id].clone())));
         assert!(changes.seen.is_sorted_by(|a, b| a.name < b.name), "by name, each once");
         self.workers.extend(changes.seen.into_iter().map(|seen| (seen.name.clone(), seen)));
+        for id in changes.orders {
+            match set.orders.get(&id) {
+                Some(order) => self.orders.insert(id, order.clone()),
+                None => self.orders.remove(&id),
+            };
+        }
         for (queue, paused) in changes.queues {
             if paused {
                 self.paused.insert(queue)

@@ -12,6 +12,7 @@ use tenure_core::fold::Record;
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::limits;
+use tenure_core::order::{Order, OrderId, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Millis, Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
@@ -40,6 +41,7 @@ pub(super) struct Tables {
     api_keys: BTreeMap<Name, ApiKey>,
     workers: BTreeMap<Name, WorkerSeen>,
     pub(super) assets: Assets,
+    orders: BTreeMap<OrderId, Order>,
 }
 
 pub(super) fn found<K: Ord + Clone, V: Clone>(
@@ -56,6 +58,7 @@ impl Tables {
             accounts: found(&self.accounts, &reads.accounts),
             dead_letters: found(&self.dead_letters, &reads.dead_letters),
             lifecycles: found(&self.lifecycles, &reads.lifecycles),
+            orders: found(&self.orders, &reads.orders),
             api_keys: if reads.api_keys { self.api_keys.clone() } else { BTreeMap::new() },
             paused: self.paused.clone(),
             ..WorkingSet::default()
@@ -108,6 +111,12 @@ impl Tables {
             .extend(changes.lifecycles.into_iter().map(|key| (key.clone(), set.lifecycles[&key].clone())));
         self.api_keys.extend(changes.api_keys.into_iter().map(|id| (id.clone(), set.api_keys[&id].clone())));
         self.workers.extend(changes.seen.into_iter().map(|seen| (seen.name.clone(), seen)));
+        for id in changes.orders {
+            match set.orders.get(&id) {
+                Some(order) => self.orders.insert(id, order.clone()),
+                None => self.orders.remove(&id),
+            };
+        }
         for (queue, paused) in changes.queues {
             if paused {
                 self.paused.insert(queue)
@@ -216,6 +225,18 @@ impl Tables {
 
     pub(super) fn api_keys(&self) -> Vec<ApiKey> {
         self.api_keys.values().cloned().collect()
+    }
+
+    pub(super) fn orders(&self, kind: OrderKind) -> Vec<Order> {
+        let of_kind = self.orders.iter().filter(|((known, _), _)| *known == kind);
+        of_kind.take(limits::ORDERS_MAX).map(|(_, order)| order.clone()).collect()
+    }
+
+    pub(super) fn due_orders(&self, kind: OrderKind, now: Timestamp, limit: usize) -> Vec<Order> {
+        let due = self.orders.iter().filter(|((known, _), _)| *known == kind);
+        let due = due.filter_map(|(id, order)| Some((order.due_at().filter(|at| *at <= now)?, id)));
+        let due: BTreeSet<_> = due.collect();
+        due.into_iter().take(limit).map(|(_, id)| self.orders[id].clone()).collect()
     }
 
     pub(super) fn workers(&self) -> Vec<WorkerSeen> {

@@ -37,6 +37,7 @@ statements! {
     COUNTS = "counts" []
     DISCARD_ASSETS = "discard_assets" [UUID_ARRAY INT8_ARRAY]
     DUE = "due" [INT8 INT8 INT8]
+    DUE_ORDERS = "due_orders" [TEXT INT8 INT8]
     EVENTS = "events" [INT8 INT8]
     FENCE_COMMIT = "fence_commit" [UUID]
     FINISHED = "finished" [INT8 INT8]
@@ -65,6 +66,7 @@ statements! {
     INSERT_LIFECYCLE = "insert_lifecycle" [TEXT_ARRAY INT4_ARRAY TEXT_ARRAY]
     INSERT_LOG = "insert_log" [UUID_ARRAY INT8_ARRAY INT8_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY]
     INSERT_MIGRATION = "insert_migration" [INT4 TEXT]
+    INSERT_ORDER = "insert_order" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY]
     INSERT_STATE = "insert_state" [
         UUID_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT4_ARRAY INT4_ARRAY INT8_ARRAY
         INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY
@@ -89,6 +91,7 @@ statements! {
     LOAD_KEYS = "load_keys" [UUID_ARRAY]
     LOAD_LED_TO = "load_led_to" [UUID_ARRAY]
     LOAD_LIFECYCLES = "load_lifecycles" [TEXT_ARRAY INT4_ARRAY]
+    LOAD_ORDERS = "load_orders" [TEXT_ARRAY TEXT_ARRAY]
     LOCK_JOURNAL = "lock_journal" []
     LOCK_MIGRATIONS = "lock_migrations" []
     LOGS = "logs" [UUID INT8 INT8]
@@ -99,6 +102,7 @@ statements! {
     NOW_FIRST = "now_first" []
     OLDEST_READY = "oldest_ready" [INT8]
     OPEN_DEAD_LETTERS = "open_dead_letters" []
+    ORDERS = "orders" [TEXT INT8]
     PAUSE_QUEUE = "pause_queue" [TEXT_ARRAY]
     PAUSED = "paused" []
     PRUNE_KEYS = "prune_keys" [INT8]
@@ -116,7 +120,9 @@ statements! {
     PUT_DEAD_LETTER = "put_dead_letter" [UUID_ARRAY INT8_ARRAY TEXT_ARRAY TEXT_ARRAY BOOL_ARRAY TEXT_ARRAY]
     PUT_GARBAGE = "put_garbage" [TEXT_ARRAY INT8_ARRAY]
     PUT_KEY = "put_key" [UUID_ARRAY BYTEA_ARRAY TEXT_ARRAY INT8_ARRAY INT8_ARRAY]
+    PUT_ORDER = "put_order" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY]
     PUT_WORKER = "put_worker" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY]
+    REMOVE_ORDER = "remove_order" [TEXT_ARRAY TEXT_ARRAY]
     RESUME_QUEUE = "resume_queue" [TEXT_ARRAY]
     SCAN = "scan" [UUID INT8]
     SCAN_ACCOUNTS = "scan_accounts" [TEXT INT8]

@@ -18,6 +18,7 @@ use super::commits::Mark;
 use super::connection::{Connection, Sql, answered};
 use super::error::Fault;
 use super::load::Loaded;
+use super::orders;
 use super::rows::{Columns, Param, borrowed};
 use super::statements::*;
 use crate::codec::{EventRow, SpecRow, StateRow, stage_text, text};
@@ -225,7 +226,7 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// Keys of callers and workers that were heard.
+    /// Keys of callers, workers that were heard, standing orders.
     fn callers(&mut self, set: &'a WorkingSet, loaded: &Loaded) {
         let changed = set.changes.api_keys.iter().map(|id| &set.api_keys[id]);
         let (old, new): (Vec<&ApiKey>, Vec<&ApiKey>) =
@@ -239,6 +240,9 @@ impl<'a> Writes<'a> {
             self.push(&PUT_API_KEY, vec![ids, Box::new(revoked)]);
         }
         self.add(&PUT_WORKER, &set.changes.seen, seen);
+        for (sql, params) in orders::writes(set, &loaded.found_orders) {
+            self.push(sql, params);
+        }
     }
 }
 

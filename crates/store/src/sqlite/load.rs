@@ -142,7 +142,8 @@ impl Writer {
             let keys = watch::api_keys(&self.connection)?;
             set.api_keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
         }
-        assets::load(&self.connection, reads, set)
+        assets::load(&self.connection, reads, set)?;
+        self.load_orders(reads, set)
     }
 
     fn load_account(&self, user: &Name, set: &mut WorkingSet) -> Result<(), StoreError> {

@@ -17,10 +17,11 @@ use crate::migrate::{Migration, pending};
 use crate::sqlite::Writer;
 use crate::sqlite::rows::fault;
 
-const MIGRATIONS: [Migration; 3] = [
+const MIGRATIONS: [Migration; 4] = [
     Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_callers.sql") },
     Migration { number: 3, sql: include_str!("migrations/0003_assets.sql") },
+    Migration { number: 4, sql: include_str!("migrations/0004_orders.sql") },
 ];
 
 /// How often the file is told that a node lives, if batches come anyway.
@@ -138,6 +139,7 @@ impl Writer {
         self.write_keyed(set)?;
         self.write_callers(set)?;
         self.write_assets(changes)?;
+        self.write_orders(set)?;
         self.forget(changes)?;
         let mut clock = self.clock.lock().expect("nobody panics while reading the clock");
         if TELL_MS <= now.at.0 - clock.told.0 {

@@ -9,6 +9,7 @@ mod events;
 mod keys;
 mod listings;
 mod money;
+mod orders;
 mod outputs;
 mod retention;
 mod watch;
@@ -22,6 +23,7 @@ pub(crate) use events::*;
 pub(crate) use keys::*;
 pub(crate) use listings::*;
 pub(crate) use money::*;
+pub(crate) use orders::*;
 pub(crate) use outputs::*;
 pub(crate) use retention::*;
 pub(crate) use watch::*;
@@ -83,6 +85,9 @@ macro_rules! promises {
             an_object_is_garbage_unless_it_is_an_asset,
             a_hard_cancel_discards_what_there_was,
             assets_go_with_their_job_and_their_objects_are_garbage,
+            standing_orders_are_kept_changed_and_forgotten,
+            a_time_of_a_schedule_makes_one_job_under_concurrency,
+            one_node_at_a_time_sends_for_a_webhook,
         );
     };
     (@each $fresh:path: $($promise:ident),+ $(,)?) => {

@@ -15,13 +15,15 @@ use tenure_core::job::{CancelMode, Class, Job};
 use tenure_core::job_type::{Catalog, JobType};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::{Backoff, Jitter, Policy, Timeout};
+use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::DeadLetterFilter;
+use tenure_core::schedule::ScheduleChange;
 use tenure_core::time::{Millis, Timestamp};
 use tenure_core::working_set::Reads;
 use tenure_store::{MemoryStore, Store};
 
 use crate::beds;
-use crate::conformance::{journal, new_asset, page, upload};
+use crate::conformance::{a_job_with, add_schedule, fire, journal, new_asset, page, upload};
 use crate::fixture::*;
 
 const TYPES: [&str; 8] = ["eager", "so1", "pattern", "paid", "image", "engine", "saga", "brief"];
@@ -72,6 +74,10 @@ enum Move {
     Seen(Vec<&'static str>),
     AddKey(&'static str, Role, u8),
     RevokeKey(&'static str),
+    AddSchedule(&'static str, &'static str),
+    PauseSchedule(&'static str),
+    RemoveSchedule(&'static str),
+    Fire(&'static str, JobId),
 }
 
 fn a_move(chance: &mut Chance) -> Move {
@@ -112,7 +118,11 @@ fn a_move(chance: &mut Chance) -> Move {
         },
         17 => Move::Retry(place, an_id()),
         18 => Move::Grant(chance.pick(&USERS), chance.below(8) as u64),
-        _ => match chance.below(8) {
+        _ => match chance.below(14) {
+            8 | 9 => Move::AddSchedule(chance.pick(&KEYS), chance.pick(&["so1", "nothing", "paid"])),
+            10 => Move::PauseSchedule(chance.pick(&KEYS)),
+            11 => Move::RemoveSchedule(chance.pick(&KEYS)),
+            12 | 13 => Move::Fire(chance.pick(&KEYS), an_id()),
             3 => Move::Seen((0..3).map(|_| chance.pick(&WORKERS)).collect()),
             4..=6 => Move::AddKey(chance.pick(&KEYS), chance.pick(&Role::ALL), chance.below(2) as u8),
             7 => Move::RevokeKey(chance.pick(&KEYS)),
@@ -193,6 +203,15 @@ impl<S: Store> World<S> {
                 by("admin:ann", Command::AddKey(Box::new(new)))
             }
             Move::RevokeKey(id) => by("admin:ann", Command::RevokeKey(id.into())),
+            Move::AddSchedule(id, job_type) => add_schedule(id, job_type, Timestamp(1)),
+            Move::PauseSchedule(id) => {
+                by("operator:ann", Command::ChangeSchedule(id.into(), ScheduleChange::Pause))
+            }
+            Move::RemoveSchedule(id) => {
+                by("operator:ann", Command::ChangeSchedule(id.into(), ScheduleChange::Remove))
+            }
+            // Twice at most: the first time is read as it was made, the second as the first left it.
+            Move::Fire(id, job) => fire(id, (Timestamp(1), Timestamp(2)), a_job_with(job, "paid")),
         })
     }
 
@@ -273,8 +292,19 @@ impl<S: Store> World<S> {
         let keys: Vec<_> =
             keys.iter().map(|key| (&key.id, key.role, key.digest[0], key.revoked_at.is_some())).collect();
         let (jobs, letters) = (gauges.jobs, gauges.dead_letters);
-        format!("{jobs:?}\n{letters} open\n{leased}\n{finished}\n{workers:?}\n{keys:?}")
+        let orders = store.orders(OrderKind::Schedule).await.unwrap();
+        let orders: Vec<_> = orders.iter().map(order).collect();
+        let due = store.due_orders(OrderKind::Schedule, 100).await.unwrap();
+        let due: Vec<_> = due.iter().map(|order| order.id().1).collect();
+        format!("{jobs:?}\n{letters} open\n{leased}\n{finished}\n{workers:?}\n{keys:?}\n{orders:?}\n{due:?}")
     }
+}
+
+/// A schedule without the time in which it was made.
+fn order(order: &Order) -> String {
+    let Order::Schedule(it) = order else { return order.id().1.to_string() };
+    let last = it.last_job.map(shown);
+    format!("{} {:?} {:?} {:?} {last:?} {:?}", it.id, it.plan, it.next_at, it.last_at, it.last_error)
 }
 
 /// An id without the time in it.
@@ -295,6 +325,7 @@ fn said(answer: &Answer) -> String {
         Ok(Done::Asset { asset, replayed }) => {
             format!("{} of {} replayed {replayed}", shown(JobId(asset.id.0)), shown(asset.job_id))
         }
+        Ok(Done::Order { order: told, replayed }) => format!("{} replayed {replayed}", order(told)),
         Ok(other) => format!("{other:?}"),
         Err(refusal) => {
             // Refusals name jobs by their ids.

@@ -47,6 +47,7 @@ async fn a_file_of_the_first_schema_is_brought_up_to_date() {
     let as_it_was = "
         drop table assets;
         drop table asset_garbage;
+        drop table orders;
         drop table api_keys;
         drop table workers;
         drop index dead_letters_open;
@@ -67,6 +68,7 @@ async fn a_database_of_an_older_schema_is_brought_up_to_date() {
     let as_it_was = "
         drop table assets;
         drop table asset_garbage;
+        drop table orders;
         drop table api_keys;
         drop table workers;
         drop index dead_letters_open;

@@ -78,6 +78,7 @@ impl Stageplay {
                 format!("user {}", asset.user_id.as_ref().map_or("nobody", Name::as_str)),
                 if *replayed { "replayed" } else { "not replayed" }.to_owned(),
             ],
+            Ok(Done::Order { order, .. }) => vec![format!("{} {}", order.id().0.as_str(), order.id().1)],
             Ok(Done::Nothing) => vec!["nothing".to_owned()],
         }
     }

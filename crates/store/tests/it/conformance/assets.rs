@@ -66,7 +66,7 @@ pub(crate) async fn assets_are_listed_newest_first<S: Store>(bed: Bed<S>) {
     added.reverse();
     assert_eq!(listed(&bed.other, job).await, added);
     assert_eq!(added[0].user_id, Some("ann".into()));
-    assert_eq!(listed(store, other).await, [bare.clone()]);
+    assert_eq!(listed(store, other).await, std::slice::from_ref(&bare));
     assert_eq!((bare.user_id.clone(), bare.file_size), (None, None));
     assert_eq!(store.assets(job, Some(added[0].id), 1).await.unwrap(), added[1..2]);
     assert_eq!(bed.other.asset(bare.id).await.unwrap(), Some(bare));

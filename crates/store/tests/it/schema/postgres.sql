@@ -143,6 +143,11 @@
 -- table migrations
 --     number integer not null
 --     checksum text not null
+-- table orders
+--     kind text collate C not null
+--     id text collate C not null
+--     due_at bigint
+--     body text not null
 -- table paused_queues
 --     queue text collate C not null
 -- table telemetry
@@ -188,6 +193,8 @@
 -- CREATE UNIQUE INDEX lifecycles_pkey ON lifecycles USING btree (name, version)
 -- CREATE UNIQUE INDEX logs_pkey ON logs USING btree (job_id, n)
 -- CREATE UNIQUE INDEX migrations_pkey ON migrations USING btree (number)
+-- CREATE INDEX orders_due ON orders USING btree (kind, due_at, id) WHERE (due_at IS NOT NULL)
+-- CREATE UNIQUE INDEX orders_pkey ON orders USING btree (kind, id)
 -- CREATE UNIQUE INDEX paused_queues_pkey ON paused_queues USING btree (queue)
 -- CREATE INDEX telemetry_job ON telemetry USING btree (job_id, id)
 -- CREATE INDEX telemetry_keep_until ON telemetry USING btree (keep_until)

@@ -165,6 +165,14 @@ CREATE TABLE logs (
 CREATE TABLE migrations (number integer not null primary key, checksum text not null) strict
 ;
 
+CREATE TABLE orders (
+    kind   text    not null,
+    id     text    not null,
+    due_at integer,
+    body   text    not null,
+    primary key (kind, id)
+) strict, without rowid;
+
 CREATE TABLE paused_queues (
     queue text not null primary key
 ) strict, without rowid;
@@ -208,6 +216,8 @@ CREATE INDEX keys_expires_at on keys (expires_at);
 CREATE INDEX ledger_job on ledger (job_id) where job_id is not null;
 
 CREATE INDEX ledger_user on ledger (user_id, id);
+
+CREATE INDEX orders_due on orders (kind, due_at, id) where due_at is not null;
 
 CREATE INDEX telemetry_job on telemetry (job_id, id);
 
