@@ -5,6 +5,7 @@
 
 mod admission;
 mod apply;
+mod audit;
 mod batcher;
 mod bells;
 mod catalog;
@@ -20,6 +21,7 @@ mod verify;
 mod waiting;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -77,6 +79,7 @@ pub(crate) struct Inner<S> {
     bells: Arc<Bells>,
     clock: Estimate,
     ids: Ids,
+    credits_imbalance: AtomicU64,
     stopping: watch::Sender<bool>,
 }
 
@@ -93,6 +96,7 @@ impl<S: Store> Runtime<S> {
             waiting: WaitingClaims::default(),
             bells: Arc::default(),
             ids: Ids::default(),
+            credits_imbalance: AtomicU64::new(0),
             stopping,
             store,
             options,
@@ -109,6 +113,7 @@ impl<S: Store> Runtime<S> {
         tasks.spawn(keep_sweeping(Arc::clone(&inner)));
         tasks.spawn(keep_beating(Arc::clone(&inner)));
         tasks.spawn(keep_forgetting(Arc::clone(&inner)));
+        tasks.spawn(keep_auditing(Arc::clone(&inner)));
         tasks.spawn(keep_listening(inner));
         drop(tasks);
         Ok(runtime)
@@ -196,6 +201,11 @@ impl<S: Store> Runtime<S> {
     /// How many commands wait for a batch.
     pub fn waiting_commands(&self) -> usize {
         self.inner.queue.waiting()
+    }
+
+    /// By how many credits accounts and ledger disagreed when they were last compared; zero before the first time.
+    pub fn credits_imbalance(&self) -> u64 {
+        self.inner.credits_imbalance.load(Ordering::Relaxed)
     }
 
     /// Takes no more commands, answers those that wait, and ends.
@@ -310,6 +320,16 @@ async fn keep_beating<S: Store>(inner: Arc<Inner<S>>) {
 async fn keep_forgetting<S: Store>(inner: Arc<Inner<S>>) {
     while inner.pause(inner.options.forget_every).await {
         inner.forget().await;
+    }
+}
+
+/// At once, and then every while.
+async fn keep_auditing<S: Store>(inner: Arc<Inner<S>>) {
+    loop {
+        inner.audit_credits().await;
+        if !inner.pause(inner.options.audit_every).await {
+            return;
+        }
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Options {
     pub poll_every: Duration,
     /// How often what is past its retention is forgotten.
     pub forget_every: Duration,
+    /// How often accounts are compared with their ledgers.
+    pub audit_every: Duration,
     /// Where ids get their chance from.
     pub chance: Arc<dyn Fn() -> u128 + Send + Sync>,
     /// Told of every commit that this node made, after it.
@@ -46,6 +48,7 @@ impl Default for Options {
             beat_every: Duration::from_millis(500),
             poll_every: Duration::from_secs(1),
             forget_every: Duration::from_secs(30),
+            audit_every: Duration::from_mins(1),
             chance: Arc::new(|| uuid::Uuid::new_v4().as_u128()),
             observe: Arc::new(|_| ()),
             on_doubt: Arc::new(|error| {
