@@ -5,6 +5,7 @@
 
 mod admission;
 mod apply;
+mod audit;
 mod batcher;
 mod bells;
 mod catalog;
@@ -23,6 +24,7 @@ mod verify;
 mod waiting;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -82,6 +84,7 @@ pub(crate) struct Inner<S> {
     clock: Estimate,
     pace: Pace,
     ids: Ids,
+    credits_imbalance: AtomicU64,
     stopping: watch::Sender<bool>,
 }
 
@@ -99,6 +102,7 @@ impl<S: Store> Runtime<S> {
             bells: Arc::default(),
             ids: Ids::default(),
             pace: Pace::new(options.creations_per_second),
+            credits_imbalance: AtomicU64::new(0),
             stopping,
             store,
             options,
@@ -116,6 +120,7 @@ impl<S: Store> Runtime<S> {
         tasks.spawn(schedules::keep_firing(Arc::clone(&inner)));
         tasks.spawn(keep_beating(Arc::clone(&inner)));
         tasks.spawn(keep_forgetting(Arc::clone(&inner)));
+        tasks.spawn(keep_auditing(Arc::clone(&inner)));
         tasks.spawn(keep_listening(inner));
         drop(tasks);
         Ok(runtime)
@@ -215,6 +220,11 @@ impl<S: Store> Runtime<S> {
     /// How many commands wait for a batch.
     pub fn waiting_commands(&self) -> usize {
         self.inner.queue.waiting()
+    }
+
+    /// By how many credits accounts and ledger disagreed when they were last compared; zero before the first time.
+    pub fn credits_imbalance(&self) -> u64 {
+        self.inner.credits_imbalance.load(Ordering::Relaxed)
     }
 
     /// Takes no more commands, answers those that wait, and ends.
@@ -343,6 +353,16 @@ async fn keep_beating<S: Store>(inner: Arc<Inner<S>>) {
 async fn keep_forgetting<S: Store>(inner: Arc<Inner<S>>) {
     while inner.pause(inner.options.forget_every).await {
         inner.forget().await;
+    }
+}
+
+/// At once, and then every while.
+async fn keep_auditing<S: Store>(inner: Arc<Inner<S>>) {
+    loop {
+        inner.audit_credits().await;
+        if !inner.pause(inner.options.audit_every).await {
+            return;
+        }
     }
 }
 

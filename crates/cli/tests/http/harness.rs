@@ -154,7 +154,24 @@ impl Setup {
 
     /// Starts it, and returns when it listens.
     pub(crate) async fn start(self) -> Server {
-        let (process, url) = Process::start(self.command("127.0.0.1:0")).await;
+        let (process, url) = Process::start(self.command("127.0.0.1:0")).await.unwrap_or_else(|said| {
+            panic!("it does not listen:\n{said}");
+        });
+        Server { setup: self, process, url, key: None }
+    }
+
+    /// Starts it where another one was. Somebody's connection may have taken the port meanwhile: then it is waited for.
+    pub(crate) async fn start_at(self, address: &str) -> Server {
+        let mut ticks = tokio::time::interval(Duration::from_millis(200));
+        let (process, url) = in_time("its address is free again", async {
+            loop {
+                ticks.tick().await;
+                if let Ok(started) = Process::start(self.command(address)).await {
+                    return started;
+                }
+            }
+        })
+        .await;
         Server { setup: self, process, url, key: None }
     }
 }
@@ -172,7 +189,8 @@ struct Process {
 }
 
 impl Process {
-    async fn start(mut command: Command) -> (Self, String) {
+    /// The process and where it listens, or what it said instead.
+    async fn start(mut command: Command) -> Result<(Self, String), String> {
         let mut child = command.spawn().expect("the binary is there");
         let stderr = child.stderr.take().expect("stderr is piped");
         let said = Arc::new(Mutex::new(String::new()));
@@ -190,8 +208,10 @@ impl Process {
         });
         let url = timeout(DEADLINE, told.recv()).await.ok().flatten();
         let process = Self { child, said };
-        let url = url.unwrap_or_else(|| panic!("it does not listen:\n{}", process.said.lock().unwrap()));
-        (process, url)
+        match url {
+            Some(url) => Ok((process, url)),
+            None => Err(process.said.lock().unwrap().clone()),
+        }
     }
 }
 
@@ -240,6 +260,16 @@ impl Server {
         let Self { setup, process, key, .. } = self;
         drop(process);
         let mut server = setup.start().await;
+        server.key = key;
+        server
+    }
+
+    /// The same again at the same address, after it was killed.
+    pub(crate) async fn rise_again(self) -> Self {
+        let address = self.address().to_owned();
+        let Self { setup, process, key, .. } = self;
+        drop(process);
+        let mut server = setup.start_at(&address).await;
         server.key = key;
         server
     }
@@ -582,6 +612,30 @@ impl Sse {
             heard.push(event);
         }
         heard
+    }
+}
+
+/// Chance that can be had again: by the seed in `TENURE_TEST_SEED`, or else by one that the test's output names.
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    pub(crate) fn new() -> Self {
+        let given = std::env::var("TENURE_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed = given.unwrap_or_else(|| {
+            let since = std::time::UNIX_EPOCH.elapsed().expect("it is past 1970");
+            u64::from(since.subsec_nanos()) ^ since.as_secs()
+        });
+        println!("TENURE_TEST_SEED={seed}");
+        Self(seed)
+    }
+
+    /// A number below this one (SplitMix64).
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
     }
 }
 

@@ -3,13 +3,17 @@
 #![allow(clippy::unwrap_used, reason = "fixtures may panic")]
 
 mod bad_input;
+mod chaos;
+mod credits;
 mod harness;
 mod jobs;
+mod logs;
 mod nodes;
 mod operators;
 mod pages;
 mod roles;
 mod schedules;
+mod seeds;
 mod shutdown;
 mod streams;
 mod workers;

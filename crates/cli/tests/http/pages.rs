@@ -59,6 +59,7 @@ async fn counters_are_there_from_the_start_at_zero() {
             "tenure_transitions_total",
             "tenure_dead_letters",
             "tenure_oldest_dead_letter_seconds",
+            "tenure_credits_imbalance",
         ] {
             assert_eq!(sum(&all, counter, &[]), Some(0.0), "{counter}");
         }

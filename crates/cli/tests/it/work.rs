@@ -119,6 +119,23 @@ fn any_bytes_and_any_number_of_lines_become_a_log() {
 }
 
 #[test]
+fn a_megabyte_of_anything_in_one_line_is_cut_into_lines_of_the_log() {
+    let server = Server::start();
+    let script = r"head -c 1000000 /dev/zero | tr '\0' x; echo; head -c 300000 /dev/urandom | tr -d '\n'; echo; echo end";
+    let _worker = server.script("hello", script);
+    let id = server.create(&["hello"]);
+    server.does(&["job", "wait", &id]);
+    let page = server.json(&["job", "logs", &id]);
+    let texts: Vec<&str> =
+        page["lines"].as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
+    let long: Vec<usize> =
+        texts.iter().take_while(|text| text.starts_with('x')).map(|text| text.len()).collect();
+    assert_eq!((long.len(), long.iter().sum::<usize>()), (16, 1_000_000), "nothing of it is lost");
+    assert!(texts.iter().all(|text| !text.contains('\0')), "no log takes U+0000");
+    assert_eq!(texts.last(), Some(&"end"), "junk does not end the log");
+}
+
+#[test]
 fn a_soft_cancel_is_a_sigterm() {
     let server = Server::start();
     let script = r#"trap 'echo stopping; echo "::result {\"saved\": 7}"; exit 1' TERM; touch up; while :; do sleep 0.05; done"#;
