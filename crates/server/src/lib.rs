@@ -9,6 +9,7 @@ mod body;
 mod caller;
 pub mod config;
 mod crew;
+mod door;
 mod explain;
 mod feed;
 mod gate;
