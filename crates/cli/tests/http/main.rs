@@ -5,6 +5,7 @@
 mod bad_input;
 mod chaos;
 mod credits;
+mod doors;
 mod harness;
 mod jobs;
 mod logs;
