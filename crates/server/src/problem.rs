@@ -105,6 +105,10 @@ impl Problem {
         self.kind.code
     }
 
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// The body; `instance` is the request's path.
     pub(crate) fn to_json(&self, instance: &str) -> Value {
         let mut body = json!({

@@ -10,6 +10,7 @@ use crate::http::{
     accounts, bulk, catalog, claims, dead_letters, events, health, jobs, keys, logs, overview, pages,
     reports, stream,
 };
+use crate::socket;
 
 pub(crate) fn router(app: &App) -> Router {
     let mut routes = Router::new()
@@ -66,5 +67,6 @@ pub(crate) fn router(app: &App) -> Router {
         .fallback(gate::no_route)
         .method_not_allowed_fallback(gate::no_method)
         .with_state(app.clone())
+        .layer(socket::layer(app))
         .layer(from_fn_with_state(app.clone(), gate::pass))
 }
