@@ -88,6 +88,7 @@ pub(crate) struct Metrics {
     oldest_ready: Family<OfQueue, Seconds>,
     oldest_dead_letter: Seconds,
     credits_imbalance: Gauge,
+    engines: Gauge,
     last_commit: Mutex<Instant>,
 }
 
@@ -117,6 +118,7 @@ impl Metrics {
             oldest_ready: Family::default(),
             oldest_dead_letter: Seconds::default(),
             credits_imbalance: Gauge::default(),
+            engines: Gauge::default(),
             last_commit: Mutex::new(Instant::now()),
         };
         metrics.register();
@@ -144,6 +146,7 @@ impl Metrics {
             "Age of the oldest job that could be claimed",
             self.oldest_ready.clone(),
         );
+        to.register("engines", "Engines connected to this node", self.engines.clone());
         let age = "Age of the oldest dead letter that nobody has dismissed";
         to.register("oldest_dead_letter_seconds", age, self.oldest_dead_letter.clone());
         let astray = "Credits by which accounts and ledger disagree; must be zero";
@@ -238,6 +241,7 @@ impl Metrics {
 
     /// Everything, as `OpenMetrics` text. Without the store there are the counters alone.
     pub(crate) async fn text(&self, app: &App) -> String {
+        self.engines.set(app.switchboard().engines() as i64);
         if let Err(error) = self.read_gauges(app).await {
             tracing::warn!(%error, "gauges without the store");
         }
