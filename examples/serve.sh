@@ -45,9 +45,9 @@ awaits() {
 ends() {
     code=$?
     trap '' EXIT INT TERM
-    [ "$code" -eq 0 ] || tail -n 20 "$scratch"/*.log >&2
+    [ "$code" -eq 0 ] || tail -n 20 "$scratch"/*.log >&2 2>/dev/null || true
     for process in $started; do
-        kill "$process" 2>/dev/null && wait "$process" || true
+        kill "$process" 2>/dev/null && wait "$process" 2>/dev/null || true
     done
     rm -rf "$scratch"
     exit "$code"

@@ -11,5 +11,6 @@ pub mod install;
 pub mod readme;
 pub mod scratch;
 pub mod step;
+pub mod systems;
 pub mod tally;
 pub mod tidy;
