@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use crate::caller::Caller;
 use crate::config::Limits;
 use crate::crew::{Crew, seen_now};
+use crate::door::Doors;
 use crate::feed::Feed;
 use crate::keyring::Keyring;
 use crate::metrics::Metrics;
@@ -33,6 +34,7 @@ struct Inner {
     feed: Feed,
     metrics: Arc<Metrics>,
     limits: Limits,
+    doors: Doors,
     draining: watch::Sender<bool>,
 }
 
@@ -42,9 +44,10 @@ impl App {
         keyring: Keyring,
         metrics: Arc<Metrics>,
         limits: Limits,
+        doors: Doors,
     ) -> Self {
         let (crew, feed, draining) = (Crew::default(), Feed::new(runtime.clone()), watch::Sender::new(false));
-        Self(Arc::new(Inner { runtime, keyring, crew, feed, metrics, limits, draining }))
+        Self(Arc::new(Inner { runtime, keyring, crew, feed, metrics, limits, doors, draining }))
     }
 
     pub(crate) fn runtime(&self) -> &Runtime<AnyStore> {
@@ -73,6 +76,10 @@ impl App {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.0.limits
+    }
+
+    pub(crate) fn doors(&self) -> &Doors {
+        &self.0.doors
     }
 
     /// From now on: no new claims, and streams end.

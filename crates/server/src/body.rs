@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::value::MapAccessDeserializer;
@@ -35,9 +36,9 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         check_media_type(&parts.headers)?;
-        let text = read(body, &parts.headers, app.limits().body).await?;
+        let text = text_of(&mut parts, body, app).await?;
         Self::parse(&text, &parts.headers)
     }
 }
@@ -46,8 +47,8 @@ impl<T: DeserializeOwned> FromRequest<App> for OptionalBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let (parts, body) = request.into_parts();
-        let text = read(body, &parts.headers, app.limits().body).await?;
+        let (mut parts, body) = request.into_parts();
+        let text = text_of(&mut parts, body, app).await?;
         if text.is_empty() {
             return Body::parse(&Bytes::from_static(b"{}"), &parts.headers).map(Self);
         }
@@ -159,7 +160,23 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     if is_json && settings.all(is_utf8) { Ok(()) } else { unsupported("send application/json in UTF-8") }
 }
 
-async fn read(body: axum::body::Body, headers: &HeaderMap, limit: usize) -> Result<Bytes, Problem> {
+/// A body that was read before, within its bounds, and may have been put into other words since.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadBefore(pub(crate) Bytes);
+
+async fn text_of(parts: &mut Parts, body: axum::body::Body, app: &App) -> Result<Bytes, Problem> {
+    match parts.extensions.remove() {
+        Some(ReadBefore(text)) => Ok(text),
+        None => read(body, &parts.headers, app.limits().body).await,
+    }
+}
+
+/// Reads a body that is not larger than it may be.
+pub(crate) async fn read(
+    body: axum::body::Body,
+    headers: &HeaderMap,
+    limit: usize,
+) -> Result<Bytes, Problem> {
     let too_large = || {
         Problem::new(&TOO_LARGE, format!("the body is larger than {limit} bytes")).with("limit", json!(limit))
     };

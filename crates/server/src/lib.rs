@@ -1,7 +1,7 @@
 //! Tenure on the network: HTTP, event streams, keys, telemetry.
 //!
-//! In reading order: `router` (every route on one screen), `gate` (who calls), `http` (a file for each noun), `problem`
-//! (what is answered when the answer is no), `listen` (the socket).
+//! In reading order: `router` (every route on one screen), `gate` (who calls), `http` (a file for each noun), `door` (the
+//! same in a lifecycle's own words), `problem` (what is answered when the answer is no), `listen` (the socket).
 
 mod app;
 mod auth;
@@ -9,6 +9,7 @@ mod body;
 mod caller;
 pub mod config;
 mod crew;
+mod door;
 mod explain;
 mod feed;
 mod gate;
@@ -38,6 +39,7 @@ use tokio::task::JoinHandle;
 use app::App;
 use auth::jwt::{Jwt, JwtSettings};
 use config::{Config, JwtConfig, StoreAt};
+use door::Doors;
 use keyring::Keyring;
 use metrics::Metrics;
 
@@ -89,6 +91,7 @@ impl Server {
     /// Serves a store that is open already.
     pub async fn on(store: AnyStore, config: Config) -> Result<Self, ServeError> {
         let Config { listen, definitions, limits, jwt, tls, .. } = config;
+        let doors = Doors::open(&definitions.lifecycles).map_err(ServeError::Config)?;
         let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
         let jwt = jwt.map(settings).map(Jwt::open).transpose().map_err(ServeError::Config)?;
         let keyring = Keyring::open(store.clone(), jwt).await?;
@@ -99,7 +102,7 @@ impl Server {
         let bound = TcpListener::bind(listen).await;
         let listener = bound.map_err(|error| ServeError::Listen(listen, error))?;
         let address = listener.local_addr().map_err(|error| ServeError::Listen(listen, error))?;
-        let app = App::new(runtime, keyring, metrics, limits);
+        let app = App::new(runtime, keyring, metrics, limits, doors);
         let router = router::router(&app);
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(async move {

@@ -105,6 +105,11 @@ impl Problem {
         self.kind.code
     }
 
+    /// The same in other words: its code, its detail, and what it has besides.
+    pub(crate) fn reword(&mut self, reword: impl FnOnce(&str, &mut String, &mut Map<String, Value>)) {
+        reword(self.kind.code, &mut self.detail, &mut self.extra);
+    }
+
     /// The body; `instance` is the request's path.
     pub(crate) fn to_json(&self, instance: &str) -> Value {
         let mut body = json!({

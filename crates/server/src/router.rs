@@ -1,15 +1,16 @@
 //! Every route on one screen.
 
 use axum::Router;
+use axum::extract::Request;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{delete, get, post};
 
 use crate::app::App;
-use crate::gate;
 use crate::http::{
     accounts, bulk, catalog, claims, dead_letters, events, health, jobs, keys, logs, overview, pages,
     reports, stream,
 };
+use crate::{door, gate};
 
 pub(crate) fn router(app: &App) -> Router {
     let mut routes = Router::new()
@@ -53,7 +54,7 @@ pub(crate) fn router(app: &App) -> Router {
             }),
         );
     }
-    routes
+    let routes = routes
         .route("/healthz", get(health::live))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
@@ -63,8 +64,10 @@ pub(crate) fn router(app: &App) -> Router {
         .route("/docs/docs.js", get(pages::docs_script))
         .route("/docs/docs.css", get(pages::docs_style))
         .route("/problems/{code}", get(pages::problem))
-        .fallback(gate::no_route)
         .method_not_allowed_fallback(gate::no_method)
-        .with_state(app.clone())
+        .with_state(app.clone());
+    let (inside, at) = (routes.clone().fallback(gate::no_route), app.clone());
+    routes
+        .fallback(move |request: Request| door::enter(at, inside, request))
         .layer(from_fn_with_state(app.clone(), gate::pass))
 }

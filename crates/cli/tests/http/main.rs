@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "fixtures may panic")]
 
 mod bad_input;
+mod doors;
 mod harness;
 mod jobs;
 mod nodes;

@@ -141,7 +141,14 @@ async fn the_interface_is_described_and_shown() {
     assert_eq!(reply.header("content-type"), Some("application/json"));
     let source = include_str!("../../../server/src/openapi.json");
     let source: Value = serde_json::from_str(source).unwrap();
-    assert_eq!(reply.expect(200), source);
+    // What is told of the doors besides is made of it.
+    let told = reply.expect(200);
+    for (path, item) in source["paths"].as_object().unwrap() {
+        assert_eq!(&told["paths"][path], item, "{path}");
+    }
+    for (name, schema) in source["components"]["schemas"].as_object().unwrap() {
+        assert_eq!(&told["components"]["schemas"][name], schema, "{name}");
+    }
     assert!(source["openapi"].as_str().is_some_and(|version| version.starts_with("3.1")));
     let docs = server.get("/docs").await;
     assert_eq!(docs.status, 200);

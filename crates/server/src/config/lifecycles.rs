@@ -11,6 +11,7 @@ use super::levels::{Levels, Taken};
 use super::near::shown;
 use super::source::{self, Source};
 use super::value::{self, Part};
+use crate::door;
 
 /// What was found.
 pub(super) struct Found {
@@ -47,7 +48,13 @@ pub(super) fn load(levels: &mut Levels<'_>) -> Found {
     refuse_twins(&own, &mut levels.flaws);
     let mut lifecycles = Lifecycle::built_in();
     lifecycles.retain(|built_in| own.iter().all(|(_, lifecycle)| lifecycle.name != built_in.name));
-    lifecycles.extend(own.into_iter().map(|(_, lifecycle)| lifecycle));
+    lifecycles.extend(own.iter().map(|(_, lifecycle)| lifecycle.clone()));
+    if let Some((late, message)) = door::clash(&lifecycles) {
+        let file = own.iter().find(|(_, lifecycle)| lifecycle.name == late.name);
+        let file = file.map_or_else(|| late.name.to_string(), |(file, _)| file.display().to_string());
+        let wrong = Wrong::new(message, "give one of the two another mount");
+        levels.flaws.add_elsewhere(Place::Named(file), wrong);
+    }
     Found { lifecycles, is_partial }
 }
 

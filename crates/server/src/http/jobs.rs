@@ -24,6 +24,7 @@ use tenure_store::Store as _;
 use crate::app::App;
 use crate::body::{Body, OptionalBody, parse};
 use crate::caller::{Caller, Right};
+use crate::door::AtDoor;
 use crate::headers::Trace;
 use crate::http::{Id, Part, Reply, Segments, done_reply, name, ok, page, results};
 use crate::problem::Problem;
@@ -109,12 +110,13 @@ pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
     trace: Trace,
+    at: AtDoor,
     given: Given,
     body: Body<NewJobBody>,
 ) -> Reply {
     caller.may(Right::Own)?;
     given.done()?;
-    let asked = body.value.ask(&caller, &trace, body.key)?;
+    let asked = at.admit(body.value.ask(&caller, &trace, body.key)?)?;
     let done = app.runtime().create(asked).await??;
     Ok(created(done, &app))
 }
@@ -144,6 +146,7 @@ pub(crate) async fn create_batch(
     State(app): State<App>,
     caller: Caller,
     trace: Trace,
+    at: AtDoor,
     given: Given,
     body: Body<BatchBody>,
 ) -> Reply {
@@ -157,7 +160,7 @@ pub(crate) async fn create_batch(
             key: format!("{}#{index}", given.key).into(),
             fingerprint: Json::stored(raw.get()).digest(),
         });
-        parse::<NewJobBody>(raw.get())?.ask(&caller, &trace, key)
+        at.admit(parse::<NewJobBody>(raw.get())?.ask(&caller, &trace, key)?)
     };
     let asked: Vec<Result<NewJob, Problem>> = body.value.jobs.into_iter().enumerate().map(ask).collect();
     let (mut refused, mut good) = (Vec::with_capacity(asked.len()), Vec::new());

@@ -1,12 +1,14 @@
 //! What a person reads in a browser: the description of this interface, and what to do about a problem.
 
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, header};
 
+use crate::app::App;
 use crate::http::{Reply, Segments};
 use crate::problem::{KINDS, Problem};
 
-/// The description of the interface.
+/// The description of the interface; that of the doors is made of it.
 pub(crate) const OPENAPI: &str = include_str!("../openapi.json");
 
 fn text(kind: &'static str, body: impl Into<String>) -> Response {
@@ -15,8 +17,8 @@ fn text(kind: &'static str, body: impl Into<String>) -> Response {
     response
 }
 
-pub(crate) async fn openapi() -> Response {
-    text("application/json", OPENAPI)
+pub(crate) async fn openapi(State(app): State<App>) -> Response {
+    text("application/json", app.doors().description())
 }
 
 pub(crate) async fn docs() -> Response {

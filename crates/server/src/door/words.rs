@@ -1,0 +1,322 @@
+//! A lifecycle's own words: what each canonical field is called at its door, there and back. Values pass as the text
+//! that they are, so no number changes on its way.
+//!
+//! A dotted field picks a value: it appears beside its parent, which stays whole under its own name. A canonical name
+//! that a door gives to something else is that other thing: with `"error.text" = "error"`, `error` is the text.
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// Put before a name that was sent and that this door does not know, so that it is refused like any unknown name.
+const UNKNOWN: char = '\u{e000}';
+
+/// The names of one door.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Words(Vec<Named>);
+
+#[derive(Clone, Debug)]
+struct Named {
+    /// The canonical field; more than one step for a dotted one.
+    path: Vec<String>,
+    /// On the wire.
+    name: String,
+}
+
+impl Named {
+    fn head(&self) -> &str {
+        &self.path[0]
+    }
+
+    fn is_plain(&self, field: &str) -> bool {
+        self.path.len() == 1 && self.path[0] == field
+    }
+}
+
+impl Words {
+    /// The words of an `[api.fields]` table: canonical field, name on the wire.
+    pub(crate) fn new(fields: &[(String, String)]) -> Self {
+        let named = |(field, name): &(String, String)| Named {
+            path: field.split('.').map(str::to_owned).collect(),
+            name: name.clone(),
+        };
+        Self(fields.iter().map(named).collect())
+    }
+
+    /// What a canonical field is called here, dotted ones too.
+    pub(crate) fn name<'a>(&'a self, field: &'a str) -> &'a str {
+        let named = self.0.iter().find(|named| named.path.iter().map(String::as_str).eq(field.split('.')));
+        named.map_or(field, |named| &named.name)
+    }
+
+    /// The dotted fields that are named, and their names.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (String, &str)> {
+        let dotted = self.0.iter().filter(|named| named.path.len() > 1);
+        dotted.map(|named| (named.path.join("."), named.name.as_str()))
+    }
+
+    /// A job, or any object with fields of a job, in these words; anything else as it is.
+    pub(crate) fn job(&self, canonical: &RawValue) -> Box<RawValue> {
+        let Some(members) = members(canonical) else { return canonical.to_owned() };
+        let is_there = |named: &&Named| members.iter().any(|(field, _)| field == named.head());
+        let spoken: Vec<&Named> = self.0.iter().filter(is_there).collect();
+        let mut object = Object::default();
+        for (field, value) in &members {
+            match spoken.iter().find(|named| named.is_plain(field)) {
+                Some(named) => object.member(&named.name, value.get()),
+                // Its name is taken by another field.
+                None if spoken.iter().any(|named| named.name == *field) => {}
+                None => object.member(field, value.get()),
+            }
+            let parts = spoken.iter().filter(|named| named.path.len() > 1 && named.head() == field);
+            for part in parts {
+                object.member(&part.name, pick(value, &part.path[1..]));
+            }
+        }
+        object.finish()
+    }
+
+    /// These fields of a job, or of an event, and nothing else; null where there is none.
+    #[allow(dead_code, reason = "for those who tell events in a door's words")]
+    pub(crate) fn pick(&self, canonical: &RawValue, fields: &[String]) -> Box<RawValue> {
+        let mut object = Object::default();
+        for field in fields {
+            let path: Vec<String> = field.split('.').map(str::to_owned).collect();
+            object.member(self.name(field), pick(canonical, &path));
+        }
+        object.finish()
+    }
+
+    /// What was sent in these words, as the canonical object; `takes` are the fields of a job that it may have. A name
+    /// that this door does not know stays unknown, and so does a part that comes beside its whole.
+    pub(crate) fn canonical(&self, sent: &RawValue, takes: &[&str]) -> Box<RawValue> {
+        let Some(members) = members(sent) else { return sent.to_owned() };
+        let mut object = Object::default();
+        let (mut given, mut wholes) = (Vec::new(), Vec::new());
+        for (name, value) in &members {
+            let text = value.get();
+            let Some(named) = self.meant(name, takes) else {
+                given.push(name.as_str());
+                object.member(&self.as_sent(name), text);
+                continue;
+            };
+            let head = named.head();
+            let is_whole = head == "error" && named.name == head && !text.starts_with('"');
+            if named.path.len() == 1 || is_whole {
+                given.push(head);
+                object.member(head, text);
+            } else if head != "error" || text != "null" {
+                for (path, text) in parts(&named.path[1..], text) {
+                    put(&mut wholes, named, &path, text);
+                }
+            }
+        }
+        for (named, whole) in wholes {
+            if given.contains(&named.head()) {
+                object.member(&format!("{UNKNOWN}{}", named.name), &whole.text());
+            } else {
+                given.push(named.head());
+                object.member(named.head(), &whole.text());
+            }
+        }
+        object.finish()
+    }
+
+    /// A name of a query, as the canonical one.
+    pub(crate) fn canonical_name<'a>(&'a self, sent: &'a str, takes: &[&str]) -> Cow<'a, str> {
+        let plain = self.meant(sent, takes).filter(|named| named.path.len() == 1);
+        plain.map_or_else(|| self.as_sent(sent), |named| Cow::Borrowed(named.head()))
+    }
+
+    /// The field that a name stands for, among those that may be sent.
+    fn meant(&self, name: &str, takes: &[&str]) -> Option<&Named> {
+        self.0.iter().find(|named| named.name == name && takes.contains(&named.head()))
+    }
+
+    /// A name without a meaning here: the canonical name of what is called otherwise is made one that nobody knows.
+    fn as_sent<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        let is_renamed = |named: &Named| named.is_plain(name) && named.name != name;
+        if self.0.iter().any(is_renamed) { format!("{UNKNOWN}{name}").into() } else { name.into() }
+    }
+
+    /// Where an error is, in these words: `#/payload/prompt` is `#/request/prompt`, and `?state` is `?status`.
+    pub(crate) fn pointer(&self, canonical: &str) -> String {
+        let leads = ["#/filter/", "#/", "?"];
+        let Some(lead) = leads.into_iter().find(|lead| canonical.starts_with(lead)) else {
+            return canonical.to_owned();
+        };
+        let rest = &canonical[lead.len()..];
+        if let Some(sent) = rest.strip_prefix(UNKNOWN) {
+            return format!("{lead}{sent}");
+        }
+        let steps: Vec<&str> = rest.split('/').collect();
+        let leads_there = |named: &&Named| {
+            named.path.len() <= steps.len() && named.path.iter().zip(&steps).all(|(a, b)| escape(a) == **b)
+        };
+        let Some(named) = self.0.iter().filter(leads_there).max_by_key(|named| named.path.len()) else {
+            return canonical.to_owned();
+        };
+        let name = escape(&named.name);
+        let steps = std::iter::once(&*name).chain(steps[named.path.len()..].iter().copied());
+        format!("{lead}{}", steps.collect::<Vec<_>>().join("/"))
+    }
+
+    /// A sentence about a shape that was wrong: the fields that it names are called what they are called here.
+    pub(crate) fn detail(&self, canonical: &str) -> String {
+        let about_fields = ["unknown field `", "missing field `", "duplicate field `"];
+        let about_fields = about_fields.iter().any(|start| canonical.starts_with(start));
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == UNKNOWN;
+        let mut text = String::with_capacity(canonical.len());
+        let mut rest = canonical;
+        while let Some(start) = rest.find(is_word) {
+            let (before, from) = rest.split_at(start);
+            let (word, after) = from.split_at(from.find(|c| !is_word(c)).unwrap_or(from.len()));
+            let is_quoted = about_fields && before.ends_with('`') && after.starts_with('`');
+            text.push_str(before);
+            text.push_str(match word.strip_prefix(UNKNOWN) {
+                Some(sent) => sent,
+                None if is_quoted || word.contains('_') => self.name(word),
+                None => word,
+            });
+            rest = after;
+        }
+        text + rest
+    }
+}
+
+/// An error's text is its code and its message; everything else is one value.
+fn parts<'a>(path: &[String], text: &'a str) -> Vec<(Vec<String>, Cow<'a, str>)> {
+    let said = if *path == ["text"] { serde_json::from_str::<String>(text).ok() } else { None };
+    let Some(said) = said else { return vec![(path.to_vec(), text.into())] };
+    let (code, message) = match said.split_once(": ") {
+        Some((code, message)) if !code.is_empty() && !code.contains(char::is_whitespace) => {
+            (Some(code), message)
+        }
+        _ => (None, said.as_str()),
+    };
+    let part = |name: &str, value: &str| (vec![name.to_owned()], quoted(value).into());
+    code.map(|code| part("code", code)).into_iter().chain([part("message", message)]).collect()
+}
+
+/// Puts a part into its whole; where there is something already, into another whole of the same name.
+fn put<'a>(wholes: &mut Vec<(&'a Named, Node<'a>)>, part: &'a Named, path: &[String], text: Cow<'a, str>) {
+    let text = match wholes.iter_mut().find(|(first, _)| first.head() == part.head()) {
+        Some((_, whole)) => match whole.insert(path, text) {
+            Ok(()) => return,
+            Err(text) => text,
+        },
+        None => text,
+    };
+    let mut whole = Node::Branch(Vec::new());
+    whole.insert(path, text).expect("nothing is in the way of the first part");
+    wholes.push((part, whole));
+}
+
+/// A value that is put together out of parts.
+enum Node<'a> {
+    Leaf(Cow<'a, str>),
+    Branch(Vec<(String, Self)>),
+}
+
+impl<'a> Node<'a> {
+    /// Gives the part back if something else is in its place.
+    fn insert(&mut self, path: &[String], text: Cow<'a, str>) -> Result<(), Cow<'a, str>> {
+        let Self::Branch(children) = self else { return Err(text) };
+        let (step, rest) = path.split_first().expect("a part has a name");
+        match children.iter_mut().find(|(name, _)| name == step) {
+            Some(_) if rest.is_empty() => Err(text),
+            Some((_, child)) => child.insert(rest, text),
+            None if rest.is_empty() => {
+                children.push((step.clone(), Self::Leaf(text)));
+                Ok(())
+            }
+            None => {
+                let mut child = Self::Branch(Vec::new());
+                child.insert(rest, text)?;
+                children.push((step.clone(), child));
+                Ok(())
+            }
+        }
+    }
+
+    fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Leaf(text) => text.as_ref().into(),
+            Self::Branch(children) => {
+                let mut object = Object::default();
+                for (name, child) in children {
+                    object.member(name, &child.text());
+                }
+                object.finish().get().to_owned().into()
+            }
+        }
+    }
+}
+
+/// The value at the end of a path, or null.
+fn pick<'a>(value: &'a RawValue, path: &[String]) -> &'a str {
+    let step = |value: &'a RawValue, step: &String| {
+        members(value)?.into_iter().find(|(name, _)| name == step).map(|(_, value)| value)
+    };
+    path.iter().try_fold(value, step).map_or("null", RawValue::get)
+}
+
+/// An object that is being written.
+#[derive(Default)]
+pub(super) struct Object(String);
+
+impl Object {
+    pub(super) fn member(&mut self, name: &str, text: &str) {
+        self.0.push(if self.0.is_empty() { '{' } else { ',' });
+        self.0.push_str(&quoted(name));
+        self.0.push(':');
+        self.0.push_str(text);
+    }
+
+    pub(super) fn finish(mut self) -> Box<RawValue> {
+        self.0.push_str(if self.0.is_empty() { "{}" } else { "}" });
+        RawValue::from_string(self.0).expect("members that are JSON make an object that is")
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A name as a step of a pointer.
+fn escape(name: &str) -> Cow<'_, str> {
+    if name.contains(['~', '/']) { name.replace('~', "~0").replace('/', "~1").into() } else { name.into() }
+}
+
+/// The members of an object in their order, if it is one.
+pub(super) fn members(value: &RawValue) -> Option<Vec<(String, &RawValue)>> {
+    struct Members<'a>(Vec<(String, &'a RawValue)>);
+    impl<'de> Deserialize<'de> for Members<'de> {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            struct Visitor;
+            impl<'de> serde::de::Visitor<'de> for Visitor {
+                type Value = Members<'de>;
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("an object")
+                }
+                fn visit_map<A: serde::de::MapAccess<'de>>(
+                    self,
+                    mut map: A,
+                ) -> Result<Self::Value, A::Error> {
+                    let mut members = Vec::new();
+                    while let Some(member) = map.next_entry()? {
+                        members.push(member);
+                    }
+                    Ok(Members(members))
+                }
+            }
+            from.deserialize_map(Visitor)
+        }
+    }
+    serde_json::from_str::<Members<'_>>(value.get()).ok().map(|members| members.0)
+}
