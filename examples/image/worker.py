@@ -17,7 +17,7 @@ def generate_image(job):
     except TimeoutError as timeout:
         job.report("fail", error={"code": "API_TIMEOUT", "message": str(timeout), "class": "transient"})
         return
-    asset = job.upload("original", "original.png", picture, "image/png")
+    asset = job.upload("original", "original.png", picture)
     job.report("succeed", result={"url": asset["url"]})
 
 

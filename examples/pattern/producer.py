@@ -12,7 +12,7 @@ def export(orders, status, error_message=None):
     created = call("POST", "/jobs/", {"job_type": "export", "user_id": "u1", "parameters": {"orders": orders}})
     assert created["status"] == "queued", created
     job = ended("/jobs", created["id"])
-    print(f"{job['status']}: {job['progress']} %, {job['result']}, {job['error_message']}")
+    print(f"{job['status']}: {job['progress']:.0f} %, {job['result']}, {job['error_message']}")
     assert (job["status"], job["error_message"]) == (status, error_message), job
     assert job["completed_at"], job
     return job

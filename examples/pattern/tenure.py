@@ -55,10 +55,10 @@ class Job:
         """Says how it goes (`progress`), how it ended (`succeed`, `partial`, `fail`, …), or that we live."""
         return call("POST", f"/api/jobs/{self.id}/{verb}", {**self.lease, **more})
 
-    def upload(self, asset_type, name, content, content_type):
+    def upload(self, asset_type, name, content):
         """Stores a file with the job, and answers the asset."""
         query = urllib.parse.urlencode({"asset_type": asset_type, "name": name, **self.lease})
-        return json.loads(read("POST", f"/api/jobs/{self.id}/assets?{query}", content, content_type))
+        return json.loads(read("POST", f"/api/jobs/{self.id}/assets?{query}", content, "application/octet-stream"))
 
 
 def work(worker, handlers):

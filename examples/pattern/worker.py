@@ -23,7 +23,7 @@ def export(job):
     table.writerows(good)
 
     job.report("progress", progress=75, message="storing")
-    job.upload("export", "orders.csv", text.getvalue().encode(), "text/csv")
+    job.upload("export", "orders.csv", text.getvalue().encode())
 
     result = {"asset_count": 1, "rows": len(good)}
     if len(good) == len(orders):
