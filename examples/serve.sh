@@ -57,6 +57,7 @@ trap 'exit 130' INT TERM
 
 TENURE=$(realpath "${TENURE:-$(built -p tenure --bin tenure)}")
 PATH=$(dirname "$TENURE"):$PATH
+unset TENURE_KEY TENURE_DATABASE_URL  # those of a server elsewhere
 export TENURE_LISTEN="${TENURE_LISTEN:-127.0.0.1:0}" TENURE_ASSETS_STORE="file:$scratch/assets"
 beside server tenure serve --config tenure.toml --data "$scratch/store"
 awaits says server http://

@@ -46,25 +46,31 @@ pub fn run() -> Result<Report> {
     Ok(report)
 }
 
-/// The installed schemathesis. Only if it is missing is pip asked, and apt for the virtual environment.
+/// The installed schemathesis.
 pub fn schemathesis() -> Result<PathBuf> {
-    let folder = cargo::target().join("xtask/schemathesis");
-    let (python, program) = (folder.join("bin/python"), folder.join("bin/schemathesis"));
-    let mark = folder.join("installed");
-    if fs::read_to_string(&mark).is_ok_and(|installed| installed == SCHEMATHESIS) {
-        return Ok(program);
+    let python = venv("schemathesis", &[SCHEMATHESIS]).context("nothing else fuzzes")?;
+    Ok(python.with_file_name("schemathesis"))
+}
+
+/// The Python of a virtual environment with these packages. Only if one is missing is pip asked, and apt for the
+/// environment.
+pub fn venv(name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = cargo::target().join("xtask").join(name);
+    let (python, mark, wanted) = (folder.join("bin/python"), folder.join("installed"), packages.join("\n"));
+    if fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted) {
+        return Ok(python);
     }
     if !has_venv() {
         install::packages(&["python3", "python3-venv"])?;
     }
     let mut venv = Command::new("python3");
-    step::command("fuzz-venv", venv.args(["-m", "venv", "--clear"]).arg(&folder))?;
-    let mut pip = Command::new(python);
-    pip.args(["-m", "pip", "install", "--disable-pip-version-check", SCHEMATHESIS]);
-    step::command("fuzz-pip", &mut pip)
-        .with_context(|| format!("{SCHEMATHESIS} cannot be installed from PyPI, and nothing else fuzzes"))?;
-    fs::write(mark, SCHEMATHESIS)?;
-    Ok(program)
+    step::command(&format!("{name}-venv"), venv.args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--disable-pip-version-check"]).args(packages);
+    step::command(&format!("{name}-pip"), &mut pip)
+        .with_context(|| format!("{} cannot be installed from PyPI", packages.join(", ")))?;
+    fs::write(mark, wanted)?;
+    Ok(python)
 }
 
 fn has_venv() -> bool {

@@ -8,6 +8,7 @@ pub mod cargo;
 pub mod deny;
 pub mod fuzz;
 pub mod install;
+pub mod peers;
 pub mod readme;
 pub mod scratch;
 pub mod step;

@@ -2,18 +2,15 @@
 //! exit code whether it did what its README says.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use crate::cargo::{self, Program};
-use crate::install;
+use crate::peers;
 use crate::step::{self, Report};
 
 const SECONDS_MAX: &str = "60";
-/// What `examples/engine/package.json` asks for.
-const SOCKET_IO: &str = "socket.io-client@4.8.4";
 
 /// The step, with the programs that cargo has built.
 pub fn run(built: &[Program]) -> Result<Report> {
@@ -28,7 +25,7 @@ pub fn run(built: &[Program]) -> Result<Report> {
             .arg(cargo::root().join("examples").join(&name).join("run"))
             .env("TENURE", program("tenure", false)?)
             .env("WORKER", program("distributed", true)?)
-            .env("NODE_PATH", node_modules()?);
+            .env("NODE_PATH", peers::javascript()?.join("node_modules"));
         report.append(step::command(&format!("systems-{name}"), &mut run)?);
     }
     Ok(report)
@@ -49,30 +46,6 @@ fn names() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Where `socket.io-client` is installed. Only if it is missing is npm asked, and apt for what runs the examples.
-pub fn node_modules() -> Result<PathBuf> {
-    let folder = cargo::target().join("xtask/node");
-    let mark = folder.join("installed");
-    if fs::read_to_string(&mark).is_ok_and(|installed| installed == SOCKET_IO) {
-        return Ok(folder.join("node_modules"));
-    }
-    if !has("npm") {
-        install::packages(&["nodejs", "npm"])?;
-    }
-    fs::create_dir_all(&folder)?;
-    let mut npm = Command::new("npm");
-    npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(&folder).arg(SOCKET_IO);
-    step::command("systems-npm", &mut npm).with_context(|| format!("npm cannot install {SOCKET_IO}"))?;
-    fs::write(mark, SOCKET_IO)?;
-    Ok(folder.join("node_modules"))
-}
-
-fn has(program: &str) -> bool {
-    let mut asked = Command::new(program);
-    asked.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-    asked.status().is_ok_and(|status| status.success())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,7 +62,7 @@ mod tests {
     #[test]
     fn the_engine_asks_for_the_package_that_is_installed() {
         let package = fs::read_to_string(cargo::root().join("examples/engine/package.json")).unwrap();
-        let (name, version) = SOCKET_IO.split_once('@').unwrap();
+        let (name, version) = peers::JAVASCRIPT.split_once('@').unwrap();
         assert!(package.contains(&format!("\"{name}\": \"{version}\"")), "{package}");
     }
 }

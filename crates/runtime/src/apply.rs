@@ -67,7 +67,7 @@ async fn attempt<S: Store>(inner: &Inner<S>, batch: &Batch) -> Result<Verdict, S
     let in_force = inner.in_force();
     let judge = move |set: &mut WorkingSet, now: Now| {
         let answers = decide_batch(set, &in_force.catalog, &commands, now);
-        verdict(set, answers, now)
+        verdict(set, &commands, answers, now)
     };
     inner.store.transact(reads, judge).await
 }
@@ -101,7 +101,7 @@ fn fail<S: Store>(inner: &Inner<S>, replies: impl IntoIterator<Item = Reply>, er
     }
 }
 
-fn verdict(set: &WorkingSet, answers: Vec<Answer>, now: Now) -> Verdict {
+fn verdict(set: &WorkingSet, commands: &[Asked], answers: Vec<Answer>, now: Now) -> Verdict {
     let events = &set.changes.events;
     let place = |event: &Event| {
         let spec = &set.jobs[&event.job_id].spec;
@@ -113,7 +113,7 @@ fn verdict(set: &WorkingSet, answers: Vec<Answer>, now: Now) -> Verdict {
     let failures = events.iter().filter(|event| event.facts.error.is_some()).cloned().collect();
     let grew = !events.is_empty() || !set.changes.queues.is_empty();
     let resumed = set.changes.queues.values().any(|paused| !paused);
-    let (committed, touched) = (Committed::of(set, &answers), Bells::touched(&set.changes));
+    let (committed, touched) = (Committed::of(set, commands, &answers), Bells::touched(&set.changes));
     Verdict { answers, now, ready, failures, grew, resumed, committed, touched }
 }
 

@@ -143,6 +143,15 @@ impl<S: Store> Runtime<S> {
         waiting::claim(&self.inner, claim, wait).await
     }
 
+    /// Claims jobs for a worker, waiting for one to be there until it is enough.
+    pub async fn claim_until(
+        &self,
+        claim: Claim,
+        enough: impl Future<Output = ()>,
+    ) -> Result<Answer, Failure> {
+        waiting::claim_until(&self.inner, &claim, enough).await
+    }
+
     /// Asks anything else.
     pub async fn submit(&self, asked: Asked) -> Result<Answer, Failure> {
         self.inner.submit(asked).await

@@ -1,9 +1,12 @@
 //! What a commit came to, for those who count: metrics, and whoever asks whether anything is committed at all.
 
-use tenure_core::decide::Answer;
+use std::sync::Arc;
+
+use tenure_core::command::{Asked, Command};
+use tenure_core::decide::{Answer, Done};
 use tenure_core::event::{Event, Signal};
 use tenure_core::id::Name;
-use tenure_core::job::{Category, Class};
+use tenure_core::job::{Category, Class, Job};
 use tenure_core::lifecycle::{Phase, Trigger};
 use tenure_core::refusal::Refusal;
 use tenure_core::time::Millis;
@@ -18,6 +21,10 @@ pub struct Committed {
     pub renewals: u64,
     /// Lease conflicts that were answered.
     pub conflicts: u64,
+    /// Jobs as they were after each word of progress that counted.
+    pub progressed: Vec<Arc<Job>>,
+    /// Jobs whose worker is to be told that they are cancelled.
+    pub cancelling: Vec<Arc<Job>>,
 }
 
 /// A transition, without what only its reader needs.
@@ -46,11 +53,22 @@ pub struct Transition {
 }
 
 impl Committed {
-    pub(crate) fn of(set: &WorkingSet, answers: &[Answer]) -> Self {
+    pub(crate) fn of(set: &WorkingSet, commands: &[Asked], answers: &[Answer]) -> Self {
         let events = set.changes.events.iter().filter(|event| event.seq.is_some());
         let renewed = |signal: &Signal| matches!(signal, Signal::JobLeaseRenewed);
         let conflicting = |answer: &&Answer| matches!(answer, Err(Refusal::LeaseConflict { .. }));
+        let (mut progressed, mut cancelling) = (Vec::new(), Vec::new());
+        for (asked, answer) in commands.iter().zip(answers) {
+            let Ok(Done::Job { job, ignored: false, .. }) = answer else { continue };
+            match &asked.command {
+                Command::Progress(..) => progressed.push(Arc::clone(job)),
+                Command::Cancel(_) if job.cancel.is_some() => cancelling.push(Arc::clone(job)),
+                _ => {}
+            }
+        }
         Self {
+            progressed,
+            cancelling,
             transitions: events.map(|event| transition(set, event)).collect(),
             renewals: set.changes.telemetry.iter().filter(|line| renewed(&line.signal)).count() as u64,
             conflicts: answers.iter().filter(conflicting).count() as u64,

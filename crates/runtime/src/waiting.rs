@@ -11,7 +11,6 @@ use tenure_core::id::{Actor, Name};
 use tenure_core::time::Timestamp;
 use tenure_store::Store;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
 use crate::Inner;
 use crate::failure::Failure;
@@ -115,20 +114,50 @@ pub(crate) async fn claim<S: Store>(
     claim: Claim,
     wait: Duration,
 ) -> Result<Answer, Failure> {
-    let until = Instant::now() + wait;
+    let over = tokio::time::sleep(wait);
+    let answer = claim_until(inner, &claim, async move {
+        if !wait.is_zero() {
+            over.await;
+        }
+    });
+    let answer = answer.await?;
+    // Other nodes' jobs may have come without a ring: whoever has waited looks once more.
+    if wait.is_zero() || !is_empty(&answer) { Ok(answer) } else { inner.submit(asked(&claim)).await }
+}
+
+/// Claims, waiting for something to claim until it is enough. A claim that is being judged is waited for in any case, so
+/// that no job is claimed for somebody who does not learn of it.
+pub(crate) async fn claim_until<S: Store>(
+    inner: &Inner<S>,
+    claim: &Claim,
+    enough: impl Future<Output = ()>,
+) -> Result<Answer, Failure> {
+    tokio::pin!(enough);
     loop {
         // Registered before the claim is judged, so that a job that becomes ready in between rings.
         let mut place = inner.waiting.register(&claim.filter);
-        let by = Actor::worker(&claim.worker);
-        let asked = Asked { by, key: None, command: Command::Claim(claim.clone()) };
-        let answer = inner.submit(asked).await?;
-        let empty = matches!(&answer, Ok(Done::Claimed { jobs, replayed: false }) if jobs.is_empty());
-        if !empty || until <= Instant::now() {
+        let answer = inner.submit(asked(claim)).await?;
+        if !is_empty(&answer) {
             return Ok(answer);
         }
-        let nap = inner.nap(&claim.filter).await.min(until.saturating_duration_since(Instant::now()));
-        drop(tokio::time::timeout(nap, &mut place.bell).await);
+        let rung = async {
+            let nap = inner.nap(&claim.filter).await;
+            drop(tokio::time::timeout(nap, &mut place.bell).await);
+        };
+        tokio::select! {
+            biased;
+            () = &mut enough => return Ok(answer),
+            () = rung => {}
+        }
     }
+}
+
+fn asked(claim: &Claim) -> Asked {
+    Asked { by: Actor::worker(&claim.worker), key: None, command: Command::Claim(claim.clone()) }
+}
+
+fn is_empty(answer: &Answer) -> bool {
+    matches!(answer, Ok(Done::Claimed { jobs, replayed: false }) if jobs.is_empty())
 }
 
 impl<S: Store> Inner<S> {

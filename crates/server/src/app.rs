@@ -20,6 +20,7 @@ use crate::feed::Feed;
 use crate::keyring::Keyring;
 use crate::metrics::Metrics;
 use crate::problem::{OVERLOADED, Problem};
+use crate::socket::switchboard::Switchboard;
 
 /// Leases that are looked at when a question is about all of them.
 pub(crate) const LEASES_MAX: usize = 10_000;
@@ -33,6 +34,7 @@ struct Inner {
     crew: Crew,
     feed: Feed,
     metrics: Arc<Metrics>,
+    switchboard: Arc<Switchboard>,
     limits: Limits,
     doors: Doors,
     draining: watch::Sender<bool>,
@@ -43,11 +45,12 @@ impl App {
         runtime: Runtime<AnyStore>,
         keyring: Keyring,
         metrics: Arc<Metrics>,
+        switchboard: Arc<Switchboard>,
         limits: Limits,
         doors: Doors,
     ) -> Self {
         let (crew, feed, draining) = (Crew::default(), Feed::new(runtime.clone()), watch::Sender::new(false));
-        Self(Arc::new(Inner { runtime, keyring, crew, feed, metrics, limits, doors, draining }))
+        Self(Arc::new(Inner { runtime, keyring, crew, feed, metrics, switchboard, limits, doors, draining }))
     }
 
     pub(crate) fn runtime(&self) -> &Runtime<AnyStore> {
@@ -72,6 +75,10 @@ impl App {
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.0.metrics
+    }
+
+    pub(crate) fn switchboard(&self) -> &Arc<Switchboard> {
+        &self.0.switchboard
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -147,15 +154,15 @@ impl App {
 
     pub(crate) async fn may_see(&self, caller: &Caller, job: &Job) -> Result<bool, Problem> {
         if caller.role == Role::Worker {
-            return self.holds(caller, job).await;
+            return self.holds(caller, job.worker()).await;
         }
         Ok(caller.is_or_oversees(job.spec.user_id.as_ref()))
     }
 
-    /// Whether the job's worker came with this caller's credential. The store says so, since it may have come to another
+    /// Whether a job's worker came with this caller's credential. The store says so, since it may have come to another
     /// node.
-    async fn holds(&self, caller: &Caller, job: &Job) -> Result<bool, Problem> {
-        let Some(worker) = job.worker() else { return Ok(false) };
+    pub(crate) async fn holds(&self, caller: &Caller, worker: Option<&Name>) -> Result<bool, Problem> {
+        let Some(worker) = worker else { return Ok(false) };
         let seen = self.store().worker(worker.clone()).await?;
         Ok(seen.is_some_and(|seen| seen.credential.as_ref() == Some(&caller.credential)))
     }

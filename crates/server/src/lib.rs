@@ -21,6 +21,7 @@ mod metrics;
 mod problem;
 mod query;
 mod router;
+mod socket;
 mod sse;
 mod stats;
 pub mod telemetry;
@@ -30,7 +31,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tenure_runtime::{Definitions, Options, Runtime, StartError};
+use tenure_runtime::{Committed, Definitions, Options, Runtime, StartError};
 use tenure_store::{AnyStore, StoreError};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -42,6 +43,7 @@ use config::{Config, JwtConfig, StoreAt};
 use door::Doors;
 use keyring::Keyring;
 use metrics::Metrics;
+use socket::switchboard::Switchboard;
 
 /// How often the store is told which workers were heard.
 const TELL_EVERY: Duration = Duration::from_secs(2);
@@ -98,11 +100,12 @@ impl Server {
         if keyring.is_open() && !listen.ip().is_loopback() {
             return Err(ServeError::Open(listen));
         }
-        let (runtime, metrics) = run(store, definitions).await?;
+        let switchboard = Arc::<Switchboard>::default();
+        let (runtime, metrics) = run(store, definitions, Arc::clone(&switchboard)).await?;
         let bound = TcpListener::bind(listen).await;
         let listener = bound.map_err(|error| ServeError::Listen(listen, error))?;
         let address = listener.local_addr().map_err(|error| ServeError::Listen(listen, error))?;
-        let app = App::new(runtime, keyring, metrics, limits, doors);
+        let app = App::new(runtime, keyring, metrics, switchboard, limits, doors);
         let router = router::router(&app);
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(async move {
@@ -128,6 +131,7 @@ impl Server {
     pub async fn stop(self) {
         let Self { app, stop, serving, telling, .. } = self;
         app.drain();
+        app.switchboard().close().await;
         // Only a server that broke has stopped listening by itself.
         let _ = stop.send(());
         drop(serving.await);
@@ -140,13 +144,15 @@ impl Server {
 async fn run(
     store: AnyStore,
     definitions: Definitions,
+    switchboard: Arc<Switchboard>,
 ) -> Result<(Runtime<AnyStore>, Arc<Metrics>), ServeError> {
     let counting: Arc<OnceLock<Arc<Metrics>>> = Arc::default();
     let counted = Arc::clone(&counting);
-    let observe = Arc::new(move |committed: &_| {
+    let observe = Arc::new(move |committed: &Committed| {
         if let Some(metrics) = counted.get() {
             metrics.count(committed);
         }
+        switchboard.hear(committed);
     });
     let runtime = Runtime::start(store, definitions, Options { observe, ..Options::default() }).await?;
     let metrics = Arc::new(Metrics::new(&runtime.catalog()));

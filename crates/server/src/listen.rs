@@ -59,6 +59,7 @@ pub(crate) async fn serve(
         };
         match (accepted, Arc::clone(&places).try_acquire_owned()) {
             (Ok((stream, peer)), Ok(place)) => {
+                let place = Place(Arc::new(place));
                 tokio::spawn(receive(reception.clone(), (stream, peer), place, graceful.watcher()));
             }
             // Full: closed at once, and nobody who is inside notices.
@@ -93,26 +94,31 @@ fn builder(limits: &Limits) -> Builder<TokioExecutor> {
     builder
 }
 
+/// One connection's place among the many. A request carries it, so that a connection which becomes a web socket counts
+/// for as long as that is open.
+#[derive(Clone)]
+struct Place(#[allow(dead_code, reason = "it is held, not read")] Arc<OwnedSemaphorePermit>);
+
 async fn receive(
     reception: Reception,
     (stream, peer): (TcpStream, SocketAddr),
-    _place: OwnedSemaphorePermit,
+    place: Place,
     watcher: Watcher,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%peer, %error, "answers to this peer may be late");
     }
     match reception.tls.clone() {
-        None => converse(reception, stream, peer, watcher).await,
+        None => converse(reception, stream, (peer, place), watcher).await,
         Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
-            Ok(Ok(stream)) => converse(reception, stream, peer, watcher).await,
+            Ok(Ok(stream)) => converse(reception, stream, (peer, place), watcher).await,
             Ok(Err(error)) => tracing::debug!(%peer, %error, "no TLS"),
             Err(_) => tracing::debug!(%peer, "a handshake that did not end"),
         },
     }
 }
 
-async fn converse<T>(reception: Reception, stream: T, peer: SocketAddr, watcher: Watcher)
+async fn converse<T>(reception: Reception, stream: T, (peer, place): (SocketAddr, Place), watcher: Watcher)
 where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -121,6 +127,7 @@ where
     let router = reception.router.map_request(move |mut request: http::Request<hyper::body::Incoming>| {
         hears.store(true, Ordering::Relaxed);
         request.extensions_mut().insert(Peer(peer.ip()));
+        request.extensions_mut().insert(place.clone());
         request.map(axum::body::Body::new)
     });
     let connection = reception

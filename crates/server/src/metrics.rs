@@ -87,6 +87,7 @@ pub(crate) struct Metrics {
     dead_letters: Gauge,
     oldest_ready: Family<OfQueue, Seconds>,
     oldest_dead_letter: Seconds,
+    engines: Gauge,
     last_commit: Mutex<Instant>,
 }
 
@@ -115,6 +116,7 @@ impl Metrics {
             dead_letters: Gauge::default(),
             oldest_ready: Family::default(),
             oldest_dead_letter: Seconds::default(),
+            engines: Gauge::default(),
             last_commit: Mutex::new(Instant::now()),
         };
         metrics.register();
@@ -142,6 +144,7 @@ impl Metrics {
             "Age of the oldest job that could be claimed",
             self.oldest_ready.clone(),
         );
+        to.register("engines", "Engines connected to this node", self.engines.clone());
         let age = "Age of the oldest dead letter that nobody has dismissed";
         to.register("oldest_dead_letter_seconds", age, self.oldest_dead_letter.clone());
     }
@@ -234,6 +237,7 @@ impl Metrics {
 
     /// Everything, as `OpenMetrics` text. Without the store there are the counters alone.
     pub(crate) async fn text(&self, app: &App) -> String {
+        self.engines.set(app.switchboard().engines() as i64);
         if let Err(error) = self.read_gauges(app).await {
             tracing::warn!(%error, "gauges without the store");
         }

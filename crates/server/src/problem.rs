@@ -110,6 +110,10 @@ impl Problem {
         reword(self.kind.code, &mut self.detail, &mut self.extra);
     }
 
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// The body; `instance` is the request's path.
     pub(crate) fn to_json(&self, instance: &str) -> Value {
         let mut body = json!({

@@ -10,7 +10,7 @@ use crate::http::{
     accounts, bulk, catalog, claims, dead_letters, events, health, jobs, keys, logs, overview, pages,
     reports, stream,
 };
-use crate::{door, gate};
+use crate::{door, gate, socket};
 
 pub(crate) fn router(app: &App) -> Router {
     let mut routes = Router::new()
@@ -69,5 +69,6 @@ pub(crate) fn router(app: &App) -> Router {
     let (inside, at) = (routes.clone().fallback(gate::no_route), app.clone());
     routes
         .fallback(move |request: Request| door::enter(at, inside, request))
+        .layer(socket::layer(app))
         .layer(from_fn_with_state(app.clone(), gate::pass))
 }

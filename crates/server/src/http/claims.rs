@@ -56,7 +56,8 @@ impl ClaimBody {
     }
 }
 
-fn names(pointer: &str, given: Option<Vec<String>>) -> Result<Option<Vec<Name>>, Problem> {
+/// Names of a list, sorted, each once.
+pub(crate) fn names(pointer: &str, given: Option<Vec<String>>) -> Result<Option<Vec<Name>>, Problem> {
     let Some(given) = given else { return Ok(None) };
     if given.len() > NAMES_MAX {
         return Err(Problem::malformed(pointer, format!("at most {NAMES_MAX} names")));

@@ -27,27 +27,27 @@ pub(crate) const VERBS: [&str; 9] =
     ["start", "heartbeat", "progress", "succeed", "partial", "fail", "reject", "release", "cancel-confirm"];
 
 /// A report, whatever its verb; which members a verb takes is said below.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReportBody {
-    worker: Option<String>,
-    fence: Option<u64>,
-    job: Option<String>,
-    verb: Option<String>,
-    progress: Option<f64>,
-    message: Option<String>,
-    result: Option<Box<RawValue>>,
-    error: Option<Object<ErrorBody>>,
-    retry_after: Option<Millis>,
-    reason: Option<String>,
-    checkpoint: Option<Box<RawValue>>,
-    delay: Option<Millis>,
+    pub(crate) worker: Option<String>,
+    pub(crate) fence: Option<u64>,
+    pub(crate) job: Option<String>,
+    pub(crate) verb: Option<String>,
+    pub(crate) progress: Option<f64>,
+    pub(crate) message: Option<String>,
+    pub(crate) result: Option<Box<RawValue>>,
+    pub(crate) error: Option<Object<ErrorBody>>,
+    pub(crate) retry_after: Option<Millis>,
+    pub(crate) reason: Option<String>,
+    pub(crate) checkpoint: Option<Box<RawValue>>,
+    pub(crate) delay: Option<Millis>,
 }
 
 /// An error as a worker tells it.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ErrorBody {
+pub(crate) struct ErrorBody {
     code: Option<String>,
     message: Option<String>,
     category: Option<Category>,
@@ -61,6 +61,16 @@ struct ErrorBody {
 }
 
 impl ErrorBody {
+    /// `CODE: message`, or a message alone.
+    pub(crate) fn of_text(text: &str) -> Self {
+        let is_code = |code: &str| !code.is_empty() && !code.contains(char::is_whitespace);
+        let (code, message) = match text.split_once(": ") {
+            Some((code, message)) if is_code(code) => (Some(code.to_owned()), message),
+            _ => (None, text),
+        };
+        Self { code, message: Some(message.to_owned()), ..Self::default() }
+    }
+
     fn error(self) -> Result<JobError, Problem> {
         Ok(JobError {
             code: name("#/error/code", self.code)?.unwrap_or_else(|| "FAILED".into()),
@@ -109,7 +119,7 @@ impl ReportBody {
     }
 
     /// The command that a verb is, from whoever holds the job.
-    fn command(self, job: JobId, verb: &str, worker: Option<Name>) -> Result<Command, Problem> {
+    pub(crate) fn command(self, job: JobId, verb: &str, worker: Option<Name>) -> Result<Command, Problem> {
         self.check_members(verb)?;
         let holder = match (worker, self.fence) {
             (Some(worker), Some(fence)) => Some((worker, Fence(fence))),

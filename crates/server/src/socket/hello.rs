@@ -1,0 +1,86 @@
+//! What a peer says of itself when it connects, read as strictly as a body.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use socketioxide::extract::SocketRef;
+use tenure_core::id::Name;
+use tenure_core::json::Json;
+use tenure_core::limits::CLAIM_JOBS_MAX;
+
+use crate::app::App;
+use crate::body;
+use crate::caller::Caller;
+use crate::gate::Peer;
+use crate::http::claims::names;
+use crate::http::name;
+use crate::problem::Problem;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct EngineAuth {
+    token: Option<String>,
+    engine_id: String,
+    job_types: Vec<String>,
+    capacity: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FrontEndAuth {
+    token: Option<String>,
+}
+
+/// An engine: who it is, what it does, and how much at once.
+pub(super) struct Hello {
+    pub(super) caller: Caller,
+    pub(super) worker: Name,
+    pub(super) types: Vec<Name>,
+    pub(super) capacity: usize,
+}
+
+impl Hello {
+    pub(super) async fn read(
+        app: &App,
+        socket: &SocketRef,
+        auth: Option<&RawValue>,
+    ) -> Result<Self, Problem> {
+        let auth: EngineAuth = parse(auth)?;
+        let caller = identify(app, socket, auth.token).await?;
+        let worker = name("#/engineId", Some(auth.engine_id))?.unwrap_or_else(|| "".into());
+        let types = names("#/jobTypes", Some(auth.job_types))?.unwrap_or_default();
+        if types.is_empty() {
+            return Err(Problem::malformed("#/jobTypes", "must name a type"));
+        }
+        let capacity = auth.capacity.unwrap_or(1);
+        if !(1..=u64::from(CLAIM_JOBS_MAX)).contains(&capacity) {
+            return Err(Problem::malformed("#/capacity", format!("must be from 1 to {CLAIM_JOBS_MAX}")));
+        }
+        Ok(Self { caller, worker, types, capacity: capacity as usize })
+    }
+}
+
+/// Who a front end is.
+pub(super) async fn front_end(
+    app: &App,
+    socket: &SocketRef,
+    auth: Option<&RawValue>,
+) -> Result<Caller, Problem> {
+    let auth: FrontEndAuth = parse(auth)?;
+    identify(app, socket, auth.token).await
+}
+
+fn parse<T: for<'de> Deserialize<'de>>(auth: Option<&RawValue>) -> Result<T, Problem> {
+    let text = auth.ok_or_else(|| Problem::malformed("#", "auth is not JSON"))?.get();
+    body::parse(Json::check(text).map_err(|flaw| Problem::malformed("#", flaw.to_string()))?)
+}
+
+async fn identify(app: &App, socket: &SocketRef, token: Option<String>) -> Result<Caller, Problem> {
+    app.refuse_if_draining()?;
+    let keys = app.keyring().current().await?;
+    if keys.is_open() {
+        return Ok(Caller::open());
+    }
+    let peer = socket.req_parts().extensions.get::<Peer>().map(|peer| peer.0);
+    let bearer = token.map(|token| format!("Bearer {token}"));
+    app.keyring().identify(&keys, bearer.as_deref(), peer).await
+}
