@@ -14,7 +14,7 @@ use crate::cargo::{self, Program};
 use crate::scratch::Scratch;
 use crate::step::{self, Report};
 use crate::tally::{self, Tally};
-use crate::{deny, fuzz, install, readme, tidy};
+use crate::{deny, fuzz, install, readme, systems, tidy};
 
 const SIM_SEEDS: &str = "200";
 /// The optimized simulator is much faster, but building it costs more than these few seeds take.
@@ -39,6 +39,7 @@ pub fn run() -> Result<()> {
     drop(scratch);
     step::run("sim", sim)?;
     step::run("readme", readme::run)?;
+    step::run("systems", systems)?;
     step::run("fuzz", fuzz::run)?;
     step::run("deny", deny::run)?;
     let mut sum = Tally::of(&tested.output);
@@ -129,6 +130,11 @@ fn sim() -> Result<Report> {
     let program = built.iter().find(|program| !program.example && program.name == cargo::SIM_PACKAGE);
     let program = program.with_context(|| format!("cargo built no program {}", cargo::SIM_PACKAGE))?;
     step::command("sim", Command::new(&program.path).args(["--seeds", SIM_SEEDS]).current_dir(cargo::root()))
+}
+
+/// The systems of `examples/`, each started by its own script.
+pub fn systems() -> Result<Report> {
+    systems::run(&build("systems", false)?)
 }
 
 /// The `tenure` program as the tests had it.

@@ -12,5 +12,6 @@ pub mod peers;
 pub mod readme;
 pub mod scratch;
 pub mod step;
+pub mod systems;
 pub mod tally;
 pub mod tidy;

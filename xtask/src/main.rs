@@ -11,11 +11,12 @@ const USAGE: &str = "\
 cargo xtask COMMAND
 
   test                     every check, in order; stops at the first that fails
-  install                  PostgreSQL, PgBouncer, rustfmt, clippy and schemathesis, where missing
+  install                  PostgreSQL, PgBouncer, rustfmt, clippy, schemathesis, Node, where missing
   fmt | clippy | doc       one step of `test`
   tidy                     the rules that neither rustfmt nor clippy knows
   deny                     licences, sources, bans and advisories of the dependencies
   readme                   runs the commands of README.md
+  systems                  runs the systems of examples/
   fuzz                     schemathesis against a running server and its /openapi.json
   db [-- COMMAND…]         runs COMMAND with a scratch PostgreSQL; without one, keeps it until Ctrl-C
   sim [--seeds N …]        the simulator, optimized
@@ -46,6 +47,7 @@ fn run(command: &str, arguments: &[String]) -> Result<ExitCode> {
         "doc" => step::alone("doc", all::doc)?,
         "deny" => step::alone("deny", deny::run)?,
         "readme" => step::alone("readme", readme::run)?,
+        "systems" => step::alone("systems", all::systems)?,
         "fuzz" => step::alone("fuzz", fuzz::run)?,
         "db" => return db(arguments),
         "sim" => return sim(arguments),

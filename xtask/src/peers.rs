@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 
 use crate::{cargo, fuzz, install, step};
 
-const JAVASCRIPT: &str = "socket.io-client@4.8.4";
+/// The official client, as npm names it; `examples/engine` asks for the same.
+pub const JAVASCRIPT: &str = "socket.io-client@4.8.4";
 const PYTHON: &[&str] = &["python-socketio==5.18.1", "requests==2.32.5", "websocket-client==1.9.2"];
 
 /// Installs what is missing of both.

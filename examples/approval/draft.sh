@@ -1,0 +1,10 @@
+#!/bin/sh
+# The worker's program: `tenure work` runs it once for each attempt, with the payload on stdin.
+# Every line that it prints goes to the job's log, but those that begin with `::` are for Tenure.
+set -eu
+
+topic=$(sed -n 's/.*"topic": *"\([^"]*\)".*/\1/p')
+
+echo "::progress 50 writing about $topic"
+echo "attempt $TENURE_ATTEMPT of job $TENURE_JOB_ID"
+echo "::result {\"title\": \"On $topic\", \"text\": \"Much can be said about $topic.\"}"

@@ -1,0 +1,62 @@
+"""A client of the door /image/jobs: what a prompt can come to, and what each of them costs."""
+
+import tenure
+from tenure import call, ended, read
+
+USER = "u1"
+
+
+def create(prompt):
+    return call("POST", "/image/jobs", {"type": "generate_image", "userId": USER, "request": {"prompt": prompt}})
+
+
+def generate(prompt, status):
+    job = ended("/image/jobs", create(prompt)["jobId"])
+    print(f"{prompt}: {job['status']} after {job['retryCount']} failures, {job['resultUrl']}")
+    assert job["status"] == status, job
+    return job
+
+
+def refused(prompt, code):
+    try:
+        create(prompt)
+    except tenure.Refused as no:
+        print(f"{prompt}: {no}")
+        assert no.problem["code"] == code, no.problem
+    else:
+        raise AssertionError(f"{prompt} was not refused")
+
+
+def credits():
+    account = call("GET", f"/api/accounts/{USER}/credits")
+    return account["available"], account["spent"]
+
+
+call("POST", f"/api/accounts/{USER}/credits", {"grant": 3, "reason": "the first three are free"})
+
+# Stopped at the door: no job, no charge.
+refused("my password is on it", "guard_rejected")
+assert credits() == (3, 0)
+
+# Paid back: it was not the user's fault.
+generate("an outage", "dead_letter")
+assert credits() == (3, 0)
+
+# The same wish twice within a minute, as an impatient browser sends it: one job, one charge.
+job = generate("a lake at dawn", "completed")
+assert create("a lake at dawn")["jobId"] == job["jobId"]
+picture = read("GET", job["resultUrl"])
+assert picture.startswith(b"\x89PNG"), picture[:8]
+print(f"a PNG of {len(picture)} bytes")
+
+# The first attempt fails, the second does not.
+assert generate("a hiccup in the rain", "completed")["retryCount"] == 1
+
+# Stopped by the model's own filter: spent all the same, and on record.
+job = generate("undressed trees", "rejected")
+assert credits() == (0, 3)
+lines = call("GET", "/api/audit")["audit"]
+assert any(line["action"] == "SAFE_BLOCK" and line["job_id"] == job["jobId"] for line in lines), lines
+
+refused("a fourth picture", "insufficient_credits")
+print("as README.md says")
