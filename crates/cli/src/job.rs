@@ -248,7 +248,7 @@ fn pairs(job: &Value) -> Vec<(&'static str, String)> {
         if value.is_null() { String::new() } else { format!("{} ({} ago)", text(value), age(value)) }
     };
     let of = |value: &Value, rest: &Value| match (value, rest) {
-        (Value::Null, _) => String::new(),
+        (none, Value::Null) if *none == 0 => String::new(),
         (value, Value::Null) => text(value),
         (value, rest) => format!("{} of {}", text(value), text(rest)),
     };
@@ -257,7 +257,7 @@ fn pairs(job: &Value) -> Vec<(&'static str, String)> {
         outcome => format!("{} ({})", text(&job["state"]), text(outcome)),
     };
     let progress = match (&job["progress"], &job["progress_message"]) {
-        (Value::Null, _) => String::new(),
+        (none, Value::Null) if *none == 0 => String::new(),
         (percent, message) => format!("{} % {}", text(percent), text(message)).trim_end().to_owned(),
     };
     let payload = if job["payload"] == json!({}) { String::new() } else { text(&job["payload"]) };

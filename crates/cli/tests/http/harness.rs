@@ -198,12 +198,14 @@ impl Process {
         let hears = Arc::clone(&said);
         std::thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                {
+                    let mut said = hears.lock().unwrap();
+                    said.push_str(&line);
+                    said.push('\n');
+                }
                 if let Some(url) = line.split(" · ").nth(1).filter(|part| part.starts_with("http")) {
                     let _ = tell.send(url.to_owned());
                 }
-                let mut said = hears.lock().unwrap();
-                said.push_str(&line);
-                said.push('\n');
             }
         });
         let url = timeout(DEADLINE, told.recv()).await.ok().flatten();

@@ -46,7 +46,7 @@ fn progress_results_and_lines_are_told_apart() {
         while ! test -e go; do sleep 0.05; done"#;
     let _worker = server.script("hello", script);
     let id = server.begun(&["hello"]);
-    let job = server.job_when(&id, "there is progress", |job| !job["progress"].is_null());
+    let job = server.job_when(&id, "there is progress", |job| job["progress"] != 0);
     assert_eq!((job["progress"].as_f64(), &job["progress_message"]), (Some(40.0), &json!("half way")));
     std::fs::write(server.folder.path().join("go"), "").unwrap();
     server.does(&["job", "wait", &id]);

@@ -47,7 +47,8 @@ async fn a_new_job_is_queued_with_its_parameters_and_nothing_else_yet() {
             server.create(json!({ "type": "export", "user_id": "u1", "payload": { "pages": 3 } })).await;
         assert_eq!((&job["state"], &job["user_id"]), (&json!("queued"), &json!("u1")));
         assert_eq!(job["payload"], json!({ "pages": 3 }));
-        for member in ["progress", "result", "error", "completed_at"] {
+        assert_eq!(job["progress"], 0);
+        for member in ["result", "error", "completed_at"] {
             assert_eq!(job[member], Value::Null, "{member}");
         }
         let bare = server.create(json!({ "type": "export" })).await;
@@ -60,7 +61,7 @@ async fn a_new_job_is_queued_with_its_parameters_and_nothing_else_yet() {
 async fn progress_counts_while_it_is_processed_and_is_ignored_elsewhere() {
     both_with(CONFIG, async |server| {
         let taken = processing(&server).await;
-        for percent in [25.0, 50.0, 75.0] {
+        for percent in [25, 50, 75] {
             let told = json!({ "progress": percent, "message": "step" });
             let job = server.report(&taken, "progress", told).await.expect(200);
             assert_eq!((&job["progress"], &job["state"]), (&json!(percent), &json!("processing")));
@@ -71,11 +72,11 @@ async fn progress_counts_while_it_is_processed_and_is_ignored_elsewhere() {
         }
         let over =
             server.report(&taken, "succeed", json!({ "result": { "asset_count": 1 } })).await.expect(200);
-        assert_eq!((&over["progress"], &over["result"]), (&json!(100.0), &json!({ "asset_count": 1 })));
+        assert_eq!((&over["progress"], &over["result"]), (&json!(100), &json!({ "asset_count": 1 })));
         let late = server.report(&taken, "progress", json!({ "progress": 5 })).await.expect(200);
         assert_eq!(
             (&late["ignored"], &late["progress"], &late["state"]),
-            (&json!(true), &json!(100.0), &json!("completed"))
+            (&json!(true), &json!(100), &json!("completed"))
         );
     })
     .await;
@@ -98,7 +99,7 @@ async fn a_partial_success_has_a_result_and_an_error_and_a_failure_keeps_its_pro
         server.report(&taken, "progress", json!({ "progress": 60 })).await.expect(200);
         let error = json!({ "error": { "code": "DISK", "message": "it is full" } });
         let over = server.report(&taken, "fail", error).await.expect(200);
-        assert_eq!((&over["state"], &over["progress"]), (&json!("failed"), &json!(60.0)));
+        assert_eq!((&over["state"], &over["progress"]), (&json!("failed"), &json!(60)));
         assert_eq!(over["error"]["text"], "DISK: it is full");
         timestamps_agree(&over);
     })
