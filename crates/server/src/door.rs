@@ -14,8 +14,10 @@ use axum::extract::{FromRequestParts, Request};
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
 use serde_json::json;
+use tenure_core::command::GivenKey;
 use tenure_core::id::Name;
 use tenure_core::job_type::{CATCH_ALL, Catalog};
+use tenure_core::json::Json;
 use tenure_core::lifecycle::{Api, Lifecycle};
 use tenure_core::refusal::Refusal;
 use tenure_core::words::list;
@@ -141,8 +143,14 @@ impl AtDoor {
             return Err(Refusal::invalid("#/lifecycle", format!("here every job follows {own}")).into());
         }
         let job_type = catalog.job_type(new.job_type.as_str());
-        if job_type.is_some_and(|it| it.lifecycle.name == *own || it.name == CATCH_ALL) {
-            return Ok(NewJob { lifecycle: Some(own.clone()), ..new });
+        if job_type.is_some_and(|it| it.lifecycle.name == *own) {
+            return Ok(new);
+        }
+        if job_type.is_some_and(|it| it.name == CATCH_ALL) {
+            // The same body elsewhere asks for a job of another lifecycle: its key is another's.
+            let print = |print: [u8; 32]| Json::of(&(print, own.as_str())).digest();
+            let key = new.key.map(|key| GivenKey { fingerprint: print(key.fingerprint), ..key });
+            return Ok(NewJob { lifecycle: Some(own.clone()), key, ..new });
         }
         let own_types = catalog.types().filter(|it| it.lifecycle.name == *own && it.name != CATCH_ALL);
         let mut known: Vec<String> = own_types.map(|it| it.name.to_string()).collect();

@@ -414,6 +414,11 @@ async fn a_door_has_jobs_and_types_of_its_own_lifecycle_alone() {
         );
         let named = server.post("/engine/jobs", &json!({ "jobType": "x", "lifecycle": "so1" })).await;
         assert_eq!(named.problem(422, "validation_failed")["errors"][0]["pointer"], "#/lifecycle");
+        // One key, two lifecycles: not one job.
+        let at_api = server.request("POST", "/api/jobs").idempotent("k").json(&json!({ "type": "y" }));
+        at_api.send().await.expect(202);
+        let here = server.request("POST", "/so1/api/jobs").idempotent("k").json(&json!({ "action": "y" }));
+        here.send().await.problem(422, "idempotency_mismatch");
         let free =
             server.post("/engine/jobs", &json!({ "jobType": "x", "lifecycle": "engine" })).await.expect(202);
         assert_eq!(free["lifecycle"], "engine");
