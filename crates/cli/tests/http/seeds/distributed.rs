@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{Grid, claim, history, new_job, timestamps_agree};
+use super::{Grid, begun, claim, history, new_job, timestamps_agree};
 use crate::harness::{Server, Store, both_with, column, eventually, members, millis, path, words};
 use crate::jobs::EVENT;
 
@@ -33,8 +33,8 @@ max_attempts = 2
 backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
 [types.beating]
 lifecycle = "distributed"
-lease = "2s"
-heartbeat = "1s"
+lease = "6s"
+heartbeat = "6s"
 [types.book]
 lifecycle = "distributed"
 compensate_with = "unbook"
@@ -167,8 +167,7 @@ async fn a_worker_that_is_silent_or_too_late_loses_the_job_to_another_and_at_las
     both_with(CONFIG, async |server| {
         for (kind, code) in [("silent", "HEARTBEAT_LOST"), ("leased", "LEASE_EXPIRED")] {
             let job = new_job(&server, kind, json!({})).await;
-            let first = claim(&server, &job, "w1").await.remove(0);
-            server.report(&first, "start", json!({})).await.expect(200);
+            let first = begun(&server, &job, "w1").await;
             eventually("it is queued again", async || server.job(&job).await["state"] == "queued").await;
             let orphan = server.job(&job).await;
             assert_eq!((&orphan["error"]["code"], &orphan["attempt"]), (&json!(code), &json!(2)));
@@ -220,8 +219,7 @@ async fn retries_wait_twice_as_long_each_time_up_to_their_bound_and_jitter_sprea
         let mut spread = BTreeSet::new();
         for _ in 0..20 {
             let job = new_job(&server, "jitter", json!({})).await;
-            let taken = claim(&server, &job, "w1").await.remove(0);
-            server.report(&taken, "start", json!({})).await.expect(200);
+            let taken = begun(&server, &job, "w1").await;
             let queued = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
             let wait = millis(&queued["run_at"]) - millis(&queued["updated_at"]);
             assert!((0..=10_000).contains(&wait), "{wait}");
@@ -243,8 +241,7 @@ async fn each_class_of_error_leads_where_it_should() {
             (json!({ "class": "lease_conflict" }), "failed"),
         ] {
             let job = new_job(&server, "index", json!({})).await;
-            let taken = claim(&server, &job, "w1").await.remove(0);
-            server.report(&taken, "start", json!({})).await.expect(200);
+            let taken = begun(&server, &job, "w1").await;
             let after = server.report(&taken, "fail", json!({ "error": class })).await.expect(200);
             assert_eq!(after["state"], state, "{class}");
             timestamps_agree(&after);
@@ -284,8 +281,7 @@ async fn every_staged_reason_and_every_stage_reaches_a_dead_letter_with_all_its_
         }
         for stage in ["fetch", "input", "exec", "output", "commit"] {
             let job = new_job(&server, "index", json!({ "max_attempts": 1 })).await;
-            let taken = claim(&server, &job, "w1").await.remove(0);
-            server.report(&taken, "start", json!({})).await.expect(200);
+            let taken = begun(&server, &job, "w1").await;
             let error = json!({ "error": { "code": "E", "message": "m", "stage": stage } });
             let over = server.report(&taken, "fail", error).await.expect(200);
             assert_eq!(over["state"], "dead_lettered");
@@ -331,9 +327,7 @@ async fn every_event_of_the_list_is_told_with_at_least_what_the_schema_asks() {
     both_with(CONFIG, async |server| {
         let started = async |kind: &str| {
             let job = new_job(&server, kind, json!({})).await;
-            let taken = claim(&server, &job, "w1").await.remove(0);
-            server.report(&taken, "start", json!({})).await.expect(200);
-            taken
+            begun(&server, &job, "w1").await
         };
         let done = started("beating").await;
         // Verbs renew the lease when half of it or less remains, and only beat before that.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Grid, claim, history, new_job, timestamps_agree};
+use super::{Grid, begun, claim, history, new_job, timestamps_agree};
 use crate::harness::{Server, both_with, column, eventually, millis, path};
 
 const CONFIG: &str = r#"
@@ -49,7 +49,7 @@ async fn the_four_valid_transitions_happen_and_all_others_are_rejected() {
     both_with(CONFIG, async |server| GRID.hold(&server).await).await;
 }
 
-/// When the timeout of the present state fires, counted from its entry.
+/// When the timeout of the present state fires, counted from its entry; later by as long as a busy machine stood still.
 async fn limit(server: &Server, job: &Value) -> i64 {
     let explained = server.get(&path(job, "explain")).await.expect(200);
     let clocks = explained["clocks"].as_array().unwrap();
@@ -62,11 +62,11 @@ async fn limit(server: &Server, job: &Value) -> i64 {
 async fn each_state_has_the_time_that_the_rules_give_it() {
     both_with(CONFIG, async |server| {
         let job = new_job(&server, "scene", json!({})).await;
-        assert_eq!(limit(&server, &job).await, 30_000);
+        assert!((30_000..40_000).contains(&limit(&server, &job).await));
         let held = claim(&server, &job, "engine_01").await.remove(0);
-        assert_eq!(limit(&server, &job).await, 10_000);
+        assert!((10_000..20_000).contains(&limit(&server, &job).await));
         server.report(&held, "start", json!({})).await.expect(200);
-        assert_eq!(limit(&server, &job).await, 60_000);
+        assert!((60_000..70_000).contains(&limit(&server, &job).await));
     })
     .await;
 }
@@ -74,11 +74,10 @@ async fn each_state_has_the_time_that_the_rules_give_it() {
 /// A job whose engine went so far and then said no more.
 async fn abandoned(server: &Server, kind: &str) -> Value {
     let job = new_job(server, kind, json!({})).await;
-    if kind != "short_queue" {
-        let held = claim(server, &job, "engine_01").await.remove(0);
-        if kind != "short_dispatch" {
-            server.report(&held, "start", json!({})).await.expect(200);
-        }
+    match kind {
+        "short_queue" => {}
+        "short_dispatch" => drop(claim(server, &job, "engine_01").await),
+        _ => drop(begun(server, &job, "engine_01").await),
     }
     eventually("it has failed", async || server.job(&job).await["state"] == "failed").await;
     server.job(&job).await
@@ -124,8 +123,7 @@ async fn an_engine_that_is_not_heard_fails_all_of_its_jobs() {
         let mut jobs = Vec::new();
         for _ in 0..3 {
             let job = new_job(&server, "fragile", json!({})).await;
-            let held = claim(&server, &job, "engine_01").await.remove(0);
-            server.report(&held, "start", json!({})).await.expect(200);
+            begun(&server, &job, "engine_01").await;
             jobs.push(job);
         }
         for job in &jobs {
