@@ -13,12 +13,13 @@ use tenure_store::{AnyStore, Store as _};
 use tokio::sync::watch;
 
 use crate::caller::Caller;
-use crate::config::Limits;
+use crate::config::{Limits, WebhooksConfig};
 use crate::crew::{Crew, seen_now};
 use crate::feed::Feed;
 use crate::keyring::Keyring;
 use crate::metrics::Metrics;
 use crate::problem::{OVERLOADED, Problem};
+use crate::webhooks::Policy;
 
 /// Leases that are looked at when a question is about all of them.
 pub(crate) const LEASES_MAX: usize = 10_000;
@@ -28,11 +29,13 @@ pub(crate) struct App(Arc<Inner>);
 
 struct Inner {
     runtime: Runtime<AnyStore>,
-    keyring: Keyring,
+    keyring: Arc<Keyring>,
     crew: Crew,
     feed: Feed,
     metrics: Arc<Metrics>,
     limits: Limits,
+    webhooks: WebhooksConfig,
+    policy: Policy,
     draining: watch::Sender<bool>,
 }
 
@@ -41,10 +44,14 @@ impl App {
         runtime: Runtime<AnyStore>,
         keyring: Keyring,
         metrics: Arc<Metrics>,
-        limits: Limits,
+        (limits, webhooks): (Limits, WebhooksConfig),
     ) -> Self {
+        let keyring = Arc::new(keyring);
+        let keys = Arc::clone(&keyring);
+        let policy =
+            Policy { allow: webhooks.allow.clone().into(), is_open: Arc::new(move || keys.is_open()) };
         let (crew, feed, draining) = (Crew::default(), Feed::new(runtime.clone()), watch::Sender::new(false));
-        Self(Arc::new(Inner { runtime, keyring, crew, feed, metrics, limits, draining }))
+        Self(Arc::new(Inner { runtime, keyring, crew, feed, metrics, limits, webhooks, policy, draining }))
     }
 
     pub(crate) fn runtime(&self) -> &Runtime<AnyStore> {
@@ -73,6 +80,15 @@ impl App {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.0.limits
+    }
+
+    pub(crate) fn webhooks(&self) -> &WebhooksConfig {
+        &self.0.webhooks
+    }
+
+    /// Where webhooks may go.
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.0.policy
     }
 
     /// From now on: no new claims, and streams end.

@@ -24,6 +24,7 @@ mod sse;
 mod stats;
 pub mod telemetry;
 mod trace_context;
+mod webhooks;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -74,6 +75,7 @@ pub struct Server {
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
     telling: JoinHandle<()>,
+    sending: JoinHandle<()>,
 }
 
 impl Server {
@@ -88,18 +90,18 @@ impl Server {
 
     /// Serves a store that is open already.
     pub async fn on(store: AnyStore, config: Config) -> Result<Self, ServeError> {
-        let Config { listen, definitions, limits, jwt, tls, .. } = config;
+        let Config { listen, definitions, limits, webhooks, jwt, tls, .. } = config;
         let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
         let jwt = jwt.map(settings).map(Jwt::open).transpose().map_err(ServeError::Config)?;
         let keyring = Keyring::open(store.clone(), jwt).await?;
         if keyring.is_open() && !listen.ip().is_loopback() {
             return Err(ServeError::Open(listen));
         }
-        let (runtime, metrics) = run(store, definitions).await?;
+        let (runtime, metrics) = run(store, definitions, limits.creations_per_second).await?;
         let bound = TcpListener::bind(listen).await;
         let listener = bound.map_err(|error| ServeError::Listen(listen, error))?;
         let address = listener.local_addr().map_err(|error| ServeError::Listen(listen, error))?;
-        let app = App::new(runtime, keyring, metrics, limits);
+        let app = App::new(runtime, keyring, metrics, (limits, webhooks));
         let router = router::router(&app);
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(async move {
@@ -107,7 +109,8 @@ impl Server {
             listen::serve(listener, (router, tls), &limits, stopped).await;
         });
         let telling = tokio::spawn(keep_telling(app.clone()));
-        Ok(Self { address, app, stop, serving, telling })
+        let sending = tokio::spawn(webhooks::keep_sending(app.clone()));
+        Ok(Self { address, app, stop, serving, telling, sending })
     }
 
     /// Where it listens.
@@ -123,11 +126,12 @@ impl Server {
     /// Drains: no new claims, streams end, open requests finish; then everything that was accepted is answered, and the
     /// store is closed.
     pub async fn stop(self) {
-        let Self { app, stop, serving, telling, .. } = self;
+        let Self { app, stop, serving, telling, sending, .. } = self;
         app.drain();
         // Only a server that broke has stopped listening by itself.
         let _ = stop.send(());
         drop(serving.await);
+        drop(sending.await);
         telling.abort();
         app.runtime().stop().await;
     }
@@ -137,6 +141,7 @@ impl Server {
 async fn run(
     store: AnyStore,
     definitions: Definitions,
+    creations_per_second: Option<u32>,
 ) -> Result<(Runtime<AnyStore>, Arc<Metrics>), ServeError> {
     let counting: Arc<OnceLock<Arc<Metrics>>> = Arc::default();
     let counted = Arc::clone(&counting);
@@ -145,7 +150,9 @@ async fn run(
             metrics.count(committed);
         }
     });
-    let runtime = Runtime::start(store, definitions, Options { observe, ..Options::default() }).await?;
+    let runtime =
+        Runtime::start(store, definitions, Options { observe, creations_per_second, ..Options::default() })
+            .await?;
     let metrics = Arc::new(Metrics::new(&runtime.catalog()));
     counting.get_or_init(|| Arc::clone(&metrics));
     Ok((runtime, metrics))

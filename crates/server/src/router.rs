@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::gate;
 use crate::http::{
     accounts, bulk, catalog, claims, dead_letters, events, health, jobs, keys, logs, overview, pages,
-    reports, schedules, stream,
+    reports, schedules, stream, webhooks,
 };
 
 pub(crate) fn router(app: &App) -> Router {
@@ -43,10 +43,7 @@ pub(crate) fn router(app: &App) -> Router {
         .route("/api/accounts/{user}/credits", get(accounts::get).post(accounts::grant))
         .route("/api/audit", get(overview::audit))
         .route("/api/stats", get(overview::stats))
-        .route("/api/schedules", get(schedules::list).post(schedules::create))
-        .route("/api/schedules/{id}", get(schedules::get).delete(schedules::remove))
-        .route("/api/schedules/{id}/pause", post(schedules::pause))
-        .route("/api/schedules/{id}/resume", post(schedules::resume))
+        .merge(standing_orders())
         .route("/api/keys", get(keys::list).post(keys::create))
         .route("/api/keys/{id}", delete(keys::revoke));
     for verb in reports::VERBS {
@@ -71,4 +68,16 @@ pub(crate) fn router(app: &App) -> Router {
         .method_not_allowed_fallback(gate::no_method)
         .with_state(app.clone())
         .layer(from_fn_with_state(app.clone(), gate::pass))
+}
+
+/// What is set up once and then goes on by itself.
+fn standing_orders() -> Router<App> {
+    Router::new()
+        .route("/api/schedules", get(schedules::list).post(schedules::create))
+        .route("/api/schedules/{id}", get(schedules::get).delete(schedules::remove))
+        .route("/api/schedules/{id}/pause", post(schedules::pause))
+        .route("/api/schedules/{id}/resume", post(schedules::resume))
+        .route("/api/webhooks", get(webhooks::list).post(webhooks::create))
+        .route("/api/webhooks/{id}", get(webhooks::get).delete(webhooks::remove))
+        .route("/api/webhooks/{id}/enable", post(webhooks::enable))
 }

@@ -5,6 +5,7 @@
 mod bad_input;
 mod harness;
 mod jobs;
+mod limits;
 mod nodes;
 mod operators;
 mod pages;
@@ -12,4 +13,5 @@ mod roles;
 mod schedules;
 mod shutdown;
 mod streams;
+mod webhooks;
 mod workers;
