@@ -7,6 +7,7 @@ mod lifecycle;
 mod operators;
 mod schedule;
 mod server;
+mod webhook;
 mod work;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -24,6 +25,7 @@ pub(crate) use operators::{
 };
 pub(crate) use schedule::{ScheduleCommand, ScheduleCreate};
 pub(crate) use server::{Completions, Config, Man, Serve, Verify};
+pub(crate) use webhook::{WebhookCommand, WebhookCreate};
 pub(crate) use work::Work;
 
 /// A durable job engine.
@@ -131,6 +133,9 @@ Without -f it begins at the beginning, or after --after; with it, at the end as 
     /// Schedules, which make jobs at their times: list, create, pause, resume, delete
     #[command(subcommand)]
     Schedule(ScheduleCommand),
+    /// Webhooks, which send events to a URL: list, create, enable, delete
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Keys of callers: create, list, revoke
     #[command(subcommand)]
     Key(KeyCommand),

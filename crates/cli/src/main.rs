@@ -22,6 +22,7 @@ mod serve;
 mod shell;
 mod show;
 mod verify;
+mod webhook;
 mod work;
 mod worker;
 
@@ -89,6 +90,7 @@ async fn ask(command: Command, server: &Server, form: Form) -> anyhow::Result<Ex
         Command::Worker(command) => worker::run(command, server, form).await,
         Command::Account(command) => account::run(command, server, form).await,
         Command::Schedule(command) => schedule::run(command, server, form).await,
+        Command::Webhook(command) => webhook::run(command, server, form).await,
         Command::Key(command) => key::run(command, server, form).await,
         Command::Dev(_)
         | Command::Lifecycle(_)

@@ -15,6 +15,7 @@ pub(crate) mod pages;
 pub(crate) mod reports;
 pub(crate) mod schedules;
 pub(crate) mod stream;
+pub(crate) mod webhooks;
 
 use axum::extract::{FromRequestParts, Path};
 use axum::response::{IntoResponse as _, Response};

@@ -26,6 +26,7 @@ mod sse;
 mod stats;
 pub mod telemetry;
 mod trace_context;
+mod webhooks;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -37,7 +38,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use app::App;
+use app::{App, Parts};
 use auth::jwt::{Jwt, JwtSettings};
 use config::{Config, JwtConfig, StoreAt};
 use door::Doors;
@@ -78,6 +79,7 @@ pub struct Server {
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
     telling: JoinHandle<()>,
+    sending: JoinHandle<()>,
 }
 
 impl Server {
@@ -92,7 +94,7 @@ impl Server {
 
     /// Serves a store that is open already.
     pub async fn on(store: AnyStore, config: Config) -> Result<Self, ServeError> {
-        let Config { listen, definitions, limits, jwt, tls, .. } = config;
+        let Config { listen, definitions, limits, webhooks, jwt, tls, .. } = config;
         let doors = Doors::open(&definitions.lifecycles).map_err(ServeError::Config)?;
         let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
         let jwt = jwt.map(settings).map(Jwt::open).transpose().map_err(ServeError::Config)?;
@@ -101,11 +103,12 @@ impl Server {
             return Err(ServeError::Open(listen));
         }
         let switchboard = Arc::<Switchboard>::default();
-        let (runtime, metrics) = run(store, definitions, Arc::clone(&switchboard)).await?;
+        let (runtime, metrics) =
+            run(store, definitions, limits.creations_per_second, Arc::clone(&switchboard)).await?;
         let bound = TcpListener::bind(listen).await;
         let listener = bound.map_err(|error| ServeError::Listen(listen, error))?;
         let address = listener.local_addr().map_err(|error| ServeError::Listen(listen, error))?;
-        let app = App::new(runtime, keyring, metrics, switchboard, limits, doors);
+        let app = App::new(Parts { runtime, keyring, metrics, switchboard, doors, limits, webhooks });
         let router = router::router(&app);
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(async move {
@@ -113,7 +116,8 @@ impl Server {
             listen::serve(listener, (router, tls), &limits, stopped).await;
         });
         let telling = tokio::spawn(keep_telling(app.clone()));
-        Ok(Self { address, app, stop, serving, telling })
+        let sending = tokio::spawn(webhooks::keep_sending(app.clone()));
+        Ok(Self { address, app, stop, serving, telling, sending })
     }
 
     /// Where it listens.
@@ -129,12 +133,13 @@ impl Server {
     /// Drains: no new claims, streams end, open requests finish; then everything that was accepted is answered, and the
     /// store is closed.
     pub async fn stop(self) {
-        let Self { app, stop, serving, telling, .. } = self;
+        let Self { app, stop, serving, telling, sending, .. } = self;
         app.drain();
         app.switchboard().close().await;
         // Only a server that broke has stopped listening by itself.
         let _ = stop.send(());
         drop(serving.await);
+        drop(sending.await);
         telling.abort();
         app.runtime().stop().await;
     }
@@ -144,6 +149,7 @@ impl Server {
 async fn run(
     store: AnyStore,
     definitions: Definitions,
+    creations_per_second: Option<u32>,
     switchboard: Arc<Switchboard>,
 ) -> Result<(Runtime<AnyStore>, Arc<Metrics>), ServeError> {
     let counting: Arc<OnceLock<Arc<Metrics>>> = Arc::default();
@@ -154,7 +160,9 @@ async fn run(
         }
         switchboard.hear(committed);
     });
-    let runtime = Runtime::start(store, definitions, Options { observe, ..Options::default() }).await?;
+    let runtime =
+        Runtime::start(store, definitions, Options { observe, creations_per_second, ..Options::default() })
+            .await?;
     let metrics = Arc::new(Metrics::new(&runtime.catalog()));
     counting.get_or_init(|| Arc::clone(&metrics));
     Ok((runtime, metrics))

@@ -8,7 +8,7 @@ use axum::routing::{delete, get, post};
 use crate::app::App;
 use crate::http::{
     accounts, bulk, catalog, claims, dead_letters, events, health, jobs, keys, logs, overview, pages,
-    reports, schedules, stream,
+    reports, schedules, stream, webhooks,
 };
 use crate::{door, gate, socket};
 
@@ -44,10 +44,7 @@ pub(crate) fn router(app: &App) -> Router {
         .route("/api/accounts/{user}/credits", get(accounts::get).post(accounts::grant))
         .route("/api/audit", get(overview::audit))
         .route("/api/stats", get(overview::stats))
-        .route("/api/schedules", get(schedules::list).post(schedules::create))
-        .route("/api/schedules/{id}", get(schedules::get).delete(schedules::remove))
-        .route("/api/schedules/{id}/pause", post(schedules::pause))
-        .route("/api/schedules/{id}/resume", post(schedules::resume))
+        .merge(standing_orders())
         .route("/api/keys", get(keys::list).post(keys::create))
         .route("/api/keys/{id}", delete(keys::revoke));
     for verb in reports::VERBS {
@@ -75,4 +72,16 @@ pub(crate) fn router(app: &App) -> Router {
         .fallback(move |request: Request| door::enter(at, inside, request))
         .layer(socket::layer(app))
         .layer(from_fn_with_state(app.clone(), gate::pass))
+}
+
+/// What is set up once and then goes on by itself.
+fn standing_orders() -> Router<App> {
+    Router::new()
+        .route("/api/schedules", get(schedules::list).post(schedules::create))
+        .route("/api/schedules/{id}", get(schedules::get).delete(schedules::remove))
+        .route("/api/schedules/{id}/pause", post(schedules::pause))
+        .route("/api/schedules/{id}/resume", post(schedules::resume))
+        .route("/api/webhooks", get(webhooks::list).post(webhooks::create))
+        .route("/api/webhooks/{id}", get(webhooks::get).delete(webhooks::remove))
+        .route("/api/webhooks/{id}/enable", post(webhooks::enable))
 }

@@ -19,7 +19,7 @@ pub(crate) enum ScheduleCommand {
   tenure schedule create '*/5 9-17 * * MON-FRI' import -p '{\"all\": true}' --overlap skip
 
 The expression has five fields: minute, hour, day of the month, month, day of the week.")]
-    Create(ScheduleCreate),
+    Create(Box<ScheduleCreate>),
     /// Make no more jobs until it is resumed
     #[command(before_help = "Examples:
   tenure schedule pause nightly")]

@@ -224,7 +224,8 @@ async fn every_call_of_the_protocol_is_described() {
         GET /api/audit|GET /api/stats|GET /api/keys|POST /api/keys|DELETE /api/keys/{}|GET /api/events|GET /healthz|\
         GET /api/schedules|POST /api/schedules|GET /api/schedules/{}|DELETE /api/schedules/{}|\
         POST /api/schedules/{}/pause|POST /api/schedules/{}/resume|\
-        GET /readyz|GET /metrics";
+        GET /api/webhooks|POST /api/webhooks|GET /api/webhooks/{}|DELETE /api/webhooks/{}|\
+        POST /api/webhooks/{}/enable|GET /readyz|GET /metrics";
     calls.extend(
         others.split('|').map(|call| call.split_once(' ').unwrap()).map(|(how, what)| (how, what.to_owned())),
     );

@@ -58,6 +58,11 @@ const ASKING: &[(&str, Job)] = &[
     ("schedule pause", Job::None),
     ("schedule resume", Job::None),
     ("schedule delete", Job::None),
+    ("webhook", Job::None),
+    ("webhook list", Job::None),
+    ("webhook create", Job::None),
+    ("webhook enable", Job::None),
+    ("webhook delete", Job::None),
 ];
 
 /// With an admin's key.

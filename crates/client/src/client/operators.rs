@@ -135,6 +135,27 @@ impl Client {
         self.repeated(&Ask::new(Method::DELETE, format!("/api/schedules/{}", escaped(id)))).await.map(drop)
     }
 
+    /// The webhooks, without their secrets.
+    pub async fn webhooks(&self) -> Result<Listing<Value>> {
+        self.listing("/api/webhooks", "webhooks").await
+    }
+
+    /// Creates a webhook: `{ id?, url, filter? }`. The answer has its secret, this once; a repeat could not tell it
+    /// again, so it is not repeated by itself.
+    pub async fn create_webhook(&self, body: &Value) -> Result<Value> {
+        self.call(Method::POST, "/api/webhooks", Some(body)).await
+    }
+
+    /// Lets a webhook that was disabled send again, from where it stood.
+    pub async fn enable_webhook(&self, id: &str) -> Result<Value> {
+        self.post_json(&format!("/api/webhooks/{}/enable", escaped(id)), &json!({})).await
+    }
+
+    /// Forgets a webhook.
+    pub async fn delete_webhook(&self, id: &str) -> Result<()> {
+        self.repeated(&Ask::new(Method::DELETE, format!("/api/webhooks/{}", escaped(id)))).await.map(drop)
+    }
+
     /// The keys, without what was printed once.
     pub async fn keys(&self) -> Result<Value> {
         self.get_json("/api/keys").await

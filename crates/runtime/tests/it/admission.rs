@@ -1,14 +1,17 @@
 //! What passes before a job is asked for, and in which order.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tenure_core::decide::Done;
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Lifecycle;
 use tenure_core::refusal::Refusal;
+use tenure_core::time::Millis;
 use tenure_runtime::{Definitions, NewJob, Options, Runtime, StartError, TypeDefinition};
 use tenure_store::MemoryStore;
 
-use crate::fixture::{START, asked, with};
+use crate::fixture::{START, a_job, asked, created, pass, with};
 
 fn pictures() -> Definitions {
     let mut picture = TypeDefinition::new("picture", "image");
