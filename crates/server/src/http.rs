@@ -100,6 +100,7 @@ impl Serialize for Shown {
             Done::Account(account) => wire::account(*account).serialize(to),
             Done::Key { key, .. } => wire::api_key(key).serialize(to),
             Done::Order { order, .. } => wire::order(order).serialize(to),
+            Done::Asset { asset, .. } => wire::asset(asset).serialize(to),
             Done::Nothing => to.serialize_map(Some(0))?.end(),
         }
     }
