@@ -33,8 +33,8 @@ pub(super) fn payload() -> Value {
 /// A server, and in whose name it is called.
 #[derive(Clone)]
 pub(super) struct Load {
-    url: String,
-    key: Option<String>,
+    pub(super) url: String,
+    pub(super) key: Option<String>,
 }
 
 /// From a job's creation to its handler's start.
@@ -48,7 +48,7 @@ async fn ask(client: &Client, path: &str, body: &Value) -> Result<Value> {
     Ok(client.call(Method::POST, path, Some(body)).await?)
 }
 
-async fn tell(client: &Client, path: &str, body: &impl Serialize) -> Result<()> {
+pub(super) async fn tell(client: &Client, path: &str, body: &impl Serialize) -> Result<()> {
     Ok(client.send(Method::POST, path, body).await?)
 }
 
@@ -58,7 +58,7 @@ impl Load {
     }
 
     /// A client with a connection of its own.
-    fn client(&self) -> Result<Client> {
+    pub(super) fn client(&self) -> Result<Client> {
         let client = Client::new(&self.url)?;
         Ok(match &self.key {
             Some(key) => client.with_key(key),
