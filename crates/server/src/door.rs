@@ -163,3 +163,43 @@ impl AtDoor {
         Err(Problem::new(&UNKNOWN_TYPE, detail).with("errors", errors))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(name: &str, version: u32, mount: &str) -> Lifecycle {
+        let mut lifecycle = Lifecycle::built_in().into_iter().find(|it| it.name == "pattern").unwrap();
+        lifecycle.name = name.into();
+        lifecycle.version = version;
+        lifecycle.api = Some(Api { mount: mount.to_owned(), fields: Vec::new(), events: Vec::new() });
+        lifecycle
+    }
+
+    #[test]
+    fn the_longest_mount_answers() {
+        let doors =
+            Doors::open(&[at("a", 1, "/x"), at("b", 1, "/x/y"), at("c", 1, "/old"), at("c", 2, "/new")]);
+        let doors = doors.unwrap();
+        let found =
+            |path: &'static str| doors.at(path).map(|(door, rest)| (door.lifecycle.to_string(), rest));
+        assert_eq!(found("/x"), Some(("a".to_owned(), "")));
+        assert_eq!(found("/x/y/z"), Some(("b".to_owned(), "/z")));
+        assert_eq!(found("/x/yy"), Some(("a".to_owned(), "/yy")));
+        assert_eq!(found("/new/"), Some(("c".to_owned(), "/")));
+        assert_eq!((found("/old"), found("/"), found("/xx")), (None, None, None));
+    }
+
+    #[test]
+    fn doors_in_each_other_s_way_do_not_open() {
+        for (one, other) in [("/x", "/x"), ("/x", "/x/batch"), ("/x/actions", "/x")] {
+            let refused = Doors::open(&[at("a", 1, one), at("b", 1, other)]).unwrap_err();
+            assert!(
+                refused.contains(&format!("b cannot be at {other}: that of lifecycle a is at {one}")),
+                "{refused}"
+            );
+        }
+        assert!(Doors::open(&[at("a", 1, "/x"), at("a", 2, "/x"), at("b", 1, "/x/events")]).is_ok());
+        assert!(Doors::open(&Lifecycle::built_in()).is_ok());
+    }
+}

@@ -237,6 +237,9 @@ async fn image_shows_the_result_and_its_address() {
         let refused = server.post("/image/jobs", &asked).await.problem(422, "validation_failed");
         assert_eq!(refused["errors"][0]["pointer"], "#/request/prompt");
         assert!(refused["detail"].as_str().unwrap().contains("#/request/prompt"), "{refused}");
+        let heavy = json!({ "type": "picture", "request": { "prompt": "x".repeat(1 << 20) } });
+        let heavy = server.post("/image/jobs", &heavy).await.problem(413, "too_large");
+        assert!(heavy["detail"].as_str().unwrap().starts_with("request is larger than"), "{heavy}");
         let blocked =
             server.post("/image/jobs", &json!({ "type": "picture", "request": { "prompt": "b" } })).await;
         let id = blocked.expect(202)["jobId"].as_str().unwrap().to_owned();
