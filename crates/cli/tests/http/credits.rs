@@ -13,11 +13,15 @@ use crate::harness::{Chance, Server, Setup, Store, both_with, client, column, ev
 const CONFIG: &str = r#"
 [types.cheap]
 lifecycle = "image"
+lease = "10m"
+heartbeat = "5m"
 cost = 1
 max_attempts = 3
 backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
 [types.dear]
 lifecycle = "image"
+lease = "10m"
+heartbeat = "5m"
 cost = 7
 max_attempts = 2
 backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
