@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use crate::step::{self, Report};
-use crate::{all, cargo, install};
+use crate::{all, cargo, python};
 
 /// Another version has other checks: raise it on purpose.
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
@@ -46,31 +46,9 @@ pub fn run() -> Result<Report> {
     Ok(report)
 }
 
-/// The installed schemathesis. Only if it is missing is pip asked, and apt for the virtual environment.
+/// The installed schemathesis.
 pub fn schemathesis() -> Result<PathBuf> {
-    let folder = cargo::target().join("xtask/schemathesis");
-    let (python, program) = (folder.join("bin/python"), folder.join("bin/schemathesis"));
-    let mark = folder.join("installed");
-    if fs::read_to_string(&mark).is_ok_and(|installed| installed == SCHEMATHESIS) {
-        return Ok(program);
-    }
-    if !has_venv() {
-        install::packages(&["python3", "python3-venv"])?;
-    }
-    let mut venv = Command::new("python3");
-    step::command("fuzz-venv", venv.args(["-m", "venv", "--clear"]).arg(&folder))?;
-    let mut pip = Command::new(python);
-    pip.args(["-m", "pip", "install", "--disable-pip-version-check", SCHEMATHESIS]);
-    step::command("fuzz-pip", &mut pip)
-        .with_context(|| format!("{SCHEMATHESIS} cannot be installed from PyPI, and nothing else fuzzes"))?;
-    fs::write(mark, SCHEMATHESIS)?;
-    Ok(program)
-}
-
-fn has_venv() -> bool {
-    let mut python = Command::new("python3");
-    python.args(["-c", "import ensurepip, venv"]).stderr(Stdio::null());
-    python.status().is_ok_and(|status| status.success())
+    python::program("schemathesis", SCHEMATHESIS)
 }
 
 /// Ours, and what only this run knows.

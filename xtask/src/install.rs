@@ -6,12 +6,12 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::step::{self, Report};
-use crate::{cargo, fuzz, scratch};
+use crate::{bucket, cargo, fuzz, scratch};
 
 const CLUSTER_SETTINGS: &str = "/etc/postgresql-common/createcluster.conf";
 const PGBOUNCER_PLACES: &[&str] = &["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"];
 
-/// The step: programs by apt, components by rustup, schemathesis by pip.
+/// The step: programs by apt, components by rustup, schemathesis and moto by pip.
 pub fn run() -> Result<Report> {
     let mut report = Report::default();
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
@@ -33,6 +33,7 @@ pub fn run() -> Result<Report> {
         }
     }
     fuzz::schemathesis()?;
+    bucket::install()?;
     Ok(report)
 }
 

@@ -12,6 +12,7 @@ use tenure_runtime::Runtime;
 use tenure_store::{AnyStore, Store as _};
 use tokio::sync::watch;
 
+use crate::assets::Contents;
 use crate::caller::Caller;
 use crate::config::Limits;
 use crate::crew::{Crew, seen_now};
@@ -33,6 +34,7 @@ struct Inner {
     feed: Feed,
     metrics: Arc<Metrics>,
     limits: Limits,
+    contents: Option<Contents>,
     draining: watch::Sender<bool>,
 }
 
@@ -41,10 +43,10 @@ impl App {
         runtime: Runtime<AnyStore>,
         keyring: Keyring,
         metrics: Arc<Metrics>,
-        limits: Limits,
+        (limits, contents): (Limits, Option<Contents>),
     ) -> Self {
         let (crew, feed, draining) = (Crew::default(), Feed::new(runtime.clone()), watch::Sender::new(false));
-        Self(Arc::new(Inner { runtime, keyring, crew, feed, metrics, limits, draining }))
+        Self(Arc::new(Inner { runtime, keyring, crew, feed, metrics, limits, contents, draining }))
     }
 
     pub(crate) fn runtime(&self) -> &Runtime<AnyStore> {
@@ -73,6 +75,11 @@ impl App {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.0.limits
+    }
+
+    /// Where the contents of assets are, if there is a place.
+    pub(crate) fn contents(&self) -> Option<&Contents> {
+        self.0.contents.as_ref()
     }
 
     /// From now on: no new claims, and streams end.

@@ -4,6 +4,7 @@
 //! (what is answered when the answer is no), `listen` (the socket).
 
 mod app;
+mod assets;
 mod auth;
 mod body;
 mod caller;
@@ -36,6 +37,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use app::App;
+use assets::{Contents, garbage};
 use auth::jwt::{Jwt, JwtSettings};
 use config::{Config, JwtConfig, StoreAt};
 use keyring::Keyring;
@@ -74,6 +76,7 @@ pub struct Server {
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
     telling: JoinHandle<()>,
+    deleting: Option<JoinHandle<()>>,
 }
 
 impl Server {
@@ -88,6 +91,7 @@ impl Server {
 
     /// Serves a store that is open already.
     pub async fn on(store: AnyStore, config: Config) -> Result<Self, ServeError> {
+        let contents = Contents::open(&config, &store).map_err(ServeError::Config)?;
         let Config { listen, definitions, limits, jwt, tls, .. } = config;
         let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
         let jwt = jwt.map(settings).map(Jwt::open).transpose().map_err(ServeError::Config)?;
@@ -99,7 +103,7 @@ impl Server {
         let bound = TcpListener::bind(listen).await;
         let listener = bound.map_err(|error| ServeError::Listen(listen, error))?;
         let address = listener.local_addr().map_err(|error| ServeError::Listen(listen, error))?;
-        let app = App::new(runtime, keyring, metrics, limits);
+        let app = App::new(runtime, keyring, metrics, (limits, contents));
         let router = router::router(&app);
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(async move {
@@ -107,7 +111,9 @@ impl Server {
             listen::serve(listener, (router, tls), &limits, stopped).await;
         });
         let telling = tokio::spawn(keep_telling(app.clone()));
-        Ok(Self { address, app, stop, serving, telling })
+        let deleting = app.contents().cloned();
+        let deleting = deleting.map(|contents| tokio::spawn(garbage::keep_deleting(app.clone(), contents)));
+        Ok(Self { address, app, stop, serving, telling, deleting })
     }
 
     /// Where it listens.
@@ -123,12 +129,13 @@ impl Server {
     /// Drains: no new claims, streams end, open requests finish; then everything that was accepted is answered, and the
     /// store is closed.
     pub async fn stop(self) {
-        let Self { app, stop, serving, telling, .. } = self;
+        let Self { app, stop, serving, telling, deleting, .. } = self;
         app.drain();
         // Only a server that broke has stopped listening by itself.
         let _ = stop.send(());
         drop(serving.await);
         telling.abort();
+        deleting.inspect(JoinHandle::abort);
         app.runtime().stop().await;
     }
 }

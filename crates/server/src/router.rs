@@ -7,7 +7,7 @@ use axum::routing::{delete, get, post};
 use crate::app::App;
 use crate::gate;
 use crate::http::{
-    accounts, bulk, catalog, claims, dead_letters, events, health, jobs, keys, logs, overview, pages,
+    accounts, assets, bulk, catalog, claims, dead_letters, events, health, jobs, keys, logs, overview, pages,
     reports, stream,
 };
 
@@ -22,6 +22,9 @@ pub(crate) fn router(app: &App) -> Router {
         .route("/api/jobs/{id}/explain", get(jobs::explain))
         .route("/api/jobs/{id}/stream", get(stream::stream))
         .route("/api/jobs/{id}/logs", get(logs::read).post(logs::append))
+        .route("/api/jobs/{id}/assets", get(assets::list).post(assets::add))
+        .route("/api/jobs/{id}/assets/{asset}", get(assets::get))
+        .route("/api/jobs/{id}/assets/{asset}/content", get(assets::content))
         .route("/api/jobs/{id}/cancel", post(jobs::cancel))
         .route("/api/jobs/{id}/retry", post(jobs::retry))
         .route("/api/jobs/{id}/dead-letter", post(jobs::dead_letter))
