@@ -1,6 +1,7 @@
 //! The client: a method for each call of the protocol, and two raw ones. It is cheap to clone; all clones share their
 //! connections. What is safe to repeat is repeated for a moment when the server is away or overloaded.
 
+mod assets;
 mod jobs;
 mod operators;
 pub(crate) mod transport;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use crate::error::{Error, Problem, Result};
 use crate::wire::Listing;
 
+pub use assets::{Content, Download};
 pub use jobs::Created;
 pub(crate) use jobs::path as job_path;
 use transport::{Ask, decode};

@@ -12,6 +12,7 @@ use tenure_runtime::Runtime;
 use tenure_store::{AnyStore, Store as _};
 use tokio::sync::watch;
 
+use crate::assets::Contents;
 use crate::caller::Caller;
 use crate::config::{Limits, WebhooksConfig};
 use crate::crew::{Crew, seen_now};
@@ -40,6 +41,7 @@ struct Inner {
     doors: Doors,
     webhooks: WebhooksConfig,
     policy: Policy,
+    contents: Option<Contents>,
     draining: watch::Sender<bool>,
 }
 
@@ -52,11 +54,12 @@ pub(crate) struct Parts {
     pub(crate) doors: Doors,
     pub(crate) limits: Limits,
     pub(crate) webhooks: WebhooksConfig,
+    pub(crate) contents: Option<Contents>,
 }
 
 impl App {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { runtime, keyring, metrics, switchboard, doors, limits, webhooks } = parts;
+        let Parts { runtime, keyring, metrics, switchboard, doors, limits, webhooks, contents } = parts;
         let keyring = Arc::new(keyring);
         let keys = Arc::clone(&keyring);
         let policy =
@@ -73,6 +76,7 @@ impl App {
             limits,
             webhooks,
             policy,
+            contents,
         }))
     }
 
@@ -119,6 +123,11 @@ impl App {
     /// Where webhooks may go.
     pub(crate) fn policy(&self) -> &Policy {
         &self.0.policy
+    }
+
+    /// Where the contents of assets are, if there is a place.
+    pub(crate) fn contents(&self) -> Option<&Contents> {
+        self.0.contents.as_ref()
     }
 
     /// From now on: no new claims, and streams end.

@@ -63,7 +63,7 @@ pub struct Config {
     pub otel: Option<OtelConfig>,
     /// What it says of itself, and how.
     pub log: LogConfig,
-    /// Where uploaded assets are kept: `file:FOLDER` or `s3://bucket/prefix`. None: the store's own place.
+    /// Where uploaded assets are kept: `file:FOLDER` or `s3://bucket/prefix`. None: a folder beside the embedded store.
     pub assets: Option<String>,
 }
 
@@ -101,6 +101,8 @@ pub struct Limits {
     pub payload: usize,
     /// Bytes of a request's body.
     pub body: usize,
+    /// Bytes of an uploaded asset.
+    pub asset: u64,
     /// Connections at once.
     pub connections: usize,
     /// How long a request's head may take to arrive.
@@ -114,6 +116,7 @@ impl Default for Limits {
         Self {
             payload: tenure_core::limits::PAYLOAD_BYTES_MAX,
             body: 16 << 20,
+            asset: 1 << 30,
             connections: 4096,
             header_timeout: Duration::from_secs(10),
             creations_per_second: None,

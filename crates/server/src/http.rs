@@ -1,6 +1,7 @@
 //! The calls of the HTTP interface, a file for each noun, and the shapes that their answers share.
 
 pub(crate) mod accounts;
+pub(crate) mod assets;
 pub(crate) mod bulk;
 pub(crate) mod catalog;
 pub(crate) mod claims;
@@ -108,7 +109,12 @@ impl Serialize for Shown {
 
 /// The same as an answer, marked as a repeat where it is one.
 pub(crate) fn done_reply(status: StatusCode, done: Done, now: Now) -> Response {
-    let replayed = matches!(done, Done::Job { replayed: true, .. } | Done::Key { replayed: true, .. });
+    let replayed = matches!(
+        done,
+        Done::Job { replayed: true, .. }
+            | Done::Key { replayed: true, .. }
+            | Done::Asset { replayed: true, .. }
+    );
     let mut response = answer(status, &Shown { done, now });
     if replayed {
         response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));

@@ -4,6 +4,7 @@
 //! same in a lifecycle's own words), `problem` (what is answered when the answer is no), `listen` (the socket).
 
 mod app;
+mod assets;
 mod auth;
 mod body;
 mod caller;
@@ -39,6 +40,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use app::{App, Parts};
+use assets::{Contents, garbage};
 use auth::jwt::{Jwt, JwtSettings};
 use config::{Config, JwtConfig, StoreAt};
 use door::Doors;
@@ -80,6 +82,7 @@ pub struct Server {
     serving: JoinHandle<()>,
     telling: JoinHandle<()>,
     sending: JoinHandle<()>,
+    deleting: Option<JoinHandle<()>>,
 }
 
 impl Server {
@@ -94,6 +97,7 @@ impl Server {
 
     /// Serves a store that is open already.
     pub async fn on(store: AnyStore, config: Config) -> Result<Self, ServeError> {
+        let contents = Contents::open(&config, &store).map_err(ServeError::Config)?;
         let Config { listen, definitions, limits, webhooks, jwt, tls, .. } = config;
         let doors = Doors::open(&definitions.lifecycles).map_err(ServeError::Config)?;
         let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
@@ -108,7 +112,8 @@ impl Server {
         let bound = TcpListener::bind(listen).await;
         let listener = bound.map_err(|error| ServeError::Listen(listen, error))?;
         let address = listener.local_addr().map_err(|error| ServeError::Listen(listen, error))?;
-        let app = App::new(Parts { runtime, keyring, metrics, switchboard, doors, limits, webhooks });
+        let parts = Parts { runtime, keyring, metrics, switchboard, doors, limits, webhooks, contents };
+        let app = App::new(parts);
         let router = router::router(&app);
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(async move {
@@ -117,7 +122,9 @@ impl Server {
         });
         let telling = tokio::spawn(keep_telling(app.clone()));
         let sending = tokio::spawn(webhooks::keep_sending(app.clone()));
-        Ok(Self { address, app, stop, serving, telling, sending })
+        let deleting = app.contents().cloned();
+        let deleting = deleting.map(|contents| tokio::spawn(garbage::keep_deleting(app.clone(), contents)));
+        Ok(Self { address, app, stop, serving, telling, sending, deleting })
     }
 
     /// Where it listens.
@@ -133,7 +140,7 @@ impl Server {
     /// Drains: no new claims, streams end, open requests finish; then everything that was accepted is answered, and the
     /// store is closed.
     pub async fn stop(self) {
-        let Self { app, stop, serving, telling, sending, .. } = self;
+        let Self { app, stop, serving, telling, sending, deleting, .. } = self;
         app.drain();
         app.switchboard().close().await;
         // Only a server that broke has stopped listening by itself.
@@ -141,6 +148,7 @@ impl Server {
         drop(serving.await);
         drop(sending.await);
         telling.abort();
+        deleting.inspect(JoinHandle::abort);
         app.runtime().stop().await;
     }
 }

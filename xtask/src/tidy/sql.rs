@@ -49,6 +49,7 @@ const WITHOUT_TWIN: &[(&str, &str, &str)] = &[
     (POSTGRES, "update_hold.sql", "PostgreSQL writes a whole new row, SQLite a page that is written anyway"),
     (POSTGRES, "load_accounts.sql", AT_ONCE),
     (POSTGRES, "load_accounts_led_to.sql", AT_ONCE),
+    (POSTGRES, "load_assets.sql", AT_ONCE),
     (POSTGRES, "load_dead_letters.sql", AT_ONCE),
     (POSTGRES, "load_job_states.sql", AT_ONCE),
     (POSTGRES, "load_jobs.sql", AT_ONCE),

@@ -74,6 +74,7 @@ pub(crate) struct Setup {
     database: Option<String>,
     folder: Arc<TempDir>,
     client: Client,
+    env: Vec<(&'static str, String)>,
 }
 
 impl Setup {
@@ -81,20 +82,23 @@ impl Setup {
     pub(crate) async fn new(store: Store) -> Self {
         let database = if store == Store::Postgres { Some(a_database().await) } else { None };
         let folder = tempfile::Builder::new().prefix("tenure-http-").tempdir().unwrap();
-        Self { store, database, folder: Arc::new(folder), client: client().build().unwrap() }
+        let (folder, client, env) = (Arc::new(folder), client().build().unwrap(), Vec::new());
+        Self { store, database, folder, client, env }
     }
 
     /// Another server on that database, which may be one of a PostgreSQL of the test's own.
     pub(crate) fn on_database(url: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("tenure-http-").tempdir().unwrap();
         let client = client().build().unwrap();
-        Self { store: Store::Postgres, database: Some(url.to_owned()), folder: Arc::new(folder), client }
+        let (database, folder, env) = (Some(url.to_owned()), Arc::new(folder), Vec::new());
+        Self { store: Store::Postgres, database, folder, client, env }
     }
 
     /// The same store and the same files, for another node or for later.
     pub(crate) fn again(&self) -> Self {
-        let Self { store, database, folder, client } = self;
-        Self { store: *store, database: database.clone(), folder: Arc::clone(folder), client: client.clone() }
+        let Self { store, database, folder, client, env } = self;
+        let (database, folder, client) = (database.clone(), Arc::clone(folder), client.clone());
+        Self { store: *store, database, folder, client, env: env.clone() }
     }
 
     /// What `tenure verify` is told about the store.
@@ -128,6 +132,12 @@ impl Setup {
         self
     }
 
+    /// Variables of the server's environment.
+    pub(crate) fn env(mut self, env: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        self.env.extend(env);
+        self
+    }
+
     /// Asks with a client that believes other certificates, or speaks HTTP/2 alone.
     pub(crate) fn client(mut self, client: Client) -> Self {
         self.client = client;
@@ -138,6 +148,7 @@ impl Setup {
     pub(crate) fn command(&self, listen: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         command.env_clear().env("NO_COLOR", "1").current_dir(self.folder.path());
+        command.envs(self.env.iter().cloned());
         command.args(["serve", "--listen", listen]);
         if let Some(url) = &self.database {
             command.args(["--database-url", url]);
@@ -146,6 +157,11 @@ impl Setup {
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         command
+    }
+
+    /// A path beside the configuration.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     fn data(&self) -> PathBuf {
@@ -306,6 +322,11 @@ impl Server {
     /// Everything that it has written to stderr.
     pub(crate) fn said(&self) -> String {
         self.process.said.lock().unwrap().clone()
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.child.id()
     }
 
     /// Ends it as a crash would.

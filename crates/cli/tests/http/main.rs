@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "fixtures may panic")]
 
+mod assets;
 mod bad_input;
 mod chaos;
 mod credits;

@@ -55,6 +55,28 @@ fn progress_results_and_lines_are_told_apart() {
 }
 
 #[test]
+fn a_file_becomes_an_asset() {
+    let server = Server::start();
+    let script = r#"
+        if grep -q bad; then echo '::asset text not/there.txt'; exit 0; fi
+        printf 'made by hand' > 'made here.txt'; echo '::asset text made here.txt'; echo after"#;
+    let _worker = server.script("make", script);
+    let id = server.create(&["make"]);
+    server.does(&["job", "wait", &id]);
+    assert_eq!(lines(&server, &id), ["after"]);
+    let assets = server.json(&["job", "assets", &id]);
+    let asset = &assets["assets"][0];
+    assert_eq!((&asset["asset_type"], &asset["file_size"]), (&json!("text"), &json!(12)));
+    assert!(asset["storage_path"].as_str().is_some_and(|path| path.ends_with("/made here.txt")), "{asset}");
+
+    let id = server.create(&["make", "-p", "\"bad\""]);
+    server.ends(3, &["job", "wait", &id]);
+    let error = &server.job(&id)["error"];
+    assert_eq!((&error["code"], &error["stage"]), (&json!("BAD_ASSET"), &json!("output")));
+    assert_eq!(lines(&server, &id).len(), 1, "the log says so, too");
+}
+
+#[test]
 fn exit_75_is_tried_again_and_others_are_not() {
     let server = Server::start();
     let script = r#"echo '::progress 10'; test "$TENURE_ATTEMPT" = 3 || exit 75; echo '::result 3'"#;

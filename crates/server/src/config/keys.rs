@@ -31,6 +31,7 @@ pub const KEYS: &[Key] = &[
     key("lifecycles", None),
     key("limits.payload", None),
     key("limits.body", None),
+    key("limits.asset", None),
     key("limits.connections", None),
     key("limits.header_timeout", None),
     key("limits.creations_per_second", None),

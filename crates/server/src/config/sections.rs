@@ -21,6 +21,8 @@ use super::{
 
 /// The largest body that may be allowed: it is held in memory.
 const BODY_MAX: Size = Size(1 << 30);
+/// The largest asset that may be allowed: S3 takes it in 10,000 parts, and ours have 5 MiB.
+const ASSET_MAX: Size = Size(48 << 30);
 const CONNECTIONS_MAX: i64 = 1_000_000;
 const CREATIONS_MAX: i64 = 1_000_000;
 const ALGORITHMS: &[&str] =
@@ -77,6 +79,8 @@ fn limits(levels: &mut Levels<'_>) -> Limits {
         let message = format!("a body of {body} cannot carry a payload of {payload}");
         levels.wrong(&site, Wrong::new(message, "let limits.body be the larger one"));
     }
+    let (asset, _) =
+        levels.value("limits.asset", |raw| value::size(raw, ASSET_MAX), Size(default.asset as usize), shown);
     let (connections, _) = levels.value(
         "limits.connections",
         |raw| value::number(raw, 1, CONNECTIONS_MAX).map(|number| number as usize),
@@ -97,6 +101,7 @@ fn limits(levels: &mut Levels<'_>) -> Limits {
     Limits {
         payload: payload.0,
         body: body.0,
+        asset: asset.0 as u64,
         connections,
         header_timeout: Duration::from_millis(header_timeout.0),
         creations_per_second: value_of(creations),
