@@ -54,6 +54,12 @@ impl Words {
         named.map_or(field, |named| &named.name)
     }
 
+    /// The dotted fields that are named, and their names.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (String, &str)> {
+        let dotted = self.0.iter().filter(|named| named.path.len() > 1);
+        dotted.map(|named| (named.path.join("."), named.name.as_str()))
+    }
+
     /// A job, or any object with fields of a job, in these words; anything else as it is.
     pub(crate) fn job(&self, canonical: &RawValue) -> Box<RawValue> {
         let Some(members) = members(canonical) else { return canonical.to_owned() };
@@ -76,6 +82,7 @@ impl Words {
     }
 
     /// These fields of a job, or of an event, and nothing else; null where there is none.
+    #[allow(dead_code, reason = "for those who tell events in a door's words")]
     pub(crate) fn pick(&self, canonical: &RawValue, fields: &[String]) -> Box<RawValue> {
         let mut object = Object::default();
         for field in fields {
@@ -86,29 +93,36 @@ impl Words {
     }
 
     /// What was sent in these words, as the canonical object; `takes` are the fields of a job that it may have. A name
-    /// that this door does not know stays unknown, and a part that comes with its whole makes the whole come twice.
+    /// that this door does not know stays unknown, and so does a part that comes beside its whole.
     pub(crate) fn canonical(&self, sent: &RawValue, takes: &[&str]) -> Box<RawValue> {
         let Some(members) = members(sent) else { return sent.to_owned() };
         let mut object = Object::default();
-        let mut wholes: Vec<(&str, Node<'_>)> = Vec::new();
+        let (mut given, mut wholes) = (Vec::new(), Vec::new());
         for (name, value) in &members {
             let text = value.get();
             let Some(named) = self.meant(name, takes) else {
+                given.push(name.as_str());
                 object.member(&self.as_sent(name), text);
                 continue;
             };
             let head = named.head();
             let is_whole = head == "error" && named.name == head && !text.starts_with('"');
             if named.path.len() == 1 || is_whole {
+                given.push(head);
                 object.member(head, text);
             } else if head != "error" || text != "null" {
-                for (path, text) in parts(&named.path[1..], text) {
-                    put(&mut wholes, head, &path, text);
+                for (path, text) in parts(&named.path, text) {
+                    put(&mut wholes, named, &path, text);
                 }
             }
         }
-        for (head, node) in wholes {
-            object.member(head, &node.text());
+        for (named, whole) in wholes {
+            if given.contains(&named.head()) {
+                object.member(&format!("{UNKNOWN}{}", named.name), &whole.text());
+            } else {
+                given.push(named.head());
+                object.member(named.head(), &whole.text());
+            }
         }
         object.finish()
     }
@@ -175,10 +189,10 @@ impl Words {
     }
 }
 
-/// An error's text is its code and its message; everything else is one value.
+/// Where in its whole a part goes. An error's text is its code and its message; everything else is one value.
 fn parts<'a>(path: &[String], text: &'a str) -> Vec<(Vec<String>, Cow<'a, str>)> {
-    let said = if *path == ["text"] { serde_json::from_str::<String>(text).ok() } else { None };
-    let Some(said) = said else { return vec![(path.to_vec(), text.into())] };
+    let said = if *path == ["error", "text"] { serde_json::from_str::<String>(text).ok() } else { None };
+    let Some(said) = said else { return vec![(path[1..].to_vec(), text.into())] };
     let (code, message) = match said.split_once(": ") {
         Some((code, message)) if !code.is_empty() && !code.contains(char::is_whitespace) => {
             (Some(code), message)
@@ -190,8 +204,8 @@ fn parts<'a>(path: &[String], text: &'a str) -> Vec<(Vec<String>, Cow<'a, str>)>
 }
 
 /// Puts a part into its whole; where there is something already, into another whole of the same name.
-fn put<'a>(wholes: &mut Vec<(&'a str, Node<'a>)>, head: &'a str, path: &[String], text: Cow<'a, str>) {
-    let text = match wholes.iter_mut().find(|(name, _)| *name == head) {
+fn put<'a>(wholes: &mut Vec<(&'a Named, Node<'a>)>, part: &'a Named, path: &[String], text: Cow<'a, str>) {
+    let text = match wholes.iter_mut().find(|(first, _)| first.head() == part.head()) {
         Some((_, whole)) => match whole.insert(path, text) {
             Ok(()) => return,
             Err(text) => text,
@@ -200,7 +214,7 @@ fn put<'a>(wholes: &mut Vec<(&'a str, Node<'a>)>, head: &'a str, path: &[String]
     };
     let mut whole = Node::Branch(Vec::new());
     whole.insert(path, text).expect("nothing is in the way of the first part");
-    wholes.push((head, whole));
+    wholes.push((part, whole));
 }
 
 /// A value that is put together out of parts.
@@ -254,17 +268,17 @@ fn pick<'a>(value: &'a RawValue, path: &[String]) -> &'a str {
 
 /// An object that is being written.
 #[derive(Default)]
-struct Object(String);
+pub(super) struct Object(String);
 
 impl Object {
-    fn member(&mut self, name: &str, text: &str) {
+    pub(super) fn member(&mut self, name: &str, text: &str) {
         self.0.push(if self.0.is_empty() { '{' } else { ',' });
         self.0.push_str(&quoted(name));
         self.0.push(':');
         self.0.push_str(text);
     }
 
-    fn finish(mut self) -> Box<RawValue> {
+    pub(super) fn finish(mut self) -> Box<RawValue> {
         self.0.push_str(if self.0.is_empty() { "{}" } else { "}" });
         RawValue::from_string(self.0).expect("members that are JSON make an object that is")
     }
