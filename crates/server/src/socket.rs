@@ -31,8 +31,9 @@ use engine::Engine;
 
 /// What a message may weigh besides the payload that it carries.
 const ENVELOPE_BYTES_MAX: usize = 64 << 10;
-/// Messages that wait until a peer takes them; an engine that lets more pile up is disconnected.
-const OUTGOING_MAX: usize = 1024;
+/// Messages that wait until a peer takes them; an engine that lets more pile up is disconnected. The answers to a burst
+/// of events fit.
+const OUTGOING_MAX: usize = 4096;
 /// How long a connection has to say who it is, and to upgrade its transport.
 const CONNECT: Duration = Duration::from_secs(5);
 /// How often a peer is asked whether it is there, and how long it may take to say so.

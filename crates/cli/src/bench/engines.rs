@@ -102,7 +102,11 @@ async fn connect(load: &Load, number: usize) -> Result<WebSocketStream<TcpStream
         auth["token"] = json!(key);
     }
     socket.send(Message::text(format!("40/engine,{auth}"))).await?;
-    let answer = next(&mut socket).await?;
+    let mut answer = next(&mut socket).await?;
+    while answer == "2" {
+        socket.send(Message::text("3")).await?;
+        answer = next(&mut socket).await?;
+    }
     if !answer.starts_with("40/engine,") {
         bail!("an engine was not let in: {answer}");
     }

@@ -187,18 +187,20 @@ async fn a_message_that_is_too_large_ends_the_connection() {
 async fn who_says_too_much_at_once_is_told_so() {
     let server = Server::with(TYPES, Store::Sqlite).await;
     let mut engine = engine(&server, "e1", &["scene"], 1).await;
-    let many = vec![json!(["heartbeat", {}]); 6000];
-    let first = engine.emit(&many);
+    let many = vec![json!(["heartbeat", {}]); 3500];
     let mut refused = 0;
-    for number in first..first + many.len() {
-        let answer = engine.answer(number).await;
-        match answer["error"]["code"].as_str() {
-            None => assert_eq!(answer, ok()),
-            Some("rate_limited" | "overloaded") => refused += 1,
-            Some(_) => panic!("{answer}"),
+    // A machine that takes long to send them is within its rate.
+    while refused == 0 {
+        let first = engine.emit(&many);
+        for number in first..first + many.len() {
+            let answer = engine.answer(number).await;
+            match answer["error"]["code"].as_str() {
+                None => assert_eq!(answer, ok()),
+                Some("rate_limited" | "overloaded") => refused += 1,
+                Some(_) => panic!("{answer}"),
+            }
         }
     }
-    assert!(refused > 0);
     eventually("the engine is heard again", async || {
         server.get("/api/workers").await.expect(200)["workers"][0]["name"] == "e1"
     })

@@ -20,7 +20,7 @@ const EVENTS_PER_SECOND_MAX: f64 = 1000.0;
 /// Events that it may send at once.
 const BURST_EVENTS_MAX: f64 = 2000.0;
 /// Events that wait.
-const WAITING_EVENTS_MAX: usize = 1024;
+const WAITING_EVENTS_MAX: usize = 2048;
 /// What they may weigh together, the last one aside.
 const WAITING_BYTES_MAX: usize = 8 << 20;
 
