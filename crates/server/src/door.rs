@@ -14,8 +14,10 @@ use axum::extract::{FromRequestParts, Request};
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
 use serde_json::json;
+use tenure_core::command::GivenKey;
 use tenure_core::id::Name;
 use tenure_core::job_type::{CATCH_ALL, Catalog};
+use tenure_core::json::Json;
 use tenure_core::lifecycle::{Api, Lifecycle};
 use tenure_core::refusal::Refusal;
 use tenure_core::words::list;
@@ -141,8 +143,14 @@ impl AtDoor {
             return Err(Refusal::invalid("#/lifecycle", format!("here every job follows {own}")).into());
         }
         let job_type = catalog.job_type(new.job_type.as_str());
-        if job_type.is_some_and(|it| it.lifecycle.name == *own || it.name == CATCH_ALL) {
-            return Ok(NewJob { lifecycle: Some(own.clone()), ..new });
+        if job_type.is_some_and(|it| it.lifecycle.name == *own) {
+            return Ok(new);
+        }
+        if job_type.is_some_and(|it| it.name == CATCH_ALL) {
+            // The same body elsewhere asks for a job of another lifecycle: its key is another's.
+            let print = |print: [u8; 32]| Json::of(&(print, own.as_str())).digest();
+            let key = new.key.map(|key| GivenKey { fingerprint: print(key.fingerprint), ..key });
+            return Ok(NewJob { lifecycle: Some(own.clone()), key, ..new });
         }
         let own_types = catalog.types().filter(|it| it.lifecycle.name == *own && it.name != CATCH_ALL);
         let mut known: Vec<String> = own_types.map(|it| it.name.to_string()).collect();
@@ -153,5 +161,45 @@ impl AtDoor {
         let detail = format!("type {} is unknown at this door, which knows {known}", new.job_type);
         let errors = json!([{ "pointer": "#/type", "detail": detail }]);
         Err(Problem::new(&UNKNOWN_TYPE, detail).with("errors", errors))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(name: &str, version: u32, mount: &str) -> Lifecycle {
+        let mut lifecycle = Lifecycle::built_in().into_iter().find(|it| it.name == "pattern").unwrap();
+        lifecycle.name = name.into();
+        lifecycle.version = version;
+        lifecycle.api = Some(Api { mount: mount.to_owned(), fields: Vec::new(), events: Vec::new() });
+        lifecycle
+    }
+
+    #[test]
+    fn the_longest_mount_answers() {
+        let doors =
+            Doors::open(&[at("a", 1, "/x"), at("b", 1, "/x/y"), at("c", 1, "/old"), at("c", 2, "/new")]);
+        let doors = doors.unwrap();
+        let found =
+            |path: &'static str| doors.at(path).map(|(door, rest)| (door.lifecycle.to_string(), rest));
+        assert_eq!(found("/x"), Some(("a".to_owned(), "")));
+        assert_eq!(found("/x/y/z"), Some(("b".to_owned(), "/z")));
+        assert_eq!(found("/x/yy"), Some(("a".to_owned(), "/yy")));
+        assert_eq!(found("/new/"), Some(("c".to_owned(), "/")));
+        assert_eq!((found("/old"), found("/"), found("/xx")), (None, None, None));
+    }
+
+    #[test]
+    fn doors_in_each_other_s_way_do_not_open() {
+        for (one, other) in [("/x", "/x"), ("/x", "/x/batch"), ("/x/actions", "/x")] {
+            let refused = Doors::open(&[at("a", 1, one), at("b", 1, other)]).unwrap_err();
+            assert!(
+                refused.contains(&format!("b cannot be at {other}: that of lifecycle a is at {one}")),
+                "{refused}"
+            );
+        }
+        assert!(Doors::open(&[at("a", 1, "/x"), at("a", 2, "/x"), at("b", 1, "/x/events")]).is_ok());
+        assert!(Doors::open(&Lifecycle::built_in()).is_ok());
     }
 }

@@ -237,6 +237,9 @@ async fn image_shows_the_result_and_its_address() {
         let refused = server.post("/image/jobs", &asked).await.problem(422, "validation_failed");
         assert_eq!(refused["errors"][0]["pointer"], "#/request/prompt");
         assert!(refused["detail"].as_str().unwrap().contains("#/request/prompt"), "{refused}");
+        let heavy = json!({ "type": "picture", "request": { "prompt": "x".repeat(1 << 20) } });
+        let heavy = server.post("/image/jobs", &heavy).await.problem(413, "too_large");
+        assert!(heavy["detail"].as_str().unwrap().starts_with("request is larger than"), "{heavy}");
         let blocked =
             server.post("/image/jobs", &json!({ "type": "picture", "request": { "prompt": "b" } })).await;
         let id = blocked.expect(202)["jobId"].as_str().unwrap().to_owned();
@@ -414,6 +417,11 @@ async fn a_door_has_jobs_and_types_of_its_own_lifecycle_alone() {
         );
         let named = server.post("/engine/jobs", &json!({ "jobType": "x", "lifecycle": "so1" })).await;
         assert_eq!(named.problem(422, "validation_failed")["errors"][0]["pointer"], "#/lifecycle");
+        // One key, two lifecycles: not one job.
+        let at_api = server.request("POST", "/api/jobs").idempotent("k").json(&json!({ "type": "y" }));
+        at_api.send().await.expect(202);
+        let here = server.request("POST", "/so1/api/jobs").idempotent("k").json(&json!({ "action": "y" }));
+        here.send().await.problem(422, "idempotency_mismatch");
         let free =
             server.post("/engine/jobs", &json!({ "jobType": "x", "lifecycle": "engine" })).await.expect(202);
         assert_eq!(free["lifecycle"], "engine");

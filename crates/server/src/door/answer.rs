@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::CANONICAL;
 use super::ask::{Route, Visit};
 use super::words::{Object, Words, members};
-use crate::problem::Problem;
+use crate::problem::{MALFORMED, Problem, TOO_LARGE};
 
 impl Visit {
     /// The answer in this door's words.
@@ -72,13 +72,18 @@ impl Visit {
     /// What was wrong is told where the caller has it, under the name that he gave it.
     fn reword(&self, code: &str, detail: &mut String, extra: &mut Map<String, Value>) {
         *detail = detail.replace(&self.inside, &self.path);
+        if code == TOO_LARGE.code
+            && let Some((field, rest)) = detail.split_once(' ')
+        {
+            *detail = format!("{} {rest}", self.door.words.name(field));
+        }
         let errors = extra.get_mut("errors").and_then(Value::as_array_mut).filter(|_| !self.is_as_sent);
         for error in errors.into_iter().flatten() {
             let text = |member: &Value| member.as_str().unwrap_or_default().to_owned();
             let (pointer, said) = (text(&error["pointer"]), text(&error["detail"]));
             let here = self.door.words.pointer(&pointer);
             // Only what we say of a shape is about names; the rest may quote what was sent.
-            let says = if code == "malformed" { self.door.words.detail(&said) } else { said.clone() };
+            let says = if code == MALFORMED.code { self.door.words.detail(&said) } else { said.clone() };
             *detail = match pointer.as_str() {
                 "#" => detail.replace(&said, &says),
                 _ => detail.replace(&format!("{pointer}: {said}"), &format!("{here}: {says}")),

@@ -165,7 +165,9 @@ impl Visit {
             parts.method = Method::GET;
         }
         parts.extensions.insert(Known(known));
-        parts.extensions.insert(AtDoor(Some((Arc::clone(&self.door), app.runtime().catalog()))));
+        if self.method == Method::POST && matches!(self.route, Route::Jobs | Route::Batch) {
+            parts.extensions.insert(AtDoor(Some((Arc::clone(&self.door), app.runtime().catalog()))));
+        }
         Ok(Request::from_parts(parts, body))
     }
 

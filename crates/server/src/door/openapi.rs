@@ -131,24 +131,45 @@ fn rename(door: &Door, schema: &mut Value, is_sent: bool) {
     let mut properties: Map<String, Value> =
         fields.iter().filter_map(|(field, it)| Some((shown(field)?, it.clone()))).collect();
     for (part, name) in &parts {
-        properties.insert((*name).to_owned(), json!({ "description": format!("`{part}`.") }));
+        properties.insert((*name).to_owned(), part_schema(part, name, is_sent));
     }
     if is_sent && is_here("lifecycle") {
         let only = json!({ "enum": [door.lifecycle.as_str(), null] });
         properties.insert(door.words.name("lifecycle").to_owned(), only);
     }
     schema["properties"] = properties.into();
-    if let Some(required) = schema.get("required").and_then(Value::as_array) {
-        let required = required.iter().filter_map(Value::as_str);
-        // What may be sent in parts need not be sent whole.
-        let must = required.filter(|field| !is_sent || parts.iter().all(|part| !is_whole_of(part, field)));
-        let mut must: Vec<String> = must.filter_map(shown).collect();
-        if !is_sent {
-            must.extend(parts.iter().map(|(_, name)| (*name).to_owned()));
+    let names_of = |field: &str| -> Vec<String> {
+        let parts = parts.iter().filter(|part| is_whole_of(part, field)).map(|(_, name)| (*name).to_owned());
+        shown(field).into_iter().chain(parts).collect()
+    };
+    if let Some(required) = schema.get("required").and_then(Value::as_array).cloned() {
+        let mut must = Vec::new();
+        for names in required.iter().filter_map(Value::as_str).map(names_of) {
+            // What is sent may be the whole or a part of it; what is answered has both.
+            if is_sent && names.len() > 1 {
+                schema["anyOf"] = names.iter().map(|name| json!({ "required": [name] })).collect();
+            } else {
+                must.extend(names);
+            }
         }
         schema["required"] = must.into();
     }
     if let Some(not) = schema.get_mut("not") {
         rename(door, not, is_sent);
+    }
+}
+
+/// What is known of a part: an error's are texts, and others can be anything.
+fn part_schema(part: &str, name: &str, is_sent: bool) -> Value {
+    let about = format!("`{part}`.");
+    let is_text = ["error.text", "error.code", "error.message"].contains(&part);
+    match (is_sent, is_text) {
+        (true, true) if name == "error" => {
+            let whole = json!({ "$ref": "#/components/schemas/JobErrorGiven" });
+            json!({ "description": format!("{about} Or the whole error."), "anyOf": [{ "type": "string" }, whole] })
+        }
+        (_, true) => json!({ "description": about, "type": ["string", "null"] }),
+        (true, false) => json!({ "description": format!("{about} Not together with its whole.") }),
+        (false, false) => json!({ "description": about }),
     }
 }

@@ -110,7 +110,7 @@ impl Words {
                 given.push(head);
                 object.member(head, text);
             } else if head != "error" || text != "null" {
-                for (path, text) in parts(&named.path[1..], text) {
+                for (path, text) in parts(&named.path, text) {
                     put(&mut wholes, named, &path, text);
                 }
             }
@@ -188,10 +188,10 @@ impl Words {
     }
 }
 
-/// An error's text is its code and its message; everything else is one value.
+/// Where in its whole a part goes. An error's text is its code and its message; everything else is one value.
 fn parts<'a>(path: &[String], text: &'a str) -> Vec<(Vec<String>, Cow<'a, str>)> {
-    let said = if *path == ["text"] { serde_json::from_str::<String>(text).ok() } else { None };
-    let Some(said) = said else { return vec![(path.to_vec(), text.into())] };
+    let said = if *path == ["error", "text"] { serde_json::from_str::<String>(text).ok() } else { None };
+    let Some(said) = said else { return vec![(path[1..].to_vec(), text.into())] };
     let (code, message) = match said.split_once(": ") {
         Some((code, message)) if !code.is_empty() && !code.contains(char::is_whitespace) => {
             (Some(code), message)

@@ -95,10 +95,10 @@ fn a_request_is_understood() {
         understood(&built_in("so1"), r#"{"action":"a","input":{"n":1e400},"user_id":"u"}"#, &takes),
         r#"{"type":"a","payload":{"n":1e400},"user_id":"u"}"#
     );
-    let deep = words(&[("payload.prompt", "prompt"), ("payload.size.w", "w"), ("payload.size.h", "h")]);
+    let deep = words(&[("payload.text", "text"), ("payload.size.w", "w"), ("payload.size.h", "h")]);
     assert_eq!(
-        understood(&deep, r#"{"w":1,"type":"t","prompt":"p","h":2}"#, &takes),
-        r#"{"type":"t","payload":{"size":{"w":1,"h":2},"prompt":"p"}}"#
+        understood(&deep, r#"{"w":1,"type":"t","text":"a: b","h":2}"#, &takes),
+        r#"{"type":"t","payload":{"size":{"w":1,"h":2},"text":"a: b"}}"#
     );
 }
 
