@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use crate::step::{self, Report};
-use crate::{all, cargo, install};
+use crate::{all, cargo, python};
 
 /// Another version has other checks: raise it on purpose.
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
@@ -48,35 +48,8 @@ pub fn run() -> Result<Report> {
 
 /// The installed schemathesis.
 pub fn schemathesis() -> Result<PathBuf> {
-    let python = venv("schemathesis", &[SCHEMATHESIS]).context("nothing else fuzzes")?;
+    let python = python::with("schemathesis", &[SCHEMATHESIS]).context("nothing else fuzzes")?;
     Ok(python.with_file_name("schemathesis"))
-}
-
-/// The Python of a virtual environment with these packages. Only if one is missing is pip asked, and apt for the
-/// environment.
-pub fn venv(name: &str, packages: &[&str]) -> Result<PathBuf> {
-    let folder = cargo::target().join("xtask").join(name);
-    let (python, mark, wanted) = (folder.join("bin/python"), folder.join("installed"), packages.join("\n"));
-    if fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted) {
-        return Ok(python);
-    }
-    if !has_venv() {
-        install::packages(&["python3", "python3-venv"])?;
-    }
-    let mut venv = Command::new("python3");
-    step::command(&format!("{name}-venv"), venv.args(["-m", "venv", "--clear"]).arg(&folder))?;
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--disable-pip-version-check"]).args(packages);
-    step::command(&format!("{name}-pip"), &mut pip)
-        .with_context(|| format!("{} cannot be installed from PyPI", packages.join(", ")))?;
-    fs::write(mark, wanted)?;
-    Ok(python)
-}
-
-fn has_venv() -> bool {
-    let mut python = Command::new("python3");
-    python.args(["-c", "import ensurepip, venv"]).stderr(Stdio::null());
-    python.status().is_ok_and(|status| status.success())
 }
 
 /// Ours, and what only this run knows.

@@ -6,12 +6,12 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::step::{self, Report};
-use crate::{cargo, fuzz, peers, scratch};
+use crate::{bucket, cargo, fuzz, peers, scratch};
 
 const CLUSTER_SETTINGS: &str = "/etc/postgresql-common/createcluster.conf";
 const PGBOUNCER_PLACES: &[&str] = &["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"];
 
-/// The step: programs by apt, components by rustup, schemathesis and the Socket.IO clients by pip and npm.
+/// The step: programs by apt, components by rustup, what Python and JavaScript have by pip and npm.
 pub fn run() -> Result<Report> {
     let mut report = Report::default();
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
@@ -34,6 +34,7 @@ pub fn run() -> Result<Report> {
     }
     fuzz::schemathesis()?;
     peers::install()?;
+    bucket::install()?;
     Ok(report)
 }
 

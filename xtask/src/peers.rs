@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use crate::{cargo, fuzz, install, step};
+use crate::{cargo, install, python, step};
 
 /// The official client, as npm names it; `examples/engine` asks for the same.
 pub const JAVASCRIPT: &str = "socket.io-client@4.8.4";
@@ -41,7 +41,7 @@ pub fn javascript() -> Result<PathBuf> {
 
 /// The Python that has its client.
 pub fn python() -> Result<PathBuf> {
-    fuzz::venv("socket-python", PYTHON)
+    python::with("socket-python", PYTHON)
 }
 
 fn has_npm() -> bool {

@@ -201,7 +201,7 @@ pub fn programs() -> Option<PathBuf> {
     named.max().map(|(_, programs)| programs)
 }
 
-fn free_port() -> Result<u16> {
+pub(crate) fn free_port() -> Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").context("no free port on the loopback")?;
     Ok(listener.local_addr()?.port())
 }

@@ -10,6 +10,7 @@ mod map;
 mod names;
 mod paths;
 mod purity;
+mod seeds;
 mod size;
 mod source;
 mod sql;
@@ -68,6 +69,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Flaw>] = &[
     paths::registries,
     docs::readme,
     docs::links,
+    seeds::tests_exist,
 ];
 
 /// The step.

@@ -5,7 +5,9 @@ mod dev;
 mod job;
 mod lifecycle;
 mod operators;
+mod schedule;
 mod server;
+mod webhook;
 mod work;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -21,7 +23,9 @@ pub(crate) use operators::{
     AccountCommand, DeadCommand, DeadFilter, DeadList, Dismiss, KeyCommand, KeyCreate, QueueCommand, Redrive,
     WorkerCommand,
 };
+pub(crate) use schedule::{ScheduleCommand, ScheduleCreate};
 pub(crate) use server::{Completions, Config, Man, Serve, Verify};
+pub(crate) use webhook::{WebhookCommand, WebhookCreate};
 pub(crate) use work::Work;
 
 /// A durable job engine.
@@ -126,6 +130,12 @@ Without -f it begins at the beginning, or after --after; with it, at the end as 
     /// Credits of a user
     #[command(subcommand)]
     Account(AccountCommand),
+    /// Schedules, which make jobs at their times: list, create, pause, resume, delete
+    #[command(subcommand)]
+    Schedule(ScheduleCommand),
+    /// Webhooks, which send events to a URL: list, create, enable, delete
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Keys of callers: create, list, revoke
     #[command(subcommand)]
     Key(KeyCommand),

@@ -3,6 +3,7 @@
 
 mod disk;
 mod embedded;
+mod engines;
 mod load;
 mod own_server;
 mod report;
@@ -54,6 +55,9 @@ async fn against(bench: &Bench, load: &Load, report: &mut Report, pid: Option<u3
     report.singles = Some(load.singles(bench.callers, span).await?);
     report.batches = Some(load.batches(bench.batch_callers, bench.batch, span).await?);
     report.latency = Some(load.latency(bench.samples).await?);
+    if bench.engines > 0 {
+        report.engines = Some((bench.engines, load.engines(bench.engines, span).await?));
+    }
     if bench.idle > 0 {
         let before = pid.map(own_server::resident_bytes).transpose()?;
         let crowd = load.crowd(bench.idle).await?;

@@ -53,6 +53,20 @@ const EVENTS: List = List {
     more: &[("TRIGGER", |event| text(&event["trigger"])), ("PAYLOAD", |event| text(&event["payload"]))],
 };
 
+const ASSETS: List = List {
+    plural: "assets",
+    name: "id",
+    columns: &[
+        ("ASSET", |asset| text(&asset["id"])),
+        ("TYPE", |asset| text(&asset["asset_type"])),
+        ("BYTES", |asset| text(&asset["file_size"])),
+        ("AGE", |asset| age(&asset["created_at"])),
+        ("DISCARDED", |asset| age(&asset["discarded_at"])),
+        ("URL", |asset| text(&asset["url"])),
+    ],
+    more: &[("USER", |asset| text(&asset["user_id"])), ("PATH", |asset| text(&asset["storage_path"]))],
+};
+
 /// Runs one.
 pub(crate) async fn run(command: JobCommand, server: &Server, form: Form) -> Result<Exit> {
     match command {
@@ -65,6 +79,7 @@ pub(crate) async fn run(command: JobCommand, server: &Server, form: Form) -> Res
         JobCommand::Events(args) => history(&args, server, form).await,
         JobCommand::Replay(args) => replay(&args, server, form).await,
         JobCommand::Logs(args) => log::run(&args, server, form).await,
+        JobCommand::Assets(args) => assets(&args.job, server, form).await,
         JobCommand::Cancel(args) => cancel(&args, server, form).await,
         JobCommand::Retry(args) => {
             let job = id::resolve(server, &args.job).await?;
@@ -115,6 +130,14 @@ async fn create(args: &NewJob, server: &Server, form: Form) -> Result<Exit> {
         output::words("the job was there already");
     }
     print(form, &server.get(&job_path(&created.job.id, ""), &Query::new()).await?)
+}
+
+async fn assets(job: &str, server: &Server, form: Form) -> Result<Exit> {
+    let job = id::resolve(server, job).await?;
+    let limit = tenure_core::limits::ASSETS_MAX;
+    let answer = server.list(&job_path(&job, "/assets"), "assets", &Query::new(), limit).await?;
+    ASSETS.print(form, &answer)?;
+    Ok(Exit::Done)
 }
 
 async fn list(args: &JobList, server: &Server, form: Form) -> Result<Exit> {
@@ -248,7 +271,7 @@ fn pairs(job: &Value) -> Vec<(&'static str, String)> {
         if value.is_null() { String::new() } else { format!("{} ({} ago)", text(value), age(value)) }
     };
     let of = |value: &Value, rest: &Value| match (value, rest) {
-        (Value::Null, _) => String::new(),
+        (none, Value::Null) if *none == 0 => String::new(),
         (value, Value::Null) => text(value),
         (value, rest) => format!("{} of {}", text(value), text(rest)),
     };
@@ -257,7 +280,7 @@ fn pairs(job: &Value) -> Vec<(&'static str, String)> {
         outcome => format!("{} ({})", text(&job["state"]), text(outcome)),
     };
     let progress = match (&job["progress"], &job["progress_message"]) {
-        (Value::Null, _) => String::new(),
+        (none, Value::Null) if *none == 0 => String::new(),
         (percent, message) => format!("{} % {}", text(percent), text(message)).trim_end().to_owned(),
     };
     let payload = if job["payload"] == json!({}) { String::new() } else { text(&job["payload"]) };

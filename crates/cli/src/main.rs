@@ -17,10 +17,12 @@ mod output;
 mod payload;
 mod queue;
 mod run;
+mod schedule;
 mod serve;
 mod shell;
 mod show;
 mod verify;
+mod webhook;
 mod work;
 mod worker;
 
@@ -87,6 +89,8 @@ async fn ask(command: Command, server: &Server, form: Form) -> anyhow::Result<Ex
         Command::Queue(command) => queue::run(command, server, form).await,
         Command::Worker(command) => worker::run(command, server, form).await,
         Command::Account(command) => account::run(command, server, form).await,
+        Command::Schedule(command) => schedule::run(command, server, form).await,
+        Command::Webhook(command) => webhook::run(command, server, form).await,
         Command::Key(command) => key::run(command, server, form).await,
         Command::Dev(_)
         | Command::Lifecycle(_)

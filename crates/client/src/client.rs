@@ -1,6 +1,7 @@
 //! The client: a method for each call of the protocol, and two raw ones. It is cheap to clone; all clones share their
 //! connections. What is safe to repeat is repeated for a moment when the server is away or overloaded.
 
+mod assets;
 mod jobs;
 mod operators;
 pub(crate) mod transport;
@@ -9,13 +10,14 @@ mod workers;
 use std::sync::Arc;
 
 use reqwest::{Method, Url};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, Problem, Result};
 use crate::wire::Listing;
 
+pub use assets::{Content, Download};
 pub use jobs::Created;
 pub(crate) use jobs::path as job_path;
 use transport::{Ask, decode};
@@ -103,7 +105,7 @@ impl Client {
     }
 
     /// Like [`Client::call`], where only success matters: what the answer says is not read.
-    pub async fn send(&self, method: Method, path: &str, body: &Value) -> Result<()> {
+    pub async fn send(&self, method: Method, path: &str, body: &impl Serialize) -> Result<()> {
         self.repeated(&Ask::new(method, path).json(body)?).await.map(drop)
     }
 

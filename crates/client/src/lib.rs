@@ -54,15 +54,16 @@ pub mod testing;
 mod wire;
 mod worker;
 
-pub use client::{Client, Created, DEFAULT_URL, Reported};
+pub use client::{Client, Content, Created, DEFAULT_URL, Download, Reported};
 pub use error::{Error, Problem, Result};
 pub use follow::{Events, Follow, Following};
 pub use request::{
-    Action, Claim, DeadLetterFilter, EventFilter, Holder, JobFilter, NewJob, NewLine, Page, Redrive, Report,
-    Verb,
+    Action, Claim, DeadLetterFilter, EventFilter, Holder, JobFilter, NewAsset, NewJob, NewLine, Page,
+    Redrive, Report, Verb,
 };
 pub use reqwest::Method;
 pub use wire::{
-    Account, Beat, CancelMode, CancelRequest, DeadLetter, Event, JobError, JobRecord, Lease, Listing, LogLine,
+    Account, Asset, Beat, CancelMode, CancelRequest, DeadLetter, Event, JobError, JobRecord, Lease, Listing,
+    LogLine,
 };
 pub use worker::{Fail, Job, Stage, Stop, Worker};

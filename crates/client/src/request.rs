@@ -293,6 +293,21 @@ pub struct NewLine {
     pub text: String,
 }
 
+/// An asset whose content is elsewhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NewAsset {
+    /// What kind of thing it is.
+    pub asset_type: String,
+    /// Where it is to be had: `http://` or `https://`.
+    pub url: String,
+    /// Where it is kept, in its keeper's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_path: Option<String>,
+    /// Its size in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_size: Option<u64>,
+}
+
 /// Who holds a lease: what every word of a worker about a job carries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Holder {

@@ -168,6 +168,23 @@ pub struct LogLine {
     pub text: String,
 }
 
+/// What a job left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "the names are the protocol's own, explained there")]
+pub struct Asset {
+    pub id: String,
+    pub job_id: String,
+    pub user_id: Option<String>,
+    pub asset_type: String,
+    /// Where it is to be had; below the server's address, if it begins with a slash.
+    pub url: String,
+    pub storage_path: Option<String>,
+    pub file_size: Option<u64>,
+    pub created_at: String,
+    pub discarded_at: Option<String>,
+}
+
 /// The record of a job that ended dead.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]

@@ -3,12 +3,15 @@
 use sha2::{Digest, Sha256};
 
 use crate::api_key::Role;
+use crate::asset::{NewAsset, Upload};
 use crate::dead_letter::ReasonCode;
 use crate::id::{Actor, Fence, JobId, Name};
 use crate::job::{CancelMode, JobError, LifecycleRef, Links};
 use crate::json::Json;
 use crate::lifecycle::Trigger;
+use crate::schedule::{Fire, NewSchedule, ScheduleChange};
 use crate::time::{Millis, Timestamp};
+use crate::webhook::{NewWebhook, WebhookChange};
 
 /// A command, who asks it, and the key under which its repeat is known.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +22,17 @@ pub struct Asked {
     pub key: Option<GivenKey>,
     /// What.
     pub command: Command,
+}
+
+impl Asked {
+    /// The same; a creation is told whether its user has made too many in a while.
+    #[must_use]
+    pub fn throttled(mut self, throttled: Option<Millis>) -> Self {
+        if let Command::Create(create) = &mut self.command {
+            create.throttled = throttled;
+        }
+        self
+    }
 }
 
 /// An idempotency key and the digest of the body that it came with.
@@ -45,6 +59,12 @@ pub enum Command {
     Progress(Hold, f64, Option<String>),
     /// Lines for a job's log; without a hold they are its owner's.
     Log(AppendLog),
+    /// An object will be written for an asset, or still is.
+    Upload(Upload),
+    /// An asset of a job.
+    AddAsset(Box<NewAsset>),
+    /// Objects that were promised to the garbage, by their paths: they are deleted.
+    ForgetGarbage(Vec<String>),
     /// Stop a job.
     Cancel(Cancel),
     /// Give a job up.
@@ -67,6 +87,16 @@ pub enum Command {
     AddKey(Box<NewKey>),
     /// A caller's key opens nothing any more.
     RevokeKey(Name),
+    /// A schedule.
+    AddSchedule(Box<NewSchedule>),
+    /// A schedule is paused, resumed or removed.
+    ChangeSchedule(Name, ScheduleChange),
+    /// A schedule's time has come.
+    Fire(Box<Fire>),
+    /// A webhook.
+    AddWebhook(Box<NewWebhook>),
+    /// A webhook's deliveries went on, or it is removed.
+    ChangeWebhook(Name, WebhookChange),
     /// Workers that were heard since the last time, each with the credential that it came with.
     Seen(Vec<(Name, Option<Name>)>),
     /// Look at the clock of one job: promptness, not truth.
@@ -102,6 +132,8 @@ pub struct Create {
     pub links: Links,
     /// How its repeat is known.
     pub key: CreationKey,
+    /// Set where its user has made too many in a while: how long to wait. It does not count for a repeat.
+    pub throttled: Option<Millis>,
 }
 
 /// When a new job may be claimed.
@@ -298,6 +330,9 @@ impl Command {
             Self::Heartbeat(_) => "heartbeat",
             Self::Progress(..) => "progress",
             Self::Log(_) => "log",
+            Self::Upload(_) => "upload",
+            Self::AddAsset(_) => "add-asset",
+            Self::ForgetGarbage(_) => "forget-garbage",
             Self::Cancel(_) => "cancel",
             Self::DeadLetter(..) => "dead-letter",
             Self::Signal(..) => "signal",
@@ -309,6 +344,11 @@ impl Command {
             Self::Register(..) => "register",
             Self::AddKey(_) => "add-key",
             Self::RevokeKey(_) => "revoke-key",
+            Self::AddSchedule(_) => "add-schedule",
+            Self::ChangeSchedule(..) => "change-schedule",
+            Self::Fire(_) => "fire",
+            Self::AddWebhook(_) => "add-webhook",
+            Self::ChangeWebhook(..) => "change-webhook",
             Self::Seen(_) => "seen",
             Self::Sweep(_) => "sweep",
             Self::Purge(_) => "purge",
@@ -322,8 +362,11 @@ impl Command {
             Self::Report(report) => Some(report.job),
             Self::Heartbeat(hold) | Self::Progress(hold, ..) | Self::Disconnect(hold) => Some(hold.job),
             Self::Log(log) => Some(log.job),
+            Self::Upload(upload) => Some(upload.job),
+            Self::AddAsset(new) => Some(new.job),
             Self::Cancel(cancel) => Some(cancel.job),
             Self::Retry(retry) => Some(retry.job),
+            Self::Fire(fire) => fire.last_job,
             Self::DeadLetter(job, ..)
             | Self::Signal(job, ..)
             | Self::Dismiss(job, _)
@@ -336,7 +379,12 @@ impl Command {
             | Self::Register(..)
             | Self::AddKey(_)
             | Self::RevokeKey(_)
+            | Self::AddSchedule(_)
+            | Self::ChangeSchedule(..)
+            | Self::AddWebhook(_)
+            | Self::ChangeWebhook(..)
             | Self::Seen(_)
+            | Self::ForgetGarbage(_)
             | Self::Prune => None,
         }
     }

@@ -66,7 +66,31 @@ impl Movement {
     }
 }
 
+/// All movements of one kind.
+fn sum(sums: &[(Movement, u64)], kind: Movement) -> u64 {
+    sums.iter().filter(|(of, _)| *of == kind).map(|(_, amount)| amount).sum()
+}
+
 impl Account {
+    /// The account that a ledger adds up to; `None` if it gives back more than it ever reserved.
+    pub fn added_up(sums: &[(Movement, u64)]) -> Option<Self> {
+        let spent = sum(sums, Movement::Settle);
+        let reserved = sum(sums, Movement::Reserve).checked_sub(spent + sum(sums, Movement::Refund))?;
+        Some(Self { granted: sum(sums, Movement::Grant), reserved, spent })
+    }
+
+    /// By how many credits the account and its ledger disagree, and by how many it is overdrawn. Mistakes add up and
+    /// never cancel, so zero means that every credit is where the ledger says.
+    pub fn imbalance(self, sums: &[(Movement, u64)]) -> u64 {
+        let Self { granted, reserved, spent } = self;
+        let (settled, reserves) = (sum(sums, Movement::Settle), sum(sums, Movement::Reserve));
+        let given_back = settled + sum(sums, Movement::Refund);
+        let astray = granted.abs_diff(sum(sums, Movement::Grant))
+            + spent.abs_diff(settled)
+            + (reserved + given_back).abs_diff(reserves);
+        astray + (reserved + spent).saturating_sub(granted)
+    }
+
     /// What may still be reserved.
     pub fn available(self) -> u64 {
         let taken = self.reserved + self.spent;
@@ -87,5 +111,31 @@ impl Account {
             }
             Movement::Refund => Some(Self { granted, reserved: reserved.checked_sub(amount)?, spent }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEDGER: [(Movement, u64); 4] =
+        [(Movement::Grant, 10), (Movement::Reserve, 6), (Movement::Settle, 3), (Movement::Refund, 1)];
+    const RIGHT: Account = Account { granted: 10, reserved: 2, spent: 3 };
+
+    #[test]
+    fn an_account_is_what_its_ledger_adds_up_to() {
+        assert_eq!(Account::added_up(&LEDGER), Some(RIGHT));
+        assert_eq!(RIGHT.imbalance(&LEDGER), 0);
+        assert_eq!(Account::default().imbalance(&[]), 0);
+        assert_eq!(Account::added_up(&[(Movement::Refund, 1)]), None);
+    }
+
+    #[test]
+    fn every_credit_astray_counts_and_none_cancels_another() {
+        assert_eq!(Account { spent: 5, reserved: 0, ..RIGHT }.imbalance(&LEDGER), 4, "moved without a line");
+        assert_eq!(Account { granted: 11, ..RIGHT }.imbalance(&LEDGER), 1);
+        assert_eq!(RIGHT.imbalance(&[(Movement::Refund, 1)]), 10 + 3 + 3, "more given back than reserved");
+        let overdrawn = [(Movement::Grant, 1), (Movement::Reserve, 4)];
+        assert_eq!(Account { granted: 1, reserved: 4, spent: 0 }.imbalance(&overdrawn), 3);
     }
 }

@@ -5,6 +5,7 @@
 //! key under which it may be a repeat (law 7), then the command itself. What is refused has changed nothing.
 
 mod api_key;
+mod asset;
 mod cancel;
 mod claim;
 mod clock;
@@ -18,17 +19,21 @@ mod output;
 mod replay;
 mod report;
 mod retry;
+mod schedule;
 mod transition;
+mod webhook;
 
 use std::sync::Arc;
 
 use crate::api_key::ApiKey;
+use crate::asset::Asset;
 use crate::command::{Asked, Command};
 use crate::credit::Account;
 use crate::id::{JobId, Name};
 use crate::job::{CancelMode, Job, Lease};
 use crate::job_type::{Catalog, JobType};
 use crate::lifecycle::{Lifecycle, Policy, Timeout, Trigger};
+use crate::order::Order;
 use crate::refusal::Refusal;
 use crate::time::{Deadline, Now};
 use crate::working_set::WorkingSet;
@@ -73,6 +78,20 @@ pub enum Done {
         /// The command had been done before; nothing changed.
         replayed: bool,
     },
+    /// An asset as it is now.
+    Asset {
+        /// As it is now.
+        asset: Box<Asset>,
+        /// The command had been done before; nothing changed.
+        replayed: bool,
+    },
+    /// A schedule or a webhook as it is now, or was when it was removed.
+    Order {
+        /// As it is now.
+        order: Box<Order>,
+        /// The command had been done before, or came too late; nothing changed.
+        replayed: bool,
+    },
     /// Nothing to tell.
     Nothing,
 }
@@ -111,6 +130,12 @@ fn dispatch(scene: &mut Scene<'_>, asked: &Asked) -> Answer {
         Command::Heartbeat(it) => heartbeat::decide(scene, it),
         Command::Progress(it, percent, message) => output::progress(scene, it, *percent, message.as_deref()),
         Command::Log(it) => output::log(scene, it),
+        Command::Upload(it) => asset::upload(scene, it),
+        Command::AddAsset(it) => asset::add(scene, it),
+        Command::ForgetGarbage(paths) => {
+            scene.set.changes.forgotten_garbage.extend(paths.iter().cloned());
+            Ok(Done::Nothing)
+        }
         Command::Cancel(it) => cancel::decide(scene, by, it),
         Command::DeadLetter(job, reason, detail) => operate::dead_letter(scene, by, (*job, *reason), detail),
         Command::Signal(job, name, note) => operate::signal(scene, by, (*job, name), note.clone()),
@@ -125,6 +150,11 @@ fn dispatch(scene: &mut Scene<'_>, asked: &Asked) -> Answer {
         Command::Register(key, source) => operate::register(scene, key, source),
         Command::AddKey(it) => api_key::add(scene, by, it),
         Command::RevokeKey(id) => api_key::revoke(scene, by, id),
+        Command::AddSchedule(it) => schedule::add(scene, by, it),
+        Command::ChangeSchedule(id, change) => schedule::change(scene, by, (id, *change)),
+        Command::Fire(it) => schedule::fire(scene, by, it),
+        Command::AddWebhook(it) => webhook::add(scene, by, it),
+        Command::ChangeWebhook(id, change) => webhook::change(scene, by, (id, change)),
         Command::Seen(workers) => {
             operate::seen(scene, workers);
             Ok(Done::Nothing)

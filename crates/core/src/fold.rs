@@ -276,15 +276,12 @@ fn check_credits(record: &Record, lifecycle: &Lifecycle, say: &mut impl FnMut(u8
     }
 }
 
-/// The account that a ledger adds up to, and what is wrong with the one that is stored.
+/// What is wrong with a stored account, by its ledger.
 pub fn verify_account(user: &Name, stored: Account, sums: &[(Movement, u64)]) -> Vec<Difference> {
-    let sum = |kind| sums.iter().filter(|(of, _)| *of == kind).map(|(_, amount)| amount).sum::<u64>();
-    let taken = sum(Movement::Settle) + sum(Movement::Refund);
     let broken = |what: String| vec![Difference { job: None, law: 7, what }];
-    let Some(reserved) = sum(Movement::Reserve).checked_sub(taken) else {
+    let Some(added) = Account::added_up(sums) else {
         return broken(format!("account {user}: more was settled and refunded than was ever reserved"));
     };
-    let added = Account { granted: sum(Movement::Grant), reserved, spent: sum(Movement::Settle) };
     if added != stored {
         return broken(format!("account {user} is {stored:?}, and its ledger adds up to {added:?}"));
     }

@@ -5,6 +5,7 @@
 //! kept), [`command`] (what is asked), [`decide`] (what comes of it), [`fold`] (history is the truth).
 
 pub mod api_key;
+pub mod asset;
 pub mod backoff;
 pub mod command;
 pub mod credit;
@@ -18,9 +19,12 @@ pub mod job_type;
 pub mod json;
 pub mod lifecycle;
 pub mod limits;
+pub mod order;
 pub mod query;
 pub mod refusal;
+pub mod schedule;
 pub mod time;
+pub mod webhook;
 pub mod wire;
 pub mod words;
 pub mod worker;

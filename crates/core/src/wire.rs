@@ -7,11 +7,15 @@ mod lifecycle;
 use serde_json::{Value, json};
 
 use crate::api_key::ApiKey;
+use crate::asset::Asset;
 use crate::credit::{Account, LedgerLine};
 use crate::dead_letter::DeadLetter;
 use crate::event::{AuditLine, Event, LogLine};
 use crate::job::{CancelRequest, Job, JobError};
+use crate::order::Order;
+use crate::schedule::{Plan, Schedule};
 use crate::time::Now;
+use crate::webhook::Webhook;
 
 pub use job::{JobForm, LeaseForm};
 pub use lifecycle::lifecycle;
@@ -97,6 +101,66 @@ pub fn api_key(key: &ApiKey) -> Value {
         "created_by": created_by,
         "revoked_at": revoked_at,
     })
+}
+
+/// An asset.
+pub fn asset(asset: &Asset) -> Value {
+    json!({
+        "id": asset.id,
+        "job_id": asset.job_id,
+        "user_id": asset.user_id,
+        "asset_type": asset.asset_type,
+        "url": asset.url,
+        "storage_path": asset.storage_path,
+        "file_size": asset.file_size,
+        "created_at": asset.created_at,
+        "discarded_at": asset.discarded_at,
+    })
+}
+
+/// A schedule.
+pub fn schedule(schedule: &Schedule) -> Value {
+    let Schedule { id, plan, created_at, created_by, next_at, last_at, last_job, last_error } = schedule;
+    let Plan { cron, timezone, job, misfire, overlap } = plan;
+    json!({
+        "id": id,
+        "cron": cron,
+        "timezone": timezone,
+        "job": job,
+        "misfire": misfire,
+        "overlap": overlap,
+        "paused": next_at.is_none(),
+        "created_at": created_at,
+        "created_by": created_by,
+        "next_at": next_at,
+        "last_at": last_at,
+        "last_job": last_job,
+        "last_error": last_error,
+    })
+}
+
+/// A webhook, without its secret and who sends.
+pub fn webhook(webhook: &Webhook) -> Value {
+    json!({
+        "id": webhook.id,
+        "url": webhook.url,
+        "filter": webhook.filter,
+        "created_at": webhook.created_at,
+        "created_by": webhook.created_by,
+        "position": webhook.position,
+        "failures": webhook.failures,
+        "disabled_at": webhook.disabled_at,
+        "last_status": webhook.last_status,
+        "last_error": webhook.last_error,
+    })
+}
+
+/// A standing order.
+pub fn order(order: &Order) -> Value {
+    match order {
+        Order::Schedule(it) => schedule(it),
+        Order::Webhook(it) => webhook(it),
+    }
 }
 
 /// A dead letter.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::api_key::ApiKey;
+use crate::asset::Asset;
 use crate::command::{Asked, ClaimFilter, Command, KeyId};
 use crate::credit::{Account, LedgerLine};
 use crate::dead_letter::DeadLetter;
@@ -13,6 +14,7 @@ use crate::decide::key;
 use crate::event::{AuditLine, Event, LogLine, Telemetry};
 use crate::id::{Fence, JobId, Name};
 use crate::job::{Job, LifecycleRef};
+use crate::order::{Order, OrderId, OrderKind};
 use crate::time::Timestamp;
 use crate::worker::WorkerSeen;
 
@@ -36,6 +38,12 @@ pub struct Reads {
     pub lifecycles: BTreeSet<LifecycleRef>,
     /// All keys of callers.
     pub api_keys: bool,
+    /// These jobs' assets.
+    pub assets: BTreeSet<JobId>,
+    /// These objects' promises to the garbage.
+    pub garbage: BTreeSet<String>,
+    /// These standing orders.
+    pub orders: BTreeSet<OrderId>,
 }
 
 impl Reads {
@@ -72,6 +80,24 @@ impl Reads {
                 self.lifecycles.insert(key.clone());
             }
             Command::AddKey(_) | Command::RevokeKey(_) => self.api_keys = true,
+            Command::Upload(upload) => {
+                self.assets.insert(upload.job);
+                self.garbage.insert(upload.storage_path.clone());
+            }
+            Command::AddAsset(new) => {
+                self.assets.insert(new.job);
+                self.garbage.extend(new.storage_path.clone().filter(|_| new.stored));
+            }
+            Command::AddSchedule(new) => self.order(OrderKind::Schedule, &new.id),
+            Command::ChangeSchedule(id, _) => self.order(OrderKind::Schedule, id),
+            Command::Fire(fire) => {
+                self.order(OrderKind::Schedule, &fire.schedule);
+                if let Some((_, Ok(create))) = &fire.occurrence {
+                    self.accounts.extend(create.user_id.clone());
+                }
+            }
+            Command::AddWebhook(new) => self.order(OrderKind::Webhook, &new.id),
+            Command::ChangeWebhook(id, _) => self.order(OrderKind::Webhook, id),
             Command::Report(_)
             | Command::Heartbeat(_)
             | Command::Progress(..)
@@ -83,8 +109,13 @@ impl Reads {
             | Command::Pause(..)
             | Command::Seen(_)
             | Command::Sweep(_)
+            | Command::ForgetGarbage(_)
             | Command::Prune => {}
         }
+    }
+
+    fn order(&mut self, kind: OrderKind, id: &Name) {
+        self.orders.insert((kind, id.clone()));
     }
 }
 
@@ -122,6 +153,12 @@ pub struct WorkingSet {
     pub lifecycles: BTreeMap<LifecycleRef, String>,
     /// Keys of callers: all of them, if they were asked for.
     pub api_keys: BTreeMap<Name, ApiKey>,
+    /// Assets of the jobs whose assets were asked for, in order.
+    pub assets: BTreeMap<JobId, Vec<Asset>>,
+    /// Promises to the garbage that were found: an object's path, and when it is deleted.
+    pub garbage: BTreeMap<String, Timestamp>,
+    /// Standing orders that were found.
+    pub orders: BTreeMap<OrderId, Order>,
     /// What is to be written.
     pub changes: Changes,
 }
@@ -133,7 +170,7 @@ pub struct Changes {
     pub created: BTreeSet<JobId>,
     /// Jobs that were there and are different now.
     pub updated: BTreeSet<JobId>,
-    /// Jobs to forget, with their events, logs, telemetry and dead letter.
+    /// Jobs to forget, with their events, logs, telemetry, assets and dead letter. Their objects are garbage.
     pub purged: BTreeSet<JobId>,
     /// In order.
     pub events: Vec<Event>,
@@ -157,8 +194,18 @@ pub struct Changes {
     pub lifecycles: BTreeSet<LifecycleRef>,
     /// Keys of callers that are new or different now.
     pub api_keys: BTreeSet<Name>,
+    /// Standing orders that are new or different now; those that are not in the set any more are to be forgotten.
+    pub orders: BTreeSet<OrderId>,
     /// Workers that were heard, by name, each once.
     pub seen: Vec<WorkerSeen>,
+    /// Jobs whose assets up to now are discarded, and when. Their objects are garbage. Written before new assets are.
+    pub discarded: BTreeMap<JobId, Timestamp>,
+    /// New assets, in order. One that is not discarded already takes its object back from the garbage.
+    pub assets: Vec<Asset>,
+    /// Objects that are promised to the garbage, and when they are deleted. Written before anything takes one back.
+    pub garbage: BTreeMap<String, Timestamp>,
+    /// Promises that were kept.
+    pub forgotten_garbage: BTreeSet<String>,
     /// What is past its time by then is to be forgotten, a bounded number at once: telemetry, keys, and workers that
     /// were not heard for [`crate::limits::WORKER_UNHEARD_MS_MAX`].
     pub prune: Option<Timestamp>,
@@ -219,6 +266,43 @@ impl WorkingSet {
     pub(crate) fn put_api_key(&mut self, key: ApiKey) {
         self.changes.api_keys.insert(key.id.clone());
         self.api_keys.insert(key.id.clone(), key);
+    }
+
+    /// Promises an object to the garbage, or puts the promise off.
+    pub(crate) fn promise_garbage(&mut self, path: String, due: Timestamp) {
+        self.garbage.insert(path.clone(), due);
+        self.changes.garbage.insert(path, due);
+    }
+
+    /// Writes an asset; if its object is ours, it is garbage no more.
+    pub(crate) fn add_asset(&mut self, asset: Asset) {
+        if let Some(path) = asset.storage_path.as_ref().filter(|_| asset.stored) {
+            self.garbage.remove(path);
+        }
+        self.assets.entry(asset.job_id).or_default().push(asset.clone());
+        self.changes.assets.push(asset);
+    }
+
+    /// Discards every asset that a job has by now.
+    pub(crate) fn discard_assets(&mut self, job: JobId, at: Timestamp) {
+        self.changes.discarded.insert(job, at);
+        let known = self.assets.get_mut(&job).into_iter().flatten();
+        let new = self.changes.assets.iter_mut().filter(|asset| asset.job_id == job);
+        for asset in known.chain(new) {
+            asset.discarded_at.get_or_insert(at);
+        }
+    }
+
+    /// Writes a standing order.
+    pub(crate) fn put_order(&mut self, order: Order) {
+        self.changes.orders.insert(order.id());
+        self.orders.insert(order.id(), order);
+    }
+
+    /// Forgets a standing order.
+    pub(crate) fn remove_order(&mut self, id: &OrderId) {
+        self.changes.orders.insert(id.clone());
+        self.orders.remove(id);
     }
 
     /// Writes a dead letter.

@@ -115,8 +115,20 @@ pub(crate) fn admit(in_force: &InForce, new: NewJob, id: JobId, now: Timestamp) 
     let NewJob {
         by, job_type, payload, lifecycle, user_id, queue, priority, max_attempts, when, links, ..
     } = new;
-    let create =
-        Create { id, job_type, lifecycle, payload, user_id, queue, priority, max_attempts, when, links, key };
+    let create = Create {
+        id,
+        job_type,
+        lifecycle,
+        payload,
+        user_id,
+        queue,
+        priority,
+        max_attempts,
+        when,
+        links,
+        key,
+        throttled: None,
+    };
     Ok(Asked { by, key: None, command: Command::Create(Box::new(create)) })
 }
 

@@ -58,7 +58,7 @@ pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
 }
 
 fn brings_work(asked: &Asked) -> bool {
-    matches!(asked.command, Command::Create(_) | Command::Retry(_))
+    matches!(asked.command, Command::Create(_) | Command::Retry(_) | Command::Fire(_))
 }
 
 async fn attempt<S: Store>(inner: &Inner<S>, batch: &Batch) -> Result<Verdict, StoreError> {

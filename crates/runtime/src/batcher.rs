@@ -49,7 +49,10 @@ impl Queue {
     /// Puts a command into the queue. Full is an answer, and what would lose work if it were shed is shed last: the
     /// last fifth of the queue is for those who hold a lease, for cancels and for the clock.
     pub(crate) fn put(&self, asked: Asked) -> Result<oneshot::Receiver<Result<Answer, Failure>>, Failure> {
-        let brings_work = matches!(asked.command, Command::Create(_) | Command::Claim(_) | Command::Retry(_));
+        let brings_work = matches!(
+            asked.command,
+            Command::Create(_) | Command::Claim(_) | Command::Retry(_) | Command::Fire(_)
+        );
         if brings_work && self.sender.capacity() * 5 < self.sender.max_capacity() {
             return Err(Failure::Overloaded);
         }

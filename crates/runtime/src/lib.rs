@@ -1,25 +1,30 @@
 //! Tenure running, without a network face: the server, the simulator and whoever embeds it all talk to a [`Runtime`].
 //!
 //! In reading order: [`Runtime`] (what may be asked), `batcher` (many callers, one batch), `apply` (one batch, from
-//! commands to answers), `waiting` and `journal` (who is woken by it), `sweeper` (time).
+//! commands to answers), `waiting` and `journal` (who is woken by it), `sweeper` and `schedules` (time).
 
 mod admission;
 mod apply;
+mod audit;
 mod batcher;
 mod bells;
 mod catalog;
 mod clock;
+pub mod cron;
 mod failure;
 pub mod guard;
 mod journal;
 mod observe;
 mod options;
+mod pace;
+mod schedules;
 pub mod schema;
 mod sweeper;
 mod verify;
 mod waiting;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -30,7 +35,7 @@ use tenure_core::job::LifecycleRef;
 use tenure_core::job_type::Catalog;
 use tenure_core::lifecycle::Lifecycle;
 use tenure_core::refusal::Refusal;
-use tenure_core::time::{Now, Timestamp};
+use tenure_core::time::{Millis, Now, Timestamp};
 use tenure_store::Store;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -50,6 +55,7 @@ use bells::Bells;
 use catalog::InForce;
 use clock::Estimate;
 use journal::Journal;
+use pace::Pace;
 use waiting::WaitingClaims;
 
 /// Tenure running. Cheap to clone; its methods are the protocol.
@@ -76,7 +82,9 @@ pub(crate) struct Inner<S> {
     waiting: WaitingClaims,
     bells: Arc<Bells>,
     clock: Estimate,
+    pace: Pace,
     ids: Ids,
+    credits_imbalance: AtomicU64,
     stopping: watch::Sender<bool>,
 }
 
@@ -93,6 +101,8 @@ impl<S: Store> Runtime<S> {
             waiting: WaitingClaims::default(),
             bells: Arc::default(),
             ids: Ids::default(),
+            pace: Pace::new(options.creations_per_second),
+            credits_imbalance: AtomicU64::new(0),
             stopping,
             store,
             options,
@@ -107,8 +117,10 @@ impl<S: Store> Runtime<S> {
         inner.register().await?;
         let mut tasks = runtime.tasks.lock().await;
         tasks.spawn(keep_sweeping(Arc::clone(&inner)));
+        tasks.spawn(schedules::keep_firing(Arc::clone(&inner)));
         tasks.spawn(keep_beating(Arc::clone(&inner)));
         tasks.spawn(keep_forgetting(Arc::clone(&inner)));
+        tasks.spawn(keep_auditing(Arc::clone(&inner)));
         tasks.spawn(keep_listening(inner));
         drop(tasks);
         Ok(runtime)
@@ -116,10 +128,13 @@ impl<S: Store> Runtime<S> {
 
     /// Creates a job, or finds the one that its key leads to.
     pub async fn create(&self, new: NewJob) -> Result<Answer, Failure> {
-        let now = self.inner.clock.now();
-        let id = self.new_id();
-        match admission::admit(&self.inner.in_force(), new, id, now) {
-            Ok(asked) => self.inner.submit(asked).await,
+        let (now, user) = (self.inner.clock.now(), new.user_id.clone());
+        match admission::admit(&self.inner.in_force(), new, self.new_id(), now) {
+            Ok(asked) => {
+                let throttled = self.inner.pace.take(user.as_ref(), now).err();
+                let answer = self.inner.submit(asked.throttled(throttled)).await;
+                self.inner.counted(user.as_ref(), throttled, answer)
+            }
             Err(refusal) => Ok(Err(refusal)),
         }
     }
@@ -127,12 +142,21 @@ impl<S: Store> Runtime<S> {
     /// Creates many at once; one answer for each, in order.
     pub async fn create_all(&self, new: impl IntoIterator<Item = NewJob>) -> Vec<Result<Answer, Failure>> {
         let (in_force, now) = (self.inner.in_force(), self.inner.clock.now());
-        let admit = |new| admission::admit(&in_force, new, self.new_id(), now);
-        let admitted: Vec<_> = new.into_iter().map(admit).collect();
-        let asked: Vec<_> = admitted.iter().filter_map(|admitted| admitted.as_ref().ok().cloned()).collect();
+        let (mut asked, mut admitted) = (Vec::new(), Vec::new());
+        for new in new {
+            let user = new.user_id.clone();
+            admitted.push(admission::admit(&in_force, new, self.new_id(), now).map(|command| {
+                let throttled = self.inner.pace.take(user.as_ref(), now).err();
+                asked.push(command.throttled(throttled));
+                (user, throttled)
+            }));
+        }
         let mut answers = self.inner.submit_all(asked).await.into_iter();
-        let answer = |admitted| match admitted {
-            Ok(_) => answers.next().expect("one answer for each command"),
+        let answer = |admitted: Result<(Option<Name>, _), _>| match admitted {
+            Ok((user, throttled)) => {
+                let answer = answers.next().expect("one answer for each command");
+                self.inner.counted(user.as_ref(), throttled, answer)
+            }
             Err(refusal) => Ok(Err(refusal)),
         };
         admitted.into_iter().map(answer).collect()
@@ -207,6 +231,11 @@ impl<S: Store> Runtime<S> {
         self.inner.queue.waiting()
     }
 
+    /// By how many credits accounts and ledger disagreed when they were last compared; zero before the first time.
+    pub fn credits_imbalance(&self) -> u64 {
+        self.inner.credits_imbalance.load(Ordering::Relaxed)
+    }
+
     /// Takes no more commands, answers those that wait, and ends.
     pub async fn stop(&self) {
         self.inner.stopping.send_replace(true);
@@ -218,6 +247,20 @@ impl<S: Store> Runtime<S> {
 impl<S: Store> Inner<S> {
     fn in_force(&self) -> Arc<InForce> {
         Arc::clone(&self.in_force.read().expect("nobody panics while changing what is in force"))
+    }
+
+    /// The answer to a creation. Only a new job counts against its user's pace.
+    fn counted(
+        &self,
+        user: Option<&Name>,
+        throttled: Option<Millis>,
+        answer: Result<Answer, Failure>,
+    ) -> Result<Answer, Failure> {
+        let is_new = matches!(answer, Ok(Ok(Done::Job { replayed: false, .. })));
+        if throttled.is_none() && !is_new {
+            self.pace.give_back(user);
+        }
+        answer
     }
 
     /// Submits a command. A job of a lifecycle that another node brought is met by reading the store's files again.
@@ -319,6 +362,17 @@ async fn keep_beating<S: Store>(inner: Arc<Inner<S>>) {
 async fn keep_forgetting<S: Store>(inner: Arc<Inner<S>>) {
     while inner.pause(inner.options.forget_every).await {
         inner.forget().await;
+    }
+}
+
+/// At once, and then every while. After a long pass comes a long pause: a ledger of any size takes a twentieth at most.
+async fn keep_auditing<S: Store>(inner: Arc<Inner<S>>) {
+    loop {
+        let began = tokio::time::Instant::now();
+        inner.audit_credits().await;
+        if !inner.pause(inner.options.audit_every.max(began.elapsed() * 19)).await {
+            return;
+        }
     }
 }
 

@@ -25,6 +25,10 @@ pub struct Options {
     pub poll_every: Duration,
     /// How often what is past its retention is forgotten.
     pub forget_every: Duration,
+    /// Jobs that each user may create in a second on this node; any number, if `None`.
+    pub creations_per_second: Option<u32>,
+    /// How often accounts are compared with their ledgers.
+    pub audit_every: Duration,
     /// Where ids get their chance from.
     pub chance: Arc<dyn Fn() -> u128 + Send + Sync>,
     /// Told of every commit that this node made, after it.
@@ -46,6 +50,8 @@ impl Default for Options {
             beat_every: Duration::from_millis(500),
             poll_every: Duration::from_secs(1),
             forget_every: Duration::from_secs(30),
+            creations_per_second: None,
+            audit_every: Duration::from_mins(1),
             chance: Arc::new(|| uuid::Uuid::new_v4().as_u128()),
             observe: Arc::new(|_| ()),
             on_doubt: Arc::new(|error| {

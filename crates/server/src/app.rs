@@ -12,8 +12,9 @@ use tenure_runtime::Runtime;
 use tenure_store::{AnyStore, Store as _};
 use tokio::sync::watch;
 
+use crate::assets::Contents;
 use crate::caller::Caller;
-use crate::config::Limits;
+use crate::config::{Limits, WebhooksConfig};
 use crate::crew::{Crew, seen_now};
 use crate::door::Doors;
 use crate::feed::Feed;
@@ -21,6 +22,7 @@ use crate::keyring::Keyring;
 use crate::metrics::Metrics;
 use crate::problem::{OVERLOADED, Problem};
 use crate::socket::switchboard::Switchboard;
+use crate::webhooks::Policy;
 
 /// Leases that are looked at when a question is about all of them.
 pub(crate) const LEASES_MAX: usize = 10_000;
@@ -30,27 +32,52 @@ pub(crate) struct App(Arc<Inner>);
 
 struct Inner {
     runtime: Runtime<AnyStore>,
-    keyring: Keyring,
+    keyring: Arc<Keyring>,
     crew: Crew,
     feed: Feed,
     metrics: Arc<Metrics>,
     switchboard: Arc<Switchboard>,
     limits: Limits,
     doors: Doors,
+    webhooks: WebhooksConfig,
+    policy: Policy,
+    contents: Option<Contents>,
     draining: watch::Sender<bool>,
 }
 
+/// What a server is made of.
+pub(crate) struct Parts {
+    pub(crate) runtime: Runtime<AnyStore>,
+    pub(crate) keyring: Keyring,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) switchboard: Arc<Switchboard>,
+    pub(crate) doors: Doors,
+    pub(crate) limits: Limits,
+    pub(crate) webhooks: WebhooksConfig,
+    pub(crate) contents: Option<Contents>,
+}
+
 impl App {
-    pub(crate) fn new(
-        runtime: Runtime<AnyStore>,
-        keyring: Keyring,
-        metrics: Arc<Metrics>,
-        switchboard: Arc<Switchboard>,
-        limits: Limits,
-        doors: Doors,
-    ) -> Self {
-        let (crew, feed, draining) = (Crew::default(), Feed::new(runtime.clone()), watch::Sender::new(false));
-        Self(Arc::new(Inner { runtime, keyring, crew, feed, metrics, switchboard, limits, doors, draining }))
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts { runtime, keyring, metrics, switchboard, doors, limits, webhooks, contents } = parts;
+        let keyring = Arc::new(keyring);
+        let keys = Arc::clone(&keyring);
+        let policy =
+            Policy { allow: webhooks.allow.clone().into(), is_open: Arc::new(move || keys.is_open()) };
+        Self(Arc::new(Inner {
+            crew: Crew::default(),
+            feed: Feed::new(runtime.clone()),
+            draining: watch::Sender::new(false),
+            runtime,
+            keyring,
+            metrics,
+            switchboard,
+            doors,
+            limits,
+            webhooks,
+            policy,
+            contents,
+        }))
     }
 
     pub(crate) fn runtime(&self) -> &Runtime<AnyStore> {
@@ -87,6 +114,20 @@ impl App {
 
     pub(crate) fn doors(&self) -> &Doors {
         &self.0.doors
+    }
+
+    pub(crate) fn webhooks(&self) -> &WebhooksConfig {
+        &self.0.webhooks
+    }
+
+    /// Where webhooks may go.
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.0.policy
+    }
+
+    /// Where the contents of assets are, if there is a place.
+    pub(crate) fn contents(&self) -> Option<&Contents> {
+        self.0.contents.as_ref()
     }
 
     /// From now on: no new claims, and streams end.

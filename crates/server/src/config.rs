@@ -24,12 +24,15 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tenure_core::time::Millis;
 use tenure_runtime::Definitions;
 use toml::de::DeTable;
 
 pub use flaw::{ConfigError, Flaw, Place};
 pub use keys::{KEYS, Key};
 pub use secret::DatabaseUrl;
+
+pub use crate::webhooks::Block;
 
 use flaw::Flaws;
 use levels::Levels;
@@ -50,6 +53,8 @@ pub struct Config {
     pub definitions: Definitions,
     /// Bounds on what callers may ask of it.
     pub limits: Limits,
+    /// Where webhooks may go, and how often they are tried.
+    pub webhooks: WebhooksConfig,
     /// Whose tokens it believes, besides its own keys.
     pub jwt: Option<JwtConfig>,
     /// Without it, it speaks plain HTTP.
@@ -58,7 +63,7 @@ pub struct Config {
     pub otel: Option<OtelConfig>,
     /// What it says of itself, and how.
     pub log: LogConfig,
-    /// Where uploaded assets are kept: `file:FOLDER` or `s3://bucket/prefix`. None: the store's own place.
+    /// Where uploaded assets are kept: `file:FOLDER` or `s3://bucket/prefix`. None: a folder beside the embedded store.
     pub assets: Option<String>,
 }
 
@@ -70,6 +75,7 @@ impl Default for Config {
             store: StoreAt::Data(PathBuf::from("./tenure-data")),
             definitions: Definitions::default(),
             limits: Limits::default(),
+            webhooks: WebhooksConfig::default(),
             jwt: None,
             tls: None,
             otel: None,
@@ -95,10 +101,14 @@ pub struct Limits {
     pub payload: usize,
     /// Bytes of a request's body.
     pub body: usize,
+    /// Bytes of an uploaded asset.
+    pub asset: u64,
     /// Connections at once.
     pub connections: usize,
     /// How long a request's head may take to arrive.
     pub header_timeout: Duration,
+    /// Jobs that each user may create in a second on this node; any number, if `None`.
+    pub creations_per_second: Option<u32>,
 }
 
 impl Default for Limits {
@@ -106,9 +116,28 @@ impl Default for Limits {
         Self {
             payload: tenure_core::limits::PAYLOAD_BYTES_MAX,
             body: 16 << 20,
+            asset: 1 << 30,
             connections: 4096,
             header_timeout: Duration::from_secs(10),
+            creations_per_second: None,
         }
+    }
+}
+
+/// Where webhooks may go, and how often they are tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebhooksConfig {
+    /// Addresses besides the public internet's; plain HTTP will do for them.
+    pub allow: Vec<Block>,
+    /// How long to wait after each failure in a row; after one more it is disabled.
+    pub retry: Vec<Millis>,
+}
+
+impl Default for WebhooksConfig {
+    fn default() -> Self {
+        let hours = [2, 5, 10, 14, 20, 24].map(|hours| Millis(hours * 3_600_000));
+        let retry = [Millis(5000), Millis(300_000), Millis(1_800_000)].into_iter().chain(hours).collect();
+        Self { allow: Vec::new(), retry }
     }
 }
 
@@ -183,10 +212,6 @@ pub struct Flags {
     pub data: Option<PathBuf>,
     /// `--database-url`.
     pub database_url: Option<String>,
-    /// `--log-format`.
-    pub log_format: Option<String>,
-    /// `--log-filter`.
-    pub log_filter: Option<String>,
 }
 
 /// Where a value came from.

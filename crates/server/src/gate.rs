@@ -101,10 +101,11 @@ pub(crate) async fn pass(State(app): State<App>, request: Request, next: Next) -
     };
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         tracing::debug!(parent: &span, code = problem.code(), "refused");
-        let allow = response.headers_mut().remove(header::ALLOW);
+        let kept = [header::ALLOW, header::CONTENT_RANGE];
+        let kept = kept.map(|name| (response.headers_mut().remove(&name), name));
         response = problem.render(&path);
-        if let Some(allow) = allow {
-            response.headers_mut().insert(header::ALLOW, allow);
+        for (value, name) in kept {
+            response.headers_mut().extend(value.map(|value| (name, value)));
         }
     }
     dress(response.headers_mut(), &path);

@@ -1,6 +1,7 @@
 //! The calls of the HTTP interface, a file for each noun, and the shapes that their answers share.
 
 pub(crate) mod accounts;
+pub(crate) mod assets;
 pub(crate) mod bulk;
 pub(crate) mod catalog;
 pub(crate) mod claims;
@@ -13,7 +14,9 @@ pub(crate) mod logs;
 pub(crate) mod overview;
 pub(crate) mod pages;
 pub(crate) mod reports;
+pub(crate) mod schedules;
 pub(crate) mod stream;
+pub(crate) mod webhooks;
 
 use axum::extract::{FromRequestParts, Path};
 use axum::response::{IntoResponse as _, Response};
@@ -21,16 +24,21 @@ use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value;
+use tenure_core::command::GivenKey;
 use tenure_core::decide::Done;
 use tenure_core::id::{JobId, Name};
 use tenure_core::time::Now;
 use tenure_core::wire::{self, JobForm, LeaseForm};
 
+use crate::auth::key::Issued;
 use crate::problem::Problem;
 use crate::query::{is_name, job_id};
 
 /// What most answers weigh: a job.
 const ANSWER_BYTES: usize = 1024;
+
+/// A schedule's or a webhook's name: a part of other names.
+const ORDER_ID_BYTES_MAX: usize = 64;
 
 /// What a handler comes to.
 pub(crate) type Reply = Result<Response, Problem>;
@@ -92,6 +100,8 @@ impl Serialize for Shown {
             Done::Logged(lines) => to.collect_map([("lines", lines)]),
             Done::Account(account) => wire::account(*account).serialize(to),
             Done::Key { key, .. } => wire::api_key(key).serialize(to),
+            Done::Order { order, .. } => wire::order(order).serialize(to),
+            Done::Asset { asset, .. } => wire::asset(asset).serialize(to),
             Done::Nothing => to.serialize_map(Some(0))?.end(),
         }
     }
@@ -99,7 +109,12 @@ impl Serialize for Shown {
 
 /// The same as an answer, marked as a repeat where it is one.
 pub(crate) fn done_reply(status: StatusCode, done: Done, now: Now) -> Response {
-    let replayed = matches!(done, Done::Job { replayed: true, .. } | Done::Key { replayed: true, .. });
+    let replayed = matches!(
+        done,
+        Done::Job { replayed: true, .. }
+            | Done::Key { replayed: true, .. }
+            | Done::Asset { replayed: true, .. }
+    );
     let mut response = answer(status, &Shown { done, now });
     if replayed {
         response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
@@ -180,6 +195,20 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
         let name = is_name(&text).then(|| Self(text.into()));
         name.ok_or_else(|| Problem::malformed("#", "a name has 1 to 255 bytes and no control characters"))
     }
+}
+
+/// The id of a standing order: the caller's, or made, and made again by the repeat of a request with a key.
+pub(crate) fn order_id(given: Option<String>, key: Option<&GivenKey>) -> Result<Name, Problem> {
+    let Some(id) = given else {
+        let made = key.map_or_else(Issued::new, |given| Issued::repeatable(given.key.as_str()));
+        return Ok(made.id.into());
+    };
+    let fits = |letter: u8| letter.is_ascii_alphanumeric() || b"._-".contains(&letter);
+    if (1..=ORDER_ID_BYTES_MAX).contains(&id.len()) && id.bytes().all(fits) {
+        return Ok(id.into());
+    }
+    let detail = format!("must have 1 to {ORDER_ID_BYTES_MAX} letters, digits, dots, dashes and underscores");
+    Err(Problem::malformed("#/id", detail))
 }
 
 /// A name in a body.

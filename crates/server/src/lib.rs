@@ -4,6 +4,7 @@
 //! same in a lifecycle's own words), `problem` (what is answered when the answer is no), `listen` (the socket).
 
 mod app;
+mod assets;
 mod auth;
 mod body;
 mod caller;
@@ -26,6 +27,7 @@ mod sse;
 mod stats;
 pub mod telemetry;
 mod trace_context;
+mod webhooks;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -37,7 +39,8 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use app::App;
+use app::{App, Parts};
+use assets::{Contents, garbage};
 use auth::jwt::{Jwt, JwtSettings};
 use config::{Config, JwtConfig, StoreAt};
 use door::Doors;
@@ -78,6 +81,8 @@ pub struct Server {
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
     telling: JoinHandle<()>,
+    sending: JoinHandle<()>,
+    deleting: Option<JoinHandle<()>>,
 }
 
 impl Server {
@@ -92,7 +97,8 @@ impl Server {
 
     /// Serves a store that is open already.
     pub async fn on(store: AnyStore, config: Config) -> Result<Self, ServeError> {
-        let Config { listen, definitions, limits, jwt, tls, .. } = config;
+        let contents = Contents::open(&config, &store).map_err(ServeError::Config)?;
+        let Config { listen, definitions, limits, webhooks, jwt, tls, .. } = config;
         let doors = Doors::open(&definitions.lifecycles).map_err(ServeError::Config)?;
         let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
         let jwt = jwt.map(settings).map(Jwt::open).transpose().map_err(ServeError::Config)?;
@@ -101,11 +107,13 @@ impl Server {
             return Err(ServeError::Open(listen));
         }
         let switchboard = Arc::<Switchboard>::default();
-        let (runtime, metrics) = run(store, definitions, Arc::clone(&switchboard)).await?;
+        let (runtime, metrics) =
+            run(store, definitions, limits.creations_per_second, Arc::clone(&switchboard)).await?;
         let bound = TcpListener::bind(listen).await;
         let listener = bound.map_err(|error| ServeError::Listen(listen, error))?;
         let address = listener.local_addr().map_err(|error| ServeError::Listen(listen, error))?;
-        let app = App::new(runtime, keyring, metrics, switchboard, limits, doors);
+        let parts = Parts { runtime, keyring, metrics, switchboard, doors, limits, webhooks, contents };
+        let app = App::new(parts);
         let router = router::router(&app);
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(async move {
@@ -113,7 +121,10 @@ impl Server {
             listen::serve(listener, (router, tls), &limits, stopped).await;
         });
         let telling = tokio::spawn(keep_telling(app.clone()));
-        Ok(Self { address, app, stop, serving, telling })
+        let sending = tokio::spawn(webhooks::keep_sending(app.clone()));
+        let deleting = app.contents().cloned();
+        let deleting = deleting.map(|contents| tokio::spawn(garbage::keep_deleting(app.clone(), contents)));
+        Ok(Self { address, app, stop, serving, telling, sending, deleting })
     }
 
     /// Where it listens.
@@ -129,13 +140,15 @@ impl Server {
     /// Drains: no new claims, streams end, open requests finish; then everything that was accepted is answered, and the
     /// store is closed.
     pub async fn stop(self) {
-        let Self { app, stop, serving, telling, .. } = self;
+        let Self { app, stop, serving, telling, sending, deleting, .. } = self;
         app.drain();
         app.switchboard().close().await;
         // Only a server that broke has stopped listening by itself.
         let _ = stop.send(());
         drop(serving.await);
+        drop(sending.await);
         telling.abort();
+        deleting.inspect(JoinHandle::abort);
         app.runtime().stop().await;
     }
 }
@@ -144,6 +157,7 @@ impl Server {
 async fn run(
     store: AnyStore,
     definitions: Definitions,
+    creations_per_second: Option<u32>,
     switchboard: Arc<Switchboard>,
 ) -> Result<(Runtime<AnyStore>, Arc<Metrics>), ServeError> {
     let counting: Arc<OnceLock<Arc<Metrics>>> = Arc::default();
@@ -154,7 +168,9 @@ async fn run(
         }
         switchboard.hear(committed);
     });
-    let runtime = Runtime::start(store, definitions, Options { observe, ..Options::default() }).await?;
+    let runtime =
+        Runtime::start(store, definitions, Options { observe, creations_per_second, ..Options::default() })
+            .await?;
     let metrics = Arc::new(Metrics::new(&runtime.catalog()));
     counting.get_or_init(|| Arc::clone(&metrics));
     Ok((runtime, metrics))

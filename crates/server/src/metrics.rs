@@ -87,6 +87,7 @@ pub(crate) struct Metrics {
     dead_letters: Gauge,
     oldest_ready: Family<OfQueue, Seconds>,
     oldest_dead_letter: Seconds,
+    credits_imbalance: Gauge,
     engines: Gauge,
     last_commit: Mutex<Instant>,
 }
@@ -116,6 +117,7 @@ impl Metrics {
             dead_letters: Gauge::default(),
             oldest_ready: Family::default(),
             oldest_dead_letter: Seconds::default(),
+            credits_imbalance: Gauge::default(),
             engines: Gauge::default(),
             last_commit: Mutex::new(Instant::now()),
         };
@@ -147,6 +149,8 @@ impl Metrics {
         to.register("engines", "Engines connected to this node", self.engines.clone());
         let age = "Age of the oldest dead letter that nobody has dismissed";
         to.register("oldest_dead_letter_seconds", age, self.oldest_dead_letter.clone());
+        let astray = "Credits by which accounts and ledger disagree; must be zero";
+        to.register("credits_imbalance", astray, self.credits_imbalance.clone());
     }
 
     fn counters_of(&self, name: &Name) -> TypeCounters {
@@ -255,6 +259,7 @@ impl Metrics {
             let of = OfState { lifecycle: count.lifecycle.to_string(), state: count.state.to_string() };
             self.jobs.get_or_create(&of).inc_by(count.count as i64);
         }
+        self.credits_imbalance.set(i64::try_from(app.runtime().credits_imbalance()).unwrap_or(i64::MAX));
         self.dead_letters.set(gauges.dead_letters as i64);
         self.oldest_dead_letter.set(gauges.oldest_dead_letter.map_or(0.0, age));
         self.oldest_ready.clear();

@@ -39,6 +39,7 @@ kinds! {
     TOO_LARGE "too_large" PAYLOAD_TOO_LARGE,
     UNSUPPORTED_MEDIA_TYPE "unsupported_media_type" UNSUPPORTED_MEDIA_TYPE,
     MISDIRECTED "misdirected" MISDIRECTED_REQUEST,
+    RANGE_NOT_SATISFIABLE "range_not_satisfiable" RANGE_NOT_SATISFIABLE,
     UNKNOWN_TYPE "unknown_type" UNPROCESSABLE_ENTITY,
     VALIDATION_FAILED "validation_failed" UNPROCESSABLE_ENTITY,
     GUARD_REJECTED "guard_rejected" UNPROCESSABLE_ENTITY,
@@ -91,6 +92,19 @@ impl Problem {
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: Value) -> Self {
         self.extra.insert(name.to_owned(), value);
+        self
+    }
+
+    /// The same, found in a member of the body.
+    #[must_use]
+    pub(crate) fn inside(mut self, member: &str) -> Self {
+        let inside = format!("#/{member}");
+        self.detail = self.detail.replacen('#', &inside, 1);
+        for error in self.extra.get_mut("errors").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(pointer) = error["pointer"].as_str() {
+                error["pointer"] = json!(pointer.replacen('#', &inside, 1));
+            }
+        }
         self
     }
 

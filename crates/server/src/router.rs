@@ -7,12 +7,29 @@ use axum::routing::{delete, get, post};
 
 use crate::app::App;
 use crate::http::{
-    accounts, bulk, catalog, claims, dead_letters, events, health, jobs, keys, logs, overview, pages,
-    reports, stream,
+    accounts, assets, bulk, catalog, claims, dead_letters, events, health, jobs, keys, logs, overview, pages,
+    reports, schedules, stream, webhooks,
 };
 use crate::{door, gate, socket};
 
 pub(crate) fn router(app: &App) -> Router {
+    let routes = Router::new()
+        .merge(of_jobs())
+        .merge(of_workers())
+        .merge(of_operators())
+        .merge(standing_orders())
+        .merge(of_the_server())
+        .method_not_allowed_fallback(gate::no_method)
+        .with_state(app.clone());
+    let (inside, at) = (routes.clone().fallback(gate::no_route), app.clone());
+    routes
+        .fallback(move |request: Request| door::enter(at, inside, request))
+        .layer(socket::layer(app))
+        .layer(from_fn_with_state(app.clone(), gate::pass))
+}
+
+/// Doors have the same below their mounts.
+fn of_jobs() -> Router<App> {
     let mut routes = Router::new()
         .route("/api/jobs", get(jobs::list).post(jobs::create))
         .route("/api/jobs/batch", post(jobs::create_batch))
@@ -23,13 +40,33 @@ pub(crate) fn router(app: &App) -> Router {
         .route("/api/jobs/{id}/explain", get(jobs::explain))
         .route("/api/jobs/{id}/stream", get(stream::stream))
         .route("/api/jobs/{id}/logs", get(logs::read).post(logs::append))
+        .route("/api/jobs/{id}/assets", get(assets::list).post(assets::add))
+        .route("/api/jobs/{id}/assets/{asset}", get(assets::get))
+        .route("/api/jobs/{id}/assets/{asset}/content", get(assets::content))
         .route("/api/jobs/{id}/cancel", post(jobs::cancel))
         .route("/api/jobs/{id}/retry", post(jobs::retry))
         .route("/api/jobs/{id}/dead-letter", post(jobs::dead_letter))
-        .route("/api/jobs/{id}/signals/{name}", post(jobs::signal))
+        .route("/api/jobs/{id}/signals/{name}", post(jobs::signal));
+    for verb in reports::VERBS {
+        routes = routes.route(
+            &format!("/api/jobs/{{id}}/{verb}"),
+            post(move |state, caller, id, given, body| {
+                reports::report(state, caller, (id, verb), given, body)
+            }),
+        );
+    }
+    routes
+}
+
+fn of_workers() -> Router<App> {
+    Router::new()
         .route("/api/claims", post(claims::claim))
         .route("/api/reports", post(reports::reports))
         .route("/api/workers", get(overview::workers))
+}
+
+fn of_operators() -> Router<App> {
+    Router::new()
         .route("/api/events", get(events::events))
         .route("/api/dead-letters", get(dead_letters::list))
         .route("/api/dead-letters/redrive", post(dead_letters::redrive))
@@ -45,16 +82,23 @@ pub(crate) fn router(app: &App) -> Router {
         .route("/api/audit", get(overview::audit))
         .route("/api/stats", get(overview::stats))
         .route("/api/keys", get(keys::list).post(keys::create))
-        .route("/api/keys/{id}", delete(keys::revoke));
-    for verb in reports::VERBS {
-        routes = routes.route(
-            &format!("/api/jobs/{{id}}/{verb}"),
-            post(move |state, caller, id, given, body| {
-                reports::report(state, caller, (id, verb), given, body)
-            }),
-        );
-    }
-    let routes = routes
+        .route("/api/keys/{id}", delete(keys::revoke))
+}
+
+/// What is set up once and then goes on by itself.
+fn standing_orders() -> Router<App> {
+    Router::new()
+        .route("/api/schedules", get(schedules::list).post(schedules::create))
+        .route("/api/schedules/{id}", get(schedules::get).delete(schedules::remove))
+        .route("/api/schedules/{id}/pause", post(schedules::pause))
+        .route("/api/schedules/{id}/resume", post(schedules::resume))
+        .route("/api/webhooks", get(webhooks::list).post(webhooks::create))
+        .route("/api/webhooks/{id}", get(webhooks::get).delete(webhooks::remove))
+        .route("/api/webhooks/{id}/enable", post(webhooks::enable))
+}
+
+fn of_the_server() -> Router<App> {
+    Router::new()
         .route("/healthz", get(health::live))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
@@ -64,11 +108,4 @@ pub(crate) fn router(app: &App) -> Router {
         .route("/docs/docs.js", get(pages::docs_script))
         .route("/docs/docs.css", get(pages::docs_style))
         .route("/problems/{code}", get(pages::problem))
-        .method_not_allowed_fallback(gate::no_method)
-        .with_state(app.clone());
-    let (inside, at) = (routes.clone().fallback(gate::no_route), app.clone());
-    routes
-        .fallback(move |request: Request| door::enter(at, inside, request))
-        .layer(socket::layer(app))
-        .layer(from_fn_with_state(app.clone(), gate::pass))
 }

@@ -119,6 +119,8 @@ fn describe_reply(world: &World, reply: &Reply) -> String {
             Done::Logged(count) => format!("{count} lines"),
             Done::Account(account) => format!("{account:?}"),
             Done::Key { key, .. } => format!("key {} for {}", key.id, key.role.as_str()),
+            Done::Asset { asset, .. } => format!("asset {}", asset.id),
+            Done::Order { order, .. } => format!("{} {}", order.id().0.as_str(), order.id().1),
             Done::Nothing => "done".to_owned(),
         },
     }

@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
+use tenure_core::asset::{Asset, AssetId};
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
@@ -181,6 +183,31 @@ impl Store for AnyStore {
 
     async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         on_each!(self, store => store.api_keys().await)
+    }
+
+    async fn assets(
+        &self,
+        job: JobId,
+        before: Option<AssetId>,
+        limit: usize,
+    ) -> Result<Vec<Asset>, StoreError> {
+        on_each!(self, store => store.assets(job, before, limit).await)
+    }
+
+    async fn asset(&self, id: AssetId) -> Result<Option<Asset>, StoreError> {
+        on_each!(self, store => store.asset(id).await)
+    }
+
+    async fn asset_garbage(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        on_each!(self, store => store.asset_garbage(limit).await)
+    }
+
+    async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
+        on_each!(self, store => store.orders(kind).await)
+    }
+
+    async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
+        on_each!(self, store => store.due_orders(kind, limit).await)
     }
 
     async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {

@@ -9,6 +9,7 @@ use tenure_core::id::{Actor, Fence, JobId, Name};
 use tenure_core::job::{Clocks, Job, LifecycleRef, Links, Output, Spec, Times};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::{Phase, Trigger};
+use tenure_core::order::Order;
 use tenure_core::time::{Deadline, Timestamp};
 use uuid::Uuid;
 
@@ -269,6 +270,11 @@ impl EventRow {
 /// A value as JSON text.
 pub(crate) fn text(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("our values have string keys and finite numbers")
+}
+
+/// A standing order as it was written.
+pub(crate) fn order(body: &str) -> Result<Order, StoreError> {
+    serde_json::from_str(body).map_err(|error| corrupt("orders", "body", &error.to_string()))
 }
 
 /// An optional JSON column.

@@ -17,6 +17,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
+use tenure_core::asset::{Asset, AssetId};
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::dead_letter::DeadLetter;
@@ -24,6 +25,7 @@ use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::fold::Record;
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
@@ -160,6 +162,30 @@ pub trait Store: Clone + Send + Sync + 'static {
 
     /// Every caller's key, by id; revoked ones too.
     fn api_keys(&self) -> impl Future<Output = Result<Vec<ApiKey>, StoreError>> + Send;
+
+    /// A job's assets, newest first; before one, if it is named.
+    fn assets(
+        &self,
+        job: JobId,
+        before: Option<AssetId>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<Asset>, StoreError>> + Send;
+
+    /// One asset.
+    fn asset(&self, id: AssetId) -> impl Future<Output = Result<Option<Asset>, StoreError>> + Send;
+
+    /// Objects that are to be deleted by now, by their paths.
+    fn asset_garbage(&self, limit: usize) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
+
+    /// Standing orders of a kind, by id; at most [`tenure_core::limits::ORDERS_MAX`].
+    fn orders(&self, kind: OrderKind) -> impl Future<Output = Result<Vec<Order>, StoreError>> + Send;
+
+    /// Standing orders of a kind whose time has come, oldest first.
+    fn due_orders(
+        &self,
+        kind: OrderKind,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<Order>, StoreError>> + Send;
 
     /// Workers that were heard, the last one first; at most [`WORKERS_MAX`].
     fn workers(&self) -> impl Future<Output = Result<Vec<WorkerSeen>, StoreError>> + Send;

@@ -1,6 +1,7 @@
 //! The reference: every table in memory behind one mutex, with a clock that can be turned by hand and faults that can
 //! be ordered. What it does is what the other stores must do. It keeps nothing when the process ends.
 
+mod assets;
 mod tables;
 
 use std::collections::VecDeque;
@@ -8,12 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tenure_core::api_key::ApiKey;
+use tenure_core::asset::{Asset, AssetId};
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Millis, Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
@@ -313,6 +316,33 @@ impl Store for MemoryStore {
 
     async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.read(|inner| inner.tables.api_keys())
+    }
+
+    async fn assets(
+        &self,
+        job: JobId,
+        before: Option<AssetId>,
+        limit: usize,
+    ) -> Result<Vec<Asset>, StoreError> {
+        self.read(|inner| inner.tables.assets.list(job, before, limit))
+    }
+
+    async fn asset(&self, id: AssetId) -> Result<Option<Asset>, StoreError> {
+        self.read(|inner| inner.tables.assets.one(id))
+    }
+
+    async fn asset_garbage(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        let now = self.inner().now().at;
+        self.read(|inner| inner.tables.assets.garbage(now, limit))
+    }
+
+    async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
+        self.read(|inner| inner.tables.orders(kind))
+    }
+
+    async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
+        let now = self.inner().now().at;
+        self.read(|inner| inner.tables.due_orders(kind, now, limit))
     }
 
     async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {

@@ -4,6 +4,7 @@
 //! everything it changed is written and committed at once. Any number of nodes may do so at the same time; what keeps
 //! them apart are row locks, taken in the same order by all. Nothing depends on what a node remembers.
 
+mod assets;
 mod claim;
 mod clock;
 mod commits;
@@ -13,6 +14,7 @@ mod listen;
 mod load;
 mod open;
 mod options;
+mod orders;
 mod pool;
 mod read;
 mod rows;
@@ -27,12 +29,15 @@ mod write;
 use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
+use tenure_core::asset::{Asset, AssetId};
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::limits::ORDERS_MAX;
+use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
@@ -238,6 +243,31 @@ impl Store for PostgresStore {
 
     async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.0.api_keys().await
+    }
+
+    async fn assets(
+        &self,
+        job: JobId,
+        before: Option<AssetId>,
+        limit: usize,
+    ) -> Result<Vec<Asset>, StoreError> {
+        self.0.assets(job, before, limit).await
+    }
+
+    async fn asset(&self, id: AssetId) -> Result<Option<Asset>, StoreError> {
+        self.0.asset(id).await
+    }
+
+    async fn asset_garbage(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.0.asset_garbage(limit).await
+    }
+
+    async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
+        self.0.orders(kind, ORDERS_MAX).await
+    }
+
+    async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
+        self.0.due_orders(kind, limit).await
     }
 
     async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {

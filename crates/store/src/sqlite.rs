@@ -4,9 +4,11 @@
 //! writes rows and events, and commits: one fsync for each batch, and whatever came meanwhile is the next batch.
 //! Readers have connections of their own and never wait for it.
 
+mod assets;
 mod clock;
 mod files;
 mod load;
+mod orders;
 mod read;
 mod reserve;
 mod rows;

@@ -6,6 +6,7 @@ use clap::Args as ClapArgs;
 pub(crate) const HELP: &str = "Examples:
   tenure bench
   tenure bench --seconds 2 --callers 16 --idle 100 -o json
+  tenure bench --engines 500
   tenure bench --running --server http://127.0.0.1:7117
 
 Without --running it starts a server and a store of its own in a temporary folder, and measures beside it, in the same
@@ -36,6 +37,9 @@ pub(crate) struct Bench {
     /// Open this many waiting claims and as many streams, and measure beside them
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) idle: usize,
+    /// Connect this many engines to the socket, and measure how fast they are served
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) engines: usize,
 }
 
 fn positive(text: &str) -> Result<usize, String> {

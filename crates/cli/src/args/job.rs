@@ -45,6 +45,11 @@ pub(crate) enum JobCommand {
   tenure job logs 01990c3a-7d2e -o wide
   tenure job logs -f 01990c3a-7d2e")]
     Logs(Logs),
+    /// List what a job left behind, newest first
+    #[command(before_help = "Examples:
+  tenure job assets 01990c3a-7d2e
+  tenure job assets 01990c3a-7d2e -o json")]
+    Assets(One),
     /// Stop a job: its worker is told, and may finish; --hard stops it now
     #[command(before_help = "Examples:
   tenure job cancel 01990c3a-7d2e --hard --reason 'no longer needed'")]

@@ -1,12 +1,29 @@
 //! Callers of a server, by the SDK as workers use it: single and in batches, waiting and watching.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use hdrhistogram::Histogram;
+use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tenure_client::{Claim, Client, Method};
 use tokio::task::JoinSet;
+
+/// A job to be created.
+#[derive(Serialize)]
+struct New<'a> {
+    r#type: &'a str,
+    payload: &'a RawValue,
+}
+
+/// Who speaks of a job that it holds.
+#[derive(Serialize)]
+struct Holder<'a> {
+    worker: &'a str,
+    fence: u64,
+}
 
 /// What a job of the bench carries: 200 bytes.
 pub(super) fn payload() -> Value {
@@ -16,8 +33,8 @@ pub(super) fn payload() -> Value {
 /// A server, and in whose name it is called.
 #[derive(Clone)]
 pub(super) struct Load {
-    url: String,
-    key: Option<String>,
+    pub(super) url: String,
+    pub(super) key: Option<String>,
 }
 
 /// From a job's creation to its handler's start.
@@ -31,7 +48,7 @@ async fn ask(client: &Client, path: &str, body: &Value) -> Result<Value> {
     Ok(client.call(Method::POST, path, Some(body)).await?)
 }
 
-async fn tell(client: &Client, path: &str, body: &Value) -> Result<()> {
+pub(super) async fn tell(client: &Client, path: &str, body: &impl Serialize) -> Result<()> {
     Ok(client.send(Method::POST, path, body).await?)
 }
 
@@ -41,7 +58,7 @@ impl Load {
     }
 
     /// A client with a connection of its own.
-    fn client(&self) -> Result<Client> {
+    pub(super) fn client(&self) -> Result<Client> {
         let client = Client::new(&self.url)?;
         Ok(match &self.key {
             Some(key) => client.with_key(key),
@@ -60,17 +77,22 @@ impl Load {
 
     /// Lifecycles per second of callers that never batch: one request a verb.
     pub(super) async fn singles(&self, callers: usize, span: Duration) -> Result<f64> {
-        self.drive(callers, span, |client: Client, worker: String| async move {
-            tell(&client, "/api/jobs", &json!({ "type": "bench", "payload": payload() })).await?;
-            let claim = json!({ "worker": worker, "types": ["bench"], "wait": "5s" });
-            let claimed = ask(&client, "/api/claims", &claim).await?;
-            let job = &claimed["jobs"][0];
-            let id = job["id"].as_str().context("there was nothing to claim")?;
-            for verb in ["start", "succeed"] {
-                let holder = json!({ "worker": worker, "fence": job["lease"]["fence"] });
-                tell(&client, &format!("/api/jobs/{id}/{verb}"), &holder).await?;
+        let payload: Arc<RawValue> = RawValue::from_string(payload().to_string())?.into();
+        self.drive(callers, span, move |client: Client, worker: String| {
+            let payload = Arc::clone(&payload);
+            async move {
+                tell(&client, "/api/jobs", &New { r#type: "bench", payload: &payload }).await?;
+                let (types, wait) = (vec!["bench".to_owned()], Some(Duration::from_secs(5)));
+                let claim = Claim { worker: worker.clone(), types, max: 1, wait, ..Claim::default() };
+                let claimed = client.claim(&claim).await?;
+                let job = claimed.first().context("there was nothing to claim")?;
+                let fence = job.lease.as_ref().context("a claimed job has a lease")?.fence;
+                for verb in ["start", "succeed"] {
+                    let path = format!("/api/jobs/{}/{verb}", job.id);
+                    tell(&client, &path, &Holder { worker: &worker, fence }).await?;
+                }
+                Ok(1)
             }
-            Ok(1)
         })
         .await
     }

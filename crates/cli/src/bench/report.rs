@@ -20,6 +20,8 @@ pub(super) struct Report {
     pub(super) singles: Option<f64>,
     pub(super) batches: Option<f64>,
     pub(super) latency: Option<Latency>,
+    /// How many engines were connected, and the rate at which their jobs were pushed, acked and completed.
+    pub(super) engines: Option<(usize, f64)>,
     /// How many claims and streams were open, and the rate beside them.
     pub(super) idle: Option<(usize, f64)>,
     pub(super) idle_bytes: Option<u64>,
@@ -35,6 +37,7 @@ impl Report {
         };
         let quarter = self.healthz.map(|rate| rate / 4.0);
         let idle = self.idle.map(|(_, rate)| rate);
+        let engines = self.engines.map(|(_, rate)| rate);
         let memory =
             self.idle_bytes.map(|bytes| format!(", {} MB more", bytes / 1_000_000)).unwrap_or_default();
         let lines = [
@@ -52,6 +55,7 @@ impl Report {
                 self.batches,
                 percent(self.batches, self.embedded_batches) + " of the runtime in batches",
             ),
+            ("engines on the socket", engines, percent(engines, self.batches) + " of the server in batches"),
             (
                 "server, beside open claims and streams",
                 idle,
@@ -79,6 +83,8 @@ impl Report {
             "singles_per_second": self.singles,
             "batches_per_second": self.batches,
             "latency_us": self.latency.map(|it| json!({ "p50": it.p50_us, "p99": it.p99_us })),
+            "engines": self.engines.map(|(connected, _)| connected),
+            "engines_per_second": self.engines.map(|(_, rate)| rate),
             "idle_open": self.idle.map(|(open, _)| open),
             "idle_singles_per_second": self.idle.map(|(_, rate)| rate),
             "idle_bytes": self.idle_bytes,

@@ -41,6 +41,9 @@ impl Screen {
     /// How far the job is; without a bar, only if that is news.
     pub(super) fn progress(&mut self, job: &Value) {
         let Some(percent) = job["progress"].as_f64() else { return };
+        if percent == 0.0 && self.told.is_none() {
+            return;
+        }
         let message = show::text(&job["progress_message"]);
         match &self.bar {
             Some(bar) => {

@@ -159,6 +159,10 @@ impl Program {
         let tail = heard.tail();
         let told = |what: &str| if tail.is_empty() { what.to_owned() } else { format!("{what}: {tail}") };
         let (words, fail) = match (status.code(), status.signal()) {
+            (Some(0), _) if heard.lost_asset.is_some() => {
+                let words = heard.lost_asset.unwrap_or_default();
+                return (words.clone(), Err(Fail::permanent("BAD_ASSET", words).stage(Stage::Output)));
+            }
             (Some(0), _) => match heard.result {
                 None => return ("succeeded".to_owned(), Ok(Value::Null)),
                 Some(Ok(result)) => return ("succeeded".to_owned(), Ok(result)),

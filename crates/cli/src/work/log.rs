@@ -1,7 +1,8 @@
-//! What a program says: progress and results for the SDK, everything else for the job's log. Lines are appended here
+//! What a program says: progress, assets and results for the SDK, everything else for the job's log. Lines are appended here
 //! and not by the SDK, because a program that is faster than the server should wait for it, not lose lines.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -26,6 +27,8 @@ const PAUSE_MAX: Duration = Duration::from_secs(5);
 pub(super) struct Heard {
     /// The last result, or why it is none.
     pub(super) result: Option<Result<Value, String>>,
+    /// Why an asset is not stored, if one is not.
+    pub(super) lost_asset: Option<String>,
     last_errors: VecDeque<String>,
 }
 
@@ -50,6 +53,8 @@ impl Heard {
 enum Meaning<'l> {
     Progress(u8, &'l str),
     Result(Result<Value, String>),
+    /// Its type, and the file that it is in.
+    Asset(&'l str, &'l str),
     Log,
 }
 
@@ -59,6 +64,11 @@ fn meaning(line: &Line) -> Meaning<'_> {
     }
     if let Some(json) = line.text.strip_prefix(RESULT) {
         return Meaning::Result(serde_json::from_str(json).map_err(|why| why.to_string()));
+    }
+    if let Some((asset_type, file)) =
+        line.text.strip_prefix("::asset ").and_then(|it| it.trim().split_once(' '))
+    {
+        return Meaning::Asset(asset_type, file.trim());
     }
     let Some(rest) = line.text.strip_prefix("::progress ") else { return Meaning::Log };
     let (percent, message) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
@@ -77,6 +87,14 @@ pub(super) async fn hear(client: &Client, job: &Job<Value>, mut from: mpsc::Rece
             match meaning(&line) {
                 Meaning::Progress(percent, message) => job.progress(percent, message),
                 Meaning::Result(result) => heard.result = Some(result),
+                Meaning::Asset(asset_type, file) => {
+                    if let Err(why) = store(job, asset_type, Path::new(file)).await {
+                        let text = format!("::asset {file} is not stored: {why}");
+                        let lost = Line { stream: "stderr", text: text.clone(), is_first: true };
+                        rows.extend(written(&lost));
+                        heard.lost_asset = Some(text);
+                    }
+                }
                 Meaning::Log => {
                     heard.note(&line);
                     bytes += line.text.len();
@@ -91,6 +109,12 @@ pub(super) async fn hear(client: &Client, job: &Job<Value>, mut from: mpsc::Rece
         append(client, job, rows).await;
     }
     heard
+}
+
+/// Uploads a file under its own name.
+async fn store(job: &Job<Value>, asset_type: &str, file: &Path) -> Result<(), String> {
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    job.asset_of_type(asset_type, &name, file).await.map(drop).map_err(|error| error.to_string())
 }
 
 /// A line as the log takes it: replaced bytes may have made it too long.
@@ -138,6 +162,8 @@ mod tests {
         assert_eq!(meaning(&line("::progress 40 half way ")), Meaning::Progress(40, "half way"));
         assert_eq!(meaning(&line("::progress 12.5%")), Meaning::Progress(12, ""));
         assert_eq!(meaning(&line("::result {\"n\": 1}")), Meaning::Result(Ok(json!({ "n": 1 }))));
+        assert_eq!(meaning(&line("::asset png out/a b.png ")), Meaning::Asset("png", "out/a b.png"));
+        assert_eq!(meaning(&line("::asset png")), Meaning::Log);
         assert!(matches!(meaning(&line("::result {n")), Meaning::Result(Err(_))));
         for text in
             ["::progress 101", "::progress", "::progress NaN", "progress 4", " ::progress 4", "::result"]

@@ -109,6 +109,8 @@ async fn everything(server: &Server, scene: &Scene) -> Value {
         "/api/queues",
         "/api/accounts/u1/credits",
         "/api/keys",
+        "/api/schedules",
+        "/api/webhooks",
         &format!("/api/jobs/{}/logs", scene.held),
     ] {
         all[path] = server.get(path).await.expect(200);
@@ -522,6 +524,8 @@ const QUERIES: &str = "
 /api/workers?x=1
 /api/lifecycles?x=1
 /api/keys?x=1
+/api/schedules?x=1
+/api/webhooks?x=1
 /api/accounts/u1/credits?limit=0
 /api/jobs/DONE/replay?seq=0
 /api/jobs/DONE/replay?seq=-1
@@ -593,6 +597,20 @@ const ORDERS: &str = r#"
 /api/keys {"role":"admin","secret":"x"}
 /api/keys {"role":"admin","user_id":""}
 /api/queues/a%0ab/resume {}
+/api/schedules {}
+/api/webhooks {}
+/api/webhooks {"url":7}
+/api/webhooks {"url":"https://hooks.example/","filter":[]}
+/api/webhooks {"url":"https://hooks.example/","filter":{"colour":"red"}}
+/api/webhooks {"url":"https://hooks.example/","filter":{"event":""}}
+/api/webhooks {"url":"https://hooks.example/","id":"a/b"}
+/api/webhooks {"url":"https://hooks.example/","secret":"whsec_x"}
+/api/schedules {"cron":"* * * * *"}
+/api/schedules {"cron":7,"job":{"type":"a"}}
+/api/schedules {"cron":"* * * * *","job":{}}
+/api/schedules {"cron":"* * * * *","job":{"type":"a"},"overlap":"queue"}
+/api/schedules {"cron":"* * * * *","job":{"type":"a","run_at":"2030-01-01T00:00:00Z"}}
+/api/schedules {"cron":"* * * * *","job":{"type":"a"},"id":"a/b"}
 /api/queues/default/pause {"for":"1h"}
 /api/claims {}
 /api/claims ["w2"]

@@ -74,6 +74,7 @@ pub(crate) struct Setup {
     database: Option<String>,
     folder: Arc<TempDir>,
     client: Client,
+    env: Vec<(&'static str, String)>,
 }
 
 impl Setup {
@@ -81,20 +82,23 @@ impl Setup {
     pub(crate) async fn new(store: Store) -> Self {
         let database = if store == Store::Postgres { Some(a_database().await) } else { None };
         let folder = tempfile::Builder::new().prefix("tenure-http-").tempdir().unwrap();
-        Self { store, database, folder: Arc::new(folder), client: client().build().unwrap() }
+        let (folder, client, env) = (Arc::new(folder), client().build().unwrap(), Vec::new());
+        Self { store, database, folder, client, env }
     }
 
     /// Another server on that database, which may be one of a PostgreSQL of the test's own.
     pub(crate) fn on_database(url: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("tenure-http-").tempdir().unwrap();
         let client = client().build().unwrap();
-        Self { store: Store::Postgres, database: Some(url.to_owned()), folder: Arc::new(folder), client }
+        let (database, folder, env) = (Some(url.to_owned()), Arc::new(folder), Vec::new());
+        Self { store: Store::Postgres, database, folder, client, env }
     }
 
     /// The same store and the same files, for another node or for later.
     pub(crate) fn again(&self) -> Self {
-        let Self { store, database, folder, client } = self;
-        Self { store: *store, database: database.clone(), folder: Arc::clone(folder), client: client.clone() }
+        let Self { store, database, folder, client, env } = self;
+        let (database, folder, client) = (database.clone(), Arc::clone(folder), client.clone());
+        Self { store: *store, database, folder, client, env: env.clone() }
     }
 
     /// What `tenure verify` is told about the store.
@@ -128,6 +132,12 @@ impl Setup {
         self
     }
 
+    /// Variables of the server's environment.
+    pub(crate) fn env(mut self, env: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        self.env.extend(env);
+        self
+    }
+
     /// Asks with a client that believes other certificates, or speaks HTTP/2 alone.
     pub(crate) fn client(mut self, client: Client) -> Self {
         self.client = client;
@@ -138,6 +148,7 @@ impl Setup {
     pub(crate) fn command(&self, listen: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         command.env_clear().env("NO_COLOR", "1").current_dir(self.folder.path());
+        command.envs(self.env.iter().cloned());
         command.args(["serve", "--listen", listen]);
         if let Some(url) = &self.database {
             command.args(["--database-url", url]);
@@ -148,13 +159,35 @@ impl Setup {
         command
     }
 
+    /// A path beside the configuration.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
     fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
     /// Starts it, and returns when it listens.
     pub(crate) async fn start(self) -> Server {
-        let (process, url) = Process::start(self.command("127.0.0.1:0")).await;
+        let (process, url) = Process::start(self.command("127.0.0.1:0")).await.unwrap_or_else(|said| {
+            panic!("it does not listen:\n{said}");
+        });
+        Server { setup: self, process, url, key: None }
+    }
+
+    /// Starts it where another one was. Somebody's connection may have taken the port meanwhile: then it is waited for.
+    pub(crate) async fn start_at(self, address: &str) -> Server {
+        let mut ticks = tokio::time::interval(Duration::from_millis(200));
+        let (process, url) = in_time("its address is free again", async {
+            loop {
+                ticks.tick().await;
+                if let Ok(started) = Process::start(self.command(address)).await {
+                    return started;
+                }
+            }
+        })
+        .await;
         Server { setup: self, process, url, key: None }
     }
 }
@@ -172,7 +205,8 @@ struct Process {
 }
 
 impl Process {
-    async fn start(mut command: Command) -> (Self, String) {
+    /// The process and where it listens, or what it said instead.
+    async fn start(mut command: Command) -> Result<(Self, String), String> {
         let mut child = command.spawn().expect("the binary is there");
         let stderr = child.stderr.take().expect("stderr is piped");
         let said = Arc::new(Mutex::new(String::new()));
@@ -180,18 +214,22 @@ impl Process {
         let hears = Arc::clone(&said);
         std::thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                {
+                    let mut said = hears.lock().unwrap();
+                    said.push_str(&line);
+                    said.push('\n');
+                }
                 if let Some(url) = line.split(" · ").nth(1).filter(|part| part.starts_with("http")) {
                     let _ = tell.send(url.to_owned());
                 }
-                let mut said = hears.lock().unwrap();
-                said.push_str(&line);
-                said.push('\n');
             }
         });
         let url = timeout(DEADLINE, told.recv()).await.ok().flatten();
         let process = Self { child, said };
-        let url = url.unwrap_or_else(|| panic!("it does not listen:\n{}", process.said.lock().unwrap()));
-        (process, url)
+        match url {
+            Some(url) => Ok((process, url)),
+            None => Err(process.said.lock().unwrap().clone()),
+        }
     }
 }
 
@@ -244,6 +282,16 @@ impl Server {
         server
     }
 
+    /// The same again at the same address, after it was killed.
+    pub(crate) async fn rise_again(self) -> Self {
+        let address = self.address().to_owned();
+        let Self { setup, process, key, .. } = self;
+        drop(process);
+        let mut server = setup.start_at(&address).await;
+        server.key = key;
+        server
+    }
+
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -274,6 +322,11 @@ impl Server {
     /// Everything that it has written to stderr.
     pub(crate) fn said(&self) -> String {
         self.process.said.lock().unwrap().clone()
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.child.id()
     }
 
     /// Ends it as a crash would.
@@ -582,6 +635,30 @@ impl Sse {
             heard.push(event);
         }
         heard
+    }
+}
+
+/// Chance that can be had again: by the seed in `TENURE_TEST_SEED`, or else by one that the test's output names.
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    pub(crate) fn new() -> Self {
+        let given = std::env::var("TENURE_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed = given.unwrap_or_else(|| {
+            let since = std::time::UNIX_EPOCH.elapsed().expect("it is past 1970");
+            u64::from(since.subsec_nanos()) ^ since.as_secs()
+        });
+        println!("TENURE_TEST_SEED={seed}");
+        Self(seed)
+    }
+
+    /// A number below this one (SplitMix64).
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
     }
 }
 

@@ -2,14 +2,22 @@
 
 #![allow(clippy::unwrap_used, reason = "fixtures may panic")]
 
+mod assets;
 mod bad_input;
+mod chaos;
+mod credits;
 mod doors;
 mod harness;
 mod jobs;
+mod limits;
+mod logs;
 mod nodes;
 mod operators;
 mod pages;
 mod roles;
+mod schedules;
+mod seeds;
 mod shutdown;
 mod streams;
+mod webhooks;
 mod workers;

@@ -59,6 +59,7 @@ async fn counters_are_there_from_the_start_at_zero() {
             "tenure_transitions_total",
             "tenure_dead_letters",
             "tenure_oldest_dead_letter_seconds",
+            "tenure_credits_imbalance",
         ] {
             assert_eq!(sum(&all, counter, &[]), Some(0.0), "{counter}");
         }
@@ -221,7 +222,10 @@ async fn every_call_of_the_protocol_is_described() {
         POST /api/queues/{}/pause|POST /api/queues/{}/resume|GET /api/lifecycles|GET /api/lifecycles/{}|\
         GET /api/lifecycles/{}/diagram.svg|GET /api/types|GET /api/accounts/{}/credits|POST /api/accounts/{}/credits|\
         GET /api/audit|GET /api/stats|GET /api/keys|POST /api/keys|DELETE /api/keys/{}|GET /api/events|GET /healthz|\
-        GET /readyz|GET /metrics";
+        GET /api/schedules|POST /api/schedules|GET /api/schedules/{}|DELETE /api/schedules/{}|\
+        POST /api/schedules/{}/pause|POST /api/schedules/{}/resume|\
+        GET /api/webhooks|POST /api/webhooks|GET /api/webhooks/{}|DELETE /api/webhooks/{}|\
+        POST /api/webhooks/{}/enable|GET /readyz|GET /metrics";
     calls.extend(
         others.split('|').map(|call| call.split_once(' ').unwrap()).map(|(how, what)| (how, what.to_owned())),
     );

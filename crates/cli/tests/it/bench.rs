@@ -18,6 +18,8 @@ fn a_bench_says_everything_that_it_promises() {
         "5",
         "--idle",
         "10",
+        "--engines",
+        "5",
     ];
     let own = server.json(&[&["bench"][..], &few].concat());
     for measured in
@@ -26,9 +28,13 @@ fn a_bench_says_everything_that_it_promises() {
         assert!(own[measured].as_f64().is_some(), "{measured}: {own:#}");
     }
     let running = server.json(&[&["bench", "--running"][..], &few].concat());
-    for measured in
-        ["healthz_per_second", "singles_per_second", "batches_per_second", "idle_singles_per_second"]
-    {
+    for measured in [
+        "healthz_per_second",
+        "singles_per_second",
+        "batches_per_second",
+        "engines_per_second",
+        "idle_singles_per_second",
+    ] {
         assert!(
             own[measured].as_f64() > Some(0.0) && running[measured].as_f64() > Some(0.0),
             "{measured}: {running:#}"

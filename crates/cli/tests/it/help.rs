@@ -52,6 +52,17 @@ const ASKING: &[(&str, Job)] = &[
     ("account", Job::None),
     ("account get", Job::None),
     ("account grant", Job::None),
+    ("schedule", Job::None),
+    ("schedule list", Job::None),
+    ("schedule create", Job::None),
+    ("schedule pause", Job::None),
+    ("schedule resume", Job::None),
+    ("schedule delete", Job::None),
+    ("webhook", Job::None),
+    ("webhook list", Job::None),
+    ("webhook create", Job::None),
+    ("webhook enable", Job::None),
+    ("webhook delete", Job::None),
 ];
 
 /// With an admin's key.

@@ -46,12 +46,34 @@ fn progress_results_and_lines_are_told_apart() {
         while ! test -e go; do sleep 0.05; done"#;
     let _worker = server.script("hello", script);
     let id = server.begun(&["hello"]);
-    let job = server.job_when(&id, "there is progress", |job| !job["progress"].is_null());
+    let job = server.job_when(&id, "there is progress", |job| job["progress"] != 0);
     assert_eq!((job["progress"].as_f64(), &job["progress_message"]), (Some(40.0), &json!("half way")));
     std::fs::write(server.folder.path().join("go"), "").unwrap();
     server.does(&["job", "wait", &id]);
     assert_eq!(server.job(&id)["result"], json!({ "n": 2 }), "the last one counts");
     assert_eq!(lines(&server, &id), ["plain", "::progress lots", "no end"]);
+}
+
+#[test]
+fn a_file_becomes_an_asset() {
+    let server = Server::start();
+    let script = r#"
+        if grep -q bad; then echo '::asset text not/there.txt'; exit 0; fi
+        printf 'made by hand' > 'made here.txt'; echo '::asset text made here.txt'; echo after"#;
+    let _worker = server.script("make", script);
+    let id = server.create(&["make"]);
+    server.does(&["job", "wait", &id]);
+    assert_eq!(lines(&server, &id), ["after"]);
+    let assets = server.json(&["job", "assets", &id]);
+    let asset = &assets["assets"][0];
+    assert_eq!((&asset["asset_type"], &asset["file_size"]), (&json!("text"), &json!(12)));
+    assert!(asset["storage_path"].as_str().is_some_and(|path| path.ends_with("/made here.txt")), "{asset}");
+
+    let id = server.create(&["make", "-p", "\"bad\""]);
+    server.ends(3, &["job", "wait", &id]);
+    let error = &server.job(&id)["error"];
+    assert_eq!((&error["code"], &error["stage"]), (&json!("BAD_ASSET"), &json!("output")));
+    assert_eq!(lines(&server, &id).len(), 1, "the log says so, too");
 }
 
 #[test]
@@ -116,6 +138,23 @@ fn any_bytes_and_any_number_of_lines_become_a_log() {
     assert_eq!((lines[1].len(), lines[2].len()), (65536, 70000 - 65536), "cut at 64 KiB");
     assert_eq!(lines.len(), 30_003, "a program that is faster than the server loses no line");
     assert_eq!(lines.last().unwrap(), "30000");
+}
+
+#[test]
+fn a_megabyte_of_anything_in_one_line_is_cut_into_lines_of_the_log() {
+    let server = Server::start();
+    let script = r"head -c 1000000 /dev/zero | tr '\0' x; echo; head -c 300000 /dev/urandom | tr -d '\n'; echo; echo end";
+    let _worker = server.script("hello", script);
+    let id = server.create(&["hello"]);
+    server.does(&["job", "wait", &id]);
+    let page = server.json(&["job", "logs", &id]);
+    let texts: Vec<&str> =
+        page["lines"].as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
+    let long: Vec<usize> =
+        texts.iter().take_while(|text| text.starts_with('x')).map(|text| text.len()).collect();
+    assert_eq!((long.len(), long.iter().sum::<usize>()), (16, 1_000_000), "nothing of it is lost");
+    assert!(texts.iter().all(|text| !text.contains('\0')), "no log takes U+0000");
+    assert_eq!(texts.last(), Some(&"end"), "junk does not end the log");
 }
 
 #[test]

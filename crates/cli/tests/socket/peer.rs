@@ -111,6 +111,13 @@ impl Peer {
         let _ = self.child.wait();
     }
 
+    /// Lets it stand still: it reads nothing more, and its connection stays; or lets it go on.
+    pub(crate) fn stand_still(&self, still: bool) {
+        let id = rustix::process::Pid::from_child(&self.child);
+        let signal = if still { rustix::process::Signal::STOP } else { rustix::process::Signal::CONT };
+        rustix::process::kill_process(id, signal).expect("it is there");
+    }
+
     pub(crate) async fn connected(&mut self) {
         let what =
             self.find("connected", |it| it["connected"] == true || it["connect_error"].is_string()).await;
@@ -197,8 +204,8 @@ pub(crate) fn hold(dispatch: &Value) -> Value {
 
 /// The same, with more.
 pub(crate) fn hold_and(dispatch: &Value, more: Value) -> Value {
-    let mut hold = hold(dispatch);
-    hold.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let (mut hold, Value::Object(more)) = (hold(dispatch), more) else { panic!("more is an object") };
+    hold.as_object_mut().unwrap().extend(more);
     hold
 }
 

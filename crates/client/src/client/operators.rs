@@ -105,6 +105,57 @@ impl Client {
         self.get_json("/api/stats").await
     }
 
+    /// The schedules, each with its next times and in words.
+    pub async fn schedules(&self) -> Result<Listing<Value>> {
+        self.listing("/api/schedules", "schedules").await
+    }
+
+    /// One schedule.
+    pub async fn schedule(&self, id: &str) -> Result<Value> {
+        self.get_json(&format!("/api/schedules/{}", escaped(id))).await
+    }
+
+    /// Creates a schedule: `{ id?, cron, timezone?, job: { type, … }, misfire?, overlap? }`.
+    pub async fn create_schedule(&self, body: &Value) -> Result<Value> {
+        self.post_json("/api/schedules", body).await
+    }
+
+    /// Lets a schedule make no more jobs until it is resumed.
+    pub async fn pause_schedule(&self, id: &str) -> Result<Value> {
+        self.post_json(&format!("/api/schedules/{}/pause", escaped(id)), &json!({})).await
+    }
+
+    /// Lets a schedule go on at its next time.
+    pub async fn resume_schedule(&self, id: &str) -> Result<Value> {
+        self.post_json(&format!("/api/schedules/{}/resume", escaped(id)), &json!({})).await
+    }
+
+    /// Forgets a schedule; its jobs stay.
+    pub async fn delete_schedule(&self, id: &str) -> Result<()> {
+        self.repeated(&Ask::new(Method::DELETE, format!("/api/schedules/{}", escaped(id)))).await.map(drop)
+    }
+
+    /// The webhooks, without their secrets.
+    pub async fn webhooks(&self) -> Result<Listing<Value>> {
+        self.listing("/api/webhooks", "webhooks").await
+    }
+
+    /// Creates a webhook: `{ id?, url, filter? }`. The answer has its secret, this once; a repeat could not tell it
+    /// again, so it is not repeated by itself.
+    pub async fn create_webhook(&self, body: &Value) -> Result<Value> {
+        self.call(Method::POST, "/api/webhooks", Some(body)).await
+    }
+
+    /// Lets a webhook that was disabled send again, from where it stood.
+    pub async fn enable_webhook(&self, id: &str) -> Result<Value> {
+        self.post_json(&format!("/api/webhooks/{}/enable", escaped(id)), &json!({})).await
+    }
+
+    /// Forgets a webhook.
+    pub async fn delete_webhook(&self, id: &str) -> Result<()> {
+        self.repeated(&Ask::new(Method::DELETE, format!("/api/webhooks/{}", escaped(id)))).await.map(drop)
+    }
+
     /// The keys, without what was printed once.
     pub async fn keys(&self) -> Result<Value> {
         self.get_json("/api/keys").await

@@ -5,12 +5,14 @@ use std::sync::Once;
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER,
+};
 use reqwest::{Method, StatusCode, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Client;
+use super::{Client, Content};
 use crate::error::{Error, Problem, Result};
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -25,6 +27,7 @@ pub(crate) struct Ask {
     method: Method,
     path: String,
     body: Option<Bytes>,
+    content: Option<Content>,
     key: Option<String>,
     headers: Vec<(&'static str, String)>,
     timeout: Option<Duration>,
@@ -40,7 +43,7 @@ pub(crate) struct Answer {
 impl Ask {
     pub(crate) fn new(method: Method, path: impl Into<String>) -> Self {
         let timeout = Some(CALL_TIMEOUT);
-        Self { method, path: path.into(), body: None, key: None, headers: Vec::new(), timeout }
+        Self { method, path: path.into(), body: None, content: None, key: None, headers: Vec::new(), timeout }
     }
 
     pub(crate) fn json(mut self, body: &impl Serialize) -> Result<Self> {
@@ -48,6 +51,12 @@ impl Ask {
             .map_err(|why| Error::Protocol(format!("the request is no JSON: {why}")))?;
         self.body = Some(text.into());
         Ok(self)
+    }
+
+    /// Bytes as they are, instead of JSON.
+    pub(crate) fn content(mut self, content: Content) -> Self {
+        self.content = Some(content);
+        self
     }
 
     pub(crate) fn key(mut self, key: String) -> Self {
@@ -125,6 +134,12 @@ impl Client {
         }
         if let Some(body) = &ask.body {
             request = request.header(CONTENT_TYPE, "application/json").body(body.clone());
+        }
+        if let Some(content) = &ask.content {
+            if let Some(length) = content.length().await {
+                request = request.header(CONTENT_LENGTH, length);
+            }
+            request = request.header(CONTENT_TYPE, "application/octet-stream").body(content.body().await?);
         }
         let response = request.send().await.map_err(|error| {
             if error.is_builder() {

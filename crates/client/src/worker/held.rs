@@ -11,9 +11,10 @@ use super::reporter::{Outgoing, Reporter};
 use super::stop::{Alarm, Stop};
 use super::text::{self, LINE_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::client::transport::backoff;
-use crate::client::{Client, fresh_id};
+use crate::client::{Client, Content, fresh_id};
+use crate::error::{Error, Result};
 use crate::request::{Holder, NewLine, Report, Verb};
-use crate::wire::JobRecord;
+use crate::wire::{Asset, JobRecord};
 
 /// Lines that wait to be sent; more are left out, and a line says how many.
 const LINES_MAX: usize = 10_000;
@@ -99,6 +100,31 @@ impl Held {
                 }
             }
         });
+    }
+
+    /// Uploads an asset, again and again until the server has answered or the lease is gone.
+    pub(super) async fn upload(&self, named: (&str, &str), content: Content) -> Result<Asset> {
+        let holder = Holder { worker: self.links.worker.clone(), fence: self.fence };
+        let (client, job) = (self.links.client.clone(), self.record.id.clone());
+        let (key, mut tries) = (fresh_id(), 0);
+        loop {
+            let (client, job, holder, key) = (client.clone(), job.clone(), holder.clone(), key.clone());
+            let (asset_type, name, content) = (named.0.to_owned(), named.1.to_owned(), content.clone());
+            // Connections belong to the worker's own runtime.
+            let upload = self.links.runtime.spawn(async move {
+                client.upload_keyed(&job, Some(&holder), (&asset_type, &name), (content, &key)).await
+            });
+            let uploaded =
+                upload.await.unwrap_or_else(|_| Err(Error::Unreachable("the worker ended".into())));
+            let wait = match &uploaded {
+                Err(error) if error.is_passing() && !self.alarm.now().is_some_and(Stop::is_over) => {
+                    tries += 1;
+                    error.retry_after().unwrap_or_else(|| backoff(tries))
+                }
+                Ok(_) | Err(_) => return uploaded,
+            };
+            tokio::time::sleep(wait).await;
+        }
     }
 
     /// The last word about the job: sent after everything that was said before. The lease is kept alive until then.

@@ -12,8 +12,10 @@ use serde_json::{Value, json};
 use super::fail::{Fail, Stage};
 use super::held::Held;
 use super::stop::Stop;
+use crate::client::Content;
+use crate::error::Result;
 use crate::request::{Report, Verb};
-use crate::wire::JobRecord;
+use crate::wire::{Asset, JobRecord};
 
 /// A job in the hands of its handler.
 #[derive(Clone, Debug)]
@@ -58,6 +60,22 @@ impl<P> Job<P> {
     /// Adds a line to the job's log, on this stream (such as `stderr`) and of this level (such as `error`).
     pub fn log_to(&self, stream: &str, level: &str, line: impl AsRef<str>) {
         self.held.log(stream, level, line.as_ref());
+    }
+
+    /// Uploads an asset under a file name, and waits until it is stored. Its type is the name's extension, or `file`.
+    pub async fn asset(&self, name: &str, content: impl Into<Content>) -> Result<Asset> {
+        let extension = name.rsplit_once('.').map(|(_, extension)| extension).filter(|it| !it.is_empty());
+        self.asset_of_type(extension.unwrap_or("file"), name, content).await
+    }
+
+    /// Uploads an asset of this type.
+    pub async fn asset_of_type(
+        &self,
+        asset_type: &str,
+        name: &str,
+        content: impl Into<Content>,
+    ) -> Result<Asset> {
+        self.held.upload((asset_type, name), content.into()).await
     }
 
     /// Waits until the handler should stop, and says why. May be asked any number of times.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure_client::testing::Kit;
-use tenure_client::{Fail, Job, NewJob, Worker};
+use tenure_client::{Fail, Job, NewAsset, NewJob, Page, Worker};
 
 /// Fails until its third attempt.
 async fn flaky(job: Job<Value>) -> Result<Value, Fail> {
@@ -26,6 +26,39 @@ async fn a_job_that_fails_twice_succeeds_when_the_test_lets_time_pass() {
         kit.advance(Duration::from_mins(10));
     }
     assert_eq!(kit.client().get(&id).await.unwrap().result, Some(json!({ "attempts": 3 })));
+    kit.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_leaves_assets_behind() {
+    let kit = Kit::start().await;
+    let client = kit.client();
+    let id = client.create(NewJob::new("paint", &json!({})).unwrap()).await.unwrap().job.id;
+    let folder = std::env::temp_dir().join(format!("tenure-asset-{id}"));
+    std::fs::create_dir(&folder).unwrap();
+    let file = folder.join("note.txt");
+    std::fs::write(&file, "from a file").unwrap();
+    let paint = move |job: Job<Value>| {
+        let file = file.clone();
+        async move {
+            let picture = job.asset("image.png", vec![1, 2, 3]).await?;
+            job.asset_of_type("remark", "note.txt", file).await?;
+            Ok(json!({ "url": picture.url }))
+        }
+    };
+    kit.work(Worker::new(kit.client()).on("paint", paint)).await;
+    std::fs::remove_dir_all(folder).unwrap();
+    let assets = client.assets(&id, &Page::default()).await.unwrap().rows;
+    let [note, picture] = &assets[..] else { panic!("{assets:?}") };
+    assert_eq!((note.asset_type.as_str(), note.file_size), ("remark", Some(11)));
+    assert_eq!((picture.asset_type.as_str(), picture.file_size), ("png", Some(3)));
+    assert_eq!(client.get(&id).await.unwrap().result, Some(json!({ "url": picture.url })));
+    assert_eq!(&client.download(&id, &note.id).await.unwrap().bytes().await.unwrap()[..], b"from a file");
+    let elsewhere =
+        NewAsset { asset_type: "page".into(), url: "https://example.org/".into(), ..NewAsset::default() };
+    let registered = client.register_asset(&id, None, &elsewhere).await.unwrap();
+    let refused = client.download(&id, &registered.id).await.unwrap_err();
+    assert_eq!(refused.code(), Some("not_found"));
     kit.stop().await;
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says by its panic what it did not expect")]
 
 mod calls;
+mod clocks;
 mod following;
 mod kit;
 mod leases;

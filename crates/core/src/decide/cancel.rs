@@ -19,6 +19,9 @@ pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, cancel: &Cancel) -> Answ
     if cancel.mode == CancelMode::Hard || !job.phase.is_leased() {
         let cause = cancel.reason.as_deref().map(Name::from);
         scene.follow(cancel.job, Step { cause, ..Step::new(Trigger::Cancel, by.clone()) })?;
+        if cancel.mode == CancelMode::Hard {
+            scene.set.discard_assets(cancel.job, scene.now.at);
+        }
         clock::catch_up(scene, cancel.job)?;
         return scene.done(cancel.job);
     }

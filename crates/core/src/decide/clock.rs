@@ -66,7 +66,9 @@ fn fire(scene: &mut Scene<'_>, job: &Job, clock: Clock) -> Result<(), Refusal> {
             let error =
                 JobError::own("CANCEL_GRACE_EXPIRED", "the worker did not confirm in time", Category::System);
             let error = JobError { class: Class::Permanent, ..error };
-            scene.follow(job.id(), step(Trigger::Cancel).failing(error))
+            scene.follow(job.id(), step(Trigger::Cancel).failing(error))?;
+            scene.set.discard_assets(job.id(), scene.now.at);
+            Ok(())
         }
         // The job went on to a state that cannot be cancelled: the request is void.
         Clock::Grace => {

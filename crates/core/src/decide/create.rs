@@ -23,6 +23,9 @@ pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, create: &Create) -> Answ
     if let Some(done) = existing(scene, create)? {
         return Ok(done);
     }
+    if let Some(retry_after) = create.throttled {
+        return Err(Refusal::RateLimited { retry_after });
+    }
     within_limits(create, &job_type)?;
     let spec = Arc::new(spec(scene, create, (&job_type, &lifecycle)));
     reserve(scene, &spec)?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::asset::AssetId;
 use crate::command::{Asked, Command};
 use crate::credit::Account;
 use crate::decide::{Done, Scene, clock, heartbeat, key, lease};
@@ -42,6 +43,13 @@ fn again(scene: &Scene<'_>, command: &Command, targets: &[(JobId, Fence)]) -> Re
         Command::Heartbeat(hold) => heartbeat::answer(scene.job(hold.job)?.as_ref(), hold),
         Command::Log(log) => Ok(Done::Logged(scene.job(log.job)?.output.log_count)),
         Command::Pause(..) => Ok(Done::Nothing),
+        Command::AddAsset(new) => {
+            let added = targets.first().map(|(JobId(id), _)| AssetId(*id));
+            let mut assets = scene.set.assets.get(&new.job).into_iter().flatten();
+            let asset = assets.find(|asset| Some(asset.id) == added).cloned();
+            let asset = asset.ok_or_else(|| Refusal::no_job(new.job))?;
+            Ok(Done::Asset { asset: Box::new(asset), replayed: true })
+        }
         _ => match targets.first() {
             Some((job, _)) => Ok(Done::Job { job: scene.job(*job)?, replayed: true, ignored: false }),
             None => Ok(Done::Nothing),
@@ -62,11 +70,13 @@ pub(crate) fn remember(scene: &mut Scene<'_>, asked: &Asked, done: &Done) {
     let Some(id) = key::of_verb(asked) else { return };
     let targets = match done {
         Done::Job { job, .. } => vec![(job.id(), Fence(0))],
+        Done::Asset { asset, .. } => vec![(JobId(asset.id.0), Fence(0))],
         Done::Claimed { jobs, .. } => jobs.iter().map(|job| (job.id(), job.fence)).collect(),
         Done::Beat { .. }
         | Done::Logged(_)
         | Done::Account(Account { .. })
         | Done::Key { .. }
+        | Done::Order { .. }
         | Done::Nothing => Vec::new(),
     };
     if matches!(done, Done::Claimed { .. }) && targets.is_empty() {

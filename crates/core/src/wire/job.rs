@@ -73,7 +73,7 @@ impl<'a> JobForm<'a> {
     fn output<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         let output = &self.job.output;
         let progress = output.progress.as_ref();
-        map.serialize_entry("progress", &progress.map(|progress| progress.percent))?;
+        map.serialize_entry("progress", &Percent(progress.map_or(0.0, |progress| progress.percent)))?;
         map.serialize_entry("progress_message", &progress.and_then(|progress| progress.message.as_deref()))?;
         map.serialize_entry("result", &output.result)?;
         map.serialize_entry("error", &output.error.as_deref().map(wire::error))?;
@@ -106,6 +106,15 @@ impl Serialize for JobForm<'_> {
             map.serialize_entry("ignored", &true)?;
         }
         map.end()
+    }
+}
+
+/// How far it is: a whole number where it is one.
+struct Percent(f64);
+
+impl Serialize for Percent {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if self.0.fract() == 0.0 { to.serialize_u8(self.0 as u8) } else { to.serialize_f64(self.0) }
     }
 }
 

@@ -68,6 +68,7 @@ pub(crate) fn a_job(n: u128, job_type: &str) -> Create {
         when: When::Now,
         links: Links::default(),
         key: CreationKey::None,
+        throttled: None,
     }
 }
 

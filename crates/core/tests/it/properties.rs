@@ -51,9 +51,13 @@ fn by_history(job: &Job) -> Job {
 /// Whether an answer says that nothing new was done; `None` where it has no words for that.
 fn says_replayed(answer: &Answer) -> Option<bool> {
     match answer {
-        Ok(Done::Job { replayed, .. } | Done::Claimed { replayed, .. } | Done::Key { replayed, .. }) => {
-            Some(*replayed)
-        }
+        Ok(
+            Done::Job { replayed, .. }
+            | Done::Claimed { replayed, .. }
+            | Done::Key { replayed, .. }
+            | Done::Asset { replayed, .. }
+            | Done::Order { replayed, .. },
+        ) => Some(*replayed),
         Ok(Done::Beat { .. } | Done::Logged(_) | Done::Account(_) | Done::Nothing) | Err(_) => None,
     }
 }

@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::api_key::Role;
+use tenure_core::asset::{AssetId, NewAsset, Upload};
 use tenure_core::command::{
     AppendLog, Asked, Cancel, Claim, ClaimFilter, Command, Create, CreationKey, GivenKey, Hold, NewKey,
     Report, Retry, Verb, When,
@@ -154,10 +155,15 @@ impl Stageplay {
             "log" => {
                 let lines =
                     words.plain[2..].iter().map(|text| ("stdout".into(), "info".into(), (*text).to_owned()));
-                let holder =
-                    is_worker(who).then(|| self.hold(who, words)).map(|hold| (hold.worker, hold.fence));
+                let holder = self.holder(who, words);
                 Command::Log(AppendLog { job: self.job(words), holder, lines: lines.collect() })
             }
+            "upload" => {
+                let holder = self.holder(who, words);
+                let (storage_path, goes_on) = (words.nth(2).to_owned(), words.has("on"));
+                Command::Upload(Upload { job: self.job(words), holder, storage_path, goes_on })
+            }
+            "asset" => Command::AddAsset(Box::new(self.asset(who, words))),
             "cancel" => {
                 let mode = if words.has("hard") { CancelMode::Hard } else { CancelMode::Soft };
                 Command::Cancel(Cancel {
@@ -189,11 +195,28 @@ impl Stageplay {
             "purge" => Command::Purge(self.job(words)),
             "prune" => Command::Prune,
             verb => {
-                let holder =
-                    is_worker(who).then(|| self.hold(who, words)).map(|hold| (hold.worker, hold.fence));
-                let holder = holder.filter(|_| words.get("fence") != Some("none"));
+                let holder = self.holder(who, words).filter(|_| words.get("fence") != Some("none"));
                 Command::Report(Box::new(Report { job: self.job(words), holder, verb: said(verb, words) }))
             }
+        }
+    }
+
+    /// A worker speaks under its lease; anybody else does not.
+    fn holder(&self, who: &str, words: &Words<'_>) -> Option<(Name, Fence)> {
+        is_worker(who).then(|| self.hold(who, words)).map(|hold| (hold.worker, hold.fence))
+    }
+
+    fn asset(&self, who: &str, words: &Words<'_>) -> NewAsset {
+        let path = words.get("path").map(str::to_owned);
+        NewAsset {
+            id: AssetId(job_id(self.world.tables.assets.len() as u128 + 10_000).0),
+            job: self.job(words),
+            holder: self.holder(who, words),
+            asset_type: words.nth(2).into(),
+            url: words.get("url").unwrap_or("https://example.org/").to_owned(),
+            stored: path.is_some(),
+            storage_path: path,
+            file_size: words.get("size").map(|size| size.parse().expect("a size")),
         }
     }
 

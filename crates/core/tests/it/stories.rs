@@ -2,6 +2,7 @@
 
 use crate::script::check;
 
+mod assets;
 mod batches;
 mod callers;
 mod cancels;
@@ -11,4 +12,5 @@ mod creations;
 mod leases;
 mod operations;
 mod retries;
+mod schedules;
 mod versions;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
+use tenure_core::asset::{Asset, AssetId};
 use tenure_core::command::{Asked, Command, KeyId};
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
@@ -16,9 +17,10 @@ use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::job_type::Catalog;
 use tenure_core::lifecycle::{Lifecycle, Phase, Timeout};
 use tenure_core::limits;
+use tenure_core::order::{Order, OrderId};
 use tenure_core::time::{Deadline, Millis, Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
-use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
+use tenure_core::working_set::{Changes, KeyRecord, Reads, WorkingSet};
 
 /// When every world begins: 2026-01-01T00:00:00Z, the start of a minute.
 pub(crate) const DAWN: Timestamp = Timestamp(1_767_225_600_000);
@@ -42,6 +44,9 @@ pub(crate) struct Tables {
     pub(crate) telemetry: Vec<Telemetry>,
     pub(crate) api_keys: BTreeMap<Name, ApiKey>,
     pub(crate) workers: BTreeMap<Name, WorkerSeen>,
+    pub(crate) assets: BTreeMap<AssetId, Asset>,
+    pub(crate) garbage: BTreeMap<String, Timestamp>,
+    pub(crate) orders: BTreeMap<OrderId, Order>,
 }
 
 /// Tables, a catalog, a clock, and what was seen so far.
@@ -223,8 +228,11 @@ impl Tables {
             accounts: found(&self.accounts, &reads.accounts),
             dead_letters: found(&self.dead_letters, &reads.dead_letters),
             lifecycles: found(&self.lifecycles, &reads.lifecycles),
+            orders: found(&self.orders, &reads.orders),
             api_keys: if reads.api_keys { self.api_keys.clone() } else { BTreeMap::new() },
             paused: self.paused.clone(),
+            assets: reads.assets.iter().map(|job| (*job, self.assets_of(*job))).collect(),
+            garbage: found(&self.garbage, &reads.garbage),
             ..WorkingSet::default()
         };
         let mut wanted = reads.jobs.clone();
@@ -256,6 +264,7 @@ impl Tables {
     /// Writes what a batch changed, and says which jobs it touched.
     fn write(&mut self, set: WorkingSet) -> BTreeSet<JobId> {
         let changes = set.changes;
+        self.write_assets(&changes);
         let mut touched: BTreeSet<JobId> = changes.created.iter().chain(&changes.updated).copied().collect();
         assert!(changes.created.iter().all(|id| !self.jobs.contains_key(id)), "a new job is new");
         assert!(changes.updated.iter().all(|id| self.jobs.contains_key(id)), "a changed job was there");
@@ -280,6 +289,12 @@ impl Tables {
         self.api_keys.extend(changes.api_keys.iter().map(|id| (id.clone(), set.api_keys[id].clone())));
         assert!(changes.seen.is_sorted_by(|a, b| a.name < b.name), "by name, each once");
         self.workers.extend(changes.seen.into_iter().map(|seen| (seen.name.clone(), seen)));
+        for id in changes.orders {
+            match set.orders.get(&id) {
+                Some(order) => self.orders.insert(id, order.clone()),
+                None => self.orders.remove(&id),
+            };
+        }
         for (queue, paused) in changes.queues {
             if paused {
                 self.paused.insert(queue)
@@ -299,7 +314,28 @@ impl Tables {
         touched
     }
 
+    pub(crate) fn assets_of(&self, job: JobId) -> Vec<Asset> {
+        self.assets.values().filter(|asset| asset.job_id == job).cloned().collect()
+    }
+
+    fn write_assets(&mut self, changes: &Changes) {
+        self.garbage.extend(changes.garbage.clone());
+        for (job, at) in &changes.discarded {
+            for asset in self.assets.values_mut().filter(|asset| asset.job_id == *job) {
+                asset.discarded_at.get_or_insert(*at);
+            }
+        }
+        for asset in &changes.assets {
+            if asset.discarded_at.is_none() {
+                self.garbage.retain(|path, _| Some(path) != asset.storage_path.as_ref());
+            }
+            self.assets.insert(asset.id, asset.clone());
+        }
+        self.garbage.retain(|path, _| !changes.forgotten_garbage.contains(path));
+    }
+
     fn forget(&mut self, id: JobId) {
+        self.assets.retain(|_, asset| asset.job_id != id);
         self.jobs.remove(&id);
         self.events.remove(&id);
         self.logs.remove(&id);

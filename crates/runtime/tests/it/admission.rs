@@ -1,14 +1,17 @@
 //! What passes before a job is asked for, and in which order.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tenure_core::decide::Done;
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Lifecycle;
 use tenure_core::refusal::Refusal;
+use tenure_core::time::Millis;
 use tenure_runtime::{Definitions, NewJob, Options, Runtime, StartError, TypeDefinition};
 use tenure_store::MemoryStore;
 
-use crate::fixture::{START, asked, with};
+use crate::fixture::{START, a_job, asked, created, pass, with};
 
 fn pictures() -> Definitions {
     let mut picture = TypeDefinition::new("picture", "image");
@@ -118,4 +121,26 @@ async fn a_hundred_creations_at_once_spend_exactly_what_is_there() {
     let short =
         |answer: &&tenure_core::decide::Answer| matches!(answer, Err(Refusal::InsufficientCredits { .. }));
     assert_eq!(answers.iter().filter(short).count(), 90);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_user_makes_so_many_in_a_second_and_a_repeat_does_not_count() {
+    let options = Options { creations_per_second: Some(2), ..Options::default() };
+    let (runtime, _) = with(Definitions::default(), options).await;
+    let of = |user: &str, key: &str| NewJob { user_id: Some(user.into()), ..a_job("work").keyed(key) };
+    let first = created(&runtime, of("ann", "a")).await;
+    created(&runtime, of("ann", "b")).await;
+    let limited = runtime.create(of("ann", "c")).await.unwrap();
+    assert!(matches!(limited, Err(Refusal::RateLimited { retry_after: Millis(1..=500) })), "{limited:?}");
+    assert_eq!(created(&runtime, of("ann", "a")).await.id(), first.id(), "it was made before");
+    created(&runtime, of("bob", "a")).await;
+    let many: Vec<_> = (0..4).map(|n| of("eve", &format!("k{n}"))).collect();
+    let answers = runtime.create_all(many).await;
+    assert_eq!(answers.iter().filter(|answer| matches!(answer, Ok(Ok(_)))).count(), 2);
+    pass(Duration::from_secs(1)).await;
+    created(&runtime, of("ann", "c")).await;
+    // What is refused for another reason is given back.
+    let other = NewJob { lifecycle: Some("nothing".into()), ..of("ann", "d") };
+    assert!(runtime.create(other).await.unwrap().is_err());
+    created(&runtime, of("ann", "d")).await;
 }

@@ -31,8 +31,12 @@ pub const KEYS: &[Key] = &[
     key("lifecycles", None),
     key("limits.payload", None),
     key("limits.body", None),
+    key("limits.asset", None),
     key("limits.connections", None),
     key("limits.header_timeout", None),
+    key("limits.creations_per_second", None),
+    key("webhooks.allow", None),
+    key("webhooks.retry", None),
     key("assets.store", None),
     key("auth.jwt.issuer", None),
     key("auth.jwt.audience", None),
@@ -43,8 +47,8 @@ pub const KEYS: &[Key] = &[
     key("tls.certificate", None),
     key("tls.key", None),
     key("otel.endpoint", None),
-    key("log.format", Some("--log-format")),
-    key("log.filter", Some("--log-filter")),
+    key("log.format", None),
+    key("log.filter", None),
 ];
 
 /// The table of types: its keys are names.

@@ -212,8 +212,6 @@ fn said_by_flags(flags: &Flags) -> Vec<(&'static str, Option<String>)> {
         ("listen", flags.listen.clone().map(Some)),
         ("data", data),
         ("database_url", flags.database_url.clone().map(Some)),
-        ("log.format", flags.log_format.clone().map(Some)),
-        ("log.filter", flags.log_filter.clone().map(Some)),
     ];
     said.retain(|(_, text)| text.is_some());
     said.into_iter().map(|(key, text)| (key, text.flatten())).collect()

@@ -15,11 +15,16 @@ use super::secret::DatabaseUrl;
 use super::size::Size;
 use super::types;
 use super::value::{self, Raw};
-use super::{Config, JwtConfig, Limits, LogConfig, LogFormat, OtelConfig, StoreAt, TlsConfig};
+use super::{
+    Block, Config, JwtConfig, Limits, LogConfig, LogFormat, OtelConfig, StoreAt, TlsConfig, WebhooksConfig,
+};
 
 /// The largest body that may be allowed: it is held in memory.
 const BODY_MAX: Size = Size(1 << 30);
+/// The largest asset that may be allowed: S3 takes it in 10,000 parts, and ours have 5 MiB.
+const ASSET_MAX: Size = Size(48 << 30);
 const CONNECTIONS_MAX: i64 = 1_000_000;
+const CREATIONS_MAX: i64 = 1_000_000;
 const ALGORITHMS: &[&str] =
     &["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"];
 const ALGORITHMS_DEFAULT: &[&str] = &["RS256", "ES256", "EdDSA"];
@@ -32,10 +37,11 @@ pub(super) fn config(levels: &mut Levels<'_>, types: Option<&Value<'_>>) -> Conf
     let found = lifecycles::load(levels);
     let limits = limits(levels);
     let assets = levels.optional("assets.store", assets, Clone::clone).map(|taken| taken.value);
+    let webhooks = webhooks(levels);
     let (jwt, tls, otel, log) = (jwt(levels), tls(levels), otel(levels), log(levels));
     let types = types::load(levels, types, &found, limits.payload);
     let definitions = Definitions { lifecycles: found.lifecycles, types };
-    Config { listen, store, definitions, limits, jwt, tls, otel, log, assets }
+    Config { listen, store, definitions, limits, webhooks, jwt, tls, otel, log, assets }
 }
 
 /// The last level that names a store decides; one level cannot name both.
@@ -73,6 +79,8 @@ fn limits(levels: &mut Levels<'_>) -> Limits {
         let message = format!("a body of {body} cannot carry a payload of {payload}");
         levels.wrong(&site, Wrong::new(message, "let limits.body be the larger one"));
     }
+    let (asset, _) =
+        levels.value("limits.asset", |raw| value::size(raw, ASSET_MAX), Size(default.asset as usize), shown);
     let (connections, _) = levels.value(
         "limits.connections",
         |raw| value::number(raw, 1, CONNECTIONS_MAX).map(|number| number as usize),
@@ -85,12 +93,52 @@ fn limits(levels: &mut Levels<'_>) -> Limits {
         Millis(default.header_timeout.as_millis() as u64),
         ToString::to_string,
     );
+    let creations = levels.optional(
+        "limits.creations_per_second",
+        |raw| value::number(raw, 1, CREATIONS_MAX).map(|number| number as u32),
+        ToString::to_string,
+    );
     Limits {
         payload: payload.0,
         body: body.0,
+        asset: asset.0 as u64,
         connections,
         header_timeout: Duration::from_millis(header_timeout.0),
+        creations_per_second: value_of(creations),
     }
+}
+
+fn webhooks(levels: &mut Levels<'_>) -> WebhooksConfig {
+    let allow = levels.optional("webhooks.allow", blocks, |blocks| joined(blocks));
+    let (retry, _) =
+        levels.value("webhooks.retry", spans, WebhooksConfig::default().retry, |spans| joined(spans));
+    WebhooksConfig { allow: value_of(allow).unwrap_or_default(), retry }
+}
+
+fn joined(values: &[impl ToString]) -> String {
+    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Blocks of addresses.
+fn blocks(raw: &Raw<'_>) -> Result<Vec<Block>, Wrong> {
+    let block = |part: value::Part| {
+        Block::parse(&part.text).ok_or_else(|| {
+            let message = format!("`{}` is not a block of addresses", shown(&part.text));
+            Wrong::new(message, "write an address, or one with a prefix: 10.0.0.0/8, fd00::/8").at(part.at)
+        })
+    };
+    value::texts(raw)?.into_iter().map(block).collect()
+}
+
+/// Spans of time.
+fn spans(raw: &Raw<'_>) -> Result<Vec<Millis>, Wrong> {
+    let span = |part: value::Part| {
+        Millis::parse(&part.text).ok_or_else(|| {
+            let message = format!("`{}` is not a duration", shown(&part.text));
+            Wrong::new(message, "write it like \"5s\", \"5m\" or \"2h\"").at(part.at)
+        })
+    };
+    value::texts(raw)?.into_iter().map(span).collect()
 }
 
 /// `file:FOLDER` or `s3://bucket/prefix`.

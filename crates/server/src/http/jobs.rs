@@ -57,7 +57,12 @@ fn nothing() -> Box<RawValue> {
 
 impl NewJobBody {
     /// What the runtime is asked, in the caller's name.
-    fn ask(self, caller: &Caller, trace: &Trace, key: Option<GivenKey>) -> Result<NewJob, Problem> {
+    pub(crate) fn ask(
+        self,
+        caller: &Caller,
+        trace: &Trace,
+        key: Option<GivenKey>,
+    ) -> Result<NewJob, Problem> {
         let when = match (self.run_at, self.delay) {
             (Some(_), Some(_)) => {
                 return Err(Problem::malformed("#/delay", "run_at and delay exclude each other"));

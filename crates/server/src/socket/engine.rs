@@ -179,6 +179,9 @@ impl Working {
                 },
                 said = inbox.take(&self.hello.worker), if self.pending.is_empty() => self.pending = said,
                 () = ready(()), if !self.pending.is_empty() => {
+                    if !self.is_admitted().await {
+                        return End::Barred;
+                    }
                     self.pending.extend(inbox.take_now(&self.hello.worker));
                     self.round().await;
                 }
@@ -301,13 +304,14 @@ impl Working {
         }
     }
 
+    async fn is_admitted(&self) -> bool {
+        self.app.keyring().still_admits(&self.hello.caller, self.app.runtime().now()).await
+    }
+
     /// Whether the engine may stay. Looks at jobs that nobody has looked at since they were dispatched.
     async fn look(&mut self) -> bool {
-        let now = self.app.runtime().now();
-        let caller = &self.hello.caller;
-        if !self.app.keyring().still_admits(caller, now).await
-            || matches!(self.app.hear(caller, &self.hello.worker).await, Err(problem) if problem.code() == FORBIDDEN.code)
-        {
+        let heard = self.app.hear(&self.hello.caller, &self.hello.worker).await;
+        if !self.is_admitted().await || heard.is_err_and(|problem| problem.code() == FORBIDDEN.code) {
             return false;
         }
         let unchecked: Vec<JobId> =

@@ -30,15 +30,15 @@ struct Following {
     stage: Stage,
     /// Progress that waits for its place.
     waiting: HashMap<JobId, Vec<Arc<Job>>>,
-    /// How far each leased job was when we last looked.
-    seen: HashMap<JobId, Progress>,
+    /// How far each leased job was when we last looked; `None` before the first time.
+    seen: Option<HashMap<JobId, Progress>>,
     /// Jobs whose progress this node itself has heard since then.
     heard: BTreeSet<JobId>,
 }
 
 pub(super) async fn follow(app: App, after: Position, mut progress: mpsc::Receiver<Arc<Job>>) {
     let (follower, stage) = (app.runtime().follow(after), Stage::new(app.clone()));
-    let (waiting, seen, heard) = (HashMap::new(), HashMap::new(), BTreeSet::new());
+    let (waiting, seen, heard) = (HashMap::new(), None, BTreeSet::new());
     let mut it = Following { app: app.clone(), follower, stage, waiting, seen, heard };
     let mut looks = interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -125,18 +125,19 @@ impl Following {
         let mut heard = take(&mut self.heard);
         let leased = self.app.store().leased(LEASES_MAX).await?;
         heard.extend(&self.heard);
-        let before = take(&mut self.seen);
+        let (before, mut seen) = (self.seen.take(), HashMap::new());
         for job in leased {
             if job.cancel.is_some() {
                 self.app.switchboard().tell(job.id(), || News::Stands(Arc::clone(&job)));
             }
             let Some(progress) = job.output.progress.as_deref() else { continue };
-            self.seen.insert(job.id(), progress.clone());
-            let is_news = before.get(&job.id()) != Some(progress) && !heard.contains(&job.id());
-            if is_news {
+            seen.insert(job.id(), progress.clone());
+            let is_news = before.as_ref().is_some_and(|before| before.get(&job.id()) != Some(progress));
+            if is_news && !heard.contains(&job.id()) {
                 self.waiting.entry(job.id()).or_default().push(job);
             }
         }
+        self.seen = Some(seen);
         self.show_progress().await
     }
 }

@@ -141,6 +141,7 @@ fn nothing_said_is_all_defaults() {
         limits.body = 16 MiB (default)
         limits.connections = 4096 (default)
         limits.header_timeout = 10s (default)
+        webhooks.retry = 5s, 5m, 30m, 2h, 5h, 10h, 14h, 20h, 1d (default)
         log.format = text (default)
         log.filter = info (default)
         types."*".lifecycle = distributed (default)
@@ -220,7 +221,7 @@ fn unknown_keys_are_told_with_what_was_meant() {
               |
             7 | [whatever]
               |  ^^^^^^^^
-              = there are listen, data, database_url, lifecycles, limits, assets, auth, tls, otel, log and types
+              = there are listen, data, database_url, lifecycles, limits, webhooks, assets, auth, tls, otel, log and types
 
             tenure.toml:10:1: `lifecycel` is not a setting of [types.a]
                |
@@ -731,6 +732,7 @@ fn types_are_read() {
         limits.body = 16 MiB (default)
         limits.connections = 4096 (default)
         limits.header_timeout = 10s (default)
+        webhooks.retry = 5s, 5m, 30m, 2h, 5h, 10h, 14h, 20h, 1d (default)
         log.format = text (default)
         log.filter = info (default)
         types.render.lifecycle = engine (tenure.toml:2)
@@ -774,14 +776,10 @@ fn later_levels_take_the_place_of_earlier_ones() {
     let config = scene.loaded().config;
     assert_eq!((config.limits.payload, config.limits.connections), (2048, 7));
     assert_eq!(config.log.format, LogFormat::Json);
-    let flags = Flags {
-        listen: Some("127.0.0.1:3".to_owned()),
-        log_format: Some("text".to_owned()),
-        ..Flags::default()
-    };
+    let flags = Flags { listen: Some("127.0.0.1:3".to_owned()), ..Flags::default() };
     let scene = scene.flags(flags);
     assert_eq!(scene.setting("listen"), ("127.0.0.1:3".to_owned(), Origin::Flag("--listen".to_owned())));
-    assert_eq!(scene.setting("log.format").1.to_string(), "--log-format");
+    assert_eq!(scene.setting("listen").1.to_string(), "--listen");
 }
 
 #[test]
@@ -1016,4 +1014,37 @@ fn the_documentation_names_every_setting_and_its_default() {
             assert!(row.contains(&format!("`{}`", default.value)), "{row}");
         }
     }
+}
+
+#[test]
+fn webhooks_are_read() {
+    let scene = Scene::new(
+        "[limits]\ncreations_per_second = 7\n[webhooks]\nallow = [\"10.0.0.0/8\", \"::1\"]\nretry = []\n",
+    );
+    let Loaded { config, .. } = scene.loaded();
+    assert_eq!(config.limits.creations_per_second, Some(7));
+    assert_eq!((config.webhooks.allow.len(), config.webhooks.retry.len()), (2, 0));
+    assert_eq!(scene.setting("webhooks.allow").0, "10.0.0.0/8, ::1/128");
+    check(
+        "[limits]\ncreations_per_second = 0\n[webhooks]\nallow = [\"10.0.0.0/33\"]\nretry = [\"5s\", \"soon\"]",
+        &expect![[r#"
+            tenure.toml:2:24: `limits.creations_per_second` is 0, which is out of bounds
+              |
+            2 | creations_per_second = 0
+              |                        ^
+              = a whole number from 1 to 1000000 will do
+
+            tenure.toml:4:10: `10.0.0.0/33` is not a block of addresses
+              |
+            4 | allow = ["10.0.0.0/33"]
+              |          ^^^^^^^^^^^^^
+              = write an address, or one with a prefix: 10.0.0.0/8, fd00::/8
+
+            tenure.toml:5:16: `soon` is not a duration
+              |
+            5 | retry = ["5s", "soon"]
+              |                ^^^^^^
+              = write it like "5s", "5m" or "2h"
+        "#]],
+    );
 }

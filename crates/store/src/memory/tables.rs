@@ -12,11 +12,13 @@ use tenure_core::fold::Record;
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::limits;
+use tenure_core::order::{Order, OrderId, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Millis, Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
 
+use super::assets::Assets;
 use crate::live::{self, Live};
 use crate::{Count, Gauges, Journaled, Scanned, WORKERS_MAX};
 
@@ -38,9 +40,14 @@ pub(super) struct Tables {
     lifecycles: BTreeMap<LifecycleRef, String>,
     api_keys: BTreeMap<Name, ApiKey>,
     workers: BTreeMap<Name, WorkerSeen>,
+    pub(super) assets: Assets,
+    orders: BTreeMap<OrderId, Order>,
 }
 
-fn found<K: Ord + Clone, V: Clone>(table: &BTreeMap<K, V>, wanted: &BTreeSet<K>) -> BTreeMap<K, V> {
+pub(super) fn found<K: Ord + Clone, V: Clone>(
+    table: &BTreeMap<K, V>,
+    wanted: &BTreeSet<K>,
+) -> BTreeMap<K, V> {
     wanted.iter().filter_map(|key| Some((key.clone(), table.get(key)?.clone()))).collect()
 }
 
@@ -51,10 +58,12 @@ impl Tables {
             accounts: found(&self.accounts, &reads.accounts),
             dead_letters: found(&self.dead_letters, &reads.dead_letters),
             lifecycles: found(&self.lifecycles, &reads.lifecycles),
+            orders: found(&self.orders, &reads.orders),
             api_keys: if reads.api_keys { self.api_keys.clone() } else { BTreeMap::new() },
             paused: self.paused.clone(),
             ..WorkingSet::default()
         };
+        self.assets.load(reads, &mut set);
         let mut wanted = reads.jobs.clone();
         wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
         for (filter, max) in &reads.claims {
@@ -75,6 +84,7 @@ impl Tables {
 
     pub(super) fn write(&mut self, set: WorkingSet) {
         let changes = set.changes;
+        self.assets.write(&changes);
         for id in changes.created.iter().chain(&changes.updated) {
             let job = &set.jobs[id];
             self.live.put(Arc::clone(job));
@@ -101,6 +111,12 @@ impl Tables {
             .extend(changes.lifecycles.into_iter().map(|key| (key.clone(), set.lifecycles[&key].clone())));
         self.api_keys.extend(changes.api_keys.into_iter().map(|id| (id.clone(), set.api_keys[&id].clone())));
         self.workers.extend(changes.seen.into_iter().map(|seen| (seen.name.clone(), seen)));
+        for id in changes.orders {
+            match set.orders.get(&id) {
+                Some(order) => self.orders.insert(id, order.clone()),
+                None => self.orders.remove(&id),
+            };
+        }
         for (queue, paused) in changes.queues {
             if paused {
                 self.paused.insert(queue)
@@ -118,6 +134,7 @@ impl Tables {
     }
 
     fn purge(&mut self, purged: &BTreeSet<JobId>) {
+        self.assets.purge(purged);
         for id in purged {
             self.live.remove(*id);
             self.finished.remove(id);
@@ -210,6 +227,18 @@ impl Tables {
         self.api_keys.values().cloned().collect()
     }
 
+    pub(super) fn orders(&self, kind: OrderKind) -> Vec<Order> {
+        let of_kind = self.orders.iter().filter(|((known, _), _)| *known == kind);
+        of_kind.take(limits::ORDERS_MAX).map(|(_, order)| order.clone()).collect()
+    }
+
+    pub(super) fn due_orders(&self, kind: OrderKind, now: Timestamp, limit: usize) -> Vec<Order> {
+        let due = self.orders.iter().filter(|((known, _), _)| *known == kind);
+        let due = due.filter_map(|(id, order)| Some((order.due_at().filter(|at| *at <= now)?, id)));
+        let due: BTreeSet<_> = due.collect();
+        due.into_iter().take(limit).map(|(_, id)| self.orders[id].clone()).collect()
+    }
+
     pub(super) fn workers(&self) -> Vec<WorkerSeen> {
         let mut workers: Vec<_> = self.workers.values().cloned().collect();
         workers.sort_by(|a, b| b.seen_at.cmp(&a.seen_at).then_with(|| a.name.cmp(&b.name)));
@@ -298,7 +327,9 @@ impl Tables {
         let events = self.histories.keys().map(|id| ("events", id));
         let logs = self.logs.keys().map(|id| ("logs", id));
         let letters = self.dead_letters.keys().map(|id| ("dead_letters", id));
-        let stray = events.chain(logs).chain(letters).filter(|(_, id)| self.job(**id).is_none());
+        let assets = self.assets.jobs().map(|id| ("assets", id));
+        let stray =
+            events.chain(logs).chain(letters).chain(assets).filter(|(_, id)| self.job(**id).is_none());
         stray
             .map(|(table, id)| format!("{table} has rows of job {id}, which is not there"))
             .take(limit)

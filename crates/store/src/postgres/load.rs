@@ -1,5 +1,6 @@
 //! What a batch needs, in one round trip: everything that `Reads` names is asked for at once, and locked in an order
-//! that is the same for all batches: keys, jobs, candidates (passing over what others have), accounts, keys of callers.
+//! that is the same for all batches: keys, jobs, candidates (passing over what others have), accounts, keys of callers,
+//! standing orders.
 //!
 //! What loaded things lead to is read afterwards and without a lock. Few batches change any of it; one that does is run
 //! again with it among its reads, and so in its place in the order. Hence two batches never wait for each other.
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use tenure_core::command::{ClaimFilter, KeyId};
 use tenure_core::id::{Fence, JobId, Name};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::order::OrderId;
 use tenure_core::time::Timestamp;
 use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
 use tokio_postgres::Row;
@@ -20,10 +22,11 @@ use super::claim::{self, Look};
 use super::clock::{Reading, one};
 use super::connection::{Connection, Rows, Sent};
 use super::error::Fault;
+use super::orders;
 use super::rows::{self, Param, borrowed, get};
 use super::statements::{
-    BEGIN, LOAD_ACCOUNTS, LOAD_ACCOUNTS_LED_TO, LOAD_API_KEYS, LOAD_DEAD_LETTERS, LOAD_JOB_STATES, LOAD_JOBS,
-    LOAD_KEYS, LOAD_LED_TO, LOAD_LIFECYCLES, NOW_BATCH,
+    BEGIN, LOAD_ACCOUNTS, LOAD_ACCOUNTS_LED_TO, LOAD_API_KEYS, LOAD_ASSETS, LOAD_DEAD_LETTERS, LOAD_GARBAGE,
+    LOAD_JOB_STATES, LOAD_JOBS, LOAD_KEYS, LOAD_LED_TO, LOAD_LIFECYCLES, LOAD_ORDERS, NOW_BATCH,
 };
 use crate::StoreError;
 use crate::codec::{Interner, corrupt};
@@ -41,6 +44,7 @@ pub(super) struct Loaded {
     pub(super) found_accounts: BTreeSet<Name>,
     pub(super) found_keys: BTreeSet<KeyId>,
     pub(super) found_api_keys: BTreeSet<Name>,
+    pub(super) found_orders: BTreeSet<OrderId>,
     pub(super) candidates: BTreeMap<ClaimFilter, Vec<JobId>>,
 }
 
@@ -53,6 +57,7 @@ struct Asked {
     users: Vec<String>,
     dead_letters: Vec<Uuid>,
     lifecycles: (Vec<String>, Vec<i32>),
+    orders: (Vec<&'static str>, Vec<String>),
 }
 
 impl Asked {
@@ -69,6 +74,7 @@ impl Asked {
             users: users.into_iter().map(str::to_owned).collect(),
             dead_letters: reads.dead_letters.iter().map(|id| id.0).collect(),
             lifecycles: reads.lifecycles.iter().map(|key| (key.name.to_string(), key.version as i32)).unzip(),
+            orders: reads.orders.iter().map(|(kind, id)| (kind.as_str(), id.to_string())).unzip(),
         }
     }
 }
@@ -82,7 +88,26 @@ pub(super) async fn load(connection: &Connection, node: &Node, reads: &Reads) ->
     }
     claim::again(connection, node, (reads, &short), &mut loaded).await?;
     led_to(connection, &mut loaded).await?;
+    assets(connection, reads, &mut loaded.set).await?;
     Ok(loaded)
+}
+
+/// Assets and promises: few batches need them, and the jobs that they belong to are locked by now.
+async fn assets(connection: &Connection, reads: &Reads, set: &mut WorkingSet) -> Result<(), Fault> {
+    if !reads.assets.is_empty() {
+        let jobs: Vec<Uuid> = reads.assets.iter().map(|job| job.0).collect();
+        for row in &connection.query(&LOAD_ASSETS, &[&jobs]).await? {
+            let asset = super::assets::asset(row)?;
+            set.assets.entry(asset.job_id).or_default().push(asset);
+        }
+    }
+    if !reads.garbage.is_empty() {
+        let paths: Vec<&String> = reads.garbage.iter().collect();
+        for row in &connection.query(&LOAD_GARBAGE, &[&paths]).await? {
+            set.garbage.insert(get(row, 0)?, Timestamp(get(row, 1)?));
+        }
+    }
+    Ok(())
 }
 
 /// The first round trip. Also says which claims found too little.
@@ -100,6 +125,7 @@ async fn first(
     let (keys, jobs, strange) = (borrowed(&keys), borrowed(&jobs), borrowed(&strange));
     let (letters, accounts) = (borrowed(&letters), borrowed(&accounts));
     let lifecycles: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [names, versions];
+    let orders: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&asked.orders.0, &asked.orders.1];
 
     let begin = connection.send_begin(BEGIN);
     let now = connection.send(&NOW_BATCH, &[]);
@@ -110,6 +136,7 @@ async fn first(
     let has_accounts = !asked.users.is_empty() || !asked.strange.is_empty();
     let accounts = has_accounts.then(|| connection.send(&LOAD_ACCOUNTS, &accounts));
     let api_keys = reads.api_keys.then(|| connection.send(&LOAD_API_KEYS, &[]));
+    let orders = (!reads.orders.is_empty()).then(|| connection.send(&LOAD_ORDERS, &orders));
     let letters = (!asked.dead_letters.is_empty()).then(|| connection.send(&LOAD_DEAD_LETTERS, &letters));
     let lifecycles = (!names.is_empty()).then(|| connection.send(&LOAD_LIFECYCLES, &lifecycles));
 
@@ -127,6 +154,7 @@ async fn first(
     }
     loading.accounts(reads, &come(accounts).await?)?;
     loading.api_keys(&come(api_keys).await?)?;
+    loading.orders(&come(orders).await?)?;
     loading.dead_letters(&come(letters).await?)?;
     loading.lifecycles(&come(lifecycles).await?)?;
     Ok((loading.loaded, short))
@@ -160,6 +188,7 @@ impl<'a> Loading<'a> {
             found_accounts: BTreeSet::new(),
             found_keys: BTreeSet::new(),
             found_api_keys: BTreeSet::new(),
+            found_orders: BTreeSet::new(),
             candidates: BTreeMap::new(),
         };
         Ok(Self { node, names: Interner::default(), loaded })
@@ -212,6 +241,15 @@ impl<'a> Loading<'a> {
             let key = rows::api_key(row)?;
             self.loaded.found_api_keys.insert(key.id.clone());
             self.loaded.set.api_keys.insert(key.id.clone(), key);
+        }
+        Ok(())
+    }
+
+    fn orders(&mut self, rows: &[Row]) -> Result<(), StoreError> {
+        for row in rows {
+            let order = orders::decoded(row)?;
+            self.loaded.found_orders.insert(order.id());
+            self.loaded.set.orders.insert(order.id(), order);
         }
         Ok(())
     }

@@ -13,10 +13,12 @@ use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{KeyRecord, WorkingSet};
 use uuid::Uuid;
 
+use super::assets;
 use super::commits::Mark;
 use super::connection::{Connection, Sql, answered};
 use super::error::Fault;
 use super::load::Loaded;
+use super::orders;
 use super::rows::{Columns, Param, borrowed};
 use super::statements::*;
 use crate::codec::{EventRow, SpecRow, StateRow, stage_text, text};
@@ -116,6 +118,7 @@ fn statements<'a>(set: &'a WorkingSet, loaded: &Loaded, changed: &'a Changed<'a>
     writes.add(&INSERT_LOG, &changed.logs, logs);
     writes.outside_jobs(set);
     writes.callers(set, loaded);
+    assets::write(&mut writes, set);
     if let Some(now) = set.changes.prune {
         writes.push(&PRUNE_TELEMETRY, vec![Box::new(now.0)]);
         writes.push(&PRUNE_KEYS, vec![Box::new(now.0)]);
@@ -132,10 +135,10 @@ fn statements<'a>(set: &'a WorkingSet, loaded: &Loaded, changed: &'a Changed<'a>
     writes.0
 }
 
-struct Writes<'a>(Vec<Write<'a>>);
+pub(super) struct Writes<'a>(Vec<Write<'a>>);
 
 impl<'a> Writes<'a> {
-    fn push(&mut self, sql: &'static Sql, params: Vec<Param<'a>>) {
+    pub(super) fn push(&mut self, sql: &'static Sql, params: Vec<Param<'a>>) {
         self.0.push(Write { sql, params });
     }
 
@@ -173,8 +176,16 @@ impl<'a> Writes<'a> {
     }
 
     fn purge(&mut self, purged: &'a Vec<Uuid>) {
-        let tables =
-            [&PURGE_EVENTS, &PURGE_LOGS, &PURGE_TELEMETRY, &PURGE_DEAD_LETTER, &PURGE_STATE, &PURGE_JOB];
+        let tables = [
+            &SPOIL_ASSETS,
+            &PURGE_ASSETS,
+            &PURGE_EVENTS,
+            &PURGE_LOGS,
+            &PURGE_TELEMETRY,
+            &PURGE_DEAD_LETTER,
+            &PURGE_STATE,
+            &PURGE_JOB,
+        ];
         for sql in tables.into_iter().filter(|_| !purged.is_empty()) {
             self.push(sql, vec![Box::new(purged)]);
         }
@@ -215,7 +226,7 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// Keys of callers and workers that were heard.
+    /// Keys of callers, workers that were heard, standing orders.
     fn callers(&mut self, set: &'a WorkingSet, loaded: &Loaded) {
         let changed = set.changes.api_keys.iter().map(|id| &set.api_keys[id]);
         let (old, new): (Vec<&ApiKey>, Vec<&ApiKey>) =
@@ -229,6 +240,9 @@ impl<'a> Writes<'a> {
             self.push(&PUT_API_KEY, vec![ids, Box::new(revoked)]);
         }
         self.add(&PUT_WORKER, &set.changes.seen, seen);
+        for (sql, params) in orders::writes(set, &loaded.found_orders) {
+            self.push(sql, params);
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::StoreError;
 use crate::codec::{Interner, corrupt};
 use crate::live::Live;
 use crate::sqlite::rows::{fault, spec, state};
-use crate::sqlite::{Writer, watch};
+use crate::sqlite::{Writer, assets, watch};
 
 /// Every live job, when the store is opened.
 pub(super) fn live(connection: &Connection, names: &mut Interner) -> Result<Live, StoreError> {
@@ -142,7 +142,8 @@ impl Writer {
             let keys = watch::api_keys(&self.connection)?;
             set.api_keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
         }
-        Ok(())
+        assets::load(&self.connection, reads, set)?;
+        self.load_orders(reads, set)
     }
 
     fn load_account(&self, user: &Name, set: &mut WorkingSet) -> Result<(), StoreError> {

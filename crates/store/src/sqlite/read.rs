@@ -5,12 +5,15 @@ use std::sync::Arc;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Params, Row, ToSql, params, params_from_iter};
 use tenure_core::api_key::ApiKey;
+use tenure_core::asset::{Asset, AssetId};
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{Fence, JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef, Links};
+use tenure_core::limits::ORDERS_MAX;
+use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
@@ -19,7 +22,7 @@ use tenure_core::working_set::{Reads, WorkingSet};
 use crate::codec::{Interner, corrupt};
 use crate::list::{self, Bound};
 use crate::sqlite::rows::{audit_line, event, fault, ledger_line, uuid};
-use crate::sqlite::{SqliteStore, load, scan, watch};
+use crate::sqlite::{SqliteStore, assets, load, orders, scan, watch};
 use crate::{Count, Gauges, Journaled, Scanned, Store, StoreError};
 
 impl SqliteStore {
@@ -315,6 +318,33 @@ impl Store for SqliteStore {
 
     async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.read(watch::api_keys).await
+    }
+
+    async fn assets(
+        &self,
+        job: JobId,
+        before: Option<AssetId>,
+        limit: usize,
+    ) -> Result<Vec<Asset>, StoreError> {
+        self.read(move |connection| assets::list(connection, job, before, limit)).await
+    }
+
+    async fn asset(&self, id: AssetId) -> Result<Option<Asset>, StoreError> {
+        self.read(move |connection| assets::one(connection, id)).await
+    }
+
+    async fn asset_garbage(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        let now = self.now_blocking().at;
+        self.read(move |connection| assets::garbage(connection, now, limit)).await
+    }
+
+    async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
+        self.read(move |connection| orders::orders(connection, kind, ORDERS_MAX)).await
+    }
+
+    async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
+        let now = self.now_blocking().at;
+        self.read(move |connection| orders::due(connection, (kind, now), limit)).await
     }
 
     async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {

@@ -17,9 +17,11 @@ use crate::migrate::{Migration, pending};
 use crate::sqlite::Writer;
 use crate::sqlite::rows::fault;
 
-const MIGRATIONS: [Migration; 2] = [
+const MIGRATIONS: [Migration; 4] = [
     Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_callers.sql") },
+    Migration { number: 3, sql: include_str!("migrations/0003_assets.sql") },
+    Migration { number: 4, sql: include_str!("migrations/0004_orders.sql") },
 ];
 
 /// How often the file is told that a node lives, if batches come anyway.
@@ -136,6 +138,8 @@ impl Writer {
         self.write_money(set)?;
         self.write_keyed(set)?;
         self.write_callers(set)?;
+        self.write_assets(changes)?;
+        self.write_orders(set)?;
         self.forget(changes)?;
         let mut clock = self.clock.lock().expect("nobody panics while reading the clock");
         if TELL_MS <= now.at.0 - clock.told.0 {
@@ -247,7 +251,9 @@ impl Writer {
     }
 
     fn forget(&self, changes: &Changes) -> Result<(), StoreError> {
-        const PURGE: [&str; 6] = [
+        const PURGE: [&str; 8] = [
+            include_str!("sql/spoil_assets.sql"),
+            include_str!("sql/purge_assets.sql"),
             include_str!("sql/purge_events.sql"),
             include_str!("sql/purge_logs.sql"),
             include_str!("sql/purge_telemetry.sql"),
@@ -269,7 +275,7 @@ impl Writer {
         Ok(())
     }
 
-    fn statement(&self, sql: &str) -> Result<CachedStatement<'_>, StoreError> {
+    pub(super) fn statement(&self, sql: &str) -> Result<CachedStatement<'_>, StoreError> {
         self.connection.prepare_cached(sql).map_err(fault)
     }
 

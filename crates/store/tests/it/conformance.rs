@@ -1,5 +1,6 @@
 //! What every store promises. A promise is written once, as a test over any store; a new store is one line.
 
+mod assets;
 mod batches;
 mod callers;
 mod claims;
@@ -8,10 +9,12 @@ mod events;
 mod keys;
 mod listings;
 mod money;
+mod orders;
 mod outputs;
 mod retention;
 mod watch;
 
+pub(crate) use assets::*;
 pub(crate) use batches::*;
 pub(crate) use callers::*;
 pub(crate) use claims::*;
@@ -20,6 +23,7 @@ pub(crate) use events::*;
 pub(crate) use keys::*;
 pub(crate) use listings::*;
 pub(crate) use money::*;
+pub(crate) use orders::*;
 pub(crate) use outputs::*;
 pub(crate) use retention::*;
 pub(crate) use watch::*;
@@ -74,6 +78,16 @@ macro_rules! promises {
             leased_jobs_are_those_that_are_held,
             finished_jobs_are_told_newest_first,
             dead_letters_are_found_by_their_jobs,
+            assets_are_listed_newest_first,
+            an_asset_under_a_key_is_added_once,
+            a_job_has_so_many_assets_and_no_more,
+            only_the_holder_adds_assets_under_a_lease,
+            an_object_is_garbage_unless_it_is_an_asset,
+            a_hard_cancel_discards_what_there_was,
+            assets_go_with_their_job_and_their_objects_are_garbage,
+            standing_orders_are_kept_changed_and_forgotten,
+            a_time_of_a_schedule_makes_one_job_under_concurrency,
+            one_node_at_a_time_sends_for_a_webhook,
         );
     };
     (@each $fresh:path: $($promise:ident),+ $(,)?) => {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use tenure_core::api_key::Role;
+use tenure_core::asset::{AssetId, NewAsset};
 use tenure_core::command::{AppendLog, Asked, Cancel, Command, Create, Hold, NewKey, Retry, Verb, When};
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::decide::{Answer, Done, decide_batch};
@@ -14,13 +15,15 @@ use tenure_core::job::{CancelMode, Class, Job};
 use tenure_core::job_type::{Catalog, JobType};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::{Backoff, Jitter, Policy, Timeout};
+use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::DeadLetterFilter;
+use tenure_core::schedule::ScheduleChange;
 use tenure_core::time::{Millis, Timestamp};
 use tenure_core::working_set::Reads;
 use tenure_store::{MemoryStore, Store};
 
 use crate::beds;
-use crate::conformance::{journal, page};
+use crate::conformance::{a_job_with, add_schedule, fire, journal, new_asset, page, upload};
 use crate::fixture::*;
 
 const TYPES: [&str; 8] = ["eager", "so1", "pattern", "paid", "image", "engine", "saga", "brief"];
@@ -59,6 +62,7 @@ enum Move {
     Heartbeat(usize),
     Progress(usize, f64),
     Log(usize),
+    AddAsset(usize, AssetId),
     Cancel(usize, CancelMode),
     DeadLetter(usize),
     Dismiss(usize),
@@ -70,6 +74,10 @@ enum Move {
     Seen(Vec<&'static str>),
     AddKey(&'static str, Role, u8),
     RevokeKey(&'static str),
+    AddSchedule(&'static str, &'static str),
+    PauseSchedule(&'static str),
+    RemoveSchedule(&'static str),
+    Fire(&'static str, JobId),
 }
 
 fn a_move(chance: &mut Chance) -> Move {
@@ -98,7 +106,10 @@ fn a_move(chance: &mut Chance) -> Move {
         9..=12 => Move::Report(place, a_verb(chance)),
         13 => Move::Heartbeat(place),
         14 => Move::Progress(place, chance.below(101) as f64),
-        15 => Move::Log(place),
+        15 => match chance.below(2) {
+            0 => Move::Log(place),
+            _ => Move::AddAsset(place, AssetId(an_id().0)),
+        },
         16 => match chance.below(4) {
             0 => Move::Cancel(place, CancelMode::Soft),
             1 => Move::Cancel(place, CancelMode::Hard),
@@ -107,7 +118,11 @@ fn a_move(chance: &mut Chance) -> Move {
         },
         17 => Move::Retry(place, an_id()),
         18 => Move::Grant(chance.pick(&USERS), chance.below(8) as u64),
-        _ => match chance.below(8) {
+        _ => match chance.below(14) {
+            8 | 9 => Move::AddSchedule(chance.pick(&KEYS), chance.pick(&["so1", "nothing", "paid"])),
+            10 => Move::PauseSchedule(chance.pick(&KEYS)),
+            11 => Move::RemoveSchedule(chance.pick(&KEYS)),
+            12 | 13 => Move::Fire(chance.pick(&KEYS), an_id()),
             3 => Move::Seen((0..3).map(|_| chance.pick(&WORKERS)).collect()),
             4..=6 => Move::AddKey(chance.pick(&KEYS), chance.pick(&Role::ALL), chance.below(2) as u8),
             7 => Move::RevokeKey(chance.pick(&KEYS)),
@@ -160,6 +175,10 @@ impl<S: Store> World<S> {
                 let lines = vec![("stdout".into(), "info".into(), format!("line {place}"))];
                 by("user:ann", Command::Log(AppendLog { job: job(place)?, holder: None, lines }))
             }
+            Move::AddAsset(place, id) => {
+                let new = NewAsset { id, ..new_asset(job(place)?, Some(&id.to_string())) };
+                by("user:ann", Command::AddAsset(Box::new(new)))
+            }
             Move::Cancel(place, mode) => {
                 by("user:ann", Command::Cancel(Cancel { job: job(place)?, mode, reason: None }))
             }
@@ -184,12 +203,27 @@ impl<S: Store> World<S> {
                 by("admin:ann", Command::AddKey(Box::new(new)))
             }
             Move::RevokeKey(id) => by("admin:ann", Command::RevokeKey(id.into())),
+            Move::AddSchedule(id, job_type) => add_schedule(id, job_type, Timestamp(1)),
+            Move::PauseSchedule(id) => {
+                by("operator:ann", Command::ChangeSchedule(id.into(), ScheduleChange::Pause))
+            }
+            Move::RemoveSchedule(id) => {
+                by("operator:ann", Command::ChangeSchedule(id.into(), ScheduleChange::Remove))
+            }
+            // Twice at most: the first time is read as it was made, the second as the first left it.
+            Move::Fire(id, job) => fire(id, (Timestamp(1), Timestamp(2)), a_job_with(job, "paid")),
         })
     }
 
     /// Makes the moves in one batch, and says what came of each.
     async fn make(&mut self, moves: &[Move]) -> Vec<String> {
-        let asked: Vec<_> = moves.iter().filter_map(|wanted| self.asked(wanted)).collect();
+        let mut asked: Vec<_> = moves.iter().filter_map(|wanted| self.asked(wanted)).collect();
+        // An object is promised in the batch that takes it back: no promise can run out meanwhile.
+        let new = asked.iter().filter_map(|asked| match &asked.command {
+            Command::AddAsset(new) => Some(upload(new.job, new.storage_path.as_deref()?, false)),
+            _ => None,
+        });
+        asked.splice(0..0, new.collect::<Vec<_>>());
         let judged = self
             .store
             .transact(Reads::of(&asked), move |set, now| decide_batch(set, &PATIENT, &asked, now))
@@ -220,6 +254,10 @@ impl<S: Store> World<S> {
                 .dead_letter
                 .map(|it| (it.reason_code, it.attempts, it.last_owner, it.dismissed.is_some()));
             writeln!(text, "    {letter:?} {:?} ledger {}", record.logs, record.ledger.len()).unwrap();
+            for asset in self.store.assets(record.job.id(), None, 1000).await.unwrap() {
+                let (path, discarded) = (asset.storage_path, asset.discarded_at.is_some());
+                writeln!(text, "    {} {path:?} {discarded}", shown(JobId(asset.id.0))).unwrap();
+            }
         }
         for line in journal(&self.store, 100).await {
             writeln!(text, "{} {:?} {}", shown(line.event.job_id), line.event.seq, line.queue).unwrap();
@@ -254,8 +292,19 @@ impl<S: Store> World<S> {
         let keys: Vec<_> =
             keys.iter().map(|key| (&key.id, key.role, key.digest[0], key.revoked_at.is_some())).collect();
         let (jobs, letters) = (gauges.jobs, gauges.dead_letters);
-        format!("{jobs:?}\n{letters} open\n{leased}\n{finished}\n{workers:?}\n{keys:?}")
+        let orders = store.orders(OrderKind::Schedule).await.unwrap();
+        let orders: Vec<_> = orders.iter().map(order).collect();
+        let due = store.due_orders(OrderKind::Schedule, 100).await.unwrap();
+        let due: Vec<_> = due.iter().map(|order| order.id().1).collect();
+        format!("{jobs:?}\n{letters} open\n{leased}\n{finished}\n{workers:?}\n{keys:?}\n{orders:?}\n{due:?}")
     }
+}
+
+/// A schedule without the time in which it was made.
+fn order(order: &Order) -> String {
+    let Order::Schedule(it) = order else { return order.id().1.to_string() };
+    let last = it.last_job.map(shown);
+    format!("{} {:?} {:?} {:?} {last:?} {:?}", it.id, it.plan, it.next_at, it.last_at, it.last_error)
 }
 
 /// An id without the time in it.
@@ -273,6 +322,10 @@ fn said(answer: &Answer) -> String {
         Ok(Done::Key { key, replayed }) => {
             format!("{} {:?} revoked {} replayed {replayed}", key.id, key.role, key.revoked_at.is_some())
         }
+        Ok(Done::Asset { asset, replayed }) => {
+            format!("{} of {} replayed {replayed}", shown(JobId(asset.id.0)), shown(asset.job_id))
+        }
+        Ok(Done::Order { order: told, replayed }) => format!("{} replayed {replayed}", order(told)),
         Ok(other) => format!("{other:?}"),
         Err(refusal) => {
             // Refusals name jobs by their ids.

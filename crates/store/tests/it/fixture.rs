@@ -86,6 +86,7 @@ pub(crate) fn a_job(job_type: &str) -> Create {
         when: When::Now,
         links: Links::default(),
         key: CreationKey::None,
+        throttled: None,
     }
 }
 

@@ -45,6 +45,9 @@ async fn a_file_of_the_first_schema_is_brought_up_to_date() {
     drop(store);
     let file = Connection::open(folder.path().join("tenure.db")).unwrap();
     let as_it_was = "
+        drop table assets;
+        drop table asset_garbage;
+        drop table orders;
         drop table api_keys;
         drop table workers;
         drop index dead_letters_open;
@@ -63,6 +66,9 @@ async fn a_database_of_an_older_schema_is_brought_up_to_date() {
     let gauges = some_past(&store).await;
     drop(store);
     let as_it_was = "
+        drop table assets;
+        drop table asset_garbage;
+        drop table orders;
         drop table api_keys;
         drop table workers;
         drop index dead_letters_open;

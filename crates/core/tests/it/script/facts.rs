@@ -73,6 +73,12 @@ impl Stageplay {
                 if key.revoked_at.is_some() { "revoked" } else { "valid" }.to_owned(),
                 if *replayed { "replayed" } else { "not replayed" }.to_owned(),
             ],
+            Ok(Done::Asset { asset, replayed }) => vec![
+                format!("asset of type {}", asset.asset_type),
+                format!("user {}", asset.user_id.as_ref().map_or("nobody", Name::as_str)),
+                if *replayed { "replayed" } else { "not replayed" }.to_owned(),
+            ],
+            Ok(Done::Order { order, .. }) => vec![format!("{} {}", order.id().0.as_str(), order.id().1)],
             Ok(Done::Nothing) => vec!["nothing".to_owned()],
         }
     }
@@ -91,6 +97,10 @@ impl Stageplay {
                     format!("{} with {credential}@{}", seen.name, seconds(seen.seen_at))
                 };
                 vec![join(tables.workers.values().map(told))]
+            }
+            "garbage" => {
+                let told = |(path, due): (&String, &Timestamp)| format!("{path}@{}", seconds(*due));
+                vec![join(tables.garbage.iter().map(told))]
             }
             "ledger" => {
                 let lines = tables.ledger.iter().filter(|line| line.user_id == words.nth(1));
@@ -130,6 +140,13 @@ impl Stageplay {
             "causes" => {
                 let cause = |cause: Option<&Name>| cause.map_or_else(|| "-".to_owned(), Name::to_string);
                 vec![join(tables.events[&id].iter().map(|event| cause(event.cause.as_ref())))]
+            }
+            "assets" => {
+                let told = |asset: &tenure_core::asset::Asset| {
+                    let end = asset.discarded_at.map(|at| format!(" discarded@{}", seconds(at)));
+                    format!("{}@{}{}", asset.asset_type, seconds(asset.created_at), end.unwrap_or_default())
+                };
+                vec![join(tables.assets_of(id).iter().map(told))]
             }
             "log" => vec![join(tables.logs[&id].iter().map(|line| format!("{} {}", line.n, line.text)))],
             "telemetry" => {

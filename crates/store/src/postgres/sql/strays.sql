@@ -14,4 +14,7 @@ where not exists (select from jobs j where j.id = t.job_id) limit $1)
 union all
 (select 'dead_letters', d.job_id from dead_letters d
 where not exists (select from jobs j where j.id = d.job_id) limit $1)
+union all
+(select distinct 'assets', a.job_id from assets a
+where not exists (select from jobs j where j.id = a.job_id) limit $1)
 limit $1

@@ -14,6 +14,20 @@
 --     created_at bigint not null
 --     created_by text not null
 --     revoked_at bigint
+-- table asset_garbage
+--     storage_path text collate C not null
+--     due_at bigint not null
+-- table assets
+--     id uuid not null
+--     job_id uuid not null
+--     user_id text collate C
+--     asset_type text collate C not null
+--     url text not null
+--     storage_path text collate C
+--     file_size bigint
+--     stored boolean not null
+--     created_at bigint not null
+--     discarded_at bigint
 -- table audit
 --     id bigint not null identity
 --     ts bigint not null
@@ -129,6 +143,11 @@
 -- table migrations
 --     number integer not null
 --     checksum text not null
+-- table orders
+--     kind text collate C not null
+--     id text collate C not null
+--     due_at bigint
+--     body text not null
 -- table paused_queues
 --     queue text collate C not null
 -- table telemetry
@@ -146,6 +165,10 @@
 --     with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000)
 -- CREATE UNIQUE INDEX accounts_pkey ON accounts USING btree (user_id)
 -- CREATE UNIQUE INDEX api_keys_pkey ON api_keys USING btree (id)
+-- CREATE INDEX asset_garbage_due_at ON asset_garbage USING btree (due_at, storage_path)
+-- CREATE UNIQUE INDEX asset_garbage_pkey ON asset_garbage USING btree (storage_path)
+-- CREATE INDEX assets_job ON assets USING btree (job_id, id)
+-- CREATE UNIQUE INDEX assets_pkey ON assets USING btree (id)
 -- CREATE UNIQUE INDEX audit_pkey ON audit USING btree (id)
 -- CREATE UNIQUE INDEX clock_pkey ON clock USING btree (id)
 -- CREATE UNIQUE INDEX commits_pkey ON commits USING btree (id)
@@ -170,6 +193,8 @@
 -- CREATE UNIQUE INDEX lifecycles_pkey ON lifecycles USING btree (name, version)
 -- CREATE UNIQUE INDEX logs_pkey ON logs USING btree (job_id, n)
 -- CREATE UNIQUE INDEX migrations_pkey ON migrations USING btree (number)
+-- CREATE INDEX orders_due ON orders USING btree (kind, due_at, id) WHERE (due_at IS NOT NULL)
+-- CREATE UNIQUE INDEX orders_pkey ON orders USING btree (kind, id)
 -- CREATE UNIQUE INDEX paused_queues_pkey ON paused_queues USING btree (queue)
 -- CREATE INDEX telemetry_job ON telemetry USING btree (job_id, id)
 -- CREATE INDEX telemetry_keep_until ON telemetry USING btree (keep_until)

@@ -17,6 +17,24 @@ CREATE TABLE api_keys (
     revoked_at integer
 ) strict, without rowid;
 
+CREATE TABLE asset_garbage (
+    storage_path text    not null primary key,
+    due_at       integer not null
+) strict, without rowid;
+
+CREATE TABLE assets (
+    id           blob    not null primary key,
+    job_id       blob    not null,
+    user_id      text,
+    asset_type   text    not null,
+    url          text    not null,
+    storage_path text,
+    file_size    integer,
+    stored       integer not null,
+    created_at   integer not null,
+    discarded_at integer
+) strict, without rowid;
+
 CREATE TABLE audit (
     id     integer not null primary key,
     ts     integer not null,
@@ -147,6 +165,14 @@ CREATE TABLE logs (
 CREATE TABLE migrations (number integer not null primary key, checksum text not null) strict
 ;
 
+CREATE TABLE orders (
+    kind   text    not null,
+    id     text    not null,
+    due_at integer,
+    body   text    not null,
+    primary key (kind, id)
+) strict, without rowid;
+
 CREATE TABLE paused_queues (
     queue text not null primary key
 ) strict, without rowid;
@@ -167,6 +193,10 @@ CREATE TABLE workers (
     seen_at    integer not null
 ) strict, without rowid;
 
+CREATE INDEX asset_garbage_due_at on asset_garbage (due_at, storage_path);
+
+CREATE INDEX assets_job on assets (job_id, id);
+
 CREATE INDEX dead_letters_open on dead_letters (created_at) where dismissed = 0;
 
 CREATE UNIQUE INDEX events_job on events (job_id, seq);
@@ -186,6 +216,8 @@ CREATE INDEX keys_expires_at on keys (expires_at);
 CREATE INDEX ledger_job on ledger (job_id) where job_id is not null;
 
 CREATE INDEX ledger_user on ledger (user_id, id);
+
+CREATE INDEX orders_due on orders (kind, due_at, id) where due_at is not null;
 
 CREATE INDEX telemetry_job on telemetry (job_id, id);
 

@@ -1,0 +1,163 @@
+//! Schedules, whose times make one job each, whatever comes of it.
+
+use tenure_core::command::{Cancel, Command, Create};
+use tenure_core::decide::{Answer, Done};
+use tenure_core::id::{JobId, Name};
+use tenure_core::job::CancelMode;
+use tenure_core::json::Json;
+use tenure_core::order::Order;
+use tenure_core::refusal::Refusal;
+use tenure_core::schedule::{Fire, Misfire, NewSchedule, Overlap, Plan, Schedule, ScheduleChange, Template};
+use tenure_core::time::{Millis, Timestamp};
+use tenure_core::wire;
+
+use crate::make::{a_job, a_type, asked, catalog, lifecycles};
+use crate::world::{DAWN, World};
+
+fn world() -> World {
+    let mut catalog = catalog();
+    let built_in = lifecycles();
+    let named = |name: &str| built_in.iter().find(|it| it.name == name).expect("it is built in");
+    catalog.add_type(a_type("work", named("so1"))).expect("it is there");
+    let mut paid = a_type("paid", named("image"));
+    paid.cost = 3;
+    catalog.add_type(paid).expect("it is there");
+    World::new(catalog)
+}
+
+fn minute(n: u64) -> Timestamp {
+    DAWN + Millis(n * 60_000)
+}
+
+fn add(world: &mut World, overlap: Overlap) -> Schedule {
+    let job = Template {
+        job_type: "work".into(),
+        payload: Json::null(),
+        lifecycle: None,
+        user_id: None,
+        queue: None,
+        priority: None,
+        max_attempts: None,
+    };
+    let (cron, timezone) = ("* * * * *".to_owned(), Name::from("UTC"));
+    let plan = Plan { cron, timezone, job, misfire: Misfire::Once, overlap };
+    let new = NewSchedule { id: "s".into(), plan, next_at: minute(1) };
+    told(world.ask(&asked("operator:ann", Command::AddSchedule(Box::new(new))))).0
+}
+
+fn told(answer: Answer) -> (Schedule, bool) {
+    match answer.expect("it is lawful") {
+        Done::Order { order, replayed } => match *order {
+            Order::Schedule(schedule) => (schedule, replayed),
+            Order::Webhook(_) => panic!("a schedule was expected"),
+        },
+        other => panic!("a schedule was expected, not {other:?}"),
+    }
+}
+
+/// Fires what is due, as it was read.
+fn fire(world: &mut World, read: &Schedule, job: Result<Create, Refusal>) -> (Schedule, bool) {
+    let due_at = read.next_at.expect("it is not paused");
+    let fire = Fire {
+        schedule: "s".into(),
+        due_at,
+        last_job: read.last_job,
+        next_at: due_at + Millis(60_000),
+        occurrence: Some((due_at, job.map(Box::new))),
+    };
+    told(world.ask(&asked("schedule:s", Command::Fire(Box::new(fire)))))
+}
+
+#[test]
+fn a_time_makes_one_job_and_the_schedule_goes_on() {
+    let mut world = world();
+    let read = add(&mut world, Overlap::Allow);
+    assert!(fire(&mut world, &read, Ok(a_job(1, "work"))).1, "its time has not come");
+    world.wait(Millis(60_000));
+    let (fired, replayed) = fire(&mut world, &read, Ok(a_job(1, "work")));
+    assert!(!replayed);
+    let made: Vec<JobId> = world.tables.jobs.keys().copied().collect();
+    assert_eq!(
+        (fired.last_job, fired.last_at, fired.next_at),
+        (Some(made[0]), Some(minute(1)), Some(minute(2)))
+    );
+    assert_eq!(world.tables.events[&made[0]][0].actor.to_string(), "schedule:s");
+    // Another node read the same and comes second.
+    assert_eq!(fire(&mut world, &read, Ok(a_job(2, "work"))), (fired, true));
+    assert_eq!(world.tables.jobs.len(), 1);
+}
+
+#[test]
+fn a_job_that_is_refused_is_told_of_and_the_next_time_comes() {
+    let mut world = world();
+    let mut schedule = add(&mut world, Overlap::Allow);
+    let refused = [
+        (Err(Refusal::UnknownType("gone".into())), "unknown_type: there is no type gone"),
+        (Ok(a_job(1, "gone")), "unknown_type: there is no type gone"),
+        (Ok(a_job(1, "paid")), "insufficient_credits: it costs 3 and 0 are available"),
+    ];
+    for (job, error) in refused {
+        world.wait(Millis(60_000));
+        let due_at = schedule.next_at;
+        schedule = fire(&mut world, &schedule, job).0;
+        assert_eq!((schedule.last_error.as_deref(), schedule.last_at), (Some(error), due_at));
+        assert!(world.tables.jobs.is_empty() && schedule.last_job.is_none());
+    }
+    world.wait(Millis(60_000));
+    schedule = fire(&mut world, &schedule, Ok(a_job(1, "work"))).0;
+    assert_eq!((schedule.last_error, schedule.last_job), (None, Some(a_job(1, "work").id)));
+}
+
+#[test]
+fn what_must_not_overlap_waits_for_its_last_job() {
+    let mut world = world();
+    let mut schedule = add(&mut world, Overlap::Skip);
+    world.wait(Millis(60_000));
+    schedule = fire(&mut world, &schedule, Ok(a_job(1, "work"))).0;
+    world.wait(Millis(60_000));
+    schedule = fire(&mut world, &schedule, Ok(a_job(2, "work"))).0;
+    assert_eq!(schedule.last_error.as_deref(), Some("its last job is unfinished"));
+    assert_eq!((schedule.last_job, world.tables.jobs.len()), (Some(a_job(1, "work").id), 1));
+    let cancel = Cancel { job: a_job(1, "work").id, mode: CancelMode::Hard, reason: None };
+    world.ask(&asked("operator:ann", Command::Cancel(cancel))).expect("it waits");
+    world.wait(Millis(60_000));
+    schedule = fire(&mut world, &schedule, Ok(a_job(3, "work"))).0;
+    assert_eq!((schedule.last_error, schedule.last_job), (None, Some(a_job(3, "work").id)));
+}
+
+#[test]
+fn what_was_missed_may_be_let_go() {
+    let mut world = world();
+    let read = add(&mut world, Overlap::Allow);
+    world.wait(Millis(600_000));
+    let fire = Fire {
+        schedule: "s".into(),
+        due_at: minute(1),
+        last_job: None,
+        next_at: minute(11),
+        occurrence: None,
+    };
+    let (schedule, _) = told(world.ask(&asked("schedule:s", Command::Fire(Box::new(fire)))));
+    assert_eq!(schedule, Schedule { next_at: Some(minute(11)), ..read });
+    assert!(world.tables.jobs.is_empty());
+}
+
+#[test]
+fn a_paused_schedule_does_not_fire() {
+    let mut world = world();
+    let read = add(&mut world, Overlap::Allow);
+    let change = |change| asked("operator:ann", Command::ChangeSchedule("s".into(), change));
+    let (paused, _) = told(world.ask(&change(ScheduleChange::Pause)));
+    assert_eq!((paused.next_at, &wire::schedule(&paused)["paused"]), (None, &serde_json::json!(true)));
+    world.wait(Millis(60_000));
+    assert!(fire(&mut world, &read, Ok(a_job(1, "work"))).1);
+    assert!(world.tables.jobs.is_empty());
+    let (resumed, _) = told(world.ask(&change(ScheduleChange::Resume(minute(2)))));
+    assert_eq!(resumed.next_at, Some(minute(2)));
+    let (again, replayed) = told(world.ask(&change(ScheduleChange::Resume(minute(3)))));
+    assert_eq!((again.next_at, replayed), (Some(minute(2)), true), "one that runs stays as it is");
+    told(world.ask(&change(ScheduleChange::Remove)));
+    let gone = world.ask(&change(ScheduleChange::Pause));
+    assert!(matches!(gone, Err(Refusal::NotFound { .. })));
+    assert!(world.tables.orders.is_empty());
+}

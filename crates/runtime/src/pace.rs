@@ -1,0 +1,86 @@
+//! How fast each user may create jobs, on this node: a bucket for each, as large as one second fills it. Only what was
+//! created counts; whatever was refused, or found again by its key, is given back.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use tenure_core::id::Name;
+use tenure_core::time::{Millis, Timestamp};
+
+/// Users whose buckets are not full again; more share one.
+const USERS_MAX: usize = 100_000;
+
+/// Buckets, by user. Jobs of nobody count as one user's.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    per_second: Option<u32>,
+    /// Until when, in microseconds, a bucket is not full.
+    full_at: Mutex<HashMap<Option<Name>, i64>>,
+}
+
+impl Pace {
+    pub(crate) fn new(per_second: Option<u32>) -> Self {
+        Self { per_second, full_at: Mutex::default() }
+    }
+
+    /// How long one job takes to fill up again.
+    fn interval(&self) -> Option<i64> {
+        self.per_second.map(|count| 1_000_000 / i64::from(count.max(1)))
+    }
+
+    /// Takes one out of a user's bucket, or says when there will be one.
+    pub(crate) fn take(&self, user: Option<&Name>, now: Timestamp) -> Result<(), Millis> {
+        let Some(interval) = self.interval() else { return Ok(()) };
+        let now = now.0 * 1000;
+        let mut buckets = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut user = user.cloned();
+        if buckets.len() >= USERS_MAX && !buckets.contains_key(&user) {
+            buckets.retain(|_, full_at| *full_at > now);
+            user = user.filter(|_| buckets.len() < USERS_MAX);
+        }
+        let full_at = buckets.entry(user).or_insert(now);
+        let next = (*full_at).max(now) + interval;
+        let over = next - now - 1_000_000.max(interval);
+        if over > 0 {
+            return Err(Millis((over as u64).div_ceil(1000)));
+        }
+        *full_at = next;
+        Ok(())
+    }
+
+    /// Puts one back that came to nothing.
+    pub(crate) fn give_back(&self, user: Option<&Name>) {
+        let Some(interval) = self.interval() else { return };
+        let mut buckets = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(full_at) = buckets.get_mut(&user.cloned()) {
+            *full_at -= interval;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_holds_as_many_as_are_allowed_and_fills_up_evenly() {
+        let pace = Pace::new(Some(4));
+        let ann = Name::from("ann");
+        let take = |at: i64| pace.take(Some(&ann), Timestamp(at));
+        assert!((0..4).all(|_| take(1000).is_ok()));
+        assert_eq!(take(1000), Err(Millis(250)));
+        assert_eq!(take(1249), Err(Millis(1)));
+        assert_eq!((take(1250), take(1250)), (Ok(()), Err(Millis(250))));
+        pace.give_back(Some(&ann));
+        assert_eq!((take(1250), take(1250)), (Ok(()), Err(Millis(250))));
+        assert!((0..4).all(|_| take(9000).is_ok()), "it is full again");
+        assert!(take(9000).is_err());
+        assert_eq!(pace.take(None, Timestamp(9000)), Ok(()), "others have their own");
+    }
+
+    #[test]
+    fn without_a_bound_there_is_none() {
+        let pace = Pace::new(None);
+        assert!((0..1000).all(|_| pace.take(None, Timestamp(0)).is_ok()));
+    }
+}
