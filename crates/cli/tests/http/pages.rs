@@ -176,7 +176,7 @@ async fn what_is_described_is_there_and_nothing_else_is() {
         let id = job["id"].as_str().unwrap();
         for (pattern, methods) in described() {
             let path = pattern.replace("{id}", id).replace("{job}", id).replace("{code}", "malformed");
-            let path = path.replace("{name}", "so1").replace("{user}", "u1");
+            let path = path.replace("{name}", "so1").replace("{user}", "u1").replace("{asset}", id);
             for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
                 let reply = server.request(method, &path).send().await;
                 if methods.contains(method) {

@@ -33,6 +33,7 @@ const ASKING: &[(&str, Job)] = &[
     ("job events", Job::Queued),
     ("job replay", Job::Queued),
     ("job logs", Job::Succeeded),
+    ("job assets", Job::Succeeded),
     ("job cancel", Job::Queued),
     ("job retry", Job::Succeeded),
     ("job wait", Job::Succeeded),

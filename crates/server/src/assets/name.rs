@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(disposition("a.png"), "attachment; filename=\"a.png\"; filename*=UTF-8''a.png");
         assert_eq!(
             disposition("ü\"; x=\"<.html"),
-            "attachment; filename=\"______x=_<.html\"; filename*=UTF-8''%C3%BC%22%3B%20x%3D%22%3C.html"
+            "attachment; filename=\"____x=_<.html\"; filename*=UTF-8''%C3%BC%22%3B%20x%3D%22%3C.html"
         );
     }
 }
