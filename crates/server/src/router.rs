@@ -24,6 +24,8 @@ pub(crate) fn router(app: &App) -> Router {
     let (inside, at) = (routes.clone().fallback(gate::no_route), app.clone());
     routes
         .fallback(move |request: Request| door::enter(at, inside, request))
+        // Only what has its state is layered once; a layer of its own for each request would forget its sockets.
+        .with_state(())
         .layer(socket::layer(app))
         .layer(from_fn_with_state(app.clone(), gate::pass))
 }
