@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tenure_core::api_key::ApiKey;
+use tenure_core::asset::{Asset, AssetId};
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::dead_letter::DeadLetter;
@@ -210,6 +211,23 @@ impl Store for Link {
 
     async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.through(self.store.api_keys()).await
+    }
+
+    async fn assets(
+        &self,
+        job: JobId,
+        before: Option<AssetId>,
+        limit: usize,
+    ) -> Result<Vec<Asset>, StoreError> {
+        self.through(self.store.assets(job, before, limit)).await
+    }
+
+    async fn asset(&self, id: AssetId) -> Result<Option<Asset>, StoreError> {
+        self.through(self.store.asset(id)).await
+    }
+
+    async fn asset_garbage(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.through(self.store.asset_garbage(limit)).await
     }
 
     async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
