@@ -18,7 +18,7 @@ use tokio_postgres::NoTls;
 use xtask::scratch::Scratch;
 
 /// How long a test waits for anything.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Which store a server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

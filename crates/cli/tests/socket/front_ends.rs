@@ -226,7 +226,8 @@ async fn a_front_end_that_stands_still_is_left_behind() {
     let mut front = front_end(&server, &json!({})).await;
     stuck.stand_still(true);
     let job = json!({ "type": "other", "payload": { "text": "x".repeat(10_000) } });
-    for _ in 0..6 {
+    // More than may wait for it here, in the socket and on the way.
+    for _ in 0..10 {
         let jobs = json!({ "jobs": vec![job.clone(); 1000] });
         server.post("/api/jobs/batch", &jobs).await.expect(200);
         for _ in 0..1000 {
