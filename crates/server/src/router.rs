@@ -21,13 +21,14 @@ pub(crate) fn router(app: &App) -> Router {
         .merge(of_the_server())
         .method_not_allowed_fallback(gate::no_method)
         .with_state(app.clone());
+    // What no route answers may be at a door, or the socket's.
     let (inside, at) = (routes.clone().fallback(gate::no_route), app.clone());
-    routes
+    let elsewhere = Router::new()
         .fallback(move |request: Request| door::enter(at, inside, request))
         // Only what has its state is layered once; a layer of its own for each request would forget its sockets.
         .with_state(())
-        .layer(socket::layer(app))
-        .layer(from_fn_with_state(app.clone(), gate::pass))
+        .layer(socket::layer(app));
+    routes.fallback_service(elsewhere).layer(from_fn_with_state(app.clone(), gate::pass))
 }
 
 /// Doors have the same below their mounts.
