@@ -96,6 +96,12 @@ pub enum Done {
     Nothing,
 }
 
+impl Done {
+    pub(crate) fn order(order: impl Into<Order>, replayed: bool) -> Self {
+        Self::Order { order: Box::new(order.into()), replayed }
+    }
+}
+
 /// What a decision is made on.
 pub(crate) struct Scene<'a> {
     pub(crate) set: &'a mut WorkingSet,
@@ -169,6 +175,13 @@ fn dispatch(scene: &mut Scene<'_>, asked: &Asked) -> Answer {
 }
 
 impl Scene<'_> {
+    /// Writes a standing order, and tells it.
+    pub(crate) fn put_order(&mut self, order: impl Into<Order>) -> Done {
+        let order = order.into();
+        self.set.put_order(order.clone());
+        Done::order(order, false)
+    }
+
     /// The job, or that there is none.
     pub(crate) fn job(&self, id: JobId) -> Result<Arc<Job>, Refusal> {
         self.set.job(id).cloned().ok_or_else(|| Refusal::no_job(id))

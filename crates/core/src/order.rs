@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::Name;
+use crate::limits;
 use crate::schedule::Schedule;
 use crate::time::Timestamp;
 use crate::webhook::Webhook;
@@ -47,6 +48,11 @@ impl Order {
             Self::Schedule(it) => (OrderKind::Schedule, it.id.clone()),
             Self::Webhook(it) => (OrderKind::Webhook, it.id.clone()),
         }
+    }
+
+    /// Why something came to nothing, as far as an order keeps it.
+    pub(crate) fn clipped(error: &str) -> String {
+        error.chars().take(limits::ORDER_ERROR_CHARS_MAX).collect()
     }
 
     /// When a node should look at it; never, while it rests.

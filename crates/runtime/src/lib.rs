@@ -164,7 +164,18 @@ impl<S: Store> Runtime<S> {
 
     /// Claims jobs for a worker, waiting up to `wait` for one to be there.
     pub async fn claim(&self, claim: Claim, wait: Duration) -> Result<Answer, Failure> {
-        waiting::claim(&self.inner, claim, wait).await
+        self.claim_unless(claim, wait, std::future::pending()).await
+    }
+
+    /// The same, waiting no longer than until `stop`. A claim that is being judged then is not given up: its jobs would be
+    /// nobody's until their leases run out.
+    pub async fn claim_unless(
+        &self,
+        claim: Claim,
+        wait: Duration,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Answer, Failure> {
+        waiting::claim(&self.inner, claim, wait, stop).await
     }
 
     /// Claims jobs for a worker, waiting for one to be there until it is enough.

@@ -64,18 +64,19 @@ pub(crate) async fn keep_firing<S: Store>(inner: Arc<Inner<S>>) {
 
 impl<S: Store> Inner<S> {
     /// One that cannot be read here (a time zone that this node does not know) stays behind and blocks nobody.
-    async fn fire_due(&self, stuck: &mut BTreeSet<Name>) {
+    async fn fire_due(&self, stuck: &mut BTreeSet<(Name, Timestamp)>) {
         let limit = DUE_SCHEDULES_MAX + stuck.len();
         let Ok(due) = self.store.due_orders(OrderKind::Schedule, limit).await else { return };
         for order in due {
             let Order::Schedule(schedule) = order else { continue };
-            if stuck.contains(&schedule.id) {
+            // Another may get its name later.
+            let which = (schedule.id.clone(), schedule.created_at);
+            if stuck.contains(&which) {
                 continue;
             }
-            let id = schedule.id.clone();
             if let Err(refusal) = self.fire_all(schedule).await {
-                tracing::error!(schedule = %id, %refusal, "its time has come and it cannot be fired");
-                stuck.insert(id);
+                tracing::error!(schedule = %which.0, %refusal, "its time has come and it cannot be fired");
+                stuck.insert(which);
             }
         }
     }

@@ -108,21 +108,26 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Claims, waiting up to `wait` for something to claim.
+/// Claims, waiting up to `wait` for something to claim, and no longer than until `stop`.
 pub(crate) async fn claim<S: Store>(
     inner: &Inner<S>,
     claim: Claim,
     wait: Duration,
+    stop: impl Future<Output = ()>,
 ) -> Result<Answer, Failure> {
-    let over = tokio::time::sleep(wait);
-    let answer = claim_until(inner, &claim, async move {
+    let mut looks_again = !wait.is_zero();
+    let enough = async {
         if !wait.is_zero() {
-            over.await;
+            tokio::select! {
+                biased;
+                () = stop => looks_again = false,
+                () = tokio::time::sleep(wait) => {}
+            }
         }
-    });
-    let answer = answer.await?;
+    };
+    let answer = claim_until(inner, &claim, enough).await?;
     // Other nodes' jobs may have come without a ring: whoever has waited looks once more.
-    if wait.is_zero() || !is_empty(&answer) { Ok(answer) } else { inner.submit(asked(&claim)).await }
+    if looks_again && is_empty(&answer) { inner.submit(asked(&claim)).await } else { Ok(answer) }
 }
 
 /// Claims, waiting for something to claim until it is enough. A claim that is being judged is waited for in any case, so

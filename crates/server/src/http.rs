@@ -11,6 +11,7 @@ pub(crate) mod health;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod logs;
+mod orders;
 pub(crate) mod overview;
 pub(crate) mod pages;
 pub(crate) mod reports;
@@ -24,21 +25,16 @@ use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value;
-use tenure_core::command::GivenKey;
 use tenure_core::decide::Done;
 use tenure_core::id::{JobId, Name};
 use tenure_core::time::Now;
 use tenure_core::wire::{self, JobForm, LeaseForm};
 
-use crate::auth::key::Issued;
 use crate::problem::Problem;
 use crate::query::{is_name, job_id};
 
 /// What most answers weigh: a job.
 const ANSWER_BYTES: usize = 1024;
-
-/// A schedule's or a webhook's name: a part of other names.
-const ORDER_ID_BYTES_MAX: usize = 64;
 
 /// What a handler comes to.
 pub(crate) type Reply = Result<Response, Problem>;
@@ -117,9 +113,14 @@ pub(crate) fn done_reply(status: StatusCode, done: Done, now: Now) -> Response {
     );
     let mut response = answer(status, &Shown { done, now });
     if replayed {
-        response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
+        mark_replayed(&mut response);
     }
     response
+}
+
+/// Says that this had been done before.
+pub(crate) fn mark_replayed(response: &mut Response) {
+    response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
 }
 
 /// One part of a batch's answer.
@@ -195,20 +196,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
         let name = is_name(&text).then(|| Self(text.into()));
         name.ok_or_else(|| Problem::malformed("#", "a name has 1 to 255 bytes and no control characters"))
     }
-}
-
-/// The id of a standing order: the caller's, or made, and made again by the repeat of a request with a key.
-pub(crate) fn order_id(given: Option<String>, key: Option<&GivenKey>) -> Result<Name, Problem> {
-    let Some(id) = given else {
-        let made = key.map_or_else(Issued::new, |given| Issued::repeatable(given.key.as_str()));
-        return Ok(made.id.into());
-    };
-    let fits = |letter: u8| letter.is_ascii_alphanumeric() || b"._-".contains(&letter);
-    if (1..=ORDER_ID_BYTES_MAX).contains(&id.len()) && id.bytes().all(fits) {
-        return Ok(id.into());
-    }
-    let detail = format!("must have 1 to {ORDER_ID_BYTES_MAX} letters, digits, dots, dashes and underscores");
-    Err(Problem::malformed("#/id", detail))
 }
 
 /// A name in a body.

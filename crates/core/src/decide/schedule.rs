@@ -4,7 +4,6 @@
 use crate::decide::operate::audit;
 use crate::decide::{Answer, Done, Scene, create};
 use crate::id::{Actor, Name};
-use crate::limits;
 use crate::order::{Order, OrderKind};
 use crate::refusal::Refusal;
 use crate::schedule::{Fire, NewSchedule, Overlap, Schedule, ScheduleChange};
@@ -15,7 +14,7 @@ pub(crate) fn add(scene: &mut Scene<'_>, by: &Actor, new: &NewSchedule) -> Answe
         if known.plan != new.plan {
             return Err(Refusal::invalid("#/id", "there is another schedule with this id"));
         }
-        return Ok(Done::Order { order: Box::new(known.into()), replayed: true });
+        return Ok(Done::order(known, true));
     }
     let schedule = Schedule {
         id: new.id.clone(),
@@ -28,7 +27,7 @@ pub(crate) fn add(scene: &mut Scene<'_>, by: &Actor, new: &NewSchedule) -> Answe
         last_error: None,
     };
     audit(scene, by, "schedule_create", (None, Some(new.id.as_str())));
-    Ok(put(scene, schedule))
+    Ok(scene.put_order(schedule))
 }
 
 /// An operator changes a schedule.
@@ -41,14 +40,14 @@ pub(crate) fn change(scene: &mut Scene<'_>, by: &Actor, (id, change): (&Name, Sc
         ScheduleChange::Remove => {
             scene.set.remove_order(&(OrderKind::Schedule, id.clone()));
             audit(scene, by, "schedule_remove", (None, Some(id.as_str())));
-            return Ok(Done::Order { order: Box::new(known.into()), replayed: false });
+            return Ok(Done::order(known, false));
         }
     };
     if known.next_at == next_at {
-        return Ok(Done::Order { order: Box::new(known.into()), replayed: true });
+        return Ok(Done::order(known, true));
     }
     audit(scene, by, action, (None, Some(id.as_str())));
-    Ok(put(scene, Schedule { next_at, ..known }))
+    Ok(scene.put_order(Schedule { next_at, ..known }))
 }
 
 /// A schedule's time has come: its job, and when it fires next, in one commit.
@@ -56,7 +55,7 @@ pub(crate) fn fire(scene: &mut Scene<'_>, by: &Actor, fire: &Fire) -> Answer {
     let mut schedule = find(scene, &fire.schedule)?;
     let is_stale = schedule.next_at != Some(fire.due_at) || schedule.last_job != fire.last_job;
     if is_stale || scene.now.at < fire.due_at {
-        return Ok(Done::Order { order: Box::new(schedule.into()), replayed: true });
+        return Ok(Done::order(schedule, true));
     }
     schedule.next_at = Some(fire.next_at);
     if let Some((at, job)) = &fire.occurrence {
@@ -68,16 +67,12 @@ pub(crate) fn fire(scene: &mut Scene<'_>, by: &Actor, fire: &Fire) -> Answer {
             let made = job.clone().and_then(|job| create::decide(scene, by, &job));
             made.map_err(|refusal| format!("{}: {refusal}", refusal.code()))
         };
-        schedule.last_error = made.as_ref().err().map(|error| clipped(error));
+        schedule.last_error = made.as_ref().err().map(|error| Order::clipped(error));
         if let Ok(Done::Job { job, .. }) = made {
             schedule.last_job = Some(job.id());
         }
     }
-    Ok(put(scene, schedule))
-}
-
-fn clipped(error: &str) -> String {
-    error.chars().take(limits::ORDER_ERROR_CHARS_MAX).collect()
+    Ok(scene.put_order(schedule))
 }
 
 fn find(scene: &Scene<'_>, id: &Name) -> Result<Schedule, Refusal> {
@@ -85,10 +80,4 @@ fn find(scene: &Scene<'_>, id: &Name) -> Result<Schedule, Refusal> {
         Some(Order::Schedule(schedule)) => Ok(schedule.clone()),
         _ => Err(Refusal::NotFound { what: "schedule", name: id.to_string() }),
     }
-}
-
-fn put(scene: &mut Scene<'_>, schedule: Schedule) -> Done {
-    let order = Order::from(schedule);
-    scene.set.put_order(order.clone());
-    Done::Order { order: Box::new(order), replayed: false }
 }

@@ -4,7 +4,6 @@
 use crate::decide::operate::audit;
 use crate::decide::{Answer, Done, Scene};
 use crate::id::{Actor, Name};
-use crate::limits;
 use crate::order::{Order, OrderKind};
 use crate::refusal::Refusal;
 use crate::webhook::{NewWebhook, Webhook, WebhookChange};
@@ -15,7 +14,7 @@ pub(crate) fn add(scene: &mut Scene<'_>, by: &Actor, new: &NewWebhook) -> Answer
         if known.url != new.url || known.filter != new.filter {
             return Err(Refusal::invalid("#/id", "there is another webhook with this id"));
         }
-        return Ok(Done::Order { order: Box::new(known.into()), replayed: true });
+        return Ok(Done::order(known, true));
     }
     let NewWebhook { id, url, secret, filter, position } = new.clone();
     let webhook = Webhook {
@@ -34,7 +33,7 @@ pub(crate) fn add(scene: &mut Scene<'_>, by: &Actor, new: &NewWebhook) -> Answer
         last_error: None,
     };
     audit(scene, by, "webhook_create", (None, Some(new.id.as_str())));
-    Ok(put(scene, webhook))
+    Ok(scene.put_order(webhook))
 }
 
 /// What happens to a webhook.
@@ -45,11 +44,11 @@ pub(crate) fn change(scene: &mut Scene<'_>, by: &Actor, (id, change): (&Name, &W
         WebhookChange::Remove => {
             scene.set.remove_order(&(OrderKind::Webhook, id.clone()));
             audit(scene, by, "webhook_remove", (None, Some(id.as_str())));
-            return Ok(Done::Order { order: Box::new(webhook.into()), replayed: false });
+            return Ok(Done::order(webhook, false));
         }
         WebhookChange::Enable => {
             if webhook.disabled_at.is_none() {
-                return Ok(Done::Order { order: Box::new(webhook.into()), replayed: true });
+                return Ok(Done::order(webhook, true));
             }
             (webhook.disabled_at, webhook.failures, webhook.due_at) = (None, 0, Some(now));
             audit(scene, by, "webhook_enable", (None, Some(id.as_str())));
@@ -74,7 +73,7 @@ pub(crate) fn change(scene: &mut Scene<'_>, by: &Actor, (id, change): (&Name, &W
             webhook.position = webhook.position.max(position);
             webhook.failures += 1;
             webhook.last_status = status;
-            webhook.last_error = Some(error.chars().take(limits::ORDER_ERROR_CHARS_MAX).collect());
+            webhook.last_error = Some(Order::clipped(&error));
             webhook.holder = None;
             webhook.due_at = retry_in.map(|span| now + span);
             if retry_in.is_none() {
@@ -83,7 +82,7 @@ pub(crate) fn change(scene: &mut Scene<'_>, by: &Actor, (id, change): (&Name, &W
             }
         }
     }
-    Ok(put(scene, webhook))
+    Ok(scene.put_order(webhook))
 }
 
 /// Only the node whose turn it is, as long as it is.
@@ -100,10 +99,4 @@ fn find(scene: &Scene<'_>, id: &Name) -> Result<Webhook, Refusal> {
         Some(Order::Webhook(webhook)) => Ok(webhook.clone()),
         _ => Err(Refusal::NotFound { what: "webhook", name: id.to_string() }),
     }
-}
-
-fn put(scene: &mut Scene<'_>, webhook: Webhook) -> Done {
-    let order = Order::from(webhook);
-    scene.set.put_order(order.clone());
-    Done::Order { order: Box::new(order), replayed: false }
 }

@@ -84,25 +84,10 @@ pub(crate) async fn claim(
     let (claim, wait) = body.value.claim(body.key.map(|given| given.key))?;
     app.refuse_if_draining()?;
     app.hear(&caller, &claim.worker).await?;
-    // A claim that is being judged is not given up: its jobs would be nobody's until their leases run out.
-    let enough = async {
-        if !wait.is_zero() {
-            tokio::select! {
-                () = tokio::time::sleep(wait) => {}
-                () = app.drained() => {}
-            }
-        }
-    };
-    let mut done = app.runtime().claim_until(claim.clone(), enough).await??;
-    if is_nothing(&done) && !wait.is_zero() {
+    let done = app.runtime().claim_unless(claim, wait, app.drained()).await??;
+    if matches!(&done, Done::Claimed { jobs, .. } if jobs.is_empty()) {
         // Who waits when the server drains has got nothing, and asks again elsewhere.
         app.refuse_if_draining()?;
-        // Other nodes' jobs may have come without a ring: whoever has waited looks once more.
-        done = app.runtime().claim(claim, Duration::ZERO).await??;
     }
     ok(&Shown { done, now: app.runtime().reading() })
-}
-
-fn is_nothing(done: &Done) -> bool {
-    matches!(done, Done::Claimed { jobs, replayed: false } if jobs.is_empty())
 }

@@ -1,14 +1,11 @@
 //! Webhooks: made, listed, enabled again, removed. Their secret is shown once, in the answer that makes it.
 
 use axum::extract::State;
-use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_core::command::Command;
-use tenure_core::decide::Done;
 use tenure_core::id::Name;
-use tenure_core::order::{Order, OrderKind};
-use tenure_core::refusal::Refusal;
+use tenure_core::order::OrderKind;
 use tenure_core::webhook::{EventFilter, NewWebhook, WebhookChange};
 use tenure_core::wire;
 use tenure_store::Store as _;
@@ -17,7 +14,8 @@ use crate::app::App;
 use crate::body::{Body, Object, OptionalBody};
 use crate::caller::{Caller, Right};
 use crate::http::jobs::EmptyBody;
-use crate::http::{Named, Reply, answer, name, ok, order_id, page};
+use crate::http::orders::{self, order_of};
+use crate::http::{Named, Reply, name, ok, page};
 use crate::problem::Problem;
 use crate::query::Given;
 use crate::webhooks::new_secret;
@@ -60,33 +58,21 @@ pub(crate) async fn create(
     caller.may(Right::Operate)?;
     given.done()?;
     let (key, body) = (body.key, body.value);
-    let id = order_id(body.id, key.as_ref())?;
+    let id = orders::id_of(body.id, key.as_ref())?;
     let filter = body.filter.map(|Object(filter)| filter.read()).transpose()?.unwrap_or_default();
     let url = app.policy().check(&body.url).await?.to_string();
     let (secret, position) = (new_secret(), app.store().tail().await?);
     let new = NewWebhook { id: id.clone(), url, secret: secret.clone(), filter, position };
-    let asked = app.submit(&caller, None, Command::AddWebhook(Box::new(new))).await;
-    let (order, replayed) = match asked {
-        Ok(Done::Order { order, replayed }) => (order, replayed),
-        Ok(_) => unreachable!("a new webhook is answered with the webhook"),
-        Err(problem) => {
-            let is_taken = app.store().orders(OrderKind::Webhook).await?.iter().any(|it| it.id().1 == id);
-            let given = key.filter(|_| is_taken).map(|given| Refusal::IdempotencyMismatch(given.key));
-            return Err(given.map_or(problem, Problem::from));
-        }
+    let done = match app.submit(&caller, None, Command::AddWebhook(Box::new(new))).await {
+        Ok(done) => done,
+        Err(problem) => return Err(orders::refused(&app, &(OrderKind::Webhook, id), key, problem).await),
     };
+    let (order, replayed) = order_of(done);
     let mut shown = wire::order(&order);
-    if replayed {
-        let mut response = answer(StatusCode::OK, &shown);
-        response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
-        return Ok(response);
+    if !replayed {
+        shown["secret"] = json!(secret.0);
     }
-    shown["secret"] = json!(secret.0);
-    let mut response = answer(StatusCode::CREATED, &shown);
-    if let Ok(place) = HeaderValue::try_from(format!("/api/webhooks/{id}")) {
-        response.headers_mut().insert(header::LOCATION, place);
-    }
-    Ok(response)
+    Ok(orders::made(&shown, format!("/api/webhooks/{id}"), replayed))
 }
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller, given: Given) -> Reply {
@@ -99,9 +85,7 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, given: Given) -
 pub(crate) async fn get(State(app): State<App>, caller: Caller, Named(id): Named, given: Given) -> Reply {
     caller.may(Right::Oversee)?;
     given.done()?;
-    let known = app.store().orders(OrderKind::Webhook).await?;
-    let found = known.iter().find(|order| order.id().1 == id);
-    ok(&wire::order(found.ok_or_else(|| Problem::not_found("webhook", id))?))
+    ok(&wire::order(&orders::find(&app, &(OrderKind::Webhook, id)).await?))
 }
 
 pub(crate) async fn remove(State(app): State<App>, caller: Caller, Named(id): Named, given: Given) -> Reply {
@@ -124,7 +108,5 @@ pub(crate) async fn enable(
 
 async fn change(app: &App, caller: &Caller, id: Name, change: WebhookChange) -> Reply {
     let done = app.submit(caller, None, Command::ChangeWebhook(id, change)).await?;
-    let Done::Order { order, .. } = done else { unreachable!("a webhook is answered with itself") };
-    let order: Order = *order;
-    ok(&wire::order(&order))
+    ok(&wire::order(&order_of(done).0))
 }
