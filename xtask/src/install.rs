@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::step::{self, Report};
-use crate::{bucket, cargo, fuzz, peers, scratch};
+use crate::{browser, bucket, cargo, fuzz, peers, scratch};
 
 const CLUSTER_SETTINGS: &str = "/etc/postgresql-common/createcluster.conf";
 const PGBOUNCER_PLACES: &[&str] = &["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"];
@@ -34,6 +34,7 @@ pub fn run() -> Result<Report> {
     }
     fuzz::schemathesis()?;
     peers::install()?;
+    report.append(browser::install()?);
     bucket::install()?;
     Ok(report)
 }

@@ -4,11 +4,13 @@
 //! Nothing in here knows Tenure's own types: the tool must work while everything else does not compile.
 
 pub mod all;
+pub mod browser;
 pub mod bucket;
 pub mod cargo;
 pub mod deny;
 pub mod fuzz;
 pub mod install;
+pub mod node;
 pub mod peers;
 pub mod python;
 pub mod readme;

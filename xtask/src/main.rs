@@ -11,7 +11,7 @@ const USAGE: &str = "\
 cargo xtask COMMAND
 
   test                     every check, in order; stops at the first that fails
-  install                  PostgreSQL, PgBouncer, rustfmt, clippy, schemathesis, Node, where missing
+  install                  PostgreSQL, PgBouncer, rustfmt, clippy, schemathesis, Node, Chromium, where missing
   fmt | clippy | doc       one step of `test`
   tidy                     the rules that neither rustfmt nor clippy knows
   deny                     licences, sources, bans and advisories of the dependencies

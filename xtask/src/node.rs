@@ -1,0 +1,37 @@
+//! JavaScript packages of npm, each set in a folder of its own under the target folder.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::{cargo, install, step};
+
+/// The folder in which node finds these packages. Only if one is missing is npm asked, and apt for npm.
+pub fn with(name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = cargo::target().join("xtask").join(name);
+    let (mark, wanted) = (folder.join("installed"), packages.join("\n"));
+    if fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted) {
+        return Ok(folder);
+    }
+    if !has_npm() {
+        install::packages(&["nodejs", "npm"])?;
+    }
+    fs::create_dir_all(&folder)?;
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--prefix"]).arg(&folder).args(packages);
+    step::command(&format!("{name}-npm"), &mut npm)
+        .with_context(|| format!("{} cannot be installed by npm", packages.join(", ")))?;
+    fs::write(mark, wanted)?;
+    Ok(folder)
+}
+
+fn has_npm() -> bool {
+    let has = |program: &str| {
+        let mut command = Command::new(program);
+        command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    has("node") && has("npm")
+}
