@@ -22,6 +22,7 @@ use crate::keyring::Keyring;
 use crate::metrics::Metrics;
 use crate::problem::{OVERLOADED, Problem};
 use crate::socket::switchboard::Switchboard;
+use crate::ui::Stage;
 use crate::webhooks::Policy;
 
 /// Leases that are looked at when a question is about all of them.
@@ -42,6 +43,7 @@ struct Inner {
     webhooks: WebhooksConfig,
     policy: Policy,
     contents: Option<Contents>,
+    stage: Stage,
     draining: watch::Sender<bool>,
 }
 
@@ -67,6 +69,7 @@ impl App {
         Self(Arc::new(Inner {
             crew: Crew::default(),
             feed: Feed::new(runtime.clone()),
+            stage: Stage::default(),
             draining: watch::Sender::new(false),
             runtime,
             keyring,
@@ -128,6 +131,11 @@ impl App {
     /// Where the contents of assets are, if there is a place.
     pub(crate) fn contents(&self) -> Option<&Contents> {
         self.0.contents.as_ref()
+    }
+
+    /// The pages that somebody looks at.
+    pub(crate) fn stage(&self) -> &Stage {
+        &self.0.stage
     }
 
     /// From now on: no new claims, and streams end.

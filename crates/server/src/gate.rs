@@ -17,10 +17,15 @@ use crate::caller::Caller;
 use crate::headers;
 use crate::problem::{INTERNAL, METHOD_NOT_ALLOWED, MISDIRECTED, NOT_FOUND, Problem};
 use crate::telemetry;
+use crate::ui;
 
 /// The address that a request came from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) IpAddr);
+
+/// Marks a request that came by TLS.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IsSecure;
 
 /// Who calls, where that was found out before.
 #[derive(Clone, Debug)]
@@ -61,7 +66,8 @@ fn host_of<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
     uri.authority().map(http::uri::Authority::as_str).or_else(|| headers.get(header::HOST)?.to_str().ok())
 }
 
-fn own_origin(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
+/// Whether a request comes from a page of this server, if it comes from one at all.
+pub(crate) fn own_origin(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let own = host_of(headers, uri).unwrap_or_default();
     let is_own =
@@ -86,6 +92,8 @@ fn own(app: &App, request: &Request) -> Result<(), Problem> {
 pub(crate) async fn pass(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let method = request.method().clone();
+    // A person reads a problem as a page.
+    let seen = is_of_dashboard(&path).then(|| (request.headers().clone(), request.uri().to_string()));
     // A span costs more than many a request; it is made where somebody follows it.
     let span =
         if telemetry::is_traced() { tracing::info_span!("request", %method, path) } else { Span::none() };
@@ -103,7 +111,8 @@ pub(crate) async fn pass(State(app): State<App>, request: Request, next: Next) -
         tracing::debug!(parent: &span, code = problem.code(), "refused");
         let kept = [header::ALLOW, header::CONTENT_RANGE];
         let kept = kept.map(|name| (response.headers_mut().remove(&name), name));
-        response = problem.render(&path);
+        let page = seen.and_then(|(headers, address)| ui::problem(&problem, &headers, &address));
+        response = page.unwrap_or_else(|| problem.render(&path));
         for (value, name) in kept {
             response.headers_mut().extend(value.map(|value| (name, value)));
         }
@@ -112,13 +121,19 @@ pub(crate) async fn pass(State(app): State<App>, request: Request, next: Next) -
     response
 }
 
+fn is_of_dashboard(path: &str) -> bool {
+    path == "/ui" || path.starts_with("/ui/")
+}
+
 fn dress(headers: &mut HeaderMap, path: &str) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    // Without a referrer a browser does not say where a form stood, and forms of the dashboard must say so.
+    let referrer = if is_of_dashboard(path) { "same-origin" } else { "no-referrer" };
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static(referrer));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     if !path.starts_with("/api") {
-        let policy = "default-src 'self'; frame-ancestors 'none'";
-        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+        let policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
+        headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(policy));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tenure on the network: HTTP, event streams, keys, telemetry.
 //!
 //! In reading order: `router` (every route on one screen), `gate` (who calls), `http` (a file for each noun), `door` (the
-//! same in a lifecycle's own words), `problem` (what is answered when the answer is no), `listen` (the socket).
+//! same in a lifecycle's own words), `problem` (what is answered when the answer is no), `ui` (the dashboard), `listen` (the socket).
 
 mod app;
 mod assets;
@@ -21,12 +21,15 @@ mod listen;
 mod metrics;
 mod problem;
 mod query;
+mod queues;
+mod roll;
 mod router;
 mod socket;
 mod sse;
 mod stats;
 pub mod telemetry;
 mod trace_context;
+mod ui;
 mod webhooks;
 
 use std::net::SocketAddr;

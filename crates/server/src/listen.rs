@@ -18,7 +18,7 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
 
 use crate::config::{Limits, TlsConfig};
-use crate::gate::Peer;
+use crate::gate::{IsSecure, Peer};
 
 /// How long a handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -122,11 +122,15 @@ async fn converse<T>(reception: Reception, stream: T, (peer, place): (SocketAddr
 where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let is_secure = reception.tls.is_some();
     let heard = Arc::new(AtomicBool::new(false));
     let hears = Arc::clone(&heard);
     let router = reception.router.map_request(move |mut request: http::Request<hyper::body::Incoming>| {
         hears.store(true, Ordering::Relaxed);
         request.extensions_mut().insert(Peer(peer.ip()));
+        if is_secure {
+            request.extensions_mut().insert(IsSecure);
+        }
         request.extensions_mut().insert(place.clone());
         request.map(axum::body::Body::new)
     });

@@ -124,6 +124,14 @@ impl Problem {
         reword(self.kind.code, &mut self.detail, &mut self.extra);
     }
 
+    pub(crate) fn title(&self) -> &'static str {
+        self.kind.title()
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.kind.status
+    }
+
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }

@@ -10,7 +10,7 @@ use crate::http::{
     accounts, assets, bulk, catalog, claims, dead_letters, events, health, jobs, keys, logs, overview, pages,
     reports, schedules, stream, webhooks,
 };
-use crate::{door, gate, socket};
+use crate::{door, gate, socket, ui};
 
 pub(crate) fn router(app: &App) -> Router {
     let routes = Router::new()
@@ -19,6 +19,7 @@ pub(crate) fn router(app: &App) -> Router {
         .merge(of_operators())
         .merge(standing_orders())
         .merge(of_the_server())
+        .merge(ui::routes())
         .method_not_allowed_fallback(gate::no_method)
         .with_state(app.clone());
     // What no route answers may be at a door, or the socket's.

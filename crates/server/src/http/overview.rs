@@ -1,84 +1,43 @@
 //! How the whole is doing: workers, queues, statistics, the operators' trail.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::extract::State;
 use serde_json::{Value, json};
 use tenure_core::command::Command;
 use tenure_core::id::Name;
-use tenure_core::lifecycle::Phase;
+use tenure_core::job::Job;
 use tenure_core::wire;
 use tenure_store::Store as _;
 
-use crate::app::{App, LEASES_MAX};
+use crate::app::App;
 use crate::body::OptionalBody;
 use crate::caller::{Caller, Right};
 use crate::http::jobs::EmptyBody;
 use crate::http::{Named, Reply, ok, page};
 use crate::problem::Problem;
 use crate::query::Given;
+use crate::queues::{self, Queue};
+use crate::roll::{self, Worker};
 
 pub(crate) async fn workers(State(app): State<App>, caller: Caller, given: Given) -> Reply {
     caller.may(Right::Oversee)?;
     given.done()?;
-    let mut holds: BTreeMap<Name, Vec<Value>> = BTreeMap::new();
-    for job in app.store().leased(LEASES_MAX).await? {
-        let Some(lease) = &job.lease else { continue };
-        let held = json!({ "job_id": job.id(), "type": job.spec.job_type, "state": job.state, "fence": lease.fence });
-        holds.entry(lease.worker.clone()).or_default().push(held);
-    }
-    let mut seen: BTreeMap<Name, _> = BTreeMap::new();
-    for worker in app.store().workers().await? {
-        seen.insert(worker.name.clone(), worker.seen_at);
-    }
-    for (worker, at) in app.crew().all() {
-        let known = seen.entry(worker).or_insert(at);
-        *known = at.max(*known);
-    }
-    for worker in holds.keys() {
-        seen.entry(worker.clone()).or_default();
-    }
-    let mut rows: Vec<_> = seen.into_iter().collect();
-    rows.sort_by(|(name, at), (other, then)| then.cmp(at).then(name.cmp(other)));
-    let rows = rows.into_iter().map(|(name, at)| {
-        let held = holds.remove(&name).unwrap_or_default();
-        let seen_at = (at.0 > 0).then_some(at);
-        json!({ "name": name, "seen_at": seen_at, "holds": held })
+    let held = |job: &Arc<Job>| {
+        let fence = job.lease.as_ref().map(|lease| lease.fence);
+        json!({ "job_id": job.id(), "type": job.spec.job_type, "state": job.state, "fence": fence })
+    };
+    let rows = roll::call(&app).await?.into_iter().map(|Worker { name, seen_at, holds }| {
+        json!({ "name": name, "seen_at": seen_at, "holds": holds.iter().map(held).collect::<Vec<_>>() })
     });
     page("workers", rows.collect(), None)
-}
-
-#[derive(Clone, Copy, Default)]
-struct Depth {
-    ready: u64,
-    running: u64,
-    waiting: u64,
 }
 
 pub(crate) async fn queues(State(app): State<App>, caller: Caller, given: Given) -> Reply {
     caller.may(Right::Oversee)?;
     given.done()?;
-    let catalog = app.runtime().catalog();
-    let mut queues: BTreeMap<Name, Depth> = BTreeMap::new();
-    for job_type in catalog.types() {
-        queues.entry(job_type.queue.clone()).or_default();
-    }
-    let paused = app.store().paused().await?;
-    for queue in &paused {
-        queues.entry(queue.clone()).or_default();
-    }
-    for count in app.store().gauges().await?.jobs {
-        let depth = queues.entry(count.queue.clone()).or_default();
-        let lifecycle = catalog.newest(count.lifecycle.as_str());
-        match lifecycle.and_then(|lifecycle| lifecycle.state(count.state.as_str())).map(|state| state.phase) {
-            Some(Phase::Ready) => depth.ready += count.count,
-            Some(Phase::Waiting) => depth.waiting += count.count,
-            Some(Phase::Held | Phase::Active | Phase::Final(_)) | None => depth.running += count.count,
-        }
-    }
-    let rows = queues.into_iter().map(|(name, depth)| {
-        let Depth { ready, running, waiting } = depth;
-        json!({ "paused": paused.contains(&name), "name": name, "ready": ready, "running": running, "waiting": waiting })
+    let rows = queues::all(&app).await?.into_iter().map(|Queue { name, paused, ready, running, waiting }| {
+        json!({ "name": name, "paused": paused, "ready": ready, "running": running, "waiting": waiting })
     });
     page("queues", rows.collect(), None)
 }

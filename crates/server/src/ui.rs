@@ -1,0 +1,80 @@
+//! The dashboard: pages that are rendered here, one plain script, one stream for each page.
+//!
+//! A [`Page`] is drawn for its visitor; the stream that keeps it true draws it again, and sends those of its [`Parts`] that
+//! came out otherwise. So what a page shows first and what it shows later is the same code.
+
+mod files;
+#[allow(dead_code, reason = "pages to come use the rest")]
+mod form;
+mod frame;
+#[allow(dead_code, reason = "pages to come use the rest")]
+mod live;
+mod queues;
+mod session;
+#[allow(dead_code, reason = "pages to come use the rest")]
+mod words;
+mod workers;
+
+use axum::Router;
+use axum::response::{Html, IntoResponse as _};
+use axum::routing::{get, post};
+use maud::Markup;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::http::Reply;
+use crate::problem::Problem;
+
+pub(crate) use frame::problem;
+pub(crate) use live::{Parts, Stage};
+use session::Visitor;
+
+/// Every page and every form on one screen.
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/", get(session::lead_in))
+        .route("/ui/sign-in", get(session::sign_in_page).post(session::sign_in))
+        .route("/ui/sign-out", post(session::sign_out))
+        .route("/ui/theme", post(session::set_theme))
+        .route("/ui/tenure.css", get(files::style))
+        .route("/ui/tenure.js", get(files::script))
+        .route("/ui/icon.svg", get(files::icon))
+        .route("/ui/queues", get(queues::page))
+        .route("/ui/queues/{name}/pause", post(queues::pause))
+        .route("/ui/queues/{name}/resume", post(queues::resume))
+        .route("/ui/workers", get(workers::page))
+}
+
+/// What a person can look at.
+pub(crate) trait Page: Send + Sync + 'static {
+    /// Its heading, and what the browser calls it.
+    fn title(&self) -> String;
+
+    /// Where it is in the navigation.
+    fn tab(&self) -> frame::Tab;
+
+    /// Where its stream is, if not at its own address: a listing that is to stay as it is says from where on.
+    fn stream(&self) -> Option<String> {
+        None
+    }
+
+    /// Its main part, below the heading. What may change while somebody looks goes through `parts`.
+    fn draw(
+        &self,
+        app: &App,
+        caller: &Caller,
+        parts: &mut Parts,
+    ) -> impl Future<Output = Result<Markup, Problem>> + Send;
+}
+
+/// Answers with a page, or with the stream that keeps it true.
+async fn show(app: &App, visitor: Visitor, page: impl Page) -> Reply {
+    if visitor.is_listening {
+        return Ok(live::stream(app, visitor, page));
+    }
+    let mut parts = Parts::default();
+    let main = page.draw(app, &visitor.caller, &mut parts).await?;
+    let stream = page.stream().unwrap_or_else(|| visitor.address.clone());
+    let whole = frame::whole(&visitor, &frame::Head { title: page.title(), tab: page.tab(), stream }, &main);
+    Ok(session::having_said(Html(whole.into_string()).into_response(), &visitor))
+}

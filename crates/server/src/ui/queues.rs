@@ -1,0 +1,101 @@
+//! Queues: how deep each is, and its switch.
+
+use axum::extract::State;
+use maud::{Markup, html};
+use tenure_core::command::Command;
+
+use crate::app::App;
+use crate::caller::{Caller, Right};
+use crate::http::{Named, Reply};
+use crate::problem::Problem;
+use crate::query::Given;
+use crate::queues::{self, Queue};
+use crate::ui::form::Form;
+use crate::ui::frame::Tab;
+use crate::ui::session::{Visitor, back};
+use crate::ui::words::{button, count, nothing, query_part};
+use crate::ui::{Page, Parts, show};
+
+struct Queues;
+
+pub(crate) async fn page(State(app): State<App>, visitor: Visitor, given: Given) -> Reply {
+    visitor.caller.may(Right::Oversee)?;
+    given.done()?;
+    show(&app, visitor, Queues).await
+}
+
+impl Page for Queues {
+    fn title(&self) -> String {
+        "Queues".to_owned()
+    }
+
+    fn tab(&self) -> Tab {
+        Tab::Queues
+    }
+
+    async fn draw(&self, app: &App, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let queues = queues::all(app).await?;
+        let lacks = Visitor::lacks(caller, Right::Operate);
+        let table = html! {
+            @if queues.is_empty() {
+                (nothing("No type is declared and no job was created yet.", "tenure run hello"))
+            } @else {
+                table {
+                    caption.unseen { "Queues by name" }
+                    thead {
+                        tr {
+                            th scope="col" { "Queue" }
+                            @for column in ["Ready", "Running", "Waiting"] { th.number scope="col" { (column) } }
+                            th scope="col" { "Claims" }
+                        }
+                    }
+                    tbody { @for queue in &queues { (row(queue, lacks.as_deref())) } }
+                }
+            }
+        };
+        Ok(html! { div #queues { (parts.keep("queues", table)) } })
+    }
+}
+
+fn row(queue: &Queue, lacks: Option<&str>) -> Markup {
+    let name = query_part(queue.name.as_str());
+    let jobs = |phase: &str| format!("/ui/jobs?queue={name}&phase={phase}");
+    html! {
+        tr {
+            th scope="row" { a href=(format!("/ui/jobs?queue={name}")) { (queue.name) } }
+            td.number { a href=(jobs("ready")) { (count(queue.ready)) } }
+            td.number { a href=(jobs("active")) { (count(queue.running)) } }
+            td.number { a href=(jobs("waiting")) { (count(queue.waiting)) } }
+            td {
+                @if queue.paused {
+                    span.state.held { "⏸ paused" } " "
+                    (button("Resume", &format!("/ui/queues/{name}/resume"), &[], lacks))
+                } @else {
+                    span.quiet { "open" } " "
+                    (button("Pause", &format!("/ui/queues/{name}/pause"), &[], lacks))
+                }
+            }
+        }
+    }
+}
+
+pub(crate) async fn pause(state: State<App>, visitor: Visitor, named: Named, form: Form) -> Reply {
+    set_paused(state, visitor, named, (form, true)).await
+}
+
+pub(crate) async fn resume(state: State<App>, visitor: Visitor, named: Named, form: Form) -> Reply {
+    set_paused(state, visitor, named, (form, false)).await
+}
+
+async fn set_paused(
+    State(app): State<App>,
+    visitor: Visitor,
+    Named(queue): Named,
+    (form, paused): (Form, bool),
+) -> Reply {
+    visitor.caller.may(Right::Operate)?;
+    form.done()?;
+    app.submit(&visitor.caller, None, Command::Pause(queue.clone(), paused)).await?;
+    let said = if paused { "is paused: what it holds waits" } else { "is open again" };
+    Ok(back("/ui/queues", &format!("Queue {queue} {said}.")))
+}

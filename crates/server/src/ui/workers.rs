@@ -1,0 +1,60 @@
+//! Workers: who was heard, when, and what each holds.
+
+use axum::extract::State;
+use maud::{Markup, html};
+
+use crate::app::App;
+use crate::caller::{Caller, Right};
+use crate::http::Reply;
+use crate::problem::Problem;
+use crate::query::Given;
+use crate::roll;
+use crate::ui::frame::Tab;
+use crate::ui::session::Visitor;
+use crate::ui::words::{job, nothing, when};
+use crate::ui::{Page, Parts, show};
+
+struct Workers;
+
+pub(crate) async fn page(State(app): State<App>, visitor: Visitor, given: Given) -> Reply {
+    visitor.caller.may(Right::Oversee)?;
+    given.done()?;
+    show(&app, visitor, Workers).await
+}
+
+impl Page for Workers {
+    fn title(&self) -> String {
+        "Workers".to_owned()
+    }
+
+    fn tab(&self) -> Tab {
+        Tab::Workers
+    }
+
+    async fn draw(&self, app: &App, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let workers = roll::call(app).await?;
+        let table = html! {
+            @if workers.is_empty() {
+                (nothing("No worker was heard of yet. Any program can be one:", "tenure work TYPE -- COMMAND"))
+            } @else {
+                table {
+                    caption.unseen { "Workers, the last heard first" }
+                    thead { tr { th scope="col" { "Worker" } th scope="col" { "Last heard" } th scope="col" { "Holds" } } }
+                    tbody {
+                        @for worker in &workers {
+                            tr {
+                                th scope="row" { (worker.name) }
+                                td { @if let Some(at) = worker.seen_at { (when(at)) } @else { "never here" } }
+                                td {
+                                    @if worker.holds.is_empty() { span.quiet { "nothing" } }
+                                    @for held in &worker.holds { (job(held.id())) " " (held.spec.job_type) " " }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        };
+        Ok(html! { div #workers { (parts.keep("workers", table)) } })
+    }
+}
