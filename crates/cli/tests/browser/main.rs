@@ -7,3 +7,6 @@
 mod harness;
 mod pages;
 mod story;
+#[allow(dead_code, reason = "the stories to come use it")]
+mod town;
+mod visits;

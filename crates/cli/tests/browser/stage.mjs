@@ -125,6 +125,8 @@ class Stage {
         complain(`outside: ${asked}`);
     });
     page.on("dialog", (dialog) => {
+      // Somebody may be waiting for it: then it is his.
+      if (page.isAnswered) return;
       complain(`dialog: ${dialog.message()}`);
       dialog.dismiss();
     });
@@ -153,10 +155,22 @@ class Stage {
     for (const [number, page] of this.#pages.entries()) {
       if (page.isClosed()) continue;
       await this.picture(page, `failed-${NAME}-${number}`).catch(() => {});
-      const seen = await page.locator("body").ariaSnapshot({ timeout: 5000 }).catch((error) => `${error}`);
+      const seen = await page.locator("main").ariaSnapshot({ timeout: 5000 }).catch((error) => `${error}`);
       console.error(`-- ${page.url()}\n${seen}`);
     }
   }
+}
+
+/** Does something that asks back, and answers yes or no; what was asked. */
+export async function asked(page, act, yes = true) {
+  page.isAnswered = true;
+  const question = page.waitForEvent("dialog").then(async (dialog) => {
+    await (yes ? dialog.accept() : dialog.dismiss());
+    return dialog.message();
+  });
+  await act();
+  page.isAnswered = false;
+  return question;
 }
 
 /** Signs in as a person does. */
