@@ -5,8 +5,8 @@
 #[path = "../http/harness.rs"]
 #[allow(dead_code, reason = "shared with the tests of HTTP, which need all of it")]
 mod harness;
+mod operators;
 mod pages;
 mod story;
-#[allow(dead_code, reason = "the stories to come use it")]
 mod town;
 mod visits;

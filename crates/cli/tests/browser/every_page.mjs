@@ -1,0 +1,78 @@
+// Every page, in a light and a dark room, wide and on a phone: whether everybody can use it, and a picture of it.
+import assert from "node:assert/strict";
+import { api, inaccessible, story } from "./stage.mjs";
+
+/** The newest job in a state, by the API. */
+const newest = async (query) => (await api().get(`/api/jobs?limit=1&${query}`)).jobs[0].id;
+
+async function pages() {
+  const [running, dead, failed, picture] = await Promise.all(
+    ["state=running&type=send_invoice", "state=dead_lettered", "state=failed&type=render_scene", "type=make_picture&state=failed"].map(newest),
+  );
+  return {
+    now: "/ui",
+    lifecycles: "/ui/lifecycles",
+    "lifecycle-distributed": "/ui/lifecycles/distributed",
+    "lifecycle-engine": "/ui/lifecycles/engine",
+    "lifecycle-so1": "/ui/lifecycles/so1",
+    "lifecycle-pattern": "/ui/lifecycles/pattern",
+    "lifecycle-image": "/ui/lifecycles/image",
+    jobs: "/ui/jobs",
+    "jobs-of-a-lifecycle": "/ui/jobs?lifecycle=distributed",
+    "jobs-none": "/ui/jobs?type=nothing_like_it",
+    "job-running": `/ui/jobs/${running}`,
+    "job-dead": `/ui/jobs/${dead}`,
+    "job-failed": `/ui/jobs/${failed}`,
+    "job-waiting": `/ui/jobs/${picture}`,
+    "bulk-cancel": "/ui/jobs/actions?action=cancel&type=send_invoice",
+    search: "/ui/search?q=what",
+    "dead-letters": "/ui/dead-letters",
+    workers: "/ui/workers",
+    queues: "/ui/queues",
+    accounts: "/ui/accounts",
+    account: "/ui/accounts/grace",
+    events: "/ui/events",
+    system: "/ui/system",
+    "not-found": "/ui/jobs/01990c3a-7d2e-7000-8000-000000000000",
+  };
+}
+
+/** What is wrong with a page, in words. */
+async function flaws(page) {
+  const wrong = await inaccessible(page);
+  const headings = await page.getByRole("heading", { level: 1 }).count();
+  if (headings !== 1) wrong.push(`${headings} headings of the first level`);
+  if ((await page.getByRole("main").count()) !== 1) wrong.push("no main part");
+  const unlabelled = await page.locator("input:visible, select:visible, textarea:visible").evaluateAll((all) =>
+    all.filter((it) => !it.labels?.length && !it.ariaLabel && !it.getAttribute("aria-labelledby")).map((it) => it.outerHTML),
+  );
+  wrong.push(...unlabelled.map((it) => `no label: ${it}`));
+  return wrong;
+}
+
+/** How much wider a page is than its window. */
+const excess = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+await story(async (stage) => {
+  const { theme } = stage.props;
+  stage.expect(/status of 404.*01990c3a/);
+  const all = await pages();
+  const [wide, phone] = [await stage.open(null, { theme }), await stage.open(null, { theme, phone: true })];
+  const wrong = [];
+  for (const [name, path] of Object.entries(all)) {
+    for (const page of [wide, phone]) {
+      await page.goto(stage.url + path);
+      await page.getByRole("heading", { level: 1 }).first().waitFor();
+      if (page === wide) wrong.push(...(await flaws(page)).map((flaw) => `${name}: ${flaw}`));
+      // The narrowest that there are.
+      if (page === phone) {
+        await page.setViewportSize({ width: 360, height: 800 });
+        const more = await excess(page);
+        if (more > 0) wrong.push(`${name}: a phone would have to scroll ${more} px to the side`);
+        await page.setViewportSize({ width: 390, height: 844 });
+      }
+      await stage.picture(page, `${name}-${theme}${page === phone ? "-phone" : ""}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});

@@ -1,0 +1,52 @@
+// Numbers as they came, and texts that would rather be scripts.
+import assert from "node:assert/strict";
+import { api, story } from "./stage.mjs";
+
+const NUMBERS = ["9007199254740993", "1e400", "0.1000", "-0", "12345678901234567890123456789", "1E-7"];
+const HOSTILE = {
+  script: `<script>document.title = "gotcha"</script>`,
+  image: `"><img src=x onerror="document.title='gotcha'">`,
+  link: `javascript:document.title="gotcha"//`,
+  right_to_left: "\u202Egnp.exe\u202C \u2067abc\u2069",
+  entity: "&lt;b&gt; &amp;amp; &#x3c;",
+  closing: `</textarea></pre></script></title>--><svg onload="document.title='gotcha'">`,
+  long: "w".repeat(10_000),
+};
+
+await story(async (stage) => {
+  // As text: a program's numbers would not survive.
+  const payload = `{"numbers":[${NUMBERS.join(",")}],"twice":{"b":1,"a":2}}`;
+  const exact = await api().create(`{"type":"a","payload":${payload}}`);
+  const page = await stage.open(`/ui/jobs/${exact.id}`);
+  const main = page.getByRole("main");
+  await main.getByText(NUMBERS[0]).first().waitFor();
+  const said = await main.innerText();
+  for (const number of NUMBERS) assert(said.includes(number), `${number} in ${said}`);
+  assert(said.indexOf('"b"') < said.indexOf('"a"'), "members keep their order");
+
+  // Everything that a user can say, hostile.
+  const taken = await api().take("w1");
+  await api().report(taken, "succeed", { result: HOSTILE });
+  const bad = await api().create({ type: "b", payload: HOSTILE, correlation_id: HOSTILE.image });
+  const held = await api().take(HOSTILE.script);
+  await api().report(held, "progress", { progress: 10, message: HOSTILE.image });
+  const lines = Object.values(HOSTILE).map((text) => ({ stream: "stdout", level: "info", text }));
+  await api().report(held, "logs", { lines });
+  await api().report(held, "fail", { error: { code: HOSTILE.image, message: HOSTILE.closing + HOSTILE.long, class: "permanent", details: HOSTILE } });
+  for (const path of [`/ui/jobs/${exact.id}`, `/ui/jobs/${bad.id}`, "/ui/jobs", "/ui", "/ui/workers", "/ui/events",
+    `/ui/search?q=${encodeURIComponent(HOSTILE.image)}`, `/ui/jobs?type=${encodeURIComponent(HOSTILE.script)}`,
+    `/ui/jobs?worker=${encodeURIComponent(HOSTILE.script)}`, "/ui/dead-letters"]) {
+    stage.expect(/status of 400/);
+    await page.goto(stage.url + path);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    assert.doesNotMatch(await page.title(), /^gotcha$/, path);
+    assert.equal(await page.locator("img[onerror], svg[onload], main script").count(), 0, path);
+    const links = await page.locator("a[href]").evaluateAll((all) => all.map((it) => it.protocol));
+    assert(links.every((protocol) => protocol.startsWith("http")), path);
+    const excess = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert(excess <= 0, `${path} is ${excess} px too wide`);
+  }
+  // It is shown as what it is.
+  await page.goto(`${stage.url}/ui/jobs/${bad.id}`);
+  await main.getByText(`<script>document.title = `).first().waitFor();
+});

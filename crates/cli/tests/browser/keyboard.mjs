@@ -1,0 +1,49 @@
+// Without a mouse.
+import assert from "node:assert/strict";
+import { story } from "./stage.mjs";
+
+await story(async (stage) => {
+  const page = await stage.open("/ui");
+  const focused = () => page.evaluate(() => document.activeElement.outerHTML.slice(0, 200));
+
+  // The first stop leads past the navigation.
+  await page.keyboard.press("Tab");
+  assert.match(await focused(), /Skip to the content/);
+  await page.keyboard.press("Enter");
+  assert.match(await page.evaluate(() => document.activeElement.id), /^main$/);
+
+  // To the jobs, down two rows and up one, into the job.
+  await page.keyboard.press("g");
+  await page.keyboard.press("j");
+  await page.getByRole("heading", { level: 1, name: /jobs/i }).waitFor();
+  const links = await page.locator("main tbody a.id").evaluateAll((all) => all.map((it) => it.getAttribute("href")));
+  for (const key of ["j", "j", "j", "k"]) await page.keyboard.press(key);
+  assert.match(await focused(), new RegExp(links[1]));
+  // Where one is can be seen.
+  assert.notEqual(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), "none");
+  await page.keyboard.press("x");
+  assert.equal(await page.locator("main tbody input:checked").count(), 1);
+  await page.keyboard.press("x");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**${links[1]}`);
+
+  // To the search, and away from it.
+  await page.keyboard.press("/");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "search");
+  await page.keyboard.type("state:failed ?");
+  assert.equal(await page.getByRole("dialog").count(), 0, "what is typed is no key");
+  await page.keyboard.press("Escape");
+  assert.notEqual(await page.evaluate(() => document.activeElement.id), "search");
+
+  // What else there is.
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "hidden" });
+
+  // Every state on a map is a stop, in the order of the lifecycle.
+  await page.goto(stage.url + "/ui/lifecycles/distributed");
+  const states = await page.locator("main svg a[aria-label]").evaluateAll((all) => all.map((it) => it.getAttribute("aria-label")));
+  const names = states.map((label) => label.split(":")[0]).filter((name) => /^(queued|assigned|running|succeeded)$/.test(name));
+  assert.deepEqual(names.slice(0, 4), ["queued", "assigned", "running", "succeeded"]);
+});
