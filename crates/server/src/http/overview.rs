@@ -6,7 +6,6 @@ use axum::extract::State;
 use serde_json::{Value, json};
 use tenure_core::command::Command;
 use tenure_core::id::Name;
-use tenure_core::lifecycle::Phase;
 use tenure_core::wire;
 use tenure_store::Store as _;
 
@@ -16,6 +15,7 @@ use crate::caller::{Caller, Right};
 use crate::http::jobs::EmptyBody;
 use crate::http::{Named, Reply, ok, page};
 use crate::problem::Problem;
+use crate::pulse;
 use crate::query::Given;
 
 pub(crate) async fn workers(State(app): State<App>, caller: Caller, given: Given) -> Reply {
@@ -48,39 +48,12 @@ pub(crate) async fn workers(State(app): State<App>, caller: Caller, given: Given
     page("workers", rows.collect(), None)
 }
 
-#[derive(Clone, Copy, Default)]
-struct Depth {
-    ready: u64,
-    running: u64,
-    waiting: u64,
-}
-
 pub(crate) async fn queues(State(app): State<App>, caller: Caller, given: Given) -> Reply {
     caller.may(Right::Oversee)?;
     given.done()?;
-    let catalog = app.runtime().catalog();
-    let mut queues: BTreeMap<Name, Depth> = BTreeMap::new();
-    for job_type in catalog.types() {
-        queues.entry(job_type.queue.clone()).or_default();
-    }
-    let paused = app.store().paused().await?;
-    for queue in &paused {
-        queues.entry(queue.clone()).or_default();
-    }
-    for count in app.store().gauges().await?.jobs {
-        let depth = queues.entry(count.queue.clone()).or_default();
-        let lifecycle = catalog.newest(count.lifecycle.as_str());
-        match lifecycle.and_then(|lifecycle| lifecycle.state(count.state.as_str())).map(|state| state.phase) {
-            Some(Phase::Ready) => depth.ready += count.count,
-            Some(Phase::Waiting) => depth.waiting += count.count,
-            Some(Phase::Held | Phase::Active | Phase::Final(_)) | None => depth.running += count.count,
-        }
-    }
-    let rows = queues.into_iter().map(|(name, depth)| {
-        let Depth { ready, running, waiting } = depth;
-        json!({ "paused": paused.contains(&name), "name": name, "ready": ready, "running": running, "waiting": waiting })
-    });
-    page("queues", rows.collect(), None)
+    let (paused, gauges) = (app.store().paused().await?, app.store().gauges().await?);
+    let rows = pulse::queues(&app.runtime().catalog(), &paused, &gauges.jobs);
+    page("queues", rows.iter().map(|queue| json!(queue)).collect(), None)
 }
 
 pub(crate) async fn pause(
