@@ -3,6 +3,8 @@
 //! A [`Page`] is drawn for its visitor; the stream that keeps it true draws it again, and sends those of its [`Parts`] that
 //! came out otherwise. So what a page shows first and what it shows later is the same code.
 
+mod accounts;
+mod events;
 mod files;
 #[allow(dead_code, reason = "pages to come use the rest")]
 mod form;
@@ -39,6 +41,11 @@ pub(crate) fn routes() -> Router<App> {
         .route("/ui/tenure.css", get(files::style))
         .route("/ui/tenure.js", get(files::script))
         .route("/ui/icon.svg", get(files::icon))
+        .route("/ui/accounts", get(accounts::page))
+        .route("/ui/accounts/{user}", get(accounts::one))
+        .route("/ui/accounts/{user}/grant", post(accounts::grant))
+        .route("/ui/events", get(events::page))
+        .route("/favicon.ico", get(files::icon))
         .route("/ui/queues", get(queues::page))
         .route("/ui/queues/{name}/pause", post(queues::pause))
         .route("/ui/queues/{name}/resume", post(queues::resume))

@@ -194,6 +194,23 @@ impl Store for Link {
         self.through(self.store.ledger(user, after, limit)).await
     }
 
+    async fn accounts(&self, after: Option<Name>, limit: usize) -> Result<Vec<(Name, Account)>, StoreError> {
+        self.through(self.store.accounts(after, limit)).await
+    }
+
+    async fn ledger_before(
+        &self,
+        user: Name,
+        before: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
+        self.through(self.store.ledger_before(user, before, limit)).await
+    }
+
+    async fn audit_before(&self, before: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
+        self.through(self.store.audit_before(before, limit)).await
+    }
+
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
         self.through(self.store.audit(after, limit)).await
     }

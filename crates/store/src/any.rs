@@ -165,6 +165,23 @@ impl Store for AnyStore {
         on_each!(self, store => store.ledger(user, after, limit).await)
     }
 
+    async fn accounts(&self, after: Option<Name>, limit: usize) -> Result<Vec<(Name, Account)>, StoreError> {
+        on_each!(self, store => store.accounts(after, limit).await)
+    }
+
+    async fn ledger_before(
+        &self,
+        user: Name,
+        before: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
+        on_each!(self, store => store.ledger_before(user, before, limit).await)
+    }
+
+    async fn audit_before(&self, before: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
+        on_each!(self, store => store.audit_before(before, limit).await)
+    }
+
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
         on_each!(self, store => store.audit(after, limit).await)
     }

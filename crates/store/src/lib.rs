@@ -147,6 +147,28 @@ pub trait Store: Clone + Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<(u64, LedgerLine)>, StoreError>> + Send;
 
+    /// Accounts after a user, by user.
+    fn accounts(
+        &self,
+        after: Option<Name>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<(Name, Account)>, StoreError>> + Send;
+
+    /// The last lines of a user's ledger before a row, newest first, each with its row.
+    fn ledger_before(
+        &self,
+        user: Name,
+        before: u64,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<(u64, LedgerLine)>, StoreError>> + Send;
+
+    /// The last lines of the operators' trail before a row, newest first, each with its row.
+    fn audit_before(
+        &self,
+        before: u64,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<(u64, AuditLine)>, StoreError>> + Send;
+
     /// Lines of the operators' trail after the `after`-th row, each with its row.
     fn audit(
         &self,

@@ -298,6 +298,23 @@ impl Store for MemoryStore {
         self.read(|inner| inner.tables.ledger(&user, after, limit))
     }
 
+    async fn accounts(&self, after: Option<Name>, limit: usize) -> Result<Vec<(Name, Account)>, StoreError> {
+        self.read(|inner| inner.tables.accounts(after.as_ref(), limit))
+    }
+
+    async fn ledger_before(
+        &self,
+        user: Name,
+        before: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
+        self.read(|inner| inner.tables.ledger_before(&user, before, limit))
+    }
+
+    async fn audit_before(&self, before: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
+        self.read(|inner| inner.tables.audit_before(before, limit))
+    }
+
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
         self.read(|inner| inner.tables.audit(after, limit))
     }

@@ -225,6 +225,23 @@ impl Store for PostgresStore {
         self.0.ledger(user, after, limit).await
     }
 
+    async fn accounts(&self, after: Option<Name>, limit: usize) -> Result<Vec<(Name, Account)>, StoreError> {
+        self.0.accounts(after, limit).await
+    }
+
+    async fn ledger_before(
+        &self,
+        user: Name,
+        before: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
+        self.0.ledger_before(user, before, limit).await
+    }
+
+    async fn audit_before(&self, before: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
+        self.0.audit_before(before, limit).await
+    }
+
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
         self.0.audit(after, limit).await
     }

@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
 use tenure_core::api_key::Role;
-use tenure_core::command::Command;
+use tenure_core::command::{Command, GivenKey};
 use tenure_core::id::Name;
 use tenure_core::limits::CREDITS_MAX;
 use tenure_core::wire;
@@ -25,16 +25,21 @@ pub(crate) async fn get(
     Named(user): Named,
     mut given: Given,
 ) -> Reply {
-    if caller.role == Role::Producer {
-        if caller.user.as_ref() != Some(&user) {
-            return Err(Problem::forbidden("a producer sees the account of its own user"));
-        }
-    } else {
-        caller.may(Right::Oversee)?;
-    }
+    may_see(&caller, &user)?;
     let (after, limit) = (given.rows_after("cursor")?, given.limit()?);
     given.done()?;
     shown(&app, user, (after, limit)).await
+}
+
+/// Whether the account of a user is the caller's to see.
+pub(crate) fn may_see(caller: &Caller, user: &Name) -> Result<(), Problem> {
+    if caller.role != Role::Producer {
+        return caller.may(Right::Oversee);
+    }
+    if caller.user.as_ref() == Some(user) {
+        return Ok(());
+    }
+    Err(Problem::forbidden("a producer sees the account of its own user"))
 }
 
 async fn shown(app: &App, user: Name, (after, limit): (u64, usize)) -> Result<Response, Problem> {
@@ -61,12 +66,24 @@ pub(crate) async fn grant(
     given: Given,
     body: Body<GrantBody>,
 ) -> Reply {
-    caller.may(Right::Operate)?;
     given.done()?;
-    let reason = message("#/reason", Some(body.value.reason))?;
-    if !(1..=CREDITS_MAX).contains(&body.value.grant) {
+    let GrantBody { grant, reason } = body.value;
+    give(&app, &caller, body.key, (&user, grant, reason)).await?;
+    shown(&app, user, (0, 500)).await
+}
+
+/// Grants credits.
+pub(crate) async fn give(
+    app: &App,
+    caller: &Caller,
+    key: Option<GivenKey>,
+    (user, grant, reason): (&Name, u64, String),
+) -> Result<(), Problem> {
+    caller.may(Right::Operate)?;
+    let reason = message("#/reason", Some(reason))?;
+    if !(1..=CREDITS_MAX).contains(&grant) {
         return Err(Problem::malformed("#/grant", format!("must be from 1 to {CREDITS_MAX}")));
     }
-    app.submit(&caller, body.key, Command::Grant(user.clone(), body.value.grant, reason)).await?;
-    shown(&app, user, (0, 500)).await
+    app.submit(caller, key, Command::Grant(user.clone(), grant, reason)).await?;
+    Ok(())
 }

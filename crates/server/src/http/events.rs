@@ -28,22 +28,26 @@ const PAGES_MAX: usize = 20;
 
 /// Which events.
 #[derive(Clone, Debug, Default)]
-struct Filter {
+pub(crate) struct Filter {
     kind: Option<Name>,
     lifecycle: Option<Name>,
     job_id: Option<JobId>,
     correlation_id: Option<Name>,
     user_id: Option<Name>,
+    /// Where from and where to, which only the dashboard asks.
+    pub(crate) from: Option<Name>,
+    pub(crate) to: Option<Name>,
 }
 
 impl Filter {
-    fn read(given: &mut Given, caller: &Caller) -> Result<Self, Problem> {
+    pub(crate) fn read(given: &mut Given, caller: &Caller) -> Result<Self, Problem> {
         let mut filter = Self {
             kind: given.name("type")?,
             lifecycle: given.name("lifecycle")?,
             job_id: given.id("job_id")?,
             correlation_id: given.name("correlation_id")?,
             user_id: given.name("user_id")?,
+            ..Self::default()
         };
         if caller.role == Role::Producer {
             if filter.user_id.is_some() && filter.user_id != caller.user {
@@ -54,18 +58,20 @@ impl Filter {
         Ok(filter)
     }
 
-    fn admits(&self, entry: &Journaled) -> bool {
+    pub(crate) fn admits(&self, entry: &Journaled) -> bool {
         let is = |wanted: &Option<Name>, actual: &Name| wanted.as_ref().is_none_or(|wanted| wanted == actual);
         is(&self.kind, &entry.event.name)
             && is(&self.lifecycle, &entry.lifecycle)
             && self.job_id.is_none_or(|job| job == entry.event.job_id)
             && is(&self.correlation_id, &entry.correlation_id)
             && self.user_id.as_ref().is_none_or(|user| entry.user_id.as_ref() == Some(user))
+            && self.from.as_ref().is_none_or(|from| entry.event.from.as_ref() == Some(from))
+            && is(&self.to, &entry.event.to)
     }
 }
 
 /// The filter has left out other users' jobs; a worker sees what it holds.
-async fn may_see(app: &App, caller: &Caller, entry: &Journaled) -> Result<bool, Problem> {
+pub(crate) async fn may_see(app: &App, caller: &Caller, entry: &Journaled) -> Result<bool, Problem> {
     if caller.role != Role::Worker {
         return Ok(true);
     }

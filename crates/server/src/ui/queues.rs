@@ -3,13 +3,14 @@
 use axum::extract::State;
 use maud::{Markup, html};
 use tenure_core::command::Command;
+use tenure_store::Store as _;
 
 use crate::app::App;
 use crate::caller::{Caller, Right};
 use crate::http::{Named, Reply};
 use crate::problem::Problem;
+use crate::pulse::snapshot::QueueNow;
 use crate::query::Given;
-use crate::queues::{self, Queue};
 use crate::ui::form::Form;
 use crate::ui::frame::Tab;
 use crate::ui::session::{Visitor, back};
@@ -34,10 +35,13 @@ impl Page for Queues {
     }
 
     async fn draw(&self, app: &App, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let queues = queues::all(app).await?;
+        let snapshot = app.pulse().now(app).await?;
+        // Who has just pressed the button sees what it came to.
+        let paused = app.store().paused().await?;
+        let is_paused = |queue: &QueueNow| paused.contains(&queue.name);
         let lacks = Visitor::lacks(caller, Right::Operate);
         let table = html! {
-            @if queues.is_empty() {
+            @if snapshot.queues.is_empty() {
                 (nothing("No type is declared and no job was created yet.", "tenure run hello"))
             } @else {
                 table {
@@ -49,7 +53,7 @@ impl Page for Queues {
                             th scope="col" { "Claims" }
                         }
                     }
-                    tbody { @for queue in &queues { (row(queue, lacks.as_deref())) } }
+                    tbody { @for queue in &snapshot.queues { (row(queue, is_paused(queue), lacks.as_deref())) } }
                 }
             }
         };
@@ -57,7 +61,7 @@ impl Page for Queues {
     }
 }
 
-fn row(queue: &Queue, lacks: Option<&str>) -> Markup {
+fn row(queue: &QueueNow, paused: bool, lacks: Option<&str>) -> Markup {
     let name = query_part(queue.name.as_str());
     let jobs = |phase: &str| format!("/ui/jobs?queue={name}&phase={phase}");
     html! {
@@ -67,7 +71,7 @@ fn row(queue: &Queue, lacks: Option<&str>) -> Markup {
             td.number { a href=(jobs("active")) { (count(queue.running)) } }
             td.number { a href=(jobs("waiting")) { (count(queue.waiting)) } }
             td {
-                @if queue.paused {
+                @if paused {
                     span.state.held { "⏸ paused" } " "
                     (button("Resume", &format!("/ui/queues/{name}/resume"), &[], lacks))
                 } @else {

@@ -66,26 +66,12 @@ pub(crate) fn short(id: JobId) -> String {
 
 /// A state: its sign, its name, and a colour that says nothing which these two do not.
 pub(crate) fn state(name: &str, phase: Phase) -> Markup {
-    html! { span class=(format!("state {}", kind(phase))) { span.sign aria-hidden="true" { (sign(phase)) } " " (name) } }
+    html! { span class=(format!("state {}", kind(phase))) { span.sign aria-hidden="true" { (phase.sign()) } " " (name) } }
 }
 
 /// What a state's colour goes by.
 pub(crate) fn kind(phase: Phase) -> &'static str {
     phase.outcome().map_or(phase.as_str(), Outcome::as_str)
-}
-
-/// What a state's role looks like.
-pub(crate) fn sign(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Ready => "◷",
-        Phase::Held => "⚿",
-        Phase::Active => "▶",
-        Phase::Waiting => "⏸",
-        Phase::Final(Outcome::Succeeded) => "✓",
-        Phase::Final(Outcome::Partial) => "◐",
-        Phase::Final(Outcome::Failed | Outcome::Dead) => "✗",
-        Phase::Final(Outcome::Cancelled | Outcome::Rejected) => "⊘",
-    }
 }
 
 /// A text as a value in a query, a part of a path, or a cookie.

@@ -283,6 +283,23 @@ impl Tables {
         own.take(limit).map(|(row, line)| (row, line.clone())).collect()
     }
 
+    pub(super) fn accounts(&self, after: Option<&Name>, limit: usize) -> Vec<(Name, Account)> {
+        let later = self.accounts.iter().filter(|(user, _)| after.is_none_or(|after| after < *user));
+        later.take(limit).map(|(user, account)| (user.clone(), *account)).collect()
+    }
+
+    pub(super) fn ledger_before(&self, user: &Name, before: u64, limit: usize) -> Vec<(u64, LedgerLine)> {
+        let mut lines = self.ledger(user, 0, usize::MAX);
+        lines.retain(|(row, _)| *row < before);
+        lines.into_iter().rev().take(limit).collect()
+    }
+
+    pub(super) fn audit_before(&self, before: u64, limit: usize) -> Vec<(u64, AuditLine)> {
+        let mut lines = self.audit(0, usize::MAX);
+        lines.retain(|(row, _)| *row < before);
+        lines.into_iter().rev().take(limit).collect()
+    }
+
     pub(super) fn audit(&self, after: u64, limit: usize) -> Vec<(u64, AuditLine)> {
         let rows = self.audit.iter().enumerate().map(|(index, line)| (index as u64 + 1, line.clone()));
         rows.filter(|(row, _)| after < *row).take(limit).collect()

@@ -158,6 +158,36 @@ impl Node {
         rows.iter().map(rows::ledger_line).collect()
     }
 
+    pub(super) async fn accounts(
+        &self,
+        after: Option<Name>,
+        limit: usize,
+    ) -> Result<Vec<(Name, Account)>, StoreError> {
+        let after = after.as_ref().map_or("", Name::as_str);
+        let rows = self.ask(&ACCOUNTS, &[&after, &rows_max(limit)]).await?;
+        rows.iter().map(rows::account).collect()
+    }
+
+    pub(super) async fn ledger_before(
+        &self,
+        user: Name,
+        before: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
+        let rows =
+            self.ask(&LEDGER_BEFORE, &[&user.as_str(), &rows_max(before as usize), &rows_max(limit)]).await?;
+        rows.iter().map(rows::ledger_line).collect()
+    }
+
+    pub(super) async fn audit_before(
+        &self,
+        before: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, AuditLine)>, StoreError> {
+        let rows = self.ask(&AUDIT_BEFORE, &[&rows_max(before as usize), &rows_max(limit)]).await?;
+        rows.iter().map(rows::audit_line).collect()
+    }
+
     pub(super) async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
         let rows = self.ask(&AUDIT, &[&(after as i64), &rows_max(limit)]).await?;
         rows.iter().map(rows::audit_line).collect()

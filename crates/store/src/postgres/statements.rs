@@ -23,11 +23,13 @@ pub(super) const DEAD_LETTERS: &str = include_str!("sql/dead_letters.sql");
 
 statements! {
     ACCOUNT = "account" [TEXT]
+    ACCOUNTS = "accounts" [TEXT INT8]
     API_KEYS = "api_keys" []
     ASSET = "asset" [UUID]
     ASSET_GARBAGE = "asset_garbage" [INT8 INT8]
     ASSETS = "assets" [UUID UUID INT8]
     AUDIT = "audit" [INT8 INT8]
+    AUDIT_BEFORE = "audit_before" [INT8 INT8]
     BEAT = "beat" [INT8]
     CLAIMABLE = "claimable" [TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT8_ARRAY UUID_ARRAY INT8 INT8]
     CLAIMABLE_SHELF = "claimable_shelf" [TEXT TEXT INT4 INT8 UUID INT8 INT8]
@@ -78,6 +80,7 @@ statements! {
     LAST_POSITION = "last_position" []
     LEASED = "leased" [INT8]
     LEDGER = "ledger" [TEXT INT8 INT8]
+    LEDGER_BEFORE = "ledger_before" [TEXT INT8 INT8]
     LIFECYCLES = "lifecycles" []
     LIVE_COUNTS = "live_counts" []
     LOAD_ACCOUNTS = "load_accounts" [TEXT_ARRAY UUID_ARRAY]

@@ -15,7 +15,7 @@ use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
 use crate::StoreError;
 use crate::codec::{Interner, corrupt};
 use crate::live::Live;
-use crate::sqlite::rows::{fault, spec, state};
+use crate::sqlite::rows::{amounts, fault, spec, state};
 use crate::sqlite::{Writer, assets, watch};
 
 /// Every live job, when the store is opened.
@@ -58,14 +58,7 @@ pub(super) fn job(
 
 pub(super) fn account(connection: &Connection, user: &Name) -> Result<Option<Account>, StoreError> {
     let mut statement = connection.prepare_cached(include_str!("sql/account.sql")).map_err(fault)?;
-    let found =
-        statement.query_row([user.as_str()], |row| Ok([row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?]));
-    let found = found.optional().map_err(fault)?;
-    Ok(found.map(|[granted, reserved, spent]| Account {
-        granted: granted as u64,
-        reserved: reserved as u64,
-        spent: spent as u64,
-    }))
+    statement.query_row([user.as_str()], |row| amounts(row, 0)).optional().map_err(fault)
 }
 
 pub(super) fn dead_letter(connection: &Connection, job: JobId) -> Result<Option<DeadLetter>, StoreError> {

@@ -21,7 +21,7 @@ use tenure_core::working_set::{Reads, WorkingSet};
 
 use crate::codec::{Interner, corrupt};
 use crate::list::{self, Bound};
-use crate::sqlite::rows::{audit_line, event, fault, ledger_line, uuid};
+use crate::sqlite::rows::{account, audit_line, event, fault, ledger_line, uuid};
 use crate::sqlite::{SqliteStore, assets, load, orders, scan, watch};
 use crate::{Count, Gauges, Journaled, Scanned, Store, StoreError};
 
@@ -286,6 +286,39 @@ impl Store for SqliteStore {
         self.read(move |connection| {
             let values = params![user.as_str(), after as i64, limit as i64];
             all(connection, include_str!("sql/ledger.sql"), values, |row| ledger_line(row).map_err(fault))
+        })
+        .await
+    }
+
+    async fn accounts(&self, after: Option<Name>, limit: usize) -> Result<Vec<(Name, Account)>, StoreError> {
+        self.read(move |connection| {
+            let values = params![after.as_ref().map_or("", Name::as_str), limit as i64];
+            all(connection, include_str!("sql/accounts.sql"), values, |row| account(row).map_err(fault))
+        })
+        .await
+    }
+
+    async fn ledger_before(
+        &self,
+        user: Name,
+        before: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
+        self.read(move |connection| {
+            let values = params![user.as_str(), i64::try_from(before).unwrap_or(i64::MAX), limit as i64];
+            all(connection, include_str!("sql/ledger_before.sql"), values, |row| {
+                ledger_line(row).map_err(fault)
+            })
+        })
+        .await
+    }
+
+    async fn audit_before(&self, before: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
+        self.read(move |connection| {
+            let values = params![i64::try_from(before).unwrap_or(i64::MAX), limit as i64];
+            all(connection, include_str!("sql/audit_before.sql"), values, |row| {
+                audit_line(row).map_err(fault)
+            })
         })
         .await
     }

@@ -2,7 +2,7 @@
 
 use rusqlite::{ErrorCode, Row};
 use tenure_core::api_key::{ApiKey, Role};
-use tenure_core::credit::{LedgerLine, Movement};
+use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::event::AuditLine;
 use tenure_core::id::{Actor, JobId, Name};
 use tenure_core::json::Json;
@@ -164,4 +164,14 @@ pub(super) fn api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
 pub(super) fn worker_seen(row: &Row<'_>) -> rusqlite::Result<WorkerSeen> {
     let (name, credential) = (text(row, 0)?.into(), optional(row, 1)?.map(Name::from));
     Ok(WorkerSeen { name, credential, seen_at: Timestamp(row.get(2)?) })
+}
+
+/// `granted, reserved, spent` from a column on.
+pub(super) fn amounts(row: &Row<'_>, at: usize) -> rusqlite::Result<Account> {
+    let amount = |column| row.get::<_, i64>(column).map(|amount| amount as u64);
+    Ok(Account { granted: amount(at)?, reserved: amount(at + 1)?, spent: amount(at + 2)? })
+}
+
+pub(super) fn account(row: &Row<'_>) -> rusqlite::Result<(Name, Account)> {
+    Ok((row.get::<_, String>(0)?.into(), amounts(row, 1)?))
 }

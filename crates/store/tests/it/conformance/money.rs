@@ -63,6 +63,14 @@ pub(crate) async fn a_ledger_is_read_in_pages<S: Store>(bed: Bed<S>) {
     assert!(whole.is_sorted_by(|a, b| a.0 < b.0));
     assert_eq!(store.ledger("ann".into(), whole[0].0, 1).await.unwrap(), whole[1..2]);
     assert_eq!(store.ledger("nobody".into(), 0, 10).await.unwrap(), []);
+    let newest_first: Vec<_> = whole.iter().rev().cloned().collect();
+    assert_eq!(store.ledger_before("ann".into(), u64::MAX, 10).await.unwrap(), newest_first);
+    assert_eq!(store.ledger_before("ann".into(), whole[2].0, 1).await.unwrap(), whole[1..2]);
+    let accounts = store.accounts(None, 10).await.unwrap();
+    assert_eq!(accounts.iter().map(|(user, _)| user.as_str()).collect::<Vec<_>>(), ["ann", "bob"]);
+    assert_eq!(accounts[0].1, store.account("ann".into()).await.unwrap());
+    assert_eq!(store.accounts(Some("ann".into()), 10).await.unwrap(), accounts[1..]);
+    assert_eq!(store.accounts(None, 1).await.unwrap(), accounts[..1]);
     assert_eq!(store.account("nobody".into()).await.unwrap(), tenure_core::credit::Account::default());
     assert_eq!(store.account("ann".into()).await.unwrap().spent, 3);
 }

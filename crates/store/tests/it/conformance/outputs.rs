@@ -100,6 +100,9 @@ pub(crate) async fn the_trail_of_operators_is_read_in_pages<S: Store>(bed: Bed<S
     assert_eq!(actions, ["pause", "resume", "grant", "SAFE_BLOCK"]);
     assert_eq!(trail[3].1.job_id, Some(job.id()));
     assert_eq!(store.audit(trail[1].0, 1).await.unwrap(), trail[2..3]);
+    let newest_first: Vec<_> = trail.iter().rev().cloned().collect();
+    assert_eq!(store.audit_before(u64::MAX, 10).await.unwrap(), newest_first);
+    assert_eq!(store.audit_before(trail[2].0, 1).await.unwrap(), trail[1..2]);
 }
 
 pub(crate) async fn a_lifecycle_comes_into_force_once<S: Store>(bed: Bed<S>) {
