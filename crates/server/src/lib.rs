@@ -102,10 +102,10 @@ impl Server {
     /// Serves a store that is open already.
     pub async fn on(store: AnyStore, config: Config) -> Result<Self, ServeError> {
         let contents = Contents::open(&config, &store).map_err(ServeError::Config)?;
-        let Config { listen, definitions, limits, webhooks, jwt, tls, .. } = config;
+        let Config { listen, definitions, limits, webhooks, jwt, tls, settings, .. } = config;
         let doors = Doors::open(&definitions.lifecycles).map_err(ServeError::Config)?;
         let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
-        let jwt = jwt.map(settings).map(Jwt::open).transpose().map_err(ServeError::Config)?;
+        let jwt = jwt.map(jwt_settings).map(Jwt::open).transpose().map_err(ServeError::Config)?;
         let keyring = Keyring::open(store.clone(), jwt).await?;
         if keyring.is_open() && !listen.ip().is_loopback() {
             return Err(ServeError::Open(listen));
@@ -118,8 +118,18 @@ impl Server {
         let address = listener.local_addr().map_err(|error| ServeError::Listen(listen, error))?;
         let (id, started_at) = (runtime.new_id().to_string().into(), runtime.now());
         let pulse = Pulse::new(tally, Own { id, address: address.to_string(), started_at });
-        let parts =
-            Parts { runtime, keyring, metrics, pulse, switchboard, doors, limits, webhooks, contents };
+        let parts = Parts {
+            runtime,
+            keyring,
+            metrics,
+            pulse,
+            switchboard,
+            doors,
+            limits,
+            webhooks,
+            contents,
+            settings,
+        };
         let app = App::new(parts);
         let router = router::router(&app);
         let (stop, stopped) = oneshot::channel();
@@ -186,7 +196,7 @@ async fn run(
     Ok((runtime, metrics, tally))
 }
 
-fn settings(config: JwtConfig) -> JwtSettings {
+fn jwt_settings(config: JwtConfig) -> JwtSettings {
     let JwtConfig { issuer, audience, jwks, algorithms, role_claim, user_claim } = config;
     JwtSettings { issuer, audience, jwks, algorithms, role_claim, user_claim }
 }
