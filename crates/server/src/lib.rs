@@ -36,6 +36,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use tenure_core::command::Asked;
 use tenure_runtime::{Committed, Definitions, Options, Runtime, StartError};
 use tenure_store::{AnyStore, StoreError};
 use tokio::net::TcpListener;
@@ -52,7 +53,7 @@ use metrics::Metrics;
 use pulse::{Own, Pulse, Tally};
 use socket::switchboard::Switchboard;
 
-/// How often the store is told which workers were heard.
+/// How often the store is told which workers were heard, and what was counted.
 const TELL_EVERY: Duration = Duration::from_secs(2);
 
 /// Why the server does not start.
@@ -117,7 +118,7 @@ impl Server {
         let listener = bound.map_err(|error| ServeError::Listen(listen, error))?;
         let address = listener.local_addr().map_err(|error| ServeError::Listen(listen, error))?;
         let (id, started_at) = (runtime.new_id().to_string().into(), runtime.now());
-        let pulse = Pulse::new(tally, Own { id, address: address.to_string(), started_at });
+        let pulse = Pulse::new(tally, Own::new(id, address.to_string().into(), started_at));
         let parts = Parts {
             runtime,
             keyring,
@@ -138,6 +139,7 @@ impl Server {
             listen::serve(listener, (router, tls), &limits, stopped).await;
         });
         let telling = tokio::spawn(keep_telling(app.clone()));
+        tokio::spawn(begin(app.clone()));
         let sending = tokio::spawn(webhooks::keep_sending(app.clone()));
         let deleting = app.contents().cloned();
         let deleting = deleting.map(|contents| tokio::spawn(garbage::keep_deleting(app.clone(), contents)));
@@ -167,6 +169,8 @@ impl Server {
         telling.abort();
         deleting.inspect(JoinHandle::abort);
         app.pulse().rest().await;
+        // A store that is away need not hear it: the node will be missed.
+        drop(tokio::time::timeout(TELL_EVERY, tell(&app, app.pulse().farewell())).await);
         app.runtime().stop().await;
     }
 }
@@ -201,14 +205,28 @@ fn jwt_settings(config: JwtConfig) -> JwtSettings {
     JwtSettings { issuer, audience, jwks, algorithms, role_claim, user_claim }
 }
 
-/// Tells the store which workers were heard, so that every node can say.
+/// Reads what pages show, so that the first of them is quick.
+async fn begin(app: App) {
+    if let Err(problem) = app.pulse().now(&app).await {
+        tracing::warn!(?problem, "the first numbers could not be read");
+    }
+}
+
+/// Tells the store which workers were heard and what this node counted, so that every node can say.
 async fn keep_telling(app: App) {
     loop {
-        tokio::time::sleep(TELL_EVERY).await;
-        if let Some(news) = app.crew().news(app.runtime().now())
-            && let Err(error) = app.runtime().submit(news).await
-        {
-            tracing::warn!(%error, "the store was not told which workers were heard");
+        if let Some(news) = app.crew().news(app.runtime().now()) {
+            tell(&app, news).await;
         }
+        if let Some(news) = app.pulse().news(&app) {
+            tell(&app, news).await;
+        }
+        tokio::time::sleep(TELL_EVERY).await;
+    }
+}
+
+async fn tell(app: &App, news: Asked) {
+    if let Err(error) = app.runtime().submit(news).await {
+        tracing::warn!(%error, "the store was not told what this node has heard and counted");
     }
 }

@@ -13,6 +13,7 @@ use crate::job::{Category, Class, JobError, LifecycleRef};
 use crate::json::Json;
 use crate::lifecycle::Trigger;
 use crate::limits;
+use crate::node::NodeSeen;
 use crate::refusal::Refusal;
 use crate::worker::WorkerSeen;
 
@@ -127,6 +128,14 @@ pub(crate) fn seen(scene: &mut Scene<'_>, workers: &[(Name, Option<Name>)]) {
             Ok(at) => seen[at] = heard,
             Err(at) => seen.insert(at, heard),
         }
+    }
+}
+
+/// A node that was heard; its last word counts, and one that has stopped says no more.
+pub(crate) fn seen_node(scene: &mut Scene<'_>, node: &NodeSeen) {
+    let heard = NodeSeen { seen_at: scene.now.at, ..node.clone() };
+    if !scene.set.changes.nodes.get(&node.id).is_some_and(|known| known.stopped) {
+        scene.set.changes.nodes.insert(node.id.clone(), heard);
     }
 }
 

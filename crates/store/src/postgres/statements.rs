@@ -105,11 +105,13 @@ statements! {
     NOW_FIRST = "now_first" []
     OLDEST_READY = "oldest_ready" [INT8]
     OPEN_DEAD_LETTERS = "open_dead_letters" []
+    NODES = "nodes" [INT8]
     ORDERS = "orders" [TEXT INT8]
     PAUSE_QUEUE = "pause_queue" [TEXT_ARRAY]
     PAUSED = "paused" []
     PRUNE_KEYS = "prune_keys" [INT8]
     PRUNE_TELEMETRY = "prune_telemetry" [INT8]
+    PRUNE_NODES = "prune_nodes" [INT8]
     PRUNE_WORKERS = "prune_workers" [INT8]
     PURGE_ASSETS = "purge_assets" [UUID_ARRAY]
     PURGE_DEAD_LETTER = "purge_dead_letter" [UUID_ARRAY]
@@ -123,6 +125,9 @@ statements! {
     PUT_DEAD_LETTER = "put_dead_letter" [UUID_ARRAY INT8_ARRAY TEXT_ARRAY TEXT_ARRAY BOOL_ARRAY TEXT_ARRAY]
     PUT_GARBAGE = "put_garbage" [TEXT_ARRAY INT8_ARRAY]
     PUT_KEY = "put_key" [UUID_ARRAY BYTEA_ARRAY TEXT_ARRAY INT8_ARRAY INT8_ARRAY]
+    PUT_NODE = "put_node" [
+        TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT8_ARRAY INT8_ARRAY BOOL_ARRAY TEXT_ARRAY
+    ]
     PUT_ORDER = "put_order" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY]
     PUT_WORKER = "put_worker" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY]
     REMOVE_ORDER = "remove_order" [TEXT_ARRAY TEXT_ARRAY]

@@ -17,11 +17,12 @@ use crate::migrate::{Migration, pending};
 use crate::sqlite::Writer;
 use crate::sqlite::rows::fault;
 
-const MIGRATIONS: [Migration; 4] = [
+const MIGRATIONS: [Migration; 5] = [
     Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_callers.sql") },
     Migration { number: 3, sql: include_str!("migrations/0003_assets.sql") },
     Migration { number: 4, sql: include_str!("migrations/0004_orders.sql") },
+    Migration { number: 5, sql: include_str!("migrations/0005_nodes.sql") },
 ];
 
 /// How often the file is told that a node lives, if batches come anyway.
@@ -140,6 +141,7 @@ impl Writer {
         self.write_callers(set)?;
         self.write_assets(changes)?;
         self.write_orders(set)?;
+        self.write_nodes(set)?;
         self.forget(changes)?;
         let mut clock = self.clock.lock().expect("nobody panics while reading the clock");
         if TELL_MS <= now.at.0 - clock.told.0 {
