@@ -108,6 +108,7 @@ impl Reads {
             | Command::Disconnect(_)
             | Command::Pause(..)
             | Command::Seen(_)
+            | Command::Seat(..)
             | Command::Sweep(_)
             | Command::ForgetGarbage(_)
             | Command::Prune => {}
