@@ -1,6 +1,7 @@
 //! What someone asks, as a value: one variant for each request, parsed and named before it gets here.
 
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use crate::api_key::Role;
 use crate::asset::{NewAsset, Upload};
@@ -102,6 +103,8 @@ pub enum Command {
     Seen(Vec<(Name, Option<Name>)>),
     /// A node tells of itself; its `seen_at` is the store's to say.
     SeenNode(Box<NodeSeen>),
+    /// A worker with this credential came by this connection, which has its name from now on.
+    Seat(Name, Name, Uuid),
     /// Look at the clock of one job: promptness, not truth.
     Sweep(JobId),
     /// Forget a job whose retention is over.
@@ -354,6 +357,7 @@ impl Command {
             Self::ChangeWebhook(..) => "change-webhook",
             Self::Seen(_) => "seen",
             Self::SeenNode(_) => "seen-node",
+            Self::Seat(..) => "seat",
             Self::Sweep(_) => "sweep",
             Self::Purge(_) => "purge",
             Self::Prune => "prune",
@@ -389,6 +393,7 @@ impl Command {
             | Self::ChangeWebhook(..)
             | Self::Seen(_)
             | Self::SeenNode(_)
+            | Self::Seat(..)
             | Self::ForgetGarbage(_)
             | Self::Prune => None,
         }

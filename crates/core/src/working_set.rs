@@ -110,6 +110,7 @@ impl Reads {
             | Command::Pause(..)
             | Command::Seen(_)
             | Command::SeenNode(_)
+            | Command::Seat(..)
             | Command::Sweep(_)
             | Command::ForgetGarbage(_)
             | Command::Prune => {}

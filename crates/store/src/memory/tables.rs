@@ -112,13 +112,16 @@ impl Tables {
         self.lifecycles
             .extend(changes.lifecycles.into_iter().map(|key| (key.clone(), set.lifecycles[&key].clone())));
         self.api_keys.extend(changes.api_keys.into_iter().map(|id| (id.clone(), set.api_keys[&id].clone())));
-        self.workers.extend(changes.seen.into_iter().map(|seen| (seen.name.clone(), seen)));
         for (id, node) in changes.nodes {
             let (now, unheard) = (node.seen_at, Millis(limits::NODE_UNHEARD_MS_MAX));
             if !self.nodes.get(&id).is_some_and(|known| known.stopped) {
                 self.nodes.insert(id, node);
             }
             self.nodes.retain(|_, node| now < node.seen_at + unheard);
+        }
+        for mut seen in changes.seen {
+            seen.connection = seen.connection.or(self.worker(&seen.name).and_then(|known| known.connection));
+            self.workers.insert(seen.name.clone(), seen);
         }
         for id in changes.orders {
             match set.orders.get(&id) {

@@ -263,7 +263,8 @@ fn seen(rows: &[WorkerSeen]) -> Vec<Param<'_>> {
     let columns = Columns::of(rows)
         .with(|row| row.name.as_str())
         .with(|row| optional(row.credential.as_ref()))
-        .with(|row| row.seen_at.0);
+        .with(|row| row.seen_at.0)
+        .with(|row| row.connection);
     columns.params()
 }
 

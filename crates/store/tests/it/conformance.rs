@@ -78,6 +78,8 @@ macro_rules! promises {
             workers_that_are_not_heard_are_forgotten,
             nodes_are_told_of_last_heard_first,
             nodes_that_are_not_heard_are_forgotten,
+            a_name_is_its_newest_connections,
+            of_connections_that_come_at_once_one_has_the_name,
             gauges_tell_of_live_jobs_and_open_dead_letters,
             leased_jobs_are_those_that_are_held,
             finished_jobs_are_told_newest_first,

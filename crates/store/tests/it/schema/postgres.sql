@@ -170,6 +170,7 @@
 --     name text collate C not null
 --     credential text collate C
 --     seen_at bigint not null
+--     connection uuid
 --     with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000)
 -- CREATE UNIQUE INDEX accounts_pkey ON accounts USING btree (user_id)
 -- CREATE UNIQUE INDEX api_keys_pkey ON api_keys USING btree (id)

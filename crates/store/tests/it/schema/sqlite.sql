@@ -201,7 +201,7 @@ CREATE TABLE workers (
     name       text    not null primary key,
     credential text,
     seen_at    integer not null
-) strict, without rowid;
+, connection blob) strict, without rowid;
 
 CREATE INDEX asset_garbage_due_at on asset_garbage (due_at, storage_path);
 
