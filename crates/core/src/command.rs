@@ -1,6 +1,7 @@
 //! What someone asks, as a value: one variant for each request, parsed and named before it gets here.
 
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use crate::api_key::Role;
 use crate::asset::{NewAsset, Upload};
@@ -9,6 +10,7 @@ use crate::id::{Actor, Fence, JobId, Name};
 use crate::job::{CancelMode, JobError, LifecycleRef, Links};
 use crate::json::Json;
 use crate::lifecycle::Trigger;
+use crate::node::NodeSeen;
 use crate::schedule::{Fire, NewSchedule, ScheduleChange};
 use crate::time::{Millis, Timestamp};
 use crate::webhook::{NewWebhook, WebhookChange};
@@ -99,6 +101,10 @@ pub enum Command {
     ChangeWebhook(Name, WebhookChange),
     /// Workers that were heard since the last time, each with the credential that it came with.
     Seen(Vec<(Name, Option<Name>)>),
+    /// A node tells of itself; its `seen_at` is the store's to say.
+    SeenNode(Box<NodeSeen>),
+    /// A worker with this credential came by this connection, which has its name from now on.
+    Seat(Name, Name, Uuid),
     /// Look at the clock of one job: promptness, not truth.
     Sweep(JobId),
     /// Forget a job whose retention is over.
@@ -350,6 +356,8 @@ impl Command {
             Self::AddWebhook(_) => "add-webhook",
             Self::ChangeWebhook(..) => "change-webhook",
             Self::Seen(_) => "seen",
+            Self::SeenNode(_) => "seen-node",
+            Self::Seat(..) => "seat",
             Self::Sweep(_) => "sweep",
             Self::Purge(_) => "purge",
             Self::Prune => "prune",
@@ -384,6 +392,8 @@ impl Command {
             | Self::AddWebhook(_)
             | Self::ChangeWebhook(..)
             | Self::Seen(_)
+            | Self::SeenNode(_)
+            | Self::Seat(..)
             | Self::ForgetGarbage(_)
             | Self::Prune => None,
         }

@@ -165,6 +165,14 @@ fn dispatch(scene: &mut Scene<'_>, asked: &Asked) -> Answer {
             operate::seen(scene, workers);
             Ok(Done::Nothing)
         }
+        Command::SeenNode(node) => {
+            operate::seen_node(scene, node);
+            Ok(Done::Nothing)
+        }
+        Command::Seat(worker, credential, connection) => {
+            operate::seat(scene, (worker, credential), *connection);
+            Ok(Done::Nothing)
+        }
         Command::Sweep(job) => scene.job(*job).map(|_| Done::Nothing),
         Command::Purge(job) => operate::purge(scene, *job),
         Command::Prune => {

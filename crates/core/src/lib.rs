@@ -19,6 +19,7 @@ pub mod job_type;
 pub mod json;
 pub mod lifecycle;
 pub mod limits;
+pub mod node;
 pub mod order;
 pub mod query;
 pub mod refusal;

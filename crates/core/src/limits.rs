@@ -46,6 +46,8 @@ pub const RULES_MAX: usize = 4096;
 pub const CREDITS_MAX: u64 = 1 << 53;
 /// A worker that was not heard for so long is forgotten.
 pub const WORKER_UNHEARD_MS_MAX: u64 = 24 * 3_600_000;
+/// A node that was not heard for so long is forgotten, and what it counted with it.
+pub const NODE_UNHEARD_MS_MAX: u64 = 3_600_000;
 /// Missed times of a schedule that are made up for at once.
 pub const MISFIRES_MAX: usize = 100;
 /// What went wrong with a schedule or a webhook, as it is kept.

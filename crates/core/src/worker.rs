@@ -1,5 +1,7 @@
 //! Workers, as far as Tenure knows them: a name, and when it was last heard.
 
+use uuid::Uuid;
+
 use crate::id::Name;
 use crate::time::Timestamp;
 
@@ -12,4 +14,7 @@ pub struct WorkerSeen {
     pub credential: Option<Name>,
     /// When it was last heard.
     pub seen_at: Timestamp,
+    /// The connection that has its name, if it ever had one: the newest. In a change, none leaves the name to whoever
+    /// has it.
+    pub connection: Option<Uuid>,
 }

@@ -14,6 +14,7 @@ use crate::decide::key;
 use crate::event::{AuditLine, Event, LogLine, Telemetry};
 use crate::id::{Fence, JobId, Name};
 use crate::job::{Job, LifecycleRef};
+use crate::node::NodeSeen;
 use crate::order::{Order, OrderId, OrderKind};
 use crate::time::Timestamp;
 use crate::worker::WorkerSeen;
@@ -108,6 +109,8 @@ impl Reads {
             | Command::Disconnect(_)
             | Command::Pause(..)
             | Command::Seen(_)
+            | Command::SeenNode(_)
+            | Command::Seat(..)
             | Command::Sweep(_)
             | Command::ForgetGarbage(_)
             | Command::Prune => {}
@@ -198,6 +201,8 @@ pub struct Changes {
     pub orders: BTreeSet<OrderId>,
     /// Workers that were heard, by name, each once.
     pub seen: Vec<WorkerSeen>,
+    /// Nodes that were heard. Those that were not for [`crate::limits::NODE_UNHEARD_MS_MAX`] are then to be forgotten.
+    pub nodes: BTreeMap<Name, NodeSeen>,
     /// Jobs whose assets up to now are discarded, and when. Their objects are garbage. Written before new assets are.
     pub discarded: BTreeMap<JobId, Timestamp>,
     /// New assets, in order. One that is not discarded already takes its object back from the garbage.

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::assets::Contents;
 use crate::caller::Caller;
-use crate::config::{Limits, WebhooksConfig};
+use crate::config::{Limits, Setting, WebhooksConfig};
 use crate::crew::{Crew, seen_now};
 use crate::door::Doors;
 use crate::feed::Feed;
@@ -46,6 +46,7 @@ struct Inner {
     policy: Policy,
     contents: Option<Contents>,
     stage: Stage,
+    settings: Vec<Setting>,
     draining: watch::Sender<bool>,
 }
 
@@ -60,12 +61,23 @@ pub(crate) struct Parts {
     pub(crate) limits: Limits,
     pub(crate) webhooks: WebhooksConfig,
     pub(crate) contents: Option<Contents>,
+    pub(crate) settings: Vec<Setting>,
 }
 
 impl App {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { runtime, keyring, metrics, pulse, switchboard, doors, limits, webhooks, contents } =
-            parts;
+        let Parts {
+            runtime,
+            keyring,
+            metrics,
+            pulse,
+            switchboard,
+            doors,
+            limits,
+            webhooks,
+            contents,
+            settings,
+        } = parts;
         let keyring = Arc::new(keyring);
         let keys = Arc::clone(&keyring);
         let policy =
@@ -74,6 +86,7 @@ impl App {
             crew: Crew::default(),
             feed: Feed::new(runtime.clone()),
             stage: Stage::default(),
+            settings,
             draining: watch::Sender::new(false),
             runtime,
             keyring,
@@ -141,6 +154,11 @@ impl App {
     /// Where the contents of assets are, if there is a place.
     pub(crate) fn contents(&self) -> Option<&Contents> {
         self.0.contents.as_ref()
+    }
+
+    /// Every value of the configuration, and who said so.
+    pub(crate) fn settings(&self) -> &[Setting] {
+        &self.0.settings
     }
 
     /// The pages that somebody looks at.

@@ -65,6 +65,8 @@ pub struct Config {
     pub log: LogConfig,
     /// Where uploaded assets are kept: `file:FOLDER` or `s3://bucket/prefix`. None: a folder beside the embedded store.
     pub assets: Option<String>,
+    /// Every value that is in force, and who said so, for people to read.
+    pub settings: Vec<Setting>,
 }
 
 impl Default for Config {
@@ -81,6 +83,7 @@ impl Default for Config {
             otel: None,
             log: LogConfig { format: LogFormat::Text, filter: "info".to_owned() },
             assets: None,
+            settings: Vec::new(),
         }
     }
 }
@@ -287,6 +290,7 @@ pub fn load_in(
     levels.refuse_tables_as_variables();
     let config = sections::config(&mut levels, leaves.types);
     let Levels { settings, flaws, .. } = levels;
+    let config = Config { settings: settings.clone(), ..config };
     match flaws.into_sorted() {
         none if none.is_empty() => {
             Ok(Loaded { config, settings, file: source.map(|source| source.path.clone()) })

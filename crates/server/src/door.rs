@@ -41,6 +41,14 @@ pub(crate) struct Door {
     words: Words,
 }
 
+impl Door {
+    /// A canonical path as this door has it; nothing, if it is another.
+    fn below(&self, canonical: &str) -> Option<String> {
+        let rest = canonical.strip_prefix(CANONICAL).filter(|rest| rest.starts_with('/'))?;
+        Some(format!("{}{rest}", self.mount))
+    }
+}
+
 /// Every door that is open.
 #[derive(Debug)]
 pub(crate) struct Doors {

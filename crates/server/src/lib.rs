@@ -36,6 +36,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use tenure_core::command::Asked;
 use tenure_runtime::{Committed, Definitions, Options, Runtime, StartError};
 use tenure_store::{AnyStore, StoreError};
 use tokio::net::TcpListener;
@@ -52,7 +53,7 @@ use metrics::Metrics;
 use pulse::{Own, Pulse, Tally};
 use socket::switchboard::Switchboard;
 
-/// How often the store is told which workers were heard.
+/// How often the store is told which workers were heard, and what was counted.
 const TELL_EVERY: Duration = Duration::from_secs(2);
 
 /// Why the server does not start.
@@ -102,10 +103,10 @@ impl Server {
     /// Serves a store that is open already.
     pub async fn on(store: AnyStore, config: Config) -> Result<Self, ServeError> {
         let contents = Contents::open(&config, &store).map_err(ServeError::Config)?;
-        let Config { listen, definitions, limits, webhooks, jwt, tls, .. } = config;
+        let Config { listen, definitions, limits, webhooks, jwt, tls, settings, .. } = config;
         let doors = Doors::open(&definitions.lifecycles).map_err(ServeError::Config)?;
         let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
-        let jwt = jwt.map(settings).map(Jwt::open).transpose().map_err(ServeError::Config)?;
+        let jwt = jwt.map(jwt_settings).map(Jwt::open).transpose().map_err(ServeError::Config)?;
         let keyring = Keyring::open(store.clone(), jwt).await?;
         if keyring.is_open() && !listen.ip().is_loopback() {
             return Err(ServeError::Open(listen));
@@ -117,9 +118,19 @@ impl Server {
         let listener = bound.map_err(|error| ServeError::Listen(listen, error))?;
         let address = listener.local_addr().map_err(|error| ServeError::Listen(listen, error))?;
         let (id, started_at) = (runtime.new_id().to_string().into(), runtime.now());
-        let pulse = Pulse::new(tally, Own { id, address: address.to_string(), started_at });
-        let parts =
-            Parts { runtime, keyring, metrics, pulse, switchboard, doors, limits, webhooks, contents };
+        let pulse = Pulse::new(tally, Own::new(id, address.to_string().into(), started_at));
+        let parts = Parts {
+            runtime,
+            keyring,
+            metrics,
+            pulse,
+            switchboard,
+            doors,
+            limits,
+            webhooks,
+            contents,
+            settings,
+        };
         let app = App::new(parts);
         let router = router::router(&app);
         let (stop, stopped) = oneshot::channel();
@@ -128,6 +139,7 @@ impl Server {
             listen::serve(listener, (router, tls), &limits, stopped).await;
         });
         let telling = tokio::spawn(keep_telling(app.clone()));
+        tokio::spawn(begin(app.clone()));
         let sending = tokio::spawn(webhooks::keep_sending(app.clone()));
         let deleting = app.contents().cloned();
         let deleting = deleting.map(|contents| tokio::spawn(garbage::keep_deleting(app.clone(), contents)));
@@ -157,6 +169,8 @@ impl Server {
         telling.abort();
         deleting.inspect(JoinHandle::abort);
         app.pulse().rest().await;
+        // A store that is away need not hear it: the node will be missed.
+        drop(tokio::time::timeout(TELL_EVERY, tell(&app, app.pulse().farewell())).await);
         app.runtime().stop().await;
     }
 }
@@ -186,19 +200,33 @@ async fn run(
     Ok((runtime, metrics, tally))
 }
 
-fn settings(config: JwtConfig) -> JwtSettings {
+fn jwt_settings(config: JwtConfig) -> JwtSettings {
     let JwtConfig { issuer, audience, jwks, algorithms, role_claim, user_claim } = config;
     JwtSettings { issuer, audience, jwks, algorithms, role_claim, user_claim }
 }
 
-/// Tells the store which workers were heard, so that every node can say.
+/// Reads what pages show, so that the first of them is quick.
+async fn begin(app: App) {
+    if let Err(problem) = app.pulse().now(&app).await {
+        tracing::warn!(?problem, "the first numbers could not be read");
+    }
+}
+
+/// Tells the store which workers were heard and what this node counted, so that every node can say.
 async fn keep_telling(app: App) {
     loop {
-        tokio::time::sleep(TELL_EVERY).await;
-        if let Some(news) = app.crew().news(app.runtime().now())
-            && let Err(error) = app.runtime().submit(news).await
-        {
-            tracing::warn!(%error, "the store was not told which workers were heard");
+        if let Some(news) = app.crew().news(app.runtime().now()) {
+            tell(&app, news).await;
         }
+        if let Some(news) = app.pulse().news(&app) {
+            tell(&app, news).await;
+        }
+        tokio::time::sleep(TELL_EVERY).await;
+    }
+}
+
+async fn tell(app: &App, news: Asked) {
+    if let Err(error) = app.runtime().submit(news).await {
+        tracing::warn!(%error, "the store was not told what this node has heard and counted");
     }
 }

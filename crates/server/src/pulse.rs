@@ -10,6 +10,7 @@ mod read;
 mod ring;
 pub(crate) mod snapshot;
 mod tally;
+mod telling;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -22,13 +23,15 @@ use tokio::time::Instant;
 
 pub(crate) use queues::queues;
 pub(crate) use tally::Tally;
+pub(crate) use telling::Own;
 
 use crate::app::App;
 use crate::problem::Problem;
 use assemble::{Made, counts};
 use part::Part;
 use read::{Finals, Held, Live, Roster, Sample};
-use snapshot::{CountNow, NodeLife, NodeNow, Snapshot, StoreNow, WorkerNow, WorkersNow};
+use snapshot::{CountNow, Snapshot, StoreNow, WorkerNow, WorkersNow};
+use telling::{Awaited, Words};
 
 /// Rates are not computed more often than this.
 const AGE_MAX: Duration = Duration::from_millis(500);
@@ -44,17 +47,8 @@ pub(crate) struct Pulse {
     finals: Part<Finals>,
     sample: Part<Sample>,
     roster: Part<Roster>,
+    words: Arc<Mutex<Words>>,
     last: Mutex<Option<Last>>,
-}
-
-/// This node.
-pub(crate) struct Own {
-    /// New with each start.
-    pub(crate) id: Name,
-    /// Where it listens.
-    pub(crate) address: String,
-    /// When it started.
-    pub(crate) started_at: Timestamp,
 }
 
 /// The last snapshot, and what it was made of.
@@ -93,6 +87,7 @@ impl Pulse {
             finals: Part::default(),
             sample: Part::default(),
             roster: Part::default(),
+            words: Arc::default(),
             last: Mutex::new(None),
         }
     }
@@ -142,17 +137,18 @@ impl Pulse {
 
     fn snapshot(&self, app: &App, parts: &Parts) -> Snapshot {
         let (catalog, ended) = (app.runtime().catalog(), self.tally.ended());
-        let (counted, _) = self.tally.counted();
         let Parts { live, held, finals, sample, roster } = parts;
+        let mut counted = self.tally.counted();
+        counted.merge(&roster.others.counted);
         let made = Made { catalog: &catalog, live, held, sample, counted: &counted };
-        let awaited = app.runtime().awaited();
-        let is_awaited =
-            |queue: &Name, job_type: &Name| awaited.iter().any(|(filter, _)| filter.admits(queue, job_type));
+        let mut awaited = Awaited::here(app);
+        awaited.extend(roster.others.awaited.iter().cloned());
+        let is_awaited = |queue: &Name, job_type: &Name| Awaited::any(&awaited, queue, job_type);
         let counts = counts(&live.gauges.jobs, finals, &ended);
         let (lifecycles, dead_letters, queues) =
             (made.lifecycles(&counts), made.dead_letters(), made.queues());
-        let nodes = vec![self.node(live.now)];
-        let waiting_claims = awaited.iter().map(|(_, claims)| claims).sum();
+        let mut nodes = vec![self.own_node(live.now)];
+        nodes.extend(roster.others.nodes.iter().cloned());
         let mut attention: Vec<_> = attention::of_dead_letters(&dead_letters).into_iter().collect();
         attention.extend(attention::of_queues(&queues));
         attention.extend(attention::of_ready(&made, is_awaited));
@@ -164,7 +160,7 @@ impl Pulse {
             types: made.types(is_awaited),
             minutes: made.all_minutes(),
             failures: made.failures(),
-            workers: workers(app, parts, waiting_claims),
+            workers: workers(app, parts, Awaited::claims(&awaited)),
             store: self.store(app),
             lately: sample.lately.clone(),
             lifecycles,
@@ -173,19 +169,6 @@ impl Pulse {
             nodes,
             attention,
             counts,
-        }
-    }
-
-    fn node(&self, now: Timestamp) -> NodeNow {
-        let Own { id, address, started_at } = &self.own;
-        NodeNow {
-            id: id.clone(),
-            address: address.clone(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_at: *started_at,
-            seen_at: now,
-            own: true,
-            life: NodeLife::Live,
         }
     }
 

@@ -4,15 +4,20 @@
 //! came out otherwise. So what a page shows first and what it shows later is the same code.
 
 mod accounts;
+mod chart;
 mod events;
 mod files;
 #[allow(dead_code, reason = "pages to come use the rest")]
 mod form;
 mod frame;
+mod lifecycles;
 #[allow(dead_code, reason = "pages to come use the rest")]
 mod live;
+mod map;
+mod now;
 mod queues;
 mod session;
+mod system;
 #[allow(dead_code, reason = "pages to come use the rest")]
 mod words;
 mod workers;
@@ -41,6 +46,9 @@ pub(crate) fn routes() -> Router<App> {
         .route("/ui/tenure.css", get(files::style))
         .route("/ui/tenure.js", get(files::script))
         .route("/ui/icon.svg", get(files::icon))
+        .route("/ui", get(now::page))
+        .route("/ui/lifecycles", get(lifecycles::page))
+        .route("/ui/lifecycles/{name}", get(lifecycles::one))
         .route("/ui/accounts", get(accounts::page))
         .route("/ui/accounts/{user}", get(accounts::one))
         .route("/ui/accounts/{user}/grant", post(accounts::grant))
@@ -49,6 +57,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/ui/queues", get(queues::page))
         .route("/ui/queues/{name}/pause", post(queues::pause))
         .route("/ui/queues/{name}/resume", post(queues::resume))
+        .route("/ui/system", get(system::page))
         .route("/ui/workers", get(workers::page))
 }
 

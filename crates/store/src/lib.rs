@@ -25,6 +25,7 @@ use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::fold::Record;
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::node::NodeSeen;
 use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
@@ -215,6 +216,9 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// One worker, if it was heard.
     fn worker(&self, name: Name) -> impl Future<Output = Result<Option<WorkerSeen>, StoreError>> + Send;
 
+    /// Nodes that were heard, the last one first; at most [`NODES_MAX`].
+    fn nodes(&self) -> impl Future<Output = Result<Vec<NodeSeen>, StoreError>> + Send;
+
     /// For `verify`: everything about the jobs after an id, in id order. A record that cannot be read says why.
     fn scan(
         &self,
@@ -267,6 +271,9 @@ pub struct Count {
 
 /// Workers that are told of at once.
 pub const WORKERS_MAX: usize = 10_000;
+
+/// Nodes that are told of at once.
+pub const NODES_MAX: usize = 1000;
 
 /// What is to be watched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

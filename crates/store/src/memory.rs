@@ -16,6 +16,7 @@ use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::node::NodeSeen;
 use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Millis, Now, Timestamp};
@@ -368,6 +369,10 @@ impl Store for MemoryStore {
 
     async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
         self.read(|inner| inner.tables.worker(&name))
+    }
+
+    async fn nodes(&self) -> Result<Vec<NodeSeen>, StoreError> {
+        self.read(|inner| inner.tables.nodes())
     }
 
     async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {

@@ -12,6 +12,7 @@ mod connection;
 mod error;
 mod listen;
 mod load;
+mod nodes;
 mod open;
 mod options;
 mod orders;
@@ -37,6 +38,7 @@ use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::limits::ORDERS_MAX;
+use tenure_core::node::NodeSeen;
 use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
@@ -293,6 +295,10 @@ impl Store for PostgresStore {
 
     async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
         self.0.worker(name).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<NodeSeen>, StoreError> {
+        self.0.nodes().await
     }
 
     async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {

@@ -8,6 +8,7 @@ mod assets;
 mod clock;
 mod files;
 mod load;
+mod nodes;
 mod orders;
 mod read;
 mod reserve;

@@ -36,6 +36,8 @@ lease = "1h"
 heartbeat = "30m"
 [types."*"]
 lifecycle = "distributed"
+[assets]
+store = "file:./objects"
 "#;
 
 /// A door with names for parts of nearly everything.
@@ -480,6 +482,63 @@ async fn callers_and_methods_are_as_at_api() {
 }
 
 #[tokio::test]
+async fn an_asset_is_to_be_had_at_the_door_that_told_of_it() {
+    at_doors(async |server| {
+        for (mount, id) in DOORS {
+            let job = server.post(mount, &new_job(mount)).await.expect(202);
+            let id = job[id].as_str().unwrap();
+            let assets = format!("{mount}/{id}/assets");
+            let upload = format!("{assets}?asset_type=picture&name=a.png");
+            let reply = server.request("POST", &upload).idempotent("k").bytes("0123").send().await;
+            let place = reply.header("location").unwrap().to_owned();
+            let asset = reply.expect(201);
+            assert_eq!(place, format!("{assets}/{}", asset["id"].as_str().unwrap()));
+            assert_eq!(asset["url"], format!("{place}/content"));
+            // What it contains is never read as an answer of ours.
+            let url = asset["url"].as_str().unwrap();
+            let got = server.get(url).await;
+            assert_eq!(
+                (got.status, got.text.as_str(), got.header("content-length")),
+                (200, "0123", Some("4"))
+            );
+            let part = server.request("GET", url).header("range", "bytes=1-2").send().await;
+            assert_eq!((part.status, part.text.as_str()), (206, "12"));
+            let again = server.request("POST", &upload).idempotent("k").bytes("0123").send().await;
+            assert_eq!(again.expect(200), asset);
+            let elsewhere = json!({ "asset_type": "video", "url": "https://example.org/api/jobs/v" });
+            let elsewhere = server.post(&assets, &elsewhere).await.expect(201);
+            assert_eq!(elsewhere["url"], "https://example.org/api/jobs/v");
+            assert_eq!(server.get(&place).await.expect(200), asset);
+            let page = server.get(&assets).await.expect(200);
+            assert_eq!(page, json!({ "assets": [elsewhere, asset], "next_cursor": null }));
+            // The same asset, as it is told elsewhere: only the way to it is the door's.
+            let mut canonical = server.get(&place.replace(mount, "/api/jobs")).await.expect(200);
+            assert_eq!(canonical["url"], url.replace(mount, "/api/jobs"));
+            canonical["url"] = url.into();
+            assert_eq!(canonical, asset);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_engine_uploads_in_its_own_words() {
+    at_doors(async |server| {
+        server.post("/engine/jobs", &new_job("/engine/jobs")).await.expect(202);
+        let (id, fence) = take(&server).await;
+        let as_engine = format!("asset_type=t&engineId=w1&fence={fence}");
+        let assets = format!("/engine/jobs/{id}/assets");
+        let contents = r#"{ "url": "/api/jobs/x", "assets": [] }"#;
+        let upload = server.request("POST", &format!("{assets}?{as_engine}")).bytes(contents).send().await;
+        let asset = upload.expect(201);
+        assert_eq!(server.get(asset["url"].as_str().unwrap()).await.text, contents, "as it came");
+        let canonical = format!("{assets}?asset_type=t&worker=w1&fence={fence}");
+        server.request("POST", &canonical).bytes("x").send().await.problem(400, "malformed");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn numbers_pass_as_they_were_written() {
     at_doors(async |server| {
         let numbers = r#"{"big":123456789012345678901234567890,"exact":0.10000,"huge":1e400,"id":1.0}"#;
@@ -532,6 +591,9 @@ async fn the_doors_that_are_open_are_described() {
             for name in new_job(mount).as_object().unwrap().keys() {
                 assert!(fields.contains_key(name), "{mount}: {name}");
             }
+            let asset = &told["paths"][format!("{mount}/{{id}}/assets/{{asset}}")]["get"]["responses"]["200"];
+            let url = asset["content"]["application/json"]["example"]["url"].as_str().unwrap();
+            assert!(url.starts_with(&format!("{mount}/")), "{url}");
             let path = format!("{mount}/{}", job[id].as_str().unwrap());
             server.request("OPTIONS", &path).send().await.problem(405, "method_not_allowed");
         }

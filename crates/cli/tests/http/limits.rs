@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::both_with;
+use crate::harness::{both_with, eventually, in_time};
 
 #[tokio::test]
 async fn a_user_creates_so_many_jobs_in_a_second_and_repeats_do_not_count() {
@@ -25,6 +25,27 @@ async fn a_user_creates_so_many_jobs_in_a_second_and_repeats_do_not_count() {
         assert_eq!(ids(&again)[..3], ids(&first)[..], "what was made is found again, whatever the pace");
         let other = json!({ "type": "a", "user_id": "u2" });
         server.post("/api/jobs", &other).await.expect(202);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_creates_too_many_is_told_when_to_come_back() {
+    both_with("[limits]\ncreations_per_second = 1\n", async |server| {
+        let job = json!({ "type": "a", "user_id": "u1" });
+        // However slow the machine is: at some time two come within a second.
+        let refused = in_time("one too many", async {
+            loop {
+                let reply = server.post("/api/jobs", &job).await;
+                if reply.status != 202 {
+                    return reply;
+                }
+            }
+        });
+        let refused = refused.await;
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        refused.problem(429, "rate_limited");
+        eventually("it may again", async || server.post("/api/jobs", &job).await.status == 202).await;
     })
     .await;
 }

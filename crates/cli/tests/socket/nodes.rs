@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::engines::{TYPES, becomes};
-use crate::harness::{Server, Store, path};
-use crate::peer::{engine, front_end, hold, hold_and, ok};
+use crate::harness::{Server, Store, eventually, path};
+use crate::peer::{Language, Peer, engine, front_end, hold, hold_and, ok};
 
 #[tokio::test]
 async fn what_happens_at_one_node_is_heard_at_the_other() {
@@ -43,21 +43,118 @@ async fn a_cancel_at_one_node_is_pushed_at_the_other() {
     here.setup().verify();
 }
 
-/// The same engine at two nodes never holds a job twice, and together has no more than its room.
+/// How many engines are connected to a node.
+async fn engines(server: &Server) -> usize {
+    let text = server.request("GET", "/metrics").send().await.text;
+    let count = text.lines().find_map(|line| line.strip_prefix("tenure_engines ")).expect("it is told");
+    count.parse().unwrap()
+}
+
 #[tokio::test]
-async fn an_engine_that_comes_to_another_node_goes_on_there() {
+async fn an_engine_whose_node_stops_goes_on_at_another() {
     let mut here = Server::with(TYPES, Store::Postgres).await;
     let there = here.second_node().await;
     let mut before = engine(&here, "e1", &["scene"], 1).await;
     let job = there.create(json!({ "type": "scene" })).await;
     let dispatch = before.event("job_dispatch").await;
     assert_eq!(before.ask("job_ack", hold(&dispatch)).await, ok());
+    assert!(here.terminate().await.success());
     let mut after = engine(&there, "e1", &["scene"], 1).await;
+    // What it holds counts against its room.
     there.create(json!({ "type": "scene" })).await;
     assert_eq!(after.ask("heartbeat", json!({})).await, ok());
     assert!(after.unasked().is_empty());
-    assert!(here.terminate().await.success());
     assert_eq!(after.ask("job_complete", hold(&dispatch)).await, ok());
     assert_eq!(becomes(&there, &job, "completed").await["worker"], "e1");
     after.event("job_dispatch").await;
+}
+
+#[tokio::test]
+async fn a_second_connection_at_another_node_replaces_the_first() {
+    let here = Server::with(TYPES, Store::Postgres).await;
+    let there = here.second_node().await;
+    let mut first = engine(&here, "e1", &["scene"], 1).await;
+    let other = engine(&here, "e2", &["other"], 1).await;
+    let job = here.create(json!({ "type": "scene" })).await;
+    let dispatch = first.event("job_dispatch").await;
+    assert_eq!(first.ask("job_ack", hold(&dispatch)).await, ok());
+    let mut second = engine(&there, "e1", &["scene"], 1).await;
+    assert!(first.disconnected().await.contains("server"));
+    let failed = becomes(&there, &job, "failed").await;
+    assert_eq!(failed["error"]["code"], "WORKER_DISCONNECTED");
+    let late = second.ask("job_complete", hold(&dispatch)).await;
+    assert_eq!(late["error"]["code"], "lease_conflict");
+    let next = here.create(json!({ "type": "scene" })).await;
+    let dispatch = second.event("job_dispatch").await;
+    assert_eq!(dispatch["jobId"], next["id"]);
+    assert_eq!(second.ask("job_ack", hold(&dispatch)).await, ok());
+    // The first comes back, and has its name again; here, then there, then here.
+    let mut third = engine(&here, "e1", &["scene"], 1).await;
+    assert!(second.disconnected().await.contains("server"));
+    assert_eq!(becomes(&here, &next, "failed").await["error"]["code"], "WORKER_DISCONNECTED");
+    let last = there.create(json!({ "type": "scene" })).await;
+    let dispatch = third.event("job_dispatch").await;
+    assert_eq!(third.ask("job_ack", hold(&dispatch)).await, ok());
+    assert_eq!(third.ask("job_complete", hold(&dispatch)).await, ok());
+    becomes(&there, &last, "completed").await;
+    eventually("each name has one connection", async || {
+        (engines(&here).await, engines(&there).await) == (2, 0)
+    })
+    .await;
+    drop(other);
+    here.setup().verify();
+}
+
+#[tokio::test]
+async fn where_no_rule_says_so_a_job_goes_on_at_the_second_connection() {
+    let here = Server::with(TYPES, Store::Postgres).await;
+    let there = here.second_node().await;
+    let mut first = engine(&here, "e1", &["index"], 1).await;
+    let job = here.create(json!({ "type": "index" })).await;
+    let dispatch = first.event("job_dispatch").await;
+    assert_eq!(first.ask("job_ack", hold(&dispatch)).await, ok());
+    let mut second = engine(&there, "e1", &["index"], 1).await;
+    assert!(first.disconnected().await.contains("server"));
+    let next = here.create(json!({ "type": "index" })).await;
+    assert_eq!(second.ask("heartbeat", json!({})).await, ok());
+    assert!(second.unasked().is_empty(), "it counts against its room");
+    assert_eq!(second.ask("job_complete", hold(&dispatch)).await, ok());
+    assert_eq!(becomes(&here, &job, "succeeded").await["worker"], "e1");
+    assert_eq!(second.event("job_dispatch").await["jobId"], next["id"]);
+    here.setup().verify();
+}
+
+#[tokio::test]
+async fn of_connections_at_both_nodes_at_once_one_stays() {
+    let here = Server::with(TYPES, Store::Postgres).await;
+    let there = here.second_node().await;
+    let mut peers: Vec<Peer> = (0..6).map(|_| Peer::new(Language::JavaScript)).collect();
+    for (at, peer) in peers.iter_mut().enumerate() {
+        let node = if at % 2 == 0 { &here } else { &there };
+        peer.connect(node, "/engine", &json!({ "engineId": "e1", "jobTypes": ["index"] }));
+    }
+    for peer in &mut peers {
+        peer.connected().await;
+    }
+    eventually("one is left", async || engines(&here).await + engines(&there).await == 1).await;
+    let job = here.create(json!({ "type": "index" })).await;
+    becomes(&there, &job, "assigned").await;
+    assert_eq!(engines(&here).await + engines(&there).await, 1);
+}
+
+#[tokio::test]
+async fn a_node_that_crashed_keeps_no_engine_out() {
+    let mut here = Server::with(TYPES, Store::Postgres).await;
+    let there = here.second_node().await;
+    let mut before = engine(&here, "e1", &["index"], 2).await;
+    let job = there.create(json!({ "type": "index" })).await;
+    let dispatch = before.event("job_dispatch").await;
+    assert_eq!(before.ask("job_ack", hold(&dispatch)).await, ok());
+    here.kill9();
+    let mut after = engine(&there, "e1", &["index"], 2).await;
+    let next = there.create(json!({ "type": "index" })).await;
+    assert_eq!(after.event("job_dispatch").await["jobId"], next["id"]);
+    assert_eq!(after.ask("job_complete", hold(&dispatch)).await, ok());
+    becomes(&there, &job, "succeeded").await;
+    there.setup().verify();
 }

@@ -1,6 +1,8 @@
 //! What operators and the system itself do: dead-letter, signal, disconnect, dismiss, pause, grant, register,
 //! note who was heard, purge.
 
+use uuid::Uuid;
+
 use crate::command::{Asked, Command, Hold};
 use crate::credit::{LedgerLine, Movement};
 use crate::dead_letter::{DeadLetter, Dismissal, ReasonCode};
@@ -13,6 +15,7 @@ use crate::job::{Category, Class, JobError, LifecycleRef};
 use crate::json::Json;
 use crate::lifecycle::Trigger;
 use crate::limits;
+use crate::node::NodeSeen;
 use crate::refusal::Refusal;
 use crate::worker::WorkerSeen;
 
@@ -120,13 +123,30 @@ pub(crate) fn register(scene: &mut Scene<'_>, key: &LifecycleRef, source: &str) 
 
 /// Workers that were heard; of one that is named twice, the last word counts.
 pub(crate) fn seen(scene: &mut Scene<'_>, workers: &[(Name, Option<Name>)]) {
-    let (seen_at, seen) = (scene.now.at, &mut scene.set.changes.seen);
     for (name, credential) in workers {
-        let heard = WorkerSeen { name: name.clone(), credential: credential.clone(), seen_at };
-        match seen.binary_search_by(|known| known.name.cmp(name)) {
-            Ok(at) => seen[at] = heard,
-            Err(at) => seen.insert(at, heard),
-        }
+        hear(scene, (name, credential.as_ref()), None);
+    }
+}
+
+/// A connection takes a worker's name, whoever had it.
+pub(crate) fn seat(scene: &mut Scene<'_>, (worker, credential): (&Name, &Name), connection: Uuid) {
+    hear(scene, (worker, Some(credential)), Some(connection));
+}
+
+fn hear(scene: &mut Scene<'_>, (name, credential): (&Name, Option<&Name>), connection: Option<Uuid>) {
+    let (seen_at, seen) = (scene.now.at, &mut scene.set.changes.seen);
+    let heard = WorkerSeen { name: name.clone(), credential: credential.cloned(), seen_at, connection };
+    match seen.binary_search_by(|known| known.name.cmp(name)) {
+        Ok(at) => seen[at] = WorkerSeen { connection: connection.or(seen[at].connection), ..heard },
+        Err(at) => seen.insert(at, heard),
+    }
+}
+
+/// A node that was heard; its last word counts, and one that has stopped says no more.
+pub(crate) fn seen_node(scene: &mut Scene<'_>, node: &NodeSeen) {
+    let heard = NodeSeen { seen_at: scene.now.at, ..node.clone() };
+    if !scene.set.changes.nodes.get(&node.id).is_some_and(|known| known.stopped) {
+        scene.set.changes.nodes.insert(node.id.clone(), heard);
     }
 }
 

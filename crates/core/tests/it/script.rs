@@ -25,6 +25,7 @@ use tenure_core::job_type::JobType;
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Jitter;
 use tenure_core::time::{Millis, Timestamp};
+use uuid::Uuid;
 
 use crate::make::{a_job, a_type, catalog, job_id};
 use crate::world::{DAWN, World};
@@ -191,6 +192,10 @@ impl Stageplay {
             })),
             "revoke-key" => Command::RevokeKey(words.nth(1).into()),
             "seen" => Command::Seen(words.plain[1..].iter().map(|word| heard(word)).collect()),
+            "seat" => {
+                let connection = Uuid::from_u128(words.nth(2).parse().expect("a number"));
+                Command::Seat(who.into(), words.nth(1).into(), connection)
+            }
             "sweep" => Command::Sweep(self.job(words)),
             "purge" => Command::Purge(self.job(words)),
             "prune" => Command::Prune,

@@ -288,7 +288,11 @@ impl Tables {
             .extend(changes.lifecycles.iter().map(|key| (key.clone(), set.lifecycles[key].clone())));
         self.api_keys.extend(changes.api_keys.iter().map(|id| (id.clone(), set.api_keys[id].clone())));
         assert!(changes.seen.is_sorted_by(|a, b| a.name < b.name), "by name, each once");
-        self.workers.extend(changes.seen.into_iter().map(|seen| (seen.name.clone(), seen)));
+        for mut seen in changes.seen {
+            let before = self.workers.get(&seen.name).and_then(|known| known.connection);
+            seen.connection = seen.connection.or(before);
+            self.workers.insert(seen.name.clone(), seen);
+        }
         for id in changes.orders {
             match set.orders.get(&id) {
                 Some(order) => self.orders.insert(id, order.clone()),

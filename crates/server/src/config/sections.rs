@@ -41,7 +41,7 @@ pub(super) fn config(levels: &mut Levels<'_>, types: Option<&Value<'_>>) -> Conf
     let (jwt, tls, otel, log) = (jwt(levels), tls(levels), otel(levels), log(levels));
     let types = types::load(levels, types, &found, limits.payload);
     let definitions = Definitions { lifecycles: found.lifecycles, types };
-    Config { listen, store, definitions, limits, webhooks, jwt, tls, otel, log, assets }
+    Config { listen, store, definitions, limits, webhooks, jwt, tls, otel, log, assets, ..Config::default() }
 }
 
 /// The last level that names a store decides; one level cannot name both.

@@ -9,7 +9,6 @@ use http_body_util::BodyExt as _;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use super::CANONICAL;
 use super::ask::{Route, Visit};
 use super::words::{Object, Words, members};
 use crate::problem::{MALFORMED, Problem, TOO_LARGE};
@@ -41,14 +40,23 @@ impl Visit {
                 rewrite(response, |results| within(results, "results", |parts| each(parts, one))).await
             }
             Route::Stream => restream(response, self.door.words.clone()),
-            Route::Logs | Route::Assets | Route::Other => response,
+            Route::Assets => {
+                let one = |asset: &RawValue| within(asset, "url", |url| self.url(url));
+                rewrite(response, |asset| within(&one(asset), "assets", |assets| each(assets, one))).await
+            }
+            Route::Logs | Route::Other => response,
         }
     }
 
     /// Where something new is, as this door has it.
     fn place(&self, canonical: &HeaderValue) -> Option<HeaderValue> {
-        let rest = canonical.to_str().ok()?.strip_prefix(CANONICAL)?;
-        HeaderValue::try_from(format!("{}{rest}", self.door.mount)).ok()
+        HeaderValue::try_from(self.door.below(canonical.to_str().ok()?)?).ok()
+    }
+
+    /// Where an asset's content is: at this door, if it is kept here.
+    fn url(&self, canonical: &RawValue) -> Box<RawValue> {
+        let url = serde_json::from_str::<&str>(canonical.get()).ok().and_then(|url| self.door.below(url));
+        url.map_or_else(|| canonical.to_owned(), |url| to_raw_value(&url).expect("a text is JSON"))
     }
 
     /// A problem in this door's words.

@@ -63,8 +63,9 @@ pub(super) enum Route {
     Signal,
     Stream,
     Logs,
+    /// Its assets, or one of them.
     Assets,
-    /// Its events, and whatever has no words of a job.
+    /// Its events, what an asset contains, and whatever else has no words of a job.
     Other,
 }
 
@@ -79,7 +80,7 @@ impl Route {
             [_, "stream"] => Self::Stream,
             [_, "logs"] => Self::Logs,
             [_, "signals", _] => Self::Signal,
-            [_, "assets", ..] => Self::Assets,
+            [_, "assets"] | [_, "assets", _] => Self::Assets,
             [_, verb] if VERBS.contains(verb) => Self::Report,
             _ => Self::Other,
         }

@@ -1,5 +1,6 @@
 //! The description of the doors, made of the canonical one: its paths below each mount, its schemas in each door's words.
 
+use std::mem::take;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -96,7 +97,7 @@ fn own(door: &Door, name: &str) -> String {
     format!("{}.{name}", door.lifecycle)
 }
 
-/// Lets references to schemas that have fields of a job lead to the door's own.
+/// Lets references to schemas that have fields of a job lead to the door's own, and examples of paths to the door.
 fn point_here(door: &Door, value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -111,6 +112,7 @@ fn point_here(door: &Door, value: &mut Value) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| point_here(door, item)),
+        Value::String(text) => *text = door.below(text).unwrap_or_else(|| take(text)),
         _ => {}
     }
 }

@@ -53,7 +53,8 @@ pub(crate) async fn lifecycles(State(app): State<App>, caller: Caller, given: Gi
     page("lifecycles", shown.collect(), None)
 }
 
-fn newest(app: &App, name: &str) -> Result<std::sync::Arc<Lifecycle>, Problem> {
+/// The version in force.
+pub(crate) fn newest(app: &App, name: &str) -> Result<std::sync::Arc<Lifecycle>, Problem> {
     app.runtime()
         .catalog()
         .newest(name)

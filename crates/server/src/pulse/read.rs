@@ -14,6 +14,7 @@ use tenure_store::{Count, Gauges, Store as _};
 use super::queues::phase;
 use super::snapshot::{LatelyNow, Percentiles};
 use super::tally::Ended;
+use super::telling::Others;
 use crate::app::{App, LEASES_MAX};
 use crate::problem::Problem;
 
@@ -167,11 +168,17 @@ fn lately(jobs: &[Arc<Job>], now: Timestamp) -> Vec<LatelyNow> {
 pub(super) struct Roster {
     pub(super) workers: Vec<WorkerSeen>,
     pub(super) orders: Vec<Order>,
+    pub(super) others: Others,
 }
 
 pub(super) async fn roster(app: App) -> Result<Roster, Problem> {
     let workers = app.store().workers().await?;
     let mut orders = app.store().orders(OrderKind::Schedule).await?;
     orders.extend(app.store().orders(OrderKind::Webhook).await?);
-    Ok(Roster { workers, orders })
+    let (nodes, now) = (app.store().nodes().await?, app.store().now().await?.at);
+    let pulse = app.pulse();
+    let mut words = pulse.words.lock().expect("nobody panics while reading what nodes say");
+    let others = words.read(&pulse.own.id, &nodes, now);
+    drop(words);
+    Ok(Roster { workers, orders, others })
 }

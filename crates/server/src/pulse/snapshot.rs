@@ -188,7 +188,7 @@ pub(crate) struct WorkerNow {
 }
 
 /// One node.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct NodeNow {
     /// New with each start.
     pub(crate) id: Name,
@@ -209,7 +209,6 @@ pub(crate) struct NodeNow {
 /// Whether a node is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(dead_code, reason = "other nodes are not told of yet")]
 pub(crate) enum NodeLife {
     /// It was heard lately.
     Live,

@@ -134,10 +134,14 @@ impl Tally {
         }
     }
 
-    /// Everything by minute, as it is now, and a number that is another one whenever something was counted.
-    pub(crate) fn counted(&self) -> (Counted, u64) {
-        let inner = self.inner();
-        (inner.counted.clone(), inner.version)
+    /// Everything by minute, as it is now.
+    pub(crate) fn counted(&self) -> Counted {
+        self.inner().counted.clone()
+    }
+
+    /// Another number whenever something was counted by minute.
+    pub(crate) fn version(&self) -> u64 {
+        self.inner().version
     }
 
     /// The ends, as they are counted by now.
@@ -208,7 +212,6 @@ impl Counted {
     }
 
     /// Adds what another node counted.
-    #[allow(dead_code, reason = "other nodes are not told of yet")]
     pub(crate) fn merge(&mut self, other: &Self) {
         for (lifecycle, types) in &other.lifecycles {
             for (job_type, theirs) in types {

@@ -4,6 +4,7 @@
 //! one job are submitted one after the other; words on different jobs together.
 
 mod inbox;
+mod looks;
 mod rounds;
 
 use std::collections::BTreeMap;
@@ -27,10 +28,11 @@ use tenure_store::Store as _;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
+use uuid::Uuid;
 
 use crate::app::{App, LEASES_MAX};
 use crate::caller::Right;
-use crate::problem::{FORBIDDEN, Problem};
+use crate::problem::Problem;
 use crate::socket::hello::Hello;
 use crate::socket::switchboard::{News, Seat};
 use crate::socket::{Guest, Ticket, gone, is_true};
@@ -57,6 +59,8 @@ struct Working {
     app: App,
     hello: Hello,
     socket: SocketRef,
+    /// This connection among all that ever came in its name.
+    connection: Uuid,
     held: BTreeMap<JobId, Held>,
     /// What it has said and not been answered, in its order.
     pending: Vec<Pending>,
@@ -83,7 +87,7 @@ struct Held {
 enum End {
     /// Its connection is gone.
     Gone,
-    /// Another connection came in its name.
+    /// Another connection came in its name, here or at another node.
     Replaced,
     /// Its key was revoked, or its token ran out; or another key has its name.
     Barred,
@@ -112,11 +116,12 @@ impl Engine {
         let mut seat = app.switchboard().seat(&hello.worker).await;
         tracing::info!(engine = %hello.worker, capacity = hello.capacity, "an engine is connected");
         let enough = watch::Sender::new(false);
-        let held = BTreeMap::new();
+        let (connection, held) = (app.runtime().new_id().0, BTreeMap::new());
         let mut work = Working {
             app,
             hello,
             socket,
+            connection,
             held,
             pending: Vec::new(),
             claim: None,
@@ -143,8 +148,9 @@ impl Guest for Engine {
 }
 
 impl Working {
-    /// Takes up what the engine holds from an earlier connection.
+    /// Takes the engine's name, and takes up what it holds from an earlier connection.
     async fn begin(&mut self) -> Result<(), Problem> {
+        self.take_name().await?;
         self.app.switchboard().follow(&self.app).await?;
         for job in self.app.store().leased(LEASES_MAX).await? {
             if job.lease.as_ref().is_some_and(|lease| lease.worker == self.hello.worker) {
@@ -174,8 +180,8 @@ impl Working {
                 () = &mut drained => return End::Drained,
                 Some(news) = told.recv() => self.learn(news).await,
                 claimed = claimed(&mut self.claim) => self.dispatch(claimed),
-                _ = looks.tick() => if !self.look().await {
-                    return End::Barred;
+                _ = looks.tick() => if let Some(end) = self.look().await {
+                    return end;
                 },
                 said = inbox.take(&self.hello.worker), if self.pending.is_empty() => self.pending = said,
                 () = ready(()), if !self.pending.is_empty() => {
@@ -286,40 +292,6 @@ impl Working {
             tracing::debug!(engine = %self.hello.worker, %error, event, "not sent");
             self.is_stuck = true;
         }
-    }
-
-    async fn learn(&mut self, news: News) {
-        match news {
-            News::Stands(job) => self.standing(&job),
-            News::Changed(job) if self.held.contains_key(&job) => self.look_at(job).await,
-            News::Changed(_) => {}
-        }
-    }
-
-    async fn look_at(&mut self, job: JobId) {
-        match self.app.store().job(job).await {
-            Ok(Some(job)) => self.standing(&job),
-            Ok(None) => self.let_go(job),
-            Err(error) => tracing::debug!(%error, "a job is looked at later"),
-        }
-    }
-
-    async fn is_admitted(&self) -> bool {
-        self.app.keyring().still_admits(&self.hello.caller, self.app.runtime().now()).await
-    }
-
-    /// Whether the engine may stay. Looks at jobs that nobody has looked at since they were dispatched.
-    async fn look(&mut self) -> bool {
-        let heard = self.app.hear(&self.hello.caller, &self.hello.worker).await;
-        if !self.is_admitted().await || heard.is_err_and(|problem| problem.code() == FORBIDDEN.code) {
-            return false;
-        }
-        let unchecked: Vec<JobId> =
-            self.held.iter().filter(|(_, held)| !held.is_checked).map(|(job, _)| *job).collect();
-        for job in unchecked {
-            self.look_at(job).await;
-        }
-        true
     }
 
     /// The last that is done for it: what it had said still counts, and what it holds gets what its end brings.

@@ -34,6 +34,11 @@ impl Parts {
         content
     }
 
+    /// The same for what was drawn elsewhere.
+    pub(crate) fn push(&mut self, id: String, content: String) {
+        self.0.push((id, content));
+    }
+
     /// The same for a plain text.
     pub(crate) fn text(&mut self, id: impl Into<String>, text: &str) -> Markup {
         let mut escaped = String::new();

@@ -76,6 +76,7 @@ function take(parts) {
 }
 
 function goOn() {
+  document.body.classList.toggle("paused", isHeld());
   if (isHeld()) return live("paused", "paused", "Press p to go on, or clear the selection");
   const parts = waiting;
   waiting = [];

@@ -12,6 +12,7 @@ use tenure_core::fold::Record;
 use tenure_core::id::{JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::limits;
+use tenure_core::node::NodeSeen;
 use tenure_core::order::{Order, OrderId, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Millis, Now, Timestamp};
@@ -20,7 +21,7 @@ use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
 
 use super::assets::Assets;
 use crate::live::{self, Live};
-use crate::{Count, Gauges, Journaled, Scanned, WORKERS_MAX};
+use crate::{Count, Gauges, Journaled, NODES_MAX, Scanned, WORKERS_MAX};
 
 #[derive(Debug, Default)]
 pub(super) struct Tables {
@@ -40,6 +41,7 @@ pub(super) struct Tables {
     lifecycles: BTreeMap<LifecycleRef, String>,
     api_keys: BTreeMap<Name, ApiKey>,
     workers: BTreeMap<Name, WorkerSeen>,
+    nodes: BTreeMap<Name, NodeSeen>,
     pub(super) assets: Assets,
     orders: BTreeMap<OrderId, Order>,
 }
@@ -110,7 +112,17 @@ impl Tables {
         self.lifecycles
             .extend(changes.lifecycles.into_iter().map(|key| (key.clone(), set.lifecycles[&key].clone())));
         self.api_keys.extend(changes.api_keys.into_iter().map(|id| (id.clone(), set.api_keys[&id].clone())));
-        self.workers.extend(changes.seen.into_iter().map(|seen| (seen.name.clone(), seen)));
+        for (id, node) in changes.nodes {
+            let (now, unheard) = (node.seen_at, Millis(limits::NODE_UNHEARD_MS_MAX));
+            if !self.nodes.get(&id).is_some_and(|known| known.stopped) {
+                self.nodes.insert(id, node);
+            }
+            self.nodes.retain(|_, node| now < node.seen_at + unheard);
+        }
+        for mut seen in changes.seen {
+            seen.connection = seen.connection.or(self.worker(&seen.name).and_then(|known| known.connection));
+            self.workers.insert(seen.name.clone(), seen);
+        }
         for id in changes.orders {
             match set.orders.get(&id) {
                 Some(order) => self.orders.insert(id, order.clone()),
@@ -248,6 +260,13 @@ impl Tables {
 
     pub(super) fn worker(&self, name: &Name) -> Option<WorkerSeen> {
         self.workers.get(name).cloned()
+    }
+
+    pub(super) fn nodes(&self) -> Vec<NodeSeen> {
+        let mut nodes: Vec<_> = self.nodes.values().cloned().collect();
+        nodes.sort_by(|a, b| b.seen_at.cmp(&a.seen_at).then_with(|| a.id.cmp(&b.id)));
+        nodes.truncate(NODES_MAX);
+        nodes
     }
 
     pub(super) fn completed_before(&self, lifecycle: &Name, before: Timestamp, limit: usize) -> Vec<JobId> {

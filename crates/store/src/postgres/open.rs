@@ -11,12 +11,14 @@ use crate::migrate::{Migration, pending};
 /// Transaction ids that do not wrap, and their outcomes, are there from this on.
 const VERSION_MIN: i32 = 130_000;
 
-const ALL: [Migration; 5] = [
+const ALL: [Migration; 7] = [
     Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_commits.sql") },
     Migration { number: 3, sql: include_str!("migrations/0003_callers.sql") },
     Migration { number: 4, sql: include_str!("migrations/0004_assets.sql") },
     Migration { number: 5, sql: include_str!("migrations/0005_orders.sql") },
+    Migration { number: 6, sql: include_str!("migrations/0006_nodes.sql") },
+    Migration { number: 7, sql: include_str!("migrations/0007_connections.sql") },
 ];
 
 /// Refuses a server that would lose acknowledged work, or that cannot be written to.

@@ -83,5 +83,6 @@ fn seen(row: &Row) -> Result<WorkerSeen, StoreError> {
         name: Name::from(get::<&str>(row, 0)?),
         credential: get::<Option<&str>>(row, 1)?.map(Name::from),
         seen_at: Timestamp(get(row, 2)?),
+        connection: get(row, 3)?,
     })
 }

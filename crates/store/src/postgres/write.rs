@@ -18,6 +18,7 @@ use super::commits::Mark;
 use super::connection::{Connection, Sql, answered};
 use super::error::Fault;
 use super::load::Loaded;
+use super::nodes;
 use super::orders;
 use super::rows::{Columns, Param, borrowed};
 use super::statements::*;
@@ -226,7 +227,7 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// Keys of callers, workers that were heard, standing orders.
+    /// Keys of callers, workers and nodes that were heard, standing orders.
     fn callers(&mut self, set: &'a WorkingSet, loaded: &Loaded) {
         let changed = set.changes.api_keys.iter().map(|id| &set.api_keys[id]);
         let (old, new): (Vec<&ApiKey>, Vec<&ApiKey>) =
@@ -240,7 +241,7 @@ impl<'a> Writes<'a> {
             self.push(&PUT_API_KEY, vec![ids, Box::new(revoked)]);
         }
         self.add(&PUT_WORKER, &set.changes.seen, seen);
-        for (sql, params) in orders::writes(set, &loaded.found_orders) {
+        for (sql, params) in orders::writes(set, &loaded.found_orders).into_iter().chain(nodes::writes(set)) {
             self.push(sql, params);
         }
     }
@@ -262,7 +263,8 @@ fn seen(rows: &[WorkerSeen]) -> Vec<Param<'_>> {
     let columns = Columns::of(rows)
         .with(|row| row.name.as_str())
         .with(|row| optional(row.credential.as_ref()))
-        .with(|row| row.seen_at.0);
+        .with(|row| row.seen_at.0)
+        .with(|row| row.connection);
     columns.params()
 }
 

@@ -13,6 +13,7 @@ use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::id::{Fence, JobId, Name, Position};
 use tenure_core::job::{Job, LifecycleRef, Links};
 use tenure_core::limits::ORDERS_MAX;
+use tenure_core::node::NodeSeen;
 use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
@@ -22,7 +23,7 @@ use tenure_core::working_set::{Reads, WorkingSet};
 use crate::codec::{Interner, corrupt};
 use crate::list::{self, Bound};
 use crate::sqlite::rows::{account, audit_line, event, fault, ledger_line, uuid};
-use crate::sqlite::{SqliteStore, assets, load, orders, scan, watch};
+use crate::sqlite::{SqliteStore, assets, load, nodes, orders, scan, watch};
 use crate::{Count, Gauges, Journaled, Scanned, Store, StoreError};
 
 impl SqliteStore {
@@ -386,6 +387,10 @@ impl Store for SqliteStore {
 
     async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
         self.read(move |connection| watch::worker(connection, &name)).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<NodeSeen>, StoreError> {
+        self.read(nodes::nodes).await
     }
 
     async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {

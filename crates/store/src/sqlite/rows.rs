@@ -163,7 +163,7 @@ pub(super) fn api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
 
 pub(super) fn worker_seen(row: &Row<'_>) -> rusqlite::Result<WorkerSeen> {
     let (name, credential) = (text(row, 0)?.into(), optional(row, 1)?.map(Name::from));
-    Ok(WorkerSeen { name, credential, seen_at: Timestamp(row.get(2)?) })
+    Ok(WorkerSeen { name, credential, seen_at: Timestamp(row.get(2)?), connection: optional_uuid(row, 3)? })
 }
 
 /// `granted, reserved, spent` from a column on.

@@ -17,11 +17,13 @@ use crate::migrate::{Migration, pending};
 use crate::sqlite::Writer;
 use crate::sqlite::rows::fault;
 
-const MIGRATIONS: [Migration; 4] = [
+const MIGRATIONS: [Migration; 6] = [
     Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_callers.sql") },
     Migration { number: 3, sql: include_str!("migrations/0003_assets.sql") },
     Migration { number: 4, sql: include_str!("migrations/0004_orders.sql") },
+    Migration { number: 5, sql: include_str!("migrations/0005_nodes.sql") },
+    Migration { number: 6, sql: include_str!("migrations/0006_connections.sql") },
 ];
 
 /// How often the file is told that a node lives, if batches come anyway.
@@ -140,6 +142,7 @@ impl Writer {
         self.write_callers(set)?;
         self.write_assets(changes)?;
         self.write_orders(set)?;
+        self.write_nodes(set)?;
         self.forget(changes)?;
         let mut clock = self.clock.lock().expect("nobody panics while reading the clock");
         if TELL_MS <= now.at.0 - clock.told.0 {
@@ -244,7 +247,9 @@ impl Writer {
             let mut put = self.statement(include_str!("sql/put_worker.sql"))?;
             for seen in &changes.seen {
                 let credential = seen.credential.as_ref().map(Name::as_str);
-                put.execute(params![seen.name.as_str(), credential, seen.seen_at.0]).map_err(fault)?;
+                let connection = seen.connection.map(uuid::Uuid::into_bytes);
+                let row = params![seen.name.as_str(), credential, seen.seen_at.0, connection];
+                put.execute(row).map_err(fault)?;
             }
         }
         Ok(())

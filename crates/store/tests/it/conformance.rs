@@ -9,6 +9,7 @@ mod events;
 mod keys;
 mod listings;
 mod money;
+mod nodes;
 mod orders;
 mod outputs;
 mod retention;
@@ -23,6 +24,7 @@ pub(crate) use events::*;
 pub(crate) use keys::*;
 pub(crate) use listings::*;
 pub(crate) use money::*;
+pub(crate) use nodes::*;
 pub(crate) use orders::*;
 pub(crate) use outputs::*;
 pub(crate) use retention::*;
@@ -74,6 +76,10 @@ macro_rules! promises {
             a_key_of_a_caller_is_made_once_under_concurrency,
             workers_are_told_of_last_heard_first,
             workers_that_are_not_heard_are_forgotten,
+            nodes_are_told_of_last_heard_first,
+            nodes_that_are_not_heard_are_forgotten,
+            a_name_is_its_newest_connections,
+            of_connections_that_come_at_once_one_has_the_name,
             gauges_tell_of_live_jobs_and_open_dead_letters,
             leased_jobs_are_those_that_are_held,
             finished_jobs_are_told_newest_first,

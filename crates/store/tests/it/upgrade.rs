@@ -48,6 +48,7 @@ async fn a_file_of_the_first_schema_is_brought_up_to_date() {
         drop table assets;
         drop table asset_garbage;
         drop table orders;
+        drop table nodes;
         drop table api_keys;
         drop table workers;
         drop index dead_letters_open;
@@ -69,6 +70,7 @@ async fn a_database_of_an_older_schema_is_brought_up_to_date() {
         drop table assets;
         drop table asset_garbage;
         drop table orders;
+        drop table nodes;
         drop table api_keys;
         drop table workers;
         drop index dead_letters_open;

@@ -94,7 +94,8 @@ impl Stageplay {
             "workers" => {
                 let told = |seen: &tenure_core::worker::WorkerSeen| {
                     let credential = seen.credential.as_ref().map_or("nothing", Name::as_str);
-                    format!("{} with {credential}@{}", seen.name, seconds(seen.seen_at))
+                    let by = seen.connection.map(|it| format!(" by {}", it.as_u128())).unwrap_or_default();
+                    format!("{} with {credential}@{}{by}", seen.name, seconds(seen.seen_at))
                 };
                 vec![join(tables.workers.values().map(told))]
             }

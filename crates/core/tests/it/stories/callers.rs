@@ -119,3 +119,15 @@ fn workers_are_known_by_when_they_were_heard() {
          86400 -    workers          => w1 with k3@5 > w3 with nothing@5",
     );
 }
+
+#[test]
+fn a_workers_name_is_its_newest_connections() {
+    check(
+        "0     w1   seat k1 7        => nothing
+         1     w2   seat k1 8
+         2     node seen w1:k1 w2:k1 w3:k1
+         2     -    workers          => w1 with k1@2 by 7 > w2 with k1@2 by 8 > w3 with k1@2
+         3     w1   seat k2 9
+         3     -    workers          => w1 with k2@3 by 9 > w2 with k1@2 by 8 > w3 with k1@2",
+    );
+}

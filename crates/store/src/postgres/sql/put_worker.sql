@@ -1,6 +1,9 @@
 -- put_worker: workers that were heard, by name, so that two nodes lock them in one order; a later word of another node
--- stays. Index: the primary key.
-insert into workers (name, credential, seen_at)
-select * from unnest($1::text[], $2::text[], $3::bigint[])
-on conflict (name) do update set credential = excluded.credential, seen_at = excluded.seen_at
-where workers.seen_at <= excluded.seen_at
+-- stays. A connection takes the name from whoever has it: the later commit wins. Index: the primary key.
+insert into workers (name, credential, seen_at, connection)
+select * from unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[])
+on conflict (name) do update set
+    credential = case when workers.seen_at <= excluded.seen_at then excluded.credential else workers.credential end,
+    seen_at = greatest(workers.seen_at, excluded.seen_at),
+    connection = coalesce(excluded.connection, workers.connection)
+where workers.seen_at <= excluded.seen_at or excluded.connection is not null

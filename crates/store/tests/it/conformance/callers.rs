@@ -12,6 +12,7 @@ use tenure_core::time::{Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::Reads;
 use tenure_store::Store;
+use uuid::Uuid;
 
 use crate::beds::Bed;
 use crate::fixture::*;
@@ -108,7 +109,7 @@ pub(crate) async fn workers_that_are_not_heard_are_forgotten<S: Store>(bed: Bed<
     let day = limits::WORKER_UNHEARD_MS_MAX as i64;
     let heard = |name: &str, now: Now, ago: i64| {
         let seen_at = Timestamp(now.at.0 - ago);
-        WorkerSeen { name: name.into(), credential: None, seen_at }
+        WorkerSeen { name: name.into(), credential: None, seen_at, connection: None }
     };
     let written = bed.store.transact(Reads::default(), move |set, now| {
         set.changes.seen = vec![heard("w1", now, day), heard("w2", now, day - 60_000), heard("w3", now, 0)];
@@ -117,4 +118,54 @@ pub(crate) async fn workers_that_are_not_heard_are_forgotten<S: Store>(bed: Bed<
     one(&bed.other, by("clock", Command::Prune)).await.unwrap();
     let left: BTreeSet<_> = bed.store.workers().await.unwrap().into_iter().map(|it| it.name).collect();
     assert_eq!(left, ["w2", "w3"].map(Name::from).into());
+}
+
+fn seat(worker: &str, connection: u128) -> Asked {
+    by("server", Command::Seat(worker.into(), "k1".into(), Uuid::from_u128(connection)))
+}
+
+pub(crate) async fn a_name_is_its_newest_connections<S: Store>(bed: Bed<S>) {
+    let connection = async |store: &S| {
+        let worker = store.worker("w1".into()).await.unwrap();
+        worker.and_then(|it| it.connection).map(|id| id.as_u128())
+    };
+    let heard = || by("node", Command::Seen(vec![("w1".into(), Some("k2".into()))]));
+    one(&bed.store, heard()).await.unwrap();
+    assert_eq!(connection(&bed.other).await, None);
+    for (store, id) in [(&bed.store, 1), (&bed.other, 2), (&bed.store, 3)] {
+        one(store, seat("w1", id)).await.unwrap();
+        assert_eq!(connection(&bed.store).await, Some(id));
+        assert_eq!(connection(&bed.other).await, Some(id));
+    }
+    // Being heard, at either node, takes the name from nobody: not in the batch of the one who came, either.
+    one(&bed.other, heard()).await.unwrap();
+    assert_eq!(connection(&bed.store).await, Some(3));
+    submit(&bed.store, vec![heard(), seat("w1", 4), heard()]).await;
+    assert_eq!(connection(&bed.other).await, Some(4));
+    let worker = bed.other.worker("w1".into()).await.unwrap().unwrap();
+    assert_eq!(worker.credential, Some("k2".into()), "the last word counts");
+    // A node whose clock read less than another's has the name all the same, if it commits last.
+    let late = move |now: Now| WorkerSeen {
+        name: "w1".into(),
+        credential: Some("k1".into()),
+        seen_at: Timestamp(now.at.0 - 60_000),
+        connection: Some(Uuid::from_u128(5)),
+    };
+    bed.store.transact(Reads::default(), move |set, now| set.changes.seen = vec![late(now)]).await.unwrap();
+    assert_eq!(connection(&bed.other).await, Some(5));
+}
+
+pub(crate) async fn of_connections_that_come_at_once_one_has_the_name<S: Store>(bed: Bed<S>) {
+    let callers: Vec<_> = (1..=8)
+        .map(|id| {
+            let store = if id % 2 == 0 { bed.store.clone() } else { bed.other.clone() };
+            tokio::spawn(async move { insist(&store, &[seat("w1", id)]).await.remove(0).unwrap() })
+        })
+        .collect();
+    for caller in callers {
+        caller.await.expect("a caller does not panic");
+    }
+    let (here, there) = (bed.store.workers().await.unwrap(), bed.other.workers().await.unwrap());
+    assert_eq!(here, there);
+    assert!((1..=8).map(Uuid::from_u128).any(|id| here[0].connection == Some(id)), "{here:?}");
 }

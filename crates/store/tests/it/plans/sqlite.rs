@@ -7,12 +7,13 @@ use super::with_listings;
 use crate::beds;
 
 /// What may read a table from one end to the other, and why.
-const WHOLE: [(&str, &str); 9] = [
+const WHOLE: [(&str, &str); 10] = [
     ("counts", "counts every job, for pages that say so"),
     ("strays", "verify reads every table once"),
     ("open", "every live job, once, by the index that holds nothing else"),
     ("open_dead_letters", "counts them, by the index that holds nothing else"),
     ("workers", "the last ones, by the index that has them in order"),
+    ("nodes", "the last ones, by the index that has them in order"),
     ("api_keys", "a few rows"),
     ("lifecycles", "a few rows"),
     ("paused", "a few rows"),

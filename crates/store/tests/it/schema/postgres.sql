@@ -143,6 +143,14 @@
 -- table migrations
 --     number integer not null
 --     checksum text not null
+-- table nodes
+--     id text collate C not null
+--     address text not null
+--     version text not null
+--     started_at bigint not null
+--     seen_at bigint not null
+--     stopped boolean not null
+--     tally text not null
 -- table orders
 --     kind text collate C not null
 --     id text collate C not null
@@ -162,6 +170,7 @@
 --     name text collate C not null
 --     credential text collate C
 --     seen_at bigint not null
+--     connection uuid
 --     with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000)
 -- CREATE UNIQUE INDEX accounts_pkey ON accounts USING btree (user_id)
 -- CREATE UNIQUE INDEX api_keys_pkey ON api_keys USING btree (id)
@@ -193,6 +202,8 @@
 -- CREATE UNIQUE INDEX lifecycles_pkey ON lifecycles USING btree (name, version)
 -- CREATE UNIQUE INDEX logs_pkey ON logs USING btree (job_id, n)
 -- CREATE UNIQUE INDEX migrations_pkey ON migrations USING btree (number)
+-- CREATE UNIQUE INDEX nodes_pkey ON nodes USING btree (id)
+-- CREATE INDEX nodes_seen_at ON nodes USING btree (seen_at DESC, id)
 -- CREATE INDEX orders_due ON orders USING btree (kind, due_at, id) WHERE (due_at IS NOT NULL)
 -- CREATE UNIQUE INDEX orders_pkey ON orders USING btree (kind, id)
 -- CREATE UNIQUE INDEX paused_queues_pkey ON paused_queues USING btree (queue)

@@ -165,6 +165,16 @@ CREATE TABLE logs (
 CREATE TABLE migrations (number integer not null primary key, checksum text not null) strict
 ;
 
+CREATE TABLE nodes (
+    id         text    not null primary key,
+    address    text    not null,
+    version    text    not null,
+    started_at integer not null,
+    seen_at    integer not null,
+    stopped    integer not null,
+    tally      text    not null
+) strict;
+
 CREATE TABLE orders (
     kind   text    not null,
     id     text    not null,
@@ -191,7 +201,7 @@ CREATE TABLE workers (
     name       text    not null primary key,
     credential text,
     seen_at    integer not null
-) strict, without rowid;
+, connection blob) strict, without rowid;
 
 CREATE INDEX asset_garbage_due_at on asset_garbage (due_at, storage_path);
 
@@ -216,6 +226,8 @@ CREATE INDEX keys_expires_at on keys (expires_at);
 CREATE INDEX ledger_job on ledger (job_id) where job_id is not null;
 
 CREATE INDEX ledger_user on ledger (user_id, id);
+
+CREATE INDEX nodes_seen_at on nodes (seen_at desc, id);
 
 CREATE INDEX orders_due on orders (kind, due_at, id) where due_at is not null;
 

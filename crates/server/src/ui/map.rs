@@ -1,0 +1,110 @@
+//! The live map: a lifecycle as core draws it, with the numbers of the pulse.
+
+use maud::{Markup, PreEscaped};
+use tenure_core::id::Name;
+use tenure_core::lifecycle::{ArrowFigures, Figures, Lifecycle, Links, Look, State, StateFigures, Timeout};
+use tenure_core::time::{Millis, Timestamp};
+
+use crate::pulse::snapshot::{LifecycleNow, Snapshot, StateNow};
+use crate::ui::Parts;
+use crate::ui::words::{count, query_part, span};
+
+/// Transitions a minute at which a line is as wide as lines get.
+const RATE_WIDEST: f64 = 100_000.0;
+/// A job that has been in a state for this many times what is usual is late.
+const USUAL_TIMES: u64 = 10;
+
+/// Draws a lifecycle, and keeps its numbers true.
+pub(crate) fn map(lifecycle: &Lifecycle, snapshot: &Snapshot, look: Look, parts: &mut Parts) -> Markup {
+    let figures = figures(lifecycle, snapshot);
+    for (id, inner) in lifecycle.map_pieces(look, &figures) {
+        parts.push(id, inner);
+    }
+    let name = query_part(lifecycle.name.as_str());
+    let links = Links {
+        state: &|state| format!("/ui/jobs?lifecycle={name}&state={}", query_part(state.as_str())),
+        arrow: &|from, to| {
+            let (from, to) = (query_part(from.as_str()), query_part(to.as_str()));
+            format!("/ui/events?lifecycle={name}&from={from}&to={to}")
+        },
+    };
+    // Core escapes every name that a file could have given.
+    PreEscaped(lifecycle.map(look, &figures, &links))
+}
+
+/// What is known of a lifecycle, as its map shows it.
+fn figures(lifecycle: &Lifecycle, snapshot: &Snapshot) -> Figures {
+    let mut figures = Figures::default();
+    let Some(now) = snapshot.lifecycles.iter().find(|it| it.name == lifecycle.name) else { return figures };
+    for state in &now.states {
+        let declared = lifecycle.state(state.name.as_str());
+        figures.states.insert(state.name.clone(), state_figures(state, declared, now, snapshot.at));
+    }
+    for step in &now.transitions {
+        let Some(from) = &step.from else { continue };
+        let arrow: &mut ArrowFigures = figures.arrows.entry((from.clone(), step.to.clone())).or_default();
+        // For the time being its weight is its rate: several rules may share it.
+        arrow.weight += step.per_minute;
+    }
+    for arrow in figures.arrows.values_mut() {
+        arrow.rate = (arrow.weight > 0.0).then(|| rate(arrow.weight));
+        arrow.weight = arrow.weight.ln_1p() / RATE_WIDEST.ln_1p();
+    }
+    figures
+}
+
+fn state_figures(
+    state: &StateNow,
+    declared: Option<&State>,
+    all: &LifecycleNow,
+    now: Timestamp,
+) -> StateFigures {
+    let age = state.oldest_since.map(|since| if since < now { now - since } else { Millis(0) });
+    let arriving: f64 =
+        all.transitions.iter().filter(|step| step.to == state.name).map(|step| step.per_minute).sum();
+    StateFigures {
+        count: Some(count(state.count)),
+        trend: state.trend.iter().map(|came| *came as f64).collect(),
+        oldest: age.map(span),
+        p95: state.p95_ms.map(|ms| span(Millis(ms))),
+        arriving: (state.phase.is_final() && arriving > 0.0).then(|| format!("+{}", rate(arriving))),
+        late: age.is_some_and(|age| is_late(age, state, declared)),
+        ..StateFigures::default()
+    }
+}
+
+/// Whether a job of this age nears the end of the state's time, or has been there for far longer than is usual.
+pub(crate) fn is_late(age: Millis, state: &StateNow, declared: Option<&State>) -> bool {
+    let nears_its_end = match declared.map(|state| state.timeout) {
+        Some(Timeout::After(end)) => age.0 * 5 >= end.0 * 4,
+        Some(Timeout::Unsaid | Timeout::Never) | None => false,
+    };
+    let is_unusual = state.p95_ms.is_some_and(|usual| age.0 > 60_000 && age.0 > usual * USUAL_TIMES);
+    nears_its_end || is_unusual
+}
+
+/// `0.2/min`, `118/min`, `12k/min`.
+pub(crate) fn rate(per_minute: f64) -> String {
+    match per_minute {
+        few if few < 9.95 => format!("{few:.1}/min"),
+        some if some < 9_999.5 => format!("{some:.0}/min"),
+        many => format!("{:.0}k/min", many / 1000.0),
+    }
+}
+
+/// The address of a lifecycle's page.
+pub(crate) fn address(lifecycle: &Name) -> String {
+    format!("/ui/lifecycles/{}", query_part(lifecycle.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_fit_beside_a_line() {
+        let shown = [0.0, 0.25, 9.94, 118.2, 9_999.0, 12_345.0, 999_000.0].map(rate);
+        assert_eq!(shown, ["0.0/min", "0.2/min", "9.9/min", "118/min", "9999/min", "12k/min", "999k/min"]);
+        assert!(shown.iter().all(|text| text.len() <= 9));
+    }
+}
