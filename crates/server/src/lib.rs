@@ -24,6 +24,7 @@ mod query;
 mod queues;
 mod roll;
 mod router;
+mod shell;
 mod socket;
 mod sse;
 mod stats;

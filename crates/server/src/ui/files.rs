@@ -6,7 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, header};
 use sha2::{Digest as _, Sha256};
 
-const STYLE: &str = include_str!("tenure.css");
+const STYLE: &str = concat!(include_str!("tenure.css"), include_str!("map.css"));
 const SCRIPT: &str = include_str!("tenure.js");
 const ICON: &str = include_str!("icon.svg");
 
