@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use derive::{LongestLife, Wait};
 pub use diff::{Change, ChangeKind, Diff, diff};
-pub use draw::Format;
+pub use draw::{ArrowFigures, Figures, Format, Links, Look, StateFigures};
 pub use flaw::{Flaw, Place, RuleId};
 pub use policy::{Api, Backoff, Credits, Idempotency, Jitter, Policy, Retention};
 

@@ -2,13 +2,18 @@
 //!
 //! Text and SVG share one layout in character cells, so that both show the same picture and no two labels meet.
 
+mod figures;
 mod layout;
+mod map;
 mod svg;
 mod text;
 
 use std::fmt::Write as _;
 
-use super::{Lifecycle, Phase, Rule, State, Timeout};
+pub use figures::{ArrowFigures, Figures, Links, Look, StateFigures};
+use layout::Room;
+
+use super::{Lifecycle, Outcome, Phase, Rule, State, Timeout, Trigger};
 
 /// How to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +47,17 @@ struct Arrow<'l> {
     rules: Vec<&'l Rule>,
 }
 
-impl Arrow<'_> {
+impl<'l> Arrow<'l> {
+    fn ends(&self) -> (&'l State, &'l State) {
+        (self.from, self.to)
+    }
+
+    /// Whether nobody but the clock takes it.
+    fn is_clocks(&self) -> bool {
+        let clock = [Trigger::Timeout, Trigger::Due, Trigger::LeaseExpired];
+        self.rules.iter().all(|rule| clock.contains(&rule.on))
+    }
+
     /// One line for each rule: `fail [retry]`.
     fn lines(&self) -> Vec<String> {
         self.rules.iter().map(|rule| said(rule)).collect()
@@ -78,6 +93,41 @@ fn note(state: &State) -> String {
         Timeout::Unsaid => role.to_owned(),
         Timeout::Never => format!("{role} · never"),
         Timeout::After(span) => format!("{role} · {span}"),
+    }
+}
+
+/// The lines of a declared state's box.
+fn declared(state: &State) -> Vec<String> {
+    let note = note(state);
+    if !state.phase.is_final() {
+        return vec![state.name.to_string(), note];
+    }
+    vec![if state.name == note.as_str() { note } else { format!("{} · {note}", state.name) }]
+}
+
+/// For a declared lifecycle: border, name, note, border.
+const DECLARED: Room<'static> = Room { rows: 4, line: 1, lines: &declared, labels: true, rate: 0 };
+
+impl Phase {
+    /// A sign for it that says in a character what its colour says: `◷` ready, `✓` succeeded.
+    pub fn sign(self) -> char {
+        match self {
+            Self::Ready => '◷',
+            Self::Held => '⚿',
+            Self::Active => '▶',
+            Self::Waiting => '⏸',
+            Self::Final(Outcome::Succeeded) => '✓',
+            Self::Final(Outcome::Partial) => '◐',
+            Self::Final(Outcome::Failed) => '✗',
+            Self::Final(Outcome::Cancelled) => '⊘',
+            Self::Final(Outcome::Rejected) => '⊠',
+            Self::Final(Outcome::Dead) => '†',
+        }
+    }
+
+    /// What pictures call it: the role, or the outcome.
+    fn kind(self) -> &'static str {
+        self.outcome().map_or(self.as_str(), Outcome::as_str)
     }
 }
 

@@ -11,6 +11,7 @@ mod built_in;
 mod diffs;
 mod doc;
 mod held_back;
+mod maps;
 mod mutations;
 mod snapshots;
 

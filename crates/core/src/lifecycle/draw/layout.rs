@@ -6,15 +6,30 @@
 //! furthest leave their box furthest left, so that a label, which stands right of its line, never meets another line.
 
 use super::super::{Lifecycle, Outcome, Phase, State};
-use super::{Arrow, arrows, note};
+use super::{Arrow, arrows};
+
+/// What a drawing needs of room.
+pub(super) struct Room<'f> {
+    /// Rows of a box in the row, with its borders.
+    pub(super) rows: usize,
+    /// The row of a box in which straight arrows leave it and arrive.
+    pub(super) line: usize,
+    /// What is written into a box, or the longest that could be.
+    pub(super) lines: &'f dyn Fn(&State) -> Vec<String>,
+    /// Whether arrows say what they stand for.
+    pub(super) labels: bool,
+    /// The longest rate of an arrow; none if zero.
+    pub(super) rate: usize,
+}
 
 /// The whole picture.
 pub(super) struct Sheet<'l> {
     pub(super) width: usize,
     pub(super) height: usize,
     pub(super) boxes: Vec<Shape<'l>>,
-    pub(super) wires: Vec<Wire>,
-    pub(super) labels: Vec<Label>,
+    pub(super) wires: Vec<Wire<'l>>,
+    pub(super) labels: Vec<Label<'l>>,
+    pub(super) rates: Vec<Rate<'l>>,
 }
 
 /// A state.
@@ -27,8 +42,13 @@ pub(super) struct Shape<'l> {
     pub(super) lines: Vec<String>,
 }
 
+/// From one state to another.
+pub(super) type Ends<'l> = (&'l State, &'l State);
+
 /// A line with corners. One without an arrow joins another.
-pub(super) struct Wire {
+pub(super) struct Wire<'l> {
+    /// Nothing for the one that `create` stands for.
+    pub(super) ends: Option<Ends<'l>>,
     pub(super) points: Vec<(usize, usize)>,
     pub(super) arrow: bool,
     /// Whether it begins a new attempt.
@@ -38,36 +58,57 @@ pub(super) struct Wire {
 }
 
 /// A line of text beside a wire.
-pub(super) struct Label {
+pub(super) struct Label<'l> {
+    pub(super) ends: Ends<'l>,
     pub(super) x: usize,
     pub(super) y: usize,
     pub(super) text: String,
 }
 
-/// Rows of a box in the row: border, name, note, border.
-const BOX_ROWS: usize = 4;
+/// The place of an arrow's rate: beside its first label, or in the middle under a straight line.
+pub(super) struct Rate<'l> {
+    pub(super) ends: Ends<'l>,
+    pub(super) x: usize,
+    pub(super) y: usize,
+    pub(super) middle: bool,
+}
+
 /// Rows of a final box: border, name, border.
 const FINAL_ROWS: usize = 3;
 /// Columns before the first box: a dot and an arrow.
 const START_COLUMNS: usize = 4;
 
-pub(super) fn lay_out(lifecycle: &Lifecycle) -> Sheet<'_> {
+pub(super) fn lay_out<'l>(lifecycle: &'l Lifecycle, room: &Room<'_>) -> Sheet<'l> {
     let plan = Plan::of(lifecycle);
-    let grid = Grid::of(&plan);
-    let mut sheet = Sheet { width: 0, height: 0, boxes: Vec::new(), wires: Vec::new(), labels: Vec::new() };
-    place_boxes(&mut sheet, &plan, &grid);
+    let grid = Grid::of(&plan, room);
+    let mut sheet = Sheet {
+        width: 0,
+        height: 0,
+        boxes: Vec::new(),
+        wires: Vec::new(),
+        labels: Vec::new(),
+        rates: Vec::new(),
+    };
+    place_boxes(&mut sheet, &plan, &grid, room);
     sheet.wires.push(Wire {
-        points: vec![(0, grid.top + 1), (START_COLUMNS - 1, grid.top + 1)],
+        ends: None,
+        points: vec![(0, grid.line), (START_COLUMNS - 1, grid.line)],
         arrow: true,
         again: false,
         joins: None,
     });
-    place_straight(&mut sheet, &plan, &grid);
+    place_straight(&mut sheet, &plan, &grid, room);
     for bus in &plan.above {
         place_above(&mut sheet, &plan, &grid, bus);
     }
     for (index, bus) in plan.below.iter().enumerate() {
         place_below(&mut sheet, &plan, &grid, (index, bus));
+    }
+    if !room.labels {
+        sheet.labels.clear();
+    }
+    if room.rate == 0 {
+        sheet.rates.clear();
     }
     sheet.width = sheet.boxes.iter().map(|shape| shape.x + shape.width).max().unwrap_or(0);
     let box_end = sheet.boxes.iter().map(|shape| shape.y + shape.height).max().unwrap_or(0);
@@ -98,7 +139,10 @@ struct Bus<'l> {
 }
 
 impl Bus<'_> {
-    fn label_rows(&self) -> usize {
+    fn label_rows(&self, room: &Room<'_>) -> usize {
+        if !room.labels {
+            return 1;
+        }
         self.arrows.iter().map(|(_, arrow)| arrow.rules.len()).max().unwrap_or(0)
     }
 }
@@ -187,37 +231,42 @@ struct Grid {
     above: Vec<usize>,
     /// The upper edge of the row of boxes.
     top: usize,
+    /// The row of straight arrows.
+    line: usize,
+    /// The lower edge of the row of boxes.
+    bottom: usize,
     /// The row of each line below.
     below: Vec<usize>,
 }
 
 impl Grid {
-    fn of(plan: &Plan<'_>) -> Self {
+    fn of(plan: &Plan<'_>, room: &Room<'_>) -> Self {
         let mut x = START_COLUMNS;
         let mut columns = Vec::new();
         for column in 0..plan.row.len() {
-            let width = box_width(plan, column);
+            let width = box_width(plan, column, room);
             columns.push((x, width));
-            x += width.max(1) + gap(plan, column, width);
+            x += width.max(1) + gap(plan, column, width, room);
         }
         let mut y = 0;
         let mut above = vec![0; plan.above.len()];
         for (index, bus) in plan.above.iter().enumerate().rev() {
             above[index] = y;
-            y += bus.label_rows() + 1;
+            y += bus.label_rows(room) + 1;
         }
-        let top = y;
+        let (top, line) = (y, y + room.line);
         let beside = plan.straight.iter().flatten().map(|arrow| arrow.rules.len()).max().unwrap_or(0);
-        y += BOX_ROWS.max(beside + 2);
+        let hanging = if room.labels { beside.saturating_sub(room.line) + room.rate.min(1) } else { 0 };
+        y += room.rows.max(room.line + 1 + hanging + 1);
         let mut below = Vec::new();
-        let mut box_end = plan.straight_end.map_or(0, |_| top + FINAL_ROWS);
+        let mut box_end = plan.straight_end.map_or(0, |_| line - 1 + FINAL_ROWS);
         for bus in &plan.below {
-            let line = (y + bus.label_rows()).max(box_end + 1);
-            below.push(line);
-            y = line + 1;
-            box_end = line + FINAL_ROWS - 1;
+            let row = (y + bus.label_rows(room)).max(box_end + 1);
+            below.push(row);
+            y = row + 1;
+            box_end = row + FINAL_ROWS - 1;
         }
-        Self { columns, ends: x, above, top, below }
+        Self { columns, ends: x, above, top, line, bottom: top + room.rows - 1, below }
     }
 
     /// The column of the `nth` line at an edge of a box.
@@ -226,26 +275,20 @@ impl Grid {
     }
 }
 
-fn box_lines(state: &State) -> Vec<String> {
-    let note = note(state);
-    if !state.phase.is_final() {
-        return vec![state.name.to_string(), note];
-    }
-    vec![if state.name == note.as_str() { note } else { format!("{} · {note}", state.name) }]
-}
-
-fn box_width(plan: &Plan<'_>, column: usize) -> usize {
-    let text = box_lines(plan.row[column]).iter().map(|line| line.chars().count()).max().unwrap_or(0) + 4;
+fn box_width(plan: &Plan<'_>, column: usize, room: &Room<'_>) -> usize {
+    let text = (room.lines)(plan.row[column]).iter().map(|line| line.chars().count()).max().unwrap_or(0) + 4;
     let ports = plan.bottom(column).len().max(plan.top(column).len());
     text.max(2 * ports + 3)
 }
 
 /// The room right of a box: for its straight arrow, and for the labels above and below.
-fn gap(plan: &Plan<'_>, column: usize, width: usize) -> usize {
-    let straight = plan.straight[column].as_ref().map_or(4, |arrow| widest(arrow) + 4);
+fn gap(plan: &Plan<'_>, column: usize, width: usize, room: &Room<'_>) -> usize {
+    let straight = plan.straight[column].as_ref().filter(|_| room.labels);
+    let straight = straight.map_or(4, |arrow| widest(arrow, 0).max(room.rate) + 4);
+    let beside = if room.rate == 0 { 0 } else { room.rate + 1 };
     let label = |nth: usize, bus: &Bus<'_>| {
         let (_, arrow) = bus.arrows.iter().find(|(from, _)| *from == column)?;
-        Some(2 + 2 * nth + 2 + widest(arrow) + 1)
+        room.labels.then(|| 2 + 2 * nth + 2 + widest(arrow, beside) + 1)
     };
     let bottom =
         plan.bottom(column).into_iter().enumerate().filter_map(|(nth, index)| label(nth, &plan.below[index]));
@@ -255,42 +298,51 @@ fn gap(plan: &Plan<'_>, column: usize, width: usize) -> usize {
     straight.max(labels.saturating_sub(width))
 }
 
-fn widest(arrow: &Arrow<'_>) -> usize {
-    arrow.lines().iter().map(|line| line.chars().count()).max().unwrap_or(0)
+/// The longest line of a label, with something beside the first.
+fn widest(arrow: &Arrow<'_>, beside: usize) -> usize {
+    let lines = arrow.lines();
+    let first = lines.first().map_or(0, |line| line.chars().count() + beside);
+    lines.iter().map(|line| line.chars().count()).max().unwrap_or(0).max(first)
 }
 
-fn place_boxes<'l>(sheet: &mut Sheet<'l>, plan: &Plan<'l>, grid: &Grid) {
+fn place_boxes<'l>(sheet: &mut Sheet<'l>, plan: &Plan<'l>, grid: &Grid, room: &Room<'_>) {
     for (state, (x, width)) in plan.row.iter().zip(&grid.columns) {
-        let lines = box_lines(state);
-        sheet.boxes.push(Shape { state, x: *x, y: grid.top, width: *width, height: BOX_ROWS, lines });
+        let lines = (room.lines)(state);
+        sheet.boxes.push(Shape { state, x: *x, y: grid.top, width: *width, height: room.rows, lines });
     }
-    let ends = plan.straight_end.iter().map(|state| (*state, grid.top));
+    let ends = plan.straight_end.iter().map(|state| (*state, grid.line - 1));
     let ends = ends.chain(plan.below.iter().zip(&grid.below).map(|(bus, line)| (bus.to, line - 1)));
-    let ends: Vec<_> = ends.map(|(state, y)| (state, y, box_lines(state))).collect();
-    let width = ends.iter().map(|(.., lines)| lines[0].chars().count() + 4).max().unwrap_or(0);
+    let ends: Vec<_> = ends.map(|(state, y)| (state, y, (room.lines)(state))).collect();
+    let all = ends.iter().flat_map(|(.., lines)| lines);
+    let width = all.map(|line| line.chars().count() + 4).max().unwrap_or(0);
     for (state, y, lines) in ends {
         sheet.boxes.push(Shape { state, x: grid.ends, y, width, height: FINAL_ROWS, lines });
     }
 }
 
-fn place_straight(sheet: &mut Sheet<'_>, plan: &Plan<'_>, grid: &Grid) {
+fn place_straight<'l>(sheet: &mut Sheet<'l>, plan: &Plan<'l>, grid: &Grid, room: &Room<'_>) {
     for (column, arrow) in plan.straight.iter().enumerate() {
         let Some(arrow) = arrow else { continue };
         let (x, width) = grid.columns[column];
         let begin = x + width;
         let end = grid.columns.get(column + 1).map_or(grid.ends, |(next, _)| *next);
-        let points = vec![(begin - 1, grid.top + 1), (end - 1, grid.top + 1)];
-        sheet.wires.push(Wire { points, arrow: true, again: false, joins: None });
-        for (nth, text) in arrow.lines().into_iter().enumerate() {
+        let points = vec![(begin - 1, grid.line), (end - 1, grid.line)];
+        let ends = arrow.ends();
+        sheet.wires.push(Wire { ends: Some(ends), points, arrow: true, again: false, joins: None });
+        let lines = arrow.lines();
+        // As many as there is room for stand on the line, the others hang from it.
+        let standing = lines.len().min(room.line);
+        let hung = grid.line + 1 + room.rate.min(1);
+        for (nth, text) in lines.into_iter().enumerate() {
             let x = begin + (end - begin).saturating_sub(text.chars().count()) / 2;
-            // The first stands on the line, the others hang from it.
-            let y = if nth == 0 { grid.top } else { grid.top + 1 + nth };
-            sheet.labels.push(Label { x, y, text });
+            let y = if nth < standing { grid.line - standing + nth } else { hung + nth - standing };
+            sheet.labels.push(Label { ends, x, y, text });
         }
+        sheet.rates.push(Rate { ends, x: usize::midpoint(begin, end), y: grid.line + 1, middle: true });
     }
 }
 
-fn place_above(sheet: &mut Sheet<'_>, plan: &Plan<'_>, grid: &Grid, bus: &Bus<'_>) {
+fn place_above<'l>(sheet: &mut Sheet<'l>, plan: &Plan<'l>, grid: &Grid, bus: &Bus<'l>) {
     let index = plan.above.iter().position(|other| std::ptr::eq(other, bus)).expect("a bus of this plan");
     let again = bus.to.phase == Phase::Ready;
     let line = grid.above[index];
@@ -318,26 +370,34 @@ fn place_above(sheet: &mut Sheet<'_>, plan: &Plan<'_>, grid: &Grid, bus: &Bus<'_
             points.push((entry, grid.top - 1));
         }
         let joins = (!arrives).then_some(*points.last().expect("a wire has points"));
-        sheet.wires.push(Wire { points, arrow: arrives, again, joins });
+        sheet.wires.push(Wire { ends: Some(arrow.ends()), points, arrow: arrives, again, joins });
         for (row, text) in arrow.lines().into_iter().enumerate() {
-            sheet.labels.push(Label { x: x + 2, y: line + 1 + row, text });
+            sheet.labels.push(Label { ends: arrow.ends(), x: x + 2, y: line + 1 + row, text });
         }
+        sheet.rates.push(rate_beside(arrow, (x + 2, line + 1)));
     }
 }
 
-fn place_below(sheet: &mut Sheet<'_>, plan: &Plan<'_>, grid: &Grid, (index, bus): (usize, &Bus<'_>)) {
+fn place_below<'l>(sheet: &mut Sheet<'l>, plan: &Plan<'l>, grid: &Grid, (index, bus): (usize, &Bus<'l>)) {
     let line = grid.below[index];
     for (nth, (from, arrow)) in bus.arrows.iter().enumerate() {
         let port = plan.bottom(*from).iter().position(|found| *found == index).expect("the line was planned");
         let x = grid.port(*from, port);
-        let mut points = vec![(x, grid.top + BOX_ROWS - 1), (x, line)];
+        let mut points = vec![(x, grid.bottom), (x, line)];
         if nth == 0 {
             points.push((grid.ends - 1, line));
         }
         let joins = (nth > 0).then_some((x, line));
-        sheet.wires.push(Wire { points, arrow: nth == 0, again: false, joins });
+        sheet.wires.push(Wire { ends: Some(arrow.ends()), points, arrow: nth == 0, again: false, joins });
         for (row, text) in arrow.lines().into_iter().rev().enumerate() {
-            sheet.labels.push(Label { x: x + 2, y: line - 1 - row, text });
+            sheet.labels.push(Label { ends: arrow.ends(), x: x + 2, y: line - 1 - row, text });
         }
+        sheet.rates.push(rate_beside(arrow, (x + 2, line - arrow.rules.len())));
     }
+}
+
+/// The place right of an arrow's first label, which begins at `(x, y)`.
+fn rate_beside<'l>(arrow: &Arrow<'l>, (x, y): (usize, usize)) -> Rate<'l> {
+    let first = arrow.lines().first().map_or(0, |line| line.chars().count());
+    Rate { ends: arrow.ends(), x: x + first + 1, y, middle: false }
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::super::{Lifecycle, Outcome};
+use super::super::Lifecycle;
 use super::layout::{Shape, Wire, lay_out};
-use super::note;
+use super::{DECLARED, note};
 
 /// One cell in pixels: the advance of a 12.5 px monospace letter, and a line of text.
 const CELL_WIDTH: f64 = 7.5;
@@ -29,7 +29,7 @@ text{font:12.5px ui-monospace,SFMono-Regular,Menlo,'DejaVu Sans Mono',monospace;
 .succeeded{stroke:#4ade80}.partial{stroke:#facc15}.failed,.dead{stroke:#f87171}.cancelled,.rejected{stroke:#9ca3af}}";
 
 pub(super) fn draw(lifecycle: &Lifecycle) -> String {
-    let sheet = lay_out(lifecycle);
+    let sheet = lay_out(lifecycle, &DECLARED);
     let title = format!("{} v{}", lifecycle.name, lifecycle.version);
     let least = title.chars().count().max(lifecycle.about.chars().count()) as f64 * CELL_WIDTH;
     let width = (sheet.width as f64 * CELL_WIDTH).max(least) + 2.0 * MARGIN;
@@ -84,7 +84,7 @@ fn draw_box(out: &mut String, lifecycle: &Lifecycle, shape: &Shape<'_>) {
     // Final boxes stand close together: they give up a little of their height.
     let (top, bottom) = if shape.state.phase.is_final() { (top + 3.0, bottom - 3.0) } else { (top, bottom) };
     let (width, height) = (right - left, bottom - top);
-    let kind = shape.state.phase.outcome().map_or(shape.state.phase.as_str(), Outcome::as_str);
+    let kind = shape.state.phase.kind();
     let rules: Vec<String> = lifecycle
         .rules_from(shape.state.name.as_str())
         .map(|rule| format!("{} → {} ({})", super::said(rule), rule.to, rule.event))
@@ -127,7 +127,7 @@ fn draw_box(out: &mut String, lifecycle: &Lifecycle, shape: &Shape<'_>) {
     out.push_str("</g>\n");
 }
 
-fn draw_wire(out: &mut String, wire: &Wire) {
+fn draw_wire(out: &mut String, wire: &Wire<'_>) {
     let mut points: Vec<(f64, f64)> = wire.points.iter().map(|point| centre(*point)).collect();
     let last = points.len() - 1;
     let (before, end) = (points[last - 1], points[last]);
@@ -156,7 +156,7 @@ fn draw_wire(out: &mut String, wire: &Wire) {
 }
 
 /// A path with its corners rounded off.
-fn rounded(points: &[(f64, f64)]) -> String {
+pub(super) fn rounded(points: &[(f64, f64)]) -> String {
     let mut path = format!("M{} {}", points[0].0, points[0].1);
     for three in points.windows(3) {
         let (enter, leave) = (towards(three[1], three[0]), towards(three[1], three[2]));
@@ -176,6 +176,6 @@ fn towards(corner: (f64, f64), other: (f64, f64)) -> (f64, f64) {
     (corner.0 + dx / length * step, corner.1 + dy / length * step)
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

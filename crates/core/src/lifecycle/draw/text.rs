@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 
 use super::super::{Lifecycle, State};
-use super::layout::{Shape, Sheet, Wire, lay_out};
-use super::{note, said};
+use super::figures::{COUNT_MAX, Figures, fit};
+use super::layout::{Room, Shape, Sheet, Wire, lay_out};
+use super::{DECLARED, note, said};
 
 /// A picture that is wider than this would be broken by most terminals, and is left out.
 const WIDTH_MAX: usize = 132;
 
 pub(super) fn draw(lifecycle: &Lifecycle) -> String {
-    let sheet = lay_out(lifecycle);
+    let sheet = lay_out(lifecycle, &DECLARED);
     let mut out = String::new();
     if sheet.width <= WIDTH_MAX {
         out.push_str(&Canvas::paint(&sheet));
@@ -19,6 +20,26 @@ pub(super) fn draw(lifecycle: &Lifecycle) -> String {
     out.push_str(&listing(lifecycle));
     out
 }
+
+/// The picture alone, however wide, with what `figures` say inside the boxes, each in a place of its own.
+pub(super) fn map(lifecycle: &Lifecycle, figures: &Figures) -> String {
+    let ends = lifecycle.states.iter().filter(|state| state.phase.is_final());
+    let name_max = ends.map(|state| state.name.as_str().len()).max().unwrap_or(0);
+    let lines = |state: &State| {
+        let said = figures.state(&state.name);
+        let (sign, count) = (state.phase.sign(), fit(said.count.as_deref().unwrap_or("–"), COUNT_MAX));
+        if state.phase.is_final() {
+            return vec![format!("{sign} {:name_max$} {count:>COUNT_MAX$}", state.name.as_str())];
+        }
+        let oldest = said.oldest.map_or_else(String::new, |age| format!("oldest {}", fit(&age, AGE_MAX)));
+        vec![format!("{sign} {}", state.name), format!("{count:COUNT_MAX$}"), format!("{oldest:OLDEST_MAX$}")]
+    };
+    Canvas::paint(&lay_out(lifecycle, &Room { rows: 5, line: 2, lines: &lines, labels: true, rate: 0 }))
+}
+
+/// The longest age in the map, and the word before it.
+const AGE_MAX: usize = 7;
+const OLDEST_MAX: usize = 7 + AGE_MAX;
 
 const NORTH: u8 = 1;
 const EAST: u8 = 2;
@@ -88,7 +109,7 @@ impl Canvas {
         }
     }
 
-    fn wire(&mut self, wire: &Wire) {
+    fn wire(&mut self, wire: &Wire<'_>) {
         for pair in wire.points.windows(2) {
             self.line(pair[0], pair[1], wire.again);
         }
