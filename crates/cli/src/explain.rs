@@ -23,7 +23,8 @@ pub(crate) async fn run(args: &One, server: &Server, form: Form) -> Result<Exit>
     Ok(Exit::Done)
 }
 
-fn words(answer: &Value) -> String {
+/// The answer in words, line by line.
+pub(crate) fn words(answer: &Value) -> String {
     let id = text(&answer["job_id"]);
     let since = show::age(&answer["since"]);
     let (job_type, state) = (text(&answer["type"]), text(&answer["state"]));
