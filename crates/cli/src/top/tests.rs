@@ -80,7 +80,11 @@ impl Driven {
 
     /// What was asked last.
     fn asked(&self) -> &Ask {
-        let asked = self.wishes.iter().rev().find_map(|wish| if let Wish::Ask(_, ask) = wish { Some(ask) } else { None });
+        let asked = self
+            .wishes
+            .iter()
+            .rev()
+            .find_map(|wish| if let Wish::Ask(_, ask) = wish { Some(ask) } else { None });
         asked.expect("the first beat asks")
     }
 
@@ -146,7 +150,9 @@ fn the_map(name: &str) -> Value {
     let (mut counts, mut states, mut transitions) = (Vec::new(), Vec::new(), Vec::new());
     for (nth, state) in lifecycle.by_rank().iter().enumerate() {
         let count = [1204, 38, 212, 90_412, 87, 12, 5][nth % 7];
-        counts.push(json!({ "lifecycle": name, "type": "a", "queue": "q", "state": state.name, "count": count }));
+        counts.push(
+            json!({ "lifecycle": name, "type": "a", "queue": "q", "state": state.name, "count": count }),
+        );
         let oldest = (!state.phase.is_final()).then(|| ago(nth as i64 + 2));
         let p95 = (!state.phase.is_final()).then_some([28_000, 80, 41_000][nth % 3]);
         states.push(json!({
@@ -199,7 +205,10 @@ fn views_are_chosen_by_digit_name_and_tab() {
     it.press(":l\n");
     assert_eq!(*it.asked(), Ask::Journal { filter: String::new(), after: None });
     it.press("/type:job_failed\n").hears(json!({ "events": [], "next_cursor": "42" })).tell(Message::Beat);
-    assert_eq!(*it.asked(), Ask::Journal { filter: "type:job_failed".to_owned(), after: Some("42".to_owned()) });
+    assert_eq!(
+        *it.asked(),
+        Ask::Journal { filter: "type:job_failed".to_owned(), after: Some("42".to_owned()) }
+    );
     it.press("\x1b");
     assert_eq!(*it.asked(), Ask::Journal { filter: String::new(), after: None }, "esc removes the filter");
 }
@@ -208,16 +217,17 @@ fn views_are_chosen_by_digit_name_and_tab() {
 fn enter_leads_from_the_map_to_jobs_to_a_job_and_esc_back() {
     let mut it = driven(View::Map, "", (110, 30));
     it.hears(the_map("distributed")).press("↓↓\n");
-    assert_eq!(*it.asked(), Ask::Jobs { filter: "lifecycle:distributed state:running".to_owned(), limit: 100 });
+    assert_eq!(
+        *it.asked(),
+        Ask::Jobs { filter: "lifecycle:distributed state:running".to_owned(), limit: 100 }
+    );
     it.hears(jobs(&[(2, "running"), (1, "running")])).press("\n");
     assert!(it.screen().contains("choose a row first"), "{}", it.screen());
     it.press("j\n");
     assert_eq!(*it.asked(), Ask::Job(id(2)));
-    for (key, ask) in [
-        ("e", Ask::Explain(id(2))),
-        ("h", Ask::History(id(2))),
-        ("l", Ask::Log { job: id(2), after: None }),
-    ] {
+    for (key, ask) in
+        [("e", Ask::Explain(id(2))), ("h", Ask::History(id(2))), ("l", Ask::Log { job: id(2), after: None })]
+    {
         it.press(key);
         assert_eq!(*it.asked(), ask);
         it.press("\x1b");

@@ -59,7 +59,8 @@ fn a_log_is_followed_until_somebody_reads() {
     let mut it = driven(View::Jobs, "", (60, 7));
     it.hears(jobs(&[(1, "running")])).press("jl");
     let line = |n: u32| json!({ "n": n, "ts": "2026-11-16T12:30:45.000Z", "stream": "stdout", "text": format!("line {n}") });
-    it.hears(json!({ "lines": (1..=6).map(line).collect::<Vec<_>>(), "next_cursor": "6" })).tell(Message::Beat);
+    it.hears(json!({ "lines": (1..=6).map(line).collect::<Vec<_>>(), "next_cursor": "6" }))
+        .tell(Message::Beat);
     assert_eq!(*it.asked(), Ask::Log { job: id(1), after: Some("6".to_owned()) });
     it.hears(json!({ "lines": [line(7)], "next_cursor": "7" }));
     check(&it, &expect![[""]]);
@@ -87,7 +88,8 @@ fn dead_letters_workers_and_the_journal_are_rows() {
             "ts": "2026-11-16T12:30:45.123Z", "actor": "worker:w1",
         })
     };
-    let events = [event(1, "job_queued", None, "queued"), event(2, "job_claimed", Some("queued"), "assigned")];
+    let events =
+        [event(1, "job_queued", None, "queued"), event(2, "job_claimed", Some("queued"), "assigned")];
     it.press("5").hears(json!({ "events": events, "next_cursor": "2" }));
     check(&it, &expect![[""]]);
 }
