@@ -7,6 +7,7 @@ mod lifecycle;
 mod operators;
 mod schedule;
 mod server;
+mod top;
 mod webhook;
 mod work;
 
@@ -25,6 +26,7 @@ pub(crate) use operators::{
 };
 pub(crate) use schedule::{ScheduleCommand, ScheduleCreate};
 pub(crate) use server::{Completions, Config, Man, Serve, Verify};
+pub(crate) use top::{Top, View};
 pub(crate) use webhook::{WebhookCommand, WebhookCreate};
 pub(crate) use work::Work;
 
@@ -107,6 +109,9 @@ ended otherwise.")]
     #[command(before_help = "Examples:
   tenure explain 01990c3a-7d2e")]
     Explain(One),
+    /// Watch it all in this terminal: lifecycles, jobs, dead letters, workers, the journal
+    #[command(before_help = top::HELP)]
+    Top(Top),
     /// Create, list, look at, stop and repeat jobs
     #[command(subcommand)]
     Job(JobCommand),

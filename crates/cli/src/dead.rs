@@ -10,7 +10,8 @@ use crate::output::{self, Exit, Trouble};
 use crate::show::{self, List, age, text};
 use crate::{id, job};
 
-const LETTERS: List = List {
+/// Dead letters, for people.
+pub(crate) const LETTERS: List = List {
     plural: "dead_letters",
     name: "job_id",
     columns: &[
@@ -41,7 +42,8 @@ pub(crate) async fn run(command: DeadCommand, server: &Server, form: Form) -> Re
     }
 }
 
-async fn filter(filter: &DeadFilter, server: &Server) -> Result<Query> {
+/// The filters of `GET /api/dead-letters`.
+pub(crate) async fn filter(filter: &DeadFilter, server: &Server) -> Result<Query> {
     let query = job::filter(&filter.jobs, server).await?;
     Ok(query.with("reason_code", filter.reason_code.as_ref()).with("stage", filter.stage.as_ref()))
 }

@@ -1,6 +1,7 @@
 //! `tenure dev`: the whole thing on this machine, nothing configured. A server on an embedded store in this folder, and,
 //! unless it is to be empty, demo types with a worker inside, so that jobs move from the first second.
 
+mod browser;
 mod demo;
 
 use anyhow::Result;
@@ -43,6 +44,9 @@ async fn develop(dev: &Dev, log: LogConfig, key: Option<&str>) -> Result<Exit> {
     };
     let url = format!("http://{}", server.address());
     greet(dev, &server, &url);
+    if !dev.no_open {
+        browser::open(&format!("{url}/ui"));
+    }
     let (stop, stopping) = watch::channel(false);
     let demo = (!dev.empty).then(|| tokio::spawn(demo::work(url, key.map(str::to_owned), stopping)));
     tokio::select! {
@@ -62,7 +66,8 @@ fn greet(dev: &Dev, server: &Server, url: &str) {
     let open =
         if server.is_open() { "no keys needed on this machine" } else { "keys needed: set TENURE_KEY" };
     output::words(&format!("tenure {} · {url} · {open}", env!("CARGO_PKG_VERSION")));
-    output::words(&format!("  data   {} (embedded)    api   {url}/docs", dev.data.display()));
+    output::words(&format!("  look   {url}/ui    api   {url}/docs"));
+    output::words(&format!("  data   {} (embedded)", dev.data.display()));
     if dev.empty {
         output::words("  empty: any type is taken; `tenure work TYPE -- COMMAND` is a worker");
     } else {

@@ -21,15 +21,19 @@ pub(crate) async fn run(args: &Events, server: &Server, form: Form) -> Result<Ex
     if args.follow { follow(args, job, server, form).await } else { page(args, job, server, form).await }
 }
 
-async fn page(args: &Events, job: Option<String>, server: &Server, form: Form) -> Result<Exit> {
-    const PAGE_ROWS_MAX: usize = 500;
-    let mut query = Query::new()
+/// The filters of `GET /api/events`.
+pub(crate) fn filter(args: &Events, job: Option<String>) -> Query {
+    Query::new()
         .with("type", args.event_type.as_ref())
         .with("lifecycle", args.lifecycle.as_ref())
         .with("job_id", job)
         .with("correlation_id", args.correlation_id.as_ref())
         .with("user_id", args.user.as_ref())
-        .with("after", args.after.as_ref());
+}
+
+async fn page(args: &Events, job: Option<String>, server: &Server, form: Form) -> Result<Exit> {
+    const PAGE_ROWS_MAX: usize = 500;
+    let mut query = filter(args, job).with("after", args.after.as_ref());
     let (mut kept, mut told) = (Vec::new(), 0);
     let cursor = loop {
         query.set("limit", (args.limit - told).clamp(1, PAGE_ROWS_MAX));

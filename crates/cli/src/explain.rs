@@ -23,7 +23,8 @@ pub(crate) async fn run(args: &One, server: &Server, form: Form) -> Result<Exit>
     Ok(Exit::Done)
 }
 
-fn words(answer: &Value) -> String {
+/// The answer in words, line by line.
+pub(crate) fn words(answer: &Value) -> String {
     let id = text(&answer["job_id"]);
     let since = show::age(&answer["since"]);
     let (job_type, state) = (text(&answer["type"]), text(&answer["state"]));
@@ -38,7 +39,7 @@ fn words(answer: &Value) -> String {
     say("waiting for", rows("waiting_for").iter().map(|it| text(&it["detail"])).collect());
     say("clock", rows("clocks").iter().map(clock).collect());
     say("next", next(&rows("next")));
-    say("try", tries(answer, &id, &job_type));
+    say("try", rows("try").iter().map(text).collect());
     told
 }
 
@@ -57,23 +58,4 @@ fn next(steps: &[Value]) -> Vec<String> {
     let step = |step: &Value| format!("{} → {}", text(&step["trigger"]), names(&step["to"]));
     let width = steps.iter().map(|it| step(it).chars().count()).max().unwrap_or(0);
     steps.iter().map(|it| format!("{:width$}  by {}", step(it), names(&it["who"]))).collect()
-}
-
-/// What could be typed now.
-fn tries(answer: &Value, id: &str, job_type: &str) -> Vec<String> {
-    let waits = |what: &str| {
-        answer["waiting_for"].as_array().into_iter().flatten().any(|waiting| waiting["what"] == what)
-    };
-    let mut tries = Vec::new();
-    if answer["phase"] == "ready" && waits("worker") {
-        tries.push(format!("tenure work {job_type} -- COMMAND"));
-    }
-    if waits("paused_queue") {
-        tries.push("tenure queue resume QUEUE".to_owned());
-    }
-    if answer["phase"] == "final" {
-        tries.push(format!("tenure job events {}", show::short(id)));
-        tries.push(format!("tenure job retry {}", show::short(id)));
-    }
-    tries
 }

@@ -16,7 +16,8 @@ use crate::output::{self, Exit, Trouble};
 use crate::show::{self, List, age, text};
 use crate::{id, payload};
 
-const JOBS: List = List {
+/// Jobs, for people.
+pub(crate) const JOBS: List = List {
     plural: "jobs",
     name: "id",
     columns: &[
@@ -38,7 +39,8 @@ const JOBS: List = List {
     ],
 };
 
-const EVENTS: List = List {
+/// What has happened to a job, for people.
+pub(crate) const EVENTS: List = List {
     plural: "events",
     name: "id",
     columns: &[
@@ -266,7 +268,8 @@ pub(crate) fn print(form: Form, job: &Value) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn pairs(job: &Value) -> Vec<(&'static str, String)> {
+/// What there is to say of a job.
+pub(crate) fn pairs(job: &Value) -> Vec<(&'static str, String)> {
     let ago = |value: &Value| {
         if value.is_null() { String::new() } else { format!("{} ({} ago)", text(value), age(value)) }
     };

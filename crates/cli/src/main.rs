@@ -21,6 +21,7 @@ mod schedule;
 mod serve;
 mod shell;
 mod show;
+mod top;
 mod verify;
 mod webhook;
 mod work;
@@ -83,6 +84,7 @@ async fn ask(command: Command, server: &Server, form: Form) -> anyhow::Result<Ex
         Command::Run(new) => run::run(&new, server, form).await,
         Command::Work(work) => work::run(work, server).await,
         Command::Explain(one) => explain::run(&one, server, form).await,
+        Command::Top(args) => top::run(&args, server).await,
         Command::Job(command) => job::run(command, server, form).await,
         Command::Events(events) => events::run(&events, server, form).await,
         Command::Dead(command) => dead::run(command, server, form).await,

@@ -110,10 +110,15 @@ pub(crate) fn line(cells: &[String], widths: &[usize]) -> String {
 
 /// Names and values, one to a line; those without a value are left out.
 pub(crate) fn pairs(pairs: &[(&str, String)]) -> io::Result<()> {
+    data(&aligned(pairs))
+}
+
+/// The same as text.
+pub(crate) fn aligned(pairs: &[(&str, String)]) -> String {
     let pairs: Vec<_> = pairs.iter().filter(|(_, value)| !value.is_empty()).collect();
     let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let lines = pairs.iter().map(|(name, value)| format!("{name:width$}  {value}\n"));
-    data(&lines.collect::<String>())
+    let lines = pairs.iter().map(|(name, value)| format!("{name:width$}  {value}"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Words, for people. That they cannot be read is no reason to fail.

@@ -36,10 +36,7 @@ impl List {
                 let more = if form == Form::Wide { self.more } else { &[] };
                 let columns: Vec<&Column> = self.columns.iter().chain(more).collect();
                 let headings: Vec<&str> = columns.iter().map(|(heading, _)| *heading).collect();
-                let mut cells: Vec<Vec<String>> = rows
-                    .iter()
-                    .map(|row| columns.iter().map(|(_, cell)| filled(cell(row))).collect())
-                    .collect();
+                let mut cells = cells(&columns, rows);
                 if form == Form::Table {
                     shorten(&headings, &mut cells);
                 }
@@ -50,12 +47,18 @@ impl List {
     }
 }
 
+/// What stands in each column of each row.
+pub(crate) fn cells(columns: &[&Column], rows: &[Value]) -> Vec<Vec<String>> {
+    let row = |row| columns.iter().map(|(_, cell)| filled(cell(row))).collect();
+    rows.iter().map(row).collect()
+}
+
 fn filled(cell: String) -> String {
     if cell.is_empty() { "-".to_owned() } else { cell }
 }
 
 /// Ids under JOB are cut to as few of their parts as tell these rows apart.
-fn shorten(headings: &[&str], rows: &mut [Vec<String>]) {
+pub(crate) fn shorten(headings: &[&str], rows: &mut [Vec<String>]) {
     let Some(column) = headings.iter().position(|heading| *heading == "JOB") else { return };
     let ids: HashSet<String> = rows.iter().map(|row| row[column].clone()).collect();
     let length = [SHORT, 18, 23, 36].into_iter().find(|length| {

@@ -7,7 +7,8 @@ use crate::client::{Query, Server};
 use crate::output::Exit;
 use crate::show::{List, age, text};
 
-const WORKERS: List = List {
+/// Workers, for people.
+pub(crate) const WORKERS: List = List {
     plural: "workers",
     name: "name",
     columns: &[

@@ -1,36 +1,95 @@
 //! Why a job is where it is: what it waits for, which clocks run, what may happen next and who may do it.
 
-use serde_json::{Value, json};
+use std::sync::Arc;
+
+use serde::Serialize;
+use tenure_core::id::{JobId, Name};
 use tenure_core::job::Job;
-use tenure_core::lifecycle::{Lifecycle, Phase, Trigger};
-use tenure_core::time::{Deadline, Millis, Now};
+use tenure_core::lifecycle::{Lifecycle, Outcome, Phase, Trigger};
+use tenure_core::time::{Deadline, Millis, Now, Timestamp};
 use tenure_store::Store as _;
 
 use crate::app::App;
 use crate::problem::{INTERNAL, Problem};
+use crate::shell::word;
 
-pub(crate) async fn explain(app: &App, job: &Job) -> Result<Value, Problem> {
+/// All that is to be said; the call answers with it, and a job's page shows it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Explanation {
+    pub(crate) job_id: JobId,
+    #[serde(rename = "type")]
+    pub(crate) job_type: Name,
+    pub(crate) state: Name,
+    pub(crate) phase: &'static str,
+    /// When it entered this state.
+    pub(crate) since: Timestamp,
+    /// One sentence.
+    pub(crate) summary: String,
+    pub(crate) waiting_for: Vec<Waiting>,
+    /// Soonest first.
+    pub(crate) clocks: Vec<Clock>,
+    pub(crate) next: Vec<Step>,
+    /// What could be typed now.
+    #[serde(rename = "try")]
+    pub(crate) tries: Vec<String>,
+}
+
+/// What must happen before a job moves on.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Waiting {
+    /// Short and stable.
+    pub(crate) what: &'static str,
+    /// In words.
+    pub(crate) detail: String,
+    pub(crate) until: Option<Timestamp>,
+}
+
+/// A clock that runs.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Clock {
+    pub(crate) trigger: Trigger,
+    pub(crate) at: Timestamp,
+    pub(crate) to: Vec<Name>,
+}
+
+/// What may happen next.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Step {
+    pub(crate) trigger: Trigger,
+    pub(crate) to: Vec<Name>,
+    /// Who may do it.
+    pub(crate) who: &'static [&'static str],
+}
+
+pub(crate) async fn explain(app: &App, job: &Job) -> Result<Explanation, Problem> {
     let now = app.store().now().await?;
-    let catalog = app.runtime().catalog();
-    let lifecycle = catalog.lifecycle(&job.spec.lifecycle).ok_or_else(|| {
-        Problem::new(&INTERNAL, format!("lifecycle {} is not loaded on this node", job.spec.lifecycle.name))
-    })?;
     let waiting_for = waiting_for(app, job, now).await?;
+    let lifecycle = &*lifecycle(app, job)?;
     let entered = job.times.entered.iter().find(|(state, _)| *state == job.state).map(|(_, at)| *at);
     let since = entered.unwrap_or(job.times.updated_at);
-    let first = waiting_for.first().and_then(|it| it["detail"].as_str()).map(|detail| format!("; {detail}"));
+    let first = waiting_for.first().map(|waiting| format!("; {}", waiting.detail));
     let summary = format!("{} for {}{}", job.state, shortly(now.at - since), first.unwrap_or_default());
-    Ok(json!({
-        "job_id": job.id(),
-        "type": job.spec.job_type,
-        "state": job.state,
-        "phase": job.phase.as_str(),
-        "since": since,
-        "summary": summary,
-        "waiting_for": waiting_for,
-        "clocks": clocks(job, lifecycle, now),
-        "next": next(job, lifecycle),
-    }))
+    let next = next(job, lifecycle);
+    Ok(Explanation {
+        job_id: job.id(),
+        job_type: job.spec.job_type.clone(),
+        state: job.state.clone(),
+        phase: job.phase.as_str(),
+        since,
+        summary,
+        tries: tries(job, &waiting_for, &next),
+        waiting_for,
+        clocks: clocks(job, lifecycle, now),
+        next,
+    })
+}
+
+/// The rules that a job lives under.
+pub(crate) fn lifecycle(app: &App, job: &Job) -> Result<Arc<Lifecycle>, Problem> {
+    let found = app.runtime().catalog().lifecycle(&job.spec.lifecycle).cloned();
+    found.ok_or_else(|| {
+        Problem::new(&INTERNAL, format!("lifecycle {} is not loaded on this node", job.spec.lifecycle.name))
+    })
 }
 
 /// Whole seconds are enough for people.
@@ -38,17 +97,15 @@ fn shortly(span: Millis) -> Millis {
     if span.0 < 1000 { span } else { Millis(span.0 / 1000 * 1000) }
 }
 
-async fn waiting_for(app: &App, job: &Job, now: Now) -> Result<Vec<Value>, Problem> {
+async fn waiting_for(app: &App, job: &Job, now: Now) -> Result<Vec<Waiting>, Problem> {
     let mut found = Vec::new();
-    let mut say = |what: &str, detail: String, until: Option<Value>| {
-        found.push(json!({ "what": what, "detail": detail, "until": until }));
-    };
+    let mut say = |what, detail, until| found.push(Waiting { what, detail, until });
     match job.phase {
         Phase::Ready => {
             if job.run_at > now.at {
                 let (what, why) =
                     if job.retry_count > 0 { ("backoff", "the next attempt") } else { ("run_at", "it") };
-                say(what, format!("{why} may be claimed at {}", job.run_at), Some(json!(job.run_at)));
+                say(what, format!("{why} may be claimed at {}", job.run_at), Some(job.run_at));
             }
             if app.store().paused().await?.contains(&job.spec.queue) {
                 say("paused_queue", format!("queue {} is paused", job.spec.queue), None);
@@ -62,24 +119,17 @@ async fn waiting_for(app: &App, job: &Job, now: Now) -> Result<Vec<Value>, Probl
         Phase::Held | Phase::Active => {
             let worker = job.lease.as_ref().map(|lease| lease.worker.to_string()).unwrap_or_default();
             let verb = if job.phase == Phase::Held { "start" } else { "finish" };
-            let until = job.lease.as_ref().map(|lease| json!(now.calendar(lease.expires())));
+            let until = job.lease.as_ref().map(|lease| now.calendar(lease.expires()));
             say("worker", format!("worker {worker} has it and is to {verb} it"), until);
             if let Some(cancel) = &job.cancel {
                 let at = now.calendar(cancel.hard_at);
-                say(
-                    "cancel",
-                    format!("a cancel was asked for by {}; it becomes hard at {at}", cancel.by),
-                    Some(json!(at)),
-                );
+                let detail = format!("a cancel was asked for by {}; it becomes hard at {at}", cancel.by);
+                say("cancel", detail, Some(at));
             }
         }
         Phase::Waiting => {
             let at = job.clocks.due.map(|due| now.calendar(due));
-            say(
-                "due",
-                at.map_or_else(|| "a signal".to_owned(), |at| format!("it goes on at {at}")),
-                at.map(|at| json!(at)),
-            );
+            say("due", at.map_or_else(|| "a signal".to_owned(), |at| format!("it goes on at {at}")), at);
         }
         Phase::Final(outcome) => {
             let error =
@@ -91,32 +141,33 @@ async fn waiting_for(app: &App, job: &Job, now: Now) -> Result<Vec<Value>, Probl
 }
 
 /// Clocks that run, soonest first.
-fn clocks(job: &Job, lifecycle: &Lifecycle, now: Now) -> Vec<Value> {
-    let to = |trigger: &Trigger| targets(lifecycle, job.state.as_str(), trigger);
+fn clocks(job: &Job, lifecycle: &Lifecycle, now: Now) -> Vec<Clock> {
     let mut running: Vec<(Deadline, Trigger)> = Vec::new();
     running.extend(job.clocks.timeout.map(|at| (at, Trigger::Timeout)));
     running.extend(job.clocks.due.map(|at| (at, Trigger::Due)));
     running.extend(job.lease.as_ref().map(|lease| (lease.expires(), Trigger::LeaseExpired)));
     running.extend(job.cancel.as_ref().map(|cancel| (cancel.hard_at, Trigger::Cancel)));
     running.sort();
-    let shown = running
-        .iter()
-        .map(|(at, trigger)| json!({ "trigger": trigger, "at": now.calendar(*at), "to": to(trigger) }));
+    let shown = running.into_iter().map(|(at, trigger)| Clock {
+        to: targets(lifecycle, job.state.as_str(), &trigger),
+        trigger,
+        at: now.calendar(at),
+    });
     shown.collect()
 }
 
-fn targets(lifecycle: &Lifecycle, from: &str, trigger: &Trigger) -> Vec<String> {
+fn targets(lifecycle: &Lifecycle, from: &str, trigger: &Trigger) -> Vec<Name> {
     let rules = lifecycle.rules.iter();
     let fitting =
         rules.filter(|rule| rule.on == *trigger && rule.from.as_ref().is_some_and(|name| name == from));
-    let mut to: Vec<String> = fitting.map(|rule| rule.to.to_string()).collect();
+    let mut to: Vec<Name> = fitting.map(|rule| rule.to.clone()).collect();
     to.dedup();
     to
 }
 
 /// What may happen next, and who may do it.
-fn next(job: &Job, lifecycle: &Lifecycle) -> Vec<Value> {
-    let who = |trigger: &Trigger| -> &[&str] {
+fn next(job: &Job, lifecycle: &Lifecycle) -> Vec<Step> {
+    let who = |trigger: &Trigger| -> &'static [&'static str] {
         match trigger {
             Trigger::Claim
             | Trigger::Start
@@ -131,9 +182,45 @@ fn next(job: &Job, lifecycle: &Lifecycle) -> Vec<Value> {
             Trigger::Disconnected => &["connection"],
         }
     };
-    let allowed = lifecycle.allowed(job.state.as_str());
-    let shown = allowed.iter().map(|trigger| {
-        json!({ "trigger": trigger, "to": targets(lifecycle, job.state.as_str(), trigger), "who": who(trigger) })
+    let allowed = lifecycle.allowed(job.state.as_str()).into_iter();
+    let shown = allowed.map(|trigger| Step {
+        to: targets(lifecycle, job.state.as_str(), &trigger),
+        who: who(&trigger),
+        trigger,
     });
     shown.collect()
+}
+
+/// What could be typed now: what would help it on, or what tells more.
+fn tries(job: &Job, waiting_for: &[Waiting], next: &[Step]) -> Vec<String> {
+    let id = job.id();
+    let waits = |what: &str| waiting_for.iter().any(|waiting| waiting.what == what);
+    let mut tries = Vec::new();
+    match job.phase {
+        Phase::Ready => {
+            if waits("worker") {
+                tries.push(format!("tenure work {} -- COMMAND", word(job.spec.job_type.as_str())));
+            }
+            if waits("paused_queue") {
+                tries.push(format!("tenure queue resume {}", word(job.spec.queue.as_str())));
+            }
+        }
+        Phase::Held | Phase::Active => tries.push(format!("tenure job logs --follow {id}")),
+        Phase::Waiting => {
+            let signals = next.iter().filter_map(|step| match &step.trigger {
+                Trigger::Signal(name) => Some(format!("tenure job signal {id} {name}")),
+                _ => None,
+            });
+            tries.extend(signals);
+        }
+        Phase::Final(Outcome::Dead) => {
+            tries.push(format!("tenure job events {id}"));
+            tries.push(format!("tenure dead redrive {id}"));
+        }
+        Phase::Final(_) => {
+            tries.push(format!("tenure job events {id}"));
+            tries.push(format!("tenure job retry {id}"));
+        }
+    }
+    tries
 }

@@ -62,7 +62,8 @@ fn own_host(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
     Err(Problem::new(&MISDIRECTED, "a server without keys answers to localhost, 127.0.0.1 and [::1] alone"))
 }
 
-fn host_of<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
+/// The name under which a request asks for us.
+pub(crate) fn host_of<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
     uri.authority().map(http::uri::Authority::as_str).or_else(|| headers.get(header::HOST)?.to_str().ok())
 }
 

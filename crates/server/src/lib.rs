@@ -24,6 +24,7 @@ mod pulse;
 mod query;
 mod roll;
 mod router;
+mod shell;
 mod socket;
 mod sse;
 mod stats;

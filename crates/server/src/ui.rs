@@ -10,15 +10,15 @@ mod files;
 #[allow(dead_code, reason = "pages to come use the rest")]
 mod form;
 mod frame;
+mod job;
 mod lifecycles;
-#[allow(dead_code, reason = "pages to come use the rest")]
 mod live;
 mod map;
 mod now;
+mod pretty;
 mod queues;
 mod session;
 mod system;
-#[allow(dead_code, reason = "pages to come use the rest")]
 mod words;
 mod workers;
 
@@ -59,6 +59,12 @@ pub(crate) fn routes() -> Router<App> {
         .route("/ui/queues/{name}/resume", post(queues::resume))
         .route("/ui/system", get(system::page))
         .route("/ui/workers", get(workers::page))
+        .route("/ui/jobs/{id}", get(job::page))
+        .route("/ui/jobs/{id}/log", get(job::whole_log))
+        .route("/ui/jobs/{id}/text/{what}", get(job::whole_text))
+        .route("/ui/jobs/{id}/assets/{asset}", get(job::content))
+        .route("/ui/jobs/{id}/signals/{name}", post(job::signal))
+        .route("/ui/jobs/{id}/{act}", post(job::act))
 }
 
 /// What a person can look at.

@@ -17,6 +17,9 @@ pub(crate) struct Dev {
     /// Without the demo types and their worker
     #[arg(long)]
     pub(crate) empty: bool,
+    /// Leave the browser alone: in a terminal of a desktop the dashboard is opened
+    #[arg(long)]
+    pub(crate) no_open: bool,
     /// Where to listen
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7117")]
     pub(crate) listen: String,

@@ -19,5 +19,6 @@ mod schedules;
 mod seeds;
 mod shutdown;
 mod streams;
+mod ui_job;
 mod webhooks;
 mod workers;

@@ -70,7 +70,7 @@ const ASKING: &[(&str, Job)] = &[
 const KEYS: &[&str] = &["key", "key create", "key list", "key revoke"];
 
 /// These go on until they are told to stop, or take long; each is tried by tests of its own.
-const ENDLESS: &[&str] = &["work", "serve", "dev", "bench"];
+const ENDLESS: &[&str] = &["work", "serve", "dev", "bench", "top"];
 
 #[derive(Clone, Copy)]
 enum Job {

@@ -13,8 +13,10 @@ mod help;
 mod jobs;
 mod lifecycle;
 mod operators;
+mod pty;
 mod runs;
 mod server;
+mod top;
 mod verify;
 mod work;
 

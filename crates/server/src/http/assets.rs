@@ -251,7 +251,22 @@ pub(crate) async fn content(
     headers: HeaderMap,
 ) -> Reply {
     given.done()?;
-    let asset = found(&app, &caller, ids).await?;
+    Ok(opened(&app, &caller, ids, &headers).await?.1)
+}
+
+/// An asset, and its content as an answer: whole, in part, or that the caller has it already.
+pub(crate) async fn opened(
+    app: &App,
+    caller: &Caller,
+    ids: Ids,
+    headers: &HeaderMap,
+) -> Result<(Asset, Response), Problem> {
+    let asset = found(app, caller, ids).await?;
+    let response = opened_content(app, &asset, headers).await?;
+    Ok((asset, response))
+}
+
+async fn opened_content(app: &App, asset: &Asset, headers: &HeaderMap) -> Reply {
     let gone = |why: &str| Problem::new(&NOT_FOUND, format!("asset {}: {why}", asset.id));
     if asset.discarded_at.is_some() {
         return Err(gone("it was discarded when its job was cancelled"));
@@ -280,7 +295,7 @@ pub(crate) async fn content(
             Problem::new(&STORE_UNAVAILABLE, "the place of assets cannot be read now").retry_after(5)
         }
     })?;
-    Ok(sent(&asset, (tag, range), Content::from_stream(read.into_stream())))
+    Ok(sent(asset, (tag, range), Content::from_stream(read.into_stream())))
 }
 
 /// To be saved, never to be shown: what a caller uploaded is not a page of ours.

@@ -132,7 +132,7 @@ async fn matching(
 }
 
 /// The dead letter of a job, dismissed or not.
-async fn letter(app: &App, job: JobId) -> Result<Option<DeadLetter>, Problem> {
+pub(crate) async fn letter(app: &App, job: JobId) -> Result<Option<DeadLetter>, Problem> {
     let just_after = JobId(uuid::Uuid::from_u128(job.seed().wrapping_add(1)));
     for dismissed in [false, true] {
         let filter = DeadLetterFilter { dismissed, ..DeadLetterFilter::default() };

@@ -214,3 +214,6 @@ if (now) ahead = Date.parse(now) - Date.now();
 sayAll();
 setInterval(sayAll, 1000);
 if (!document.hidden) listen();
+
+// A job's log is read from its end.
+each("[data-tail]", document, (place) => { place.scrollTop = place.scrollHeight; });

@@ -1,0 +1,161 @@
+//! The map: the lifecycle's picture, and under it every state with its numbers.
+
+use std::collections::BTreeMap;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+use tenure_core::lifecycle::{Format, Lifecycle, State};
+
+use super::super::colours::{Colours, sign};
+use super::super::map::{Figures, Map};
+use super::BOLD;
+
+/// Things to look at that are told at most.
+const ATTENTION_MAX: usize = 3;
+/// Lines of the table that are always there, and of a picture that is worth it.
+const TABLE_MIN: u16 = 4;
+const PICTURE_MIN: u16 = 6;
+
+pub(super) fn draw(frame: &mut Frame, area: Rect, map: &Map, colours: Colours) {
+    let mut above = vec![lifecycles(map, colours)];
+    let notes = map.attention().into_iter().chain(map.refused.clone());
+    above.extend(notes.take(ATTENTION_MAX).map(|note| Line::styled(format!("! {note}"), colours.bad())));
+    let lines = above.len() as u16;
+    let [head, rest] = Layout::vertical([Constraint::Length(lines), Constraint::Min(0)]).areas(area);
+    frame.render_widget(Paragraph::new(above), head);
+    let Some(lifecycle) = &map.lifecycle else { return };
+    let figures = map.figures();
+    let picture = picture(lifecycle);
+    let states = lifecycle.by_rank();
+    let wanted = states.len() as u16 + 1;
+    let height = picture.len() as u16 + 1;
+    let table = wanted.min(rest.height.saturating_sub(height).max(TABLE_MIN));
+    let [drawing, table] = if rest.height.saturating_sub(table) < PICTURE_MIN {
+        [Rect::ZERO, rest]
+    } else {
+        let drawing = height.min(rest.height - table);
+        Layout::vertical([Constraint::Length(drawing), Constraint::Length(table)]).areas(rest)
+    };
+    draw_picture(frame, drawing, (&picture, &states, map.cursor), colours);
+    draw_table(frame, table, (map, &states, &figures), colours);
+}
+
+fn lifecycles<'l>(map: &Map, colours: Colours) -> Line<'l> {
+    let spans = map.names.iter().map(|(name, count)| {
+        let label = format!(" {name} {} ", grouped(*count));
+        let is_here = map.is_chosen(name);
+        Span::styled(label, if is_here { BOLD.add_modifier(Modifier::REVERSED) } else { colours.faint() })
+    });
+    spans.collect()
+}
+
+/// The picture alone, without the rules below it.
+fn picture(lifecycle: &Lifecycle) -> Vec<String> {
+    let drawn = lifecycle.draw(Format::Text);
+    let lines = drawn.lines().map(str::to_owned).take_while(|line| !line.is_empty());
+    lines.collect()
+}
+
+/// Where a state's name stands in the picture: column, line, and how wide it is.
+fn place(picture: &[String], state: &State) -> Option<(u16, u16, u16)> {
+    let name = state.name.as_str();
+    picture.iter().enumerate().find_map(|(y, line)| {
+        let letters: Vec<char> = line.chars().collect();
+        let at = ["│ ", "║ "].iter().find_map(|edge| {
+            let piece: Vec<char> = format!("{edge}{name}").chars().collect();
+            let found = letters.windows(piece.len()).position(|window| window == piece)?;
+            let end = letters.get(found + piece.len()).copied().unwrap_or(' ');
+            (!end.is_alphanumeric() && end != '_').then_some(found + 2)
+        })?;
+        Some((at as u16, y as u16, name.chars().count() as u16))
+    })
+}
+
+fn draw_picture(
+    frame: &mut Frame,
+    area: Rect,
+    (picture, states, cursor): (&[String], &[&State], usize),
+    colours: Colours,
+) {
+    let width = picture.iter().map(|line| line.chars().count()).max().unwrap_or(0) as u16;
+    let chosen = states.get(cursor).and_then(|state| place(picture, state)).unwrap_or_default();
+    // As much to the side as it takes to see the state under the cursor.
+    let left = (chosen.0 + chosen.2 + 2).saturating_sub(area.width).min(width.saturating_sub(area.width));
+    let top =
+        (chosen.1 + 3).saturating_sub(area.height).min((picture.len() as u16).saturating_sub(area.height));
+    let lines: Vec<Line> = picture.iter().map(|line| Line::styled(line.as_str(), colours.faint())).collect();
+    frame.render_widget(Paragraph::new(lines).scroll((top, left)), area);
+    for (at, state) in states.iter().enumerate() {
+        let Some((x, y, width)) = place(picture, state) else { continue };
+        let here = if at == cursor { Modifier::REVERSED | Modifier::BOLD } else { Modifier::BOLD };
+        let style = Style::new().patch(colours.phase(state.phase)).add_modifier(here);
+        for x in x..x + width {
+            let (Some(x), Some(y)) = (x.checked_sub(left), y.checked_sub(top)) else { continue };
+            let position = Position::new(area.x + x, area.y + y);
+            if area.contains(position)
+                && let Some(cell) = frame.buffer_mut().cell_mut(position)
+            {
+                cell.set_style(style);
+            }
+        }
+    }
+}
+
+fn draw_table(
+    frame: &mut Frame,
+    area: Rect,
+    (map, states, figures): (&Map, &[&State], &BTreeMap<String, Figures>),
+    colours: Colours,
+) {
+    let name = states.iter().map(|state| state.name.as_str().len()).max().unwrap_or(0).max(5) + 2;
+    let times = if map.has_times() { "   OLDEST     P95     /MIN" } else { "" };
+    let heading = format!("  {:name$}  {:>11}{times}", "STATE", "JOBS");
+    let height = usize::from(area.height).saturating_sub(1);
+    let offset = (map.cursor + 1).saturating_sub(height);
+    let mut lines = vec![Line::styled(heading, BOLD.patch(colours.faint()))];
+    let unknown = Figures::default();
+    lines.extend(states.iter().enumerate().skip(offset).take(height).map(|(at, state)| {
+        let figures = figures.get(state.name.as_str()).unwrap_or(&unknown);
+        let cursor = if at == map.cursor { "▸ " } else { "  " };
+        let word = format!("{} {}", sign(state.phase), state.name);
+        let mut spans = vec![
+            Span::raw(cursor),
+            Span::styled(format!("{word:name$}  "), colours.phase(state.phase)),
+            Span::styled(
+                format!(
+                    "{:>11}",
+                    if map.refused.is_some() { "?".to_owned() } else { grouped(figures.count) }
+                ),
+                BOLD,
+            ),
+        ];
+        if map.has_times() {
+            let rate = figures.entering.filter(|rate| *rate > 0.0).map(|rate| format!("{rate:.1}"));
+            let times = [&figures.oldest, &figures.p95, &rate.unwrap_or_default()].map(|it| filled(it));
+            spans.push(Span::raw(format!("  {:>7}  {:>6}  {:>7}", times[0], times[1], times[2])));
+        }
+        let line = Line::from(spans);
+        if at == map.cursor { line.patch_style(Style::new().add_modifier(Modifier::REVERSED)) } else { line }
+    }));
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+fn filled(text: &str) -> String {
+    if text.is_empty() { "-".to_owned() } else { text.to_owned() }
+}
+
+/// `1,204`.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
