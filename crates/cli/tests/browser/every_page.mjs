@@ -1,6 +1,6 @@
 // Every page, in a light and a dark room, wide and on a phone: whether everybody can use it, and a picture of it.
 import assert from "node:assert/strict";
-import { api, inaccessible, story } from "./stage.mjs";
+import { api, inaccessible, story, tooWide } from "./stage.mjs";
 
 /** The newest job in a state, by the API. */
 const newest = async (query) => (await api().get(`/api/jobs?limit=1&${query}`)).jobs[0].id;
@@ -50,9 +50,6 @@ async function flaws(page) {
   return wrong;
 }
 
-/** How much wider a page is than its window. */
-const excess = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-
 await story(async (stage) => {
   const { theme } = stage.props;
   stage.expect(/status of 404.*01990c3a/);
@@ -67,8 +64,7 @@ await story(async (stage) => {
       // The narrowest that there are.
       if (page === phone) {
         await page.setViewportSize({ width: 360, height: 800 });
-        const more = await excess(page);
-        if (more > 0) wrong.push(`${name}: a phone would have to scroll ${more} px to the side`);
+        wrong.push(...(await tooWide(page)).map((flaw) => `${name} on a phone: ${flaw}`));
         await page.setViewportSize({ width: 390, height: 844 });
       }
       await stage.picture(page, `${name}-${theme}${page === phone ? "-phone" : ""}`);
