@@ -7,6 +7,8 @@ pub(crate) const HELP: &str = "Examples:
   tenure bench
   tenure bench --seconds 2 --callers 16 --idle 100 -o json
   tenure bench --engines 500
+  tenure bench --dashboards 100
+  tenure bench --pages 1000000
   tenure bench --running --server http://127.0.0.1:7117
 
 Without --running it starts a server and a store of its own in a temporary folder, and measures beside it, in the same
@@ -37,6 +39,12 @@ pub(crate) struct Bench {
     /// Open this many waiting claims and as many streams, and measure beside them
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) idle: usize,
+    /// Open this many pages of the dashboard, and measure beside them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) dashboards: usize,
+    /// Make this many jobs, and measure how long the pages of the dashboard take, and nothing else
+    #[arg(long, value_name = "JOBS", default_value_t = 0, conflicts_with = "running")]
+    pub(crate) pages: usize,
     /// Connect this many engines to the socket, and measure how fast they are served
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) engines: usize,
