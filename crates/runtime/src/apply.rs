@@ -10,6 +10,7 @@ use tenure_core::lifecycle::Phase;
 use tenure_core::time::Now;
 use tenure_core::working_set::{Reads, WorkingSet};
 use tenure_store::{Store, StoreError};
+use tokio::time::Instant;
 
 use crate::Inner;
 use crate::batcher::{Batch, Reply};
@@ -69,7 +70,10 @@ async fn attempt<S: Store>(inner: &Inner<S>, batch: &Batch) -> Result<Verdict, S
         let answers = decide_batch(set, &in_force.catalog, &commands, now);
         verdict(set, &commands, answers, now)
     };
-    inner.store.transact(reads, judge).await
+    let began = Instant::now();
+    let mut verdict = inner.store.transact(reads, judge).await?;
+    verdict.committed.took = began.elapsed();
+    Ok(verdict)
 }
 
 /// After the commit: answers, and everyone whom it concerns.

@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use tenure_core::command::{Asked, Claim, Command};
+use tenure_core::command::{Asked, Claim, ClaimFilter, Command};
 use tenure_core::decide::{Answer, Done};
 use tenure_core::id::{Actor, JobId, Name, Position};
 use tenure_core::job::LifecycleRef;
@@ -45,7 +45,7 @@ pub use bells::Watch;
 pub use catalog::{Definitions, TypeDefinition};
 pub use failure::{Failure, StartError};
 pub use journal::Follower;
-pub use observe::{Committed, Transition};
+pub use observe::{Committed, Failed, Transition};
 pub use options::{EXIT_DOUBT, Options};
 pub use verify::{Verified, verify};
 
@@ -235,6 +235,11 @@ impl<S: Store> Runtime<S> {
     /// Whether a claim that waits on this node would take a job of this queue and type.
     pub fn is_awaited(&self, queue: &Name, job_type: &Name) -> bool {
         self.inner.waiting.admits(queue, job_type)
+    }
+
+    /// What the claims that wait on this node wait for, and how many wait for it.
+    pub fn awaited(&self) -> Vec<(ClaimFilter, usize)> {
+        self.inner.waiting.awaited()
     }
 
     /// How many commands wait for a batch.

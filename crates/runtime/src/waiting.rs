@@ -64,6 +64,10 @@ impl WaitingClaims {
         self.waiters().by_filter.keys().any(|filter| filter.admits(queue, job_type))
     }
 
+    pub(crate) fn awaited(&self) -> Vec<(ClaimFilter, usize)> {
+        self.waiters().by_filter.iter().map(|(filter, waiting)| (filter.clone(), waiting.len())).collect()
+    }
+
     /// Rings for everyone: something happened that may concern any of them.
     pub(crate) fn wake_all(&self) {
         for ring in self.waiters().by_filter.drain().flat_map(|(_, waiting)| waiting.into_values()) {

@@ -21,6 +21,7 @@ use crate::feed::Feed;
 use crate::keyring::Keyring;
 use crate::metrics::Metrics;
 use crate::problem::{OVERLOADED, Problem};
+use crate::pulse::Pulse;
 use crate::socket::switchboard::Switchboard;
 use crate::ui::Stage;
 use crate::webhooks::Policy;
@@ -37,6 +38,7 @@ struct Inner {
     crew: Crew,
     feed: Feed,
     metrics: Arc<Metrics>,
+    pulse: Pulse,
     switchboard: Arc<Switchboard>,
     limits: Limits,
     doors: Doors,
@@ -52,6 +54,7 @@ pub(crate) struct Parts {
     pub(crate) runtime: Runtime<AnyStore>,
     pub(crate) keyring: Keyring,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) pulse: Pulse,
     pub(crate) switchboard: Arc<Switchboard>,
     pub(crate) doors: Doors,
     pub(crate) limits: Limits,
@@ -61,7 +64,8 @@ pub(crate) struct Parts {
 
 impl App {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { runtime, keyring, metrics, switchboard, doors, limits, webhooks, contents } = parts;
+        let Parts { runtime, keyring, metrics, pulse, switchboard, doors, limits, webhooks, contents } =
+            parts;
         let keyring = Arc::new(keyring);
         let keys = Arc::clone(&keyring);
         let policy =
@@ -74,6 +78,7 @@ impl App {
             runtime,
             keyring,
             metrics,
+            pulse,
             switchboard,
             doors,
             limits,
@@ -105,6 +110,11 @@ impl App {
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.0.metrics
+    }
+
+    /// Numbers for people.
+    pub(crate) fn pulse(&self) -> &Pulse {
+        &self.0.pulse
     }
 
     pub(crate) fn switchboard(&self) -> &Arc<Switchboard> {

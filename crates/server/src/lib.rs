@@ -20,6 +20,7 @@ mod keyring;
 mod listen;
 mod metrics;
 mod problem;
+mod pulse;
 mod query;
 mod queues;
 mod roll;
@@ -49,6 +50,7 @@ use config::{Config, JwtConfig, StoreAt};
 use door::Doors;
 use keyring::Keyring;
 use metrics::Metrics;
+use pulse::{Own, Pulse, Tally};
 use socket::switchboard::Switchboard;
 
 /// How often the store is told which workers were heard.
@@ -110,12 +112,15 @@ impl Server {
             return Err(ServeError::Open(listen));
         }
         let switchboard = Arc::<Switchboard>::default();
-        let (runtime, metrics) =
+        let (runtime, metrics, tally) =
             run(store, definitions, limits.creations_per_second, Arc::clone(&switchboard)).await?;
         let bound = TcpListener::bind(listen).await;
         let listener = bound.map_err(|error| ServeError::Listen(listen, error))?;
         let address = listener.local_addr().map_err(|error| ServeError::Listen(listen, error))?;
-        let parts = Parts { runtime, keyring, metrics, switchboard, doors, limits, webhooks, contents };
+        let (id, started_at) = (runtime.new_id().to_string().into(), runtime.now());
+        let pulse = Pulse::new(tally, Own { id, address: address.to_string(), started_at });
+        let parts =
+            Parts { runtime, keyring, metrics, pulse, switchboard, doors, limits, webhooks, contents };
         let app = App::new(parts);
         let router = router::router(&app);
         let (stop, stopped) = oneshot::channel();
@@ -152,31 +157,34 @@ impl Server {
         drop(sending.await);
         telling.abort();
         deleting.inspect(JoinHandle::abort);
+        app.pulse().rest().await;
         app.runtime().stop().await;
     }
 }
 
-/// Starts the runtime with metrics that count what it commits.
+/// Starts the runtime with metrics and a tally that count what it commits.
 async fn run(
     store: AnyStore,
     definitions: Definitions,
     creations_per_second: Option<u32>,
     switchboard: Arc<Switchboard>,
-) -> Result<(Runtime<AnyStore>, Arc<Metrics>), ServeError> {
-    let counting: Arc<OnceLock<Arc<Metrics>>> = Arc::default();
+) -> Result<(Runtime<AnyStore>, Arc<Metrics>, Arc<Tally>), ServeError> {
+    let counting: Arc<OnceLock<(Arc<Metrics>, Arc<Tally>)>> = Arc::default();
     let counted = Arc::clone(&counting);
     let observe = Arc::new(move |committed: &Committed| {
-        if let Some(metrics) = counted.get() {
+        if let Some((metrics, tally)) = counted.get() {
             metrics.count(committed);
+            tally.count(committed);
         }
         switchboard.hear(committed);
     });
     let runtime =
         Runtime::start(store, definitions, Options { observe, creations_per_second, ..Options::default() })
             .await?;
-    let metrics = Arc::new(Metrics::new(&runtime.catalog()));
-    counting.get_or_init(|| Arc::clone(&metrics));
-    Ok((runtime, metrics))
+    let catalog = runtime.catalog();
+    let (metrics, tally) = (Arc::new(Metrics::new(&catalog)), Arc::new(Tally::new(&catalog)));
+    counting.get_or_init(|| (Arc::clone(&metrics), Arc::clone(&tally)));
+    Ok((runtime, metrics, tally))
 }
 
 fn settings(config: JwtConfig) -> JwtSettings {

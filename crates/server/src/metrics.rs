@@ -15,12 +15,13 @@ use prometheus_client::registry::Registry;
 use tenure_core::id::Name;
 use tenure_core::job::{Category, Class};
 use tenure_core::job_type::{CATCH_ALL, Catalog};
-use tenure_core::lifecycle::{Outcome, Phase, Trigger};
+use tenure_core::lifecycle::Trigger;
 use tenure_core::time::Timestamp;
 use tenure_runtime::{Committed, Transition};
 use tenure_store::Store as _;
 
 use crate::app::App;
+use crate::problem::Problem;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfType {
@@ -218,8 +219,8 @@ impl Metrics {
         if it.is_retry {
             of.retries.inc();
         }
-        if let Some((category, class)) = it.failure.filter(|_| is_failure(it)) {
-            let (category, class) = (category_text(category), class_text(class));
+        if let Some(failed) = it.failure() {
+            let (category, class) = (category_text(failed.category), class_text(failed.class));
             self.failures.get_or_create(&OfFailure { category, class, r#type: of.label.clone() }).inc();
         }
         if let Some(waited) = it.waited {
@@ -243,16 +244,16 @@ impl Metrics {
     pub(crate) async fn text(&self, app: &App) -> String {
         self.engines.set(app.switchboard().engines() as i64);
         if let Err(error) = self.read_gauges(app).await {
-            tracing::warn!(%error, "gauges without the store");
+            tracing::warn!(?error, "gauges without the store");
         }
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("a string takes everything");
         text
     }
 
-    async fn read_gauges(&self, app: &App) -> Result<(), tenure_store::StoreError> {
-        let (gauges, counts, now) =
-            (app.store().gauges().await?, app.store().counts().await?, app.store().now().await?);
+    async fn read_gauges(&self, app: &App) -> Result<(), Problem> {
+        let (gauges, now) = (app.store().gauges().await?, app.store().now().await?);
+        let counts = app.pulse().counts(app, &gauges.jobs).await?;
         let age = |since: Timestamp| (now.at - since).0 as f64 / 1000.0;
         self.jobs.clear();
         for count in counts {
@@ -269,11 +270,6 @@ impl Metrics {
         }
         Ok(())
     }
-}
-
-/// An error that ended an attempt, not one that a success brought along.
-fn is_failure(it: &Transition) -> bool {
-    !matches!(it.phase, Phase::Final(Outcome::Succeeded | Outcome::Partial))
 }
 
 fn category_text(category: Category) -> &'static str {

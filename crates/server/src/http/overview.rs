@@ -16,8 +16,8 @@ use crate::caller::{Caller, Right};
 use crate::http::jobs::EmptyBody;
 use crate::http::{Named, Reply, ok, page};
 use crate::problem::Problem;
+use crate::pulse;
 use crate::query::Given;
-use crate::queues::{self, Queue};
 use crate::roll::{self, Worker};
 
 pub(crate) async fn workers(State(app): State<App>, caller: Caller, given: Given) -> Reply {
@@ -36,10 +36,9 @@ pub(crate) async fn workers(State(app): State<App>, caller: Caller, given: Given
 pub(crate) async fn queues(State(app): State<App>, caller: Caller, given: Given) -> Reply {
     caller.may(Right::Oversee)?;
     given.done()?;
-    let rows = queues::all(&app).await?.into_iter().map(|Queue { name, paused, ready, running, waiting }| {
-        json!({ "name": name, "paused": paused, "ready": ready, "running": running, "waiting": waiting })
-    });
-    page("queues", rows.collect(), None)
+    let (paused, gauges) = (app.store().paused().await?, app.store().gauges().await?);
+    let rows = pulse::queues(&app.runtime().catalog(), &paused, &gauges.jobs);
+    page("queues", rows.iter().map(|queue| json!(queue)).collect(), None)
 }
 
 pub(crate) async fn pause(

@@ -1,0 +1,230 @@
+//! The pulse: numbers for people, cheap whatever is in the store. What was committed is counted as it happens (`tally`),
+//! what must be read is read as seldom as it is dear (`part`, `read`), and everyone who asks within half a second gets
+//! the same snapshot. Nothing runs while nobody asks.
+
+mod assemble;
+mod attention;
+mod part;
+mod queues;
+mod read;
+mod ring;
+pub(crate) mod snapshot;
+mod tally;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tenure_core::id::Name;
+use tenure_core::time::Timestamp;
+use tenure_store::{AnyStore, Count};
+use tokio::time::Instant;
+
+pub(crate) use queues::queues;
+pub(crate) use tally::Tally;
+
+use crate::app::App;
+use crate::problem::Problem;
+use assemble::{Made, counts};
+use part::Part;
+use read::{Finals, Held, Live, Roster, Sample};
+use snapshot::{CountNow, NodeLife, NodeNow, Snapshot, StoreNow, WorkerNow, WorkersNow};
+
+/// Rates are not computed more often than this.
+const AGE_MAX: Duration = Duration::from_millis(500);
+/// A worker that was heard within this span is live.
+const WORKER_LIVE_MS: i64 = 60_000;
+
+/// What snapshots are made of, and the last one.
+pub(crate) struct Pulse {
+    tally: Arc<Tally>,
+    own: Own,
+    live: Part<Live>,
+    held: Part<Held>,
+    finals: Part<Finals>,
+    sample: Part<Sample>,
+    roster: Part<Roster>,
+    last: Mutex<Option<Last>>,
+}
+
+/// This node.
+pub(crate) struct Own {
+    /// New with each start.
+    pub(crate) id: Name,
+    /// Where it listens.
+    pub(crate) address: String,
+    /// When it started.
+    pub(crate) started_at: Timestamp,
+}
+
+/// The last snapshot, and what it was made of.
+struct Last {
+    parts: Parts,
+    at: Instant,
+    snapshot: Arc<Snapshot>,
+}
+
+#[derive(Clone)]
+struct Parts {
+    live: Arc<Live>,
+    held: Arc<Held>,
+    finals: Arc<Finals>,
+    sample: Arc<Sample>,
+    roster: Arc<Roster>,
+}
+
+impl Parts {
+    fn are(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.live, &other.live)
+            && Arc::ptr_eq(&self.held, &other.held)
+            && Arc::ptr_eq(&self.finals, &other.finals)
+            && Arc::ptr_eq(&self.sample, &other.sample)
+            && Arc::ptr_eq(&self.roster, &other.roster)
+    }
+}
+
+impl Pulse {
+    pub(crate) fn new(tally: Arc<Tally>, own: Own) -> Self {
+        Self {
+            tally,
+            own,
+            live: Part::default(),
+            held: Part::default(),
+            finals: Part::default(),
+            sample: Part::default(),
+            roster: Part::default(),
+            last: Mutex::new(None),
+        }
+    }
+
+    /// How the whole is doing: not older than half a second, or, where reading is dear, than twenty times what that
+    /// costs. Waits for nothing that took longer than ten milliseconds the last time.
+    pub(crate) async fn now(&self, app: &App) -> Result<Arc<Snapshot>, Problem> {
+        let (live, held, finals, sample, roster) = tokio::try_join!(
+            self.live.get(|| read::live(app.clone())),
+            self.held.get(|| read::held(app.clone())),
+            self.finals.get(|| read::finals(app.clone())),
+            self.sample.get(|| read::sample(app.clone())),
+            self.roster.get(|| read::roster(app.clone())),
+        )?;
+        Ok(self.show(app, Parts { live, held, finals, sample, roster }))
+    }
+
+    /// How many jobs are where, given the live ones: finished ones are counted anew if that is quick.
+    pub(crate) async fn counts(&self, app: &App, live: &[Count]) -> Result<Vec<CountNow>, Problem> {
+        if self.finals.is_quick() {
+            self.finals.expire();
+        }
+        let finals = self.finals.get(|| read::finals(app.clone())).await?;
+        Ok(counts(live, &finals, &self.tally.ended()))
+    }
+
+    /// Resolves when nothing is being read.
+    pub(crate) async fn rest(&self) {
+        self.live.rest().await;
+        self.held.rest().await;
+        self.finals.rest().await;
+        self.sample.rest().await;
+        self.roster.rest().await;
+    }
+
+    /// The last snapshot, if it was made of these and just now; else a new one.
+    fn show(&self, app: &App, parts: Parts) -> Arc<Snapshot> {
+        let mut last = self.last.lock().expect("nobody panics while making a snapshot");
+        if let Some(last) = last.as_ref().filter(|last| last.parts.are(&parts) && last.at.elapsed() < AGE_MAX)
+        {
+            return Arc::clone(&last.snapshot);
+        }
+        let snapshot = Arc::new(self.snapshot(app, &parts));
+        *last = Some(Last { parts, at: Instant::now(), snapshot: Arc::clone(&snapshot) });
+        snapshot
+    }
+
+    fn snapshot(&self, app: &App, parts: &Parts) -> Snapshot {
+        let (catalog, ended) = (app.runtime().catalog(), self.tally.ended());
+        let (counted, _) = self.tally.counted();
+        let Parts { live, held, finals, sample, roster } = parts;
+        let made = Made { catalog: &catalog, live, held, sample, counted: &counted };
+        let awaited = app.runtime().awaited();
+        let is_awaited =
+            |queue: &Name, job_type: &Name| awaited.iter().any(|(filter, _)| filter.admits(queue, job_type));
+        let counts = counts(&live.gauges.jobs, finals, &ended);
+        let (lifecycles, dead_letters, queues) =
+            (made.lifecycles(&counts), made.dead_letters(), made.queues());
+        let nodes = vec![self.node(live.now)];
+        let waiting_claims = awaited.iter().map(|(_, claims)| claims).sum();
+        let mut attention: Vec<_> = attention::of_dead_letters(&dead_letters).into_iter().collect();
+        attention.extend(attention::of_queues(&queues));
+        attention.extend(attention::of_ready(&made, is_awaited));
+        attention.extend(attention::of_states(&lifecycles, live.now, !attention.is_empty()));
+        attention.extend(attention::of_orders(&roster.orders, live.now));
+        attention.extend(attention::of_nodes(&nodes));
+        Snapshot {
+            at: live.now,
+            types: made.types(is_awaited),
+            minutes: made.all_minutes(),
+            failures: made.failures(),
+            workers: workers(app, parts, waiting_claims),
+            store: self.store(app),
+            lately: sample.lately.clone(),
+            lifecycles,
+            dead_letters,
+            queues,
+            nodes,
+            attention,
+            counts,
+        }
+    }
+
+    fn node(&self, now: Timestamp) -> NodeNow {
+        let Own { id, address, started_at } = &self.own;
+        NodeNow {
+            id: id.clone(),
+            address: address.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: *started_at,
+            seen_at: now,
+            own: true,
+            life: NodeLife::Live,
+        }
+    }
+
+    fn store(&self, app: &App) -> StoreNow {
+        let commits = self.tally.commits();
+        StoreNow {
+            kind: match app.store() {
+                AnyStore::Memory(_) => "memory",
+                AnyStore::Sqlite(_) => "sqlite",
+                AnyStore::Postgres(_) => "postgres",
+            },
+            commands_per_commit: commits.commands.percentiles(),
+            commit_us: commits.took_us.percentiles(),
+            waiting_commands: app.runtime().waiting_commands(),
+        }
+    }
+}
+
+fn workers(app: &App, parts: &Parts, waiting_claims: usize) -> WorkersNow {
+    let Parts { live, held, roster, .. } = parts;
+    let mut seen: BTreeMap<&Name, Option<Timestamp>> =
+        roster.workers.iter().map(|worker| (&worker.name, Some(worker.seen_at))).collect();
+    let heard = app.crew().all();
+    for (name, at) in &heard {
+        let known = seen.entry(name).or_default();
+        *known = (*known).max(Some(*at));
+    }
+    for name in held.by_worker.keys() {
+        seen.entry(name).or_default();
+    }
+    let shown = seen.into_iter().map(|(name, seen_at)| WorkerNow {
+        name: name.clone(),
+        seen_at,
+        holds: held.by_worker.get(name).copied().unwrap_or(0),
+    });
+    let mut seen: Vec<_> = shown.collect();
+    seen.sort_by(|a, b| b.seen_at.cmp(&a.seen_at).then_with(|| a.name.cmp(&b.name)));
+    let lives = |worker: &&WorkerNow| {
+        worker.holds > 0 || worker.seen_at.is_some_and(|at| live.now.0 - at.0 < WORKER_LIVE_MS)
+    };
+    WorkersNow { live: seen.iter().filter(lives).count(), seen, waiting_claims }
+}

@@ -1,0 +1,188 @@
+//! A number that costs something to read, read as seldom as its cost asks for: one reading at a time, whoever asks
+//! meanwhile gets the last one.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::Instant;
+
+use crate::problem::Problem;
+
+/// What was read lately is not read again.
+const AGE_MIN: Duration = Duration::from_millis(500);
+/// Reading takes a twentieth of the time at most.
+const AGE_COSTS: u32 = 20;
+/// A reading that is quicker than this is waited for.
+const QUICK: Duration = Duration::from_millis(10);
+
+/// The last reading of something.
+pub(crate) struct Part<T>(Arc<Inner<T>>);
+
+struct Inner<T> {
+    last: Mutex<Option<Reading<T>>>,
+    /// Held while somebody reads.
+    reading: Arc<tokio::sync::Mutex<()>>,
+}
+
+struct Reading<T> {
+    value: Arc<T>,
+    at: Instant,
+    cost: Duration,
+}
+
+impl<T> Default for Part<T> {
+    fn default() -> Self {
+        Self(Arc::new(Inner { last: Mutex::new(None), reading: Arc::default() }))
+    }
+}
+
+impl<T> Clone for Part<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: Send + Sync + 'static> Part<T> {
+    /// The last reading, if it is fresh. Else it is read again: by whoever asks, if that is quick; in the background, if
+    /// it is not and there is an older one to show.
+    pub(crate) async fn get<R>(&self, read: impl FnOnce() -> R) -> Result<Arc<T>, Problem>
+    where
+        R: Future<Output = Result<T, Problem>> + Send + 'static,
+    {
+        let last = self.last().as_ref().map(|last| (Arc::clone(&last.value), last.is_fresh(), last.cost));
+        match last {
+            Some((value, true, _)) => Ok(value),
+            Some((value, false, cost)) => match Arc::clone(&self.0.reading).try_lock_owned() {
+                Err(_) => Ok(value),
+                Ok(turn) if cost < QUICK => Box::pin(self.read(turn, read())).await,
+                Ok(turn) => {
+                    let (part, read) = (self.clone(), read());
+                    tokio::spawn(async move {
+                        if let Err(problem) = part.read(turn, read).await {
+                            tracing::warn!(?problem, "a number could not be read again");
+                        }
+                    });
+                    Ok(value)
+                }
+            },
+            None => {
+                let turn = Arc::clone(&self.0.reading).lock_owned().await;
+                let read_meanwhile = self.last().as_ref().map(|last| Arc::clone(&last.value));
+                match read_meanwhile {
+                    Some(value) => Ok(value),
+                    None => Box::pin(self.read(turn, read())).await,
+                }
+            }
+        }
+    }
+
+    /// Whether reading it again is quick; unknown is not.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.last().as_ref().is_some_and(|last| last.cost < QUICK)
+    }
+
+    /// Forgets how fresh the last reading is: whoever asks next reads.
+    pub(crate) fn expire(&self) {
+        if let Some(last) = self.last().as_mut() {
+            last.at -= last.age_max();
+        }
+    }
+
+    /// Resolves when nobody reads.
+    pub(crate) async fn rest(&self) {
+        drop(self.0.reading.lock().await);
+    }
+
+    async fn read(
+        &self,
+        turn: OwnedMutexGuard<()>,
+        read: impl Future<Output = Result<T, Problem>>,
+    ) -> Result<Arc<T>, Problem> {
+        let began = Instant::now();
+        let value = Arc::new(read.await?);
+        let reading = Reading { value: Arc::clone(&value), at: began, cost: began.elapsed() };
+        *self.last() = Some(reading);
+        drop(turn);
+        Ok(value)
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Reading<T>>> {
+        self.0.last.lock().expect("nobody panics while noting a reading")
+    }
+}
+
+impl<T> Reading<T> {
+    fn age_max(&self) -> Duration {
+        AGE_MIN.max(self.cost * AGE_COSTS)
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.at.elapsed() < self.age_max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    /// Counts how often it is read; each reading costs so much.
+    async fn counting(readings: Arc<AtomicU32>, cost: u64) -> Result<u32, Problem> {
+        tokio::time::advance(Duration::from_millis(cost)).await;
+        Ok(readings.fetch_add(1, Ordering::SeqCst) + 1)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_fresh_is_not_read_again() {
+        let (part, readings) = (Part::default(), Arc::<AtomicU32>::default());
+        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap(), 1);
+        tokio::time::advance(Duration::from_millis(498)).await;
+        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap(), 1);
+        tokio::time::advance(Duration::from_millis(2)).await;
+        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap(), 2);
+        part.expire();
+        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap(), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_dear_is_read_in_the_background_and_seldom() {
+        let (part, readings) = (Part::default(), Arc::<AtomicU32>::default());
+        assert_eq!(
+            *part.get(|| counting(Arc::clone(&readings), 100)).await.unwrap(),
+            1,
+            "the first is waited for"
+        );
+        tokio::time::advance(Duration::from_millis(1899)).await;
+        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 100)).await.unwrap(), 1);
+        part.rest().await;
+        assert_eq!(readings.load(Ordering::SeqCst), 1, "twenty times its cost it counts as fresh");
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert_eq!(
+            *part.get(|| counting(Arc::clone(&readings), 100)).await.unwrap(),
+            1,
+            "nobody waits for the next"
+        );
+        part.rest().await;
+        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 100)).await.unwrap(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_reads_and_the_others_get_the_last_one() {
+        let (part, readings) = (Part::default(), Arc::<AtomicU32>::default());
+        part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap();
+        part.expire();
+        let reader = part.clone();
+        let stuck = tokio::spawn(async move { reader.get(std::future::pending).await.map(|value| *value) });
+        tokio::task::yield_now().await;
+        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap(), 1);
+        stuck.abort();
+        part.rest().await;
+        assert_eq!(
+            *part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap(),
+            2,
+            "who gives up is followed by another"
+        );
+    }
+}
