@@ -122,6 +122,7 @@ statements! {
     PUT_KEY = "put_key" [UUID_ARRAY BYTEA_ARRAY TEXT_ARRAY INT8_ARRAY INT8_ARRAY]
     PUT_ORDER = "put_order" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY]
     PUT_WORKER = "put_worker" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY]
+    REACH = "reach" [UUID INT8]
     REMOVE_ORDER = "remove_order" [TEXT_ARRAY TEXT_ARRAY]
     RESUME_QUEUE = "resume_queue" [TEXT_ARRAY]
     SCAN = "scan" [UUID INT8]
