@@ -3,13 +3,16 @@
 //! A [`Page`] is drawn for its visitor; the stream that keeps it true draws it again, and sends those of its [`Parts`] that
 //! came out otherwise. So what a page shows first and what it shows later is the same code.
 
+mod anchor;
+mod dead_letters;
 mod files;
-#[allow(dead_code, reason = "pages to come use the rest")]
 mod form;
 mod frame;
+mod jobs;
 #[allow(dead_code, reason = "pages to come use the rest")]
 mod live;
 mod queues;
+mod search;
 mod session;
 #[allow(dead_code, reason = "pages to come use the rest")]
 mod words;
@@ -25,6 +28,7 @@ use crate::caller::Caller;
 use crate::http::Reply;
 use crate::problem::Problem;
 
+pub(crate) use dead_letters::Inbox;
 pub(crate) use frame::problem;
 pub(crate) use live::{Parts, Stage};
 use session::Visitor;
@@ -39,6 +43,14 @@ pub(crate) fn routes() -> Router<App> {
         .route("/ui/tenure.css", get(files::style))
         .route("/ui/tenure.js", get(files::script))
         .route("/ui/icon.svg", get(files::icon))
+        .route("/ui/jobs", get(jobs::page))
+        .route("/ui/jobs/actions", get(jobs::actions::confirm).post(jobs::actions::act))
+        .route("/ui/search", get(search::page))
+        .route("/ui/dead-letters", get(dead_letters::page))
+        .route(
+            "/ui/dead-letters/actions",
+            get(dead_letters::actions::confirm).post(dead_letters::actions::act),
+        )
         .route("/ui/queues", get(queues::page))
         .route("/ui/queues/{name}/pause", post(queues::pause))
         .route("/ui/queues/{name}/resume", post(queues::resume))

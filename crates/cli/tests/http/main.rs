@@ -19,5 +19,7 @@ mod schedules;
 mod seeds;
 mod shutdown;
 mod streams;
+mod ui_dead_letters;
+mod ui_jobs;
 mod webhooks;
 mod workers;
