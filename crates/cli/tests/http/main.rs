@@ -20,5 +20,7 @@ mod seeds;
 mod shutdown;
 mod streams;
 mod ui_job;
+mod ui_dead_letters;
+mod ui_jobs;
 mod webhooks;
 mod workers;

@@ -1,5 +1,7 @@
 //! Jobs: created, listed, looked at, replayed, explained, and what their owners and operators do to them.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
@@ -15,6 +17,7 @@ use tenure_core::id::JobId;
 use tenure_core::job::{CancelMode, Job, Links};
 use tenure_core::json::Json;
 use tenure_core::limits::{ATTEMPTS_MAX, PRIORITY_MAX};
+use tenure_core::query::{JobFilter, Page};
 use tenure_core::time::{Millis, Timestamp};
 use tenure_core::wire::JobForm;
 use tenure_core::{fold, wire};
@@ -194,16 +197,27 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, mut given: Give
     given.done()?;
     caller.narrow(&mut filter)?;
     app.speak_canonical(&mut filter);
-    let jobs = app.store().list(filter, rows).await?;
-    let next = (jobs.len() == rows.limit).then(|| jobs.last().map(|job| job.id().to_string())).flatten();
+    let (jobs, next) = seen(&app, &caller, filter, rows).await?;
     let now = app.runtime().reading();
+    page("jobs", jobs.iter().map(|job| JobForm::new(job, now)).collect(), next.map(|id| id.to_string()))
+}
+
+/// A page of the jobs that match and that the caller may see, and where the next one begins.
+pub(crate) async fn seen(
+    app: &App,
+    caller: &Caller,
+    filter: JobFilter,
+    rows: Page,
+) -> Result<(Vec<Arc<Job>>, Option<JobId>), Problem> {
+    let jobs = app.store().list(filter, rows).await?;
+    let next = (jobs.len() == rows.limit).then(|| jobs.last().map(|job| job.id())).flatten();
     let mut shown = Vec::with_capacity(jobs.len());
-    for job in &jobs {
-        if app.may_see(&caller, job).await? {
-            shown.push(JobForm::new(job, now));
+    for job in jobs {
+        if app.may_see(caller, &job).await? {
+            shown.push(job);
         }
     }
-    page("jobs", shown, next)
+    Ok((shown, next))
 }
 
 pub(crate) async fn get(State(app): State<App>, caller: Caller, Id(id): Id, given: Given) -> Reply {
@@ -270,7 +284,7 @@ pub(crate) async fn replay(State(app): State<App>, caller: Caller, Id(id): Id, m
         return Err(Problem::malformed("?seq", format!("the job has made {} transitions", job.seq)));
     }
     let events = app.store().history(id).await?;
-    let folded = fold::fold(std::sync::Arc::clone(&job.spec), &events, Some(seq));
+    let folded = fold::fold(Arc::clone(&job.spec), &events, Some(seq));
     let folded = folded.map_err(|difference| {
         tracing::error!(%difference, "a history cannot be folded");
         Problem::new(&crate::problem::INTERNAL, "the history of this job is damaged; run `tenure verify`")
