@@ -1,6 +1,7 @@
 //! The calls of operators: dead letters, bulk actions, queues, money, what is in force, the trail, on both stores.
 
 use serde_json::{Value, json};
+use tenure_core::lifecycle::Lifecycle;
 
 use crate::harness::{Server, both, both_set, both_with, column, eventually, members, millis, path, words};
 use crate::jobs::{JOB, REVIEW, WITH_REVIEW};
@@ -242,6 +243,10 @@ async fn what_is_in_force_is_shown() {
             assert!(names.contains(&json!(name)), "{name}");
             let one = server.get(&format!("/api/lifecycles/{name}")).await.expect(200);
             assert_eq!((&one["name"], &one["version"]), (&json!(name), &json!(1)));
+            let source = one["source"].as_str().unwrap();
+            let read = Lifecycle::parse(source).expect("what is in force passes its check");
+            assert_eq!(read.name, name, "whoever asks can draw it");
+            assert!(name != "review" || source == REVIEW, "the file itself, comments and all");
             let svg = server.get(&format!("/api/lifecycles/{name}/diagram.svg")).await;
             assert_eq!((svg.status, svg.header("content-type")), (200, Some("image/svg+xml")));
             assert!(svg.text.contains("<svg") && svg.text.trim_end().ends_with("</svg>"), "{}", svg.text);

@@ -196,15 +196,16 @@ fn rect(class: &str, frame: Frame, inset: f64, radius: u32) -> String {
 
 /// The trend as a line from zero to its highest value, and the area below it.
 fn sparkline(trend: &[f64], area: Frame) -> String {
-    let highest = trend.iter().copied().fold(1.0, f64::max);
     if trend.len() < 2 {
         return String::new();
     }
+    let height = |value: &f64| if value.is_finite() { value.max(0.0) } else { 0.0 };
+    let highest = trend.iter().map(height).fold(1.0, f64::max);
     let step = area.width / (trend.len() - 1) as f64;
     let bottom = area.top + area.height;
     let mut line = String::new();
     for (nth, value) in trend.iter().enumerate() {
-        let y = bottom - value.clamp(0.0, highest) / highest * (area.height - 2.0);
+        let y = bottom - height(value) / highest * (area.height - 2.0);
         let to = if nth == 0 { 'M' } else { 'L' };
         let _ = write!(line, "{to}{} {}", tenth(area.left + step * nth as f64), tenth(y));
     }

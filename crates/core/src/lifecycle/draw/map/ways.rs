@@ -86,7 +86,7 @@ impl Map<'_, '_> {
         let arrow = known.iter().find(|arrow| arrow.from.name == from.name && arrow.to.name == to.name);
         Load {
             clocks: arrow.is_some_and(Arrow::is_clocks),
-            weight: figures.weight,
+            weight: figures.weight.max(0.0),
             taken: figures.taken && self.look == Look::Path,
         }
     }
