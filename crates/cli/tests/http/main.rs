@@ -14,6 +14,7 @@ mod logs;
 mod nodes;
 mod operators;
 mod pages;
+mod pulse;
 mod roles;
 mod schedules;
 mod seeds;
