@@ -1,9 +1,13 @@
 //! What the screen shows, and what keys do to it: whole screens as text.
 
 mod picture;
+#[path = "../../tests/it/pty.rs"]
+#[allow(dead_code, reason = "shared with the tests of the binary, which use all of it")]
+mod pty;
 mod screens;
 
 use std::collections::HashSet;
+use std::process::Command;
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -18,6 +22,7 @@ use super::act::{Act, Acted, Verb};
 use super::asking::Ask;
 use super::colours::Colours;
 use super::model::{Message, Refused, Top, Wish};
+use super::terminal::Screen;
 use super::view;
 use crate::args::View;
 use crate::show;
@@ -80,7 +85,11 @@ impl Driven {
 
     /// What was asked last.
     fn asked(&self) -> &Ask {
-        let asked = self.wishes.iter().rev().find_map(|wish| if let Wish::Ask(_, ask) = wish { Some(ask) } else { None });
+        let asked = self
+            .wishes
+            .iter()
+            .rev()
+            .find_map(|wish| if let Wish::Ask(_, ask) = wish { Some(ask) } else { None });
         asked.expect("the first beat asks")
     }
 
@@ -106,7 +115,7 @@ fn ago(minutes: i64) -> Timestamp {
 }
 
 fn id(number: u32) -> String {
-    format!("01990c3a-7d2e-7abc-8def-0123456{number:05}")
+    format!("01990c3a-7d{number:02x}-7abc-8def-0123456789ab")
 }
 
 fn job(number: u32, state: &str) -> Value {
@@ -146,7 +155,9 @@ fn the_map(name: &str) -> Value {
     let (mut counts, mut states, mut transitions) = (Vec::new(), Vec::new(), Vec::new());
     for (nth, state) in lifecycle.by_rank().iter().enumerate() {
         let count = [1204, 38, 212, 90_412, 87, 12, 5][nth % 7];
-        counts.push(json!({ "lifecycle": name, "type": "a", "queue": "q", "state": state.name, "count": count }));
+        counts.push(
+            json!({ "lifecycle": name, "type": "a", "queue": "q", "state": state.name, "count": count }),
+        );
         let oldest = (!state.phase.is_final()).then(|| ago(nth as i64 + 2));
         let p95 = (!state.phase.is_final()).then_some([28_000, 80, 41_000][nth % 3]);
         states.push(json!({
@@ -154,9 +165,10 @@ fn the_map(name: &str) -> Value {
         }));
     }
     for (nth, rule) in lifecycle.rules.iter().enumerate() {
+        let rate = [120.0, 118.5, 0.0, 2.0][nth % 4];
         transitions.push(json!({
             "lifecycle": name, "from": rule.from, "trigger": rule.on.to_string(), "to": rule.to,
-            "per_minute": [120.0, 118.5, 0.0, 2.0][nth % 4],
+            "per_minute": rate,
         }));
     }
     let stats = json!({ "counts": counts, "states": states, "transitions": transitions, "attention": [
@@ -199,7 +211,10 @@ fn views_are_chosen_by_digit_name_and_tab() {
     it.press(":l\n");
     assert_eq!(*it.asked(), Ask::Journal { filter: String::new(), after: None });
     it.press("/type:job_failed\n").hears(json!({ "events": [], "next_cursor": "42" })).tell(Message::Beat);
-    assert_eq!(*it.asked(), Ask::Journal { filter: "type:job_failed".to_owned(), after: Some("42".to_owned()) });
+    assert_eq!(
+        *it.asked(),
+        Ask::Journal { filter: "type:job_failed".to_owned(), after: Some("42".to_owned()) }
+    );
     it.press("\x1b");
     assert_eq!(*it.asked(), Ask::Journal { filter: String::new(), after: None }, "esc removes the filter");
 }
@@ -208,16 +223,17 @@ fn views_are_chosen_by_digit_name_and_tab() {
 fn enter_leads_from_the_map_to_jobs_to_a_job_and_esc_back() {
     let mut it = driven(View::Map, "", (110, 30));
     it.hears(the_map("distributed")).press("↓↓\n");
-    assert_eq!(*it.asked(), Ask::Jobs { filter: "lifecycle:distributed state:running".to_owned(), limit: 100 });
+    assert_eq!(
+        *it.asked(),
+        Ask::Jobs { filter: "lifecycle:distributed state:running".to_owned(), limit: 100 }
+    );
     it.hears(jobs(&[(2, "running"), (1, "running")])).press("\n");
     assert!(it.screen().contains("choose a row first"), "{}", it.screen());
     it.press("j\n");
     assert_eq!(*it.asked(), Ask::Job(id(2)));
-    for (key, ask) in [
-        ("e", Ask::Explain(id(2))),
-        ("h", Ask::History(id(2))),
-        ("l", Ask::Log { job: id(2), after: None }),
-    ] {
+    for (key, ask) in
+        [("e", Ask::Explain(id(2))), ("h", Ask::History(id(2))), ("l", Ask::Log { job: id(2), after: None })]
+    {
         it.press(key);
         assert_eq!(*it.asked(), ask);
         it.press("\x1b");
@@ -274,4 +290,23 @@ fn without_colours_there_are_none() {
     };
     assert_eq!(colours(Colours::none()), HashSet::from([Color::Reset]));
     assert!(colours(Colours::all()).len() > 3);
+}
+
+/// Runs itself again, in a terminal of its own.
+#[test]
+fn a_panic_gives_the_terminal_back() {
+    const INSIDE: &str = "TENURE_TEST_INSIDE";
+    if std::env::var_os(INSIDE).is_some() {
+        let mut screen = Screen::take().unwrap();
+        let it = driven(View::Jobs, "", (80, 24));
+        screen.terminal.draw(|frame| view::draw(frame, &it.top, Colours::all())).unwrap();
+        panic!("a panic, on purpose");
+    }
+    let mut own = Command::new(std::env::current_exe().unwrap());
+    own.args(["--exact", "--nocapture", "top::tests::a_panic_gives_the_terminal_back"])
+        .env(INSIDE, "1")
+        .env("RUST_BACKTRACE", "0");
+    let terminal = pty::Pty::start(&own, (80, 24));
+    terminal.shows("a panic, on purpose");
+    assert_eq!(terminal.ends().code(), Some(101));
 }

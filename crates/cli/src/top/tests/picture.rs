@@ -63,7 +63,11 @@ fn svg(buffer: &Buffer) -> String {
             let colour = colour(cell);
             if is_reversed {
                 let wide = text.chars().count() as u32 * CELL.0;
-                let _ = writeln!(out, "<rect class=\"{colour}\" x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{}\"/>", CELL.1);
+                let _ = writeln!(
+                    out,
+                    "<rect class=\"{colour}\" x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{}\"/>",
+                    CELL.1
+                );
             }
             let blank = text.len() - text.trim_start().len();
             if text.trim().is_empty() {
@@ -74,7 +78,10 @@ fn svg(buffer: &Buffer) -> String {
             let (x, y) = (left + blank as u32 * CELL.0, top + 13);
             let text = text.trim().replace('&', "&amp;").replace('<', "&lt;");
             let wide = text.chars().count() as u32 * CELL.0;
-            let _ = writeln!(out, "<text class=\"{class}{bold}\" x=\"{x}\" y=\"{y}\" textLength=\"{wide}\">{text}</text>");
+            let _ = writeln!(
+                out,
+                "<text class=\"{class}{bold}\" x=\"{x}\" y=\"{y}\" textLength=\"{wide}\">{text}</text>"
+            );
         }
     }
     out.push_str("</svg>\n");
