@@ -11,6 +11,7 @@ mod harness;
 mod jobs;
 mod limits;
 mod logs;
+mod minimal;
 mod nodes;
 mod operators;
 mod pages;

@@ -23,13 +23,14 @@ use tenure_core::wire::JobForm;
 use tenure_core::{fold, wire};
 use tenure_runtime::NewJob;
 use tenure_store::Store as _;
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::body::{Body, OptionalBody, parse};
 use crate::caller::{Caller, Right};
 use crate::door::AtDoor;
-use crate::headers::Trace;
-use crate::http::{Id, Part, Reply, Segments, done_reply, name, ok, page, results};
+use crate::headers::{Extent, Trace};
+use crate::http::{Brief, Id, Part, Reply, Segments, changed, done_reply, name, ok, page, results};
 use crate::problem::Problem;
 use crate::query::{Given, is_name};
 
@@ -119,25 +120,31 @@ pub(crate) async fn create(
     caller: Caller,
     trace: Trace,
     at: AtDoor,
-    given: Given,
+    (given, extent): (Given, Extent),
     body: Body<NewJobBody>,
 ) -> Reply {
     caller.may(Right::Own)?;
     given.done()?;
     let asked = at.admit(body.value.ask(&caller, &trace, body.key)?)?;
     let done = app.runtime().create(asked).await??;
-    Ok(created(done, &app))
+    Ok(created(done, &app, extent))
 }
 
 /// 202 and where it is; 200 for the repeat of a creation that was made before.
-fn created(done: Done, app: &App) -> Response {
+fn created(done: Done, app: &App, extent: Extent) -> Response {
     let (status, id) = match &done {
         Done::Job { job, replayed: true, .. } => (StatusCode::OK, Some(job.id())),
         Done::Job { job, .. } => (StatusCode::ACCEPTED, Some(job.id())),
         _ => (StatusCode::ACCEPTED, None),
     };
-    let mut response = done_reply(status, done, app.runtime().reading());
-    let place = id.and_then(|id| HeaderValue::try_from(format!("/api/jobs/{id}")).ok());
+    let mut response = match Brief::of(&done, extent) {
+        Some(brief) => brief.reply(status),
+        None => done_reply(status, done, app.runtime().reading()),
+    };
+    let place = id.and_then(|JobId(id)| {
+        let mut text = Uuid::encode_buffer();
+        HeaderValue::try_from(["/api/jobs/", id.hyphenated().encode_lower(&mut text)].concat()).ok()
+    });
     if let Some(place) = place {
         response.headers_mut().insert(header::LOCATION, place);
     }
@@ -155,7 +162,7 @@ pub(crate) async fn create_batch(
     caller: Caller,
     trace: Trace,
     at: AtDoor,
-    given: Given,
+    (given, extent): (Given, Extent),
     body: Body<BatchBody>,
 ) -> Reply {
     caller.may(Right::Own)?;
@@ -186,9 +193,9 @@ pub(crate) async fn create_batch(
     let parts = refused.into_iter().map(|refused| {
         let result = refused
             .map_or_else(|| Ok(answers.next().expect("one answer for each job that was asked for")??), Err);
-        Part::new(result, now, "/api/jobs/batch")
+        Part::new(result, now, ("/api/jobs/batch", extent))
     });
-    results(parts.collect())
+    results(parts.collect(), extent)
 }
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller, mut given: Given) -> Reply {
@@ -310,7 +317,7 @@ pub(crate) async fn cancel(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    given: Given,
+    (given, extent): (Given, Extent),
     OptionalBody(body): OptionalBody<CancelBody>,
 ) -> Reply {
     caller.may(Right::Own)?;
@@ -319,7 +326,7 @@ pub(crate) async fn cancel(
     app.job(&caller, id).await?;
     let mode = body.value.mode.unwrap_or(CancelMode::Soft);
     let done = app.submit(&caller, body.key, Command::Cancel(Cancel { job: id, mode, reason })).await?;
-    Ok(done_reply(StatusCode::OK, done, app.runtime().reading()))
+    Ok(changed(done, &app, extent))
 }
 
 #[derive(Deserialize)]
@@ -330,7 +337,7 @@ pub(crate) async fn retry(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    given: Given,
+    (given, extent): (Given, Extent),
     OptionalBody(body): OptionalBody<EmptyBody>,
 ) -> Reply {
     caller.may(Right::Own)?;
@@ -338,7 +345,7 @@ pub(crate) async fn retry(
     app.job(&caller, id).await?;
     let retry = Retry { job: id, id: app.runtime().new_id(), when: When::Now };
     let done = app.submit(&caller, body.key, Command::Retry(retry)).await?;
-    Ok(created(done, &app))
+    Ok(created(done, &app, extent))
 }
 
 #[derive(Deserialize)]
@@ -352,14 +359,14 @@ pub(crate) async fn dead_letter(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    given: Given,
+    (given, extent): (Given, Extent),
     body: Body<DeadLetterBody>,
 ) -> Reply {
     caller.may(Right::Operate)?;
     given.done()?;
     let DeadLetterBody { reason_code, detail } = body.value;
     let done = app.submit(&caller, body.key, Command::DeadLetter(id, reason_code, detail)).await?;
-    Ok(done_reply(StatusCode::OK, done, app.runtime().reading()))
+    Ok(changed(done, &app, extent))
 }
 
 #[derive(Deserialize)]
@@ -372,7 +379,7 @@ pub(crate) async fn signal(
     State(app): State<App>,
     caller: Caller,
     Segments(segments): Segments,
-    given: Given,
+    (given, extent): (Given, Extent),
     OptionalBody(body): OptionalBody<SignalBody>,
 ) -> Reply {
     caller.may(Right::Own)?;
@@ -386,7 +393,7 @@ pub(crate) async fn signal(
     let note = body.value.payload.map(|payload| Json::stored(payload.get()));
     let command = Command::Signal(id, segments[1].as_str().into(), note);
     let done = app.submit(&caller, body.key, command).await?;
-    Ok(done_reply(StatusCode::OK, done, app.runtime().reading()))
+    Ok(changed(done, &app, extent))
 }
 
 /// A text for people: bounded, and without U+0000.
