@@ -6,6 +6,7 @@ mod embedded;
 mod engines;
 mod load;
 mod own_server;
+mod pages;
 mod report;
 
 use std::time::Duration;
@@ -32,6 +33,10 @@ async fn measure(bench: &Bench, server: &Server) -> Result<Report> {
     let mut report = Report::default();
     if !bench.running {
         let folder = tempfile::tempdir().context("no room for a store")?;
+        if bench.pages > 0 {
+            report.pages = Some((bench.pages, pages::with_jobs(bench.pages, folder.path()).await?));
+            return Ok(report);
+        }
         report.disk = Some(disk::syncs_per_second(folder.path(), span.min(Duration::from_secs(2)))?);
         let embedded = embedded::Embedded::open(&folder.path().join("embedded")).await?;
         report.embedded = Some(embedded.singles(bench.callers, span).await?);
@@ -65,6 +70,15 @@ async fn against(bench: &Bench, load: &Load, report: &mut Report, pid: Option<u3
         let after = pid.map(own_server::resident_bytes).transpose()?;
         report.idle_bytes = before.zip(after).map(|(before, after)| after.saturating_sub(before));
         drop(crowd);
+    }
+    if bench.dashboards > 0 {
+        // Measured around the dashboards, so that what the store has got by then counts for both.
+        let before = load.singles(bench.callers, span).await?;
+        let crowd = pages::open(&load.url, bench.dashboards).await?;
+        let beside = load.singles(bench.callers, span).await?;
+        drop(crowd);
+        let after = load.singles(bench.callers, span).await?;
+        report.dashboards = Some((bench.dashboards, beside, f64::midpoint(before, after)));
     }
     Ok(())
 }

@@ -18,8 +18,8 @@ use crate::error::{Error, Problem, Result};
 use crate::wire::Listing;
 
 pub use assets::{Content, Download};
-pub use jobs::Created;
 pub(crate) use jobs::path as job_path;
+pub use jobs::{Created, Enqueued};
 use transport::{Ask, decode};
 pub use workers::Reported;
 
@@ -104,9 +104,9 @@ impl Client {
         self.json(Ask::new(method, path).json(body)?.key(key.to_owned())).await
     }
 
-    /// Like [`Client::call`], where only success matters: what the answer says is not read.
+    /// Like [`Client::call`], where only success matters: what the answer says is not read, and the server is told so.
     pub async fn send(&self, method: Method, path: &str, body: &impl Serialize) -> Result<()> {
-        self.repeated(&Ask::new(method, path).json(body)?).await.map(drop)
+        self.repeated(&Ask::new(method, path).json(body)?.minimal()).await.map(drop)
     }
 
     /// A GET whose answer is text: `/metrics`, a diagram.

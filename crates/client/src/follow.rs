@@ -184,7 +184,7 @@ impl Feed {
         }
         let mut ask: Ask = event_stream(self.path.as_str());
         if let Some(id) = &self.last_id {
-            ask = ask.header("last-event-id", id.as_str());
+            ask = ask.header("last-event-id", id.clone());
         }
         let connecting = tokio::time::timeout(Duration::from_secs(30), self.client.begin(&ask));
         let response =

@@ -54,7 +54,7 @@ pub mod testing;
 mod wire;
 mod worker;
 
-pub use client::{Client, Content, Created, DEFAULT_URL, Download, Reported};
+pub use client::{Client, Content, Created, DEFAULT_URL, Download, Enqueued, Reported};
 pub use error::{Error, Problem, Result};
 pub use follow::{Events, Follow, Following};
 pub use request::{

@@ -135,7 +135,7 @@ impl Actor {
 
     /// A worker, by its name.
     pub fn worker(name: &Name) -> Self {
-        Self(format!("worker:{name}").into())
+        Self(["worker:", name.as_str()].concat().into())
     }
 }
 

@@ -81,16 +81,22 @@ impl Links {
     /// The request's trace context, or one made of the job's id.
     pub fn traceparent(&self, id: JobId) -> Name {
         let made = || {
-            let id = id.0.simple().to_string();
-            format!("00-{id}-{}-01", &id[16..]).into()
+            let mut text = uuid::Uuid::encode_buffer();
+            let id: &str = id.0.simple().encode_lower(&mut text);
+            ["00-", id, "-", &id[16..], "-01"].concat().into()
         };
         self.traceparent.clone().unwrap_or_else(made)
     }
 
     /// The 32 hex digits of the trace.
     pub fn trace_id(&self, id: JobId) -> Name {
-        self.traceparent(id).as_str().get(3..35).unwrap_or_default().into()
+        trace_id_of(&self.traceparent(id)).into()
     }
+}
+
+/// The 32 hex digits of the trace that a `traceparent` belongs to.
+pub(crate) fn trace_id_of(traceparent: &Name) -> &str {
+    traceparent.as_str().get(3..35).unwrap_or_default()
 }
 
 impl Spec {

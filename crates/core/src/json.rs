@@ -165,9 +165,13 @@ impl<'de> Deserialize<'de> for Members<'de> {
 fn is_plainly_fine(text: &str) -> bool {
     /// More keys than this in the objects that are open at once are left to the walk.
     const KEYS_MAX: usize = 24;
+    let is_mark = |byte: u8| matches!(byte, b'"' | b'{' | b'}' | b'[' | b']' | b',');
+    if text.contains('\\') {
+        return false;
+    }
     let (mut keys, mut open) = ([""; KEYS_MAX], Vec::with_capacity(8));
     let (mut count, mut rest, mut is_key) = (0, text, false);
-    while let Some(at) = rest.find(['"', '{', '}', '[', ']', ',', '\\']) {
+    while let Some(at) = rest.bytes().position(is_mark) {
         let mark = rest.as_bytes()[at];
         rest = &rest[at + 1..];
         match mark {
@@ -175,9 +179,7 @@ fn is_plainly_fine(text: &str) -> bool {
             b'[' => open.push((false, count)),
             b'}' | b']' => count = open.pop().map_or(0, |(_, before)| before),
             b'"' => {
-                let Some(end) = rest.find(['"', '\\']).filter(|end| rest.as_bytes()[*end] == b'"') else {
-                    return false;
-                };
+                let Some(end) = rest.find('"') else { return false };
                 let string = &rest[..end];
                 rest = &rest[end + 1..];
                 if is_key {
@@ -189,7 +191,6 @@ fn is_plainly_fine(text: &str) -> bool {
                     count += 1;
                 }
             }
-            b'\\' => return false,
             _ => {}
         }
         is_key = matches!(mark, b'{' | b',') && open.last().is_some_and(|(is_object, _)| *is_object);
@@ -197,8 +198,13 @@ fn is_plainly_fine(text: &str) -> bool {
     true
 }
 
-/// How deep the brackets of a text nest. Counts without recursion, so a hostile text cannot exhaust the stack.
+/// How deep the brackets of a text nest, at most. Counts without recursion, so a hostile text cannot exhaust the stack.
 fn depth(text: &str) -> usize {
+    // Few brackets cannot nest deep, wherever they are; most texts need no closer look.
+    let brackets = text.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count();
+    if brackets <= limits::JSON_DEPTH_MAX {
+        return brackets;
+    }
     let (mut now, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in text.bytes() {
         match byte {

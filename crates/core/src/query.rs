@@ -22,6 +22,8 @@ pub struct JobFilter {
     pub retry_of: Option<JobId>,
     pub created_after: Option<Timestamp>,
     pub created_before: Option<Timestamp>,
+    /// This one and newer ones alone: how far a search goes.
+    pub from: Option<JobId>,
 }
 
 impl JobFilter {
@@ -43,6 +45,19 @@ impl JobFilter {
             && is(self.retry_of.as_ref(), spec.links.retry_of.as_ref())
             && self.created_after.is_none_or(|after| after < spec.created_at)
             && self.created_before.is_none_or(|before| spec.created_at < before)
+            && self.from.is_none_or(|from| from <= spec.id)
+    }
+}
+
+impl JobFilter {
+    /// Whether it names something that jobs are found by: whose they are, or what they belong to.
+    pub fn is_indexed(&self) -> bool {
+        self.user_id.is_some() || self.correlation_id.is_some() || self.retry_of.is_some()
+    }
+
+    /// Whether only jobs that are not over can match.
+    pub fn is_live(&self) -> bool {
+        self.phase.as_ref().is_some_and(|phase| *phase != "final")
     }
 }
 

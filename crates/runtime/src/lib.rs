@@ -281,6 +281,9 @@ impl<S: Store> Inner<S> {
 
     /// Submits a command. A job of a lifecycle that another node brought is met by reading the store's files again.
     async fn submit(&self, asked: Asked) -> Result<Answer, Failure> {
+        if !self.store.is_shared() {
+            return self.submit_once(asked).await;
+        }
         let answer = self.submit_once(asked.clone()).await?;
         if !matches!(answer, Err(Refusal::UnknownLifecycle(_))) || self.reload().await.is_err() {
             return Ok(answer);

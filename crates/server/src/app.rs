@@ -23,7 +23,7 @@ use crate::metrics::Metrics;
 use crate::problem::{OVERLOADED, Problem};
 use crate::pulse::Pulse;
 use crate::socket::switchboard::Switchboard;
-use crate::ui::Stage;
+use crate::ui::{Inbox, Stage};
 use crate::webhooks::Policy;
 
 /// Leases that are looked at when a question is about all of them.
@@ -47,6 +47,7 @@ struct Inner {
     contents: Option<Contents>,
     stage: Stage,
     settings: Vec<Setting>,
+    inbox: Inbox,
     draining: watch::Sender<bool>,
 }
 
@@ -87,6 +88,7 @@ impl App {
             feed: Feed::new(runtime.clone()),
             stage: Stage::default(),
             settings,
+            inbox: Inbox::default(),
             draining: watch::Sender::new(false),
             runtime,
             keyring,
@@ -164,6 +166,11 @@ impl App {
     /// The pages that somebody looks at.
     pub(crate) fn stage(&self) -> &Stage {
         &self.0.stage
+    }
+
+    /// The groups of dead letters that somebody looked at.
+    pub(crate) fn inbox(&self) -> &Inbox {
+        &self.0.inbox
     }
 
     /// From now on: no new claims, and streams end.

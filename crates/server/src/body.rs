@@ -149,6 +149,9 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
         return unsupported("a body is sent as it is, without Content-Encoding");
     }
     let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if given == "application/json" {
+        return Ok(());
+    }
     let mut parts = given.split(';').map(str::trim);
     let is_json = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
     let mut settings = parts.filter(|part| !part.is_empty());

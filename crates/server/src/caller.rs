@@ -73,10 +73,11 @@ impl Caller {
     /// As history says it: producers by the user that they act for, others by their role and credential.
     pub(crate) fn actor(&self) -> Actor {
         match (&self.role, &self.user) {
-            (Role::Producer, Some(user)) => Actor(format!("user:{user}").into()),
+            (Role::Producer, Some(user)) => Actor(["user:", user.as_str()].concat().into()),
             (role, _) => {
                 let id = self.credential.as_str();
-                Actor(format!("{}:{}", role.as_str(), id.split_once(':').map_or(id, |(_, id)| id)).into())
+                let id = id.split_once(':').map_or(id, |(_, id)| id);
+                Actor([role.as_str(), ":", id].concat().into())
             }
         }
     }

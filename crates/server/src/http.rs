@@ -19,17 +19,20 @@ pub(crate) mod schedules;
 pub(crate) mod stream;
 pub(crate) mod webhooks;
 
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequestParts, Path, RawPathParams};
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::Value;
 use tenure_core::decide::Done;
 use tenure_core::id::{JobId, Name};
 use tenure_core::time::Now;
 use tenure_core::wire::{self, JobForm, LeaseForm};
 
+use crate::app::App;
+use crate::headers::Extent;
 use crate::problem::Problem;
 use crate::query::{is_name, job_id};
 
@@ -118,6 +121,52 @@ pub(crate) fn done_reply(status: StatusCode, done: Done, now: Now) -> Response {
     response
 }
 
+/// What is told of a job to those who do not need the whole of it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Brief {
+    id: JobId,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    replayed: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    ignored: bool,
+}
+
+impl Brief {
+    /// Of what a command left behind, if that is a job and the caller wants no more.
+    pub(crate) fn of(done: &Done, extent: Extent) -> Option<Self> {
+        match done {
+            Done::Job { job, replayed, ignored } if extent == Extent::Minimal => {
+                Some(Self { id: job.id(), replayed: *replayed, ignored: *ignored })
+            }
+            _ => None,
+        }
+    }
+
+    /// The same as an answer.
+    pub(crate) fn reply(self, status: StatusCode) -> Response {
+        minimal(answer(status, &self), self.replayed)
+    }
+}
+
+/// The job that a call has changed, or that it has, where the caller wants no more. What had no effect is told whole.
+pub(crate) fn changed(done: Done, app: &App, extent: Extent) -> Response {
+    match Brief::of(&done, extent) {
+        Some(Brief { replayed, ignored: false, .. }) => {
+            minimal(StatusCode::NO_CONTENT.into_response(), replayed)
+        }
+        _ => done_reply(StatusCode::OK, done, app.runtime().reading()),
+    }
+}
+
+/// Says that no more was told than was wanted, and whether it had been done before.
+fn minimal(mut response: Response, replayed: bool) -> Response {
+    response.headers_mut().insert("preference-applied", HeaderValue::from_static("return=minimal"));
+    if replayed {
+        mark_replayed(&mut response);
+    }
+    response
+}
+
 /// Says that this had been done before.
 pub(crate) fn mark_replayed(response: &mut Response) {
     response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
@@ -126,13 +175,17 @@ pub(crate) fn mark_replayed(response: &mut Response) {
 /// One part of a batch's answer.
 pub(crate) enum Part {
     Ok(Box<Shown>),
+    Brief(Brief),
     Error(Value),
 }
 
 impl Part {
-    pub(crate) fn new(result: Result<Done, Problem>, now: Now, instance: &str) -> Self {
+    pub(crate) fn new(result: Result<Done, Problem>, now: Now, (instance, extent): (&str, Extent)) -> Self {
         match result {
-            Ok(done) => Self::Ok(Box::new(Shown { done, now })),
+            Ok(done) => match Brief::of(&done, extent) {
+                Some(brief) => Self::Brief(brief),
+                None => Self::Ok(Box::new(Shown { done, now })),
+            },
             Err(problem) => Self::Error(problem.to_json(instance)),
         }
     }
@@ -142,14 +195,17 @@ impl Serialize for Part {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Ok(shown) => to.collect_map([("ok", shown)]),
+            Self::Brief(brief) => to.collect_map([("ok", brief)]),
             Self::Error(problem) => to.collect_map([("error", problem)]),
         }
     }
 }
 
 /// `{ "results": [ … ] }`: one for each, in order.
-pub(crate) fn results(parts: Vec<Part>) -> Reply {
-    ok(&std::collections::BTreeMap::from([("results", parts)]))
+#[allow(clippy::unnecessary_wraps, reason = "the last line of handlers")]
+pub(crate) fn results(parts: Vec<Part>, extent: Extent) -> Reply {
+    let response = answer(StatusCode::OK, &std::collections::BTreeMap::from([("results", parts)]));
+    Ok(if extent == Extent::Minimal { minimal(response, false) } else { response })
 }
 
 /// The job id in a path.
@@ -160,9 +216,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let Segments(mut segments) = Segments::from_request_parts(parts, state).await?;
-        let text = segments.swap_remove(0);
-        job_id(&text)
+        let segments = RawPathParams::from_request_parts(parts, state).await.map_err(|_| undecoded())?;
+        let text = segments.iter().next().map_or("", |(_, text)| text);
+        job_id(text)
             .map(Self)
             .ok_or_else(|| Problem::malformed("#", format!("`{}` is not a job's id", text.escape_debug())))
     }
@@ -176,11 +232,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Segments {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let Path(segments) = Path::<Vec<(String, String)>>::from_request_parts(parts, state)
-            .await
-            .map_err(|_| Problem::malformed("#", "the path is not percent-encoded UTF-8"))?;
+        let Path(segments) =
+            Path::<Vec<(String, String)>>::from_request_parts(parts, state).await.map_err(|_| undecoded())?;
         Ok(Self(segments.into_iter().map(|(_, value)| value).collect()))
     }
+}
+
+fn undecoded() -> Problem {
+    Problem::malformed("#", "the path is not percent-encoded UTF-8")
 }
 
 /// A name in a path: a queue, a user, a key.

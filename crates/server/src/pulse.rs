@@ -30,7 +30,7 @@ use crate::problem::Problem;
 use assemble::{Made, counts};
 use part::Part;
 use read::{Finals, Held, Live, Roster, Sample};
-use snapshot::{CountNow, Snapshot, StoreNow, WorkerNow, WorkersNow};
+use snapshot::{Attention, CountNow, Matter, Snapshot, StoreNow, WorkerNow, WorkersNow};
 use telling::{Awaited, Words};
 
 /// Rates are not computed more often than this.
@@ -140,7 +140,8 @@ impl Pulse {
         let Parts { live, held, finals, sample, roster } = parts;
         let mut counted = self.tally.counted();
         counted.merge(&roster.others.counted);
-        let made = Made { catalog: &catalog, live, held, sample, counted: &counted };
+        let now = app.runtime().now().max(live.now);
+        let made = Made { catalog: &catalog, now, live, held, sample, counted: &counted };
         let mut awaited = Awaited::here(app);
         awaited.extend(roster.others.awaited.iter().cloned());
         let is_awaited = |queue: &Name, job_type: &Name| Awaited::any(&awaited, queue, job_type);
@@ -152,8 +153,9 @@ impl Pulse {
         let mut attention: Vec<_> = attention::of_dead_letters(&dead_letters).into_iter().collect();
         attention.extend(attention::of_queues(&queues));
         attention.extend(attention::of_ready(&made, is_awaited));
-        attention.extend(attention::of_states(&lifecycles, live.now, !attention.is_empty()));
-        attention.extend(attention::of_orders(&roster.orders, live.now));
+        let is_left = |found: &Attention| matches!(found.what, Matter::NobodyWaits | Matter::PausedQueue);
+        attention.extend(attention::of_states(&lifecycles, live.now, attention.iter().any(is_left)));
+        attention.extend(attention::of_orders(&roster.orders, roster.now));
         attention.extend(attention::of_nodes(&nodes));
         Snapshot {
             at: live.now,

@@ -63,6 +63,27 @@ impl Given {
         Ok(Self { values, prefix: "#/filter/" })
     }
 
+    /// The fields of a form of ours.
+    pub(crate) fn of_fields(fields: Vec<(String, String)>) -> Result<Self, Problem> {
+        let mut values = BTreeMap::new();
+        for (name, value) in fields {
+            if values.insert(name.clone(), value).is_some() {
+                return Err(Problem::malformed(name, "is given twice"));
+            }
+        }
+        Ok(Self { values, prefix: "" })
+    }
+
+    /// What a form left empty is not given.
+    pub(crate) fn drop_empty(&mut self) {
+        self.values.retain(|_, value| !value.trim().is_empty());
+    }
+
+    /// A value, as it was given; it is still to be taken.
+    pub(crate) fn said(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
     fn bad(&self, name: &str, detail: impl Into<String>) -> Problem {
         Problem::malformed(format!("{}{name}", self.prefix), detail)
     }
@@ -151,6 +172,7 @@ impl Given {
             retry_of: self.id("retry_of")?,
             created_after: self.time("created_after")?,
             created_before: self.time("created_before")?,
+            from: None,
         })
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod audience;
 pub(crate) mod engine;
 mod following;
 mod hello;
+mod pace;
 mod said;
 pub(crate) mod switchboard;
 

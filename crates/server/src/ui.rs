@@ -4,19 +4,22 @@
 //! came out otherwise. So what a page shows first and what it shows later is the same code.
 
 mod accounts;
+mod anchor;
 mod chart;
+mod dead_letters;
 mod events;
 mod files;
-#[allow(dead_code, reason = "pages to come use the rest")]
 mod form;
 mod frame;
 mod job;
+mod jobs;
 mod lifecycles;
 mod live;
 mod map;
 mod now;
 mod pretty;
 mod queues;
+mod search;
 mod session;
 mod system;
 mod words;
@@ -32,6 +35,7 @@ use crate::caller::Caller;
 use crate::http::Reply;
 use crate::problem::Problem;
 
+pub(crate) use dead_letters::Inbox;
 pub(crate) use frame::problem;
 pub(crate) use live::{Parts, Stage};
 use session::Visitor;
@@ -54,6 +58,14 @@ pub(crate) fn routes() -> Router<App> {
         .route("/ui/accounts/{user}/grant", post(accounts::grant))
         .route("/ui/events", get(events::page))
         .route("/favicon.ico", get(files::icon))
+        .route("/ui/jobs", get(jobs::page))
+        .route("/ui/jobs/actions", get(jobs::actions::confirm).post(jobs::actions::act))
+        .route("/ui/search", get(search::page))
+        .route("/ui/dead-letters", get(dead_letters::page))
+        .route(
+            "/ui/dead-letters/actions",
+            get(dead_letters::actions::confirm).post(dead_letters::actions::act),
+        )
         .route("/ui/queues", get(queues::page))
         .route("/ui/queues/{name}/pause", post(queues::pause))
         .route("/ui/queues/{name}/resume", post(queues::resume))

@@ -131,6 +131,10 @@ impl Store for Link {
         self.through(self.store.list(filter, page)).await
     }
 
+    async fn reach(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
+        self.through(self.store.reach(before, jobs)).await
+    }
+
     async fn counts(&self) -> Result<Vec<Count>, StoreError> {
         self.through(self.store.counts()).await
     }

@@ -104,6 +104,10 @@ impl Store for AnyStore {
         on_each!(self, store => store.list(filter, page).await)
     }
 
+    async fn reach(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
+        on_each!(self, store => store.reach(before, jobs).await)
+    }
+
     async fn counts(&self) -> Result<Vec<Count>, StoreError> {
         on_each!(self, store => store.counts().await)
     }

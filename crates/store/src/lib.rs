@@ -86,6 +86,14 @@ pub trait Store: Clone + Send + Sync + 'static {
         page: Page,
     ) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
 
+    /// The job that is so many jobs older than a place, if there are as many: how far a search may go that must not
+    /// read everything. `jobs` is at least one.
+    fn reach(
+        &self,
+        before: Option<JobId>,
+        jobs: usize,
+    ) -> impl Future<Output = Result<Option<JobId>, StoreError>> + Send;
+
     /// How many jobs are where.
     fn counts(&self) -> impl Future<Output = Result<Vec<Count>, StoreError>> + Send;
 

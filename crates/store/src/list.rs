@@ -23,11 +23,33 @@ pub(crate) type Placeholder = fn(usize) -> String;
 /// The rest of a statement, and the values in order.
 pub(crate) type Rest = (String, Vec<Bound>);
 
-/// What follows `where true` in `list.sql`: filters, order and page.
-pub(crate) fn jobs(filter: &JobFilter, page: Page, placeholder: Placeholder) -> Rest {
-    let mut tail = Tail { sql: String::new(), values: Vec::new(), placeholder };
+/// What follows the columns in `list.sql`: the tables in the order in which they are to be read, filters, order and page.
+///
+/// Rows come by id from the table that has the index, or else from the one whose columns are asked about, so that a row
+/// of the other is read only for what matches there. A database that is left to choose reads and sorts everything.
+/// `live` is what a database has an index of: the jobs that are ready, and the others that are not over.
+pub(crate) fn jobs(
+    filter: &JobFilter,
+    page: Page,
+    placeholder: Placeholder,
+    [ready, busy]: [&str; 2],
+) -> Rest {
+    let by_state = filter.state.is_some()
+        || filter.phase.is_some()
+        || filter.outcome.is_some()
+        || filter.worker.is_some();
+    let (tables, id) = if by_state && !filter.is_indexed() {
+        (" from job_states s cross join jobs j where j.id = s.id", "s.id")
+    } else {
+        (" from jobs j cross join job_states s where s.id = j.id", "j.id")
+    };
+    let mut tail = Tail { sql: tables.to_owned(), values: Vec::new(), placeholder };
+    if filter.is_live() {
+        let is_ready = filter.phase.as_ref().is_some_and(|phase| *phase == "ready");
+        tail.add(format_args!(" and {}", if is_ready { ready } else { busy }));
+    }
     tail.jobs(filter);
-    tail.page("j.id", page);
+    tail.page(id, filter.from, page);
     (tail.sql, tail.values)
 }
 
@@ -38,7 +60,7 @@ pub(crate) fn dead_letters(filter: &DeadLetterFilter, page: Page, placeholder: P
     tail.text("d.stage", filter.stage.map(|stage| Name::from(stage_text(stage))).as_ref());
     tail.compare("d.dismissed =", Some(Bound::Flag(filter.dismissed)));
     tail.jobs(&filter.jobs);
-    tail.page("d.job_id", page);
+    tail.page("d.job_id", filter.jobs.from, page);
     (tail.sql, tail.values)
 }
 
@@ -85,8 +107,9 @@ impl Tail {
         self.compare("j.created_at <", filter.created_before.map(|at| Bound::Number(at.0)));
     }
 
-    /// Newest job first, from after a place.
-    fn page(&mut self, id: &str, page: Page) {
+    /// Newest job first, from after a place, as far as another.
+    fn page(&mut self, id: &str, from: Option<JobId>, page: Page) {
+        self.compare(&format!("{id} >="), from.map(|JobId(from)| Bound::Id(from)));
         self.compare(&format!("{id} <"), page.before.map(|JobId(before)| Bound::Id(before)));
         let limit = self.bind(Bound::Number(i64::try_from(page.limit).unwrap_or(i64::MAX)));
         self.add(format_args!(" order by {id} desc limit {limit}"));

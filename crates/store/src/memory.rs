@@ -233,6 +233,10 @@ impl Store for MemoryStore {
         self.read(|inner| inner.tables.list(&filter, page))
     }
 
+    async fn reach(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
+        self.read(|inner| inner.tables.reach(before, jobs))
+    }
+
     async fn counts(&self) -> Result<Vec<Count>, StoreError> {
         self.read(|inner| inner.tables.counts())
     }

@@ -165,6 +165,10 @@ impl Store for PostgresStore {
         self.0.list(filter, page).await
     }
 
+    async fn reach(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
+        self.0.reach(before, jobs).await
+    }
+
     async fn counts(&self) -> Result<Vec<Count>, StoreError> {
         self.0.counts().await
     }

@@ -7,11 +7,14 @@ pub(crate) const HELP: &str = "Examples:
   tenure bench
   tenure bench --seconds 2 --callers 16 --idle 100 -o json
   tenure bench --engines 500
+  tenure bench --dashboards 100
+  tenure bench --pages 1000000
   tenure bench --running --server http://127.0.0.1:7117
 
 Without --running it starts a server and a store of its own in a temporary folder, and measures beside it, in the same
 run, what the disk and the runtime do alone. A lifecycle is a job that is created, claimed, started and finished: four
-requests, four events.";
+requests, four events. The requests are those of the SDK's workers: who does not look at a job that comes back asks for
+none (Prefer: return=minimal).";
 
 /// `tenure bench`.
 #[derive(ClapArgs)]
@@ -37,6 +40,12 @@ pub(crate) struct Bench {
     /// Open this many waiting claims and as many streams, and measure beside them
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) idle: usize,
+    /// Open this many pages of the dashboard, and measure beside them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) dashboards: usize,
+    /// Make this many jobs, and measure how long the pages of the dashboard take, and nothing else
+    #[arg(long, value_name = "JOBS", default_value_t = 0, conflicts_with = "running")]
+    pub(crate) pages: usize,
     /// Connect this many engines to the socket, and measure how fast they are served
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) engines: usize,

@@ -37,6 +37,24 @@ impl Embedded {
         self.drive(callers, span, batch).await
     }
 
+    /// Makes so many jobs: half of them are finished, the rest wait.
+    pub(super) async fn fill(&self, jobs: usize) -> Result<()> {
+        const BATCH: usize = 500;
+        let (worker, mut made) = (Name::from("filler"), 0);
+        while made < jobs / 2 {
+            made += lifecycles(&self.0, &worker, BATCH.min(jobs / 2 - made)).await?;
+        }
+        while made < jobs {
+            let batch = BATCH.min(jobs - made);
+            let new = (0..batch).map(|_| NewJob::new("bench", Json::of(&payload())));
+            for created in self.0.create_all(new.collect::<Vec<_>>()).await {
+                created?.map_err(|refusal| anyhow!(refusal))?;
+            }
+            made += batch;
+        }
+        Ok(())
+    }
+
     async fn drive(&self, callers: usize, span: Duration, batch: usize) -> Result<f64> {
         let begun = Instant::now();
         let mut tasks = JoinSet::new();

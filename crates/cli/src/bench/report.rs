@@ -1,5 +1,7 @@
 //! What was measured, and the ratios.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -7,6 +9,7 @@ use crate::args::Form;
 use crate::output;
 
 use super::load::Latency;
+use super::pages::Taken;
 
 /// Rates are lifecycles per second (create, claim, start, succeed), unless said otherwise.
 #[derive(Default)]
@@ -25,6 +28,10 @@ pub(super) struct Report {
     /// How many claims and streams were open, and the rate beside them.
     pub(super) idle: Option<(usize, f64)>,
     pub(super) idle_bytes: Option<u64>,
+    /// How many dashboards were open, the rate beside them, and that without.
+    pub(super) dashboards: Option<(usize, f64, f64)>,
+    /// How many jobs there were, and how long the read of one row and each page took.
+    pub(super) pages: Option<(usize, Vec<Taken>)>,
 }
 
 impl Report {
@@ -32,12 +39,16 @@ impl Report {
         if matches!(form, Form::Json | Form::Jsonl) {
             return Ok(output::json(form, &self.json())?);
         }
+        if let Some((_, taken)) = &self.pages {
+            return print_pages(taken);
+        }
         let percent = |part: Option<f64>, whole: Option<f64>| {
             part.zip(whole).map(|(part, whole)| format!("{:.0} %", part * 100.0 / whole)).unwrap_or_default()
         };
         let quarter = self.healthz.map(|rate| rate / 4.0);
         let idle = self.idle.map(|(_, rate)| rate);
         let engines = self.engines.map(|(_, rate)| rate);
+        let (dashboards, without) = (self.dashboards.map(|it| it.1), self.dashboards.map(|it| it.2));
         let memory =
             self.idle_bytes.map(|bytes| format!(", {} MB more", bytes / 1_000_000)).unwrap_or_default();
         let lines = [
@@ -60,6 +71,11 @@ impl Report {
                 "server, beside open claims and streams",
                 idle,
                 percent(idle, self.singles) + " of without" + &memory,
+            ),
+            (
+                "server, beside open dashboards",
+                dashboards,
+                percent(dashboards, without) + " of just before and after",
             ),
         ];
         let rows: Vec<Vec<String>> = lines
@@ -88,6 +104,28 @@ impl Report {
             "idle_open": self.idle.map(|(open, _)| open),
             "idle_singles_per_second": self.idle.map(|(_, rate)| rate),
             "idle_bytes": self.idle_bytes,
+            "dashboards_open": self.dashboards.map(|it| it.0),
+            "dashboards_singles_per_second": self.dashboards.map(|it| it.1),
+            "dashboards_without_per_second": self.dashboards.map(|it| it.2),
+            "pages_jobs": self.pages.as_ref().map(|(jobs, _)| jobs),
+            "pages_us": self.pages.as_ref().map(|(_, taken)| taken.iter().map(|it| {
+                json!({ "address": it.address, "p50": it.p50.as_micros() as u64, "worst": it.worst.as_micros() as u64 })
+            }).collect::<Vec<_>>()),
         })
     }
+}
+
+/// Each page beside the first line, which is the read of one row.
+fn print_pages(taken: &[Taken]) -> Result<()> {
+    let ms = |span: Duration| format!("{:.2}", span.as_secs_f64() * 1000.0);
+    let one_row = taken.first().map_or(1.0, |it| it.p50.as_secs_f64());
+    let row = |it: &Taken| {
+        let times = format!("{:.1}", it.p50.as_secs_f64() / one_row);
+        vec![it.address.clone(), ms(it.p50), ms(it.worst), times]
+    };
+    output::table(
+        &["ADDRESS", "P50 MS", "WORST MS", "TIMES ONE ROW"],
+        &taken.iter().map(row).collect::<Vec<_>>(),
+    )?;
+    Ok(())
 }

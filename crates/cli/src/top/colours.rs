@@ -21,6 +21,11 @@ impl Colours {
         Self { shown: true }
     }
 
+    #[cfg(test)]
+    pub(super) fn none() -> Self {
+        Self { shown: false }
+    }
+
     /// A colour where there are colours.
     pub(super) fn of(self, colour: Color) -> Style {
         if self.shown { Style::new().fg(colour) } else { Style::new() }
@@ -48,22 +53,6 @@ impl Colours {
             Phase::Final(Outcome::Failed | Outcome::Dead) => self.of(Color::Red),
             Phase::Final(Outcome::Cancelled | Outcome::Rejected) => self.faint(),
         }
-    }
-}
-
-/// The sign of a state's role.
-pub(super) fn sign(phase: Phase) -> char {
-    match phase {
-        Phase::Ready => '◷',
-        Phase::Held => '⚿',
-        Phase::Active => '▶',
-        Phase::Waiting => '⏸',
-        Phase::Final(Outcome::Succeeded) => '✓',
-        Phase::Final(Outcome::Partial) => '◑',
-        Phase::Final(Outcome::Failed) => '✗',
-        Phase::Final(Outcome::Cancelled) => '⊘',
-        Phase::Final(Outcome::Rejected) => '⊖',
-        Phase::Final(Outcome::Dead) => '☠',
     }
 }
 

@@ -1,25 +1,12 @@
 //! The lifecycles with the number of jobs in each state.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
-use tenure_core::lifecycle::Lifecycle;
+use tenure_core::lifecycle::{Figures, Lifecycle, State, StateFigures};
+use tenure_core::time::Millis;
 
 use super::asking::Ask;
 use super::rows::Move;
 use crate::show::{self, text};
-
-/// What is known of one state.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Figures {
-    pub(super) count: u64,
-    /// How long its oldest job has been there.
-    pub(super) oldest: String,
-    /// How long most jobs stay.
-    pub(super) p95: String,
-    /// Jobs that came, each minute.
-    pub(super) entering: Option<f64>,
-}
 
 /// One lifecycle, chosen among all.
 #[derive(Default)]
@@ -89,25 +76,29 @@ impl Map {
     }
 
     /// What is known of each state of the lifecycle that is shown.
-    pub(super) fn figures(&self) -> BTreeMap<String, Figures> {
-        let mut found: BTreeMap<String, Figures> = BTreeMap::new();
-        let Some(name) = self.lifecycle.as_ref().map(|it| it.name.to_string()) else { return found };
-        for count in rows(&self.stats, "counts").filter(|it| it["lifecycle"] == *name) {
-            found.entry(text(&count["state"])).or_default().count += count["count"].as_u64().unwrap_or(0);
-        }
-        for state in rows(&self.stats, "states").filter(|it| it["lifecycle"] == *name) {
-            let figures = found.entry(text(&state["state"])).or_default();
-            figures.count = state["count"].as_u64().unwrap_or(figures.count);
-            figures.oldest = show::age(&state["oldest_since"]);
-            let p95 = state["p95_ms"].as_u64().map(|ms| show::coarse(tenure_core::time::Millis(ms)));
-            figures.p95 = p95.unwrap_or_default();
-        }
-        for moved in rows(&self.stats, "transitions").filter(|it| it["lifecycle"] == *name) {
-            let figures = found.entry(text(&moved["to"])).or_default();
-            figures.entering =
-                Some(figures.entering.unwrap_or(0.0) + moved["per_minute"].as_f64().unwrap_or(0.0));
-        }
-        found
+    pub(super) fn figures(&self) -> Figures {
+        let Some(lifecycle) = self.lifecycle.as_ref().filter(|_| !self.stats.is_null()) else {
+            return Figures::default();
+        };
+        let of = |plural, member: &'static str, state: &State| {
+            let (name, state) = (lifecycle.name.to_string(), state.name.to_string());
+            rows(&self.stats, plural).filter(move |it| it["lifecycle"] == *name && it[member] == *state)
+        };
+        let one = |state: &State| {
+            let mut counts = of("counts", "state", state).filter_map(|it| it["count"].as_u64()).sum();
+            let mut figures = StateFigures::default();
+            for known in of("states", "state", state) {
+                counts = known["count"].as_u64().unwrap_or(counts);
+                figures.oldest = Some(show::age(&known["oldest_since"])).filter(|age| !age.is_empty());
+                figures.p95 = known["p95_ms"].as_u64().map(|ms| show::coarse(Millis(ms)));
+            }
+            let arriving: f64 =
+                of("transitions", "to", state).filter_map(|it| it["per_minute"].as_f64()).sum();
+            figures.arriving = (arriving > 0.0).then(|| format!("+{arriving:.0}/min"));
+            StateFigures { count: Some(grouped(counts)), ..figures }
+        };
+        let states = lifecycle.states.iter().map(|state| (state.name.clone(), one(state)));
+        Figures { states: states.collect(), ..Figures::default() }
     }
 
     /// What somebody should look at.
@@ -134,4 +125,17 @@ fn total(stats: &Value, lifecycle: &str) -> u64 {
 pub(super) fn busiest(lifecycles: &Value, stats: &Value) -> Option<String> {
     let names = lifecycles.as_array()?.iter().map(|it| text(&it["name"]));
     names.rev().max_by_key(|name| total(stats, name))
+}
+
+/// `1,204`.
+pub(super) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }

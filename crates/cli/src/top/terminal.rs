@@ -1,6 +1,7 @@
 //! The terminal: taken, read and given back, whatever happens meanwhile.
 
 use std::io::{self, IsTerminal as _, Stdout, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use ratatui::Terminal;
@@ -17,6 +18,8 @@ use crate::output::{Exit, Trouble};
 
 /// Keys that wait to be understood.
 const KEYS_MAX: usize = 64;
+
+static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The whole screen, until it is dropped.
 pub(super) struct Screen {
@@ -36,6 +39,7 @@ impl Screen {
             give_back();
             before(panic);
         }));
+        TAKEN.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
         execute!(stdout(), EnterAlternateScreen)?;
         Ok(Self { terminal: Terminal::new(CrosstermBackend::new(stdout()))? })
@@ -48,8 +52,11 @@ impl Drop for Screen {
     }
 }
 
-/// That it cannot be given back cannot be told anybody.
+/// Once: what stands on the terminal afterwards is not ours. That it cannot be given back cannot be told anybody.
 fn give_back() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
     let _ = disable_raw_mode();
     let _ = execute!(stdout(), LeaveAlternateScreen, Show);
 }

@@ -1,9 +1,13 @@
 //! What the screen shows, and what keys do to it: whole screens as text.
 
 mod picture;
+#[path = "../../tests/it/pty.rs"]
+#[allow(dead_code, reason = "shared with the tests of the binary, which use all of it")]
+mod pty;
 mod screens;
 
 use std::collections::HashSet;
+use std::process::Command;
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -18,6 +22,7 @@ use super::act::{Act, Acted, Verb};
 use super::asking::Ask;
 use super::colours::Colours;
 use super::model::{Message, Refused, Top, Wish};
+use super::terminal::Screen;
 use super::view;
 use crate::args::View;
 use crate::show;
@@ -110,7 +115,7 @@ fn ago(minutes: i64) -> Timestamp {
 }
 
 fn id(number: u32) -> String {
-    format!("01990c3a-7d2e-7abc-8def-0123456{number:05}")
+    format!("01990c3a-7d{number:02x}-7abc-8def-0123456789ab")
 }
 
 fn job(number: u32, state: &str) -> Value {
@@ -160,9 +165,10 @@ fn the_map(name: &str) -> Value {
         }));
     }
     for (nth, rule) in lifecycle.rules.iter().enumerate() {
+        let rate = [120.0, 118.5, 0.0, 2.0][nth % 4];
         transitions.push(json!({
             "lifecycle": name, "from": rule.from, "trigger": rule.on.to_string(), "to": rule.to,
-            "per_minute": [120.0, 118.5, 0.0, 2.0][nth % 4],
+            "per_minute": rate,
         }));
     }
     let stats = json!({ "counts": counts, "states": states, "transitions": transitions, "attention": [
@@ -284,4 +290,23 @@ fn without_colours_there_are_none() {
     };
     assert_eq!(colours(Colours::none()), HashSet::from([Color::Reset]));
     assert!(colours(Colours::all()).len() > 3);
+}
+
+/// Runs itself again, in a terminal of its own.
+#[test]
+fn a_panic_gives_the_terminal_back() {
+    const INSIDE: &str = "TENURE_TEST_INSIDE";
+    if std::env::var_os(INSIDE).is_some() {
+        let mut screen = Screen::take().unwrap();
+        let it = driven(View::Jobs, "", (80, 24));
+        screen.terminal.draw(|frame| view::draw(frame, &it.top, Colours::all())).unwrap();
+        panic!("a panic, on purpose");
+    }
+    let mut own = Command::new(std::env::current_exe().unwrap());
+    own.args(["--exact", "--nocapture", "top::tests::a_panic_gives_the_terminal_back"])
+        .env(INSIDE, "1")
+        .env("RUST_BACKTRACE", "0");
+    let terminal = pty::Pty::start(&own, (80, 24));
+    terminal.shows("a panic, on purpose");
+    assert_eq!(terminal.ends().code(), Some(101));
 }

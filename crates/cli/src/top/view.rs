@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
 use serde_json::Value;
 
-use super::colours::{Colours, phase_of, sign};
+use super::colours::{Colours, phase_of};
 use super::keys;
 use super::leaf::{Body, Leaf, titled};
 use super::model::{Live, Page, Top, VIEWS};
@@ -133,7 +133,7 @@ fn titled_page(page: &Page) -> String {
 /// A job's type and state.
 fn state<'l>(job: &Value, colours: Colours) -> Vec<Span<'l>> {
     let Some(phase) = phase_of(job) else { return Vec::new() };
-    let word = format!("  {} {}", sign(phase), text(&job["state"]));
+    let word = format!("  {} {}", phase.sign(), text(&job["state"]));
     vec![Span::raw(format!("  {}", text(&job["type"]))), Span::styled(word, colours.phase(phase))]
 }
 
@@ -189,13 +189,31 @@ fn draw_foot(frame: &mut Frame, area: Rect, top: &Top, colours: Colours) {
     } else if let Some(note) = &top.note {
         Line::styled(crate::show::plain(note), BOLD)
     } else {
-        let keys = keys::of(&top.leaf().page).filter(|key| !key.short.is_empty());
-        let spans = keys.flat_map(|key| {
-            [Span::styled(key.label, BOLD), Span::styled(format!(" {}  ", key.short), colours.faint())]
-        });
-        spans.collect()
+        footer(top, area.width.into(), colours)
     };
     frame.render_widget(line, area);
+}
+
+/// As many keys as fit; the way to the others, and out, always.
+fn footer<'l>(top: &Top, width: usize, colours: Colours) -> Line<'l> {
+    let said = |key: &keys::Key| {
+        [Span::styled(key.label, BOLD), Span::styled(format!(" {}  ", key.short), colours.faint())]
+    };
+    let shown = keys::of(&top.leaf().page).filter(|key| !key.short.is_empty());
+    let (last, others): (Vec<_>, Vec<_>) = shown.partition(|key| matches!(key.label, "?" | "q"));
+    let last: Vec<Span> = last.into_iter().flat_map(said).collect();
+    let mut room = width.saturating_sub(last.iter().map(Span::width).sum());
+    let mut spans = Vec::new();
+    for pair in others.into_iter().map(said) {
+        let wide: usize = pair.iter().map(Span::width).sum();
+        if wide > room {
+            break;
+        }
+        room -= wide;
+        spans.extend(pair);
+    }
+    spans.extend(last);
+    Line::from(spans)
 }
 
 fn draw_help(frame: &mut Frame, top: &Top, colours: Colours) {

@@ -72,11 +72,9 @@ impl Drop for Hand {
 
 /// How many jobs are not over.
 async fn left(server: &Server) -> usize {
-    let stats = server.get("/api/stats").await.expect(200);
-    let counts = stats["counts"].as_array().unwrap().iter();
-    let live =
-        counts.filter(|count| ["queued", "assigned", "running"].contains(&count["state"].as_str().unwrap()));
-    live.map(|count| count["count"].as_u64().unwrap() as usize).sum()
+    let queues = server.get("/api/queues").await.expect(200);
+    let depth = |queue: &Value| ["ready", "running", "waiting"].map(|what| queue[what].as_u64().unwrap());
+    queues["queues"].as_array().unwrap().iter().flat_map(depth).sum::<u64>() as usize
 }
 
 /// Waits until so many or fewer are left.

@@ -558,6 +558,29 @@ async fn numbers_pass_as_they_were_written() {
 }
 
 #[tokio::test]
+async fn a_door_tells_no_more_than_is_wanted() {
+    at_doors(async |server| {
+        for (mount, id) in DOORS {
+            let ask = |path: &str, body: &Value| {
+                server.request("POST", path).header("prefer", "return=minimal").json(body)
+            };
+            let reply = ask(mount, &new_job(mount)).send().await;
+            assert_eq!(reply.header("preference-applied"), Some("return=minimal"), "{mount}");
+            let place = reply.header("location").unwrap().to_owned();
+            let job = reply.expect(202);
+            assert_eq!(job, json!({ (id): job[id] }), "{mount}");
+            assert_eq!(place, format!("{mount}/{}", job[id].as_str().unwrap()));
+            if mount == "/so1/api/jobs" {
+                let reply = ask(&format!("{place}/cancel"), &json!({})).send().await;
+                assert_eq!((reply.status, reply.text.as_str()), (204, ""), "{mount}");
+                assert_eq!(server.get(&place).await.expect(200)["state"], json!("cancelled"), "{mount}");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_doors_that_are_open_are_described() {
     at_doors(async |server| {
         let told = server.get("/openapi.json").await.expect(200);
@@ -578,7 +601,7 @@ async fn the_doors_that_are_open_are_described() {
             let job = server.post(mount, &new_job(mount)).await.expect(202);
             let schema =
                 told["paths"][mount]["post"]["responses"]["202"]["content"]["application/json"].clone();
-            let place = schema["schema"]["$ref"].as_str().unwrap().strip_prefix('#').unwrap();
+            let place = schema["schema"]["anyOf"][0]["$ref"].as_str().unwrap().strip_prefix('#').unwrap();
             let schema = told.pointer(place).unwrap();
             let mut required: Vec<&str> =
                 schema["required"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();

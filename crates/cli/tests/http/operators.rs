@@ -416,6 +416,13 @@ async fn statistics_count_what_there_is_and_what_was_finished() {
             server.finished(json!({ "type": "a" })).await;
         }
         server.create(json!({ "type": "b" })).await;
+        let is_counted = |stats: &Value| {
+            let finished = stats["types"].as_array().unwrap().iter().find(|row| row["type"] == "a");
+            let queued = stats["counts"].as_array().unwrap().iter().any(|row| row["type"] == "b");
+            queued && finished.is_some_and(|row| row["finished"] == 3)
+        };
+        let counted = async || is_counted(&server.get("/api/stats").await.expect(200));
+        eventually("everything is counted", counted).await;
         let stats = server.get("/api/stats").await.expect(200);
         let counts = stats["counts"].as_array().unwrap();
         let count = |kind: &str, state: &str| {

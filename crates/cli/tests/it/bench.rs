@@ -20,6 +20,8 @@ fn a_bench_says_everything_that_it_promises() {
         "10",
         "--engines",
         "5",
+        "--dashboards",
+        "5",
     ];
     let own = server.json(&[&["bench"][..], &few].concat());
     for measured in
@@ -34,6 +36,7 @@ fn a_bench_says_everything_that_it_promises() {
         "batches_per_second",
         "engines_per_second",
         "idle_singles_per_second",
+        "dashboards_singles_per_second",
     ] {
         assert!(
             own[measured].as_f64() > Some(0.0) && running[measured].as_f64() > Some(0.0),
@@ -41,4 +44,12 @@ fn a_bench_says_everything_that_it_promises() {
         );
     }
     assert!(running["latency_us"]["p99"].as_u64() > Some(0));
+}
+
+#[test]
+fn pages_are_measured_beside_the_read_of_one_row() {
+    let pages = Server::start().json(&["bench", "--pages", "200"]);
+    let taken = pages["pages_us"].as_array().unwrap();
+    assert!(taken[0]["address"].as_str().unwrap().starts_with("/api/jobs/"));
+    assert!(taken.len() > 10 && taken.iter().all(|it| it["p50"].as_u64() > Some(0)), "{pages:#}");
 }

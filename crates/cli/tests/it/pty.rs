@@ -89,10 +89,7 @@ impl Pty {
     /// Waits until the screen is as wanted, and gives it.
     pub(crate) fn shows_when(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
         let seen = self.seen.0.lock().unwrap();
-        let waited = self
-            .seen
-            .1
-            .wait_timeout_while(seen, PATIENCE, |seen| seen.ended.is_none() && !wanted(&seen.screen.text()));
+        let waited = self.seen.1.wait_timeout_while(seen, PATIENCE, |seen| !wanted(&seen.screen.text()));
         let text = waited.unwrap().0.screen.text();
         assert!(wanted(&text), "never shown: {what}\n{text}");
         text
@@ -138,9 +135,11 @@ fn set_size(slave: &File, (width, height): (u16, u16)) {
 struct Screen {
     cells: Vec<Vec<char>>,
     at: (usize, usize),
+    /// Where it was when the other screen was taken.
+    was_at: (usize, usize),
     /// What is not a whole letter or sequence yet.
     rest: Vec<u8>,
-    other_screen: bool,
+    elsewhere: bool,
     hidden_cursor: bool,
 }
 
@@ -154,7 +153,7 @@ impl Screen {
     }
 
     fn is_as_before(&self) -> bool {
-        !self.other_screen && !self.hidden_cursor
+        !self.elsewhere && !self.hidden_cursor
     }
 
     fn text(&self) -> String {
@@ -220,7 +219,12 @@ impl Screen {
         let mut next = || numbers.next().unwrap_or(0);
         match (said, end) {
             ("?1049", 'h' | 'l') => {
-                self.other_screen = end == 'h';
+                self.elsewhere = end == 'h';
+                if self.elsewhere {
+                    self.was_at = self.at;
+                } else {
+                    self.at = self.was_at;
+                }
                 self.clear();
             }
             ("?25", 'h' | 'l') => self.hidden_cursor = end == 'l',

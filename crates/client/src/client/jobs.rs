@@ -1,9 +1,10 @@
 //! Jobs: create, look, cancel, retry, and the journal.
 
 use reqwest::{Method, StatusCode};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::transport::{Ask, decode};
+use super::transport::{Answer, Ask, decode};
 use super::{Client, batch, escaped, fresh_id, with_query};
 use crate::error::{Error, Problem, Result};
 use crate::request::{EventFilter, Holder, JobFilter, Key, NewJob, NewLine, Page, to_value};
@@ -18,21 +19,31 @@ pub struct Created {
     pub replayed: bool,
 }
 
+/// What `enqueue` comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enqueued {
+    /// The job's id: a new one's, or that of the one that had this key.
+    pub id: String,
+    /// Whether it was there already.
+    pub replayed: bool,
+}
+
 impl Client {
     /// Creates a job, or finds the one with its key.
     pub async fn create(&self, job: NewJob) -> Result<Created> {
-        let mut ask = Ask::new(Method::POST, "/api/jobs").json(&job.body)?;
-        match job.key {
-            Key::Made => ask = ask.key(fresh_id()),
-            Key::Given(key) => ask = ask.key(key),
-            Key::Derived => {}
+        let answer = self.repeated(&creation(job)?).await?;
+        Ok(Created { job: decode(&answer.body)?, replayed: is_replayed(&answer) })
+    }
+
+    /// Like [`Client::create`], for those who need only the job's id: the server does not send the rest.
+    pub async fn enqueue(&self, job: NewJob) -> Result<Enqueued> {
+        #[derive(Deserialize)]
+        struct Brief {
+            id: String,
         }
-        if let Some(traceparent) = job.traceparent {
-            ask = ask.header("traceparent", traceparent);
-        }
-        let answer = self.repeated(&ask).await?;
-        let replayed = answer.headers.get("idempotent-replayed").is_some_and(|value| value == "true");
-        Ok(Created { job: decode(&answer.body)?, replayed: replayed || answer.status == StatusCode::OK })
+        let answer = self.repeated(&creation(job)?.minimal()).await?;
+        let Brief { id } = decode(&answer.body)?;
+        Ok(Enqueued { id, replayed: is_replayed(&answer) })
     }
 
     /// Creates up to 10,000 jobs, each by itself. The call has one key; jobs in it have none of their own.
@@ -133,6 +144,24 @@ impl Client {
         let query = [json!({ "after": after, "limit": limit }), to_value("the filter", filter)?];
         self.listing(&with_query("/api/events", &query), "events").await
     }
+}
+
+fn creation(job: NewJob) -> Result<Ask> {
+    let ask = Ask::new(Method::POST, "/api/jobs").json(&job.body)?;
+    let ask = match job.key {
+        Key::Made => ask.key(fresh_id()),
+        Key::Given(key) => ask.key(key),
+        Key::Derived => ask,
+    };
+    Ok(match job.traceparent {
+        Some(traceparent) => ask.header("traceparent", traceparent),
+        None => ask,
+    })
+}
+
+fn is_replayed(answer: &Answer) -> bool {
+    let is_marked = answer.headers.get("idempotent-replayed").is_some_and(|value| value == "true");
+    is_marked || answer.status == StatusCode::OK
 }
 
 /// A path below a job.

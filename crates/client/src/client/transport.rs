@@ -1,5 +1,6 @@
 //! One request and its answer, and when to send it again.
 
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::sync::Once;
 use std::time::Duration;
@@ -29,7 +30,7 @@ pub(crate) struct Ask {
     body: Option<Bytes>,
     content: Option<Content>,
     key: Option<String>,
-    headers: Vec<(&'static str, String)>,
+    headers: Vec<(&'static str, Cow<'static, str>)>,
     timeout: Option<Duration>,
 }
 
@@ -64,9 +65,14 @@ impl Ask {
         self
     }
 
-    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.headers.push((name, value.into()));
         self
+    }
+
+    /// What comes back is not looked at, or only its id: the server may leave the rest out.
+    pub(crate) fn minimal(self) -> Self {
+        self.header("prefer", "return=minimal")
     }
 
     /// None: as long as it takes.
@@ -127,7 +133,7 @@ impl Client {
             request = request.header("idempotency-key", key);
         }
         for (name, value) in &ask.headers {
-            request = request.header(*name, value);
+            request = request.header(*name, &**value);
         }
         if let Some(timeout) = ask.timeout {
             request = request.timeout(timeout);

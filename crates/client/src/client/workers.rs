@@ -57,16 +57,26 @@ impl Client {
 
     /// Reports about up to 10,000 jobs, each by itself: a job, or for heartbeats what [`Client::heartbeat`] gets.
     pub async fn reports(&self, worker: &str, reports: &[Report]) -> Result<Vec<Result<Value, Problem>>> {
-        self.reports_within(worker, reports, Duration::from_secs(30)).await
+        self.answers(Ask::new(Method::POST, "/api/reports"), worker, reports).await
     }
 
+    /// For the worker, which looks at heartbeats' answers and at refusals: of the jobs it gets their ids.
     pub(crate) async fn reports_within(
         &self,
         worker: &str,
         reports: &[impl Serialize],
         timeout: Duration,
     ) -> Result<Vec<Result<Value, Problem>>> {
-        let ask = Ask::new(Method::POST, "/api/reports").timeout(Some(timeout));
+        let ask = Ask::new(Method::POST, "/api/reports").timeout(Some(timeout)).minimal();
+        self.answers(ask, worker, reports).await
+    }
+
+    async fn answers(
+        &self,
+        ask: Ask,
+        worker: &str,
+        reports: &[impl Serialize],
+    ) -> Result<Vec<Result<Value, Problem>>> {
         let ask = ask.json(&json!({ "worker": worker, "reports": reports }))?;
         batch(decode(&self.once(&ask).await?.body)?, reports.len())
     }

@@ -85,6 +85,25 @@ async fn without_a_key_a_lost_creation_is_not_repeated() {
 }
 
 #[tokio::test]
+async fn who_needs_no_more_than_an_id_says_so() {
+    let replay = Reply::With(200, "idempotent-replayed: true\r\n", json!({ "id": "j1", "replayed": true }));
+    // The last is of a server that knows of no preference.
+    let whole = json!({ "id": "j2", "state": "queued", "payload": null });
+    let server = Server::replies([replay, Reply::NoContent, Reply::Json(202, whole)]);
+    let client = server.client();
+    let new = || NewJob::new("image", &()).unwrap();
+    let enqueued = client.enqueue(new().key("order-42")).await.unwrap();
+    assert_eq!((enqueued.id.as_str(), enqueued.replayed), ("j1", true));
+    client.send(Method::POST, "/api/jobs/j1/cancel", &json!({})).await.unwrap();
+    let enqueued = client.enqueue(new()).await.unwrap();
+    assert_eq!((enqueued.id.as_str(), enqueued.replayed), ("j2", false));
+    let requests = server.requests();
+    assert!(requests.iter().all(|request| request.header("prefer") == Some("return=minimal")));
+    assert_eq!(requests[0].header("idempotency-key"), Some("order-42"));
+    assert_eq!(requests[0].body["type"], json!("image"));
+}
+
+#[tokio::test]
 async fn a_batch_answers_for_each_job() {
     let results = json!({ "results": [{ "ok": { "id": "j1" } }, { "error": problem(422, "unknown_type") }] });
     let server = Server::replies([Reply::Json(200, results), Reply::Json(200, json!({ "results": [] }))]);

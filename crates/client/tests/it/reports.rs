@@ -46,6 +46,8 @@ fn scripted(
 }
 
 fn all_taken(request: &Request) -> Reply {
+    // A worker looks at refusals alone.
+    assert_eq!(request.header("prefer"), Some("return=minimal"));
     let count = request.body["reports"].as_array().unwrap().len();
     Reply::Json(200, json!({ "results": vec![json!({ "ok": {} }); count] }))
 }

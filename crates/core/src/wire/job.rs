@@ -2,7 +2,7 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::job::{Job, Lease};
+use crate::job::{Job, Lease, trace_id_of};
 use crate::time::{Now, Timestamp};
 use crate::wire;
 
@@ -42,9 +42,10 @@ impl<'a> JobForm<'a> {
             Some(correlation) => map.serialize_entry("correlation_id", correlation)?,
             None => map.serialize_entry("correlation_id", &spec.id)?,
         }
-        map.serialize_entry("trace_id", &spec.trace_id())?;
+        let traceparent = spec.traceparent();
+        map.serialize_entry("trace_id", trace_id_of(&traceparent))?;
         if self.claimed {
-            map.serialize_entry("traceparent", &spec.traceparent())?;
+            map.serialize_entry("traceparent", &traceparent)?;
         }
         map.serialize_entry("idempotency_key", &spec.links.idempotency_key)?;
         map.serialize_entry("retry_of", &spec.links.retry_of)?;

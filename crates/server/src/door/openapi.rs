@@ -10,7 +10,7 @@ use super::{CANONICAL, Door};
 use crate::http::pages::OPENAPI;
 
 /// Schemas with fields of a job that are answered.
-const ANSWERED: &[&str] = &["Job", "JobAnswer", "Explanation", "HeartbeatAnswer"];
+const ANSWERED: &[&str] = &["Job", "JobAnswer", "JobBrief", "Explanation", "HeartbeatAnswer"];
 /// Schemas with fields of a job that are sent.
 const SENT: &[&str] = &[
     "NewJob",

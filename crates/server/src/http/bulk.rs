@@ -3,11 +3,11 @@
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tenure_core::command::{Asked, Cancel, Command, Retry, When};
+use tenure_core::command::{Asked, Cancel, Command, GivenKey, Retry, When};
 use tenure_core::decide::Answer;
 use tenure_core::id::JobId;
 use tenure_core::job::CancelMode;
-use tenure_core::query::Page;
+use tenure_core::query::{JobFilter, Page};
 use tenure_runtime::Failure;
 use tenure_store::Store as _;
 
@@ -24,9 +24,10 @@ pub(crate) const ACTION_JOBS_MAX: usize = 10_000;
 /// Jobs that are read at once.
 pub(crate) const PAGE_JOBS: usize = 500;
 
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+/// What can be done to many jobs at once.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+pub(crate) enum Action {
     Cancel,
     Retry,
 }
@@ -56,33 +57,49 @@ pub(crate) async fn act(
     let mut filter = given.jobs()?;
     given.done()?;
     app.speak_canonical(&mut filter);
-    let (mut jobs, mut before): (Vec<JobId>, _) = (Vec::new(), cursor_of(cursor.as_deref())?);
-    let mut next_cursor = None;
+    let (jobs, next_cursor) = matching(&app, &filter, cursor_of(cursor.as_deref())?).await?;
+    let answers = ask_each(&app, &caller, (action, mode.unwrap_or(CancelMode::Soft)), body.key, &jobs).await;
+    let (_, rows) = results(&app, &jobs, answers, "/api/jobs/actions");
+    ok(&json!({ "matched": jobs.len(), "results": rows, "next_cursor": next_cursor }))
+}
+
+/// Jobs that match, newest first, and where to go on if there are more than one request may touch.
+pub(crate) async fn matching(
+    app: &App,
+    filter: &JobFilter,
+    mut before: Option<JobId>,
+) -> Result<(Vec<JobId>, Option<JobId>), Problem> {
+    let mut jobs: Vec<JobId> = Vec::new();
     loop {
         let found = app.store().list(filter.clone(), Page { before, limit: PAGE_JOBS }).await?;
         jobs.extend(found.iter().map(|job| job.id()));
         before = jobs.last().copied();
         if found.len() < PAGE_JOBS {
-            break;
+            return Ok((jobs, None));
         }
         if jobs.len() >= ACTION_JOBS_MAX {
-            next_cursor = before.map(|id| id.to_string());
-            break;
+            return Ok((jobs, before));
         }
     }
+}
+
+/// Asks the same of each job, in the caller's name.
+pub(crate) async fn ask_each(
+    app: &App,
+    caller: &Caller,
+    (action, mode): (Action, CancelMode),
+    key: Option<GivenKey>,
+    jobs: &[JobId],
+) -> Vec<Result<Answer, Failure>> {
     let by = caller.actor();
-    let ask = |job: &JobId| {
+    let ask = |&job: &JobId| {
         let command = match action {
-            Action::Cancel => {
-                Command::Cancel(Cancel { job: *job, mode: mode.unwrap_or(CancelMode::Soft), reason: None })
-            }
-            Action::Retry => Command::Retry(Retry { job: *job, id: app.runtime().new_id(), when: When::Now }),
+            Action::Cancel => Command::Cancel(Cancel { job, mode, reason: None }),
+            Action::Retry => Command::Retry(Retry { job, id: app.runtime().new_id(), when: When::Now }),
         };
-        Asked { by: by.clone(), key: body.key.clone(), command }
+        Asked { by: by.clone(), key: key.clone(), command }
     };
-    let answers = app.runtime().submit_all(jobs.iter().map(ask).collect::<Vec<_>>()).await;
-    let (_, rows) = results(&app, &jobs, answers, "/api/jobs/actions");
-    ok(&json!({ "matched": jobs.len(), "results": rows, "next_cursor": next_cursor }))
+    app.runtime().submit_all(jobs.iter().map(ask).collect::<Vec<_>>()).await
 }
 
 /// How many were done, and what became of each.

@@ -3,12 +3,14 @@
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tenure_core::command::{Asked, Command, Retry, When};
+use tenure_core::command::{Asked, Command, GivenKey, Retry, When};
 use tenure_core::dead_letter::DeadLetter;
+use tenure_core::decide::Answer;
 use tenure_core::id::JobId;
 use tenure_core::query::{DeadLetterFilter, Page};
 use tenure_core::time::Millis;
 use tenure_core::wire;
+use tenure_runtime::Failure;
 use tenure_store::Store as _;
 
 use crate::app::App;
@@ -29,14 +31,17 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, mut given: Give
     caller.may(Right::See)?;
     let (mut filter, rows) = (given.dead_letters()?, given.page()?);
     given.done()?;
-    caller.narrow(&mut filter.jobs)?;
-    if !caller.is(Right::Own) {
-        caller.may(Right::Oversee)?;
-    }
+    narrow(&caller, &mut filter)?;
     let letters = app.store().dead_letters(filter, rows).await?;
     let next =
         (letters.len() == rows.limit).then(|| letters.last().map(|last| last.job_id.to_string())).flatten();
     page("dead_letters", letters.iter().map(wire::dead_letter).collect(), next)
+}
+
+/// Narrows a listing to what the caller may see: everything, or his own user's.
+pub(crate) fn narrow(caller: &Caller, filter: &mut DeadLetterFilter) -> Result<(), Problem> {
+    caller.narrow(&mut filter.jobs)?;
+    if caller.is(Right::Own) { Ok(()) } else { caller.may(Right::Oversee) }
 }
 
 #[derive(Deserialize)]
@@ -59,10 +64,7 @@ pub(crate) async fn redrive(
     caller.may(Right::Operate)?;
     given.done()?;
     let RedriveBody { ids, filter, max_per_second, cursor } = body.value;
-    if max_per_second.is_some_and(|rate| !(rate > 0.0 && rate <= RATE_MAX)) {
-        let detail = format!("must be above 0 and at most {RATE_MAX}");
-        return Err(Problem::malformed("#/max_per_second", detail));
-    }
+    check_rate("#/max_per_second", max_per_second)?;
     let by_filter = filter.is_some();
     let (jobs, next_cursor) = match (ids, filter) {
         (Some(ids), None) => (named(&ids)?, None),
@@ -70,28 +72,49 @@ pub(crate) async fn redrive(
             let mut given = Given::of_object(&filter)?;
             let filter = given.dead_letters()?;
             given.done()?;
-            matching(&app, filter, cursor_of(cursor.as_deref())?).await?
+            matching(&app, filter, cursor_of(cursor.as_deref())?, |_| true).await?
         }
         _ => return Err(Problem::malformed("#", "say either ids or filter")),
     };
-    let mut asked = Vec::with_capacity(jobs.len());
-    let mut missing = Vec::new();
-    for (index, &job) in jobs.iter().enumerate() {
-        let delay = max_per_second.map_or(0, |rate| (index as f64 * 1000.0 / rate) as u64);
-        let when = if delay == 0 { When::Now } else { When::In(Millis(delay)) };
-        let command = Command::Retry(Retry { job, id: app.runtime().new_id(), when });
+    let (mut there, mut missing) = (Vec::with_capacity(jobs.len()), Vec::new());
+    for job in jobs {
         if by_filter || letter(&app, job).await?.is_some() {
-            asked.push((job, Asked { by: caller.actor(), key: body.key.clone(), command }));
+            there.push(job);
         } else {
             let problem = Problem::not_found("dead letter", job).to_json(REDRIVE);
             missing.push(json!({ "job_id": job, "error": problem }));
         }
     }
-    let (jobs, asked): (Vec<JobId>, Vec<Asked>) = asked.into_iter().unzip();
-    let answers = app.runtime().submit_all(asked).await;
-    let (done, mut rows) = results(&app, &jobs, answers, REDRIVE);
+    let answers = redrive_each(&app, &caller, max_per_second, body.key, &there).await;
+    let (done, mut rows) = results(&app, &there, answers, REDRIVE);
     rows.extend(missing);
     ok(&json!({ "redriven": done, "results": rows, "next_cursor": next_cursor }))
+}
+
+/// A rate must be one that can be kept.
+pub(crate) fn check_rate(pointer: &str, max_per_second: Option<f64>) -> Result<(), Problem> {
+    if max_per_second.is_some_and(|rate| !(rate > 0.0 && rate <= RATE_MAX)) {
+        return Err(Problem::malformed(pointer, format!("must be above 0 and at most {RATE_MAX}")));
+    }
+    Ok(())
+}
+
+/// Asks for a new job like each of these, at most so many a second.
+pub(crate) async fn redrive_each(
+    app: &App,
+    caller: &Caller,
+    max_per_second: Option<f64>,
+    key: Option<GivenKey>,
+    jobs: &[JobId],
+) -> Vec<Result<Answer, Failure>> {
+    let by = caller.actor();
+    let ask = |(index, &job): (usize, &JobId)| {
+        let delay = max_per_second.map_or(0, |rate| (index as f64 * 1000.0 / rate) as u64);
+        let when = if delay == 0 { When::Now } else { When::In(Millis(delay)) };
+        let command = Command::Retry(Retry { job, id: app.runtime().new_id(), when });
+        Asked { by: by.clone(), key: key.clone(), command }
+    };
+    app.runtime().submit_all(jobs.iter().enumerate().map(ask).collect::<Vec<_>>()).await
 }
 
 fn named(ids: &[String]) -> Result<Vec<JobId>, Problem> {
@@ -110,18 +133,19 @@ pub(crate) fn cursor_of(cursor: Option<&str>) -> Result<Option<JobId>, Problem> 
     cursor.map(|cursor| job_id(cursor).ok_or_else(bad)).transpose()
 }
 
-/// Dead letters that match, and where to go on if there are more than one request may touch.
-async fn matching(
+/// Dead letters that match and are to be kept, and where to go on if there are more than one request may touch.
+pub(crate) async fn matching(
     app: &App,
     filter: DeadLetterFilter,
     mut before: Option<JobId>,
+    keep: impl Fn(&DeadLetter) -> bool,
 ) -> Result<(Vec<JobId>, Option<JobId>), Problem> {
     let mut found: Vec<JobId> = Vec::new();
     loop {
         let page = Page { before, limit: PAGE_JOBS };
         let letters: Vec<DeadLetter> = app.store().dead_letters(filter.clone(), page).await?;
-        found.extend(letters.iter().map(|letter| letter.job_id));
-        before = found.last().copied();
+        found.extend(letters.iter().filter(|letter| keep(letter)).map(|letter| letter.job_id));
+        before = letters.last().map(|letter| letter.job_id);
         if letters.len() < PAGE_JOBS {
             return Ok((found, None));
         }

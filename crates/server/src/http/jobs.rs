@@ -1,5 +1,7 @@
 //! Jobs: created, listed, looked at, replayed, explained, and what their owners and operators do to them.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
@@ -15,18 +17,20 @@ use tenure_core::id::JobId;
 use tenure_core::job::{CancelMode, Job, Links};
 use tenure_core::json::Json;
 use tenure_core::limits::{ATTEMPTS_MAX, PRIORITY_MAX};
+use tenure_core::query::{JobFilter, Page};
 use tenure_core::time::{Millis, Timestamp};
 use tenure_core::wire::JobForm;
 use tenure_core::{fold, wire};
 use tenure_runtime::NewJob;
 use tenure_store::Store as _;
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::body::{Body, OptionalBody, parse};
 use crate::caller::{Caller, Right};
 use crate::door::AtDoor;
-use crate::headers::Trace;
-use crate::http::{Id, Part, Reply, Segments, done_reply, name, ok, page, results};
+use crate::headers::{Extent, Trace};
+use crate::http::{Brief, Id, Part, Reply, Segments, changed, done_reply, name, ok, page, results};
 use crate::problem::Problem;
 use crate::query::{Given, is_name};
 
@@ -116,25 +120,31 @@ pub(crate) async fn create(
     caller: Caller,
     trace: Trace,
     at: AtDoor,
-    given: Given,
+    (given, extent): (Given, Extent),
     body: Body<NewJobBody>,
 ) -> Reply {
     caller.may(Right::Own)?;
     given.done()?;
     let asked = at.admit(body.value.ask(&caller, &trace, body.key)?)?;
     let done = app.runtime().create(asked).await??;
-    Ok(created(done, &app))
+    Ok(created(done, &app, extent))
 }
 
 /// 202 and where it is; 200 for the repeat of a creation that was made before.
-fn created(done: Done, app: &App) -> Response {
+fn created(done: Done, app: &App, extent: Extent) -> Response {
     let (status, id) = match &done {
         Done::Job { job, replayed: true, .. } => (StatusCode::OK, Some(job.id())),
         Done::Job { job, .. } => (StatusCode::ACCEPTED, Some(job.id())),
         _ => (StatusCode::ACCEPTED, None),
     };
-    let mut response = done_reply(status, done, app.runtime().reading());
-    let place = id.and_then(|id| HeaderValue::try_from(format!("/api/jobs/{id}")).ok());
+    let mut response = match Brief::of(&done, extent) {
+        Some(brief) => brief.reply(status),
+        None => done_reply(status, done, app.runtime().reading()),
+    };
+    let place = id.and_then(|JobId(id)| {
+        let mut text = Uuid::encode_buffer();
+        HeaderValue::try_from(["/api/jobs/", id.hyphenated().encode_lower(&mut text)].concat()).ok()
+    });
     if let Some(place) = place {
         response.headers_mut().insert(header::LOCATION, place);
     }
@@ -152,7 +162,7 @@ pub(crate) async fn create_batch(
     caller: Caller,
     trace: Trace,
     at: AtDoor,
-    given: Given,
+    (given, extent): (Given, Extent),
     body: Body<BatchBody>,
 ) -> Reply {
     caller.may(Right::Own)?;
@@ -183,9 +193,9 @@ pub(crate) async fn create_batch(
     let parts = refused.into_iter().map(|refused| {
         let result = refused
             .map_or_else(|| Ok(answers.next().expect("one answer for each job that was asked for")??), Err);
-        Part::new(result, now, "/api/jobs/batch")
+        Part::new(result, now, ("/api/jobs/batch", extent))
     });
-    results(parts.collect())
+    results(parts.collect(), extent)
 }
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller, mut given: Given) -> Reply {
@@ -194,16 +204,27 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, mut given: Give
     given.done()?;
     caller.narrow(&mut filter)?;
     app.speak_canonical(&mut filter);
-    let jobs = app.store().list(filter, rows).await?;
-    let next = (jobs.len() == rows.limit).then(|| jobs.last().map(|job| job.id().to_string())).flatten();
+    let (jobs, next) = seen(&app, &caller, filter, rows).await?;
     let now = app.runtime().reading();
+    page("jobs", jobs.iter().map(|job| JobForm::new(job, now)).collect(), next.map(|id| id.to_string()))
+}
+
+/// A page of the jobs that match and that the caller may see, and where the next one begins.
+pub(crate) async fn seen(
+    app: &App,
+    caller: &Caller,
+    filter: JobFilter,
+    rows: Page,
+) -> Result<(Vec<Arc<Job>>, Option<JobId>), Problem> {
+    let jobs = app.store().list(filter, rows).await?;
+    let next = (jobs.len() == rows.limit).then(|| jobs.last().map(|job| job.id())).flatten();
     let mut shown = Vec::with_capacity(jobs.len());
-    for job in &jobs {
-        if app.may_see(&caller, job).await? {
-            shown.push(JobForm::new(job, now));
+    for job in jobs {
+        if app.may_see(caller, &job).await? {
+            shown.push(job);
         }
     }
-    page("jobs", shown, next)
+    Ok((shown, next))
 }
 
 pub(crate) async fn get(State(app): State<App>, caller: Caller, Id(id): Id, given: Given) -> Reply {
@@ -270,7 +291,7 @@ pub(crate) async fn replay(State(app): State<App>, caller: Caller, Id(id): Id, m
         return Err(Problem::malformed("?seq", format!("the job has made {} transitions", job.seq)));
     }
     let events = app.store().history(id).await?;
-    let folded = fold::fold(std::sync::Arc::clone(&job.spec), &events, Some(seq));
+    let folded = fold::fold(Arc::clone(&job.spec), &events, Some(seq));
     let folded = folded.map_err(|difference| {
         tracing::error!(%difference, "a history cannot be folded");
         Problem::new(&crate::problem::INTERNAL, "the history of this job is damaged; run `tenure verify`")
@@ -296,7 +317,7 @@ pub(crate) async fn cancel(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    given: Given,
+    (given, extent): (Given, Extent),
     OptionalBody(body): OptionalBody<CancelBody>,
 ) -> Reply {
     caller.may(Right::Own)?;
@@ -305,7 +326,7 @@ pub(crate) async fn cancel(
     app.job(&caller, id).await?;
     let mode = body.value.mode.unwrap_or(CancelMode::Soft);
     let done = app.submit(&caller, body.key, Command::Cancel(Cancel { job: id, mode, reason })).await?;
-    Ok(done_reply(StatusCode::OK, done, app.runtime().reading()))
+    Ok(changed(done, &app, extent))
 }
 
 #[derive(Deserialize)]
@@ -316,7 +337,7 @@ pub(crate) async fn retry(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    given: Given,
+    (given, extent): (Given, Extent),
     OptionalBody(body): OptionalBody<EmptyBody>,
 ) -> Reply {
     caller.may(Right::Own)?;
@@ -324,7 +345,7 @@ pub(crate) async fn retry(
     app.job(&caller, id).await?;
     let retry = Retry { job: id, id: app.runtime().new_id(), when: When::Now };
     let done = app.submit(&caller, body.key, Command::Retry(retry)).await?;
-    Ok(created(done, &app))
+    Ok(created(done, &app, extent))
 }
 
 #[derive(Deserialize)]
@@ -338,14 +359,14 @@ pub(crate) async fn dead_letter(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    given: Given,
+    (given, extent): (Given, Extent),
     body: Body<DeadLetterBody>,
 ) -> Reply {
     caller.may(Right::Operate)?;
     given.done()?;
     let DeadLetterBody { reason_code, detail } = body.value;
     let done = app.submit(&caller, body.key, Command::DeadLetter(id, reason_code, detail)).await?;
-    Ok(done_reply(StatusCode::OK, done, app.runtime().reading()))
+    Ok(changed(done, &app, extent))
 }
 
 #[derive(Deserialize)]
@@ -358,7 +379,7 @@ pub(crate) async fn signal(
     State(app): State<App>,
     caller: Caller,
     Segments(segments): Segments,
-    given: Given,
+    (given, extent): (Given, Extent),
     OptionalBody(body): OptionalBody<SignalBody>,
 ) -> Reply {
     caller.may(Right::Own)?;
@@ -372,7 +393,7 @@ pub(crate) async fn signal(
     let note = body.value.payload.map(|payload| Json::stored(payload.get()));
     let command = Command::Signal(id, segments[1].as_str().into(), note);
     let done = app.submit(&caller, body.key, command).await?;
-    Ok(done_reply(StatusCode::OK, done, app.runtime().reading()))
+    Ok(changed(done, &app, extent))
 }
 
 /// A text for people: bounded, and without U+0000.

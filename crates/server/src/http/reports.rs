@@ -1,7 +1,6 @@
 //! What workers say of jobs that they hold: one verb at a time, or many at once.
 
 use axum::extract::State;
-use http::StatusCode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tenure_core::command::{Asked, Command, GivenKey, Hold, Report, Verb};
@@ -14,8 +13,9 @@ use tenure_core::time::Millis;
 use crate::app::App;
 use crate::body::{Body, Object, parse};
 use crate::caller::{Caller, Right};
+use crate::headers::Extent;
 use crate::http::jobs::message;
-use crate::http::{Id, Part, Reply, done_reply, name, results};
+use crate::http::{Id, Part, Reply, changed, name, results};
 use crate::problem::Problem;
 use crate::query::{Given, job_id};
 
@@ -181,7 +181,7 @@ pub(crate) async fn report(
     State(app): State<App>,
     caller: Caller,
     (Id(job), verb): (Id, &'static str),
-    given: Given,
+    (given, extent): (Given, Extent),
     body: Body<ReportBody>,
 ) -> Reply {
     caller.may(Right::Work)?;
@@ -199,7 +199,7 @@ pub(crate) async fn report(
     }
     let command = value.command(job, verb, worker)?;
     let done = app.submit(&caller, body.key, command).await?;
-    Ok(done_reply(StatusCode::OK, done, app.runtime().reading()))
+    Ok(changed(done, &app, extent))
 }
 
 #[derive(Deserialize)]
@@ -213,7 +213,7 @@ pub(crate) struct ReportsBody {
 pub(crate) async fn reports(
     State(app): State<App>,
     caller: Caller,
-    given: Given,
+    (given, extent): (Given, Extent),
     body: Body<ReportsBody>,
 ) -> Reply {
     caller.may(Right::Work)?;
@@ -238,9 +238,9 @@ pub(crate) async fn reports(
     let now = app.runtime().reading();
     let parts = asked.into_iter().map(|asked| {
         let result = asked.and_then(|_| Ok(answers.next().expect("one answer for each report")??));
-        Part::new(result, now, "/api/reports")
+        Part::new(result, now, ("/api/reports", extent))
     });
-    results(parts.collect())
+    results(parts.collect(), extent)
 }
 
 /// One report of many: it names its job and its verb; the worker is named once for all.

@@ -1,4 +1,4 @@
-//! A snapshot out of its parts. Pure but for the clock of rates: everything was read before.
+//! A snapshot out of its parts. Pure: everything was read before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +23,8 @@ const TREND: usize = 20;
 /// What a snapshot is made of.
 pub(super) struct Made<'a> {
     pub(super) catalog: &'a Catalog,
+    /// This moment, by which minutes are counted.
+    pub(super) now: Timestamp,
     pub(super) live: &'a Live,
     pub(super) held: &'a Held,
     pub(super) sample: &'a Sample,
@@ -32,7 +34,7 @@ pub(super) struct Made<'a> {
 
 impl Made<'_> {
     fn minute(&self) -> i64 {
-        self.live.now.minute()
+        self.now.minute()
     }
 
     pub(super) fn lifecycles(&self, counts: &[CountNow]) -> Vec<LifecycleNow> {
@@ -87,7 +89,7 @@ impl Made<'_> {
 
     /// Over the last full minute and the current one.
     fn per_minute(&self, ring: &Ring) -> f64 {
-        let current = self.live.now.0.rem_euclid(60_000) as f64 / 60_000.0;
+        let current = self.now.0.rem_euclid(60_000) as f64 / 60_000.0;
         let rate = ring.until(self.minute(), 2).sum::<u64>() as f64 / (1.0 + current);
         (rate * 100.0).round() / 100.0
     }

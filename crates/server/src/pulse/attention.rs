@@ -138,3 +138,6 @@ fn escaped(name: &Name) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,7 @@ struct Reading<T> {
     value: Arc<T>,
     at: Instant,
     cost: Duration,
+    expired: bool,
 }
 
 impl<T> Default for Part<T> {
@@ -85,7 +86,7 @@ impl<T: Send + Sync + 'static> Part<T> {
     /// Forgets how fresh the last reading is: whoever asks next reads.
     pub(crate) fn expire(&self) {
         if let Some(last) = self.last().as_mut() {
-            last.at -= last.age_max();
+            last.expired = true;
         }
     }
 
@@ -101,10 +102,13 @@ impl<T: Send + Sync + 'static> Part<T> {
     ) -> Result<Arc<T>, Problem> {
         let began = Instant::now();
         let value = Arc::new(read.await?);
-        let reading = Reading { value: Arc::clone(&value), at: began, cost: began.elapsed() };
-        *self.last() = Some(reading);
+        self.note(Arc::clone(&value), began, began.elapsed());
         drop(turn);
         Ok(value)
+    }
+
+    fn note(&self, value: Arc<T>, at: Instant, cost: Duration) {
+        *self.last() = Some(Reading { value, at, cost, expired: false });
     }
 
     fn last(&self) -> MutexGuard<'_, Option<Reading<T>>> {
@@ -113,76 +117,65 @@ impl<T: Send + Sync + 'static> Part<T> {
 }
 
 impl<T> Reading<T> {
-    fn age_max(&self) -> Duration {
-        AGE_MIN.max(self.cost * AGE_COSTS)
-    }
-
     fn is_fresh(&self) -> bool {
-        self.at.elapsed() < self.age_max()
+        !self.expired && self.at.elapsed() < AGE_MIN.max(self.cost * AGE_COSTS)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
     use super::*;
 
-    /// Counts how often it is read; each reading costs so much.
-    async fn counting(readings: Arc<AtomicU32>, cost: u64) -> Result<u32, Problem> {
-        tokio::time::advance(Duration::from_millis(cost)).await;
-        Ok(readings.fetch_add(1, Ordering::SeqCst) + 1)
+    const DEAR: Duration = Duration::from_mins(10);
+
+    /// A part whose last reading was a 1 that cost so much.
+    fn read_once(cost: Duration) -> Part<u32> {
+        let part = Part::default();
+        part.note(Arc::new(1), Instant::now(), cost);
+        part
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn what_is_fresh_is_not_read_again() {
-        let (part, readings) = (Part::default(), Arc::<AtomicU32>::default());
-        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap(), 1);
-        tokio::time::advance(Duration::from_millis(498)).await;
-        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap(), 1);
-        tokio::time::advance(Duration::from_millis(2)).await;
-        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap(), 2);
+    async fn two() -> Result<u32, Problem> {
+        Ok(2)
+    }
+
+    #[tokio::test]
+    async fn the_first_reading_is_waited_for() {
+        let part = Part::default();
+        assert_eq!(*part.get(two).await.unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn what_is_dear_is_fresh_for_long_and_then_read_in_the_background() {
+        let part = read_once(DEAR);
+        assert_eq!(*part.get(two).await.unwrap(), 1, "twenty times its cost it counts as fresh");
+        assert!(!part.is_quick());
         part.expire();
-        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap(), 3);
+        assert_eq!(*part.get(two).await.unwrap(), 1, "nobody waits for the next");
+        part.rest().await;
+        assert_eq!(part.last().as_ref().map(|last| *last.value), Some(2));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn what_is_dear_is_read_in_the_background_and_seldom() {
-        let (part, readings) = (Part::default(), Arc::<AtomicU32>::default());
-        assert_eq!(
-            *part.get(|| counting(Arc::clone(&readings), 100)).await.unwrap(),
-            1,
-            "the first is waited for"
-        );
-        tokio::time::advance(Duration::from_millis(1899)).await;
-        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 100)).await.unwrap(), 1);
-        part.rest().await;
-        assert_eq!(readings.load(Ordering::SeqCst), 1, "twenty times its cost it counts as fresh");
-        tokio::time::advance(Duration::from_millis(1)).await;
-        assert_eq!(
-            *part.get(|| counting(Arc::clone(&readings), 100)).await.unwrap(),
-            1,
-            "nobody waits for the next"
-        );
-        part.rest().await;
-        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 100)).await.unwrap(), 2);
+    #[tokio::test]
+    async fn what_is_quick_is_waited_for() {
+        let part = read_once(Duration::ZERO);
+        assert!(part.is_quick());
+        part.expire();
+        assert_eq!(*part.get(two).await.unwrap(), 2);
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn one_reads_and_the_others_get_the_last_one() {
-        let (part, readings) = (Part::default(), Arc::<AtomicU32>::default());
-        part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap();
+        let part = read_once(Duration::ZERO);
         part.expire();
         let reader = part.clone();
         let stuck = tokio::spawn(async move { reader.get(std::future::pending).await.map(|value| *value) });
-        tokio::task::yield_now().await;
-        assert_eq!(*part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap(), 1);
+        while part.0.reading.try_lock().is_ok() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(*part.get(two).await.unwrap(), 1);
         stuck.abort();
         part.rest().await;
-        assert_eq!(
-            *part.get(|| counting(Arc::clone(&readings), 1)).await.unwrap(),
-            2,
-            "who gives up is followed by another"
-        );
+        assert_eq!(*part.get(two).await.unwrap(), 2, "who gives up is followed by another");
     }
 }

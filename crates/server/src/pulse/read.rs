@@ -166,6 +166,7 @@ fn lately(jobs: &[Arc<Job>], now: Timestamp) -> Vec<LatelyNow> {
 
 /// Who is there, and what was set up.
 pub(super) struct Roster {
+    pub(super) now: Timestamp,
     pub(super) workers: Vec<WorkerSeen>,
     pub(super) orders: Vec<Order>,
     pub(super) others: Others,
@@ -180,5 +181,5 @@ pub(super) async fn roster(app: App) -> Result<Roster, Problem> {
     let mut words = pulse.words.lock().expect("nobody panics while reading what nodes say");
     let others = words.read(&pulse.own.id, &nodes, now);
     drop(words);
-    Ok(Roster { workers, orders, others })
+    Ok(Roster { now, workers, orders, others })
 }

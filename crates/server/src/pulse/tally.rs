@@ -255,3 +255,6 @@ impl FailureTally {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use crate::app::App;
 use crate::caller::{Caller, Right};
 use crate::problem::Problem;
+use crate::socket::pace::Pace;
 use crate::socket::{Guest, Ticket, answer, gone, hello, is_true, no_such_event};
 
 pub(super) use stage::Stage;
@@ -27,6 +28,10 @@ pub(super) use stage::Stage;
 const BEHIND_EVENTS_MAX: usize = 16_384;
 /// What they may weigh together.
 const BEHIND_BYTES_MAX: usize = 32 << 20;
+/// Bytes that are sent to a front end at once, and in a second over a while. One that stands still is gone by its ping
+/// in two of its intervals, and with it what waits for it: no more than was sent meanwhile.
+const BURST_BYTES_MAX: f64 = (64 << 20) as f64;
+const BYTES_PER_SECOND_MAX: f64 = (8 << 20) as f64;
 /// How often it is looked whether a front end may stay.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long to wait for a front end that takes nothing, and between two tries.
@@ -89,6 +94,7 @@ pub(crate) struct FrontEnd {
     arrival: u64,
     heard: mpsc::Receiver<Arc<Told>>,
     behind_bytes: Arc<AtomicUsize>,
+    pace: Pace,
     gone: watch::Receiver<bool>,
 }
 
@@ -109,7 +115,9 @@ impl FrontEnd {
         let (arrival, behind_bytes) = (audience.arrivals.fetch_add(1, Ordering::Relaxed), Arc::default());
         let listener = Listener { arrival, only, ear, behind_bytes: Arc::clone(&behind_bytes) };
         audience.listeners().push(listener);
-        let front_end = Self { app: app.clone(), caller, arrival, heard, behind_bytes, gone: gone(socket) };
+        let pace = Pace::new(BYTES_PER_SECOND_MAX, BURST_BYTES_MAX, Instant::now().into_std());
+        let gone = gone(socket);
+        let front_end = Self { app: app.clone(), caller, arrival, heard, behind_bytes, pace, gone };
         app.switchboard().follow(&app).await?;
         socket.on_fallback(async |ack: AckSender, Event(event): Event| {
             answer(ack, Err(no_such_event(&event)), &event);
@@ -144,8 +152,9 @@ impl FrontEnd {
     }
 
     /// Sends what happened, if it is this front end's to see; says whether it takes it.
-    async fn pass_on(&self, socket: &SocketRef, told: &Told) -> bool {
-        self.behind_bytes.fetch_sub(told.data.get().len(), Ordering::AcqRel);
+    async fn pass_on(&mut self, socket: &SocketRef, told: &Told) -> bool {
+        let bytes = told.data.get().len();
+        self.behind_bytes.fetch_sub(bytes, Ordering::AcqRel);
         if self.caller.role == Role::Worker {
             match self.app.holds(&self.caller, told.worker.as_ref()).await {
                 Ok(true) => {}
@@ -154,6 +163,9 @@ impl FrontEnd {
             }
         }
         for name in &told.names {
+            while let Err(wait) = self.pace.admit(bytes as f64, Instant::now().into_std()) {
+                sleep(wait.max(PAUSE)).await;
+            }
             let until = Instant::now() + PATIENCE;
             loop {
                 match socket.emit(name, &told.data) {

@@ -6,7 +6,7 @@ use http::header;
 use crate::app::App;
 use crate::body;
 use crate::problem::{Problem, UNSUPPORTED_MEDIA_TYPE};
-use crate::query::decode;
+use crate::query::{Given, decode};
 use crate::ui::session::is_own_form;
 
 /// What was filled in, each field to be taken once. A form from elsewhere is refused before it is read.
@@ -58,6 +58,11 @@ impl Form {
         self.0 = rest;
         let taken: Vec<(String, String)> = taken;
         taken.into_iter().map(|(_, value)| value).collect()
+    }
+
+    /// What is left, to be read as a query is.
+    pub(crate) fn rest(self) -> Result<Given, Problem> {
+        Given::of_fields(self.0)
     }
 
     /// Nothing may be left over.

@@ -47,7 +47,8 @@ impl Parts {
     }
 }
 
-/// Who may share a drawing: who asks for the same and may see the same.
+/// Who may share a drawing: who asks for the same and may see the same. A producer sees what is his user's, a worker what
+/// came to it by its credential.
 type Seat = (String, Role, Option<Name>);
 type Drawing = watch::Sender<Option<Arc<Parts>>>;
 
@@ -58,7 +59,9 @@ pub(crate) struct Stage(Mutex<HashMap<Seat, Weak<Drawing>>>);
 impl Stage {
     /// The drawing of a page; the first who asks for it has it drawn until the last has gone.
     fn watch<P: Page>(&self, app: &App, visitor: &Visitor, page: P) -> watch::Receiver<Option<Arc<Parts>>> {
-        let seat = (visitor.address.clone(), visitor.caller.role, visitor.caller.user.clone());
+        let caller = &visitor.caller;
+        let whose = if caller.role == Role::Worker { Some(&caller.credential) } else { caller.user.as_ref() };
+        let seat = (visitor.address.clone(), caller.role, whose.cloned());
         let mut shown = self.0.lock().expect("nobody panics while looking for a page");
         shown.retain(|_, drawing| drawing.strong_count() > 0);
         if let Some(drawing) = shown.get(&seat).and_then(Weak::upgrade) {

@@ -205,6 +205,11 @@ impl Tables {
         matching.take(page.limit).map(|job| Arc::clone(job)).collect()
     }
 
+    pub(super) fn reach(&self, before: Option<JobId>, jobs: usize) -> Option<JobId> {
+        let older = |id: &&JobId| before.is_none_or(|before| **id < before);
+        self.all().keys().rev().filter(older).nth(jobs - 1).copied()
+    }
+
     pub(super) fn counts(&self) -> Vec<Count> {
         let mut counts = BTreeMap::<_, u64>::new();
         for job in self.all().into_values() {

@@ -14,6 +14,7 @@ use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
+use uuid::Uuid;
 
 use super::connection::{Params, Sql, answered};
 use super::rows::{self, EVENT_COLUMNS, Param, borrowed, get};
@@ -81,9 +82,19 @@ impl Node {
     }
 
     pub(super) async fn list(&self, filter: JobFilter, page: Page) -> Result<Vec<Arc<Job>>, StoreError> {
-        let rows = self.listing(LIST, &list::jobs(&filter, page, placeholder)).await?;
+        let live = ["s.ready", "not s.ready and s.completed_at is null"];
+        let rows = self.listing(LIST, &list::jobs(&filter, page, placeholder, live)).await?;
         let mut names = Interner::default();
         rows.iter().map(|row| rows::job(row, &mut names)).collect()
+    }
+
+    pub(super) async fn reach(
+        &self,
+        before: Option<JobId>,
+        jobs: usize,
+    ) -> Result<Option<JobId>, StoreError> {
+        let before = before.map_or_else(Uuid::max, |JobId(id)| id);
+        Ok(ids(&self.ask(&REACH, &[&before, &(rows_max(jobs) - 1)]).await?)?.into_iter().next())
     }
 
     pub(super) async fn counts(&self) -> Result<Vec<Count>, StoreError> {

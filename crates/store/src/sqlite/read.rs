@@ -19,6 +19,7 @@ use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
 use tenure_core::worker::WorkerSeen;
 use tenure_core::working_set::{Reads, WorkingSet};
+use uuid::Uuid;
 
 use crate::codec::{Interner, corrupt};
 use crate::list::{self, Bound};
@@ -94,7 +95,7 @@ fn journaled(row: &Row<'_>, names: &mut Interner) -> Result<Journaled, StoreErro
 }
 
 fn list(connection: &Connection, filter: &JobFilter, page: Page) -> Result<Vec<Arc<Job>>, StoreError> {
-    let (rest, values) = list::jobs(filter, page, |n| format!("?{n}"));
+    let (rest, values) = list::jobs(filter, page, |n| format!("?{n}"), ["s.completed_at is null"; 2]);
     let sql = format!("{}{rest}", include_str!("sql/list.sql").trim_end());
     let mut names = Interner::default();
     all(connection, &sql, params_from_iter(values), |row| load::decode(row, &mut names).map(Arc::new))
@@ -204,6 +205,20 @@ impl Store for SqliteStore {
 
     async fn list(&self, filter: JobFilter, page: Page) -> Result<Vec<Arc<Job>>, StoreError> {
         self.read(move |connection| list(connection, &filter, page)).await
+    }
+
+    async fn reach(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
+        self.read(move |connection| {
+            let before = before.map_or_else(Uuid::max, |JobId(id)| id);
+            let found = all(
+                connection,
+                include_str!("sql/reach.sql"),
+                params![before.as_bytes(), jobs as i64 - 1],
+                |row| Ok(JobId(uuid(row, 0).map_err(fault)?)),
+            )?;
+            Ok(found.into_iter().next())
+        })
+        .await
     }
 
     async fn counts(&self) -> Result<Vec<Count>, StoreError> {

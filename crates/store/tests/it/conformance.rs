@@ -58,6 +58,7 @@ macro_rules! promises {
             a_verb_under_a_key_happens_once,
             a_key_with_another_body_is_refused,
             a_listing_is_what_its_filter_admits,
+            a_search_reaches_so_many_jobs,
             counts_add_up,
             a_balance_is_never_overdrawn_under_concurrency,
             a_ledger_is_read_in_pages,

@@ -18,15 +18,43 @@ fn statements(database: &str) -> BTreeMap<String, String> {
     files.map(read).collect()
 }
 
+/// As `list.rs` begins a listing by what jobs are.
+macro_rules! concat_jobs {
+    ($tail:literal) => {
+        concat!(" from jobs j cross join job_states s where s.id = j.id", $tail)
+    };
+}
+
+/// As `list.rs` begins a listing by where jobs stand.
+macro_rules! concat_states {
+    ($tail:literal) => {
+        concat!(" from job_states s cross join jobs j where j.id = s.id", $tail)
+    };
+}
+
 /// Filters of a listing that have an index, as `list.rs` writes them; `?` stands for a placeholder.
-const FILTERED: [(&str, &str); 4] = [
-    ("list by user", " and j.user_id = ? order by j.id desc limit ?"),
-    ("list by correlation", " and j.correlation_id = ? order by j.id desc limit ?"),
+const FILTERED: [(&str, &str); 7] = [
+    ("list by user", concat_jobs!(" and j.user_id = ? order by j.id desc limit ?")),
+    ("list by correlation", concat_jobs!(" and j.correlation_id = ? order by j.id desc limit ?")),
     (
         "list by correlation or id",
-        " and (j.correlation_id = ? or (j.id = ? and j.correlation_id is null)) order by j.id desc limit ?",
+        concat_jobs!(
+            " and (j.correlation_id = ? or (j.id = ? and j.correlation_id is null)) order by j.id desc limit ?"
+        ),
     ),
-    ("list by retry", " and j.retry_of = ? order by j.id desc limit ?"),
+    (
+        "list by state as far as a place",
+        concat_states!(" and s.state = ? and s.id >= ? and s.id < ? order by s.id desc limit ?"),
+    ),
+    (
+        "list by type as far as a place",
+        concat_jobs!(" and j.type = ? and j.id >= ? and j.id < ? order by j.id desc limit ?"),
+    ),
+    (
+        "list what is not over",
+        concat_states!(" and s.completed_at is null and s.phase = ? and s.id < ? order by s.id desc limit ?"),
+    ),
+    ("list by retry", concat_jobs!(" and j.retry_of = ? order by j.id desc limit ?")),
 ];
 
 /// Filters of a listing of dead letters: whatever they are, dead letters are read by their key and jobs by theirs.
@@ -44,7 +72,7 @@ fn with_listings(database: &str, placeholder: fn(usize) -> String) -> BTreeMap<S
     let mut listing = |name: &str| all.remove(name).expect("there is a listing");
     let (jobs, dead_letters) = (listing("list"), listing("dead_letters"));
     let mut tails = FILTERED.map(|(name, tail)| (name, &jobs, tail)).to_vec();
-    tails.push(("list from a place", &jobs, " and j.id < ? order by j.id desc limit ?"));
+    tails.push(("list from a place", &jobs, concat_jobs!(" and j.id < ? order by j.id desc limit ?")));
     tails.extend(OF_DEAD_LETTERS.map(|(name, tail)| (name, &dead_letters, tail)));
     for (name, head, tail) in tails {
         let mut numbered = String::new();

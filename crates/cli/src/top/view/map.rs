@@ -1,16 +1,14 @@
 //! The map: the lifecycle's picture, and under it every state with its numbers.
 
-use std::collections::BTreeMap;
-
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use tenure_core::lifecycle::{Format, Lifecycle, State};
+use tenure_core::lifecycle::{Figures, State, StateFigures};
 
-use super::super::colours::{Colours, sign};
-use super::super::map::{Figures, Map};
+use super::super::colours::Colours;
+use super::super::map::{Map, grouped};
 use super::BOLD;
 
 /// Things to look at that are told at most.
@@ -28,7 +26,8 @@ pub(super) fn draw(frame: &mut Frame, area: Rect, map: &Map, colours: Colours) {
     frame.render_widget(Paragraph::new(above), head);
     let Some(lifecycle) = &map.lifecycle else { return };
     let figures = map.figures();
-    let picture = picture(lifecycle);
+    let drawn = lifecycle.map_text(&figures);
+    let picture: Vec<&str> = drawn.lines().collect();
     let states = lifecycle.by_rank();
     let wanted = states.len() as u16 + 1;
     let height = picture.len() as u16 + 1;
@@ -52,41 +51,34 @@ fn lifecycles<'l>(map: &Map, colours: Colours) -> Line<'l> {
     spans.collect()
 }
 
-/// The picture alone, without the rules below it.
-fn picture(lifecycle: &Lifecycle) -> Vec<String> {
-    let drawn = lifecycle.draw(Format::Text);
-    let lines = drawn.lines().map(str::to_owned).take_while(|line| !line.is_empty());
-    lines.collect()
-}
-
-/// Where a state's name stands in the picture: column, line, and how wide it is.
-fn place(picture: &[String], state: &State) -> Option<(u16, u16, u16)> {
-    let name = state.name.as_str();
+/// Where a state's sign and name stand in the picture: column, line, and how wide they are.
+fn place(picture: &[&str], state: &State) -> Option<(u16, u16, u16)> {
+    let piece: Vec<char> = format!("{} {}", state.phase.sign(), state.name).chars().collect();
     picture.iter().enumerate().find_map(|(y, line)| {
         let letters: Vec<char> = line.chars().collect();
-        let at = ["│ ", "║ "].iter().find_map(|edge| {
-            let piece: Vec<char> = format!("{edge}{name}").chars().collect();
-            let found = letters.windows(piece.len()).position(|window| window == piece)?;
-            let end = letters.get(found + piece.len()).copied().unwrap_or(' ');
-            (!end.is_alphanumeric() && end != '_').then_some(found + 2)
-        })?;
-        Some((at as u16, y as u16, name.chars().count() as u16))
+        let x = letters.windows(piece.len()).position(|window| window == piece)?;
+        let end = letters.get(x + piece.len()).copied().unwrap_or(' ');
+        (!end.is_alphanumeric() && end != '_').then_some((x as u16, y as u16, piece.len() as u16))
     })
 }
 
 fn draw_picture(
     frame: &mut Frame,
     area: Rect,
-    (picture, states, cursor): (&[String], &[&State], usize),
+    (picture, states, cursor): (&[&str], &[&State], usize),
     colours: Colours,
 ) {
     let width = picture.iter().map(|line| line.chars().count()).max().unwrap_or(0) as u16;
     let chosen = states.get(cursor).and_then(|state| place(picture, state)).unwrap_or_default();
-    // As much to the side as it takes to see the state under the cursor.
-    let left = (chosen.0 + chosen.2 + 2).saturating_sub(area.width).min(width.saturating_sub(area.width));
+    // As much to the side as it takes to see the whole box of the state under the cursor.
+    let line = picture.get(usize::from(chosen.1)).copied().unwrap_or_default();
+    let edge =
+        line.chars().skip(chosen.0.into()).position(|letter| "│║├┤".contains(letter)).unwrap_or(0) as u16;
+    let left =
+        (chosen.0 + edge.max(chosen.2) + 2).saturating_sub(area.width).min(width.saturating_sub(area.width));
     let top =
         (chosen.1 + 3).saturating_sub(area.height).min((picture.len() as u16).saturating_sub(area.height));
-    let lines: Vec<Line> = picture.iter().map(|line| Line::styled(line.as_str(), colours.faint())).collect();
+    let lines: Vec<Line> = picture.iter().map(|line| Line::styled(*line, colours.faint())).collect();
     frame.render_widget(Paragraph::new(lines).scroll((top, left)), area);
     for (at, state) in states.iter().enumerate() {
         let Some((x, y, width)) = place(picture, state) else { continue };
@@ -107,55 +99,32 @@ fn draw_picture(
 fn draw_table(
     frame: &mut Frame,
     area: Rect,
-    (map, states, figures): (&Map, &[&State], &BTreeMap<String, Figures>),
+    (map, states, figures): (&Map, &[&State], &Figures),
     colours: Colours,
 ) {
     let name = states.iter().map(|state| state.name.as_str().len()).max().unwrap_or(0).max(5) + 2;
-    let times = if map.has_times() { "   OLDEST     P95     /MIN" } else { "" };
+    let times = if map.has_times() { "   OLDEST     P95    ARRIVING" } else { "" };
     let heading = format!("  {:name$}  {:>11}{times}", "STATE", "JOBS");
     let height = usize::from(area.height).saturating_sub(1);
     let offset = (map.cursor + 1).saturating_sub(height);
     let mut lines = vec![Line::styled(heading, BOLD.patch(colours.faint()))];
-    let unknown = Figures::default();
+    let unknown = StateFigures::default();
     lines.extend(states.iter().enumerate().skip(offset).take(height).map(|(at, state)| {
-        let figures = figures.get(state.name.as_str()).unwrap_or(&unknown);
+        let figures = figures.states.get(&state.name).unwrap_or(&unknown);
+        let said = |figure: &Option<String>| figure.clone().unwrap_or_else(|| "–".to_owned());
         let cursor = if at == map.cursor { "▸ " } else { "  " };
-        let word = format!("{} {}", sign(state.phase), state.name);
+        let word = format!("{} {}", state.phase.sign(), state.name);
         let mut spans = vec![
             Span::raw(cursor),
             Span::styled(format!("{word:name$}  "), colours.phase(state.phase)),
-            Span::styled(
-                format!(
-                    "{:>11}",
-                    if map.refused.is_some() { "?".to_owned() } else { grouped(figures.count) }
-                ),
-                BOLD,
-            ),
+            Span::styled(format!("{:>11}", said(&figures.count)), BOLD),
         ];
         if map.has_times() {
-            let rate = figures.entering.filter(|rate| *rate > 0.0).map(|rate| format!("{rate:.1}"));
-            let times = [&figures.oldest, &figures.p95, &rate.unwrap_or_default()].map(|it| filled(it));
-            spans.push(Span::raw(format!("  {:>7}  {:>6}  {:>7}", times[0], times[1], times[2])));
+            let [oldest, p95, arriving] = [&figures.oldest, &figures.p95, &figures.arriving].map(said);
+            spans.push(Span::raw(format!("  {oldest:>7}  {p95:>6}  {arriving:>10}")));
         }
         let line = Line::from(spans);
         if at == map.cursor { line.patch_style(Style::new().add_modifier(Modifier::REVERSED)) } else { line }
     }));
     frame.render_widget(Paragraph::new(lines), area);
-}
-
-fn filled(text: &str) -> String {
-    if text.is_empty() { "-".to_owned() } else { text.to_owned() }
-}
-
-/// `1,204`.
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

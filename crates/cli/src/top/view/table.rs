@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use serde_json::Value;
 
-use super::super::colours::{Colours, phase_of, sign};
+use super::super::colours::{Colours, phase_of};
 use super::super::rows::Rows;
 use super::BOLD;
 use crate::show::{self, List};
@@ -20,7 +20,7 @@ pub(super) fn draw(frame: &mut Frame, area: Rect, (rows, list): (&Rows, &List), 
     let state = headings.iter().position(|heading| *heading == "STATE");
     for (row, cells) in rows.shown.iter().zip(&mut cells) {
         if let (Some(state), Some(phase)) = (state, phase_of(row)) {
-            cells[state] = format!("{} {}", sign(phase), cells[state]);
+            cells[state] = format!("{} {}", phase.sign(), cells[state]);
         }
     }
     let widths = widths(&headings, &cells);

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use crate::problem::{OVERLOADED, Problem, RATE_LIMITED};
 use crate::socket::answer;
 use crate::socket::engine::rounds::Pending;
+use crate::socket::pace::Pace;
 use crate::socket::said::Said;
 
 /// Events that one engine may send in a second, over a while.
@@ -47,7 +48,8 @@ impl Inbox {
     /// does within its future is done in no order.
     pub(super) fn open(socket: &SocketRef) -> Self {
         let (slot, letters) = mpsc::channel(WAITING_EVENTS_MAX);
-        let (bytes, pace) = (Arc::<AtomicUsize>::default(), Arc::new(Mutex::new(Pace::new())));
+        let pace = Pace::new(EVENTS_PER_SECOND_MAX, BURST_EVENTS_MAX, Instant::now());
+        let (bytes, pace) = (Arc::<AtomicUsize>::default(), Arc::new(Mutex::new(pace)));
         let waiting = Arc::clone(&bytes);
         socket.on_fallback(move |ack: AckSender, TryData(text): TryData<Box<RawValue>>| {
             put(&slot, &waiting, &pace, Letter { ack, text: text.ok() });
@@ -82,7 +84,8 @@ impl Inbox {
 
 fn put(slot: &mpsc::Sender<Letter>, waiting: &AtomicUsize, pace: &Mutex<Pace>, letter: Letter) {
     let bytes = letter.bytes();
-    let refused = if !pace.lock().expect("nobody panics while counting").admits(Instant::now()) {
+    let admitted = pace.lock().expect("nobody panics while counting").admit(1.0, Instant::now());
+    let refused = if admitted.is_err() {
         let detail = format!("more than {EVENTS_PER_SECOND_MAX} events in a second");
         (letter, Problem::new(&RATE_LIMITED, detail).retry_after(1))
     } else if waiting.load(Ordering::Acquire) > WAITING_BYTES_MAX {
@@ -102,42 +105,4 @@ fn put(slot: &mpsc::Sender<Letter>, waiting: &AtomicUsize, pace: &Mutex<Pace>, l
 
 fn overloaded() -> Problem {
     Problem::new(&OVERLOADED, "too many events of this engine wait").retry_after(1)
-}
-
-/// How many events may still come: a bucket that fills with time.
-struct Pace {
-    left: f64,
-    at: Instant,
-}
-
-impl Pace {
-    fn new() -> Self {
-        Self { left: BURST_EVENTS_MAX, at: Instant::now() }
-    }
-
-    fn admits(&mut self, now: Instant) -> bool {
-        let gained = now.duration_since(self.at).as_secs_f64() * EVENTS_PER_SECOND_MAX;
-        (self.left, self.at) = ((self.left + gained).min(BURST_EVENTS_MAX), now);
-        let admits = self.left >= 1.0;
-        if admits {
-            self.left -= 1.0;
-        }
-        admits
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn a_burst_is_admitted_and_then_so_many_in_a_second() {
-        let (mut pace, start) = (Pace::new(), Instant::now());
-        let admitted = |pace: &mut Pace, at: Instant| (0..5000).filter(|_| pace.admits(at)).count();
-        assert_eq!(admitted(&mut pace, start), 2000);
-        assert_eq!(admitted(&mut pace, start + Duration::from_millis(500)), 500);
-        assert_eq!(admitted(&mut pace, start + Duration::from_mins(1)), 2000);
-    }
 }

@@ -54,7 +54,7 @@ pub(crate) fn a_filter(chance: &mut Chance, jobs: &[Arc<Job>]) -> JobFilter {
     let mut filter = JobFilter::default();
     let one = chance.pick(jobs);
     for _ in 0..=chance.below(3) {
-        match chance.below(13) {
+        match chance.below(14) {
             0 => filter.state = Some(one.state.clone()),
             1 => filter.phase = Some(one.phase.as_str().into()),
             2 => filter.outcome = Some(chance.pick(&[Outcome::Succeeded, Outcome::Failed, Outcome::Dead])),
@@ -67,6 +67,7 @@ pub(crate) fn a_filter(chance: &mut Chance, jobs: &[Arc<Job>]) -> JobFilter {
             9 => filter.correlation_id = Some(one.spec.correlation_id()),
             10 => filter.retry_of = one.spec.links.retry_of.or(Some(one.id())),
             11 => filter.created_after = Some(Timestamp(one.spec.created_at.0 - chance.below(2) as i64)),
+            12 => filter.from = Some(one.id()),
             _ => filter.created_before = Some(Timestamp(one.spec.created_at.0 + chance.below(2) as i64)),
         }
     }
@@ -88,6 +89,18 @@ pub(crate) async fn a_listing_is_what_its_filter_admits<S: Store>(bed: Bed<S>) {
         assert_eq!(list_all(&bed.other, filter.clone(), limit).await, expected, "{filter:?}");
     }
     assert_lawful(&bed.store).await;
+}
+
+pub(crate) async fn a_search_reaches_so_many_jobs<S: Store>(bed: Bed<S>) {
+    let mut chance = Chance::of_run();
+    assert_eq!(bed.store.reach(None, 1).await.unwrap(), None);
+    let jobs = a_crowd(&bed.store, &mut chance).await;
+    for _ in 0..20 {
+        let (place, count) = (chance.below(jobs.len()), 1 + chance.below(jobs.len()));
+        let expected = |first: usize| jobs.get(first + count - 1).map(|job| job.id());
+        assert_eq!(bed.other.reach(None, count).await.unwrap(), expected(0));
+        assert_eq!(bed.other.reach(Some(jobs[place].id()), count).await.unwrap(), expected(place + 1));
+    }
 }
 
 pub(crate) async fn counts_add_up<S: Store>(bed: Bed<S>) {
