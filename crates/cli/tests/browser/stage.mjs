@@ -187,7 +187,12 @@ export function tooWide(page) {
     const root = document.documentElement;
     const excess = root.scrollWidth - root.clientWidth;
     if (excess <= 0) return [];
-    const out = [...document.querySelectorAll("body *")].filter((it) => it.getBoundingClientRect().right > root.clientWidth + 1);
+    const isInside = (it) => it !== document.body && (getComputedStyle(it).overflowX !== "visible" || isInside(it.parentElement));
+    const reachesOut = (it) => {
+      const { left, right } = it.getBoundingClientRect();
+      return it.checkVisibility() && Math.max(right, left + it.scrollWidth) > root.clientWidth + 1;
+    };
+    const out = [...document.querySelectorAll("body *")].filter((it) => reachesOut(it) && !isInside(it));
     const inner = out.filter((it) => !out.some((other) => it !== other && it.contains(other)));
     return [`${excess} px too wide: ${inner.slice(0, 3).map((it) => it.outerHTML.slice(0, 200)).join("\n")}`];
   });

@@ -20,7 +20,7 @@ await story(async (stage) => {
   await main.getByRole("heading", { name: "Why it is here" }).waitFor();
   // The way that it took is lit, with the time in each state.
   for (const state of ["queued", "dispatched", "running", "failed"])
-    await main.getByRole("group", { name: /the way of the job/ }).getByRole("link", { name: new RegExp(`^${state}`) }).waitFor();
+    await main.getByRole("group", { name: /the way of the job/ }).getByRole("link", { name: new RegExp(`^${state}(:|$)`) }).waitFor();
 
   // Retried from there, it is a new job, which says where it came from.
   await main.getByRole("button", { name: "Retry" }).click();
