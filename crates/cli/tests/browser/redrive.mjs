@@ -9,7 +9,7 @@ await story(async (stage) => {
   map.on("framenavigated", () => { loads += 1; });
   const count = async (state) => (await api().get(`/api/jobs?limit=500&lifecycle=distributed&state=${state}`)).jobs.length;
   /** Waits until a state's box on the map says so many. */
-  const shows = (state, jobs) => map.getByRole("link", { name: new RegExp(`^${state}: ${jobs} job`) }).first().waitFor();
+  const shows = (state, jobs) => map.getByRole("link", { name: new RegExp(`^${state}( \\(\\w+\\))?: ${jobs} job`) }).first().waitFor();
   const [queued, running] = [await count("queued"), await count("running")];
   await shows("queued", queued);
   await shows("dead_lettered", 3);
