@@ -88,16 +88,6 @@ impl Given {
         Problem::malformed(format!("{}{name}", self.prefix), detail)
     }
 
-    /// Lets go of what is empty: a form sends every field that it has.
-    pub(crate) fn drop_empty(&mut self) {
-        self.values.retain(|_, value| !value.is_empty());
-    }
-
-    /// Looks at a value that is still to be taken.
-    pub(crate) fn peek(&self, name: &str) -> Option<&str> {
-        self.values.get(name).map(String::as_str)
-    }
-
     /// Takes a value, as it is.
     pub(crate) fn text(&mut self, name: &str) -> Option<String> {
         self.values.remove(name)

@@ -123,7 +123,7 @@ impl Caller {
             self.stream.read_line(&mut line).await?;
             match line.trim_end().split_once(": ") {
                 Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-                    length = value.parse().ok()
+                    length = value.parse().ok();
                 }
                 Some(_) => {}
                 None => return Ok(length),

@@ -103,7 +103,7 @@ const KEYS: &[Key] = &[
     key(&[Char('a')], ("a", "", "mark all rows that are shown, or none"), Command::MarkAll, marks),
     key(
         &[Char('c')],
-        ("c", "cancel", "cancel what is marked, else what is under the cursor; asks first"),
+        ("c", "cancel", "cancel what is marked, or under the cursor; asks first"),
         Command::Cancel,
         cancels,
     ),

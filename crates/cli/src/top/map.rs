@@ -94,7 +94,7 @@ impl Map {
             }
             let arriving: f64 =
                 of("transitions", "to", state).filter_map(|it| it["per_minute"].as_f64()).sum();
-            figures.arriving = (arriving > 0.0).then(|| format!("+{arriving:.0}/min"));
+            figures.arriving = (arriving > 0.0).then(|| rate(arriving));
             StateFigures { count: Some(grouped(counts)), ..figures }
         };
         let states = lifecycle.states.iter().map(|state| (state.name.clone(), one(state)));
@@ -138,4 +138,9 @@ pub(super) fn grouped(count: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// `+118/min`, with a tenth where that is much of it.
+fn rate(per_minute: f64) -> String {
+    if per_minute < 10.0 { format!("+{per_minute:.1}/min") } else { format!("+{per_minute:.0}/min") }
 }

@@ -10,6 +10,7 @@ use super::asking::Ask;
 use super::filter;
 use super::keys::{self, Command};
 use super::leaf::{Body, Leaf};
+use super::rows::{Move, Rows};
 use crate::args::View;
 use crate::show;
 
@@ -96,7 +97,8 @@ pub(super) struct Top {
     pub(super) prompt: Option<Prompt>,
     /// What is to be done if the answer is yes.
     pub(super) question: Option<Act>,
-    pub(super) help: bool,
+    /// The help is open, from this line on.
+    pub(super) help: Option<u16>,
     /// What the last action came to.
     pub(super) note: Option<String>,
     pub(super) live: Live,
@@ -114,7 +116,7 @@ impl Top {
             stack: vec![Leaf::new(Page::View(view), filter)],
             prompt: None,
             question: None,
-            help: false,
+            help: None,
             note: None,
             live: Live::Unheard,
             paused: false,
@@ -200,12 +202,14 @@ impl Top {
         if let Some(prompt) = self.prompt.take() {
             return self.edit(prompt, key);
         }
-        if std::mem::take(&mut self.help) {
-            return Vec::new();
-        }
-        match keys::command(key, &self.leaf().page) {
-            Some(command) => self.obey(command),
-            None => Vec::new(),
+        match (keys::command(key, &self.leaf().page), self.help.take()) {
+            (Some(Command::Move(to)), Some(at)) => {
+                let up = matches!(to, Move::Up | Move::PageUp | Move::First);
+                self.help = Some(if up { at.saturating_sub(1) } else { at.saturating_add(1) });
+                Vec::new()
+            }
+            (_, Some(_)) | (None, None) => Vec::new(),
+            (Some(command), None) => self.obey(command),
         }
     }
 
@@ -238,18 +242,18 @@ impl Top {
                     rows.mark(height);
                 }
             }
-            Command::MarkAll => self.leaf_mut().rows_mut().into_iter().for_each(super::rows::Rows::mark_all),
+            Command::MarkAll => self.leaf_mut().rows_mut().into_iter().for_each(Rows::mark_all),
             Command::Cancel => self.consider(Verb::Cancel { hard: false }),
             Command::Retry if self.leaf().page == Page::View(View::Dead) => self.consider(Verb::Redrive),
             Command::Retry => self.consider(Verb::Retry),
-            Command::Newer => self.leaf_mut().rows_mut().into_iter().for_each(super::rows::Rows::bring),
+            Command::Newer => self.leaf_mut().rows_mut().into_iter().for_each(Rows::bring),
             Command::Pause => {
                 self.paused = !self.paused;
                 return if self.paused { Vec::new() } else { self.ask() };
             }
             Command::Filter => self.begin('/', self.leaf().filter.clone()),
             Command::Colon => self.begin(':', String::new()),
-            Command::Help => self.help = true,
+            Command::Help => self.help = Some(0),
             Command::Back => return self.back(),
             Command::Quit => return vec![Wish::Quit { interrupted: false }],
         }

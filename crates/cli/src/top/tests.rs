@@ -164,8 +164,14 @@ fn the_map(name: &str) -> Value {
             "lifecycle": name, "state": state.name, "count": count, "oldest_since": oldest, "p95_ms": p95,
         }));
     }
-    for (nth, rule) in lifecycle.rules.iter().enumerate() {
-        let rate = [120.0, 118.5, 0.0, 2.0][nth % 4];
+    for rule in &lifecycle.rules {
+        let rate = match rule.on.to_string().as_str() {
+            "create" => 120.0,
+            "claim" | "start" => 118.0,
+            "succeed" => 116.0,
+            "fail" | "timeout" => 0.7,
+            _ => 0.0,
+        };
         transitions.push(json!({
             "lifecycle": name, "from": rule.from, "trigger": rule.on.to_string(), "to": rule.to,
             "per_minute": rate,

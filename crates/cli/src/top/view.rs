@@ -32,8 +32,8 @@ pub(super) fn draw(frame: &mut Frame, top: &Top, colours: Colours) {
     frame.render_widget(titles(top, colours), title);
     draw_body(frame, body, top, colours);
     draw_foot(frame, foot, top, colours);
-    if top.help {
-        draw_help(frame, top, colours);
+    if let Some(from) = top.help {
+        draw_help(frame, (top, from), colours);
     }
 }
 
@@ -108,7 +108,12 @@ fn titles<'l>(top: &Top, colours: Colours) -> Line<'l> {
             let follows = if text.is_following() { "  follows" } else { "  held: G follows" };
             spans.push(Span::styled(follows, colours.faint()));
         }
-        Body::Map(_) | Body::Rows(_) | Body::Text(_) => {}
+        Body::Map(map) => {
+            let about =
+                map.lifecycle.as_ref().map(|it| format!("  {} v{}: {}", it.name, it.version, it.about));
+            spans.push(Span::styled(about.unwrap_or_default(), colours.faint()));
+        }
+        Body::Rows(_) | Body::Text(_) => {}
     }
     if let Live::Away(_, why) = &top.live {
         spans.push(Span::styled(format!("  {}", crate::show::plain(why)), colours.bad()));
@@ -216,7 +221,7 @@ fn footer<'l>(top: &Top, width: usize, colours: Colours) -> Line<'l> {
     Line::from(spans)
 }
 
-fn draw_help(frame: &mut Frame, top: &Top, colours: Colours) {
+fn draw_help(frame: &mut Frame, (top, from): (&Top, u16), colours: Colours) {
     let lines: Vec<Line> = keys::of(&top.leaf().page)
         .map(|key| {
             let label = format!("{:>10}  ", key.label);
@@ -227,6 +232,11 @@ fn draw_help(frame: &mut Frame, top: &Top, colours: Colours) {
         Layout::horizontal([Constraint::Max(72)]).flex(ratatui::layout::Flex::Center).areas(frame.area());
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
     let [area] = Layout::vertical([Constraint::Max(height)]).flex(ratatui::layout::Flex::Center).areas(area);
+    let hidden = height.saturating_sub(area.height);
+    let title = if hidden > from { " keys that work here: ↓ for more " } else { " keys that work here " };
     frame.render_widget(Clear, area);
-    frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(" keys that work here ")), area);
+    frame.render_widget(
+        Paragraph::new(lines).block(Block::bordered().title(title)).scroll((from.min(hidden), 0)),
+        area,
+    );
 }

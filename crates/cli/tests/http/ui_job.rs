@@ -444,7 +444,7 @@ async fn a_page_that_somebody_looks_at_stays_true() {
         let (mut stream, mut heard) = (request.open().await, Vec::new());
         hear(&mut stream, &mut heard, "job-standing", &["queued"]).await;
         let taken = server.take().await;
-        hear(&mut stream, &mut heard, "job-standing", &["running", "w1"]).await;
+        hear(&mut stream, &mut heard, "job-tenure", &["w1", "data-until"]).await;
         server.report(&taken, "progress", json!({ "progress": 50 })).await.expect(200);
         hear(&mut stream, &mut heard, "job-standing", &["50 %"]).await;
         server.post(&path(&job, "logs"), &json!({ "lines": [{ "text": "hello there" }] })).await.expect(200);

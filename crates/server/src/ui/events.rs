@@ -44,7 +44,7 @@ const FIELDS: [(&str, &str); 7] = [
 pub(crate) async fn page(State(app): State<App>, visitor: Visitor, mut given: Given) -> Reply {
     visitor.caller.may(Right::See)?;
     given.drop_empty();
-    let asked = FIELDS.map(|(name, label)| (name, label, given.peek(name).unwrap_or_default().to_owned()));
+    let asked = FIELDS.map(|(name, label)| (name, label, given.said(name).unwrap_or_default().to_owned()));
     let mut filter = Filter::read(&mut given, &visitor.caller)?;
     (filter.from, filter.to) = (given.name("from")?, given.name("to")?);
     let before = given.number("before", (0, i64::MAX as u64))?.map(Position);

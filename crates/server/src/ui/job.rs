@@ -127,13 +127,17 @@ impl Page for JobPage {
         let left = assets::newest(app, self.id).await?;
         let others = related::Related::find(app, caller, &job).await?;
         let stays = path::stays(&events);
-        let standing = head::standing(&job, letter.as_ref(), now);
+        let standing = head::standing(&job, letter.as_ref());
         let forms = acts::forms(caller, &explanation, &job, letter.as_ref());
         let failure = job.output.error.as_deref().map(error::error);
         Ok(html! {
             section aria-label="The job" {
                 div #job-standing { (parts.keep("job-standing", standing)) }
-                (head::asked_for(&job))
+                p { span.id { (self.id) } " " button type="button" data-copy=(self.id) { "Copy" } }
+                div.known {
+                    (head::asked_for(&job))
+                    dl #job-tenure .facts { (parts.keep("job-tenure", head::tenure(&job, now))) }
+                }
                 div #job-acts { (parts.keep("job-acts", forms)) }
                 (head::commands(self.id, &self.server, caller.credential == "open"))
             }
@@ -161,7 +165,7 @@ impl Page for JobPage {
                 h2 { "Assets" }
                 div #job-assets { (parts.keep("job-assets", assets::list(&left))) }
             }
-            section #history aria-label="History" {
+            section #history .history aria-label="History" {
                 h2 { "History" }
                 div #job-history { (parts.keep("job-history", history::history(&job, &rules, &events))) }
             }

@@ -130,7 +130,6 @@ statements! {
     ]
     PUT_ORDER = "put_order" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY]
     PUT_WORKER = "put_worker" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY UUID_ARRAY]
-    PUT_WORKER = "put_worker" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY]
     REACH = "reach" [UUID INT8]
     REMOVE_ORDER = "remove_order" [TEXT_ARRAY TEXT_ARRAY]
     RESUME_QUEUE = "resume_queue" [TEXT_ARRAY]

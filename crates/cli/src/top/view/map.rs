@@ -2,7 +2,7 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
-use ratatui::style::{Modifier, Style};
+use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use tenure_core::lifecycle::{Figures, State, StateFigures};
@@ -71,29 +71,38 @@ fn draw_picture(
     let width = picture.iter().map(|line| line.chars().count()).max().unwrap_or(0) as u16;
     let chosen = states.get(cursor).and_then(|state| place(picture, state)).unwrap_or_default();
     // As much to the side as it takes to see the whole box of the state under the cursor.
-    let line = picture.get(usize::from(chosen.1)).copied().unwrap_or_default();
-    let edge =
-        line.chars().skip(chosen.0.into()).position(|letter| "│║├┤".contains(letter)).unwrap_or(0) as u16;
-    let left =
-        (chosen.0 + edge.max(chosen.2) + 2).saturating_sub(area.width).min(width.saturating_sub(area.width));
+    let right = chosen.0 + room(picture, (chosen.0, chosen.1)) + 2;
+    let left = right.saturating_sub(area.width).min(width.saturating_sub(area.width));
     let top =
         (chosen.1 + 3).saturating_sub(area.height).min((picture.len() as u16).saturating_sub(area.height));
     let lines: Vec<Line> = picture.iter().map(|line| Line::styled(*line, colours.faint())).collect();
     frame.render_widget(Paragraph::new(lines).scroll((top, left)), area);
-    for (at, state) in states.iter().enumerate() {
-        let Some((x, y, width)) = place(picture, state) else { continue };
-        let here = if at == cursor { Modifier::REVERSED | Modifier::BOLD } else { Modifier::BOLD };
-        let style = Style::new().patch(colours.phase(state.phase)).add_modifier(here);
+    let plain = Style::new().fg(Color::Reset).remove_modifier(Modifier::DIM).add_modifier(Modifier::BOLD);
+    let mut paint = |(x, y, width): (u16, u16, u16), style: Style| {
         for x in x..x + width {
             let (Some(x), Some(y)) = (x.checked_sub(left), y.checked_sub(top)) else { continue };
-            let position = Position::new(area.x + x, area.y + y);
+            let position = Position::new(area.x.saturating_add(x), area.y.saturating_add(y));
             if area.contains(position)
                 && let Some(cell) = frame.buffer_mut().cell_mut(position)
             {
                 cell.set_style(style);
             }
         }
+    };
+    for (at, state) in states.iter().enumerate() {
+        let Some((x, y, width)) = place(picture, state) else { continue };
+        let here = if at == cursor { Modifier::REVERSED } else { Modifier::empty() };
+        // Its count is below its name, or beside it.
+        let below = u16::from(!state.phase.is_final());
+        paint((x, y + below, room(picture, (x, y + below))), plain);
+        paint((x, y, width), plain.patch(colours.phase(state.phase)).add_modifier(here));
     }
+}
+
+/// Columns from here to the edge of the box.
+fn room(picture: &[&str], (x, y): (u16, u16)) -> u16 {
+    let letters = picture.get(usize::from(y)).copied().unwrap_or_default().chars();
+    letters.skip(x.into()).position(|letter| "│║├┤".contains(letter)).unwrap_or(0) as u16
 }
 
 fn draw_table(

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::id::JobId;
 use tenure_core::job::Job;
+use tenure_core::lifecycle::Phase;
 use tenure_core::time::Now;
 
 use super::why::command_line;
@@ -16,9 +17,10 @@ const MESSAGE_LETTERS: usize = 300;
 /// Where the command line looks if nothing is said.
 const USUAL_SERVER: &str = "http://127.0.0.1:7117";
 
-/// What changes.
-pub(super) fn standing(job: &Job, letter: Option<&DeadLetter>, now: Now) -> Markup {
-    let progress = job.output.progress.as_deref();
+/// Where it is and how far.
+pub(super) fn standing(job: &Job, letter: Option<&DeadLetter>) -> Markup {
+    // What an attempt that is over had reached says nothing of the next.
+    let progress = job.output.progress.as_deref().filter(|_| job.phase != Phase::Ready);
     html! {
         p.standing data-tell="" {
             (state(job.state.as_str(), job.phase))
@@ -36,20 +38,24 @@ pub(super) fn standing(job: &Job, letter: Option<&DeadLetter>, now: Now) -> Mark
                 }
             }
         }
-        dl.facts {
-            div {
-                dt { "Attempt" }
-                dd {
-                    (job.attempt) " of " (job.spec.max_attempts)
-                    @if job.retry_count > 0 { span.quiet { " · " (job.retry_count) " failed" } }
-                }
+    }
+}
+
+/// What changes with its attempts.
+pub(super) fn tenure(job: &Job, now: Now) -> Markup {
+    html! {
+        div {
+            dt { "Attempt" }
+            dd {
+                (job.attempt) " of " (job.spec.max_attempts)
+                @if job.retry_count > 0 { span.quiet { " · " (job.retry_count) " failed" } }
             }
-            @if let Some(worker) = job.worker() {
-                div { dt { "Worker" } dd { a href=(format!("/ui/jobs?worker={}", query_part(worker.as_str()))) { (worker) } } }
-            }
-            @if let Some(lease) = &job.lease { div { dt { "Lease" } dd { (until(now.calendar(lease.expires()))) } } }
-            @if let Some(end) = job.times.completed_at { div { dt { "Over" } dd { (when(end)) } } }
         }
+        @if let Some(worker) = job.worker() {
+            div { dt { "Worker" } dd { a href=(format!("/ui/jobs?worker={}", query_part(worker.as_str()))) { (worker) } } }
+        }
+        @if let Some(lease) = &job.lease { div { dt { "Lease ends" } dd { (until(now.calendar(lease.expires()))) } } }
+        @if let Some(end) = job.times.completed_at { div { dt { "Over" } dd { (when(end)) } } }
     }
 }
 
@@ -64,7 +70,6 @@ pub(super) fn asked_for(job: &Job) -> Markup {
     let of = |what: &str, name: &str| html! { a href=(format!("/ui/jobs?{what}={}", query_part(name))) { (name) } };
     let follows = &spec.lifecycle;
     html! {
-        p { span.id { (spec.id) } " " button type="button" data-copy=(spec.id) { "Copy" } }
         dl.facts {
             div { dt { "Type" } dd { (of("type", spec.job_type.as_str())) } }
             div {

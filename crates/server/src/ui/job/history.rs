@@ -60,7 +60,7 @@ fn row(event: &Event, lifecycle: &Lifecycle) -> Markup {
         tr {
             td.number { @match event.seq { Some(seq) => (seq), None => "note" } }
             td { (when(event.ts)) }
-            th scope="row" { (event.name) br; code { (event.trigger) } }
+            th scope="row" { (event.name) br; code.quiet { (event.trigger) } }
             td { @if let Some(from) = &event.from { (place(lifecycle, from)) " → " } (place(lifecycle, &event.to)) }
             td.number { (event.attempt) }
             td { (event.actor) }

@@ -124,7 +124,7 @@ fn drawn(lane: &Lane<'_>, axis: &Axis) -> Markup {
                 (bars(lane, axis))
                 span.how {
                     @match lane.end {
-                        Some(end) => (state(end.to.as_str(), end.facts.phase())),
+                        Some(end) => { "→ " (state(end.to.as_str(), end.facts.phase())) }
                         None => span.quiet { "goes on" },
                     }
                     @if let Some(error) = lane.end.and_then(|end| end.facts.error.as_deref()) { " " (error.code) }

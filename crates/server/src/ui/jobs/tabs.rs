@@ -12,7 +12,7 @@ use crate::caller::{Caller, Right};
 use crate::problem::Problem;
 use crate::ui::Parts;
 use crate::ui::jobs::filters::Asked;
-use crate::ui::words::{count, kind, sign};
+use crate::ui::words::{count, kind};
 
 /// One tab: the filter that it sets, its value, and what it looks like.
 struct Tab {
@@ -55,7 +55,7 @@ pub(crate) async fn draw(
                 } }
                 @for tab in &tabs {
                     li { a href=(asked.at(name, Some((tab.filter, &tab.value)))) aria-current=[is_here(tab, asked).then_some("true")] {
-                        span class=(kind(tab.phase)) aria-hidden="true" { (sign(tab.phase)) } " " (tab.value) " "
+                        span class=(kind(tab.phase)) aria-hidden="true" { (tab.phase.sign()) } " " (tab.value) " "
                         (number(&tab.value, numbers.as_ref().map(|numbers| numbers.get(&tab.value).copied().unwrap_or(0)), parts))
                     } }
                 }
