@@ -43,7 +43,8 @@ await story(async (stage) => {
 
   // Every state on a map is a stop, in the order of the lifecycle.
   await page.goto(stage.url + "/ui/lifecycles/distributed");
-  const states = await page.locator("main svg a[aria-label]").evaluateAll((all) => all.map((it) => it.getAttribute("aria-label")));
-  const names = states.map((label) => label.split(":")[0]).filter((name) => /^(queued|assigned|running|succeeded)$/.test(name));
+  const boxes = page.getByRole("group", { name: /live map/ }).getByRole("link");
+  const named = await boxes.evaluateAll((all) => all.map((it) => document.getElementById(it.getAttribute("aria-labelledby")).textContent));
+  const names = named.map((name) => name.split(/[ :]/)[0]);
   assert.deepEqual(names.slice(0, 4), ["queued", "assigned", "running", "succeeded"]);
 });

@@ -21,7 +21,7 @@ await story(async (stage) => {
   await main.getByRole("row").filter({ hasText: "SMTP_TIMEOUT" }).getByRole("link").first().click();
   await main.getByText("no answer from the relay after 30 s").first().waitFor();
   await main.getByRole("row").filter({ hasText: "send_invoice" }).first().getByRole("checkbox").check();
-  await main.getByRole("button", { name: /redrive selected 1/i }).click();
+  await main.getByRole("button", { name: "Redrive selected (1)" }).click();
   await page.getByRole("status").filter({ hasText: /redrove 1 of 1/i }).waitFor();
   // Two are left of it.
   await main.getByRole("row").filter({ hasText: "send_invoice" }).nth(1).waitFor();

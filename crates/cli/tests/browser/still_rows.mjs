@@ -31,7 +31,7 @@ await story(async (stage) => {
   await rows.nth(0).getByRole("checkbox").check();
   await rows.nth(1).getByRole("checkbox").check();
   await page.locator("#live").filter({ hasText: "paused" }).waitFor();
-  assert.match(await asked(page, () => main.getByRole("button", { name: "Cancel selected 2" }).click()), /2 jobs/);
+  assert.match(await asked(page, () => main.getByRole("button", { name: "Cancel selected (2)" }).click()), /2 jobs/);
   await page.getByRole("status").filter({ hasText: "Cancelled 2 of 2." }).waitFor();
 
   // All that match, in one state: the number comes first.

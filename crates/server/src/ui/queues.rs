@@ -57,7 +57,9 @@ impl Page for Queues {
                 }
             }
         };
-        Ok(html! { div #queues { (parts.keep("queues", table)) } })
+        Ok(
+            html! { div #queues .wide tabindex="0" role="region" aria-label="Queues" { (parts.keep("queues", table)) } },
+        )
     }
 }
 

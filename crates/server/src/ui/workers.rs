@@ -55,6 +55,8 @@ impl Page for Workers {
                 }
             }
         };
-        Ok(html! { div #workers { (parts.keep("workers", table)) } })
+        Ok(
+            html! { div #workers .wide tabindex="0" role="region" aria-label="Workers" { (parts.keep("workers", table)) } },
+        )
     }
 }
