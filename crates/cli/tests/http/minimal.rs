@@ -9,7 +9,7 @@ fn minimal(server: &Server, path: &str, body: &Value) -> Request {
 }
 
 /// The holder's word, with whatever else it says.
-fn word(job: &Value, more: Value) -> Value {
+fn word(job: &Value, more: &Value) -> Value {
     let mut body = json!({ "worker": job["worker"], "fence": job["lease"]["fence"] });
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     body
@@ -43,7 +43,7 @@ async fn a_whole_life(server: &Server) {
     let taken = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
     assert_eq!((taken["id"].as_str(), &taken["payload"]), (Some(id), &json!({ "n": 1 })));
     let say = async |verb: &str, more: Value| {
-        minimal(server, &path(&taken, verb), &word(&taken, more)).send().await
+        minimal(server, &path(&taken, verb), &word(&taken, &more)).send().await
     };
     nothing(&say("start", json!({})).await, None);
     nothing(&say("progress", json!({ "progress": 40 })).await, None);
@@ -87,7 +87,7 @@ async fn what_had_no_effect_is_told_whole() {
     both(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let taken = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
-        let late = word(&taken, json!({ "progress": 40 }));
+        let late = word(&taken, &json!({ "progress": 40 }));
         let reply = minimal(&server, &path(&job, "progress"), &late).send().await;
         assert_eq!(applied(&reply), (None, None));
         let told = reply.expect(200);
