@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::Server;
-use crate::ui_jobs::{ask, both_still, id, new_key, part, said, send, shown, stream_of};
+use crate::harness::{Server, eventually};
+use crate::ui_jobs::{Look, ask, both_still, id, new_key, said, send, shown};
 
 /// A job that its worker could not do, in one attempt.
 async fn a_dead_one(server: &Server, error: Value) -> Value {
@@ -29,6 +29,9 @@ async fn letters_lie_together_by_what_they_died_of() {
         let first = a_dead_one(&server, slow.clone()).await;
         let second = a_dead_one(&server, slow).await;
         let other = a_dead_one(&server, json!({ "code": "E2", "message": "no" })).await;
+        // Groups may be as old as their making was dear.
+        let is_there = async || ask(&server, "/ui/dead-letters").await.text.contains("3 dead letters");
+        eventually("the inbox has them", is_there).await;
         let page = shown(ask(&server, "/ui/dead-letters").await);
         // What began last comes first.
         let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
@@ -44,12 +47,12 @@ async fn letters_lie_together_by_what_they_died_of() {
         let plain = shown(ask(&server, "/ui/dead-letters?reason_code=exhausted_retries&code=E2").await);
         assert!(plain.contains(id(&other)) && !plain.contains(id(&first)), "{plain}");
         // A letter that somebody else dismissed is marked where it is.
-        let mut stream = server.stream(&stream_of(&page), None).await;
+        let mut look = Look::at(&server, &page).await;
         let cell = format!("d-{}", id(&second).replace('-', ""));
-        part(&mut stream, &cell, Value::is_string).await;
+        look.until(&cell, Value::is_string).await;
         let dismiss = format!("/api/dead-letters/{}/dismiss", id(&second));
         server.post(&dismiss, &json!({ "reason": "seen" })).await.expect(200);
-        part(&mut stream, &cell, Value::is_null).await;
+        look.until(&cell, Value::is_null).await;
         let page = shown(ask(&server, "/ui/dead-letters?dismissed=true").await);
         assert!(page.contains(id(&second)) && page.contains("<td>seen</td>"), "{page}");
         assert_eq!(ask(&server, "/ui/dead-letters?code=E1").await.status, 400);

@@ -1,5 +1,7 @@
 //! The dashboard's listing of jobs and its search: what the pages say, to whom, and what their forms do, on both stores.
 
+use std::collections::BTreeMap;
+
 use reqwest::Url;
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
@@ -47,23 +49,30 @@ pub(crate) fn said(reply: &Reply) -> String {
 }
 
 /// The address of a page's stream.
-pub(crate) fn stream_of(page: &str) -> String {
+fn stream_of(page: &str) -> String {
     let address = page.split_once("data-stream=\"").and_then(|(_, rest)| rest.split_once('"'));
     address.expect("a page says where its stream is").0.replace("&amp;", "&")
 }
 
-/// Waits until a part comes out as wanted.
-pub(crate) async fn part(stream: &mut Sse, id: &str, is_wanted: impl Fn(&Value) -> bool) {
-    in_time(&format!("part {id}"), async {
-        loop {
-            let heard = stream.next().await.expect("the stream goes on");
-            let parts = heard.data.as_array().expect("parts");
-            if parts.iter().any(|part| part[0] == id && is_wanted(&part[1])) {
-                return;
-            }
+/// A page that somebody looks at: its parts as they were last sent.
+pub(crate) struct Look {
+    stream: Sse,
+    parts: BTreeMap<String, Value>,
+}
+
+impl Look {
+    pub(crate) async fn at(server: &Server, page: &str) -> Self {
+        Self { stream: server.stream(&stream_of(page), None).await, parts: BTreeMap::new() }
+    }
+
+    /// Waits until a part is as wanted.
+    pub(crate) async fn until(&mut self, id: &str, is_wanted: impl Fn(&Value) -> bool) {
+        while !self.parts.get(id).is_some_and(&is_wanted) {
+            let heard = in_time(id, self.stream.next()).await.expect("the stream goes on");
+            let news = heard.data.as_array().expect("parts").iter();
+            self.parts.extend(news.map(|part| (part[0].as_str().unwrap().to_owned(), part[1].clone())));
         }
-    })
-    .await;
+    }
 }
 
 fn contains(text: &str) -> impl Fn(&Value) -> bool {
@@ -169,24 +178,24 @@ async fn rows_stay_where_they_are_and_their_cells_move() {
         let second = server.create(json!({ "type": "a" })).await;
         let all = shown(ask(&server, "/ui/jobs").await);
         let ready = shown(ask(&server, "/ui/jobs?lifecycle=distributed&state=queued").await);
-        let mut all = server.stream(&stream_of(&all), None).await;
-        let mut ready = server.stream(&stream_of(&ready), None).await;
-        part(&mut all, &cell('s', &second), contains("queued")).await;
-        part(&mut ready, "n-queued", |part| part == "2").await;
+        let mut all = Look::at(&server, &all).await;
+        let mut ready = Look::at(&server, &ready).await;
+        all.until(&cell('s', &second), contains("queued")).await;
+        ready.until("n-queued", |part| part == "2").await;
         let third = server.create(json!({ "type": "a" })).await;
-        part(&mut all, "newer", contains("1 newer")).await;
+        all.until("newer", contains("1 newer")).await;
         let taken = server.take().await;
         assert_eq!(id(&taken), id(&first));
-        part(&mut all, &cell('s', &first), contains("running")).await;
-        part(&mut ready, &cell('s', &first), Value::is_null).await;
-        part(&mut ready, "newer", contains("1 newer")).await;
+        all.until(&cell('s', &first), contains("running")).await;
+        ready.until(&cell('s', &first), Value::is_null).await;
+        ready.until("newer", contains("1 newer")).await;
         let page = shown(ask(&server, "/ui/jobs").await);
         assert!(page.contains(&cell('s', &third)), "the newest is on a new page: {page}");
         // A page that was empty hears of the first job, too.
         let empty = shown(ask(&server, "/ui/jobs?type=b").await);
-        let mut empty = server.stream(&stream_of(&empty), None).await;
+        let mut empty = Look::at(&server, &empty).await;
         server.create(json!({ "type": "b" })).await;
-        part(&mut empty, "newer", contains("1 newer")).await;
+        empty.until("newer", contains("1 newer")).await;
     })
     .await;
 }
@@ -280,7 +289,7 @@ async fn each_sees_and_touches_what_is_his() {
         let all = [("scope", "matching"), ("action", "cancel"), ("phase", "ready")];
         assert_eq!(send(&server, "/ui/jobs/actions", &all).await.status, 403);
         let found = ask(&server, &format!("/ui/search?q={}", &id(&other)[..13])).await;
-        assert_eq!(found.header("location").is_some_and(|to| to.contains(id(&other))), false);
+        assert!(found.header("location").is_none_or(|to| !to.contains(id(&other))), "{found:?}");
 
         server.use_key(Some(&worker));
         assert_eq!(rows(&shown(ask(&server, "/ui/jobs").await)), 0);

@@ -78,7 +78,7 @@ fn inbox(groups: &Groups) -> Markup {
             " by what they died of. What began last comes first."
         }
         div.wide tabindex="0" role="region" aria-label="Groups of dead letters" {
-            table {
+            table.jobs {
                 caption.unseen { "Dead letters by reason, stage and error" }
                 thead {
                     tr {

@@ -24,9 +24,7 @@ use crate::ui::jobs::filters::address;
 
 /// Letters that are looked at for groups: the newest.
 pub(crate) const LETTERS_MAX: usize = 5000;
-/// Groups are not made again sooner than this,
-const KEPT_FOR: Duration = Duration::from_secs(1);
-/// nor sooner than this many times what making them took.
+/// Groups are not made again sooner than this many times what making them took.
 const REST: u32 = 20;
 /// Of what an example says, this much.
 const SAYS_CHARS: usize = 100;
@@ -192,7 +190,7 @@ impl Inbox {
         }
         let began = Instant::now();
         let groups = Arc::new(Groups::read(app, DeadLetterFilter::default(), caller).await?);
-        let rest = KEPT_FOR.max(began.elapsed() * REST);
+        let rest = began.elapsed() * REST;
         *kept = Some(Kept { groups: Arc::clone(&groups), made: Instant::now(), rest });
         Ok(groups)
     }
