@@ -87,6 +87,7 @@ async fn a_page_says_what_a_job_is_and_why_it_is_here() {
 
         server.report(&taken, "succeed", json!({ "result": { "pages": 3 } })).await.expect(200);
         let text = look(&server, &job).await;
+        bars_are_on_the_axis(&text);
         says(&text, &["✓", "it is over, succeeded", "&quot;pages&quot;: 3"]);
         let acts = inside(&text, "id=\"job-acts\"", "As CLI and as curl");
         says(acts, &[">Retry<"]);
@@ -102,6 +103,23 @@ const QUICK: &str = r#"
 lifecycle = "distributed"
 backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
 "#;
+
+/// The bars of all lanes: where each begins, and how long it is, in thousandths of the axis.
+fn bars(page: &str) -> Vec<(f64, f64)> {
+    let number = |rect: &str, name: &str| inside(rect, &format!(" {name}=\""), "\"").parse::<f64>().unwrap();
+    let lanes = inside(page, "id=\"job-lanes\"", "class=\"axis\"");
+    lanes.split("<rect").skip(1).map(|rect| (number(rect, "x"), number(rect, "width"))).collect()
+}
+
+#[track_caller]
+fn bars_are_on_the_axis(page: &str) {
+    let bars = bars(page);
+    assert!(!bars.is_empty());
+    for (x, width) in bars {
+        // A stay of no time is still to be seen.
+        assert!(x >= 0.0 && width >= 2.0 && x + width <= 1002.1, "{x} {width}");
+    }
+}
 
 #[tokio::test]
 async fn each_attempt_has_a_lane_with_its_error() {
@@ -126,7 +144,7 @@ async fn each_attempt_has_a_lane_with_its_error() {
             says(lanes, &[piece]);
         }
         says(lanes, &["system · transient · in exec", "and this is why", "its lease was reported"]);
-        is_silent_on(lanes, &["width=\"-", "x=\"-", "NaN", "inf"]);
+        bars_are_on_the_axis(&text);
         // The whole way is lit, with how often each state was passed.
         says(inside(&text, "class=\"map path\"", "</svg>"), &["2×", "taken", "here"]);
         says(&text, &["Dead letter: ", "exhausted_retries", ">Redrive<", ">Dismiss<", "2 failed"]);
@@ -381,6 +399,28 @@ async fn what_is_large_is_cut_and_to_be_had_whole() {
         assert_eq!(server.get(&page(&job, "/text/history")).await.text.lines().count(), 4);
         assert_eq!(server.get(&page(&job, "/text/result")).await.status, 404);
         assert_eq!(server.get(&page(&job, "/text/secrets")).await.status, 404);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn of_a_long_life_the_end_is_shown() {
+    both(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        for _ in 0..70 {
+            let claim = json!({ "worker": "w1", "max": 1, "start": true, "wait": "30s" });
+            let taken = server.claim(claim).await.remove(0);
+            server.report(&taken, "release", json!({ "checkpoint": { "at": 7 } })).await.expect(200);
+        }
+        let text = look(&server, &job).await;
+        says(
+            &text,
+            &["The last 20 of 71 attempts", "The last 200 of 211 events", "Attempt 71", "70×", "Checkpoint"],
+        );
+        says(&text, &["History and row agree: its 211 transitions"]);
+        is_silent_on(&text, &["Attempt 51<"]);
+        bars_are_on_the_axis(&text);
+        assert!(text.len() < 500_000, "{} bytes", text.len());
     })
     .await;
 }

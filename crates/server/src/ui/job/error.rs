@@ -32,7 +32,7 @@ pub(super) fn error(error: &JobError) -> Markup {
             @if !shown.is_empty() { br; (shown) }
         }
         @if shown != error.message.trim_end() { (folded("The whole message", &cut_bytes(&error.message))) }
-        @if let Some(stack) = &stack { (folded("Where it was", &cut_bytes(stack))) }
+        @if let Some(stack) = &stack { (folded("Stack", &cut_bytes(stack))) }
         @if let Some(details) = &error.details {
             (folded("Details", &pretty(details.as_str(), FOLDED_BYTES).0))
         }

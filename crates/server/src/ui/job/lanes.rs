@@ -27,7 +27,7 @@ impl Axis {
     fn of(shown: &[Lane<'_>], job: &Job, now: Now) -> Option<Self> {
         let from = shown.first()?.stays.first()?.from();
         let last = shown.last()?;
-        let mut to = last.stays.iter().map(Stay::from).max()?;
+        let mut to = last.stays.iter().map(|stay| stay.out.unwrap_or(stay.by).ts).max()?;
         to = last.beats.last().copied().unwrap_or(to).max(to);
         match &job.lease {
             Some(lease) => to = to.max(now.calendar(lease.expires())),
