@@ -557,22 +557,26 @@ async fn every_waiting_claim_is_woken_by_a_job_of_its_own() {
 #[tokio::test]
 async fn a_claim_that_was_given_up_takes_nothing() {
     both(async |server| {
-        let body = json!({ "worker": "gone", "max": 1, "wait": "60s" }).to_string();
+        server.post("/api/queues/q/pause", &json!({})).await.expect(200);
+        let job = server.create(json!({ "type": "a", "queue": "q" })).await;
+        let explain = format!("/api/jobs/{}/explain", job["id"].as_str().unwrap());
+        let is_awaited = async || {
+            let explained = server.get(&explain).await.expect(200);
+            !column(&explained["waiting_for"], "what").contains(&json!("worker"))
+        };
+        let body = json!({ "worker": "gone", "queues": ["q"], "max": 1, "wait": "60s" }).to_string();
         let head = format!(
             "POST /api/claims HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         let mut socket = tokio::net::TcpStream::connect(server.address()).await.unwrap();
         socket.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
-        eventually("its worker was heard", async || {
-            let page = server.get("/api/workers").await.expect(200);
-            column(&page["workers"], "name").contains(&json!("gone"))
-        })
-        .await;
+        eventually("its claim waits", is_awaited).await;
         socket.shutdown().await.unwrap();
         drop(socket);
-        let wait = server.claim(json!({ "worker": "w1", "max": 1, "wait": "10s" }));
-        let (jobs, _) = tokio::join!(wait, server.create(json!({ "type": "a" })));
+        eventually("its claim waits no more", async || !is_awaited().await).await;
+        server.post("/api/queues/q/resume", &json!({})).await.expect(200);
+        let jobs = server.claim(json!({ "worker": "w1", "max": 1, "wait": "10s" })).await;
         assert_eq!(types(&jobs), ["a"], "{:?}", server.get("/api/jobs").await.text);
     })
     .await;
