@@ -75,6 +75,9 @@ impl Running<'_> {
         let (mut drawn, mut changed) = (long_ago(), true);
         loop {
             if changed && drawn.elapsed() >= PAUSE {
+                // Asked anew each time: a change of size that comes together with a key is not always told.
+                let size = screen.terminal.size()?;
+                self.top.update(Message::Size(size.width, size.height));
                 screen.terminal.draw(|frame| view::draw(frame, &self.top, self.colours))?;
                 (drawn, changed) = (Instant::now(), false);
             }

@@ -77,9 +77,29 @@ impl Pty {
         (&self.master).write_all(keys.as_bytes()).unwrap();
     }
 
+    /// Gives it another size, and waits until it has drawn on all of it anew.
     pub(crate) fn resize(&self, size: (u16, u16)) {
-        self.seen.0.lock().unwrap().screen.resize(size);
+        let mut seen = self.seen.0.lock().unwrap();
+        seen.screen.resize(size);
         set_size(&self.slave, size);
+        let before = seen.screen.clears;
+        let waited = self.seen.1.wait_timeout_while(seen, PATIENCE, |seen| seen.screen.clears == before);
+        assert!(!waited.unwrap().1.timed_out(), "it never drew on {size:?}");
+    }
+
+    /// Presses these keys again and again until it is so: a key that comes together with a new size may wait for the
+    /// next one.
+    pub(crate) fn insists(&self, keys: &str, is_so: impl Fn(&str, bool) -> bool) {
+        const AGAIN: Duration = Duration::from_secs(1);
+        for _ in 0..PATIENCE.as_secs() {
+            self.types(keys);
+            let seen = self.seen.0.lock().unwrap();
+            let is_not = |seen: &mut Seen| !is_so(&seen.screen.text(), seen.ended.is_some());
+            if !self.seen.1.wait_timeout_while(seen, AGAIN, is_not).unwrap().1.timed_out() {
+                return;
+            }
+        }
+        panic!("{keys:?} never did it:\n{}", self.seen.0.lock().unwrap().screen.text());
     }
 
     pub(crate) fn send(&self, signal: Signal) {
@@ -120,7 +140,8 @@ impl Pty {
 
 impl Drop for Pty {
     fn drop(&mut self) {
-        if self.seen.0.lock().unwrap().ended.is_none() {
+        // Who waited in vain has let go of it in a panic.
+        if self.seen.0.lock().is_ok_and(|seen| seen.ended.is_none()) {
             let _ = kill_process(self.pid, Signal::KILL);
         }
     }
@@ -141,6 +162,8 @@ struct Screen {
     rest: Vec<u8>,
     elsewhere: bool,
     hidden_cursor: bool,
+    /// How often it was cleared.
+    clears: usize,
 }
 
 impl Screen {
@@ -234,7 +257,10 @@ impl Screen {
                     (next().max(1) - 1, row)
                 }
             }
-            (_, 'J') => self.clear(),
+            (_, 'J') => {
+                self.clears += 1;
+                self.clear();
+            }
             _ => {}
         }
     }

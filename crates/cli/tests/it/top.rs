@@ -154,9 +154,8 @@ fn every_view_is_drawn_on_every_size() {
         top.resize(size);
         top.types("1\x1b[B2j\relh?\x7f:x\r\x7f\x7f345\t");
     }
-    top.types("2");
-    top.shows("◷ queued");
-    top.types("q");
+    top.insists("2", |screen, _| screen.contains("◷ queued"));
+    top.insists("q", |_, ended| ended);
     assert_eq!(top.ends().code(), Some(0));
 }
 

@@ -40,47 +40,47 @@ fn the_map_has_a_picture_and_numbers() {
     check(
         &it,
         &expect![[r#"
-        tenure  1 map  2 jobs  3 dead  4 workers  5 log                                                   127.0.0.1:7117  ● live
-        Map
-         distributed 91,970  engine 0  image 0  pattern 0  so1 0
-        ! 5 dead letters, the oldest since 2 h
-              ┌┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┬┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┐
-              ┆                          ┆ lease_expired [retry]    ┆ fail [retry]
-              ┆                          ┆ release                  ┆ lease_expired [retry]
-              ▼                          ┆                          ┆ release
-            ┌────────────────┐         ┌─┴──────────────┐         ┌─┴──────────────┐
-            │ ◷ queued       │  claim  │ ⚿ assigned     │  start  │ ▶ running      │  succeed  ╔═════════════════════════════╗
-        ●──▶│ 1,204          ├────────▶│ 38             ├────────▶│ 212            ├──────────▶║ ✓ succeeded          90,412 ║
-            │ oldest 2m      │         │ oldest 3m      │         │ oldest 4m      │           ╚═════════════════════════════╝
-            └─┬─┬────────────┘         └─┬─┬────────────┘         └─┬─┬─┬──────────┘
-              │ │                        │ │                        │ │ │ fail                 ╔═════════════════════════════╗
-              │ │                        │ │                        │ │ └─────────────────────▶║ ✗ failed                 87 ║
-              │ │                        │ │                        │ │                        ╚═════════════════════════════╝
-              │ │ cancel                 │ │ cancel                 │ │ cancel                 ╔═════════════════════════════╗
-              │ └────────────────────────┼─┴────────────────────────┼─┴───────────────────────▶║ ⊘ cancelled              12 ║
-              │                          │                          │ fail [exhausted]         ╚═════════════════════════════╝
-              │                          │ lease_expired            │ lease_expired
-              │ dead_letter              │ dead_letter              │ dead_letter              ╔═════════════════════════════╗
-              └──────────────────────────┴──────────────────────────┴─────────────────────────▶║ † dead_lettered           5 ║
-                                                                                               ╚═════════════════════════════╝
+            tenure  1 map  2 jobs  3 dead  4 workers  5 log                                                   127.0.0.1:7117  ● live
+            Map  distributed v1: One owner at a time, on a lease, over a fleet of workers.
+             distributed 91,970  engine 0  image 0  pattern 0  so1 0
+            ! 5 dead letters, the oldest since 2 h
+                  ┌┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┬┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┐
+                  ┆                          ┆ lease_expired [retry]    ┆ fail [retry]
+                  ┆                          ┆ release                  ┆ lease_expired [retry]
+                  ▼                          ┆                          ┆ release
+                ┌────────────────┐         ┌─┴──────────────┐         ┌─┴──────────────┐
+                │ ◷ queued       │  claim  │ ⚿ assigned     │  start  │ ▶ running      │  succeed  ╔═════════════════════════════╗
+            ●──▶│ 1,204          ├────────▶│ 38             ├────────▶│ 212            ├──────────▶║ ✓ succeeded          90,412 ║
+                │ oldest 2m      │         │ oldest 3m      │         │ oldest 4m      │           ╚═════════════════════════════╝
+                └─┬─┬────────────┘         └─┬─┬────────────┘         └─┬─┬─┬──────────┘
+                  │ │                        │ │                        │ │ │ fail                 ╔═════════════════════════════╗
+                  │ │                        │ │                        │ │ └─────────────────────▶║ ✗ failed                 87 ║
+                  │ │                        │ │                        │ │                        ╚═════════════════════════════╝
+                  │ │ cancel                 │ │ cancel                 │ │ cancel                 ╔═════════════════════════════╗
+                  │ └────────────────────────┼─┴────────────────────────┼─┴───────────────────────▶║ ⊘ cancelled              12 ║
+                  │                          │                          │ fail [exhausted]         ╚═════════════════════════════╝
+                  │                          │ lease_expired            │ lease_expired
+                  │ dead_letter              │ dead_letter              │ dead_letter              ╔═════════════════════════════╗
+                  └──────────────────────────┴──────────────────────────┴─────────────────────────▶║ † dead_lettered           5 ║
+                                                                                                   ╚═════════════════════════════╝
 
-          STATE                   JOBS   OLDEST     P95    ARRIVING
-          ◷ queued               1,204       2m     28s    +484/min
-          ⚿ assigned                38       3m    80ms    +118/min
-        ▸ ▶ running                212       4m     41s           –
-          ✓ succeeded           90,412        –       –      +2/min
-          ✗ failed                  87        –       –           –
-          ⊘ cancelled               12        –       –    +120/min
-          † dead_lettered            5        –       –    +476/min
-
-
+              STATE                   JOBS   OLDEST     P95    ARRIVING
+              ◷ queued               1,204       2m     28s    +121/min
+              ⚿ assigned                38       3m    80ms    +118/min
+            ▸ ▶ running                212       4m     41s    +118/min
+              ✓ succeeded           90,412        –       –    +116/min
+              ✗ failed                  87        –       –    +0.7/min
+              ⊘ cancelled               12        –       –           –
+              † dead_lettered            5        –       –    +0.7/min
 
 
 
 
 
-        enter open  → lifecycle  p pause  ? help  q quit
-    "#]],
+
+
+            enter open  → lifecycle  p pause  ? help  q quit
+        "#]],
     );
 }
 
@@ -92,7 +92,7 @@ fn a_narrow_map_shows_what_is_around_the_cursor() {
         &it,
         &expect![[r#"
             tenure  1 map  2 jobs  3 dead  4 workers  5 log           127.0.0.1:7117  ● live
-            Map
+            Map  engine v1: Dispatched to an engine: nothing fails silently, nothing waits f
              distributed 0  engine 91,953  image 0  pattern 0  so1 0
             ! 5 dead letters, the oldest since 2 h
             ──────────────┐         ┌────────────────┐
@@ -110,9 +110,9 @@ fn a_narrow_map_shows_what_is_around_the_cursor() {
               STATE                JOBS   OLDEST     P95    ARRIVING
               ◷ queued            1,204       2m     28s    +120/min
               ⚿ dispatched           38       3m    80ms    +118/min
-              ▶ running             212       4m     41s           –
-            ▸ ✓ completed        90,412        –       –      +2/min
-              ✗ failed               87        –       –    +481/min
+              ▶ running             212       4m     41s    +118/min
+            ▸ ✓ completed        90,412        –       –    +116/min
+              ✗ failed               87        –       –    +2.8/min
 
             enter open  → lifecycle  p pause  ? help  q quit
         "#]],
@@ -126,17 +126,17 @@ fn a_tiny_map_is_its_table() {
     check(
         &it,
         &expect![[r#"
-        tenure  1 map     127.0.0.1:7117  ● live
-        Map
-         distributed 91,970  engine 0  image 0
-        ! 5 dead letters, the oldest since 2 h
-          STATE                   JOBS   OLDEST
-        ▸ ◷ queued               1,204       2m
-          ⚿ assigned                38       3m
-          ▶ running                212       4m
-          ✓ succeeded           90,412        –
-        enter open  ? help  q quit
-    "#]],
+            tenure  1 map     127.0.0.1:7117  ● live
+            Map  distributed v1: One owner at a time
+             distributed 91,970  engine 0  image 0
+            ! 5 dead letters, the oldest since 2 h
+              STATE                   JOBS   OLDEST
+            ▸ ◷ queued               1,204       2m
+              ⚿ assigned                38       3m
+              ▶ running                212       4m
+              ✓ succeeded           90,412        –
+            enter open  ? help  q quit
+        "#]],
     );
 }
 
@@ -353,10 +353,60 @@ fn what_is_typed_is_below_with_what_is_wrong_with_it() {
 fn the_help_has_the_keys_that_work_here() {
     let mut it = driven(View::Jobs, "", (80, 32));
     it.hears(jobs(&[(1, "failed")])).press("?");
-    check(&it, &expect![[""]]);
+    check(
+        &it,
+        &expect![[r#"
+        tenure  1 map  2 jobs  3 dead  4 workers  5 log           127.0.0.1:7117  ● live
+        Jobs  1
+          JO┌ keys that work here ─────────────────────────────────────────────────┐
+          01│     enter  open what is under the cursor                             │UT:
+            │         e  why a job is where it is, and what can happen next        │
+            │         l  a job's log                                               │
+            │         h  what has happened to a job                                │
+            │     space  mark a row, or no longer                                  │
+            │         a  mark all rows that are shown, or none                     │
+            │         c  cancel what is marked, or under the cursor; asks first    │
+            │         r  make new jobs like these; asks first                      │
+            │         n  bring rows that are newer                                 │
+            │         /  filter: state:failed type:image, or words                 │
+            │       ↑ k  up; above the first row the rows follow again             │
+            │       ↓ j  down; rows stay still while the cursor is in them         │
+            │      pgup  a page up                                                 │
+            │      pgdn  a page down                                               │
+            │         g  to the beginning                                          │
+            │         G  to the end                                                │
+            │    1 :map  lifecycles, with the number of jobs in each state         │
+            │   2 :jobs  jobs                                                      │
+            │   3 :dead  dead letters                                              │
+            │4 :workers  workers                                                   │
+            │    5 :log  the journal                                               │
+            │       tab  the next view                                             │
+            │         :  a view by its name                                        │
+            │         p  stop asking the server, or go on                          │
+            │       esc  back                                                      │
+            │         ?  the keys that work here                                   │
+            │         q  quit                                                      │
+            └──────────────────────────────────────────────────────────────────────┘
+        enter open  e explain  l log  h history  space mark  c cancel  ? help  q quit
+    "#]],
+    );
     let mut small = driven(View::Map, "", (60, 10));
     small.press("?↓↓↓↓");
-    check(&small, &expect![[""]]);
+    check(
+        &small,
+        &expect![[r#"
+        ┌ keys that work here: ↓ for more ─────────────────────────┐
+        │       ↓ j  down; rows stay still while the cursor is in t│
+        │      pgup  a page up                                     │
+        │      pgdn  a page down                                   │
+        │         g  to the beginning                              │
+        │         G  to the end                                    │
+        │    1 :map  lifecycles, with the number of jobs in each st│
+        │   2 :jobs  jobs                                          │
+        │   3 :dead  dead letters                                  │
+        └──────────────────────────────────────────────────────────┘
+    "#]],
+    );
     small.press("x");
     assert!(!small.screen().contains("keys that work"));
 }
