@@ -143,6 +143,10 @@ impl Store for Link {
         self.through(self.store.gauges()).await
     }
 
+    async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        self.through(self.store.waiting(limit)).await
+    }
+
     async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
         self.through(self.store.leased(limit)).await
     }

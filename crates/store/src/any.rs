@@ -116,6 +116,10 @@ impl Store for AnyStore {
         on_each!(self, store => store.gauges().await)
     }
 
+    async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        on_each!(self, store => store.waiting(limit).await)
+    }
+
     async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
         on_each!(self, store => store.leased(limit).await)
     }

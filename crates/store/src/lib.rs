@@ -103,6 +103,9 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// Jobs that have a lease now, in any order.
     fn leased(&self, limit: usize) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
 
+    /// Jobs in a waiting state, those that were created first.
+    fn waiting(&self, limit: usize) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
+
     /// Jobs with a clock that has run out by now, oldest first.
     fn due(&self, limit: usize) -> impl Future<Output = Result<Vec<JobId>, StoreError>> + Send;
 

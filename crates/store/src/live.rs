@@ -29,6 +29,7 @@ pub(crate) struct Live {
     later: BTreeSet<(Timestamp, JobId)>,
     clocks: BTreeSet<(Deadline, JobId)>,
     leased: BTreeSet<JobId>,
+    waiting: BTreeSet<JobId>,
     counts: BTreeMap<Standing, u64>,
 }
 
@@ -59,6 +60,9 @@ impl Live {
         if job.lease.is_some() {
             self.leased.insert(job.id());
         }
+        if job.phase == Phase::Waiting {
+            self.waiting.insert(job.id());
+        }
         *self.counts.entry(standing(&job)).or_default() += 1;
         self.jobs.insert(job.id(), job);
     }
@@ -78,6 +82,9 @@ impl Live {
         }
         if job.lease.is_some() {
             self.leased.remove(&id);
+        }
+        if job.phase == Phase::Waiting {
+            self.waiting.remove(&id);
         }
         if let Entry::Occupied(mut count) = self.counts.entry(standing(&job)) {
             *count.get_mut() -= 1;
@@ -129,6 +136,10 @@ impl Live {
     }
 
     /// Jobs that have a lease.
+    pub(crate) fn waiting(&self, limit: usize) -> Vec<Arc<Job>> {
+        self.waiting.iter().take(limit).map(|id| Arc::clone(&self.jobs[id])).collect()
+    }
+
     pub(crate) fn leased(&self, limit: usize) -> Vec<Arc<Job>> {
         self.leased.iter().take(limit).map(|id| Arc::clone(&self.jobs[id])).collect()
     }

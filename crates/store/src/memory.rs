@@ -247,6 +247,10 @@ impl Store for MemoryStore {
         Ok(inner.tables.gauges(now))
     }
 
+    async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        self.read(|inner| inner.tables.waiting(limit))
+    }
+
     async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
         self.read(|inner| inner.tables.leased(limit))
     }

@@ -177,6 +177,10 @@ impl Store for PostgresStore {
         self.0.gauges().await
     }
 
+    async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        self.0.waiting(limit).await
+    }
+
     async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
         self.0.leased(limit).await
     }

@@ -108,8 +108,10 @@ impl Made<'_> {
                 let here = ready.filter(|ready| places.contains(&(&ready.queue, &ready.job_type)));
                 here.map(|ready| ready.since).min()
             }
-            Phase::Held | Phase::Active => self.held.oldest.get(&(lifecycle.clone(), state.clone())).copied(),
-            Phase::Waiting | Phase::Final(_) => None,
+            Phase::Held | Phase::Active | Phase::Waiting => {
+                self.held.oldest.get(&(lifecycle.clone(), state.clone())).copied()
+            }
+            Phase::Final(_) => None,
         }
     }
 

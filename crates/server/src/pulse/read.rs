@@ -22,6 +22,8 @@ use crate::problem::Problem;
 const SAMPLE_BACK: Millis = Millis::seconds(3600);
 /// How many of them are looked at.
 const SAMPLE_JOBS_MAX: usize = 1000;
+/// How many waiting jobs are looked at for the oldest: those that were created first.
+const WAITING_MAX: usize = 1000;
 /// How far back "lately" reaches.
 const LATELY: Millis = Millis::seconds(300);
 
@@ -38,7 +40,7 @@ pub(super) async fn live(app: App) -> Result<Live, Problem> {
     Ok(Live { now, gauges, paused })
 }
 
-/// Jobs that workers have.
+/// Jobs that workers have, and that wait.
 #[derive(Default)]
 pub(super) struct Held {
     /// By lifecycle and state: since when the oldest is there.
@@ -48,14 +50,22 @@ pub(super) struct Held {
     pub(super) types: BTreeSet<Name>,
 }
 
-pub(super) async fn held(app: App) -> Result<Held, Problem> {
-    let mut held = Held::default();
-    for job in app.store().leased(LEASES_MAX).await? {
+impl Held {
+    fn note(&mut self, job: &Job) {
         let entered = job.times.entered.iter().find(|(state, _)| *state == job.state);
         let since = entered.map_or(job.times.updated_at, |(_, at)| *at);
-        let key = (job.spec.lifecycle.name.clone(), job.state.clone());
-        let oldest = held.oldest.entry(key).or_insert(since);
+        let oldest = self.oldest.entry((job.spec.lifecycle.name.clone(), job.state.clone())).or_insert(since);
         *oldest = since.min(*oldest);
+    }
+}
+
+pub(super) async fn held(app: App) -> Result<Held, Problem> {
+    let mut held = Held::default();
+    for job in app.store().waiting(WAITING_MAX).await? {
+        held.note(&job);
+    }
+    for job in app.store().leased(LEASES_MAX).await? {
+        held.note(&job);
         held.types.insert(job.spec.job_type.clone());
         if let Some(worker) = job.worker() {
             *held.by_worker.entry(worker.clone()).or_default() += 1;

@@ -63,7 +63,7 @@ pub(crate) struct StateNow {
     /// How many jobs came, by minute, the last 20 of them.
     pub(crate) trend: Vec<u64>,
     /// Since when the oldest of its jobs is there; for a ready state, since when it could be claimed. Never for a final
-    /// one, and unknown where more jobs wait than are looked at.
+    /// one; among waiting ones, those that were created first are looked at.
     pub(crate) oldest_since: Option<Timestamp>,
     /// How long jobs usually stay: 95 of 100 of the last finished ones no longer than this.
     pub(crate) p95_ms: Option<u64>,

@@ -229,6 +229,10 @@ impl Tables {
         }
     }
 
+    pub(super) fn waiting(&self, limit: usize) -> Vec<Arc<Job>> {
+        self.live.waiting(limit)
+    }
+
     pub(super) fn leased(&self, limit: usize) -> Vec<Arc<Job>> {
         self.live.leased(limit)
     }

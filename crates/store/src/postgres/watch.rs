@@ -13,7 +13,7 @@ use super::connection::Sql;
 use super::read::{count, rows_max};
 use super::rows::{self, get};
 use super::statements::{
-    API_KEYS, FINISHED, LEASED, LIVE_COUNTS, OLDEST_READY, OPEN_DEAD_LETTERS, WORKER, WORKERS,
+    API_KEYS, FINISHED, LEASED, LIVE_COUNTS, OLDEST_READY, OPEN_DEAD_LETTERS, WAITING, WORKER, WORKERS,
 };
 use super::{Node, clock};
 use crate::codec::Interner;
@@ -32,6 +32,10 @@ impl Node {
             dead_letters: get::<i64>(letters, 0)? as u64,
             oldest_dead_letter: get::<Option<i64>>(letters, 1)?.map(Timestamp),
         })
+    }
+
+    pub(super) async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        jobs(&self.ask(&WAITING, &[&rows_max(limit)]).await?)
     }
 
     pub(super) async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {

@@ -232,6 +232,10 @@ impl Store for SqliteStore {
         self.watched().await
     }
 
+    async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
+        self.look(|live| live.waiting(limit)).await
+    }
+
     async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
         self.look(|live| live.leased(limit)).await
     }

@@ -83,6 +83,7 @@ macro_rules! promises {
             of_connections_that_come_at_once_one_has_the_name,
             gauges_tell_of_live_jobs_and_open_dead_letters,
             leased_jobs_are_those_that_are_held,
+            waiting_jobs_are_those_that_wait,
             finished_jobs_are_told_newest_first,
             dead_letters_are_found_by_their_jobs,
             assets_are_listed_newest_first,

@@ -104,6 +104,19 @@ pub(crate) async fn leased_jobs_are_those_that_are_held<S: Store>(bed: Bed<S>) {
     assert_eq!(bed.other.leased(9).await.unwrap(), []);
 }
 
+pub(crate) async fn waiting_jobs_are_those_that_wait<S: Store>(bed: Bed<S>) {
+    assert_eq!(bed.store.waiting(9).await.unwrap(), []);
+    created(&bed.store, vec![a_job("image"), a_job("image"), a_job("image")]).await;
+    let held = take(&bed.store, "w1", any(), 2).await;
+    submit(&bed.store, held.iter().map(|job| fail(&hold(job), Class::Transient)).collect()).await;
+    let all = all_jobs(&bed.store).await.into_iter().filter(|job| job.phase == Phase::Waiting);
+    let expected: BTreeMap<JobId, _> = all.map(|job| (job.id(), job)).collect();
+    assert_eq!(expected.len(), 2);
+    let waiting = bed.other.waiting(9).await.unwrap();
+    assert_eq!(waiting.into_iter().map(|job| (job.id(), job)).collect::<BTreeMap<_, _>>(), expected);
+    assert_eq!(bed.other.waiting(1).await.unwrap().len(), 1);
+}
+
 pub(crate) async fn finished_jobs_are_told_newest_first<S: Store>(bed: Bed<S>) {
     let store = &bed.store;
     let mut ended = Vec::new();
