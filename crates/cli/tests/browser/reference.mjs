@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { inaccessible, story } from "./stage.mjs";
 
 await story(async (stage) => {
-  stage.expect(/favicon\.ico/);
   for (const theme of ["light", "dark"]) {
     for (const [name, path] of [["docs", "/docs"], ["problem", "/problems/not_found"]]) {
       const page = await stage.open(path, { theme });

@@ -42,7 +42,7 @@ pub(crate) async fn problem(headers: HeaderMap, Segments(segments): Segments) ->
         return Ok(text("text/markdown; charset=utf-8", kind.page));
     }
     let escaped = kind.page.replace('&', "&amp;").replace('<', "&lt;");
-    let style = "<link rel=\"stylesheet\" href=\"/docs/docs.css\">";
+    let style = "<link rel=\"icon\" href=\"/ui/icon.svg\"><link rel=\"stylesheet\" href=\"/docs/docs.css\">";
     let head = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{}</title>{style}",
         kind.title()
