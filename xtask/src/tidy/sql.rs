@@ -27,6 +27,7 @@ const WITHOUT_TWIN: &[(&str, &str, &str)] = &[
     (POSTGRES, "due.sql", IN_MEMORY),
     (POSTGRES, "next_run.sql", IN_MEMORY),
     (POSTGRES, "leased.sql", IN_MEMORY),
+    (POSTGRES, "waiting.sql", IN_MEMORY),
     (POSTGRES, "live_counts.sql", IN_MEMORY),
     (POSTGRES, "oldest_ready.sql", IN_MEMORY),
     (SQLITE, "open.sql", IN_MEMORY),
