@@ -18,6 +18,7 @@ mod headers;
 mod http;
 mod keyring;
 mod listen;
+mod listing;
 mod metrics;
 mod problem;
 mod pulse;

@@ -17,7 +17,6 @@ use tenure_core::id::JobId;
 use tenure_core::job::{CancelMode, Job, Links};
 use tenure_core::json::Json;
 use tenure_core::limits::{ATTEMPTS_MAX, PRIORITY_MAX};
-use tenure_core::query::{JobFilter, Page};
 use tenure_core::time::{Millis, Timestamp};
 use tenure_core::wire::JobForm;
 use tenure_core::{fold, wire};
@@ -31,6 +30,7 @@ use crate::caller::{Caller, Right};
 use crate::door::AtDoor;
 use crate::headers::{Extent, Trace};
 use crate::http::{Brief, Id, Part, Reply, Segments, changed, done_reply, name, ok, page, results};
+use crate::listing::seen;
 use crate::problem::Problem;
 use crate::query::{Given, is_name};
 
@@ -207,24 +207,6 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, mut given: Give
     let (jobs, next) = seen(&app, &caller, filter, rows).await?;
     let now = app.runtime().reading();
     page("jobs", jobs.iter().map(|job| JobForm::new(job, now)).collect(), next.map(|id| id.to_string()))
-}
-
-/// A page of the jobs that match and that the caller may see, and where the next one begins.
-pub(crate) async fn seen(
-    app: &App,
-    caller: &Caller,
-    filter: JobFilter,
-    rows: Page,
-) -> Result<(Vec<Arc<Job>>, Option<JobId>), Problem> {
-    let jobs = app.store().list(filter, rows).await?;
-    let next = (jobs.len() == rows.limit).then(|| jobs.last().map(|job| job.id())).flatten();
-    let mut shown = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        if app.may_see(caller, &job).await? {
-            shown.push(job);
-        }
-    }
-    Ok((shown, next))
 }
 
 pub(crate) async fn get(State(app): State<App>, caller: Caller, Id(id): Id, given: Given) -> Reply {

@@ -19,7 +19,8 @@ use tenure_store::Store as _;
 
 use crate::app::App;
 use crate::caller::{Caller, Right};
-use crate::http::{Reply, jobs};
+use crate::http::Reply;
+use crate::listing;
 use crate::problem::Problem;
 use crate::query::{Given, job_id};
 use crate::ui::anchor::{Anchor, ROWS};
@@ -84,12 +85,12 @@ impl Page for Jobs {
             (self.asked.chips())
             p #newer .newer data-tell="" { (parts.keep("newer", self.tell(newer))) }
             @if found.is_empty() {
-                (self.emptiness(app, caller))
+                (self.emptiness(app, caller, reach.is_some()))
             } @else {
                 (rows::draw(&self.bulk(app, caller), &found, parts))
             }
             @if reach.is_some() && older == reach {
-                p.hint { "Looked at " (count(LOOKED_AT as u64)) " jobs. There are older ones." }
+                p.hint { "Looked at " (count(LOOKED_AT as u64)) " jobs; older ones may match, too." }
             }
             (self.pager(older))
         })
@@ -106,7 +107,7 @@ impl Jobs {
     /// How far the jobs are looked at, where they might all have to be.
     async fn reach(&self, app: &App) -> Result<Option<JobId>, Problem> {
         let filter = &self.asked.filter;
-        if *filter == JobFilter::default() || filter.is_indexed() {
+        if *filter == JobFilter::default() || filter.is_indexed() || listing::is_leased(filter) {
             return Ok(None);
         }
         if filter.is_live() {
@@ -132,11 +133,11 @@ impl Jobs {
         if let Some(anchor) = self.anchor {
             let filter = JobFilter { from: Some(anchor.end), ..filter };
             let rows = Rows { before: Some(anchor.before()), limit: ROWS + LEEWAY };
-            let (found, _) = jobs::seen(app, caller, filter, rows).await?;
+            let (found, _) = listing::seen(app, caller, filter, rows).await?;
             return Ok((found, None));
         }
         let rows = Rows { before: self.cursor, limit: ROWS + 1 };
-        let (mut found, next) = jobs::seen(app, caller, JobFilter { from: reach, ..filter }, rows).await?;
+        let (mut found, next) = listing::seen(app, caller, JobFilter { from: reach, ..filter }, rows).await?;
         if found.len() <= ROWS {
             return Ok((found, next.or(reach)));
         }
@@ -150,7 +151,7 @@ impl Jobs {
         let Some(anchor) = self.anchor.filter(|_| self.cursor.is_none()) else { return Ok(0) };
         let rows = Rows { before: None, limit: NEWER_MAX + 1 };
         let filter = JobFilter { from: reach.max(Some(anchor.top)), ..self.asked.filter.clone() };
-        let (found, _) = jobs::seen(app, caller, filter, rows).await?;
+        let (found, _) = listing::seen(app, caller, filter, rows).await?;
         Ok(found.iter().filter(|job| job.id() > anchor.top).count())
     }
 
@@ -188,10 +189,18 @@ impl Jobs {
     }
 
     /// Why there is nothing to see, and what would change that.
-    fn emptiness(&self, app: &App, caller: &Caller) -> Markup {
+    fn emptiness(&self, app: &App, caller: &Caller, is_cut: bool) -> Markup {
         let filter = &self.asked.filter;
         if caller.role == Role::Worker {
             return nothing("A worker sees the jobs that it holds, and it holds none of these.", "");
+        }
+        if is_cut {
+            let why = format!(
+                "None of the {} jobs looked at match: {}.",
+                count(LOOKED_AT as u64),
+                self.asked.words()
+            );
+            return nothing(&why, "");
         }
         if self.cursor.is_some() {
             return nothing("There are no older jobs.", "");

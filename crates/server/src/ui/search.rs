@@ -12,7 +12,8 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::caller::{Caller, Right};
-use crate::http::{Reply, jobs};
+use crate::http::Reply;
+use crate::listing;
 use crate::problem::Problem;
 use crate::query::Given;
 use crate::ui::anchor::{ROWS, just_after};
@@ -97,7 +98,7 @@ async fn begin_so(app: &App, caller: &Caller, digits: &str) -> Result<Vec<Arc<Jo
     let before = (last < u128::MAX).then(|| just_after(JobId(Uuid::from_u128(last))));
     let mut filter = JobFilter::default();
     caller.narrow(&mut filter)?;
-    let (mut found, _) = jobs::seen(app, caller, filter, Rows { before, limit: ROWS }).await?;
+    let (mut found, _) = listing::seen(app, caller, filter, Rows { before, limit: ROWS }).await?;
     found.retain(|job| job.id().0.simple().to_string().starts_with(digits));
     Ok(found)
 }
