@@ -50,6 +50,16 @@ async function flaws(page) {
   return wrong;
 }
 
+/** What is wrong with it on the narrowest phone that there is. */
+async function squeezed(page) {
+  const wrong = await tooWide(page);
+  const isOut = await page.locator("body > nav a[aria-current]").evaluateAll((all) =>
+    all.map((it) => it.getBoundingClientRect()).some(({ left, right }) => left < 0 || right > innerWidth + 1),
+  );
+  if (isOut) wrong.push("where one is in the navigation is out of sight");
+  return wrong;
+}
+
 await story(async (stage) => {
   const { theme } = stage.props;
   stage.expect(/status of 404.*01990c3a/);
@@ -57,18 +67,17 @@ await story(async (stage) => {
   const [wide, phone] = [await stage.open(null, { theme }), await stage.open(null, { theme, phone: true })];
   const wrong = [];
   for (const [name, path] of Object.entries(all)) {
-    for (const page of [wide, phone]) {
+    const visit = async (page, check, suffix) => {
       await page.goto(stage.url + path);
       await page.getByRole("heading", { level: 1 }).first().waitFor();
-      if (page === wide) wrong.push(...(await flaws(page)).map((flaw) => `${name}: ${flaw}`));
-      // The narrowest that there are.
-      if (page === phone) {
-        await page.setViewportSize({ width: 360, height: 800 });
-        wrong.push(...(await tooWide(page)).map((flaw) => `${name} on a phone: ${flaw}`));
-        await page.setViewportSize({ width: 390, height: 844 });
-      }
-      await stage.picture(page, `${name}-${theme}${page === phone ? "-phone" : ""}`);
-    }
+      wrong.push(...(await check(page)).map((flaw) => `${name}${suffix}: ${flaw}`));
+    };
+    await visit(wide, flaws, "");
+    await stage.picture(wide, `${name}-${theme}`);
+    await phone.setViewportSize({ width: 360, height: 800 });
+    await visit(phone, squeezed, " on a phone");
+    await phone.setViewportSize({ width: 390, height: 844 });
+    await stage.picture(phone, `${name}-${theme}-phone`);
   }
   assert.deepEqual(wrong, []);
 });

@@ -48,4 +48,11 @@ await story(async (stage) => {
   await page.getByRole("row", { name: /mail/ }).getByRole("button", { name: "Pause" }).click();
   await page.getByRole("status").filter({ hasText: "mail" }).waitFor();
   await page.getByRole("row", { name: /mail/ }).getByRole("button", { name: "Resume" }).waitFor();
+
+  // His choice of theme holds on every page, whatever his system's is.
+  await page.getByRole("combobox", { name: "Theme" }).selectOption("Dark");
+  await page.locator("html[data-theme=dark]").waitFor();
+  await page.getByRole("link", { name: "Workers", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: "Workers" }).waitFor();
+  assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
 });

@@ -209,6 +209,9 @@ document.addEventListener("click", (event) => {
   if (done) { const was = button.textContent; button.textContent = "copied"; setTimeout(() => { button.textContent = was; }, 1200); }
 });
 
+// On a phone the navigation is wider than the screen.
+document.querySelector("nav a[aria-current=page]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+
 const now = document.body.dataset.now;
 if (now) ahead = Date.parse(now) - Date.now();
 sayAll();
