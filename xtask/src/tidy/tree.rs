@@ -24,15 +24,16 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Reads every text file below `root` that git knows or would add.
+    /// Reads every file below `root` that git knows or would add.
     pub(super) fn load(root: &Path) -> Result<Self> {
         let mut paths = git_files(root).map_or_else(|| walked_files(root), Ok)?;
         paths.sort();
         paths.dedup();
         let mut files = Vec::new();
         for path in paths {
-            // A file that git still lists may be deleted already; one that is no text is no concern of ours.
-            let Ok(text) = fs::read_to_string(root.join(&path)) else { continue };
+            // A file that git still lists may be deleted already; one that is no text is there and says nothing.
+            let Ok(bytes) = fs::read(root.join(&path)) else { continue };
+            let text = String::from_utf8(bytes).unwrap_or_default();
             let source = path.strip_suffix(".rs").map(|_| Source::scan(&text));
             files.push(File { path, text, source });
         }
