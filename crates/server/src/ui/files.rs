@@ -35,3 +35,14 @@ fn file(kind: &'static str, content: &'static str) -> Response {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn script_and_style_stay_small() {
+        let (script, style) = (SCRIPT.len(), STYLE.len());
+        assert!(script <= 30_000 && style <= 30_000, "{script} bytes of script, {style} of style");
+    }
+}
