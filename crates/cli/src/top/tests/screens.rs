@@ -147,7 +147,7 @@ fn a_job_is_told_with_its_reasons() {
     let why = json!({
         "job_id": id(1), "type": "thumbnail", "state": "failed", "phase": "final", "since": ago(3),
         "waiting_for": [{ "what": "nothing", "detail": "it is over, failed: UPSTREAM_TIMEOUT: no answer in 300 ms" }],
-        "clocks": [], "next": [],
+        "clocks": [], "next": [], "try": ["tenure job events 01990c3a-7d01", "tenure job retry 01990c3a-7d01"],
     });
     let mut failed = job(1, "failed");
     failed["created_at"] = json!(null);
