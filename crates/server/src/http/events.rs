@@ -27,7 +27,7 @@ const PAGE_EVENTS: usize = 500;
 const PAGES_MAX: usize = 20;
 
 /// Which events.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
     kind: Option<Name>,
     lifecycle: Option<Name>,

@@ -11,10 +11,13 @@ use crate::problem::Problem;
 
 /// What was read lately is not read again.
 const AGE_MIN: Duration = Duration::from_millis(500);
-/// Reading takes a twentieth of the time at most.
-const AGE_COSTS: u32 = 20;
+/// Reading takes a hundredth of the time at most.
+const AGE_COSTS: u32 = 100;
 /// A reading that is quicker than this is waited for.
 const QUICK: Duration = Duration::from_millis(10);
+
+/// How long somebody waits who would take something else.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The last reading of something.
 pub(crate) struct Part<T>(Arc<Inner<T>>);
@@ -58,12 +61,7 @@ impl<T: Send + Sync + 'static> Part<T> {
                 Err(_) => Ok(value),
                 Ok(turn) if cost < QUICK => Box::pin(self.read(turn, read())).await,
                 Ok(turn) => {
-                    let (part, read) = (self.clone(), read());
-                    tokio::spawn(async move {
-                        if let Err(problem) = part.read(turn, read).await {
-                            tracing::warn!(?problem, "a number could not be read again");
-                        }
-                    });
+                    self.read_behind(turn, read());
                     Ok(value)
                 }
             },
@@ -76,6 +74,40 @@ impl<T: Send + Sync + 'static> Part<T> {
                 }
             }
         }
+    }
+
+    /// The same for who would rather have something else than wait for the first reading.
+    pub(crate) async fn get_or<R>(
+        &self,
+        read: impl FnOnce() -> R,
+        instead: impl FnOnce() -> T,
+    ) -> Result<Arc<T>, Problem>
+    where
+        R: Future<Output = Result<T, Problem>> + Send + 'static,
+    {
+        if self.last().is_some() {
+            return self.get(read).await;
+        }
+        if let Ok(turn) = Arc::clone(&self.0.reading).try_lock_owned() {
+            self.read_behind(turn, read());
+        }
+        // Whether it ended in time is seen below.
+        drop(tokio::time::timeout(PATIENCE, self.rest()).await);
+        let read = self.last().as_ref().map(|last| Arc::clone(&last.value));
+        Ok(read.unwrap_or_else(|| Arc::new(instead())))
+    }
+
+    fn read_behind(
+        &self,
+        turn: OwnedMutexGuard<()>,
+        read: impl Future<Output = Result<T, Problem>> + Send + 'static,
+    ) {
+        let part = self.clone();
+        tokio::spawn(async move {
+            if let Err(problem) = part.read(turn, read).await {
+                tracing::warn!(?problem, "a number could not be read");
+            }
+        });
     }
 
     /// Whether reading it again is quick; unknown is not.
@@ -146,9 +178,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_would_take_something_else_does_not_wait_for_the_first_reading() {
+        let part: Part<u32> = Part::default();
+        let (told, tell) = tokio::sync::oneshot::channel();
+        let read = || async move { Ok(tell.await.expect("it is told")) };
+        assert_eq!(*part.get_or(read, || 7).await.unwrap(), 7);
+        told.send(2).unwrap();
+        part.rest().await;
+        assert_eq!(*part.get_or(two, || 7).await.unwrap(), 2, "it was read behind");
+    }
+
+    #[tokio::test]
     async fn what_is_dear_is_fresh_for_long_and_then_read_in_the_background() {
         let part = read_once(DEAR);
-        assert_eq!(*part.get(two).await.unwrap(), 1, "twenty times its cost it counts as fresh");
+        assert_eq!(*part.get(two).await.unwrap(), 1, "a hundred times its cost it counts as fresh");
         assert!(!part.is_quick());
         part.expire();
         assert_eq!(*part.get(two).await.unwrap(), 1, "nobody waits for the next");

@@ -79,6 +79,15 @@ pub(super) struct Finals {
     pub(super) counts: Vec<Count>,
     /// What the tally had counted just before.
     pub(super) mark: Ended,
+    /// Whether they were counted at all.
+    pub(super) known: bool,
+}
+
+impl Finals {
+    /// They are being counted for the first time.
+    pub(super) fn unknown(mark: Ended) -> Self {
+        Self { counts: Vec::new(), mark, known: false }
+    }
 }
 
 /// Counts every finished job. Together with what the tally counts from here on this is exact where only this node
@@ -92,7 +101,7 @@ pub(super) async fn finals(app: App) -> Result<Finals, Problem> {
     let is_final =
         |count: &Count| phase(&catalog, &count.lifecycle, &count.state).is_none_or(Phase::is_final);
     counts.retain(is_final);
-    Ok(Finals { counts, mark })
+    Ok(Finals { counts, mark, known: true })
 }
 
 /// What the last finished jobs took.

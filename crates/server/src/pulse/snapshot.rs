@@ -33,6 +33,8 @@ pub(crate) struct Snapshot {
     pub(crate) store: StoreNow,
     /// What somebody should look at; empty when all is well.
     pub(crate) attention: Vec<Attention>,
+    /// Whether finished jobs were counted yet: with many of them the first time takes a moment after a start.
+    pub(crate) counted: bool,
     /// How many jobs are where, finer than by state.
     pub(crate) counts: Vec<CountNow>,
     /// What finished in the last minutes, by lifecycle and type as jobs name it.

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use maud::{Markup, html};
+use tenure_core::api_key::Role;
 use tenure_core::id::Position;
 use tenure_store::{Journaled, Store as _};
 
@@ -20,8 +21,8 @@ use crate::ui::{Page, Parts, show};
 const ROWS: usize = 100;
 /// Places of the journal that are looked at in one step back.
 const STEP: u64 = 500;
-/// Steps back that one page may take to find rows that match.
-const STEPS_MAX: usize = 20;
+/// Steps back that one page may take to find rows that match; a link leads to what is before.
+const STEPS_MAX: usize = 2;
 
 struct Events {
     filter: Filter,
@@ -63,10 +64,13 @@ impl Events {
             Some(before) => before.0.saturating_sub(1),
             None => app.store().tail().await?.0,
         };
+        // Where everything matches, no more is read than is shown.
+        let sees_all = self.filter == Filter::default() && caller.role != Role::Worker;
+        let step = if sees_all { ROWS as u64 } else { STEP };
         let mut found = Vec::new();
         for _ in 0..STEPS_MAX {
-            let after = upto.saturating_sub(STEP);
-            let mut step = app.store().events(Position(after), STEP as usize).await?;
+            let after = upto.saturating_sub(step);
+            let mut step = app.store().events(Position(after), step as usize).await?;
             step.retain(|entry| entry.position.0 <= upto);
             for entry in step.into_iter().rev() {
                 if self.filter.admits(&entry) && may_see(app, caller, &entry).await? {
@@ -83,6 +87,10 @@ impl Events {
             }
         }
         Ok((found, Some(Position(upto + 1))))
+    }
+
+    fn is_filtered(&self) -> bool {
+        self.asked.iter().any(|(_, _, value)| !value.is_empty())
     }
 
     fn address(&self, before: Position) -> String {
@@ -103,10 +111,10 @@ impl Page for Events {
 
     async fn draw(&self, app: &App, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
         let (entries, older) = self.newest(app, caller).await?;
-        let is_asked = self.asked.iter().any(|(_, _, value)| !value.is_empty());
+        let is_asked = self.is_filtered();
         let table = html! {
             @if entries.is_empty() && is_asked {
-                (nothing("No event among those looked at matches.", ""))
+                (nothing("No event among those looked at matches; there may be older ones.", ""))
             } @else if entries.is_empty() {
                 (nothing("Nothing has happened yet. A job makes an event with each step:", "tenure run hello"))
             } @else {

@@ -34,7 +34,7 @@ pub(crate) use rows::failure;
 /// So many jobs may have come to match among the rows that a page has, and it still finds all of its own.
 const LEEWAY: usize = 100;
 /// Jobs that are looked at for one page, where a filter may match few of them and nothing leads to those.
-const LOOKED_AT: usize = 50_000;
+const LOOKED_AT: usize = 20_000;
 /// Newer ones are not counted further.
 const NEWER_MAX: usize = 99;
 

@@ -21,7 +21,7 @@ use crate::ui::session::Visitor;
 /// A page is drawn again no sooner than this.
 const REDRAWN_AFTER: Duration = Duration::from_millis(500);
 /// And no sooner than this many times what drawing it took, so that it never takes more than a small share of the machine.
-const REST: u32 = 20;
+const REST: u32 = 100;
 
 /// What may change while somebody looks, in the order in which it was drawn: each with the id of the element that holds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,16 @@ impl Parts {
 /// Who may share a drawing: who asks for the same and may see the same. A producer sees what is his user's, a worker what
 /// came to it by its credential.
 type Seat = (String, Role, Option<Name>);
-type Drawing = watch::Sender<Option<Arc<Parts>>>;
+type Drawing = watch::Sender<Option<Arc<Drawn>>>;
+
+/// A page as it was drawn.
+struct Drawn {
+    /// The how manieth drawing it is.
+    number: u64,
+    parts: Parts,
+    /// What is different from the drawing before, as it is sent: most who look need nothing else.
+    news: String,
+}
 
 /// Every page that somebody looks at now.
 #[derive(Default)]
@@ -58,7 +67,7 @@ pub(crate) struct Stage(Mutex<HashMap<Seat, Weak<Drawing>>>);
 
 impl Stage {
     /// The drawing of a page; the first who asks for it has it drawn until the last has gone.
-    fn watch<P: Page>(&self, app: &App, visitor: &Visitor, page: P) -> watch::Receiver<Option<Arc<Parts>>> {
+    fn watch<P: Page>(&self, app: &App, visitor: &Visitor, page: P) -> watch::Receiver<Option<Arc<Drawn>>> {
         let caller = &visitor.caller;
         let whose = if caller.role == Role::Worker { Some(&caller.credential) } else { caller.user.as_ref() };
         let seat = (visitor.address.clone(), caller.role, whose.cloned());
@@ -77,19 +86,19 @@ impl Stage {
 
 /// Draws a page again and again, for as long as somebody looks at it and it can be drawn.
 async fn draw<P: Page>(app: App, caller: Caller, page: P, drawing: Arc<Drawing>) {
+    let mut last: Option<Arc<Drawn>> = None;
     loop {
         let began = Instant::now();
         let mut parts = Parts::default();
         if page.draw(&app, &caller, &mut parts).await.is_err() {
             return;
         }
-        drawing.send_if_modified(|last| {
-            let is_new = last.as_deref() != Some(&parts);
-            if is_new {
-                *last = Some(Arc::new(parts));
-            }
-            is_new
-        });
+        if last.as_ref().is_none_or(|last| last.parts != parts) {
+            let number = last.as_ref().map_or(0, |last| last.number + 1);
+            let news = news(last.as_deref(), &parts);
+            last = Some(Arc::new(Drawn { number, parts, news }));
+            drawing.send_replace(last.clone());
+        }
         tokio::select! {
             () = tokio::time::sleep(REDRAWN_AFTER.max(began.elapsed() * REST)) => {}
             () = drawing.closed() => return,
@@ -98,20 +107,36 @@ async fn draw<P: Page>(app: App, caller: Caller, page: P, drawing: Arc<Drawing>)
     }
 }
 
-/// The stream of a page: at first all its parts, then those that changed; `null` for one that is there no more.
+/// What is different in these parts, as an event: each with its id, and `null` for one that is there no more.
+fn news(last: Option<&Drawn>, parts: &Parts) -> String {
+    let mut gone: HashMap<&str, &str> = HashMap::new();
+    gone.extend(
+        last.into_iter().flat_map(|last| &last.parts.0).map(|(id, content)| (id.as_str(), content.as_str())),
+    );
+    let mut changes = Vec::new();
+    for (id, content) in &parts.0 {
+        if gone.remove(id.as_str()) != Some(content) {
+            changes.push(json!([id, content]));
+        }
+    }
+    changes.extend(gone.into_keys().map(|id| json!([id, null])));
+    format!("event: parts\ndata: {}\n\n", Value::Array(changes))
+}
+
+/// The stream of a page: at first all its parts, then those that changed.
 pub(crate) fn stream<P: Page>(app: &App, visitor: Visitor, page: P) -> Response {
     let mut drawn = app.stage().watch(app, &visitor, page);
     // What was drawn before he came is news to him.
     drawn.mark_changed();
-    let looking = Looking { app: app.clone(), caller: visitor.caller, drawn, sent: HashMap::new() };
-    sse::stream(looking, Looking::next)
+    sse::stream(Looking { app: app.clone(), caller: visitor.caller, drawn, last: None }, Looking::next)
 }
 
 struct Looking {
     app: App,
     caller: Caller,
-    drawn: watch::Receiver<Option<Arc<Parts>>>,
-    sent: HashMap<String, String>,
+    drawn: watch::Receiver<Option<Arc<Drawn>>>,
+    /// What he was sent last.
+    last: Option<Arc<Drawn>>,
 }
 
 impl Looking {
@@ -121,28 +146,17 @@ impl Looking {
             if matches!(changed, Ok(Err(_))) || !self.app.may_go_on(&self.caller).await {
                 return None;
             }
-            let drawn = self.drawn.borrow_and_update().clone();
-            let changes = drawn.map(|parts| self.changes(&parts)).unwrap_or_default();
-            if !changes.is_empty() {
-                return Some((format!("event: parts\ndata: {}\n\n", Value::Array(changes)), self));
-            }
             if changed.is_err() {
                 return Some((sse::comment(), self));
             }
+            let drawn = self.drawn.borrow_and_update().clone();
+            let Some(drawn) = drawn else { continue };
+            let text = match &self.last {
+                Some(last) if last.number + 1 == drawn.number => drawn.news.clone(),
+                last => news(last.as_deref(), &drawn.parts),
+            };
+            self.last = Some(drawn);
+            return Some((text, self));
         }
-    }
-
-    /// What is different from what was sent.
-    fn changes(&mut self, parts: &Parts) -> Vec<Value> {
-        let mut gone = std::mem::take(&mut self.sent);
-        let mut changes = Vec::new();
-        for (id, content) in &parts.0 {
-            if gone.remove(id).as_ref() != Some(content) {
-                changes.push(json!([id, content]));
-            }
-            self.sent.insert(id.clone(), content.clone());
-        }
-        changes.extend(gone.into_keys().map(|id| json!([id, null])));
-        changes
     }
 }

@@ -38,7 +38,9 @@ fn figures(lifecycle: &Lifecycle, snapshot: &Snapshot) -> Figures {
     let Some(now) = snapshot.lifecycles.iter().find(|it| it.name == lifecycle.name) else { return figures };
     for state in &now.states {
         let declared = lifecycle.state(state.name.as_str());
-        figures.states.insert(state.name.clone(), state_figures(state, declared, now, snapshot.at));
+        let mut shown = state_figures(state, declared, now, snapshot.at);
+        shown.count = shown.count.filter(|_| snapshot.counted || !state.phase.is_final());
+        figures.states.insert(state.name.clone(), shown);
     }
     for step in &now.transitions {
         let Some(from) = &step.from else { continue };

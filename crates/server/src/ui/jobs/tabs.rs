@@ -112,6 +112,9 @@ async fn numbers(app: &App, caller: &Caller, asked: &Asked) -> Result<Option<Num
     }
     let (snapshot, filter) = (app.pulse().now(app).await?, &asked.filter);
     let is = |wanted: &Option<Name>, actual: &Name| wanted.as_ref().is_none_or(|wanted| wanted == actual);
+    if !snapshot.counted {
+        return Ok(None);
+    }
     let mut numbers = Numbers::new();
     for row in &snapshot.counts {
         if !is(&filter.lifecycle, &row.lifecycle)
