@@ -1,4 +1,4 @@
-//! Pages that stay true: what several visitors look at is drawn once for all of them, at most twice a second, and each is
+//! Pages that stay true: what several visitors look at is drawn once for all of them, at most once a second, and each is
 //! sent the parts that changed since he was last sent something.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use crate::ui::Page;
 use crate::ui::session::Visitor;
 
 /// A page is drawn again no sooner than this.
-const REDRAWN_AFTER: Duration = Duration::from_millis(500);
+const REDRAWN_AFTER: Duration = Duration::from_secs(1);
 /// And no sooner than this many times what drawing it took, so that it never takes more than a small share of the machine.
 const REST: u32 = 100;
 
