@@ -4,6 +4,7 @@
 //! features, because they are always built for the whole workspace and run straight from the target folder.
 
 use std::fs;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
@@ -73,8 +74,10 @@ pub fn doc() -> Result<Report> {
 }
 
 fn tests(scratch: &Scratch) -> Result<Report> {
+    // Most tests wait for something most of the time: twice as many as there are cores keep them busy.
+    let threads = (2 * std::thread::available_parallelism().map_or(1, NonZero::get)).to_string();
     let arguments: &[&str] = if cargo::has("nextest") {
-        &["nextest", "run", "--workspace", "--no-fail-fast"]
+        &["nextest", "run", "--workspace", "--no-fail-fast", "--test-threads", &threads]
     } else {
         &["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]
     };
