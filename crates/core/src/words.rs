@@ -1,4 +1,17 @@
-//! Words for those who wrote a file: what a misspelled name must have meant, and lists as people say them.
+//! Words for people: numbers as they read them, what a misspelled name must have meant, and lists as they say them.
+
+/// A number as people read it: `1,204`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
 
 /// The candidate that `word` is a slip of, if one is near enough. The threshold grows with the length.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

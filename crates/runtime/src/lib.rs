@@ -238,7 +238,7 @@ impl<S: Store> Runtime<S> {
     }
 
     /// What the claims that wait on this node wait for, and how many wait for it.
-    pub fn awaited(&self) -> Vec<(ClaimFilter, usize)> {
+    pub fn awaited(&self) -> Vec<ClaimFilter> {
         self.inner.waiting.awaited()
     }
 

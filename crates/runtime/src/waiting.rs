@@ -64,8 +64,8 @@ impl WaitingClaims {
         self.waiters().by_filter.keys().any(|filter| filter.admits(queue, job_type))
     }
 
-    pub(crate) fn awaited(&self) -> Vec<(ClaimFilter, usize)> {
-        self.waiters().by_filter.iter().map(|(filter, waiting)| (filter.clone(), waiting.len())).collect()
+    pub(crate) fn awaited(&self) -> Vec<ClaimFilter> {
+        self.waiters().by_filter.keys().cloned().collect()
     }
 
     /// Rings for everyone: something happened that may concern any of them.

@@ -33,20 +33,11 @@ pub(crate) const LEASES_MAX: usize = 10_000;
 pub(crate) struct App(Arc<Inner>);
 
 struct Inner {
-    runtime: Runtime<AnyStore>,
-    keyring: Arc<Keyring>,
+    parts: Parts,
     crew: Crew,
     feed: Feed,
-    metrics: Arc<Metrics>,
-    pulse: Pulse,
-    switchboard: Arc<Switchboard>,
-    limits: Limits,
-    doors: Doors,
-    webhooks: WebhooksConfig,
     policy: Policy,
-    contents: Option<Contents>,
     stage: Stage,
-    settings: Vec<Setting>,
     inbox: Inbox,
     draining: watch::Sender<bool>,
 }
@@ -54,7 +45,7 @@ struct Inner {
 /// What a server is made of.
 pub(crate) struct Parts {
     pub(crate) runtime: Runtime<AnyStore>,
-    pub(crate) keyring: Keyring,
+    pub(crate) keyring: Arc<Keyring>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) pulse: Pulse,
     pub(crate) switchboard: Arc<Switchboard>,
@@ -67,52 +58,29 @@ pub(crate) struct Parts {
 
 impl App {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts {
-            runtime,
-            keyring,
-            metrics,
-            pulse,
-            switchboard,
-            doors,
-            limits,
-            webhooks,
-            contents,
-            settings,
-        } = parts;
-        let keyring = Arc::new(keyring);
-        let keys = Arc::clone(&keyring);
-        let policy =
-            Policy { allow: webhooks.allow.clone().into(), is_open: Arc::new(move || keys.is_open()) };
+        let keys = Arc::clone(&parts.keyring);
+        let allow = parts.webhooks.allow.clone().into();
         Self(Arc::new(Inner {
             crew: Crew::default(),
-            feed: Feed::new(runtime.clone()),
+            feed: Feed::new(parts.runtime.clone()),
+            policy: Policy { allow, is_open: Arc::new(move || keys.is_open()) },
             stage: Stage::default(),
-            settings,
             inbox: Inbox::default(),
             draining: watch::Sender::new(false),
-            runtime,
-            keyring,
-            metrics,
-            pulse,
-            switchboard,
-            doors,
-            limits,
-            webhooks,
-            policy,
-            contents,
+            parts,
         }))
     }
 
     pub(crate) fn runtime(&self) -> &Runtime<AnyStore> {
-        &self.0.runtime
+        &self.0.parts.runtime
     }
 
     pub(crate) fn store(&self) -> &AnyStore {
-        self.0.runtime.store()
+        self.0.parts.runtime.store()
     }
 
     pub(crate) fn keyring(&self) -> &Keyring {
-        &self.0.keyring
+        &self.0.parts.keyring
     }
 
     pub(crate) fn crew(&self) -> &Crew {
@@ -124,28 +92,28 @@ impl App {
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
-        &self.0.metrics
+        &self.0.parts.metrics
     }
 
     /// Numbers for people.
     pub(crate) fn pulse(&self) -> &Pulse {
-        &self.0.pulse
+        &self.0.parts.pulse
     }
 
     pub(crate) fn switchboard(&self) -> &Arc<Switchboard> {
-        &self.0.switchboard
+        &self.0.parts.switchboard
     }
 
     pub(crate) fn limits(&self) -> &Limits {
-        &self.0.limits
+        &self.0.parts.limits
     }
 
     pub(crate) fn doors(&self) -> &Doors {
-        &self.0.doors
+        &self.0.parts.doors
     }
 
     pub(crate) fn webhooks(&self) -> &WebhooksConfig {
-        &self.0.webhooks
+        &self.0.parts.webhooks
     }
 
     /// Where webhooks may go.
@@ -155,12 +123,12 @@ impl App {
 
     /// Where the contents of assets are, if there is a place.
     pub(crate) fn contents(&self) -> Option<&Contents> {
-        self.0.contents.as_ref()
+        self.0.parts.contents.as_ref()
     }
 
     /// Every value of the configuration, and who said so.
     pub(crate) fn settings(&self) -> &[Setting] {
-        &self.0.settings
+        &self.0.parts.settings
     }
 
     /// The pages that somebody looks at.

@@ -109,7 +109,7 @@ impl Server {
         let doors = Doors::open(&definitions.lifecycles).map_err(ServeError::Config)?;
         let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
         let jwt = jwt.map(jwt_settings).map(Jwt::open).transpose().map_err(ServeError::Config)?;
-        let keyring = Keyring::open(store.clone(), jwt).await?;
+        let keyring = Arc::new(Keyring::open(store.clone(), jwt).await?);
         if keyring.is_open() && !listen.ip().is_loopback() {
             return Err(ServeError::Open(listen));
         }

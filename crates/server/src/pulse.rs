@@ -12,12 +12,10 @@ pub(crate) mod snapshot;
 mod tally;
 mod telling;
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tenure_core::id::Name;
-use tenure_core::time::Timestamp;
 use tenure_store::{AnyStore, Count};
 use tokio::time::Instant;
 
@@ -30,13 +28,11 @@ use crate::problem::Problem;
 use assemble::{Made, counts};
 use part::Part;
 use read::{Finals, Held, Live, Roster, Sample};
-use snapshot::{Attention, CountNow, Matter, Snapshot, StoreNow, WorkerNow, WorkersNow};
+use snapshot::{Attention, CountNow, Matter, Snapshot, StoreNow};
 use telling::{Awaited, Words};
 
 /// Rates are not computed more often than this.
 const AGE_MAX: Duration = Duration::from_millis(500);
-/// A worker that was heard within this span is live.
-const WORKER_LIVE_MS: i64 = 60_000;
 
 /// What snapshots are made of, and the last one.
 pub(crate) struct Pulse {
@@ -146,11 +142,10 @@ impl Pulse {
         awaited.extend(roster.others.awaited.iter().cloned());
         let is_awaited = |queue: &Name, job_type: &Name| Awaited::any(&awaited, queue, job_type);
         let counts = counts(&live.gauges.jobs, finals, &ended);
-        let (lifecycles, dead_letters, queues) =
-            (made.lifecycles(&counts), made.dead_letters(), made.queues());
+        let (lifecycles, queues) = (made.lifecycles(&counts), made.queues());
         let mut nodes = vec![self.own_node(live.now)];
         nodes.extend(roster.others.nodes.iter().cloned());
-        let mut attention: Vec<_> = attention::of_dead_letters(&dead_letters).into_iter().collect();
+        let mut attention: Vec<_> = attention::of_dead_letters(&live.gauges).into_iter().collect();
         attention.extend(attention::of_queues(&queues));
         attention.extend(attention::of_ready(&made, is_awaited));
         let is_left = |found: &Attention| matches!(found.what, Matter::NobodyWaits | Matter::PausedQueue);
@@ -162,11 +157,9 @@ impl Pulse {
             types: made.types(is_awaited),
             minutes: made.all_minutes(),
             failures: made.failures(),
-            workers: workers(app, parts, Awaited::claims(&awaited)),
             store: self.store(app),
             lately: sample.lately.clone(),
             lifecycles,
-            dead_letters,
             queues,
             nodes,
             attention,
@@ -188,29 +181,4 @@ impl Pulse {
             waiting_commands: app.runtime().waiting_commands(),
         }
     }
-}
-
-fn workers(app: &App, parts: &Parts, waiting_claims: usize) -> WorkersNow {
-    let Parts { live, held, roster, .. } = parts;
-    let mut seen: BTreeMap<&Name, Option<Timestamp>> =
-        roster.workers.iter().map(|worker| (&worker.name, Some(worker.seen_at))).collect();
-    let heard = app.crew().all();
-    for (name, at) in &heard {
-        let known = seen.entry(name).or_default();
-        *known = (*known).max(Some(*at));
-    }
-    for name in held.by_worker.keys() {
-        seen.entry(name).or_default();
-    }
-    let shown = seen.into_iter().map(|(name, seen_at)| WorkerNow {
-        name: name.clone(),
-        seen_at,
-        holds: held.by_worker.get(name).copied().unwrap_or(0),
-    });
-    let mut seen: Vec<_> = shown.collect();
-    seen.sort_by(|a, b| b.seen_at.cmp(&a.seen_at).then_with(|| a.name.cmp(&b.name)));
-    let lives = |worker: &&WorkerNow| {
-        worker.holds > 0 || worker.seen_at.is_some_and(|at| live.now.0 - at.0 < WORKER_LIVE_MS)
-    };
-    WorkersNow { live: seen.iter().filter(lives).count(), seen, waiting_claims }
 }

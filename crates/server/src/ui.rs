@@ -22,7 +22,7 @@ mod queues;
 mod search;
 mod session;
 mod system;
-mod words;
+pub(crate) mod words;
 mod workers;
 
 use axum::Router;

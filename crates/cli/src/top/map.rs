@@ -3,6 +3,7 @@
 use serde_json::Value;
 use tenure_core::lifecycle::{Figures, Lifecycle, State, StateFigures};
 use tenure_core::time::Millis;
+use tenure_core::words::grouped;
 
 use super::asking::Ask;
 use super::rows::Move;
@@ -125,19 +126,6 @@ fn total(stats: &Value, lifecycle: &str) -> u64 {
 pub(super) fn busiest(lifecycles: &Value, stats: &Value) -> Option<String> {
     let names = lifecycles.as_array()?.iter().map(|it| text(&it["name"]));
     names.rev().max_by_key(|name| total(stats, name))
-}
-
-/// `1,204`.
-pub(super) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// `+118/min`, with a tenth where that is much of it.

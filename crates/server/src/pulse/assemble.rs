@@ -12,8 +12,7 @@ use super::queues::{phase, queues};
 use super::read::{Finals, Held, Live, Sample};
 use super::ring::{MINUTES, Ring};
 use super::snapshot::{
-    CountNow, DeadLettersNow, FailureNow, LifecycleNow, Minutes, Percentiles, QueueNow, StateNow,
-    TransitionNow, TypeNow,
+    CountNow, FailureNow, LifecycleNow, Minutes, Percentiles, QueueNow, StateNow, TransitionNow, TypeNow,
 };
 use super::tally::{Counted, Ended, OfType, Standing};
 
@@ -174,11 +173,6 @@ impl Made<'_> {
         let mut failures: Vec<_> = shown.filter(|failure| failure.count > 0).collect();
         failures.sort_by(|a, b| b.count.cmp(&a.count).then(b.last_at.cmp(&a.last_at)));
         failures
-    }
-
-    pub(super) fn dead_letters(&self) -> DeadLettersNow {
-        let gauges = &self.live.gauges;
-        DeadLettersNow { count: gauges.dead_letters, oldest_since: gauges.oldest_dead_letter }
     }
 
     pub(super) fn queues(&self) -> Vec<QueueNow> {

@@ -1,24 +1,20 @@
 //! What somebody should look at. Empty when all is well: a list that always has something in it is not read.
 
-use std::fmt::Write as _;
-
 use tenure_core::id::Name;
 use tenure_core::lifecycle::Phase;
 use tenure_core::order::Order;
 use tenure_core::schedule::Schedule;
 use tenure_core::time::{Millis, Timestamp};
 use tenure_core::webhook::Webhook;
+use tenure_store::Gauges;
 
 use super::assemble::Made;
 use super::queues::phase;
-use super::snapshot::{
-    Attention, DeadLettersNow, LifecycleNow, Matter, NodeLife, NodeNow, QueueNow, StateNow,
-};
+use super::snapshot::{Attention, LifecycleNow, Matter, NodeLife, NodeNow, QueueNow, StateNow};
+use crate::ui::words::{jobs_in, query_part};
 
 /// What is younger than this is nobody's concern yet.
-const SOON: Millis = Millis::seconds(60);
-/// A job is there for too long if it is so many times as long as is usual.
-const TOO_LONG: u64 = 10;
+pub(super) const SOON: Millis = Millis::seconds(60);
 
 fn attention(what: Matter, text: String, since: Option<Timestamp>, link: &str) -> Attention {
     Attention { what, text, since, link: link.to_owned() }
@@ -29,10 +25,10 @@ fn number(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-pub(super) fn of_dead_letters(letters: &DeadLettersNow) -> Option<Attention> {
-    let text = number(letters.count, "dead letter");
-    let found = attention(Matter::DeadLetters, text, letters.oldest_since, "/ui/dead-letters");
-    (letters.count > 0).then_some(found)
+pub(super) fn of_dead_letters(gauges: &Gauges) -> Option<Attention> {
+    let text = number(gauges.dead_letters, "dead letter");
+    let found = attention(Matter::DeadLetters, text, gauges.oldest_dead_letter, "/ui/dead-letters");
+    (gauges.dead_letters > 0).then_some(found)
 }
 
 /// Ready jobs that nobody on any node waits for or works on.
@@ -54,7 +50,7 @@ pub(super) fn of_ready(made: &Made<'_>, is_awaited: impl Fn(&Name, &Name) -> boo
         let jobs = number(here.filter(is_ready).map(|count| count.count).sum(), "ready job");
         let text =
             format!("{jobs} of type {} in queue {}, and no worker asks for them", it.job_type, it.queue);
-        let link = format!("/ui/jobs?type={}&phase=ready", escaped(&it.job_type));
+        let link = format!("/ui/jobs?type={}&phase=ready", query_part(it.job_type.as_str()));
         attention(Matter::NobodyWaits, text, Some(it.since), &link)
     });
     shown.collect()
@@ -65,8 +61,7 @@ pub(super) fn of_ready(made: &Made<'_>, is_awaited: impl Fn(&Name, &Name) -> boo
 pub(super) fn of_states(lifecycles: &[LifecycleNow], now: Timestamp, is_told: bool) -> Vec<Attention> {
     let overlong = |state: &&StateNow| {
         let told = state.phase == Phase::Ready && is_told;
-        let (Some(since), Some(p95), false) = (state.oldest_since, state.p95_ms, told) else { return false };
-        now - since > SOON.max(Millis(p95.saturating_mul(TOO_LONG)))
+        !told && state.is_overlong(now)
     };
     let of_lifecycle = |lifecycle: &LifecycleNow| -> Vec<Attention> {
         let shown = |state: &StateNow| {
@@ -75,9 +70,7 @@ pub(super) fn of_states(lifecycles: &[LifecycleNow], now: Timestamp, is_told: bo
                 "a job of lifecycle {} has been {} for long; 95 of 100 leave within {usual}",
                 lifecycle.name, state.name
             );
-            let link =
-                format!("/ui/jobs?lifecycle={}&state={}", escaped(&lifecycle.name), escaped(&state.name));
-            attention(Matter::Overlong, text, state.oldest_since, &link)
+            attention(Matter::Overlong, text, state.oldest_since, &jobs_in(&lifecycle.name, &state.name))
         };
         lifecycle.states.iter().filter(overlong).map(shown).collect()
     };
@@ -125,18 +118,6 @@ pub(super) fn of_nodes(nodes: &[NodeNow]) -> impl Iterator<Item = Attention> {
         let text = format!("node {} is gone and has not said that it stops", node.address);
         attention(Matter::NodeGone, text, Some(node.seen_at), "/ui/system")
     })
-}
-
-/// A name as part of a link.
-fn escaped(name: &Name) -> String {
-    let mut text = String::new();
-    for byte in name.as_str().bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => text.push(byte.into()),
-            _ => write!(text, "%{byte:02X}").expect("a string takes everything"),
-        }
-    }
-    text
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use tenure_core::job::Job;
 use tenure_core::lifecycle::Phase;
 use tenure_core::order::{Order, OrderKind};
 use tenure_core::time::{Millis, Timestamp};
-use tenure_core::worker::WorkerSeen;
 use tenure_store::{Count, Gauges, Store as _};
 
 use super::queues::phase;
@@ -45,8 +44,6 @@ pub(super) async fn live(app: App) -> Result<Live, Problem> {
 pub(super) struct Held {
     /// By lifecycle and state: since when the oldest is there.
     pub(super) oldest: BTreeMap<(Name, Name), Timestamp>,
-    /// How many each worker has.
-    pub(super) by_worker: BTreeMap<Name, usize>,
     pub(super) types: BTreeSet<Name>,
 }
 
@@ -67,9 +64,6 @@ pub(super) async fn held(app: App) -> Result<Held, Problem> {
     for job in app.store().leased(LEASES_MAX).await? {
         held.note(&job);
         held.types.insert(job.spec.job_type.clone());
-        if let Some(worker) = job.worker() {
-            *held.by_worker.entry(worker.clone()).or_default() += 1;
-        }
     }
     Ok(held)
 }
@@ -183,16 +177,14 @@ fn lately(jobs: &[Arc<Job>], now: Timestamp) -> Vec<LatelyNow> {
     groups.into_iter().map(|(key, group)| group.shown(key, window)).collect()
 }
 
-/// Who is there, and what was set up.
+/// What the other nodes say, and what was set up.
 pub(super) struct Roster {
     pub(super) now: Timestamp,
-    pub(super) workers: Vec<WorkerSeen>,
     pub(super) orders: Vec<Order>,
     pub(super) others: Others,
 }
 
 pub(super) async fn roster(app: App) -> Result<Roster, Problem> {
-    let workers = app.store().workers().await?;
     let mut orders = app.store().orders(OrderKind::Schedule).await?;
     orders.extend(app.store().orders(OrderKind::Webhook).await?);
     let (nodes, now) = (app.store().nodes().await?, app.store().now().await?.at);
@@ -200,5 +192,5 @@ pub(super) async fn roster(app: App) -> Result<Roster, Problem> {
     let mut words = pulse.words.lock().expect("nobody panics while reading what nodes say");
     let others = words.read(&pulse.own.id, &nodes, now);
     drop(words);
-    Ok(Roster { now, workers, orders, others })
+    Ok(Roster { now, orders, others })
 }

@@ -8,6 +8,8 @@ use tenure_core::id::{JobId, Name};
 use tenure_core::lifecycle::{Phase, Trigger};
 use tenure_core::time::{Millis, Timestamp};
 
+use super::attention::SOON;
+
 /// How the whole is doing.
 #[derive(Debug, Serialize)]
 pub(crate) struct Snapshot {
@@ -21,12 +23,8 @@ pub(crate) struct Snapshot {
     pub(crate) minutes: Minutes,
     /// Failed attempts of the last hour by type and error code, the most frequent first.
     pub(crate) failures: Vec<FailureNow>,
-    /// Dead letters that nobody has dismissed.
-    pub(crate) dead_letters: DeadLettersNow,
     /// By name.
     pub(crate) queues: Vec<QueueNow>,
-    /// Who does the work.
-    pub(crate) workers: WorkersNow,
     /// Nodes that were heard in the last hour: this one, then the last heard first.
     pub(crate) nodes: Vec<NodeNow>,
     /// How the store keeps up.
@@ -143,15 +141,6 @@ pub(crate) struct FailureNow {
     pub(crate) message: Name,
 }
 
-/// Dead letters that nobody has dismissed.
-#[derive(Debug, Serialize)]
-pub(crate) struct DeadLettersNow {
-    /// How many.
-    pub(crate) count: u64,
-    /// When the first was written.
-    pub(crate) oldest_since: Option<Timestamp>,
-}
-
 /// One queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct QueueNow {
@@ -165,28 +154,6 @@ pub(crate) struct QueueNow {
     pub(crate) running: u64,
     /// Jobs that wait for something else.
     pub(crate) waiting: u64,
-}
-
-/// Who does the work.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct WorkersNow {
-    /// Workers that were heard in the last minute, or hold a job.
-    pub(crate) live: usize,
-    /// Workers that were heard within a day, the last one first.
-    pub(crate) seen: Vec<WorkerNow>,
-    /// Claims that wait for work, on all nodes.
-    pub(crate) waiting_claims: usize,
-}
-
-/// One worker.
-#[derive(Debug, Serialize)]
-pub(crate) struct WorkerNow {
-    /// As it calls itself.
-    pub(crate) name: Name,
-    /// When it was last heard.
-    pub(crate) seen_at: Option<Timestamp>,
-    /// Jobs that it holds.
-    pub(crate) holds: usize,
 }
 
 /// One node.
@@ -298,6 +265,14 @@ pub(crate) struct LatelyNow {
     pub(crate) wait_ms: Percentiles,
     /// From start to end.
     pub(crate) run_ms: Percentiles,
+}
+
+impl StateNow {
+    /// Whether its oldest job has been there for over a minute and for ten times as long as is usual.
+    pub(crate) fn is_overlong(&self, now: Timestamp) -> bool {
+        let (Some(since), Some(p95)) = (self.oldest_since, self.p95_ms) else { return false };
+        now - since > SOON.max(Millis(p95.saturating_mul(10)))
+    }
 }
 
 impl Percentiles {

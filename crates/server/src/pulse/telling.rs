@@ -52,12 +52,11 @@ pub(crate) struct Word {
     awaited: Vec<Awaited>,
 }
 
-/// What claims wait for, and how many of them.
+/// What claims wait for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Awaited {
     types: Option<Vec<Name>>,
     queues: Option<Vec<Name>>,
-    claims: usize,
 }
 
 impl Awaited {
@@ -69,7 +68,7 @@ impl Awaited {
 
     /// The claims that wait on this node.
     pub(super) fn here(app: &App) -> Vec<Self> {
-        let told = |(ClaimFilter { types, queues }, claims)| Self { types, queues, claims };
+        let told = |ClaimFilter { types, queues }| Self { types, queues };
         app.runtime().awaited().into_iter().map(told).collect()
     }
 
@@ -77,14 +76,9 @@ impl Awaited {
         all.iter().any(|awaited| awaited.admits(queue, job_type))
     }
 
-    pub(super) fn claims(all: &[Self]) -> usize {
-        all.iter().map(|awaited| awaited.claims).sum()
-    }
-
-    /// Whether they wait for the same, however many they are.
+    /// Whether they wait for the same, in whatever order.
     fn are_alike(all: &[Self], others: &[Self]) -> bool {
-        let same = |one: &Self, other: &Self| one.types == other.types && one.queues == other.queues;
-        all.len() == others.len() && all.iter().all(|one| others.iter().any(|other| same(one, other)))
+        all.len() == others.len() && all.iter().all(|one| others.contains(one))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::query::Given;
 use crate::ui::form::Form;
 use crate::ui::frame::Tab;
 use crate::ui::session::{Visitor, back};
-use crate::ui::words::{count, job, nothing, query_part, when};
+use crate::ui::words::{count, job, nothing, query_part, table, when};
 use crate::ui::{Page, Parts, show};
 
 /// Rows of a page.
@@ -48,25 +48,19 @@ impl Page for Accounts {
     async fn draw(&self, app: &App, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
         let accounts = app.store().accounts(self.after.clone(), ROWS).await?;
         let older = accounts.last().filter(|_| accounts.len() == ROWS).map(|(user, _)| user.clone());
-        let table = html! {
+        let shown = html! {
             @if accounts.is_empty() {
                 (nothing("Nobody has credits. A grant makes an account:", "tenure account grant USER 100 --reason \"a gift\""))
             } @else {
-                div.wide tabindex="0" role="region" aria-label="Accounts by user" {
-                    table {
-                        caption.unseen { "Accounts by user" }
-                        thead { tr { th scope="col" { "User" } (columns()) } }
-                        tbody {
-                            @for (user, account) in &accounts {
-                                tr { th scope="row" { a href=(address(user)) { (user) } } (amounts(*account)) }
-                            }
-                        }
+                (table("Accounts by user", &["User", "#Granted", "#Reserved", "#Spent", "#Available"], &html! {
+                    @for (user, account) in &accounts {
+                        tr { th scope="row" { a href=(address(user)) { (user) } } (amounts(*account)) }
                     }
-                }
+                }))
             }
         };
         Ok(html! {
-            div #accounts { (parts.keep("accounts", table)) }
+            div #accounts { (parts.keep("accounts", shown)) }
             @if let Some(last) = older { p { a href=(format!("/ui/accounts?after={}", query_part(last.as_str()))) { "More" } } }
         })
     }
@@ -74,10 +68,6 @@ impl Page for Accounts {
 
 fn address(user: &Name) -> String {
     format!("/ui/accounts/{}", query_part(user.as_str()))
-}
-
-fn columns() -> Markup {
-    html! { @for column in ["Granted", "Reserved", "Spent", "Available"] { th.number scope="col" { (column) } } }
 }
 
 /// They add up: granted is reserved, spent and available.
@@ -118,13 +108,8 @@ impl Page for OneAccount {
         let lines =
             app.store().ledger_before(self.user.clone(), self.before.unwrap_or(u64::MAX), ROWS).await?;
         let older = lines.last().filter(|_| lines.len() == ROWS).map(|(row, _)| *row);
-        let sums = html! {
-            table {
-                caption.unseen { "Credits" }
-                thead { tr { (columns()) } }
-                tbody { tr { (amounts(account)) } }
-            }
-        };
+        let sums = html! { tr { (amounts(account)) } };
+        let sums = table("Credits", &["#Granted", "#Reserved", "#Spent", "#Available"], &sums);
         Ok(html! {
             section { h2 { "Credits" } div #credits { (parts.keep("credits", sums)) } (grant_form(&self.user, caller)) }
             section { h2 { "Ledger, newest first" } div #ledger { (parts.keep("ledger", ledger(&lines))) } }
@@ -149,23 +134,17 @@ fn ledger(lines: &[(u64, LedgerLine)]) -> Markup {
         @if lines.is_empty() {
             (nothing("No credit has moved here.", ""))
         } @else {
-            div.wide tabindex="0" role="region" aria-label="Ledger" {
-                table {
-                    caption.unseen { "Every movement of credits, newest first" }
-                    thead { tr { th scope="col" { "When" } th scope="col" { "What" } th.number scope="col" { "Credits" } th scope="col" { "Job" } th scope="col" { "Why" } } }
-                    tbody {
-                        @for (_, line) in lines {
-                            tr {
-                                td { (when(line.ts)) }
-                                td { (movement(line.kind)) }
-                                td.number { (count(line.amount)) }
-                                td { @if let Some(id) = line.job_id { (job(id)) } }
-                                td { (line.reason.as_deref().unwrap_or_default()) }
-                            }
-                        }
+            (table("Every movement of credits, newest first", &["When", "What", "#Credits", "Job", "Why"], &html! {
+                @for (_, line) in lines {
+                    tr {
+                        td { (when(line.ts)) }
+                        td { (movement(line.kind)) }
+                        td.number { (count(line.amount)) }
+                        td { @if let Some(id) = line.job_id { (job(id)) } }
+                        td { (line.reason.as_deref().unwrap_or_default()) }
                     }
                 }
-            }
+            }))
         }
     }
 }

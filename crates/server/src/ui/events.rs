@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::query::Given;
 use crate::ui::frame::Tab;
 use crate::ui::session::Visitor;
-use crate::ui::words::{job, nothing, query_part, when};
+use crate::ui::words::{job, nothing, query_part, table, when};
 use crate::ui::{Page, Parts, show};
 
 /// Rows of a page.
@@ -138,25 +138,19 @@ impl Page for Events {
 
 fn rows(entries: &[Journaled]) -> Markup {
     html! {
-        div.wide tabindex="0" role="region" aria-label="Events" {
-            table {
-                caption.unseen { "Events, newest first" }
-                thead { tr { @for column in ["When", "Event", "Job", "Type", "From", "To", "By", "Cause"] { th scope="col" { (column) } } } }
-                tbody {
-                    @for Journaled { event, job_type, .. } in entries {
-                        tr {
-                            td { (when(event.ts)) }
-                            td.mono { (event.name) }
-                            td { (job(event.job_id)) }
-                            td { (job_type) }
-                            td { @if let Some(from) = &event.from { (from) } }
-                            td { (event.to) }
-                            td { (event.actor) }
-                            td { @if let Some(cause) = &event.cause { (cause) } }
-                        }
-                    }
+        (table("Events, newest first", &["When", "Event", "Job", "Type", "From", "To", "By", "Cause"], &html! {
+            @for Journaled { event, job_type, .. } in entries {
+                tr {
+                    td { (when(event.ts)) }
+                    td.mono { (event.name) }
+                    td { (job(event.job_id)) }
+                    td { (job_type) }
+                    td { @if let Some(from) = &event.from { (from) } }
+                    td { (event.to) }
+                    td { (event.actor) }
+                    td { @if let Some(cause) = &event.cause { (cause) } }
                 }
             }
-        }
+        }))
     }
 }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
-use tenure_core::id::Name;
 use tenure_core::lifecycle::{Lifecycle, Look, Rule, Timeout};
-use tenure_core::time::{Millis, Timestamp};
+use tenure_core::time::Millis;
 
 use crate::app::App;
 use crate::caller::{Caller, Right};
@@ -16,7 +15,7 @@ use crate::pulse::snapshot::{LifecycleNow, Snapshot, StateNow};
 use crate::query::Given;
 use crate::ui::frame::Tab;
 use crate::ui::session::Visitor;
-use crate::ui::words::{count, query_part, span, state, when};
+use crate::ui::words::{count, jobs_in, span, state, table, when};
 use crate::ui::{Page, Parts, map, show};
 
 struct All;
@@ -138,28 +137,23 @@ impl One {
     fn states(&self, snapshot: &Snapshot) -> Markup {
         let now = snapshot.lifecycles.iter().find(|it| it.name == self.lifecycle.name);
         html! {
-            div.wide tabindex="0" role="region" aria-label="States" {
-                table {
-                    caption.unseen { "States in their order" }
-                    thead { tr { th scope="col" { "State" } th.number scope="col" { "Jobs" } th scope="col" { "Oldest" } th.number scope="col" { "p95" } th.number scope="col" { "Ends after" } } }
-                    tbody { @for state in now.into_iter().flat_map(|now| &now.states) { (self.state(state, snapshot.at)) } }
-                }
-            }
+            (table("States in their order", &["State", "#Jobs", "Oldest", "#p95", "#Ends after"], &html! {
+                @for state in now.into_iter().flat_map(|now| &now.states) { (self.state(state, snapshot)) }
+            }))
         }
     }
 
-    fn state(&self, it: &StateNow, now: Timestamp) -> Markup {
+    fn state(&self, it: &StateNow, snapshot: &Snapshot) -> Markup {
         let declared = self.lifecycle.state(it.name.as_str());
         let ends = declared.map(|state| state.timeout).and_then(|timeout| match timeout {
             Timeout::After(span) => Some(span),
             Timeout::Unsaid | Timeout::Never => None,
         });
-        let is_late =
-            it.oldest_since.is_some_and(|since| since < now && map::is_late(now - since, it, declared));
+        let is_late = map::is_late(it, declared, snapshot.at);
         html! {
             tr {
                 th scope="row" { a href=(jobs_in(&self.lifecycle.name, &it.name)) { (state(it.name.as_str(), it.phase)) } }
-                td.number { (count(it.count)) }
+                td.number { @if snapshot.counted || !it.phase.is_final() { (count(it.count)) } }
                 td { @if let Some(since) = it.oldest_since { (when(since)) @if is_late { " " span.state.failed { "late" } } } }
                 td.number { @if let Some(ms) = it.p95_ms { (span(Millis(ms))) } }
                 td.number { @if let Some(after) = ends { (span(after)) } }
@@ -176,26 +170,20 @@ impl One {
             same.map(|step| step.per_minute).sum()
         };
         html! {
-            div.wide tabindex="0" role="region" aria-label="Rules" {
-                table {
-                    caption.unseen { "Rules, in the order of the file" }
-                    thead { tr { @for column in ["From", "On", "When", "To", "Event", "Audit"] { th scope="col" { (column) } } th.number scope="col" { "Now" } } }
-                    tbody {
-                        @for (at, rule) in self.lifecycle.rules.iter().enumerate() {
-                            tr {
-                                td { @if let Some(from) = &rule.from { (from) } @else { span.quiet { "nothing" } } }
-                                td.mono { (rule.on) }
-                                td { @if let Some(when) = rule.when { (when) } }
-                                td { (rule.to) }
-                                td.mono { (rule.event) }
-                                td { @if let Some(audit) = &rule.audit { (audit) } }
-                                @let id = format!("rate-{at}");
-                                td.number #(id) { (parts.text(id.clone(), &map::rate(rate(rule)))) }
-                            }
-                        }
+            (table("Rules, in the order of the file", &["From", "On", "When", "To", "Event", "Audit", "#Now"], &html! {
+                @for (at, rule) in self.lifecycle.rules.iter().enumerate() {
+                    tr {
+                        td { @if let Some(from) = &rule.from { (from) } @else { span.quiet { "nothing" } } }
+                        td.mono { (rule.on) }
+                        td { @if let Some(when) = rule.when { (when) } }
+                        td { (rule.to) }
+                        td.mono { (rule.event) }
+                        td { @if let Some(audit) = &rule.audit { (audit) } }
+                        @let id = format!("rate-{at}");
+                        td.number #(id) { (parts.text(id.clone(), &map::rate(rate(rule)))) }
                     }
                 }
-            }
+            }))
         }
     }
 
@@ -206,8 +194,4 @@ impl One {
             }
         }
     }
-}
-
-fn jobs_in(lifecycle: &Name, state: &Name) -> String {
-    format!("/ui/jobs?lifecycle={}&state={}", query_part(lifecycle.as_str()), query_part(state.as_str()))
 }

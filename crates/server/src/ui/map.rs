@@ -7,12 +7,10 @@ use tenure_core::time::{Millis, Timestamp};
 
 use crate::pulse::snapshot::{LifecycleNow, Snapshot, StateNow};
 use crate::ui::Parts;
-use crate::ui::words::{count, query_part, span};
+use crate::ui::words::{count, jobs_in, query_part, span};
 
 /// Transitions a minute at which a line is as wide as lines get.
 const RATE_WIDEST: f64 = 100_000.0;
-/// A job that has been in a state for this many times what is usual is late.
-const USUAL_TIMES: u64 = 10;
 
 /// Draws a lifecycle, and keeps its numbers true.
 pub(crate) fn map(lifecycle: &Lifecycle, snapshot: &Snapshot, look: Look, parts: &mut Parts) -> Markup {
@@ -22,7 +20,7 @@ pub(crate) fn map(lifecycle: &Lifecycle, snapshot: &Snapshot, look: Look, parts:
     }
     let name = query_part(lifecycle.name.as_str());
     let links = Links {
-        state: &|state| format!("/ui/jobs?lifecycle={name}&state={}", query_part(state.as_str())),
+        state: &|state| jobs_in(&lifecycle.name, state),
         arrow: &|from, to| {
             let (from, to) = (query_part(from.as_str()), query_part(to.as_str()));
             format!("/ui/events?lifecycle={name}&from={from}&to={to}")
@@ -61,7 +59,7 @@ fn state_figures(
     all: &LifecycleNow,
     now: Timestamp,
 ) -> StateFigures {
-    let age = state.oldest_since.map(|since| if since < now { now - since } else { Millis(0) });
+    let age = state.oldest_since.map(|since| now - since);
     let arriving: f64 =
         all.transitions.iter().filter(|step| step.to == state.name).map(|step| step.per_minute).sum();
     StateFigures {
@@ -70,19 +68,18 @@ fn state_figures(
         oldest: age.map(span),
         p95: state.p95_ms.map(|ms| span(Millis(ms))),
         arriving: (state.phase.is_final() && arriving > 0.0).then(|| format!("+{}", rate(arriving))),
-        late: age.is_some_and(|age| is_late(age, state, declared)),
+        late: is_late(state, declared, now),
         ..StateFigures::default()
     }
 }
 
-/// Whether a job of this age nears the end of the state's time, or has been there for far longer than is usual.
-pub(crate) fn is_late(age: Millis, state: &StateNow, declared: Option<&State>) -> bool {
-    let nears_its_end = match declared.map(|state| state.timeout) {
-        Some(Timeout::After(end)) => age.0 * 5 >= end.0 * 4,
-        Some(Timeout::Unsaid | Timeout::Never) | None => false,
+/// Whether the state's oldest job nears the end of its time there, or has been there for far longer than is usual.
+pub(crate) fn is_late(state: &StateNow, declared: Option<&State>, now: Timestamp) -> bool {
+    let nears_its_end = match (declared.map(|state| state.timeout), state.oldest_since) {
+        (Some(Timeout::After(end)), Some(since)) => (now - since).0 * 5 >= end.0 * 4,
+        _ => false,
     };
-    let is_unusual = state.p95_ms.is_some_and(|usual| age.0 > 60_000 && age.0 > usual * USUAL_TIMES);
-    nears_its_end || is_unusual
+    nears_its_end || state.is_overlong(now)
 }
 
 /// `0.2/min`, `118/min`, `12k/min`.

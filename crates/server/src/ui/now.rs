@@ -14,7 +14,7 @@ use crate::pulse::snapshot::{FailureNow, Minutes, Percentiles, Snapshot, TypeNow
 use crate::query::Given;
 use crate::ui::frame::Tab;
 use crate::ui::session::Visitor;
-use crate::ui::words::{count, job, nothing, query_part, span, when};
+use crate::ui::words::{count, job, nothing, query_part, span, table, when};
 use crate::ui::{Page, Parts, chart, map, show};
 
 struct Now;
@@ -108,33 +108,21 @@ fn types(types: &[TypeNow]) -> Markup {
         @if types.is_empty() {
             (nothing("No type is declared and no job was created yet. Any type will do:", "tenure run hello"))
         } @else {
-            div.wide tabindex="0" role="region" aria-label="Types" {
-                table {
-                    caption.unseen { "Types: what was made in the last hour, and how long it waits and runs" }
-                    thead {
-                        tr {
-                            th scope="col" { "Type" }
-                            @for column in ["Created", "Finished", "Failed", "Wait p50", "p95", "Run p50", "p95"] { th.number scope="col" { (column) } }
-                            th scope="col" { "Workers" }
+            (table("Types: what was made in the last hour, and how long it waits and runs", &["Type", "#Created", "#Finished", "#Failed", "#Wait p50", "#p95", "#Run p50", "#p95", "Workers"], &html! {
+                @for it in types {
+                    tr {
+                        th scope="row" {
+                            @if it.name == "*" { "any other" } @else { a href=(format!("/ui/jobs?type={}", query_part(it.name.as_str()))) { (it.name) } }
+                            " " span.quiet { (it.lifecycle) }
                         }
-                    }
-                    tbody {
-                        @for it in types {
-                            tr {
-                                th scope="row" {
-                                    @if it.name == "*" { "any other" } @else { a href=(format!("/ui/jobs?type={}", query_part(it.name.as_str()))) { (it.name) } }
-                                    " " span.quiet { (it.lifecycle) }
-                                }
-                                td.number { (sum(&it.minutes.created)) }
-                                td.number { (sum(&it.minutes.finished)) }
-                                td.number { (sum(&it.minutes.failed)) }
-                                (spans(&it.wait_ms)) (spans(&it.run_ms))
-                                td { @if it.awaited { "waiting for work" } @else { span.quiet { "none waits" } } }
-                            }
-                        }
+                        td.number { (sum(&it.minutes.created)) }
+                        td.number { (sum(&it.minutes.finished)) }
+                        td.number { (sum(&it.minutes.failed)) }
+                        (spans(&it.wait_ms)) (spans(&it.run_ms))
+                        td { @if it.awaited { "waiting for work" } @else { span.quiet { "none waits" } } }
                     }
                 }
-            }
+            }))
         }
     }
 }
@@ -144,24 +132,18 @@ fn failures(failures: &[FailureNow]) -> Markup {
         @if failures.is_empty() {
             p.well { "✓ None." }
         } @else {
-            div.wide tabindex="0" role="region" aria-label="Failures of the last hour" {
-                table {
-                    caption.unseen { "Failed attempts by type and error, the most frequent first" }
-                    thead { tr { th.number scope="col" { "Times" } @for column in ["Type", "Error", "First", "Last", "Such as"] { th scope="col" { (column) } } } }
-                    tbody {
-                        @for it in failures {
-                            tr {
-                                td.number { (count(it.count)) }
-                                td { a href=(format!("/ui/jobs?type={}", query_part(it.job_type.as_str()))) { (it.job_type) } }
-                                td { span.mono { (it.code) } " " span.quiet { (it.message) } }
-                                td { (when(it.first_at)) }
-                                td { (when(it.last_at)) }
-                                td { (job(it.job_id)) }
-                            }
-                        }
+            (table("Failed attempts by type and error, the most frequent first", &["#Times", "Type", "Error", "First", "Last", "Such as"], &html! {
+                @for it in failures {
+                    tr {
+                        td.number { (count(it.count)) }
+                        td { a href=(format!("/ui/jobs?type={}", query_part(it.job_type.as_str()))) { (it.job_type) } }
+                        td { span.mono { (it.code) } " " span.quiet { (it.message) } }
+                        td { (when(it.first_at)) }
+                        td { (when(it.last_at)) }
+                        td { (job(it.job_id)) }
                     }
                 }
-            }
+            }))
         }
     }
 }

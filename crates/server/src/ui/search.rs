@@ -20,7 +20,7 @@ use crate::ui::anchor::{ROWS, just_after};
 use crate::ui::frame::Tab;
 use crate::ui::jobs::filters::address;
 use crate::ui::session::Visitor;
-use crate::ui::words::{job_address, state, when};
+use crate::ui::words::{job_address, state, table, when};
 use crate::ui::{Page, Parts, show};
 
 /// Hexadecimal digits of an id.
@@ -129,22 +129,16 @@ impl Found {
                 @if is_all { (self.jobs.len()) " jobs have" } @else { "The newest " (self.jobs.len()) " jobs that have" }
                 " ids that begin with " code { (self.query) } @if is_all { "." } @else { "; write more of it to see others." }
             }
-            div.wide tabindex="0" role="region" aria-label="Jobs found" {
-                table {
-                    caption.unseen { "Jobs whose ids begin so, the newest first" }
-                    thead { tr { @for column in ["Job", "Type", "State", "Created"] { th scope="col" { (column) } } } }
-                    tbody {
-                        @for job in &self.jobs {
-                            tr {
-                                th scope="row" { a.id href=(job_address(job.id())) { (job.id()) } }
-                                td { (job.spec.job_type) }
-                                td { (state(job.state.as_str(), job.phase)) }
-                                td { (when(job.spec.created_at)) }
-                            }
-                        }
+            (table("Jobs whose ids begin so, the newest first", &["Job", "Type", "State", "Created"], &html! {
+                @for job in &self.jobs {
+                    tr {
+                        th scope="row" { a.id href=(job_address(job.id())) { (job.id()) } }
+                        td { (job.spec.job_type) }
+                        td { (state(job.state.as_str(), job.phase)) }
+                        td { (when(job.spec.created_at)) }
                     }
                 }
-            }
+            }))
         }
     }
 

@@ -18,7 +18,7 @@ use crate::pulse::snapshot::{NodeLife, NodeNow, StoreNow};
 use crate::query::Given;
 use crate::ui::frame::Tab;
 use crate::ui::session::Visitor;
-use crate::ui::words::{count, job, nothing, span, until, when};
+use crate::ui::words::{count, job, nothing, span, table, until, when};
 use crate::ui::{Page, Parts, show};
 
 /// Lines of the trail that are shown.
@@ -67,19 +67,6 @@ impl Page for System {
             section { h2 { "What operators did last" } div #trail { (parts.keep("trail", trail_table(&trail))) } }
             section { h2 { "Configuration" } (configuration(app.settings())) }
         })
-    }
-}
-
-/// A table that may be wider than the page.
-fn table(caption: &str, columns: &[&str], rows: &Markup) -> Markup {
-    html! {
-        div.wide tabindex="0" role="region" aria-label=(caption) {
-            table {
-                caption.unseen { (caption) }
-                thead { tr { @for column in columns { th scope="col" { (column) } } } }
-                tbody { (rows) }
-            }
-        }
     }
 }
 

@@ -3,22 +3,10 @@
 use std::fmt::Write as _;
 
 use maud::{Markup, html};
-use tenure_core::id::JobId;
+use tenure_core::id::{JobId, Name};
 use tenure_core::lifecycle::{Outcome, Phase};
 use tenure_core::time::{Millis, Timestamp};
-
-/// `1,204`.
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(crate) use tenure_core::words::grouped as count;
 
 /// `80 ms`, `28 s`, `4 m 12 s`, `3 h 5 m`, `2 d 4 h`: two units are enough.
 pub(crate) fn span(Millis(ms): Millis) -> String {
@@ -58,6 +46,11 @@ pub(crate) fn job_address(id: JobId) -> String {
     format!("/ui/jobs/{id}")
 }
 
+/// The jobs in a state of a lifecycle.
+pub(crate) fn jobs_in(lifecycle: &Name, state: &Name) -> String {
+    format!("/ui/jobs?lifecycle={}&state={}", query_part(lifecycle.as_str()), query_part(state.as_str()))
+}
+
 /// As much of an id as tells jobs apart among people.
 pub(crate) fn short(id: JobId) -> String {
     let text = id.to_string();
@@ -90,6 +83,25 @@ pub(crate) fn query_part(text: &str) -> String {
 /// What an empty page says: why it is empty, and the command that would fill it.
 pub(crate) fn nothing(why: &str, command: &str) -> Markup {
     html! { div.nothing { p { (why) } @if !command.is_empty() { p { code { (command) } } } } }
+}
+
+/// A table that may be wider than the page. A column whose name begins with `#` has numbers.
+pub(crate) fn table(caption: &str, columns: &[&str], rows: &Markup) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(caption) {
+            table {
+                caption.unseen { (caption) }
+                thead {
+                    tr {
+                        @for column in columns {
+                            th.number[column.starts_with('#')] scope="col" { (column.trim_start_matches('#')) }
+                        }
+                    }
+                }
+                tbody { (rows) }
+            }
+        }
+    }
 }
 
 /// A button that does something, in a form of its own; one who may not sees it, and why not.

@@ -6,9 +6,10 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use tenure_core::lifecycle::{Figures, State, StateFigures};
+use tenure_core::words::grouped;
 
 use super::super::colours::Colours;
-use super::super::map::{Map, grouped};
+use super::super::map::Map;
 use super::BOLD;
 
 /// Things to look at that are told at most.

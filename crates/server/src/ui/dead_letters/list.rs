@@ -20,7 +20,7 @@ use crate::ui::frame::Tab;
 use crate::ui::jobs::failure;
 use crate::ui::jobs::filters::address;
 use crate::ui::session::Visitor;
-use crate::ui::words::{job as link, nothing, when};
+use crate::ui::words::{job as link, nothing, table, when};
 use crate::ui::{Page, Parts};
 
 /// Letters that are read at once.
@@ -194,26 +194,20 @@ fn row((letter, job_type): &Letter, parts: &mut Parts) -> Markup {
 
 fn dismissed(letters: &[Letter]) -> Markup {
     html! {
-        div.wide tabindex="0" role="region" aria-label="Dismissed dead letters" {
-            table {
-                caption.unseen { "Dismissed dead letters, the newest job first" }
-                thead { tr { @for column in ["Job", "Type", "Reason", "Error", "Dismissed", "By", "Why"] { th scope="col" { (column) } } } }
-                tbody {
-                    @for (letter, job_type) in letters {
-                        tr {
-                            th scope="row" { (link(letter.job_id)) }
-                            td { @if let Some(name) = job_type { (name) } }
-                            td { (letter.reason_code.as_str()) }
-                            td { @if let Some(error) = &letter.last_error { (failure(error)) } }
-                            @if let Some(dismissal) = &letter.dismissed {
-                                td { (when(dismissal.at)) }
-                                td { (dismissal.by) }
-                                td { (dismissal.reason) }
-                            }
-                        }
+        (table("Dismissed dead letters, the newest job first", &["Job", "Type", "Reason", "Error", "Dismissed", "By", "Why"], &html! {
+            @for (letter, job_type) in letters {
+                tr {
+                    th scope="row" { (link(letter.job_id)) }
+                    td { @if let Some(name) = job_type { (name) } }
+                    td { (letter.reason_code.as_str()) }
+                    td { @if let Some(error) = &letter.last_error { (failure(error)) } }
+                    @if let Some(dismissal) = &letter.dismissed {
+                        td { (when(dismissal.at)) }
+                        td { (dismissal.by) }
+                        td { (dismissal.reason) }
                     }
                 }
             }
-        }
+        }))
     }
 }

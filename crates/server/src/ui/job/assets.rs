@@ -15,7 +15,7 @@ use crate::problem::Problem;
 use crate::query::Given;
 use crate::ui::pretty::{cut, size};
 use crate::ui::session::Visitor;
-use crate::ui::words::{job_address, when};
+use crate::ui::words::{job_address, table, when};
 
 /// Assets that are shown: the newest ones.
 const SHOWN: usize = 50;
@@ -33,13 +33,9 @@ pub(super) fn list(assets: &[Asset]) -> Markup {
             p.quiet { "None. A worker leaves some with " code { "POST /api/jobs/{id}/assets" } ", a program of " code { "tenure work" } " with " code { "::asset TYPE FILE" } "." }
         } @else {
             @if assets.len() > SHOWN { p.hint { "The newest " (SHOWN) "; " code { "tenure job assets" } " lists all." } }
-            div.wide tabindex="0" role="region" aria-label="Assets" {
-                table {
-                    caption.unseen { "Assets, the newest first" }
-                    thead { tr { @for column in ["Name", "Type", "Size", "Added"] { th scope="col" { (column) } } } }
-                    tbody { @for asset in assets.iter().take(SHOWN) { (row(asset)) } }
-                }
-            }
+            (table("Assets, the newest first", &["Name", "Type", "Size", "Added"], &html! {
+                @for asset in assets.iter().take(SHOWN) { (row(asset)) }
+            }))
         }
     }
 }

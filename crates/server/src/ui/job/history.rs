@@ -9,7 +9,7 @@ use tenure_core::lifecycle::Lifecycle;
 
 use super::path::place;
 use crate::ui::pretty::{cut, pretty};
-use crate::ui::words::{count, job_address, when};
+use crate::ui::words::{count, job_address, table, when};
 
 /// Events that are shown: the last ones.
 const SHOWN: usize = 200;
@@ -25,15 +25,9 @@ pub(super) fn history(job: &Job, lifecycle: &Lifecycle, events: &[Event]) -> Mar
             @if left_out > 0 { "The last " (SHOWN) " of " (count(events.len() as u64)) " events. " }
             a href=(whole) { "The whole history as text" }
         }
-        div.wide tabindex="0" role="region" aria-label="History" {
-            table {
-                caption.unseen { "Events of this job, the oldest first" }
-                thead {
-                    tr { @for column in ["#", "When", "Event", "From → to", "Attempt", "By", "Cause", "Facts"] { th scope="col" { (column) } } }
-                }
-                tbody { @for event in &events[left_out..] { (row(event, lifecycle)) } }
-            }
-        }
+        (table("Events of this job, the oldest first", &["#", "When", "Event", "From → to", "Attempt", "By", "Cause", "Facts"], &html! {
+            @for event in &events[left_out..] { (row(event, lifecycle)) }
+        }))
     }
 }
 
