@@ -124,6 +124,12 @@ mod tests {
     }
 
     #[test]
+    fn a_name_in_a_link_is_escaped() {
+        let address = jobs_in(&"a b&ä".into(), &"done".into());
+        assert_eq!(address, "/ui/jobs?lifecycle=a%20b%26%C3%A4&state=done");
+    }
+
+    #[test]
     fn spans_have_two_units_at_most() {
         let spans = [80, 1000, 1500, 28_000, 60_000, 252_000, 11_100_000, 187_200_000];
         let shown = spans.map(|ms| span(Millis(ms)));

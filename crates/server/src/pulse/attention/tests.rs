@@ -86,8 +86,3 @@ fn a_state_matters_when_its_oldest_job_is_far_past_its_usual_time() {
     assert!(usually(10, 60_000).is_empty(), "a minute is nothing");
     assert!(Scene::queued_for(1_000_000).overlong().is_empty(), "nobody knows what is usual");
 }
-
-#[test]
-fn a_name_in_a_link_is_escaped() {
-    assert_eq!(escaped(&"a b&ä".into()), "a%20b%26%C3%A4");
-}

@@ -9,7 +9,7 @@ use tenure_core::lifecycle::{ArrowFigures, Figures, Lifecycle, Links, Look, Phas
 use tenure_core::time::{Millis, Timestamp};
 
 use crate::ui::Parts;
-use crate::ui::words::{query_part, span, state};
+use crate::ui::words::{jobs_in, span, state};
 
 /// A stay in a state.
 #[derive(Clone, Copy)]
@@ -54,8 +54,7 @@ pub(super) fn map(lifecycle: &Lifecycle, stays: &[Stay<'_>], parts: &mut Parts) 
     for (id, inside) in lifecycle.map_pieces(Look::Path, &figures) {
         parts.keep(id, PreEscaped(inside));
     }
-    let of_state =
-        |state: &Name| format!("/ui/jobs?lifecycle={}&state={}", query_part(lifecycle.name.as_str()), state);
+    let of_state = |state: &Name| jobs_in(&lifecycle.name, state);
     let links = Links { state: &of_state, arrow: &|_, _| "#history".to_owned() };
     let map = lifecycle.map(Look::Path, &figures, &links);
     html! { div.wide.way tabindex="0" role="region" aria-label="The way that the job took" { (PreEscaped(map)) } }
