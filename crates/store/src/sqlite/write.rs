@@ -71,11 +71,12 @@ impl Writer {
     }
 
     fn commit(&mut self, set: &WorkingSet, now: Now) -> Result<(), StoreError> {
-        self.connection.execute_batch("begin immediate").map_err(fault)?;
+        self.statement("begin immediate")?.execute([]).map_err(fault)?;
         if let Err(error) = self.write_rows(set, now) {
             return Err(self.undo(error));
         }
-        if let Err(error) = self.connection.execute_batch("commit") {
+        let committed = self.connection.prepare_cached("commit").and_then(|mut commit| commit.execute([]));
+        if let Err(error) = committed {
             // What commits is written last: a disk that was full before that has not committed.
             let full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
             let meaning = if full { StoreError::Full } else { StoreError::OutcomeUnknown(error.to_string()) };
@@ -114,18 +115,7 @@ impl Writer {
 
     fn write_rows(&self, set: &WorkingSet, now: Now) -> Result<(), StoreError> {
         let changes = &set.changes;
-        for id in &changes.created {
-            let job = &set.jobs[id];
-            insert_spec(
-                &mut self.statement(include_str!("sql/insert_job.sql"))?,
-                &SpecRow::encode(&job.spec),
-            )?;
-            put_state(&mut self.statement(include_str!("sql/insert_state.sql"))?, &StateRow::encode(job))?;
-        }
-        for id in changes.updated.difference(&changes.purged) {
-            let row = StateRow::encode(&set.jobs[id]);
-            put_state(&mut self.statement(include_str!("sql/update_state.sql"))?, &row)?;
-        }
+        self.write_jobs(set)?;
         let mut insert = self.statement(include_str!("sql/insert_event.sql"))?;
         for (position, event) in (self.position.0 + 1..).zip(&changes.events) {
             insert_event(&mut insert, position, &EventRow::encode(event))?;
@@ -148,6 +138,24 @@ impl Writer {
         if TELL_MS <= now.at.0 - clock.told.0 {
             clock.tell(&self.connection, now.at)?;
             clock.told = now.at;
+        }
+        Ok(())
+    }
+
+    /// What was asked for, and where jobs stand.
+    fn write_jobs(&self, set: &WorkingSet) -> Result<(), StoreError> {
+        let changes = &set.changes;
+        let mut insert = self.statement(include_str!("sql/insert_job.sql"))?;
+        let mut begin = self.statement(include_str!("sql/insert_state.sql"))?;
+        for job in changes.created.iter().map(|id| &set.jobs[id]) {
+            insert_spec(&mut insert, &SpecRow::encode(&job.spec))?;
+            put_state(&mut begin, &StateRow::encode(job))?;
+        }
+        let mut go_on = self.statement(include_str!("sql/update_live.sql"))?;
+        let mut end = self.statement(include_str!("sql/update_state.sql"))?;
+        for job in changes.updated.difference(&changes.purged).map(|id| &set.jobs[id]) {
+            let update = if job.times.completed_at.is_none() { &mut go_on } else { &mut end };
+            put_state(update, &StateRow::encode(job))?;
         }
         Ok(())
     }
