@@ -111,7 +111,8 @@ impl Keyring {
         };
         let found = match Presented::parse(token) {
             Some(presented) => by_key(keys, &presented),
-            None => self.by_token(token).await,
+            // Boxed, since few come with one, and it is large: it may have to fetch the issuer's keys.
+            None => Box::pin(self.by_token(token)).await,
         };
         found.map_err(|denied| match denied {
             Denied::For(why) => self.failed(&why, peer),

@@ -48,8 +48,16 @@ impl AnyStore {
     }
 }
 
-/// The same call on whichever store it is.
+/// The same call on whichever store it is. What waits for PostgreSQL is boxed: beside a round trip that costs nothing,
+/// and whatever waits for a store would otherwise be several kilobytes large, whichever store it is.
 macro_rules! on_each {
+    ($self:expr, $store:ident => $call:expr, waited) => {
+        match $self {
+            AnyStore::Memory($store) => $call.await,
+            AnyStore::Sqlite($store) => $call.await,
+            AnyStore::Postgres($store) => Box::pin($call).await,
+        }
+    };
     ($self:expr, $store:ident => $call:expr) => {
         match $self {
             AnyStore::Memory($store) => $call,
@@ -65,15 +73,15 @@ impl Store for AnyStore {
         reads: Reads,
         judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
     ) -> Result<T, StoreError> {
-        on_each!(self, store => store.transact(reads, judge).await)
+        on_each!(self, store => store.transact(reads, judge), waited)
     }
 
     async fn now(&self) -> Result<Now, StoreError> {
-        on_each!(self, store => store.now().await)
+        on_each!(self, store => store.now(), waited)
     }
 
     async fn beat(&self) -> Result<(), StoreError> {
-        on_each!(self, store => store.beat().await)
+        on_each!(self, store => store.beat(), waited)
     }
 
     fn is_shared(&self) -> bool {
@@ -85,51 +93,51 @@ impl Store for AnyStore {
     }
 
     async fn hint(&self) {
-        on_each!(self, store => store.hint().await);
+        on_each!(self, store => store.hint(), waited);
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>, StoreError> {
-        on_each!(self, store => store.job(id).await)
+        on_each!(self, store => store.job(id), waited)
     }
 
     async fn history(&self, id: JobId) -> Result<Vec<Event>, StoreError> {
-        on_each!(self, store => store.history(id).await)
+        on_each!(self, store => store.history(id), waited)
     }
 
     async fn events(&self, after: Position, limit: usize) -> Result<Vec<Journaled>, StoreError> {
-        on_each!(self, store => store.events(after, limit).await)
+        on_each!(self, store => store.events(after, limit), waited)
     }
 
     async fn list(&self, filter: JobFilter, page: Page) -> Result<Vec<Arc<Job>>, StoreError> {
-        on_each!(self, store => store.list(filter, page).await)
+        on_each!(self, store => store.list(filter, page), waited)
     }
 
     async fn reach(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
-        on_each!(self, store => store.reach(before, jobs).await)
+        on_each!(self, store => store.reach(before, jobs), waited)
     }
 
     async fn counts(&self) -> Result<Vec<Count>, StoreError> {
-        on_each!(self, store => store.counts().await)
+        on_each!(self, store => store.counts(), waited)
     }
 
     async fn gauges(&self) -> Result<Gauges, StoreError> {
-        on_each!(self, store => store.gauges().await)
+        on_each!(self, store => store.gauges(), waited)
     }
 
     async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
-        on_each!(self, store => store.waiting(limit).await)
+        on_each!(self, store => store.waiting(limit), waited)
     }
 
     async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
-        on_each!(self, store => store.leased(limit).await)
+        on_each!(self, store => store.leased(limit), waited)
     }
 
     async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
-        on_each!(self, store => store.due(limit).await)
+        on_each!(self, store => store.due(limit), waited)
     }
 
     async fn next_run(&self, filter: ClaimFilter) -> Result<Option<Timestamp>, StoreError> {
-        on_each!(self, store => store.next_run(filter).await)
+        on_each!(self, store => store.next_run(filter), waited)
     }
 
     async fn completed_before(
@@ -138,19 +146,19 @@ impl Store for AnyStore {
         before: Timestamp,
         limit: usize,
     ) -> Result<Vec<JobId>, StoreError> {
-        on_each!(self, store => store.completed_before(lifecycle, before, limit).await)
+        on_each!(self, store => store.completed_before(lifecycle, before, limit), waited)
     }
 
     async fn finished(&self, since: Timestamp, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
-        on_each!(self, store => store.finished(since, limit).await)
+        on_each!(self, store => store.finished(since, limit), waited)
     }
 
     async fn logs(&self, job: JobId, after: u64, limit: usize) -> Result<Vec<LogLine>, StoreError> {
-        on_each!(self, store => store.logs(job, after, limit).await)
+        on_each!(self, store => store.logs(job, after, limit), waited)
     }
 
     async fn telemetry(&self, job: JobId) -> Result<Vec<Telemetry>, StoreError> {
-        on_each!(self, store => store.telemetry(job).await)
+        on_each!(self, store => store.telemetry(job), waited)
     }
 
     async fn dead_letters(
@@ -158,11 +166,11 @@ impl Store for AnyStore {
         filter: DeadLetterFilter,
         page: Page,
     ) -> Result<Vec<DeadLetter>, StoreError> {
-        on_each!(self, store => store.dead_letters(filter, page).await)
+        on_each!(self, store => store.dead_letters(filter, page), waited)
     }
 
     async fn account(&self, user: Name) -> Result<Account, StoreError> {
-        on_each!(self, store => store.account(user).await)
+        on_each!(self, store => store.account(user), waited)
     }
 
     async fn ledger(
@@ -171,11 +179,11 @@ impl Store for AnyStore {
         after: u64,
         limit: usize,
     ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
-        on_each!(self, store => store.ledger(user, after, limit).await)
+        on_each!(self, store => store.ledger(user, after, limit), waited)
     }
 
     async fn accounts(&self, after: Option<Name>, limit: usize) -> Result<Vec<(Name, Account)>, StoreError> {
-        on_each!(self, store => store.accounts(after, limit).await)
+        on_each!(self, store => store.accounts(after, limit), waited)
     }
 
     async fn ledger_before(
@@ -184,31 +192,31 @@ impl Store for AnyStore {
         before: u64,
         limit: usize,
     ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
-        on_each!(self, store => store.ledger_before(user, before, limit).await)
+        on_each!(self, store => store.ledger_before(user, before, limit), waited)
     }
 
     async fn audit_before(&self, before: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
-        on_each!(self, store => store.audit_before(before, limit).await)
+        on_each!(self, store => store.audit_before(before, limit), waited)
     }
 
     async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
-        on_each!(self, store => store.audit(after, limit).await)
+        on_each!(self, store => store.audit(after, limit), waited)
     }
 
     async fn tail(&self) -> Result<Position, StoreError> {
-        on_each!(self, store => store.tail().await)
+        on_each!(self, store => store.tail(), waited)
     }
 
     async fn paused(&self) -> Result<Vec<Name>, StoreError> {
-        on_each!(self, store => store.paused().await)
+        on_each!(self, store => store.paused(), waited)
     }
 
     async fn lifecycles(&self) -> Result<Vec<(LifecycleRef, String)>, StoreError> {
-        on_each!(self, store => store.lifecycles().await)
+        on_each!(self, store => store.lifecycles(), waited)
     }
 
     async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
-        on_each!(self, store => store.api_keys().await)
+        on_each!(self, store => store.api_keys(), waited)
     }
 
     async fn assets(
@@ -217,39 +225,39 @@ impl Store for AnyStore {
         before: Option<AssetId>,
         limit: usize,
     ) -> Result<Vec<Asset>, StoreError> {
-        on_each!(self, store => store.assets(job, before, limit).await)
+        on_each!(self, store => store.assets(job, before, limit), waited)
     }
 
     async fn asset(&self, id: AssetId) -> Result<Option<Asset>, StoreError> {
-        on_each!(self, store => store.asset(id).await)
+        on_each!(self, store => store.asset(id), waited)
     }
 
     async fn asset_garbage(&self, limit: usize) -> Result<Vec<String>, StoreError> {
-        on_each!(self, store => store.asset_garbage(limit).await)
+        on_each!(self, store => store.asset_garbage(limit), waited)
     }
 
     async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
-        on_each!(self, store => store.orders(kind).await)
+        on_each!(self, store => store.orders(kind), waited)
     }
 
     async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
-        on_each!(self, store => store.due_orders(kind, limit).await)
+        on_each!(self, store => store.due_orders(kind, limit), waited)
     }
 
     async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
-        on_each!(self, store => store.workers().await)
+        on_each!(self, store => store.workers(), waited)
     }
 
     async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
-        on_each!(self, store => store.worker(name).await)
+        on_each!(self, store => store.worker(name), waited)
     }
 
     async fn nodes(&self) -> Result<Vec<NodeSeen>, StoreError> {
-        on_each!(self, store => store.nodes().await)
+        on_each!(self, store => store.nodes(), waited)
     }
 
     async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {
-        on_each!(self, store => store.scan(after, limit).await)
+        on_each!(self, store => store.scan(after, limit), waited)
     }
 
     async fn scan_accounts(
@@ -257,10 +265,10 @@ impl Store for AnyStore {
         after: Option<Name>,
         limit: usize,
     ) -> Result<Vec<crate::Summed>, StoreError> {
-        on_each!(self, store => store.scan_accounts(after, limit).await)
+        on_each!(self, store => store.scan_accounts(after, limit), waited)
     }
 
     async fn strays(&self, limit: usize) -> Result<Vec<String>, StoreError> {
-        on_each!(self, store => store.strays(limit).await)
+        on_each!(self, store => store.strays(limit), waited)
     }
 }
