@@ -4,53 +4,72 @@
 mod disk;
 mod embedded;
 mod engines;
+mod halves;
 mod load;
 mod own_server;
 mod pages;
 mod report;
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
 use crate::args::{Bench, Form, Server};
 use crate::output::Exit;
+use embedded::Embedded;
+use halves::Halves;
 use load::Load;
 use own_server::OwnServer;
 use report::Report;
 
 pub(crate) fn run(bench: &Bench, form: Form, server: &Server) -> Result<Exit> {
-    // The load takes half of the machine, and leaves the other half to the server.
-    let half = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(half).enable_all().build()?;
-    let report = runtime.block_on(measure(bench, server))?;
+    let folder = tempfile::tempdir().context("no room for a store")?;
+    let report = if bench.running {
+        let load = Load::on(&server.server, server.key.as_deref());
+        let mut report = Report::default();
+        threads(half())?.block_on(against(bench, &load, &mut report, None))?;
+        report
+    } else if bench.pages > 0 {
+        let taken = threads(half())?.block_on(pages::with_jobs(bench.pages, folder.path()))?;
+        Report { pages: Some((bench.pages, taken)), ..Report::default() }
+    } else {
+        let mut report = threads(half())?.block_on(alone(bench, folder.path()))?;
+        let halves = Halves::of_machine()?;
+        halves.take_load()?;
+        threads(halves.load_threads())?.block_on(served(bench, folder.path(), &halves, &mut report))?;
+        report
+    };
     report.print(form)?;
     Ok(Exit::Done)
 }
 
-async fn measure(bench: &Bench, server: &Server) -> Result<Report> {
+fn threads(count: usize) -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(count).enable_all().build()
+}
+
+fn half() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
+}
+
+/// What needs no server: the disk, and the runtime.
+async fn alone(bench: &Bench, folder: &Path) -> Result<Report> {
     let span = Duration::from_secs(bench.seconds);
-    let mut report = Report::default();
-    if !bench.running {
-        let folder = tempfile::tempdir().context("no room for a store")?;
-        if bench.pages > 0 {
-            report.pages = Some((bench.pages, pages::with_jobs(bench.pages, folder.path()).await?));
-            return Ok(report);
-        }
-        report.disk = Some(disk::syncs_per_second(folder.path(), span.min(Duration::from_secs(2)))?);
-        let embedded = embedded::Embedded::open(&folder.path().join("embedded")).await?;
-        report.embedded = Some(embedded.singles(bench.callers, span).await?);
-        report.embedded_batches = Some(embedded.batches(bench.batch_callers, bench.batch, span).await?);
-        embedded.close().await;
-        let own = OwnServer::start(&folder.path().join("served")).await?;
-        let load = Load::on(own.url(), None);
-        against(bench, &load, &mut report, Some(own.pid())).await?;
-        own.stop().await?;
-        return Ok(report);
-    }
-    let load = Load::on(&server.server, server.key.as_deref());
-    against(bench, &load, &mut report, None).await?;
-    Ok(report)
+    let disk = disk::syncs_per_second(folder, span.min(Duration::from_secs(2)))?;
+    let embedded = Embedded::open(&folder.join("embedded")).await?;
+    let singles = embedded.singles(bench.callers, span).await?;
+    let batches = embedded.batches(bench.batch_callers, bench.batch, span).await?;
+    embedded.close().await;
+    let (embedded, embedded_batches) = (Some(singles), Some(batches));
+    Ok(Report { disk: Some(disk), embedded, embedded_batches, ..Report::default() })
+}
+
+/// Everything that needs a server, on one of its own.
+async fn served(bench: &Bench, folder: &Path, halves: &Halves, report: &mut Report) -> Result<()> {
+    let own = OwnServer::start(&folder.join("served"), Some(halves)).await?;
+    let load = Load::on(own.url(), None);
+    against(bench, &load, report, Some(own.pid())).await?;
+    own.stop().await
 }
 
 /// Everything that needs a server.

@@ -12,9 +12,9 @@ pub(crate) const HELP: &str = "Examples:
   tenure bench --running --server http://127.0.0.1:7117
 
 Without --running it starts a server and a store of its own in a temporary folder, and measures beside it, in the same
-run, what the disk and the runtime do alone. A lifecycle is a job that is created, claimed, started and finished: four
-requests, four events. The requests are those of the SDK's workers: who does not look at a job that comes back asks for
-none (Prefer: return=minimal).";
+run, what the disk and the runtime do alone. The load has one half of the cores, the server the other. A lifecycle is a
+job that is created, claimed, started and finished: four requests, four events. The requests are those of the SDK's
+workers: who does not look at a job that comes back asks for none (Prefer: return=minimal).";
 
 /// `tenure bench`.
 #[derive(ClapArgs)]

@@ -8,22 +8,29 @@ use anyhow::{Context as _, Result, bail};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
+use super::halves::Halves;
+
 pub(super) struct OwnServer {
     child: Child,
     url: String,
 }
 
 impl OwnServer {
-    pub(super) async fn start(data: &Path) -> Result<Self> {
-        let mut child = Command::new(std::env::current_exe()?)
+    /// On the server's half, if the machine is shared out.
+    pub(super) async fn start(data: &Path, halves: Option<&Halves>) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
             .env_clear()
             .env("TENURE_LOG_FILTER", "warn")
             .current_dir(data.parent().context("the store is in a folder")?)
             .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()?;
+            .kill_on_drop(true);
+        let mut child = match halves {
+            Some(halves) => halves.for_server(|| command.spawn())?,
+            None => command.spawn()?,
+        };
         let stderr = child.stderr.take().context("stderr was asked for")?;
         let mut lines = BufReader::new(stderr).lines();
         let first = lines.next_line().await?.context("the server ended at once")?;

@@ -51,7 +51,7 @@ pub(super) async fn with_jobs(jobs: usize, folder: &Path) -> Result<Vec<Taken>> 
     let embedded = Embedded::open(&data).await?;
     embedded.fill(jobs).await?;
     embedded.close().await;
-    let server = OwnServer::start(&data).await?;
+    let server = OwnServer::start(&data, None).await?;
     let mut caller = Caller::connect(server.url()).await?;
     // A finished one: those that are not are in memory, and no row is read.
     let listed: Value = serde_json::from_slice(&caller.get("/api/jobs?limit=1&outcome=succeeded").await?)?;
