@@ -22,6 +22,8 @@ use crate::ui::session::Visitor;
 const REDRAWN_AFTER: Duration = Duration::from_secs(1);
 /// And no sooner than this many times what drawing it took, so that it never takes more than a small share of the machine.
 const REST: u32 = 100;
+/// But no later than this: a page that says that it is live must not be old because the machine was once slow.
+const REDRAWN_BY: Duration = Duration::from_secs(5);
 
 /// What may change while somebody looks, in the order in which it was drawn: each with the id of the element that holds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,7 +102,7 @@ async fn draw<P: Page>(app: App, caller: Caller, page: P, drawing: Arc<Drawing>)
             drawing.send_replace(last.clone());
         }
         tokio::select! {
-            () = tokio::time::sleep(REDRAWN_AFTER.max(began.elapsed() * REST)) => {}
+            () = tokio::time::sleep((began.elapsed() * REST).clamp(REDRAWN_AFTER, REDRAWN_BY)) => {}
             () = drawing.closed() => return,
             () = app.drained() => return,
         }
