@@ -1,6 +1,7 @@
 //! The one JSON form of jobs, events and their like, as callers see them. Times are RFC 3339; deadlines are shown on
 //! the calendar, which is why each function is told what time it is.
 
+mod history;
 mod job;
 mod lifecycle;
 
@@ -9,27 +10,20 @@ use serde_json::{Value, json};
 use crate::api_key::ApiKey;
 use crate::asset::Asset;
 use crate::credit::{Account, LedgerLine};
-use crate::dead_letter::DeadLetter;
-use crate::event::{AuditLine, Event, LogLine};
-use crate::job::{CancelRequest, Job, JobError};
+use crate::event::{AuditLine, LogLine};
+use crate::job::{CancelRequest, Job};
 use crate::order::Order;
 use crate::schedule::{Plan, Schedule};
 use crate::time::Now;
 use crate::webhook::Webhook;
 
+pub use history::{DeadLetterForm, ErrorForm, EventForm};
 pub use job::{JobForm, LeaseForm};
 pub use lifecycle::lifecycle;
 
 /// A job.
 pub fn job(job: &Job, now: Now) -> Value {
     json!(JobForm::new(job, now))
-}
-
-/// An error of a job.
-pub fn error(error: &JobError) -> Value {
-    let mut value = json!(error);
-    value["text"] = json!(error.text());
-    value
 }
 
 pub(crate) fn cancel(request: &CancelRequest, now: Now) -> Value {
@@ -39,31 +33,6 @@ pub(crate) fn cancel(request: &CancelRequest, now: Now) -> Value {
         "by": request.by,
         "at": request.at,
         "hard_at": now.calendar(request.hard_at),
-    })
-}
-
-/// An event, with the correlation and trace of its job.
-pub fn event(event: &Event, correlation_id: &str, trace_id: &str) -> Value {
-    let id = match event.seq {
-        Some(seq) => format!("{}.{seq}", event.job_id),
-        None => format!("{}.{}", event.job_id, event.name),
-    };
-    json!({
-        "id": id,
-        "job_id": event.job_id,
-        "seq": event.seq,
-        "type": event.name,
-        "trigger": event.trigger,
-        "from": event.from,
-        "to": event.to,
-        "attempt": event.attempt,
-        "ts": event.ts,
-        "actor": event.actor,
-        "cause": event.cause,
-        "correlation_id": correlation_id,
-        "trace_id": trace_id,
-        "payload": event.facts,
-        "version": 1,
     })
 }
 
@@ -161,22 +130,4 @@ pub fn order(order: &Order) -> Value {
         Order::Schedule(it) => schedule(it),
         Order::Webhook(it) => webhook(it),
     }
-}
-
-/// A dead letter.
-pub fn dead_letter(letter: &DeadLetter) -> Value {
-    json!({
-        "job_id": letter.job_id,
-        "created_at": letter.created_at,
-        "reason_code": letter.reason_code,
-        "stage": letter.stage,
-        "last_error": letter.last_error.as_ref().map(error),
-        "attempts": letter.attempts,
-        "last_owner": letter.last_owner,
-        "last_lease_expires_at": letter.last_lease_expires_at,
-        "correlation_id": letter.correlation_id,
-        "dismissed_at": letter.dismissed.as_ref().map(|dismissal| dismissal.at),
-        "dismissed_by": letter.dismissed.as_ref().map(|dismissal| dismissal.by.clone()),
-        "dismissed_reason": letter.dismissed.as_ref().map(|dismissal| dismissal.reason.clone()),
-    })
 }

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream::{Stream, unfold};
 use http::{HeaderMap, HeaderValue, header};
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::problem::Problem;
 
@@ -16,7 +16,8 @@ use crate::problem::Problem;
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// One event as it is written.
-pub(crate) fn event(kind: &str, id: &str, data: &Value) -> String {
+pub(crate) fn event(kind: &str, id: &str, data: &impl Serialize) -> String {
+    let data = serde_json::to_string(data).expect("our values have string keys and finite numbers");
     format!("event: {kind}\nid: {id}\ndata: {data}\n\n")
 }
 

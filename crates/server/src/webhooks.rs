@@ -13,14 +13,16 @@ use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Response, StatusCode, Url};
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 use tenure_core::command::{Asked, Command};
 use tenure_core::decide::Done;
 use tenure_core::id::{Actor, Name, Position};
+use tenure_core::json::Json;
 use tenure_core::order::{Order, OrderKind};
-use tenure_core::time::Millis;
+use tenure_core::time::{Millis, Timestamp};
 use tenure_core::webhook::{EventFilter, Webhook, WebhookChange};
-use tenure_core::wire;
+use tenure_core::wire::EventForm;
 use tenure_store::{Journaled, Store as _};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -247,19 +249,35 @@ fn meant(filter: &EventFilter, event: &Journaled) -> bool {
         && (filter.user_id.is_none() || filter.user_id == event.user_id)
 }
 
+/// What is sent of an event.
+#[derive(Serialize)]
+struct Message<'a> {
+    r#type: &'a Name,
+    timestamp: Timestamp,
+    data: Told<'a>,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    event: EventForm<'a>,
+    job: Value,
+}
+
 /// The id of an event, and what is sent of it.
 fn message(line: &Journaled) -> (String, String) {
-    let mut data = wire::event(&line.event, line.correlation_id.as_str(), line.trace_id.as_str());
-    data["job"] = json!({
+    let event = EventForm::new(&line.event, line.correlation_id.as_str(), line.trace_id.as_str());
+    let job = json!({
         "id": line.event.job_id,
         "type": line.job_type,
         "lifecycle": line.lifecycle,
         "queue": line.queue,
         "user_id": line.user_id,
     });
-    let id = data["id"].as_str().unwrap_or_default().to_owned();
-    let body = json!({ "type": line.event.name, "timestamp": line.event.ts, "data": data });
-    (id, body.to_string())
+    let id = event.id.clone();
+    let data = Told { event, job };
+    let message = Message { r#type: &line.event.name, timestamp: line.event.ts, data };
+    (id, Json::of(&message).as_str().to_owned())
 }
 
 /// What a reply says. Only a 2xx is a yes; a redirect is none, and is not followed.

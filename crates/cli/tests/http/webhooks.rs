@@ -208,6 +208,55 @@ async fn events_come_in_order_signed_and_only_those_that_are_meant() {
 }
 
 #[tokio::test]
+async fn what_workers_write_is_told_as_it_came() {
+    const BIG: &str = "12345678901234567890123";
+    let config = "[types.book]\nlifecycle = \"distributed\"\ncompensate_with = \"unbook\"\n[types.unbook]\nlifecycle = \"distributed\"\n";
+    both_with(config, async |server| {
+        let receiver = Receiver::start().await;
+        webhook(&server, &receiver.url, json!({})).await;
+        let write = async |path: String, body: String| {
+            let request = server.request("POST", &path).header("content-type", "application/json");
+            request.bytes(body).send().await.expect(200)
+        };
+        let report = async |verb: &str, told: String| {
+            let id = server.take().await["id"].as_str().unwrap().to_owned();
+            let body = format!("{{\"worker\":\"w1\",\"fence\":1,{told}}}");
+            write(format!("/api/jobs/{id}/{verb}"), body).await;
+            id
+        };
+        server.create(json!({ "type": "book" })).await;
+        let good = report("succeed", format!("\"result\":{{\"n\":{BIG},\"exact\":0.10}}")).await;
+        server.create(json!({ "type": "book" })).await;
+        let error = format!(
+            "\"error\":{{\"code\":\"X\",\"message\":\"m\",\"class\":\"permanent\",\"details\":{{\"n\":{BIG}}}}}"
+        );
+        let bad = report("fail", error).await;
+        for path in [
+            format!("/api/jobs/{good}"),
+            format!("/api/jobs/{good}/events"),
+            format!("/api/jobs/{good}/events?telemetry=true"),
+            format!("/api/jobs/{good}/stream"),
+            format!("/api/events?job_id={good}"),
+            format!("/api/jobs/{bad}"),
+            format!("/api/jobs/{bad}/stream"),
+            format!("/api/events?job_id={bad}"),
+            "/api/dead-letters".to_owned(),
+            // What the worker of the compensation gets.
+            "/api/jobs?type=unbook".to_owned(),
+        ] {
+            let text = server.get(&path).await.text;
+            assert!(text.contains(&format!("\"n\":{BIG}")), "{path}: {text}");
+        }
+        eventually("the webhook is told", async || {
+            let told = receiver.got().into_iter().map(|got| got.body);
+            told.filter(|body| body.contains(&format!("\"n\":{BIG}"))).count() >= 2
+        })
+        .await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_is_not_taken_comes_again_and_nothing_overtakes_it() {
     both_with(QUICK, async |server| {
         let receiver = Receiver::start().await;

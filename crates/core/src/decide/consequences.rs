@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::backoff::mix;
 use crate::command::When;
 use crate::credit::{LedgerLine, Movement};
@@ -13,7 +15,7 @@ use crate::job::{Class, Job, JobError, Links, Spec, Stage};
 use crate::json::Json;
 use crate::lifecycle::{Lifecycle, Outcome, Phase, Rule, Trigger};
 use crate::refusal::Refusal;
-use crate::wire;
+use crate::wire::JobForm;
 
 /// Lets the consequences of `event` follow.
 pub(crate) fn of(
@@ -182,11 +184,18 @@ fn compensation_id(scene: &Scene<'_>, job: &Job) -> JobId {
 }
 
 fn compensation_payload(scene: &Scene<'_>, job: &Job) -> Json {
+    #[derive(Serialize)]
+    struct Payload<'a> {
+        job: JobForm<'a>,
+        result: Option<&'a Json>,
+        checkpoint: Option<&'a Json>,
+        error: Option<&'a JobError>,
+    }
     let output = &job.output;
-    Json::of(&serde_json::json!({
-        "job": wire::job(job, scene.now),
-        "result": output.result,
-        "checkpoint": output.checkpoint,
-        "error": output.error,
-    }))
+    Json::of(&Payload {
+        job: JobForm::new(job, scene.now),
+        result: output.result.as_ref(),
+        checkpoint: output.checkpoint.as_ref(),
+        error: output.error.as_deref(),
+    })
 }

@@ -4,7 +4,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::job::{Job, Lease, trace_id_of};
 use crate::time::{Now, Timestamp};
-use crate::wire;
+use crate::wire::{self, ErrorForm};
 
 /// A job in its one JSON form, with what an answer adds to it.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ impl<'a> JobForm<'a> {
         map.serialize_entry("progress", &Percent(progress.map_or(0.0, |progress| progress.percent)))?;
         map.serialize_entry("progress_message", &progress.and_then(|progress| progress.message.as_deref()))?;
         map.serialize_entry("result", &output.result)?;
-        map.serialize_entry("error", &output.error.as_deref().map(wire::error))?;
+        map.serialize_entry("error", &output.error.as_deref().map(ErrorForm::new))?;
         map.serialize_entry("checkpoint", &output.checkpoint)
     }
 

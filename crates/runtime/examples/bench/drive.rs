@@ -6,7 +6,7 @@ use tenure_core::command::{Asked, Claim, ClaimFilter, Command, Report, Verb};
 use tenure_core::decide::Done;
 use tenure_core::id::{Fence, JobId, Name};
 use tenure_core::json::Json;
-use tenure_core::wire;
+use tenure_core::wire::EventForm;
 use tenure_runtime::{Definitions, NewJob, Options, Runtime};
 use tenure_store::{AnyStore, MemoryStore, Store};
 
@@ -107,7 +107,8 @@ pub(crate) async fn bytes_of_a_lifecycle() -> Result<usize, Failed> {
     let runtime = Runtime::start(store, Definitions::default(), Options::default()).await?;
     let job = lifecycle(&runtime, &"w1".into()).await?;
     let history = runtime.store().history(job).await?;
-    let events: usize = history.iter().map(|event| wire::event(event, "", "").to_string().len()).sum();
+    let events: usize =
+        history.iter().map(|event| Json::of(&EventForm::new(event, "", "")).as_str().len()).sum();
     runtime.stop().await;
     Ok(payload().as_str().len() + events)
 }

@@ -9,7 +9,7 @@ use tenure_core::decide::Answer;
 use tenure_core::id::JobId;
 use tenure_core::query::{DeadLetterFilter, Page};
 use tenure_core::time::Millis;
-use tenure_core::wire;
+use tenure_core::wire::DeadLetterForm;
 use tenure_runtime::Failure;
 use tenure_store::Store as _;
 
@@ -35,7 +35,7 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, mut given: Give
     let letters = app.store().dead_letters(filter, rows).await?;
     let next =
         (letters.len() == rows.limit).then(|| letters.last().map(|last| last.job_id.to_string())).flatten();
-    page("dead_letters", letters.iter().map(wire::dead_letter).collect(), next)
+    page("dead_letters", letters.iter().map(DeadLetterForm::new).collect(), next)
 }
 
 /// Narrows a listing to what the caller may see: everything, or his own user's.
@@ -186,5 +186,5 @@ pub(crate) async fn dismiss(
     let reason = message("#/reason", Some(body.value.reason))?.unwrap_or_default();
     app.submit(&caller, body.key, Command::Dismiss(id, reason)).await?;
     let letter = letter(&app, id).await?;
-    ok(&wire::dead_letter(&letter.ok_or_else(|| Problem::not_found("dead letter", id))?))
+    ok(&DeadLetterForm::new(&letter.ok_or_else(|| Problem::not_found("dead letter", id))?))
 }

@@ -6,10 +6,9 @@ use std::time::Instant;
 
 use axum::extract::State;
 use http::HeaderMap;
-use serde_json::Value;
 use tenure_core::api_key::Role;
 use tenure_core::id::{JobId, Name, Position};
-use tenure_core::wire;
+use tenure_core::wire::EventForm;
 use tenure_store::{Journaled, Store as _};
 use tokio::sync::broadcast::{self, error::RecvError};
 
@@ -81,8 +80,8 @@ pub(crate) async fn may_see(app: &App, caller: &Caller, entry: &Journaled) -> Re
     }
 }
 
-fn shown(entry: &Journaled) -> Value {
-    wire::event(&entry.event, entry.correlation_id.as_str(), entry.trace_id.as_str())
+fn shown(entry: &Journaled) -> EventForm<'_> {
+    EventForm::new(&entry.event, entry.correlation_id.as_str(), entry.trace_id.as_str())
 }
 
 pub(crate) async fn events(
@@ -114,14 +113,14 @@ pub(crate) async fn events(
             }
             after = entry.position;
             if filter.admits(&entry) && may_see(&app, &caller, &entry).await? {
-                rows.push(shown(&entry));
+                rows.push(entry);
             }
         }
         if is_last || rows.len() == limit {
             break;
         }
     }
-    page("events", rows, Some(after.0.to_string()))
+    page("events", rows.iter().map(shown).collect(), Some(after.0.to_string()))
 }
 
 /// A cursor of an earlier answer; `latest` is the end as it is now; nothing is the beginning.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tenure_core::api_key::Role;
@@ -13,13 +13,13 @@ use tenure_core::command::{Cancel, Command, GivenKey, Retry, When};
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::decide::Done;
 use tenure_core::event::{Signal, Telemetry};
+use tenure_core::fold;
 use tenure_core::id::JobId;
 use tenure_core::job::{CancelMode, Job, Links};
 use tenure_core::json::Json;
 use tenure_core::limits::{ATTEMPTS_MAX, PRIORITY_MAX};
 use tenure_core::time::{Millis, Timestamp};
-use tenure_core::wire::JobForm;
-use tenure_core::{fold, wire};
+use tenure_core::wire::{EventForm, JobForm};
 use tenure_runtime::NewJob;
 use tenure_store::Store as _;
 use uuid::Uuid;
@@ -223,16 +223,23 @@ pub(crate) async fn history(State(app): State<App>, caller: Caller, Id(id): Id, 
     let job = app.job(&caller, id).await?;
     let (correlation, trace) = (job.spec.correlation_id(), job.spec.trace_id());
     let events = app.store().history(id).await?;
-    let mut rows: Vec<(Timestamp, Value)> = events
-        .iter()
-        .map(|event| (event.ts, wire::event(event, correlation.as_str(), trace.as_str())))
-        .collect();
+    let transition = |event| Row::Transition(EventForm::new(event, correlation.as_str(), trace.as_str()));
+    let mut rows: Vec<(Timestamp, Row<'_>)> =
+        events.iter().map(|event| (event.ts, transition(event))).collect();
     if with_telemetry {
         let lines = app.store().telemetry(id).await?;
-        rows.extend(lines.iter().map(|line| (line.ts, telemetry(line, &job))));
+        rows.extend(lines.iter().map(|line| (line.ts, Row::Telemetry(telemetry(line, &job)))));
         rows.sort_by_key(|(ts, _)| *ts);
     }
     page("events", rows.into_iter().map(|(_, row)| row).collect(), None)
+}
+
+/// A row of a job's history.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Row<'a> {
+    Transition(EventForm<'a>),
+    Telemetry(Value),
 }
 
 /// A line of telemetry beside the events: no number, no transition.

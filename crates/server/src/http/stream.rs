@@ -6,9 +6,12 @@ use std::time::Instant;
 use axum::extract::State;
 use axum::response::IntoResponse as _;
 use http::{HeaderMap, StatusCode};
-use serde_json::json;
-use tenure_core::id::JobId;
-use tenure_core::wire;
+use serde::Serialize;
+use tenure_core::id::{JobId, Name};
+use tenure_core::job::Job;
+use tenure_core::json::Json;
+use tenure_core::lifecycle::Outcome;
+use tenure_core::wire::{self, ErrorForm};
 use tenure_runtime::Watch;
 use tenure_store::Store as _;
 
@@ -118,16 +121,27 @@ impl Streaming {
             return Ok(());
         };
         if job.phase.is_final() && lines.len() < PAGE_LINES {
-            let status = json!({
-                "job_id": job.id(),
-                "state": job.state,
-                "outcome": job.phase.outcome(),
-                "output": job.output.result,
-                "error": job.output.error.as_deref().map(wire::error),
-            });
-            self.ready.push_back(sse::event("status", FINAL, &status));
+            self.ready.push_back(sse::event("status", FINAL, &Status::of(&job)));
             self.is_over = true;
         }
         Ok(())
+    }
+}
+
+/// How a job ended.
+#[derive(Serialize)]
+struct Status<'a> {
+    job_id: JobId,
+    state: &'a Name,
+    outcome: Option<Outcome>,
+    output: Option<&'a Json>,
+    error: Option<ErrorForm<'a>>,
+}
+
+impl<'a> Status<'a> {
+    fn of(job: &'a Job) -> Self {
+        let (outcome, output) = (job.phase.outcome(), job.output.result.as_ref());
+        let error = job.output.error.as_deref().map(ErrorForm::new);
+        Self { job_id: job.id(), state: &job.state, outcome, output, error }
     }
 }
