@@ -11,7 +11,7 @@ use crate::api_key::ApiKey;
 use crate::asset::Asset;
 use crate::credit::{Account, LedgerLine};
 use crate::event::{AuditLine, LogLine};
-use crate::job::{CancelRequest, Job};
+use crate::job::CancelRequest;
 use crate::order::Order;
 use crate::schedule::{Plan, Schedule};
 use crate::time::Now;
@@ -20,11 +20,6 @@ use crate::webhook::Webhook;
 pub use history::{DeadLetterForm, ErrorForm, EventForm};
 pub use job::{JobForm, LeaseForm};
 pub use lifecycle::lifecycle;
-
-/// A job.
-pub fn job(job: &Job, now: Now) -> Value {
-    json!(JobForm::new(job, now))
-}
 
 pub(crate) fn cancel(request: &CancelRequest, now: Now) -> Value {
     json!({
