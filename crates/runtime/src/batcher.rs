@@ -13,7 +13,7 @@ use crate::options::Options;
 
 /// How often a lane lets everybody else go first: those whom the last commit answered are then in its batch, too. Where
 /// nobody else is it costs a few microseconds.
-const COURTESIES: usize = 3;
+const COURTESIES: usize = 5;
 
 /// A command and who waits for its answer.
 pub(crate) struct Waiting {
