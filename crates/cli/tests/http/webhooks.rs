@@ -227,10 +227,13 @@ async fn what_workers_write_is_told_as_it_came() {
         server.create(json!({ "type": "book" })).await;
         let good = report("succeed", format!("\"result\":{{\"n\":{BIG},\"exact\":0.10}}")).await;
         server.create(json!({ "type": "book" })).await;
-        let error = format!(
-            "\"error\":{{\"code\":\"X\",\"message\":\"m\",\"class\":\"permanent\",\"details\":{{\"n\":{BIG}}}}}"
-        );
-        let bad = report("fail", error).await;
+        let error = |class: &str| {
+            format!(r#""error":{{"code":"X","message":"m","class":"{class}","details":{{"n":{BIG}}}}}"#)
+        };
+        let bad = report("fail", error("permanent")).await;
+        // The compensation that this leads to waits; what comes before it ends dead.
+        server.create(json!({ "type": "book", "priority": 9, "max_attempts": 1 })).await;
+        report("fail", error("transient")).await;
         for path in [
             format!("/api/jobs/{good}"),
             format!("/api/jobs/{good}/events"),
