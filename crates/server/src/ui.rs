@@ -44,6 +44,7 @@ use session::Visitor;
 pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/", get(session::lead_in))
+        .route("/ui/", get(session::lead_in))
         .route("/ui/sign-in", get(session::sign_in_page).post(session::sign_in))
         .route("/ui/sign-out", post(session::sign_out))
         .route("/ui/theme", post(session::set_theme))

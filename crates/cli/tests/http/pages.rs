@@ -22,6 +22,17 @@ async fn a_server_says_that_it_lives_and_that_it_is_ready() {
     .await;
 }
 
+#[tokio::test]
+async fn a_person_is_led_to_the_dashboard() {
+    both(async |server| {
+        for path in ["/", "/ui", "/ui/"] {
+            let page = server.get(path).await;
+            assert!(page.status == 200 && page.text.contains("<h1>Now</h1>"), "{path}: {}", page.text);
+        }
+    })
+    .await;
+}
+
 /// Samples by name and labels.
 async fn samples(server: &Server) -> BTreeMap<String, f64> {
     let reply = server.get("/metrics").await;

@@ -112,7 +112,7 @@ fn own(address: &str) -> &str {
     if is_own && !address.contains(char::is_control) { address } else { "/ui" }
 }
 
-/// `/` leads to the dashboard.
+/// `/` and `/ui/` lead to the dashboard.
 pub(crate) async fn lead_in() -> Redirect {
     Redirect::to("/ui")
 }
