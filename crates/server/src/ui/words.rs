@@ -87,6 +87,7 @@ pub(crate) fn nothing(why: &str, command: &str) -> Markup {
 
 /// A table that may be wider than the page. A column whose name begins with `#` has numbers.
 pub(crate) fn table(caption: &str, columns: &[&str], rows: &Markup) -> Markup {
+    debug_assert!(columns.iter().all(|column| *column != "#"), "a column of numbers has a name, too");
     html! {
         div.wide tabindex="0" role="region" aria-label=(caption) {
             table {

@@ -25,7 +25,7 @@ pub(super) fn history(job: &Job, lifecycle: &Lifecycle, events: &[Event]) -> Mar
             @if left_out > 0 { "The last " (SHOWN) " of " (count(events.len() as u64)) " events. " }
             a href=(whole) { "The whole history as text" }
         }
-        (table("Events of this job, the oldest first", &["#", "When", "Event", "From → to", "Attempt", "By", "Cause", "Facts"], &html! {
+        (table("Events of this job, the oldest first", &["#Seq", "When", "Event", "From → to", "Attempt", "By", "Cause", "Facts"], &html! {
             @for event in &events[left_out..] { (row(event, lifecycle)) }
         }))
     }
