@@ -237,7 +237,7 @@ impl<S: Store> Runtime<S> {
         self.inner.waiting.admits(queue, job_type)
     }
 
-    /// What the claims that wait on this node wait for, and how many wait for it.
+    /// What the claims that wait on this node wait for.
     pub fn awaited(&self) -> Vec<ClaimFilter> {
         self.inner.waiting.awaited()
     }

@@ -135,11 +135,12 @@ impl Live {
         ahead.filter(|(_, id)| admits(id)).map(|(run_at, _)| *run_at).next()
     }
 
-    /// Jobs that have a lease.
+    /// Jobs in a waiting state.
     pub(crate) fn waiting(&self, limit: usize) -> Vec<Arc<Job>> {
         self.waiting.iter().take(limit).map(|id| Arc::clone(&self.jobs[id])).collect()
     }
 
+    /// Jobs that have a lease.
     pub(crate) fn leased(&self, limit: usize) -> Vec<Arc<Job>> {
         self.leased.iter().take(limit).map(|id| Arc::clone(&self.jobs[id])).collect()
     }
