@@ -224,6 +224,30 @@ async fn a_taken_address_is_said() {
 }
 
 #[tokio::test]
+async fn while_nothing_is_committed_though_commands_wait_it_is_not_ready() {
+    let setup = Setup::new(Store::Sqlite).await;
+    let [_, folder] = setup.store_flags();
+    let server = setup.start().await;
+    server.get("/readyz").await.expect(200);
+    let file = rusqlite::Connection::open(std::path::Path::new(&folder).join("tenure.db")).unwrap();
+    // Nobody else can write now, for as long as it takes.
+    file.execute_batch("begin immediate").unwrap();
+    let mut producers = JoinSet::new();
+    for producer in 0..8 {
+        let fleet = Fleet::of(&[&server]);
+        producers.spawn(async move {
+            for n in 0.. {
+                fleet.try_post("/api/jobs", &format!("p{producer}-{n}"), &json!({ "type": "plain" })).await;
+            }
+        });
+    }
+    eventually("it is not ready", async || server.get("/readyz").await.body["code"] == "overloaded").await;
+    server.get("/healthz").await.expect(200);
+    file.execute_batch("rollback").unwrap();
+    eventually("it is ready again", async || server.get("/readyz").await.status == 200).await;
+}
+
+#[tokio::test]
 async fn without_its_database_it_says_so_and_comes_back() {
     let scratch = tokio::task::spawn_blocking(|| Scratch::start().unwrap()).await.unwrap();
     let server = Setup::on_database(&scratch.url()).config(CONFIG).start().await;
