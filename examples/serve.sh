@@ -1,19 +1,19 @@
-# Read by each `run`: starts a Tenure of its own, on a free port and in a folder that goes away with it.
-# Leaves to the script: `tenure` on its path, TENURE_URL, the folder $scratch, and the words below.
-# TENURE is the program to use; without it, what is here is built.
+# Sourced by each `run`: starts a Tenure server on a free port, with its data in a temporary folder.
+# Provides `tenure` on the path, TENURE_URL, the folder $scratch, and the functions below.
+# TENURE is the binary to use; without it, one is built.
 
 set -eu
 cd "$(dirname "$0")"
 scratch=$(mktemp -d)
 started=
 
-# built ARGUMENTS…: builds a program of this workspace and says where it lies.
+# built ARGUMENTS…: builds a program of this workspace and prints its path.
 built() {
     cargo build --release --quiet --message-format=json "$@" | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p'
 }
 
-# beside NAME COMMAND…: starts a program beside the script. What it says is in $scratch/NAME.log, its id in $last.
-beside() {
+# background NAME COMMAND…: starts a program in the background. Its output is in $scratch/NAME.log, its process id in $last.
+background() {
     log=$scratch/$1.log
     shift
     "$@" >"$log" 2>&1 &
@@ -21,8 +21,8 @@ beside() {
     started="$last $started"
 }
 
-# says NAME TEXT: whether the program NAME has said TEXT.
-says() {
+# printed NAME TEXT: whether the program NAME has printed TEXT.
+printed() {
     grep -q -e "$2" "$scratch/$1.log"
 }
 
@@ -31,18 +31,18 @@ state() {
     tenure job get "$1" -o json | grep -q "\"state\": *\"$2\""
 }
 
-# awaits COMMAND…: waits until the command succeeds, and gives up after half a minute.
-awaits() {
+# await COMMAND…: waits until the command succeeds, at most 30 seconds.
+await() {
     tries=0
     until "$@" >/dev/null 2>&1; do
         tries=$((tries + 1))
-        [ "$tries" -lt 300 ] || { echo "waited in vain: $*" >&2 && exit 1; }
+        [ "$tries" -lt 300 ] || { echo "timed out waiting for: $*" >&2 && exit 1; }
         sleep 0.1
     done
 }
 
-# What was started last ends first, so that the server outlives its workers.
-ends() {
+# Stops the programs in reverse order, so that the server outlives its workers.
+cleanup() {
     code=$?
     trap '' EXIT INT TERM
     [ "$code" -eq 0 ] || tail -n 20 "$scratch"/*.log >&2 2>/dev/null || true
@@ -52,15 +52,15 @@ ends() {
     rm -rf "$scratch"
     exit "$code"
 }
-trap ends EXIT
+trap cleanup EXIT
 trap 'exit 130' INT TERM
 
 TENURE=$(realpath "${TENURE:-$(built -p tenure --bin tenure)}")
 PATH=$(dirname "$TENURE"):$PATH
-unset TENURE_KEY TENURE_DATABASE_URL  # those of a server elsewhere
+unset TENURE_KEY TENURE_DATABASE_URL  # settings for another server
 export TENURE_LISTEN="${TENURE_LISTEN:-127.0.0.1:0}" TENURE_ASSETS_STORE="file:$scratch/assets"
-beside server tenure serve --config tenure.toml --data "$scratch/store"
-awaits says server http://
+background server tenure serve --config tenure.toml --data "$scratch/store"
+await printed server http://
 TENURE_URL=$(sed -n 's,.*\(http://[^ ]*\).*,\1,p' "$scratch/server.log" | head -n 1)
 export PATH TENURE_URL
-echo "Tenure is at $TENURE_URL"
+echo "Tenure is running at $TENURE_URL"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The worker's program: `tenure work` runs it once for each attempt, with the payload on stdin.
-# Every line that it prints goes to the job's log, but those that begin with `::` are for Tenure.
+# Every line that it prints goes to the job's log, except lines that begin with `::`, which are commands for Tenure.
 set -eu
 
 topic=$(sed -n 's/.*"topic": *"\([^"]*\)".*/\1/p')

@@ -1,5 +1,5 @@
-//! A worker of the `distributed` example: indexes the words of a folder's files, and removes an index again when its
-//! job came to nothing. `TENURE_URL` and `TENURE_KEY` say where and as whom.
+//! The worker of the `distributed` example: indexes the words of a folder's files, and removes the index of a job that
+//! did not succeed. `TENURE_URL` is the server's address, `TENURE_KEY` the worker's key.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_client::{Client, Fail, Job, Stage, Stop, Worker};
 
-/// How long a job that follows its folder waits before it looks again.
+/// Delay between two scans of a job that follows its folder.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// What an `index` job is about.
+/// The payload of an `index` job.
 #[derive(Deserialize)]
-struct Order {
+struct IndexRequest {
     folder: PathBuf,
     /// The file to write.
     into: PathBuf,
-    /// Whether to go on with files that come later, until the job is cancelled.
+    /// Whether to index files that are added later, until the job is cancelled.
     #[serde(default)]
     follow: bool,
 }
 
-/// What is indexed so far, and what a checkpoint keeps.
+/// The index so far; also the content of a checkpoint.
 #[derive(Default, Deserialize, Serialize)]
 struct Index {
     files: BTreeSet<String>,
@@ -34,25 +34,25 @@ struct Index {
 #[tokio::main]
 async fn main() -> tenure_client::Result<()> {
     let worker = Worker::new(Client::from_env()?).on("index", index).on("unindex", unindex);
-    // After a SIGTERM: a job that follows its folder would never finish by itself.
+    // Limits the wait after a SIGTERM: a job that follows its folder does not finish.
     worker.drain(PAUSE).run().await
 }
 
-async fn index(job: Job<Order>) -> Result<Value, Fail> {
-    let order = &job.payload;
-    // Another worker may have come this far before it was shut down.
+async fn index(job: Job<IndexRequest>) -> Result<Value, Fail> {
+    let request = &job.payload;
+    // An earlier attempt may have left a checkpoint.
     let mut index: Index =
         job.checkpoint.clone().and_then(|seen| serde_json::from_value(seen).ok()).unwrap_or_default();
     loop {
-        // A folder that is not there may be mounted later: worth another attempt.
+        // A missing folder may be mounted later: worth another attempt.
         let away = |why| Fail::transient("FOLDER_AWAY", why).stage(Stage::Fetch);
-        for file in new_files(&order.folder, &index).map_err(away)? {
+        for file in new_files(&request.folder, &index).map_err(away)? {
             job.log(format!("reading {file}"));
-            index.add(&file, &fs::read_to_string(order.folder.join(&file))?);
+            index.add(&file, &fs::read_to_string(request.folder.join(&file))?);
         }
-        write(&order.into, job.fence, &index)?;
+        write(&request.into, job.fence, &index)?;
         job.progress(50, format!("{} files", index.files.len()));
-        if !order.follow {
+        if !request.follow {
             return Ok(json!({ "files": index.files.len(), "words": index.words.len() }));
         }
         tokio::select! {
@@ -62,18 +62,18 @@ async fn index(job: Job<Order>) -> Result<Value, Fail> {
     }
 }
 
-/// Runs after an `index` job that ended badly, with all that is known about it.
+/// Runs after an `index` job that did not succeed; the payload contains that job.
 async fn unindex(job: Job<Value>) -> Result<(), Fail> {
-    let order =
-        Order::deserialize(&job.payload["job"]["payload"]).map_err(|why| Fail::permanent("NO_ORDER", why))?;
-    match fs::remove_file(&order.into) {
-        // It may be gone already: a handler can run twice, so its effects have to be repeatable.
+    let request = IndexRequest::deserialize(&job.payload["job"]["payload"])
+        .map_err(|why| Fail::permanent("BAD_PAYLOAD", why))?;
+    match fs::remove_file(&request.into) {
+        // Already removed: a handler can run twice, so its effects must be repeatable.
         Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why.into()),
         _ => Ok(()),
     }
 }
 
-/// A soft cancel ends the job; a shutdown gives it back. Either way what was done is not lost.
+/// A soft cancel ends the job; a shutdown releases it. Both keep the progress in a checkpoint.
 fn stopped(stop: Stop, index: &Index) -> Fail {
     if stop == Stop::SoftCancel {
         Fail::cancelled().checkpoint(index)
@@ -82,7 +82,7 @@ fn stopped(stop: Stop, index: &Index) -> Fail {
     }
 }
 
-/// The text files of a folder that the index does not have yet.
+/// The files of a folder that are not in the index yet.
 fn new_files(folder: &Path, index: &Index) -> io::Result<Vec<String>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -94,7 +94,7 @@ fn new_files(folder: &Path, index: &Index) -> io::Result<Vec<String>> {
     Ok(files)
 }
 
-/// Puts the index in place in one step. The fence keeps the halves of two workers apart.
+/// Replaces the index atomically. The fence in the name keeps the drafts of two workers apart.
 fn write(into: &Path, fence: u64, index: &Index) -> io::Result<()> {
     let draft = into.with_extension(format!("{fence}.draft"));
     fs::write(&draft, serde_json::to_vec_pretty(&index.words)?)?;

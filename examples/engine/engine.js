@@ -1,4 +1,4 @@
-// An engine: Tenure pushes jobs to it over the socket. It builds scenes into files that any 3D program opens.
+// An engine: Tenure pushes jobs to it over the socket. It writes scenes to files that any 3D program can open.
 
 const { writeFileSync } = require("node:fs");
 const { join } = require("node:path");
@@ -7,7 +7,7 @@ const { io } = require("socket.io-client");
 const url = process.env.TENURE_URL ?? "http://127.0.0.1:7117";
 const [folder = "."] = process.argv.slice(2);
 
-// The corners of a cube, and its faces by the numbers of their corners.
+// The corners of a cube, and its faces as corner numbers.
 const CORNERS = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]];
 const FACES = [[1, 4, 3, 2], [5, 6, 7, 8], [1, 2, 6, 5], [2, 3, 7, 6], [3, 4, 8, 7], [4, 1, 5, 8]];
 
@@ -31,7 +31,7 @@ const work = {
   },
 
   async SPAWN_ENTITY({ entity }) {
-    // An engine can die at any moment. Its job must not be left behind.
+    // An engine can die at any moment. Its job must not get lost.
     if (entity === "black_hole") process.exit(1);
     return { entity };
   },
@@ -44,11 +44,11 @@ const socket = io(`${url}/engine`, {
 socket.on("connect", () => console.log("connected"));
 socket.on("connect_error", (error) => console.log(error.message));
 
-// Beats every lease that this engine holds; an engine that is silent for too long is taken for dead.
+// Renews every lease that this engine holds; an engine without heartbeats loses its jobs.
 setInterval(() => socket.connected && socket.emit("heartbeat", {}), 5000);
 
 socket.on("job_dispatch", async ({ jobId, jobType, payload, fence }) => {
-  // Every report is answered: with the job, or with why it does not count.
+  // Every report is acknowledged, with success or with an error.
   const report = async (event, more) => {
     const { error } = await socket.emitWithAck(event, { jobId, fence, ...more });
     if (error) throw new Error(`${error.code}: ${error.detail}`);

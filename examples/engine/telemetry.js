@@ -1,4 +1,4 @@
-// A front end: prints what happens to every job that it may see, while it happens.
+// A front end: prints the events of every job that it may see, live.
 
 const { io } = require("socket.io-client");
 
@@ -8,6 +8,6 @@ const socket = io(`${url}/jobs`, { auth: { token: process.env.TENURE_KEY }, tran
 socket.on("connect", () => console.log("watching"));
 socket.on("connect_error", (error) => console.log(error.message));
 socket.onAny((name, fields) => {
-  // The same events also come under their old names (`job_started`), for front ends that still know only those.
+  // Each event is also sent under its old name (`job_started`), for front ends that have not been updated.
   if (name.startsWith("JOB_")) console.log(name, JSON.stringify(fields));
 });

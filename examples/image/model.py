@@ -1,4 +1,4 @@
-"""Stands in for an image API: paints a PNG out of a prompt, and fails as such APIs do."""
+"""Replaces an image API: makes a PNG from a prompt, and fails like such an API."""
 
 import hashlib
 import struct
@@ -6,11 +6,11 @@ import zlib
 
 
 class Unsafe(Exception):
-    """The safety filter said no."""
+    """The safety filter rejected the prompt."""
 
 
 def generate(prompt, size, attempt):
-    """The bytes of a PNG file. Some prompts are trouble, so that there is something to see."""
+    """Returns a PNG file as bytes. Some prompts fail on purpose."""
     if "outage" in prompt or ("hiccup" in prompt and attempt == 1):
         raise TimeoutError("the image API does not answer")
     if "undressed" in prompt:
@@ -19,14 +19,14 @@ def generate(prompt, size, attempt):
 
 
 def png(size, seed):
-    """Two colours of the seed, one running into the other."""
+    """A gradient between two colours taken from the seed."""
     rows = []
     for y in range(size):
         pixels = bytearray()
         for x in range(size):
             part = (x + y) / (2 * size)
             pixels += bytes(int(seed[i] * (1 - part) + seed[i + 3] * part) for i in range(3))
-        rows.append(b"\0" + pixels)  # each row begins with the number of its filter: none
+        rows.append(b"\0" + pixels)  # each row begins with its filter type: 0, none
     header = struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)  # 8 bits for each of red, green and blue
     chunks = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"".join(rows))) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + chunks

@@ -1,4 +1,4 @@
-"""A client of the door /image/jobs: what a prompt can come to, and what each of them costs."""
+"""A client of the lifecycle API at /image/jobs: possible results of a prompt, and what each costs."""
 
 import tenure
 from tenure import call, ended, read
@@ -20,9 +20,9 @@ def generate(prompt, status):
 def refused(prompt, code):
     try:
         create(prompt)
-    except tenure.Refused as no:
-        print(f"{prompt}: {no}")
-        assert no.problem["code"] == code, no.problem
+    except tenure.Refused as refusal:
+        print(f"{prompt}: {refusal}")
+        assert refusal.problem["code"] == code, refusal.problem
     else:
         raise AssertionError(f"{prompt} was not refused")
 
@@ -34,15 +34,15 @@ def credits():
 
 call("POST", f"/api/accounts/{USER}/credits", {"grant": 3, "reason": "the first three are free"})
 
-# Stopped at the door: no job, no charge.
+# Rejected by the guard: no job, no charge.
 refused("my password is on it", "guard_rejected")
 assert credits() == (3, 0)
 
-# Paid back: it was not the user's fault.
+# Refunded: it was not the user's fault.
 generate("an outage", "dead_letter")
 assert credits() == (3, 0)
 
-# The same wish twice within a minute, as an impatient browser sends it: one job, one charge.
+# The same request twice within a minute, as a double click sends it: one job, one charge.
 job = generate("a lake at dawn", "completed")
 assert create("a lake at dawn")["jobId"] == job["jobId"]
 picture = read("GET", job["resultUrl"])
@@ -52,11 +52,11 @@ print(f"a PNG of {len(picture)} bytes")
 # The first attempt fails, the second does not.
 assert generate("a hiccup in the rain", "completed")["retryCount"] == 1
 
-# Stopped by the model's own filter: spent all the same, and on record.
+# Rejected by the model's filter: the credits are spent, and the audit log has an entry.
 job = generate("undressed trees", "rejected")
 assert credits() == (0, 3)
 lines = call("GET", "/api/audit")["audit"]
 assert any(line["action"] == "SAFE_BLOCK" and line["job_id"] == job["jobId"] for line in lines), lines
 
 refused("a fourth picture", "insufficient_credits")
-print("as README.md says")
+print("all checks passed")

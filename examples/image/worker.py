@@ -1,4 +1,4 @@
-"""The worker: has the model paint, and stores the picture with the job."""
+"""The worker: lets the model make a picture, and stores it with the job."""
 
 import os
 
@@ -11,7 +11,7 @@ def generate_image(job):
     try:
         picture = model.generate(job.payload["prompt"], size, job.attempt)
     except model.Unsafe as unsafe:
-        # Not a failure: it is not tried again, it is not refunded, and the audit trail says SAFE_BLOCK.
+        # Not a failure: no retry, no refund, and an entry SAFE_BLOCK in the audit log.
         job.report("reject", reason=str(unsafe))
         return
     except TimeoutError as timeout:

@@ -1,4 +1,4 @@
-"""A client of the door /jobs: three exports, one of each end, and the files that they left."""
+"""A client of the lifecycle API at /jobs: three exports, one for each outcome, and their files."""
 
 import csv
 
@@ -19,7 +19,7 @@ def export(orders, status, error_message=None):
 
 
 def files(job):
-    """What the job left: each asset's text."""
+    """The contents of the job's assets."""
     assets = call("GET", f"/jobs/{job['id']}/assets")["assets"]
     return [read("GET", f"/jobs/{job['id']}/assets/{asset['id']}/content").decode() for asset in assets]
 
@@ -29,14 +29,14 @@ job = export(GOOD, "completed")
 print(text)
 assert [row["customer"] for row in csv.DictReader(text.splitlines())] == ["Ada", "Bob"]
 
-# Progress is telemetry: it stands beside the numbered events.
-told = call("GET", f"/jobs/{job['id']}/events?telemetry=true")["events"]
-steps = [event["payload"]["progress"] for event in told if event["type"] == "job_progress"]
-assert steps == [25, 50, 75], told
+# Progress is telemetry: it is listed between the numbered events.
+events = call("GET", f"/jobs/{job['id']}/events?telemetry=true")["events"]
+steps = [event["payload"]["progress"] for event in events if event["type"] == "job_progress"]
+assert steps == [25, 50, 75], events
 
 job = export([*GOOD, BAD], "partial", "BAD_ORDERS: 1 of 3 orders have no amount")
 assert len(files(job)) == 1
 
-job = export([BAD], "failed", "ValueError: not one order has an amount")
+job = export([BAD], "failed", "ValueError: no order has an amount")
 assert job["progress"] == 25 and files(job) == []
-print("as README.md says")
+print("all checks passed")

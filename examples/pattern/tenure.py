@@ -1,4 +1,4 @@
-"""What a Python program says to Tenure: a few calls over HTTP, with the standard library alone."""
+"""A small client and worker for Tenure over HTTP; uses only the standard library."""
 
 import json
 import os
@@ -12,7 +12,7 @@ KEY = os.environ.get("TENURE_KEY")
 
 
 class Refused(Exception):
-    """The server said no: the problem that it answered, as a dictionary."""
+    """The server refused the call; `problem` is its answer as a dictionary."""
 
     def __init__(self, problem):
         super().__init__(f"{problem['code']}: {problem['detail']}")
@@ -20,7 +20,7 @@ class Refused(Exception):
 
 
 def read(method, path, body=None, content_type="application/json"):
-    """One call; the answer's bytes."""
+    """Makes one call and returns the bytes of the answer."""
     request = urllib.request.Request(URL + path, data=body, method=method)
     request.add_header("Content-Type", content_type)
     if KEY:
@@ -33,61 +33,61 @@ def read(method, path, body=None, content_type="application/json"):
 
 
 def call(method, path, body=None):
-    """One call with JSON in and out."""
+    """Makes one call with JSON in and out."""
     return json.loads(read(method, path, None if body is None else json.dumps(body).encode()))
 
 
-def ended(door, job_id):
-    """Waits for the job's end, which is when its stream closes; then the job, in the words of this door."""
-    read("GET", f"{door}/{job_id}/stream")
-    return call("GET", f"{door}/{job_id}")
+def ended(mount, job_id):
+    """Waits until the job is finished (its stream then closes) and returns it, in the form of this lifecycle API."""
+    read("GET", f"{mount}/{job_id}/stream")
+    return call("GET", f"{mount}/{job_id}")
 
 
 class Job:
-    """A job in the hands of this worker, on a lease."""
+    """A job that this worker has leased."""
 
-    def __init__(self, worker, told):
-        self.id, self.payload, self.attempt = told["id"], told["payload"], told["attempt"]
-        # Goes with every report: once the lease is over it is refused, whatever this process believes.
-        self.lease = {"worker": worker, "fence": told["lease"]["fence"]}
+    def __init__(self, worker, claimed):
+        self.id, self.payload, self.attempt = claimed["id"], claimed["payload"], claimed["attempt"]
+        # Sent with every report: the server refuses reports under an expired lease.
+        self.lease = {"worker": worker, "fence": claimed["lease"]["fence"]}
 
     def report(self, verb, **more):
-        """Says how it goes (`progress`), how it ended (`succeed`, `partial`, `fail`, …), or that we live."""
+        """Reports progress, a result (`succeed`, `partial`, `fail`, …) or a heartbeat."""
         return call("POST", f"/api/jobs/{self.id}/{verb}", {**self.lease, **more})
 
     def upload(self, asset_type, name, content):
-        """Stores a file with the job, and answers the asset."""
+        """Stores a file with the job and returns the asset."""
         query = urllib.parse.urlencode({"asset_type": asset_type, "name": name, **self.lease})
         return json.loads(read("POST", f"/api/jobs/{self.id}/assets?{query}", content, "application/octet-stream"))
 
 
 def work(worker, handlers):
-    """Claims jobs of these types for ever, one at a time, and hands each to its handler."""
+    """Claims jobs of these types, one at a time, and calls the handler of each. Does not return."""
     while True:
-        # Waits at the server until there is work.
-        asked = {"worker": worker, "types": list(handlers), "max": 1, "wait": "20s"}
-        for told in call("POST", "/api/claims", asked)["jobs"]:
-            attempt(Job(worker, told), handlers[told["type"]])
+        # The server answers when there is work, or after 20 s.
+        request = {"worker": worker, "types": list(handlers), "max": 1, "wait": "20s"}
+        for claimed in call("POST", "/api/claims", request)["jobs"]:
+            attempt(Job(worker, claimed), handlers[claimed["type"]])
 
 
 def attempt(job, handler):
     done = threading.Event()
-    threading.Thread(target=beat, args=(job, done), daemon=True).start()
+    threading.Thread(target=heartbeat, args=(job, done), daemon=True).start()
     try:
         handler(job)
-    except Exception as error:  # whatever went wrong is told, never swallowed
+    except Exception as error:  # every error is reported
         try:
             job.report("fail", error={"code": type(error).__name__, "message": str(error)})
         except Refused as refused:
-            print(f"{job.id} is no longer ours: {refused}")
+            print(f"{job.id}: report refused: {refused}")
     finally:
         done.set()
 
 
-def beat(job, done):
-    """Keeps the lease alive while the handler works: after two missed heartbeats the job is someone else's."""
+def heartbeat(job, done):
+    """Renews the lease while the handler runs: after two missed heartbeats the job is lost."""
     while not done.wait(5):
         try:
             job.report("heartbeat")
         except Refused:
-            return  # it is over, one way or the other
+            return  # the lease has ended

@@ -1,4 +1,4 @@
-"""The worker: exports orders to a CSV file, which it stores with the job."""
+"""The worker: exports orders to a CSV file and stores it with the job."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ def export(job):
     orders = job.payload["orders"]
     good = [order for order in orders if isinstance(order.get("cents"), int)]
     if not good:
-        raise ValueError("not one order has an amount")
+        raise ValueError("no order has an amount")
 
     job.report("progress", progress=50, message="writing")
     text = io.StringIO()
@@ -29,7 +29,7 @@ def export(job):
     if len(good) == len(orders):
         job.report("succeed", result=result)
     else:
-        # Neither a success nor a failure: there is a file, and it is not whole.
+        # Partial success: there is a file, but some orders are missing.
         message = f"{len(orders) - len(good)} of {len(orders)} orders have no amount"
         job.report("partial", result=result, error={"code": "BAD_ORDERS", "message": message})
 
