@@ -1,7 +1,7 @@
-//! `cargo xtask test`: every check, in order of how soon it can say no. What this passes is good to go.
+//! `cargo xtask test`: every check, the fastest first.
 //!
-//! Nothing is built twice that need not be: tests, examples and the simulator share one profile and one set of
-//! features, because they are always built for the whole workspace and run straight from the target folder.
+//! Tests, examples and the simulator share one profile and one set of features, because they are always built for the
+//! whole workspace and run straight from the target folder; so nothing is compiled twice.
 
 use std::fs;
 use std::num::NonZero;
@@ -18,14 +18,14 @@ use crate::tally::{self, Tally};
 use crate::{deny, fuzz, install, readme, systems, tidy};
 
 const SIM_SEEDS: &str = "200";
-/// The optimized simulator is much faster, but building it costs more than these few seeds take.
+/// Building the optimized simulator takes longer than these seeds do without optimization.
 const SIM_OPTIMIZED: bool = false;
-/// An example is something to watch, not a service: it comes to an end by itself.
+/// An example must end within this time.
 const EXAMPLE_SECONDS_MAX: &str = "120";
-/// Examples that run until they are stopped: built, and tried by the tests of what they show.
-const WITHOUT_END: &[&str] = &[cargo::BENCH_EXAMPLE, "worker"];
+/// Examples that run until they are stopped: only built here; tests run them.
+const ENDLESS: &[&str] = &[cargo::BENCH_EXAMPLE, "worker"];
 
-/// Runs every step; the first that fails ends the run. Closes with the runners' own summaries and their sum.
+/// Runs every step up to the first failure, then prints the test runners' summaries and their sum.
 pub fn run() -> Result<()> {
     let start = Instant::now();
     step::run("install", install::run)?;
@@ -51,30 +51,30 @@ pub fn run() -> Result<()> {
     }
     println!("{sum}");
     if sum.passed == 0 || sum.failed > 0 {
-        bail!("the runners ended well, but their summaries say: {sum}");
+        bail!("the test runners succeeded, but their summaries say: {sum}");
     }
     Ok(())
 }
 
-/// Formatting, as rustfmt wants it.
+/// Checks the formatting.
 pub fn fmt() -> Result<Report> {
     step::command("fmt", &mut cargo::command(&["fmt", "--all", "--check"]))
 }
 
-/// Clippy over everything, tests and examples included; a warning is a failure.
+/// Runs clippy over everything, tests and examples included; a warning is a failure.
 pub fn clippy() -> Result<Report> {
     let arguments = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
     step::command("clippy", &mut cargo::command(&arguments))
 }
 
-/// The documentation of our own crates; a broken link is a failure.
+/// Builds the documentation of this workspace's crates; a broken link is a failure.
 pub fn doc() -> Result<Report> {
     let mut command = cargo::command(&["doc", "--workspace", "--no-deps", "--quiet"]);
     step::command("doc", command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 fn tests(scratch: &Scratch) -> Result<Report> {
-    // Most tests wait for something most of the time: twice as many as there are cores keep them busy.
+    // Tests mostly wait: two for each core keep the cores busy.
     let threads = (2 * std::thread::available_parallelism().map_or(1, NonZero::get)).to_string();
     let arguments: &[&str] = if cargo::has("nextest") {
         &["nextest", "run", "--workspace", "--no-fail-fast", "--test-threads", &threads]
@@ -93,20 +93,20 @@ fn examples(scratch: &Scratch) -> Result<Report> {
     let mut report = Report::default();
     let wanted = example_names()?;
     let built = build("examples", false)?;
-    for name in wanted.iter().filter(|name| !WITHOUT_END.contains(&name.as_str())) {
+    for name in wanted.iter().filter(|name| !ENDLESS.contains(&name.as_str())) {
         let program = built.iter().find(|program| program.example && program.name == *name);
-        let program = program.with_context(|| format!("cargo built no example {name}"))?;
+        let program = program.with_context(|| format!("cargo did not build the example {name}"))?;
         let mut command = Command::new("timeout");
         command.arg(EXAMPLE_SECONDS_MAX).arg(&program.path).current_dir(cargo::root()).envs(scratch.env());
         report.append(step::command(&format!("example-{name}"), &mut command)?);
     }
     if wanted.is_empty() {
-        report.remarks.push("there are no examples under crates/*/examples".into());
+        report.remarks.push("crates/*/examples has no examples".into());
     }
     Ok(report)
 }
 
-/// The examples in the tree, as opposed to those that cargo happened to build: none can be forgotten.
+/// The examples in the tree, so that none is missed that cargo does not build.
 fn example_names() -> Result<Vec<String>> {
     let mut names = Vec::new();
     for package in fs::read_dir(cargo::root().join("crates"))? {
@@ -123,32 +123,26 @@ fn example_names() -> Result<Vec<String>> {
 }
 
 fn sim() -> Result<Report> {
-    if !cargo::has_package(cargo::SIM_PACKAGE)? {
-        return Ok(Report::remark(format!(
-            "NOT RUN: the workspace has no package {} yet",
-            cargo::SIM_PACKAGE
-        )));
-    }
     let built = build("sim", SIM_OPTIMIZED)?;
     let program = built.iter().find(|program| !program.example && program.name == cargo::SIM_PACKAGE);
-    let program = program.with_context(|| format!("cargo built no program {}", cargo::SIM_PACKAGE))?;
+    let program = program.with_context(|| format!("cargo did not build {}", cargo::SIM_PACKAGE))?;
     step::command("sim", Command::new(&program.path).args(["--seeds", SIM_SEEDS]).current_dir(cargo::root()))
 }
 
-/// The systems of `examples/`, each started by its own script.
+/// Runs the systems of `examples/`, each by its `run` script.
 pub fn systems() -> Result<Report> {
     systems::run(&build("systems", false)?)
 }
 
-/// The `tenure` program as the tests had it.
+/// The `tenure` program that the tests use.
 pub fn tenure() -> Result<PathBuf> {
     let built = build("readme", false)?;
     let program = built.into_iter().find(|program| !program.example && program.name == "tenure");
-    Ok(program.context("cargo built no program tenure")?.path)
+    Ok(program.context("cargo did not build tenure")?.path)
 }
 
-/// Builds every program of the workspace. Examples are always among them: they bring the tests' features along, and
-/// without these cargo would build the dependencies once more.
+/// Builds every program of the workspace. Examples are always included: they need the features of the tests, and without
+/// those cargo would build the dependencies again.
 fn build(step: &str, optimized: bool) -> Result<Vec<Program>> {
     let arguments = ["build", "--workspace", "--bins", "--examples", "--quiet"];
     let mut command = cargo::command(&arguments);

@@ -1,8 +1,8 @@
-//! Licences, sources, bans and advisories of everything we depend on, by the rules in `deny.toml`.
+//! Checks licences, sources, bans and advisories of all dependencies against `deny.toml`.
 //!
-//! `cargo deny` does it where it is installed. Where it is not, the same file is checked here with what
-//! `cargo metadata` knows, so that the check never passes for want of a program. Only advisories need cargo-deny and
-//! its database; without them this says so, loudly.
+//! `cargo deny` does it if it is installed. Otherwise this module applies the same file to `cargo metadata`, so that the
+//! check never passes because a program is missing. Only advisories need cargo-deny and its database; without them a
+//! warning is printed.
 
 mod licence;
 
@@ -19,7 +19,7 @@ const NO_ADVISORIES: &str = "ADVISORIES WERE NOT CHECKED";
 
 /// The step.
 pub fn run() -> Result<Report> {
-    if cargo::has("deny") { with_cargo_deny() } else { by_ourselves() }
+    if cargo::has("deny") { with_cargo_deny() } else { without_cargo_deny() }
 }
 
 fn with_cargo_deny() -> Result<Report> {
@@ -28,7 +28,7 @@ fn with_cargo_deny() -> Result<Report> {
     match step::command("advisories", &mut cargo::command(&["deny", "check", "advisories"])) {
         Ok(more) => report.append(more),
         Err(error) if is_unreachable(&error.to_string()) => {
-            report.remarks.push(format!("{NO_ADVISORIES}: their database cannot be reached"));
+            report.remarks.push(format!("{NO_ADVISORIES}: cannot reach their database"));
         }
         Err(error) => return Err(error),
     }
@@ -41,11 +41,11 @@ fn is_unreachable(output: &str) -> bool {
         .any(|sign| output.contains(sign))
 }
 
-fn by_ourselves() -> Result<Report> {
+fn without_cargo_deny() -> Result<Report> {
     let rules = fs::read_to_string(cargo::root().join("deny.toml")).context("deny.toml is missing")?;
     let rules = Rules::read(&rules)?;
     let metadata = cargo::metadata(true)?;
-    let packages = metadata["packages"].as_array().context("cargo metadata names no packages")?;
+    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
     let flaws: Vec<String> = packages.iter().flat_map(|package| rules.flaws(package)).collect();
     if !flaws.is_empty() {
         bail!("dependencies that deny.toml does not allow\n{}", flaws.join("\n"));
@@ -56,7 +56,7 @@ fn by_ourselves() -> Result<Report> {
     Ok(Report { output: String::new(), remarks })
 }
 
-/// What `deny.toml` says, as far as it can be checked without cargo-deny.
+/// The part of `deny.toml` that can be checked without cargo-deny.
 #[derive(Debug, Default)]
 struct Rules {
     licences: Vec<String>,
@@ -83,7 +83,7 @@ impl Rules {
             banned: list("bans", "deny")?.iter().filter_map(name_of).collect(),
         };
         if rules.licences.is_empty() || rules.registries.is_empty() {
-            bail!("deny.toml allows no licence or no registry, so nothing could pass");
+            bail!("deny.toml allows no licence or no registry: list at least one of each");
         }
         Ok(rules)
     }
@@ -95,7 +95,7 @@ impl Rules {
         if self.banned.iter().any(|banned| banned == name) {
             flaws.push(format!("{what}: banned; choose other features or another crate"));
         }
-        // Packages without a source are our own.
+        // Packages of this workspace have no source.
         if let Some(source) = package["source"].as_str()
             && !self.registries.iter().any(|registry| source.ends_with(registry.as_str()))
         {
@@ -108,13 +108,13 @@ impl Rules {
             Some(expression) => {
                 flaws.push(format!("{what}: {expression} is not allowed; choose another crate"));
             }
-            None => flaws.push(format!("{what}: names no licence; choose another crate")),
+            None => flaws.push(format!("{what}: has no licence; choose another crate")),
         }
         flaws
     }
 }
 
-/// A string, or the name in `{ crate = "…" }` / `{ name = "…" }`, without a version behind it.
+/// A string, or the name in `{ crate = "…" }` or `{ name = "…" }`, without its version.
 fn name_of(value: &toml::Value) -> Option<String> {
     let name = value.as_str().or_else(|| value.get("crate").or_else(|| value.get("name"))?.as_str())?;
     Some(name.split('@').next().unwrap_or(name).to_string())
@@ -164,7 +164,7 @@ mod tests {
     fn a_licence_that_is_not_allowed_is_a_flaw() {
         assert!(check("viral", Some("AGPL-3.0-only"), CRATES_IO).contains("AGPL-3.0-only is not allowed"));
         assert!(check("other", Some("Apache-2.0 AND ISC"), CRATES_IO).contains("not allowed"));
-        assert!(check("silent", None, CRATES_IO).contains("names no licence"));
+        assert!(check("silent", None, CRATES_IO).contains("has no licence"));
     }
 
     #[test]
@@ -180,12 +180,12 @@ mod tests {
     }
 
     #[test]
-    fn rules_without_a_list_are_refused() {
+    fn rules_without_a_list_are_an_error() {
         assert!(Rules::read("[licenses]\nallow = ['MIT']").is_err());
     }
 
     #[test]
-    fn the_trees_own_rules_can_be_read() {
+    fn deny_toml_of_this_tree_is_valid() {
         let text = fs::read_to_string(cargo::root().join("deny.toml")).unwrap();
         let rules = Rules::read(&text).unwrap();
         assert!(rules.banned.contains(&"openssl-sys".to_string()));

@@ -1,4 +1,4 @@
-//! Installs what a fresh Debian machine with Rust lacks, and does nothing where nothing is missing.
+//! Installs the programs that the checks need and that are missing on a Debian machine with Rust.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::{browser, bucket, cargo, fuzz, peers, scratch};
 const CLUSTER_SETTINGS: &str = "/etc/postgresql-common/createcluster.conf";
 const PGBOUNCER_PLACES: &[&str] = &["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"];
 
-/// The step: programs by apt, components by rustup, what Python and JavaScript have by pip and npm.
+/// Installs programs with apt, components with rustup, and packages with pip and npm.
 pub fn run() -> Result<Report> {
     let mut report = Report::default();
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
@@ -21,13 +21,13 @@ pub fn run() -> Result<Report> {
     }
     if scratch::programs().is_none() {
         report.append(packages(&["postgresql", "pgbouncer"])?);
-        scratch::programs().context("apt-get installed postgresql, but no server is where Debian puts it")?;
+        scratch::programs().context("apt-get installed postgresql, but /usr/lib/postgresql has no server")?;
     } else if !has_pgbouncer() {
-        // Only one test needs it, and says so itself; the others should not wait for a package.
+        // Only one test needs it and reports it if it is missing, so the other checks go ahead.
         match packages(&["pgbouncer"]) {
             Ok(more) => report.append(more),
             Err(error) => report.append(Report::remark(format!(
-                "PgBouncer is MISSING and could not be installed: {}",
+                "PgBouncer is MISSING and cannot be installed: {}",
                 error.to_string().lines().next().unwrap_or_default()
             ))),
         }
@@ -45,20 +45,19 @@ fn has_pgbouncer() -> bool {
 
 fn add_component(component: &str) -> Result<Report> {
     let mut rustup = Command::new("rustup");
-    step::command("install-rust", rustup.args(["component", "add", component])).with_context(|| {
-        format!("{component} is not installed, and `rustup component add {component}` does not help")
-    })
+    step::command("install-rust", rustup.args(["component", "add", component]))
+        .with_context(|| format!("{component} is missing, and `rustup component add {component}` failed"))
 }
 
 /// Installs Debian packages.
 pub fn packages(packages: &[&str]) -> Result<Report> {
     let mut report =
         step::command("install-update", &mut as_root(&["apt-get", "update"])?).with_context(|| {
-            format!("the list of packages cannot be fetched; install by hand: {}", packages.join(" "))
+            format!("apt-get cannot fetch the package list; install by hand: {}", packages.join(" "))
         })?;
     if packages.contains(&"postgresql") {
         report.append(apt_install(&["postgresql-common"])?);
-        // The package would start a cluster of its own, which nobody here uses.
+        // Without this the package creates and starts a cluster that is not used.
         let setting = "s/^#? *create_main_cluster.*/create_main_cluster = false/";
         let mut sed = as_root(&["sed", "-E", "-i", setting, CLUSTER_SETTINGS])?;
         report.append(step::command("install-settings", &mut sed)?);
@@ -75,17 +74,15 @@ fn apt_install(packages: &[&str]) -> Result<Report> {
 
 fn as_root(words: &[&str]) -> Result<Command> {
     if !Path::new("/usr/bin/apt-get").exists() {
-        bail!("this is no Debian: install PostgreSQL (under /usr/lib/postgresql) and PgBouncer by hand");
+        bail!("apt-get is missing: install PostgreSQL (under /usr/lib/postgresql) and PgBouncer by hand");
     }
-    // `env` sets the variable on the far side of sudo, which clears the environment.
+    // sudo clears the environment, so `env` sets the variable after it.
     let mut words = [&["env", "DEBIAN_FRONTEND=noninteractive"], words].concat();
-    if !scratch::we_are_root()? {
+    if !scratch::is_root()? {
         if !Path::new("/usr/bin/sudo").exists() {
-            bail!(
-                "installing needs root, and there is no sudo; as root: apt-get install postgresql pgbouncer"
-            );
+            bail!("root is needed and sudo is missing; run as root: apt-get install postgresql pgbouncer");
         }
-        // Without a terminal nobody can type a password: better to say so than to wait.
+        // Fails instead of waiting for a password where there is no terminal.
         words = [&["sudo", "-n"], words.as_slice()].concat();
     }
     let mut command = Command::new(words[0]);

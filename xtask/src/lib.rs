@@ -1,7 +1,7 @@
-//! The workspace's own tool, as a library so that a test of another crate can start a [`scratch`] PostgreSQL or a scratch
+//! Checks and tools of the workspace, as a library: tests of other crates start a [`scratch`] PostgreSQL or a scratch
 //! [`bucket`] with the same code as `cargo xtask test`.
 //!
-//! Nothing in here knows Tenure's own types: the tool must work while everything else does not compile.
+//! Nothing here depends on Tenure's crates: the tool must work while they do not compile.
 
 pub mod all;
 pub mod browser;

@@ -1,4 +1,4 @@
-//! `cargo xtask …`: what to type, and nothing else. Each command lives in its own module.
+//! `cargo xtask …`: parses the command and calls its module.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
@@ -10,19 +10,18 @@ use xtask::{all, cargo, deny, fuzz, install, readme, step, tidy};
 const USAGE: &str = "\
 cargo xtask COMMAND
 
-  test                     every check, in order; stops at the first that fails
-  install                  PostgreSQL, PgBouncer, rustfmt, clippy, schemathesis, Node, Chromium, where missing
-  fmt | clippy | doc       one step of `test`
-  tidy                     the rules that neither rustfmt nor clippy knows
-  deny                     licences, sources, bans and advisories of the dependencies
+  test                     runs every check in order and stops at the first failure
+  install                  installs what is missing of PostgreSQL, PgBouncer, rustfmt, clippy, schemathesis, Node, Chromium
+  fmt | clippy | doc       runs one step of `test`
+  tidy                     checks the rules that rustfmt and clippy do not know
+  deny                     checks licences, sources, bans and advisories of the dependencies
   readme                   runs the commands of README.md
   systems                  runs the systems of examples/
-  fuzz                     schemathesis against a running server and its /openapi.json
+  fuzz                     runs schemathesis against a server and its /openapi.json
   db [-- COMMAND…]         runs COMMAND with a scratch PostgreSQL; without one, keeps it until Ctrl-C
-  sim [--seeds N …]        the simulator, optimized
-  bench [ARGS…]            the bench, optimized, with a scratch PostgreSQL";
+  sim [--seeds N …]        runs the simulator, optimized
+  bench [ARGS…]            runs the benchmark, optimized, with a scratch PostgreSQL";
 
-/// Which program `cargo xtask bench` runs: the one line to change when the bench moves.
 const BENCH: &[&str] = &["-p", "tenure-runtime", "--example", cargo::BENCH_EXAMPLE];
 
 fn main() -> ExitCode {
@@ -53,32 +52,32 @@ fn run(command: &str, arguments: &[String]) -> Result<ExitCode> {
         "sim" => return sim(arguments),
         "bench" => return bench(arguments),
         "help" | "--help" | "-h" => println!("{USAGE}"),
-        "" => bail!("a command is needed\n\n{USAGE}"),
-        other => bail!("there is no command {other:?}\n\n{USAGE}"),
+        "" => bail!("a command is missing\n\n{USAGE}"),
+        other => bail!("unknown command {other:?}\n\n{USAGE}"),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn sim(arguments: &[String]) -> Result<ExitCode> {
-    // `exec` returns only when it could not start the program.
+    // `exec` returns only if the program cannot be started.
     let error = cargo::command(&["run", "--quiet", "--release", "-p", cargo::SIM_PACKAGE, "--"])
         .args(arguments)
         .exec();
-    Err(error).context("cargo cannot be started")
+    Err(error).context("cannot start cargo")
 }
 
 fn bench(arguments: &[String]) -> Result<ExitCode> {
     let scratch = Scratch::start()?;
     let mut run = cargo::command(&["run", "--quiet", "--release"]);
     run.args(BENCH).arg("--").args(arguments);
-    passed_on(run.env("TENURE_BENCH_POSTGRES", scratch.url()).envs(scratch.env()))
+    exit_code_of(run.env("TENURE_BENCH_POSTGRES", scratch.url()).envs(scratch.env()))
 }
 
 fn db(arguments: &[String]) -> Result<ExitCode> {
     let arguments = arguments.strip_prefix(&["--".to_string()]).unwrap_or(arguments);
     let scratch = Scratch::start()?;
     if let Some((program, rest)) = arguments.split_first() {
-        return passed_on(Command::new(program).args(rest).envs(scratch.env()));
+        return exit_code_of(Command::new(program).args(rest).envs(scratch.env()));
     }
     for (name, value) in scratch.env() {
         println!("export {name}='{value}'");
@@ -89,9 +88,9 @@ fn db(arguments: &[String]) -> Result<ExitCode> {
     }
 }
 
-/// Runs a command in the open and takes over its exit code; a signal counts as a failure.
-fn passed_on(command: &mut Command) -> Result<ExitCode> {
+/// Runs a command with its output shown and returns its exit code; a signal counts as 1.
+fn exit_code_of(command: &mut Command) -> Result<ExitCode> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let status = command.status().with_context(|| format!("{program} cannot be started"))?;
+    let status = command.status().with_context(|| format!("cannot start {program}"))?;
     Ok(ExitCode::from(status.code().map_or(1, |code| code as u8)))
 }

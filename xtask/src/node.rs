@@ -1,4 +1,4 @@
-//! JavaScript packages of npm, each set in a folder of its own under the target folder.
+//! Installs npm packages, each set in a separate folder under the target folder.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::{cargo, install, step};
 
-/// The folder in which node finds these packages. Only if one is missing is npm asked, and apt for npm.
+/// The folder in which node finds these packages. Runs npm only if one is missing, and installs npm if it is missing.
 pub fn with(name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = cargo::target().join("xtask").join(name);
     let (mark, wanted) = (folder.join("installed"), packages.join("\n"));
@@ -22,7 +22,7 @@ pub fn with(name: &str, packages: &[&str]) -> Result<PathBuf> {
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--prefix"]).arg(&folder).args(packages);
     step::command(&format!("{name}-npm"), &mut npm)
-        .with_context(|| format!("{} cannot be installed by npm", packages.join(", ")))?;
+        .with_context(|| format!("npm cannot install {}", packages.join(", ")))?;
     fs::write(mark, wanted)?;
     Ok(folder)
 }

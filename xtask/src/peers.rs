@@ -1,4 +1,4 @@
-//! The Socket.IO clients that others use, for tests of the engine socket: the official one for JavaScript, and Python's.
+//! Third-party Socket.IO clients for tests of the engine socket: the official one for JavaScript, and one for Python.
 
 use std::path::PathBuf;
 
@@ -6,23 +6,24 @@ use anyhow::{Context, Result};
 
 use crate::{node, python};
 
-/// The official client, as npm names it; `examples/engine` asks for the same.
+/// The official client; `examples/engine` uses the same version.
 pub const JAVASCRIPT: &str = "socket.io-client@4.8.4";
 const PYTHON: &[&str] = &["python-socketio==5.18.1", "requests==2.32.5", "websocket-client==1.9.2"];
 
-/// Installs what is missing of both.
+/// Installs both, if missing.
 pub fn install() -> Result<()> {
     javascript()?;
     python()?;
     Ok(())
 }
 
-/// The folder with the official client's package.
+/// The folder with the JavaScript client.
 pub fn javascript() -> Result<PathBuf> {
-    node::with("socket-javascript", &[JAVASCRIPT]).context("no other client is the official one")
+    node::with("socket-javascript", &[JAVASCRIPT])
+        .context("tests of the engine socket need the official client")
 }
 
-/// The Python that has its client.
+/// The Python that has the Python client.
 pub fn python() -> Result<PathBuf> {
     python::with("socket-python", PYTHON)
 }

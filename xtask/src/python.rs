@@ -1,4 +1,4 @@
-//! Python with packages of its index, each set in a virtual environment of its own under the target folder.
+//! Installs Python packages from PyPI, each set in a separate virtual environment under the target folder.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,8 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::{cargo, install, step};
 
-/// The Python that has these packages; their programs are beside it. Only if one is missing is pip asked, and apt for
-/// the virtual environment.
+/// The Python that has these packages; their programs are in the same folder. Runs pip only if one is missing.
 pub fn with(name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = cargo::target().join("xtask").join(name);
     let (python, mark, wanted) = (folder.join("bin/python"), folder.join("installed"), packages.join("\n"));
@@ -24,7 +23,7 @@ pub fn with(name: &str, packages: &[&str]) -> Result<PathBuf> {
     let mut pip = Command::new(&python);
     pip.args(["-m", "pip", "install", "--disable-pip-version-check"]).args(packages);
     step::command(&format!("{name}-pip"), &mut pip)
-        .with_context(|| format!("{} cannot be installed from PyPI", packages.join(", ")))?;
+        .with_context(|| format!("pip cannot install {}", packages.join(", ")))?;
     fs::write(mark, wanted)?;
     Ok(python)
 }

@@ -1,9 +1,9 @@
-//! Runs the commands of README.md, so that the first thing a newcomer types works.
+//! Runs the commands of README.md.
 //!
-//! Every block fenced as `sh` is run, in order, by one shell, in a folder that looks like the workspace but is not:
-//! files may be written there. Blocks fenced as `sh no-run` are only shown. Lines that fetch and build are left out,
-//! because the program is already built and on the path: `cargo run --release --` is `tenure`. What a reader starts in a
-//! terminal of its own is started beside the rest, which waits until it answers.
+//! One shell runs every block fenced as `sh`, in order, in a copy of the workspace made of links, so that files may be
+//! written. Blocks fenced as `sh no-run` are skipped, and so are lines that fetch and build: the program is already built
+//! and on the path as `tenure`, which replaces `cargo run --release --`. The server, which a reader starts in a second
+//! terminal, runs in the background; the next commands wait until it answers.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -17,10 +17,10 @@ use crate::{all, cargo};
 
 const SECONDS_MAX: &str = "120";
 const FETCH_AND_BUILD: &[&str] = &["git clone ", "cd ", "cargo "];
-/// How a reader runs what was just built.
+/// How the README runs the program.
 const RUN: &str = "cargo run --release -- ";
-const BESIDE: &str = "tenure dev &\nuntil tenure queue list > /dev/null 2>&1; do kill -0 $!; done\n";
-/// Whatever the commands left running ends with them.
+const BACKGROUND: &str = "tenure dev &\nuntil tenure queue list > /dev/null 2>&1; do kill -0 $!; done\n";
+/// Kills background processes at the end.
 const PROLOGUE: &str = "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n";
 
 /// The step.
@@ -28,12 +28,12 @@ pub fn run() -> Result<Report> {
     let text = fs::read_to_string(cargo::root().join("README.md")).context("README.md is missing")?;
     let commands = commands(&text);
     if commands.is_empty() {
-        return Ok(Report::remark("README.md has no command to run: fence the first steps as ```sh"));
+        return Ok(Report::remark("README.md has no commands: fence the first steps as ```sh"));
     }
     let program = all::tenure()?;
-    let programs = program.parent().context("a program lies in a folder")?;
+    let programs = program.parent().context("the program has no folder")?;
     let folder = cargo::target().join("xtask/readme");
-    imitate(&cargo::root(), &folder)?;
+    link_tree(&cargo::root(), &folder)?;
     let path = std::env::var("PATH").unwrap_or_default();
     let mut bash = Command::new("timeout");
     bash.args([SECONDS_MAX, "bash", "-c", &format!("{PROLOGUE}{commands}")]);
@@ -47,7 +47,7 @@ fn commands(readme: &str) -> String {
         if line.trim_start().starts_with("```") {
             inside = !inside && line.trim() == "```sh";
         } else if inside && line == format!("{RUN}dev") {
-            commands.push_str(BESIDE);
+            commands.push_str(BACKGROUND);
         } else if let Some(arguments) = line.strip_prefix(RUN).filter(|_| inside) {
             commands.extend(["tenure ", arguments, "\n"]);
         } else if inside && !FETCH_AND_BUILD.iter().any(|word| line.starts_with(word)) {
@@ -58,7 +58,7 @@ fn commands(readme: &str) -> String {
     commands
 }
 
-fn imitate(root: &Path, folder: &Path) -> Result<()> {
+fn link_tree(root: &Path, folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_fenced_as_sh_is_run() {
+    fn only_blocks_fenced_as_sh_are_run() {
         let readme = "\
 text
 ```sh

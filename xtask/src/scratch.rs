@@ -1,9 +1,9 @@
-//! A scratch PostgreSQL: a server of one's own, real and durable, on a free port, gone when it is dropped.
+//! A scratch PostgreSQL: a private, durable server on a free port, removed when it is dropped.
 //!
-//! The server belongs to a small shell (`scratch.sh`) that waits on a pipe from us. It cleans up when the pipe closes,
-//! so the end of this process, however it comes, is the end of the server. Debian's own cluster is never used.
+//! The server belongs to a shell (`scratch.sh`) that reads from a pipe. The shell cleans up when the pipe closes, so the
+//! server ends with this process even if it is killed. Debian's cluster is never used.
 //!
-//! Settings are PostgreSQL's defaults but for the connections: what is measured here is what a user would get.
+//! Settings are PostgreSQL's defaults except for the number of connections, so measurements hold for users, too.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -19,16 +19,16 @@ use anyhow::{Context, Result, bail};
 const VERSIONS: &str = "/usr/lib/postgresql";
 const FOLDER_PREFIX: &str = "tenure-postgres-";
 const CONNECTIONS_MAX: u32 = 200;
-/// Another process may take the port between our looking and the server's start.
+/// Another process may take the port before the server does.
 const ATTEMPTS_MAX: u32 = 3;
-/// A socket's path may have 107 bytes, and PostgreSQL adds its own name to the folder's.
+/// A socket's path has at most 107 bytes, and PostgreSQL appends a file name to the folder.
 const FOLDER_BYTES_MAX: usize = 80;
 
 /// A running server. Dropping it stops the server and removes its folder.
 #[derive(Debug)]
 pub struct Scratch {
-    keeper: Child,
-    orders: Option<ChildStdin>,
+    shell: Child,
+    commands: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     folder: PathBuf,
     programs: PathBuf,
@@ -39,8 +39,8 @@ pub struct Scratch {
 impl Scratch {
     /// Starts a new server with an empty database, and returns when it accepts connections.
     pub fn start() -> Result<Self> {
-        let programs = programs().context("PostgreSQL is not installed: `cargo xtask install` does it")?;
-        let user = User::of_the_server()?;
+        let programs = programs().context("PostgreSQL is not installed: run `cargo xtask install`")?;
+        let user = User::for_server()?;
         remove_stale_folders(&user, &programs);
         let mut attempt = 1;
         loop {
@@ -54,23 +54,23 @@ impl Scratch {
     fn start_once(programs: &Path, user: &User) -> Result<Self> {
         let folder = new_folder(user)?;
         let port = free_port()?;
-        let mut keeper = spawn_keeper(&folder, port, programs, user).inspect_err(|_| {
+        let mut shell = spawn_shell(&folder, port, programs, user).inspect_err(|_| {
             let _ = fs::remove_dir_all(&folder);
         })?;
-        let orders = keeper.stdin.take();
-        let answers = BufReader::new(keeper.stdout.take().context("a piped stream is there")?);
+        let commands = shell.stdin.take();
+        let answers = BufReader::new(shell.stdout.take().context("stdout is not piped")?);
         let (programs, user) = (programs.to_path_buf(), user.clone());
-        let mut scratch = Self { keeper, orders, answers, folder, programs, user, port };
-        scratch.answer("the scratch PostgreSQL does not start")?;
+        let mut scratch = Self { shell, commands, answers, folder, programs, user, port };
+        scratch.answer("cannot start the scratch PostgreSQL")?;
         Ok(scratch)
     }
 
-    /// Where to connect, as the superuser.
+    /// The URL, as the superuser.
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// What a test program is told: where the server is, and what it takes to start another one.
+    /// Environment for test programs: where the server is, and what is needed to start another one.
     pub fn env(&self) -> [(&'static str, String); 4] {
         [
             ("TENURE_TEST_POSTGRES", self.url()),
@@ -80,98 +80,98 @@ impl Scratch {
         ]
     }
 
-    /// Ends the server without a checkpoint, as a crash would: what was committed must be in its log.
+    /// Stops the server without a checkpoint, like a crash.
     pub fn crash(&mut self) -> Result<()> {
-        self.order("crash", "the scratch PostgreSQL does not stop")
+        self.send("crash", "cannot stop the scratch PostgreSQL")
     }
 
-    /// Starts a crashed server again, on the same port and the same data.
+    /// Starts a crashed server again, with the same port and data.
     pub fn restart(&mut self) -> Result<()> {
-        self.order("start", "the scratch PostgreSQL does not start again")
+        self.send("start", "cannot restart the scratch PostgreSQL")
     }
 
-    fn order(&mut self, word: &str, otherwise: &str) -> Result<()> {
-        let orders = self.orders.as_mut().context("the pipe is open until the server is dropped")?;
-        writeln!(orders, "{word}")?;
-        self.answer(otherwise)
+    fn send(&mut self, command: &str, error: &str) -> Result<()> {
+        let commands = self.commands.as_mut().context("the pipe is open until the server is dropped")?;
+        writeln!(commands, "{command}")?;
+        self.answer(error)
     }
 
-    fn answer(&mut self, otherwise: &str) -> Result<()> {
+    fn answer(&mut self, error: &str) -> Result<()> {
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
         if line.trim() == "done" {
             return Ok(());
         }
         let log = fs::read(self.folder.join("log")).unwrap_or_default();
-        bail!("{otherwise}\n{}", String::from_utf8_lossy(&log));
+        bail!("{error}\n{}", String::from_utf8_lossy(&log));
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // The closed pipe is the order to clean up; waiting makes sure that nothing is left when we return.
-        self.orders = None;
-        let _ = self.keeper.wait();
-        // Where only root may write, the keeper could empty its folder but not remove it.
+        // The closed pipe makes the shell clean up; after it has ended, nothing is left.
+        self.commands = None;
+        let _ = self.shell.wait();
+        // Where only root may write, the shell can empty the folder but not remove it.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-fn spawn_keeper(folder: &Path, port: u16, programs: &Path, user: &User) -> Result<Child> {
+fn spawn_shell(folder: &Path, port: u16, programs: &Path, user: &User) -> Result<Child> {
     let settings = format!(
         "listen_addresses = '127.0.0.1'\nport = {port}\nmax_connections = {CONNECTIONS_MAX}\n\
          unix_socket_directories = '{}'\n",
         folder.display()
     );
-    for (name, text) in [("settings", settings.as_str()), ("keeper.sh", include_str!("scratch.sh"))] {
+    for (name, text) in [("settings", settings.as_str()), ("scratch.sh", include_str!("scratch.sh"))] {
         fs::write(folder.join(name), text)?;
         user.owns(&folder.join(name))?;
     }
     user.runs(Command::new("sh"))
-        .args([&folder.join("keeper.sh"), folder, programs])
+        .args([&folder.join("scratch.sh"), folder, programs])
         .current_dir(folder)
-        // Ctrl-C is for us; the keeper learns of it by the closing pipe.
+        // Ctrl-C ends this process only; the shell sees the closed pipe.
         .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .context("sh cannot be started")
+        .context("cannot start sh")
 }
 
-/// Whom the server runs as. PostgreSQL refuses to run as root.
+/// The user of the server process: PostgreSQL refuses to run as root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct User {
     name: String,
     uid: u32,
     gid: u32,
-    /// We are root and must step down.
-    other: bool,
+    /// This process is root and switches to this user.
+    is_other: bool,
 }
 
 impl User {
-    fn of_the_server() -> Result<Self> {
+    fn for_server() -> Result<Self> {
         let accounts = fs::read_to_string("/etc/passwd")?;
-        if !we_are_root()? {
+        if !is_root()? {
             let process = fs::metadata("/proc/self")?;
             let (uid, gid) = (process.uid(), process.gid());
             let name = account(&accounts, |fields| fields[2] == uid.to_string()).map(|user| user.name);
-            return Ok(Self { name: name.unwrap_or_default(), uid, gid, other: false });
+            return Ok(Self { name: name.unwrap_or_default(), uid, gid, is_other: false });
         }
         ["postgres", "nobody"]
             .iter()
             .find_map(|name| account(&accounts, |fields| fields[0] == *name))
-            .context("PostgreSQL does not run as root, and there is neither a user postgres nor nobody")
+            .context("PostgreSQL does not run as root, and neither the user postgres nor nobody exists")
     }
 
     fn owns(&self, path: &Path) -> Result<()> {
-        if self.other {
+        if self.is_other {
             chown(path, Some(self.uid), Some(self.gid))?;
         }
         Ok(())
     }
 
     fn runs(&self, mut command: Command) -> Command {
-        if self.other {
+        if self.is_other {
             command.uid(self.uid).gid(self.gid);
         }
         command
@@ -182,15 +182,15 @@ fn account(accounts: &str, wanted: impl Fn(&[&str]) -> bool) -> Option<User> {
     let mut lines = accounts.lines().map(|line| line.split(':').collect::<Vec<_>>());
     let fields = lines.find(|fields| fields.len() > 3 && wanted(fields))?;
     let (uid, gid) = (fields[2].parse().ok()?, fields[3].parse().ok()?);
-    Some(User { name: fields[0].to_string(), uid, gid, other: true })
+    Some(User { name: fields[0].to_string(), uid, gid, is_other: true })
 }
 
-/// Whether this process may do everything, and therefore may not be a database.
-pub fn we_are_root() -> Result<bool> {
+/// Whether this process runs as root.
+pub fn is_root() -> Result<bool> {
     Ok(fs::metadata("/proc/self").context("/proc is not mounted")?.uid() == 0)
 }
 
-/// The newest installed server's programs.
+/// The folder with the programs of the newest installed server.
 pub fn programs() -> Option<PathBuf> {
     let versions = fs::read_dir(VERSIONS).ok()?.flatten();
     let named = versions.filter_map(|entry| {
@@ -202,37 +202,37 @@ pub fn programs() -> Option<PathBuf> {
 }
 
 pub(crate) fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind("127.0.0.1:0").context("no free port on the loopback")?;
+    let listener = TcpListener::bind("127.0.0.1:0").context("no free port on 127.0.0.1")?;
     Ok(listener.local_addr()?.port())
 }
 
-/// The usual place, unless its name is too long for a socket or the server's user may not enter it.
+/// The system's temporary folder, or `/tmp` if its name is too long for a socket or the server's user may not enter it.
 fn temp_folder(user: &User) -> PathBuf {
     let folder = std::env::temp_dir();
-    let open = |part: &Path| fs::metadata(part).is_ok_and(|data| data.mode() & 0o001 != 0);
+    let is_open = |part: &Path| fs::metadata(part).is_ok_and(|data| data.mode() & 0o001 != 0);
     let fits = folder.as_os_str().len() <= FOLDER_BYTES_MAX;
-    if fits && (!user.other || folder.ancestors().all(open)) { folder } else { PathBuf::from("/tmp") }
+    if fits && (!user.is_other || folder.ancestors().all(is_open)) { folder } else { PathBuf::from("/tmp") }
 }
 
 fn new_folder(user: &User) -> Result<PathBuf> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let folder = temp_folder(user).join(format!("{FOLDER_PREFIX}{}-{number}", std::process::id()));
-    fs::create_dir(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     user.owns(&folder)?;
     Ok(folder)
 }
 
-/// Removes what runs left that were killed together with their keeper. A folder carries its maker's process id.
+/// Removes the folders of runs that were killed together with their shell. Each name contains the process id.
 fn remove_stale_folders(user: &User, programs: &Path) {
     for entry in fs::read_dir(temp_folder(user)).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let Some(rest) = name.strip_prefix(FOLDER_PREFIX) else { continue };
-        let maker = rest.split('-').next().unwrap_or(rest);
-        if Path::new("/proc").join(maker).exists() {
+        let process = rest.split('-').next().unwrap_or(rest);
+        if Path::new("/proc").join(process).exists() {
             continue;
         }
-        // The server itself may have outlived them. All of this may fail for another user's folder, which is right.
+        // The server may still run. Stopping and removing fail for a folder of another user, which is ignored.
         let _ = user
             .runs(Command::new(programs.join("pg_ctl")))
             .args(["stop", "-m", "immediate", "-D"])
@@ -249,7 +249,7 @@ fn remove_stale_folders(user: &User, programs: &Path) {
 mod tests {
     use super::*;
 
-    fn ask(scratch: &Scratch, statement: &str) -> String {
+    fn query(scratch: &Scratch, statement: &str) -> String {
         let mut psql = Command::new(scratch.programs.join("psql"));
         let output = psql.args(["-X", "-q", "-A", "-t", "-c", statement, &scratch.url()]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -257,18 +257,18 @@ mod tests {
     }
 
     #[test]
-    fn a_server_keeps_what_it_committed_and_leaves_nothing_behind() {
+    fn committed_data_survives_a_crash_and_drop_removes_the_folder() {
         if programs().is_none() {
             eprintln!("not run: PostgreSQL is not installed");
             return;
         }
         let mut scratch = Scratch::start().unwrap();
-        assert_eq!(ask(&scratch, "show fsync"), "on");
-        assert_eq!(ask(&scratch, "show max_connections"), "200");
-        ask(&scratch, "create table kept (it int); insert into kept values (7)");
+        assert_eq!(query(&scratch, "show fsync"), "on");
+        assert_eq!(query(&scratch, "show max_connections"), "200");
+        query(&scratch, "create table kept (it int); insert into kept values (7)");
         scratch.crash().unwrap();
         scratch.restart().unwrap();
-        assert_eq!(ask(&scratch, "select it from kept"), "7");
+        assert_eq!(query(&scratch, "select it from kept"), "7");
         let folder = scratch.folder.clone();
         assert!(folder.join("data").is_dir());
         drop(scratch);
@@ -276,14 +276,14 @@ mod tests {
     }
 
     #[test]
-    fn an_order_that_cannot_be_followed_is_an_error_with_the_servers_words() {
+    fn a_command_that_fails_returns_the_servers_log() {
         if programs().is_none() {
             eprintln!("not run: PostgreSQL is not installed");
             return;
         }
         let mut scratch = Scratch::start().unwrap();
         let error = scratch.restart().unwrap_err().to_string();
-        assert!(error.contains("does not start again"), "{error}");
+        assert!(error.contains("cannot restart"), "{error}");
         assert!(error.contains("postmaster.pid"), "{error}");
     }
 

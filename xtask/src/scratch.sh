@@ -1,8 +1,8 @@
-# Keeps one scratch PostgreSQL. Run as the server's user, in the server's folder, by scratch.rs, which holds the other
-# end of standard input: when that closes, for whatever reason, the server is stopped and the folder removed. So a
-# test run that is killed leaves nothing behind, and there is only one way in which a server ends.
+# Runs one scratch PostgreSQL. scratch.rs starts this script as the server's user, in the server's folder, and holds the
+# other end of standard input: when that closes, for any reason, the server is stopped and the folder removed. So even a
+# killed test run leaves nothing behind.
 #
-# Arguments: the folder, PostgreSQL's folder of programs. One word per line is read, one is answered.
+# Arguments: the folder, PostgreSQL's folder of programs. Reads one command per line and answers each with one word.
 folder=$1
 programs=$2
 
@@ -22,7 +22,7 @@ create() {
 }
 
 finish() {
-    # Nothing of it is kept, so the server need not write anything more either.
+    # The data is removed, so the server stops without a checkpoint.
     [ ! -f "$folder/data/postmaster.pid" ] || ctl stop -m immediate
     rm -rf "$folder"
 }

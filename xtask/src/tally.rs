@@ -1,13 +1,10 @@
-//! Counts what the test runners said, so that the whole run can close with one honest number.
+//! Sums the results of the test runners from their summary lines.
 
-/// Tests by their end.
+/// Tests by result.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Tally {
-    /// Ran and held.
     pub passed: u64,
-    /// Ran and did not.
     pub failed: u64,
-    /// Were not run.
     pub skipped: u64,
 }
 
@@ -38,7 +35,7 @@ impl std::fmt::Display for Tally {
     }
 }
 
-/// The lines in which a runner sums up.
+/// The summary lines of the runners.
 pub fn summary_lines(output: &str) -> impl Iterator<Item = &str> {
     output
         .lines()

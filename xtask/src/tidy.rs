@@ -1,20 +1,23 @@
-//! The rules that neither rustfmt nor clippy knows. What is only written down decays; what a test enforces stays.
+//! Checks the rules that rustfmt and clippy do not know.
 //!
-//! Each check is a function from the tree's files to flaws, and each flaw says what to do instead. The checks read
-//! text, not syntax trees: they must work while nothing compiles, and they take a fraction of a second.
+//! Each check is a function from the tree's files to flaws, and each flaw says what to do instead. The checks read text,
+//! not syntax trees, so that they work while the crates do not compile.
 
 mod docs;
 mod headers;
+mod layers;
 mod loose_ends;
 mod map;
 mod names;
 mod paths;
+mod promises;
 mod purity;
-mod seeds;
 mod size;
 mod source;
 mod sql;
 mod tree;
+mod types;
+mod vocabulary;
 
 use std::fmt;
 use std::path::Path;
@@ -25,11 +28,11 @@ use crate::cargo;
 use crate::step::Report;
 use tree::Tree;
 
-/// One thing to put right.
+/// One violation of a rule, with what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Flaw {
     path: String,
-    /// Counted from 1; 0 where the flaw is the file itself.
+    /// From 1; 0 if the flaw is the file's.
     line: usize,
     message: String,
 }
@@ -50,6 +53,7 @@ impl fmt::Display for Flaw {
 }
 
 const CHECKS: &[fn(&Tree) -> Vec<Flaw>] = &[
+    size::tree,
     size::files,
     size::functions,
     headers::rust,
@@ -61,18 +65,24 @@ const CHECKS: &[fn(&Tree) -> Vec<Flaw>] = &[
     sql::migrations,
     purity::dependencies,
     purity::code,
+    layers::arrows,
+    layers::no_urls_below_the_server,
+    layers::only_decisions_refuse,
     loose_ends::unfinished,
     loose_ends::sleeps,
     names::banned,
+    types::defined_once,
+    types::glossary,
+    vocabulary::plain_words,
     map::architecture,
     paths::machine_paths,
     paths::registries,
     docs::readme,
     docs::links,
-    seeds::tests_exist,
+    promises::tests_exist,
 ];
 
-/// The step.
+/// Runs every check; the error lists all flaws.
 pub fn run() -> Result<Report> {
     check(&cargo::root())?;
     Ok(Report::default())
@@ -86,7 +96,7 @@ fn check(root: &Path) -> Result<()> {
     }
     flaws.sort();
     let lines: Vec<String> = flaws.iter().map(Flaw::to_string).collect();
-    bail!("{} to put right\n{}", lines.len(), lines.join("\n"));
+    bail!("{} flaws\n{}", lines.len(), lines.join("\n"));
 }
 
 #[cfg(test)]

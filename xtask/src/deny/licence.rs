@@ -1,41 +1,41 @@
-//! Licence expressions as in Cargo.toml (`MIT OR Apache-2.0`, `(MIT OR Apache-2.0) AND Unicode-3.0`), answered with yes or no.
+//! Evaluates licence expressions of Cargo.toml (`MIT OR Apache-2.0`, `(MIT OR Apache-2.0) AND Unicode-3.0`).
 //!
 //! `AND` binds closer than `OR`; `X WITH exception` is one licence and must be allowed as a whole; the old `A/B` means
-//! `A OR B`. What cannot be read is not permitted.
+//! `A OR B`. An expression that cannot be parsed is not permitted.
 
-/// Whether the expression can be fulfilled with allowed licences alone.
+/// Whether allowed licences satisfy the expression.
 pub(super) fn permits(expression: &str, allowed: impl Fn(&str) -> bool) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
-    let mut reader = Reader { words: &words, allowed };
-    reader.either() == Some(true) && reader.words.is_empty()
+    let mut parser = Parser { words: &words, allowed };
+    parser.alternatives() == Some(true) && parser.words.is_empty()
 }
 
-struct Reader<'a, F> {
+struct Parser<'a, F> {
     words: &'a [&'a str],
     allowed: F,
 }
 
-impl<'a, F: Fn(&str) -> bool> Reader<'a, F> {
-    fn either(&mut self) -> Option<bool> {
-        let mut result = self.both()?;
+impl<'a, F: Fn(&str) -> bool> Parser<'a, F> {
+    fn alternatives(&mut self) -> Option<bool> {
+        let mut result = self.conjunction()?;
         while self.takes("OR") {
-            result |= self.both()?;
+            result |= self.conjunction()?;
         }
         Some(result)
     }
 
-    fn both(&mut self) -> Option<bool> {
-        let mut result = self.one()?;
+    fn conjunction(&mut self) -> Option<bool> {
+        let mut result = self.licence()?;
         while self.takes("AND") {
-            result &= self.one()?;
+            result &= self.licence()?;
         }
         Some(result)
     }
 
-    fn one(&mut self) -> Option<bool> {
+    fn licence(&mut self) -> Option<bool> {
         if self.takes("(") {
-            let result = self.either()?;
+            let result = self.alternatives()?;
             return self.takes(")").then_some(result);
         }
         let name = self.next()?;
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_that_can_be_fulfilled() {
+    fn expressions_that_are_satisfied() {
         for expression in [
             "MIT",
             "MIT OR GPL-3.0",
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_that_cannot() {
+    fn expressions_that_are_not_satisfied() {
         for expression in [
             "GPL-3.0",
             "MIT AND GPL-3.0",

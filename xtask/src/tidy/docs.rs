@@ -1,4 +1,4 @@
-//! Texts: the README stays short, and links lead somewhere.
+//! Checks documents: the README stays short, and links lead to files of the tree.
 
 use super::Flaw;
 use super::tree::Tree;
@@ -6,10 +6,10 @@ use super::tree::Tree;
 const README: &str = "README.md";
 const README_WORDS_MAX: usize = 400;
 
-/// The README is there, and short: what, one drawing, start, where to read on.
+/// The README exists and is short.
 pub(super) fn readme(tree: &Tree) -> Vec<Flaw> {
     let Some(file) = tree.file(README) else {
-        return vec![Flaw::new(README, 0, "is missing: say what Tenure is and how to see it run")];
+        return vec![Flaw::new(README, 0, "is missing: say what Tenure is and how to run it")];
     };
     let count: usize = prose(&file.text).map(|(_, line)| line.split_whitespace().count()).sum();
     if count <= README_WORDS_MAX {
@@ -22,7 +22,7 @@ pub(super) fn readme(tree: &Tree) -> Vec<Flaw> {
     )]
 }
 
-/// Every relative link in every Markdown file leads to a file or folder of the tree.
+/// Every relative link of every Markdown file leads to a file or folder of the tree.
 pub(super) fn links(tree: &Tree) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     for file in tree.ending(".md") {
@@ -30,9 +30,13 @@ pub(super) fn links(tree: &Tree) -> Vec<Flaw> {
         for (line, text) in prose(&file.text) {
             for target in targets(text).filter(|target| is_relative(target)) {
                 let path = target.split('#').next().unwrap_or(target);
-                let there = resolved(folder, path).is_some_and(|path| path.is_empty() || tree.has(&path));
-                if !there {
-                    flaws.push(Flaw::new(&file.path, line, format!("the link to {target} leads nowhere")));
+                let exists = resolved(folder, path).is_some_and(|path| path.is_empty() || tree.has(&path));
+                if !exists {
+                    flaws.push(Flaw::new(
+                        &file.path,
+                        line,
+                        format!("{target} does not exist: correct the link"),
+                    ));
                 }
             }
         }
@@ -40,8 +44,8 @@ pub(super) fn links(tree: &Tree) -> Vec<Flaw> {
     flaws
 }
 
-/// The lines outside fenced code, counted from 1.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+/// The lines outside fenced code, numbered from 1.
+pub(super) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut inside = false;
     text.lines().enumerate().filter_map(move |(index, line)| {
         let fence = line.trim_start().starts_with("```");
@@ -50,9 +54,9 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// What stands in `](…)` and, as a reference, behind `[name]: `.
+/// Link targets: inside `](…)`, and after `[name]: `.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
-    // Code between backticks is no link: every second part is taken out.
+    // Code between backticks contains no links: every second part is skipped.
     let inline = line.split('`').step_by(2).flat_map(|part| part.split("](").skip(1));
     let inline = inline.map(|rest| rest.split([')', ' ']).next().unwrap_or_default());
     let reference =
@@ -67,7 +71,7 @@ fn is_relative(target: &str) -> bool {
         || target.starts_with("mailto:"))
 }
 
-/// A path from the root; none if it leaves the tree.
+/// The path from the root; `None` outside the tree.
 fn resolved(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
@@ -101,12 +105,12 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_leads_nowhere_is_a_flaw() {
+    fn a_link_to_a_missing_file_is_a_flaw() {
         let text = "[a](../README.md) [b](b.md#part) ![c](c.png \"title\")\n[d]: ../../e.md\n";
         let flaws = found(&[("docs/a.md", text), ("docs/b.md", ""), (README, "")], links);
         let expected = "\
-docs/a.md:1: the link to c.png leads nowhere
-docs/a.md:2: the link to ../../e.md leads nowhere";
+docs/a.md:1: c.png does not exist: correct the link
+docs/a.md:2: ../../e.md does not exist: correct the link";
         assert_eq!(flaws, expected);
     }
 

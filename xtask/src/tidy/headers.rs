@@ -1,21 +1,27 @@
-//! Openings: every file says first why it exists.
+//! Checks first lines: every file begins with a comment that says what it is.
 
 use super::Flaw;
 use super::tree::Tree;
 
-/// Rust files open with a module comment, tests and examples included.
+/// Rust files begin with a module comment, tests and examples included.
 pub(super) fn rust(tree: &Tree) -> Vec<Flaw> {
-    opening(tree, ".rs", "", "//!", "open with `//!` and why this module exists")
+    first_line(tree, ".rs", "", "//!", "begin with `//!` and what this module is, in one sentence")
 }
 
-/// SQL files open with who needs the statement and which index serves it.
+/// SQL files begin with the purpose of the statement and the index it uses.
 pub(super) fn sql(tree: &Tree) -> Vec<Flaw> {
-    opening(tree, ".sql", "crates/store/", "--", "open with `--`, who needs this and which index serves it")
+    first_line(
+        tree,
+        ".sql",
+        "crates/store/",
+        "--",
+        "begin with `--`, what the statement is for and which index it uses",
+    )
 }
 
-fn opening(tree: &Tree, end: &str, folder: &str, mark: &str, message: &str) -> Vec<Flaw> {
+fn first_line(tree: &Tree, end: &str, folder: &str, mark: &str, message: &str) -> Vec<Flaw> {
     let files = tree.ending(end).filter(|file| file.path.starts_with(folder));
-    // The mark alone, without a word behind it, says nothing.
+    // The mark alone is not enough.
     let silent = files.filter(|file| {
         let first = file.text.lines().next().unwrap_or_default();
         first.strip_prefix(mark).is_none_or(|words| words.trim().is_empty())
@@ -29,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_module_that_does_not_say_why_is_a_flaw() {
+    fn a_module_without_a_comment_is_a_flaw() {
         let files = [
             ("a/src/lib.rs", "//! Why.\n"),
             ("a/src/b.rs", "use c;\n"),
@@ -37,9 +43,9 @@ mod tests {
             ("a/examples/d.rs", "//!\n"),
         ];
         let expected = "\
-a/examples/d.rs:1: open with `//!` and why this module exists
-a/src/b.rs:1: open with `//!` and why this module exists
-a/tests/it/main.rs:1: open with `//!` and why this module exists";
+a/examples/d.rs:1: begin with `//!` and what this module is, in one sentence
+a/src/b.rs:1: begin with `//!` and what this module is, in one sentence
+a/tests/it/main.rs:1: begin with `//!` and what this module is, in one sentence";
         assert_eq!(found(&files, rust), expected);
     }
 
@@ -49,6 +55,6 @@ a/tests/it/main.rs:1: open with `//!` and why this module exists";
             ("crates/store/src/sqlite/sql/now.sql", "-- now: the clock.\nselect 1\n"),
             ("crates/store/src/sqlite/sql/load.sql", "select 1\n"),
         ];
-        assert!(found(&files, sql).starts_with("crates/store/src/sqlite/sql/load.sql:1: open with `--`"));
+        assert!(found(&files, sql).starts_with("crates/store/src/sqlite/sql/load.sql:1: begin with `--`"));
     }
 }

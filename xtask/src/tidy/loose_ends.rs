@@ -1,21 +1,21 @@
-//! Loose ends: what was meant to be finished later, and tests that wait for a while instead of for a thing.
+//! Checks for unfinished code, and for tests that sleep instead of waiting for a condition.
 
 use super::Flaw;
 use super::names::has_word;
 use super::tree::Tree;
 
-/// In code: each with what to do instead.
+/// Calls, each with what to do instead.
 const UNFINISHED: &[(&str, &str)] = &[
     ("todo!", "write it"),
     ("unimplemented!", "write it"),
-    ("dbg!", "take it out, or trace it"),
+    ("dbg!", "remove it, or use tracing"),
     ("unwrap()", "use `expect` with the fact that makes it safe, or pass the error on"),
 ];
-/// In comments.
+/// Words of comments.
 const NOTES: &[&str] = &["FIXME", "TODO", "XXX"];
 const EXCUSE: &str = "// tidy: a fault that takes time";
 
-/// Nothing unfinished outside tests.
+/// No unfinished code outside tests.
 pub(super) fn unfinished(tree: &Tree) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     for (file, source) in tree.rust() {
@@ -39,16 +39,16 @@ pub(super) fn unfinished(tree: &Tree) -> Vec<Flaw> {
 }
 
 fn noted(path: &str, line: usize, note: &str) -> Flaw {
-    Flaw::new(path, line, format!("{note}: do it now, or write it down where it will be found"))
+    Flaw::new(path, line, format!("{note}: do it now, or describe it in an issue"))
 }
 
-/// No test sleeps, except where a fault takes time and the line says so.
+/// No test sleeps, except in lines with the excuse.
 pub(super) fn sleeps(tree: &Tree) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     for (file, source) in tree.rust() {
         for (line, text) in source.test_lines() {
             if calls_sleep(text) && !source.comments[line - 1].contains(EXCUSE) {
-                let message = format!("a test that sleeps: wait for the thing itself (or say `{EXCUSE}`)");
+                let message = format!("a test that sleeps: wait for the condition (or add `{EXCUSE}`)");
                 flaws.push(Flaw::new(&file.path, line, message));
             }
         }
@@ -56,13 +56,13 @@ pub(super) fn sleeps(tree: &Tree) -> Vec<Flaw> {
     flaws
 }
 
-/// `thread::sleep(…)`, `tokio::time::sleep(…)`, or either one imported; a method or a function of that name is ours.
+/// `thread::sleep(…)`, `tokio::time::sleep(…)`, or either one imported; not other functions and methods of this name.
 fn calls_sleep(code: &str) -> bool {
     code.match_indices("sleep(").any(|(at, _)| {
         let before = &code[..at];
-        let ours = before.ends_with(|letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.'));
+        let longer = before.ends_with(|letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.'));
         let path = before.ends_with("::") && !before.ends_with("thread::") && !before.ends_with("time::");
-        !ours && !path && !before.ends_with("fn ")
+        !longer && !path && !before.ends_with("fn ")
     })
 }
 
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_unfinished_is_a_flaw() {
+    fn unfinished_code_is_a_flaw() {
         for (call, instead) in UNFINISHED {
             let text = format!(
                 "//! No {call} here.\nfn a() {{ b.{call} }}\n#[cfg(test)]\nmod tests {{ c!({call}) }}\n"
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_to_oneself_is_a_flaw() {
+    fn a_note_is_a_flaw() {
         for note in NOTES {
             let text = format!("//! Why.\nlet a = \"{note}\"; // {note}: later\n");
             assert!(
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_of_our_own_is_not_a_flaw() {
+    fn another_function_named_sleep_is_not_a_flaw() {
         let text = "//! Why.\nfn sleep(a: u8) { clock.sleep(a); oversleep(a); Clock::sleep(a) }\n";
         assert_eq!(found(&[("a/tests/it/main.rs", text)], sleeps), "");
     }

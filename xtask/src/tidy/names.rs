@@ -1,15 +1,15 @@
-//! Names that say nothing, and names the glossary has decided against.
+//! Checks names for words that say nothing.
 
 use super::Flaw;
 use super::tree::Tree;
 
-/// Each with what to say instead.
+/// Each with what to write instead.
 const BANNED: &[(&str, &str)] = &[
     ("dlq", "dead letter"),
     ("util", "what it does"),
     ("utils", "what they do"),
     ("helper", "what it does"),
-    ("manager", "what it does: keeper, batcher, sweeper"),
+    ("manager", "what it does: batcher, sweeper, registry"),
     ("misc", "one file per meaning"),
 ];
 const DECLARATIONS: &[&str] = &["fn ", "struct ", "enum ", "mod ", "trait "];
@@ -35,7 +35,7 @@ pub(super) fn banned(tree: &Tree) -> Vec<Flaw> {
 fn flaw_in(name: &str) -> Option<String> {
     let words = words_of(name);
     let (word, instead) = BANNED.iter().find(|(banned, _)| words.iter().any(|word| word == banned))?;
-    Some(format!("{name}: not {word:?}; say {instead}"))
+    Some(format!("{name}: not {word:?}; write {instead}"))
 }
 
 fn declared_names(line: &str) -> impl Iterator<Item = &str> {
@@ -46,8 +46,8 @@ fn declared_names(line: &str) -> impl Iterator<Item = &str> {
     after.map(|rest| rest.split(|letter| !in_name(letter)).next().unwrap_or_default())
 }
 
-/// `snake_case`, `kebab-case` and `CamelCase` taken apart, in lower case.
-fn words_of(name: &str) -> Vec<String> {
+/// The words of a name in `snake_case`, `kebab-case` or `CamelCase`, in lower case.
+pub(super) fn words_of(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut after_lower = false;
     for letter in name.chars() {
@@ -62,7 +62,7 @@ fn words_of(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether the text has this word by itself, not as a part of a longer name.
+/// Whether the text contains this word, not as a part of a longer name.
 pub(super) fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let (before, after) = (&text[..at], &text[at + word.len()..]);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_inside_another_and_a_word_in_use_are_not_flaws() {
+    fn a_part_of_a_word_and_a_use_of_a_name_are_not_flaws() {
         let text = "//! Why.\nfn utility() { helper() }\nlet manager = 1;\nmodutils!();\n";
         assert_eq!(found(&[("a/src/lib.rs", text)], banned), "");
     }

@@ -1,9 +1,9 @@
-//! The tree works on every machine: it names no folder of one, and no registry but crates.io.
+//! Checks that the tree works on every machine: no absolute paths, and no registry but crates.io.
 
 use super::Flaw;
 use super::tree::Tree;
 
-/// First folders that only one machine has. Written in halves, because this file is checked as well.
+/// First folders that differ between machines. Written in halves, because this file is checked, too.
 const MACHINE_FOLDERS: &[&str] = &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
 const REGISTRY_MARKS: &[&str] = &[concat!("regis", "try+"), concat!("spar", "se+")];
 const CRATES_IO: &[&str] = &["https://github.com/rust-lang/crates.io-index", "https://index.crates.io/"];
@@ -12,11 +12,11 @@ const CRATES_IO: &[&str] = &["https://github.com/rust-lang/crates.io-index", "ht
 pub(super) fn machine_paths(tree: &Tree) -> Vec<Flaw> {
     flaws(
         tree,
-        "a path of one machine: name it from the workspace's root, or take it as a parameter",
+        "a path of one machine: write it from the workspace's root, or take it as a parameter",
         |line| {
             MACHINE_FOLDERS.iter().any(|folder| {
                 line.match_indices(folder).any(|(at, _)| {
-                    // A name before it makes it a part of a longer path or of an address; nothing behind it, a mention.
+                    // After a name it is a part of a longer path or of a URL; without a name after it, a mention.
                     let inside = |letter: char| {
                         letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | '}' | '>')
                     };
@@ -30,8 +30,10 @@ pub(super) fn machine_paths(tree: &Tree) -> Vec<Flaw> {
 
 /// No registry but crates.io, in the lock file or anywhere else, and nothing that replaces it.
 pub(super) fn registries(tree: &Tree) -> Vec<Flaw> {
-    let mut found =
-        flaws(tree, "another registry than crates.io: everyone must be able to build this", |line| {
+    let mut found = flaws(
+        tree,
+        "another registry than crates.io: use crates.io, so that the tree builds everywhere",
+        |line| {
             REGISTRY_MARKS.iter().any(|mark| {
                 line.match_indices(mark).any(|(at, _)| {
                     let address = &line[at + mark.len()..];
@@ -39,12 +41,13 @@ pub(super) fn registries(tree: &Tree) -> Vec<Flaw> {
                         && !CRATES_IO.iter().any(|allowed| address.starts_with(allowed))
                 })
             })
-        });
+        },
+    );
     for file in tree.files.iter().filter(|file| file.path.starts_with(".cargo/")) {
         for (index, _) in
             file.text.lines().enumerate().filter(|(_, line)| line.trim().starts_with("replace-with"))
         {
-            let message = "replaces crates.io for everyone: put it into your own configuration";
+            let message = "replaces crates.io for all users: put it into ~/.cargo/config.toml";
             found.push(Flaw::new(&file.path, index + 1, message));
         }
     }

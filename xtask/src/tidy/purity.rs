@@ -1,4 +1,4 @@
-//! The core decides and does nothing else: it waits for nothing, reads no clock, rolls no dice, touches no machine.
+//! Checks that the core is pure: no waiting, no clock, no randomness, no input or output.
 
 use super::Flaw;
 use super::names::has_word;
@@ -10,38 +10,40 @@ const DEPENDENCIES: &[&str] = &["serde", "serde_json", "sha2", "thiserror", "tom
 const FOREIGN: &[&str] =
     &["async", "tokio", "std::fs", "std::net", "SystemTime::now", "Instant::now", "rand"];
 
-/// The core's own dependencies stay within a list of pure crates.
+/// The core depends on a fixed list of pure crates only.
 pub(super) fn dependencies(tree: &Tree) -> Vec<Flaw> {
     let Some(file) = tree.file(MANIFEST) else {
-        // A tree without crates has no core to keep pure.
+        // A tree without crates has no core.
         return if tree.crates().is_empty() { vec![] } else { vec![Flaw::new(MANIFEST, 0, "is missing")] };
     };
     let Ok(manifest) = file.text.parse::<toml::Table>() else {
-        return vec![Flaw::new(MANIFEST, 0, "is no TOML, so its dependencies cannot be checked")];
+        return vec![Flaw::new(MANIFEST, 0, "is not TOML, so its dependencies cannot be checked")];
     };
     let table = manifest.get("dependencies").and_then(toml::Value::as_table);
-    let strange =
+    let foreign =
         table.into_iter().flat_map(toml::Table::keys).filter(|name| !DEPENDENCIES.contains(&name.as_str()));
-    let mut flaws: Vec<Flaw> = strange
-        .map(|name| Flaw::new(MANIFEST, 0, format!("{name} is not for the core: use it in runtime or store")))
+    let mut flaws: Vec<Flaw> = foreign
+        .map(|name| {
+            Flaw::new(MANIFEST, 0, format!("{name} is not allowed in the core: use it in runtime or store"))
+        })
         .collect();
     for hidden in ["target", "build-dependencies"].iter().filter(|key| manifest.contains_key(**key)) {
         flaws.push(Flaw::new(
             MANIFEST,
             0,
-            format!("[{hidden}] is not for the core: it is the same on every machine"),
+            format!("[{hidden}] is not allowed in the core: it is the same on every machine"),
         ));
     }
     flaws
 }
 
-/// Nothing in the core's code waits, reads a clock, rolls dice or touches the machine.
+/// No code of the core waits, reads a clock, draws random numbers, or does input or output.
 pub(super) fn code(tree: &Tree) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     for (file, source) in tree.rust().filter(|(file, _)| file.path.starts_with(SOURCES)) {
         for (line, text) in source.code_lines() {
             for word in FOREIGN.iter().filter(|word| has_word(text, word)) {
-                let message = format!("{word} in the core: let the caller pass in what it yields");
+                let message = format!("{word} in the core: take its result as a parameter");
                 flaws.push(Flaw::new(&file.path, line, message));
             }
         }
@@ -59,8 +61,8 @@ mod tests {
         let manifest = "[dependencies]\nserde.workspace = true\ntokio = '1'\n[dependencies.uuid]\nversion = '1'\n\
                         [target.'cfg(unix)'.dependencies]\nlibc = '1'\n[dev-dependencies]\nproptest = '1'\n";
         let expected = "\
-crates/core/Cargo.toml: tokio is not for the core: use it in runtime or store
-crates/core/Cargo.toml: [target] is not for the core: it is the same on every machine";
+crates/core/Cargo.toml: tokio is not allowed in the core: use it in runtime or store
+crates/core/Cargo.toml: [target] is not allowed in the core: it is the same on every machine";
         assert_eq!(found(&[(MANIFEST, manifest)], dependencies), expected);
     }
 
@@ -70,11 +72,11 @@ crates/core/Cargo.toml: [target] is not for the core: it is the same on every ma
             found(&[("crates/store/src/lib.rs", "")], dependencies),
             "crates/core/Cargo.toml: is missing"
         );
-        assert!(found(&[(MANIFEST, "[")], dependencies).contains("is no TOML"));
+        assert!(found(&[(MANIFEST, "[")], dependencies).contains("is not TOML"));
     }
 
     #[test]
-    fn waiting_clocks_and_dice_in_the_core_are_flaws() {
+    fn waiting_clocks_and_randomness_in_the_core_are_flaws() {
         for word in FOREIGN {
             let text = format!(
                 "//! No {word} here.\nfn a() {{ {word} }}\n#[cfg(test)]\nmod tests {{ use {word}; }}\n"
@@ -90,7 +92,7 @@ crates/core/Cargo.toml: [target] is not for the core: it is the same on every ma
     }
 
     #[test]
-    fn a_word_inside_another_is_not_that_word() {
+    fn a_part_of_a_word_is_not_a_flaw() {
         let text = "//! Why.\nfn operand(brand: Random, asynchronous: u8) {}\n";
         assert_eq!(found(&[("crates/core/src/a.rs", text)], code), "");
     }

@@ -1,4 +1,4 @@
-//! Sizes: a file fits in the head, a function on a screen. Past a bound, split by meaning, not by length.
+//! Checks sizes of the tree, of files and of functions.
 
 use super::Flaw;
 use super::source::Source;
@@ -6,8 +6,22 @@ use super::tree::Tree;
 
 const FILE_LINES_MAX: usize = 400;
 const FUNCTION_LINES_MAX: usize = 60;
+/// Of all Rust files together, tests and comments included: as much as one person can keep an overview of. New features
+/// fit by replacing or simplifying; raise it only with a decision.
+const TREE_LINES_MAX: usize = 90_000;
 
-/// Files by their lines of code: blank lines, comments and tests cost nothing.
+/// All Rust files together.
+pub(super) fn tree(tree: &Tree) -> Vec<Flaw> {
+    let count: usize = tree.ending(".rs").map(|file| file.text.lines().count()).sum();
+    if count <= TREE_LINES_MAX {
+        return Vec::new();
+    }
+    let message =
+        format!("{count} lines of Rust, at most {TREE_LINES_MAX}: find repeated logic and share it");
+    vec![Flaw::new("Cargo.toml", 0, message)]
+}
+
+/// Files, by lines of code: blank lines, comments and tests do not count.
 pub(super) fn files(tree: &Tree) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     for (file, source) in tree.rust() {
@@ -20,16 +34,16 @@ pub(super) fn files(tree: &Tree) -> Vec<Flaw> {
     flaws
 }
 
-/// Functions by the lines of code between their braces, as clippy counts them, but in code that is not compiled too.
+/// Functions, by lines of code between the braces, as clippy counts them, but also in code that is not compiled.
 pub(super) fn functions(tree: &Tree) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     for (file, source) in tree.rust() {
         if !is_balanced(source) {
-            // A scanner that has lost its way would find nothing, which looks like praise.
+            // After a wrong guess the scanner would find no functions, which must not pass.
             flaws.push(Flaw::new(
                 &file.path,
                 0,
-                "its braces do not match: mend it, or teach tidy/source.rs to read it",
+                "its braces do not match: correct it, or the scanner in tidy/source.rs",
             ));
         }
         for (line, text) in source.code_lines() {
@@ -87,7 +101,16 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_tests_cost_nothing() {
+    fn a_tree_of_more_than_90000_lines_is_a_flaw() {
+        let text = "// Why.\n".repeat(45_000);
+        assert_eq!(found(&[("a/src/lib.rs", &text), ("b/tests/it.rs", &text)], super::tree), "");
+        let flaw =
+            found(&[("a/src/lib.rs", &text), ("b/src/lib.rs", &(text.clone() + "mod a;\n"))], super::tree);
+        assert!(flaw.starts_with("Cargo.toml: 90001 lines of Rust, at most 90000"), "{flaw}");
+    }
+
+    #[test]
+    fn comments_and_tests_do_not_count() {
         let comments = "// Why.\n\n".repeat(500);
         let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "const B: u8 = 1;\n".repeat(500));
         let many = "const B: u8 = 1;\n".repeat(500);
@@ -103,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_a_flaw() {
+    fn a_file_that_cannot_be_scanned_is_a_flaw() {
         assert!(found(&[("a/src/lib.rs", "fn a() {\n")], functions).contains("braces do not match"));
     }
 

@@ -1,13 +1,12 @@
-//! A Rust file, taken apart just far enough: which characters are code, which are comments, which are strings; and
-//! which lines are tests.
+//! Scans a Rust file: which characters are code, comments and strings, and which lines are tests.
 //!
-//! This is no parser. It relies on what rustfmt guarantees, and it is told what it gets wrong by its tests.
+//! This is not a parser; it relies on the layout that rustfmt produces.
 
-/// The file in two views of the same shape: every character is in place, and what does not belong is blank.
+/// The file in two views of the same shape: every character keeps its place, and what is not in the view is blank.
 pub(super) struct Source {
     pub(super) code: Vec<String>,
     pub(super) comments: Vec<String>,
-    /// The contents of the string literals, each with the line it begins on.
+    /// The contents of the string literals, each with its first line.
     pub(super) literals: Vec<(usize, String)>,
     test: Vec<bool>,
     test_modules: Vec<String>,
@@ -29,26 +28,26 @@ impl Source {
         source
     }
 
-    /// Whether the line, counted from 1, is part of a test.
+    /// Whether the line, numbered from 1, is part of a test.
     pub(super) fn is_test(&self, line: usize) -> bool {
         self.test.get(line - 1).copied().unwrap_or(false)
     }
 
-    pub(super) fn all_is_test(&mut self) {
+    pub(super) fn mark_as_test(&mut self) {
         self.test.fill(true);
     }
 
-    /// Modules in other files that are declared for tests only.
+    /// Modules in other files that are compiled for tests only.
     pub(super) fn test_modules(&self) -> &[String] {
         &self.test_modules
     }
 
-    /// The lines of code outside tests, counted from 1.
+    /// The lines of code outside tests, numbered from 1.
     pub(super) fn code_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.lines_where(false)
     }
 
-    /// The lines of code inside tests, counted from 1.
+    /// The lines of code inside tests, numbered from 1.
     pub(super) fn test_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.lines_where(true)
     }
@@ -132,10 +131,10 @@ impl Scanner {
         self.step(true, false);
     }
 
-    /// Takes one character over into the views to which it belongs.
+    /// Copies one character to the views that contain it.
     fn step(&mut self, code: bool, comment: bool) {
         let Some(letter) = self.ahead(0) else { return };
-        let shown = |belongs: bool| if belongs || letter == '\n' { letter } else { ' ' };
+        let shown = |contains: bool| if contains || letter == '\n' { letter } else { ' ' };
         self.code.push(shown(code));
         self.comments.push(shown(comment));
         self.line += usize::from(letter == '\n');
@@ -149,7 +148,7 @@ impl Scanner {
         }
     }
 
-    /// Block comments nest. Steps over an opening or closing pair, and tells when the outermost has closed.
+    /// Block comments nest. Steps over an opening or closing pair; true after the outermost has closed.
     fn block_comment_ends(&mut self, depth: &mut usize) -> bool {
         match (self.ahead(0), self.ahead(1)) {
             (Some('/'), Some('*')) => {
@@ -169,7 +168,7 @@ impl Scanner {
         false
     }
 
-    /// `r"`, `r#"`, `br##"`: how many hashes, if this `r` opens a raw string and is not the end of a name.
+    /// `r"`, `r#"`, `br##"`: the number of hashes, if this `r` opens a raw string and is not the end of a name.
     fn raw_string_hashes(&self) -> Option<usize> {
         let before = self.at.checked_sub(1).map(|at| self.text[at]);
         let in_name = before.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
@@ -201,7 +200,7 @@ impl Scanner {
         (0..=hashes).for_each(|_| self.keep_code());
     }
 
-    /// A character literal is blanked; a lifetime is code.
+    /// A character literal is blank; a lifetime is code.
     fn character(&mut self) {
         let length = match (self.ahead(1), self.ahead(2)) {
             (Some('\\'), _) => {
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_strings_end_at_their_own_hashes() {
+    fn raw_strings_end_at_their_hashes() {
         let source = Source::scan("f(r#\"a \"quoted\" {\"#, br\"\\\", \"\\\"{\\\\\", for_r\"x\") }\n");
         let contents: Vec<&str> = source.literals.iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(contents, ["a \"quoted\" {", "\\", "\\\"{\\\\", "x"]);
@@ -239,14 +238,14 @@ mod tests {
     }
 
     #[test]
-    fn a_string_over_several_lines_keeps_the_lines_in_step() {
+    fn a_string_over_several_lines_keeps_the_line_numbers() {
         let source = Source::scan("let a = \"one\ntwo\";\nlet b = \"three\";\n");
         assert_eq!(source.literals[1], (3, "three".to_string()));
         assert_eq!(source.code.len(), 3);
     }
 
     #[test]
-    fn tests_are_the_items_marked_so_and_no_more() {
+    fn only_items_marked_for_tests_are_tests() {
         let text = "fn a() {}\n#[cfg(test)]\nuse b;\nfn c() {}\n#[cfg(test)]\nmod tests {\n    fn d() { [0; 3] }\n}\nfn e() {}\n";
         let source = Source::scan(text);
         let tests: Vec<usize> = source.test_lines().map(|(line, _)| line).collect();
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_module_in_another_file_is_known_by_name() {
+    fn a_test_module_in_another_file_is_listed() {
         let source = Source::scan("#[cfg(test)]\npub(crate) mod fixture;\nmod other;\n");
         assert_eq!(source.test_modules(), ["fixture"]);
     }

@@ -1,5 +1,5 @@
-//! SQL finds and stores; Rust decides. These checks keep rules, states and clocks out of the statements, statements
-//! out of the other crates, and the two databases alike.
+//! Checks SQL: no rules, states and clocks in statements, no statements outside the store, the same statements for both
+//! databases.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,20 +10,20 @@ const STORE: &str = "crates/store/";
 const SQLITE: &str = "crates/store/src/sqlite/sql/";
 const POSTGRES: &str = "crates/store/src/postgres/sql/";
 
-/// Why one database needs a statement that the other does not.
 const IN_MEMORY: &str = "SQLite's one process finds live jobs in memory";
-const CLOCK: &str = "the embedded store's clock is its process's, PostgreSQL's is the server's";
-const ALONE: &str = "SQLite has one writer, and nobody to wait for or to race with";
-const AT_ONCE: &str = "PostgreSQL reads many rows in a round trip, SQLite one by one at no cost";
+const CLOCK: &str =
+    "the embedded store uses the clock of its process, PostgreSQL that of the database server";
+const ONE_WRITER: &str = "SQLite has one writer, so nothing to lock and no races";
+const ROUND_TRIPS: &str = "PostgreSQL reads many rows in a round trip, SQLite has no round trips";
 const SETTINGS: &str = "SQLite's settings are pragmas";
 
-/// Statements that only one database needs, each with its reason. The folder, the name, why the other has no twin.
-const WITHOUT_TWIN: &[(&str, &str, &str)] = &[
+/// Statements that only one database needs: the folder, the name, the reason.
+const ONE_DATABASE_ONLY: &[(&str, &str, &str)] = &[
     (POSTGRES, "begin.sql", SETTINGS),
     (POSTGRES, "settings.sql", SETTINGS),
     (POSTGRES, "claimable.sql", IN_MEMORY),
-    (POSTGRES, "claimable_shelf.sql", IN_MEMORY),
-    (POSTGRES, "shelves.sql", IN_MEMORY),
+    (POSTGRES, "claimable_slot.sql", IN_MEMORY),
+    (POSTGRES, "claim_index.sql", IN_MEMORY),
     (POSTGRES, "due.sql", IN_MEMORY),
     (POSTGRES, "next_run.sql", IN_MEMORY),
     (POSTGRES, "leased.sql", IN_MEMORY),
@@ -36,46 +36,46 @@ const WITHOUT_TWIN: &[(&str, &str, &str)] = &[
     (POSTGRES, "now_first.sql", CLOCK),
     (POSTGRES, "count_outage.sql", CLOCK),
     (SQLITE, "clock.sql", CLOCK),
-    (POSTGRES, "insert_account.sql", ALONE),
-    (POSTGRES, "insert_key.sql", ALONE),
-    (POSTGRES, "insert_api_key.sql", ALONE),
-    (POSTGRES, "load_api_keys.sql", ALONE),
-    (POSTGRES, "insert_order.sql", ALONE),
-    (POSTGRES, "lock_journal.sql", ALONE),
-    (POSTGRES, "lock_migrations.sql", ALONE),
-    (POSTGRES, "insert_commit.sql", ALONE),
-    (POSTGRES, "fence_commit.sql", ALONE),
-    (POSTGRES, "commit_done.sql", ALONE),
-    (SQLITE, "advance_position.sql", ALONE),
-    (POSTGRES, "update_hold.sql", "PostgreSQL writes a whole new row, SQLite a page that is written anyway"),
+    (POSTGRES, "insert_account.sql", ONE_WRITER),
+    (POSTGRES, "insert_key.sql", ONE_WRITER),
+    (POSTGRES, "insert_api_key.sql", ONE_WRITER),
+    (POSTGRES, "load_api_keys.sql", ONE_WRITER),
+    (POSTGRES, "insert_automation.sql", ONE_WRITER),
+    (POSTGRES, "lock_journal.sql", ONE_WRITER),
+    (POSTGRES, "lock_migrations.sql", ONE_WRITER),
+    (POSTGRES, "insert_commit.sql", ONE_WRITER),
+    (POSTGRES, "fence_commit.sql", ONE_WRITER),
+    (POSTGRES, "commit_done.sql", ONE_WRITER),
+    (SQLITE, "advance_position.sql", ONE_WRITER),
+    (POSTGRES, "update_hold.sql", "PostgreSQL writes a whole new row, SQLite only the page"),
     (
         SQLITE,
         "update_live.sql",
-        "SQLite touches an index whenever a column of it is set, PostgreSQL when it differs",
+        "SQLite updates an index when one of its columns is set, PostgreSQL when it differs",
     ),
-    (POSTGRES, "load_accounts.sql", AT_ONCE),
-    (POSTGRES, "load_accounts_led_to.sql", AT_ONCE),
-    (POSTGRES, "load_assets.sql", AT_ONCE),
-    (POSTGRES, "load_dead_letters.sql", AT_ONCE),
-    (POSTGRES, "load_job_states.sql", AT_ONCE),
-    (POSTGRES, "load_jobs.sql", AT_ONCE),
-    (POSTGRES, "load_keys.sql", AT_ONCE),
-    (POSTGRES, "load_led_to.sql", AT_ONCE),
-    (POSTGRES, "load_lifecycles.sql", AT_ONCE),
-    (POSTGRES, "load_orders.sql", AT_ONCE),
-    (SQLITE, "order.sql", AT_ONCE),
-    (POSTGRES, "scan_events.sql", AT_ONCE),
-    (POSTGRES, "scan_ledger.sql", AT_ONCE),
-    (POSTGRES, "scan_logs.sql", AT_ONCE),
-    (SQLITE, "dead_letter.sql", AT_ONCE),
-    (SQLITE, "ledger_of_job.sql", AT_ONCE),
-    (SQLITE, "ledger_sums.sql", AT_ONCE),
-    (SQLITE, "lifecycle.sql", AT_ONCE),
-    (SQLITE, "load_key.sql", AT_ONCE),
-    (SQLITE, "log_count.sql", AT_ONCE),
+    (POSTGRES, "load_accounts.sql", ROUND_TRIPS),
+    (POSTGRES, "load_accounts_led_to.sql", ROUND_TRIPS),
+    (POSTGRES, "load_assets.sql", ROUND_TRIPS),
+    (POSTGRES, "load_dead_letters.sql", ROUND_TRIPS),
+    (POSTGRES, "load_job_states.sql", ROUND_TRIPS),
+    (POSTGRES, "load_jobs.sql", ROUND_TRIPS),
+    (POSTGRES, "load_keys.sql", ROUND_TRIPS),
+    (POSTGRES, "load_led_to.sql", ROUND_TRIPS),
+    (POSTGRES, "load_lifecycles.sql", ROUND_TRIPS),
+    (POSTGRES, "load_automations.sql", ROUND_TRIPS),
+    (SQLITE, "automation.sql", ROUND_TRIPS),
+    (POSTGRES, "scan_events.sql", ROUND_TRIPS),
+    (POSTGRES, "scan_ledger.sql", ROUND_TRIPS),
+    (POSTGRES, "scan_logs.sql", ROUND_TRIPS),
+    (SQLITE, "dead_letter.sql", ROUND_TRIPS),
+    (SQLITE, "ledger_of_job.sql", ROUND_TRIPS),
+    (SQLITE, "ledger_sums.sql", ROUND_TRIPS),
+    (SQLITE, "lifecycle.sql", ROUND_TRIPS),
+    (SQLITE, "load_key.sql", ROUND_TRIPS),
+    (SQLITE, "log_count.sql", ROUND_TRIPS),
 ];
 
-/// What reads a clock, in either database. A name with a parenthesis counts only when it is called.
+/// Functions that read a clock, in either database. One with a parenthesis counts only as a call.
 const CLOCKS: &[&str] = &[
     "now(",
     "clock_timestamp",
@@ -91,12 +91,12 @@ const CLOCKS: &[&str] = &[
     "datetime(",
 ];
 
-/// The same statements for both databases, under the same names.
+/// Both databases have the same statements, under the same names.
 pub(super) fn twins(tree: &Tree) -> Vec<Flaw> {
-    twins_but_for(tree, WITHOUT_TWIN)
+    twins_except(tree, ONE_DATABASE_ONLY)
 }
 
-fn twins_but_for(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Flaw> {
+fn twins_except(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     for (ours, theirs) in [(SQLITE, POSTGRES), (POSTGRES, SQLITE)] {
         for file in tree.ending(".sql") {
@@ -104,19 +104,23 @@ fn twins_but_for(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Flaw> {
             let excepted = exceptions.iter().any(|(folder, other, _)| *folder == ours && *other == name);
             if !excepted && tree.file(&format!("{theirs}{name}")).is_none() {
                 let message =
-                    format!("has no twin in {theirs}: write it, or list it in tidy/sql.rs with a reason");
+                    format!("is missing in {theirs}: add it, or list it in tidy/sql.rs with a reason");
                 flaws.push(Flaw::new(&file.path, 0, message));
             }
         }
     }
     let idle = exceptions.iter().filter(|(folder, name, _)| tree.file(&format!("{folder}{name}")).is_none());
     flaws.extend(idle.map(|(folder, name, _)| {
-        Flaw::new(&format!("{folder}{name}"), 0, "is gone: take it off the exceptions in tidy/sql.rs")
+        Flaw::new(
+            &format!("{folder}{name}"),
+            0,
+            "does not exist: remove it from the exceptions in tidy/sql.rs",
+        )
     }));
     flaws
 }
 
-/// No statement in a string of any other crate, tests excepted.
+/// No statement in a string of another crate, except in tests.
 pub(super) fn only_in_store(tree: &Tree) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     for (file, source) in tree.rust().filter(|(file, _)| !file.path.starts_with(STORE)) {
@@ -125,7 +129,7 @@ pub(super) fn only_in_store(tree: &Tree) -> Vec<Flaw> {
                 flaws.push(Flaw::new(
                     &file.path,
                     *line,
-                    "SQL outside crates/store: ask the store for what you need",
+                    "SQL outside crates/store: add a method to the store",
                 ));
             }
         }
@@ -133,7 +137,7 @@ pub(super) fn only_in_store(tree: &Tree) -> Vec<Flaw> {
     flaws
 }
 
-/// Whether a string looks like SQL and not like a sentence with one of its verbs.
+/// Whether a string looks like SQL and not like a sentence with one of its keywords.
 fn is_statement(text: &str) -> bool {
     let text = text.to_lowercase();
     text.split(['\n', ';', '(']).any(|part| {
@@ -149,7 +153,7 @@ fn is_statement(text: &str) -> bool {
     }) || is_statement_over_lines(&text)
 }
 
-/// A query that is written over several lines has its parts on lines of their own.
+/// Whether `select` and `from`, or `update` and `set`, begin lines of the text.
 fn is_statement_over_lines(text: &str) -> bool {
     let mut firsts = text.lines().filter_map(|line| line.split_whitespace().next());
     match firsts.find(|word| *word == "select" || *word == "update") {
@@ -159,7 +163,7 @@ fn is_statement_over_lines(text: &str) -> bool {
     }
 }
 
-/// No state of the shipped lifecycles as a literal: which states there are is declared, and not the database's concern.
+/// No state of the built-in lifecycles as a literal: lifecycles declare states, and statements are independent of them.
 pub(super) fn no_state_names(tree: &Tree) -> Vec<Flaw> {
     let mut states = BTreeSet::new();
     let mut flaws = Vec::new();
@@ -174,7 +178,7 @@ pub(super) fn no_state_names(tree: &Tree) -> Vec<Flaw> {
             None => flaws.push(Flaw::new(
                 &file.path,
                 0,
-                "its [states] cannot be read, so SQL cannot be checked for them",
+                "its [states] cannot be read, so SQL cannot be checked: correct the file",
             )),
         }
     }
@@ -189,7 +193,7 @@ pub(super) fn no_state_names(tree: &Tree) -> Vec<Flaw> {
     flaws
 }
 
-/// The clock is read in one statement per database, so that everything else is told the time.
+/// Only one statement per database reads the clock; the others get the time as a parameter.
 pub(super) fn one_clock(tree: &Tree) -> Vec<Flaw> {
     let message =
         |clock: &str| format!("{clock} reads a clock: only now.sql does; take the time as a parameter");
@@ -203,7 +207,7 @@ pub(super) fn one_clock(tree: &Tree) -> Vec<Flaw> {
             flaws.extend(clocks(&text).map(|clock| Flaw::new(&file.path, line, message(clock))));
         }
     }
-    // Statements put together in Rust are statements too.
+    // Statements that are assembled in Rust.
     for (file, source) in tree.rust().filter(|(file, _)| file.path.starts_with(STORE)) {
         for (line, text) in source.literals.iter().filter(|(line, _)| !source.is_test(*line)) {
             flaws.extend(
@@ -224,7 +228,7 @@ fn clocks(text: &str) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Migrations run in the order of their numbers, so each has one of its own.
+/// Migrations run in the order of their numbers, so numbers are unique.
 pub(super) fn migrations(tree: &Tree) -> Vec<Flaw> {
     let mut taken: BTreeMap<(&str, u64), &str> = BTreeMap::new();
     let mut flaws = Vec::new();
@@ -235,15 +239,11 @@ pub(super) fn migrations(tree: &Tree) -> Vec<Flaw> {
         }
         let digits: String = name.chars().take_while(char::is_ascii_digit).collect();
         let Ok(number) = digits.parse() else {
-            flaws.push(Flaw::new(&file.path, 0, "a migration's name begins with its number"));
+            flaws.push(Flaw::new(&file.path, 0, "begin the name of a migration with its number"));
             continue;
         };
         if let Some(first) = taken.insert((folder, number), name) {
-            flaws.push(Flaw::new(
-                &file.path,
-                0,
-                format!("{first} has this number already: take the next one"),
-            ));
+            flaws.push(Flaw::new(&file.path, 0, format!("{first} has the same number: use the next one")));
         }
     }
     flaws
@@ -261,28 +261,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_without_a_twin_is_a_flaw() {
+    fn a_statement_of_only_one_database_is_a_flaw() {
         let files = [
             ("crates/store/src/sqlite/sql/load.sql", "-- load\n"),
             ("crates/store/src/postgres/sql/load.sql", "-- load\n"),
             ("crates/store/src/postgres/sql/listen.sql", "-- listen\n"),
             ("crates/store/src/sqlite/sql/pragmas.sql", "-- pragmas\n"),
         ];
-        let flaws = found(&files, |tree| twins_but_for(tree, &[]));
+        let flaws = found(&files, |tree| twins_except(tree, &[]));
         assert!(
-            flaws.contains("sqlite/sql/pragmas.sql: has no twin in crates/store/src/postgres/sql/"),
+            flaws.contains("sqlite/sql/pragmas.sql: is missing in crates/store/src/postgres/sql/"),
             "{flaws}"
         );
         assert!(
-            flaws.contains("postgres/sql/listen.sql: has no twin in crates/store/src/sqlite/sql/"),
+            flaws.contains("postgres/sql/listen.sql: is missing in crates/store/src/sqlite/sql/"),
             "{flaws}"
         );
         assert_eq!(flaws.lines().count(), 2);
         let exceptions =
             [(POSTGRES, "listen.sql", "SQLite has no channels"), (SQLITE, "pragmas.sql", "its settings")];
-        assert_eq!(twins_but_for(&tree_of(&files), &exceptions), []);
-        let idle = twins_but_for(&tree_of(&files[..2]), &exceptions[..1]);
-        assert!(idle[0].message.starts_with("is gone"), "{idle:?}");
+        assert_eq!(twins_except(&tree_of(&files), &exceptions), []);
+        let idle = twins_except(&tree_of(&files[..2]), &exceptions[..1]);
+        assert!(idle[0].message.starts_with("does not exist"), "{idle:?}");
     }
 
     #[test]
@@ -357,8 +357,8 @@ crates/store/src/list.rs:2: clock_timestamp reads a clock: only now.sql does; ta
             ("crates/store/src/postgres/migrations/last.sql", "-- d\n"),
         ];
         let expected = "\
-crates/store/src/postgres/migrations/last.sql: a migration's name begins with its number
-crates/store/src/sqlite/migrations/1_events.sql: 0001_jobs.sql has this number already: take the next one";
+crates/store/src/postgres/migrations/last.sql: begin the name of a migration with its number
+crates/store/src/sqlite/migrations/1_events.sql: 0001_jobs.sql has the same number: use the next one";
         assert_eq!(found(&files, migrations), expected);
     }
 }

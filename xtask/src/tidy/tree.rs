@@ -1,4 +1,4 @@
-//! The files that are or will be committed, read once. Every check looks at this and at nothing else.
+//! The files of the tree that are or will be committed, read once for all checks.
 
 use std::fs;
 use std::path::Path;
@@ -8,14 +8,14 @@ use anyhow::{Context, Result};
 
 use super::source::Source;
 
-/// Folders that are never committed, for when git cannot be asked.
+/// Folders that are never committed, for trees without git.
 const NEVER_COMMITTED: &[&str] = &[".git", "target", "node_modules"];
 
 pub(super) struct File {
-    /// From the root, with `/`.
+    /// From the root.
     pub(super) path: String,
     pub(super) text: String,
-    /// What the scanner made of it; only for Rust.
+    /// Only for Rust.
     pub(super) source: Option<Source>,
 }
 
@@ -24,14 +24,14 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Reads every file below `root` that git knows or would add.
+    /// Reads every file below `root` that git tracks or would add.
     pub(super) fn load(root: &Path) -> Result<Self> {
         let mut paths = git_files(root).map_or_else(|| walked_files(root), Ok)?;
         paths.sort();
         paths.dedup();
         let mut files = Vec::new();
         for path in paths {
-            // A file that git still lists may be deleted already; one that is no text is there and says nothing.
+            // A file that git lists may be deleted already; one that is not text counts as empty.
             let Ok(bytes) = fs::read(root.join(&path)) else { continue };
             let text = String::from_utf8(bytes).unwrap_or_default();
             let source = path.strip_suffix(".rs").map(|_| Source::scan(&text));
@@ -45,7 +45,7 @@ impl Tree {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Whether this is a file, or a folder with files.
+    /// Whether this is a file or a folder with files.
     pub(super) fn has(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         self.files.iter().any(|file| {
@@ -57,7 +57,7 @@ impl Tree {
         self.files.iter().filter(move |file| file.path.ends_with(end))
     }
 
-    /// Every Rust file with what the scanner made of it.
+    /// Every Rust file with its scanned source.
     pub(super) fn rust(&self) -> impl Iterator<Item = (&File, &Source)> {
         self.files.iter().filter_map(|file| Some((file, file.source.as_ref()?)))
     }
@@ -96,9 +96,9 @@ fn walked_files(root: &Path) -> Result<Vec<String>> {
     Ok(paths)
 }
 
-/// A module declared as `#[cfg(test)] mod name;` is a test although its own file does not say so.
+/// A module declared as `#[cfg(test)] mod name;` is a test, although its file does not say so.
 fn mark_test_modules(files: &mut [File]) {
-    let mut places = Vec::new();
+    let mut modules = Vec::new();
     for file in files.iter() {
         let Some(source) = &file.source else { continue };
         let stem = file.path.strip_suffix(".rs").unwrap_or(&file.path);
@@ -106,14 +106,14 @@ fn mark_test_modules(files: &mut [File]) {
             Some((parent, "lib" | "main" | "mod")) => parent,
             _ => stem,
         };
-        places.extend(source.test_modules().iter().map(|name| format!("{folder}/{name}")));
+        modules.extend(source.test_modules().iter().map(|name| format!("{folder}/{name}")));
     }
     for file in files {
         let path = file.path.strip_suffix(".rs").unwrap_or(&file.path);
-        let declared = places.iter().any(|place| path == place || path.starts_with(&format!("{place}/")));
+        let declared = modules.iter().any(|module| path == module || path.starts_with(&format!("{module}/")));
         let in_folder = file.path.split('/').any(|part| part == "tests" || part == "tests.rs");
         if let Some(source) = file.source.as_mut().filter(|_| declared || in_folder) {
-            source.all_is_test();
+            source.mark_as_test();
         }
     }
 }
@@ -125,7 +125,7 @@ pub(super) mod tests {
     use super::*;
     use crate::tidy::Flaw;
 
-    /// Writes the files to a folder of their own, loads it as a tree and says what a check finds there, a line each.
+    /// Writes the files to a new folder, loads it as a tree and returns what a check finds, one line each.
     pub(in crate::tidy) fn found(files: &[(&str, &str)], check: impl Fn(&Tree) -> Vec<Flaw>) -> String {
         let flaws = check(&tree_of(files));
         flaws.iter().map(Flaw::to_string).collect::<Vec<_>>().join("\n")
@@ -146,7 +146,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn files_and_folders_are_there_and_build_output_is_not() {
+    fn files_and_folders_are_found_and_build_output_is_not() {
         let tree = tree_of(&[("crates/a/src/lib.rs", ""), ("crates/b/x.sql", ""), ("target/x.rs", "")]);
         assert!(tree.has("crates/a/src") && tree.has("crates/a/src/lib.rs") && tree.has("crates/b/"));
         assert!(!tree.has("crates/a/s") && !tree.has("target/x.rs"));

@@ -1,11 +1,11 @@
-//! The table of wishes: every row of `docs/seeds.md` names a test that is there, or says why there is none.
+//! Checks `docs/promises.md`: every row names a test that exists, or says why there is none.
 
 use super::Flaw;
 use super::tree::Tree;
 
-const TABLE: &str = "docs/seeds.md";
+const TABLE: &str = "docs/promises.md";
 
-/// Every test that the table names exists, and no row is without one unless it says why.
+/// Every test in the table exists, and a row without a test gives a reason.
 pub(super) fn tests_exist(tree: &Tree) -> Vec<Flaw> {
     let Some(table) = tree.file(TABLE) else { return Vec::new() };
     let mut flaws = Vec::new();
@@ -13,19 +13,19 @@ pub(super) fn tests_exist(tree: &Tree) -> Vec<Flaw> {
         let named: Vec<&str> = line.split('`').skip(1).step_by(2).filter(|it| place(it).is_some()).collect();
         for test in &named {
             if !exists(tree, test) {
-                let message = format!("there is no test {test}: name the one that proves the sentence");
+                let message = format!("the test {test} does not exist: name the one that proves the promise");
                 flaws.push(Flaw::new(TABLE, index + 1, message));
             }
         }
         if named.is_empty() && is_unproved(line) {
-            let message = "names no test as `crate/binary::module::name`: write one, or a dash and why not";
+            let message = "names no test as `crate/binary::module::name`: add one, or a dash and the reason";
             flaws.push(Flaw::new(TABLE, index + 1, message));
         }
     }
     flaws
 }
 
-/// A row of a table, neither its head nor the line below it, whose last cell has no dash that excuses it.
+/// A row of a table, not its head or the line below it, whose last cell has no dash and reason.
 fn is_unproved(line: &str) -> bool {
     let Some(cells) = line.strip_prefix('|').and_then(|rest| rest.trim_end().strip_suffix('|')) else {
         return false;
@@ -34,7 +34,7 @@ fn is_unproved(line: &str) -> bool {
     !(last == "test" || last.starts_with('—') || last.starts_with("---"))
 }
 
-/// The file and the function that a name like `cli/http::jobs::a_job_is_made` stands for.
+/// The file and the function of a name like `e2e/http::jobs::a_job_is_created`.
 fn place(name: &str) -> Option<(String, &str)> {
     let (path, function) = name.rsplit_once("::")?;
     let (package, path) = path.split_once('/')?;
@@ -43,7 +43,8 @@ fn place(name: &str) -> Option<(String, &str)> {
         return None;
     }
     let (binary, modules) = path.split_once("::").unwrap_or((path, "main"));
-    Some((format!("crates/{package}/tests/{binary}/{}.rs", modules.replace("::", "/")), function))
+    let folder = if package == "e2e" { "tests" } else { "crates" };
+    Some((format!("{folder}/{package}/tests/{binary}/{}.rs", modules.replace("::", "/")), function))
 }
 
 fn exists(tree: &Tree, name: &str) -> bool {
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     const TESTS: (&str, &str) =
-        ("crates/cli/tests/http/seeds/so1.rs", "#[tokio::test]\nasync fn it_ends() {}\n// fn it_sings()\n");
+        ("tests/e2e/tests/http/seeds/so1.rs", "#[tokio::test]\nasync fn it_ends() {}\n// fn it_sings()\n");
 
     fn table(cell: &str) -> String {
         let text = format!("| sentence | how | test |\n|---|---|---|\n| \"It ends.\" | it does | {cell} |\n");
@@ -70,24 +71,26 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_names_a_test_that_is_not_there_is_a_flaw() {
-        assert_eq!(table("`cli/http::seeds::so1::it_ends`"), "");
+    fn a_row_with_a_missing_test_is_a_flaw() {
+        assert_eq!(table("`e2e/http::seeds::so1::it_ends`"), "");
         for gone in
-            ["cli/http::seeds::so1::it_begins", "cli/http::seeds::so1::it_end", "cli/http::so1::it_ends"]
+            ["e2e/http::seeds::so1::it_begins", "e2e/http::seeds::so1::it_end", "e2e/http::so1::it_ends"]
         {
-            let flaw = table(&format!("`cli/http::seeds::so1::it_ends`, `{gone}`"));
+            let flaw = table(&format!("`e2e/http::seeds::so1::it_ends`, `{gone}`"));
             assert_eq!(
                 flaw,
-                format!("docs/seeds.md:3: there is no test {gone}: name the one that proves the sentence")
+                format!(
+                    "docs/promises.md:3: the test {gone} does not exist: name the one that proves the promise"
+                )
             );
         }
-        assert!(!table("`cli/http::seeds::so1::it_sings`").is_empty(), "a comment is no test");
+        assert!(!table("`e2e/http::seeds::so1::it_sings`").is_empty(), "a comment is not a test");
     }
 
     #[test]
-    fn a_row_without_a_test_says_why() {
-        assert!(table("").starts_with("docs/seeds.md:3: names no test"));
-        assert!(table("soon").starts_with("docs/seeds.md:3: names no test"));
-        assert_eq!(table("— how it is stored cannot be seen"), "");
+    fn a_row_without_a_test_needs_a_reason() {
+        assert!(table("").starts_with("docs/promises.md:3: names no test"));
+        assert!(table("soon").starts_with("docs/promises.md:3: names no test"));
+        assert_eq!(table("— the storage format is not visible"), "");
     }
 }

@@ -1,0 +1,186 @@
+//! Type names: one meaning in one crate, and the glossary names only types that exist.
+
+use std::collections::BTreeMap;
+
+use super::Flaw;
+use super::source::Source;
+use super::tree::Tree;
+
+const GLOSSARY: &str = "docs/glossary.md";
+/// The heading of the glossary's column with names of types.
+const COLUMN: &str = "in code";
+const DEFINITIONS: &[&str] = &["struct", "enum", "trait", "type", "union"];
+
+/// No type is defined twice in one crate's `src`, private ones included. Tests are not checked.
+pub(super) fn defined_once(tree: &Tree) -> Vec<Flaw> {
+    let mut first: BTreeMap<(&str, &str), String> = BTreeMap::new();
+    let mut flaws = Vec::new();
+    for (file, source) in tree.rust() {
+        let Some((package, _)) = file.path.split_once("/src/") else { continue };
+        for (line, name) in definitions(source).filter(|(line, _)| !source.is_test(*line)) {
+            let place = format!("{}:{line}", file.path);
+            match first.get(&(package, name)) {
+                None => drop(first.insert((package, name), place)),
+                Some(other) => {
+                    let message = format!("{name} is already defined at {other}: rename one of them");
+                    flaws.push(Flaw::new(&file.path, line, message));
+                }
+            }
+        }
+    }
+    flaws
+}
+
+/// Every type in the glossary's column "in code" is defined, and every file there exists.
+pub(super) fn glossary(tree: &Tree) -> Vec<Flaw> {
+    let Some(file) = tree.file(GLOSSARY) else {
+        return vec![Flaw::new(GLOSSARY, 0, "is missing: list the words with the types that stand for them")];
+    };
+    let defined: Vec<&str> =
+        tree.rust().flat_map(|(_, source)| definitions(source)).map(|(_, name)| name).collect();
+    let mut flaws = Vec::new();
+    for (line, name) in names_in_code(&file.text) {
+        let is_file = name.ends_with(".rs") || name.ends_with(".sql");
+        let missing = if is_file {
+            !tree.files.iter().any(|file| file.path == name || file.path.ends_with(&format!("/{name}")))
+        } else {
+            type_in(name).is_some_and(|name| !defined.contains(&name))
+        };
+        if missing {
+            let message = format!("`{name}` does not exist: name the type that stands for the word");
+            flaws.push(Flaw::new(GLOSSARY, line, message));
+        }
+    }
+    if flaws.is_empty() && names_in_code(&file.text).is_empty() {
+        flaws.push(Flaw::new(GLOSSARY, 0, format!("has no table with a column {COLUMN:?}: add it")));
+    }
+    flaws
+}
+
+/// What stands between backticks in the column, with its line.
+fn names_in_code(text: &str) -> Vec<(usize, &str)> {
+    let mut column = None;
+    let mut names = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let Some(row) = line.trim().strip_prefix('|') else {
+            column = None;
+            continue;
+        };
+        let mut cells = row.split('|').map(str::trim);
+        let Some(at) = column else {
+            column = cells.position(|cell| cell == COLUMN);
+            continue;
+        };
+        let cell = cells.nth(at).unwrap_or_default();
+        names.extend(cell.split('`').skip(1).step_by(2).map(|name| (index + 1, name)));
+    }
+    names
+}
+
+/// The first part of a path that is written like a type: `Job` of `Job::evolve`, `Role` of `api_key::Role`.
+fn type_in(name: &str) -> Option<&str> {
+    let mut parts = name.split("::").map(|part| part.split('<').next().unwrap_or(part));
+    parts.find(|part| part.starts_with(char::is_uppercase) && part.contains(char::is_lowercase))
+}
+
+/// Every type that the file defines, with its line. An associated type is not a definition.
+fn definitions(source: &Source) -> impl Iterator<Item = (usize, &str)> {
+    source.code.iter().enumerate().filter_map(|(index, line)| {
+        let (keyword, name) = defined_type(line)?;
+        let associated = keyword == "type" && is_in_impl_or_trait(source, index);
+        (!associated).then_some((index + 1, name))
+    })
+}
+
+/// The keyword and the name of a definition that begins on this line.
+fn defined_type(line: &str) -> Option<(&str, &str)> {
+    let mut rest = line.trim_start();
+    if let Some(after) = rest.strip_prefix("pub") {
+        rest = after.trim_start();
+        if let Some((_, after)) = rest.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
+            rest = after.trim_start();
+        }
+    }
+    let (keyword, rest) = rest.split_once(' ')?;
+    let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(rest.len());
+    (DEFINITIONS.contains(&keyword) && rest.starts_with(char::is_uppercase)).then(|| (keyword, &rest[..end]))
+}
+
+/// Whether the block around this line, as rustfmt indents it, is an `impl` or a `trait`.
+fn is_in_impl_or_trait(source: &Source, index: usize) -> bool {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let own = indent(&source.code[index]);
+    let outer = source.code[..index].iter().rev().filter(|line| !line.trim().is_empty());
+    let mut heads =
+        outer.filter(|line| indent(line) < own && !line.trim_start().starts_with(['{', '}', ')']));
+    // A `where` clause may stand between the block and its head.
+    let head = heads.find(|line| !line.trim_start().starts_with("where"));
+    head.is_some_and(|line| line.split([' ', '<']).any(|word| word == "impl" || word == "trait"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::tests::found;
+    use super::*;
+
+    #[test]
+    fn a_type_that_is_defined_twice_in_a_crate_is_a_flaw() {
+        for other in
+            ["struct Page;", "pub(crate) enum Page {}", "    type Page = u8;", "trait Page: Sized {}"]
+        {
+            let files = [
+                ("crates/a/src/a.rs", "//! A.\npub struct Page<T> {\n    it: T,\n}\n"),
+                ("crates/a/src/b.rs", &*format!("//! B.\nmod c {{\n    use d;\n}}\n{other}\n")),
+                ("crates/b/src/lib.rs", "//! C.\nstruct Page;\n"),
+            ];
+            let flaw = found(&files, defined_once);
+            let expected = "Page is already defined at crates/a/src/a.rs:2: rename one of them";
+            assert_eq!(flaw, format!("crates/a/src/b.rs:5: {expected}"), "{other}");
+        }
+    }
+
+    #[test]
+    fn tests_associated_types_and_other_words_are_not_definitions() {
+        let files = [
+            ("crates/a/src/a.rs", "//! A.\npub struct Page;\npub struct Output;\n"),
+            ("crates/a/src/b.rs", "//! B.\n#[cfg(test)]\nmod tests {\n    struct Page;\n}\n"),
+            ("crates/a/tests/it/main.rs", "//! C.\nstruct Page;\n"),
+            (
+                "crates/a/src/d.rs",
+                "//! D.\nimpl<T> Future for A<T>\nwhere\n    T: B,\n{\n    type Output = T;\n}\n\
+                 trait E {\n    fn f();\n\n    type Output;\n}\n/// struct Page\nfn structural() {}\n",
+            ),
+        ];
+        assert_eq!(found(&files, defined_once), "");
+    }
+
+    fn glossary_with(cell: &str) -> String {
+        let table =
+            format!("# Glossary\n\n| word | in code | not |\n|---|---|---|\n| job | {cell} | `Task` |\n");
+        let source = "//! A.\npub struct Job;\nimpl Job {\n    type Gone = u8;\n}\n";
+        found(&[(GLOSSARY, &table), ("crates/a/src/decide/clock.rs", source)], glossary)
+    }
+
+    #[test]
+    fn a_type_in_the_glossary_that_does_not_exist_is_a_flaw() {
+        for gone in ["Task", "Job`, `Task", "Gone::new", "job::Gone", "decide/gone.rs"] {
+            let flaw = glossary_with(&format!("`{gone}`"));
+            assert!(flaw.starts_with("docs/glossary.md:5: `"), "{gone}: {flaw}");
+            assert!(
+                flaw.ends_with("does not exist: name the type that stands for the word"),
+                "{gone}: {flaw}"
+            );
+        }
+        for there in
+            ["`Job`, field `task`", "`Job::evolve`", "`a::Job`", "–", "`decide/clock.rs`", "`Job<T>`"]
+        {
+            assert_eq!(glossary_with(&format!("`Job`, {there}")), "");
+        }
+    }
+
+    #[test]
+    fn a_glossary_that_cannot_be_read_is_a_flaw() {
+        assert!(found(&[("a.md", "")], glossary).starts_with("docs/glossary.md: is missing"));
+        assert!(found(&[(GLOSSARY, "# Glossary\n")], glossary).contains("has no table with a column"));
+    }
+}
