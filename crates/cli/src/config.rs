@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde_json::json;
-use tenure_server::config::{self, ConfigError, Flags};
+use tenure_config::{ConfigError, Flags};
 
 use crate::args::{Config, Form};
 use crate::output::{self, Exit};
@@ -21,7 +21,7 @@ const SETTINGS: List = List {
 
 pub(crate) fn run(args: Config, form: Form) -> Result<Exit> {
     let flags = Flags { config: args.config, ..Flags::default() };
-    let loaded = match config::load(&flags, |name| std::env::var(name).ok()) {
+    let loaded = match tenure_config::load(&flags, |name| std::env::var(name).ok()) {
         Ok(loaded) => loaded,
         Err(error) => {
             output::words(&format!("tenure: {error}"));
@@ -34,13 +34,13 @@ pub(crate) fn run(args: Config, form: Form) -> Result<Exit> {
             });
         }
     };
-    let settings = loaded.settings.iter().map(|setting| {
+    let settings = loaded.config.settings.iter().map(|setting| {
         json!({ "name": setting.name, "value": setting.value, "origin": setting.origin.to_string() })
     });
     let file = loaded.file.as_ref().map(|file| file.display().to_string());
     SETTINGS.print(form, &json!({ "file": file, "settings": settings.collect::<Vec<_>>() }))?;
     if file.is_none() && matches!(form, Form::Table | Form::Wide) {
-        output::words(&format!("no file was read: there is no {} in this folder", config::DEFAULT_FILE));
+        output::words(&format!("no file was read: there is no {} in this folder", tenure_config::DEFAULT_FILE));
     }
     Ok(Exit::Done)
 }

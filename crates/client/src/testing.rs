@@ -20,7 +20,7 @@ use std::time::Duration;
 use tenure_core::time::{Millis, Timestamp};
 use tenure_runtime::Definitions;
 use tenure_server::Server;
-use tenure_server::config::Config;
+use tenure_config::Config;
 use tenure_store::{AnyStore, MemoryStore, Store as _};
 
 use crate::{Client, JobFilter, Page, Worker};

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use reqwest::dns::{Name, Resolve, Resolving};
 use reqwest::{Client, Url, redirect};
+use tenure_config::AddressBlock;
 use tenure_core::refusal::Refusal;
 use tokio::net::lookup_host;
 use tokio::time::timeout;
 
-use super::address::{Block, is_public};
+use super::address::is_public;
 
 const URL_BYTES_MAX: usize = 2048;
 const LOOKUP_MAX: Duration = Duration::from_secs(5);
@@ -21,7 +22,7 @@ pub(super) const SEND_MAX: Duration = Duration::from_secs(15);
 /// Where webhooks may go besides the public internet.
 #[derive(Clone)]
 pub(crate) struct Policy {
-    pub(crate) allow: Arc<[Block]>,
+    pub(crate) allow: Arc<[AddressBlock]>,
     /// Whether the server has no keys: then it is one person's, and its own machine is a fair target.
     pub(crate) is_open: Arc<dyn Fn() -> bool + Send + Sync>,
 }
@@ -29,7 +30,7 @@ pub(crate) struct Policy {
 impl Policy {
     /// Allowed on purpose: these may be plain HTTP, too.
     fn is_local(&self, address: IpAddr) -> bool {
-        self.allow.iter().any(|block| block.has(address))
+        self.allow.iter().any(|block| block.contains(address))
             || (address.to_canonical().is_loopback() && (self.is_open)())
     }
 
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     fn policy(allow: &[&str], is_open: bool) -> Policy {
-        let allow = allow.iter().map(|text| Block::parse(text).unwrap()).collect();
+        let allow = allow.iter().map(|text| AddressBlock::parse(text).unwrap()).collect();
         Policy { allow, is_open: Arc::new(move || is_open) }
     }
 

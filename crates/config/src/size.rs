@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// A number of bytes. Speaks the largest unit that says it exactly.
+/// A number of bytes, printed in the largest unit that divides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Size(pub(super) usize);
+pub(crate) struct Size(pub(crate) usize);
 
 const UNITS: [(&str, usize); 7] = [
     ("GiB", 1 << 30),
@@ -17,8 +17,8 @@ const UNITS: [(&str, usize); 7] = [
 ];
 
 impl Size {
-    /// Reads a number and a unit, small letters or large; a bare number is bytes.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    /// Parses a number and a unit in any case; a bare number is bytes.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let number: usize = text[..digits].parse().ok()?;
@@ -41,10 +41,10 @@ impl fmt::Display for Size {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::*;
 
     #[test]
-    fn sizes_are_read_and_written_with_units() {
+    fn sizes_are_parsed_and_printed_with_units() {
         for (text, bytes, shown) in [
             ("1 MiB", 1 << 20, "1 MiB"),
             ("512KiB", 512 << 10, "512 KiB"),

@@ -1,116 +1,109 @@
-//! The configuration of `tenure serve`: `tenure.toml`, then environment variables, then flags, each later one in place
-//! of the earlier. Every value knows where it came from, and everything that is wrong is told at once, with its place.
+//! Loads the server's configuration: `tenure.toml`, then environment variables, then flags, each overriding the one
+//! before. Every value keeps its origin, and all flaws are reported together, each with its place.
 //!
-//! In reading order: `keys` (what may be set), `levels` (who said it last), `value` (what a text or a TOML value
-//! means), `types` and `lifecycles` (what is declared). Nothing here opens a store, a socket or a key.
+//! In reading order: `keys` (the settings there are), `layers` (file, environment, flags), `value` (parsing one value),
+//! `sections` (one function per part of [`Config`]), `types` and `lifecycles`. Nothing here opens a store or a socket.
 
+mod address_block;
 mod flaw;
 mod glob;
 mod keys;
-mod levels;
+mod layers;
+mod lifecycle_api;
 mod lifecycles;
-mod near;
 mod reader;
 mod secret;
 mod sections;
 mod size;
 mod source;
+mod text;
 mod type_keys;
 mod types;
 mod value;
 
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tenure_core::time::Millis;
 use tenure_runtime::Definitions;
-use toml::de::DeTable;
 
+pub use address_block::AddressBlock;
 pub use flaw::{ConfigError, Flaw, Place};
 pub use keys::{KEYS, Key};
+pub use lifecycle_api::{lifecycle_apis, mount_conflict};
 pub use secret::DatabaseUrl;
 
-pub use crate::webhooks::Block;
-
 use flaw::Flaws;
-use levels::Levels;
+use keys::FileValues;
+use layers::Layers;
 use reader::Reader;
 use source::Source;
 
-/// The file that is read if it is there and none is named.
+/// The file that is read, if it exists, when no other is named.
 pub const DEFAULT_FILE: &str = "tenure.toml";
 
-/// What a server is told before it starts.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where it listens.
     pub listen: SocketAddr,
-    /// Where its jobs are.
-    pub store: StoreAt,
-    /// Lifecycles and types.
+    pub store: StoreLocation,
     pub definitions: Definitions,
-    /// Bounds on what callers may ask of it.
     pub limits: Limits,
-    /// Where webhooks may go, and how often they are tried.
     pub webhooks: WebhooksConfig,
-    /// Whose tokens it believes, besides its own keys.
+    /// Accept JSON Web Tokens of this issuer, besides the server's own keys.
     pub jwt: Option<JwtConfig>,
-    /// Without it, it speaks plain HTTP.
+    /// Without it, the server speaks plain HTTP.
     pub tls: Option<TlsConfig>,
-    /// Where its traces go.
     pub otel: Option<OtelConfig>,
-    /// What it says of itself, and how.
     pub log: LogConfig,
-    /// Where uploaded assets are kept: `file:FOLDER` or `s3://bucket/prefix`. None: a folder beside the embedded store.
+    /// Where uploaded assets are stored: `file:FOLDER` or `s3://bucket/prefix`. `None`: a folder beside the embedded store.
     pub assets: Option<String>,
-    /// Every value that is in force, and who said so, for people to read.
+    /// Every effective value with its origin, in the order of the documentation.
     pub settings: Vec<Setting>,
 }
 
 impl Default for Config {
-    /// What a server is that was told nothing.
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 7117)),
-            store: StoreAt::Data(PathBuf::from("./tenure-data")),
+            store: StoreLocation::Data(PathBuf::from("./tenure-data")),
             definitions: Definitions::default(),
             limits: Limits::default(),
             webhooks: WebhooksConfig::default(),
             jwt: None,
             tls: None,
             otel: None,
-            log: LogConfig { format: LogFormat::Text, filter: "info".to_owned() },
+            log: LogConfig::default(),
             assets: None,
             settings: Vec::new(),
         }
     }
 }
 
-/// Where the jobs are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StoreAt {
+pub enum StoreLocation {
     /// The embedded store in this folder.
     Data(PathBuf),
     /// A PostgreSQL database.
     Database(DatabaseUrl),
 }
 
-/// Bounds on what callers may ask.
+/// Limits on requests and connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a job's payload.
     pub payload: usize,
-    /// Bytes of a request's body.
+    /// Bytes of a request body.
     pub body: usize,
     /// Bytes of an uploaded asset.
     pub asset: u64,
-    /// Connections at once.
+    /// Concurrent connections.
     pub connections: usize,
-    /// How long a request's head may take to arrive.
+    /// Time for a request's headers to arrive.
     pub header_timeout: Duration,
-    /// Jobs that each user may create in a second on this node; any number, if `None`.
+    /// Jobs that each user may create per second on this node; unlimited if `None`.
     pub creations_per_second: Option<u32>,
 }
 
@@ -127,12 +120,11 @@ impl Default for Limits {
     }
 }
 
-/// Where webhooks may go, and how often they are tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhooksConfig {
-    /// Addresses besides the public internet's; plain HTTP will do for them.
-    pub allow: Vec<Block>,
-    /// How long to wait after each failure in a row; after one more it is disabled.
+    /// Targets permitted besides the public internet; plain HTTP is accepted for them.
+    pub allow: Vec<AddressBlock>,
+    /// The delay after each consecutive failure. A webhook that fails once more is disabled.
     pub retry: Vec<Millis>,
 }
 
@@ -144,52 +136,52 @@ impl Default for WebhooksConfig {
     }
 }
 
-/// Whose JSON Web Tokens are believed.
+/// The issuer of accepted JSON Web Tokens, and how its claims are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JwtConfig {
-    /// What `iss` must be.
+    /// The exact value of `iss`.
     pub issuer: String,
-    /// What `aud` must contain.
+    /// A value that `aud` must be or contain.
     pub audience: String,
-    /// The public keys: a path, or an `http(s)://` URL.
+    /// The issuer's public keys: a path, or an `http(s)://` URL.
     pub jwks: String,
-    /// The signatures that are taken.
+    /// Accepted signature algorithms, such as `RS256`.
     pub algorithms: Vec<String>,
-    /// The claim that says the caller's role.
+    /// The claim with the caller's role.
     pub role_claim: String,
-    /// The claim that says the caller's `user_id`.
+    /// The claim with the caller's `user_id`.
     pub user_claim: String,
 }
 
 /// Certificate and key, as PEM files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsConfig {
-    /// The chain, the server's own first.
+    /// The chain, the server's certificate first.
     pub certificate: PathBuf,
-    /// Its private key.
     pub key: PathBuf,
 }
 
-/// Where traces go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtelConfig {
-    /// An OTLP collector that speaks HTTP.
+    /// An OTLP collector that accepts HTTP, such as `http://127.0.0.1:4318`.
     pub endpoint: String,
 }
 
-/// How the server's own log is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogConfig {
-    /// For people or for programs.
     pub format: LogFormat,
-    /// What is written, as `tracing` filters say it: `info`, `warn,tenure_store=debug`.
+    /// A `tracing` filter: `info`, `warn,tenure_store=debug`.
     pub filter: String,
 }
 
-/// How a line of the server's own log looks.
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { format: LogFormat::Text, filter: "info".to_owned() }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For people.
     Text,
     /// One JSON object per line.
     Json,
@@ -204,29 +196,23 @@ impl fmt::Display for LogFormat {
     }
 }
 
-/// What the command line said, as it was said.
+/// The flags of `tenure serve`, unparsed.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
-    /// `--config`: must be there.
+    /// The file to read; it must exist.
     pub config: Option<PathBuf>,
-    /// `--listen`.
     pub listen: Option<String>,
-    /// `--data`.
     pub data: Option<PathBuf>,
-    /// `--database-url`.
     pub database_url: Option<String>,
 }
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody said anything.
     Default,
-    /// The configuration file.
+    /// The configuration file; lines count from 1.
     File {
-        /// As it was named.
         file: PathBuf,
-        /// From 1.
         line: usize,
     },
     /// The environment variable of this name.
@@ -245,67 +231,59 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One value in force, for people: passwords are hidden.
+/// One effective value as text, passwords hidden.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Its place in the file: `limits.payload`.
+    /// The full key: `limits.payload`.
     pub name: String,
-    /// As it would be written.
     pub value: String,
-    /// Who said so.
     pub origin: Origin,
 }
 
-/// A configuration, and where each of its values came from.
+/// A configuration, and the file that was read.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// What the server needs.
     pub config: Config,
-    /// Every value that is in force, in the order of the documentation.
-    pub settings: Vec<Setting>,
-    /// The file that was read, if there was one.
     pub file: Option<PathBuf>,
 }
 
-/// Reads the configuration; relative paths of flags and variables are the current folder's.
+/// Loads the configuration; relative paths in flags and variables start at the current folder.
 pub fn load(flags: &Flags, env: impl Fn(&str) -> Option<String>) -> Result<Loaded, ConfigError> {
     load_in(Path::new(""), flags, env)
 }
 
-/// Reads the configuration as if `folder` were the current one.
+/// Loads the configuration as if `folder` were the current folder.
 pub fn load_in(
     folder: &Path,
     flags: &Flags,
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<Loaded, ConfigError> {
-    let source = source_of(folder, flags, &env)?;
+    let source = find_source(folder, flags, &env)?;
     let mut flaws = Flaws::default();
     let root = source.as_ref().and_then(|source| reader::parse(source, &mut flaws));
-    let mut leaves = keys::Leaves::default();
+    let mut values = FileValues::default();
     if let (Some(source), Some(root)) = (&source, &root) {
-        let root: &DeTable<'_> = root.get_ref();
-        keys::walk(&mut Reader { source, flaws: &mut flaws }, root, "", &mut leaves);
+        keys::collect(&mut Reader { source, flaws: &mut flaws }, root.get_ref(), "", &mut values);
     }
-    let mut levels = Levels::new(folder, source.as_ref(), &leaves, flags, &env, flaws);
-    levels.refuse_tables_as_variables();
-    let config = sections::config(&mut levels, leaves.types);
-    let Levels { settings, flaws, .. } = levels;
-    let config = Config { settings: settings.clone(), ..config };
-    match flaws.into_sorted() {
-        none if none.is_empty() => {
-            Ok(Loaded { config, settings, file: source.map(|source| source.path.clone()) })
-        }
-        some => Err(ConfigError::Flawed(some)),
+    let mut layers = Layers::new(folder, source.as_ref(), &values, flags, &env, flaws);
+    layers.refuse_variables_of_tables();
+    let config = sections::config(&mut layers, values.types);
+    let Layers { settings, flaws, .. } = layers;
+    let flaws = flaws.into_sorted();
+    if flaws.is_empty() {
+        Ok(Loaded { config: Config { settings, ..config }, file: source.map(|source| source.path) })
+    } else {
+        Err(ConfigError::Flawed(flaws))
     }
 }
 
-/// A file with every setting, commented.
+/// A file with every setting and a comment for each.
 pub fn example() -> &'static str {
-    include_str!("config/example.toml")
+    include_str!("example.toml")
 }
 
-/// The file to read: the named one, or the default one if it is there.
-fn source_of(
+/// The file to read: the named one, or the default one if it exists.
+fn find_source(
     folder: &Path,
     flags: &Flags,
     env: &impl Fn(&str) -> Option<String>,
@@ -315,7 +293,7 @@ fn source_of(
     let path = folder.join(named.as_deref().unwrap_or(Path::new(DEFAULT_FILE)));
     match source::read(&path, source::FILE_BYTES_MAX) {
         Ok(text) => Ok(Some(Source::new(path, text))),
-        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(ConfigError::Unreadable { file: path, error }),
     }
 }

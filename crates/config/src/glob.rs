@@ -1,12 +1,11 @@
-//! Paths with stars: a `*` stands for any part of one name, but not for the dot that hides a file. Nothing else is
-//! special.
+//! Path patterns: `*` matches any part of one name, except the leading dot of a hidden file. Nothing else is special.
 
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The files that a pattern picks, by name; an error is a folder that is there and cannot be listed.
-pub(super) fn expand(base: &Path, pattern: &str) -> io::Result<Vec<PathBuf>> {
+/// The files that match a pattern, sorted. Fails only if an existing folder cannot be listed.
+pub(crate) fn expand(base: &Path, pattern: &str) -> io::Result<Vec<PathBuf>> {
     let mut found = vec![base.to_path_buf()];
     for component in Path::new(pattern).components() {
         let name = component.as_os_str().to_string_lossy();
@@ -18,7 +17,7 @@ pub(super) fn expand(base: &Path, pattern: &str) -> io::Result<Vec<PathBuf>> {
         }
         let mut deeper = Vec::new();
         for folder in &found {
-            deeper.extend(listed(folder, &name)?);
+            deeper.extend(matching_entries(folder, &name)?);
         }
         found = deeper;
     }
@@ -27,7 +26,7 @@ pub(super) fn expand(base: &Path, pattern: &str) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn listed(folder: &Path, pattern: &str) -> io::Result<Vec<PathBuf>> {
+fn matching_entries(folder: &Path, pattern: &str) -> io::Result<Vec<PathBuf>> {
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let entries = match fs::read_dir(here) {
         Ok(entries) => entries,
@@ -39,15 +38,14 @@ fn listed(folder: &Path, pattern: &str) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in entries {
         let name = entry?.file_name();
-        let is_picked = name.to_str().is_some_and(|name| matches(pattern, name));
-        if is_picked {
+        if name.to_str().is_some_and(|name| matches(pattern, name)) {
             found.push(folder.join(name));
         }
     }
     Ok(found)
 }
 
-/// Whether a name fits. The pieces between stars are found one after the other, the last one at the end.
+/// Finds the pieces between stars in order; the last one must end the name.
 fn matches(pattern: &str, name: &str) -> bool {
     if name.starts_with('.') && !pattern.starts_with('.') {
         return false;
@@ -64,10 +62,10 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::*;
 
     #[test]
-    fn a_star_is_any_part_of_one_name() {
+    fn a_star_matches_any_part_of_one_name() {
         for (pattern, name, fits) in [
             ("*.toml", "a.toml", true),
             ("*.toml", ".toml", false),

@@ -1,20 +1,19 @@
-//! Passwords stay out of everything that people read: settings, messages, pictured lines, `Debug`.
+//! Hides passwords in settings, messages, quoted lines and `Debug` output.
 
 use std::fmt;
 
 const HIDDEN: &str = "***";
 
-/// The URL of a database. Shown without its password.
+/// A database URL that prints without its password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl(String);
 
 impl DatabaseUrl {
-    /// Takes a URL as it is.
     pub fn new(url: impl Into<String>) -> Self {
         Self(url.into())
     }
 
-    /// The whole of it, password included: for whoever connects.
+    /// The URL with its password, for connecting.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -32,13 +31,13 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// The text, with the password of each URL and the value of each `password=` hidden. Rather hides too much: a line
-/// that is shown because it is wrong may be wrong in any way.
-pub(super) fn hide(text: &str) -> String {
+/// Hides the password of each URL and the value of each `password=`. Errs towards hiding too much: a quoted line may be
+/// malformed in any way.
+pub(crate) fn hide(text: &str) -> String {
     hide_parameters(&hide_user_infos(text))
 }
 
-/// `scheme://user:password@`: from the first colon to the last `@` before the quote that ends the text.
+/// `scheme://user:password@`: from the first colon to the last `@` before the closing quote.
 fn hide_user_infos(text: &str) -> String {
     let mut hidden = String::new();
     let mut rest = text;
@@ -64,7 +63,7 @@ fn hide_user_infos(text: &str) -> String {
     hidden + rest
 }
 
-/// The quote that a URL's scheme follows.
+/// The quote before a URL's scheme.
 fn quote_before(before: &str) -> Option<char> {
     let scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
     before.trim_end_matches(scheme).chars().next_back().filter(|c| matches!(c, '"' | '\''))
@@ -75,7 +74,7 @@ fn hide_parameters(text: &str) -> String {
     const NAME: &str = "password=";
     let mut hidden = String::new();
     let mut rest = text;
-    // Lower-casing ASCII alone keeps every place where it was.
+    // Lower-casing only ASCII keeps all byte offsets.
     while let Some(found) = rest.to_ascii_lowercase().find(NAME) {
         let (before, after) = rest.split_at(found + NAME.len());
         hidden.push_str(before);
@@ -94,10 +93,10 @@ fn hide_parameters(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::*;
 
     #[test]
-    fn passwords_are_hidden_wherever_they_stand() {
+    fn passwords_are_hidden_in_every_notation() {
         for (text, shown) in [
             ("postgres://ada:s3cret@db:5432/tenure", "postgres://ada:***@db:5432/tenure"),
             ("postgres://ada:p@ss/w:rd@db/tenure", "postgres://ada:***@db/tenure"),
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_never_debugs_its_password() {
+    fn debug_output_of_a_url_hides_its_password() {
         let url = DatabaseUrl::new("postgres://ada:s3cret@db/tenure");
         assert_eq!(format!("{url:?}"), "DatabaseUrl(postgres://ada:***@db/tenure)");
         assert_eq!(url.reveal(), "postgres://ada:s3cret@db/tenure");

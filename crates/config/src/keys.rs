@@ -1,29 +1,27 @@
-//! What may be set, in the order of the documentation, and under which names: the one table that the file's reader,
-//! the environment, the flags and the documentation's test share.
+//! The settings there are, in the order of the documentation: the one table that the file, the environment, the flags
+//! and the test of the documentation share.
 
 use std::ops::Range;
 
 use toml::de::DeTable;
 
-use super::reader::{Form, Reader, Value};
+use crate::reader::{Reader, TableShape, Value};
 
-/// Something that can be set.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Its place in the file: `limits.payload` is `payload` in `[limits]`.
+    /// The full name: `limits.payload` is `payload` in `[limits]`.
     pub name: &'static str,
-    /// The flag that sets it, if there is one.
     pub flag: Option<&'static str>,
 }
 
 impl Key {
-    /// The environment variable that sets it: `TENURE_LIMITS_PAYLOAD`.
+    /// The environment variable of this key: `TENURE_LIMITS_PAYLOAD`.
     pub fn variable(&self) -> String {
         variable(self.name)
     }
 }
 
-/// Everything that can be set, but for the types.
+/// Every setting except those of types.
 pub const KEYS: &[Key] = &[
     key("listen", Some("--listen")),
     key("data", Some("--data")),
@@ -51,20 +49,19 @@ pub const KEYS: &[Key] = &[
     key("log.filter", None),
 ];
 
-/// The table of types: its keys are names.
-pub(super) const TYPES: &str = "types";
+/// The table of types; the keys in it are type names.
+pub(crate) const TYPES: &str = "types";
 
 const fn key(name: &'static str, flag: Option<&'static str>) -> Key {
     Key { name, flag }
 }
 
-/// The one rule for environment variables.
-pub(super) fn variable(name: &str) -> String {
+pub(crate) fn variable(name: &str) -> String {
     format!("TENURE_{}", name.replace('.', "_").to_ascii_uppercase())
 }
 
-/// The tables that keys stand in, each once.
-pub(super) fn tables() -> Vec<&'static str> {
+/// The tables that contain keys, each once.
+pub(crate) fn tables() -> Vec<&'static str> {
     let mut found = Vec::new();
     for key in KEYS {
         for (dot, _) in key.name.match_indices('.') {
@@ -76,29 +73,40 @@ pub(super) fn tables() -> Vec<&'static str> {
     found
 }
 
-/// The table that a key of this last name stands in; `""` is the top of the file.
-pub(super) fn home(last: &str) -> Option<&'static str> {
+/// The table with a key of this last name; `""` is the top of the file.
+pub(crate) fn table_of(last: &str) -> Option<&'static str> {
     KEYS.iter().find_map(|key| match key.name.rsplit_once('.') {
         Some((table, name)) => (name == last).then_some(table),
         None => (key.name == last).then_some(""),
     })
 }
 
-/// What a file says, by the key that it says it for.
+/// The values in the file by key.
 #[derive(Default)]
-pub(super) struct Leaves<'t> {
-    pub(super) values: Vec<(&'static str, &'t Value<'t>)>,
-    /// Tables that are there, be they empty.
-    pub(super) tables: Vec<(String, Range<usize>)>,
-    pub(super) types: Option<&'t Value<'t>>,
+pub(crate) struct FileValues<'t> {
+    values: Vec<(&'static str, &'t Value<'t>)>,
+    /// Tables in the file, including empty ones.
+    pub(crate) tables: Vec<(String, Range<usize>)>,
+    pub(crate) types: Option<&'t Value<'t>>,
 }
 
-/// Takes in a table of the file and those below it.
-pub(super) fn walk<'t>(reader: &mut Reader<'_>, table: &'t DeTable<'t>, prefix: &str, into: &mut Leaves<'t>) {
+impl<'t> FileValues<'t> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'t Value<'t>> {
+        self.values.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
+    }
+}
+
+/// Collects the values of a table and of those below it.
+pub(crate) fn collect<'t>(
+    reader: &mut Reader<'_>,
+    table: &'t DeTable<'t>,
+    prefix: &str,
+    into: &mut FileValues<'t>,
+) {
     let names = names_below(prefix);
-    let what = if prefix.is_empty() { "the configuration".to_owned() } else { format!("[{prefix}]") };
-    let form = Form { what: &what, keys: &names };
-    for (name, value) in reader.open(table, 0..0, &form).entries {
+    let place = if prefix.is_empty() { String::new() } else { format!("[{prefix}]") };
+    let shape = TableShape { place: &place, keys: &names };
+    for (name, value) in reader.open(table, 0..0, &shape).entries {
         let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
         if let Some(key) = KEYS.iter().find(|key| key.name == path) {
             into.values.push((key.name, value));
@@ -106,12 +114,12 @@ pub(super) fn walk<'t>(reader: &mut Reader<'_>, table: &'t DeTable<'t>, prefix: 
             into.types = Some(value);
         } else if let Some(table) = reader.table(value, &path) {
             into.tables.push((path.clone(), value.span()));
-            walk(reader, table, &path, into);
+            collect(reader, table, &path, into);
         }
     }
 }
 
-/// The keys and tables right below a table.
+/// The keys and tables directly below a table.
 fn names_below(prefix: &str) -> Vec<&'static str> {
     let mut names = Vec::new();
     for key in KEYS {

@@ -1,0 +1,208 @@
+//! File, environment and flags: precedence, origins, relative paths, hidden passwords.
+
+use std::path::Path;
+use std::time::Duration;
+
+use expect_test::expect;
+use tenure_config::{ConfigError, Flags, Limits, Loaded, LogFormat, Origin, StoreLocation};
+
+use crate::fixture::{Fixture, check};
+
+#[test]
+fn without_input_every_value_is_the_default() {
+    let fixture = Fixture::empty();
+    let Loaded { config, file } = fixture.loaded();
+    assert_eq!(file, None);
+    assert_eq!(config.store, StoreLocation::Data(fixture.path("tenure-data")));
+    assert_eq!(config.limits, Limits::default());
+    assert_eq!(config.limits.header_timeout, Duration::from_secs(10));
+    assert_eq!(config.definitions.types[0].name, "*");
+    assert!(config.jwt.is_none() && config.tls.is_none() && config.otel.is_none());
+    expect![[r#"
+        listen = 127.0.0.1:7117 (default)
+        data = ./tenure-data (default)
+        limits.payload = 1 MiB (default)
+        limits.body = 16 MiB (default)
+        limits.asset = 1 GiB (default)
+        limits.connections = 4096 (default)
+        limits.header_timeout = 10s (default)
+        webhooks.retry = 5s, 5m, 30m, 2h, 5h, 10h, 14h, 20h, 1d (default)
+        log.format = text (default)
+        log.filter = info (default)
+        types."*".lifecycle = distributed (default)
+    "#]]
+    .assert_eq(&fixture.settings());
+}
+
+#[test]
+fn load_looks_in_the_current_folder() {
+    let missing = Flags { config: Some("no/such/tenure.toml".into()), ..Flags::default() };
+    let error = tenure_config::load(&missing, |_| None).unwrap_err();
+    expect!["the configuration file no/such/tenure.toml cannot be read: there is no such file"]
+        .assert_eq(&error.to_string());
+}
+
+#[test]
+fn later_layers_override_earlier_ones() {
+    let file = "listen = \"127.0.0.1:1\"\n[log]\nformat = \"text\"\n";
+    let named = |fixture: &Fixture, line| Origin::File { file: fixture.path("tenure.toml"), line };
+    let fixture = Fixture::new(file);
+    assert_eq!(fixture.setting("listen"), ("127.0.0.1:1".to_owned(), named(&fixture, 1)));
+    assert_eq!(fixture.setting("log.format"), ("text".to_owned(), named(&fixture, 3)));
+    assert_eq!(fixture.setting("log.filter"), ("info".to_owned(), Origin::Default));
+    let fixture = fixture
+        .variable("TENURE_LISTEN", "127.0.0.1:2")
+        .variable("TENURE_LOG_FORMAT", "json")
+        .variable("TENURE_LOG_FILTER", "")
+        .variable("TENURE_LIMITS_PAYLOAD", "2048")
+        .variable("TENURE_LIMITS_CONNECTIONS", "7");
+    assert_eq!(
+        fixture.setting("listen"),
+        ("127.0.0.1:2".to_owned(), Origin::Variable("TENURE_LISTEN".to_owned()))
+    );
+    assert_eq!(fixture.setting("log.filter").1, Origin::Default, "an empty variable is not set");
+    let config = fixture.loaded().config;
+    assert_eq!((config.limits.payload, config.limits.connections), (2048, 7));
+    assert_eq!(config.log.format, LogFormat::Json);
+    let flags = Flags { listen: Some("127.0.0.1:3".to_owned()), ..Flags::default() };
+    let fixture = fixture.flags(flags);
+    assert_eq!(fixture.setting("listen"), ("127.0.0.1:3".to_owned(), Origin::Flag("--listen".to_owned())));
+    assert_eq!(fixture.setting("listen").1.to_string(), "--listen");
+}
+
+#[test]
+fn every_layer_is_checked() {
+    let flags = Flags { listen: Some("nowhere".to_owned()), ..Flags::default() };
+    let fixture = Fixture::new("listen = 1\n")
+        .variable("TENURE_LISTEN", ":80")
+        .variable("TENURE_LIMITS_CONNECTIONS", "many")
+        .variable("TENURE_LOG", "debug")
+        .variable("TENURE_TYPES", "x")
+        .variable("TENURE_TLS_KEY", "key.pem")
+        .variable("TENURE_DATABASE_URL", "mysql://ada:s3cret@db/x")
+        .flags(flags);
+    expect![[r#"
+        tenure.toml:1:10: `listen` must be a text, and this is a number
+          |
+        1 | listen = 1
+          |          ^
+          = write it in quotes
+
+        TENURE_LOG: this is not a setting, but the name of a table of settings
+          = there are TENURE_LOG_FORMAT and TENURE_LOG_FILTER
+
+        TENURE_TYPES: this is not a setting, but the name of a table of settings
+          = types are declared in the file
+
+        TENURE_LISTEN: `:80` is not an address to listen on
+          = 0.0.0.0:80 listens on every address
+
+        --listen: `nowhere` is not an address to listen on
+          = write an IP address and a port: 127.0.0.1:7117, [::1]:7117
+
+        TENURE_DATABASE_URL: `database_url` is not a URL that begins with postgres:// or postgresql://
+          = write postgres://host…
+
+        TENURE_LIMITS_CONNECTIONS: `limits.connections` is many, which is out of bounds
+          = a whole number from 1 to 1000000 will do
+
+        TENURE_TLS_KEY: [tls] lacks tls.certificate
+          = say tls.certificate and tls.key, or nothing of [tls]
+    "#]]
+    .assert_eq(&fixture.error());
+}
+
+#[test]
+fn a_later_layer_can_choose_another_store() {
+    let url = "postgres://ada:s3cret@db/tenure";
+    let fixture = Fixture::new("data = \"here\"\n").variable("TENURE_DATABASE_URL", url);
+    let StoreLocation::Database(database) = fixture.loaded().config.store else { panic!("a database") };
+    assert_eq!(database.reveal(), url);
+    assert_eq!(fixture.setting("database_url").1.to_string(), "TENURE_DATABASE_URL");
+    assert!(fixture.loaded().config.settings.iter().all(|setting| setting.name != "data"));
+    let fixture = fixture.flags(Flags { data: Some("there".into()), ..Flags::default() });
+    assert_eq!(fixture.loaded().config.store, StoreLocation::Data(fixture.path("there")));
+}
+
+#[test]
+fn one_layer_cannot_choose_two_stores() {
+    check(
+        "data = \"here\"\ndatabase_url = \"postgres://ada:s3cret@db/tenure\"\n",
+        &expect![[r#"
+        tenure.toml:2:16: `data` and `database_url` are both set, and there is one store
+          |
+        2 | database_url = "postgres://ada:***@db/tenure"
+          |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+          = remove one of the two
+    "#]],
+    );
+    let both = Flags {
+        data: Some("here".into()),
+        database_url: Some("postgres://db/tenure".to_owned()),
+        ..Flags::default()
+    };
+    expect![[r#"
+        --database-url: `data` and `database_url` are both set, and there is one store
+          = remove one of the two
+    "#]]
+    .assert_eq(&Fixture::empty().flags(both).error());
+}
+
+#[test]
+fn passwords_are_hidden_everywhere() {
+    let text = |loaded: &Loaded| format!("{:?}", loaded.config);
+    let fixture = Fixture::new("database_url = \"postgres://ada:s3cret@db/tenure?password=s3cret\"\n");
+    assert!(!text(&fixture.loaded()).contains("s3cret"), "{}", text(&fixture.loaded()));
+    assert_eq!(fixture.setting("database_url").0, "postgres://ada:***@db/tenure?password=***");
+    for wrong in [
+        "database_url = \"mysql://ada:s3cret@db/tenure\"",
+        "database_url = \"postgres://ada:s3\\qcret s3cret@db/tenure\"",
+        "database_url = postgres://ada:s3cret@db/tenure",
+        "database_url = [\"postgres://ada:s3cret@db/tenure\"]",
+        "database_ulr = 5\n[types.x]\nlifecycle = \"postgres://ada:s3cret@db/tenure\"",
+        "listen = \"postgres://ada:s3cret@db/tenure\"",
+    ] {
+        let error = Fixture::new(wrong).error();
+        assert!(!error.contains("s3cret"), "{error}");
+    }
+    check(
+        "database_url = \"mysql://ada:s3cret@db/tenure\" # old",
+        &expect![[r#"
+        tenure.toml:1:16: `database_url` is not a URL that begins with postgres:// or postgresql://
+          |
+        1 | database_url = "mysql://ada:***@db/tenure" # old
+          |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+          = write postgres://host…
+    "#]],
+    );
+}
+
+#[test]
+fn relative_paths_start_where_they_were_written() {
+    let file = "data = \"store\"\n[assets]\nstore = \"file:./assets\"\n[auth.jwt]\nissuer = \"i\"\naudience = \"a\"\n\
+                jwks = \"keys.json\"\n[tls]\ncertificate = \"/etc/c.pem\"\nkey = \"k.pem\"\n";
+    let flags = Flags { config: Some("conf/node.toml".into()), ..Flags::default() };
+    let fixture = Fixture::empty().with("conf/node.toml", file).flags(flags);
+    let config = fixture.loaded().config;
+    assert_eq!(fixture.loaded().file, Some(fixture.path("conf/node.toml")));
+    assert_eq!(config.store, StoreLocation::Data(fixture.path("conf/store")));
+    assert_eq!(config.assets, Some(format!("file:{}", fixture.path("conf/./assets").display())));
+    assert_eq!(config.jwt.unwrap().jwks, fixture.path("conf/keys.json").display().to_string());
+    let tls = config.tls.unwrap();
+    assert_eq!((tls.certificate.as_path(), tls.key), (Path::new("/etc/c.pem"), fixture.path("conf/k.pem")));
+    let fixture = fixture.variable("TENURE_DATA", "store");
+    assert_eq!(fixture.loaded().config.store, StoreLocation::Data(fixture.path("store")));
+}
+
+#[test]
+fn a_variable_can_name_the_file_which_must_exist() {
+    let fixture = Fixture::new("listen = \"127.0.0.1:1\"").variable("TENURE_CONFIG", "other.toml");
+    expect![[r#"
+        the configuration file other.toml cannot be read: there is no such file
+    "#]]
+    .assert_eq(&fixture.error());
+    let fixture = fixture.with("other.toml", "listen = \"127.0.0.1:2\"");
+    assert_eq!(fixture.setting("listen").0, "127.0.0.1:2");
+    let flags = Flags { config: Some(".".into()), ..Flags::default() };
+    assert!(matches!(fixture.flags(flags).load(), Err(ConfigError::Unreadable { .. })));
+}

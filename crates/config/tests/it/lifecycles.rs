@@ -1,0 +1,87 @@
+//! Lifecycle files: which are loaded, and what is reported about flawed ones.
+
+use expect_test::expect;
+
+use crate::fixture::{ERRAND, Fixture, check};
+
+#[test]
+fn lifecycles_that_match_are_added_to_the_built_in_ones() {
+    let engine = include_str!("../../../../lifecycles/engine.toml");
+    let fixture = Fixture::new(
+        "lifecycles = [\"l*/*.toml\", \"lives/errand.toml\"]\n[types.a]\nlifecycle = \"errand\"",
+    )
+    .with("lives/errand.toml", ERRAND)
+    .with("lives/.hidden.toml", "not one")
+    .with("lives/readme.md", "not one")
+    .with("others/x.toml", "not one")
+    .with("later/engine.toml", &engine.replace("version = 1", "version = 2"));
+    let names = |fixture: &Fixture| -> Vec<String> {
+        let lifecycles = fixture.loaded().config.definitions.lifecycles;
+        lifecycles.iter().map(|one| format!("{} {}", one.name, one.version)).collect()
+    };
+    let found = names(&fixture);
+    assert_eq!(found.len(), 6, "{found:?}");
+    assert!(found.contains(&"engine 2".to_owned()) && !found.contains(&"engine 1".to_owned()), "{found:?}");
+    assert!(found.contains(&"errand 1".to_owned()), "{found:?}");
+    let fixture =
+        Fixture::empty().with("errand.toml", ERRAND).variable("TENURE_LIFECYCLES", "errand.toml, *.toml");
+    assert_eq!(names(&fixture).len(), 6);
+}
+
+#[test]
+fn flaws_of_lifecycle_files_are_reported() {
+    let fixture = Fixture::new("lifecycles = [\"lives/*.toml\"]\n[types.a]\nlifecycle = \"errand\"")
+        .with("lives/errand.toml", &ERRAND.replace("to   = \"done\"", "to   = \"dne\""));
+    expect![[r#"
+        lives/errand.toml:25:8: L1 `dne` is not a state of this lifecycle
+           |
+        25 | to   = "dne"
+           |        ^^^^^
+           = did you mean `done`? the states are queued, running, done and failed
+    "#]]
+    .assert_eq(&fixture.error());
+}
+
+#[test]
+fn patterns_without_a_match_are_reported() {
+    check(
+        "lifecycles = [\"lives/*.toml\", \"a.toml\", \"**/a.toml\", 5]\ntypes.a.lifecycle = \"errand\"",
+        &expect![[r#"
+        tenure.toml:1:54: `lifecycles` must be a text, and this is a number
+          |
+        1 | lifecycles = ["lives/*.toml", "a.toml", "**/a.toml", 5]
+          |                                                      ^
+          = write it in quotes
+    "#]],
+    );
+    check(
+        "lifecycles = [\"lives/*.toml\", \"a.toml\", \"**/a.toml\"]",
+        &expect![[r#"
+        tenure.toml:1:15: `lives/*.toml` picks no file
+          |
+        1 | lifecycles = ["lives/*.toml", "a.toml", "**/a.toml"]
+          |               ^^^^^^^^^^^^^^
+          = it is looked for from .
+
+        tenure.toml:1:31: `a.toml` picks no file
+          |
+        1 | lifecycles = ["lives/*.toml", "a.toml", "**/a.toml"]
+          |                               ^^^^^^^^
+          = it is looked for from .
+
+        tenure.toml:1:41: `**/a.toml` has two stars in a row
+          |
+        1 | lifecycles = ["lives/*.toml", "a.toml", "**/a.toml"]
+          |                                         ^^^^^^^^^^^
+          = a `*` stands for any part of one name; write a pattern for each folder
+    "#]],
+    );
+    let fixture = Fixture::new("lifecycles = [\"*/errand.toml\"]")
+        .with("a/errand.toml", ERRAND)
+        .with("b/errand.toml", ERRAND);
+    expect![[r#"
+        b/errand.toml: lifecycle errand version 1 is in a/errand.toml too
+          = rename it, or give it the next version
+    "#]]
+    .assert_eq(&fixture.error());
+}
