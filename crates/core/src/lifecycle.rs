@@ -6,7 +6,6 @@
 mod check;
 mod derive;
 mod diff;
-mod draw;
 mod flaw;
 mod parse;
 mod policy;
@@ -17,7 +16,6 @@ use serde::{Deserialize, Serialize};
 
 pub use derive::{LongestLife, Wait};
 pub use diff::{Change, ChangeKind, Diff, diff};
-pub use draw::{ArrowFigures, Figures, Format, Links, Look, StateFigures};
 pub use flaw::{Flaw, Place, RuleId};
 pub use policy::{Api, Backoff, Credits, Idempotency, Jitter, Policy, Retention};
 

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use expect_test::expect;
-use tenure_core::decide::{Answer, Done};
+use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::event::Event;
 use tenure_core::id::Name;
 use tenure_core::job::Class;
@@ -214,7 +214,7 @@ fn refuse(play: &mut OneJob, (state, trigger): (&Name, &Trigger), chance: Chance
     };
     assert_eq!(*play.job(), before, "{what}: it changed something");
     match (trigger, answer) {
-        (Trigger::Create, Ok(Done::Job { job, .. })) => {
+        (Trigger::Create, Ok(CommandOutput::Job { job, .. })) => {
             assert!(phase.is_final(), "{what}: only a finished job is tried again");
             assert_eq!(
                 (&job.state, job.spec.links.retry_of),
@@ -251,7 +251,7 @@ fn allowed(lifecycle: &Lifecycle, state: &Name) -> Vec<Trigger> {
 }
 
 /// Brings a trigger about, through whatever causes it; `None` where nobody is answered.
-fn cause(play: &mut OneJob, trigger: &Trigger, chance: Chance) -> Option<Answer> {
+fn cause(play: &mut OneJob, trigger: &Trigger, chance: Chance) -> Option<CommandResult> {
     match trigger {
         Trigger::Create => Some(play.retry()),
         Trigger::Reject => Some(play.reject()),
@@ -284,7 +284,7 @@ fn cause(play: &mut OneJob, trigger: &Trigger, chance: Chance) -> Option<Answer>
 }
 
 /// The shortest lawful way of a new job into a state: tries everything that can be done, breadth first.
-fn reach(lifecycle: &Lifecycle, state: &Name, chance: Chance) -> OneJob {
+fn nth_older(lifecycle: &Lifecycle, state: &Name, chance: Chance) -> OneJob {
     let phase = lifecycle.state(state.as_str()).expect("it is one of its states").phase;
     let mut seen = BTreeSet::new();
     let mut queue = VecDeque::from([OneJob::create(lifecycle, chance.max_attempts())]);

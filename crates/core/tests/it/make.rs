@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use tenure_core::command::{
-    Asked, Cancel, Claim, ClaimFilter, Command, Create, CreationKey, Hold, Report, Retry, Verb, When,
+    Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, Hold, Report, Retry, Verb,
+    When,
 };
 use tenure_core::dead_letter::ReasonCode;
-use tenure_core::decide::{Answer, Done};
+use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::id::{Actor, Fence, JobId, Name};
 use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Links};
 use tenure_core::job_type::{Catalog, JobType};
@@ -73,8 +74,8 @@ pub(crate) fn a_job(n: u128, job_type: &str) -> Create {
 }
 
 /// A command of somebody, without a key.
-pub(crate) fn asked(by: &str, command: Command) -> Asked {
-    Asked { by: Actor::from(by), key: None, command }
+pub(crate) fn asked(by: &str, command: Command) -> CommandEnvelope {
+    CommandEnvelope { by: Actor::from(by), key: None, command }
 }
 
 /// A claim of one job of any kind.
@@ -135,7 +136,7 @@ impl OneJob {
         &self.world.tables.jobs[&self.id]
     }
 
-    pub(crate) fn ask(&mut self, command: Command) -> Answer {
+    pub(crate) fn ask(&mut self, command: Command) -> CommandResult {
         self.world.ask(&asked("operator:ann", command))
     }
 
@@ -145,7 +146,7 @@ impl OneJob {
             self.world.now.at = self.world.now.at.max(self.job().run_at);
         }
         let answer = self.ask(Command::Claim(a_claim("w1"))).expect("a claim is lawful anywhere");
-        matches!(answer, Done::Claimed { jobs, .. } if jobs.iter().any(|job| job.id() == self.id))
+        matches!(answer, CommandOutput::Claimed { jobs, .. } if jobs.iter().any(|job| job.id() == self.id))
     }
 
     /// The live lease's worker and fence; or a fence that was never granted.
@@ -155,13 +156,13 @@ impl OneJob {
     }
 
     /// A worker's verb, under the lease if there is one.
-    pub(crate) fn say(&mut self, verb: Verb) -> Answer {
+    pub(crate) fn say(&mut self, verb: Verb) -> CommandResult {
         let Hold { job, worker, fence } = self.hold();
         self.ask(Command::Report(Box::new(Report { job, holder: Some((worker, fence)), verb })))
     }
 
     /// A `reject` by whoever may: the holder, or an operator where nobody holds the job.
-    pub(crate) fn reject(&mut self) -> Answer {
+    pub(crate) fn reject(&mut self) -> CommandResult {
         let verb = Verb::Reject { reason: "unfit".to_owned() };
         if self.job().lease.is_some() {
             return self.say(verb);
@@ -169,24 +170,24 @@ impl OneJob {
         self.ask(Command::Report(Box::new(Report { job: self.id, holder: None, verb })))
     }
 
-    pub(crate) fn cancel(&mut self) -> Answer {
+    pub(crate) fn cancel(&mut self) -> CommandResult {
         self.ask(Command::Cancel(Cancel { job: self.id, mode: CancelMode::Hard, reason: None }))
     }
 
-    pub(crate) fn dead_letter(&mut self) -> Answer {
+    pub(crate) fn dead_letter(&mut self) -> CommandResult {
         self.ask(Command::DeadLetter(self.id, ReasonCode::PolicyViolation, "no".to_owned()))
     }
 
-    pub(crate) fn signal(&mut self, name: &Name) -> Answer {
+    pub(crate) fn signal(&mut self, name: &Name) -> CommandResult {
         self.ask(Command::Signal(self.id, name.clone(), None))
     }
 
-    pub(crate) fn disconnect(&mut self) -> Answer {
+    pub(crate) fn disconnect(&mut self) -> CommandResult {
         self.ask(Command::Disconnect(self.hold()))
     }
 
     /// A new job like this one.
-    pub(crate) fn retry(&mut self) -> Answer {
+    pub(crate) fn retry(&mut self) -> CommandResult {
         self.ask(Command::Retry(Retry { job: self.id, id: job_id(2), when: When::Now }))
     }
 

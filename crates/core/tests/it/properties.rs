@@ -7,8 +7,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use tenure_core::command::{Asked, Command};
-use tenure_core::decide::{Answer, Done};
+use tenure_core::command::{Command, CommandEnvelope};
+use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::fold::fold;
 use tenure_core::job::Job;
 use tenure_core::time::{Deadline, Millis};
@@ -49,20 +49,26 @@ fn by_history(job: &Job) -> Job {
 }
 
 /// Whether an answer says that nothing new was done; `None` where it has no words for that.
-fn says_replayed(answer: &Answer) -> Option<bool> {
+fn says_replayed(answer: &CommandResult) -> Option<bool> {
     match answer {
         Ok(
-            Done::Job { replayed, .. }
-            | Done::Claimed { replayed, .. }
-            | Done::Key { replayed, .. }
-            | Done::Asset { replayed, .. }
-            | Done::Order { replayed, .. },
+            CommandOutput::Job { replayed, .. }
+            | CommandOutput::Claimed { replayed, .. }
+            | CommandOutput::Key { replayed, .. }
+            | CommandOutput::Asset { replayed, .. }
+            | CommandOutput::Automation { replayed, .. },
         ) => Some(*replayed),
-        Ok(Done::Beat { .. } | Done::Logged(_) | Done::Account(_) | Done::Nothing) | Err(_) => None,
+        Ok(
+            CommandOutput::Heartbeat { .. }
+            | CommandOutput::Logged(_)
+            | CommandOutput::Account(_)
+            | CommandOutput::Nothing,
+        )
+        | Err(_) => None,
     }
 }
 
-fn is_claim(asked: &Asked) -> bool {
+fn is_claim(asked: &CommandEnvelope) -> bool {
     matches!(asked.command, Command::Claim(_))
 }
 
@@ -110,7 +116,7 @@ proptest! {
     #[test]
     fn how_commands_are_batched_makes_no_difference(draws in draws(), cuts in prop::collection::vec(any::<bool>(), 80)) {
         let (plain, steps) = play(&draws);
-        let (mut batched, mut batch) = (world(), Vec::<Asked>::new());
+        let (mut batched, mut batch) = (world(), Vec::<CommandEnvelope>::new());
         for (step, cut) in steps.iter().zip(cuts) {
             // Claims choose from what was ready before their batch, so that they have batches of their own.
             let mixes = batch.last().is_some_and(|last| is_claim(last) != is_claim(&step.asked));
@@ -142,7 +148,7 @@ proptest! {
     }
 }
 
-fn same_filter(one: &Asked, other: &Asked) -> bool {
+fn same_filter(one: &CommandEnvelope, other: &CommandEnvelope) -> bool {
     match (&one.command, &other.command) {
         (Command::Claim(one), Command::Claim(other)) => one.filter == other.filter,
         _ => false,
@@ -150,8 +156,8 @@ fn same_filter(one: &Asked, other: &Asked) -> bool {
 }
 
 /// A claim that got nothing may be asked again.
-fn is_empty(answer: &Answer) -> bool {
-    matches!(answer, Ok(Done::Claimed { jobs, .. }) if jobs.is_empty())
+fn is_empty(answer: &CommandResult) -> bool {
+    matches!(answer, Ok(CommandOutput::Claimed { jobs, .. }) if jobs.is_empty())
 }
 
 /// A property that meets nothing proves nothing: a fixed seed shows what chance brings about.

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use tenure_core::api_key::Role;
 use tenure_core::asset::{AssetId, NewAsset, Upload};
 use tenure_core::command::{
-    AppendLog, Asked, Cancel, Claim, ClaimFilter, Command, Create, CreationKey, GivenKey, Hold, NewKey,
-    Report, Retry, Verb, When,
+    AppendLog, Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, Hold,
+    IdempotencyKey, NewKey, Report, Retry, Verb, When,
 };
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::id::{Actor, Fence, JobId, Name};
@@ -132,9 +132,9 @@ impl Stageplay {
         let named_here = words.get("as").or_else(|| (words.nth(0) == "create").then(|| words.nth(2)));
         let body = words.get("body").unwrap_or("the same");
         let given = words.get("key").filter(|_| words.nth(0) != "create");
-        let key = given.map(|key| GivenKey { key: key.into(), fingerprint: fingerprint(body) });
+        let key = given.map(|key| IdempotencyKey { key: key.into(), fingerprint: fingerprint(body) });
         let by = if is_worker(who) { Actor::worker(&who.into()) } else { Actor::from(who) };
-        let answer = self.world.ask(&Asked { by, key, command });
+        let answer = self.world.ask(&CommandEnvelope { by, key, command });
         if let (Some(name), Some(id)) = (named_here, facts::job_of(&answer)) {
             self.names.insert(name.to_owned(), id);
         }
@@ -191,10 +191,10 @@ impl Stageplay {
                 digest: fingerprint(words.get("secret").unwrap_or(words.nth(1))),
             })),
             "revoke-key" => Command::RevokeKey(words.nth(1).into()),
-            "seen" => Command::Seen(words.plain[1..].iter().map(|word| heard(word)).collect()),
+            "seen" => Command::WorkersSeen(words.plain[1..].iter().map(|word| heard(word)).collect()),
             "seat" => {
                 let connection = Uuid::from_u128(words.nth(2).parse().expect("a number"));
-                Command::Seat(who.into(), words.nth(1).into(), connection)
+                Command::BindWorkerConnection(who.into(), words.nth(1).into(), connection)
             }
             "sweep" => Command::Sweep(self.job(words)),
             "purge" => Command::Purge(self.job(words)),
@@ -247,8 +247,9 @@ impl Stageplay {
 
     fn creation(&self, words: &Words<'_>) -> Create {
         let body = words.get("body").unwrap_or("the same");
-        let given =
-            |key: &str| CreationKey::Given(GivenKey { key: key.into(), fingerprint: fingerprint(body) });
+        let given = |key: &str| {
+            CreationKey::Given(IdempotencyKey { key: key.into(), fingerprint: fingerprint(body) })
+        };
         let derived = |digest: &str| CreationKey::Derived {
             digest: fingerprint(digest),
             by_minute: !words.has("timeless"),

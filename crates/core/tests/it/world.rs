@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
 use tenure_core::asset::{Asset, AssetId};
-use tenure_core::command::{Asked, Command, KeyId};
+use tenure_core::automation::{Automation, AutomationId};
+use tenure_core::command::{Command, CommandEnvelope, KeyId};
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
-use tenure_core::decide::{Answer, decide_batch};
+use tenure_core::decide::{CommandResult, decide_batch};
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::fold::{self, Record};
 use tenure_core::id::{Actor, JobId, Name};
@@ -17,9 +18,8 @@ use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::job_type::Catalog;
 use tenure_core::lifecycle::{Lifecycle, Phase, Timeout};
 use tenure_core::limits;
-use tenure_core::order::{Order, OrderId};
 use tenure_core::time::{Deadline, Millis, Now, Timestamp};
-use tenure_core::worker::WorkerSeen;
+use tenure_core::worker::WorkerRecord;
 use tenure_core::working_set::{Changes, KeyRecord, Reads, WorkingSet};
 
 /// When every world begins: 2026-01-01T00:00:00Z, the start of a minute.
@@ -43,10 +43,10 @@ pub(crate) struct Tables {
     pub(crate) audit: Vec<AuditLine>,
     pub(crate) telemetry: Vec<Telemetry>,
     pub(crate) api_keys: BTreeMap<Name, ApiKey>,
-    pub(crate) workers: BTreeMap<Name, WorkerSeen>,
+    pub(crate) workers: BTreeMap<Name, WorkerRecord>,
     pub(crate) assets: BTreeMap<AssetId, Asset>,
     pub(crate) garbage: BTreeMap<String, Timestamp>,
-    pub(crate) orders: BTreeMap<OrderId, Order>,
+    pub(crate) orders: BTreeMap<AutomationId, Automation>,
 }
 
 /// Tables, a catalog, a clock, and what was seen so far.
@@ -89,7 +89,7 @@ impl World {
     }
 
     /// One command. A refusal must have changed nothing but what was due anyway.
-    pub(crate) fn ask(&mut self, asked: &Asked) -> Answer {
+    pub(crate) fn ask(&mut self, asked: &CommandEnvelope) -> CommandResult {
         let before = self.clone();
         let answer = self.ask_all(std::slice::from_ref(asked)).remove(0);
         if let Err(refusal) = &answer {
@@ -100,7 +100,7 @@ impl World {
     }
 
     /// A batch. Stores offer claims only what is ready in their rows, so what is due is swept before one.
-    pub(crate) fn ask_all(&mut self, commands: &[Asked]) -> Vec<Answer> {
+    pub(crate) fn ask_all(&mut self, commands: &[CommandEnvelope]) -> Vec<CommandResult> {
         if commands.iter().any(|asked| matches!(asked.command, Command::Claim(_))) {
             self.sweep_all();
         }
@@ -129,7 +129,7 @@ impl World {
         tables
     }
 
-    fn commit(&mut self, commands: &[Asked]) -> Vec<Answer> {
+    fn commit(&mut self, commands: &[CommandEnvelope]) -> Vec<CommandResult> {
         let mut set = self.tables.load(&Reads::of(commands), self.now);
         let answers = decide_batch(&mut set, &self.catalog, commands, self.now);
         assert_eq!(answers.len(), commands.len(), "one answer for each command");
@@ -212,8 +212,8 @@ fn rule_of(lifecycle: &Lifecycle, event: &Event) -> Option<Followed> {
     Some((lifecycle.name.clone(), place.expect("law 1: every event follows a rule")))
 }
 
-pub(crate) fn sweep(id: JobId) -> Asked {
-    Asked { by: Actor::clock(), key: None, command: Command::Sweep(id) }
+pub(crate) fn sweep(id: JobId) -> CommandEnvelope {
+    CommandEnvelope { by: Actor::clock(), key: None, command: Command::Sweep(id) }
 }
 
 fn found<K: Ord + Clone, V: Clone>(table: &BTreeMap<K, V>, wanted: &BTreeSet<K>) -> BTreeMap<K, V> {
@@ -228,7 +228,7 @@ impl Tables {
             accounts: found(&self.accounts, &reads.accounts),
             dead_letters: found(&self.dead_letters, &reads.dead_letters),
             lifecycles: found(&self.lifecycles, &reads.lifecycles),
-            orders: found(&self.orders, &reads.orders),
+            orders: found(&self.automations, &reads.automations),
             api_keys: if reads.api_keys { self.api_keys.clone() } else { BTreeMap::new() },
             paused: self.paused.clone(),
             assets: reads.assets.iter().map(|job| (*job, self.assets_of(*job))).collect(),
@@ -293,10 +293,10 @@ impl Tables {
             seen.connection = seen.connection.or(before);
             self.workers.insert(seen.name.clone(), seen);
         }
-        for id in changes.orders {
-            match set.orders.get(&id) {
-                Some(order) => self.orders.insert(id, order.clone()),
-                None => self.orders.remove(&id),
+        for id in changes.automations {
+            match set.automations.get(&id) {
+                Some(order) => self.automations.insert(id, order.clone()),
+                None => self.automations.remove(&id),
             };
         }
         for (queue, paused) in changes.queues {

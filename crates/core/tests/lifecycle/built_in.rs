@@ -1,7 +1,6 @@
 //! The five that are built in: they pass, and what is derived from them is what one gets by hand.
 
-use expect_test::{Expect, expect, expect_file};
-use tenure_core::lifecycle::{Format, Lifecycle, LongestLife, Outcome, Phase, Wait};
+use tenure_core::lifecycle::{Lifecycle, LongestLife, Outcome, Phase, Wait};
 use tenure_core::time::Millis;
 
 use super::review;
@@ -107,87 +106,4 @@ fn a_wait_for_ever_that_the_file_asks_for_is_found() {
     assert_eq!(life(&[lost]).1, within(2 * 30_000 + 3_000 + 30_000 + 3 * 86_400_000));
     let unsaid = ("role = \"ready\", timeout = \"1h\"", "role = \"ready\", timeout = \"never\"");
     assert_eq!(life(&[unsaid]).0, waits("queued", true));
-}
-
-fn check(text: &str, expected: &Expect) {
-    expected.assert_eq(text);
-}
-
-#[test]
-fn distributed_in_text() {
-    expect_file!["snapshots/distributed.txt"].assert_eq(&named("distributed").draw(Format::Text));
-}
-
-#[test]
-fn image_in_text() {
-    expect_file!["snapshots/image.txt"].assert_eq(&named("image").draw(Format::Text));
-}
-
-#[test]
-fn engine_in_mermaid() {
-    check(
-        &named("engine").draw(Format::Mermaid),
-        &expect![[r#"
-        stateDiagram-v2
-            direction LR
-            state "queued" as s_queued
-            state "dispatched" as s_dispatched
-            state "running" as s_running
-            state "completed" as s_completed
-            state "failed" as s_failed
-            [*] --> s_queued : create
-            s_queued --> s_dispatched : claim
-            s_dispatched --> s_running : start
-            s_running --> s_completed : succeed
-            s_running --> s_failed : fail<br/>timeout<br/>lease_expired<br/>disconnected
-            s_queued --> s_failed : timeout
-            s_dispatched --> s_failed : timeout<br/>lease_expired<br/>disconnected
-            s_completed --> [*]
-            s_failed --> [*]
-    "#]],
-    );
-}
-
-#[test]
-fn so1_in_dot() {
-    check(
-        &named("so1").draw(Format::Dot),
-        &expect![[r#"
-        digraph "so1 v1" {
-            rankdir=LR;
-            node [shape=box, style=rounded, fontname="monospace"];
-            edge [fontname="monospace", fontsize=10];
-            "" [shape=point];
-            "pending" [label="pending\nready"];
-            "running" [label="running\nactive"];
-            "success" [label="success\nsucceeded", peripheries=2];
-            "failed" [label="failed\nfailed", peripheries=2];
-            "cancelled" [label="cancelled\ncancelled", peripheries=2];
-            "" -> "pending" [label="create"];
-            "pending" -> "running" [label="claim"];
-            "running" -> "success" [label="succeed"];
-            "running" -> "failed" [label="fail\nlease_expired"];
-            "pending" -> "cancelled" [label="cancel"];
-            "running" -> "cancelled" [label="cancel"];
-        }
-    "#]],
-    );
-}
-
-#[test]
-fn so1_in_svg() {
-    expect_file!["snapshots/so1.svg"].assert_eq(&named("so1").draw(Format::Svg));
-}
-
-#[test]
-fn every_rule_is_in_every_drawing() {
-    for lifecycle in Lifecycle::built_in() {
-        for format in [Format::Text, Format::Mermaid, Format::Dot, Format::Svg] {
-            let drawing = lifecycle.draw(format);
-            assert!(drawing.ends_with('\n'));
-            for rule in lifecycle.rules.iter().filter(|rule| rule.from.is_some()) {
-                assert!(drawing.contains(&rule.on.to_string()), "{} {format:?} {rule:?}", lifecycle.name);
-            }
-        }
-    }
 }

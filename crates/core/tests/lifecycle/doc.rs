@@ -1,7 +1,6 @@
-//! The manual keeps its word: its file passes, its drawing is the drawing, and each of its examples is refused by the
-//! rule that it stands under, and by no other.
+//! The example file in `docs/lifecycles.md` passes, and each example of a rule breaks that rule only.
 
-use tenure_core::lifecycle::{Format, Lifecycle, RuleId};
+use tenure_core::lifecycle::{Lifecycle, RuleId};
 
 const DOC: &str = include_str!("../../../../docs/lifecycles.md");
 
@@ -54,11 +53,8 @@ fn changed(change: &str) -> String {
 }
 
 #[test]
-fn the_file_in_the_manual_passes_and_is_drawn_so() {
-    let lifecycle = Lifecycle::parse(base()).unwrap();
-    let drawing = lifecycle.draw(Format::Text);
-    let (_, shown) = blocks("text")[0];
-    assert!(drawing.starts_with(shown), "the drawing in the manual should be\n{drawing}");
+fn the_documented_file_passes() {
+    assert!(Lifecycle::parse(base()).is_ok());
 }
 
 #[test]

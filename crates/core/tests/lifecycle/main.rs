@@ -1,4 +1,4 @@
-//! Lifecycle files from outside: what is refused and how it is said, what is derived, drawn and compared.
+//! Lifecycle files from outside: which are refused and with what message, what is derived from them, and how versions differ.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,7 +11,7 @@ mod built_in;
 mod diffs;
 mod doc;
 mod held_back;
-mod maps;
+mod mutated;
 mod mutations;
 mod snapshots;
 

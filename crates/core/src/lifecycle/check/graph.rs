@@ -6,7 +6,7 @@ use super::super::Phase;
 use super::super::flaw::{Flaws, RuleId, Span};
 use super::{From, Machine};
 use crate::limits;
-use crate::words::list;
+use crate::text::list;
 
 const _: () = assert!(limits::STATES_MAX <= 64, "a set of states is a word");
 

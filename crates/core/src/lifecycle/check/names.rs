@@ -4,7 +4,7 @@ use super::super::Trigger;
 use super::super::flaw::{At, Flaws, RuleId, Span};
 use super::super::parse::{Draft, DraftTransition};
 use super::{Edge, From, Machine, Money, event_name};
-use crate::words::{did_you_mean, list};
+use crate::text::{did_you_mean, list};
 
 /// Events that no rule makes: telemetry, and the note after the end. Doors may name them in either case.
 const OTHER_EVENTS: [&str; 4] = ["job_progress", "job_heartbeat", "job_lease_renewed", "job_compensated"];

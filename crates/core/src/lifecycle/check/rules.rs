@@ -3,7 +3,7 @@
 use super::super::flaw::{Flaws, RuleId, Span};
 use super::super::{Condition, Outcome, Phase, Trigger};
 use super::{Edge, From, Machine, When};
-use crate::words::list;
+use crate::text::list;
 
 pub(super) fn check(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
     shadowed(machine, flaws);

@@ -7,7 +7,7 @@ use super::super::policy::Api;
 use super::DraftApi;
 use super::reader::{Reader, Table, Value, shown};
 use crate::limits;
-use crate::words::{did_you_mean, list};
+use crate::text::{did_you_mean, list};
 
 /// The canonical fields of a job.
 const FIELDS: &[&str] = &[

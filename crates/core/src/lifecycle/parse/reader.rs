@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 use super::super::flaw::{At, Flaws, RuleId, Span};
 use crate::limits;
 use crate::time::Millis;
-use crate::words::{did_you_mean, list};
+use crate::text::{did_you_mean, list};
 
 /// Any value, with its place.
 pub(super) type Value<'t> = Spanned<DeValue<'t>>;

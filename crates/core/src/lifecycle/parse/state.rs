@@ -7,7 +7,7 @@ use super::super::{Outcome, Phase, Timeout, is_state_name};
 use super::DraftState;
 use super::reader::{Reader, Table, Value, shown};
 use crate::limits;
-use crate::words::did_you_mean;
+use crate::text::did_you_mean;
 
 const ROLES: [&str; 4] = ["ready", "held", "active", "waiting"];
 

@@ -7,7 +7,7 @@ use super::super::policy::{Backoff, Idempotency, Jitter, Policy, Retention};
 use super::reader::{Reader, Table, Value, shown};
 use super::{DraftCredits, DraftIdempotency};
 use crate::limits;
-use crate::words::did_you_mean;
+use crate::text::did_you_mean;
 
 pub(super) fn name(reader: &mut Reader<'_>, root: &Table<'_>) -> Option<At<String>> {
     let Some(value) = root.get("name") else {

@@ -8,7 +8,7 @@ use super::DraftTransition;
 use super::reader::{Reader, Table, Value, shown};
 use crate::dead_letter::ReasonCode;
 use crate::limits;
-use crate::words::did_you_mean;
+use crate::text::did_you_mean;
 
 const KEYS: &[&str] = &["on", "from", "when", "to", "event", "audit", "reason"];
 

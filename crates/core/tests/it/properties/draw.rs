@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use tenure_core::command::{
-    AppendLog, Asked, Cancel, Claim, ClaimFilter, Command, CreationKey, GivenKey, Hold, Report, Retry, Verb,
-    When,
+    AppendLog, Cancel, Claim, ClaimFilter, Command, CommandEnvelope, CreationKey, Hold, IdempotencyKey,
+    Report, Retry, Verb, When,
 };
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::id::{Fence, Name};
@@ -71,7 +71,7 @@ pub(super) fn draws() -> impl Strategy<Value = Vec<Draw>> {
 pub(super) struct Step {
     pub(super) wait: Millis,
     pub(super) outage: bool,
-    pub(super) asked: Asked,
+    pub(super) asked: CommandEnvelope,
 }
 
 impl Step {
@@ -117,9 +117,9 @@ impl Draw {
         // Few keys, so that they are met again; bodies that are the same, so that their repeats are repeats.
         let keyed = self.which[4].is_multiple_of(4)
             && !matches!(command, Command::Sweep(_) | Command::Prune | Command::Purge(_));
-        let key = keyed.then(|| GivenKey { key: self.key(), fingerprint: [self.which[4] % 8 / 4; 32] });
+        let key = keyed.then(|| IdempotencyKey { key: self.key(), fingerprint: [self.which[4] % 8 / 4; 32] });
         let by = if self.what.is_multiple_of(2) { "ann" } else { "user:u1" };
-        Step { asked: Asked { key, ..asked(by, command) }, ..pass }
+        Step { asked: CommandEnvelope { key, ..asked(by, command) }, ..pass }
     }
 
     fn key(&self) -> Name {
@@ -137,7 +137,7 @@ impl Draw {
         let mut create = a_job(n, rules[usize::from(self.which[1]) % rules.len()].as_str());
         create.id = job_id(n);
         create.key = match self.which[2] % 4 {
-            0 => CreationKey::Given(GivenKey { key: self.key(), fingerprint: [self.which[3] % 2; 32] }),
+            0 => CreationKey::Given(IdempotencyKey { key: self.key(), fingerprint: [self.which[3] % 2; 32] }),
             1 => CreationKey::Derived {
                 digest: [self.which[3] % 2; 32],
                 by_minute: self.which[4].is_multiple_of(2),

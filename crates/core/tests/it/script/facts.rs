@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::decide::{Answer, Done};
+use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::event::Signal;
 use tenure_core::id::{JobId, Name};
 use tenure_core::job::{CancelMode, Job, Lease};
@@ -13,17 +13,17 @@ use super::{Stageplay, Words};
 use crate::world::DAWN;
 
 /// The job that an answer is about.
-pub(super) fn job_of(answer: &Answer) -> Option<JobId> {
+pub(super) fn job_of(answer: &CommandResult) -> Option<JobId> {
     match answer {
-        Ok(Done::Job { job, .. }) => Some(job.id()),
+        Ok(CommandOutput::Job { job, .. }) => Some(job.id()),
         Ok(_) | Err(_) => None,
     }
 }
 
 /// The jobs that an answer hands out.
-pub(super) fn claimed(answer: &Answer) -> &[Arc<Job>] {
+pub(super) fn claimed(answer: &CommandResult) -> &[Arc<Job>] {
     match answer {
-        Ok(Done::Claimed { jobs, .. }) => jobs,
+        Ok(CommandOutput::Claimed { jobs, .. }) => jobs,
         Ok(_) | Err(_) => &[],
     }
 }
@@ -35,16 +35,16 @@ fn seconds(at: Timestamp) -> String {
 
 impl Stageplay {
     /// The facts of an answer.
-    pub(super) fn told(&self, answer: &Answer) -> Vec<String> {
+    pub(super) fn told(&self, answer: &CommandResult) -> Vec<String> {
         match answer {
             Err(refusal) => refused(refusal),
-            Ok(Done::Job { job, replayed, ignored }) => {
+            Ok(CommandOutput::Job { job, replayed, ignored }) => {
                 let mut facts = self.job_facts(job);
                 facts.push(if *replayed { "replayed" } else { "not replayed" }.to_owned());
                 facts.push(if *ignored { "ignored" } else { "not ignored" }.to_owned());
                 facts
             }
-            Ok(Done::Claimed { jobs, replayed }) => {
+            Ok(CommandOutput::Claimed { jobs, replayed }) => {
                 let mut facts: Vec<String> =
                     jobs.iter().map(|job| format!("{} {}", self.name_of(job.id()), job.state)).collect();
                 let names: Vec<String> = jobs.iter().map(|job| self.name_of(job.id())).collect();
@@ -53,19 +53,19 @@ impl Stageplay {
                 facts.extend(replayed.then(|| "replayed".to_owned()));
                 facts
             }
-            Ok(Done::Beat { lease, cancel }) => {
+            Ok(CommandOutput::Heartbeat { lease, cancel }) => {
                 let mut facts = self.lease_facts(lease);
                 facts.push(cancel_fact(*cancel));
                 facts
             }
-            Ok(Done::Logged(count)) => vec![format!("{count} lines")],
-            Ok(Done::Account(account)) => vec![
+            Ok(CommandOutput::Logged(count)) => vec![format!("{count} lines")],
+            Ok(CommandOutput::Account(account)) => vec![
                 format!("granted {}", account.granted),
                 format!("reserved {}", account.reserved),
                 format!("spent {}", account.spent),
                 format!("available {}", account.available()),
             ],
-            Ok(Done::Key { key, replayed }) => vec![
+            Ok(CommandOutput::Key { key, replayed }) => vec![
                 format!("key {}", key.id),
                 key.role.as_str().to_owned(),
                 format!("user {}", key.user_id.as_ref().map_or("nobody", Name::as_str)),
@@ -73,13 +73,15 @@ impl Stageplay {
                 if key.revoked_at.is_some() { "revoked" } else { "valid" }.to_owned(),
                 if *replayed { "replayed" } else { "not replayed" }.to_owned(),
             ],
-            Ok(Done::Asset { asset, replayed }) => vec![
+            Ok(CommandOutput::Asset { asset, replayed }) => vec![
                 format!("asset of type {}", asset.asset_type),
                 format!("user {}", asset.user_id.as_ref().map_or("nobody", Name::as_str)),
                 if *replayed { "replayed" } else { "not replayed" }.to_owned(),
             ],
-            Ok(Done::Order { order, .. }) => vec![format!("{} {}", order.id().0.as_str(), order.id().1)],
-            Ok(Done::Nothing) => vec!["nothing".to_owned()],
+            Ok(CommandOutput::Automation { automation, .. }) => {
+                vec![format!("{} {}", automation.id().0.as_str(), automation.id().1)]
+            }
+            Ok(CommandOutput::Nothing) => vec!["nothing".to_owned()],
         }
     }
 
@@ -87,12 +89,12 @@ impl Stageplay {
     pub(super) fn look(&mut self, words: &Words<'_>) -> Vec<String> {
         let tables = &self.world.tables;
         match words.nth(0) {
-            "account" => self.told(&Ok(Done::Account(tables.accounts[words.nth(1)]))),
+            "account" => self.told(&Ok(CommandOutput::Account(tables.accounts[words.nth(1)]))),
             "audit" => {
                 vec![join(tables.audit.iter().map(|line| format!("{} by {}", line.action, line.actor)))]
             }
             "workers" => {
-                let told = |seen: &tenure_core::worker::WorkerSeen| {
+                let told = |seen: &tenure_core::worker::WorkerRecord| {
                     let credential = seen.credential.as_ref().map_or("nothing", Name::as_str);
                     let by = seen.connection.map(|it| format!(" by {}", it.as_u128())).unwrap_or_default();
                     format!("{} with {credential}@{}{by}", seen.name, seconds(seen.seen_at))

@@ -1,7 +1,9 @@
 //! What commands of one batch see of each other: everything, in order; but claims choose from what was ready before.
 
-use tenure_core::command::{Asked, Claim, ClaimFilter, Command, CreationKey, GivenKey, Report, Verb};
-use tenure_core::decide::{Answer, Done};
+use tenure_core::command::{
+    Claim, ClaimFilter, Command, CommandEnvelope, CreationKey, IdempotencyKey, Report, Verb,
+};
+use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::id::{Fence, Name};
 use tenure_core::job_type::Catalog;
 use tenure_core::time::Millis;
@@ -16,23 +18,23 @@ fn world() -> World {
     World::new(catalog)
 }
 
-fn create(n: u128) -> Asked {
+fn create(n: u128) -> CommandEnvelope {
     asked("ann", Command::Create(Box::new(a_job(n, "work"))))
 }
 
-fn claim(worker: &str) -> Asked {
+fn claim(worker: &str) -> CommandEnvelope {
     asked(worker, Command::Claim(a_claim(worker)))
 }
 
-fn report(n: u128, worker: &str, verb: Verb) -> Asked {
+fn report(n: u128, worker: &str, verb: Verb) -> CommandEnvelope {
     let holder = Some((Name::from(worker), Fence(1)));
     asked(worker, Command::Report(Box::new(Report { job: job_id(n), holder, verb })))
 }
 
 /// How many jobs an answer hands out.
-fn claimed(answer: &Answer) -> usize {
+fn claimed(answer: &CommandResult) -> usize {
     match answer {
-        Ok(Done::Claimed { jobs, .. }) => jobs.len(),
+        Ok(CommandOutput::Claimed { jobs, .. }) => jobs.len(),
         other => panic!("not a claim's answer: {other:?}"),
     }
 }
@@ -82,13 +84,15 @@ fn a_job_that_was_put_off_in_the_batch_is_not_claimed_in_it() {
 fn two_creations_of_one_batch_with_one_key_are_one() {
     let mut world = world();
     let keyed = |n, body| {
-        let key = CreationKey::Given(GivenKey { key: "k".into(), fingerprint: [body; 32] });
+        let key = CreationKey::Given(IdempotencyKey { key: "k".into(), fingerprint: [body; 32] });
         let mut create = a_job(n, "work");
         create.key = key;
         asked("ann", Command::Create(Box::new(create)))
     };
     let answers = world.ask_all(&[keyed(1, 0), keyed(2, 0), keyed(3, 1)]);
-    assert!(matches!(&answers[1], Ok(Done::Job { job, replayed: true, .. }) if job.id() == job_id(1)));
+    assert!(
+        matches!(&answers[1], Ok(CommandOutput::Job { job, replayed: true, .. }) if job.id() == job_id(1))
+    );
     assert_eq!(answers[2].as_ref().expect_err("another body").code(), "idempotency_mismatch");
     assert_eq!(world.tables.jobs.len(), 1);
 }

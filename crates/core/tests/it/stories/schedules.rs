@@ -1,11 +1,11 @@
 //! Schedules, whose times make one job each, whatever comes of it.
 
 use tenure_core::command::{Cancel, Command, Create};
-use tenure_core::decide::{Answer, Done};
+use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::id::{JobId, Name};
 use tenure_core::job::CancelMode;
 use tenure_core::json::Json;
-use tenure_core::order::Order;
+use tenure_core::automation::Automation;
 use tenure_core::refusal::Refusal;
 use tenure_core::schedule::{Fire, Misfire, NewSchedule, Overlap, Plan, Schedule, ScheduleChange, Template};
 use tenure_core::time::{Millis, Timestamp};
@@ -45,11 +45,11 @@ fn add(world: &mut World, overlap: Overlap) -> Schedule {
     told(world.ask(&asked("operator:ann", Command::AddSchedule(Box::new(new))))).0
 }
 
-fn told(answer: Answer) -> (Schedule, bool) {
+fn told(answer: CommandResult) -> (Schedule, bool) {
     match answer.expect("it is lawful") {
-        Done::Order { order, replayed } => match *order {
-            Order::Schedule(schedule) => (schedule, replayed),
-            Order::Webhook(_) => panic!("a schedule was expected"),
+        CommandOutput::Automation { automation, replayed } => match *order {
+            Automation::Schedule(schedule) => (schedule, replayed),
+            Automation::Webhook(_) => panic!("a schedule was expected"),
         },
         other => panic!("a schedule was expected, not {other:?}"),
     }
@@ -159,5 +159,5 @@ fn a_paused_schedule_does_not_fire() {
     told(world.ask(&change(ScheduleChange::Remove)));
     let gone = world.ask(&change(ScheduleChange::Pause));
     assert!(matches!(gone, Err(Refusal::NotFound { .. })));
-    assert!(world.tables.orders.is_empty());
+    assert!(world.tables.automations.is_empty());
 }

@@ -1,7 +1,7 @@
 //! A job keeps the version of its lifecycle that it was created under, whatever its type says by now.
 
 use tenure_core::command::{Command, Retry, When};
-use tenure_core::decide::Done;
+use tenure_core::decide::CommandOutput;
 use tenure_core::lifecycle::{BUILT_IN, Lifecycle};
 use tenure_core::time::Millis;
 
@@ -32,6 +32,8 @@ fn a_live_job_stays_under_the_version_that_it_was_created_under() {
     play.cancel().expect("both versions can be cancelled");
 
     let again = play.ask(Command::Retry(Retry { job: play.id, id: job_id(2), when: When::Now }));
-    let Ok(Done::Job { job, .. }) = again else { panic!("a finished job can be tried again: {again:?}") };
+    let Ok(CommandOutput::Job { job, .. }) = again else {
+        panic!("a finished job can be tried again: {again:?}")
+    };
     assert_eq!(job.spec.lifecycle.version, 2, "a new job follows the newest version");
 }

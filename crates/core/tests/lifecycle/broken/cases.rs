@@ -69,7 +69,11 @@ pub(super) const NAMES: &[Case] = &[
     ),
     (RuleId::L1, &[("when = \"retry\"", "when = \"retrie\"")], "`retrie` is not a condition"),
     (RuleId::L1, &[("alias = \"done\"", "alias = \"failed\"")], "the alias `failed` is taken"),
-    (RuleId::L1, &[("alias = \"done\"", "alias = \"Done\"")], "`Done` is no name for a state"),
+    (
+        RuleId::L1,
+        &[("alias = \"done\"", "alias = \"CommandOutput\"")],
+        "`CommandOutput` is no name for a state",
+    ),
     (RuleId::L1, &[("jitter = \"full\"", "jitter = \"ful\"")], "`ful` is not a jitter"),
     (RuleId::L1, &[("[retention]", "[retain]")], "`retain` is not a setting of a lifecycle"),
     (RuleId::L1, &[("window   = ", "windows = ")], "`windows` is not a setting of [idempotency]"),

@@ -1,46 +1,67 @@
-//! Pictures of a lifecycle, made from its rules: for a terminal, for a browser, and for two tools that draw themselves.
+//! Diagrams of lifecycles: text for terminals, SVG for browsers, Mermaid and DOT for other tools, and live maps.
 //!
-//! Text and SVG share one layout in character cells, so that both show the same picture and no two labels meet.
+//! Text and SVG share one layout in character cells, so both show the same picture and labels never overlap. Pure:
+//! strings in, strings out.
 
-mod figures;
 mod layout;
 mod map;
+mod structure;
 mod svg;
 mod text;
+mod values;
 
 use std::fmt::Write as _;
 
-pub use figures::{ArrowFigures, Figures, Links, Look, StateFigures};
-use layout::Room;
+use layout::LayoutOptions;
+pub use map::{Fragment, map_fragments, map_svg};
+use tenure_core::lifecycle::{Lifecycle, Outcome, Phase, Rule, State, Timeout, Trigger};
+pub use text::map_text;
+pub use values::{ArrowValues, MapLinks, MapStyle, MapValues, StateValues};
 
-use super::{Lifecycle, Outcome, Phase, Rule, State, Timeout, Trigger};
-
-/// How to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// For a terminal: a picture, then every state with its rules.
     Text,
-    /// A `stateDiagram-v2`.
+    /// A Mermaid `stateDiagram-v2`.
     Mermaid,
-    /// For Graphviz.
+    /// Graphviz DOT.
     Dot,
-    /// A picture that stands by itself, light or dark as the reader has it.
+    /// A standalone image that follows the viewer's light or dark colour scheme.
     Svg,
 }
 
-impl Lifecycle {
-    /// Draws it. Ends with a line break.
-    pub fn draw(&self, format: Format) -> String {
-        match format {
-            Format::Text => text::draw(self),
-            Format::Mermaid => mermaid(self),
-            Format::Dot => dot(self),
-            Format::Svg => svg::draw(self),
-        }
+/// Draws a lifecycle. The result ends with a line break.
+pub fn draw(lifecycle: &Lifecycle, format: Format) -> String {
+    match format {
+        Format::Text => text::draw(lifecycle),
+        Format::Mermaid => mermaid(lifecycle),
+        Format::Dot => dot(lifecycle),
+        Format::Svg => svg::draw(lifecycle),
     }
 }
 
-/// All rules from one state to another: one arrow.
+/// A one-character symbol for a phase, used beside its colour: `◷` ready, `✓` succeeded.
+pub fn symbol(phase: Phase) -> char {
+    match phase {
+        Phase::Ready => '◷',
+        Phase::Held => '⚿',
+        Phase::Active => '▶',
+        Phase::Waiting => '⏸',
+        Phase::Final(Outcome::Succeeded) => '✓',
+        Phase::Final(Outcome::Partial) => '◐',
+        Phase::Final(Outcome::Failed) => '✗',
+        Phase::Final(Outcome::Cancelled) => '⊘',
+        Phase::Final(Outcome::Rejected) => '⊠',
+        Phase::Final(Outcome::Dead) => '†',
+    }
+}
+
+/// The CSS class of a phase: its role or its outcome.
+pub fn phase_class(phase: Phase) -> &'static str {
+    phase.outcome().map_or(phase.as_str(), Outcome::as_str)
+}
+
+/// All rules from one state to another, drawn as one arrow.
 struct Arrow<'l> {
     from: &'l State,
     to: &'l State,
@@ -52,19 +73,19 @@ impl<'l> Arrow<'l> {
         (self.from, self.to)
     }
 
-    /// Whether nobody but the clock takes it.
-    fn is_clocks(&self) -> bool {
+    /// Whether only the clock triggers its rules.
+    fn is_clock_only(&self) -> bool {
         let clock = [Trigger::Timeout, Trigger::Due, Trigger::LeaseExpired];
         self.rules.iter().all(|rule| clock.contains(&rule.on))
     }
 
-    /// One line for each rule: `fail [retry]`.
+    /// One label line for each rule.
     fn lines(&self) -> Vec<String> {
-        self.rules.iter().map(|rule| said(rule)).collect()
+        self.rules.iter().map(|rule| rule_label(rule)).collect()
     }
 }
 
-/// The arrows between states, in the order of the file.
+/// The arrows between states, in file order.
 fn arrows(lifecycle: &Lifecycle) -> Vec<Arrow<'_>> {
     let mut arrows: Vec<Arrow<'_>> = Vec::new();
     for rule in &lifecycle.rules {
@@ -79,25 +100,22 @@ fn arrows(lifecycle: &Lifecycle) -> Vec<Arrow<'_>> {
 }
 
 /// `fail [retry]`.
-fn said(rule: &Rule) -> String {
+fn rule_label(rule: &Rule) -> String {
     rule.when.map_or_else(|| rule.on.to_string(), |when| format!("{} [{when}]", rule.on))
 }
 
 /// `ready · 30s`, or the outcome.
 fn note(state: &State) -> String {
-    let role = match state.phase {
-        Phase::Final(outcome) => return outcome.to_string(),
-        Phase::Ready | Phase::Held | Phase::Active | Phase::Waiting => state.phase.as_str(),
-    };
+    let class = phase_class(state.phase);
     match state.timeout {
-        Timeout::Unsaid => role.to_owned(),
-        Timeout::Never => format!("{role} · never"),
-        Timeout::After(span) => format!("{role} · {span}"),
+        Timeout::Never => format!("{class} · never"),
+        Timeout::After(span) => format!("{class} · {span}"),
+        Timeout::Unsaid => class.to_owned(),
     }
 }
 
-/// The lines of a declared state's box.
-fn declared(state: &State) -> Vec<String> {
+/// The text in the box of a state when there are no values to show.
+fn plain_lines(state: &State) -> Vec<String> {
     let note = note(state);
     if !state.phase.is_final() {
         return vec![state.name.to_string(), note];
@@ -105,31 +123,9 @@ fn declared(state: &State) -> Vec<String> {
     vec![if state.name == note.as_str() { note } else { format!("{} · {note}", state.name) }]
 }
 
-/// For a declared lifecycle: border, name, note, border.
-const DECLARED: Room<'static> = Room { rows: 4, line: 1, lines: &declared, labels: true, rate: 0 };
-
-impl Phase {
-    /// A sign for it that says in a character what its colour says: `◷` ready, `✓` succeeded.
-    pub fn sign(self) -> char {
-        match self {
-            Self::Ready => '◷',
-            Self::Held => '⚿',
-            Self::Active => '▶',
-            Self::Waiting => '⏸',
-            Self::Final(Outcome::Succeeded) => '✓',
-            Self::Final(Outcome::Partial) => '◐',
-            Self::Final(Outcome::Failed) => '✗',
-            Self::Final(Outcome::Cancelled) => '⊘',
-            Self::Final(Outcome::Rejected) => '⊠',
-            Self::Final(Outcome::Dead) => '†',
-        }
-    }
-
-    /// What pictures call it: the role, or the outcome.
-    fn kind(self) -> &'static str {
-        self.outcome().map_or(self.as_str(), Outcome::as_str)
-    }
-}
+/// Boxes of four rows: border, name, note, border.
+const PLAIN: LayoutOptions<'static> =
+    LayoutOptions { rows: 4, line: 1, lines: &plain_lines, labels: true, rate: 0 };
 
 fn mermaid(lifecycle: &Lifecycle) -> String {
     let mut out = String::from("stateDiagram-v2\n    direction LR\n");
@@ -140,7 +136,7 @@ fn mermaid(lifecycle: &Lifecycle) -> String {
         let _ = writeln!(out, "    [*] --> {} : create", mermaid_id(initial));
     }
     for arrow in arrows(lifecycle) {
-        // A colon ends a description there.
+        // A colon ends a description in Mermaid.
         let label = arrow.lines().join("<br/>").replace(':', " ");
         let _ = writeln!(out, "    {} --> {} : {label}", mermaid_id(arrow.from), mermaid_id(arrow.to));
     }
@@ -150,7 +146,7 @@ fn mermaid(lifecycle: &Lifecycle) -> String {
     out
 }
 
-/// Prefixed, since a state may be called `end` or `state`, which mean something there.
+/// Prefixed, because `end` and `state` are keywords of Mermaid.
 fn mermaid_id(state: &State) -> String {
     format!("s_{}", state.name)
 }
@@ -160,15 +156,15 @@ fn dot(lifecycle: &Lifecycle) -> String {
     out.push_str("    rankdir=LR;\n    node [shape=box, style=rounded, fontname=\"monospace\"];\n");
     out.push_str("    edge [fontname=\"monospace\", fontsize=10];\n    \"\" [shape=point];\n");
     for state in &lifecycle.states {
-        let ends = if state.phase.is_final() { ", peripheries=2" } else { "" };
-        let _ = writeln!(out, "    \"{0}\" [label=\"{0}\\n{1}\"{ends}];", state.name, note(state));
+        let double_border = if state.phase.is_final() { ", peripheries=2" } else { "" };
+        let _ = writeln!(out, "    \"{0}\" [label=\"{0}\\n{1}\"{double_border}];", state.name, note(state));
     }
     let _ = writeln!(out, "    \"\" -> \"{}\" [label=\"create\"];", lifecycle.initial);
     for arrow in arrows(lifecycle) {
-        let again = if arrow.to.phase == Phase::Ready { ", style=dashed" } else { "" };
+        let dashed = if arrow.to.phase == Phase::Ready { ", style=dashed" } else { "" };
         let label = arrow.lines().join("\\n");
         let _ =
-            writeln!(out, "    \"{}\" -> \"{}\" [label=\"{label}\"{again}];", arrow.from.name, arrow.to.name);
+            writeln!(out, "    \"{}\" -> \"{}\" [label=\"{label}\"{dashed}];", arrow.from.name, arrow.to.name);
     }
     out.push_str("}\n");
     out

@@ -1,0 +1,26 @@
+//! Diagrams and maps of the built-in lifecycles, and of one that uses every feature of the format.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_raw_string_hashes,
+    reason = "fixtures may panic, and snapshots are written by a tool"
+)]
+
+mod drawings;
+mod maps;
+#[path = "../../../core/tests/lifecycle/mutated.rs"]
+mod mutated;
+mod overlaps;
+mod svg;
+
+use tenure_core::lifecycle::{BUILT_IN, Lifecycle};
+
+const REVIEW: &str = include_str!("../../../core/tests/lifecycle/review.toml");
+
+fn all() -> Vec<Lifecycle> {
+    BUILT_IN.iter().chain([&REVIEW]).map(|source| Lifecycle::parse(source).unwrap()).collect()
+}
+
+fn named(name: &str) -> Lifecycle {
+    all().into_iter().find(|lifecycle| lifecycle.name == name).unwrap()
+}
