@@ -1,0 +1,34 @@
+//! Shorthands for the JSON that the server answers.
+
+use serde_json::Value;
+use tenure_core::time::Timestamp;
+
+/// The path of a job, or of a call on it.
+pub fn path(job: &Value, call: &str) -> String {
+    let id = job["id"].as_str().expect("a job has an id");
+    if call.is_empty() { format!("/api/jobs/{id}") } else { format!("/api/jobs/{id}/{call}") }
+}
+
+/// The field names of an object, sorted.
+pub fn field_names(object: &Value) -> Vec<&str> {
+    let mut names: Vec<&str> = object.as_object().expect("an object").keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The words of a text, sorted.
+pub fn sorted_words(text: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    words.sort_unstable();
+    words
+}
+
+/// One field of each row.
+pub fn column(rows: &Value, field: &str) -> Vec<Value> {
+    rows.as_array().expect("rows").iter().map(|row| row[field].clone()).collect()
+}
+
+/// An RFC 3339 time in milliseconds since the epoch.
+pub fn millis(time: &Value) -> i64 {
+    Timestamp::parse(time.as_str().expect("a time")).expect("RFC 3339").0
+}

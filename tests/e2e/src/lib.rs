@@ -1,0 +1,30 @@
+//! Harness of the end-to-end tests: starts the real `tenure` binary on either store and talks to it over HTTP, over
+//! Socket.IO, through the command line, in a terminal and in a browser.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod binary;
+pub mod browser;
+pub mod cli;
+mod http;
+mod json;
+mod postgres;
+mod random;
+mod screen;
+mod server;
+mod setup;
+pub mod socket;
+mod sse;
+pub mod terminal;
+mod wait;
+
+pub use binary::tenure;
+pub use http::{Reply, Request, http_client};
+pub use json::{column, field_names, millis, path, sorted_words};
+pub use postgres::new_database;
+pub use random::SeededRandom;
+pub use server::Server;
+pub use setup::{Setup, Store, on_both_stores, on_both_stores_with_config, on_both_stores_with_files};
+pub use sse::{EventStream, SseEvent};
+pub use tenure_launcher::{DEADLINE, Process, Signal};
+pub use wait::{eventually, in_time};

@@ -1,0 +1,51 @@
+//! Coming in, being kept out, and pages that stay true.
+
+use serde_json::{Value, json};
+use tenure_e2e::browser::{run_story, run_story_with};
+use tenure_e2e::{Server, Setup, Store};
+
+const MAIL: &str = "[types.send]\nlifecycle = \"distributed\"\nqueue = \"mail\"\n";
+
+/// A server with keys: an object with one for each role.
+pub(crate) async fn with_keys(mut server: Server) -> (Server, Value) {
+    let mut keys = json!({});
+    for role in ["admin", "operator", "viewer"] {
+        let made = server.post("/api/keys", &json!({ "role": role })).await.expect(201);
+        let key = made["key"].as_str().expect("a new key is shown");
+        keys[role] = key.into();
+        if role == "admin" {
+            server.use_key(Some(key));
+        }
+    }
+    (server, keys)
+}
+
+#[tokio::test]
+async fn one_signs_in_with_a_key_and_may_do_what_it_may() {
+    for store in [Store::Sqlite, Store::Postgres] {
+        let (server, keys) = with_keys(Server::with(MAIL, store).await).await;
+        run_story("session", &server, keys).await;
+    }
+}
+
+#[tokio::test]
+async fn pages_of_others_cannot_press_our_buttons() {
+    let (server, keys) = with_keys(Server::with(MAIL, Store::Sqlite).await).await;
+    run_story("forgery", &server, keys).await;
+}
+
+#[tokio::test]
+async fn a_page_is_live_or_says_that_it_is_not() {
+    let setup = Setup::new(Store::Sqlite).await;
+    let later = setup.clone();
+    let server = setup.start().await;
+    server.create(json!({ "type": "a" })).await;
+    let (url, address) = (server.url().to_owned(), server.address().to_owned());
+    let (mut server, mut later) = (Some(server), Some(later));
+    run_story_with("live", &url, json!({}), async |request| match request {
+        "kill" => drop(server.take().expect("it runs")),
+        "start" => server = Some(later.take().expect("once").start_at(&address).await),
+        other => panic!("nobody knows how to {other}"),
+    })
+    .await;
+}

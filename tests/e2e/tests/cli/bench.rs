@@ -1,0 +1,55 @@
+//! `tenure bench` measures something; how much decides no test.
+
+use crate::start_server;
+
+#[test]
+fn a_bench_says_everything_that_it_promises() {
+    let server = start_server();
+    let few = [
+        "--seconds",
+        "1",
+        "--callers",
+        "4",
+        "--batch",
+        "10",
+        "--batch-callers",
+        "2",
+        "--samples",
+        "5",
+        "--idle",
+        "10",
+        "--engines",
+        "5",
+        "--dashboards",
+        "5",
+    ];
+    let own = server.json(&[&["bench"][..], &few].concat());
+    for measured in
+        ["disk_syncs_per_second", "runtime_per_second", "runtime_batches_per_second", "idle_bytes"]
+    {
+        assert!(own[measured].as_f64().is_some(), "{measured}: {own:#}");
+    }
+    let running = server.json(&[&["bench", "--running"][..], &few].concat());
+    for measured in [
+        "healthz_per_second",
+        "singles_per_second",
+        "batches_per_second",
+        "engines_per_second",
+        "idle_singles_per_second",
+        "dashboards_singles_per_second",
+    ] {
+        assert!(
+            own[measured].as_f64() > Some(0.0) && running[measured].as_f64() > Some(0.0),
+            "{measured}: {running:#}"
+        );
+    }
+    assert!(running["latency_us"]["p99"].as_u64() > Some(0));
+}
+
+#[test]
+fn pages_are_measured_beside_the_read_of_one_row() {
+    let pages = start_server().json(&["bench", "--pages", "200"]);
+    let taken = pages["pages_us"].as_array().unwrap();
+    assert!(taken[0]["address"].as_str().unwrap().starts_with("/api/jobs/"));
+    assert!(taken.len() > 10 && taken.iter().all(|it| it["p50"].as_u64() > Some(0)), "{pages:#}");
+}

@@ -1,0 +1,188 @@
+//! `tenure job …`, `explain` and `events` against a real server.
+
+use serde_json::{Value, json};
+use tenure_e2e::cli::{exit_code, start, transcript, wait_for_output};
+use tenure_e2e::tenure;
+
+use crate::start_server;
+
+#[test]
+fn a_job_is_created_listed_shown_and_cancelled() {
+    let server = start_server();
+    let id = server.create(&["hello", "-p", r#"{"name": "Ada"}"#, "--user", "ada", "--priority", "-3"]);
+    assert_eq!(id.len(), 36);
+
+    let list = server.run_ok(&["job", "list"]);
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines[0].starts_with("JOB            TYPE   STATE   ATTEMPT  AGE"), "{list}");
+    assert!(lines[1].starts_with(&format!("{}  hello  queued  1 ", &id[..13])), "{list}");
+    let wide = server.run_ok(&["job", "list", "-o", "wide"]);
+    assert!(wide.contains(&id) && wide.contains("distributed") && wide.contains("ada"), "{wide}");
+    assert_eq!(server.run_ok(&["job", "list", "-o", "name"]), format!("{id}\n"));
+    let answer = server.json(&["job", "list"]);
+    assert_eq!((&answer["jobs"][0]["id"], &answer["next_cursor"]), (&json!(id), &Value::Null));
+    let line: Value = serde_json::from_str(server.run_ok(&["job", "list", "-o", "jsonl"]).trim()).unwrap();
+    assert_eq!(line, answer["jobs"][0]);
+
+    let job = server.job(&id);
+    assert_eq!(job["payload"], json!({ "name": "Ada" }));
+    assert_eq!((&job["priority"], &job["user_id"]), (&json!(-3), &json!("ada")));
+    let shown = server.run_ok(&["job", "get", &id]);
+    assert!(shown.contains("state      queued (ready)\n"), "{shown}");
+
+    let cancelled = server.run_ok(&["job", "cancel", &id, "--reason", "enough"]);
+    assert!(cancelled.contains("state      cancelled (cancelled)\n"), "{cancelled}");
+    let events = server.run_ok(&["job", "events", &id]);
+    assert!(events.contains("job_cancelled") && events.lines().count() == 3, "{events}");
+    let replayed = server.json(&["job", "replay", &id, "--seq", "1"]);
+    assert_eq!(replayed["state"], "queued");
+    let again = server.json(&["job", "retry", &id]);
+    assert_eq!((&again["retry_of"], &again["state"]), (&json!(id), &json!("queued")));
+    assert_eq!(server.run_ok(&["job", "list", "--retry-of", &id[..23], "-o", "name"]).lines().count(), 1);
+}
+
+#[test]
+fn payloads_come_from_files_and_stdin() {
+    let server = start_server();
+    std::fs::write(server.path().join("payload.json"), "{\"from\": \"file\"}").unwrap();
+    let id = server.create(&["hello", "-p", "@payload.json"]);
+    assert_eq!(server.job(&id)["payload"], json!({ "from": "file" }));
+    let mut shell = std::process::Command::new("sh");
+    let script = format!("echo '[1]' | {} job create hello -p - -o json", tenure().display());
+    let output = shell.args(["-c", &script]).env("TENURE_URL", &server.url()).output().unwrap();
+    assert_eq!(exit_code(&output), 0, "{}", transcript(&output));
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["payload"], json!([1]));
+    server.run_expecting(7, &["job", "create", "hello", "-p", "{a"]);
+    server.run_expecting(7, &["job", "create", "hello", "-p", r#"{"a": 1, "a": 2}"#]);
+    server.run_expecting(5, &["job", "create", "hello", "-p", "@nowhere.json"]);
+}
+
+#[test]
+fn lists_are_filtered_and_paged() {
+    let server = start_server();
+    let ids: Vec<String> = (0..5).map(|_| server.create(&["page", "--queue", "q"])).collect();
+    server.create(&["other"]);
+    let names = |args: &[&str]| -> Vec<String> {
+        server.run_ok(&[&["job", "list", "-o", "name"], args].concat()).lines().map(str::to_owned).collect()
+    };
+    let newest_first: Vec<String> = ids.iter().rev().cloned().collect();
+    assert_eq!(names(&["--type", "page"]), newest_first);
+    assert_eq!(names(&["--queue", "q", "--state", "queued", "--since", "1h", "-n", "1000"]), newest_first);
+    assert_eq!(names(&["--type", "page", "--until", "1h"]), [""; 0]);
+    assert_eq!(names(&["--type", "page", "-n", "2"]), newest_first[..2]);
+    let first = server.json(&["job", "list", "--type", "page", "-n", "2"]);
+    let cursor = first["next_cursor"].as_str().unwrap();
+    assert_eq!(names(&["--type", "page", "-n", "2", "--cursor", cursor]), newest_first[2..4]);
+}
+
+#[test]
+fn any_unique_beginning_of_an_id_will_do() {
+    let server = start_server();
+    let ids: Vec<String> = (0..3).map(|_| server.create(&["hello"])).collect();
+    let unique = (8..36).map(|length| &ids[0][..length]);
+    let unique = unique.filter(|text| !text.ends_with('-'));
+    let shortest =
+        unique.filter(|text| ids[1..].iter().all(|id| !id.starts_with(text))).min_by_key(|text| text.len());
+    let shortest = shortest.unwrap();
+    for text in [shortest, &shortest.to_uppercase(), &ids[0], &ids[0].replace('-', "")] {
+        assert_eq!(server.job(text)["id"], json!(ids[0]), "{text}");
+    }
+
+    let output = server.run(&["job", "get", &ids[0][..4]]);
+    assert_eq!(exit_code(&output), 6, "{}", transcript(&output));
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(ids.iter().all(|id| words.contains(id.as_str())), "every candidate is told: {words}");
+    assert!(words.contains("help: write more of it"), "{words}");
+
+    for nowhere in
+        ["ffff", "0000", "00000000-0000-7000-8000-000000000000", "hello", "@last", "", "fffffffffffff"]
+    {
+        server.run_expecting(5, &["job", "get", nowhere]);
+    }
+}
+
+#[test]
+fn the_same_key_finds_the_same_job() {
+    let server = start_server();
+    let id = server.create(&["hello", "--idempotency-key", "once"]);
+    let output = server.run(&["job", "create", "hello", "--idempotency-key", "once", "-o", "name"]);
+    assert_eq!(transcript(&output), format!("{id}\n-- stderr\nthe job was there already\n-- exit 0\n"));
+    server.run_expecting(6, &["job", "create", "hello", "-p", "[1]", "--idempotency-key", "once"]);
+}
+
+#[test]
+fn a_waiting_job_is_explained() {
+    let server = start_server();
+    let id = server.create(&["hello"]);
+    let words = server.run_ok(&["explain", &id]);
+    for piece in [
+        &format!("{}  hello  queued for ", &id[..13]),
+        "waiting for   no worker waits for type hello in queue default",
+        "claim → assigned",
+        "by owner or operator",
+        "try           tenure work hello -- COMMAND",
+    ] {
+        assert!(words.contains(piece), "{piece}: {words}");
+    }
+    assert_eq!(server.json(&["explain", &id])["state"], "queued");
+    assert_eq!(server.run_ok(&["explain", &id, "-o", "name"]), "queued\n");
+    server.run_ok(&["queue", "pause", "default"]);
+    assert!(server.run_ok(&["explain", &id]).contains("queue default is paused"));
+}
+
+#[test]
+fn signals_and_dead_letters_are_sent() {
+    let server = start_server();
+    let gated = server.create(&["gated"]);
+    assert_eq!(server.json(&["job", "signal", &gated, "approve"])["state"], "done");
+    server.run_expecting(6, &["job", "signal", &gated, "approve"]);
+    let id = server.create(&["hello"]);
+    let given =
+        server.json(&["job", "dead-letter", &id, "--reason-code", "policy_violation", "--detail", "no"]);
+    assert_eq!(given["outcome"], "dead");
+}
+
+#[test]
+fn a_wait_ends_with_the_job_or_with_the_time() {
+    let server = start_server();
+    let id = server.create(&["gated"]);
+    let output = server.run(&["job", "wait", &id, "--timeout", "50ms"]);
+    assert_eq!(exit_code(&output), 8, "{}", transcript(&output));
+    assert!(output.stdout.is_empty());
+    let mut command = server.command();
+    command.args(["job", "wait", &id, "-o", "name"]);
+    let mut waiting = start(command);
+    server.run_ok(&["job", "signal", &id, "approve"]);
+    assert_eq!(waiting.wait().unwrap().code(), Some(0), "{}", waiting.output());
+    assert_eq!(wait_for_output(&waiting, &id), id);
+    let cancelled = server.create(&["gated"]);
+    server.run_ok(&["job", "cancel", "--hard", &cancelled]);
+    server.run_expecting(3, &["job", "wait", &cancelled]);
+}
+
+#[test]
+fn the_journal_is_read_and_followed() {
+    let server = start_server();
+    let first = server.create(&["hello"]);
+    server.run_ok(&["job", "cancel", &first]);
+    let all = server.run_ok(&["events"]);
+    assert!(all.contains("job_queued") && all.contains("queued → cancelled"), "{all}");
+    let page = server.json(&["events", "-n", "1"]);
+    assert_eq!(page["events"][0]["type"], "job_queued");
+    let cursor = page["next_cursor"].as_str().unwrap();
+    let rest = server.run_ok(&["events", "--after", cursor, "-o", "jsonl"]);
+    assert_eq!(rest.lines().count(), 1);
+    assert!(rest.contains("job_cancelled"), "{rest}");
+    assert_eq!(server.run_ok(&["events", "--type", "job_cancelled", "-o", "name"]).lines().count(), 1);
+    assert_eq!(server.run_ok(&["events", "--job", &first[..18], "-o", "name"]).lines().count(), 2);
+
+    let mut command = server.command();
+    command.args(["events", "-f", "-o", "json"]);
+    let following = start(command);
+    wait_for_output(&following, "following after 2");
+    let second = server.create(&["hello"]);
+    let line: Value = serde_json::from_str(&wait_for_output(&following, "job_queued")).unwrap();
+    assert_eq!(line["job_id"], json!(second), "it begins at the end");
+    let told = server.json(&["job", "events", &second]);
+    assert_eq!(line, told["events"][0], "live and stored are the same");
+}

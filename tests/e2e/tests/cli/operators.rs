@@ -1,0 +1,110 @@
+//! `tenure dead`, `queue`, `worker`, `account` and `key` against a real server.
+
+use serde_json::{Value, json};
+use tenure_e2e::cli::{CliServer, exit_code};
+
+use crate::start_server;
+
+#[test]
+fn dead_letters_are_listed_redriven_and_dismissed() {
+    let server = start_server();
+    let dead = |detail: &str| {
+        let id = server.create(&["hello"]);
+        server.run_ok(&["job", "dead-letter", &id, "--reason-code", "policy_violation", "--detail", detail]);
+        id
+    };
+    let (first, second) = (dead("one"), dead("two"));
+    let list = server.run_ok(&["dead", "list"]);
+    assert!(list.starts_with("JOB "), "{list}");
+    assert!(list.contains("policy_violation") && list.lines().count() == 3, "{list}");
+    assert_eq!(server.run_ok(&["dead", "list", "--reason-code", "timeout", "-o", "name"]), "");
+    assert!(server.run_ok(&["dead", "get", &first]).contains("policy_violation"));
+    assert_eq!(server.json(&["dead", "get", &first])["job_id"], json!(first));
+
+    let made = server.run_ok(&["dead", "redrive", &first]).trim().to_owned();
+    assert_eq!(server.job(&made)["retry_of"], json!(first));
+    let dismissed = server.json(&["dead", "dismiss", &second, "--reason", "the customer left"]);
+    assert_eq!(dismissed["dismissed_reason"], "the customer left");
+    assert_eq!(server.run_ok(&["dead", "list", "--dismissed", "-o", "name"]), format!("{second}\n"));
+    assert_eq!(
+        server.json(&["dead", "get", &second])["dismissed_reason"],
+        "the customer left",
+        "also afterwards"
+    );
+    let third = dead("three");
+    let answer = server.json(&["dead", "redrive", "--all", "--type", "hello", "--max-per-second", "50"]);
+    let results = answer["results"].as_array().unwrap();
+    assert!(results.iter().any(|result| result["ok"]["retry_of"] == json!(third)), "{answer:#}");
+    let alive = server.create(&["hello"]);
+    server.run_expecting(5, &["dead", "get", &alive]);
+    server.run_expecting(6, &["dead", "redrive", &alive]);
+}
+
+#[test]
+fn queues_are_paused_and_resumed() {
+    let server = start_server();
+    server.create(&["hello", "--queue", "pictures"]);
+    let row = |server: &CliServer| {
+        let list = server.run_ok(&["queue", "list"]);
+        list.lines()
+            .find(|line| line.starts_with("pictures"))
+            .unwrap()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(row(&server), "pictures no 1 0 0");
+    assert_eq!(server.json(&["queue", "pause", "pictures"]), json!({ "name": "pictures", "paused": true }));
+    assert_eq!(row(&server), "pictures yes 1 0 0");
+    assert_eq!(server.run_ok(&["queue", "resume", "pictures"]), "queue   pictures\npaused  no\n");
+    assert_eq!(row(&server), "pictures no 1 0 0");
+    server.run_ok(&["queue", "pause", "a queue/with signs?"]);
+    assert!(server.run_ok(&["queue", "list", "-o", "name"]).contains("a queue/with signs?\n"));
+}
+
+#[test]
+fn accounts_are_granted_credits() {
+    let server = start_server();
+    server.run_ok(&["account", "grant", "ada", "100", "--reason", "invoice 17"]);
+    let id = server.create(&["paid", "--user", "ada", "-p", r#"{"prompt": "a lake"}"#]);
+    let account = server.json(&["account", "get", "ada"]);
+    assert_eq!(
+        (&account["granted"], &account["reserved"], &account["available"]),
+        (&json!(100), &json!(5), &json!(95))
+    );
+    assert!(server.run_ok(&["account", "get", "ada"]).contains("available  95\n"));
+    let wide = server.run_ok(&["account", "get", "ada", "-o", "wide"]);
+    assert!(wide.contains("invoice 17") && wide.contains(&id), "{wide}");
+    assert_eq!(server.run_ok(&["account", "get", "ada", "-o", "name"]), "ada\n");
+}
+
+#[test]
+fn workers_are_listed_with_what_they_hold() {
+    let server = start_server();
+    let _worker = server.work(&["hello", "--name", "w1", "--", "sleep", "600"]);
+    let id = server.create_running(&["hello"]);
+    let list = server.run_ok(&["worker", "list", "-o", "wide"]);
+    let row = list.lines().find(|line| line.starts_with("w1 ")).unwrap();
+    assert!(row.contains(&id), "{list}");
+    assert_eq!(server.run_ok(&["worker", "list", "-o", "name"]), "w1\n");
+    assert_eq!(server.json(&["worker", "list"])["workers"][0]["holds"][0]["job_id"], json!(id));
+}
+
+#[test]
+fn keys_are_shown_once_and_revoked() {
+    let mut server = start_server();
+    server.run_expecting(7, &["key", "create", "--role", "viewer"]);
+    let answer: Value = server.json(&["key", "create", "--role", "admin"]);
+    server.key = Some(answer["key"].as_str().unwrap().to_owned());
+    let viewer: Value = server.json(&["key", "create", "--role", "viewer"]);
+    let id = viewer["id"].as_str().unwrap();
+    let list = server.run_ok(&["key", "list"]);
+    assert!(list.contains(id) && list.contains("viewer"), "{list}");
+    assert!(!list.contains("tn_"), "a secret is not shown again: {list}");
+    let key = viewer["key"].as_str().unwrap();
+    assert_eq!(exit_code(&server.run(&["job", "list", "--key", key])), 0);
+    let revoked = server.json(&["key", "revoke", &id[..8]]);
+    assert!(revoked["revoked_at"].is_string(), "{revoked}");
+    assert_eq!(exit_code(&server.run(&["job", "list", "--key", key])), 4);
+    server.run_expecting(5, &["key", "revoke", "nothing"]);
+}

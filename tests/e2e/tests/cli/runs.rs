@@ -1,0 +1,115 @@
+//! `tenure run`: from creation to the end.
+
+use serde_json::{Value, json};
+use tenure_e2e::Signal;
+use tenure_e2e::cli::{exit_code, start, transcript, wait_for_output};
+
+use crate::start_server;
+
+#[test]
+fn a_job_is_followed_to_its_result() {
+    let server = start_server();
+    let _worker = server.work_with_script(
+        "hello",
+        "echo working; cat >&2; echo '::progress 50 half'; echo '::result {\"n\": 1}'",
+    );
+    let output = server.run(&["run", "hello", "-p", r#"{"name": "Ada"}"#]);
+    assert_eq!(exit_code(&output), 0, "{}", transcript(&output));
+    assert_eq!(
+        serde_json::from_slice::<Value>(&output.stdout).unwrap(),
+        json!({ "n": 1 }),
+        "the result alone"
+    );
+    let words = String::from_utf8(output.stderr).unwrap();
+    for piece in [
+        "queued                        job_queued",
+        "queued → assigned             job_claimed",
+        "assigned → running            job_started",
+        "running → succeeded           job_succeeded",
+        "  | working",
+        "  ! {\"name\":\"Ada\"}",
+    ] {
+        assert_eq!(words.matches(piece).count(), 1, "{piece}: {words}");
+    }
+    assert!(!words.contains('\u{1b}'), "no colours, no bar: {words}");
+
+    let job = server.json(&["run", "hello"]);
+    assert_eq!((&job["outcome"], &job["result"]), (&json!("succeeded"), &json!({ "n": 1 })));
+    assert_eq!(server.run_ok(&["run", "hello", "-o", "name"]).trim().len(), 36);
+    assert_eq!(server.run_ok(&["run", "hello", "-o", "jsonl"]).lines().count(), 1);
+}
+
+#[test]
+fn a_job_that_ends_badly_is_exit_3() {
+    let server = start_server();
+    let _worker = server.work_with_script("hello", "echo no such file >&2; exit 4");
+    let output = server.run(&["run", "hello"]);
+    assert_eq!(exit_code(&output), 3, "{}", transcript(&output));
+    assert!(output.stdout.is_empty());
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        words.contains("EXIT_4: exited with 4: no such file\ntenure:"),
+        "the last transition says why: {words}"
+    );
+    assert!(words.contains("tenure: the job ended failed: EXIT_4: exited with 4: no such file"), "{words}");
+    assert!(words.contains("help: `tenure job events "), "{words}");
+}
+
+#[test]
+fn a_job_that_was_there_already_is_told_from_its_beginning() {
+    let server = start_server();
+    let _worker = server.work_with_script("hello", "echo '::result 1'");
+    let first = server.run_ok(&["run", "hello", "--idempotency-key", "k", "-o", "name"]);
+    let output = server.run(&["run", "hello", "--idempotency-key", "k", "-o", "name"]);
+    assert_eq!(exit_code(&output), 0, "{}", transcript(&output));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), first);
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(words.contains("the job was there already"), "{words}");
+    assert_eq!(words.matches("job_succeeded").count(), 1, "{words}");
+}
+
+#[test]
+fn who_stops_watching_does_not_stop_the_job() {
+    let server = start_server();
+    let mut command = server.command();
+    command.args(["run", "hello"]);
+    let mut running = start(command);
+    wait_for_output(&running, "job_queued");
+    running.signal(Signal::INT).unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(130));
+    let line = wait_for_output(&running, "the job goes on");
+    let id = line.split("wait ").nth(1).unwrap().split('`').next().unwrap();
+    assert_eq!(server.job(id)["state"], "queued");
+}
+
+#[test]
+fn logs_are_printed_and_followed() {
+    let server = start_server();
+    let _worker = server.work_with_script(
+        "hello",
+        "echo one; echo two >&2; while ! test -e go; do sleep 0.05; done; echo three",
+    );
+    let id = server.create_running(&["hello"]);
+    let mut command = server.command();
+    command.args(["job", "logs", "-f", &id]);
+    let mut following = start(command);
+    wait_for_output(&following, "one");
+    wait_for_output(&following, "two");
+    std::fs::write(server.path().join("go"), "").unwrap();
+    assert_eq!(following.wait().unwrap().code(), Some(0), "{}", following.output());
+    wait_for_output(&following, "three");
+    wait_for_output(&following, "the job ended: succeeded");
+
+    let mut lines: Vec<String> = server.run_ok(&["job", "logs", &id]).lines().map(str::to_owned).collect();
+    lines.sort();
+    assert_eq!(lines, ["one", "three", "two"]);
+    let answer = server.json(&["job", "logs", &id]);
+    let rows = answer["lines"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["text"] == "two").unwrap();
+    assert_eq!((&row["stream"], &row["level"]), (&json!("stderr"), &json!("error")));
+    assert_eq!(server.run_ok(&["job", "logs", &id, "--after", "2"]), "three\n");
+    assert_eq!(server.run_ok(&["job", "logs", &id, "-o", "name"]), "1\n2\n3\n");
+    assert!(server.run_ok(&["job", "logs", &id, "-o", "wide"]).contains("  stderr  error  two\n"));
+    let first = server.run_ok(&["job", "logs", "-f", &id, "-o", "jsonl"]);
+    assert_eq!(serde_json::from_str::<Value>(first.lines().next().unwrap()).unwrap(), rows[0]);
+}

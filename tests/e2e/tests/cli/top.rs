@@ -1,0 +1,170 @@
+//! `tenure top` in a real terminal, against a real server.
+
+
+use tenure_e2e::cli::{CliServer, exit_code, start, transcript};
+use tenure_e2e::terminal::Terminal;
+use tenure_e2e::{Signal, tenure};
+
+use crate::start_server;
+
+fn top(server: &CliServer, words: &[&str], size: (u16, u16)) -> Terminal {
+    let mut command = server.command();
+    command.arg("top").args(words);
+    Terminal::start(&command, size)
+}
+
+/// Whether this line of the map's table has this number of jobs.
+fn counts(screen: &str, state: &str, count: &str) -> bool {
+    let mut rows = screen.lines().map(|line| line.split_whitespace().filter(|word| *word != "▸"));
+    rows.any(|mut words| words.by_ref().any(|word| word == state) && words.next() == Some(count))
+}
+
+#[test]
+fn a_failed_job_is_found_explained_and_retried() {
+    let server = start_server();
+    let worker = server.work_with_script("flop", "echo 'the disk is full' >&2; exit 1");
+    let failed = server.create(&["flop"]);
+    server.job_when(&failed, "it failed", |job| job["state"] == "failed");
+    drop(worker);
+
+    let top = top(&server, &[], (110, 40));
+    top.wait_until("one failed job on the map", |screen| counts(screen, "failed", "1"));
+    top.press("2/state:failed\r");
+    top.wait_for("/state:failed  1");
+    top.press("j\r");
+    top.wait_for("EXIT_1: exited with 1: the disk is full");
+    top.press("e");
+    top.wait_for("it is over, failed");
+    top.press("l");
+    top.wait_for("! the disk is full");
+    top.press("h");
+    top.wait_for("job_failed");
+    top.press("r");
+    top.wait_for(&format!("Retry job {} as new?", &failed[..13]));
+    top.press("y");
+    top.wait_for("the new job is");
+    top.press("1");
+    top.wait_until("the new job on the map", |screen| counts(screen, "queued", "1"));
+    let _worker = server.work_with_script("flop", "true");
+    top.wait_until("it moved", |screen| counts(screen, "queued", "0") && counts(screen, "succeeded", "1"));
+    top.press("q");
+    assert_eq!(top.wait_for_exit().code(), Some(0));
+}
+
+#[test]
+fn a_marked_dead_letter_is_redriven_and_a_running_job_is_cancelled() {
+    let server = start_server();
+    let dead = server.create(&["idle"]);
+    server.run_ok(&["job", "dead-letter", &dead, "--reason-code", "policy_violation"]);
+    let top = top(&server, &["dead"], (110, 40));
+    top.wait_for("policy_violation");
+    top.press("j ");
+    top.wait_for("1 marked");
+    top.press("r");
+    top.wait_for("Redrive job");
+    top.press("n");
+    top.wait_until("no question", |screen| !screen.contains("Redrive"));
+    top.press("ry");
+    top.wait_for("the new job is");
+    top.press(":jobs phase:ready\r");
+    top.wait_for("/phase:ready  1");
+    top.press("jc");
+    top.wait_for("Cancel job");
+    top.press("h");
+    top.wait_for("1 cancelled");
+    top.press("5");
+    top.wait_for("job_cancelled");
+    top.press("4");
+    top.wait_for("No worker was heard");
+    top.press(":quit\r");
+    assert_eq!(top.wait_for_exit().code(), Some(0));
+}
+
+#[test]
+fn the_terminal_is_given_back_when_it_is_interrupted() {
+    let server = start_server();
+    for (keys, signal, code) in
+        [(Some("\x03"), None, 130), (None, Some(Signal::INT), 130), (None, Some(Signal::TERM), 0)]
+    {
+        let top = top(&server, &["jobs"], (80, 24));
+        top.wait_for("No jobs yet");
+        if let Some(keys) = keys {
+            top.press(keys);
+        }
+        if let Some(signal) = signal {
+            top.signal(signal);
+        }
+        assert_eq!(top.wait_for_exit().code(), Some(code));
+    }
+}
+
+#[test]
+fn it_says_that_the_server_is_away_and_goes_on_when_it_is_back() {
+    let mut server = start_server();
+    let top = top(&server, &["jobs"], (100, 24));
+    top.wait_for("● live");
+    server.stop();
+    top.wait_for("not live since");
+    server.start_again();
+    top.wait_for("● live");
+    server.create(&["idle"]);
+    top.wait_for("◷ queued");
+    top.press("q");
+    assert_eq!(top.wait_for_exit().code(), Some(0));
+}
+
+#[test]
+fn who_may_not_is_told_so() {
+    let mut server = start_server();
+    let job = server.create(&["idle"]);
+    let admin = server.run_ok(&["key", "create", "--role", "admin"]).trim().to_owned();
+    server.key = Some(admin);
+    let viewer = server.run_ok(&["key", "create", "--role", "viewer"]).trim().to_owned();
+    let producer = server.run_ok(&["key", "create", "--role", "producer", "--user", "ada"]).trim().to_owned();
+    server.key = Some(viewer);
+    let seeing = top(&server, &["jobs"], (110, 24));
+    seeing.wait_for("◷ queued");
+    seeing.press("jcy");
+    seeing.wait_for("1 refused: forbidden: the role viewer may not do this");
+    server.key = Some(producer);
+    let own = top(&server, &["workers"], (110, 24));
+    own.wait_for("the role producer may not do this");
+    own.press("1");
+    own.wait_for("! forbidden");
+    server.key = Some("wrong".to_owned());
+    let wrong = top(&server, &["jobs"], (110, 24));
+    wrong.wait_for("unauthenticated");
+    for terminal in [seeing, own, wrong] {
+        terminal.press("q");
+        assert_eq!(terminal.wait_for_exit().code(), Some(0), "{job}");
+    }
+}
+
+#[test]
+fn every_view_is_drawn_on_every_size() {
+    let server = start_server();
+    server.create(&["idle"]);
+    let top = top(&server, &[], (80, 24));
+    top.wait_for("● live");
+    for size in [(40, 10), (12, 5), (3, 2), (1, 1), (200, 60), (80, 24)] {
+        top.resize(size);
+        top.press("1\x1b[B2j\relh?\x7f:x\r\x7f\x7f345\t");
+    }
+    top.press_until("2", |screen, _| screen.contains("◷ queued"));
+    top.press_until("q", |_, ended| ended);
+    assert_eq!(top.wait_for_exit().code(), Some(0));
+}
+
+#[test]
+fn what_is_no_terminal_is_told_in_a_sentence() {
+    let server = start_server();
+    let output = server.run(&["top"]);
+    assert_eq!(
+        transcript(&output),
+        "-- stderr\ntenure: top needs a terminal, and this is none\n\
+         help: `tenure job list` and `tenure events` write to files and pipes\n-- exit 2\n"
+    );
+    let output = server.run(&["top", "jobs", "sate:failed"]);
+    assert!(transcript(&output).contains("no filter is called \"sate\" here"), "{}", transcript(&output));
+    assert_eq!(exit_code(&output), 2);
+}

@@ -1,0 +1,53 @@
+//! `tenure verify` from outside.
+
+use std::path::Path;
+
+use tenure_core::json::Json;
+use tenure_e2e::cli::{Folder, transcript};
+use tenure_runtime::{Definitions, NewJob, Options, Runtime};
+use tenure_store::AnyStore;
+
+async fn running(folder: &Path) -> Runtime<AnyStore> {
+    let store = AnyStore::open(&folder.join("tenure-data")).await.unwrap();
+    let runtime = Runtime::start(store, Definitions::default(), Options::default()).await.unwrap();
+    runtime.create(NewJob::new("work", Json::parse("{}").unwrap())).await.unwrap().unwrap();
+    runtime
+}
+
+#[tokio::test]
+async fn a_sound_store_has_no_difference_also_while_it_is_in_use() {
+    let folder = Folder::new();
+    let runtime = running(folder.path()).await;
+    let output = folder.run("verify");
+    assert_eq!(transcript(&output), "-- stderr\n1 jobs, 1 events and 0 accounts: no difference\n-- exit 0\n");
+    runtime.stop().await;
+}
+
+#[tokio::test]
+async fn a_difference_is_a_line_and_exit_code_1() {
+    let folder = Folder::new();
+    running(folder.path()).await.stop().await;
+    let file = rusqlite::Connection::open(folder.path().join("tenure-data/tenure.db")).unwrap();
+    file.execute("update job_states set attempt = 7", []).unwrap();
+    drop(file);
+    let output = folder.run("verify -o jsonl");
+    assert_eq!(output.status.code(), Some(1));
+    let line = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        line.contains(r#""law":6"#) && line.contains("attempt is 7 in the row and 1 by its history"),
+        "{line}"
+    );
+}
+
+#[test]
+fn what_cannot_be_verified_is_said_with_its_own_exit_code() {
+    let folder = Folder::new();
+    assert_eq!(folder.run("verify --data nowhere").status.code(), Some(5));
+    assert_eq!(folder.run("verify --data .").status.code(), Some(1), "a folder without a store");
+    folder.write("tenure.db", "this is not a database, however long it may be".repeat(100));
+    let nonsense = folder.run("verify --data .");
+    assert_eq!(nonsense.status.code(), Some(1));
+    assert!(String::from_utf8(nonsense.stderr).unwrap().contains("not a database"));
+    let nobody = folder.run("verify --database-url postgres://postgres@127.0.0.1:1/none");
+    assert_eq!(nobody.status.code(), Some(9));
+}

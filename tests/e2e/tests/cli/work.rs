@@ -1,0 +1,274 @@
+//! `tenure work`: a worker out of any program.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tenure_e2e::cli::{CliServer, wait_for_output};
+use tenure_e2e::{DEADLINE, Signal};
+
+use crate::start_server;
+
+fn lines(server: &CliServer, id: &str) -> Vec<String> {
+    server.run_ok(&["job", "logs", id]).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_program_gets_its_payload_and_its_environment() {
+    let server = start_server();
+    let script = "cat; env | grep -E '^(TENURE|TRACEPARENT)' | sort";
+    let _worker = server.work(&["hello", "--name", "w1", "--", "sh", "-c", script]);
+    let id = server.create(&["hello", "-p", r#"{"a": [1, "ü"]}"#, "--correlation-id", "order-42"]);
+    server.run_ok(&["job", "wait", &id]);
+    let lines = lines(&server, &id);
+    assert_eq!(lines[0], r#"{"a":[1,"ü"]}"#);
+    for expected in [
+        &format!("TENURE_JOB_ID={id}"),
+        "TENURE_ATTEMPT=1",
+        "TENURE_FENCE=1",
+        "TENURE_TYPE=hello",
+        "TENURE_LIFECYCLE=distributed",
+        "TENURE_WORKER=w1",
+        "TENURE_CORRELATION_ID=order-42",
+    ] {
+        assert!(lines.iter().any(|line| line == expected), "{expected}: {lines:?}");
+    }
+    let trace = |name: &str| lines.iter().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+    assert!(trace("TRACEPARENT=").is_some_and(|it| it.starts_with("00-")), "{lines:?}");
+    assert_eq!(trace("TRACEPARENT="), trace("TENURE_TRACEPARENT="));
+    assert_eq!(trace("TENURE_CHECKPOINT="), None);
+}
+
+#[test]
+fn progress_results_and_lines_are_told_apart() {
+    let server = start_server();
+    let script = r#"
+        echo plain; echo '::progress 40 half way'; echo '::progress lots'
+        echo '::result {"n": 1}'; echo '::result {"n": 2}'; printf 'no end'
+        while ! test -e go; do sleep 0.05; done"#;
+    let _worker = server.work_with_script("hello", script);
+    let id = server.create_running(&["hello"]);
+    let job = server.job_when(&id, "there is progress", |job| job["progress"] != 0);
+    assert_eq!((job["progress"].as_f64(), &job["progress_message"]), (Some(40.0), &json!("half way")));
+    std::fs::write(server.path().join("go"), "").unwrap();
+    server.run_ok(&["job", "wait", &id]);
+    assert_eq!(server.job(&id)["result"], json!({ "n": 2 }), "the last one counts");
+    assert_eq!(lines(&server, &id), ["plain", "::progress lots", "no end"]);
+}
+
+#[test]
+fn a_file_becomes_an_asset() {
+    let server = start_server();
+    let script = r#"
+        if grep -q bad; then echo '::asset text not/there.txt'; exit 0; fi
+        printf 'made by hand' > 'made here.txt'; echo '::asset text made here.txt'; echo after"#;
+    let _worker = server.work_with_script("make", script);
+    let id = server.create(&["make"]);
+    server.run_ok(&["job", "wait", &id]);
+    assert_eq!(lines(&server, &id), ["after"]);
+    let assets = server.json(&["job", "assets", &id]);
+    let asset = &assets["assets"][0];
+    assert_eq!((&asset["asset_type"], &asset["file_size"]), (&json!("text"), &json!(12)));
+    assert!(asset["storage_path"].as_str().is_some_and(|path| path.ends_with("/made here.txt")), "{asset}");
+
+    let id = server.create(&["make", "-p", "\"bad\""]);
+    server.run_expecting(3, &["job", "wait", &id]);
+    let error = &server.job(&id)["error"];
+    assert_eq!((&error["code"], &error["stage"]), (&json!("BAD_ASSET"), &json!("output")));
+    assert_eq!(lines(&server, &id).len(), 1, "the log says so, too");
+}
+
+#[test]
+fn exit_75_is_tried_again_and_others_are_not() {
+    let server = start_server();
+    let script = r#"echo '::progress 10'; test "$TENURE_ATTEMPT" = 3 || exit 75; echo '::result 3'"#;
+    let _worker = server.work_with_script("flaky", script);
+    let id = server.create(&["flaky"]);
+    server.run_ok(&["job", "wait", &id]);
+    let job = server.job(&id);
+    assert_eq!((&job["attempt"], &job["result"]), (&json!(3), &json!(3)));
+
+    let _other = server.work_with_script("broken", "echo first; echo it >&2; echo broke >&2; exit 9");
+    let id = server.create(&["broken"]);
+    server.run_expecting(3, &["job", "wait", &id]);
+    let error = &server.job(&id)["error"];
+    assert_eq!((&error["code"], &error["class"]), (&json!("EXIT_9"), &json!("permanent")));
+    assert_eq!(error["message"], "exited with 9: it\nbroke");
+    assert_eq!(server.job(&id)["attempt"], 1);
+}
+
+#[test]
+fn which_exits_pass_can_be_said() {
+    let server = start_server();
+    let script = "test $TENURE_ATTEMPT = 2 || exit 9; exit 75";
+    let _worker = server.work(&["hello", "--retry-on", "9,10", "--", "sh", "-c", script]);
+    let id = server.create(&["hello"]);
+    server.run_expecting(3, &["job", "wait", &id]);
+    let job = server.job(&id);
+    assert_eq!((&job["attempt"], &job["error"]["code"]), (&json!(2), &json!("EXIT_75")));
+}
+
+#[test]
+fn a_program_that_is_killed_is_tried_again() {
+    let server = start_server();
+    let _worker = server.work_with_script("hello", "test $TENURE_ATTEMPT = 1 && kill -KILL $$; echo again");
+    let id = server.create(&["hello"]);
+    server.run_ok(&["job", "wait", &id]);
+    assert_eq!(server.job(&id)["attempt"], 2);
+    let events = server.json(&["job", "events", &id]);
+    assert!(events.to_string().contains("SIGNAL_9"), "{events:#}");
+}
+
+#[test]
+fn a_result_that_is_none_is_an_error() {
+    let server = start_server();
+    let _worker = server.work_with_script("hello", "echo '::result {n: 1'");
+    let id = server.create(&["hello"]);
+    server.run_expecting(3, &["job", "wait", &id]);
+    assert_eq!(server.job(&id)["error"]["code"], "BAD_RESULT");
+}
+
+#[test]
+fn any_bytes_and_any_number_of_lines_become_a_log() {
+    let server = start_server();
+    let script = r"printf 'a\377b\000c\r\n'; head -c 70000 /dev/zero | tr '\0' x; echo; seq 30000";
+    let _worker = server.work_with_script("hello", script);
+    let id = server.create(&["hello"]);
+    server.run_ok(&["job", "wait", &id]);
+    let lines = lines(&server, &id);
+    assert_eq!(lines[0], "a\u{fffd}b\u{fffd}c");
+    assert_eq!((lines[1].len(), lines[2].len()), (65536, 70000 - 65536), "cut at 64 KiB");
+    assert_eq!(lines.len(), 30_003, "a program that is faster than the server loses no line");
+    assert_eq!(lines.last().unwrap(), "30000");
+}
+
+#[test]
+fn a_megabyte_of_anything_in_one_line_is_cut_into_lines_of_the_log() {
+    let server = start_server();
+    let script = r"head -c 1000000 /dev/zero | tr '\0' x; echo; head -c 300000 /dev/urandom | tr -d '\n'; echo; echo end";
+    let _worker = server.work_with_script("hello", script);
+    let id = server.create(&["hello"]);
+    server.run_ok(&["job", "wait", &id]);
+    let page = server.json(&["job", "logs", &id]);
+    let texts: Vec<&str> =
+        page["lines"].as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
+    let long: Vec<usize> =
+        texts.iter().take_while(|text| text.starts_with('x')).map(|text| text.len()).collect();
+    assert_eq!((long.len(), long.iter().sum::<usize>()), (16, 1_000_000), "nothing of it is lost");
+    assert!(texts.iter().all(|text| !text.contains('\0')), "no log takes U+0000");
+    assert_eq!(texts.last(), Some(&"end"), "junk does not end the log");
+}
+
+#[test]
+fn a_soft_cancel_is_a_sigterm() {
+    let server = start_server();
+    let script = r#"trap 'echo stopping; echo "::result {\"saved\": 7}"; exit 1' TERM; touch up; while :; do sleep 0.05; done"#;
+    let _worker = server.work_with_script("hello", script);
+    let id = server.create_running(&["hello"]);
+    wait_for_file(&server, "up");
+    server.run_ok(&["job", "cancel", &id]);
+    server.run_expecting(3, &["job", "wait", &id]);
+    let job = server.job(&id);
+    assert_eq!((&job["outcome"], &job["result"]), (&json!("cancelled"), &json!({ "saved": 7 })));
+    assert!(lines(&server, &id).contains(&"stopping".to_owned()));
+
+    let _finisher = server.work_with_script(
+        "stubborn",
+        "trap 'echo ::result true; exit 0' TERM; touch up2; while :; do sleep 0.05; done",
+    );
+    let id = server.create_running(&["stubborn"]);
+    wait_for_file(&server, "up2");
+    server.run_ok(&["job", "cancel", &id]);
+    server.run_ok(&["job", "wait", &id]);
+    assert_eq!(server.job(&id)["result"], json!(true), "who finishes has finished");
+}
+
+#[test]
+fn a_hard_cancel_kills_the_whole_group() {
+    let server = start_server();
+    let script = "trap '' TERM; sleep 600 & echo $! > inner; echo $$ > outer; wait";
+    let _worker = server.work_with_script("hello", script);
+    let id = server.create_running(&["hello"]);
+    let (inner, outer) = (pid_in(&server, "inner"), pid_in(&server, "outer"));
+    server.run_ok(&["job", "cancel", "--hard", &id]);
+    server.run_expecting(3, &["job", "wait", &id]);
+    wait_for_end(inner);
+    wait_for_end(outer);
+}
+
+#[test]
+fn what_a_program_leaves_behind_does_not_hold_the_job() {
+    let server = start_server();
+    let _worker = server.work_with_script("hello", "sleep 600 & echo $! > inner; echo done");
+    let id = server.create(&["hello"]);
+    server.run_ok(&["job", "wait", &id]);
+    assert_eq!(lines(&server, &id), ["done"]);
+    wait_for_end(pid_in(&server, "inner"));
+}
+
+#[test]
+fn the_first_sigterm_drains_and_the_second_releases() {
+    let server = start_server();
+    let mut worker = server.work(&["hello", "--", "sh", "-c", "while ! test -e go; do sleep 0.05; done"]);
+    let id = server.create_running(&["hello"]);
+    worker.signal(Signal::TERM).unwrap();
+    wait_for_output(&worker, "no new jobs");
+    let late = server.create(&["hello"]);
+    std::fs::write(server.path().join("go"), "").unwrap();
+    assert_eq!(worker.wait().unwrap().code(), Some(0), "{}", worker.output());
+    assert_eq!(server.job(&id)["outcome"], "succeeded", "what was begun is finished");
+    assert_eq!(server.job(&late)["state"], "queued", "nothing new is begun");
+
+    let mut worker = server.work(&["other", "--", "sh", "-c", "echo $$ > outer; exec sleep 600"]);
+    let id = server.create_running(&["other"]);
+    let outer = pid_in(&server, "outer");
+    worker.signal(Signal::TERM).unwrap();
+    wait_for_output(&worker, "no new jobs");
+    worker.signal(Signal::TERM).unwrap();
+    assert_eq!(worker.wait().unwrap().code(), Some(0), "{}", worker.output());
+    let job = server.job(&id);
+    assert_eq!((&job["state"], &job["worker"]), (&json!("queued"), &json!(null)), "it is released");
+    wait_for_end(outer);
+}
+
+#[test]
+fn slots_run_at_the_same_time() {
+    let server = start_server();
+    // Each waits for the other.
+    let script = "touch $TENURE_JOB_ID.here; while test $(ls *.here | wc -l) -lt 2; do sleep 0.05; done";
+    let _worker = server.work_with_script("hello", script);
+    let (first, second) = (server.create(&["hello"]), server.create(&["hello"]));
+    server.run_ok(&["job", "wait", &first]);
+    server.run_ok(&["job", "wait", &second]);
+}
+
+fn wait_for_file(server: &CliServer, name: &str) -> String {
+    let (path, begun) = (server.path().join(name), Instant::now());
+    loop {
+        match std::fs::read_to_string(&path) {
+            Ok(text) => return text,
+            Err(_) => assert!(begun.elapsed() < DEADLINE, "{name} never came"),
+        }
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+fn pid_in(server: &CliServer, name: &str) -> u32 {
+    loop {
+        if let Ok(pid) = wait_for_file(server, name).trim().parse() {
+            return pid;
+        }
+    }
+}
+
+/// Waits until there is no such process, or nothing but its remains.
+fn wait_for_end(pid: u32) {
+    let begun = Instant::now();
+    let is_alive = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+    };
+    while is_alive() {
+        assert!(begun.elapsed() < DEADLINE, "process {pid} lives on");
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+}

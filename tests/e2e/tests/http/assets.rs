@@ -1,0 +1,657 @@
+//! Assets over real sockets, on both stores: uploaded, listed, downloaded in parts, discarded, deleted; and nothing left
+//! behind by whatever breaks.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tenure_e2e::{
+    Reply, Server, Setup, Store, column, field_names, on_both_stores_with_files, path, sorted_words,
+};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::time::{MissedTickBehavior, timeout};
+use xtask::bucket::Bucket;
+
+/// An object that nobody wants is deleted when it was not heard of for a minute, and jobs are forgotten twice a minute.
+const CLEAN: Duration = Duration::from_mins(5);
+
+const CONFIG: &str = r#"
+[types."*"]
+lifecycle = "distributed"
+[types.brief]
+lifecycle = "brief"
+[types.short]
+lifecycle = "distributed"
+lease = "1s"
+heartbeat = "1s"
+[assets]
+store = "file:./objects"
+[limits]
+asset = "300 MiB"
+"#;
+
+/// Forgotten as soon as it is over.
+const BRIEF: &str = r#"
+name = "brief"
+version = 1
+about = "Forgotten as soon as it is over."
+initial = "queued"
+
+[states]
+queued    = { role = "ready" }
+running   = { role = "active" }
+done      = { outcome = "succeeded" }
+failed    = { outcome = "failed" }
+
+[policy]
+max_attempts = 1
+
+[[transitions]]
+on = "create"
+to = "queued"
+event = "created"
+
+[[transitions]]
+on = "claim"
+from = "queued"
+to = "running"
+event = "started"
+
+[[transitions]]
+on = "succeed"
+from = "running"
+to = "done"
+event = "succeeded"
+
+[[transitions]]
+on = ["fail", "lease_expired"]
+from = "running"
+to = "failed"
+event = "failed"
+
+[retention]
+jobs = "1s"
+telemetry = "1s"
+"#;
+
+/// Runs a test on both stores, each with a folder for objects.
+async fn on_both_stores(test: impl AsyncFn(Server)) {
+    let config = format!("lifecycles = [\"brief.toml\"]\n{CONFIG}");
+    on_both_stores_with_files(&[("tenure.toml", &config), ("brief.toml", BRIEF)], test).await;
+}
+
+async fn with_objects(store: Store) -> Server {
+    let config = format!("lifecycles = [\"brief.toml\"]\n{CONFIG}");
+    Setup::new(store).await.config(&config).file("brief.toml", BRIEF).start().await
+}
+
+/// Every file that is in the place of objects.
+fn files(server: &Server) -> Vec<PathBuf> {
+    fn walk(folder: &Path, into: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            // What goes away while it is looked at is not there.
+            if entry.path().is_dir() { walk(&entry.path(), into) } else { into.push(entry.path()) }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&server.setup().path("objects"), &mut found);
+    found.sort();
+    found
+}
+
+/// Waits until a condition holds that takes a minute by design.
+async fn in_the_end(what: &str, condition: impl AsyncFn() -> bool) {
+    let poll = async {
+        let mut ticks = tokio::time::interval(Duration::from_millis(100));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            if condition().await {
+                return;
+            }
+        }
+    };
+    timeout(CLEAN, poll).await.unwrap_or_else(|_| panic!("waited {CLEAN:?} in vain: {what}"));
+}
+
+async fn upload(server: &Server, job: &Value, query: &str, content: &[u8]) -> Reply {
+    server.request("POST", &path(job, &format!("assets?{query}"))).bytes(content).send().await
+}
+
+async fn list(server: &Server, job: &Value) -> Vec<Value> {
+    server.get(&path(job, "assets")).await.expect(200)["assets"].as_array().unwrap().clone()
+}
+
+fn content_of(asset: &Value) -> String {
+    asset["url"].as_str().expect("an asset has a url").to_owned()
+}
+
+#[tokio::test]
+async fn an_upload_is_listed_and_comes_back() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "t", "user_id": "ann" })).await;
+        let created = upload(&server, &job, "asset_type=picture&name=a%20b.png", b"0123456789").await;
+        let location = created.header("location").map(str::to_owned);
+        let asset = created.expect(201);
+        assert_eq!(
+            field_names(&asset),
+            sorted_words("id job_id user_id asset_type url storage_path file_size created_at discarded_at")
+        );
+        assert_eq!((&asset["job_id"], &asset["user_id"]), (&job["id"], &json!("ann")));
+        assert_eq!((&asset["asset_type"], &asset["file_size"]), (&json!("picture"), &json!(10)));
+        assert_eq!(asset["discarded_at"], Value::Null);
+        let (job_id, id) = (job["id"].as_str().unwrap(), asset["id"].as_str().unwrap());
+        assert_eq!(asset["storage_path"], format!("ann/{job_id}/{id}/a b.png"));
+        assert_eq!(asset["url"], format!("/api/jobs/{job_id}/assets/{id}/content"));
+        assert_eq!(location, Some(format!("/api/jobs/{job_id}/assets/{id}")));
+        assert_eq!(server.get(&format!("/api/jobs/{job_id}/assets/{id}")).await.expect(200), asset);
+        assert_eq!(list(&server, &job).await, std::slice::from_ref(&asset));
+        assert_eq!(files(&server).len(), 1);
+
+        let got = server.get(&content_of(&asset)).await;
+        assert_eq!((got.status, got.text.as_str()), (200, "0123456789"));
+        assert_eq!(got.header("content-type"), Some("application/octet-stream"));
+        assert_eq!(got.header("x-content-type-options"), Some("nosniff"));
+        let saved = "attachment; filename=\"a_b.png\"; filename*=UTF-8''a%20b.png";
+        assert_eq!(got.header("content-disposition"), Some(saved));
+        assert_eq!(got.header("content-length"), Some("10"));
+        assert_eq!(got.header("accept-ranges"), Some("bytes"));
+        let tag = got.header("etag").unwrap().to_owned();
+        let head = server.request("HEAD", &content_of(&asset)).send().await;
+        assert_eq!((head.status, head.header("content-length"), head.text.as_str()), (200, Some("10"), ""));
+        let known = server.request("GET", &content_of(&asset)).header("if-none-match", &tag).send().await;
+        assert_eq!((known.status, known.text.as_str()), (304, ""));
+
+        // An empty one, and one of the name that a folder needs for itself.
+        for (query, content) in [("asset_type=t", ""), ("asset_type=t&name=x%231", "odd")] {
+            let asset = upload(&server, &job, query, content.as_bytes()).await.expect(201);
+            assert_eq!(server.get(&content_of(&asset)).await.text, content);
+        }
+        let page = server.get(&path(&job, "assets?limit=2")).await.expect(200);
+        let cursor = page["next_cursor"].as_str().expect("there is one more");
+        let rest = server.get(&path(&job, &format!("assets?limit=2&cursor={cursor}"))).await.expect(200);
+        assert_eq!(rest["assets"], json!([asset]), "newest first");
+        assert_eq!(rest["next_cursor"], Value::Null);
+        // It is there after a restart, too.
+        let server = server.restart().await;
+        assert_eq!(server.get(&content_of(&asset)).await.text, "0123456789");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_part_can_be_asked_for() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "t" })).await;
+        let asset = upload(&server, &job, "asset_type=t&name=x", b"0123456789").await.expect(201);
+        let part = async |range: &str| {
+            server.request("GET", &content_of(&asset)).header("range", range).send().await
+        };
+        for (range, text, said) in [
+            ("bytes=0-0", "0", "bytes 0-0/10"),
+            ("bytes=2-4", "234", "bytes 2-4/10"),
+            ("bytes=7-", "789", "bytes 7-9/10"),
+            ("bytes=-2", "89", "bytes 8-9/10"),
+            ("bytes=5-99", "56789", "bytes 5-9/10"),
+        ] {
+            let got = part(range).await;
+            assert_eq!((got.status, got.text.as_str()), (206, text), "{range}");
+            assert_eq!(got.header("content-range"), Some(said));
+            assert_eq!(got.header("content-length"), Some(text.len().to_string().as_str()));
+        }
+        for range in ["bytes=10-", "bytes=-0"] {
+            let got = part(range).await;
+            assert_eq!(got.header("content-range"), Some("bytes */10"));
+            got.problem(416, "range_not_satisfiable");
+        }
+        for range in ["bytes=4-2", "lines=1-2", "bytes=0-1,3-4"] {
+            assert_eq!(part(range).await.text, "0123456789", "{range}");
+        }
+        let other = server.request("GET", &content_of(&asset)).header("range", "bytes=0-0");
+        assert_eq!(other.header("if-range", "\"another\"").send().await.status, 200);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_asset_elsewhere_is_registered() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "t" })).await;
+        let body = json!({
+            "asset_type": "video", "url": "https://cdn.example.org/v.mp4", "storage_path": "bucket/v.mp4",
+            "file_size": 9_000_000_000_u64,
+        });
+        let asset = server.post(&path(&job, "assets"), &body).await.expect(201);
+        for (name, value) in body.as_object().unwrap() {
+            assert_eq!(asset[name], *value, "{name}");
+        }
+        let bare = json!({ "asset_type": "page", "url": "http://example.org/" });
+        let bare = server.post(&path(&job, "assets"), &bare).await.expect(201);
+        assert_eq!((&bare["storage_path"], &bare["file_size"]), (&Value::Null, &Value::Null));
+        assert_eq!(list(&server, &job).await, [bare, asset.clone()]);
+        let id = asset["id"].as_str().unwrap();
+        // Neither fetched nor taken for a path of ours.
+        server.get(&path(&job, &format!("assets/{id}/content"))).await.problem(404, "not_found");
+        for bad in [
+            json!({ "asset_type": "x" }),
+            json!({ "url": "https://example.org/" }),
+            json!({ "asset_type": "", "url": "https://example.org/" }),
+            json!({ "asset_type": "x", "url": "javascript:alert(1)" }),
+            json!({ "asset_type": "x", "url": "file:///etc/passwd" }),
+            json!({ "asset_type": "x", "url": "https://example.org/\n" }),
+            json!({ "asset_type": "x", "url": "https://example.org/", "file_size": -1 }),
+            json!({ "asset_type": "x", "url": "https://example.org/", "stored": true }),
+            json!({ "asset_type": "x", "url": "https://example.org/", "worker": "w1" }),
+            json!({ "asset_type": "x", "url": "https://example.org/", "fence": 1 }),
+        ] {
+            server.post(&path(&job, "assets"), &bad).await.problem(400, "malformed");
+        }
+        let long = json!({ "asset_type": "x", "url": format!("https://{}", "x".repeat(3000)) });
+        server.post(&path(&job, "assets"), &long).await.problem(413, "too_large");
+        // The same key has one effect.
+        let keyed = async |body: &Value| {
+            server.request("POST", &path(&job, "assets")).idempotent("k").json(body).send().await
+        };
+        let body = json!({ "asset_type": "page", "url": "http://example.org/2" });
+        let first = keyed(&body).await.expect(201);
+        let again = keyed(&body).await;
+        assert_eq!(again.header("idempotent-replayed"), Some("true"));
+        assert_eq!(again.expect(200), first);
+        keyed(&json!({ "asset_type": "other", "url": "http://example.org/2" }))
+            .await
+            .problem(422, "idempotency_mismatch");
+        assert_eq!(list(&server, &job).await.len(), 3);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_upload_under_a_key_is_stored_once() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "t" })).await;
+        let keyed = async |query: &str, content: &str| {
+            let request = server.request("POST", &path(&job, &format!("assets?{query}"))).idempotent("k");
+            request.bytes(content.as_bytes()).send().await
+        };
+        let first = keyed("asset_type=t&name=x", "content").await.expect(201);
+        let again = keyed("asset_type=t&name=x", "content").await;
+        assert_eq!(again.header("idempotent-replayed"), Some("true"));
+        assert_eq!(again.expect(200), first);
+        keyed("asset_type=t&name=x", "another").await.problem(422, "idempotency_mismatch");
+        keyed("asset_type=t&name=y", "content").await.problem(422, "idempotency_mismatch");
+        assert_eq!(list(&server, &job).await, [first]);
+        assert_eq!(files(&server).len(), 1, "what was not wanted is gone");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn names_and_queries_that_are_none_are_refused_before_the_body() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "t", "user_id": "../../etc" })).await;
+        let long = "x".repeat(256);
+        for name in [
+            "",
+            ".",
+            "..",
+            "..%2f..%2fetc%2fpasswd",
+            "%2e%2e%2fx",
+            "..%5cx",
+            "%2fetc%2fpasswd",
+            "a%2fb",
+            "a%5cb",
+            "a%00b",
+            "a%0ab",
+            "a%7fb",
+            "%ff",
+            long.as_str(),
+        ] {
+            let query = format!("asset_type=t&name={name}");
+            upload(&server, &job, &query, b"x").await.problem(400, "malformed");
+        }
+        for query in [
+            "asset_type=",
+            "asset_type=a%0ab",
+            "asset_type=t&asset_type=u",
+            "asset_type=t&other=1",
+            "asset_type=t&worker=w1",
+            "asset_type=t&fence=1",
+            "asset_type=t&worker=w1&fence=x",
+        ] {
+            upload(&server, &job, query, b"x").await.problem(400, "malformed");
+        }
+        upload(&server, &job, "name=x", b"x").await.problem(400, "malformed");
+        upload(&server, &job, "", b"x").await.problem(415, "unsupported_media_type");
+        let nobody = json!({ "id": "01990c3a-7d2e-7000-8000-000000000000" });
+        upload(&server, &nobody, "asset_type=t", b"x").await.problem(404, "not_found");
+        assert_eq!(files(&server), Vec::<PathBuf>::new());
+        // A name that looks like one that does harm, and does none; a user, too.
+        let asset = upload(&server, &job, "asset_type=t&name=..%20%25%23%3C%22%3E.html", b"<b>").await;
+        let asset = asset.expect(201);
+        let own = server.setup().path("objects").canonicalize().unwrap();
+        let found = files(&server);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].canonicalize().unwrap().starts_with(own));
+        let got = server.get(&content_of(&asset)).await;
+        assert_eq!(got.text, "<b>");
+        let saved = "attachment; filename=\"..__#<_>.html\"; filename*=UTF-8''..%20%25%23%3C%22%3E.html";
+        assert_eq!(got.header("content-disposition"), Some(saved));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_content_that_is_too_large_leaves_nothing_behind() {
+    let config = "[limits]\nasset = \"1 MiB\"\n[assets]\nstore = \"file:./objects\"\n";
+    on_both_stores_with_files(&[("tenure.toml", config)], async |server| {
+        let job = server.create(json!({ "type": "t" })).await;
+        let fits = vec![7; 1 << 20];
+        upload(&server, &job, "asset_type=t", &fits).await.expect(201);
+        let large = vec![7; (1 << 20) + 1];
+        let told = upload(&server, &job, "asset_type=t", &large).await.problem(413, "too_large");
+        assert_eq!(told["limit"], 1 << 20);
+        // Without a length it is noticed on the way.
+        let mut socket = TcpStream::connect(server.address()).await.unwrap();
+        let head = format!(
+            "POST {}?asset_type=t HTTP/1.1\r\nhost: {}\r\ntransfer-encoding: chunked\r\n\r\n",
+            path(&job, "assets"),
+            server.address()
+        );
+        socket.write_all(head.as_bytes()).await.unwrap();
+        let chunk = [b"10000\r\n".as_slice(), &vec![7; 1 << 16], b"\r\n"].concat();
+        let mut sent = 0;
+        while sent < 64 && socket.write_all(&chunk).await.is_ok() {
+            sent += 1;
+        }
+        tenure_e2e::eventually("it is given up", async || files(&server).len() == 1).await;
+        assert_eq!(list(&server, &job).await.len(), 1);
+    })
+    .await;
+}
+
+/// Begins an upload of 100 MB, and sends this many of them.
+async fn begin_upload(server: &Server, job: &Value, query: &str, megabytes: usize) -> TcpStream {
+    let mut socket = TcpStream::connect(server.address()).await.unwrap();
+    let head = format!(
+        "POST {}?asset_type=t&name=big{query} HTTP/1.1\r\nhost: {}\r\ncontent-length: 100000000\r\n\r\n",
+        path(job, "assets"),
+        server.address()
+    );
+    socket.write_all(head.as_bytes()).await.unwrap();
+    for _ in 0..megabytes {
+        socket.write_all(&vec![7; 1_000_000]).await.unwrap();
+    }
+    socket
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_off_leaves_nothing_behind() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "t" })).await;
+        let socket = begin_upload(&server, &job, "", 20).await;
+        tenure_e2e::eventually("it is written", async || files(&server).len() == 1).await;
+        drop(socket);
+        tenure_e2e::eventually("it is gone", async || files(&server).is_empty()).await;
+        assert_eq!(list(&server, &job).await, Vec::<Value>::new());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_crash_during_an_upload_leaves_no_row_and_its_object_is_deleted() {
+    let crash = async |store| {
+        let mut server = with_objects(store).await;
+        let job = server.create(json!({ "type": "t" })).await;
+        let kept = upload(&server, &job, "asset_type=t&name=kept", b"kept").await.expect(201);
+        let socket = begin_upload(&server, &job, "", 20).await;
+        tenure_e2e::eventually("it is written", async || files(&server).len() == 2).await;
+        server.kill();
+        drop(socket);
+        let server = server.restart().await;
+        assert_eq!(list(&server, &job).await, std::slice::from_ref(&kept));
+        in_the_end("it is deleted", async || files(&server).len() == 1).await;
+        assert_eq!(server.get(&content_of(&kept)).await.text, "kept");
+        server.setup().verify();
+    };
+    tokio::join!(crash(Store::Sqlite), crash(Store::Postgres));
+}
+
+#[tokio::test]
+async fn a_worker_adds_under_its_lease_and_not_after_it() {
+    on_both_stores(async |server| {
+        server.create(json!({ "type": "short" })).await;
+        let taken = server.claim_one().await;
+        let fence = &taken["lease"]["fence"];
+        let held = format!("&worker=w1&fence={fence}");
+        upload(&server, &taken, &format!("asset_type=t{held}"), b"x").await.expect(201);
+        for wrong in ["&worker=w2&fence=1", "&worker=w1&fence=9"] {
+            let refused = upload(&server, &taken, &format!("asset_type=t{wrong}"), b"x").await;
+            assert_eq!(refused.problem(409, "lease_conflict")["cause"], "wrong_worker");
+        }
+        // The lease runs out while the content is still on its way.
+        let mut socket = begin_upload(&server, &taken, &held, 20).await;
+        in_the_end("the lease is lost", async || server.job(&taken).await["phase"] == "ready").await;
+        while socket.write_all(&vec![7; 1_000_000]).await.is_ok() {
+            // Until the server has heard that it is in vain, or all of it was sent.
+            if files(&server).len() == 1 {
+                break;
+            }
+        }
+        in_the_end("it is given up", async || files(&server).len() == 1).await;
+        assert_eq!(list(&server, &taken).await.len(), 1);
+        let late = upload(&server, &taken, &format!("asset_type=t{held}"), b"x").await;
+        assert_eq!(late.problem(409, "lease_conflict")["cause"], "lost");
+        let late = json!({ "asset_type": "t", "url": "http://example.org/", "worker": "w1", "fence": fence });
+        server.post(&path(&taken, "assets"), &late).await.problem(409, "lease_conflict");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_hard_cancel_discards_and_deletes() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "t" })).await;
+        let asset = upload(&server, &job, "asset_type=t&name=x", b"x").await.expect(201);
+        let page = json!({ "asset_type": "page", "url": "http://example.org/" });
+        server.post(&path(&job, "assets"), &page).await.expect(201);
+        server.post(&path(&job, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
+        let assets = list(&server, &job).await;
+        assert!(assets.iter().all(|asset| asset["discarded_at"].is_string()), "{assets:?}");
+        server.get(&content_of(&asset)).await.problem(404, "not_found");
+        in_the_end("its object is deleted", async || files(&server).is_empty()).await;
+        assert_eq!(list(&server, &job).await, assets, "the rows stay");
+        // What comes after it is kept.
+        let note = upload(&server, &job, "asset_type=note", b"post mortem").await.expect(201);
+        assert_eq!(server.get(&content_of(&note)).await.text, "post mortem");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn assets_are_forgotten_and_deleted_with_their_job() {
+    on_both_stores(async |server| {
+        let stays = server.create(json!({ "type": "t", "run_at": "2999-01-01T00:00:00Z" })).await;
+        let kept = upload(&server, &stays, "asset_type=t", b"kept").await.expect(201);
+        let job = server.create(json!({ "type": "brief", "user_id": "ann" })).await;
+        let asset = upload(&server, &job, "asset_type=t", b"x").await.expect(201);
+        assert_eq!(files(&server).len(), 2);
+        let taken = server.claim_one().await;
+        assert_eq!(taken["id"], job["id"]);
+        server.report(&taken, "succeed", json!({})).await.expect(200);
+        in_the_end("its object is deleted", async || files(&server).len() == 1).await;
+        server.get(&path(&job, "assets")).await.problem(404, "not_found");
+        server.get(&content_of(&asset)).await.problem(404, "not_found");
+        assert!(!server.setup().path("objects/ann").exists(), "no empty folder is left");
+        assert_eq!(server.get(&content_of(&kept)).await.text, "kept");
+    })
+    .await;
+}
+
+/// Keys of everybody, and a job of ann's with an asset, held by the first worker as `w1`.
+struct Cast {
+    keys: std::collections::BTreeMap<&'static str, String>,
+    job: Value,
+    asset: Value,
+    held: String,
+}
+
+impl Cast {
+    /// From then on the server is asked as the admin.
+    async fn of(server: &mut Server) -> Self {
+        let mut keys = std::collections::BTreeMap::new();
+        for (name, role, user) in [
+            ("admin", "admin", None),
+            ("ann", "producer", Some("ann")),
+            ("bob", "producer", Some("bob")),
+            ("viewer", "viewer", None),
+            ("operator", "operator", None),
+            ("holder", "worker", None),
+            ("other", "worker", None),
+        ] {
+            let made = server.post("/api/keys", &json!({ "role": role, "user_id": user })).await.expect(201);
+            let key = made["key"].as_str().unwrap().to_owned();
+            if name == "admin" {
+                server.use_key(Some(&key));
+            }
+            keys.insert(name, key);
+        }
+        let job = server.create(json!({ "type": "t", "user_id": "ann" })).await;
+        let asset = upload(server, &job, "asset_type=t", b"secret").await.expect(201);
+        let claim = json!({ "worker": "w1", "max": 1, "start": true });
+        let claimed = server.request("POST", "/api/claims").key(&keys["holder"]).json(&claim).send().await;
+        let held = format!("&worker=w1&fence={}", claimed.expect(200)["jobs"][0]["lease"]["fence"]);
+        Self { keys, job, asset, held }
+    }
+
+    async fn add(&self, server: &Server, who: &str, query: &str) -> Reply {
+        let at = path(&self.job, &format!("assets?asset_type=t{query}"));
+        server.request("POST", &at).key(&self.keys[who]).bytes("x").send().await
+    }
+}
+
+#[tokio::test]
+async fn assets_are_seen_by_those_who_may_see_the_job() {
+    on_both_stores(async |mut server| {
+        let cast = Cast::of(&mut server).await;
+        let content = content_of(&cast.asset);
+        let at = [path(&cast.job, "assets"), content.trim_end_matches("/content").to_owned(), content];
+        for (who, key) in &cast.keys {
+            for at in &at {
+                let got = server.request("GET", at).key(key).send().await;
+                if ["bob", "other"].contains(who) {
+                    got.problem(403, "forbidden");
+                } else {
+                    assert_eq!(got.status, 200, "{who}: {at}: {}", got.text);
+                }
+            }
+        }
+        // An asset is found below its own job alone.
+        let own = server.create(json!({ "type": "t", "user_id": "bob" })).await;
+        let sneaky = path(&own, &format!("assets/{}/content", cast.asset["id"].as_str().unwrap()));
+        let sneaky = server.request("GET", &sneaky).key(&cast.keys["bob"]).send().await;
+        sneaky.problem(404, "not_found");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn assets_are_added_by_owners_and_holders() {
+    on_both_stores(async |mut server| {
+        let cast = Cast::of(&mut server).await;
+        for who in ["admin", "ann", "operator"] {
+            cast.add(&server, who, "").await.expect(201);
+        }
+        for who in ["viewer", "holder", "bob", "other"] {
+            cast.add(&server, who, "").await.problem(403, "forbidden");
+        }
+        cast.add(&server, "holder", &cast.held).await.expect(201);
+        for who in ["ann", "bob", "viewer", "other"] {
+            cast.add(&server, who, &cast.held).await.problem(403, "forbidden");
+        }
+        cast.add(&server, "other", "&worker=w9&fence=1").await.problem(409, "lease_conflict");
+        assert_eq!(column(&json!(list(&server, &cast.job).await), "user_id"), vec![json!("ann"); 5]);
+        assert_eq!(files(&server).len(), 5);
+    })
+    .await;
+}
+
+/// What the process has in memory, in KiB.
+fn resident(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux tells it");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+#[tokio::test]
+async fn a_large_content_passes_through_little_memory() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "t" })).await;
+        upload(&server, &job, "asset_type=t", &vec![1; 20 << 20]).await.expect(201);
+        let before = resident(&server);
+        let client = tenure_client::Client::new(server.url()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("large.bin");
+        let bytes = 200 << 20;
+        let written = std::fs::File::create(&file).unwrap();
+        written.set_len(bytes).unwrap();
+        let id = job["id"].as_str().unwrap();
+        let asset = client.upload(id, None, ("large", "large.bin"), file.as_path()).await.unwrap();
+        assert_eq!(asset.file_size, Some(bytes));
+        let mut download = client.download(id, &asset.id).await.unwrap();
+        let mut read = 0;
+        while let Some(chunk) = download.chunk().await.unwrap() {
+            read += chunk.len() as u64;
+        }
+        assert_eq!(read, bytes);
+        let grown = resident(&server).saturating_sub(before);
+        assert!(grown < 50 << 10, "200 MiB passed through, and the server grew by {grown} KiB");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_a_place_only_urls_are_taken() {
+    // The embedded store has a place of its own.
+    let server = Server::sqlite().await;
+    let job = server.create(json!({ "type": "t" })).await;
+    upload(&server, &job, "asset_type=t", b"x").await.expect(201);
+    assert!(server.setup().path("data/assets").is_dir());
+    // Nodes that share a database are told which place they share.
+    let server = Server::postgres().await;
+    let job = server.create(json!({ "type": "t" })).await;
+    let told = upload(&server, &job, "asset_type=t", b"x").await.problem(422, "validation_failed");
+    assert!(told["detail"].as_str().unwrap().contains("assets.store"));
+    let page = json!({ "asset_type": "page", "url": "http://example.org/" });
+    server.post(&path(&job, "assets"), &page).await.expect(201);
+}
+
+#[tokio::test]
+async fn contents_may_be_objects_of_a_bucket() {
+    let bucket = tokio::task::spawn_blocking(Bucket::start).await.unwrap();
+    let bucket = bucket.expect("moto is installed: `cargo xtask install` does it");
+    for store in [Store::Sqlite, Store::Postgres] {
+        let config = format!("[assets]\nstore = \"s3://{}/some/prefix\"\n", Bucket::NAME);
+        let server = Setup::new(store).await.config(&config).env(bucket.env()).start().await;
+        let job = server.create(json!({ "type": "t", "user_id": "ann" })).await;
+        let small = upload(&server, &job, "asset_type=t&name=%C3%BC%20%231.txt", b"small").await.expect(201);
+        let large: Vec<u8> = (0..12_000_000_u32).map(|n| (n % 251) as u8).collect();
+        let asset = upload(&server, &job, "asset_type=t&name=large", &large).await.expect(201);
+        assert_eq!(asset["file_size"], 12_000_000);
+        let objects = bucket.objects().unwrap();
+        assert_eq!(objects.len(), 2, "{objects:?}");
+        assert!(objects.iter().all(|object| object.starts_with("some/prefix/ann/")), "{objects:?}");
+        let got = server.request("GET", &content_of(&asset)).open().await;
+        assert_eq!(got.bytes().await.unwrap(), large);
+        let part = server.request("GET", &content_of(&small)).header("range", "bytes=1-2").send().await;
+        assert_eq!((part.status, part.text.as_str()), (206, "ma"));
+        let broken = begin_upload(&server, &job, "", 20).await;
+        drop(broken);
+        let empty = upload(&server, &job, "asset_type=t&name=empty", b"").await.expect(201);
+        assert_eq!(server.get(&content_of(&empty)).await.text, "");
+        server.post(&path(&job, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
+        in_the_end("its objects are deleted", async || bucket.objects().unwrap().is_empty()).await;
+        server.setup().verify();
+        assert!(!server.logs().contains("scratch-secret"));
+    }
+}

@@ -1,0 +1,149 @@
+//! Servers and workers that are killed at random while ten thousand jobs run on two nodes. Whatever happens, no job goes
+//! back, none has two owners, none is lost, and history and state agree.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tenure_client::{Client, Fail, Job, Worker};
+use tenure_e2e::{SeededRandom, Server, Setup, Store};
+
+use crate::promises::distributed::lawful;
+
+const CONFIG: &str = r#"
+[types.chore]
+lifecycle = "distributed"
+lease = "1s"
+heartbeat = "300ms"
+max_attempts = 8
+backoff = { base = "10ms", factor = 2.0, max = "200ms", jitter = "full" }
+"#;
+
+const JOBS: usize = 10_000;
+/// In each, more work comes and somebody is killed while there is work to be done.
+const ROUNDS: usize = 20;
+const WORKERS: usize = 4;
+const URL: &str = "TENURE_TEST_WORKER_OF";
+/// For all of it, on a slow machine.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// What a job comes to, by its number and attempt: mostly well, and everything else too. It takes long enough that whoever
+/// is killed holds some.
+async fn chore(job: Job<Value>) -> Result<Value, Fail> {
+    let _ = tokio::time::timeout(Duration::from_millis(20), std::future::pending::<()>()).await;
+    match (job.payload["n"].as_u64().unwrap_or_default() + 7 * u64::from(job.attempt)) % 25 {
+        0 => Err(Fail::transient("BAD_LUCK", "perhaps next time")),
+        1 => Err(Fail::permanent("NO_USE", "it will never work")),
+        2 => Err(Fail::release()),
+        n => Ok(json!(n)),
+    }
+}
+
+/// Not a test by itself: this program is started again as a worker, until it is killed or its parent is gone.
+#[tokio::test]
+async fn the_worker_of_another_test() {
+    let Ok(url) = std::env::var(URL) else { return };
+    let parent = tokio::task::spawn_blocking(|| drop(std::io::stdin().read(&mut [0])));
+    let worker = Worker::new(Client::new(&url).unwrap()).on("chore", chore).slots(32);
+    let gone = async { drop(parent.await) };
+    worker.wait(Duration::from_secs(1)).run_until(gone).await.unwrap();
+}
+
+/// A worker process. Killed when it is dropped.
+struct Hand(Child);
+
+impl Hand {
+    fn start(url: &str) -> Self {
+        let own = std::env::current_exe().expect("a program knows itself");
+        let mut command = Command::new(own);
+        command.args(["--exact", "chaos::the_worker_of_another_test", "--nocapture"]).env(URL, url);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(command.spawn().expect("a program can start itself"))
+    }
+}
+
+impl Drop for Hand {
+    fn drop(&mut self) {
+        drop((self.0.kill(), self.0.wait()));
+    }
+}
+
+/// How many jobs are not over.
+async fn left(server: &Server) -> usize {
+    let queues = server.get("/api/queues").await.expect(200);
+    let depth = |queue: &Value| ["ready", "running", "waiting"].map(|what| queue[what].as_u64().unwrap());
+    queues["queues"].as_array().unwrap().iter().flat_map(depth).sum::<u64>() as usize
+}
+
+/// Waits until so many or fewer are left.
+async fn wait_for_left(server: &Server, most: usize) {
+    let mut ticks = tokio::time::interval(Duration::from_millis(50));
+    let wait = async {
+        while left(server).await > most {
+            ticks.tick().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.expect("the work goes on");
+}
+
+/// Each round brings work, lets a random part of it be done, and kills a worker; every third or so, a server too.
+async fn storm(nodes: &mut Vec<Server>, chance: &mut SeededRandom) {
+    let mut hands: Vec<Hand> = (0..WORKERS).map(|n| Hand::start(nodes[n % 2].url())).collect();
+    let mut servers_killed = 0;
+    for round in 0..ROUNDS {
+        let wave = JOBS / ROUNDS;
+        let jobs = (0..wave).map(|n| json!({ "type": "chore", "payload": { "n": round * wave + n } }));
+        let body = json!({ "jobs": jobs.collect::<Vec<_>>() });
+        nodes[chance.below(2)].post("/api/jobs/batch", &body).await.expect(200);
+        let undone = wave / 4 + chance.below(wave / 2);
+        wait_for_left(&nodes[0], undone).await;
+        let victim = chance.below(WORKERS);
+        hands[victim] = Hand::start(nodes[chance.below(2)].url());
+        if chance.below(3) == 0 || round == ROUNDS / 2 {
+            let mut server = nodes.remove(chance.below(2));
+            server.kill();
+            nodes.push(server.restart_at_same_address().await);
+            servers_killed += 1;
+        }
+    }
+    println!("{ROUNDS} workers and {servers_killed} servers were killed");
+    wait_for_left(&nodes[0], 0).await;
+}
+
+/// Every job, by pages of the largest size.
+async fn all_jobs(server: &Server) -> Vec<Value> {
+    let (mut jobs, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = server.get(&format!("/api/jobs?limit=500{cursor}")).await.expect(200);
+        jobs.extend(page["jobs"].as_array().unwrap().iter().cloned());
+        let Some(next) = page["next_cursor"].as_str() else { return jobs };
+        cursor = format!("&cursor={next}");
+    }
+}
+
+#[tokio::test]
+async fn ten_thousand_jobs_survive_servers_and_workers_that_are_killed_at_random() {
+    let mut chance = SeededRandom::new();
+    let first = Setup::new(Store::Postgres).await.config(CONFIG).start().await;
+    let mut nodes = vec![first.second_node().await, first];
+    storm(&mut nodes, &mut chance).await;
+    let mut histories: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for event in nodes[0].journal().await {
+        histories.entry(event["job_id"].as_str().unwrap().to_owned()).or_default().push(event);
+    }
+    let jobs = all_jobs(&nodes[1]).await;
+    assert_eq!((jobs.len(), histories.len()), (JOBS, JOBS), "none is lost, none is doubled");
+    for job in &jobs {
+        let history = &histories[job["id"].as_str().unwrap()];
+        lawful(history);
+        assert_eq!(job["seq"].as_u64(), Some(history.len() as u64), "an event for each transition: {job}");
+        assert_eq!((&job["phase"], &job["lease"]), (&json!("final"), &Value::Null));
+        let ends = history.iter().filter(|event| event["payload"]["phase"] == "final").count();
+        assert_eq!(ends, 1, "it ends once: {history:?}");
+    }
+    let lost = histories.values().flatten().filter(|event| event["trigger"] == "lease_expired").count();
+    println!("{lost} leases were lost");
+    nodes[0].setup().verify();
+}

@@ -1,0 +1,145 @@
+//! The dashboard's inbox of dead letters: its groups, its letters, and what operators do about them, on both stores.
+
+use serde_json::{Value, json};
+use tenure_e2e::{Server, eventually};
+
+use crate::dashboard_jobs::{Look, ask, both_still, id, new_key, said, send, shown};
+
+/// A job that its worker could not do, in one attempt.
+async fn a_dead_one(server: &Server, error: Value) -> Value {
+    server.create(json!({ "type": "a", "max_attempts": 1 })).await;
+    let taken = server.claim_one().await;
+    let over = server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
+    assert_eq!(over["outcome"], "dead", "{over}");
+    over
+}
+
+async fn open(server: &Server) -> usize {
+    server.get("/api/dead-letters").await.expect(200)["dead_letters"].as_array().unwrap().len()
+}
+
+const GROUP: &str = "/ui/dead-letters?reason_code=exhausted_retries&stage=fetch&code=E1";
+
+#[tokio::test]
+async fn letters_lie_together_by_what_they_died_of() {
+    both_still(async |server| {
+        let page = shown(ask(&server, "/ui/dead-letters").await);
+        assert!(page.contains("That is good"), "{page}");
+        let slow = json!({ "code": "E1", "message": "too <slow>", "stage": "fetch" });
+        let first = a_dead_one(&server, slow.clone()).await;
+        let second = a_dead_one(&server, slow).await;
+        let other = a_dead_one(&server, json!({ "code": "E2", "message": "no" })).await;
+        // Groups may be as old as their making was dear.
+        let is_there = async || ask(&server, "/ui/dead-letters").await.text.contains("3 dead letters");
+        eventually("the inbox has them", is_there).await;
+        let page = shown(ask(&server, "/ui/dead-letters").await);
+        // What began last comes first.
+        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+        assert!(place("<code>E2</code>") < place("<code>E1</code>"), "{page}");
+        assert!(page.contains(&GROUP.replace('&', "&amp;")) && page.contains("3 dead letters"), "{page}");
+        assert!(page.contains("too &lt;slow&gt;") && !page.contains("<slow>"), "{page}");
+
+        let page = shown(ask(&server, GROUP).await);
+        assert!(
+            page.contains(id(&first)) && page.contains(id(&second)) && !page.contains(id(&other)),
+            "{page}"
+        );
+        let plain = shown(ask(&server, "/ui/dead-letters?reason_code=exhausted_retries&code=E2").await);
+        assert!(plain.contains(id(&other)) && !plain.contains(id(&first)), "{plain}");
+        // A letter that somebody else dismissed is marked where it is.
+        let mut look = Look::at(&server, &page).await;
+        let cell = format!("d-{}", id(&second).replace('-', ""));
+        look.until(&cell, Value::is_string).await;
+        let dismiss = format!("/api/dead-letters/{}/dismiss", id(&second));
+        server.post(&dismiss, &json!({ "reason": "seen" })).await.expect(200);
+        look.until(&cell, Value::is_null).await;
+        let page = shown(ask(&server, "/ui/dead-letters?dismissed=true").await);
+        assert!(page.contains(id(&second)) && page.contains("<td>seen</td>"), "{page}");
+        assert_eq!(ask(&server, "/ui/dead-letters?code=E1").await.status, 400);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn selected_letters_are_redriven_or_dismissed() {
+    both_still(async |server| {
+        let error = json!({ "code": "E1", "message": "no", "stage": "fetch" });
+        let first = a_dead_one(&server, error.clone()).await;
+        let second = a_dead_one(&server, error).await;
+        let live = server.create(json!({ "type": "b" })).await;
+        let act = "/ui/dead-letters/actions";
+        let fields =
+            [("job", id(&first)), ("job", id(&live)), ("action", "redrive"), ("reason", ""), ("back", GROUP)];
+        let reply = send(&server, act, &fields).await;
+        let told = said(&reply);
+        assert!(told.starts_with("Redrove 1 of 2; 1 refused: there is no dead letter"), "{told}");
+        assert_eq!(reply.header("location"), Some(GROUP));
+        assert_eq!(open(&server).await, 2, "a letter stays unless it is settled");
+        let fields = [("job", id(&first)), ("action", "redrive"), ("settle", "yes"), ("back", GROUP)];
+        assert_eq!(said(&send(&server, act, &fields).await), "Redrove 1 of 1, and dismissed them.");
+        assert_eq!(open(&server).await, 1);
+        let again = server.get(&format!("/api/jobs?retry_of={}", id(&first))).await.expect(200);
+        assert_eq!(again["jobs"].as_array().unwrap().len(), 2, "{again}");
+        let dismiss = [("job", id(&second)), ("action", "dismiss"), ("back", GROUP), ("settle", "yes")];
+        assert_eq!(send(&server, act, &dismiss).await.status, 400, "a reason is needed");
+        let dismiss = [&dismiss[..], &[("reason", "known")]].concat();
+        assert_eq!(said(&send(&server, act, &dismiss).await), "Dismissed 1 of 1.");
+        assert!(shown(ask(&server, "/ui/dead-letters").await).contains("That is good"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_whole_group_is_counted_before_anything_is_done() {
+    both_still(async |mut server| {
+        for _ in 0..3 {
+            a_dead_one(&server, json!({ "code": "E1", "message": "no", "stage": "fetch" })).await;
+        }
+        a_dead_one(&server, json!({ "code": "E2", "message": "no", "stage": "fetch" })).await;
+        let group = [("reason_code", "exhausted_retries"), ("stage", "fetch"), ("code", "E1")];
+        let confirm = |action: &str| {
+            format!("/ui/dead-letters/actions?{}&action={action}", GROUP.split_once('?').unwrap().1)
+        };
+        let page = shown(ask(&server, GROUP).await);
+        assert!(page.contains(&confirm("redrive").replace('&', "&amp;")), "{page}");
+        let page = shown(ask(&server, &confirm("redrive")).await);
+        assert!(page.contains("3 dead letters") && page.contains("exhausted_retries in fetch: E1"), "{page}");
+        let fast = [&group[..], &[("action", "redrive"), ("max_per_second", "0")]].concat();
+        assert_eq!(send(&server, "/ui/dead-letters/actions", &fast).await.status, 400);
+        let fields =
+            [&group[..], &[("action", "redrive"), ("max_per_second", "0.001"), ("settle", "yes")]].concat();
+        let reply = send(&server, "/ui/dead-letters/actions", &fields).await;
+        assert_eq!(said(&reply), "Redrove 3 of 3, and dismissed them.");
+        assert_eq!(
+            server.claim(json!({ "worker": "w1", "max": 10 })).await.len(),
+            1,
+            "the others are not due"
+        );
+        assert_eq!(open(&server).await, 1, "the other kind is still there");
+
+        let admin = new_key(&server, json!({ "role": "admin" })).await;
+        server.use_key(Some(&admin));
+        let keys = [
+            json!({ "role": "viewer" }),
+            json!({ "role": "producer", "user_id": "u1" }),
+            json!({ "role": "worker" }),
+        ];
+        let [viewer, producer, worker] = [
+            new_key(&server, keys[0].clone()).await,
+            new_key(&server, keys[1].clone()).await,
+            new_key(&server, keys[2].clone()).await,
+        ];
+        server.use_key(Some(&viewer));
+        let other = GROUP.replace("E1", "E2");
+        assert!(shown(ask(&server, &other).await).contains("the role viewer may not do this"));
+        assert_eq!(send(&server, "/ui/dead-letters/actions", &fields).await.status, 403);
+        server.use_key(Some(&producer));
+        assert!(
+            shown(ask(&server, "/ui/dead-letters").await).contains("That is good"),
+            "others' are not his"
+        );
+        server.use_key(Some(&worker));
+        assert_eq!(ask(&server, "/ui/dead-letters").await.status, 403);
+    })
+    .await;
+}

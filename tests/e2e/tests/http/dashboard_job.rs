@@ -1,0 +1,499 @@
+//! The page of a job, over the real binary: what it says in each phase, what may be done on it and by whom, and that nothing
+//! that a job brings breaks it.
+
+use serde_json::{Value, json};
+use tenure_e2e::{
+    Reply, Request, Server, in_time, on_both_stores, on_both_stores_with_config, on_both_stores_with_files,
+    path,
+};
+
+use crate::jobs::{REVIEW, WITH_REVIEW};
+
+/// The address of a job's page, or of something below it.
+fn page(job: &Value, below: &str) -> String {
+    format!("/ui/jobs/{}{below}", job["id"].as_str().expect("a job has an id"))
+}
+
+async fn look(server: &Server, job: &Value) -> String {
+    let reply = server.request("GET", &page(job, "")).header("accept", "text/html").send().await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    reply.text
+}
+
+/// A form as a browser sends it from a page of this server.
+fn form(server: &Server, address: &str, fields: &str) -> Request {
+    let request =
+        server.request("POST", address).header("origin", server.url()).header("accept", "text/html");
+    request.header("content-type", "application/x-www-form-urlencoded").bytes(fields)
+}
+
+/// Sends a form; the answer is the page that it leads to.
+async fn press(server: &Server, job: &Value, act: &str, fields: &str) -> Reply {
+    form(server, &page(job, act), fields).send().await
+}
+
+#[track_caller]
+fn says(page: &str, pieces: &[&str]) {
+    for piece in pieces {
+        assert!(page.contains(piece), "{piece} is not in {page}");
+    }
+}
+
+#[track_caller]
+fn is_silent_on(page: &str, pieces: &[&str]) {
+    for piece in pieces {
+        assert!(!page.contains(piece), "{piece} is in {page}");
+    }
+}
+
+/// What is between a tag and its end.
+fn inside<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
+    let (_, rest) = page.split_once(from).unwrap_or_else(|| panic!("{from} is not in {page}"));
+    rest.split_once(to).unwrap_or_else(|| panic!("{to} does not follow {from}")).0
+}
+
+#[tokio::test]
+async fn a_page_says_what_a_job_is_and_why_it_is_here() {
+    on_both_stores(async |server| {
+        let asked = json!({ "type": "index", "user_id": "ann", "queue": "night", "priority": 7, "correlation_id": "c-1" });
+        let job = server.create(asked).await;
+        let id = job["id"].as_str().unwrap();
+        let text = look(&server, &job).await;
+        assert_eq!(text.matches("<h1").count(), 1);
+        says(&inside(&text, "<h1>", "</h1>").replace('…', "-"), &["index ", &id[..8], &id[32..]]);
+        says(
+            &text,
+            &[
+                &format!("data-copy=\"{id}\""),
+                "href=\"/ui/lifecycles/distributed\"",
+                "href=\"/ui/jobs?queue=night\"",
+                "href=\"/ui/jobs?user_id=ann\"",
+                "1 of 5",
+                "no worker waits for type index in queue night",
+                "tenure work index -- COMMAND",
+                &format!("curl {}/api/jobs/{id}", server.url()),
+                "History and row agree",
+                "Nothing was written yet",
+            ],
+        );
+        let acts = inside(&text, "id=\"job-acts\"", "As CLI and as curl");
+        says(acts, &[">Cancel<", "What cannot be undone", ">Cancel now<", ">Send to dead letters<", "data-ask="]);
+        is_silent_on(acts, &["Retry", "Signal", "disabled"]);
+        is_silent_on(&text, &[" style=", "<script>", "onclick", "javascript:"]);
+
+        let taken = server.claim_one().await;
+        server.report(&taken, "heartbeat", json!({})).await.expect(200);
+        server.report(&taken, "progress", json!({ "progress": 41.5, "message": "halfway" })).await.expect(200);
+        let text = look(&server, &job).await;
+        says(&text, &["value=\"41.5\"", "41.5 %", "halfway", "worker w1 has it", "lease_expired", "data-until"]);
+        says(inside(&text, "class=\"lane\"", "</details>"), &["Attempt 1", "class=\"beat\"", "class=\"lease\"", "goes on"]);
+
+        server.report(&taken, "succeed", json!({ "result": { "pages": 3 } })).await.expect(200);
+        let text = look(&server, &job).await;
+        bars_are_on_the_axis(&text);
+        says(&text, &["✓", "it is over, succeeded", "&quot;pages&quot;: 3"]);
+        let acts = inside(&text, "id=\"job-acts\"", "As CLI and as curl");
+        says(acts, &[">Retry<"]);
+        is_silent_on(acts, &["Cancel", "dead letters"]);
+        let told = server.get(&path(&job, "explain")).await.expect(200);
+        assert_eq!(told["try"], json!([format!("tenure job events {id}"), format!("tenure job retry {id}")]));
+    })
+    .await;
+}
+
+const QUICK: &str = r#"
+[types."*"]
+lifecycle = "distributed"
+backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
+"#;
+
+/// The bars of all lanes: where each begins, and how long it is, in thousandths of the axis.
+fn bars(page: &str) -> Vec<(f64, f64)> {
+    let number = |rect: &str, name: &str| inside(rect, &format!(" {name}=\""), "\"").parse::<f64>().unwrap();
+    let lanes = inside(page, "id=\"job-lanes\"", "class=\"axis\"");
+    lanes.split("<rect").skip(1).map(|rect| (number(rect, "x"), number(rect, "width"))).collect()
+}
+
+#[track_caller]
+fn bars_are_on_the_axis(page: &str) {
+    let bars = bars(page);
+    assert!(!bars.is_empty());
+    for (x, width) in bars {
+        // A stay of no time is still to be seen.
+        assert!(x >= 0.0 && width >= 2.0 && x + width <= 1002.1, "{x} {width}");
+    }
+}
+
+#[tokio::test]
+async fn each_attempt_has_a_lane_with_its_error() {
+    on_both_stores_with_config(QUICK, async |server| {
+        let job = server.create(json!({ "type": "a", "max_attempts": 2 })).await;
+        for attempt in 1..=2 {
+            let claim = json!({ "worker": format!("w{attempt}"), "max": 1, "start": true, "wait": "30s" });
+            let taken = server.claim(claim).await.remove(0);
+            let details = json!({ "stack": "at work.rs:7\nat main.rs:1", "port": 5432 });
+            let error = json!({
+                "code": format!("E{attempt}"), "message": "it broke\nand this is why", "category": "system",
+                "class": "transient", "stage": "exec", "details": details,
+            });
+            server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
+        }
+        let text = look(&server, &job).await;
+        let lanes = inside(&text, "id=\"job-lanes\"", "class=\"axis\"");
+        assert_eq!(lanes.matches("class=\"lane\"").count(), 2);
+        for piece in
+            ["Attempt 1", "Attempt 2", "E1", "E2", "w1, fence", "w2, fence", "at work.rs:7\nat main.rs:1"]
+        {
+            says(lanes, &[piece]);
+        }
+        says(lanes, &["system · transient · in exec", "and this is why", "its lease was reported"]);
+        bars_are_on_the_axis(&text);
+        // The whole way is lit, with how often each state was passed.
+        says(inside(&text, "class=\"map path\"", "</svg>"), &["2×", "taken", "here"]);
+        says(&text, &["Dead letter: ", "exhausted_retries", ">Redrive<", ">Dismiss<", "2 failed"]);
+
+        let put_aside = press(&server, &job, "/dismiss", "reason=known").await;
+        says(&put_aside.text, &["put aside", "known"]);
+        is_silent_on(&put_aside.text, &[">Dismiss<"]);
+        let again = press(&server, &job, "/retry", "").await;
+        assert_eq!(again.status, 200);
+        says(&again.text, &["Retry of", "◷", "no worker waits"]);
+        says(&look(&server, &job).await, &["Retried as"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_pressed_is_done_and_what_is_not_lawful_is_refused() {
+    on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let text = press(&server, &job, "/cancel", "").await.text;
+        says(&text, &["cancelled", ">Retry<"]);
+        let refused = press(&server, &job, "/cancel", "").await;
+        assert_eq!(refused.status, 409);
+        says(&refused.text, &["<h1", "invalid_transition"]);
+
+        let held = server.create(json!({ "type": "a" })).await;
+        server.claim_one().await;
+        let text = press(&server, &held, "/cancel", "reason=enough").await.text;
+        says(&text, &["a cancel was asked for by admin:open", "▶"]);
+        is_silent_on(&text, &[">Cancel<"]);
+        says(&press(&server, &held, "/cancel-hard", "reason=now").await.text, &["it is over, cancelled"]);
+
+        let dead = server.create(json!({ "type": "a" })).await;
+        let fields = "reason_code=policy_violation&detail=not+this+one";
+        says(
+            &press(&server, &dead, "/dead-letter", fields).await.text,
+            &["policy_violation", "not this one"],
+        );
+
+        let draft = server.create(json!({ "type": "review" })).await;
+        let taken = server.claim_one().await;
+        server.report(&taken, "succeed", json!({})).await.expect(200);
+        let text = look(&server, &draft).await;
+        let id = draft["id"].as_str().unwrap();
+        says(&text, &[">Signal approve<", ">Signal decline<", &format!("tenure job signal {id} approve")]);
+        let bad = press(&server, &draft, "/signals/approve", "payload=%7Bno").await;
+        assert_eq!(bad.status, 400);
+        assert_eq!(press(&server, &draft, "/signals/never", "").await.status, 409);
+        let fields = "payload=%7B%22by%22%3A12345678901234567890123%7D";
+        let text = press(&server, &draft, "/signals/approve", fields).await.text;
+        says(&text, &["published", "12345678901234567890123"]);
+
+        // Only from here, only what there is, only of jobs that are there.
+        let job = server.create(json!({ "type": "a" })).await;
+        for origin in [None, Some("https://evil.example")] {
+            let request = server.request("POST", &page(&job, "/cancel"));
+            let request = request.header("content-type", "application/x-www-form-urlencoded").bytes("");
+            let request =
+                origin.into_iter().fold(request, |request, origin| request.header("origin", origin));
+            assert_eq!(request.send().await.status, 403, "{origin:?}");
+        }
+        assert_eq!(press(&server, &job, "/promote", "").await.status, 404);
+        assert_eq!(press(&server, &job, "/cancel", "x=1").await.status, 400);
+        let nobody = json!({ "id": "01990c3a-7d2e-7000-8000-000000000000" });
+        let gone = press(&server, &nobody, "/cancel", "").await;
+        assert_eq!(gone.status, 404);
+        let gone = server.request("GET", &page(&nobody, "")).header("accept", "text/html").send().await;
+        assert_eq!(gone.status, 404);
+        says(&gone.text, &["never created here", "keeps jobs"]);
+    })
+    .await;
+}
+
+/// An operator's way out of a state in which nobody has the job.
+const SCREENED: &str = r#"
+name = "screened"
+version = 1
+initial = "queued"
+[states]
+queued = { role = "ready" }
+running = { role = "active" }
+done = { outcome = "succeeded" }
+refused = { outcome = "rejected" }
+failed = { outcome = "failed" }
+[[transitions]]
+on = "create"
+to = "queued"
+[[transitions]]
+on = "claim"
+from = "queued"
+to = "running"
+[[transitions]]
+on = "succeed"
+from = "running"
+to = "done"
+[[transitions]]
+on = ["fail", "lease_expired"]
+from = "running"
+to = "failed"
+[[transitions]]
+on = "reject"
+from = ["queued", "running"]
+to = "refused"
+"#;
+
+#[tokio::test]
+async fn a_reject_is_an_operators_where_nobody_has_the_job() {
+    let config = "lifecycles = [\"screened.toml\"]\n[types.\"*\"]\nlifecycle = \"screened\"\n";
+    on_both_stores_with_files(&[("tenure.toml", config), ("screened.toml", SCREENED)], async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        says(&look(&server, &job).await, &[">Reject<"]);
+        assert_eq!(press(&server, &job, "/reject", "reason=").await.status, 400);
+        says(&press(&server, &job, "/reject", "reason=spam").await.text, &["it is over, rejected"]);
+        let job = server.create(json!({ "type": "a" })).await;
+        server.claim_one().await;
+        is_silent_on(&look(&server, &job).await, &[">Reject<"]);
+    })
+    .await;
+}
+
+async fn key(server: &Server, body: Value) -> String {
+    let made = server.post("/api/keys", &body).await.expect(201);
+    made["key"].as_str().expect("a new key is shown").to_owned()
+}
+
+#[tokio::test]
+async fn who_may_not_sees_why_and_is_refused() {
+    on_both_stores(async |mut server| {
+        let admin = key(&server, json!({ "role": "admin" })).await;
+        server.use_key(Some(&admin));
+        let viewer = key(&server, json!({ "role": "viewer" })).await;
+        let producer = key(&server, json!({ "role": "producer", "user_id": "ann" })).await;
+        let worker = key(&server, json!({ "role": "worker" })).await;
+        let own = server.create(json!({ "type": "a", "user_id": "ann" })).await;
+        let other =
+            server.create(json!({ "type": "b", "user_id": "bob", "correlation_id": own["id"] })).await;
+        let see = async |key: &str, job: &Value| {
+            server.request("GET", &page(job, "")).key(key).header("accept", "text/html").send().await
+        };
+        let press_as = async |key: &str, job: &Value, act: &str| {
+            form(&server, &page(job, act), "").key(key).send().await
+        };
+
+        let seen = see(&viewer, &own).await.text;
+        let acts = inside(&seen, "id=\"job-acts\"", "As CLI and as curl");
+        assert_eq!(
+            acts.matches("<button").count(),
+            acts.matches("title=\"the role viewer may not do this\"").count()
+        );
+        says(&seen, &["Authorization: Bearer $TENURE_KEY", &page(&other, "")]);
+        for act in ["/cancel", "/cancel-hard", "/retry", "/dead-letter", "/reject", "/dismiss", "/signals/go"]
+        {
+            assert_eq!(press_as(&viewer, &own, act).await.status, 403, "{act}");
+        }
+
+        let seen = see(&producer, &own).await.text;
+        let acts = inside(&seen, "id=\"job-acts\"", "As CLI and as curl");
+        says(acts, &["data-focus=\"Cancel\"", "title=\"the role producer may not do this\""]);
+        is_silent_on(inside(acts, "/cancel\"", "</form>"), &["disabled"]);
+        is_silent_on(&seen, &[&page(&other, "")]);
+        for below in ["", "/log", "/text/payload"] {
+            let reply = server.request("GET", &page(&other, below)).key(&producer).send().await;
+            assert_eq!(reply.status, 403, "{below}");
+        }
+        assert_eq!(press_as(&producer, &other, "/cancel").await.status, 403);
+        assert_eq!(press_as(&producer, &own, "/dead-letter").await.status, 403);
+
+        assert_eq!(see(&worker, &own).await.status, 403);
+        let claim = json!({ "worker": "w9", "types": ["a"], "max": 1 });
+        server.request("POST", "/api/claims").key(&worker).json(&claim).send().await.expect(200);
+        assert_eq!(see(&worker, &own).await.status, 200);
+        assert_eq!(press_as(&producer, &own, "/cancel-hard").await.status, 200);
+
+        server.use_key(None);
+        let shut = server.request("GET", &page(&own, "/log")).send().await;
+        shut.problem(401, "unauthenticated");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_that_a_job_says_becomes_part_of_the_page() {
+    on_both_stores(async |server| {
+        let evil = "<script>alert(1)</script><img src=x onerror=\"alert(2)\">'\"`$(reboot)";
+        let job = server
+            .create(json!({
+                "type": evil, "queue": evil, "user_id": evil, "correlation_id": evil, "payload": { evil: evil },
+                "max_attempts": 1,
+            }))
+            .await;
+        is_silent_on(&look(&server, &job).await, &["<script>", "<img src=x", "=\"alert"]);
+        let claim = json!({ "worker": evil, "max": 1, "start": true });
+        let taken = server.claim(claim).await.remove(0);
+        server.report(&taken, "progress", json!({ "progress": 1, "message": evil })).await.expect(200);
+        let lines = json!({ "lines": [{ "stream": evil, "level": evil, "text": evil }] });
+        server.post(&path(&job, "logs"), &lines).await.expect(200);
+        let asset = json!({ "asset_type": evil, "url": "https://example.org/a'b\"><script>" });
+        server.post(&path(&job, "assets"), &asset).await.expect(201);
+        server.post(&path(&job, "cancel"), &json!({ "reason": evil })).await.expect(200);
+        is_silent_on(&look(&server, &job).await, &["<script>", "<img src=x", "=\"alert"]);
+        let error = json!({ "code": "X<b>", "message": evil, "details": { "stack": evil, "more": evil } });
+        server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
+        let text = look(&server, &job).await;
+        is_silent_on(&text, &["<script>", "<img src=x", "=\"alert", "X<b>"]);
+        says(&text, &["&lt;script&gt;alert(1)&lt;/script&gt;"]);
+        let log = server.get(&page(&job, "/log")).await;
+        assert_eq!(log.header("content-type"), Some("text/plain; charset=utf-8"));
+        assert_eq!(log.header("x-content-type-options"), Some("nosniff"));
+        assert!(log.text.contains(evil));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_large_is_cut_and_to_be_had_whole() {
+    on_both_stores(async |server| {
+        let payload =
+            format!("{{\"exact\":0.10,\"big\":18446744073709551617,\"text\":\"{}\"}}", "ü".repeat(450_000));
+        let body = format!("{{\"type\":\"a\",\"max_attempts\":1,\"payload\":{payload}}}");
+        let request = server.request("POST", "/api/jobs").header("content-type", "application/json");
+        let job = request.bytes(body).send().await.expect(202);
+        let taken = server.claim_one().await;
+        let line = json!({ "text": "x".repeat(50) });
+        for _ in 0..10 {
+            let lines = json!({ "lines": vec![&line; 10_000] });
+            server.post(&path(&job, "logs"), &lines).await.expect(200);
+        }
+        let last =
+            json!({ "lines": [{ "level": "error", "text": format!("the end {}", "y".repeat(60_000)) }] });
+        server.post(&path(&job, "logs"), &last).await.expect(200);
+        let error = json!({ "code": "BIG", "message": "z".repeat(10_000) });
+        server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
+
+        let text = look(&server, &job).await;
+        assert!(text.len() < 500_000, "{} bytes", text.len());
+        says(
+            &text,
+            &[
+                "&quot;exact&quot;: 0.10,",
+                "18446744073709551617",
+                "The whole, ",
+                "The last 200 of 100,001 lines",
+                "the end yyy",
+            ],
+        );
+        is_silent_on(inside(&text, "id=\"job-log\"", "</pre>"), &[&"y".repeat(1001)]);
+        assert_eq!(server.get(&page(&job, "/text/payload")).await.text, payload);
+        let log = server.get(&page(&job, "/log")).await.text;
+        assert_eq!(log.lines().count(), 100_001);
+        assert!(log.ends_with(&format!("{}\n", "y".repeat(60_000))));
+        says(&server.get(&page(&job, "/text/error")).await.text, &[&"z".repeat(10_000)]);
+        assert_eq!(server.get(&page(&job, "/text/history")).await.text.lines().count(), 4);
+        assert_eq!(server.get(&page(&job, "/text/result")).await.status, 404);
+        assert_eq!(server.get(&page(&job, "/text/secrets")).await.status, 404);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn of_a_long_life_the_end_is_shown() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        for _ in 0..70 {
+            let claim = json!({ "worker": "w1", "max": 1, "start": true, "wait": "30s" });
+            let taken = server.claim(claim).await.remove(0);
+            server.report(&taken, "release", json!({ "checkpoint": { "at": 7 } })).await.expect(200);
+        }
+        let text = look(&server, &job).await;
+        says(
+            &text,
+            &["The last 20 of 71 attempts", "The last 200 of 211 events", "Attempt 71", "70×", "Checkpoint"],
+        );
+        says(&text, &["History and row agree: its 211 transitions"]);
+        is_silent_on(&text, &["Attempt 51<"]);
+        bars_are_on_the_axis(&text);
+        assert!(text.len() < 500_000, "{} bytes", text.len());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn assets_are_listed_and_pictures_alone_are_shown() {
+    let config = "[types.\"*\"]\nlifecycle = \"distributed\"\n[assets]\nstore = \"file:./objects\"\n";
+    on_both_stores_with_config(config, async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let mut added = Vec::new();
+        for name in ["a.png", "b.html"] {
+            let place = format!("{}?asset_type=thing&name={name}", path(&job, "assets"));
+            added.push(server.request("POST", &place).bytes("<b>0123456789</b>").send().await.expect(201));
+        }
+        let text = look(&server, &job).await;
+        let at = |nth: usize| page(&job, &format!("/assets/{}", added[nth]["id"].as_str().unwrap()));
+        says(&text, &[&format!("src=\"{}\"", at(0)), "a.png", "b.html", "17 bytes"]);
+        is_silent_on(&text, &[&format!("src=\"{}\"", at(1))]);
+        for (nth, kind, how) in [(0, "image/png", "inline"), (1, "application/octet-stream", "attachment")] {
+            let content = server.get(&at(nth)).await;
+            assert_eq!((content.status, content.text.as_str()), (200, "<b>0123456789</b>"));
+            assert_eq!(content.header("content-type"), Some(kind));
+            assert!(content.header("content-disposition").is_some_and(|value| value.starts_with(how)));
+            assert_eq!(content.header("content-security-policy"), Some("sandbox; default-src 'none'"));
+            assert_eq!(content.header("x-content-type-options"), Some("nosniff"));
+        }
+        press(&server, &job, "/cancel-hard", "").await;
+        assert_eq!(server.get(&at(0)).await.status, 404);
+        says(&look(&server, &job).await, &["discarded"]);
+    })
+    .await;
+}
+
+/// Reads a page's stream until a part with this id has all of these.
+async fn hear(stream: &mut reqwest::Response, heard: &mut Vec<u8>, id: &str, pieces: &[&str]) {
+    in_time(&format!("{id} says {pieces:?}"), async {
+        loop {
+            while let Some(end) = heard.windows(2).position(|pair| pair == b"\n\n") {
+                let event: Vec<u8> = heard.drain(..end + 2).collect();
+                let event = String::from_utf8(event).expect("events are UTF-8");
+                let Some(data) = event.lines().find_map(|line| line.strip_prefix("data: ")) else { continue };
+                let parts: Vec<(String, Option<String>)> =
+                    serde_json::from_str(data).expect("parts are pairs");
+                let has_all = |html: &str| pieces.iter().all(|piece| html.contains(piece));
+                if parts.iter().any(|(of, html)| of == id && html.as_deref().is_some_and(has_all)) {
+                    return;
+                }
+            }
+            let chunk = stream.chunk().await.expect("the stream goes on").expect("it does not end");
+            heard.extend_from_slice(&chunk);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_page_that_somebody_looks_at_stays_true() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let request = server.request("GET", &page(&job, "")).header("accept", "text/event-stream");
+        let (mut stream, mut heard) = (request.open().await, Vec::new());
+        hear(&mut stream, &mut heard, "job-standing", &["queued"]).await;
+        let taken = server.claim_one().await;
+        hear(&mut stream, &mut heard, "job-tenure", &["w1", "data-until"]).await;
+        server.report(&taken, "progress", json!({ "progress": 50 })).await.expect(200);
+        hear(&mut stream, &mut heard, "job-standing", &["50 %"]).await;
+        server.post(&path(&job, "logs"), &json!({ "lines": [{ "text": "hello there" }] })).await.expect(200);
+        hear(&mut stream, &mut heard, "job-log", &["hello there"]).await;
+        server.report(&taken, "succeed", json!({ "result": [1] })).await.expect(200);
+        hear(&mut stream, &mut heard, "job-acts", &["Retry"]).await;
+    })
+    .await;
+}

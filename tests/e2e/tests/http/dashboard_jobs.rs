@@ -1,0 +1,326 @@
+//! The dashboard's listing of jobs and its search: what the pages say, to whom, and what their forms do, on both stores.
+
+use std::collections::BTreeMap;
+
+use reqwest::Url;
+use reqwest::redirect::Policy;
+use serde_json::{Value, json};
+use tenure_e2e::{EventStream, Reply, Server, Setup, Store, http_client, in_time};
+
+/// Runs a test on both stores with a client that is not led on, so that it sees where a form leads back to.
+pub(crate) async fn both_still(test: impl AsyncFn(Server)) {
+    for store in [Store::Sqlite, Store::Postgres] {
+        let setup = Setup::new(store).await.client(http_client().redirect(Policy::none()).build().unwrap());
+        let left = setup.clone();
+        test(setup.start().await).await;
+        left.verify();
+    }
+}
+
+/// A page as a browser asks for it.
+pub(crate) async fn ask(server: &Server, path: &str) -> Reply {
+    server.request("GET", path).header("accept", "text/html").send().await
+}
+
+/// The text of a page that is there.
+#[track_caller]
+pub(crate) fn shown(reply: Reply) -> String {
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    reply.text
+}
+
+/// A form, sent as a page of the server's own would.
+pub(crate) async fn send(server: &Server, path: &str, fields: &[(&str, &str)]) -> Reply {
+    let form = Url::parse_with_params("http://form", fields).unwrap();
+    let request = server.request("POST", path).header("origin", server.url()).header("accept", "text/html");
+    let request = request.header("content-type", "application/x-www-form-urlencoded");
+    request.bytes(form.query().unwrap_or_default()).send().await
+}
+
+/// What the next page will say after a form.
+#[track_caller]
+pub(crate) fn said(reply: &Reply) -> String {
+    assert_eq!(reply.status, 303, "{}", reply.text);
+    let cookie = reply.header("set-cookie").expect("it says what was done");
+    let value = cookie.strip_prefix("tenure_said=").and_then(|rest| rest.split(';').next()).unwrap();
+    let url = Url::parse(&format!("http://said/?{value}")).unwrap();
+    url.query_pairs().next().expect("a sentence").0.into_owned()
+}
+
+/// The address of a page's stream.
+fn stream_of(page: &str) -> String {
+    let address = page.split_once("data-stream=\"").and_then(|(_, rest)| rest.split_once('"'));
+    address.expect("a page says where its stream is").0.replace("&amp;", "&")
+}
+
+/// A page that somebody looks at: its parts as they were last sent.
+pub(crate) struct Look {
+    stream: EventStream,
+    parts: BTreeMap<String, Value>,
+}
+
+impl Look {
+    pub(crate) async fn at(server: &Server, page: &str) -> Self {
+        Self { stream: server.stream(&stream_of(page), None).await, parts: BTreeMap::new() }
+    }
+
+    /// Waits until a part is as wanted.
+    pub(crate) async fn until(&mut self, id: &str, is_wanted: impl Fn(&Value) -> bool) {
+        while !self.parts.get(id).is_some_and(&is_wanted) {
+            let heard = in_time(id, self.stream.next()).await.expect("the stream goes on");
+            let news = heard.data.as_array().expect("parts").iter();
+            self.parts.extend(news.map(|part| (part[0].as_str().unwrap().to_owned(), part[1].clone())));
+        }
+    }
+}
+
+fn contains(text: &str) -> impl Fn(&Value) -> bool {
+    move |part| part.as_str().is_some_and(|part| part.contains(text))
+}
+
+pub(crate) fn id(job: &Value) -> &str {
+    job["id"].as_str().unwrap()
+}
+
+fn cell(letter: char, job: &Value) -> String {
+    format!("{letter}-{}", id(job).replace('-', ""))
+}
+
+fn rows(page: &str) -> usize {
+    page.matches("name=\"job\"").count()
+}
+
+/// A key of a role; the first is an admin's.
+pub(crate) async fn new_key(server: &Server, body: Value) -> String {
+    let made = server.post("/api/keys", &body).await.expect(201);
+    made["key"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn an_empty_listing_says_why_and_what_would_fill_it() {
+    both_still(async |server| {
+        let page = shown(ask(&server, "/ui/jobs").await);
+        assert!(page.contains("No job was created yet") && page.contains("tenure run TYPE"), "{page}");
+        server.create(json!({ "type": "a" })).await;
+        let page = shown(ask(&server, "/ui/jobs?lifecycle=distributed&state=succeeded").await);
+        assert!(page.contains("No job is here now: lifecycle distributed, state succeeded."), "{page}");
+        let page = shown(ask(&server, "/ui/jobs?phase=ready&type=b").await);
+        assert!(page.contains("No job matches: phase ready, type b."), "{page}");
+        assert!(page.contains("<a href=\"/ui/jobs?phase=ready\">Clear the filter</a>"), "{page}");
+        let page = shown(ask(&server, "/ui/jobs?lifecycle=image").await);
+        assert!(page.contains("No job follows the lifecycle image yet"), "{page}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_row_says_where_a_job_is_and_what_went_wrong() {
+    both_still(async |server| {
+        let hostile = "<script>alert(1)</script>";
+        let job = server.create(json!({ "type": "a", "user_id": hostile, "max_attempts": 1 })).await;
+        let taken = server.claim_one().await;
+        server.report(&taken, "progress", json!({ "progress": 40, "message": "\"half\"" })).await.expect(200);
+        let error = json!({ "error": { "code": "E_<b>", "message": "first <i>line\nsecond line" } });
+        server.report(&taken, "fail", error).await.expect(200);
+        let page = shown(ask(&server, "/ui/jobs").await);
+        assert!(!page.contains(hostile) && page.contains("&lt;script&gt;alert(1)"), "{page}");
+        assert!(page.contains("E_&lt;b&gt;") && page.contains("first &lt;i&gt;line"), "{page}");
+        assert!(!page.contains("second line"), "one line is enough: {page}");
+        assert!(page.contains(&format!("href=\"/ui/jobs/{}\"", id(&job))), "{page}");
+        assert!(page.contains("40 %") && page.contains("w1") && page.contains(" of 1"), "{page}");
+        assert_eq!(rows(&page), 1);
+        // The tabs of one lifecycle are its states in their order; of all of them, what states have in common.
+        let page = shown(ask(&server, "/ui/jobs?lifecycle=distributed").await);
+        let place = |state: &str| page.find(&format!("state={state}\"")).expect(state);
+        assert!(place("queued") < place("assigned") && place("assigned") < place("running"), "{page}");
+        let page = shown(ask(&server, "/ui/jobs?outcome=dead").await);
+        assert!(page.contains("href=\"/ui/jobs?phase=ready\"") && rows(&page) == 1, "{page}");
+        // A search of what was typed into a form leaves out what was left empty.
+        let page = shown(ask(&server, "/ui/jobs?type=a&queue=&worker=w1&correlation_id=").await);
+        assert!(
+            page.contains("<a class=\"chip\" href=\"/ui/jobs?worker=w1\""),
+            "type can be removed: {page}"
+        );
+        assert!(page.contains("<a class=\"chip\" href=\"/ui/jobs?type=a\""), "worker can be removed: {page}");
+        assert!(page.contains("<details>") && rows(&page) == 1, "{page}");
+        let page = shown(ask(&server, "/ui/jobs?created_after=2020-01-01T00:00:00Z").await);
+        assert!(page.contains("<details open>") && rows(&page) == 1, "{page}");
+        assert_eq!(ask(&server, "/ui/jobs?created_after=yesterday").await.status, 400);
+        assert_eq!(ask(&server, "/ui/jobs?colour=red").await.status, 400);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn older_jobs_are_a_press_away() {
+    both_still(async |server| {
+        let jobs: Vec<Value> = (0..60).map(|_| json!({ "type": "a" })).collect();
+        server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
+        let page = shown(ask(&server, "/ui/jobs?type=a").await);
+        assert_eq!(rows(&page), 50);
+        let (_, rest) = page.split_once("rel=\"next\" href=\"").expect("there are older ones");
+        let older = rest.split('"').next().unwrap().replace("&amp;", "&");
+        let page = shown(ask(&server, &older).await);
+        assert_eq!(rows(&page), 10, "{older}");
+        assert!(
+            page.contains("rel=\"prev\" href=\"/ui/jobs?type=a\"") && !page.contains("rel=\"next\""),
+            "{page}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn rows_stay_where_they_are_and_their_cells_move() {
+    both_still(async |server| {
+        let first = server.create(json!({ "type": "a" })).await;
+        let second = server.create(json!({ "type": "a" })).await;
+        let all = shown(ask(&server, "/ui/jobs").await);
+        let ready = shown(ask(&server, "/ui/jobs?lifecycle=distributed&state=queued").await);
+        let mut all = Look::at(&server, &all).await;
+        let mut ready = Look::at(&server, &ready).await;
+        all.until(&cell('s', &second), contains("queued")).await;
+        ready.until("n-queued", |part| part == "2").await;
+        let third = server.create(json!({ "type": "a" })).await;
+        all.until("newer", contains("1 newer")).await;
+        let taken = server.claim_one().await;
+        assert_eq!(id(&taken), id(&first));
+        all.until(&cell('s', &first), contains("running")).await;
+        ready.until(&cell('s', &first), Value::is_null).await;
+        ready.until("newer", contains("1 newer")).await;
+        let page = shown(ask(&server, "/ui/jobs").await);
+        assert!(page.contains(&cell('s', &third)), "the newest is on a new page: {page}");
+        // A page that was empty hears of the first job, too.
+        let empty = shown(ask(&server, "/ui/jobs?type=b").await);
+        let mut empty = Look::at(&server, &empty).await;
+        server.create(json!({ "type": "b" })).await;
+        empty.until("newer", contains("1 newer")).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn selected_jobs_are_cancelled_or_retried() {
+    both_still(async |server| {
+        let over = server.create_finished(json!({ "type": "a" })).await;
+        let one = server.create(json!({ "type": "a" })).await;
+        let two = server.create(json!({ "type": "a" })).await;
+        let jobs = [("job", id(&over)), ("job", id(&one)), ("job", id(&two))];
+        let back = ("back", "/ui/jobs?type=a");
+        let cancel = [&jobs[..], &[("action", "cancel"), back]].concat();
+        let reply = send(&server, "/ui/jobs/actions", &cancel).await;
+        assert_eq!(reply.header("location"), Some("/ui/jobs?type=a"));
+        let told = said(&reply);
+        assert!(told.starts_with("Cancelled 2 of 3; 1 refused: job "), "{told}");
+        assert_eq!(server.job(&one).await["outcome"], "cancelled");
+        let retry = [("job", id(&over)), ("job", id(&one)), ("action", "retry"), back];
+        assert_eq!(said(&send(&server, "/ui/jobs/actions", &retry).await), "Retried 2 of 2.");
+        // Who runs a job is asked to stop it.
+        let taken = server.claim_one().await;
+        let running = [("job", id(&taken)), ("action", "cancel"), ("back", "https://example.com")];
+        let reply = send(&server, "/ui/jobs/actions", &running).await;
+        assert_eq!(said(&reply), "Cancelled 0 of 1; 1 asked to stop.");
+        assert_eq!(reply.header("location"), Some("/ui"), "a form leads to pages of ours alone");
+        let none = send(&server, "/ui/jobs/actions", &[("action", "cancel"), back]).await;
+        assert!(said(&none).starts_with("Nothing was selected"));
+        let foreign = server.request("POST", "/ui/jobs/actions").header("origin", "http://example.com");
+        let foreign =
+            foreign.header("content-type", "application/x-www-form-urlencoded").bytes("action=cancel");
+        assert_eq!(foreign.send().await.status, 403);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn all_that_match_are_counted_before_anything_is_done() {
+    both_still(async |server| {
+        let jobs: Vec<Value> = (0..3).map(|_| json!({ "type": "a" })).collect();
+        server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
+        server.create(json!({ "type": "b" })).await;
+        let page = shown(ask(&server, "/ui/jobs?phase=ready&type=a").await);
+        let confirm = "/ui/jobs/actions?phase=ready&type=a&action=cancel";
+        assert!(page.contains(&confirm.replace('&', "&amp;")), "{page}");
+        assert!(!page.contains("Retry"), "nothing here is over: {page}");
+        let page = shown(ask(&server, "/ui/jobs?type=a").await);
+        assert!(page.contains("Choose a state first"), "{page}");
+        let page = shown(ask(&server, confirm).await);
+        assert!(page.contains("3 jobs") && page.contains("phase ready, type a"), "{page}");
+        let fields = [("scope", "matching"), ("action", "cancel"), ("phase", "ready"), ("type", "a")];
+        let reply = send(&server, "/ui/jobs/actions", &fields).await;
+        assert_eq!(said(&reply), "Cancelled 3 of 3.");
+        assert_eq!(reply.header("location"), Some("/ui/jobs?phase=ready&type=a"));
+        let left = server.get("/api/jobs?phase=ready").await.expect(200);
+        assert_eq!(left["jobs"].as_array().unwrap().len(), 1, "{left}");
+        let page = shown(ask(&server, "/ui/jobs?outcome=cancelled").await);
+        assert!(page.contains("Retry") && !page.contains("Cancel selected"), "{page}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn each_sees_and_touches_what_is_his() {
+    both_still(async |mut server| {
+        let admin = new_key(&server, json!({ "role": "admin" })).await;
+        server.use_key(Some(&admin));
+        let mine = server.create(json!({ "type": "a", "user_id": "u1" })).await;
+        let other = server.create(json!({ "type": "a", "user_id": "u2" })).await;
+        let page = shown(ask(&server, "/ui/jobs").await);
+        assert!(rows(&page) == 2 && page.contains("id=\"n-ready\""), "{page}");
+
+        let viewer = new_key(&server, json!({ "role": "viewer" })).await;
+        let producer = new_key(&server, json!({ "role": "producer", "user_id": "u1" })).await;
+        let worker = new_key(&server, json!({ "role": "worker" })).await;
+        server.use_key(Some(&viewer));
+        let page = shown(ask(&server, "/ui/jobs?phase=ready").await);
+        assert!(rows(&page) == 2 && page.contains("the role viewer may not do this"), "{page}");
+        assert!(!page.contains("/ui/jobs/actions?"), "{page}");
+        let both = [("job", id(&mine)), ("job", id(&other)), ("action", "cancel"), ("back", "/ui/jobs")];
+        assert_eq!(send(&server, "/ui/jobs/actions", &both).await.status, 403);
+        assert_eq!(ask(&server, "/ui/jobs/actions?action=cancel&phase=ready").await.status, 403);
+
+        server.use_key(Some(&producer));
+        let page = shown(ask(&server, "/ui/jobs").await);
+        assert!(rows(&page) == 1 && page.contains(id(&mine)) && !page.contains(id(&other)), "{page}");
+        assert!(!page.contains("id=\"n-"), "numbers would tell of others' jobs: {page}");
+        assert_eq!(ask(&server, "/ui/jobs?user_id=u2").await.status, 403);
+        let told = said(&send(&server, "/ui/jobs/actions", &both).await);
+        assert!(told.starts_with("Cancelled 1 of 2; 1 refused:"), "{told}");
+        let all = [("scope", "matching"), ("action", "cancel"), ("phase", "ready")];
+        assert_eq!(send(&server, "/ui/jobs/actions", &all).await.status, 403);
+        let found = ask(&server, &format!("/ui/search?q={}", &id(&other)[..13])).await;
+        assert!(found.header("location").is_none_or(|to| !to.contains(id(&other))), "{found:?}");
+
+        server.use_key(Some(&worker));
+        assert_eq!(rows(&shown(ask(&server, "/ui/jobs").await)), 0);
+        let held = server.claim(json!({ "worker": "w9", "max": 1 })).await.remove(0);
+        let page = shown(ask(&server, "/ui/jobs").await);
+        assert!(rows(&page) == 1 && page.contains(id(&held)), "{page}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_search_leads_to_jobs() {
+    both_still(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let leads_to = async |query: &str| {
+            let url = Url::parse_with_params("http://search/ui/search", [("q", query)]).unwrap();
+            let reply = ask(&server, &format!("/ui/search?{}", url.query().unwrap())).await;
+            assert_eq!(reply.status, 303, "{query}: {}", reply.text);
+            reply.header("location").unwrap().to_owned()
+        };
+        let page = format!("/ui/jobs/{}", id(&job));
+        assert_eq!(leads_to(id(&job)).await, page);
+        assert_eq!(leads_to(&id(&job).replace('-', "").to_uppercase()).await, page);
+        assert_eq!(leads_to(&id(&job)[..18]).await, page);
+        assert_eq!(leads_to(" state:failed  user:a&b ").await, "/ui/jobs?state=failed&user_id=a%26b");
+        server.create(json!({ "type": "b" })).await;
+        let page = shown(ask(&server, &format!("/ui/search?q={}", &id(&job)[..6])).await);
+        assert!(page.contains("2 jobs have ids that begin with"), "{page}");
+        for query in ["", "hello", "colour%3Ared", "ffff", "%3Cb%3E"] {
+            let page = shown(ask(&server, &format!("/ui/search?q={query}")).await);
+            assert!(page.contains("What can be asked") && !page.contains("<b>"), "{query}: {page}");
+        }
+    })
+    .await;
+}

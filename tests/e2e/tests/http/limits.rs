@@ -1,0 +1,50 @@
+//! How many jobs a user may create in a second.
+
+use serde_json::{Value, json};
+use tenure_e2e::{eventually, in_time, on_both_stores_with_config};
+
+#[tokio::test]
+async fn a_user_creates_so_many_jobs_in_a_second_and_repeats_do_not_count() {
+    on_both_stores_with_config("[limits]\ncreations_per_second = 3\n", async |server| {
+        let jobs: Vec<Value> =
+            (0..10).map(|n| json!({ "type": "a", "user_id": "u1", "payload": n })).collect();
+        let body = json!({ "jobs": jobs });
+        let ask = async || {
+            let batch = server.request("POST", "/api/jobs/batch").idempotent("k").json(&body);
+            batch.send().await.expect(200)["results"].as_array().unwrap().clone()
+        };
+        let ids = |results: &[Value]| -> Vec<Value> {
+            results.iter().map(|result| result["ok"]["id"].clone()).filter(Value::is_string).collect()
+        };
+        let first = ask().await;
+        assert_eq!(ids(&first).len(), 3, "{first:?}");
+        let limited = first.iter().filter(|result| result["error"]["code"] == "rate_limited").count();
+        assert_eq!(limited, 7);
+        let again = ask().await;
+        assert_eq!(ids(&again)[..3], ids(&first)[..], "what was made is found again, whatever the pace");
+        let other = json!({ "type": "a", "user_id": "u2" });
+        server.post("/api/jobs", &other).await.expect(202);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_creates_too_many_is_told_when_to_come_back() {
+    on_both_stores_with_config("[limits]\ncreations_per_second = 1\n", async |server| {
+        let job = json!({ "type": "a", "user_id": "u1" });
+        // However slow the machine is: at some time two come within a second.
+        let refused = in_time("one too many", async {
+            loop {
+                let reply = server.post("/api/jobs", &job).await;
+                if reply.status != 202 {
+                    return reply;
+                }
+            }
+        });
+        let refused = refused.await;
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        refused.problem(429, "rate_limited");
+        eventually("it may again", async || server.post("/api/jobs", &job).await.status == 202).await;
+    })
+    .await;
+}

@@ -1,0 +1,113 @@
+//! The bounds of a job's log: long lines, bytes that are no text, and very many lines.
+
+use serde_json::{Value, json};
+use tenure_e2e::{SeededRandom, Server, column, on_both_stores, path};
+
+const LINE_BYTES_MAX: usize = 64 << 10;
+
+async fn taken(server: &Server) -> Value {
+    server.create(json!({ "type": "a" })).await;
+    server.claim_one().await
+}
+
+async fn count(server: &Server, job: &Value) -> usize {
+    server.get(&path(job, "logs")).await.expect(200)["lines"].as_array().unwrap().len()
+}
+
+#[tokio::test]
+async fn a_line_has_64_kib_at_most_and_one_of_a_megabyte_is_refused_with_all_that_came_with_it() {
+    on_both_stores(async |server| {
+        let job = taken(&server).await;
+        let append = async |text: String| {
+            let lines = json!({ "lines": [{ "text": "before" }, { "text": text }] });
+            server.report(&job, "logs", lines).await
+        };
+        append("x".repeat(LINE_BYTES_MAX)).await.expect(200);
+        assert_eq!(count(&server, &job).await, 2);
+        for bytes in [LINE_BYTES_MAX + 1, 1_000_000] {
+            let problem = append("x".repeat(bytes)).await.problem(413, "too_large");
+            assert_eq!(problem["limit"], LINE_BYTES_MAX);
+        }
+        // Bytes are counted, not letters.
+        append("ü".repeat(LINE_BYTES_MAX / 2 + 1)).await.problem(413, "too_large");
+        assert_eq!(count(&server, &job).await, 2, "all of an append or nothing");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_refused_and_odd_letters_are_kept() {
+    on_both_stores(async |server| {
+        let job = taken(&server).await;
+        let (start, end) = (&br#"{"lines":[{"text":""#[..], &br#""}]}"#[..]);
+        for junk in
+            [&b"\xff\xfe"[..], b"a\xc3(", b"\xed\xa0\x80", b"\\ud800", b"\\u0000", b"a\x00b", b"a\x01b"]
+        {
+            let request =
+                server.request("POST", &path(&job, "logs")).header("content-type", "application/json");
+            request.bytes([start, junk, end].concat()).send().await.problem(400, "malformed");
+        }
+        assert_eq!(count(&server, &job).await, 0);
+        let odd = [
+            "\u{1}\u{1b}[31m\u{7f}",
+            "a\r\nb\tc",
+            "\u{fffd}\u{feff}",
+            "\u{10ffff} 🦀 \u{202e}",
+            "data: x\n\nid: 9",
+        ];
+        let lines: Vec<Value> = odd.iter().map(|text| json!({ "text": text })).collect();
+        server.report(&job, "logs", json!({ "lines": lines })).await.expect(200);
+        let page = server.get(&path(&job, "logs")).await.expect(200);
+        assert_eq!(column(&page["lines"], "text"), odd);
+        server.report(&job, "succeed", json!({})).await.expect(200);
+        let heard = server.stream(&path(&job, "stream"), None).await.rest().await;
+        let texts: Vec<&Value> =
+            heard.iter().filter(|it| it.event == "log").map(|it| &it.data["text"]).collect();
+        assert_eq!(texts, odd, "a line cannot pretend to be an event");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_hundred_thousand_lines_are_told_in_order_to_a_reader_that_comes_and_goes() {
+    const LINES: usize = 100_000;
+    const APPEND: usize = 10_000;
+    on_both_stores(async |server| {
+        let job = taken(&server).await;
+        let too_many = json!({ "lines": vec![json!({ "text": "x" }); APPEND + 1] });
+        server.report(&job, "logs", too_many).await.problem(400, "malformed");
+        let write = async {
+            for part in 0..LINES / APPEND {
+                let lines: Vec<Value> = (0..APPEND)
+                    .map(|n| json!({ "text": format!("line {}", part * APPEND + n + 1) }))
+                    .collect();
+                server.report(&job, "logs", json!({ "lines": lines })).await.expect(200);
+            }
+            server.report(&job, "succeed", json!({})).await.expect(200);
+        };
+        let read = async {
+            let (mut chance, mut next, mut last) = (SeededRandom::new(), 1, None::<String>);
+            loop {
+                let mut stream = server.stream(&path(&job, "stream"), last.as_deref()).await;
+                for _ in 0..=chance.below(20_000) {
+                    let heard = stream.next().await.expect("a stream ends with the status");
+                    if heard.event == "status" {
+                        assert_eq!(heard.data["state"], "succeeded");
+                        return next - 1;
+                    }
+                    assert_eq!(
+                        (&heard.data["n"], &heard.data["text"]),
+                        (&json!(next), &json!(format!("line {next}")))
+                    );
+                    next += 1;
+                    last = Some(heard.id);
+                }
+            }
+        };
+        let (heard, ()) = tokio::join!(read, write);
+        assert_eq!(heard, LINES);
+        let tail = server.get(&path(&job, &format!("logs?after={}", LINES - 2))).await.expect(200);
+        assert_eq!(column(&tail["lines"], "n"), [LINES - 1, LINES]);
+    })
+    .await;
+}

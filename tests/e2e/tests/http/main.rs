@@ -1,0 +1,27 @@
+//! The server from outside: the real binary, real sockets, both stores.
+
+#![allow(clippy::unwrap_used, reason = "fixtures may panic")]
+
+mod assets;
+mod bad_input;
+mod chaos;
+mod credits;
+mod dashboard_dead_letters;
+mod dashboard_job;
+mod dashboard_jobs;
+mod jobs;
+mod lifecycle_api;
+mod limits;
+mod logs;
+mod minimal;
+mod nodes;
+mod operators;
+mod pages;
+mod promises;
+mod roles;
+mod schedules;
+mod shutdown;
+mod stats;
+mod streams;
+mod webhooks;
+mod workers;

@@ -1,0 +1,153 @@
+//! `Prefer: return=minimal`: the same effects, the same refusals, and answers without the job, on both stores.
+
+use serde_json::{Value, json};
+use tenure_e2e::{Reply, Request, Server, Setup, Store, http_client, on_both_stores, path};
+
+fn minimal(server: &Server, path: &str, body: &Value) -> Request {
+    server.request("POST", path).header("prefer", "return=minimal").json(body)
+}
+
+/// The holder's word, with whatever else it says.
+fn word(job: &Value, more: &Value) -> Value {
+    let mut body = json!({ "worker": job["worker"], "fence": job["lease"]["fence"] });
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body
+}
+
+fn applied(reply: &Reply) -> (Option<&str>, Option<&str>) {
+    (reply.header("preference-applied"), reply.header("idempotent-replayed"))
+}
+
+const APPLIED: Option<&str> = Some("return=minimal");
+
+#[track_caller]
+fn nothing(reply: &Reply, replayed: Option<&str>) {
+    assert_eq!((reply.status, reply.text.as_str()), (204, ""));
+    assert_eq!(applied(reply), (APPLIED, replayed));
+    assert_eq!(reply.header("content-type"), None);
+}
+
+async fn a_whole_life(server: &Server) {
+    let new = json!({ "type": "a", "payload": { "n": 1 } });
+    let reply = minimal(server, "/api/jobs", &new).idempotent("k1").send().await;
+    assert_eq!(applied(&reply), (APPLIED, None));
+    let place = reply.header("location").map(str::to_owned);
+    let job = reply.expect(202);
+    let id = job["id"].as_str().unwrap();
+    assert_eq!((&job, place), (&json!({ "id": id }), Some(path(&job, ""))));
+    let reply = minimal(server, "/api/jobs", &new).idempotent("k1").send().await;
+    assert_eq!(applied(&reply), (APPLIED, Some("true")));
+    assert_eq!(reply.expect(200), json!({ "id": id, "replayed": true }));
+
+    let taken = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
+    assert_eq!((taken["id"].as_str(), &taken["payload"]), (Some(id), &json!({ "n": 1 })));
+    let say = async |verb: &str, more: Value| {
+        minimal(server, &path(&taken, verb), &word(&taken, &more)).send().await
+    };
+    nothing(&say("start", json!({})).await, None);
+    nothing(&say("progress", json!({ "progress": 40 })).await, None);
+    assert_eq!(server.job(&job).await["progress"], json!(40));
+    // A heartbeat has something to tell.
+    let beat = say("heartbeat", json!({})).await;
+    assert_eq!(applied(&beat), (None, None));
+    assert_eq!(beat.expect(200)["cancel"], json!(null));
+    nothing(&say("succeed", json!({ "result": { "pages": 3 } })).await, None);
+    let ended = server.job(&job).await;
+    assert_eq!((&ended["outcome"], &ended["result"]), (&json!("succeeded"), &json!({ "pages": 3 })));
+    nothing(&say("succeed", json!({ "result": { "pages": 3 } })).await, Some("true"));
+    say("fail", json!({ "error": {} })).await.problem(409, "lease_conflict");
+    say("succeed", json!({ "pages": 3 })).await.problem(400, "malformed");
+    assert_eq!(server.job(&job).await, ended);
+
+    let reply = minimal(server, &path(&job, "retry"), &json!({})).send().await;
+    assert_eq!(applied(&reply), (APPLIED, None));
+    let again = reply.expect(202);
+    assert_eq!(again, json!({ "id": again["id"] }));
+    nothing(&minimal(server, &path(&again, "cancel"), &json!({})).send().await, None);
+    let cancelled = server.job(&again).await;
+    assert_eq!((&cancelled["outcome"], &cancelled["retry_of"]), (&json!("cancelled"), &job["id"]));
+}
+
+#[tokio::test]
+async fn a_job_lives_its_whole_life_without_being_told_back() {
+    on_both_stores(async |server| a_whole_life(&server).await).await;
+}
+
+#[tokio::test]
+async fn it_does_so_over_http2() {
+    for store in [Store::Sqlite, Store::Postgres] {
+        let http2 = http_client().http2_prior_knowledge().build().unwrap();
+        a_whole_life(&Setup::new(store).await.client(http2).start().await).await;
+    }
+}
+
+#[tokio::test]
+async fn what_had_no_effect_is_told_whole() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let taken = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
+        let late = word(&taken, &json!({ "progress": 40 }));
+        let reply = minimal(&server, &path(&job, "progress"), &late).send().await;
+        assert_eq!(applied(&reply), (None, None));
+        let told = reply.expect(200);
+        assert_eq!((&told["ignored"], &told["state"]), (&json!(true), &json!("assigned")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn operators_are_not_told_back_either() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let given_up = json!({ "reason_code": "policy_violation", "detail": "no" });
+        nothing(&minimal(&server, &path(&job, "dead-letter"), &given_up).send().await, None);
+        assert_eq!(server.job(&job).await["outcome"], json!("dead"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_batch_has_an_id_for_each_and_every_refusal() {
+    on_both_stores(async |server| {
+        let new = json!({ "jobs": [{ "type": "a" }, { "type": "a", "priority": "high" }, { "type": "a" }] });
+        let reply = minimal(&server, "/api/jobs/batch", &new).send().await;
+        assert_eq!(applied(&reply), (APPLIED, None));
+        let made = reply.expect(200)["results"].clone();
+        for nth in [0, 2] {
+            assert_eq!(made[nth]["ok"], json!({ "id": made[nth]["ok"]["id"] }));
+        }
+        assert_eq!(made[1]["error"]["code"], json!("malformed"));
+
+        let taken = server.claim(json!({ "worker": "w1", "max": 2 })).await;
+        let say = |nth: usize, verb: &str| {
+            json!({ "job": taken[nth]["id"], "fence": taken[nth]["lease"]["fence"], "verb": verb })
+        };
+        let late = json!({ "job": taken[1]["id"], "fence": 1, "verb": "progress", "progress": 1 });
+        let reports = json!({ "worker": "w1", "reports": [
+            say(0, "start"), say(0, "heartbeat"), say(0, "succeed"), say(0, "succeed"), late, say(1, "dance"),
+        ] });
+        let told = minimal(&server, "/api/reports", &reports).send().await.expect(200)["results"].clone();
+        let (one, other) = (&taken[0]["id"], &taken[1]["id"]);
+        assert_eq!(told[0]["ok"], json!({ "id": one }));
+        assert_eq!(told[1]["ok"]["lease"]["fence"], json!(1));
+        assert_eq!(told[2]["ok"], json!({ "id": one }));
+        assert_eq!(told[3]["ok"], json!({ "id": one, "replayed": true }));
+        assert_eq!(told[4]["ok"], json!({ "id": other, "ignored": true }));
+        assert_eq!(told[5]["error"]["code"], json!("malformed"));
+        assert_eq!(server.job(&taken[0]).await["outcome"], json!("succeeded"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn other_preferences_are_not_known_and_ignored() {
+    let server = Server::sqlite().await;
+    for preference in ["return=representation", "respond-async", "\"", "return=minimal;", "wait=1, ,return"] {
+        let ask = server.request("POST", "/api/jobs").header("prefer", preference);
+        let reply = ask.json(&json!({ "type": "a" })).send().await;
+        let is_minimal = preference == "return=minimal;";
+        assert_eq!(applied(&reply).0.is_some(), is_minimal, "{preference}");
+        let job = reply.expect(202);
+        assert_eq!(job.get("state").is_none(), is_minimal, "{preference}");
+    }
+}

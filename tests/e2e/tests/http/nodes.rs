@@ -1,0 +1,384 @@
+//! Several nodes on one PostgreSQL: what one does the others show, and none can take anything with it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tenure_e2e::{Reply, Server, Setup, Store, eventually, http_client, in_time};
+use tokio::task::JoinSet;
+
+const CONFIG: &str = r#"
+[types.quick]
+lifecycle = "distributed"
+lease = "2s"
+heartbeat = "500ms"
+max_attempts = 1000
+
+[types.steady]
+lifecycle = "distributed"
+lease = "5m"
+heartbeat = "1m"
+"#;
+
+/// How long a load may take.
+const LOAD: Duration = Duration::from_mins(2);
+
+/// Whoever answers: asks one node after the other while they are away or stopping.
+pub(crate) struct Fleet {
+    urls: RwLock<Vec<String>>,
+    turn: AtomicUsize,
+    client: reqwest::Client,
+}
+
+impl Fleet {
+    pub(crate) fn of(servers: &[&Server]) -> Arc<Self> {
+        let urls = servers.iter().map(|server| server.url().to_owned()).collect();
+        let client = http_client().timeout(Duration::from_secs(10)).build().unwrap();
+        Arc::new(Self { urls: RwLock::new(urls), turn: AtomicUsize::new(0), client })
+    }
+
+    /// A node that came back elsewhere.
+    fn moved(&self, from: &str, to: &str) {
+        let mut urls = self.urls.write().unwrap();
+        urls.iter_mut().filter(|url| *url == from).for_each(|url| to.clone_into(url));
+    }
+
+    fn next_url(&self) -> String {
+        let urls = self.urls.read().unwrap();
+        urls[self.turn.fetch_add(1, Ordering::Relaxed) % urls.len()].clone()
+    }
+
+    /// One try; `None` where there is no answer, or 503.
+    pub(crate) async fn try_post(&self, path: &str, key: &str, body: &Value) -> Option<(u16, Value)> {
+        let request = self.client.post(format!("{}{path}", self.next_url())).header("idempotency-key", key);
+        let request = request.header("content-type", "application/json").body(body.to_string());
+        let response = request.send().await.ok()?;
+        let status = response.status().as_u16();
+        let text = response.text().await.ok()?;
+        (status != 503).then(|| (status, serde_json::from_str(&text).unwrap_or(Value::Null)))
+    }
+
+    /// The first answer of a node that is there.
+    async fn post(&self, path: &str, key: &str, body: &Value) -> Value {
+        let mut ticks = tokio::time::interval(Duration::from_millis(20));
+        loop {
+            ticks.tick().await;
+            if let Some((status, body)) = self.try_post(path, key, body).await {
+                assert!(status < 300, "{path}: {status} {body}");
+                return body;
+            }
+        }
+    }
+}
+
+/// What was acknowledged.
+#[derive(Default)]
+struct Acknowledged {
+    created: Mutex<Vec<String>>,
+    finished: Mutex<BTreeMap<String, u32>>,
+}
+
+impl Acknowledged {
+    fn created(&self) -> usize {
+        self.created.lock().unwrap().len()
+    }
+
+    fn finished(&self) -> usize {
+        self.finished.lock().unwrap().len()
+    }
+}
+
+/// Producers that create so many jobs, and workers that go on until all of these are finished.
+fn load(fleet: &Arc<Fleet>, kind: &'static str, jobs: usize, done: &Arc<Acknowledged>) -> JoinSet<()> {
+    const PRODUCERS: usize = 4;
+    const WORKERS: usize = 6;
+    let mut tasks = JoinSet::new();
+    for producer in 0..PRODUCERS {
+        let (fleet, done) = (Arc::clone(fleet), Arc::clone(done));
+        tasks.spawn(async move {
+            for n in 0..jobs / PRODUCERS {
+                let body = json!({ "type": kind, "payload": { "n": n } });
+                let job = fleet.post("/api/jobs", &format!("p{producer}-{n}"), &body).await;
+                done.created.lock().unwrap().push(job["id"].as_str().unwrap().to_owned());
+            }
+        });
+    }
+    for worker in 0..WORKERS {
+        let (fleet, done) = (Arc::clone(fleet), Arc::clone(done));
+        tasks.spawn(async move {
+            let name = format!("w{worker}");
+            for round in 0.. {
+                if done.create_finished() >= jobs {
+                    return;
+                }
+                let claim = json!({
+                    "worker": name, "types": [kind], "max": 10, "start": true, "wait": "200ms",
+                    "request_id": format!("{name}-{round}"),
+                });
+                let claimed = fleet.post("/api/claims", &format!("c-{name}-{round}"), &claim).await;
+                let claimed = claimed["jobs"].as_array().unwrap().clone();
+                let report = |job: &Value| {
+                    json!({ "job": job["id"], "fence": job["lease"]["fence"], "verb": "succeed", "result": name })
+                };
+                let reports = json!({ "worker": name, "reports": claimed.iter().map(report).collect::<Vec<_>>() });
+                let answer = fleet.post("/api/reports", &format!("r-{name}-{round}"), &reports).await;
+                for (job, result) in claimed.iter().zip(answer["results"].as_array().unwrap()) {
+                    if result["ok"].is_object() {
+                        let id = job["id"].as_str().unwrap().to_owned();
+                        *done.finished.lock().unwrap().entry(id).or_default() += 1;
+                    } else {
+                        // The lease ran out while nobody answered: somebody else has the job, or had it.
+                        assert_eq!(kind, "quick", "a steady lease was lost: {result}");
+                        assert_eq!(result["error"]["status"], 409, "{result}");
+                    }
+                }
+            }
+        });
+    }
+    tasks
+}
+
+async fn all(mut tasks: JoinSet<()>) {
+    let whole = async {
+        while let Some(ended) = tasks.join_next().await {
+            ended.unwrap();
+        }
+    };
+    tokio::time::timeout(LOAD, whole).await.expect("the load comes to its end");
+}
+
+/// Every event, page by page.
+async fn events(server: &Server) -> Vec<Value> {
+    let (mut all, mut cursor) = (Vec::new(), "0".to_owned());
+    loop {
+        let page = server.get(&format!("/api/events?after={cursor}&limit=500")).await.expect(200);
+        let events = page["events"].as_array().unwrap();
+        if events.is_empty() {
+            return all;
+        }
+        all.extend(events.iter().cloned());
+        page["next_cursor"].as_str().unwrap().clone_into(&mut cursor);
+    }
+}
+
+/// Each job once, succeeded once, never with two leases at a time; and the store agrees with its own history.
+async fn nothing_is_lost_or_doubled(server: &Server, done: &Acknowledged, jobs: usize) {
+    let mut created = done.created.lock().unwrap().clone();
+    created.sort();
+    created.dedup();
+    assert_eq!(created.len(), jobs, "each key made one job");
+    let mut histories: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for event in events(server).await {
+        histories.entry(event["job_id"].as_str().unwrap().to_owned()).or_default().push(event);
+    }
+    assert_eq!(histories.len(), jobs, "no job but the acknowledged ones");
+    for id in &created {
+        let history = &histories[id];
+        let phases: Vec<&str> =
+            history.iter().map(|event| event["payload"]["phase"].as_str().unwrap()).collect();
+        assert_eq!(phases.iter().filter(|phase| **phase == "final").count(), 1, "{id}: {history:?}");
+        assert_eq!(history.last().unwrap()["trigger"], "succeed", "{id}: {history:?}");
+        let seqs: Vec<u64> = history.iter().filter_map(|event| event["seq"].as_u64()).collect();
+        assert!(seqs.iter().copied().eq(1..=seqs.len() as u64), "{id}: {seqs:?}");
+        for (n, event) in history.iter().enumerate().filter(|(_, event)| event["trigger"] == "claim") {
+            assert_eq!(phases[n - 1], "ready", "{id} was claimed while it was held: {event}");
+        }
+    }
+    let jobs = server.get("/api/jobs?phase=final&outcome=succeeded&limit=500").await.expect(200);
+    assert!(
+        jobs["jobs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|job| job["state"] == "succeeded" && job["lease"].is_null())
+    );
+    for phase in ["ready", "held", "active", "waiting"] {
+        let stuck = server.get(&format!("/api/jobs?phase={phase}")).await.expect(200);
+        assert_eq!(stuck["jobs"], json!([]), "stuck");
+    }
+    verify(server).await;
+}
+
+/// `tenure verify` has nothing to say.
+pub(crate) async fn verify(server: &Server) {
+    let setup = server.setup().clone();
+    let verified = tokio::task::spawn_blocking(move || setup.verify());
+    in_time("tenure verify", verified).await.unwrap();
+}
+
+async fn three_nodes() -> [Server; 3] {
+    let first = Server::with(CONFIG, Store::Postgres).await;
+    let (second, third) = (first.second_node().await, first.second_node().await);
+    [first, second, third]
+}
+
+#[tokio::test]
+async fn what_one_node_does_the_others_show() {
+    let a = Server::with(CONFIG, Store::Postgres).await;
+    let b = a.second_node().await;
+    let waiting = json!({ "worker": "w1", "types": ["steady"], "wait": "60s", "start": true });
+    let (claimed, made) = tokio::join!(async { b.post("/api/claims", &waiting).await.expect(200) }, async {
+        a.post("/api/jobs", &json!({ "type": "steady", "user_id": "u1" })).await.expect(202)
+    },);
+    let job = &claimed["jobs"][0];
+    assert_eq!(job["id"], made["id"], "a claim that waits at one node gets what another is given");
+    let path = format!("/api/jobs/{}", made["id"].as_str().unwrap());
+    let seen = a.get(&path).await.expect(200);
+    assert_eq!((&seen["state"], &seen["worker"]), (&json!("running"), &json!("w1")));
+    let mut stream = b.stream(&format!("{path}/stream"), None).await;
+    let hold = json!({ "worker": "w1", "fence": job["lease"]["fence"] });
+    for n in 1..=3 {
+        let mut body = hold.clone();
+        body["lines"] = json!([{ "stream": "stdout", "level": "info", "text": format!("line {n}") }]);
+        a.post(&format!("{path}/logs"), &body).await.expect(200);
+        let heard = stream.next().await.unwrap();
+        assert_eq!((heard.event.as_str(), &heard.data["text"]), ("log", &json!(format!("line {n}"))));
+    }
+    a.post(&format!("{path}/cancel"), &json!({ "reason": "enough" })).await.expect(200);
+    let beat = b.post(&format!("{path}/heartbeat"), &hold).await.expect(200);
+    assert!(!beat["cancel"].is_null(), "{beat}");
+    b.post(&format!("{path}/cancel-confirm"), &hold).await.expect(200);
+    let last = stream.rest().await;
+    assert_eq!(last.len(), 1, "{last:?}");
+    assert_eq!((last[0].event.as_str(), &last[0].data["state"]), ("status", &json!("cancelled")));
+    assert_eq!(a.get(&path).await.expect(200), b.get(&path).await.expect(200));
+    let both = [events(&a).await, events(&b).await];
+    assert_eq!(both[0], both[1]);
+    verify(&a).await;
+}
+
+#[tokio::test]
+async fn a_queue_paused_at_one_node_is_paused_at_all() {
+    let a = Server::with(CONFIG, Store::Postgres).await;
+    let b = a.second_node().await;
+    let claim = json!({ "worker": "w1", "types": ["steady"] });
+    a.post("/api/queues/default/pause", &json!({})).await.expect(200);
+    a.post("/api/jobs", &json!({ "type": "steady" })).await.expect(202);
+    assert_eq!(b.post("/api/claims", &claim).await.expect(200)["jobs"], json!([]));
+    b.post("/api/queues/default/resume", &json!({})).await.expect(200);
+    assert_eq!(a.post("/api/claims", &claim).await.expect(200)["jobs"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn keys_are_good_and_bad_at_every_node() {
+    let mut a = Server::with(CONFIG, Store::Postgres).await;
+    let mut b = a.second_node().await;
+    let made = a.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
+    let admin = made["key"].as_str().unwrap();
+    let refused = async || b.get("/api/jobs").await.status == 401;
+    eventually("the other node is closed, too", refused).await;
+    a.use_key(Some(admin));
+    b.use_key(Some(admin));
+    let made = b.post("/api/keys", &json!({ "role": "viewer" })).await.expect(201);
+    let (id, viewer) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
+    let taken = async || a.request("GET", "/api/jobs").key(viewer).send().await.status == 200;
+    eventually("a key of one node is known at the other", taken).await;
+    a.delete(&format!("/api/keys/{id}")).await.expect(200);
+    for node in [&a, &b] {
+        node.request("GET", "/api/jobs").key(viewer).send().await.problem(401, "unauthenticated");
+    }
+}
+
+#[tokio::test]
+async fn the_feed_is_the_same_at_every_node() {
+    const JOBS: usize = 300;
+    let nodes = three_nodes().await;
+    let fleet = Fleet::of(&[&nodes[0], &nodes[1], &nodes[2]]);
+    let done = Arc::new(Acknowledged::default());
+    let mut feeds = Vec::new();
+    for node in &nodes {
+        feeds.push(node.stream("/api/events", None).await);
+    }
+    all(load(&fleet, "steady", JOBS, &done)).await;
+    let written = events(&nodes[0]).await;
+    let ids: Vec<&Value> = written.iter().map(|event| &event["id"]).collect();
+    for (node, feed) in nodes.iter().zip(&mut feeds) {
+        assert_eq!(events(node).await, written, "{}: its pages differ", node.url());
+        let mut cursor = 0;
+        for id in &ids {
+            let heard = feed.next().await.unwrap();
+            assert_eq!(heard.data["id"], **id, "{}: its feed differs", node.url());
+            let at: u64 = heard.id.parse().unwrap();
+            assert!(at > cursor, "cursors grow");
+            cursor = at;
+        }
+    }
+    nothing_is_lost_or_doubled(&nodes[1], &done, JOBS).await;
+}
+
+#[tokio::test]
+async fn a_node_that_is_killed_takes_nothing_with_it() {
+    const JOBS: usize = 1200;
+    let [a, b, mut c] = three_nodes().await;
+    let fleet = Fleet::of(&[&a, &b, &c]);
+    let done = Arc::new(Acknowledged::default());
+    let tasks = load(&fleet, "quick", JOBS, &done);
+    eventually("some are finished", async || done.create_finished() >= JOBS / 10).await;
+    c.kill();
+    assert!(done.create_finished() < JOBS, "it was killed too late to matter");
+    all(tasks).await;
+    nothing_is_lost_or_doubled(&a, &done, JOBS).await;
+    assert_eq!(events(&a).await, events(&b).await);
+}
+
+#[tokio::test]
+async fn a_rolling_restart_drops_nothing() {
+    const JOBS: usize = 1200;
+    let nodes = three_nodes().await;
+    let fleet = Fleet::of(&[&nodes[0], &nodes[1], &nodes[2]]);
+    let done = Arc::new(Acknowledged::default());
+    let tasks = load(&fleet, "steady", JOBS, &done);
+    let mut again = Vec::new();
+    for (n, mut node) in nodes.into_iter().enumerate() {
+        eventually("the load goes on", async || done.created() > n * JOBS / 12).await;
+        let from = node.url().to_owned();
+        assert!(node.terminate().await.success(), "{}", node.logs());
+        let node = node.restart().await;
+        fleet.moved(&from, node.url());
+        again.push(node);
+    }
+    all(tasks).await;
+    assert!(
+        done.finished.lock().unwrap().values().all(|times| *times == 1),
+        "each was finished by one worker"
+    );
+    nothing_is_lost_or_doubled(&again[0], &done, JOBS).await;
+}
+
+#[tokio::test]
+async fn an_answer_does_not_depend_on_the_node() {
+    let a = Server::with(CONFIG, Store::Postgres).await;
+    let b = a.second_node().await;
+    let create = async |node: &Server| -> Reply {
+        node.request("POST", "/api/jobs").idempotent("once").json(&json!({ "type": "steady" })).send().await
+    };
+    let first = create(&a).await;
+    assert_eq!(first.status, 202);
+    let repeat = create(&b).await;
+    assert_eq!(repeat.header("idempotent-replayed"), Some("true"));
+    assert_eq!(repeat.expect(200)["id"], first.body["id"]);
+    let claim = json!({ "worker": "w1", "types": ["steady"], "request_id": "r1" });
+    let (one, same) =
+        (a.post("/api/claims", &claim).await.expect(200), b.post("/api/claims", &claim).await.expect(200));
+    assert_eq!(one["jobs"][0]["id"], first.body["id"]);
+    assert_eq!(one["jobs"][0]["lease"]["fence"], same["jobs"][0]["lease"]["fence"]);
+    let path = format!("/api/jobs/{}/succeed", first.body["id"].as_str().unwrap());
+    let hold = json!({ "worker": "w1", "fence": one["jobs"][0]["lease"]["fence"] });
+    let started = path.replace("succeed", "start");
+    a.post(&started, &hold).await.expect(200);
+    b.post(&path, &hold).await.expect(200);
+    assert_eq!(a.post(&path, &hold).await.expect(200)["replayed"], true);
+}
+
+/// Only so that a node of its own can be started on a database that is already there.
+#[tokio::test]
+async fn a_node_may_join_later() {
+    let a = Server::with(CONFIG, Store::Postgres).await;
+    let made = a.post("/api/jobs", &json!({ "type": "steady" })).await.expect(202);
+    let [_, url] = a.store_flags();
+    let late = Setup::on_database(&url).config(CONFIG).start().await;
+    let path = format!("/api/jobs/{}", made["id"].as_str().unwrap());
+    assert_eq!(late.get(&path).await.expect(200), a.get(&path).await.expect(200));
+}

@@ -1,0 +1,324 @@
+//! What is not under a noun: health, metrics, the description of the interface, problem pages, TLS and HTTP/2.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use reqwest::{Certificate, Version};
+use serde_json::{Value, json};
+use tenure_e2e::{
+    Server, Setup, Store, eventually, http_client, on_both_stores, on_both_stores_with_config, path,
+};
+
+const CODES: &str = "malformed insufficient_credits invalid_transition lease_conflict not_found method_not_allowed \
+     too_large unsupported_media_type unknown_type validation_failed guard_rejected idempotency_mismatch misdirected \
+     forbidden rate_limited overloaded store_unavailable unauthenticated";
+
+#[tokio::test]
+async fn a_server_says_that_it_lives_and_that_it_is_ready() {
+    on_both_stores(async |server| {
+        server.get("/healthz").await.expect(200);
+        server.get("/readyz").await.expect(200);
+        let first = server.logs().lines().find(|line| line.starts_with("tenure ")).map(str::to_owned);
+        assert!(first.is_some_and(|line| line.contains(server.url())), "{}", server.logs());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_person_is_led_to_the_dashboard() {
+    on_both_stores(async |server| {
+        for path in ["/", "/ui", "/ui/"] {
+            let page = server.get(path).await;
+            assert!(page.status == 200 && page.text.contains("<h1>Now</h1>"), "{path}: {}", page.text);
+        }
+    })
+    .await;
+}
+
+/// Samples by name and labels.
+async fn samples(server: &Server) -> BTreeMap<String, f64> {
+    let reply = server.get("/metrics").await;
+    assert_eq!(reply.status, 200);
+    let lines = reply.text.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let (name, value) = line.rsplit_once(' ').expect("a name and a value");
+            (name.to_owned(), value.parse().unwrap())
+        })
+        .collect()
+}
+
+/// The sum over the samples of a metric that have all of these labels.
+fn sum(samples: &BTreeMap<String, f64>, name: &str, labels: &[&str]) -> Option<f64> {
+    let is_it = |sample: &str| {
+        sample.split('{').next() == Some(name) && labels.iter().all(|label| sample.contains(label))
+    };
+    let mut found = samples.iter().filter(|(sample, _)| is_it(sample)).map(|(_, value)| *value).peekable();
+    found.peek()?;
+    Some(found.sum())
+}
+
+#[tokio::test]
+async fn counters_are_there_from_the_start_at_zero() {
+    on_both_stores(async |server| {
+        let all = samples(&server).await;
+        for counter in [
+            "tenure_claims_total",
+            "tenure_claim_conflicts_total",
+            "tenure_lease_renewals_total",
+            "tenure_lease_expiries_total",
+            "tenure_retries_total",
+            "tenure_failures_total",
+            "tenure_transitions_total",
+            "tenure_dead_letters",
+            "tenure_oldest_dead_letter_seconds",
+            "tenure_credits_imbalance",
+        ] {
+            assert_eq!(sum(&all, counter, &[]), Some(0.0), "{counter}");
+        }
+        let failures = ["category=\"engine\"", "class=\"transient\""];
+        assert_eq!(sum(&all, "tenure_failures_total", &failures), Some(0.0));
+        let move_ = ["lifecycle=\"distributed\"", "from=\"queued\"", "to=\"assigned\""];
+        assert_eq!(sum(&all, "tenure_transitions_total", &move_), Some(0.0));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn metrics_count_what_happens() {
+    let config = r#"
+[types.a]
+lifecycle = "distributed"
+backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
+[types.short]
+lifecycle = "distributed"
+lease = "1s"
+heartbeat = "10s"
+max_attempts = 1
+"#;
+    on_both_stores_with_config(config, async |server| {
+        server.create(json!({ "type": "a", "max_attempts": 2, "queue": "q1" })).await;
+        let taken = server.claim_one().await;
+        server.report(&taken, "fail", json!({ "error": { "category": "system" } })).await.expect(200);
+        server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
+        let claim = json!({ "worker": "w1", "max": 1, "start": true, "wait": "10s" });
+        let taken = server.claim(claim).await.remove(0);
+        server.report(&taken, "succeed", json!({})).await.expect(200);
+        let lost = server.create(json!({ "type": "short" })).await;
+        server.claim_one().await;
+        eventually("the lease is lost", async || server.job(&lost).await["outcome"] == "dead").await;
+        server.create(json!({ "type": "a", "queue": "q1" })).await;
+        let all = samples(&server).await;
+        let is = |name: &str, labels: &[&str], value: f64| {
+            assert_eq!(sum(&all, name, labels), Some(value), "{:?} {name} {labels:?}", server.store());
+        };
+        is("tenure_claims_total", &[], 3.0);
+        is("tenure_claims_total", &["type=\"a\""], 2.0);
+        is("tenure_claim_conflicts_total", &[], 1.0);
+        is("tenure_retries_total", &[], 1.0);
+        is("tenure_lease_expiries_total", &[], 1.0);
+        is("tenure_failures_total", &["category=\"system\"", "class=\"transient\""], 2.0);
+        is(
+            "tenure_transitions_total",
+            &["lifecycle=\"distributed\"", "from=\"running\"", "to=\"succeeded\""],
+            1.0,
+        );
+        is("tenure_dead_letters", &[], 1.0);
+        is("tenure_jobs", &["lifecycle=\"distributed\"", "state=\"queued\""], 1.0);
+        is("tenure_jobs", &["lifecycle=\"distributed\"", "state=\"succeeded\""], 1.0);
+        is("tenure_wait_seconds_count", &["type=\"a\""], 2.0);
+        is("tenure_run_seconds_count", &["type=\"a\""], 1.0);
+        assert!(sum(&all, "tenure_oldest_ready_seconds", &["queue=\"q1\"", "type=\"a\""]).is_some());
+        assert!(sum(&all, "tenure_oldest_dead_letter_seconds", &[]).is_some_and(|age| age >= 0.0));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_code_has_a_page() {
+    let server = Server::sqlite().await;
+    for code in CODES.split_whitespace() {
+        let page = server.get(&format!("/problems/{code}")).await;
+        assert_eq!(page.status, 200, "{code}");
+        assert!(page.text.len() > 100, "{code} says what to do: {}", page.text);
+        let html =
+            server.request("GET", &format!("/problems/{code}")).header("accept", "text/html").send().await;
+        assert!(html.header("content-type").is_some_and(|kind| kind.starts_with("text/html")), "{code}");
+    }
+    server.get("/problems/boredom").await.problem(404, "not_found");
+}
+
+#[tokio::test]
+async fn the_interface_is_described_and_shown() {
+    let server = Server::sqlite().await;
+    let reply = server.get("/openapi.json").await;
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    let source = include_str!("../../../../crates/server/src/openapi.json");
+    let source: Value = serde_json::from_str(source).unwrap();
+    // What is told of the doors besides is made of it.
+    let told = reply.expect(200);
+    for (path, item) in source["paths"].as_object().unwrap() {
+        assert_eq!(&told["paths"][path], item, "{path}");
+    }
+    for (name, schema) in source["components"]["schemas"].as_object().unwrap() {
+        assert_eq!(&told["components"]["schemas"][name], schema, "{name}");
+    }
+    assert!(source["openapi"].as_str().is_some_and(|version| version.starts_with("3.1")));
+    let docs = server.get("/docs").await;
+    assert_eq!(docs.status, 200);
+    assert!(docs.header("content-type").is_some_and(|kind| kind.starts_with("text/html")));
+}
+
+/// Every path that is described, and its methods.
+fn described() -> BTreeMap<String, BTreeSet<String>> {
+    let source: Value =
+        serde_json::from_str(include_str!("../../../../crates/server/src/openapi.json")).unwrap();
+    let methods = ["get", "post", "put", "patch", "delete"];
+    let of = |item: &Value| {
+        let names = item.as_object().unwrap().keys().filter(|name| methods.contains(&name.as_str()));
+        names.map(|name| name.to_uppercase()).collect()
+    };
+    source["paths"].as_object().unwrap().iter().map(|(path, item)| (path.clone(), of(item))).collect()
+}
+
+#[tokio::test]
+async fn what_is_described_is_there_and_nothing_else_is() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let taken = server.claim_one().await;
+        server.report(&taken, "succeed", json!({})).await.expect(200);
+        let id = job["id"].as_str().unwrap();
+        for (pattern, methods) in described() {
+            let path = pattern.replace("{id}", id).replace("{job}", id).replace("{code}", "malformed");
+            let path = path.replace("{name}", "so1").replace("{user}", "u1").replace("{asset}", id);
+            for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
+                let reply = server.request(method, &path).send().await;
+                if methods.contains(method) {
+                    let is_there = reply.status != 405 && (reply.status != 404 || pattern.contains('{'));
+                    assert!(
+                        is_there && reply.status < 500,
+                        "{method} {pattern}: {} {}",
+                        reply.status,
+                        reply.text
+                    );
+                    let nowhere =
+                        reply.body["detail"].as_str().is_some_and(|it| it.starts_with("there is nothing at"));
+                    assert!(!nowhere, "{method} {pattern} leads nowhere");
+                } else {
+                    let allow = reply.header("allow").unwrap_or_default().to_owned();
+                    let allowed: BTreeSet<String> =
+                        allow.split(',').map(|it| it.trim().to_owned()).filter(|it| it != "HEAD").collect();
+                    assert_eq!(allowed, methods, "{method} {pattern}");
+                    reply.problem(405, "method_not_allowed");
+                }
+            }
+        }
+        for nowhere in ["/api", "/api/job", "/api/jobs/x/y/z", "/nothing", "/api/jobs/"] {
+            let reply = server.get(nowhere).await;
+            assert!(nowhere == "/api/jobs/" || reply.status == 404, "{nowhere}: {}", reply.status);
+        }
+        server.get("/nothing").await.problem(404, "not_found");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_call_of_the_protocol_is_described() {
+    let described = described();
+    let verbs = "start heartbeat progress succeed partial fail reject release cancel-confirm";
+    let mut calls: Vec<(&str, String)> =
+        verbs.split(' ').map(|verb| ("POST", format!("/api/jobs/{{}}/{verb}"))).collect();
+    let others = "GET /api/jobs|POST /api/jobs|POST /api/jobs/batch|GET /api/jobs/{}|GET /api/jobs/{}/events|\
+        GET /api/jobs/{}/replay|POST /api/jobs/{}/cancel|POST /api/jobs/{}/retry|POST /api/jobs/{}/dead-letter|\
+        POST /api/jobs/{}/signals/{}|GET /api/jobs/{}/explain|GET /api/jobs/{}/stream|GET /api/jobs/{}/logs|\
+        POST /api/jobs/{}/logs|POST /api/claims|POST /api/reports|GET /api/workers|GET /api/dead-letters|\
+        POST /api/dead-letters/redrive|POST /api/dead-letters/{}/dismiss|POST /api/jobs/actions|GET /api/queues|\
+        POST /api/queues/{}/pause|POST /api/queues/{}/resume|GET /api/lifecycles|GET /api/lifecycles/{}|\
+        GET /api/lifecycles/{}/diagram.svg|GET /api/types|GET /api/accounts/{}/credits|POST /api/accounts/{}/credits|\
+        GET /api/audit|GET /api/stats|GET /api/keys|POST /api/keys|DELETE /api/keys/{}|GET /api/events|GET /healthz|\
+        GET /api/schedules|POST /api/schedules|GET /api/schedules/{}|DELETE /api/schedules/{}|\
+        POST /api/schedules/{}/pause|POST /api/schedules/{}/resume|\
+        GET /api/webhooks|POST /api/webhooks|GET /api/webhooks/{}|DELETE /api/webhooks/{}|\
+        POST /api/webhooks/{}/enable|GET /readyz|GET /metrics";
+    calls.extend(
+        others.split('|').map(|call| call.split_once(' ').unwrap()).map(|(how, what)| (how, what.to_owned())),
+    );
+    let plain = |path: &str| {
+        let parts = path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part });
+        parts.collect::<Vec<_>>().join("/")
+    };
+    let known: BTreeSet<(String, String)> = described
+        .iter()
+        .flat_map(|(path, methods)| methods.iter().map(|method| (method.clone(), plain(path))))
+        .collect();
+    for (method, path) in calls {
+        assert!(known.contains(&(method.to_owned(), path.clone())), "{method} {path} is not described");
+    }
+}
+
+#[tokio::test]
+async fn an_open_server_answers_its_own_names_and_pages_alone() {
+    on_both_stores(async |server| {
+        let port = server.address().rsplit_once(':').unwrap().1.to_owned();
+        for host in ["localhost", "127.0.0.1", "[::1]"] {
+            let ask = server.request("GET", "/api/jobs").header("host", &format!("{host}:{port}"));
+            ask.send().await.expect(200);
+        }
+        for host in ["evil.example.com", "localhost.evil.example.com", "127.0.0.1.nip.io"] {
+            let ask = server.request("GET", "/api/jobs").header("host", host);
+            ask.send().await.problem(421, "misdirected");
+        }
+        let own = server.url().to_owned();
+        server.request("GET", "/api/jobs").header("origin", &own).send().await.expect(200);
+        for origin in ["https://evil.example.com", "null", "http://127.0.0.1:1"] {
+            let body = json!({ "type": "a" });
+            let ask = server.request("POST", "/api/jobs").header("origin", origin).json(&body);
+            ask.send().await.problem(403, "forbidden");
+        }
+        assert_eq!(server.get("/api/jobs").await.expect(200)["jobs"], json!([]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn it_speaks_http2_in_the_clear_and_http1_beside() {
+    for store in [Store::Sqlite, Store::Postgres] {
+        let setup = Setup::new(store).await.client(http_client().http2_prior_knowledge().build().unwrap());
+        let server = setup.start().await;
+        let response = server.request("GET", "/api/jobs").open().await;
+        assert_eq!((response.status().as_u16(), response.version()), (200, Version::HTTP_2));
+        let job = server.create(json!({ "type": "a" })).await;
+        let stream = server.stream(&path(&job, "stream"), None).await;
+        // Many at once on one connection, the stream among them.
+        let asks = (0..20).map(|_| server.get("/api/jobs"));
+        for reply in futures_util::future::join_all(asks).await {
+            reply.expect(200);
+        }
+        server.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+        assert_eq!(stream.rest().await.len(), 1);
+        let plain =
+            server.raw(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await;
+        assert!(plain.starts_with("HTTP/1.1 200"), "{plain}");
+    }
+}
+
+#[tokio::test]
+async fn it_speaks_tls_with_a_certificate_of_its_own() {
+    let authority = Certificate::from_pem(include_bytes!("tls/ca.pem")).unwrap();
+    let config = "[tls]\ncertificate = \"certificate.pem\"\nkey = \"key.pem\"\n";
+    for store in [Store::Sqlite, Store::Postgres] {
+        let trusting = http_client().tls_certs_only([authority.clone()]).build().unwrap();
+        let setup = Setup::new(store).await.config(config).client(trusting);
+        let setup = setup.file("certificate.pem", include_str!("tls/certificate.pem"));
+        let server = setup.file("key.pem", include_str!("tls/key.pem")).start().await;
+        assert!(server.url().starts_with("https://"), "{}", server.url());
+        let response = server.request("GET", "/api/jobs").open().await;
+        assert_eq!((response.status().as_u16(), response.version()), (200, Version::HTTP_2));
+        server.create_finished(json!({ "type": "a" })).await;
+        // Who speaks in the clear gets nothing, and who does not know the authority turns away.
+        let clear = server.raw(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+        assert!(!clear.contains("200 OK"), "{clear}");
+        let wary = http_client().tls_certs_only([]).build().unwrap();
+        assert!(wary.get(format!("{}/healthz", server.url())).send().await.is_err());
+        server.get("/healthz").await.expect(200);
+    }
+}

@@ -1,0 +1,168 @@
+//! The five systems that Tenure must be able to be: a test for each sentence of theirs that can be seen from outside.
+//! `docs/seeds.md` says which is which. Here is what they share: the grid of all that can be said in every state.
+
+pub(crate) mod distributed;
+mod engine;
+mod image;
+mod pattern;
+mod so1;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::{Value, json};
+use tenure_e2e::{Reply, Server, millis, path};
+
+/// All that a caller or a worker can say to a job. `give_up` is a failure that no attempt mends, `fail` one that the next
+/// may; `cancel` is a hard one, because a soft one moves nothing by itself.
+const SAYINGS: [&str; 10] =
+    ["claim", "start", "succeed", "partial", "fail", "give_up", "reject", "release", "cancel", "dead_letter"];
+
+/// Where a lifecycle leads, by its seed and not by its file.
+pub(crate) struct Grid {
+    /// The type whose jobs are tried. No job of it needs a payload.
+    pub(crate) kind: &'static str,
+    /// Each state, and what is said to a new job so that it gets there.
+    pub(crate) ways: &'static [(&'static str, &'static [&'static str])],
+    /// From, saying, to: everything that is allowed. Whatever is not here must be refused.
+    pub(crate) allowed: &'static [(&'static str, &'static str, &'static str)],
+}
+
+impl Grid {
+    /// Tries every saying in every state: what is allowed happens, with one event; anything else is refused with 409
+    /// (a claim: gets nothing) and changes nothing.
+    pub(crate) async fn hold(&self, server: &Server) {
+        for (state, way) in self.ways {
+            for saying in SAYINGS {
+                let allowed = self.allowed.iter().find(|(from, said, _)| (from, *said) == (state, saying));
+                let job = self.at(server, state, way).await;
+                match allowed {
+                    Some((_, _, to)) => happens(server, &job, saying, to).await,
+                    None => changes_nothing(server, &job, saying).await,
+                }
+            }
+        }
+        for (from, said, to) in self.allowed {
+            assert!(self.ways.iter().any(|(state, _)| state == from), "{from} {said} {to} was never tried");
+        }
+    }
+
+    /// A new job, brought to a state.
+    async fn at(&self, server: &Server, state: &str, way: &[&str]) -> Value {
+        let mut job = new_job(server, self.kind, json!({})).await;
+        for saying in way {
+            say(server, &job, saying).await;
+            job = server.job(&job).await;
+        }
+        assert_eq!(job["state"], state, "{way:?}");
+        job
+    }
+}
+
+/// A job in a queue of its own, so that a claim can be for this one.
+pub(crate) async fn new_job(server: &Server, kind: &str, more: Value) -> Value {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let n = COUNT.fetch_add(1, Ordering::Relaxed);
+    let mut body =
+        json!({ "type": kind, "queue": format!("q{n}"), "user_id": "u1", "payload": { "prompt": n } });
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    server.create(body).await
+}
+
+/// Claims this very job for a worker.
+pub(crate) async fn claim(server: &Server, job: &Value, worker: &str) -> Vec<Value> {
+    server.claim(json!({ "worker": worker, "max": 1, "queues": [job["queue"]] })).await
+}
+
+/// Claims this very job and starts it, in one step: there is no time for the lease to be lost in between.
+pub(crate) async fn begun(server: &Server, job: &Value, worker: &str) -> Value {
+    let claim = json!({ "worker": worker, "max": 1, "queues": [job["queue"]], "start": true });
+    server.claim(claim).await.pop().expect("the job can be claimed")
+}
+
+/// What came of a saying. A claim is never refused: it gets something or nothing.
+enum Answer {
+    Reply(Reply),
+    Claimed(Vec<Value>),
+}
+
+/// Says it in the name of who holds the job, or else of one who never held it.
+async fn say(server: &Server, job: &Value, saying: &str) -> Answer {
+    let holder = match &job["lease"]["fence"] {
+        Value::Null => json!({ "worker": "nobody", "fence": 999 }),
+        fence => json!({ "worker": job["worker"], "fence": fence }),
+    };
+    let held = |more: Value| {
+        let mut body = holder.clone();
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let error = |class: &str| json!({ "error": { "code": "BROKEN", "message": "it broke", "class": class } });
+    let (call, body) = match saying {
+        "claim" => return Answer::Claimed(claim(server, job, "w1").await),
+        "fail" => ("fail", held(error("transient"))),
+        "give_up" => ("fail", held(error("permanent"))),
+        "reject" if job["lease"].is_null() => ("reject", json!({ "reason": "unsafe" })),
+        "reject" => ("reject", held(json!({ "reason": "unsafe" }))),
+        "cancel" => ("cancel", json!({ "mode": "hard" })),
+        "dead_letter" => ("dead-letter", json!({ "reason_code": "policy_violation", "detail": "no" })),
+        verb => (verb, held(json!({}))),
+    };
+    Answer::Reply(server.post(&path(job, call), &body).await)
+}
+
+async fn happens(server: &Server, job: &Value, saying: &str, to: &str) {
+    let what = format!("{} in {}", saying, job["state"]);
+    match say(server, job, saying).await {
+        Answer::Reply(reply) => assert_eq!(reply.clone().expect(200)["state"], to, "{what}: {}", reply.text),
+        Answer::Claimed(claimed) => assert_eq!(claimed.len(), 1, "{what}"),
+    }
+    let after = server.job(job).await;
+    assert_eq!(after["state"], to, "{what}");
+    timestamps_agree(&after);
+    let history = history(server, job).await;
+    assert_eq!(after["seq"].as_u64(), Some(history.len() as u64), "{what}: one event for each transition");
+    let step = history
+        .iter()
+        .find(|event| event["from"] == job["state"] && event["seq"].as_u64() > job["seq"].as_u64());
+    let step = step.unwrap_or_else(|| panic!("{what} left no event: {history:?}"));
+    for member in ["ts", "actor", "correlation_id", "type"] {
+        assert!(step[member].is_string(), "{what}: {member} of {step}");
+    }
+}
+
+async fn changes_nothing(server: &Server, job: &Value, saying: &str) {
+    let before = (server.job(job).await, history(server, job).await);
+    match say(server, job, saying).await {
+        Answer::Reply(reply) => {
+            let problem = reply.problem(409, "invalid_transition");
+            assert_eq!(problem["current_state"], job["state"], "{saying}: {problem}");
+            assert!(problem["trigger"].is_string() && problem["allowed"].is_array(), "{saying}: {problem}");
+        }
+        Answer::Claimed(claimed) => assert_eq!(claimed, Vec::<Value>::new(), "a claim in {}", job["state"]),
+    }
+    assert_eq!((server.job(job).await, history(server, job).await), before, "{saying} in {}", job["state"]);
+}
+
+/// The events of a job, numbered ones and notes.
+pub(crate) async fn history(server: &Server, job: &Value) -> Vec<Value> {
+    server.get(&path(job, "events")).await.expect(200)["events"].as_array().unwrap().clone()
+}
+
+/// What the times of any job must be: in order, there when their state was entered, and an end if and only if it is over.
+pub(crate) fn timestamps_agree(job: &Value) {
+    let is_over = job["phase"] == "final";
+    assert_eq!(job["completed_at"].is_string(), is_over, "completed_at of {job}");
+    assert_eq!(job["duration_ms"].is_u64(), is_over, "duration_ms of {job}");
+    assert!(job["created_at"].is_string() && job["updated_at"].is_string(), "{job}");
+    let order = ["created_at", "claimed_at", "started_at", "completed_at"];
+    let known: Vec<i64> =
+        order.iter().filter(|name| job[**name].is_string()).map(|name| millis(&job[*name])).collect();
+    assert!(known.is_sorted(), "{job}");
+    assert!(known.iter().all(|at| *at <= millis(&job["updated_at"])), "{job}");
+    if is_over {
+        let state = job["state"].as_str().unwrap();
+        assert_eq!(job["completed_at"], job["entered"][state], "{job}");
+        let span = millis(&job["completed_at"]) - millis(&job["created_at"]);
+        assert_eq!(job["duration_ms"].as_i64(), Some(span), "{job}");
+    }
+}

@@ -1,0 +1,376 @@
+//! One owner at a time, on a lease, over a fleet of workers. What chance does to it is in `chaos`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tenure_e2e::{
+    Server, Store, column, eventually, field_names, millis, on_both_stores_with_config, path, sorted_words,
+};
+use tokio::task::JoinSet;
+
+use super::{Grid, begun, claim, history, new_job, timestamps_agree};
+use crate::jobs::EVENT;
+
+const CONFIG: &str = r#"
+[types.index]
+lifecycle = "distributed"
+[types.backoff]
+lifecycle = "distributed"
+backoff = { base = "100ms", factor = 2.0, max = "300ms", jitter = "none" }
+[types.jitter]
+lifecycle = "distributed"
+backoff = { base = "10s", factor = 2.0, max = "1m", jitter = "full" }
+[types.silent]
+lifecycle = "distributed"
+lease = "60s"
+heartbeat = "300ms"
+max_attempts = 2
+backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
+[types.leased]
+lifecycle = "distributed"
+lease = "1s"
+heartbeat = "30s"
+max_attempts = 2
+backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
+[types.beating]
+lifecycle = "distributed"
+lease = "6s"
+heartbeat = "6s"
+[types.book]
+lifecycle = "distributed"
+compensate_with = "unbook"
+[types.unbook]
+lifecycle = "distributed"
+max_attempts = 1
+"#;
+
+const GRID: Grid = Grid {
+    kind: "index",
+    ways: &[
+        ("queued", &[]),
+        ("assigned", &["claim"]),
+        ("running", &["claim", "start"]),
+        ("succeeded", &["claim", "start", "succeed"]),
+        ("failed", &["claim", "start", "give_up"]),
+        ("cancelled", &["cancel"]),
+        ("dead_lettered", &["dead_letter"]),
+    ],
+    allowed: &[
+        ("queued", "claim", "assigned"),
+        ("queued", "cancel", "cancelled"),
+        ("queued", "dead_letter", "dead_lettered"),
+        ("assigned", "start", "running"),
+        ("assigned", "cancel", "cancelled"),
+        ("assigned", "dead_letter", "dead_lettered"),
+        ("running", "succeed", "succeeded"),
+        ("running", "give_up", "failed"),
+        ("running", "cancel", "cancelled"),
+        ("running", "dead_letter", "dead_lettered"),
+        // Back to the queue, but forward in attempts.
+        ("running", "fail", "queued"),
+        ("assigned", "release", "queued"),
+        ("running", "release", "queued"),
+    ],
+};
+
+#[tokio::test]
+async fn the_allowed_transitions_happen_and_all_others_are_refused() {
+    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await).await;
+}
+
+/// Where a state stands in the order of one attempt.
+pub(crate) fn rank(state: &Value) -> u64 {
+    match state.as_str().expect("a state has a name") {
+        "queued" => 0,
+        "assigned" => 1,
+        "running" => 2,
+        _ => 3,
+    }
+}
+
+/// The laws that every history must keep, whatever happened: no step back, one owner at a time, one event for each
+/// transition.
+pub(crate) fn lawful(history: &[Value]) {
+    let numbered: Vec<&Value> = history.iter().filter(|event| event["seq"].is_u64()).collect();
+    let seqs = numbered.iter().map(|event| event["seq"].as_u64().unwrap());
+    assert!(seqs.eq(1..=numbered.len() as u64), "numbered without a gap: {history:?}");
+    for pair in numbered.windows(2) {
+        let place = |event: &Value| (event["attempt"].as_u64().unwrap(), rank(&event["to"]));
+        assert!(place(pair[0]) < place(pair[1]), "a step back: {history:?}");
+        assert_eq!(pair[0]["to"], pair[1]["from"], "{history:?}");
+        assert!(millis(&pair[0]["ts"]) <= millis(&pair[1]["ts"]), "{history:?}");
+        let is_claim = pair[1]["trigger"] == "claim";
+        assert_eq!(
+            pair[0]["payload"]["phase"] == "ready" && is_claim,
+            is_claim,
+            "claimed while held: {history:?}"
+        );
+    }
+}
+
+/// All that one worker claims, starts and finishes until nothing is left.
+async fn work(server: &Server, name: &str) -> Vec<String> {
+    let mut ids = Vec::new();
+    loop {
+        let jobs = server.claim(json!({ "worker": name, "max": 1, "wait": "1s" })).await;
+        let Some(job) = jobs.first() else { return ids };
+        server.report(job, "start", json!({})).await.expect(200);
+        server.report(job, "succeed", json!({})).await.expect(200);
+        ids.push(job["id"].as_str().unwrap().to_owned());
+    }
+}
+
+#[tokio::test]
+async fn sixty_four_claimers_share_a_thousand_jobs_with_one_event_for_each_transition() {
+    const CLAIMERS: usize = 64;
+    const JOBS: usize = 1000;
+    on_both_stores_with_config(CONFIG, async |server| {
+        let jobs = json!({ "jobs": vec![json!({ "type": "index" }); JOBS] });
+        server.post("/api/jobs/batch", &jobs).await.expect(200);
+        let server = Arc::new(server);
+        let mut nodes = vec![Arc::clone(&server)];
+        if server.store() == Store::Postgres {
+            nodes.push(Arc::new(server.second_node().await));
+        }
+        let mut claimers = JoinSet::new();
+        for n in 0..CLAIMERS {
+            let node = Arc::clone(&nodes[n % nodes.len()]);
+            claimers.spawn(async move { work(&node, &format!("w{n}")).await });
+        }
+        let mut taken = Vec::new();
+        while let Some(ids) = claimers.join_next().await {
+            taken.extend(ids.expect("a claimer does not fail"));
+        }
+        assert_eq!((taken.len(), taken.iter().collect::<BTreeSet<_>>().len()), (JOBS, JOBS), "each job once");
+        let mut histories: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for event in server.journal().await {
+            histories.entry(event["job_id"].to_string()).or_default().push(event);
+        }
+        assert_eq!(histories.len(), JOBS);
+        for history in histories.values() {
+            lawful(history);
+            assert_eq!(history.len(), 4, "{history:?}");
+        }
+        let mut transitions = 0.0;
+        for node in &nodes {
+            let text = node.get("/metrics").await.text;
+            let lines = text.lines().filter(|line| line.starts_with("tenure_transitions_total{"));
+            transitions +=
+                lines.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum::<f64>();
+        }
+        assert!((transitions - 4.0 * JOBS as f64).abs() < 0.5, "counted {transitions}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_worker_that_is_silent_or_too_late_loses_the_job_to_another_and_at_last_it_is_dead() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        for (kind, code) in [("silent", "HEARTBEAT_LOST"), ("leased", "LEASE_EXPIRED")] {
+            let job = new_job(&server, kind, json!({})).await;
+            let first = begun(&server, &job, "w1").await;
+            eventually("it is queued again", async || server.job(&job).await["state"] == "queued").await;
+            let orphan = server.job(&job).await;
+            assert_eq!((&orphan["error"]["code"], &orphan["attempt"]), (&json!(code), &json!(2)));
+            let second = claim(&server, &job, "w2").await.remove(0);
+            assert!(second["lease"]["fence"].as_u64() > first["lease"]["fence"].as_u64());
+            for verb in ["heartbeat", "succeed", "release"] {
+                let late = server.report(&first, verb, json!({})).await.problem(409, "lease_conflict");
+                assert!(["superseded", "lost"].contains(&late["cause"].as_str().unwrap()), "{late}");
+            }
+            eventually("no attempt is left", async || server.job(&job).await["phase"] == "final").await;
+            let over = server.job(&job).await;
+            assert_eq!(
+                (&over["state"], &over["retry_count"]),
+                (&json!("dead_lettered"), &json!(2)),
+                "{code}"
+            );
+            let letters = server.get(&format!("/api/dead-letters?type={kind}")).await.expect(200);
+            let letter = &letters["dead_letters"][0];
+            assert_eq!(
+                (&letter["reason_code"], &letter["last_owner"]),
+                (&json!("exhausted_retries"), &json!("w2"))
+            );
+            assert!(letter["last_lease_expires_at"].is_string());
+            lawful(&history(&server, &job).await);
+        }
+        let metrics = server.get("/metrics").await.text;
+        let lines = metrics.lines().filter(|line| line.starts_with("tenure_lease_expiries_total{"));
+        assert_eq!(
+            lines.map(|line| line.rsplit(' ').next().unwrap().parse::<u32>().unwrap()).sum::<u32>(),
+            4
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn retries_wait_twice_as_long_each_time_up_to_their_bound_and_jitter_spreads_them() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let job = new_job(&server, "backoff", json!({})).await;
+        let mut waits = Vec::new();
+        for _ in 0..4 {
+            let claim =
+                json!({ "worker": "w1", "max": 1, "queues": [job["queue"]], "wait": "20s", "start": true });
+            let taken = server.claim(claim).await.remove(0);
+            let queued = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
+            waits.push(millis(&queued["run_at"]) - millis(&queued["updated_at"]));
+        }
+        assert_eq!(waits, [100, 200, 300, 300]);
+        let mut spread = BTreeSet::new();
+        for _ in 0..20 {
+            let job = new_job(&server, "jitter", json!({})).await;
+            let taken = begun(&server, &job, "w1").await;
+            let queued = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
+            let wait = millis(&queued["run_at"]) - millis(&queued["updated_at"]);
+            assert!((0..=10_000).contains(&wait), "{wait}");
+            spread.insert(wait);
+        }
+        assert!(spread.len() > 5, "full jitter spreads over ten seconds: {spread:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn each_class_of_error_leads_where_it_should() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        for (class, state) in [
+            (json!({}), "queued"),
+            (json!({ "class": "transient" }), "queued"),
+            (json!({ "class": "permanent" }), "failed"),
+            (json!({ "class": "validation" }), "failed"),
+            (json!({ "class": "lease_conflict" }), "failed"),
+        ] {
+            let job = new_job(&server, "index", json!({})).await;
+            let taken = begun(&server, &job, "w1").await;
+            let after = server.report(&taken, "fail", json!({ "error": class })).await.expect(200);
+            assert_eq!(after["state"], state, "{class}");
+            timestamps_agree(&after);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_staged_reason_and_every_stage_reaches_a_dead_letter_with_all_its_fields() {
+    const FIELDS: [&str; 6] =
+        ["reason_code", "last_error", "attempts", "last_owner", "last_lease_expires_at", "correlation_id"];
+    const REASONS: [&str; 7] = [
+        "parse_error",
+        "validation_failed",
+        "dependency_unavailable",
+        "timeout",
+        "exhausted_retries",
+        "policy_violation",
+        "infrastructure_failure",
+    ];
+    on_both_stores_with_config(CONFIG, async |server| {
+        let letter = async |job: &Value| {
+            let page = server.get("/api/dead-letters?limit=500").await.expect(200);
+            let letters = page["dead_letters"].as_array().unwrap();
+            letters.iter().find(|letter| letter["job_id"] == job["id"]).cloned().expect("it has a letter")
+        };
+        for reason in REASONS {
+            let job = new_job(&server, "index", json!({ "correlation_id": reason })).await;
+            claim(&server, &job, "w1").await;
+            let body = json!({ "reason_code": reason, "detail": "by hand" });
+            server.post(&path(&job, "dead-letter"), &body).await.expect(200);
+            let letter = letter(&job).await;
+            assert_eq!((&letter["reason_code"], &letter["correlation_id"]), (&json!(reason), &json!(reason)));
+            assert_eq!((&letter["last_owner"], &letter["attempts"]), (&json!("w1"), &json!(1)));
+            assert!(FIELDS.iter().all(|field| !letter[*field].is_null()), "{letter}");
+        }
+        for stage in ["fetch", "input", "exec", "output", "commit"] {
+            let job = new_job(&server, "index", json!({ "max_attempts": 1 })).await;
+            let taken = begun(&server, &job, "w1").await;
+            let error = json!({ "error": { "code": "E", "message": "m", "stage": stage } });
+            let over = server.report(&taken, "fail", error).await.expect(200);
+            assert_eq!(over["state"], "dead_lettered");
+            let letter = letter(&job).await;
+            assert_eq!((&letter["stage"], &letter["last_error"]["stage"]), (&json!(stage), &json!(stage)));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_compensation_that_fails_is_a_dead_letter_and_one_that_succeeds_a_note() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let undone = async |ends: &str| {
+            let job = new_job(&server, "book", json!({})).await;
+            let taken = server.claim_one().await;
+            let over =
+                server.report(&taken, "fail", json!({ "error": { "class": "permanent" } })).await.expect(200);
+            assert_eq!(over["state"], "failed");
+            let undo = server.claim_one().await;
+            assert_eq!((&undo["type"], &undo["payload"]["job"]["id"]), (&json!("unbook"), &job["id"]));
+            assert_eq!(undo["correlation_id"], job["correlation_id"]);
+            let more = if ends == "fail" { json!({ "error": {} }) } else { json!({}) };
+            server.report(&undo, ends, more).await.expect(200);
+            (job, undo)
+        };
+        let (job, _) = undone("succeed").await;
+        let last = history(&server, &job).await.pop().unwrap();
+        assert_eq!((&last["type"], &last["seq"]), (&json!("job_compensated"), &Value::Null));
+        let (job, undo) = undone("fail").await;
+        let kinds: Vec<Value> =
+            history(&server, &job).await.iter().map(|event| event["type"].clone()).collect();
+        assert!(!kinds.contains(&json!("job_compensated")), "{kinds:?}");
+        let letters = server.get("/api/dead-letters").await.expect(200);
+        let letter = &letters["dead_letters"][0];
+        assert_eq!((&letter["job_id"], &letter["reason_code"]), (&undo["id"], &json!("compensation_failed")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_event_of_the_list_is_told_with_at_least_what_the_schema_asks() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let started = async |kind: &str| {
+            let job = new_job(&server, kind, json!({})).await;
+            begun(&server, &job, "w1").await
+        };
+        let done = started("beating").await;
+        // Verbs renew the lease when half of it or less remains, and only beat before that.
+        let kinds = async || {
+            server.report(&done, "heartbeat", json!({})).await.expect(200);
+            let mixed = server.get(&path(&done, "events?telemetry=true")).await.expect(200);
+            column(&mixed["events"], "type")
+        };
+        eventually("it was renewed and beaten", async || {
+            let kinds = kinds().await;
+            ["job_lease_renewed", "job_heartbeat"].iter().all(|kind| kinds.contains(&json!(kind)))
+        })
+        .await;
+        server.report(&done, "succeed", json!({})).await.expect(200);
+        let failed = started("book").await;
+        server.report(&failed, "fail", json!({ "error": { "class": "permanent" } })).await.expect(200);
+        let undo = server.claim_one().await;
+        server.report(&undo, "succeed", json!({})).await.expect(200);
+        let cancelled = started("index").await;
+        server.post(&path(&cancelled, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
+        let dead = started("index").await;
+        let body = json!({ "reason_code": "policy_violation", "detail": "no" });
+        server.post(&path(&dead, "dead-letter"), &body).await.expect(200);
+        let mut told: BTreeMap<String, Value> = BTreeMap::new();
+        for job in [&done, &failed, &cancelled, &dead] {
+            let mixed = server.get(&path(job, "events?telemetry=true")).await.expect(200);
+            for event in mixed["events"].as_array().unwrap() {
+                told.insert(event["type"].as_str().unwrap().to_owned(), event.clone());
+            }
+        }
+        for kind in
+            "job_claimed job_started job_lease_renewed job_heartbeat job_succeeded job_failed job_cancelled \
+                     job_dead_lettered job_compensated"
+                .split_whitespace()
+        {
+            let event = told.get(kind).unwrap_or_else(|| panic!("{kind} was never told"));
+            assert_eq!(field_names(event), sorted_words(EVENT), "{kind}");
+            for member in ["id", "job_id", "type", "ts", "actor", "correlation_id", "version"] {
+                assert!(!event[member].is_null(), "{kind}: {member}");
+            }
+        }
+    })
+    .await;
+}

@@ -1,0 +1,227 @@
+//! Strict dispatch to an engine: nothing fails silently, nothing waits for ever. Here over HTTP; the same over the socket
+//! is tried where the socket is.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tenure_e2e::{Server, column, eventually, millis, on_both_stores_with_config, path};
+
+use super::{Grid, begun, claim, history, new_job, timestamps_agree};
+
+const CONFIG: &str = r#"
+[types.scene]
+lifecycle = "engine"
+[types.short_queue]
+lifecycle = "engine"
+timeouts = { queued = "200ms" }
+[types.short_dispatch]
+lifecycle = "engine"
+timeouts = { dispatched = "200ms" }
+[types.short_run]
+lifecycle = "engine"
+timeouts = { running = "200ms" }
+[types.fragile]
+lifecycle = "engine"
+lease = "1s"
+heartbeat = "400ms"
+"#;
+
+const GRID: Grid = Grid {
+    kind: "scene",
+    ways: &[
+        ("queued", &[]),
+        ("dispatched", &["claim"]),
+        ("running", &["claim", "start"]),
+        ("completed", &["claim", "start", "succeed"]),
+        ("failed", &["claim", "start", "give_up"]),
+    ],
+    allowed: &[
+        ("queued", "claim", "dispatched"),
+        ("dispatched", "start", "running"),
+        ("running", "succeed", "completed"),
+        ("running", "fail", "failed"),
+        ("running", "give_up", "failed"),
+    ],
+};
+
+#[tokio::test]
+async fn the_four_valid_transitions_happen_and_all_others_are_rejected() {
+    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await).await;
+}
+
+/// When the timeout of the present state fires, counted from its entry; later by as long as a busy machine stood still.
+async fn limit(server: &Server, job: &Value) -> i64 {
+    let explained = server.get(&path(job, "explain")).await.expect(200);
+    let clocks = explained["clocks"].as_array().unwrap();
+    let timeout = clocks.iter().find(|clock| clock["trigger"] == "timeout").expect("every state has a limit");
+    let job = server.job(job).await;
+    millis(&timeout["at"]) - millis(&job["entered"][job["state"].as_str().unwrap()])
+}
+
+#[tokio::test]
+async fn each_state_has_the_time_that_the_rules_give_it() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let job = new_job(&server, "scene", json!({})).await;
+        assert!((30_000..40_000).contains(&limit(&server, &job).await));
+        let held = claim(&server, &job, "engine_01").await.remove(0);
+        assert!((10_000..20_000).contains(&limit(&server, &job).await));
+        server.report(&held, "start", json!({})).await.expect(200);
+        assert!((60_000..70_000).contains(&limit(&server, &job).await));
+    })
+    .await;
+}
+
+/// A job whose engine went so far and then said no more.
+async fn abandoned(server: &Server, kind: &str) -> Value {
+    let job = new_job(server, kind, json!({})).await;
+    match kind {
+        "short_queue" => {}
+        "short_dispatch" => drop(claim(server, &job, "engine_01").await),
+        _ => drop(begun(server, &job, "engine_01").await),
+    }
+    eventually("it has failed", async || server.job(&job).await["state"] == "failed").await;
+    server.job(&job).await
+}
+
+#[tokio::test]
+async fn every_failure_has_a_state_a_reason_an_event_a_count_and_a_line() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let reported = new_job(&server, "scene", json!({})).await;
+        let held = claim(&server, &reported, "engine_01").await.remove(0);
+        server.report(&held, "start", json!({})).await.expect(200);
+        let error = json!({ "code": "BAD_ASSET", "message": "corrupted_texture.png" });
+        let reported = server.report(&held, "fail", json!({ "error": error })).await.expect(200);
+        assert_eq!(reported["error"]["text"], "BAD_ASSET: corrupted_texture.png");
+        let cases = [
+            (reported, "BAD_ASSET", "engine"),
+            (abandoned(&server, "short_queue").await, "QUEUE_TIMEOUT", "queue"),
+            (abandoned(&server, "short_dispatch").await, "DISPATCH_TIMEOUT", "system"),
+            (abandoned(&server, "short_run").await, "RUN_TIMEOUT", "engine"),
+            (abandoned(&server, "fragile").await, "HEARTBEAT_LOST", "system"),
+        ];
+        let metrics = server.get("/metrics").await.text;
+        for (job, code, category) in cases {
+            assert_eq!((&job["state"], &job["outcome"]), (&json!("failed"), &json!("failed")), "{code}");
+            assert_eq!((&job["error"]["code"], &job["error"]["category"]), (&json!(code), &json!(category)));
+            timestamps_agree(&job);
+            let last = history(&server, &job).await.pop().unwrap();
+            assert_eq!((&last["type"], &last["to"]), (&json!("JOB_FAILED"), &json!("failed")), "{code}");
+            let counted = format!("tenure_failures_total{{category=\"{category}\",");
+            let lines = metrics.lines().filter(|line| line.starts_with(&counted));
+            let count: f64 = lines.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum();
+            assert!(count >= 1.0, "{code}: {metrics}");
+            let (said, id) = (server.logs(), job["id"].as_str().unwrap());
+            assert!(said.lines().any(|line| line.contains(id) && line.contains(code)), "{code}: {said}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_engine_that_is_not_heard_fails_all_of_its_jobs() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let mut jobs = Vec::new();
+        for _ in 0..3 {
+            let job = new_job(&server, "fragile", json!({})).await;
+            begun(&server, &job, "engine_01").await;
+            jobs.push(job);
+        }
+        for job in &jobs {
+            eventually("it has failed", async || server.job(job).await["state"] == "failed").await;
+            let over = server.job(job).await;
+            assert_eq!(
+                (&over["error"]["code"], &over["worker"]),
+                (&json!("HEARTBEAT_LOST"), &json!("engine_01"))
+            );
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_job_is_queued_once_and_completes_or_fails_once_in_the_journal() {
+    const JOBS: usize = 60;
+    on_both_stores_with_config(CONFIG, async |server| {
+        let server = std::sync::Arc::new(server);
+        let mut lives = tokio::task::JoinSet::new();
+        for n in 0..JOBS {
+            let server = std::sync::Arc::clone(&server);
+            lives.spawn(async move {
+                let job = new_job(&server, "scene", json!({})).await;
+                let held = claim(&server, &job, &format!("engine_{n}")).await.remove(0);
+                server.report(&held, "start", json!({})).await.expect(200);
+                server.report(&held, "progress", json!({ "progress": 50 })).await.expect(200);
+                let (verb, more) =
+                    if n % 3 == 0 { ("fail", json!({ "error": {} })) } else { ("succeed", json!({})) };
+                server.report(&held, verb, more).await.expect(200);
+            });
+        }
+        while let Some(ended) = lives.join_next().await {
+            ended.unwrap();
+        }
+        let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for event in server.journal().await {
+            let kind = event["type"].as_str().unwrap().to_owned();
+            told.entry(event["job_id"].to_string()).or_default().push(kind);
+        }
+        assert_eq!(told.len(), JOBS);
+        let ends = |end: &str| {
+            let whole = ["JOB_QUEUED", "JOB_DISPATCHED", "JOB_RUNNING", end];
+            told.values().filter(|kinds| **kinds == whole).count()
+        };
+        assert_eq!((ends("JOB_FAILED"), ends("JOB_COMPLETED")), (JOBS / 3, JOBS - JOBS / 3));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_whole_life_has_every_time_and_progress_in_between() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let job = new_job(&server, "scene", json!({})).await;
+        let held = claim(&server, &job, "engine_local_01").await.remove(0);
+        server.report(&held, "start", json!({})).await.expect(200);
+        let half = server.report(&held, "progress", json!({ "progress": 40 })).await.expect(200);
+        assert_eq!((&half["state"], &half["progress"]), (&json!("running"), &json!(40)));
+        let over = server.report(&held, "succeed", json!({ "result": { "scene": 1 } })).await.expect(200);
+        let entered: Vec<i64> = ["queued", "dispatched", "running", "completed"]
+            .iter()
+            .map(|state| millis(&over["entered"][*state]))
+            .collect();
+        assert!(entered.is_sorted(), "{over}");
+        assert_eq!((&over["worker"], &over["retry_count"]), (&json!("engine_local_01"), &json!(0)));
+        assert_eq!((&over["error"], &over["result"]), (&Value::Null, &json!({ "scene": 1 })));
+        timestamps_agree(&over);
+        let mixed = server.get(&path(&job, "events?telemetry=true")).await.expect(200);
+        let kinds = column(&mixed["events"], "type");
+        assert!(
+            kinds.iter().any(|kind| kind.as_str().unwrap().eq_ignore_ascii_case("job_progress")),
+            "{kinds:?}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_old_names_of_states_still_find_their_jobs() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let job = new_job(&server, "scene", json!({})).await;
+        let found = async |state: &str| {
+            let page = server.get(&format!("/api/jobs?lifecycle=engine&state={state}")).await.expect(200);
+            column(&page["jobs"], "id")
+        };
+        assert_eq!(found("queued").await, [job["id"].clone()]);
+        let held = claim(&server, &job, "engine_01").await.remove(0);
+        server.report(&held, "start", json!({})).await.expect(200);
+        assert_eq!(
+            (found("started").await, found("running").await),
+            (vec![job["id"].clone()], vec![job["id"].clone()])
+        );
+        server.report(&held, "succeed", json!({})).await.expect(200);
+        assert_eq!(
+            (found("finished").await, found("completed").await),
+            (vec![job["id"].clone()], vec![job["id"].clone()])
+        );
+        assert_eq!(found("started").await, Vec::<Value>::new());
+    })
+    .await;
+}

@@ -1,0 +1,269 @@
+//! Image generation: guarded at the door, paid by credits, moderated, retried, reviewed when it dies.
+
+use serde_json::{Value, json};
+use tenure_e2e::{Reply, Server, column, eventually, millis, on_both_stores_with_config, path};
+
+use super::{Grid, claim, history, new_job, timestamps_agree};
+
+const CONFIG: &str = r#"
+[types.free]
+lifecycle = "image"
+backoff = { base = "1h", factor = 1.0, max = "1h", jitter = "none" }
+[types.quick]
+lifecycle = "image"
+backoff = { base = "100ms", factor = 2.0, max = "1m", jitter = "none" }
+[types.fragile]
+lifecycle = "image"
+lease = "1s"
+heartbeat = "400ms"
+backoff = { base = "1h", factor = 1.0, max = "1h", jitter = "none" }
+[types.paid]
+lifecycle = "image"
+cost = 3
+max_attempts = 1
+guard = 'size(payload.prompt) <= 20 && !payload.prompt.matches("(?i)forbidden")'
+[types.paid.schema]
+type = "object"
+required = ["prompt"]
+properties = { prompt = { type = "string" } }
+"#;
+
+const GRID: Grid = Grid {
+    kind: "free",
+    ways: &[
+        ("queued", &[]),
+        ("running", &["claim"]),
+        ("failed", &["claim", "fail"]),
+        ("completed", &["claim", "succeed"]),
+        ("rejected", &["claim", "reject"]),
+        ("dead_letter", &["claim", "give_up"]),
+    ],
+    allowed: &[
+        ("queued", "claim", "running"),
+        ("queued", "reject", "rejected"),
+        ("running", "succeed", "completed"),
+        ("running", "fail", "failed"),
+        // A failure that no retry mends passes `failed` and is dead in the same commit.
+        ("running", "give_up", "dead_letter"),
+        ("running", "reject", "rejected"),
+    ],
+};
+
+#[tokio::test]
+async fn the_allowed_next_states_are_reached_and_no_others() {
+    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await).await;
+}
+
+async fn ask(server: &Server, user: &str, prompt: Value) -> Reply {
+    let body = json!({ "type": "paid", "user_id": user, "payload": { "prompt": prompt } });
+    server.post("/api/jobs", &body).await
+}
+
+async fn grant(server: &Server, user: &str, credits: u64) {
+    let body = json!({ "grant": credits, "reason": "test" });
+    server.post(&format!("/api/accounts/{user}/credits"), &body).await.expect(200);
+}
+
+/// Granted, reserved, spent, available.
+async fn account(server: &Server, user: &str) -> [u64; 4] {
+    let account = server.get(&format!("/api/accounts/{user}/credits")).await.expect(200);
+    ["granted", "reserved", "spent", "available"].map(|sum| account[sum].as_u64().unwrap())
+}
+
+#[tokio::test]
+async fn the_guards_are_asked_in_order_and_a_refused_job_leaves_nothing_behind() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        server.post("/api/jobs", &json!({ "type": "sculpture" })).await.problem(422, "unknown_type");
+        // What is wrong in two ways is told in the first.
+        let both_wrong = json!({ "type": "paid", "user_id": "u1", "payload": { "text": "forbidden" } });
+        server.post("/api/jobs", &both_wrong).await.problem(422, "validation_failed");
+        ask(&server, "u1", json!("something FORBIDDEN")).await.problem(422, "guard_rejected");
+        let poor = ask(&server, "u1", json!("a cat")).await.problem(402, "insufficient_credits");
+        assert_eq!((&poor["cost"], &poor["available"]), (&json!(3), &json!(0)));
+        grant(&server, "u1", 5).await;
+        ask(&server, "u1", json!("forbidden cat")).await.problem(422, "guard_rejected");
+        assert_eq!(account(&server, "u1").await, [5, 0, 0, 5]);
+        let job = ask(&server, "u1", json!("a cat")).await.expect(202);
+        assert_eq!(account(&server, "u1").await, [5, 3, 0, 2], "reserved in the same commit");
+        // The key is asked before the quota: a repeat is found although a new one could not be paid.
+        let again = ask(&server, "u1", json!("a cat")).await;
+        assert_eq!(again.header("idempotent-replayed"), Some("true"));
+        assert_eq!(again.expect(200)["id"], job["id"]);
+        ask(&server, "u1", json!("a dog")).await.problem(402, "insufficient_credits");
+        assert_eq!(account(&server, "u1").await, [5, 3, 0, 2], "charged once");
+        let jobs = server.get("/api/jobs").await.expect(200);
+        assert_eq!(column(&jobs["jobs"], "id"), [job["id"].clone()]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_derived_key_is_of_user_prompt_params_and_minute() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let ask = async |user: &str, prompt: &str, params: Value| {
+            let payload = json!({ "prompt": prompt, "params": params });
+            let body = json!({ "type": "free", "user_id": user, "payload": payload });
+            server.post("/api/jobs", &body).await
+        };
+        let size = json!({ "w": 512, "h": 256 });
+        let first = ask("u1", "a cat", size.clone()).await.expect(202);
+        let key = first["idempotency_key"].as_str().expect("the key is shown").to_owned();
+        assert!(key.len() >= 32 && key.bytes().all(|byte| byte.is_ascii_hexdigit()), "a hash: {key}");
+        let same = ask("u1", "a cat", json!({ "h": 256, "w": 512 })).await;
+        assert_eq!(same.clone().expect(200)["id"], first["id"], "the order of members does not matter");
+        for (user, prompt, params) in
+            [("u2", "a cat", size.clone()), ("u1", "a dog", size.clone()), ("u1", "a cat", json!({ "w": 1 }))]
+        {
+            let other = ask(user, prompt, params).await.expect(202);
+            assert_ne!(other["id"], first["id"]);
+            assert_ne!(other["idempotency_key"], first["idempotency_key"]);
+        }
+        // A given key goes before the derived one.
+        let body =
+            json!({ "type": "free", "user_id": "u1", "payload": { "prompt": "a cat", "params": size } });
+        let given = server.request("POST", "/api/jobs").idempotent("mine").json(&body).send().await;
+        let given = given.expect(202);
+        assert_eq!((&given["idempotency_key"], given["id"] == first["id"]), (&json!("mine"), false));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_job_that_failed_frees_its_key_and_one_that_did_not_keeps_it() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        for (saying, more, is_free) in [
+            ("succeed", json!({}), false),
+            ("reject", json!({ "reason": "unsafe" }), false),
+            ("fail", json!({ "error": {} }), true),
+            ("fail", json!({ "error": { "class": "permanent" } }), true),
+        ] {
+            let make = json!({ "type": "free", "user_id": "u1", "payload": { "prompt": format!("{saying} {more}") } });
+            let ask = async || server.request("POST", "/api/jobs").idempotent(&more.to_string()).json(&make).send().await;
+            let first = ask().await.expect(202);
+            assert_eq!(ask().await.expect(200)["id"], first["id"], "while it waits");
+            let taken = server.claim_one().await;
+            assert_eq!(ask().await.expect(200)["id"], first["id"], "while it runs");
+            server.report(&taken, saying, more.clone()).await.expect(200);
+            let again = ask().await;
+            assert_eq!(again.status, if is_free { 202 } else { 200 }, "{saying} {more}");
+            assert_eq!(again.body["id"] != first["id"], is_free);
+            if is_free {
+                let taken = server.claim_one().await;
+                server.report(&taken, "succeed", json!({})).await.expect(200);
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_pickup_sets_started_at_and_a_success_the_result_url_and_spends_the_credits() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        grant(&server, "u1", 3).await;
+        let job = ask(&server, "u1", json!("a cat")).await.expect(202);
+        assert_eq!(job["started_at"], Value::Null);
+        let taken = server.claim_one().await;
+        assert_eq!(
+            (&taken["state"], &taken["started_at"]),
+            (&json!("running"), &taken["entered"]["running"])
+        );
+        server.report(&taken, "heartbeat", json!({})).await.expect(200);
+        let result = json!({ "result": { "url": "originals/cat.png" } });
+        let over = server.report(&taken, "succeed", result).await.expect(200);
+        assert_eq!(
+            (&over["state"], &over["result"]["url"]),
+            (&json!("completed"), &json!("originals/cat.png"))
+        );
+        timestamps_agree(&over);
+        assert_eq!(account(&server, "u1").await, [3, 0, 3, 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_failure_counts_waits_longer_each_time_comes_back_and_dies_at_last() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let job = new_job(&server, "quick", json!({})).await;
+        for (count, wait) in [(1, 100), (2, 200)] {
+            let taken = in_turn(&server, &job).await;
+            let failed =
+                server.report(&taken, "fail", json!({ "error": { "code": "API_500" } })).await.expect(200);
+            assert_eq!((&failed["state"], &failed["phase"]), (&json!("failed"), &json!("waiting")));
+            assert_eq!(
+                (&failed["retry_count"], &failed["error"]["code"]),
+                (&json!(count), &json!("API_500"))
+            );
+            eventually("it is queued again", async || server.job(&job).await["state"] == "queued").await;
+            let events = history(&server, &job).await;
+            let at = |trigger: &str| {
+                let last = events.iter().rev().find(|event| event["trigger"] == trigger);
+                millis(&last.unwrap_or_else(|| panic!("no {trigger}: {events:?}"))["ts"])
+            };
+            assert!(at("due") - at("fail") >= wait, "{events:?}");
+        }
+        let taken = in_turn(&server, &job).await;
+        assert_eq!(taken["attempt"], 3);
+        let dead = server.report(&taken, "fail", json!({ "error": { "code": "API_500" } })).await.expect(200);
+        assert_eq!((&dead["state"], &dead["retry_count"]), (&json!("dead_letter"), &json!(3)));
+        let letters = server.get("/api/dead-letters").await.expect(200);
+        let letter = &letters["dead_letters"][0];
+        assert_eq!((&letter["job_id"], &letter["reason_code"]), (&job["id"], &json!("exhausted_retries")));
+        assert_eq!(letter["attempts"], 3);
+    })
+    .await;
+}
+
+/// The job, as soon as it can be claimed.
+async fn in_turn(server: &Server, job: &Value) -> Value {
+    let claim = json!({ "worker": "w1", "max": 1, "queues": [job["queue"]], "wait": "20s" });
+    server.claim(claim).await.remove(0)
+}
+
+#[tokio::test]
+async fn a_worker_that_vanishes_is_a_failure_too() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let job = new_job(&server, "fragile", json!({})).await;
+        claim(&server, &job, "w1").await.remove(0);
+        eventually("it has failed", async || server.job(&job).await["state"] == "failed").await;
+        let failed = server.job(&job).await;
+        assert_eq!((&failed["error"]["code"], &failed["retry_count"]), (&json!("HEARTBEAT_LOST"), &json!(1)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_rejection_gives_nothing_back_and_leaves_a_safe_block_in_the_trail() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        grant(&server, "u1", 9).await;
+        let job = ask(&server, "u1", json!("nude")).await.expect(202);
+        let taken = server.claim_one().await;
+        let over = server.report(&taken, "reject", json!({ "reason": "NSFW detected" })).await.expect(200);
+        assert_eq!((&over["state"], &over["outcome"]), (&json!("rejected"), &json!("rejected")));
+        assert_eq!(account(&server, "u1").await, [9, 0, 3, 6], "no refund: a penalty");
+        let audit = server.get("/api/audit").await.expect(200);
+        let lines = audit["audit"].as_array().unwrap();
+        let blocks: Vec<&Value> = lines.iter().filter(|line| line["action"] == "SAFE_BLOCK").collect();
+        assert_eq!(blocks.len(), 1, "{audit}");
+        assert_eq!(
+            (&blocks[0]["job_id"], &blocks[0]["reason"]),
+            (&job["id"], &json!("REJECTED: NSFW detected"))
+        );
+        assert_eq!(blocks[0]["actor"], "worker:w1");
+        // What died is given back: nobody got a picture, and it was nobody's fault.
+        ask(&server, "u1", json!("a cat")).await.expect(202);
+        let taken = server.claim_one().await;
+        let dead = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
+        assert_eq!(dead["state"], "dead_letter");
+        assert_eq!(account(&server, "u1").await, [9, 0, 3, 6]);
+        // Before any worker has it, an operator may block it; that is paid for as well.
+        let waiting = ask(&server, "u1", json!("also nude")).await.expect(202);
+        server.post(&path(&waiting, "reject"), &json!({ "reason": "reported" })).await.expect(200);
+        assert_eq!(account(&server, "u1").await, [9, 0, 6, 3]);
+        let ledger = server.get("/api/accounts/u1/credits").await.expect(200);
+        assert_eq!(
+            column(&ledger["ledger"], "kind"),
+            ["grant", "reserve", "settle", "reserve", "refund", "reserve", "settle"]
+        );
+    })
+    .await;
+}

@@ -1,0 +1,145 @@
+//! Progress while it runs, validated transitions, and partial success said plainly.
+
+use serde_json::{Value, json};
+use tenure_e2e::{Server, column, on_both_stores_with_config, path};
+
+use super::{Grid, claim, new_job, timestamps_agree};
+
+const CONFIG: &str = r#"
+[types.export]
+lifecycle = "pattern"
+[types.generation]
+lifecycle = "pattern"
+"#;
+
+const GRID: Grid = Grid {
+    kind: "export",
+    ways: &[
+        ("queued", &[]),
+        ("processing", &["claim"]),
+        ("completed", &["claim", "succeed"]),
+        ("partial", &["claim", "partial"]),
+        ("failed", &["claim", "give_up"]),
+    ],
+    allowed: &[
+        ("queued", "claim", "processing"),
+        ("processing", "succeed", "completed"),
+        ("processing", "partial", "partial"),
+        ("processing", "fail", "failed"),
+        ("processing", "give_up", "failed"),
+    ],
+};
+
+#[tokio::test]
+async fn valid_transitions_happen_and_an_invalid_one_says_where_the_job_is() {
+    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await).await;
+}
+
+async fn processing(server: &Server) -> Value {
+    let job = new_job(server, "export", json!({})).await;
+    claim(server, &job, "w1").await.remove(0)
+}
+
+#[tokio::test]
+async fn a_new_job_is_queued_with_its_parameters_and_nothing_else_yet() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let job =
+            server.create(json!({ "type": "export", "user_id": "u1", "payload": { "pages": 3 } })).await;
+        assert_eq!((&job["state"], &job["user_id"]), (&json!("queued"), &json!("u1")));
+        assert_eq!(job["payload"], json!({ "pages": 3 }));
+        assert_eq!(job["progress"], 0);
+        for member in ["result", "error", "completed_at"] {
+            assert_eq!(job[member], Value::Null, "{member}");
+        }
+        let bare = server.create(json!({ "type": "export" })).await;
+        assert_eq!(bare["payload"], json!({}), "no parameters are empty ones");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn progress_counts_while_it_is_processed_and_is_ignored_elsewhere() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let taken = processing(&server).await;
+        for percent in [25, 50, 75] {
+            let told = json!({ "progress": percent, "message": "step" });
+            let job = server.report(&taken, "progress", told).await.expect(200);
+            assert_eq!((&job["progress"], &job["state"]), (&json!(percent), &json!("processing")));
+            assert_eq!((&job["seq"], &job["ignored"]), (&taken["seq"], &Value::Null), "not a transition");
+        }
+        for bad in [-1, 101] {
+            server.report(&taken, "progress", json!({ "progress": bad })).await.problem(400, "malformed");
+        }
+        let over =
+            server.report(&taken, "succeed", json!({ "result": { "asset_count": 1 } })).await.expect(200);
+        assert_eq!((&over["progress"], &over["result"]), (&json!(100), &json!({ "asset_count": 1 })));
+        let late = server.report(&taken, "progress", json!({ "progress": 5 })).await.expect(200);
+        assert_eq!(
+            (&late["ignored"], &late["progress"], &late["state"]),
+            (&json!(true), &json!(100), &json!("completed"))
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_partial_success_has_a_result_and_an_error_and_a_failure_keeps_its_progress() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let taken = processing(&server).await;
+        let half = json!({ "result": { "made": 2 }, "error": { "code": "ONE_LOST", "message": "of three" } });
+        let over = server.report(&taken, "partial", half).await.expect(200);
+        assert_eq!((&over["state"], &over["outcome"]), (&json!("partial"), &json!("partial")));
+        assert_eq!(
+            (&over["result"], &over["error"]["text"]),
+            (&json!({ "made": 2 }), &json!("ONE_LOST: of three"))
+        );
+        assert_eq!(over["progress"], 100.0);
+        timestamps_agree(&over);
+        let taken = processing(&server).await;
+        server.report(&taken, "progress", json!({ "progress": 60 })).await.expect(200);
+        let error = json!({ "error": { "code": "DISK", "message": "it is full" } });
+        let over = server.report(&taken, "fail", error).await.expect(200);
+        assert_eq!((&over["state"], &over["progress"]), (&json!("failed"), &json!(60)));
+        assert_eq!(over["error"]["text"], "DISK: it is full");
+        timestamps_agree(&over);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_user_lists_his_own_jobs_newest_first_by_state_and_type() {
+    on_both_stores_with_config(CONFIG, async |mut server| {
+        let admin = server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
+        server.use_key(admin["key"].as_str());
+        let key = async |user: &str| {
+            let made =
+                server.post("/api/keys", &json!({ "role": "producer", "user_id": user })).await.expect(201);
+            made["key"].as_str().unwrap().to_owned()
+        };
+        let (ann, bob) = (key("ann").await, key("bob").await);
+        let mut made = Vec::new();
+        for kind in ["export", "generation", "export"] {
+            let body = json!({ "type": kind });
+            let reply = server.request("POST", "/api/jobs").key(&ann).json(&body).send().await;
+            made.insert(0, reply.expect(202)["id"].clone());
+        }
+        let bobs =
+            server.request("POST", "/api/jobs").key(&bob).json(&json!({ "type": "export" })).send().await;
+        let bobs = bobs.expect(202);
+        let listed = async |query: &str| {
+            let page =
+                server.request("GET", &format!("/api/jobs?{query}")).key(&ann).send().await.expect(200);
+            column(&page["jobs"], "id")
+        };
+        assert_eq!(listed("").await, made);
+        assert_eq!(listed("type=export").await, [made[0].clone(), made[2].clone()]);
+        assert_eq!(listed("state=queued&type=generation").await, [made[1].clone()]);
+        assert_eq!(listed("state=completed").await, Vec::<Value>::new());
+        assert_eq!(listed("limit=2").await, made[..2]);
+        let theirs = server.request("GET", &path(&bobs, "")).key(&ann).send().await;
+        theirs.problem(403, "forbidden");
+        let nobody = "/api/jobs/01990c3a-7d2e-7000-8000-000000000000";
+        server.request("GET", nobody).key(&ann).send().await.problem(404, "not_found");
+    })
+    .await;
+}

@@ -1,0 +1,157 @@
+//! A parcel: bin, courier, and exactly one of three trays.
+
+use serde_json::{Value, json};
+use tenure_e2e::{Server, column, on_both_stores_with_config, path};
+
+use super::{Grid, claim, history, new_job, timestamps_agree};
+
+const CONFIG: &str = "[types.parcel]\nlifecycle = \"so1\"\n";
+
+const GRID: Grid = Grid {
+    kind: "parcel",
+    ways: &[
+        ("pending", &[]),
+        ("running", &["claim"]),
+        ("success", &["claim", "succeed"]),
+        ("failed", &["claim", "give_up"]),
+        ("cancelled", &["cancel"]),
+    ],
+    allowed: &[
+        ("pending", "claim", "running"),
+        ("pending", "cancel", "cancelled"),
+        ("running", "succeed", "success"),
+        ("running", "fail", "failed"),
+        ("running", "give_up", "failed"),
+        ("running", "cancel", "cancelled"),
+    ],
+};
+
+#[tokio::test]
+async fn the_drawn_transitions_happen_and_all_others_are_refused() {
+    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await).await;
+}
+
+async fn running(server: &Server) -> Value {
+    let job = new_job(server, "parcel", json!({})).await;
+    claim(server, &job, "courier").await.remove(0)
+}
+
+#[tokio::test]
+async fn times_are_set_on_creation_on_pickup_and_in_each_of_the_three_trays() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let fresh = server.post("/api/jobs", &json!({ "type": "parcel" })).await.expect(202);
+        assert_eq!(fresh["state"], "pending");
+        assert!(fresh["created_at"].is_string());
+        assert_eq!((&fresh["started_at"], &fresh["completed_at"]), (&Value::Null, &Value::Null));
+        let waiting = new_job(&server, "parcel", json!({})).await;
+        let recalled = server.post(&path(&waiting, "cancel"), &json!({})).await.expect(200);
+        assert_eq!((&recalled["state"], &recalled["started_at"]), (&json!("cancelled"), &Value::Null));
+        let taken = running(&server).await;
+        assert_eq!(
+            (&taken["state"], &taken["started_at"]),
+            (&json!("running"), &taken["entered"]["running"])
+        );
+        assert_eq!(taken["completed_at"], Value::Null);
+        let stopped = server.post(&path(&taken, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
+        let taken = running(&server).await;
+        let done = server.report(&taken, "succeed", json!({})).await.expect(200);
+        let taken = running(&server).await;
+        let broken = server.report(&taken, "fail", json!({ "error": { "code": "E" } })).await.expect(200);
+        assert_eq!(broken["error"]["code"], "E", "the error is captured");
+        for over in [recalled, stopped, done, broken] {
+            assert!(over["completed_at"].is_string(), "{over}");
+            timestamps_agree(&over);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_cancel_before_the_start_touches_no_worker_and_one_after_it_signals_the_worker() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let job = new_job(&server, "parcel", json!({})).await;
+        server.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+        assert_eq!(claim(&server, &job, "courier").await, Vec::<Value>::new());
+        let kinds: Vec<Value> =
+            history(&server, &job).await.iter().map(|event| event["type"].clone()).collect();
+        assert_eq!(kinds, ["created", "cancelled"]);
+        let taken = running(&server).await;
+        let asked = server.post(&path(&taken, "cancel"), &json!({ "mode": "soft" })).await.expect(200);
+        assert_eq!(asked["state"], "running", "the worker is asked first");
+        assert_eq!(server.report(&taken, "heartbeat", json!({})).await.expect(200)["cancel"], "soft");
+        let over = server.report(&taken, "cancel-confirm", json!({})).await.expect(200);
+        assert_eq!(over["state"], "cancelled");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_retry_of_a_failed_job_is_a_new_job_and_the_failed_one_stays() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let taken = running(&server).await;
+        let failed = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
+        let again = server.post(&path(&failed, "retry"), &json!({})).await.expect(202);
+        assert_ne!(again["id"], failed["id"]);
+        assert_eq!((&again["retry_of"], &again["state"]), (&failed["id"], &json!("pending")));
+        let taken = claim(&server, &again, "courier").await.remove(0);
+        server.report(&taken, "succeed", json!({})).await.expect(200);
+        assert_eq!(server.job(&failed).await, failed);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_same_idempotency_key_makes_one_job() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let ask = async || {
+            let body = json!({ "type": "parcel", "payload": { "to": "Bern" } });
+            server.request("POST", "/api/jobs").idempotent("so1-009").json(&body).send().await
+        };
+        let (first, second) = (ask().await, ask().await);
+        assert_eq!(first.clone().expect(202)["id"], second.clone().expect(200)["id"]);
+        assert_eq!(second.header("idempotent-replayed"), Some("true"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_stream_tells_logs_then_one_status_with_the_output_and_closes() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let taken = running(&server).await;
+        let stream = server.stream(&path(&taken, "stream"), None).await;
+        for text in ["one", "two"] {
+            server.report(&taken, "logs", json!({ "lines": [{ "text": text }] })).await.expect(200);
+        }
+        server.report(&taken, "succeed", json!({ "result": { "run": 7 } })).await.expect(200);
+        let heard = stream.rest().await;
+        let kinds: Vec<&str> = heard.iter().map(|it| it.event.as_str()).collect();
+        assert_eq!(kinds, ["log", "log", "status"], "one status, and then it is closed");
+        assert_eq!(
+            (&heard[2].data["state"], &heard[2].data["output"]),
+            (&json!("success"), &json!({ "run": 7 }))
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn logs_can_only_grow_and_outlive_the_end() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let taken = running(&server).await;
+        let append = async |text: &str| {
+            server.post(&path(&taken, "logs"), &json!({ "lines": [{ "text": text }] })).await.expect(200);
+            server.get(&path(&taken, "logs")).await.expect(200)["lines"].as_array().unwrap().clone()
+        };
+        let first = append("picked up").await;
+        let second = append("on the way").await;
+        assert_eq!(second[..1], first, "what is written stays as it is");
+        for method in ["PUT", "PATCH", "DELETE"] {
+            server.request(method, &path(&taken, "logs")).send().await.problem(405, "method_not_allowed");
+        }
+        server.report(&taken, "succeed", json!({})).await.expect(200);
+        let third = append("signed for").await;
+        assert_eq!((&third[..2], third.len()), (&second[..], 3), "also beyond the end");
+        assert_eq!(column(&json!(third), "n"), [1, 2, 3]);
+    })
+    .await;
+}

@@ -1,0 +1,206 @@
+//! Schedules: their calls on both stores, what is made up for after an outage, and several nodes that make one job for
+//! each time.
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tenure_core::time::Timestamp;
+use tenure_e2e::{Server, Store, column, eventually, field_names, on_both_stores, sorted_words};
+use tokio_postgres::NoTls;
+
+const SCHEDULE: &str = "id cron timezone job misfire overlap paused created_at created_by next_at last_at last_job \
+                        last_error describe next_times";
+
+fn nightly() -> Value {
+    json!({ "id": "nightly", "cron": "30 2 * * *", "timezone": "Europe/Berlin", "job": { "type": "index" } })
+}
+
+#[tokio::test]
+async fn a_schedule_is_made_listed_paused_and_deleted() {
+    on_both_stores(async |server| {
+        let made = server.post("/api/schedules", &nightly()).await;
+        assert_eq!(made.header("location"), Some("/api/schedules/nightly"));
+        let made = made.expect(201);
+        assert_eq!(field_names(&made), sorted_words(SCHEDULE));
+        assert_eq!((&made["misfire"], &made["overlap"]), (&json!("once"), &json!("allow")));
+        assert_eq!((&made["paused"], &made["last_job"]), (&json!(false), &Value::Null));
+        assert_eq!(made["job"]["payload"], json!({}));
+        let times = made["next_times"].as_array().unwrap();
+        assert_eq!((times.len(), &times[0]), (5, &made["next_at"]));
+        assert!(made["describe"].as_str().is_some_and(|words| words.contains('2')), "{made}");
+
+        let again = server.post("/api/schedules", &nightly()).await;
+        assert_eq!(again.header("idempotent-replayed"), Some("true"));
+        assert_eq!(again.expect(200)["id"], "nightly");
+        let mut other = nightly();
+        other["cron"] = json!("0 3 * * *");
+        server.post("/api/schedules", &other).await.problem(422, "validation_failed");
+        assert_eq!(server.get("/api/schedules/nightly").await.expect(200), made);
+        let page = server.get("/api/schedules").await.expect(200);
+        assert_eq!(field_names(&page), ["next_cursor", "schedules"]);
+        assert_eq!(page["schedules"], json!([made]));
+
+        let paused = server.post("/api/schedules/nightly/pause", &json!({})).await.expect(200);
+        assert_eq!((&paused["paused"], &paused["next_at"]), (&json!(true), &Value::Null));
+        assert_eq!(paused["next_times"], json!([]));
+        let resumed = server.post("/api/schedules/nightly/resume", &json!({})).await.expect(200);
+        assert_eq!(resumed["next_times"], made["next_times"]);
+        assert_eq!(server.delete("/api/schedules/nightly").await.expect(200)["id"], "nightly");
+        for call in ["/pause", "/resume"] {
+            let gone = format!("/api/schedules/nightly{call}");
+            server.post(&gone, &json!({})).await.problem(404, "not_found");
+        }
+        server.get("/api/schedules/nightly").await.problem(404, "not_found");
+        server.delete("/api/schedules/nightly").await.problem(404, "not_found");
+        let audit = server.get("/api/audit").await.expect(200);
+        let did =
+            ["schedule_create", "schedule_pause", "schedule_resume", "schedule_remove"].map(Value::from);
+        assert_eq!(column(&audit["audit"], "action"), did);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_same_schedule_is_not_made_twice_under_a_key() {
+    on_both_stores(async |server| {
+        let ask = async |cron: &str| {
+            let body = json!({ "cron": cron, "job": { "type": "a" } });
+            server.request("POST", "/api/schedules").idempotent("k").json(&body).send().await
+        };
+        let first = ask("0 0 1 1 *").await.expect(201);
+        assert_eq!(ask("0 0 1 1 *").await.expect(200)["id"], first["id"]);
+        ask("0 0 2 1 *").await.problem(422, "idempotency_mismatch");
+        assert_eq!(server.get("/api/schedules").await.expect(200)["schedules"].as_array().unwrap().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_could_never_fire_is_refused_with_its_place() {
+    on_both_stores(async |server| {
+        let with = |member: &str, value: Value| {
+            let mut body = nightly();
+            body[member] = value;
+            body
+        };
+        let long = format!("{} * * * *", "1,".repeat(2500));
+        for (body, pointer) in [
+            (with("cron", json!("0 0 30 2 *")), "#/cron"),
+            (with("cron", json!("0 0 0 * * *")), "#/cron"),
+            (with("cron", json!(long)), "#/cron"),
+            (with("cron", json!("99 * * * *")), "#/cron"),
+            (with("timezone", json!("Middle/Earth")), "#/timezone"),
+        ] {
+            let problem = server.post("/api/schedules", &body).await.problem(422, "validation_failed");
+            assert_eq!(problem["errors"][0]["pointer"], pointer, "{problem}");
+        }
+        for (body, pointer) in [
+            (with("id", json!("a b")), "#/id"),
+            (with("id", json!("")), "#/id"),
+            (with("job", json!({ "type": "a", "priority": 1e9 as i64 * 2 })), "#/job/priority"),
+            (with("job", json!({ "type": "a", "delay": "1s" })), "#/job"),
+            (with("colour", json!("red")), ""),
+            (with("misfire", json!("never")), ""),
+        ] {
+            let problem = server.post("/api/schedules", &body).await.problem(400, "malformed");
+            let place = problem["errors"][0]["pointer"].as_str().unwrap();
+            assert!(place.starts_with(pointer), "{problem}");
+        }
+        assert_eq!(server.get("/api/schedules").await.expect(200)["schedules"], json!([]));
+    })
+    .await;
+}
+
+/// Puts a schedule's next time back, as if nobody had run since.
+async fn put_back(server: &Server, minutes: i64) -> Timestamp {
+    let moved = |body: &str| {
+        let mut body: Value = serde_json::from_str(body).unwrap();
+        let next = Timestamp::parse(body["schedule"]["next_at"].as_str().unwrap()).unwrap();
+        let back = Timestamp(next.0 - minutes * 60_000);
+        body["schedule"]["next_at"] = json!(back);
+        (back, body.to_string())
+    };
+    let [flag, place] = server.store_flags();
+    if flag == "--data" {
+        let file = Connection::open(std::path::Path::new(&place).join("tenure.db")).unwrap();
+        let body: String = file.query_row("select body from orders", [], |row| row.get(0)).unwrap();
+        let (back, body) = moved(&body);
+        file.execute("update orders set due_at = ?1, body = ?2", (back.0, body)).unwrap();
+        return back;
+    }
+    let (client, connection) = tokio_postgres::connect(&place, NoTls).await.unwrap();
+    let driver = tokio::spawn(connection);
+    client.batch_execute("begin").await.unwrap();
+    let row = client.query_one("select body from orders for update", &[]).await.unwrap();
+    let (back, body) = moved(row.get(0));
+    client.execute("update orders set due_at = $1, body = $2", &[&back.0, &body]).await.unwrap();
+    client.batch_execute("commit").await.unwrap();
+    drop(client);
+    driver.await.unwrap().ok();
+    back
+}
+
+/// The times for which a schedule has made jobs, oldest first.
+async fn times(server: &Server) -> Vec<String> {
+    let page = server.get("/api/jobs?limit=500").await.expect(200);
+    let ids = column(&page["jobs"], "correlation_id");
+    let mut times: Vec<_> =
+        ids.iter().map(|id| id.as_str().unwrap().split_once('@').unwrap().1.to_owned()).collect();
+    times.sort();
+    times
+}
+
+#[tokio::test]
+async fn what_was_missed_while_nobody_ran_is_made_up_for_as_the_schedule_says() {
+    for store in [Store::Sqlite, Store::Postgres] {
+        for (misfire, made) in [("all", 20), ("once", 1), ("skip", 0)] {
+            let mut server = Server::with("", store).await;
+            let body = json!({ "id": "s", "cron": "0 * * * *", "misfire": misfire, "job": { "type": "a", "payload": 7 } });
+            server.post("/api/schedules", &body).await.expect(201);
+            server.kill();
+            let back = put_back(&server, 20 * 60).await;
+            let server = server.restart().await;
+            eventually("it goes on", async || {
+                let next = server.get("/api/schedules/s").await.expect(200)["next_at"].clone();
+                Timestamp::parse(next.as_str().unwrap()).unwrap().0 >= back.0 + 20 * 3_600_000
+            })
+            .await;
+            let times = times(&server).await;
+            // An hour may have turned meanwhile.
+            assert!(times.len() == made || times.len() == made + 1, "{store:?} {misfire}: {times:?}");
+            let schedule = server.get("/api/schedules/s").await.expect(200);
+            assert_eq!(schedule["last_error"], Value::Null);
+            if made > 0 {
+                let last = server.job(&json!({ "id": schedule["last_job"] })).await;
+                assert_eq!((&last["payload"], &last["type"]), (&json!(7), &json!("a")));
+                let events = server
+                    .get(&format!("/api/jobs/{}/events", last["id"].as_str().unwrap()))
+                    .await
+                    .expect(200);
+                assert_eq!(events["events"][0]["actor"], "schedule:s");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_nodes_make_one_job_for_each_time() {
+    let one = Server::postgres().await;
+    let two = one.second_node().await;
+    let body = json!({ "id": "s", "cron": "* * * * *", "misfire": "all", "job": { "type": "a" } });
+    let schedule = one.post("/api/schedules", &body).await.expect(201);
+    let since = schedule["created_at"].as_str().unwrap().to_owned();
+    // Two nodes race for each of these times; those before it was made can only come from here.
+    let back = put_back(&one, 90).await;
+    eventually("it goes on", async || {
+        let next = two.get("/api/schedules/s").await.expect(200)["next_at"].clone();
+        Timestamp::parse(next.as_str().unwrap()).unwrap().0 >= back.0 + 90 * 60_000
+    })
+    .await;
+    let mut made = times(&one).await;
+    made.retain(|time| Timestamp::parse(time).unwrap() < Timestamp::parse(&since).unwrap());
+    assert!((89..=90).contains(&made.len()), "{made:?}");
+    let all = made.len();
+    made.dedup();
+    assert_eq!(made.len(), all, "no time came twice");
+    one.setup().verify();
+}

@@ -1,0 +1,289 @@
+//! The end of a server: asked for, forced, refused from the start, or its store going away under it.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tenure_e2e::{Server, Setup, Store, eventually, in_time};
+use tokio::task::JoinSet;
+use xtask::scratch::Scratch;
+
+use crate::nodes::{Fleet, verify};
+
+/// How long a server may take to stop.
+const STOP: Duration = Duration::from_secs(10);
+
+const CONFIG: &str = "[types.plain]\nlifecycle = \"distributed\"\nlease = \"5m\"\nheartbeat = \"1m\"\n";
+
+/// What was acknowledged.
+#[derive(Default)]
+struct Acknowledged {
+    created: Mutex<BTreeSet<String>>,
+    finished: Mutex<BTreeSet<String>>,
+}
+
+/// Producers and workers that go on until the server does not answer any more.
+fn load(server: &Server, round: u32, done: &Arc<Acknowledged>) -> JoinSet<()> {
+    let fleet = Fleet::of(&[server]);
+    let mut tasks = JoinSet::new();
+    for producer in 0..4 {
+        let (fleet, done) = (Arc::clone(&fleet), Arc::clone(done));
+        tasks.spawn(async move {
+            for n in 0.. {
+                let body = json!({ "type": "plain", "payload": n });
+                let Some((status, job)) =
+                    fleet.try_post("/api/jobs", &format!("p{round}-{producer}-{n}"), &body).await
+                else {
+                    return;
+                };
+                assert_eq!(status, 202, "{job}");
+                done.created.lock().unwrap().insert(id(&job));
+            }
+        });
+    }
+    for worker in 0..3 {
+        let (fleet, done) = (Arc::clone(&fleet), Arc::clone(done));
+        tasks.spawn(async move {
+            for n in 0.. {
+                let claim = json!({ "worker": format!("w{worker}"), "max": 5, "start": true, "wait": "1s" });
+                let key = format!("w{round}-{worker}-{n}");
+                let Some((_, claimed)) = fleet.try_post("/api/claims", &key, &claim).await else { return };
+                for job in claimed["jobs"].as_array().unwrap() {
+                    let hold = json!({ "worker": format!("w{worker}"), "fence": job["lease"]["fence"] });
+                    let path = format!("/api/jobs/{}/succeed", id(job));
+                    let Some((status, job)) = fleet.try_post(&path, &id(job), &hold).await else { return };
+                    assert_eq!(status, 200, "{job}");
+                    done.finished.lock().unwrap().insert(id(&job));
+                }
+            }
+        });
+    }
+    tasks
+}
+
+fn id(job: &Value) -> String {
+    job["id"].as_str().unwrap().to_owned()
+}
+
+async fn until_there_is_much(done: &Acknowledged) {
+    eventually("some jobs are finished", async || done.finished.lock().unwrap().len() >= 50).await;
+}
+
+async fn ends(mut tasks: JoinSet<()>) {
+    let whole = async {
+        while let Some(ended) = tasks.join_next().await {
+            ended.unwrap();
+        }
+    };
+    in_time("everybody notices the end", whole).await;
+}
+
+/// What was acknowledged is there.
+async fn nothing_is_lost(server: &Server, done: &Acknowledged) {
+    let created = done.created.lock().unwrap().clone();
+    let finished = done.finished.lock().unwrap().clone();
+    for id in &created {
+        let job = server.get(&format!("/api/jobs/{id}")).await.expect(200);
+        assert!(!finished.contains(id) || job["state"] == "succeeded", "{job}");
+    }
+    verify(server).await;
+}
+
+#[tokio::test]
+async fn asked_to_stop_it_finishes_what_it_began() {
+    let mut server = Server::with(CONFIG, Store::Sqlite).await;
+    let done = Arc::new(Acknowledged::default());
+    let tasks = load(&server, 0, &done);
+    until_there_is_much(&done).await;
+    let waiting = json!({ "worker": "patient", "types": ["nothing"], "wait": "60s" });
+    let mut patient = JoinSet::new();
+    for _ in 0..3 {
+        let claim = server.request("POST", "/api/claims").json(&waiting);
+        patient.spawn(async move { claim.try_send().await });
+    }
+    let delayed = server.post("/api/jobs", &json!({ "type": "plain", "delay": "1h" })).await.expect(202);
+    let stream = server.stream(&format!("/api/jobs/{}/stream", id(&delayed)), None).await;
+    let feed = server.stream("/api/events?after=latest", None).await;
+    let heard = async || {
+        let workers = server.get("/api/workers").await.expect(200);
+        workers["workers"].as_array().unwrap().iter().any(|worker| worker["name"] == "patient")
+    };
+    eventually("the claims wait", heard).await;
+    let asked_at = Instant::now();
+    server.signal_terminate();
+    while let Some(answer) = patient.join_next().await {
+        let reply = answer.unwrap().expect("who waits is answered");
+        assert!(reply.header("retry-after").is_some());
+        reply.problem(503, "overloaded");
+    }
+    assert_eq!(stream.rest().await, []);
+    feed.rest().await;
+    let status = server.wait_for_exit().await;
+    assert!(asked_at.elapsed() < STOP, "it took {:?}", asked_at.elapsed());
+    assert_eq!(status.code(), Some(0), "{}", server.logs());
+    ends(tasks).await;
+    let server = server.restart().await;
+    server.get(&format!("/api/jobs/{}", id(&delayed))).await.expect(200);
+    nothing_is_lost(&server, &done).await;
+}
+
+#[tokio::test]
+async fn killed_it_has_lost_nothing_that_it_acknowledged() {
+    let mut server = Server::with(CONFIG, Store::Sqlite).await;
+    let done = Arc::new(Acknowledged::default());
+    for round in 1..=3 {
+        let before = done.finished.lock().unwrap().len();
+        let fresh = Arc::new(Acknowledged::default());
+        let tasks = load(&server, round, &fresh);
+        until_there_is_much(&fresh).await;
+        server.kill();
+        ends(tasks).await;
+        done.created.lock().unwrap().extend(fresh.created.lock().unwrap().iter().cloned());
+        done.finished.lock().unwrap().extend(fresh.finished.lock().unwrap().iter().cloned());
+        assert!(done.finished.lock().unwrap().len() > before, "round {round} did something");
+        server = server.restart().await;
+        nothing_is_lost(&server, &done).await;
+    }
+}
+
+#[tokio::test]
+async fn a_second_signal_does_not_hurt() {
+    let mut server = Server::sqlite().await;
+    server.signal_terminate();
+    server.signal_terminate();
+    assert_eq!(server.wait_for_exit().await.code(), Some(0), "{}", server.logs());
+}
+
+/// Runs a command that should come to an end by itself. It is killed if it does not.
+async fn output(mut command: Command) -> (Option<i32>, String) {
+    let child = Mutex::new(Ended(command.spawn().unwrap()));
+    eventually("the command ends", async || child.lock().unwrap().0.try_wait().unwrap().is_some()).await;
+    let mut child = child.into_inner().unwrap();
+    let mut said = String::new();
+    child.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    (child.0.wait().unwrap().code(), said)
+}
+
+/// A process that does not outlive its test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn one_folder_has_one_server() {
+    let mut server = Server::sqlite().await;
+    let (code, said) = output(server.setup().command("127.0.0.1:0")).await;
+    assert_ne!(code, Some(0), "{said}");
+    assert!(said.contains("is in use by process"), "it does not say why: {said}");
+    assert!(!said.contains("panicked") && said.lines().count() <= 3, "{said}");
+    server.get("/readyz").await.expect(200);
+    server.kill();
+    let server = server.restart().await;
+    server.get("/readyz").await.expect(200);
+}
+
+#[tokio::test]
+async fn an_open_server_does_not_listen_to_the_world() {
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        let setup = Setup::new(Store::Sqlite).await;
+        let (code, said) = output(setup.command(address)).await;
+        assert_eq!(code, Some(7), "{said}");
+        assert!(said.contains("loopback") && said.contains("tenure key create"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+#[tokio::test]
+async fn with_a_key_it_may_listen_to_the_world() {
+    let mut server = Server::sqlite().await;
+    server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
+    assert_eq!(server.terminate().await.code(), Some(0));
+    let mut child = Ended(server.setup().command("0.0.0.0:0").spawn().unwrap());
+    let stderr = child.0.stderr.take().unwrap();
+    let first = tokio::task::spawn_blocking(move || BufReader::new(stderr).lines().next());
+    let first = in_time("its first words", first).await.unwrap().unwrap().unwrap();
+    assert!(first.contains("http://0.0.0.0:") && first.contains("closed"), "{first}");
+    assert!(child.0.try_wait().unwrap().is_none(), "it has ended");
+}
+
+#[tokio::test]
+async fn a_taken_address_is_said() {
+    let server = Server::sqlite().await;
+    let setup = Setup::new(Store::Sqlite).await;
+    let (code, said) = output(setup.command(server.address())).await;
+    assert_ne!(code, Some(0), "{said}");
+    assert!(said.contains(server.address()), "{said}");
+}
+
+#[tokio::test]
+async fn while_nothing_is_committed_though_commands_wait_it_is_not_ready() {
+    let setup = Setup::new(Store::Sqlite).await;
+    let [_, folder] = setup.store_flags();
+    let server = setup.start().await;
+    server.get("/readyz").await.expect(200);
+    let file = rusqlite::Connection::open(std::path::Path::new(&folder).join("tenure.db")).unwrap();
+    // Nobody else can write now, for as long as it takes.
+    file.execute_batch("begin immediate").unwrap();
+    let mut producers = JoinSet::new();
+    for producer in 0..8 {
+        let fleet = Fleet::of(&[&server]);
+        producers.spawn(async move {
+            for n in 0.. {
+                fleet.try_post("/api/jobs", &format!("p{producer}-{n}"), &json!({ "type": "plain" })).await;
+            }
+        });
+    }
+    eventually("it is not ready", async || server.get("/readyz").await.body["code"] == "overloaded").await;
+    server.get("/healthz").await.expect(200);
+    file.execute_batch("rollback").unwrap();
+    eventually("it is ready again", async || server.get("/readyz").await.status == 200).await;
+}
+
+#[tokio::test]
+async fn without_its_database_it_says_so_and_comes_back() {
+    let scratch = tokio::task::spawn_blocking(|| Scratch::start().unwrap()).await.unwrap();
+    let server = Setup::on_database(&scratch.url()).config(CONFIG).start().await;
+    let before = server.post("/api/jobs", &json!({ "type": "plain" })).await.expect(202);
+    server.get("/readyz").await.expect(200);
+    let scratch = tokio::task::spawn_blocking(move || {
+        let mut scratch = scratch;
+        scratch.crash().unwrap();
+        scratch
+    });
+    let scratch = scratch.await.unwrap();
+    eventually("it is not ready", async || server.get("/readyz").await.status == 503).await;
+    for (method, path, body) in [
+        ("GET", "/readyz".to_owned(), Value::Null),
+        ("GET", format!("/api/jobs/{}", id(&before)), Value::Null),
+        ("POST", "/api/jobs".to_owned(), json!({ "type": "plain" })),
+        ("POST", "/api/claims".to_owned(), json!({ "worker": "w1" })),
+    ] {
+        let request = server.request(method, &path);
+        let request = if body.is_null() { request } else { request.json(&body) };
+        let reply = request.send().await;
+        assert!(reply.header("retry-after").is_some(), "{method} {path}");
+        reply.problem(503, "store_unavailable");
+    }
+    server.get("/healthz").await.expect(200);
+    let scratch = tokio::task::spawn_blocking(move || {
+        let mut scratch = scratch;
+        scratch.restart().unwrap();
+        scratch
+    });
+    let scratch = scratch.await.unwrap();
+    eventually("it is ready again", async || server.get("/readyz").await.status == 200).await;
+    let created = async || server.post("/api/jobs", &json!({ "type": "plain" })).await.status == 202;
+    eventually("it works again", created).await;
+    server.get(&format!("/api/jobs/{}", id(&before))).await.expect(200);
+    verify(&server).await;
+    drop(server);
+    tokio::task::spawn_blocking(move || drop(scratch)).await.unwrap();
+}

@@ -1,0 +1,146 @@
+//! The pulse: the numbers of `/api/stats`, at every node and after a restart.
+
+use serde_json::{Value, json};
+use tenure_e2e::{Server, Store, eventually, field_names, on_both_stores};
+
+/// All jobs of the last hour that were `created`, `finished` or `failed`.
+fn hour(stats: &Value, what: &str) -> u64 {
+    let minutes = stats["minutes"][what].as_array().unwrap();
+    assert_eq!(minutes.len(), 60);
+    minutes.iter().map(|count| count.as_u64().unwrap()).sum()
+}
+
+fn find<'a>(stats: &'a Value, list: &str, is: impl Fn(&Value) -> bool) -> Option<&'a Value> {
+    stats[list].as_array().unwrap().iter().find(|row| is(row))
+}
+
+fn state<'a>(stats: &'a Value, name: &str) -> &'a Value {
+    let is = |row: &Value| row["lifecycle"] == "distributed" && row["state"] == name;
+    find(stats, "states", is).expect("every state of every lifecycle is there")
+}
+
+async fn stats(server: &Server) -> Value {
+    server.get("/api/stats").await.expect(200)
+}
+
+/// Waits until the statistics are so, and shows them.
+async fn once(server: &Server, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+    eventually(what, async || is(&stats(server).await)).await;
+    stats(server).await
+}
+
+#[tokio::test]
+async fn numbers_follow_what_happens() {
+    on_both_stores(async |server| {
+        let calm = stats(&server).await;
+        assert_eq!((&calm["attention"], &calm["failures"]), (&json!([]), &json!([])), "all is well");
+        server.create_finished(json!({ "type": "a" })).await;
+        server.create(json!({ "type": "a" })).await;
+        let taken = server.claim_one().await;
+        let error = json!({ "code": "NO_INK", "message": "the ink is out", "class": "permanent" });
+        server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
+        server.create(json!({ "type": "b" })).await;
+        server.create(json!({ "type": "b" })).await;
+        let held = server.claim_one().await;
+        let is_counted = |stats: &Value| {
+            hour(stats, "created") == 4
+                && state(stats, "running")["count"] == 1
+                && state(stats, "running")["oldest_since"].is_string()
+                && state(stats, "assigned")["p95_ms"].is_u64()
+        };
+        let now = once(&server, "everything is counted", is_counted).await;
+        assert_eq!((hour(&now, "finished"), hour(&now, "failed")), (2, 1));
+        for (name, count) in [("queued", 1), ("assigned", 0), ("succeeded", 1), ("failed", 1)] {
+            assert_eq!(state(&now, name)["count"], count, "{name}: {now}");
+        }
+        assert_eq!(state(&now, "running")["oldest_since"], held["started_at"]);
+        assert!(state(&now, "queued")["oldest_since"].is_string());
+        let claim = find(&now, "transitions", |row| row["trigger"] == "claim").expect("jobs were claimed");
+        assert_eq!((&claim["from"], &claim["to"]), (&json!("queued"), &json!("assigned")));
+        let minute =
+            now["minutes"]["created"][59].as_u64().unwrap() + now["minutes"]["created"][58].as_u64().unwrap();
+        assert!(minute == 0 || claim["per_minute"].as_f64().unwrap() > 0.0, "{claim}");
+        let failures = now["failures"].as_array().unwrap();
+        assert_eq!(failures.len(), 1);
+        assert_eq!(
+            field_names(&failures[0]),
+            ["code", "count", "first_at", "job_id", "last_at", "message", "type"]
+        );
+        let failure = (&failures[0]["code"], &failures[0]["count"], &failures[0]["job_id"]);
+        assert_eq!(failure, (&json!("NO_INK"), &json!(1), &taken["id"]));
+        assert_eq!(failures[0]["message"], "the ink is out");
+        assert_eq!(now["nodes"][0]["own"], true);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn attention_is_called_for_until_it_was_paid() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let id = job["id"].as_str().unwrap();
+        let end = json!({ "reason_code": "timeout", "detail": "enough" });
+        server.post(&format!("/api/jobs/{id}/dead-letter"), &end).await.expect(200);
+        server.post("/api/queues/default/pause", &json!({})).await.expect(200);
+        server.create(json!({ "type": "a" })).await;
+        let matters = |stats: &Value| {
+            let rows = stats["attention"].as_array().unwrap().iter();
+            rows.map(|row| row["what"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let both_matter =
+            |stats: &Value| matters(stats).starts_with(&["dead_letters", "paused_queue"].map(str::to_owned));
+        let now = once(&server, "both matter", both_matter).await;
+        assert_eq!(now["attention"][0]["text"], "1 dead letter");
+        assert_eq!(now["attention"][0]["link"], "/ui/dead-letters");
+        assert!(now["attention"][0]["since"].is_string());
+        assert_eq!(now["attention"][1]["text"], "queue default is paused, with 1 ready job");
+        server.post("/api/queues/default/resume", &json!({})).await.expect(200);
+        let dismiss = format!("/api/dead-letters/{id}/dismiss");
+        server.post(&dismiss, &json!({ "reason": "known" })).await.expect(200);
+        let is_settled = |what: &String| !["dead_letters", "paused_queue"].contains(&what.as_str());
+        once(&server, "neither matters", |stats| matters(stats).iter().all(is_settled)).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_restart_keeps_the_last_hour() {
+    on_both_stores(async |mut server| {
+        for _ in 0..3 {
+            server.create_finished(json!({ "type": "a" })).await;
+        }
+        assert!(server.terminate().await.success());
+        let server = server.restart().await;
+        let first = stats(&server).await;
+        assert_eq!((hour(&first, "created"), hour(&first, "finished")), (3, 3), "at once, since it said so");
+        let ended = find(&first, "nodes", |node| node["own"] == false).expect("the process before");
+        assert_eq!((&ended["life"], &first["attention"]), (&json!("stopped"), &json!([])));
+        server.create_finished(json!({ "type": "a" })).await;
+        let now = once(&server, "the new one counts on", |stats| hour(stats, "finished") == 4).await;
+        assert_eq!(state(&now, "succeeded")["count"], 4);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_node_shows_what_all_of_them_did_and_who_is_gone() {
+    let one = Server::with("", Store::Postgres).await;
+    let mut two = one.second_node().await;
+    one.create_finished(json!({ "type": "a" })).await;
+    two.create_finished(json!({ "type": "a" })).await;
+    two.create_finished(json!({ "type": "a" })).await;
+    for server in [&one, &two] {
+        let sees_all = |stats: &Value| hour(stats, "created") == 3 && hour(stats, "finished") == 3;
+        let now = once(server, "what both did is seen", sees_all).await;
+        let lives: Vec<_> = now["nodes"].as_array().unwrap().iter().map(|node| &node["life"]).collect();
+        assert_eq!(lives, ["live", "live"]);
+        assert_eq!(now["attention"], json!([]));
+    }
+    two.kill();
+    let is_missed = |stats: &Value| {
+        find(stats, "attention", |row| row["what"] == "node_gone").is_some()
+            && find(stats, "nodes", |node| node["life"] == "gone").is_some()
+    };
+    let now = once(&one, "a node that said nothing is missed", is_missed).await;
+    assert_eq!(hour(&now, "finished"), 3, "what it did stays");
+}

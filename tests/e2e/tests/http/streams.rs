@@ -1,0 +1,278 @@
+//! What is told live: the stream of a job and the feed of all events, on both stores.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use tenure_e2e::{
+    Server, column, field_names, on_both_stores, on_both_stores_with_files, path, sorted_words,
+};
+
+use crate::jobs::{EVENT, REVIEW, WITH_REVIEW};
+
+async fn log(server: &Server, job: &Value, texts: &[&str]) {
+    let lines: Vec<Value> = texts.iter().map(|text| json!({ "text": text })).collect();
+    server.report(job, "logs", json!({ "lines": lines })).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_stream_tells_every_line_then_the_status_and_ends() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let taken = server.claim_one().await;
+        log(&server, &taken, &["one", "two\nlines"]).await;
+        let mut stream = server.stream(&path(&job, "stream"), None).await;
+        let first = stream.next().await.expect("the first line");
+        assert_eq!((first.event.as_str(), first.id.as_str()), ("log", "1"));
+        assert_eq!(field_names(&first.data), sorted_words("n ts stream level text"));
+        assert_eq!(first.data["text"], "one");
+        assert_eq!(stream.next().await.expect("the second line").data["text"], "two\nlines");
+        // Live from here on.
+        log(&server, &taken, &["three"]).await;
+        let third = stream.next().await.expect("the third line");
+        assert_eq!((third.id.as_str(), &third.data["text"]), ("3", &json!("three")));
+        log(&server, &taken, &["four"]).await;
+        server.report(&taken, "succeed", json!({ "result": { "n": 4 } })).await.expect(200);
+        let rest = stream.rest().await;
+        assert_eq!(rest.iter().map(|heard| heard.event.as_str()).collect::<Vec<_>>(), ["log", "status"]);
+        let status = &rest[1];
+        assert_eq!(
+            (&status.data["state"], &status.data["output"]),
+            (&json!("succeeded"), &json!({ "n": 4 }))
+        );
+        // From the start, although it is over.
+        let all = server.stream(&path(&job, "stream"), None).await.rest().await;
+        assert_eq!(all.len(), 5);
+        assert_eq!(all[4], *status);
+        // From where a client stopped.
+        let some = server.stream(&path(&job, "stream"), Some("3")).await.rest().await;
+        assert_eq!(some, all[3..]);
+        // Whoever has seen the end is told to stay away.
+        let over =
+            server.request("GET", &path(&job, "stream")).header("last-event-id", &status.id).send().await;
+        assert_eq!((over.status, over.text.as_str()), (204, ""));
+        let bad = server.request("GET", &path(&job, "stream")).header("last-event-id", "x").send().await;
+        bad.problem(400, "malformed");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stream_that_waits_is_told_of_a_cancel() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let stream = server.stream(&path(&job, "stream"), None).await;
+        server.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+        let heard = stream.rest().await;
+        assert_eq!(heard.len(), 1);
+        assert_eq!((heard[0].event.as_str(), &heard[0].data["state"]), ("status", &json!("cancelled")));
+        assert_eq!(heard[0].data["output"], Value::Null);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn many_lines_come_whole_and_in_order() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let taken = server.claim_one().await;
+        let stream = server.stream(&path(&job, "stream"), None).await;
+        let write = async {
+            for part in 0..12 {
+                let texts: Vec<String> = (0..100).map(|line| format!("{}", part * 100 + line)).collect();
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                log(&server, &taken, &texts).await;
+            }
+            server.report(&taken, "succeed", json!({})).await.expect(200);
+        };
+        let (heard, ()) = tokio::join!(stream.rest(), write);
+        assert_eq!(heard.len(), 1201);
+        for (index, line) in heard[..1200].iter().enumerate() {
+            assert_eq!((&line.data["n"], &line.data["text"]), (&json!(index + 1), &json!(index.to_string())));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_feed_has_every_event_in_pages() {
+    on_both_stores(async |server| {
+        let empty = server.get("/api/events").await.expect(200);
+        assert_eq!(field_names(&empty), ["events", "next_cursor"]);
+        assert_eq!(empty["events"], json!([]));
+        let start = empty["next_cursor"].as_str().expect("never null").to_owned();
+        let jobs = [
+            server.create_finished(json!({ "type": "a" })).await,
+            server.create_finished(json!({ "type": "a" })).await,
+            server.create_finished(json!({ "type": "a" })).await,
+        ];
+        let (mut seen, mut after) = (Vec::new(), start);
+        loop {
+            let page = server.get(&format!("/api/events?limit=5&after={after}")).await.expect(200);
+            let rows = page["events"].as_array().unwrap();
+            assert!(rows.len() <= 5);
+            page["next_cursor"].as_str().expect("never null").clone_into(&mut after);
+            if rows.is_empty() {
+                break;
+            }
+            seen.extend(rows.iter().cloned());
+        }
+        assert_eq!(seen.len(), 12);
+        assert!(seen.iter().all(|event| field_names(event) == sorted_words(EVENT)));
+        assert_eq!(seen, server.journal().await);
+        for job in &jobs {
+            let own: Vec<&Value> = seen.iter().filter(|event| event["job_id"] == job["id"]).collect();
+            let history = server.get(&path(job, "events")).await.expect(200);
+            assert_eq!(own, history["events"].as_array().unwrap().iter().collect::<Vec<_>>());
+        }
+        // The end stays the end, and what comes next is after it.
+        let page = server.get(&format!("/api/events?after={after}")).await.expect(200);
+        assert_eq!((&page["events"], &page["next_cursor"]), (&json!([]), &json!(after)));
+        server.create(json!({ "type": "b" })).await;
+        let page = server.get(&format!("/api/events?after={after}")).await.expect(200);
+        assert_eq!(column(&page["events"], "type"), ["job_queued"]);
+        for bad in ["after=x", "limit=501", "colour=red"] {
+            server.get(&format!("/api/events?{bad}")).await.problem(400, "malformed");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn each_filter_of_the_feed_picks_what_it_says() {
+    on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
+        let job = server.create_finished(json!({ "type": "a", "user_id": "u1" })).await;
+        server.create(json!({ "type": "b", "correlation_id": "c-1" })).await;
+        server.create(json!({ "type": "review", "user_id": "u2" })).await;
+        let kinds = async |query: &str| {
+            let page = server.get(&format!("/api/events?{query}")).await.expect(200);
+            column(&page["events"], "type")
+        };
+        let life = ["job_queued", "job_claimed", "job_started", "job_succeeded"];
+        assert_eq!(kinds("").await.len(), 6);
+        assert_eq!(kinds("type=job_succeeded").await, ["job_succeeded"]);
+        assert_eq!(kinds("lifecycle=review").await.len(), 1);
+        assert_eq!(kinds(&format!("job_id={}", job["id"].as_str().unwrap())).await, life);
+        assert_eq!(kinds("correlation_id=c-1").await, ["job_queued"]);
+        assert_eq!(kinds("user_id=u1").await, life);
+        assert_eq!(kinds("user_id=u1&type=job_started").await, ["job_started"]);
+        let page = server.get("/api/events?type=nothing").await.expect(200);
+        let after = page["next_cursor"].as_str().unwrap().to_owned();
+        assert_eq!(page["events"], json!([]));
+        assert_eq!(kinds(&format!("after={after}")).await.len(), 0, "the cursor passed what did not match");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_live_feed_goes_on_where_a_client_stopped() {
+    on_both_stores(async |server| {
+        server.create_finished(json!({ "type": "a" })).await;
+        let mut live = server.stream("/api/events", None).await;
+        let mut heard = Vec::new();
+        for _ in 0..4 {
+            heard.push(live.next().await.expect("history first"));
+        }
+        assert_eq!(heard[3].event, "job_succeeded");
+        assert_eq!(field_names(&heard[3].data), sorted_words(EVENT));
+        server.create_finished(json!({ "type": "b" })).await;
+        for _ in 0..4 {
+            heard.push(live.next().await.expect("then live"));
+        }
+        drop(live);
+        let data: Vec<Value> = heard.iter().map(|heard| heard.data.clone()).collect();
+        assert_eq!(data, server.journal().await);
+        let mut again = server.stream("/api/events", Some(&heard[2].id)).await;
+        for expected in &heard[3..] {
+            assert_eq!(again.next().await.as_ref(), Some(expected));
+        }
+        // The id of an event is the cursor of its page.
+        let page = server.get(&format!("/api/events?limit=1&after={}", heard[4].id)).await.expect(200);
+        assert_eq!((&page["events"][0], &page["next_cursor"]), (&heard[5].data, &json!(heard[5].id)));
+        let mut filtered = server.stream("/api/events?type=job_succeeded", None).await;
+        assert_eq!(filtered.next().await.as_ref(), Some(&heard[3]));
+        assert_eq!(filtered.next().await.as_ref(), Some(&heard[7]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_missed_while_many_write_at_once() {
+    const WRITERS: usize = 8;
+    const EACH: usize = 25;
+    on_both_stores(async |server| {
+        let server = std::sync::Arc::new(server);
+        let total = WRITERS * EACH * 4;
+        let mut writers = tokio::task::JoinSet::new();
+        for writer in 0..WRITERS {
+            let server = std::sync::Arc::clone(&server);
+            writers.spawn(async move {
+                for _ in 0..EACH {
+                    let kind = format!("t{writer}");
+                    server.create(json!({ "type": kind })).await;
+                    let claim =
+                        json!({ "worker": kind, "types": [kind], "max": 1, "start": true, "wait": "10s" });
+                    let taken = server.claim(claim).await.remove(0);
+                    server.report(&taken, "succeed", json!({})).await.expect(200);
+                }
+            });
+        }
+        let live = async {
+            // One that never lets go, and one that comes again every few events.
+            let mut stream = server.stream("/api/events", None).await;
+            let mut heard = Vec::new();
+            while heard.len() < total {
+                heard.push(stream.next().await.expect("the feed does not end"));
+            }
+            heard
+        };
+        let halting = async {
+            let (mut heard, mut last) = (Vec::new(), None);
+            while heard.len() < total {
+                let mut stream = server.stream("/api/events", last.as_deref()).await;
+                for _ in 0..37.min(total - heard.len()) {
+                    heard.push(stream.next().await.expect("the feed does not end"));
+                }
+                last = heard.last().map(|it| it.id.clone());
+            }
+            heard
+        };
+        let paging = async {
+            let (mut rows, mut after) = (Vec::new(), "0".to_owned());
+            while rows.len() < total {
+                let page = server.get(&format!("/api/events?limit=11&after={after}")).await.expect(200);
+                rows.extend(page["events"].as_array().unwrap().iter().cloned());
+                page["next_cursor"].as_str().unwrap().clone_into(&mut after);
+            }
+            rows
+        };
+        let (live, halting, paged) = tokio::join!(live, halting, paging);
+        while let Some(done) = writers.join_next().await {
+            done.expect("a writer does not fail");
+        }
+        let journal = server.journal().await;
+        assert_eq!(journal.len(), total);
+        assert_eq!(live, halting);
+        let told: Vec<Value> = live.into_iter().map(|heard| heard.data).collect();
+        assert!(told == journal && paged == journal, "each in the order of the commits");
+        let ids: BTreeSet<String> = journal.iter().map(|event| event["id"].to_string()).collect();
+        assert_eq!(ids.len(), total);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn two_nodes_tell_the_same_feed() {
+    let one = Server::postgres().await;
+    let two = one.second_node().await;
+    let mut on_two = two.stream("/api/events", None).await;
+    let mut on_one = one.stream("/api/events", None).await;
+    for (server, other) in [(&one, &two), (&two, &one), (&one, &two), (&two, &one)] {
+        let job = server.create(json!({ "type": "a" })).await;
+        assert_eq!(other.job(&job).await, job, "what is answered is seen everywhere");
+        other.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+    }
+    for _ in 0..8 {
+        assert_eq!(on_one.next().await.expect("live"), on_two.next().await.expect("live"));
+    }
+    assert_eq!(one.journal().await, two.journal().await);
+}

@@ -1,0 +1,367 @@
+//! Webhooks against a receiver of the test's own: order, signatures, retries, what disables one, and two nodes.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::hmac;
+use serde_json::{Value, json};
+use tenure_e2e::{
+    Server, column, eventually, field_names, on_both_stores, on_both_stores_with_config, sorted_words,
+};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+const QUICK: &str = "[webhooks]\nretry = [\"10ms\", \"10ms\", \"10ms\"]\n";
+const WEBHOOK: &str =
+    "id url filter created_at created_by position failures disabled_at last_status last_error";
+
+/// What a receiver got.
+#[derive(Clone, Debug)]
+struct Got {
+    path: String,
+    head: String,
+    body: String,
+}
+
+impl Got {
+    fn header(&self, name: &str) -> String {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        let mut found =
+            lines.filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned());
+        found.next_back().unwrap_or_else(|| panic!("no {name} in {}", self.head))
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+}
+
+/// A receiver of webhooks, which answers as it is told, and 204 otherwise.
+#[derive(Clone)]
+struct Receiver {
+    url: String,
+    got: Arc<Mutex<Vec<Got>>>,
+    answers: Arc<Mutex<VecDeque<String>>>,
+}
+
+impl Receiver {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let receiver = Self { url, got: Arc::default(), answers: Arc::default() };
+        let each = receiver.clone();
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let receiver = each.clone();
+                tokio::spawn(async move { receiver.serve(socket).await });
+            }
+        });
+        receiver
+    }
+
+    async fn serve(&self, mut socket: TcpStream) -> Option<()> {
+        let mut text = Vec::new();
+        let (head, body_at) = loop {
+            let mut buffer = [0; 4096];
+            let count = socket.read(&mut buffer).await.ok().filter(|count| *count > 0)?;
+            text.extend_from_slice(&buffer[..count]);
+            let whole = String::from_utf8_lossy(&text).into_owned();
+            if let Some(end) = whole.find("\r\n\r\n") {
+                break (whole[..end].to_owned(), end + 4);
+            }
+        };
+        let length =
+            head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+        let length: usize = length.unwrap_or(0);
+        while text.len() < body_at + length {
+            let mut buffer = [0; 4096];
+            let count = socket.read(&mut buffer).await.ok().filter(|count| *count > 0)?;
+            text.extend_from_slice(&buffer[..count]);
+        }
+        let body = String::from_utf8(text[body_at..body_at + length].to_vec()).unwrap();
+        let path = head.split(' ').nth(1).unwrap().to_owned();
+        self.got.lock().unwrap().push(Got { path: path.clone(), head, body });
+        if path == "/silent" {
+            std::future::pending::<()>().await;
+        }
+        let answer = self.answers.lock().unwrap().pop_front();
+        let answer = answer.unwrap_or_else(|| "204 No Content\r\n".to_owned());
+        socket.write_all(format!("HTTP/1.1 {answer}connection: close\r\n\r\n").as_bytes()).await.ok()
+    }
+
+    fn then(&self, answers: &[&str]) {
+        self.answers.lock().unwrap().extend(answers.iter().map(|answer| format!("{answer}\r\n")));
+    }
+
+    fn got(&self) -> Vec<Got> {
+        self.got.lock().unwrap().clone()
+    }
+
+    /// The ids of what came, in order.
+    fn ids(&self) -> Vec<String> {
+        self.got().iter().map(|got| got.header("webhook-id")).collect()
+    }
+}
+
+async fn webhook(server: &Server, url: &str, filter: Value) -> Value {
+    server.post("/api/webhooks", &json!({ "id": "h", "url": url, "filter": filter })).await.expect(201)
+}
+
+fn is_signed(got: &Got, secret: &str) -> bool {
+    let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
+    let content = format!("{}.{}.{}", got.header("webhook-id"), got.header("webhook-timestamp"), got.body);
+    let signature = got.header("webhook-signature");
+    let signature = STANDARD.decode(signature.strip_prefix("v1,").unwrap()).unwrap();
+    hmac::verify(&key, content.as_bytes(), &signature).is_ok()
+}
+
+#[tokio::test]
+async fn a_webhook_is_made_listed_and_deleted_and_its_secret_is_shown_once() {
+    on_both_stores(async |server| {
+        let made = server.post("/api/webhooks", &json!({ "id": "h", "url": "https://1.1.1.1/x" })).await;
+        assert_eq!(made.header("location"), Some("/api/webhooks/h"));
+        let mut made = made.expect(201);
+        let secret = made.as_object_mut().unwrap().remove("secret").unwrap();
+        assert!(secret.as_str().is_some_and(|secret| secret.starts_with("whsec_")));
+        assert_eq!(field_names(&made), sorted_words(WEBHOOK));
+        let again = server.post("/api/webhooks", &json!({ "id": "h", "url": "https://1.1.1.1/x" })).await;
+        assert_eq!(again.header("idempotent-replayed"), Some("true"));
+        assert_eq!(again.expect(200).get("secret"), None);
+        let other = json!({ "id": "h", "url": "https://1.1.1.1/y" });
+        server.post("/api/webhooks", &other).await.problem(422, "validation_failed");
+        let page = server.get("/api/webhooks").await;
+        assert!(!page.text.contains(secret.as_str().unwrap()));
+        assert_eq!(column(&page.expect(200)["webhooks"], "id"), ["h"]);
+        server.delete("/api/webhooks/h").await.expect(200);
+        server.get("/api/webhooks/h").await.problem(404, "not_found");
+        server.delete("/api/webhooks/h").await.problem(404, "not_found");
+        server.post("/api/webhooks/h/enable", &json!({})).await.problem(404, "not_found");
+        let keyed = async |url: &str| {
+            let body = json!({ "url": url });
+            server.request("POST", "/api/webhooks").idempotent("k").json(&body).send().await
+        };
+        let first = keyed("https://1.1.1.1/").await.expect(201);
+        assert_eq!(keyed("https://1.1.1.1/").await.expect(200)["id"], first["id"]);
+        keyed("https://1.1.1.2/").await.problem(422, "idempotency_mismatch");
+        for bad in
+            ["http://1.1.1.1/", "https://10.0.0.1/", "https://169.254.169.254/", "https://a:b@1.1.1.1/"]
+        {
+            let problem =
+                server.post("/api/webhooks", &json!({ "url": bad })).await.problem(422, "validation_failed");
+            assert_eq!(problem["errors"][0]["pointer"], "#/url", "{bad}");
+        }
+        // With a key the server is no longer one person's own, and its machine is closed to webhooks.
+        let key = server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
+        let request = server.request("POST", "/api/webhooks").key(key["key"].as_str().unwrap());
+        let closed = request.json(&json!({ "url": "http://127.0.0.1:9/" })).send().await;
+        closed.problem(422, "validation_failed");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn events_come_in_order_signed_and_only_those_that_are_meant() {
+    on_both_stores(async |server| {
+        let receiver = Receiver::start().await;
+        server.create_finished(json!({ "type": "before" })).await;
+        let made =
+            webhook(&server, &format!("{}/hook", receiver.url), json!({ "type": "a", "user_id": "u1" }))
+                .await;
+        for user in ["u1", "u2"] {
+            server.create_finished(json!({ "type": "a", "user_id": user })).await;
+            server.create_finished(json!({ "type": "b", "user_id": user })).await;
+        }
+        let last = server.create_finished(json!({ "type": "a", "user_id": "u1" })).await;
+        let journal = server.journal().await;
+        let end = format!("{}.{}", last["id"].as_str().unwrap(), last["seq"]);
+        eventually("the last event comes", async || receiver.ids().last() == Some(&end)).await;
+        let jobs = server.get("/api/jobs?type=a&user_id=u1").await.expect(200);
+        let ids = column(&jobs["jobs"], "id");
+        let expected: Vec<_> = journal.iter().filter(|event| ids.contains(&event["job_id"])).collect();
+        assert_eq!(
+            receiver.ids(),
+            expected.iter().map(|event| event["id"].as_str().unwrap()).collect::<Vec<_>>()
+        );
+        for (got, event) in receiver.got().iter().zip(expected) {
+            let body = got.json();
+            assert_eq!(field_names(&body), ["data", "timestamp", "type"]);
+            assert_eq!((&body["type"], &body["timestamp"]), (&event["type"], &event["ts"]));
+            let mut data = body["data"].clone();
+            let job = data.as_object_mut().unwrap().remove("job").unwrap();
+            assert_eq!((&data, &job["type"], &job["user_id"]), (event, &json!("a"), &json!("u1")));
+            assert!(is_signed(got, made["secret"].as_str().unwrap()));
+            assert_eq!(
+                (got.path.as_str(), got.header("content-type").as_str()),
+                ("/hook", "application/json")
+            );
+        }
+        eventually("it is told", async || {
+            let told = server.get("/api/webhooks/h").await.expect(200);
+            told["last_status"] == 204 && told["failures"] == 0
+        })
+        .await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_workers_write_is_told_as_it_came() {
+    const BIG: &str = "12345678901234567890123";
+    let config = "[types.book]\nlifecycle = \"distributed\"\ncompensate_with = \"unbook\"\n[types.unbook]\nlifecycle = \"distributed\"\n";
+    on_both_stores_with_config(config, async |server| {
+        let receiver = Receiver::start().await;
+        webhook(&server, &receiver.url, json!({})).await;
+        let write = async |path: String, body: String| {
+            let request = server.request("POST", &path).header("content-type", "application/json");
+            request.bytes(body).send().await.expect(200)
+        };
+        let report = async |verb: &str, told: String| {
+            let id = server.claim_one().await["id"].as_str().unwrap().to_owned();
+            let body = format!("{{\"worker\":\"w1\",\"fence\":1,{told}}}");
+            write(format!("/api/jobs/{id}/{verb}"), body).await;
+            id
+        };
+        server.create(json!({ "type": "book" })).await;
+        let good = report("succeed", format!("\"result\":{{\"n\":{BIG},\"exact\":0.10}}")).await;
+        server.create(json!({ "type": "book" })).await;
+        let error = |class: &str| {
+            format!(r#""error":{{"code":"X","message":"m","class":"{class}","details":{{"n":{BIG}}}}}"#)
+        };
+        let bad = report("fail", error("permanent")).await;
+        // The compensation that this leads to waits; what comes before it ends dead.
+        server.create(json!({ "type": "book", "priority": 9, "max_attempts": 1 })).await;
+        report("fail", error("transient")).await;
+        for path in [
+            format!("/api/jobs/{good}"),
+            format!("/api/jobs/{good}/events"),
+            format!("/api/jobs/{good}/events?telemetry=true"),
+            format!("/api/jobs/{good}/stream"),
+            format!("/api/events?job_id={good}"),
+            format!("/api/jobs/{bad}"),
+            format!("/api/jobs/{bad}/stream"),
+            format!("/api/events?job_id={bad}"),
+            "/api/dead-letters".to_owned(),
+            // What the worker of the compensation gets.
+            "/api/jobs?type=unbook".to_owned(),
+        ] {
+            let text = server.get(&path).await.text;
+            assert!(text.contains(&format!("\"n\":{BIG}")), "{path}: {text}");
+        }
+        eventually("the webhook is told", async || {
+            let told = receiver.got().into_iter().map(|got| got.body);
+            told.filter(|body| body.contains(&format!("\"n\":{BIG}"))).count() >= 2
+        })
+        .await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_not_taken_comes_again_and_nothing_overtakes_it() {
+    on_both_stores_with_config(QUICK, async |server| {
+        let receiver = Receiver::start().await;
+        webhook(&server, &receiver.url, json!({ "event": "job_succeeded" })).await;
+        receiver.then(&[
+            "500 Oh",
+            "302 Found\r\nlocation: /elsewhere",
+            "429 Slow\r\nretry-after: 0",
+            "200 OK",
+        ]);
+        let first = server.create_finished(json!({ "type": "a" })).await;
+        let second = server.create_finished(json!({ "type": "a" })).await;
+        eventually("both come", async || receiver.got().len() >= 5).await;
+        let id = |job: &Value| format!("{}.{}", job["id"].as_str().unwrap(), job["seq"]);
+        let mut expected = vec![id(&first); 4];
+        expected.push(id(&second));
+        assert_eq!(receiver.ids(), expected);
+        assert!(receiver.got().iter().all(|got| got.path == "/"), "no redirect is followed");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_fails_too_often_or_is_gone_is_disabled_and_goes_on_when_it_is_enabled() {
+    on_both_stores_with_config(QUICK, async |server| {
+        let receiver = Receiver::start().await;
+        webhook(&server, &receiver.url, json!({ "event": "job_succeeded" })).await;
+        let disabled = async || {
+            let told = server.get("/api/webhooks/h").await.expect(200);
+            told["disabled_at"].is_string()
+        };
+        receiver.then(&["500 A", "500 B", "500 C", "500 D"]);
+        let first = server.create_finished(json!({ "type": "a" })).await;
+        eventually("it is disabled", disabled).await;
+        let told = server.get("/api/webhooks/h").await.expect(200);
+        assert_eq!((&told["failures"], &told["last_status"]), (&json!(4), &json!(500)));
+        assert!(told["last_error"].as_str().unwrap().contains("disabled"), "{told}");
+        assert_eq!(receiver.got().len(), 4);
+        let enabled = server.post("/api/webhooks/h/enable", &json!({})).await.expect(200);
+        assert_eq!((&enabled["disabled_at"], &enabled["failures"]), (&Value::Null, &json!(0)));
+        eventually("it comes", async || receiver.got().len() == 5).await;
+        assert_eq!(receiver.ids()[4], format!("{}.{}", first["id"].as_str().unwrap(), first["seq"]));
+        receiver.then(&["410 Gone"]);
+        server.create_finished(json!({ "type": "a" })).await;
+        eventually("it is disabled", disabled).await;
+        assert_eq!(receiver.got().len(), 6, "gone is gone");
+        let audit = server.get("/api/audit").await.expect(200);
+        let count = column(&audit["audit"], "action").iter().filter(|it| *it == "webhook_disable").count();
+        assert_eq!(count, 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_receiver_that_does_not_answer_holds_up_nobody_else() {
+    on_both_stores(async |server| {
+        let receiver = Receiver::start().await;
+        for name in ["silent", "other"] {
+            let body = json!({ "id": name, "url": format!("{}/{name}", receiver.url) });
+            server.post("/api/webhooks", &body).await.expect(201);
+        }
+        let nobody = json!({ "id": "nobody", "url": "http://127.0.0.1:1/" });
+        server.post("/api/webhooks", &nobody).await.expect(201);
+        let job = server.create_finished(json!({ "type": "a" })).await;
+        let seq = job["seq"].as_u64().unwrap() as usize;
+        eventually("the other gets all", async || {
+            let got = receiver.got();
+            got.iter().filter(|got| got.path == "/other").count() == seq
+        })
+        .await;
+        assert_eq!(receiver.got().iter().filter(|got| got.path == "/silent").count(), 1);
+        eventually("what went wrong is told", async || {
+            let told = server.get("/api/webhooks/nobody").await.expect(200);
+            told["failures"] == 1 && told["last_error"].is_string() && told["last_status"].is_null()
+        })
+        .await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn when_the_node_that_sends_is_killed_another_goes_on() {
+    let mut one = Server::postgres().await;
+    let receiver = Receiver::start().await;
+    webhook(&one, &receiver.url, json!({ "event": "job_succeeded" })).await;
+    let first = one.create_finished(json!({ "type": "a" })).await;
+    eventually("the first comes", async || receiver.got().len() == 1).await;
+    let two = one.second_node().await;
+    one.kill();
+    let second = two.create_finished(json!({ "type": "a" })).await;
+    let third = two.create_finished(json!({ "type": "a" })).await;
+    let id = |job: &Value| format!("{}.{}", job["id"].as_str().unwrap(), job["seq"]);
+    // The dead node's turn must run out first.
+    let mut ticks = tokio::time::interval(Duration::from_millis(50));
+    let come = async {
+        while receiver.ids().last() != Some(&id(&third)) {
+            ticks.tick().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), come).await.expect("the other node goes on");
+    let mut ids = receiver.ids();
+    ids.dedup();
+    assert_eq!(ids, [id(&first), id(&second), id(&third)], "in order; what was on its way may come twice");
+}

@@ -1,0 +1,80 @@
+//! Cancels: pushed to the engine that holds the job, at once.
+
+use serde_json::json;
+use tenure_e2e::socket::{engine, lease_of, lease_with, ok};
+use tenure_e2e::{on_both_stores_with_config, path};
+
+use crate::engines::{TYPES, becomes};
+
+#[tokio::test]
+async fn a_soft_cancel_is_pushed_and_confirmed() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut engine = engine(&server, "e1", &["index"], 1).await;
+        let job = server.create(json!({ "type": "index" })).await;
+        let dispatch = engine.event("job_dispatch").await;
+        assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+        // Nobody has asked for it yet.
+        let early = engine.ask("job_cancelled", lease_of(&dispatch)).await;
+        assert_eq!(early["error"]["code"], "invalid_transition");
+        server.post(&path(&job, "cancel"), &json!({ "reason": "enough" })).await.expect(200);
+        assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "soft" })));
+        // It is told once.
+        server.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+        assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
+        assert!(engine.unread_events().is_empty());
+        let confirmed = lease_with(&dispatch, json!({ "checkpoint": { "at": 3 } }));
+        assert_eq!(engine.ask("job_cancelled", confirmed).await, ok());
+        let job = server.job(&job).await;
+        assert_eq!((&job["state"], &job["checkpoint"]), (&json!("cancelled"), &json!({ "at": 3 })));
+        assert!(engine.unread_events().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_hard_cancel_is_pushed_and_makes_room() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut engine = engine(&server, "e1", &["index"], 1).await;
+        let job = server.create(json!({ "type": "index" })).await;
+        let dispatch = engine.event("job_dispatch").await;
+        server.post(&path(&job, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
+        assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "hard" })));
+        let late = engine.ask("job_complete", lease_of(&dispatch)).await;
+        assert_eq!(
+            (&late["error"]["code"], &late["error"]["cause"]),
+            (&json!("lease_conflict"), &json!("revoked"))
+        );
+        let next = server.create(json!({ "type": "index" })).await;
+        assert_eq!(engine.event("job_dispatch").await["jobId"], next["id"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_soft_cancel_that_nobody_confirms_becomes_hard() {
+    let types = format!("{TYPES}cancel_grace = \"1s\"\n");
+    on_both_stores_with_config(&types, async |server| {
+        let mut engine = engine(&server, "e1", &["index"], 1).await;
+        let job = server.create(json!({ "type": "index" })).await;
+        let dispatch = engine.event("job_dispatch").await;
+        server.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+        assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "soft" })));
+        assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "hard" })));
+        becomes(&server, &job, "cancelled").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lifecycle_without_cancels_refuses_them() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut engine = engine(&server, "e1", &["scene"], 1).await;
+        let job = server.create(json!({ "type": "scene" })).await;
+        engine.event("job_dispatch").await;
+        let refused = server.post(&path(&job, "cancel"), &json!({ "mode": "hard" })).await.expect(409);
+        assert_eq!(refused["code"], "invalid_transition");
+        assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
+        assert!(engine.unread_events().is_empty());
+    })
+    .await;
+}

@@ -1,0 +1,138 @@
+//! How an engine's hold on a job ends against its will: it goes, it is replaced, or it is too late.
+
+use serde_json::{Value, json};
+use tenure_e2e::socket::{SocketClient, engine, lease_of, ok};
+use tenure_e2e::{Server, eventually, on_both_stores_with_config};
+
+use crate::engines::{TYPES, becomes};
+
+/// An engine with a job that runs, and the job.
+async fn running(server: &Server, job_type: &str) -> (SocketClient, Value, Value) {
+    let mut engine = engine(server, "e1", &[job_type], 1).await;
+    let job = server.create(json!({ "type": job_type })).await;
+    let dispatch = engine.event("job_dispatch").await;
+    assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+    (engine, job, dispatch)
+}
+
+fn error(job: &Value) -> (&str, &str) {
+    (job["error"]["code"].as_str().unwrap(), job["error"]["category"].as_str().unwrap())
+}
+
+#[tokio::test]
+async fn a_job_of_an_engine_that_goes_fails_at_once() {
+    on_both_stores_with_config(TYPES, async |server| {
+        for leaves in [SocketClient::disconnect, SocketClient::kill] {
+            let (mut engine, job, _) = running(&server, "scene").await;
+            leaves(&mut engine);
+            let job = becomes(&server, &job, "failed").await;
+            assert_eq!(error(&job), ("WORKER_DISCONNECTED", "queue"));
+        }
+        // One that was dispatched and not acked, too.
+        let mut engine = engine(&server, "e1", &["scene"], 1).await;
+        let job = server.create(json!({ "type": "scene" })).await;
+        engine.event("job_dispatch").await;
+        engine.disconnect();
+        assert_eq!(error(&becomes(&server, &job, "failed").await), ("WORKER_DISCONNECTED", "queue"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_last_word_of_an_engine_that_goes_counts() {
+    on_both_stores_with_config(TYPES, async |server| {
+        for _ in 0..10 {
+            let (mut engine, job, dispatch) = running(&server, "scene").await;
+            engine.emit_and_disconnect(&json!(["job_complete", lease_of(&dispatch)]));
+            eventually("the job is over", async || server.job(&job).await["phase"] == "final").await;
+            assert_eq!(server.job(&job).await["state"], "completed");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn where_no_rule_says_so_a_lost_connection_changes_nothing() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let (mut before, job, dispatch) = running(&server, "index").await;
+        before.kill();
+        let count = async || {
+            let text = server.request("GET", "/metrics").send().await.text;
+            text.lines().any(|line| line == "tenure_engines 0")
+        };
+        eventually("the engine is gone", count).await;
+        assert_eq!(server.job(&job).await["state"], "running");
+        // What it held counts against its room when it is back, and is still its own.
+        let mut after = engine(&server, "e1", &["index"], 1).await;
+        let next = server.create(json!({ "type": "index" })).await;
+        assert_eq!(after.ask("heartbeat", json!({})).await, ok());
+        assert_eq!(server.job(&next).await["state"], "queued");
+        assert_eq!(after.ask("job_complete", lease_of(&dispatch)).await, ok());
+        assert_eq!(after.event("job_dispatch").await["jobId"], next["id"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_second_connection_of_the_same_engine_replaces_the_first() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let (mut first, job, dispatch) = running(&server, "scene").await;
+        let mut second = engine(&server, "e1", &["scene"], 1).await;
+        assert!(first.disconnected().await.contains("server"));
+        assert_eq!(error(&becomes(&server, &job, "failed").await), ("WORKER_DISCONNECTED", "queue"));
+        let late = second.ask("job_complete", lease_of(&dispatch)).await;
+        assert_eq!(late["error"]["code"], "lease_conflict");
+        let next = server.create(json!({ "type": "scene" })).await;
+        assert_eq!(second.event("job_dispatch").await["jobId"], next["id"]);
+        // Another name is another engine.
+        let mut other = engine(&server, "e2", &["scene"], 1).await;
+        assert_eq!(other.ask("heartbeat", json!({})).await, ok());
+        assert_eq!(second.ask("heartbeat", json!({})).await, ok());
+    })
+    .await;
+}
+
+const SHORT: &str = r#"
+[types.queued]
+lifecycle = "engine"
+timeouts = { queued = "1s" }
+[types.dispatched]
+lifecycle = "engine"
+timeouts = { dispatched = "1s" }
+[types.running]
+lifecycle = "engine"
+timeouts = { running = "1s" }
+[types.lost]
+lifecycle = "engine"
+lease = "9s"
+heartbeat = "2s"
+timeouts = { running = "1h" }
+"#;
+
+#[tokio::test]
+async fn every_state_has_its_patience_and_its_category() {
+    on_both_stores_with_config(SHORT, async |server| {
+        let job = server.create(json!({ "type": "queued" })).await;
+        assert_eq!(error(&becomes(&server, &job, "failed").await), ("QUEUE_TIMEOUT", "queue"));
+        let types = ["dispatched", "running", "lost"];
+        let mut engine = engine(&server, "e1", &types, 1).await;
+        for (job_type, acked, told) in [
+            ("dispatched", false, ("DISPATCH_TIMEOUT", "system")),
+            ("running", true, ("RUN_TIMEOUT", "engine")),
+            ("lost", true, ("HEARTBEAT_LOST", "system")),
+        ] {
+            // It is dispatched although the engine has room for one, and has said nothing of the last: what it has lost
+            // takes no room.
+            let job = server.create(json!({ "type": job_type })).await;
+            let dispatch = engine.event("job_dispatch").await;
+            if acked {
+                assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+            }
+            let job = becomes(&server, &job, "failed").await;
+            assert_eq!(error(&job), told);
+            let late = engine.ask("job_complete", lease_of(&dispatch)).await;
+            assert_eq!(late["error"]["code"], "lease_conflict");
+        }
+    })
+    .await;
+}

@@ -1,0 +1,275 @@
+//! Engines at work: what is dispatched, what they say, and in which order it counts.
+
+use serde_json::{Value, json};
+use tenure_e2e::socket::{Language, engine, engine_in, lease_of, lease_with, ok};
+use tenure_e2e::{Server, eventually, on_both_stores_with_config};
+
+/// Types of both kinds: an engine's strict lifecycle, and one that goes on without the engine.
+pub(crate) const TYPES: &str = r#"
+[types.scene]
+lifecycle = "engine"
+[types.index]
+lifecycle = "distributed"
+"#;
+
+/// Waits until a job is there, and reads it.
+pub(crate) async fn becomes(server: &Server, job: &Value, state: &str) -> Value {
+    eventually(&format!("the job is {state}"), async || server.job(job).await["state"] == state).await;
+    server.job(job).await
+}
+
+#[tokio::test]
+async fn a_job_is_pushed_acked_and_completed_by_either_client() {
+    on_both_stores_with_config(TYPES, async |server| {
+        for language in [Language::JavaScript, Language::Python] {
+            let mut engine = engine_in(language, &server, "e1", &["scene"], 1).await;
+            let new = json!({ "type": "scene", "payload": { "n": 1.10 }, "correlation_id": "c1" });
+            let job = server.create(new).await;
+            let dispatch = engine.event("job_dispatch").await;
+            assert_eq!(dispatch["jobId"], job["id"]);
+            assert_eq!(dispatch["jobType"], "scene");
+            assert_eq!(dispatch["payload"], json!({ "n": 1.1 }));
+            assert_eq!((&dispatch["attempt"], &dispatch["fence"]), (&json!(1), &json!(1)));
+            assert_eq!(dispatch["correlationId"], "c1");
+            assert!(dispatch["traceparent"].as_str().unwrap().starts_with("00-"));
+            assert_eq!(dispatch.as_object().unwrap().len(), 8);
+            let held = server.job(&job).await;
+            assert_eq!((&held["state"], &held["worker"]), (&json!("dispatched"), &json!("e1")));
+            assert_eq!(held["lease"]["expires_at"], dispatch["leaseExpiresAt"]);
+            assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+            assert_eq!(server.job(&job).await["state"], "running");
+            let progress = lease_with(&dispatch, json!({ "progress": 40, "message": "half" }));
+            assert_eq!(engine.ask("job_progress", progress).await, ok());
+            assert_eq!(server.job(&job).await["progress"], 40.0);
+            let done = lease_with(&dispatch, json!({ "result": { "url": "x" } }));
+            assert_eq!(engine.ask("job_complete", done.clone()).await, ok());
+            // The repeat is a replay.
+            assert_eq!(engine.ask("job_complete", done).await, ok());
+            let job = server.job(&job).await;
+            assert_eq!((&job["state"], &job["result"]), (&json!("completed"), &json!({ "url": "x" })));
+            engine.disconnect();
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn either_transport_will_do() {
+    on_both_stores_with_config(TYPES, async |server| {
+        for transport in ["polling", "websocket"] {
+            let auth = json!({ "engineId": "e1", "jobTypes": ["scene"] });
+            let mut engine = tenure_e2e::socket::SocketClient::new(Language::JavaScript);
+            engine.connect_by(&server, "/engine", &auth, &[transport]);
+            engine.connected().await;
+            let job = server.create(json!({ "type": "scene" })).await;
+            let dispatch = engine.event("job_dispatch").await;
+            let events =
+                [json!(["job_ack", lease_of(&dispatch)]), json!(["job_complete", lease_of(&dispatch)])];
+            let first = engine.emit(&events);
+            assert_eq!(engine.answer(first).await, ok());
+            assert_eq!(engine.answer(first + 1).await, ok());
+            assert_eq!(server.job(&job).await["state"], "completed");
+            engine.disconnect();
+        }
+    })
+    .await;
+}
+
+/// Words on one job are never reordered, however many come at once and whatever else is said between them.
+#[tokio::test]
+async fn what_an_engine_says_counts_in_its_order() {
+    const JOBS: usize = 12;
+    const STEPS: usize = 15;
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut engine = engine(&server, "e1", &["scene"], JOBS).await;
+        for _ in 0..3 {
+            let mut jobs = Vec::new();
+            let mut dispatches = Vec::new();
+            for _ in 0..JOBS {
+                jobs.push(server.create(json!({ "type": "scene" })).await);
+                dispatches.push(engine.event("job_dispatch").await);
+            }
+            let mut events: Vec<Value> =
+                dispatches.iter().map(|it| json!(["job_ack", lease_of(it)])).collect();
+            for step in 1..=STEPS {
+                let said = |it: &Value| json!(["job_progress", lease_with(it, json!({ "progress": step }))]);
+                events.extend(dispatches.iter().map(said));
+                events.push(json!(["heartbeat", {}]));
+            }
+            events.extend(dispatches.iter().map(|it| json!(["job_complete", lease_of(it)])));
+            let first = engine.emit(&events);
+            for number in first..first + events.len() {
+                assert_eq!(engine.answer(number).await, ok(), "{}", events[number - first]);
+            }
+            for job in &jobs {
+                let path = format!("/api/jobs/{}/events?telemetry=true", job["id"].as_str().unwrap());
+                let told = server.get(&path).await.expect(200);
+                let told = told["events"].as_array().unwrap().iter();
+                let progress =
+                    told.filter(|it| it["type"] == "job_progress").map(|it| &it["payload"]["progress"]);
+                let progress: Vec<f64> = progress.map(|it| it.as_f64().unwrap()).collect();
+                let said: Vec<f64> = (1..=STEPS).map(|step| step as f64).collect();
+                assert_eq!(progress, said);
+                assert_eq!(server.job(job).await["state"], "completed");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_engine_gets_no_more_than_it_has_room_for() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut engine = engine(&server, "e1", &["scene"], 2).await;
+        for _ in 0..5 {
+            server.create(json!({ "type": "scene" })).await;
+        }
+        let mut held = vec![engine.event("job_dispatch").await, engine.event("job_dispatch").await];
+        let count = async |state: &str| {
+            let found = server.get(&format!("/api/jobs?state={state}")).await.expect(200);
+            found["jobs"].as_array().unwrap().len()
+        };
+        for queued in [2, 1, 0] {
+            assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
+            assert!(engine.unread_events().is_empty());
+            assert_eq!((count("dispatched").await, count("queued").await), (2, queued + 1));
+            let done = held.remove(0);
+            assert_eq!(engine.ask("job_ack", lease_of(&done)).await, ok());
+            assert_eq!(engine.ask("job_complete", lease_of(&done)).await, ok());
+            held.push(engine.event("job_dispatch").await);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn progress_of_a_job_that_was_not_acked_starts_it() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut engine = engine(&server, "e1", &["scene"], 1).await;
+        let job = server.create(json!({ "type": "scene" })).await;
+        let dispatch = engine.event("job_dispatch").await;
+        let bad = lease_with(&dispatch, json!({ "progress": 101 }));
+        assert_eq!(engine.ask("job_progress", bad).await["error"]["code"], "malformed");
+        assert_eq!(server.job(&job).await["state"], "dispatched");
+        let progress =
+            |percent: u32| json!(["job_progress", lease_with(&dispatch, json!({ "progress": percent }))]);
+        let first = engine.emit(&[progress(10), progress(20), json!(["job_complete", lease_of(&dispatch)])]);
+        for number in first..first + 3 {
+            assert_eq!(engine.answer(number).await, ok());
+        }
+        let done = server.job(&job).await;
+        assert_eq!((&done["state"], &done["seq"]), (&json!("completed"), &json!(4)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_failure_is_an_object_or_a_text() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut engine = engine(&server, "e1", &["scene"], 1).await;
+        let object = json!({ "code": "BAD_ASSET", "message": "corrupted_texture.png", "stage": "fetch" });
+        for (said, code, message, stage) in [
+            (object, "BAD_ASSET", "corrupted_texture.png", json!("fetch")),
+            (json!("BAD_ASSET: corrupted_texture.png"), "BAD_ASSET", "corrupted_texture.png", json!(null)),
+            (json!("it: broke: twice"), "it", "broke: twice", json!(null)),
+            (json!("out of memory"), "FAILED", "out of memory", json!(null)),
+        ] {
+            let job = server.create(json!({ "type": "scene" })).await;
+            let dispatch = engine.event("job_dispatch").await;
+            let failed = lease_with(&dispatch, json!({ "error": said }));
+            // Nothing fails that does not run.
+            let refused = engine.ask("job_failed", failed.clone()).await;
+            assert_eq!(refused["error"]["code"], "invalid_transition");
+            assert_eq!(refused["error"]["current_state"], "dispatched");
+            assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+            assert_eq!(engine.ask("job_failed", failed).await, ok());
+            let job = server.job(&job).await;
+            assert_eq!(job["state"], "failed");
+            let error = &job["error"];
+            assert_eq!((&error["code"], &error["message"]), (&json!(code), &json!(message)));
+            assert_eq!((&error["category"], &error["stage"]), (&json!("engine"), &stage));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_heartbeat_beats_every_lease() {
+    let types = format!("{TYPES}lease = \"60s\"\nheartbeat = \"5s\"\n");
+    on_both_stores_with_config(&types, async |server| {
+        let mut engine = engine(&server, "e1", &["index"], 3).await;
+        let mut jobs = Vec::new();
+        for _ in 0..3 {
+            jobs.push(server.create(json!({ "type": "index" })).await);
+            engine.event("job_dispatch").await;
+        }
+        let expiry = async |job: &Value| server.job(job).await["lease"]["expires_at"].to_string();
+        for _ in 0..3 {
+            for job in &jobs {
+                let before = expiry(job).await;
+                assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
+                assert!(expiry(job).await > before);
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_released_job_is_dispatched_again() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut engine = engine(&server, "e1", &["index"], 1).await;
+        let job = server.create(json!({ "type": "index" })).await;
+        let dispatch = engine.event("job_dispatch").await;
+        assert_eq!(engine.ask("job_release", lease_of(&dispatch)).await, ok());
+        let again = engine.event("job_dispatch").await;
+        assert_eq!((&again["jobId"], &again["fence"]), (&job["id"], &json!(2)));
+        // The old fence is of no use any more.
+        let late = engine.ask("job_ack", lease_of(&dispatch)).await;
+        assert_eq!(
+            (&late["error"]["code"], &late["error"]["cause"]),
+            (&json!("lease_conflict"), &json!("superseded"))
+        );
+        assert_eq!(engine.ask("job_ack", lease_of(&again)).await, ok());
+        assert_eq!(engine.ask("job_complete", lease_of(&again)).await, ok());
+        assert_eq!(server.job(&job).await["state"], "succeeded");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_connected_engine_is_a_worker_that_is_seen() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let gauge = async |count: usize| {
+            let text = server.request("GET", "/metrics").send().await.text;
+            text.lines().any(|line| line == format!("tenure_engines {count}"))
+        };
+        assert!(gauge(0).await);
+        let mut engine = engine(&server, "e1", &["scene"], 1).await;
+        eventually("the engine is counted", async || gauge(1).await).await;
+        let workers = server.get("/api/workers").await.expect(200);
+        assert_eq!(workers["workers"][0]["name"], "e1");
+        engine.disconnect();
+        eventually("the engine is gone", async || gauge(0).await).await;
+    })
+    .await;
+}
+
+/// A node that stops is not an engine that leaves: its jobs stay its own.
+#[tokio::test]
+async fn an_engine_goes_on_after_the_node_was_restarted() {
+    on_both_stores_with_config(TYPES, async |mut server: Server| {
+        let mut before = engine(&server, "e1", &["scene"], 2).await;
+        let job = server.create(json!({ "type": "scene" })).await;
+        let dispatch = before.event("job_dispatch").await;
+        assert_eq!(before.ask("job_ack", lease_of(&dispatch)).await, ok());
+        assert!(server.terminate().await.success());
+        assert!(before.disconnected().await.contains("transport"));
+        let server = server.restart().await;
+        assert_eq!(server.job(&job).await["state"], "running");
+        let mut after = engine(&server, "e1", &["scene"], 2).await;
+        assert_eq!(after.ask("job_complete", lease_of(&dispatch)).await, ok());
+        assert_eq!(becomes(&server, &job, "completed").await["worker"], "e1");
+    })
+    .await;
+}

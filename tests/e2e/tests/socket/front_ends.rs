@@ -1,0 +1,241 @@
+//! Front ends: what they hear, in whose words, and of whose jobs.
+
+use serde_json::{Value, json};
+use tenure_e2e::socket::{Language, SocketClient, engine, front_end, lease_of, lease_with};
+use tenure_e2e::{Server, Setup, Store, on_both_stores_with_config, on_both_stores_with_files};
+
+use crate::engines::TYPES;
+
+fn keys(data: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = data.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+#[tokio::test]
+async fn an_engine_s_job_is_told_in_new_words_and_old() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut front = front_end(&server, &json!({})).await;
+        let mut engine = engine(&server, "e1", &["scene"], 1).await;
+        for fails in [false, true] {
+            let job = server.create(json!({ "type": "scene", "user_id": "u1" })).await;
+            let dispatch = engine.event("job_dispatch").await;
+            let end = if fails { json!({ "error": "BAD_ASSET: x.png" }) } else { json!({}) };
+            let end = json!([if fails { "job_failed" } else { "job_complete" }, lease_with(&dispatch, end)]);
+            let progress = |percent: u32| json!(["job_progress", lease_with(&dispatch, json!({ "progress": percent }))]);
+            let first = engine.emit(&[json!(["job_ack", lease_of(&dispatch)]), progress(10), progress(90), end]);
+            engine.answer(first + 3).await;
+            let ended = if fails {
+                ["JOB_FAILED", "job_failed"]
+            } else {
+                ["JOB_COMPLETED", "job_finished"]
+            };
+            let names = [
+                ["JOB_QUEUED", "job_queued"],
+                ["JOB_DISPATCHED", "job_dispatched"],
+                ["JOB_RUNNING", "job_started"],
+                ["JOB_PROGRESS", "job_progress"],
+                ["JOB_PROGRESS", "job_progress"],
+                ended,
+            ];
+            let now = server.job(&job).await;
+            let mut told = Vec::new();
+            for [new, old] in names {
+                let (name, data) = front.next_event().await;
+                assert_eq!(name, new);
+                assert_eq!(front.next_event().await, (old.to_owned(), data.clone()));
+                assert_eq!(data["jobId"], job["id"]);
+                told.push(data);
+            }
+            assert_eq!(
+                told[0],
+                json!({ "jobId": job["id"], "jobType": "scene", "userId": "u1", "queuedAt": now["entered"]["queued"] })
+            );
+            assert_eq!(
+                told[1],
+                json!({ "jobId": job["id"], "engineId": "e1", "dispatchedAt": now["entered"]["dispatched"] })
+            );
+            assert_eq!(
+                told[2],
+                json!({ "jobId": job["id"], "engineId": "e1", "startedAt": now["started_at"] })
+            );
+            assert_eq!(told[3], json!({ "jobId": job["id"], "progress": 10 }));
+            assert_eq!(told[4], json!({ "jobId": job["id"], "progress": 90 }));
+            let (duration, last) = (&now["duration_ms"], &told[5]);
+            if fails {
+                assert_eq!(keys(last), ["duration", "engineId", "error", "failedAt", "jobId"]);
+                assert_eq!(last["error"], "BAD_ASSET: x.png");
+            } else {
+                assert_eq!(keys(last), ["completedAt", "duration", "engineId", "jobId"]);
+                assert_eq!(last["completedAt"], now["completed_at"]);
+            }
+            assert_eq!(&last["duration"], duration);
+        }
+    })
+    .await;
+}
+
+const WITH_OTHER: &str = r#"
+lifecycles = ["other.toml"]
+[types.other]
+lifecycle = "other"
+[types.index]
+lifecycle = "distributed"
+"#;
+
+const OTHER: &str = r#"
+name = "other"
+version = 1
+about = "A door with few words."
+initial = "waiting_room"
+[states]
+waiting_room = { role = "ready" }
+busy = { role = "active" }
+done = { outcome = "succeeded" }
+lost = { outcome = "failed" }
+[[transitions]]
+on = "create"
+to = "waiting_room"
+event = "arrived"
+[[transitions]]
+on = "claim"
+from = "waiting_room"
+to = "busy"
+event = "began"
+[[transitions]]
+on = "succeed"
+from = "busy"
+to = "done"
+event = "ended"
+[[transitions]]
+on = ["fail", "lease_expired"]
+from = "busy"
+to = "lost"
+event = "failed"
+[api]
+mount = "/other"
+[api.fields]
+id = "number"
+state = "where"
+[api.events]
+ended = ["id", "to", "from", "trigger", "payload.name", "result"]
+"#;
+
+#[tokio::test]
+async fn what_a_door_does_not_name_carries_id_type_and_state() {
+    on_both_stores_with_files(&[("tenure.toml", WITH_OTHER), ("other.toml", OTHER)], async |server| {
+        let mut front = front_end(&server, &json!({})).await;
+        let job = server.create(json!({ "type": "other", "payload": { "name": "n", "big": 12_345_678_901_234_567_890_u64 } })).await;
+        let taken = server.claim(json!({ "worker": "w1" })).await.remove(0);
+        server.report(&taken, "progress", json!({ "progress": 5 })).await.expect(200);
+        server.report(&taken, "succeed", json!({ "result": [1] })).await.expect(200);
+        let id = &job["id"];
+        let unnamed = |state: &str| json!({ "number": id, "type": "other", "where": state });
+        let progress = json!({ "number": id, "type": "other", "where": "busy", "progress": 5 });
+        let ended = json!({
+            "number": id, "to": "done", "from": "busy", "trigger": "succeed", "payload.name": "n", "result": [1]
+        });
+        for (name, data) in [
+            ("arrived", unnamed("waiting_room")),
+            ("began", unnamed("busy")),
+            ("job_progress", progress),
+            ("ended", ended),
+        ] {
+            assert_eq!(front.next_event().await, (name.to_owned(), data));
+        }
+        // A lifecycle without a door speaks canonically, and has no old names.
+        let job = server.create(json!({ "type": "index" })).await;
+        let told = json!({ "id": job["id"], "type": "index", "state": "queued" });
+        assert_eq!(front.next_event().await, ("job_queued".to_owned(), told));
+    })
+    .await;
+}
+
+/// Each event shows the job as it was, whatever has become of it since.
+#[tokio::test]
+async fn events_come_in_order_however_many_there_are() {
+    const JOBS: usize = 300;
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut front = front_end(&server, &json!({})).await;
+        let jobs = vec![json!({ "type": "scene" }); JOBS];
+        server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
+        let taken = server.claim(json!({ "worker": "w1", "max": JOBS })).await;
+        assert_eq!(taken.len(), JOBS);
+        for verb in ["start", "succeed"] {
+            let report = |job: &Value| json!({ "job": job["id"], "fence": 1, "verb": verb });
+            let reports: Vec<Value> = taken.iter().map(report).collect();
+            server.post("/api/reports", &json!({ "worker": "w1", "reports": reports })).await.expect(200);
+        }
+        let order = ["JOB_QUEUED", "JOB_DISPATCHED", "JOB_RUNNING", "JOB_COMPLETED"];
+        let mut places = std::collections::HashMap::<String, usize>::new();
+        for _ in 0..JOBS * 8 {
+            let (name, data) = front.next_event().await;
+            let Some(place) = order.iter().position(|it| *it == name) else { continue };
+            let seen = places.entry(data["jobId"].as_str().unwrap().to_owned()).or_default();
+            assert_eq!(*seen, place, "{name} {data}");
+            *seen += 1;
+            assert!(data.get("engineId").is_none_or(|it| it == "w1"));
+        }
+        assert!(places.len() == JOBS && places.values().all(|place| *place == 4));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn each_sees_what_is_his() {
+    on_both_stores_with_config(TYPES, async |mut server: Server| {
+        let key = async |server: &Server, body: Value| server.post("/api/keys", &body).await.expect(201);
+        let admin = key(&server, json!({ "role": "admin" })).await;
+        server.use_key(admin["key"].as_str());
+        let token = |key: &Value| json!({ "token": key["key"] });
+        let mut all = front_end(&server, &token(&key(&server, json!({ "role": "viewer" })).await)).await;
+        let mut mine =
+            front_end(&server, &token(&key(&server, json!({ "role": "producer", "user_id": "u1" })).await))
+                .await;
+        let worker = key(&server, json!({ "role": "worker" })).await;
+        let mut held = front_end(&server, &token(&worker)).await;
+        let mut engine = SocketClient::new(Language::JavaScript);
+        engine.connect(
+            &server,
+            "/engine",
+            &json!({ "token": worker["key"], "engineId": "e1", "jobTypes": ["scene"] }),
+        );
+        engine.connected().await;
+        let theirs = server.create(json!({ "type": "index", "user_id": "u2" })).await;
+        let own = server.create(json!({ "type": "scene", "user_id": "u1" })).await;
+        engine.event("job_dispatch").await;
+        assert_eq!(all.event("job_queued").await["id"], theirs["id"]);
+        assert_eq!(all.event("JOB_QUEUED").await["jobId"], own["id"]);
+        assert_eq!(mine.next_event().await.0, "JOB_QUEUED");
+        assert_eq!(mine.next_event().await.0, "job_queued");
+        assert_eq!(mine.next_event().await.0, "JOB_DISPATCHED");
+        // A worker sees what it holds.
+        let (name, data) = held.next_event().await;
+        assert_eq!((name.as_str(), &data["jobId"]), ("JOB_DISPATCHED", &own["id"]));
+    })
+    .await;
+}
+
+/// A front end that takes nothing holds nobody up, and is not waited for.
+#[tokio::test]
+async fn a_front_end_that_stands_still_is_left_behind() {
+    let carries = OTHER.replace("ended = [", "arrived = [\"id\", \"payload\"]\nended = [");
+    let setup = Setup::new(Store::Sqlite).await.config(WITH_OTHER).file("other.toml", carries);
+    let server = setup.start().await;
+    let mut stuck = front_end(&server, &json!({})).await;
+    let mut front = front_end(&server, &json!({})).await;
+    stuck.suspend();
+    let job = json!({ "type": "other", "payload": { "text": "x".repeat(10_000) } });
+    // More than may wait for it here, in the socket and on the way.
+    for _ in 0..10 {
+        let jobs = json!({ "jobs": vec![job.clone(); 1000] });
+        server.post("/api/jobs/batch", &jobs).await.expect(200);
+        for _ in 0..1000 {
+            front.event("arrived").await;
+        }
+    }
+    stuck.resume();
+    stuck.disconnected().await;
+    let last = server.create(json!({ "type": "index" })).await;
+    assert_eq!(front.event("job_queued").await["id"], last["id"]);
+}

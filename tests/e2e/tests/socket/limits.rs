@@ -1,0 +1,248 @@
+//! Who is not let in, what is not taken, and what is too much.
+
+use serde_json::{Value, json};
+use tenure_e2e::socket::{Language, SocketClient, engine, front_end, lease_of, lease_with, ok};
+use tenure_e2e::{Server, Store, eventually, on_both_stores_with_config};
+
+use crate::engines::TYPES;
+
+async fn refused(server: &Server, namespace: &str, auth: &Value) -> String {
+    let mut peer = SocketClient::new(Language::JavaScript);
+    peer.connect(server, namespace, auth);
+    peer.refused().await
+}
+
+async fn key(server: &Server, body: Value) -> Value {
+    server.post("/api/keys", &body).await.expect(201)
+}
+
+#[tokio::test]
+async fn who_says_nothing_sensible_is_not_let_in() {
+    let server = Server::with(TYPES, Store::Sqlite).await;
+    for (auth, why) in [
+        (json!({}), "missing field `engineId`"),
+        (json!({ "engineId": "e1" }), "missing field `jobTypes`"),
+        (json!({ "engineId": "e1", "jobTypes": [] }), "#/jobTypes"),
+        (json!({ "engineId": "", "jobTypes": ["scene"] }), "#/engineId"),
+        (json!({ "engineId": "a\u{7}", "jobTypes": ["scene"] }), "#/engineId"),
+        (json!({ "engineId": 5, "jobTypes": ["scene"] }), "#/engineId"),
+        (json!({ "engineId": "e1", "jobTypes": "scene" }), "#/jobTypes"),
+        (json!({ "engineId": "e1", "jobTypes": ["scene"], "capacity": 0 }), "#/capacity"),
+        (json!({ "engineId": "e1", "jobTypes": ["scene"], "capacity": 1001 }), "#/capacity"),
+        (json!({ "engineId": "e1", "jobTypes": ["scene"], "extra": 1 }), "unknown field `extra`"),
+    ] {
+        let said = refused(&server, "/engine", &auth).await;
+        assert!(said.starts_with("malformed: ") && said.contains(why), "{auth}: {said}");
+    }
+    assert!(refused(&server, "/jobs", &json!({ "user": 1 })).await.starts_with("malformed: "));
+    assert_eq!(refused(&server, "/nowhere", &json!({})).await, "Invalid namespace");
+    let mut python = SocketClient::new(Language::Python);
+    python.connect(&server, "/engine", &json!({ "engineId": "e1" }));
+    assert!(python.refused().await.starts_with("malformed: "));
+}
+
+#[tokio::test]
+async fn keys_and_roles_are_as_they_are_over_http() {
+    on_both_stores_with_config(TYPES, async |mut server: Server| {
+        let admin = key(&server, json!({ "role": "admin" })).await;
+        server.use_key(admin["key"].as_str());
+        let producer = key(&server, json!({ "role": "producer", "user_id": "u1" })).await;
+        let viewer = key(&server, json!({ "role": "viewer" })).await;
+        let (mine, others) = (
+            key(&server, json!({ "role": "worker" })).await,
+            key(&server, json!({ "role": "worker" })).await,
+        );
+        let hello = |token: &Value| json!({ "token": token, "engineId": "e1", "jobTypes": ["index"] });
+        let nobody = json!({ "engineId": "e1", "jobTypes": ["index"] });
+        assert!(refused(&server, "/engine", &nobody).await.starts_with("unauthenticated: "));
+        assert!(
+            refused(&server, "/engine", &hello(&json!("nonsense"))).await.starts_with("unauthenticated: ")
+        );
+        assert!(refused(&server, "/jobs", &json!({})).await.starts_with("unauthenticated: "));
+        for other in [&producer, &viewer] {
+            assert!(refused(&server, "/engine", &hello(&other["key"])).await.starts_with("forbidden: "));
+        }
+        let mut engine = SocketClient::new(Language::JavaScript);
+        engine.connect(&server, "/engine", &hello(&mine["key"]));
+        engine.connected().await;
+        let job = server.create(json!({ "type": "index" })).await;
+        let dispatch = engine.event("job_dispatch").await;
+        // Another key does not get a name under which something is held.
+        assert!(refused(&server, "/engine", &hello(&others["key"])).await.starts_with("forbidden: "));
+        assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+        // What is revoked ends.
+        let mut front = front_end(&server, &json!({ "token": viewer["key"] })).await;
+        for it in [&mine, &viewer] {
+            server.delete(&format!("/api/keys/{}", it["id"].as_str().unwrap())).await.expect(200);
+        }
+        engine.disconnected().await;
+        front.disconnected().await;
+        assert_eq!(server.job(&job).await["state"], "running");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn no_page_of_another_origin_reaches_an_open_server() {
+    let server = Server::with(TYPES, Store::Sqlite).await;
+    let ask = async |host: &str, origin: &str| {
+        let head = "GET /socket.io/?EIO=4&transport=polling HTTP/1.1";
+        let request = format!("{head}\r\nHost: {host}\r\n{origin}Connection: close\r\n\r\n");
+        let answer = server.raw(request.as_bytes()).await;
+        answer.split(' ').nth(1).unwrap().to_owned()
+    };
+    assert_eq!(ask(server.address(), "").await, "200");
+    assert_eq!(ask(server.address(), &format!("Origin: http://{}\r\n", server.address())).await, "200");
+    assert_eq!(ask(server.address(), "Origin: http://evil.example\r\n").await, "403");
+    assert_eq!(ask("evil.example", "").await, "421");
+    // Nor by a web socket.
+    let upgrade = format!(
+        "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: {}\r\nOrigin: http://evil.example\r\n\
+         Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+        server.address()
+    );
+    assert!(server.raw(upgrade.as_bytes()).await.starts_with("HTTP/1.1 403"));
+}
+
+#[tokio::test]
+async fn what_has_the_wrong_shape_is_answered_and_changes_nothing() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut engine = engine(&server, "e1", &["scene"], 1).await;
+        let job = server.create(json!({ "type": "scene" })).await;
+        let dispatch = engine.event("job_dispatch").await;
+        let id = &dispatch["jobId"];
+        let deep = (0..70).fold(json!(1), |inner, _| json!([inner]));
+        let bad = [
+            (json!(["job_ack"]), "malformed"),
+            (json!(["job_ack", null]), "malformed"),
+            (json!(["job_ack", "text"]), "malformed"),
+            (json!(["job_ack", []]), "malformed"),
+            (json!(["job_ack", {}]), "malformed"),
+            (json!(["job_ack", { "jobId": id }]), "malformed"),
+            (json!(["job_ack", { "jobId": "7", "fence": 1 }]), "malformed"),
+            (json!(["job_ack", { "jobId": id, "fence": -1 }]), "malformed"),
+            (json!(["job_ack", { "jobId": id, "fence": 1, "more": 1 }]), "malformed"),
+            (json!(["job_ack", lease_of(&dispatch), 2]), "malformed"),
+            (json!(["job_ack", lease_with(&dispatch, json!({ "result": 1 }))]), "malformed"),
+            (json!(["job_progress", lease_of(&dispatch)]), "malformed"),
+            (json!(["job_progress", lease_with(&dispatch, json!({ "progress": "40" }))]), "malformed"),
+            (json!(["job_progress", lease_with(&dispatch, json!({ "progress": -1 }))]), "malformed"),
+            (json!(["job_failed", lease_of(&dispatch)]), "malformed"),
+            (json!(["job_failed", lease_with(&dispatch, json!({ "error": 5 }))]), "malformed"),
+            (json!(["job_failed", lease_with(&dispatch, json!({ "error": { "colour": 1 } }))]), "malformed"),
+            (json!(["job_complete", lease_with(&dispatch, json!({ "result": deep }))]), "malformed"),
+            (json!(["job_complete", lease_with(&dispatch, json!({ "result": "a\u{0}" }))]), "malformed"),
+            (json!(["job_complete", { "binary": [1, 2, 3] }]), "malformed"),
+            (json!(["heartbeat", { "x": 1 }]), "malformed"),
+            (json!(["job_explode", {}]), "not_found"),
+            (
+                json!(["job_ack", { "jobId": "00000000-0000-7000-8000-000000000000", "fence": 1 }]),
+                "not_found",
+            ),
+            (json!(["job_ack", { "jobId": id, "fence": 2 }]), "lease_conflict"),
+            (json!(["job_complete", lease_of(&dispatch)]), "invalid_transition"),
+            (json!(["job_cancelled", lease_of(&dispatch)]), "invalid_transition"),
+            (json!(["job_release", lease_of(&dispatch)]), "invalid_transition"),
+        ];
+        let events: Vec<Value> = bad.iter().map(|(event, _)| event.clone()).collect();
+        let first = engine.emit(&events);
+        for (index, (event, code)) in bad.iter().enumerate() {
+            let answer = engine.answer(first + index).await;
+            assert_eq!(answer["error"]["code"], *code, "{event}: {answer}");
+            assert_eq!(answer["error"]["type"], format!("/problems/{code}"));
+        }
+        assert_eq!(server.job(&job).await["state"], "dispatched");
+        assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+        // A front end has nothing to say.
+        let mut front = front_end(&server, &json!({})).await;
+        assert_eq!(front.ask("job_ack", lease_of(&dispatch)).await["error"]["code"], "not_found");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_large_ends_the_connection() {
+    let server = Server::with(TYPES, Store::Sqlite).await;
+    let mut engine = engine(&server, "e1", &["scene"], 1).await;
+    server.create(json!({ "type": "scene" })).await;
+    let dispatch = engine.event("job_dispatch").await;
+    assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+    let largest = "x".repeat((1 << 20) - 2);
+    let mut fits =
+        engine.emit(&[json!(["job_complete", lease_with(&dispatch, json!({ "result": largest }))])]);
+    assert_eq!(engine.answer(fits).await, ok());
+    server.create(json!({ "type": "scene" })).await;
+    let dispatch = engine.event("job_dispatch").await;
+    assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+    // A little too much is answered; far too much is not even read.
+    let larger = "x".repeat(1 << 20);
+    fits = engine.emit(&[json!(["job_complete", lease_with(&dispatch, json!({ "result": larger }))])]);
+    assert_eq!(engine.answer(fits).await["error"]["code"], "too_large");
+    engine.emit(&[json!(["job_complete", lease_with(&dispatch, json!({ "result": "x".repeat(3 << 20) }))])]);
+    engine.disconnected().await;
+    server.get("/readyz").await.expect(200);
+}
+
+#[tokio::test]
+async fn who_says_too_much_at_once_is_told_so() {
+    let server = Server::with(TYPES, Store::Sqlite).await;
+    let mut engine = engine(&server, "e1", &["scene"], 1).await;
+    let many = vec![json!(["heartbeat", {}]); 3500];
+    let mut refused = 0;
+    // A machine that takes long to send them is within its rate.
+    while refused == 0 {
+        let first = engine.emit(&many);
+        for number in first..first + many.len() {
+            let answer = engine.answer(number).await;
+            match answer["error"]["code"].as_str() {
+                None => assert_eq!(answer, ok()),
+                Some("rate_limited" | "overloaded") => refused += 1,
+                Some(_) => panic!("{answer}"),
+            }
+        }
+    }
+    eventually("the engine is heard again", async || {
+        server.get("/api/workers").await.expect(200)["workers"][0]["name"] == "e1"
+    })
+    .await;
+    assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
+}
+
+#[tokio::test]
+async fn a_connection_that_does_not_say_who_it_is_is_dropped() {
+    let server = Server::with(TYPES, Store::Sqlite).await;
+    let ask = async |more: &str| {
+        let line = format!("GET /socket.io/?EIO=4&transport=polling{more} HTTP/1.1\r\n");
+        let request = format!("{line}Host: {}\r\nConnection: close\r\n\r\n", server.address());
+        server.raw(request.as_bytes()).await
+    };
+    let opened = ask("").await;
+    let (_, rest) = opened.split_once("\"sid\":\"").unwrap();
+    let session = format!("&sid={}", rest.split('"').next().unwrap());
+    eventually("the session is gone", async || ask(&session).await.starts_with("HTTP/1.1 400")).await;
+}
+
+/// A web socket is a connection like any other, for as long as it is open.
+#[tokio::test]
+async fn engines_count_among_the_connections() {
+    let config = format!("[limits]\nconnections = 3\n{TYPES}");
+    let server = Server::with(&config, Store::Sqlite).await;
+    let answers = async || {
+        let request =
+            format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address());
+        server.raw(request.as_bytes()).await.starts_with("HTTP/1.1 200")
+    };
+    let mut engines = Vec::new();
+    for name in ["e1", "e2", "e3"] {
+        assert!(answers().await);
+        let mut engine = SocketClient::new(Language::JavaScript);
+        let auth = json!({ "engineId": name, "jobTypes": ["scene"] });
+        engine.connect_by(&server, "/engine", &auth, &["websocket"]);
+        engine.connected().await;
+        engines.push(engine);
+    }
+    assert!(!answers().await);
+    engines.pop();
+    eventually("there is a place again", answers).await;
+}

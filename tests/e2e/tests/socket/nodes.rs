@@ -1,0 +1,160 @@
+//! Two nodes on one PostgreSQL: an engine at one, its front end and its canceller at the other.
+
+use serde_json::json;
+use tenure_e2e::socket::{Language, SocketClient, engine, front_end, lease_of, lease_with, ok};
+use tenure_e2e::{Server, Store, eventually, path};
+
+use crate::engines::{TYPES, becomes};
+
+#[tokio::test]
+async fn what_happens_at_one_node_is_heard_at_the_other() {
+    let here = Server::with(TYPES, Store::Postgres).await;
+    let there = here.second_node().await;
+    let mut front = front_end(&there, &json!({})).await;
+    let mut engine = engine(&here, "e1", &["scene"], 1).await;
+    let job = there.create(json!({ "type": "scene" })).await;
+    let dispatch = engine.event("job_dispatch").await;
+    assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+    let progress = lease_with(&dispatch, json!({ "progress": 40 }));
+    assert_eq!(engine.ask("job_progress", progress).await, ok());
+    assert_eq!(front.event("JOB_PROGRESS").await, json!({ "jobId": job["id"], "progress": 40 }));
+    assert_eq!(engine.ask("job_complete", lease_of(&dispatch)).await, ok());
+    for name in ["JOB_QUEUED", "JOB_DISPATCHED", "JOB_RUNNING", "JOB_COMPLETED"] {
+        assert_eq!(front.event(name).await["jobId"], job["id"]);
+    }
+    here.setup().verify();
+}
+
+#[tokio::test]
+async fn a_cancel_at_one_node_is_pushed_at_the_other() {
+    let here = Server::with(TYPES, Store::Postgres).await;
+    let there = here.second_node().await;
+    let mut engine = engine(&here, "e1", &["index"], 1).await;
+    for mode in ["soft", "hard"] {
+        let job = there.create(json!({ "type": "index" })).await;
+        let dispatch = engine.event("job_dispatch").await;
+        there.post(&path(&job, "cancel"), &json!({ "mode": mode })).await.expect(200);
+        assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": mode })));
+        if mode == "soft" {
+            assert_eq!(engine.ask("job_cancelled", lease_of(&dispatch)).await, ok());
+        }
+        becomes(&there, &job, "cancelled").await;
+    }
+    here.setup().verify();
+}
+
+/// How many engines are connected to a node.
+async fn engines(server: &Server) -> usize {
+    let text = server.request("GET", "/metrics").send().await.text;
+    let count = text.lines().find_map(|line| line.strip_prefix("tenure_engines ")).expect("it is told");
+    count.parse().unwrap()
+}
+
+#[tokio::test]
+async fn an_engine_whose_node_stops_goes_on_at_another() {
+    let mut here = Server::with(TYPES, Store::Postgres).await;
+    let there = here.second_node().await;
+    let mut before = engine(&here, "e1", &["scene"], 1).await;
+    let job = there.create(json!({ "type": "scene" })).await;
+    let dispatch = before.event("job_dispatch").await;
+    assert_eq!(before.ask("job_ack", lease_of(&dispatch)).await, ok());
+    assert!(here.terminate().await.success());
+    let mut after = engine(&there, "e1", &["scene"], 1).await;
+    // What it holds counts against its room.
+    there.create(json!({ "type": "scene" })).await;
+    assert_eq!(after.ask("heartbeat", json!({})).await, ok());
+    assert!(after.unread_events().is_empty());
+    assert_eq!(after.ask("job_complete", lease_of(&dispatch)).await, ok());
+    assert_eq!(becomes(&there, &job, "completed").await["worker"], "e1");
+    after.event("job_dispatch").await;
+}
+
+#[tokio::test]
+async fn a_second_connection_at_another_node_replaces_the_first() {
+    let here = Server::with(TYPES, Store::Postgres).await;
+    let there = here.second_node().await;
+    let mut first = engine(&here, "e1", &["scene"], 1).await;
+    let other = engine(&here, "e2", &["other"], 1).await;
+    let job = here.create(json!({ "type": "scene" })).await;
+    let dispatch = first.event("job_dispatch").await;
+    assert_eq!(first.ask("job_ack", lease_of(&dispatch)).await, ok());
+    let mut second = engine(&there, "e1", &["scene"], 1).await;
+    assert!(first.disconnected().await.contains("server"));
+    let failed = becomes(&there, &job, "failed").await;
+    assert_eq!(failed["error"]["code"], "WORKER_DISCONNECTED");
+    let late = second.ask("job_complete", lease_of(&dispatch)).await;
+    assert_eq!(late["error"]["code"], "lease_conflict");
+    let next = here.create(json!({ "type": "scene" })).await;
+    let dispatch = second.event("job_dispatch").await;
+    assert_eq!(dispatch["jobId"], next["id"]);
+    assert_eq!(second.ask("job_ack", lease_of(&dispatch)).await, ok());
+    // The first comes back, and has its name again; here, then there, then here.
+    let mut third = engine(&here, "e1", &["scene"], 1).await;
+    assert!(second.disconnected().await.contains("server"));
+    assert_eq!(becomes(&here, &next, "failed").await["error"]["code"], "WORKER_DISCONNECTED");
+    let last = there.create(json!({ "type": "scene" })).await;
+    let dispatch = third.event("job_dispatch").await;
+    assert_eq!(third.ask("job_ack", lease_of(&dispatch)).await, ok());
+    assert_eq!(third.ask("job_complete", lease_of(&dispatch)).await, ok());
+    becomes(&there, &last, "completed").await;
+    eventually("each name has one connection", async || {
+        (engines(&here).await, engines(&there).await) == (2, 0)
+    })
+    .await;
+    drop(other);
+    here.setup().verify();
+}
+
+#[tokio::test]
+async fn where_no_rule_says_so_a_job_goes_on_at_the_second_connection() {
+    let here = Server::with(TYPES, Store::Postgres).await;
+    let there = here.second_node().await;
+    let mut first = engine(&here, "e1", &["index"], 1).await;
+    let job = here.create(json!({ "type": "index" })).await;
+    let dispatch = first.event("job_dispatch").await;
+    assert_eq!(first.ask("job_ack", lease_of(&dispatch)).await, ok());
+    let mut second = engine(&there, "e1", &["index"], 1).await;
+    assert!(first.disconnected().await.contains("server"));
+    let next = here.create(json!({ "type": "index" })).await;
+    assert_eq!(second.ask("heartbeat", json!({})).await, ok());
+    assert!(second.unread_events().is_empty(), "it counts against its room");
+    assert_eq!(second.ask("job_complete", lease_of(&dispatch)).await, ok());
+    assert_eq!(becomes(&here, &job, "succeeded").await["worker"], "e1");
+    assert_eq!(second.event("job_dispatch").await["jobId"], next["id"]);
+    here.setup().verify();
+}
+
+#[tokio::test]
+async fn of_connections_at_both_nodes_at_once_one_stays() {
+    let here = Server::with(TYPES, Store::Postgres).await;
+    let there = here.second_node().await;
+    let mut peers: Vec<SocketClient> = (0..6).map(|_| SocketClient::new(Language::JavaScript)).collect();
+    for (at, peer) in peers.iter_mut().enumerate() {
+        let node = if at % 2 == 0 { &here } else { &there };
+        peer.connect(node, "/engine", &json!({ "engineId": "e1", "jobTypes": ["index"] }));
+    }
+    for peer in &mut peers {
+        peer.connected().await;
+    }
+    eventually("one is left", async || engines(&here).await + engines(&there).await == 1).await;
+    let job = here.create(json!({ "type": "index" })).await;
+    becomes(&there, &job, "assigned").await;
+    assert_eq!(engines(&here).await + engines(&there).await, 1);
+}
+
+#[tokio::test]
+async fn a_node_that_crashed_keeps_no_engine_out() {
+    let mut here = Server::with(TYPES, Store::Postgres).await;
+    let there = here.second_node().await;
+    let mut before = engine(&here, "e1", &["index"], 2).await;
+    let job = there.create(json!({ "type": "index" })).await;
+    let dispatch = before.event("job_dispatch").await;
+    assert_eq!(before.ask("job_ack", lease_of(&dispatch)).await, ok());
+    here.kill();
+    let mut after = engine(&there, "e1", &["index"], 2).await;
+    let next = there.create(json!({ "type": "index" })).await;
+    assert_eq!(after.event("job_dispatch").await["jobId"], next["id"]);
+    assert_eq!(after.ask("job_complete", lease_of(&dispatch)).await, ok());
+    becomes(&there, &job, "succeeded").await;
+    there.setup().verify();
+}

@@ -1,0 +1,114 @@
+//! The failures that an engine's owner wants simulated: each ends in a declared state, with an error, an event for front
+//! ends and a count.
+
+use serde_json::{Value, json};
+use tenure_e2e::socket::{SocketClient, engine, front_end, lease_of, lease_with, ok};
+use tenure_e2e::{Server, on_both_stores_with_config};
+
+use crate::engines::becomes;
+
+const TYPES: &str = r#"
+[types.LOAD_ASSETS]
+lifecycle = "engine"
+[types.SPAWN_ENTITY]
+lifecycle = "engine"
+schema = { type = "object", required = ["entity"], properties = { entity = { type = "string" } } }
+[types.BUILD_SCENE]
+lifecycle = "engine"
+timeouts = { running = "1s" }
+"#;
+const ALL: [&str; 3] = ["LOAD_ASSETS", "SPAWN_ENTITY", "BUILD_SCENE"];
+
+struct Stage {
+    server: Server,
+    engine: SocketClient,
+    front: SocketClient,
+}
+
+impl Stage {
+    async fn set(server: Server) -> Self {
+        let front = front_end(&server, &json!({})).await;
+        let engine = engine(&server, "engine_local_01", &ALL, 1).await;
+        Self { server, engine, front }
+    }
+
+    /// A job that runs, and its dispatch.
+    async fn running(&mut self, job_type: &str, payload: Value) -> (Value, Value) {
+        let job =
+            self.server.create(json!({ "type": job_type, "payload": payload, "user_id": "user_123" })).await;
+        let dispatch = self.engine.event("job_dispatch").await;
+        assert_eq!(self.engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+        (job, dispatch)
+    }
+
+    /// It has failed like that, and nobody can miss it.
+    async fn has_failed(&mut self, job: &Value, code: &str, category: &str) {
+        let failed = becomes(&self.server, job, "failed").await;
+        assert_eq!(
+            (&failed["error"]["code"], &failed["error"]["category"]),
+            (&json!(code), &json!(category))
+        );
+        let told = self.front.event("JOB_FAILED").await;
+        assert_eq!((&told["jobId"], &told["engineId"]), (&job["id"], &json!("engine_local_01")));
+        assert!(told["error"].as_str().unwrap().starts_with(code));
+        assert_eq!((&told["duration"], &told["failedAt"]), (&failed["duration_ms"], &failed["completed_at"]));
+        let counted = self.server.request("GET", "/metrics").send().await.text;
+        let of =
+            format!("category=\"{category}\",class=\"transient\",type=\"{}\"", job["type"].as_str().unwrap());
+        assert!(counted.contains(&format!("tenure_failures_total{{{of}}} 1")), "{of}");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_asset_reference() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut stage = Stage::set(server).await;
+        let (job, dispatch) = stage.running("LOAD_ASSETS", json!({ "asset": "corrupted_texture.png" })).await;
+        let error = json!({ "error": "BAD_ASSET: corrupted_texture.png" });
+        assert_eq!(stage.engine.ask("job_failed", lease_with(&dispatch, error)).await, ok());
+        stage.has_failed(&job, "BAD_ASSET", "engine").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn invalid_entity_data() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut stage = Stage::set(server).await;
+        // What the schema sees is refused before it is queued.
+        let refused = stage.server.post("/api/jobs", &json!({ "type": "SPAWN_ENTITY", "payload": {} })).await;
+        assert_eq!(refused.expect(422)["code"], "validation_failed");
+        let (job, dispatch) = stage.running("SPAWN_ENTITY", json!({ "entity": "no such mesh" })).await;
+        let error =
+            json!({ "error": { "code": "INVALID_ENTITY", "message": "no such mesh", "stage": "input" } });
+        assert_eq!(stage.engine.ask("job_failed", lease_with(&dispatch, error)).await, ok());
+        stage.has_failed(&job, "INVALID_ENTITY", "engine").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_engine_that_takes_too_long() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut stage = Stage::set(server).await;
+        let (job, dispatch) = stage.running("BUILD_SCENE", json!({})).await;
+        stage.has_failed(&job, "RUN_TIMEOUT", "engine").await;
+        let late = stage.engine.ask("job_complete", lease_of(&dispatch)).await;
+        assert_eq!(
+            (&late["error"]["code"], &late["error"]["cause"]),
+            (&json!("lease_conflict"), &json!("revoked"))
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_network_failure() {
+    on_both_stores_with_config(TYPES, async |server| {
+        let mut stage = Stage::set(server).await;
+        let (job, _) = stage.running("LOAD_ASSETS", json!({})).await;
+        stage.engine.kill();
+        stage.has_failed(&job, "WORKER_DISCONNECTED", "queue").await;
+    })
+    .await;
+}
