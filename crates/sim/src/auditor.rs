@@ -1,14 +1,14 @@
-//! The auditor: an independent model that knows the ten laws. It follows the journal, hears every answer that a node
-//! gives, and compares both with the rows. It shares no rule with those who must keep the laws: it neither folds nor
-//! decides with the core's code, and works out ranks, leases, delays and conditions anew from the lifecycles' data.
+//! The auditor: an independent model of the ten laws. It follows the journal, checks every reply of a node, and compares
+//! both with the rows. It shares no code with what it checks: ranks, leases, delays and conditions are computed here, from
+//! the lifecycles' data.
 
-mod answers;
-mod end;
+mod credits;
+mod final_checks;
+mod job_model;
 mod laws;
-mod money;
 mod refusals;
+mod replies;
 mod rules;
-mod track;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -16,23 +16,22 @@ use std::time::Duration;
 
 use tenure_core::command::ClaimFilter;
 use tenure_core::event::Event;
-use tenure_core::id::{JobId, Name, Position};
+use tenure_core::id::{JobId, Name, Position, QueueName, TypeName};
 use tenure_core::lifecycle::Phase;
 use tenure_core::time::{Millis, Timestamp};
-use tenure_store::{Journaled, MemoryStore, Store};
+use tenure_store::{JournalEntry, MemoryStore, Store};
 
-use crate::cast::Kind;
+use crate::fixtures::TypeModel;
 use crate::ready;
-use crate::story::Story;
-use money::Money;
-use track::Track;
+use crate::trace::Trace;
+use credits::CreditModel;
+use job_model::JobModel;
 
-/// Sweeping is promptness: within this when idle.
-const PROMPT_MS: i64 = 1000;
-/// After this long without a fault, promptness is expected again.
-const STEADY: Duration = Duration::from_millis(1500);
+/// An idle node sweeps within this time.
+const SWEEP_MS_MAX: i64 = 1000;
+/// After this time without a fault, sweeps are expected to be in time again.
+const STABLE: Duration = Duration::from_millis(1500);
 
-/// A law that was broken.
 #[derive(Clone, Debug)]
 pub(crate) struct Violation {
     pub(crate) law: u8,
@@ -47,262 +46,258 @@ impl Violation {
     }
 }
 
-/// What the auditor knows.
 #[derive(Debug)]
 pub(crate) struct Auditor {
     store: MemoryStore,
-    story: Rc<Story>,
+    trace: Rc<Trace>,
     position: Position,
-    /// The hash of every event that was read, and whose it is.
-    written: Vec<(JobId, u64)>,
-    tracks: BTreeMap<JobId, Track>,
-    keys: Keys,
-    money: Money,
-    /// Claims that a node has not answered, and since when.
+    /// Job and hash of every event that was read.
+    events_read: Vec<(JobId, u64)>,
+    models: BTreeMap<JobId, JobModel>,
+    keys: KeyUses,
+    credits: CreditModel,
+    /// Claims without a reply, and since when.
     waiting: BTreeMap<u64, (ClaimFilter, Timestamp)>,
     requests: u64,
-    /// All outages so far.
+    /// Total time of all outages, in milliseconds.
     stopped: i64,
     /// The store's time.
     now: Timestamp,
-    /// When the faults ended.
-    healed_at: Option<Timestamp>,
-    looks: u32,
-    found: Vec<Violation>,
+    faults_ended_at: Option<Timestamp>,
+    checks: u32,
+    violations: Vec<Violation>,
 }
 
-/// What each idempotency key led to.
+/// The jobs of each idempotency key.
 #[derive(Debug, Default)]
-struct Keys {
+struct KeyUses {
     /// User, type and key of a creation.
     creations: BTreeMap<(Option<Name>, Name, Name), JobId>,
     /// User, type and parts of a derived key; and when.
     derived: BTreeMap<(Option<Name>, Name, String), (JobId, Timestamp)>,
-    /// Verb, job and key of everything else that was done.
+    /// Verb, job and key of all other commands.
     verbs: BTreeSet<(&'static str, JobId, Name)>,
-    /// Worker and request of each claim, and what it got.
-    claims: BTreeMap<(Name, Name), BTreeSet<(JobId, u64)>>,
+    /// Worker and request id of each claim, and the jobs and fences it got.
+    claims: BTreeMap<(QueueName, TypeName), BTreeSet<(JobId, u64)>>,
 }
 
 impl Auditor {
-    pub(crate) fn new(store: MemoryStore, story: Rc<Story>) -> Self {
+    pub(crate) fn new(store: MemoryStore, trace: Rc<Trace>) -> Self {
         Self {
             store,
-            story,
+            trace,
             position: Position(0),
-            written: Vec::new(),
-            tracks: BTreeMap::new(),
-            keys: Keys::default(),
-            money: Money::default(),
+            events_read: Vec::new(),
+            models: BTreeMap::new(),
+            keys: KeyUses::default(),
+            credits: CreditModel::default(),
             waiting: BTreeMap::new(),
             requests: 0,
             stopped: 0,
             now: Timestamp(0),
-            healed_at: None,
-            looks: 0,
-            found: Vec::new(),
+            faults_ended_at: None,
+            checks: 0,
+            violations: Vec::new(),
         }
     }
 
-    pub(crate) fn say(&mut self, violation: Violation) {
-        self.found.push(violation);
+    pub(crate) fn report(&mut self, violation: Violation) {
+        self.violations.push(violation);
     }
 
-    pub(crate) fn has_found(&self) -> bool {
-        !self.found.is_empty()
+    pub(crate) fn has_violations(&self) -> bool {
+        !self.violations.is_empty()
     }
 
-    pub(crate) fn take_found(&mut self) -> Vec<Violation> {
-        std::mem::take(&mut self.found)
+    pub(crate) fn take_violations(&mut self) -> Vec<Violation> {
+        std::mem::take(&mut self.violations)
     }
 
     pub(crate) fn jobs_seen(&self) -> u64 {
-        self.tracks.len() as u64
+        self.models.len() as u64
     }
 
     pub(crate) fn events_seen(&self) -> u64 {
-        self.written.len() as u64
+        self.events_read.len() as u64
     }
 
     pub(crate) fn journal_hash(&self) -> u64 {
-        self.written.iter().fold(0, |so_far, (_, one)| so_far.rotate_left(5) ^ one)
+        self.events_read.iter().fold(0, |so_far, (_, one)| so_far.rotate_left(5) ^ one)
     }
 
-    /// The store's time, before each look.
+    /// Sets the store's time, before each check.
     pub(crate) fn set_now(&mut self, now: Timestamp) {
         self.now = now;
     }
 
-    /// The faults have ended.
-    pub(crate) fn note_healed(&mut self) {
-        self.healed_at = Some(self.now);
+    pub(crate) fn note_end_of_faults(&mut self) {
+        self.faults_ended_at = Some(self.now);
     }
 
-    /// Nobody reached the store for a while: all clocks stood still.
+    /// No node reached the store for this time: all clocks stood still.
     pub(crate) fn note_outage(&mut self, span: Millis) {
         self.stopped += span.0 as i64;
     }
 
-    /// Whether every job is final.
-    pub(crate) fn is_everything_over(&self) -> bool {
-        self.tracks.values().all(|track| track.phase.is_final())
+    pub(crate) fn are_all_jobs_final(&self) -> bool {
+        self.models.values().all(|model| model.phase.is_final())
     }
 
-    /// Reads on in the journal, and compares the rows of the jobs that moved.
+    /// Reads new events of the journal, and compares the rows of their jobs.
     pub(crate) fn read(&mut self) {
-        let mut moved = BTreeSet::new();
+        let mut changed = BTreeSet::new();
         loop {
             let page = ready(self.store.events(self.position, 500)).unwrap_or_default();
             let Some(last) = page.last() else { break };
             self.position = last.position;
-            for Journaled { event, .. } in &page {
+            for JournalEntry { event, .. } in &page {
                 self.take(event);
-                moved.insert(event.job_id);
+                changed.insert(event.job_id);
             }
         }
-        let (found, paid) = self.money.read(&self.store, &self.tracks);
-        for id in moved.union(&paid) {
+        let (violations, paid) = self.credits.read(&self.store, &self.models);
+        for id in changed.union(&paid) {
             self.compare(*id);
         }
-        self.found.extend(found);
+        self.violations.extend(violations);
     }
 
     fn take(&mut self, event: &Event) {
-        self.written.push((event.job_id, hash(event)));
-        self.story.tell(Some(event.job_id), tale(event));
+        self.events_read.push((event.job_id, hash(event)));
+        self.trace.record(Some(event.job_id), describe(event));
         let id = event.job_id;
-        if !self.tracks.contains_key(&id) && !self.meet(event) {
+        if !self.models.contains_key(&id) && !self.add_job(event) {
             return;
         }
-        let Some(track) = self.tracks.get_mut(&id) else { return };
+        let Some(model) = self.models.get_mut(&id) else { return };
         if event.seq.is_none() {
-            track.notes += 1;
+            model.notes += 1;
             return;
         }
-        if let Some(violation) = track.judge(event, self.stopped) {
-            self.found.push(violation);
+        if let Some(violation) = model.check(event, self.stopped) {
+            self.violations.push(violation);
             return;
         }
-        track.take(event, self.stopped);
+        model.apply(event, self.stopped);
     }
 
-    /// A job's first event: what was asked for is read from its row once, and never again.
-    fn meet(&mut self, event: &Event) -> bool {
+    /// Adds the job of a first event. Its spec is read from the row here, and never again.
+    fn add_job(&mut self, event: &Event) -> bool {
         let id = event.job_id;
-        self.story.label(id);
+        self.trace.label(id);
         let row = ready(self.store.job(id)).ok().flatten();
-        let kind = row.as_ref().and_then(|row| Kind::of(&row.spec));
+        let kind = row.as_ref().and_then(|row| TypeModel::of(&row.spec));
         let (Some(row), Some(kind)) = (row, kind) else {
-            self.say(Violation::new(6, Some(id), "an event of a job that is not there".to_owned()));
+            self.report(Violation::new(6, Some(id), "an event of a job without a row".to_owned()));
             return false;
         };
-        let track = Track::new(kind, row.spec.clone());
-        let is_there = |id: &JobId| ready(self.store.job(*id)).is_ok_and(|row| row.is_some());
-        let first = |id: &JobId| self.tracks.get(id).filter(|_| is_there(id));
-        let found = self.keys.note_creation(&track, event.ts, first);
-        self.found.extend(found);
-        self.tracks.insert(id, track);
+        let model = JobModel::new(kind, row.spec.clone());
+        let has_row = |id: &JobId| ready(self.store.job(*id)).is_ok_and(|row| row.is_some());
+        let first = |id: &JobId| self.models.get(id).filter(|_| has_row(id));
+        let violation = self.keys.note_creation(&model, event.ts, first);
+        self.violations.extend(violation);
+        self.models.insert(id, model);
         true
     }
 
     fn compare(&mut self, id: JobId) {
-        let now_ms = self.story.elapsed_ms();
-        let Some(track) = self.tracks.get_mut(&id) else { return };
+        let now_ms = self.trace.elapsed_ms();
+        let Some(model) = self.models.get_mut(&id) else { return };
         match ready(self.store.job(id)).ok().flatten() {
-            Some(row) if !track.purged => self.found.extend(track.compare(&row, now_ms)),
-            Some(_) => self.found.push(track.breaks(2, "it is back after its retention", "nothing")),
-            None if track.kept_until().is_some_and(|until| until <= self.now) => track.purged = true,
+            Some(row) if !model.purged => self.violations.extend(model.compare(&row, now_ms)),
+            Some(_) => {
+                self.violations.push(model.violation(2, "the row is back after its retention", "no row"))
+            }
+            None if model.kept_until().is_some_and(|until| until <= self.now) => model.purged = true,
             None => {
-                let expected = format!("a row, kept until {:?}", track.kept_until());
-                self.found.push(track.breaks(8, "its row is gone", expected));
+                let expected = format!("a row until {:?}", model.kept_until());
+                self.violations.push(model.violation(8, "the row is missing", expected));
             }
         }
     }
 
-    /// Law 9: with nothing in the way, what is due happens within a second.
-    pub(crate) fn check_clocks(&mut self, steady: Duration) {
-        self.looks += 1;
-        if self.looks.is_multiple_of(10) {
-            let due = |track: &&Track| track.kept_until().is_none_or(|until| until <= self.now);
-            for id in self.tracks.values().filter(due).map(Track::id).collect::<Vec<_>>() {
+    /// Law 9: without faults, deadlines fire within a second.
+    pub(crate) fn check_clocks(&mut self, stable: Duration) {
+        self.checks += 1;
+        if self.checks.is_multiple_of(10) {
+            let due = |model: &&JobModel| model.kept_until().is_none_or(|until| until <= self.now);
+            for id in self.models.values().filter(due).map(JobModel::id).collect::<Vec<_>>() {
                 self.compare(id);
             }
         }
-        if steady < STEADY {
+        if stable < STABLE {
             return;
         }
         self.check_waiting();
         let running = self.now.0 - self.stopped;
-        for track in self.tracks.values().filter(|track| !track.phase.is_final()) {
+        for model in self.models.values().filter(|model| !model.phase.is_final()) {
             let late =
-                track.deadlines().into_iter().find(|one| one.latest.saturating_add(PROMPT_MS) < running);
+                model.deadlines().into_iter().find(|one| one.latest.saturating_add(SWEEP_MS_MAX) < running);
             if let Some(late) = late {
                 let what = format!("at {running} {} of {} has not fired", late.what, late.latest);
-                self.found.push(track.breaks(9, what, "within a second"));
+                self.violations.push(model.violation(9, what, "within a second"));
                 return;
             }
         }
     }
-}
 
-impl Auditor {
-    /// Law 10: once all is well, no job is ready for someone who waits for it.
+    /// Law 10: without faults, no job is ready while a matching claim waits.
     fn check_waiting(&mut self) {
-        let long_ago = |at: Timestamp| at.0 + STEADY.as_millis() as i64 <= self.now.0;
-        if !self.healed_at.is_some_and(long_ago) {
+        let long_ago = |at: Timestamp| at.0 + STABLE.as_millis() as i64 <= self.now.0;
+        if !self.faults_ended_at.is_some_and(long_ago) {
             return;
         }
-        let ready = |track: &&Track| {
-            track.phase == Phase::Ready && long_ago(track.run_at) && long_ago(track.updated_at)
+        let ready = |model: &&JobModel| {
+            model.phase == Phase::Ready && long_ago(model.run_at) && long_ago(model.updated_at)
         };
-        for track in self.tracks.values().filter(ready) {
-            let spec = &track.spec;
-            let wants = |(filter, since): &&(ClaimFilter, Timestamp)| {
+        for model in self.models.values().filter(ready) {
+            let spec = &model.spec;
+            let matches = |(filter, since): &&(ClaimFilter, Timestamp)| {
                 long_ago(*since) && filter.admits(&spec.queue, &spec.job_type)
             };
-            if let Some((_, since)) = self.waiting.values().find(wants) {
-                let what = format!("ready since {}, and a claim waits since {since}", track.run_at);
-                self.found.push(track.breaks(10, what, "that claim gets it"));
+            if let Some((_, since)) = self.waiting.values().find(matches) {
+                let what = format!("ready since {}, and a matching claim waits since {since}", model.run_at);
+                self.violations.push(model.violation(10, what, "the claim gets the job"));
                 return;
             }
         }
     }
 }
 
-impl Keys {
-    /// Law 7: a key that stands has one job.
+impl KeyUses {
+    /// Law 7: a key in use has one job.
     fn note_creation<'a>(
         &mut self,
-        track: &Track,
+        model: &JobModel,
         ts: Timestamp,
-        find: impl Fn(&JobId) -> Option<&'a Track>,
+        find: impl Fn(&JobId) -> Option<&'a JobModel>,
     ) -> Option<Violation> {
-        let spec = &track.spec;
+        let spec = &model.spec;
         let key = spec.links.idempotency_key.clone()?;
-        let stands = |id: &JobId| {
+        let in_use = |id: &JobId| {
             let first = find(id)?;
             (!first.kind.lifecycle.idempotency.reusable.contains(&first.state)).then_some(*id)
         };
         let scope = (spec.user_id.clone(), spec.job_type.clone(), key.clone());
-        let given = self.creations.insert(scope, track.id()).as_ref().and_then(stands);
+        let given = self.creations.insert(scope, model.id()).as_ref().and_then(in_use);
         let is_derived = key.as_str().len() == 32;
         let payload = spec.payload.to_value();
-        let names = track.kind.lifecycle.idempotency.derive.iter();
+        let names = model.kind.lifecycle.idempotency.derive.iter();
         let parts = names.filter_map(|name| Some(payload.get(name.strip_prefix("payload.")?)?.to_string()));
         let parts: String = parts.collect::<Vec<_>>().join("|");
         let derived = is_derived.then(|| {
             let scope = (spec.user_id.clone(), spec.job_type.clone(), parts);
-            self.derived.insert(scope, (track.id(), ts)).filter(|(_, at)| ts.0 - at.0 < 60_000)
+            self.derived.insert(scope, (model.id(), ts)).filter(|(_, at)| ts.0 - at.0 < 60_000)
         });
-        let derived = derived.flatten().and_then(|(first, _)| stands(&first));
+        let derived = derived.flatten().and_then(|(first, _)| in_use(&first));
         let first = given.or(derived)?;
-        let what = format!("key {key} made this job although job {first} has it");
-        Some(track.breaks(7, what, "the job that is there"))
+        let what = format!("key {key} created this job although job {first} has it");
+        Some(model.violation(7, what, "the existing job"))
     }
 }
 
-fn tale(event: &Event) -> String {
-    let from = event.from.as_ref().map_or("nothing", Name::as_str);
+fn describe(event: &Event) -> String {
+    let from = event.from.as_deref().unwrap_or("nothing");
     let seq = event.seq.map_or_else(|| "note".to_owned(), |seq| format!("event {seq}"));
     let Event { name, to, attempt, actor, ts, .. } = event;
     let cause = event.cause.as_ref().map(|cause| format!(" [{cause}]")).unwrap_or_default();
@@ -312,12 +307,11 @@ fn tale(event: &Event) -> String {
     )
 }
 
-/// FNV-1a over the event as it is written down.
+/// FNV-1a over the event's text.
 fn hash(event: &Event) -> u64 {
     let facts = serde_json::to_string(&event.facts).unwrap_or_default();
-    let written =
+    let text =
         format!("{} {:?} {} {} {} {facts}", event.job_id, event.seq, event.name, event.ts.0, event.actor);
-    written
-        .bytes()
+    text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,22 +1,21 @@
-//! The simulator: the real runtime and the real core on a virtual clock, with callers, workers and faults drawn from a
-//! seed, and an auditor who knows the ten laws and shares no code with those who must keep them. The same seed is the
-//! same run.
+//! The simulator: the real runtime and core on a virtual clock, with users, workers and faults drawn from a seed. An
+//! auditor checks the ten laws with independent code. The same seed gives the same run.
 //!
-//! In reading order: [`run`] (one seed), `world` (nodes, faults, the clock), `network` (between callers and nodes),
-//! `workload` (who asks), `auditor` (what must hold), `report` (a failing seed as a story), `sabotage` (five planted
-//! bugs, by which it shows that it bites).
+//! In reading order: [`run`] (one seed), `cluster` (nodes, faults, the clock), `network` (between clients and nodes),
+//! `workload` (users and workers), `auditor` (the laws), `report` (a failing seed), `planted_bugs` (five bugs that the
+//! auditor must find).
 
 mod auditor;
-mod cast;
-mod chance;
-mod climate;
-mod link;
+mod cluster;
+mod fault_plan;
+mod faulty_store;
+mod fixtures;
 mod network;
+mod planted_bugs;
 mod report;
-mod sabotage;
-mod story;
+mod rng;
+mod trace;
 mod workload;
-mod world;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -33,33 +32,30 @@ use tenure_store::Store;
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::sleep;
 
-pub use sabotage::Bug;
+pub use planted_bugs::Bug;
 
 use auditor::Violation;
-use chance::Chance;
-use world::World;
+use cluster::Cluster;
+use rng::Rng;
 
-/// How long everyone goes on after the faults have ended, at most: longer than the longest life of any job of the cast.
-const HEALING: Duration = Duration::from_mins(30);
+/// How long a run continues without faults, at most: longer than any job of the fixtures can take.
+const RECOVERY_MAX: Duration = Duration::from_mins(30);
 
-/// One seed.
+/// The result of one seed.
 #[derive(Debug)]
 pub struct Run {
-    /// The seed.
     pub seed: u64,
-    /// What there was.
     pub tally: Tally,
-    /// Of everything that happened and of the whole journal: two runs of one seed have the same.
-    pub trace: (u64, u64),
-    /// The story of what went wrong, if something did.
+    /// Hashes of the trace and of the journal: equal for two runs of one seed.
+    pub hashes: (u64, u64),
+    /// The report of the first violation.
     pub failure: Option<String>,
-    /// The story of everything, if it was wanted.
-    pub story: Option<String>,
+    /// Everything that happened, if requested.
+    pub trace: Option<String>,
 }
 
-/// What there was in a run, or in many.
+/// Counts of one run or of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say all there is")]
 pub struct Tally {
     pub seeds: u64,
     pub failures: u64,
@@ -71,7 +67,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds another to it.
     pub fn add(&mut self, other: &Self) {
         self.seeds += other.seeds;
         self.failures += other.failures;
@@ -96,27 +91,27 @@ impl fmt::Display for Tally {
 
 /// Runs one seed, with a planted bug or without.
 pub fn run(seed: u64, bug: Option<Bug>) -> Run {
-    play_seed(seed, bug, false)
+    run_seed(seed, bug, false)
 }
 
-/// Runs one seed, and tells everything that happened.
-pub fn run_and_tell(seed: u64, bug: Option<Bug>) -> Run {
-    play_seed(seed, bug, true)
+/// Runs one seed and returns its whole trace.
+pub fn run_traced(seed: u64, bug: Option<Bug>) -> Run {
+    run_seed(seed, bug, true)
 }
 
-/// Runs seeds on as many threads as there are cores, up to the first that fails. Each has its own world.
+/// Runs seeds on all cores, up to the first failure.
 pub fn run_many(seeds: impl IntoIterator<Item = u64>, bug: Option<Bug>) -> (Tally, Option<Run>) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let left = Mutex::new(seeds.into_iter().collect::<VecDeque<u64>>());
     let results = Mutex::new((Tally::default(), None::<Run>));
-    let take = || left.lock().expect("nobody panics while taking a seed").pop_front();
+    let take = || left.lock().expect("no thread panics with this lock").pop_front();
     let work = || {
         while let Some(seed) = take() {
             let run = run(seed, bug);
-            let mut results = results.lock().expect("nobody panics while adding up");
+            let mut results = results.lock().expect("no thread panics with this lock");
             results.0.add(&run.tally);
             if run.failure.is_some() {
-                left.lock().expect("nobody panics while taking a seed").clear();
+                left.lock().expect("no thread panics with this lock").clear();
                 if results.1.as_ref().is_none_or(|first| seed < first.seed) {
                     results.1 = Some(run);
                 }
@@ -128,7 +123,7 @@ pub fn run_many(seeds: impl IntoIterator<Item = u64>, bug: Option<Bug>) -> (Tall
             scope.spawn(work);
         }
     });
-    results.into_inner().expect("nobody panics while adding up")
+    results.into_inner().expect("no thread panics with this lock")
 }
 
 /// Seeds that once found a bug: a number and a sentence on each line of `seeds/found.txt`.
@@ -137,88 +132,88 @@ pub fn kept_seeds() -> impl Iterator<Item = u64> {
     lines.filter_map(|line| line.split_whitespace().next()?.parse().ok())
 }
 
-fn play_seed(seed: u64, bug: Option<Bug>, tell: bool) -> Run {
+fn run_seed(seed: u64, bug: Option<Bug>, traced: bool) -> Run {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let runtime = runtime.expect("a runtime without input and output needs nothing that could be missing");
-    let mut chance = Chance::new(seed);
-    let world = Rc::new(runtime.block_on(async { World::new(&mut chance, bug) }));
-    let played = catch_unwind(AssertUnwindSafe(|| {
-        LocalSet::new().block_on(&runtime, play(Rc::clone(&world), chance));
+    let runtime = runtime.expect("a runtime without input and output can always be built");
+    let mut rng = Rng::new(seed);
+    let cluster = Rc::new(runtime.block_on(async { Cluster::new(&mut rng, bug) }));
+    let finished = catch_unwind(AssertUnwindSafe(|| {
+        LocalSet::new().block_on(&runtime, simulate(Rc::clone(&cluster), rng));
     }));
-    let mut found = world.auditor.borrow_mut().take_found();
-    if let Err(panic) = played {
-        let said = panic.downcast_ref::<String>().map(String::as_str);
-        let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word");
-        found.push(Violation::new(10, None, format!("something panicked: {said}")));
+    let mut violations = cluster.auditor.borrow_mut().take_violations();
+    if let Err(panic) = finished {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        violations.push(Violation::new(10, None, format!("panic: {message}")));
     }
-    let auditor = world.auditor.borrow();
+    let auditor = cluster.auditor.borrow();
     let tally = Tally {
         seeds: 1,
-        failures: u64::from(!found.is_empty()),
+        failures: u64::from(!violations.is_empty()),
         jobs: auditor.jobs_seen(),
         events: auditor.events_seen(),
-        ..*world.tally.borrow()
+        ..*cluster.tally.borrow()
     };
-    let failure = found.first().map(|first| report::failure(seed, bug, &world.story, first));
-    let trace = (world.story.hash(), auditor.journal_hash());
-    Run { seed, tally, trace, failure, story: tell.then(|| report::everything(&world.story)) }
+    let failure = violations.first().map(|first| report::failure(seed, bug, &cluster.trace, first));
+    let hashes = (cluster.trace.hash(), auditor.journal_hash());
+    Run { seed, tally, hashes, failure, trace: traced.then(|| report::everything(&cluster.trace)) }
 }
 
-async fn play(world: Rc<World>, mut chance: Chance) {
-    let mut everyone = JoinSet::new();
-    for index in 0..world.nodes.len() {
-        everyone.spawn_local(Rc::clone(&world).keep_running(index));
+async fn simulate(cluster: Rc<Cluster>, mut rng: Rng) {
+    let mut tasks = JoinSet::new();
+    for index in 0..cluster.nodes.len() {
+        tasks.spawn_local(Rc::clone(&cluster).run_node(index));
     }
-    while world.nodes.iter().any(|node| node.running().is_none()) {
+    while cluster.nodes.iter().any(|node| node.running().is_none()) {
         sleep(Duration::from_millis(1)).await;
     }
-    workload::begin(&world, &mut chance, &mut everyone);
-    everyone.spawn_local(Rc::clone(&world).keep_auditing());
-    everyone.spawn_local(Rc::clone(&world).keep_failing(chance.fork()));
+    workload::spawn(&cluster, &mut rng, &mut tasks);
+    tasks.spawn_local(Rc::clone(&cluster).audit_clocks());
+    tasks.spawn_local(Rc::clone(&cluster).inject_faults(rng.fork()));
     let course = async {
-        sleep(Duration::from_millis(world.climate.storm_ms)).await;
-        world.heal();
-        let healed = tokio::time::Instant::now();
-        // What was late or doubled arrives first; now and then it goes on until the retention is over, too.
-        sleep(Duration::from_secs(if chance.percent(25) { 100 } else { 20 })).await;
-        while healed.elapsed() < HEALING && !world.auditor.borrow().is_everything_over() {
+        sleep(Duration::from_millis(cluster.plan.duration_ms)).await;
+        cluster.end_faults();
+        let ended = tokio::time::Instant::now();
+        // Late and duplicated requests arrive first; a quarter of the runs also outlasts the retention.
+        sleep(Duration::from_secs(if rng.percent(25) { 100 } else { 20 })).await;
+        while ended.elapsed() < RECOVERY_MAX && !cluster.auditor.borrow().are_all_jobs_final() {
             sleep(Duration::from_secs(1)).await;
         }
     };
     tokio::select! {
         biased;
-        () = world.failed.notified() => {}
-        () = course => last_look(&world).await,
+        () = cluster.failed.notified() => {}
+        () = course => final_checks(&cluster).await,
     }
-    everyone.shutdown().await;
+    tasks.shutdown().await;
 }
 
-/// What must hold in the end; and `verify`, as a second opinion.
-async fn last_look(world: &Rc<World>) {
-    world.audit(|auditor| {
+/// Checks what must hold in the end, and runs `verify` on the store.
+async fn final_checks(cluster: &Rc<Cluster>) {
+    cluster.audit(|auditor| {
         auditor.read();
-        auditor.check_the_end();
+        auditor.check_end();
     });
     let mut differences = Vec::new();
     let verified =
-        tenure_runtime::verify(&world.store, |difference| differences.push(difference.clone())).await;
-    world.audit(|auditor| {
+        tenure_runtime::verify(&cluster.store, |difference| differences.push(difference.clone())).await;
+    cluster.audit(|auditor| {
         for difference in differences {
-            let what = format!("verify says: {}", difference.what);
-            auditor.say(Violation::new(difference.law, difference.job, what));
+            let what = format!("verify found: {}", difference.what);
+            auditor.report(Violation::new(difference.law, difference.job, what));
         }
         if let Err(error) = verified {
-            auditor.say(Violation::new(8, None, format!("verify cannot read the store: {error}")));
+            auditor.report(Violation::new(8, None, format!("verify cannot read the store: {error}")));
         }
     });
-    let journal = world.store.events(Position(0), usize::MAX).await;
-    world.audit(|auditor| auditor.check_journal_again(&journal.unwrap_or_default()));
+    let journal = cluster.store.events(Position(0), usize::MAX).await;
+    cluster.audit(|auditor| auditor.check_journal_again(&journal.unwrap_or_default()));
 }
 
-/// What a store in memory answers at once.
+/// The result of a future of the memory store, which is always ready.
 fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("a store in memory never waits"),
+        Poll::Pending => unreachable!("the memory store never waits"),
     }
 }

@@ -1,43 +1,37 @@
-//! Who asks: callers who create, cancel, retry and signal, and workers who claim, work, sleep, die and come back. None of
-//! them is asked to behave.
+//! The workload: users create, cancel, retry and signal jobs; workers claim, work, pause and crash. Neither keeps to the
+//! protocol.
 
-mod caller;
+mod user;
 mod worker;
 
 use std::rc::Rc;
 
-use tenure_core::command::{Asked, Command, GivenKey};
+use tenure_core::command::{Command, CommandEnvelope, IdempotencyKey};
 use tenure_core::id::{Actor, Name};
 use tenure_core::json::Json;
 use tokio::task::JoinSet;
 
-use crate::cast::USERS;
-use crate::chance::Chance;
+use crate::cluster::Cluster;
+use crate::fixtures::USERS;
 use crate::network::Request;
-use crate::world::World;
+use crate::rng::Rng;
 
-/// How many workers there are.
 const WORKERS: u64 = 5;
 
-/// Lets everyone begin.
-pub(crate) fn begin(world: &Rc<World>, chance: &mut Chance, everyone: &mut JoinSet<()>) {
+pub(crate) fn spawn(cluster: &Rc<Cluster>, rng: &mut Rng, tasks: &mut JoinSet<()>) {
     for user in USERS {
-        everyone.spawn_local(caller::live(Rc::clone(world), chance.fork(), user));
+        tasks.spawn_local(user::run(Rc::clone(cluster), rng.fork(), user));
     }
     for number in 1..=WORKERS {
-        everyone.spawn_local(worker::live(
-            Rc::clone(world),
-            chance.fork(),
-            format!("w{number}").as_str().into(),
-        ));
+        tasks.spawn_local(worker::run(Rc::clone(cluster), rng.fork(), format!("w{number}").as_str().into()));
     }
 }
 
-fn ask(by: &str, key: Option<GivenKey>, command: Command) -> Request {
-    Request::Ask(Asked { by: Actor::from(by), key, command })
+fn submit(by: &str, key: Option<IdempotencyKey>, command: Command) -> Request {
+    Request::Submit(CommandEnvelope { by: Actor::from(by), key, command })
 }
 
-/// A key for a verb, whose body is the text.
-fn key(text: &str, body: &str) -> GivenKey {
-    GivenKey { key: Name::from(text), fingerprint: Json::of(&body).digest() }
+/// An idempotency key of a request with this body.
+fn key(text: &str, body: &str) -> IdempotencyKey {
+    IdempotencyKey { key: Name::from(text), fingerprint: Json::of(&body).digest() }
 }

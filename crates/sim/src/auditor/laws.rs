@@ -1,18 +1,18 @@
-//! What must hold of each event when it comes: laws 1 to 5, 9, and the errors of law 10.
+//! Checks each new event against laws 1 to 5, 9, and the errors of law 10.
 
 use tenure_core::event::Event;
-use tenure_core::id::Name;
+use tenure_core::id::{Name, StateName};
 use tenure_core::job::Category;
 use tenure_core::lifecycle::{Phase, Rule, Trigger};
 
 use crate::auditor::Violation;
-use crate::auditor::rules::{self, Chances};
-use crate::auditor::track::Track;
+use crate::auditor::job_model::JobModel;
+use crate::auditor::rules::{self, RetryBudget};
 
-/// A worker's own delay replaces the backoff; this is the longest that a worker of the simulator asks for.
+/// A worker's delay replaces the backoff; this is the longest that the workers of the simulator request.
 const RETRY_AFTER_MS_MAX: i64 = 3000;
 
-/// A clock of a job: when it runs out at the earliest and at the latest, as far as is known.
+/// A deadline of a job: the earliest and the latest time at which it may be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadline {
     pub(super) what: &'static str,
@@ -20,8 +20,8 @@ pub(super) struct Deadline {
     pub(super) latest: i64,
 }
 
-impl Track {
-    /// Every clock that runs.
+impl JobModel {
+    /// Every current deadline.
     pub(super) fn deadlines(&self) -> Vec<Deadline> {
         let mut found = Vec::new();
         if let Some(held) = &self.held {
@@ -33,7 +33,7 @@ impl Track {
                 latest,
             }));
         }
-        if rules::leads(&self.kind.lifecycle, &self.state, &Trigger::Cancel) {
+        if rules::has_rule(&self.kind.lifecycle, &self.state, &Trigger::Cancel) {
             let latest = self.graces.iter().map(|grace| grace.unwrap_or(i64::MAX)).max();
             let earliest = self.graces.iter().flatten().min().copied();
             found.extend(earliest.zip(latest).map(|(earliest, latest)| Deadline {
@@ -49,36 +49,36 @@ impl Track {
     }
 
     /// The first law that an event breaks.
-    pub(super) fn judge(&self, event: &Event, stopped: i64) -> Option<Violation> {
-        self.judge_order(event)
-            .or_else(|| self.judge_rule(event))
-            .or_else(|| self.judge_place(event))
-            .or_else(|| self.judge_lease(event, stopped))
-            .or_else(|| self.judge_clock(event, stopped))
-            .or_else(|| self.judge_times(event, stopped))
-            .or_else(|| self.judge_error(event))
+    pub(super) fn check(&self, event: &Event, stopped: i64) -> Option<Violation> {
+        self.check_order(event)
+            .or_else(|| self.check_rule(event))
+            .or_else(|| self.check_progress(event))
+            .or_else(|| self.check_lease(event, stopped))
+            .or_else(|| self.check_clock(event, stopped))
+            .or_else(|| self.check_times(event, stopped))
+            .or_else(|| self.check_error(event))
     }
 
     /// Laws 2 and 5.
-    fn judge_order(&self, event: &Event) -> Option<Violation> {
+    fn check_order(&self, event: &Event) -> Option<Violation> {
         let next = self.seq + 1;
         if self.phase.is_final() && self.seq > 0 {
             let what = format!("event {} ({}) leaves {}", shown(event.seq), event.name, self.state);
-            return Some(self.breaks(2, what, format!("nothing after event {}: it is final", self.seq)));
+            return Some(self.violation(2, what, format!("nothing after event {}: it is final", self.seq)));
         }
         if event.seq != Some(next) {
             let what = format!("event {} ({}) follows event {}", shown(event.seq), event.name, self.seq);
-            return Some(self.breaks(5, what, format!("event {next}")));
+            return Some(self.violation(5, what, format!("event {next}")));
         }
         if event.ts < self.updated_at {
             let what = format!("event {next} is of {}", event.ts);
-            return Some(self.breaks(5, what, format!("not before {}", self.updated_at)));
+            return Some(self.violation(5, what, format!("not before {}", self.updated_at)));
         }
         None
     }
 
-    /// Law 1: the rule that applies, and no other.
-    fn judge_rule(&self, event: &Event) -> Option<Violation> {
+    /// Law 1: the rule that applies was followed.
+    fn check_rule(&self, event: &Event) -> Option<Violation> {
         let from = (self.seq > 0).then_some(&self.state);
         let rule = self.rule_for(event);
         let expected = match (rule, from) {
@@ -87,55 +87,58 @@ impl Track {
             }
             (None, from) => format!("nothing: {} has no rule here", from.map_or("nothing", Name::as_str)),
         };
-        let lawful = |rule: &Rule| {
+        let follows = |rule: &Rule| {
             let phase = rules::phase(&self.kind.lifecycle, &event.to);
             rule.to == event.to && rule.event == event.name && phase == Some(event.facts.phase())
         };
-        if event.from.as_ref() == from && rule.is_some_and(lawful) {
+        if event.from.as_ref() == from && rule.is_some_and(follows) {
             return None;
         }
-        let was = event.from.as_ref().map_or("nothing", Name::as_str);
+        let was = event.from.as_deref().unwrap_or("nothing");
         let what = format!("{} led from {was} to {} ({})", event.trigger, event.to, event.name);
-        Some(self.breaks(1, what, expected))
+        Some(self.violation(1, what, expected))
     }
 
     fn rule_for(&self, event: &Event) -> Option<&Rule> {
         let from = (self.seq > 0).then_some(&self.state);
         let error = event.facts.error.as_deref().or(self.error.as_ref());
-        rules::rule(&self.kind.lifecycle, (from, &event.trigger), self.chances(event), error)
+        rules::rule(&self.kind.lifecycle, from, &event.trigger, self.retry_budget(event), error)
     }
 
-    fn chances(&self, event: &Event) -> Chances {
-        Chances { failed: self.failed + u32::from(rules::fails(&event.trigger)), max: self.spec.max_attempts }
+    fn retry_budget(&self, event: &Event) -> RetryBudget {
+        RetryBudget {
+            failed: self.failed + u32::from(rules::fails(&event.trigger)),
+            max: self.spec.max_attempts,
+        }
     }
 
-    /// Law 3: `(attempt, rank)` grows; a ready state is the start of the next attempt.
-    fn judge_place(&self, event: &Event) -> Option<Violation> {
+    /// Law 3: `(attempt, rank)` grows; a ready state begins the next attempt.
+    fn check_progress(&self, event: &Event) -> Option<Violation> {
         let returns = self.seq > 0 && event.facts.phase() == Phase::Ready;
         let attempt = self.attempt + u32::from(returns);
-        let rank = |state: &Name| self.ranks.get(state).copied().unwrap_or_default();
+        let rank = |state: &StateName| self.ranks.get(state).copied().unwrap_or_default();
         let (was, is) = ((self.attempt, rank(&self.state)), (event.attempt, rank(&event.to)));
         let grows = self.seq == 0 || was < is;
         if grows && event.attempt == attempt {
             return None;
         }
         let what = format!("{} (attempt, rank) went from {was:?} to {is:?}", event.name);
-        Some(self.breaks(3, what, format!("attempt {attempt}, and forward")))
+        Some(self.violation(3, what, format!("attempt {attempt}, and forward")))
     }
 
     /// Law 4: one lease at a time, under fences that grow.
-    fn judge_lease(&self, event: &Event, stopped: i64) -> Option<Violation> {
+    fn check_lease(&self, event: &Event, stopped: i64) -> Option<Violation> {
         let granted = event.facts.lease.as_ref();
         if event.trigger != Trigger::Claim {
             let what = format!("{} grants a lease", event.name);
-            let unlawful = granted.map(|_| self.breaks(4, what, "a lease only by a claim"));
-            let kept = event.facts.phase().is_leased() && self.held.is_none() && self.seq > 0;
-            let homeless = || self.breaks(4, format!("{} without a lease", event.to), "a lease");
-            return unlawful.or_else(|| kept.then(homeless));
+            let wrong = granted.map(|_| self.violation(4, what, "leases only from claims"));
+            let leased = event.facts.phase().is_leased() && self.held.is_none() && self.seq > 0;
+            let missing = || self.violation(4, format!("{} without a lease", event.to), "a lease");
+            return wrong.or_else(|| leased.then(missing));
         }
         if let Some(held) = &self.held {
             let what = format!("claimed by {} while {} held it", event.actor, held.worker);
-            return Some(self.breaks(4, what, "one live lease at a time"));
+            return Some(self.violation(4, what, "one live lease at a time"));
         }
         let running = event.ts.0 - stopped;
         let policy = &self.kind.policy;
@@ -145,16 +148,16 @@ impl Track {
             (lease.fence.0, (lease.ends.0, lease.beat_by.0), format!("worker:{}", lease.worker))
         });
         if lease.as_ref() != Some(&expected) {
-            return Some(self.breaks(4, format!("granted {lease:?}"), format!("{expected:?}")));
+            return Some(self.violation(4, format!("granted {lease:?}"), format!("{expected:?}")));
         }
         let early = event.ts < self.run_at;
         early.then(|| {
-            self.breaks(9, format!("claimed at {}", event.ts), format!("not before {}", self.run_at))
+            self.violation(9, format!("claimed at {}", event.ts), format!("not before {}", self.run_at))
         })
     }
 
-    /// Law 9: what was due has happened before; the clock is never early, and the earlier deadline comes first.
-    fn judge_clock(&self, event: &Event, stopped: i64) -> Option<Violation> {
+    /// Law 9: expired deadlines fired before; none fires early, and the earlier one fires first.
+    fn check_clock(&self, event: &Event, stopped: i64) -> Option<Violation> {
         let running = event.ts.0 - stopped;
         let by_clock = event.actor.to_string() == "clock";
         let fired = match event.trigger {
@@ -168,27 +171,27 @@ impl Track {
         let Some(fired) = fired else {
             let missed = deadlines.iter().find(|one| one.latest <= running)?;
             let what = format!("{} by {} at {running}", event.name, event.actor);
-            return Some(self.breaks(9, what, format!("{} first, at {}", missed.what, missed.latest)));
+            return Some(self.violation(9, what, format!("{} first, at {}", missed.what, missed.latest)));
         };
         let Some(own) = deadlines.iter().find(|one| one.what == fired) else {
-            return Some(self.breaks(9, format!("{} by {fired}", event.name), "no such clock runs"));
+            return Some(self.violation(9, format!("{} by {fired}", event.name), "no such deadline"));
         };
         if running < own.earliest || !by_clock {
             let what = format!("{} by {} at {running}", event.name, event.actor);
-            return Some(self.breaks(9, what, format!("by the clock, not before {}", own.earliest)));
+            return Some(self.violation(9, what, format!("by the clock, not before {}", own.earliest)));
         }
         let missed = deadlines.iter().find(|one| one.what != fired && one.latest < own.earliest)?;
         let what = format!("{fired} of {} fired", own.earliest);
-        Some(self.breaks(9, what, format!("{} first, at {}", missed.what, missed.latest)))
+        Some(self.violation(9, what, format!("{} first, at {}", missed.what, missed.latest)))
     }
 
-    /// When the next attempt may begin, and which clocks the new state starts.
-    fn judge_times(&self, event: &Event, stopped: i64) -> Option<Violation> {
+    /// The start of the next attempt, and the deadlines of the new state.
+    fn check_times(&self, event: &Event, stopped: i64) -> Option<Violation> {
         let (running, facts) = (event.ts.0 - stopped, &event.facts);
         let timeout = self.kind.timeout(&event.to).map(|span| running + span.0 as i64);
         if facts.timeout.map(|at| at.0) != timeout {
             let what = format!("{} times out at {:?}", event.to, facts.timeout);
-            return Some(self.breaks(9, what, format!("{timeout:?}")));
+            return Some(self.violation(9, what, format!("{timeout:?}")));
         }
         if self.seq == 0 {
             return None;
@@ -197,37 +200,37 @@ impl Track {
         if facts.phase() == Phase::Ready {
             let delay = facts.run_at.map(|at| at.0 - event.ts.0);
             let what = format!("the next attempt begins after {delay:?} ms");
-            let lawful = delay.is_some_and(|delay| (least..=most).contains(&delay));
-            return (!lawful).then(|| self.breaks(10, what, format!("from {least} to {most} ms")));
+            let allowed = delay.is_some_and(|delay| (least..=most).contains(&delay));
+            return (!allowed).then(|| self.violation(10, what, format!("from {least} to {most} ms")));
         }
-        let waits =
-            facts.phase() == Phase::Waiting && rules::leads(&self.kind.lifecycle, &event.to, &Trigger::Due);
-        let lawful = match facts.due {
+        let waits = facts.phase() == Phase::Waiting
+            && rules::has_rule(&self.kind.lifecycle, &event.to, &Trigger::Due);
+        let allowed = match facts.due {
             Some(due) => waits && (least..=most).contains(&(due.0 - running)),
             None => !waits,
         };
         let what = format!("{} is due at {:?}", event.to, facts.due);
-        (!lawful)
-            .then(|| self.breaks(10, what, format!("from {least} to {most} ms after {running}: {waits}")))
+        (!allowed)
+            .then(|| self.violation(10, what, format!("from {least} to {most} ms after {running}: {waits}")))
     }
 
-    /// The shortest and the longest wait that this event may begin.
+    /// The shortest and the longest delay that this event may set.
     fn delay(&self, event: &Event) -> (i64, i64) {
-        let chances = self.chances(event);
+        let budget = self.retry_budget(event);
         let error = event.facts.error.as_deref().or(self.error.as_ref());
-        let waits_in_vain = event.facts.phase() == Phase::Waiting && !chances.retry(error);
-        if !rules::fails(&event.trigger) || waits_in_vain {
+        let no_retry = event.facts.phase() == Phase::Waiting && !budget.allows_retry(error);
+        if !rules::fails(&event.trigger) || no_retry {
             return (0, 0);
         }
-        let (least, most) = rules::delays(&self.kind.policy, chances.failed);
+        let (least, most) = rules::delays(&self.kind.policy, budget.failed);
         match event.trigger {
             Trigger::Fail => (0, most.max(RETRY_AFTER_MS_MAX)),
             _ => (least, most),
         }
     }
 
-    /// Law 10: a failure says what went wrong.
-    fn judge_error(&self, event: &Event) -> Option<Violation> {
+    /// Law 10: a failure has an error of the right category.
+    fn check_error(&self, event: &Event) -> Option<Violation> {
         let category = match (&event.trigger, self.phase) {
             (Trigger::LeaseExpired, _) | (Trigger::Timeout, Phase::Held) => Category::System,
             (Trigger::Timeout, Phase::Active) | (Trigger::Fail, _) => Category::Engine,
@@ -235,14 +238,14 @@ impl Track {
             _ => return None,
         };
         let error = event.facts.error.as_ref();
-        let lawful = error.is_some_and(|error| error.category == category);
+        let correct = error.is_some_and(|error| error.category == category);
         let what = format!("{} with error {error:?}", event.name);
-        (!lawful).then(|| self.breaks(10, what, format!("an error of category {category:?}")))
+        (!correct).then(|| self.violation(10, what, format!("an error of category {category:?}")))
     }
 }
 
-const LEASE: &str = "the lease's end";
-const GRACE: &str = "the end of the cancel's grace";
+const LEASE: &str = "the end of the lease";
+const GRACE: &str = "the end of the cancel grace";
 const TIMEOUT: &str = "the timeout";
 const DUE: &str = "the due time";
 

@@ -1,20 +1,19 @@
-//! What a node refused: rightly, for the right reason, and saying what is true (laws 1, 4 and 7).
+//! Checks refusals: the command had to be refused, for this reason, and the details are correct (laws 1, 4 and 7).
 
 use std::collections::BTreeSet;
 
-use tenure_core::command::{Asked, Command, Verb};
-use tenure_core::id::Name;
+use tenure_core::command::{Command, CommandEnvelope, Hold, Verb};
 use tenure_core::job::LeaseEnd;
 use tenure_core::lifecycle::Trigger;
 use tenure_core::refusal::{ConflictCause, Refusal};
 
-use crate::auditor::answers::Before;
+use crate::auditor::job_model::{EndedLease, JobModel};
+use crate::auditor::replies::RequestStart;
 use crate::auditor::rules;
-use crate::auditor::track::Track;
 use crate::auditor::{Auditor, Violation};
 use crate::network::Request;
 
-/// What an honest node says to a worker's verb.
+/// The correct answer to a worker's command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Verdict {
     Accepted,
@@ -24,75 +23,67 @@ enum Verdict {
 }
 
 impl Auditor {
-    pub(super) fn refused(
+    pub(super) fn check_refusal(
         &mut self,
-        before: &Before,
+        start: &RequestStart,
         request: &Request,
         refusal: &Refusal,
     ) -> Option<Violation> {
-        let Request::Ask(asked) = request else { return None };
-        let id = asked.command.job()?;
+        let Request::Submit(envelope) = request else { return None };
+        let id = envelope.command.job()?;
         if matches!(refusal, Refusal::NotFound { what: "job", .. }) {
             self.compare(id);
-            let track = self.tracks.get(&id).filter(|track| !track.purged)?;
-            return Some(track.breaks(8, format!("{refusal}"), "it is kept until its retention is over"));
+            let model = self.models.get(&id).filter(|model| !model.purged)?;
+            return Some(model.violation(8, format!("{refusal}"), "the job, until its retention ends"));
         }
-        let track = self.tracks.get(&id)?;
-        // With others' doings in between, what it was judged on is not known.
-        if track.steps[before.seq as usize..].iter().any(|step| !step.by_clock) || track.in_flight > 0 {
+        let model = self.models.get(&id)?;
+        // After other commands in between, the state that was judged is not known.
+        if model.steps[start.seq as usize..].iter().any(|step| !step.by_clock) || model.in_flight > 0 {
             return None;
         }
-        said_the_truth(track, asked, refusal).or_else(|| was_right(track, asked, refusal))
+        check_details(model, envelope, refusal).or_else(|| check_reason(model, envelope, refusal))
     }
 }
 
 /// Law 1: a refusal names the current state and what is allowed from it.
-fn said_the_truth(track: &Track, asked: &Asked, refusal: &Refusal) -> Option<Violation> {
+fn check_details(model: &JobModel, envelope: &CommandEnvelope, refusal: &Refusal) -> Option<Violation> {
     let Refusal::InvalidTransition { current_state, trigger, allowed, .. } = refusal else { return None };
-    let own: BTreeSet<&Trigger> = track
-        .kind
-        .lifecycle
-        .rules
-        .iter()
-        .filter(|rule| rule.from.as_ref() == Some(&track.state))
-        .map(|rule| &rule.on)
-        .collect();
-    let told: BTreeSet<&Trigger> = allowed.iter().collect();
-    if *current_state != track.state || own != told {
-        let what = format!("refused in {current_state}, allowing {told:?}");
-        return Some(track.breaks(1, what, format!("{}, allowing {own:?}", track.state)));
+    let rules = model.kind.lifecycle.rules.iter();
+    let expected: BTreeSet<&Trigger> =
+        rules.filter(|rule| rule.from.as_ref() == Some(&model.state)).map(|rule| &rule.on).collect();
+    let allowed: BTreeSet<&Trigger> = allowed.iter().collect();
+    if *current_state != model.state || expected != allowed {
+        let what = format!("refused in {current_state}, allowing {allowed:?}");
+        return Some(model.violation(1, what, format!("{}, allowing {expected:?}", model.state)));
     }
-    let without_request = matches!(&asked.command, Command::Report(report)
-        if matches!(report.verb, Verb::CancelConfirm { .. }) && track.graces.contains(&None));
-    let retry_of_a_live_one = matches!(asked.command, Command::Retry(_)) && !track.phase.is_final();
-    let leads = rules::leads(&track.kind.lifecycle, &track.state, trigger);
-    let wrongly = leads && !without_request && !retry_of_a_live_one;
-    wrongly.then(|| track.breaks(1, format!("{trigger} was refused in {}", track.state), "a rule leads on"))
+    let without_request = matches!(&envelope.command, Command::Report(report)
+        if matches!(report.verb, Verb::CancelConfirm { .. }) && model.graces.contains(&None));
+    let retry_of_live_job = matches!(envelope.command, Command::Retry(_)) && !model.phase.is_final();
+    let has_rule = rules::has_rule(&model.kind.lifecycle, &model.state, trigger);
+    let wrongly = has_rule && !without_request && !retry_of_live_job;
+    wrongly.then(|| model.violation(1, format!("{trigger} was refused in {}", model.state), "a transition"))
 }
 
-/// Law 4: who has the lease is heard, who had it is told what became of it.
-fn was_right(track: &Track, asked: &Asked, refusal: &Refusal) -> Option<Violation> {
-    let (expected, said): (Verdict, (Name, u64)) = match &asked.command {
+/// Law 4: the holder of the lease is accepted; others get the cause of the conflict.
+fn check_reason(model: &JobModel, envelope: &CommandEnvelope, refusal: &Refusal) -> Option<Violation> {
+    let (expected, hold) = match &envelope.command {
         Command::Report(report) => {
             let (worker, fence) = report.holder.clone()?;
+            let hold = Hold { job: report.job, worker, fence };
+            let verdict = of_report(model, &hold, &report.verb.trigger());
             let confirms = matches!(report.verb, Verb::CancelConfirm { .. });
-            let verdict = of_report(track, (&worker, fence.0), &report.verb.trigger());
-            if verdict == Verdict::Accepted && confirms && track.graces.contains(&None) {
+            if verdict == Verdict::Accepted && confirms && model.graces.contains(&None) {
                 return None;
             }
-            (verdict, (worker, fence.0))
+            (verdict, hold)
         }
         Command::Heartbeat(hold) => {
-            let said = (hold.worker.clone(), hold.fence.0);
-            let verdict = if is_live(track, &said) { Verdict::Accepted } else { of_fence(track, said.1) };
-            (verdict, said)
+            let accepted = model.is_held_by(hold);
+            (if accepted { Verdict::Accepted } else { of_fence(model, hold.fence.0) }, hold.clone())
         }
         Command::Progress(hold, ..) => {
-            let said = (hold.worker.clone(), hold.fence.0);
-            let last = track.held.is_none()
-                && track.ended.as_ref().is_some_and(|end| end.worker == said.0 && end.fence == said.1);
-            let heard = last || is_live(track, &said);
-            (if heard { Verdict::Accepted } else { of_fence(track, said.1) }, said)
+            let accepted = model.is_held_by(hold) || (model.held.is_none() && model.was_held_by(hold));
+            (if accepted { Verdict::Accepted } else { of_fence(model, hold.fence.0) }, hold.clone())
         }
         _ => return None,
     };
@@ -106,42 +97,33 @@ fn was_right(track: &Track, asked: &Asked, refusal: &Refusal) -> Option<Violatio
         return None;
     }
     let law = if expected == Verdict::Replayed { 7 } else { 4 };
-    let (verb, (worker, fence)) = (asked.command.verb(), said);
-    Some(track.breaks(
-        law,
-        format!("{verb} of {worker} with fence {fence}: {got:?}"),
-        format!("{expected:?}"),
-    ))
+    let Hold { worker, fence, .. } = hold;
+    let what = format!("{} of {worker} with fence {fence}: {got:?}", envelope.command.verb());
+    Some(model.violation(law, what, format!("{expected:?}")))
 }
 
-fn of_report(track: &Track, (worker, fence): (&Name, u64), trigger: &Trigger) -> Verdict {
-    let leads = rules::leads(&track.kind.lifecycle, &track.state, trigger);
-    if is_live(track, &(worker.clone(), fence)) {
-        return if leads { Verdict::Accepted } else { Verdict::NoRule };
+fn of_report(model: &JobModel, hold: &Hold, trigger: &Trigger) -> Verdict {
+    let has_rule = rules::has_rule(&model.kind.lifecycle, &model.state, trigger);
+    if model.is_held_by(hold) {
+        return if has_rule { Verdict::Accepted } else { Verdict::NoRule };
     }
-    let repeats = track.ended.as_ref().is_some_and(|end| {
-        end.fence == fence && end.worker == *worker && end.by == *trigger && end.how == LeaseEnd::Reported
-    });
-    if repeats {
+    let same_end = |end: &EndedLease| end.by == *trigger && end.how == LeaseEnd::Reported;
+    if model.was_held_by(hold) && model.ended.as_ref().is_some_and(same_end) {
         return Verdict::Replayed;
     }
-    let granted = (1..=track.fence).contains(&fence);
-    if granted || leads { of_fence(track, fence) } else { Verdict::NoRule }
+    let granted = (1..=model.fence).contains(&hold.fence.0);
+    if granted || has_rule { of_fence(model, hold.fence.0) } else { Verdict::NoRule }
 }
 
-/// What became of a fence that is not the live holder's.
-fn of_fence(track: &Track, fence: u64) -> Verdict {
-    if !(1..=track.fence).contains(&fence) {
+/// The conflict of a fence that is not the current holder's.
+fn of_fence(model: &JobModel, fence: u64) -> Verdict {
+    if !(1..=model.fence).contains(&fence) {
         return Verdict::Conflict(None);
     }
-    Verdict::Conflict(Some(match (&track.held, &track.ended) {
+    Verdict::Conflict(Some(match (&model.held, &model.ended) {
         (Some(held), _) if held.fence == fence => ConflictCause::WrongWorker,
         (None, Some(end)) if end.fence == fence && end.how == LeaseEnd::Revoked => ConflictCause::Revoked,
         (None, Some(end)) if end.fence == fence => ConflictCause::Lost,
         _ => ConflictCause::Superseded,
     }))
-}
-
-fn is_live(track: &Track, (worker, fence): &(Name, u64)) -> bool {
-    track.held.as_ref().is_some_and(|held| held.fence == *fence && held.worker == *worker)
 }

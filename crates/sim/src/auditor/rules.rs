@@ -1,17 +1,17 @@
-//! What a lifecycle allows, worked out anew from its states and rules: ranks, conditions, the rule that applies.
+//! What a lifecycle allows, computed from its states and rules: ranks, conditions, the rule that applies.
 
 use std::collections::BTreeMap;
 
-use tenure_core::id::Name;
+use tenure_core::id::{Name, StateName};
 use tenure_core::job::{Class, JobError};
 use tenure_core::lifecycle::{Condition, Jitter, Lifecycle, Phase, Policy, Rule, Trigger};
 
-/// The longest way from the initial state to each, along the edges that begin no new attempt.
+/// The length of the longest path from the initial state to each state, along rules that begin no new attempt.
 pub(super) fn ranks(lifecycle: &Lifecycle) -> BTreeMap<Name, usize> {
     let is_ready =
         |name: &Name| lifecycle.states.iter().any(|one| one.name == *name && one.phase == Phase::Ready);
     let mut ranks: BTreeMap<Name, usize> = lifecycle.states.iter().map(|one| (one.name.clone(), 0)).collect();
-    // As many rounds as there are states: no way without a cycle is longer.
+    // One round per state: no path without a cycle is longer.
     for _ in 0..lifecycle.states.len() {
         for rule in lifecycle.rules.iter().filter(|rule| !is_ready(&rule.to)) {
             let from = rule.from.as_ref().and_then(|from| ranks.get(from)).copied();
@@ -23,24 +23,24 @@ pub(super) fn ranks(lifecycle: &Lifecycle) -> BTreeMap<Name, usize> {
     ranks
 }
 
-/// Whether this trigger is one more failed attempt.
+/// Whether this trigger counts as a failed attempt.
 pub(super) fn fails(trigger: &Trigger) -> bool {
     matches!(trigger, Trigger::Fail | Trigger::LeaseExpired | Trigger::Timeout | Trigger::Disconnected)
 }
 
-/// Failed attempts, this one included, of so many that may fail.
+/// Failed attempts, including this one, and their maximum.
 #[derive(Clone, Copy)]
-pub(super) struct Chances {
+pub(super) struct RetryBudget {
     pub(super) failed: u32,
     pub(super) max: u32,
 }
 
-impl Chances {
-    pub(super) fn retry(self, error: Option<&JobError>) -> bool {
+impl RetryBudget {
+    pub(super) fn allows_retry(self, error: Option<&JobError>) -> bool {
         error.is_some_and(|error| error.class == Class::Transient) && self.failed < self.max
     }
 
-    fn exhausted(self, error: Option<&JobError>) -> bool {
+    fn is_exhausted(self, error: Option<&JobError>) -> bool {
         error.is_some_and(|error| error.class == Class::Transient) && self.failed >= self.max
     }
 }
@@ -48,26 +48,26 @@ impl Chances {
 /// The rule that applies: the first for this trigger from this state whose condition holds.
 pub(super) fn rule<'a>(
     lifecycle: &'a Lifecycle,
-    (from, on): (Option<&Name>, &Trigger),
-    chances: Chances,
+    from: Option<&Name>,
+    on: &Trigger,
+    budget: RetryBudget,
     error: Option<&JobError>,
 ) -> Option<&'a Rule> {
     let own = lifecycle.rules.iter().filter(|rule| rule.on == *on && rule.from.as_ref() == from);
     let mut holding = own.filter(|rule| match rule.when {
         None => true,
-        Some(Condition::Retry) => chances.retry(error),
-        Some(Condition::Exhausted) => chances.exhausted(error),
+        Some(Condition::Retry) => budget.allows_retry(error),
+        Some(Condition::Exhausted) => budget.is_exhausted(error),
     });
     holding.next()
 }
 
-/// Whether any rule leads from here by this trigger.
-pub(super) fn leads(lifecycle: &Lifecycle, from: &Name, on: &Trigger) -> bool {
+/// Whether the state has a rule for this trigger.
+pub(super) fn has_rule(lifecycle: &Lifecycle, from: &StateName, on: &Trigger) -> bool {
     lifecycle.rules.iter().any(|rule| rule.on == *on && rule.from.as_ref() == Some(from))
 }
 
-/// The phase of a state.
-pub(super) fn phase(lifecycle: &Lifecycle, state: &Name) -> Option<Phase> {
+pub(super) fn phase(lifecycle: &Lifecycle, state: &StateName) -> Option<Phase> {
     lifecycle.states.iter().find(|one| one.name == *state).map(|one| one.phase)
 }
 

@@ -1,12 +1,12 @@
-//! A worker: claims, starts, beats, reports. In a storm it also sleeps past its lease and wakes up, forgets what it held,
-//! repeats itself, and speaks with fences that are not its own.
+//! A worker: claims, starts, sends heartbeats, reports. While there are faults it also pauses past its lease, forgets its
+//! jobs, repeats commands, and uses the fences of others.
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
 use tenure_core::command::{AppendLog, Claim, ClaimFilter, Command, Hold, Report, Verb};
-use tenure_core::decide::Done;
+use tenure_core::decide::CommandOutput;
 use tenure_core::id::{Actor, Fence, Name};
 use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Stage};
 use tenure_core::json::Json;
@@ -15,33 +15,30 @@ use tenure_core::refusal::Refusal;
 use tenure_core::time::Millis;
 use tokio::time::sleep;
 
-use crate::cast::Kind;
-use crate::chance::Chance;
+use crate::cluster::Cluster;
+use crate::fixtures::TypeModel;
 use crate::network::{Reply, Request};
-use crate::workload::{ask, key};
-use crate::world::World;
+use crate::rng::Rng;
+use crate::workload::{key, submit};
 
 struct Worker {
-    world: Rc<World>,
-    chance: Chance,
+    cluster: Rc<Cluster>,
+    rng: Rng,
     name: Name,
     count: u64,
 }
 
-/// A job in a worker's hands.
 struct Task {
     hold: Hold,
-    kind: std::sync::Arc<Kind>,
+    kind: std::sync::Arc<TypeModel>,
     phase: Phase,
-    /// Whether the worker was told to stop.
-    cancel: bool,
+    cancel_requested: bool,
 }
 
-/// A worker's life.
-pub(super) async fn live(world: Rc<World>, chance: Chance, name: Name) {
-    let mut worker = Worker { world, chance, name, count: 0 };
+pub(super) async fn run(cluster: Rc<Cluster>, rng: Rng, name: Name) {
+    let mut worker = Worker { cluster, rng, name, count: 0 };
     loop {
-        let pause = worker.chance.between(10, 900);
+        let pause = worker.rng.between(10, 900);
         sleep(Duration::from_millis(pause)).await;
         for job in worker.claim().await {
             worker.work(&job).await;
@@ -50,27 +47,28 @@ pub(super) async fn live(world: Rc<World>, chance: Chance, name: Name) {
 }
 
 impl Worker {
-    fn in_storm(&mut self, times: u64) -> bool {
-        let storm = !self.world.is_healed();
-        self.chance.percent(times) && storm
+    /// True with this probability while there are faults.
+    fn with_faults(&mut self, probability: u64) -> bool {
+        let has_faults = !self.cluster.faults_ended();
+        self.rng.percent(probability) && has_faults
     }
 
     async fn claim(&mut self) -> Vec<std::sync::Arc<Job>> {
         self.count += 1;
-        let narrow = self.in_storm(25);
+        let narrow = self.with_faults(25);
         let request_id = format!("{}-{}", self.name, self.count);
-        let some = ["fleet", "saga", "undo", "picture", "parcel"].map(Name::from).to_vec();
+        let some = ["fleet", "saga", "undo", "picture", "parcel"].map(Into::into).to_vec();
         let claim = Claim {
             worker: self.name.clone(),
             filter: ClaimFilter { types: narrow.then_some(some), queues: None },
-            max: if self.world.is_healed() { 1 } else { self.chance.pick(&[1, 1, 1, 2, 3]) },
-            request_id: self.chance.percent(60).then(|| request_id.as_str().into()),
-            start: self.chance.percent(30),
+            max: if self.cluster.faults_ended() { 1 } else { self.rng.pick(&[1, 1, 1, 2, 3]) },
+            request_id: self.rng.percent(60).then(|| request_id.as_str().into()),
+            start: self.rng.percent(30),
         };
-        let wait = Duration::from_millis(self.chance.pick(&[0, 0, 500, 3000]));
+        let wait = Duration::from_millis(self.rng.pick(&[0, 0, 500, 3000]));
         for _ in 0..3 {
-            match self.world.ask(&mut self.chance, Request::Claim(claim.clone(), wait)).await {
-                Some(Ok(Ok(Done::Claimed { jobs, .. }))) => return jobs,
+            match self.cluster.send(&mut self.rng, Request::Claim(claim.clone(), wait)).await {
+                Some(Ok(Ok(CommandOutput::Claimed { jobs, .. }))) => return jobs,
                 Some(_) => return Vec::new(),
                 None if claim.request_id.is_none() => return Vec::new(),
                 None => {}
@@ -80,58 +78,58 @@ impl Worker {
     }
 
     async fn work(&mut self, job: &Job) {
-        let Some(kind) = Kind::of(&job.spec) else { return };
+        let Some(kind) = TypeModel::of(&job.spec) else { return };
         let hold = Hold { job: job.id(), worker: self.name.clone(), fence: job.fence };
-        let mut task = Task { hold, kind, phase: job.phase, cancel: false };
-        if task.phase == Phase::Held && !self.chance.percent(5) {
+        let mut task = Task { hold, kind, phase: job.phase, cancel_requested: false };
+        if task.phase == Phase::Held && !self.rng.percent(5) {
             let started = self.report(&task, Verb::Start).await;
-            if is_conflict(&started) && !self.in_storm(20) {
+            if is_conflict(&started) && !self.with_faults(20) {
                 return;
             }
             task.phase = Phase::Active;
         }
-        let steps = self.chance.between(0, 4);
+        let steps = self.rng.between(0, 4);
         for _ in 0..steps {
-            let climate = self.world.climate.clone();
-            let beat_ms = task.kind.policy.heartbeat.0;
-            let nap = self.chance.between(100, beat_ms);
-            sleep(Duration::from_millis(nap)).await;
-            if self.in_storm(climate.pauses) {
-                self.oversleep(&task).await;
+            let plan = self.cluster.plan.clone();
+            let heartbeat_ms = task.kind.policy.heartbeat.0;
+            let pause = self.rng.between(100, heartbeat_ms);
+            sleep(Duration::from_millis(pause)).await;
+            if self.with_faults(plan.worker_pauses) {
+                self.pause_past_lease(&task).await;
             }
-            if self.in_storm(climate.worker_crashes) {
-                self.world.story.tell(Some(task.hold.job), format!("{} dies", self.name));
+            if self.with_faults(plan.worker_crashes) {
+                self.cluster.trace.record(Some(task.hold.job), format!("{} crashes", self.name));
                 return;
             }
-            if self.in_storm(climate.impostors / 4) {
-                self.speak_out_of_turn(&task).await;
+            if self.with_faults(plan.unauthorized_commands / 4) {
+                self.send_unauthorized(&task).await;
             }
-            if !self.sign_of_life(&mut task).await {
+            if !self.keep_lease(&mut task).await {
                 return;
             }
         }
-        self.finish(&task).await;
-        if self.in_storm(self.world.climate.impostors) {
-            let pause = self.chance.between(0, 12_000);
+        let verb = self.random_report();
+        self.report(&task, verb).await;
+        if self.with_faults(self.cluster.plan.unauthorized_commands) {
+            let pause = self.rng.between(0, 12_000);
             sleep(Duration::from_millis(pause)).await;
-            self.speak_out_of_turn(&task).await;
+            self.send_unauthorized(&task).await;
         }
     }
 
-    /// Sleeps past its lease, and wakes up as though nothing had happened.
-    async fn oversleep(&mut self, task: &Task) {
+    async fn pause_past_lease(&mut self, task: &Task) {
         let lease_ms = task.kind.policy.lease.0;
-        let span = self.chance.between(lease_ms / 2, lease_ms * 2);
-        self.world.story.tell(Some(task.hold.job), format!("{} sleeps for {span} ms", self.name));
+        let span = self.rng.between(lease_ms / 2, lease_ms * 2);
+        self.cluster.trace.record(Some(task.hold.job), format!("{} pauses for {span} ms", self.name));
         sleep(Duration::from_millis(span)).await;
     }
 
-    /// Says something that keeps the lease; whether to go on.
-    async fn sign_of_life(&mut self, task: &mut Task) -> bool {
+    /// Sends a command that renews the lease; returns whether to continue.
+    async fn keep_lease(&mut self, task: &mut Task) -> bool {
         let hold = task.hold.clone();
-        let command = match self.chance.between(0, 9) {
+        let command = match self.rng.between(0, 9) {
             0..=5 => Command::Heartbeat(hold),
-            6..=7 => Command::Progress(hold, self.chance.between(0, 100) as f64, None),
+            6..=7 => Command::Progress(hold, self.rng.between(0, 100) as f64, None),
             _ => {
                 let line = ("stdout".into(), "info".into(), "a line".to_owned());
                 Command::Log(AppendLog {
@@ -142,14 +140,14 @@ impl Worker {
             }
         };
         let by = Actor::worker(&self.name);
-        let reply = self.world.ask(&mut self.chance, ask(&by.to_string(), None, command)).await;
-        if let Some(Ok(Ok(Done::Beat { cancel, .. }))) = &reply {
-            task.cancel = matches!(cancel, Some(CancelMode::Soft | CancelMode::Hard));
+        let reply = self.cluster.send(&mut self.rng, submit(&by.to_string(), None, command)).await;
+        if let Some(Ok(Ok(CommandOutput::Heartbeat { cancel, .. }))) = &reply {
+            task.cancel_requested = matches!(cancel, Some(CancelMode::Soft | CancelMode::Hard));
         }
         if is_conflict(&reply) {
-            return self.in_storm(20);
+            return self.with_faults(20);
         }
-        if task.cancel && self.chance.percent(60) {
+        if task.cancel_requested && self.rng.percent(60) {
             let checkpoint = Some(Json::of(&"here"));
             self.report(task, Verb::CancelConfirm { checkpoint, result: None }).await;
             return false;
@@ -157,64 +155,59 @@ impl Worker {
         true
     }
 
-    async fn finish(&mut self, task: &Task) {
-        let verb = self.last_word();
-        self.report(task, verb).await;
-    }
-
-    fn last_word(&mut self) -> Verb {
-        let result = Some(Json::of(&json!({ "answer": self.chance.between(1, 9) })));
-        match self.chance.between(0, 99) {
+    fn random_report(&mut self) -> Verb {
+        let result = Some(Json::of(&json!({ "answer": self.rng.between(1, 9) })));
+        match self.rng.between(0, 99) {
             0..=54 => Verb::Succeed { result, error: None },
             55..=74 => {
-                let retry_after = self.chance.percent(20).then(|| Millis(self.chance.between(0, 3000)));
+                let retry_after = self.rng.percent(20).then(|| Millis(self.rng.between(0, 3000)));
                 Verb::Fail { error: error(Class::Transient), retry_after }
             }
             75..=82 => Verb::Fail { error: error(Class::Permanent), retry_after: None },
             83..=89 => Verb::Release { checkpoint: result, delay: None },
             90..=94 => Verb::Partial { result, error: None },
-            _ => Verb::Reject { reason: "not fit to be seen".to_owned() },
+            _ => Verb::Reject { reason: "violates the rules".to_owned() },
         }
     }
 
-    /// Reports until there is an answer, and sometimes once more.
+    /// Reports until there is a reply, and sometimes once more.
     async fn report(&mut self, task: &Task, verb: Verb) -> Reply {
         self.count += 1;
         let Hold { job, worker, fence } = task.hold.clone();
         let given = key(&format!("{worker}-{}", self.count), "report");
-        let given = self.chance.percent(30).then_some(given);
+        let given = self.rng.percent(30).then_some(given);
         let report = Report { job, holder: Some((worker, fence)), verb };
         let by = Actor::worker(&self.name).to_string();
-        let request = ask(&by, given, Command::Report(Box::new(report)));
+        let request = submit(&by, given, Command::Report(Box::new(report)));
         let mut reply = None;
         for _ in 0..5 {
-            reply = self.world.ask(&mut self.chance, request.clone()).await;
+            reply = self.cluster.send(&mut self.rng, request.clone()).await;
             let answered = matches!(reply, Some(Ok(_)));
-            if answered && !self.in_storm(8) {
+            if answered && !self.with_faults(8) {
                 return reply;
             }
-            let again = self.chance.between(50, 1500);
+            let again = self.rng.between(50, 1500);
             sleep(Duration::from_millis(again)).await;
         }
         reply
     }
 
-    /// Says something that it may have no right to say (any more), or lets a stranger say it.
-    async fn speak_out_of_turn(&mut self, task: &Task) {
+    /// Sends a command without the right to it: with a lost lease, a wrong fence, or another worker's name.
+    async fn send_unauthorized(&mut self, task: &Task) {
         let mut hold = task.hold.clone();
-        match self.chance.between(0, 7) {
+        match self.rng.between(0, 7) {
             0..=2 => {}
-            3 => hold.fence = Fence(hold.fence.0 + self.chance.between(1, 2)),
+            3 => hold.fence = Fence(hold.fence.0 + self.rng.between(1, 2)),
             4 => hold.fence = Fence(hold.fence.0 - 1),
             _ => hold.worker = "stranger".into(),
         }
         let by = Actor::worker(&hold.worker).to_string();
-        let command = match self.chance.between(0, 4) {
+        let command = match self.rng.between(0, 4) {
             0 => Command::Heartbeat(hold),
             1 => Command::Progress(hold, 50.0, None),
             2 => Command::Disconnect(hold),
             _ => {
-                let verb = if self.chance.percent(20) { Verb::Start } else { self.last_word() };
+                let verb = if self.rng.percent(20) { Verb::Start } else { self.random_report() };
                 Command::Report(Box::new(Report {
                     job: hold.job,
                     holder: Some((hold.worker, hold.fence)),
@@ -222,7 +215,7 @@ impl Worker {
                 }))
             }
         };
-        self.world.ask(&mut self.chance, ask(&by, None, command)).await;
+        self.cluster.send(&mut self.rng, submit(&by, None, command)).await;
     }
 }
 

@@ -1,20 +1,20 @@
-//! The simulator holds what it promises: no seed breaks a law, the same seed is the same run, and each planted bug is
-//! found within two hundred seeds.
+//! Tests of the simulator: no seed breaks a law, the same seed gives the same run, and each planted bug is found within
+//! two hundred seeds.
 
 use tenure_sim::{Bug, Run, kept_seeds, run, run_many};
 
 /// Seeds within which each planted bug must be found, and that `cargo xtask` runs.
 const SEEDS: u64 = 200;
-/// Seeds that run here, where nothing is optimized.
+/// Seeds of the test, which runs without optimization.
 const SEEDS_HERE: u64 = 60;
 
-fn story(run: &Run) -> &str {
-    run.failure.as_deref().expect("it failed")
+fn report(run: &Run) -> &str {
+    run.failure.as_deref().expect("the run fails")
 }
 
 /// Whether the planted bug breaks one of these laws within two hundred seeds. It may break others first.
 fn is_found(bug: Bug, laws: &[u8]) -> bool {
-    let breaks = |story: &String| laws.iter().any(|law| story.contains(&format!("breaks law {law} with ")));
+    let breaks = |report: &String| laws.iter().any(|law| report.contains(&format!("breaks law {law} with ")));
     (1..=SEEDS).any(|seed| run(seed, Some(bug)).failure.as_ref().is_some_and(breaks))
 }
 
@@ -22,7 +22,7 @@ fn is_found(bug: Bug, laws: &[u8]) -> bool {
 fn no_seed_breaks_a_law() {
     let (tally, failed) = run_many(kept_seeds().chain(1..=SEEDS_HERE), None);
     if let Some(failed) = failed {
-        panic!("{}", story(&failed));
+        panic!("{}", report(&failed));
     }
     assert!(
         tally.jobs > 20 * SEEDS_HERE && tally.crashes > SEEDS_HERE && tally.faults > SEEDS_HERE,
@@ -31,17 +31,17 @@ fn no_seed_breaks_a_law() {
 }
 
 #[test]
-fn the_same_seed_is_the_same_run() {
+fn the_same_seed_gives_the_same_run() {
     for seed in 1..=8 {
         let (one, other) = (run(seed, None), run(seed, None));
-        assert_eq!(one.trace, other.trace, "seed {seed}");
+        assert_eq!(one.hashes, other.hashes, "seed {seed}");
         assert_eq!(one.tally, other.tally, "seed {seed}");
     }
-    assert_ne!(run(1, None).trace, run(2, None).trace);
+    assert_ne!(run(1, None).hashes, run(2, None).hashes);
 }
 
 #[test]
-fn a_server_without_a_fence_check_is_found() {
+fn a_missing_fence_check_is_found() {
     assert!(is_found(Bug::NoFenceCheck, &[4]));
 }
 
@@ -56,7 +56,7 @@ fn a_sweep_that_overwrites_a_finished_job_is_found() {
 }
 
 #[test]
-fn a_refund_that_is_booked_twice_is_found() {
+fn a_refund_that_is_recorded_twice_is_found() {
     assert!(is_found(Bug::DoubleRefund, &[7]));
 }
 
@@ -66,16 +66,16 @@ fn an_attempt_that_is_forgotten_is_found() {
 }
 
 #[test]
-fn a_failing_seed_is_a_story() {
+fn a_failing_seed_has_a_report() {
     let failed = run(1, Some(Bug::ForgottenAttempt));
-    let told = story(&failed);
+    let text = report(&failed);
     for part in
         ["seed 1 breaks law 3", "  found  ", "  expected  ", "event 1: ", "create ", "claim ", "→ node "]
     {
-        assert!(told.contains(part), "{part} is missing in\n{told}");
+        assert!(text.contains(part), "{part} is missing in\n{text}");
     }
     assert!(
-        told.trim_end().ends_with("run it again: cargo xtask sim --seed 1 --bug forgotten-attempt"),
-        "{told}"
+        text.trim_end().ends_with("run it again: cargo xtask sim --seed 1 --bug forgotten-attempt"),
+        "{text}"
     );
 }

@@ -1,24 +1,24 @@
-//! The cast of a run: lifecycles, types, users. Leases are short, so that much can go wrong in little virtual time.
+//! The lifecycles, types and users of every run. Leases are short, so that many expire in little virtual time.
 
 use std::sync::{Arc, OnceLock};
 
-use tenure_core::id::Name;
+use tenure_core::id::StateName;
 use tenure_core::job::Spec;
 use tenure_core::job_type::CATCH_ALL;
 use tenure_core::lifecycle::{Backoff, Jitter, Lifecycle, Policy, Timeout};
 use tenure_core::time::Millis;
 use tenure_runtime::{Definitions, TypeDefinition};
 
-/// Who pays.
+/// The users, each with an account.
 pub(crate) const USERS: [&str; 3] = ["ann", "bob", "eve"];
 
-/// All five built-in lifecycles, one with signals, one type that is compensated and two that cost credits.
+/// The five built-in lifecycles and one with signals; one type is compensated and two cost credits.
 pub(crate) fn definitions() -> &'static Definitions {
     static DEFINITIONS: OnceLock<Definitions> = OnceLock::new();
     DEFINITIONS.get_or_init(|| {
         let mut lifecycles = Lifecycle::built_in();
         let review = Lifecycle::parse(include_str!("review.toml"));
-        lifecycles.push(review.expect("the simulator's own lifecycle passes its check"));
+        lifecycles.push(review.expect("review.toml is a valid lifecycle"));
         Definitions { lifecycles, types: types() }
     })
 }
@@ -72,34 +72,33 @@ fn types() -> Vec<TypeDefinition> {
     vec![fleet, saga, undo, parcel, picture, pattern, article, engine, anything]
 }
 
-/// A type and its lifecycle, as the auditor looks them up: read from the definitions, not from the catalog.
+/// A type with its lifecycle and policy, resolved for the auditor without the runtime's code.
 #[derive(Debug)]
-pub(crate) struct Kind {
+pub(crate) struct TypeModel {
     pub(crate) definition: &'static TypeDefinition,
     pub(crate) lifecycle: Arc<Lifecycle>,
     pub(crate) policy: Policy,
 }
 
-impl Kind {
-    /// The kind of job that was asked for.
+impl TypeModel {
     pub(crate) fn of(spec: &Spec) -> Option<Arc<Self>> {
-        static KINDS: OnceLock<Vec<Arc<Kind>>> = OnceLock::new();
-        let kinds = KINDS.get_or_init(|| {
+        static MODELS: OnceLock<Vec<Arc<TypeModel>>> = OnceLock::new();
+        let models = MODELS.get_or_init(|| {
             let types = definitions().types.iter();
-            let all =
-                types.flat_map(|one| definitions().lifecycles.iter().filter_map(|of| Kind::new(one, of)));
+            let all = types
+                .flat_map(|one| definitions().lifecycles.iter().filter_map(|of| TypeModel::new(one, of)));
             all.map(Arc::new).collect()
         });
         let named = |name: &str| {
-            let fits = |kind: &&Arc<Kind>| {
-                kind.definition.name == name && kind.lifecycle.name == spec.lifecycle.name
+            let fits = |model: &&Arc<TypeModel>| {
+                model.definition.name == name && model.lifecycle.name == spec.lifecycle.name
             };
-            kinds.iter().find(fits).cloned()
+            models.iter().find(fits).cloned()
         };
         named(spec.job_type.as_str()).or_else(|| named(CATCH_ALL))
     }
 
-    /// A type with its own lifecycle and policy; or the catch-all with one that the caller chose, and its policy.
+    /// A type with its lifecycle; for the catch-all, also any other lifecycle, with that lifecycle's policy.
     fn new(definition: &'static TypeDefinition, lifecycle: &'static Lifecycle) -> Option<Self> {
         let is_own = lifecycle.name == definition.lifecycle.as_str();
         let own = lifecycle.policy;
@@ -118,8 +117,8 @@ impl Kind {
         })
     }
 
-    /// How long a job of this type may stay in a state.
-    pub(crate) fn timeout(&self, state: &Name) -> Option<Millis> {
+    /// How long a job may stay in a state.
+    pub(crate) fn timeout(&self, state: &StateName) -> Option<Millis> {
         let own = self.definition.timeouts.iter().find(|(name, _)| *state == name.as_str());
         let declared = || match self.lifecycle.states.iter().find(|one| one.name == *state)?.timeout {
             Timeout::After(span) => Some(span),

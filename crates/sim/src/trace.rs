@@ -1,5 +1,5 @@
-//! What happened in a run, line by line, as it is told when a seed fails; and a hash of all of it, by which two runs of
-//! one seed are compared.
+//! The trace of a run: every request, reply, event and fault with its virtual time, and a hash of all of them by which two
+//! runs of one seed are compared.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use tenure_core::id::JobId;
 use tokio::time::Instant;
 
-/// A run so far. Lines are kept for all jobs; only those of the offender are told.
 #[derive(Debug)]
-pub(crate) struct Story {
-    began: Instant,
+pub(crate) struct Trace {
+    start: Instant,
     inner: RefCell<Inner>,
 }
 
@@ -21,32 +20,28 @@ struct Inner {
     hash: u64,
 }
 
-/// One thing that happened.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
-    /// Virtual milliseconds since the beginning.
+    /// Virtual milliseconds since the start.
     pub(crate) at_ms: u64,
-    /// About which job; `None` for the world.
+    /// `None` for lines about the cluster.
     pub(crate) job: Option<JobId>,
-    /// In words.
     pub(crate) text: String,
 }
 
-impl Story {
-    /// An empty story that begins now.
+impl Trace {
     pub(crate) fn new() -> Self {
         let inner = Inner { hash: 0xcbf2_9ce4_8422_2325, ..Inner::default() };
-        Self { began: Instant::now(), inner: RefCell::new(inner) }
+        Self { start: Instant::now(), inner: RefCell::new(inner) }
     }
 
-    /// Virtual milliseconds since the beginning.
+    /// Virtual milliseconds since the start.
     pub(crate) fn elapsed_ms(&self) -> u64 {
-        self.began.elapsed().as_millis() as u64
+        self.start.elapsed().as_millis() as u64
     }
 
-    /// Tells one more thing.
-    pub(crate) fn tell(&self, job: Option<JobId>, text: String) {
-        let at_ms = self.elapsed_ms();
+    pub(crate) fn record(&self, job: Option<JobId>, text: impl Into<String>) {
+        let (at_ms, text) = (self.elapsed_ms(), text.into());
         let mut inner = self.inner.borrow_mut();
         let id = job.map_or(0, JobId::seed);
         inner.mix(&at_ms.to_be_bytes());
@@ -55,19 +50,17 @@ impl Story {
         inner.lines.push(Line { at_ms, job, text });
     }
 
-    /// What the job is called in the story: numbers are easier to follow than ids.
+    /// The job's number in the trace, easier to follow than its id.
     pub(crate) fn label(&self, job: JobId) -> usize {
         let mut inner = self.inner.borrow_mut();
         let next = inner.labels.len() + 1;
         *inner.labels.entry(job).or_insert(next)
     }
 
-    /// The hash of everything that was told.
     pub(crate) fn hash(&self) -> u64 {
         self.inner.borrow().hash
     }
 
-    /// Everything that was told.
     pub(crate) fn lines(&self) -> Vec<Line> {
         self.inner.borrow().lines.clone()
     }

@@ -1,33 +1,31 @@
-//! Five planted bugs, by which the simulator shows that it bites. Each is made here, around an honest store; nothing in
-//! the core, the runtime or the stores knows of them.
+//! Five planted bugs that the auditor must find. All are implemented here, around a correct store; core, runtime and stores
+//! do not know them.
 
-use tenure_core::command::{Asked, Command, Hold};
+use tenure_core::command::{Command, CommandEnvelope, Hold};
 use tenure_core::credit::{LedgerLine, Movement};
 use tenure_core::event::Event;
-use tenure_core::id::{Fence, JobId, Name};
+use tenure_core::id::{Fence, JobId, WorkerId};
 use tenure_core::job::Job;
 use tenure_core::lifecycle::Phase;
 use tenure_core::time::Now;
 use tenure_core::working_set::{Changes, Reads, WorkingSet};
 use tenure_store::{MemoryStore, Store, StoreError};
 
-/// A planted bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
-    /// Whoever speaks for a leased job is taken for its holder.
+    /// Every command about a leased job counts as the holder's.
     NoFenceCheck,
-    /// Events are written in a commit of their own, after the state's.
+    /// Events are written in a second commit, after the state's.
     EventOutsideCommit,
-    /// A sweep that writes back what it read a while ago, over whatever was committed since.
+    /// A sweep writes back what it read earlier, over what was committed since.
     StaleSweep,
-    /// Each refund is booked twice.
+    /// Each refund is recorded twice.
     DoubleRefund,
     /// A job that returns to a ready state keeps its attempt.
     ForgottenAttempt,
 }
 
 impl Bug {
-    /// All of them.
     pub const ALL: [Self; 5] = [
         Self::NoFenceCheck,
         Self::EventOutsideCommit,
@@ -36,7 +34,7 @@ impl Bug {
         Self::ForgottenAttempt,
     ];
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoFenceCheck => "no-fence-check",
@@ -47,18 +45,17 @@ impl Bug {
         }
     }
 
-    /// By its name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|bug| bug.as_str() == text)
     }
 }
 
-/// No fence check: a server that reads who holds the job instead of asking who speaks.
-pub(crate) fn as_the_holder(asked: Asked, job: Option<&Job>) -> Asked {
-    let Some(lease) = job.and_then(|job| job.lease.as_deref()) else { return asked };
-    let live: (Name, Fence) = (lease.worker.clone(), lease.fence);
+/// No fence check: replaces worker and fence of the command by those of the lease.
+pub(crate) fn as_the_holder(envelope: CommandEnvelope, job: Option<&Job>) -> CommandEnvelope {
+    let Some(lease) = job.and_then(|job| job.lease.as_deref()) else { return envelope };
+    let live: (WorkerId, Fence) = (lease.worker.clone(), lease.fence);
     let hold = |hold: Hold| Hold { worker: live.0.clone(), fence: live.1, ..hold };
-    let command = match asked.command {
+    let command = match envelope.command {
         Command::Report(mut report) => {
             report.holder = report.holder.map(|_| live.clone());
             Command::Report(report)
@@ -71,10 +68,10 @@ pub(crate) fn as_the_holder(asked: Asked, job: Option<&Job>) -> Asked {
         Command::Progress(it, percent, message) => Command::Progress(hold(it), percent, message),
         other => other,
     };
-    Asked { command, ..asked }
+    CommandEnvelope { command, ..envelope }
 }
 
-/// Double refund: the same movement once more, in the account and in the ledger.
+/// Double refund: repeats the movement in the account and in the ledger.
 pub(crate) fn refund_twice(set: &mut WorkingSet) {
     let refunds: Vec<LedgerLine> =
         set.changes.ledger.iter().filter(|line| line.kind == Movement::Refund).cloned().collect();
@@ -86,7 +83,7 @@ pub(crate) fn refund_twice(set: &mut WorkingSet) {
     }
 }
 
-/// Forgotten attempt: every return to a ready state is counted as the attempt before.
+/// Forgotten attempt: a return to a ready state does not count as a new attempt.
 pub(crate) fn forget_attempts(set: &mut WorkingSet) {
     let changed: Vec<JobId> = set.changes.updated.iter().chain(&set.changes.created).copied().collect();
     for id in changed {
@@ -102,10 +99,10 @@ pub(crate) fn forget_attempts(set: &mut WorkingSet) {
     }
 }
 
-/// How long the stale sweep takes between reading and writing.
+/// Time of the stale sweep between reading and writing.
 const SLOW_SWEEP: std::time::Duration = std::time::Duration::from_millis(150);
 
-/// Event outside the commit: first the state, then what happened, and whatever comes between the two wins.
+/// Event outside the commit: writes the state first, then the events, with a gap between.
 pub(crate) async fn write_events_later<T: Send + 'static>(
     store: &MemoryStore,
     reads: Reads,
@@ -122,7 +119,7 @@ pub(crate) async fn write_events_later<T: Send + 'static>(
     Ok(answer)
 }
 
-/// Stale sweep: reads and judges, takes its time, and writes without looking again.
+/// Stale sweep: reads and judges, waits, and writes without reading again.
 pub(crate) async fn write_later<T: Send + 'static>(
     store: &MemoryStore,
     reads: Reads,

@@ -1,11 +1,11 @@
-//! One job as the auditor knows it: from its events and from what was answered, never from its row. The row is then
-//! compared with it.
+//! The auditor's model of one job, built from its events and from replies, never from its row. The row is compared with it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tenure_core::command::Hold;
 use tenure_core::event::Event;
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::{JobId, Name, StateName, WorkerId};
 use tenure_core::job::{Job, JobError, LeaseEnd, Spec};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::{Phase, Trigger};
@@ -13,15 +13,14 @@ use tenure_core::time::Timestamp;
 
 use crate::auditor::Violation;
 use crate::auditor::rules;
-use crate::cast::Kind;
+use crate::fixtures::TypeModel;
 
-/// Where a job stands.
 #[derive(Debug)]
-pub(super) struct Track {
-    pub(super) kind: Arc<Kind>,
+pub(super) struct JobModel {
+    pub(super) kind: Arc<TypeModel>,
     pub(super) spec: Arc<Spec>,
     pub(super) ranks: BTreeMap<Name, usize>,
-    pub(super) state: Name,
+    pub(super) state: StateName,
     pub(super) phase: Phase,
     pub(super) seq: u32,
     pub(super) attempt: u32,
@@ -35,54 +34,53 @@ pub(super) struct Track {
     entered: BTreeMap<Name, Timestamp>,
     pub(super) error: Option<JobError>,
     result: Option<Json>,
-    pub(super) held: Option<Held>,
-    pub(super) ended: Option<Ended>,
-    /// When a soft cancel becomes hard: every value that is possible, nothing asked among them.
+    pub(super) held: Option<LeaseModel>,
+    pub(super) ended: Option<EndedLease>,
+    /// When a soft cancel becomes hard: every possible value; `None` without a cancel.
     pub(super) graces: Vec<Option<i64>>,
     pub(super) timeout: Option<i64>,
     pub(super) due: Option<i64>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<Transition>,
     pub(super) notes: u32,
     pub(super) was_active: bool,
-    /// Its retention was over, and it is gone.
+    /// Its retention ended, and the row is deleted.
     pub(super) purged: bool,
-    /// Requests about it that a node has and has not answered.
+    /// Requests without a reply.
     pub(super) in_flight: u32,
-    /// When an answer last left open what was done, in virtual milliseconds.
-    pub(super) unsure_ms: Option<u64>,
+    /// When a reply last left the outcome unknown, in virtual milliseconds.
+    pub(super) unknown_at_ms: Option<u64>,
 }
 
-/// The live lease.
+/// The current lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Held {
-    pub(super) worker: Name,
+pub(super) struct LeaseModel {
+    pub(super) worker: WorkerId,
     pub(super) fence: u64,
-    /// The lease's end and the second missed heartbeat: every pair that is possible.
+    /// The end of the lease and of the second missed heartbeat: every possible pair.
     pub(super) ends: Vec<(i64, i64)>,
 }
 
 /// The last lease that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
-    pub(super) worker: Name,
+pub(super) struct EndedLease {
+    pub(super) worker: WorkerId,
     pub(super) fence: u64,
     pub(super) by: Trigger,
     pub(super) how: LeaseEnd,
 }
 
-/// One transition.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct Transition {
     pub(super) trigger: Trigger,
-    pub(super) to: Name,
+    pub(super) to: StateName,
     pub(super) ts: Timestamp,
     pub(super) by_clock: bool,
-    /// Who held the job when it happened.
+    /// Worker and fence of the lease at that time.
     pub(super) holder: Option<(Name, u64)>,
 }
 
-impl Track {
-    pub(super) fn new(kind: Arc<Kind>, spec: Arc<Spec>) -> Self {
+impl JobModel {
+    pub(super) fn new(kind: Arc<TypeModel>, spec: Arc<Spec>) -> Self {
         Self {
             ranks: rules::ranks(&kind.lifecycle),
             kind,
@@ -110,7 +108,7 @@ impl Track {
             was_active: false,
             purged: false,
             in_flight: 0,
-            unsure_ms: None,
+            unknown_at_ms: None,
             spec,
         }
     }
@@ -119,18 +117,31 @@ impl Track {
         self.spec.id
     }
 
-    /// A violation by this job.
-    pub(super) fn breaks(&self, law: u8, what: impl Into<String>, expected: impl Into<String>) -> Violation {
+    pub(super) fn violation(
+        &self,
+        law: u8,
+        what: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Violation {
         Violation { law, job: Some(self.id()), what: what.into(), expected: Some(expected.into()) }
     }
 
-    /// Takes an event that was found lawful (or not: then the rest of the story is told as well as it can be).
-    pub(super) fn take(&mut self, event: &Event, stopped: i64) {
+    pub(super) fn is_held_by(&self, hold: &Hold) -> bool {
+        self.held.as_ref().is_some_and(|held| held.fence == hold.fence.0 && held.worker == hold.worker)
+    }
+
+    /// Whether this was the last lease that ended.
+    pub(super) fn was_held_by(&self, hold: &Hold) -> bool {
+        self.ended.as_ref().is_some_and(|end| end.fence == hold.fence.0 && end.worker == hold.worker)
+    }
+
+    /// Applies an event.
+    pub(super) fn apply(&mut self, event: &Event, stopped: i64) {
         let facts = &event.facts;
         let holder = self.held.as_ref().map(|held| (held.worker.clone(), held.fence));
         let by_clock = event.actor.to_string() == "clock";
         let (trigger, to, ts) = (event.trigger.clone(), event.to.clone(), event.ts);
-        self.steps.push(Step { trigger, to, ts, by_clock, holder });
+        self.steps.push(Transition { trigger, to, ts, by_clock, holder });
         self.seq += 1;
         self.attempt = event.attempt;
         self.failed += u32::from(rules::fails(&event.trigger));
@@ -140,8 +151,8 @@ impl Track {
         self.run_at = facts.run_at.unwrap_or(self.run_at);
         self.due = facts.due.map(|due| due.0);
         self.timeout = self.kind.timeout(&event.to).map(|span| ts.0 - stopped + span.0 as i64);
-        self.take_lease(event, stopped);
-        self.take_times(event, was_active);
+        self.apply_to_lease(event, stopped);
+        self.apply_to_times(event, was_active);
         if event.trigger == Trigger::Succeed {
             self.error = None;
         }
@@ -149,27 +160,27 @@ impl Track {
         self.result = facts.result.clone().or(self.result.take());
     }
 
-    fn take_lease(&mut self, event: &Event, stopped: i64) {
+    fn apply_to_lease(&mut self, event: &Event, stopped: i64) {
         let running = event.ts.0 - stopped;
         if event.trigger == Trigger::Claim {
             let policy = &self.kind.policy;
             let ends = (running + policy.lease.0 as i64, running + 2 * policy.heartbeat.0 as i64);
             let worker = event.actor.to_string().trim_start_matches("worker:").into();
             self.fence += 1;
-            self.held = Some(Held { worker, fence: self.fence, ends: vec![ends] });
+            self.held = Some(LeaseModel { worker, fence: self.fence, ends: vec![ends] });
         } else if self.phase.is_leased() {
-            self.beat(running);
+            self.renew(running);
         } else if let Some(held) = self.held.take() {
             let how = end_of(event, &held);
             self.ended =
-                Some(Ended { worker: held.worker, fence: held.fence, by: event.trigger.clone(), how });
+                Some(EndedLease { worker: held.worker, fence: held.fence, by: event.trigger.clone(), how });
         }
         if self.held.is_none() {
             self.graces = vec![None];
         }
     }
 
-    fn take_times(&mut self, event: &Event, was_active: bool) {
+    fn apply_to_times(&mut self, event: &Event, was_active: bool) {
         self.updated_at = event.ts;
         if self.phase == Phase::Ready {
             (self.claimed_at, self.started_at) = (None, None);
@@ -185,21 +196,25 @@ impl Track {
         self.entered.insert(event.to.clone(), event.ts);
     }
 
-    /// The holder was heard: every possible pair of ends moves on.
-    pub(super) fn beat(&mut self, running: i64) {
-        let ends = self.held.as_ref().map(|held| held.ends.clone()).unwrap_or_default();
-        let beaten: Vec<_> = ends.into_iter().map(|pair| self.beaten(pair, running)).collect();
-        if let Some(held) = &mut self.held {
-            held.ends = beaten;
-            held.ends.sort_unstable();
-            held.ends.dedup();
+    /// A heartbeat was accepted: renews every possible pair of ends. The lease is renewed when half or less remains.
+    pub(super) fn renew(&mut self, running: i64) {
+        let lease = self.kind.policy.lease.0 as i64;
+        let heartbeat_by = running + 2 * self.kind.policy.heartbeat.0 as i64;
+        let Some(held) = &mut self.held else { return };
+        for (ends, by) in &mut held.ends {
+            *by = heartbeat_by;
+            if (*ends - running).max(0) * 2 <= lease {
+                *ends = running + lease;
+            }
         }
+        held.ends.sort_unstable();
+        held.ends.dedup();
     }
 
-    /// Perhaps the holder was heard.
-    pub(super) fn perhaps_beat(&mut self, running: i64) {
+    /// A heartbeat was accepted or not: both are possible.
+    pub(super) fn perhaps_renew(&mut self, running: i64) {
         let before = self.held.as_ref().map(|held| held.ends.clone()).unwrap_or_default();
-        self.beat(running);
+        self.renew(running);
         if let Some(held) = &mut self.held {
             held.ends.extend(before);
             held.ends.sort_unstable();
@@ -207,23 +222,16 @@ impl Track {
         }
     }
 
-    /// Renewed when half of the lease or less remains.
-    fn beaten(&self, (ends, _): (i64, i64), running: i64) -> (i64, i64) {
-        let lease = self.kind.policy.lease.0 as i64;
-        let renews = (ends - running).max(0) * 2 <= lease;
-        (if renews { running + lease } else { ends }, running + 2 * self.kind.policy.heartbeat.0 as i64)
-    }
-
-    /// When its retention is over.
+    /// When its retention ends.
     pub(super) fn kept_until(&self) -> Option<Timestamp> {
         self.completed_at.map(|end| end + self.kind.lifecycle.retention.jobs)
     }
 
-    /// Law 6: what the row says and the history does not.
+    /// Law 6: the row is what the history says.
     pub(super) fn compare(&mut self, row: &Job, now_ms: u64) -> Option<Violation> {
         let differs = self.difference(row).or_else(|| self.difference_of_leases(row, now_ms));
-        differs.map(|(what, row, own)| {
-            self.breaks(6, format!("the row says {what} {row}"), format!("{own}, by its history"))
+        differs.map(|(field, row, own)| {
+            self.violation(6, format!("the row has {field} {row}"), format!("{own}, by the history"))
         })
     }
 
@@ -232,14 +240,9 @@ impl Track {
         let holder = row.lease.as_ref().map(|lease| (lease.worker.clone(), lease.fence.0));
         let own_holder = self.held.as_ref().map(|held| (held.worker.clone(), held.fence));
         let shown = |value: &dyn std::fmt::Debug| format!("{value:?}");
-        let worker = (self.phase != Phase::Ready)
-            .then(|| {
-                own_holder
-                    .clone()
-                    .map(|(worker, _)| worker)
-                    .or(self.ended.as_ref().map(|end| end.worker.clone()))
-            })
-            .flatten();
+        let current = self.held.as_ref().map(|held| &held.worker);
+        let worker =
+            current.or(self.ended.as_ref().map(|end| &end.worker)).filter(|_| self.phase != Phase::Ready);
         let fields = [
             ("seq", shown(&row.seq), shown(&self.seq)),
             ("state", shown(&row.state), shown(&self.state)),
@@ -258,17 +261,17 @@ impl Track {
             ("timeout", shown(&row.clocks.timeout.map(|at| at.0)), shown(&self.timeout)),
             ("due", shown(&row.clocks.due.map(|at| at.0)), shown(&self.due)),
             ("lease", shown(&holder), shown(&own_holder)),
-            ("worker", shown(&row.worker()), shown(&worker.as_ref())),
+            ("worker", shown(&row.worker()), shown(&worker)),
         ];
         fields.into_iter().find(|(_, row, own)| row != own)
     }
 
-    /// Leases and cancels also change between events. What was possible becomes certain by looking.
+    /// Leases and cancels also change between events. The row then tells which of the possible values is the real one.
     fn difference_of_leases(&mut self, row: &Job, now_ms: u64) -> Option<(&'static str, String, String)> {
-        if self.in_flight > 0 || self.unsure_ms.is_some_and(|at| now_ms <= at) {
+        if self.in_flight > 0 || self.unknown_at_ms.is_some_and(|at| now_ms <= at) {
             return None;
         }
-        self.unsure_ms = None;
+        self.unknown_at_ms = None;
         if let (Some(lease), Some(held)) = (&row.lease, &mut self.held) {
             let ends = (lease.ends.0, lease.beat_by.0);
             if !held.ends.contains(&ends) {
@@ -286,7 +289,7 @@ impl Track {
 }
 
 /// How this event ends the lease.
-fn end_of(event: &Event, held: &Held) -> LeaseEnd {
+fn end_of(event: &Event, held: &LeaseModel) -> LeaseEnd {
     match event.trigger {
         Trigger::LeaseExpired | Trigger::Disconnected => LeaseEnd::Lost,
         _ if event.actor.to_string() == format!("worker:{}", held.worker) => LeaseEnd::Reported,

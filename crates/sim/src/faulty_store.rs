@@ -1,0 +1,159 @@
+//! The store as one node sees it: can be disconnected, and contains the planted bugs. Connected and without a bug, it
+//! changes nothing.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tenure_core::api_key::ApiKey;
+use tenure_core::asset::{Asset, AssetId};
+use tenure_core::automation::{Automation, AutomationKind};
+use tenure_core::command::ClaimFilter;
+use tenure_core::credit::{Account, LedgerLine};
+use tenure_core::dead_letter::DeadLetter;
+use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
+use tenure_core::id::{JobId, LifecycleName, Name, Position, UserId};
+use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::node::NodeRecord;
+use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
+use tenure_core::time::{Now, Timestamp};
+use tenure_core::worker::WorkerRecord;
+use tenure_core::working_set::{Reads, WorkingSet};
+use tenure_store::{AccountSums, Count, Gauges, JournalEntry, MemoryStore, Scanned, Store, StoreError};
+
+use crate::planted_bugs::{self, Bug};
+
+#[derive(Clone, Debug)]
+pub(crate) struct FaultyStore {
+    store: MemoryStore,
+    disconnected: Arc<AtomicBool>,
+    bug: Option<Bug>,
+    /// What the node's sweeper last read as due: by it, the stale sweep recognizes its batches.
+    swept: Arc<Mutex<BTreeSet<JobId>>>,
+}
+
+impl FaultyStore {
+    pub(crate) fn new(store: MemoryStore, bug: Option<Bug>) -> Self {
+        Self { store, disconnected: Arc::default(), bug, swept: Arc::default() }
+    }
+
+    pub(crate) fn set_disconnected(&self, disconnected: bool) {
+        self.disconnected.store(disconnected, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_disconnected(&self) -> bool {
+        self.disconnected.load(Ordering::Relaxed)
+    }
+
+    fn connected(&self) -> Result<&MemoryStore, StoreError> {
+        if self.is_disconnected() {
+            return Err(StoreError::Unavailable("the node is disconnected".to_owned()));
+        }
+        Ok(&self.store)
+    }
+
+    fn swept(&self) -> std::sync::MutexGuard<'_, BTreeSet<JobId>> {
+        self.swept.lock().expect("no thread panics with this lock")
+    }
+
+    fn is_sweep(&self, reads: &Reads) -> bool {
+        let only_jobs = Reads { jobs: reads.jobs.clone(), ..Reads::default() } == *reads;
+        only_jobs && !reads.jobs.is_empty() && reads.jobs.is_subset(&self.swept())
+    }
+}
+
+/// Reads that are passed on while the node is connected.
+macro_rules! pass_on {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
+        $(async fn $name(&self, $($argument: $type),*) -> Result<$answer, StoreError> {
+            self.connected()?.$name($($argument),*).await
+        })*
+    };
+}
+
+impl Store for FaultyStore {
+    async fn transact<T: Send + 'static>(
+        &self,
+        reads: Reads,
+        mut judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let store = self.connected()?;
+        let then = |tamper: fn(&mut WorkingSet)| {
+            move |set: &mut WorkingSet, now: Now| {
+                let answer = judge(set, now);
+                tamper(set);
+                answer
+            }
+        };
+        match self.bug {
+            Some(Bug::DoubleRefund) => store.transact(reads, then(planted_bugs::refund_twice)).await,
+            Some(Bug::ForgottenAttempt) => store.transact(reads, then(planted_bugs::forget_attempts)).await,
+            Some(Bug::EventOutsideCommit) => {
+                planted_bugs::write_events_later(store, reads, then(|_| ())).await
+            }
+            Some(Bug::StaleSweep) if self.is_sweep(&reads) => {
+                planted_bugs::write_later(store, reads, then(|_| ())).await
+            }
+            Some(Bug::StaleSweep | Bug::NoFenceCheck) | None => store.transact(reads, then(|_| ())).await,
+        }
+    }
+
+    async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
+        let due = self.connected()?.due(limit).await?;
+        *self.swept() = due.iter().copied().collect();
+        Ok(due)
+    }
+
+    fn is_shared(&self) -> bool {
+        self.store.is_shared()
+    }
+
+    fn parallel_batches(&self) -> usize {
+        self.store.parallel_batches()
+    }
+
+    async fn remote_commit(&self) {
+        self.store.remote_commit().await;
+    }
+
+    pass_on! {
+        fn now() -> Now;
+        fn heartbeat() -> ();
+        fn job(id: JobId) -> Option<Arc<Job>>;
+        fn history(id: JobId) -> Vec<Event>;
+        fn events(after: Position, limit: usize) -> Vec<JournalEntry>;
+        fn journal_end() -> Position;
+        fn list(filter: JobFilter, page: Page) -> Vec<Arc<Job>>;
+        fn nth_older(before: Option<JobId>, jobs: usize) -> Option<JobId>;
+        fn counts() -> Vec<Count>;
+        fn gauges() -> Gauges;
+        fn leased(limit: usize) -> Vec<Arc<Job>>;
+        fn waiting(limit: usize) -> Vec<Arc<Job>>;
+        fn next_run(filter: ClaimFilter) -> Option<Timestamp>;
+        fn completed_before(lifecycle: LifecycleName, before: Timestamp, limit: usize) -> Vec<JobId>;
+        fn finished(since: Timestamp, limit: usize) -> Vec<Arc<Job>>;
+        fn logs(job: JobId, after: u64, limit: usize) -> Vec<LogLine>;
+        fn telemetry(job: JobId) -> Vec<Telemetry>;
+        fn dead_letters(filter: DeadLetterFilter, page: Page) -> Vec<DeadLetter>;
+        fn account(user: UserId) -> Account;
+        fn accounts(after: Option<Name>, limit: usize) -> Vec<(UserId, Account)>;
+        fn ledger(user: UserId, after: u64, limit: usize) -> Vec<(u64, LedgerLine)>;
+        fn ledger_before(user: UserId, before: u64, limit: usize) -> Vec<(u64, LedgerLine)>;
+        fn audit(after: u64, limit: usize) -> Vec<(u64, AuditLine)>;
+        fn audit_before(before: u64, limit: usize) -> Vec<(u64, AuditLine)>;
+        fn paused() -> Vec<Name>;
+        fn lifecycles() -> Vec<(LifecycleRef, String)>;
+        fn api_keys() -> Vec<ApiKey>;
+        fn automations(kind: AutomationKind) -> Vec<Automation>;
+        fn due_automations(kind: AutomationKind, limit: usize) -> Vec<Automation>;
+        fn assets(job: JobId, before: Option<AssetId>, limit: usize) -> Vec<Asset>;
+        fn asset(id: AssetId) -> Option<Asset>;
+        fn asset_garbage(limit: usize) -> Vec<String>;
+        fn workers() -> Vec<WorkerRecord>;
+        fn worker(name: Name) -> Option<WorkerRecord>;
+        fn nodes() -> Vec<NodeRecord>;
+        fn scan(after: Option<JobId>, limit: usize) -> Vec<Scanned>;
+        fn scan_accounts(after: Option<Name>, limit: usize) -> Vec<AccountSums>;
+        fn orphans(limit: usize) -> Vec<String>;
+    }
+}

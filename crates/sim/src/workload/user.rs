@@ -1,0 +1,148 @@
+//! A user with an operator's rights: creates jobs, and acts on jobs of all users.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::json;
+use tenure_core::command::{Cancel, Command, Report, Retry, Verb, When};
+use tenure_core::dead_letter::ReasonCode;
+use tenure_core::decide::CommandOutput;
+use tenure_core::id::JobId;
+use tenure_core::job::CancelMode;
+use tenure_core::json::Json;
+use tenure_core::time::Millis;
+use tenure_runtime::NewJob;
+use tokio::time::sleep;
+
+use crate::cluster::Cluster;
+use crate::network::Request;
+use crate::rng::Rng;
+use crate::workload::{key, submit};
+
+/// Users create no jobs beyond this number.
+const JOBS_MAX: usize = 60;
+
+#[derive(Clone, Copy)]
+enum Action {
+    Create,
+    Cancel,
+    Signal,
+    Retry,
+    DeadLetter,
+    Dismiss,
+    Reject,
+    Grant,
+}
+
+const ACTIONS: [(u64, Action); 8] = [
+    (50, Action::Create),
+    (12, Action::Cancel),
+    (22, Action::Signal),
+    (6, Action::Retry),
+    (3, Action::DeadLetter),
+    (3, Action::Dismiss),
+    (2, Action::Reject),
+    (4, Action::Grant),
+];
+
+pub(super) async fn run(cluster: Rc<Cluster>, mut rng: Rng, user: &'static str) {
+    send(&cluster, &mut rng, grant(user, 40, 0)).await;
+    let mut count = 0;
+    loop {
+        sleep(Duration::from_millis(rng.between(50, 2500))).await;
+        count += 1;
+        let action = if cluster.faults_ended() { Action::Signal } else { rng.weighted(&ACTIONS) };
+        let request = match action {
+            Action::Create if cluster.known.borrow().len() >= JOBS_MAX => continue,
+            Action::Create => create(&mut rng, user),
+            Action::Grant => grant(user, rng.between(1, 20), count),
+            other => {
+                let known = cluster.known.borrow().clone();
+                if known.is_empty() {
+                    continue;
+                }
+                let job = rng.pick(&known);
+                act(&mut rng, user, count, other, job)
+            }
+        };
+        send(&cluster, &mut rng, request).await;
+    }
+}
+
+fn grant(user: &str, amount: u64, count: u32) -> Request {
+    let given = key(&format!("grant-{user}-{count}"), &amount.to_string());
+    submit("operator:root", Some(given), Command::Grant(user.into(), amount, None))
+}
+
+fn create(rng: &mut Rng, user: &str) -> Request {
+    let job_type = rng.pick(&[
+        "fleet", "fleet", "saga", "parcel", "picture", "picture", "pattern", "article", "engine", "odd",
+    ]);
+    // Only jobs of the catch-all may choose a lifecycle.
+    let chosen = rng.pick(&["distributed", "so1", "pattern", "image"]);
+    let lifecycle = (job_type == "odd" && rng.percent(70)).then(|| chosen.into());
+    let payload = json!({ "prompt": format!("p{}", rng.between(1, 8)), "params": rng.between(1, 2) });
+    let new = NewJob {
+        by: format!("user:{user}").as_str().into(),
+        user_id: Some(user.into()),
+        lifecycle,
+        priority: rng.percent(20).then(|| rng.between(0, 5) as i32),
+        max_attempts: rng.percent(15).then(|| rng.between(1, 4) as u32),
+        when: if rng.percent(25) { When::In(Millis(rng.between(0, 8000))) } else { When::Now },
+        ..NewJob::new(job_type, Json::of(&payload))
+    };
+    // Few keys, so that some repeat, with the same or another body.
+    let keyed = rng.percent(45);
+    Request::Create(if keyed { new.keyed(&format!("k{}", rng.between(1, 12))) } else { new })
+}
+
+fn act(rng: &mut Rng, user: &str, count: u32, action: Action, job: JobId) -> Request {
+    let by = format!("user:{user}");
+    let given = rng.percent(40).then(|| key(&format!("{user}-{count}"), "action"));
+    let command = match action {
+        Action::Cancel => {
+            let mode = rng.pick(&[CancelMode::Soft, CancelMode::Soft, CancelMode::Hard]);
+            Command::Cancel(Cancel { job, mode, reason: Some("no longer wanted".to_owned()) })
+        }
+        Action::Signal => {
+            let name = rng.pick(&["approve", "approve", "decline", "unknown"]);
+            Command::Signal(job, name.into(), None)
+        }
+        // The node replaces this id by a new one.
+        Action::Retry => Command::Retry(Retry { job, id: job, when: When::Now }),
+        Action::DeadLetter => {
+            Command::DeadLetter(job, ReasonCode::PolicyViolation, "set aside by an operator".to_owned())
+        }
+        Action::Reject => {
+            let verb = Verb::Reject { reason: "not wanted here".to_owned() };
+            Command::Report(Box::new(Report { job, holder: None, verb }))
+        }
+        Action::Dismiss | Action::Create | Action::Grant => Command::Dismiss(job, "seen".to_owned()),
+    };
+    submit(&by, given, command)
+}
+
+/// Sends a request; one with a key is repeated if no reply arrives, and sometimes after a reply.
+async fn send(cluster: &Rc<Cluster>, rng: &mut Rng, request: Request) {
+    let has_key = match &request {
+        Request::Create(new) => new.key.is_some(),
+        Request::Submit(envelope) => envelope.key.is_some(),
+        Request::Claim(..) => false,
+    };
+    for _ in 0..4 {
+        let reply = cluster.send(rng, request.clone()).await;
+        if let Some(Ok(answer)) = reply {
+            if let Ok(CommandOutput::Job { job, .. }) = answer
+                && !cluster.known.borrow().contains(&job.id())
+            {
+                cluster.known.borrow_mut().push(job.id());
+            }
+            if !rng.percent(10) {
+                return;
+            }
+        }
+        if !has_key {
+            return;
+        }
+    }
+}
