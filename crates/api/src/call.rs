@@ -1,0 +1,469 @@
+//! The table of calls: method, path, required right, parameters, body, answers and problems of each. The router of the
+//! server and the description of the API are built from it, so neither can have a call that the other lacks.
+
+mod automations;
+mod jobs;
+mod operators;
+mod server;
+mod shared;
+mod workers;
+
+use crate::problem::ProblemCode;
+use crate::right::Right;
+use crate::schema::{Object, Schema};
+
+/// An HTTP method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Changes something.
+    Post,
+    /// Removes something.
+    Delete,
+}
+
+impl Method {
+    /// In a request line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// Which callers a call is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Everyone, without credentials.
+    Public,
+    /// Callers with this right.
+    Right(Right),
+    /// Callers with one of these rights; which one depends on the request, and the handler checks it.
+    Either(Right, Right),
+}
+
+impl Access {
+    /// Whether callers with this role pass.
+    pub fn allows(self, role: &str) -> bool {
+        match self {
+            Self::Public => true,
+            Self::Right(right) => right.roles().contains(&role),
+            Self::Either(one, other) => one.roles().contains(&role) || other.roles().contains(&role),
+        }
+    }
+}
+
+/// A group of calls in the description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the descriptions are in `Tag::about`")]
+pub enum Tag {
+    Jobs,
+    Workers,
+    DeadLetters,
+    Queues,
+    Catalog,
+    Accounts,
+    Events,
+    Operations,
+    Schedules,
+    Webhooks,
+    Keys,
+    Service,
+}
+
+impl Tag {
+    /// Every tag, in the order of the description.
+    pub const ALL: &'static [Self] = &[
+        Self::Jobs,
+        Self::Workers,
+        Self::DeadLetters,
+        Self::Queues,
+        Self::Catalog,
+        Self::Accounts,
+        Self::Events,
+        Self::Operations,
+        Self::Schedules,
+        Self::Webhooks,
+        Self::Keys,
+        Self::Service,
+    ];
+
+    /// Its name and its description.
+    pub const fn about(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Jobs => ("Jobs", "Create, read, cancel and follow jobs."),
+            Self::Workers => ("Workers", "Claim jobs and report on them, under a lease."),
+            Self::DeadLetters => ("Dead letters", "Jobs that were given up: list, redrive, dismiss."),
+            Self::Queues => ("Queues", "Pause and resume queues."),
+            Self::Catalog => {
+                ("Lifecycles and types", "Definitions: what can happen to a job, and the kinds of jobs.")
+            }
+            Self::Accounts => ("Accounts", "Credits and their ledger."),
+            Self::Events => ("Events", "All events, in commit order."),
+            Self::Operations => ("Operations", "Statistics and the audit log."),
+            Self::Schedules => ("Schedules", "Jobs that are created at calendar times."),
+            Self::Webhooks => ("Webhooks", "Events, sent to a URL."),
+            Self::Keys => ("Keys", "API keys."),
+            Self::Service => ("Service", "Health, metrics, and this description."),
+        }
+    }
+}
+
+/// Where a parameter stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the path.
+    Path,
+    /// In the query.
+    Query,
+    /// A header.
+    Header,
+}
+
+/// A parameter of a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it stands.
+    pub place: Place,
+    /// Its description.
+    pub about: &'static str,
+    /// Its schema.
+    pub schema: Schema,
+    /// An example, as JSON text; may be empty.
+    pub example: &'static str,
+}
+
+impl Parameter {
+    const fn path(name: &'static str, about: &'static str, schema: Schema, example: &'static str) -> Self {
+        Self { name, place: Place::Path, about, schema, example }
+    }
+
+    const fn query(name: &'static str, about: &'static str, schema: Schema) -> Self {
+        Self { name, place: Place::Query, about, schema, example: "" }
+    }
+
+    const fn header(name: &'static str, about: &'static str, schema: Schema) -> Self {
+        Self { name, place: Place::Header, about, schema, example: "" }
+    }
+
+    const fn example(self, example: &'static str) -> Self {
+        Self { example, ..self }
+    }
+}
+
+/// The body that a call takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Body {
+    /// None.
+    None,
+    /// JSON of this type, with an example as JSON text.
+    Json(Schema, &'static str),
+    /// JSON of this type, or nothing, with an example as JSON text.
+    OptionalJson(Schema, &'static str),
+    /// Nothing, or an empty object.
+    Empty,
+    /// JSON of this type, with an example as JSON text, or any content.
+    JsonOrContent(Schema, &'static str),
+}
+
+/// An answer with a status below 400.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// Its description.
+    pub about: &'static str,
+    /// Its headers.
+    pub headers: &'static [Header],
+    /// Media types and schemas of its body.
+    pub content: &'static [(&'static str, Schema)],
+    /// An example, as JSON text; may be empty.
+    pub example: &'static str,
+}
+
+/// A header of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Header {
+    /// Its name.
+    pub name: &'static str,
+    /// Its description.
+    pub about: &'static str,
+    /// Whether every such answer has it.
+    pub required: bool,
+    /// Its schema.
+    pub schema: Schema,
+}
+
+/// One call.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// Its method.
+    pub method: Method,
+    /// Its path, with names in braces.
+    pub path: &'static str,
+    /// Which callers it is for.
+    pub access: Access,
+    /// Its group.
+    pub tag: Tag,
+    /// A few words.
+    pub summary: &'static str,
+    /// Further sentences; may be empty.
+    pub about: &'static str,
+    /// Parameters of path, query and header. `Idempotency-Key` goes with every call that takes a body.
+    pub parameters: &'static [Parameter],
+    /// Types whose fields are parameters of the query.
+    pub filter: Option<&'static Object>,
+    /// Its body.
+    pub body: Body,
+    /// Its answers.
+    pub answers: &'static [Answer],
+    /// Problem codes of this call, besides those that follow from its access and its body.
+    pub problems: &'static [ProblemCode],
+}
+
+impl Call {
+    const fn new(method: Method, path: &'static str, tag: Tag, access: Access) -> Self {
+        Self {
+            method,
+            path,
+            access,
+            tag,
+            summary: "",
+            about: "",
+            parameters: &[],
+            filter: None,
+            body: Body::None,
+            answers: &[],
+            problems: &[],
+        }
+    }
+
+    const fn get(path: &'static str, tag: Tag, right: Right) -> Self {
+        Self::new(Method::Get, path, tag, Access::Right(right))
+    }
+
+    const fn post(path: &'static str, tag: Tag, right: Right) -> Self {
+        Self { body: Body::Empty, ..Self::new(Method::Post, path, tag, Access::Right(right)) }
+    }
+
+    const fn delete(path: &'static str, tag: Tag, right: Right) -> Self {
+        Self::new(Method::Delete, path, tag, Access::Right(right))
+    }
+
+    const fn says(self, summary: &'static str, about: &'static str) -> Self {
+        Self { summary, about, ..self }
+    }
+
+    const fn takes(self, parameters: &'static [Parameter]) -> Self {
+        Self { parameters, ..self }
+    }
+
+    const fn filtered(self, filter: &'static Object) -> Self {
+        Self { filter: Some(filter), ..self }
+    }
+
+    const fn reads(self, body: Body) -> Self {
+        Self { body, ..self }
+    }
+
+    const fn answers(self, answers: &'static [Answer]) -> Self {
+        Self { answers, ..self }
+    }
+
+    const fn refuses(self, problems: &'static [ProblemCode]) -> Self {
+        Self { problems, ..self }
+    }
+
+    const fn access(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+
+    /// The path with these values in place of the names in braces, each percent-encoded.
+    pub fn path_of(&self, values: &[&str]) -> String {
+        let mut values = values.iter();
+        let segment = |part: &str| {
+            if part.starts_with('{') {
+                escape(values.next().expect("a value for each name of the path"))
+            } else {
+                part.to_owned()
+            }
+        };
+        self.path.split('/').map(segment).collect::<Vec<_>>().join("/")
+    }
+
+    /// Every problem code that the call can answer with.
+    pub fn problem_codes(&self) -> Vec<ProblemCode> {
+        use ProblemCode::{
+            Forbidden, IdempotencyMismatch, Internal, Malformed, Misdirected, Overloaded, RateLimited,
+            StoreUnavailable, TooLarge, Unauthenticated, UnsupportedMediaType,
+        };
+        let mut codes = vec![Forbidden, Misdirected];
+        if self.access != Access::Public {
+            codes.extend([Malformed, Unauthenticated, RateLimited, Internal, Overloaded, StoreUnavailable]);
+        }
+        if !matches!(self.body, Body::None) {
+            codes.extend([TooLarge, UnsupportedMediaType, IdempotencyMismatch]);
+        }
+        codes.extend(self.problems);
+        codes
+    }
+}
+
+/// Percent-encodes a text as one segment of a path or one value of a query.
+pub fn escape(text: &str) -> String {
+    use std::fmt::Write as _;
+    text.bytes().fold(String::with_capacity(text.len()), |mut written, byte| {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            written.push(char::from(byte));
+        } else {
+            write!(written, "%{byte:02X}").expect("writing to a string does not fail");
+        }
+        written
+    })
+}
+
+macro_rules! calls {
+    ($($module:ident { $($Id:ident = $CALL:ident,)+ })+) => {
+        /// Every call of the API.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs, reason = "the table describes each call")]
+        pub enum CallId {
+            $($($Id,)+)+
+        }
+
+        impl CallId {
+            /// Every call, in the order of the description.
+            pub const ALL: &'static [Self] = &[$($(Self::$Id,)+)+];
+
+            /// Its entry in the table.
+            pub const fn call(self) -> &'static Call {
+                match self {
+                    $($(Self::$Id => &$module::$CALL,)+)+
+                }
+            }
+        }
+    };
+}
+
+calls! {
+    jobs {
+        CreateJob = CREATE_JOB,
+        ListJobs = LIST_JOBS,
+        CreateJobs = CREATE_JOBS,
+        ActOnJobs = ACT_ON_JOBS,
+        GetJob = GET_JOB,
+        ListJobEvents = LIST_JOB_EVENTS,
+        ReplayJob = REPLAY_JOB,
+        ExplainJob = EXPLAIN_JOB,
+        StreamJob = STREAM_JOB,
+        ListJobLogs = LIST_JOB_LOGS,
+        AppendJobLogs = APPEND_JOB_LOGS,
+        ListJobAssets = LIST_JOB_ASSETS,
+        AddJobAsset = ADD_JOB_ASSET,
+        GetJobAsset = GET_JOB_ASSET,
+        GetJobAssetContent = GET_JOB_ASSET_CONTENT,
+        CancelJob = CANCEL_JOB,
+        RetryJob = RETRY_JOB,
+        DeadLetterJob = DEAD_LETTER_JOB,
+        SignalJob = SIGNAL_JOB,
+    }
+    workers {
+        ClaimJobs = CLAIM_JOBS,
+        StartJob = START_JOB,
+        HeartbeatJob = HEARTBEAT_JOB,
+        ReportProgress = REPORT_PROGRESS,
+        SucceedJob = SUCCEED_JOB,
+        PartialJob = PARTIAL_JOB,
+        FailJob = FAIL_JOB,
+        RejectJob = REJECT_JOB,
+        ReleaseJob = RELEASE_JOB,
+        ConfirmCancel = CONFIRM_CANCEL,
+        ReportJobs = REPORT_JOBS,
+        ListWorkers = LIST_WORKERS,
+    }
+    operators {
+        ListDeadLetters = LIST_DEAD_LETTERS,
+        RedriveDeadLetters = REDRIVE_DEAD_LETTERS,
+        DismissDeadLetter = DISMISS_DEAD_LETTER,
+        ListQueues = LIST_QUEUES,
+        PauseQueue = PAUSE_QUEUE,
+        ResumeQueue = RESUME_QUEUE,
+        ListLifecycles = LIST_LIFECYCLES,
+        GetLifecycle = GET_LIFECYCLE,
+        GetLifecycleDiagram = GET_LIFECYCLE_DIAGRAM,
+        ListTypes = LIST_TYPES,
+        GetCredits = GET_CREDITS,
+        GrantCredits = GRANT_CREDITS,
+        ListEvents = LIST_EVENTS,
+        GetStats = GET_STATS,
+        ListAudit = LIST_AUDIT,
+        ListKeys = LIST_KEYS,
+        CreateKey = CREATE_KEY,
+        RevokeKey = REVOKE_KEY,
+    }
+    automations {
+        ListSchedules = LIST_SCHEDULES,
+        CreateSchedule = CREATE_SCHEDULE,
+        GetSchedule = GET_SCHEDULE,
+        DeleteSchedule = DELETE_SCHEDULE,
+        PauseSchedule = PAUSE_SCHEDULE,
+        ResumeSchedule = RESUME_SCHEDULE,
+        ListWebhooks = LIST_WEBHOOKS,
+        CreateWebhook = CREATE_WEBHOOK,
+        GetWebhook = GET_WEBHOOK,
+        DeleteWebhook = DELETE_WEBHOOK,
+        EnableWebhook = ENABLE_WEBHOOK,
+    }
+    server {
+        GetHealth = GET_HEALTH,
+        GetReadiness = GET_READINESS,
+        GetMetrics = GET_METRICS,
+        GetOpenapi = GET_OPENAPI,
+        GetDocs = GET_DOCS,
+        GetProblem = GET_PROBLEM,
+    }
+}
+
+impl CallId {
+    /// The verb of a worker's report about one job.
+    pub const fn verb(self) -> Option<crate::Verb> {
+        use crate::Verb;
+        Some(match self {
+            Self::StartJob => Verb::Start,
+            Self::HeartbeatJob => Verb::Heartbeat,
+            Self::ReportProgress => Verb::Progress,
+            Self::SucceedJob => Verb::Succeed,
+            Self::PartialJob => Verb::Partial,
+            Self::FailJob => Verb::Fail,
+            Self::RejectJob => Verb::Reject,
+            Self::ReleaseJob => Verb::Release,
+            Self::ConfirmCancel => Verb::CancelConfirm,
+            _ => return None,
+        })
+    }
+
+    /// The call with this method and path, whose variable segments match anything.
+    pub fn find(method: &str, path: &str) -> Option<Self> {
+        let is = |id: &Self| id.call().method.as_str() == method && matches(id.call().path, path);
+        // A literal segment goes before a variable one.
+        let mut found: Vec<Self> = Self::ALL.iter().copied().filter(is).collect();
+        found.sort_by_key(|id| id.call().path.matches('{').count());
+        found.first().copied()
+    }
+}
+
+fn matches(pattern: &str, path: &str) -> bool {
+    let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
+    loop {
+        match (pattern.next(), path.next()) {
+            (None, None) => return true,
+            (Some(expected), Some(actual)) if expected.starts_with('{') || expected == actual => {}
+            _ => return false,
+        }
+    }
+}

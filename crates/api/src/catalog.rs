@@ -1,0 +1,97 @@
+//! Definitions in force: lifecycles and types.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::schema::Schema::{Integer, Json, Map, Nullable, Ref, Text};
+use crate::schema::{Schema, of};
+use crate::values::{ATTEMPTS, PRIORITY};
+
+const MAYBE_TEXT: Schema = Nullable(&Text);
+
+answers! {
+    /// A type: a named kind of job.
+    pub struct JobType as "Type" {
+        /// `*` is the catch-all.
+        name: String = Text,
+        lifecycle: String = Text,
+        lifecycle_version: u32 = Integer(1),
+        queue: String = Text,
+        priority: i32 = PRIORITY,
+        max_attempts: u32 = ATTEMPTS,
+        lease: String = Ref("SpanShown"),
+        heartbeat: String = Ref("SpanShown"),
+        cancel_grace: String = Ref("SpanShown"),
+        /// Credits that a job reserves.
+        cost: u64 = Integer(0),
+        /// The type whose job undoes the effects of this one.
+        compensate_with: Option<String> = MAYBE_TEXT,
+        payload_bytes_max: u64 = Integer(0),
+        /// States for which the type has its own timeout.
+        timeouts: BTreeMap<String, String> = Map(&Ref("SpanShown")),
+    }
+
+    /// A lifecycle in short.
+    pub struct LifecycleSummary {
+        name: String = Text,
+        version: u32 = Integer(1),
+        description: String = Text,
+        /// In the order of the file.
+        states: Vec<String> = Json(r#"{"type":"array","items":{"type":"string"},"minItems":1}"#),
+    }
+
+    /// A declared state machine whose properties were checked.
+    pub struct Lifecycle {
+        name: String = Json(r#"{"type":"string","pattern":"^[a-z][a-z0-9_-]*$"}"#),
+        version: u32 = Integer(1),
+        /// One sentence.
+        about: String = Text,
+        /// The state after `create`.
+        initial: String = Text,
+        states: Vec<LifecycleState> = Json(r##"{"type":"array","items":{"$ref":"#/components/schemas/LifecycleState"},"minItems":1,"maxItems":64}"##),
+        /// In the order of the file, with lists expanded.
+        transitions: Vec<LifecycleTransition> = Json(r##"{"type":"array","items":{"$ref":"#/components/schemas/LifecycleTransition"},"minItems":1,"maxItems":4096}"##),
+        longest_life: LongestLives = of::<LongestLives>(),
+        /// The text of the file.
+        source: String = Text,
+    }
+
+    /// A state of a lifecycle.
+    pub struct LifecycleState {
+        name: String = Text,
+        phase: String = Ref("Phase"),
+        outcome: Option<String> = Nullable(&Ref("Outcome")),
+        /// A duration, `never`, or null if the file sets none.
+        timeout: Option<String> = Json(r#"{"type":["string","null"],"pattern":"^(never|[0-9]+(ms|s|m|h|d)( [0-9]+(ms|s|m|h))*)$"}"#),
+        /// A former name, still accepted.
+        alias: Option<String> = MAYBE_TEXT,
+        rank: u32 = Integer(0),
+    }
+
+    /// A transition of a lifecycle.
+    pub struct LifecycleTransition {
+        on: String = Ref("Trigger"),
+        /// Null only for `create`.
+        from: Option<String> = MAYBE_TEXT,
+        when: Option<String> = Json(r#"{"type":["string","null"],"enum":["retry","exhausted",null]}"#),
+        to: String = Text,
+        event: String = Text,
+        audit: Option<String> = MAYBE_TEXT,
+        reason: Option<String> = Nullable(&Ref("ReasonCode")),
+    }
+
+    /// The longest life of a job in two cases.
+    pub struct LongestLives {
+        /// A job that no worker claims.
+        untouched: LongestLife = Ref("LongestLife"),
+        /// A job whose workers all crash.
+        crashing: LongestLife = Ref("LongestLife"),
+    }
+
+    /// The time within which a job becomes final, or the state in which it can wait without limit.
+    pub struct LongestLife {
+        final_within: Option<String> = Nullable(&Ref("SpanShown")),
+        waits_in: Option<String> = MAYBE_TEXT,
+    }
+}

@@ -1,0 +1,298 @@
+//! Schemas of the wire types as JSON Schema, collected under `components`.
+
+use serde_json::{Map, Value, json};
+
+use super::literals::{POINTED, PROBLEM, REJECT, TELEMETRY};
+use crate::problem::ProblemCode;
+use crate::request::{NewJob, Report, SET_BY_SCHEDULE};
+use crate::schema::{Described, Field, NextCursor, Object, Schema};
+use crate::values::NAMED;
+use crate::{ApiKey, JobRecord, Lease, Verb, Webhook};
+
+/// The schemas that were used so far.
+#[derive(Default)]
+pub(super) struct Schemas(Map<String, Value>);
+
+/// The fields of a type, with those of flattened ones.
+pub(super) fn fields(object: &Object) -> Vec<Field> {
+    let one = |field: &Field| match field.schema {
+        Schema::Flatten(inner) => fields(inner),
+        _ => vec![*field],
+    };
+    object.fields.iter().flat_map(one).collect()
+}
+
+/// The schema of a value that is there.
+pub(super) fn given(schema: Schema) -> Schema {
+    match schema {
+        Schema::Maybe(inner) | Schema::Optional(inner) | Schema::Extra(inner) => *inner,
+        other => other,
+    }
+}
+
+impl Schemas {
+    /// A schema, as it stands where it is used.
+    pub(super) fn of(&mut self, schema: &Schema) -> Value {
+        match schema {
+            Schema::Any => json!({}),
+            Schema::Text => json!({ "type": "string" }),
+            Schema::Bool => json!({ "type": "boolean" }),
+            Schema::True => json!({ "const": true }),
+            Schema::Null => json!({ "type": "null" }),
+            Schema::Integer(minimum) => json!({ "type": "integer", "minimum": minimum }),
+            Schema::AnyInteger => json!({ "type": "integer" }),
+            Schema::Number => json!({ "type": "number", "minimum": 0 }),
+            Schema::Json(text) => super::parse(text),
+            Schema::Ref(name) => reference(name),
+            Schema::Object(object) if object.name.is_empty() => self.object(object),
+            Schema::Object(object) => self.named(object),
+            Schema::List(item) => json!({ "type": "array", "items": self.of(item) }),
+            Schema::ListUpTo(max, item) => {
+                json!({ "type": "array", "items": self.of(item), "maxItems": max })
+            }
+            Schema::Map(item) => json!({ "type": "object", "additionalProperties": self.of(item) }),
+            Schema::Nullable(inner) | Schema::Maybe(inner) => nullable(self.of(inner)),
+            Schema::Optional(inner) | Schema::Extra(inner) => self.of(inner),
+            Schema::Default(default, inner) => {
+                let mut shown = nullable(self.of(inner));
+                shown["default"] = super::parse(default);
+                shown
+            }
+            Schema::OneOf(all) => json!({ "oneOf": all.iter().map(|one| self.of(one)).collect::<Vec<_>>() }),
+            Schema::AnyOf(all) => json!({ "anyOf": all.iter().map(|one| self.of(one)).collect::<Vec<_>>() }),
+            Schema::Page(rows, row, next) => self.page(rows, row, *next),
+            Schema::Flatten(_) => unreachable!("flattened fields are listed with the others"),
+        }
+    }
+
+    fn page(&mut self, rows: &str, row: &Schema, next: NextCursor) -> Value {
+        let next = match next {
+            NextCursor::Null => json!({ "type": "null" }),
+            NextCursor::Nullable | NextCursor::NullableId => {
+                let is_id = matches!(next, NextCursor::NullableId);
+                let mut next = nullable(reference(if is_id { "JobCursor" } else { "Cursor" }));
+                next["description"] = "Null at the end.".into();
+                next
+            }
+            NextCursor::Always => {
+                let mut next = reference("Cursor");
+                next["description"] = "Never null: where to continue, now or later.".into();
+                next
+            }
+        };
+        json!({
+            "type": "object",
+            "required": [rows, "next_cursor"],
+            "properties": { rows: { "type": "array", "items": self.of(row) }, "next_cursor": next },
+            "additionalProperties": false,
+        })
+    }
+
+    fn named(&mut self, object: &Object) -> Value {
+        if !self.0.contains_key(object.name) {
+            // Marks it, so that a type that contains itself ends.
+            self.0.insert(object.name.to_owned(), Value::Null);
+            let shown = self.object(object);
+            self.0.insert(object.name.to_owned(), shown);
+        }
+        reference(object.name)
+    }
+
+    fn object(&mut self, object: &Object) -> Value {
+        self.variant(object, &[], &[])
+    }
+
+    /// A type with some of the fields that only its variants have.
+    fn variant(&mut self, object: &Object, required_extras: &[&str], optional_extras: &[&str]) -> Value {
+        let (mut properties, mut required) = (Map::new(), Vec::new());
+        for field in fields(object) {
+            let is_required = match field.schema {
+                Schema::Extra(_) if required_extras.contains(&field.name) => true,
+                Schema::Extra(_) if optional_extras.contains(&field.name) => false,
+                Schema::Extra(_) => continue,
+                Schema::Maybe(_) | Schema::Optional(_) | Schema::Default(..) => false,
+                _ => true,
+            };
+            properties.insert(field.name.to_owned(), self.described(&field));
+            if is_required {
+                required.push(field.name);
+            }
+        }
+        let mut shown = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+        if !required.is_empty() {
+            shown["required"] = json!(required);
+        }
+        if !object.about.is_empty() {
+            shown["description"] = object.about.trim().into();
+        }
+        if !object.rules.is_empty()
+            && let Value::Object(rules) = super::parse(object.rules)
+        {
+            shown.as_object_mut().expect("it is an object").extend(rules);
+        }
+        shown
+    }
+
+    fn described(&mut self, field: &Field) -> Value {
+        let mut shown = self.of(&field.schema);
+        if !field.about.is_empty() {
+            shown["description"] = field.about.trim().into();
+        }
+        shown
+    }
+
+    /// Adds the schemas that are named in the table only, and returns all.
+    pub(super) fn finish(mut self) -> Map<String, Value> {
+        for named in NAMED {
+            let mut shown = self.of(&named.schema);
+            shown["description"] = named.about.into();
+            self.0.insert(named.name.to_owned(), shown);
+        }
+        self.add("JobAnswer", &JobRecord::<crate::Owned>::OBJECT, &[], &["replayed", "ignored"]);
+        self.add("Job", &JobRecord::<crate::Owned>::OBJECT, &[], &[]);
+        self.add("ClaimedJob", &JobRecord::<crate::Owned>::OBJECT, &["traceparent"], &[]);
+        self.0["ClaimedJob"]["properties"]["lease"] = reference("GrantedLease");
+        self.add("GrantedLease", &Lease::<crate::Owned>::OBJECT, &["heartbeat", "ttl"], &[]);
+        self.add("IssuedKey", &ApiKey::OBJECT, &["key"], &[]);
+        self.add("IssuedWebhook", &Webhook::OBJECT, &["secret"], &[]);
+        self.of(&crate::schema::of::<crate::JobBrief>());
+        self.of(&crate::schema::of::<crate::LifecycleState>());
+        self.of(&crate::schema::of::<crate::LifecycleTransition>());
+        self.longest_life();
+        self.scheduled_job();
+        self.reports();
+        self.results();
+        self.problems();
+        self.0.insert("Telemetry".to_owned(), super::parse(TELEMETRY));
+        self.0["Telemetry"]["description"] =
+            "A heartbeat, a renewal or progress, in the shape of an event. Kept for a limited time and not numbered.".into();
+        self.0
+    }
+
+    fn add(&mut self, name: &str, object: &Object, required_extras: &[&str], optional_extras: &[&str]) {
+        let shown = self.variant(object, required_extras, optional_extras);
+        self.0.insert(name.to_owned(), shown);
+    }
+
+    /// Exactly one of the two members is set.
+    fn longest_life(&mut self) {
+        let both = self.object(&crate::LongestLife::OBJECT);
+        let with = |null: &str, set: &str| {
+            let mut one = both.clone();
+            one["properties"][null] = json!({ "type": "null" });
+            one["properties"][set] =
+                both["properties"][set]["anyOf"].get(0).cloned().unwrap_or(json!({ "type": "string" }));
+            one.as_object_mut().expect("it is an object").remove("description");
+            one
+        };
+        let all = json!([with("waits_in", "final_within"), with("final_within", "waits_in")]);
+        self.0.insert("LongestLife".to_owned(), json!({ "oneOf": all, "description": both["description"] }));
+    }
+
+    /// A new job without the fields that a schedule sets.
+    fn scheduled_job(&mut self) {
+        let mut job = self.object(&NewJob::OBJECT);
+        let members = job.as_object_mut().expect("it is an object");
+        members.remove("not");
+        let properties = members["properties"].as_object_mut().expect("it is an object");
+        for name in SET_BY_SCHEDULE {
+            properties.remove(*name);
+        }
+        self.0.insert("NewScheduledJob".to_owned(), job);
+    }
+
+    /// For each verb: its report about one job, and its report among many.
+    fn reports(&mut self) {
+        let all = self.object(&Report::OBJECT);
+        let property = |name: &str| all["properties"][name].clone();
+        let mut names = Vec::new();
+        for verb in Verb::ALL {
+            let mut body =
+                json!({ "type": "object", "required": ["worker", "fence"], "additionalProperties": false });
+            body["properties"] = json!({ "worker": property("worker"), "fence": property("fence") });
+            if *verb == Verb::Reject {
+                body = super::parse(REJECT);
+            }
+            let mut report = json!({ "type": "object", "required": ["job", "fence", "verb"], "additionalProperties": false });
+            report["properties"] = json!({ "job": property("job"), "fence": property("fence"), "verb": { "const": verb.as_str() } });
+            for (member, required) in verb.members() {
+                for shown in [&mut body, &mut report] {
+                    shown["properties"][*member] = match (*member, required) {
+                        ("error", true) => reference("JobErrorGiven"),
+                        _ => property(member),
+                    };
+                    if *required {
+                        shown["required"].as_array_mut().expect("it is a list").push(json!(member));
+                    }
+                }
+            }
+            let name = format!("{verb:?}Report");
+            names.push(reference(&name));
+            self.0.insert(name, report);
+            self.0.insert(format!("{verb:?}Body"), body);
+        }
+        self.0.insert(
+            "Report".to_owned(),
+            json!({ "description": "A worker's report about one job.", "oneOf": names }),
+        );
+    }
+
+    fn results(&mut self) {
+        let list = |row: &str| json!({ "type": "array", "items": reference(row), "maxItems": 10_000 });
+        let mut next = nullable(reference("Cursor"));
+        next["description"] = "Where to continue if more match.".into();
+        let count = json!({ "type": "integer", "minimum": 0 });
+        for (name, row, counted) in [
+            ("JobResults", "JobResult", None),
+            ("ReportResults", "ReportResult", None),
+            ("ActionResults", "NamedJobResult", Some("matched")),
+            ("RedriveResults", "NamedJobResult", Some("redriven")),
+        ] {
+            let mut shown = json!({ "type": "object", "additionalProperties": false });
+            shown["properties"]["results"] = list(row);
+            shown["required"] = json!(["results"]);
+            if let Some(counted) = counted {
+                shown["properties"][counted] = count.clone();
+                shown["properties"]["next_cursor"] = next.clone();
+                shown["required"] = json!([counted, "results", "next_cursor"]);
+            }
+            self.0.insert(name.to_owned(), shown);
+        }
+    }
+
+    fn problems(&mut self) {
+        let codes: Vec<&str> = ProblemCode::ALL.iter().map(|code| code.code()).collect();
+        let mut problem = super::parse(PROBLEM);
+        problem["properties"]["code"]["enum"] = json!(codes);
+        self.0.insert("Problem".to_owned(), problem);
+        self.0.insert("Pointed".to_owned(), super::parse(POINTED));
+        self.0.insert("ProblemCode".to_owned(), json!({ "type": "string", "enum": codes }));
+        for code in ProblemCode::ALL {
+            let mut own = json!({
+                "type": "object",
+                "properties": { "status": { "const": code.status() }, "code": { "const": code.code() } },
+            });
+            if !code.members().is_empty() {
+                own["required"] = json!(code.members());
+            }
+            self.0.insert(format!("{code:?}"), json!({ "allOf": [reference("Problem"), own] }));
+        }
+    }
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+/// This or null.
+fn nullable(schema: Value) -> Value {
+    match schema.get("type").and_then(Value::as_str) {
+        Some(one) if schema.get("enum").is_none() => {
+            let one = one.to_owned();
+            let mut schema = schema;
+            schema["type"] = json!([one, "null"]);
+            schema
+        }
+        _ => json!({ "anyOf": [schema, { "type": "null" }] }),
+    }
+}

@@ -1,0 +1,122 @@
+//! What operators see: workers, queues, accounts, keys, the audit log, assets, health.
+
+use serde::{Deserialize, Serialize};
+
+use crate::schema::Schema::{Bool, Extra, Integer, Json, List, Nullable, Ref, Text};
+use crate::schema::{Schema, of};
+
+const MAYBE_TIME: Schema = Nullable(&Ref("Timestamp"));
+const MAYBE_JOB: Schema = Nullable(&Ref("JobId"));
+const MAYBE_TEXT: Schema = Nullable(&Text);
+
+answers! {
+    /// A worker, when it was last seen, and what it holds.
+    pub struct Worker {
+        name: String = Text,
+        seen_at: Option<String> = MAYBE_TIME,
+        holds: Vec<HeldJob> = List(&of::<HeldJob>()),
+    }
+
+    /// A job that a worker holds.
+    pub struct HeldJob {
+        job_id: String = Ref("JobId"),
+        job_type as "type": String = Text,
+        state: String = Text,
+        fence: u64 = Ref("Fence"),
+    }
+
+    /// A queue and the number of its jobs.
+    pub struct Queue {
+        name: String = Text,
+        /// While paused, no job of the queue is claimed.
+        paused: bool = Bool,
+        ready: u64 = Integer(0),
+        /// Held or active.
+        running: u64 = Integer(0),
+        waiting: u64 = Integer(0),
+    }
+
+    /// A queue that was paused or resumed.
+    pub struct PausedQueue {
+        name: String = Text,
+        paused: bool = Bool,
+    }
+
+    /// A user's credits, and a page of the ledger.
+    pub struct Account {
+        granted: u64 = Integer(0),
+        reserved: u64 = Integer(0),
+        spent: u64 = Integer(0),
+        /// `granted − reserved − spent`, never below zero.
+        available: u64 = Integer(0),
+        /// Oldest first.
+        ledger: Vec<LedgerLine> = List(&of::<LedgerLine>()),
+        next_cursor: Option<String> = Nullable(&Ref("Cursor")),
+    }
+
+    /// One movement of credits.
+    pub struct LedgerLine {
+        id: u64 = Integer(0),
+        ts: String = Ref("Timestamp"),
+        kind: String = Json(r#"{"type":"string","enum":["grant","reserve","settle","refund"]}"#),
+        amount: u64 = Integer(0),
+        /// Null for a grant.
+        job_id: Option<String> = MAYBE_JOB,
+        reason: Option<String> = MAYBE_TEXT,
+    }
+
+    /// One line of the audit log.
+    pub struct AuditLine {
+        id: u64 = Integer(0),
+        ts: String = Ref("Timestamp"),
+        action: String = Text,
+        actor: String = Text,
+        job_id: Option<String> = MAYBE_JOB,
+        reason: Option<String> = MAYBE_TEXT,
+    }
+
+    /// An API key, without its secret: only a hash of that is stored.
+    pub struct ApiKey as "Key" {
+        id: String = Json(r#"{"type":"string","pattern":"^[0-9a-z]{12}$"}"#),
+        role: String = Ref("Role"),
+        /// The user whose jobs a producer's key can access.
+        user_id: Option<String> = MAYBE_TEXT,
+        created_at: String = Ref("Timestamp"),
+        /// The actor that created it.
+        created_by: String = Text,
+        revoked_at: Option<String> = MAYBE_TIME,
+        /// The key itself. It is shown only once, when it is created.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        key: Option<String> = Extra(&Json(r#"{"type":"string","pattern":"^tn_[0-9a-z]{12}_[0-9a-f]{64}_[0-9a-f]{8}$"}"#)),
+    }
+
+    /// A file or other output of the work on a job.
+    pub struct Asset {
+        id: String = Json(r#"{"type":"string","format":"uuid"}"#),
+        job_id: String = Ref("JobId"),
+        /// The job's owner.
+        user_id: Option<String> = MAYBE_TEXT,
+        /// The kind of asset, as its creator names it.
+        asset_type: String = Text,
+        /// Where its content is; relative to this server if it begins with a slash.
+        url: String = Text,
+        /// Where its content is stored.
+        storage_path: Option<String> = MAYBE_TEXT,
+        /// Size of its content in bytes.
+        file_size: Option<u64> = Nullable(&Integer(0)),
+        created_at: String = Ref("Timestamp"),
+        /// When its content was discarded, because its job was cancelled hard.
+        discarded_at: Option<String> = MAYBE_TIME,
+    }
+
+    /// The process runs.
+    pub struct Health {
+        status: String = Json(r#"{"const":"ok"}"#),
+        version: String = Text,
+    }
+
+    /// The store answers.
+    pub struct Readiness {
+        ready: bool = Schema::True,
+    }
+}
