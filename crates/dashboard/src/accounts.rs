@@ -1,0 +1,173 @@
+//! Accounts: who has how many credits, and every movement of them.
+
+use axum::extract::State;
+use maud::{Markup, html};
+use tenure_core::api_key::Role;
+use tenure_core::credit::{Account, LedgerLine, Movement};
+use tenure_core::id::{Name, UserId};
+use tenure_service::accounts;
+use tenure_service::caller::{Caller, Right};
+use tenure_service::extract::{Named, Reply};
+use tenure_service::links::encode;
+use tenure_service::problem::Problem;
+use tenure_service::query::QueryParams;
+use tenure_store::Store as _;
+
+use crate::form::Form;
+use crate::format::{count, job, nothing, table, when};
+use crate::layout::Tab;
+use crate::session::{Visitor, back};
+use crate::{Dashboard, Page, Parts, show};
+
+/// Rows of a page.
+const ROWS: usize = 50;
+
+/// All accounts, by user.
+struct Accounts {
+    after: Option<Name>,
+}
+
+pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, mut given: QueryParams) -> Reply {
+    let after = given.name("after")?;
+    given.done()?;
+    if let (Role::Producer, Some(user)) = (visitor.caller.role, visitor.caller.user.clone()) {
+        return show(&app, visitor, OneAccount { user, before: None }).await;
+    }
+    visitor.caller.may(Right::Oversee)?;
+    show(&app, visitor, Accounts { after }).await
+}
+
+impl Page for Accounts {
+    fn title(&self) -> String {
+        "Accounts".to_owned()
+    }
+
+    fn tab(&self) -> Tab {
+        Tab::Accounts
+    }
+
+    async fn draw(&self, app: &Dashboard, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let accounts = app.store().accounts(self.after.clone(), ROWS).await?;
+        let older = accounts.last().filter(|_| accounts.len() == ROWS).map(|(user, _)| user.clone());
+        let shown = html! {
+            @if accounts.is_empty() {
+                (nothing("Nobody has credits. A grant makes an account:", "tenure account grant USER 100 --reason \"a gift\""))
+            } @else {
+                (table("Accounts by user", &["User", "#Granted", "#Reserved", "#Spent", "#Available"], &html! {
+                    @for (user, account) in &accounts {
+                        tr { th scope="row" { a href=(address(user)) { (user) } } (amounts(*account)) }
+                    }
+                }))
+            }
+        };
+        Ok(html! {
+            div #accounts { (parts.keep("accounts", shown)) }
+            @if let Some(last) = older { p { a href=(format!("/ui/accounts?after={}", encode(last.as_str()))) { "More" } } }
+        })
+    }
+}
+
+fn address(user: &UserId) -> String {
+    format!("/ui/accounts/{}", encode(user.as_str()))
+}
+
+/// They add up: granted is reserved, spent and available.
+fn amounts(account: Account) -> Markup {
+    let Account { granted, reserved, spent } = account;
+    html! { @for amount in [granted, reserved, spent, account.available()] { td.number { (count(amount)) } } }
+}
+
+/// One account, with its ledger.
+struct OneAccount {
+    user: UserId,
+    before: Option<u64>,
+}
+
+pub(crate) async fn one(
+    State(app): State<Dashboard>,
+    visitor: Visitor,
+    Named(user): Named,
+    mut given: QueryParams,
+) -> Reply {
+    accounts::may_see(&visitor.caller, &user)?;
+    let before = given.number("before", (0, i64::MAX as u64))?;
+    given.done()?;
+    show(&app, visitor, OneAccount { user, before }).await
+}
+
+impl Page for OneAccount {
+    fn title(&self) -> String {
+        format!("Account of {}", self.user)
+    }
+
+    fn tab(&self) -> Tab {
+        Tab::Accounts
+    }
+
+    async fn draw(&self, app: &Dashboard, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let account = app.store().account(self.user.clone()).await?;
+        let lines =
+            app.store().ledger_before(self.user.clone(), self.before.unwrap_or(u64::MAX), ROWS).await?;
+        let older = lines.last().filter(|_| lines.len() == ROWS).map(|(row, _)| *row);
+        let sums = html! { tr { (amounts(account)) } };
+        let sums = table("Credits", &["#Granted", "#Reserved", "#Spent", "#Available"], &sums);
+        Ok(html! {
+            section { h2 { "Credits" } div #credits { (parts.keep("credits", sums)) } (grant_form(&self.user, caller)) }
+            section { h2 { "Ledger, newest first" } div #ledger { (parts.keep("ledger", ledger(&lines))) } }
+            @if let Some(row) = older { p { a href=(format!("{}?before={row}", address(&self.user))) { "Older" } } }
+        })
+    }
+}
+
+fn grant_form(user: &UserId, caller: &Caller) -> Markup {
+    let lacks = Visitor::lacks(caller, Right::Operate);
+    html! {
+        form.filters method="post" action=(format!("{}/grant", address(user))) {
+            label { "Credits" input type="number" name="grant" min="1" required; }
+            label { "Why" input name="reason" required maxlength="200"; }
+            button type="submit" disabled[lacks.is_some()] title=[lacks] { "Grant" }
+        }
+    }
+}
+
+fn ledger(lines: &[(u64, LedgerLine)]) -> Markup {
+    html! {
+        @if lines.is_empty() {
+            (nothing("No credit has moved here.", ""))
+        } @else {
+            (table("Every movement of credits, newest first", &["When", "What", "#Credits", "Job", "Why"], &html! {
+                @for (_, line) in lines {
+                    tr {
+                        td { (when(line.ts)) }
+                        td { (movement(line.kind)) }
+                        td.number { (count(line.amount)) }
+                        td { @if let Some(id) = line.job_id { (job(id)) } }
+                        td { (line.reason.as_deref().unwrap_or_default()) }
+                    }
+                }
+            }))
+        }
+    }
+}
+
+fn movement(kind: Movement) -> &'static str {
+    match kind {
+        Movement::Grant => "granted",
+        Movement::Reserve => "reserved",
+        Movement::Settle => "spent",
+        Movement::Refund => "given back",
+    }
+}
+
+pub(crate) async fn grant(
+    State(app): State<Dashboard>,
+    visitor: Visitor,
+    Named(user): Named,
+    mut form: Form,
+) -> Reply {
+    let (credits, reason) = (form.need("grant")?, form.need("reason")?);
+    form.done()?;
+    let credits = credits.trim().parse().map_err(|_| Problem::malformed("grant", "must be a number"))?;
+    accounts::give(&app, &visitor.caller, None, (&user, credits, reason)).await?;
+    Ok(back(&address(&user), &format!("{} credits were granted to {user}.", count(credits))))
+}

@@ -1,0 +1,108 @@
+//! Dead letters: an inbox in which those that died of the same thing lie together, and what can be done about them.
+
+pub(crate) mod actions;
+mod groups;
+mod list;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use tenure_core::id::JobId;
+use tenure_service::caller::{Caller, Right};
+use tenure_service::dead_letters::narrow;
+use tenure_service::extract::Reply;
+use tenure_service::problem::Problem;
+use tenure_service::query::{QueryParams, job_id};
+
+use crate::anchor::Anchor;
+use crate::format::{count, job as link, nothing, when};
+use crate::layout::Tab;
+use crate::session::Visitor;
+use crate::{Dashboard, Page, Parts, show};
+pub(crate) use groups::Inbox;
+use groups::{Group, Groups, Kind, LETTERS_MAX};
+use list::List;
+
+/// All groups.
+struct Letters;
+
+pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, mut given: QueryParams) -> Reply {
+    visitor.caller.may(Right::See)?;
+    narrow(&visitor.caller, &mut tenure_core::query::DeadLetterFilter::default())?;
+    let kind = Kind::read(&mut given)?;
+    let dismissed = given.flag("dismissed")?;
+    let cursor: Option<JobId> = given.read("cursor", "a cursor of an earlier page", job_id)?;
+    let anchor = Anchor::read(&mut given)?;
+    given.done()?;
+    match (kind, dismissed) {
+        (None, false) => show(&app, visitor, Letters).await,
+        (kind, _) => show(&app, visitor, List::new(kind, cursor, anchor)).await,
+    }
+}
+
+/// What is open, and what was put aside.
+fn tabs(dismissed: bool) -> Markup {
+    html! {
+        nav aria-label="Dead letters" {
+            ul.tabs {
+                li { a href="/ui/dead-letters" aria-current=[(!dismissed).then_some("true")] { "Open" } }
+                li { a href="/ui/dead-letters?dismissed=true" aria-current=[dismissed.then_some("true")] { "Dismissed" } }
+            }
+        }
+    }
+}
+
+impl Page for Letters {
+    fn title(&self) -> String {
+        "Dead letters".to_owned()
+    }
+
+    fn tab(&self) -> Tab {
+        Tab::DeadLetters
+    }
+
+    async fn draw(&self, app: &Dashboard, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let groups = app.inbox().groups(app, caller).await?;
+        Ok(html! { (tabs(false)) div #groups { (parts.keep("groups", inbox(&groups))) } })
+    }
+}
+
+fn inbox(groups: &Groups) -> Markup {
+    if groups.groups.is_empty() {
+        return nothing("No dead letter is open. That is good: nothing waits for you here.", "");
+    }
+    html! {
+        p data-tell="" {
+            @if groups.is_more { "More than " (count(LETTERS_MAX as u64)) " dead letters; the newest " (count(LETTERS_MAX as u64)) }
+            @else { (count(groups.letters())) @if groups.letters() == 1 { " dead letter" } @else { " dead letters" } }
+            " by what they died of. What began last comes first."
+        }
+        div.wide tabindex="0" role="region" aria-label="Groups of dead letters" {
+            table.jobs {
+                caption.unseen { "Dead letters by reason, stage and error" }
+                thead {
+                    tr {
+                        @for column in ["Reason", "Stage", "Error"] { th scope="col" { (column) } }
+                        th.number scope="col" { "Letters" }
+                        @for column in ["First", "Last", "Example"] { th scope="col" { (column) } }
+                    }
+                }
+                tbody { @for group in &groups.groups { (row(group)) } }
+            }
+        }
+    }
+}
+
+fn row(group: &Group) -> Markup {
+    let kind = &group.kind;
+    html! {
+        tr {
+            th scope="row" { a href=(kind.address("/ui/dead-letters", &[])) { (kind.reason.as_str()) } }
+            td { (kind.stage_word().unwrap_or("–")) }
+            td { @if let Some(code) = &kind.code { code { (code) } } @else { "–" } }
+            td.number { (count(group.count)) }
+            td { (when(group.first)) }
+            td { (when(group.last)) }
+            td { (link(group.example)) " " span.quiet { (group.says) } }
+        }
+    }
+}

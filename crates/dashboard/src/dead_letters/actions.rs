@@ -1,0 +1,222 @@
+//! What operators do about dead letters: redrive or dismiss those that were ticked, or, after the number was said, a group.
+
+use axum::extract::State;
+use maud::{Markup, html};
+use tenure_core::command::{Command, CommandEnvelope};
+use tenure_core::decide::{CommandOutput, CommandResult};
+use tenure_core::id::JobId;
+use tenure_runtime::Failure;
+use tenure_service::bulk::ACTION_JOBS_MAX;
+use tenure_service::caller::{Caller, Right};
+use tenure_service::dead_letters::{check_rate, letter, matching, redrive_each};
+use tenure_service::extract::Reply;
+use tenure_service::fields::message;
+use tenure_service::problem::Problem;
+use tenure_service::query::{QueryParams, job_id};
+
+use super::groups::Kind;
+use crate::form::Form;
+use crate::format::count;
+use crate::jobs::actions::summary;
+use crate::layout::Tab;
+use crate::session::{Visitor, back};
+use crate::{Dashboard, Page, Parts, show};
+
+/// What is to be done, with what it needs.
+enum Action {
+    /// New jobs, so many a second; and whether the letters are put aside then.
+    Redrive { rate: Option<f64>, settle: bool },
+    /// Put aside, for a reason.
+    Dismiss { reason: String },
+}
+
+/// What is asked about before it is done.
+struct Confirm {
+    redrive: bool,
+    kind: Kind,
+    matched: usize,
+    is_more: bool,
+}
+
+pub(crate) async fn confirm(State(app): State<Dashboard>, visitor: Visitor, mut given: QueryParams) -> Reply {
+    visitor.caller.may(Right::Operate)?;
+    let redrive = match given.text("action").as_deref() {
+        Some("redrive") => true,
+        Some("dismiss") => false,
+        _ => return Err(unknown()),
+    };
+    let kind = Kind::read(&mut given)?.ok_or_else(no_kind)?;
+    given.done()?;
+    let (letters, more) = matching(&app, kind.filter(), None, |letter| kind.holds(letter)).await?;
+    let confirm = Confirm { redrive, kind, matched: letters.len(), is_more: more.is_some() };
+    show(&app, visitor, confirm).await
+}
+
+fn unknown() -> Problem {
+    Problem::malformed("action", "must be redrive or dismiss")
+}
+
+fn no_kind() -> Problem {
+    Problem::malformed("reason_code", "must be named: which group")
+}
+
+impl Page for Confirm {
+    fn title(&self) -> String {
+        if self.redrive { "Redrive the group?".to_owned() } else { "Dismiss the group?".to_owned() }
+    }
+
+    fn tab(&self) -> Tab {
+        Tab::DeadLetters
+    }
+
+    fn stream(&self) -> Option<String> {
+        Some(String::new())
+    }
+
+    async fn draw(&self, _: &Dashboard, _: &Caller, _: &mut Parts) -> Result<Markup, Problem> {
+        let number = count(self.matched as u64);
+        let noun = if self.matched == 1 { " dead letter" } else { " dead letters" };
+        let verb = if self.redrive { "Redrive " } else { "Dismiss " };
+        Ok(html! {
+            section {
+                p.big { (number) @if self.is_more { " and more" } (noun) }
+                p { "are open now: " b { (self.kind.words()) } "." }
+                @if self.redrive { p { "Each becomes a new job like the one that died. The dead ones stay as they are." } }
+                @else { p { "They leave the inbox, and are found among the dismissed ones. Their jobs stay as they are." } }
+                @if self.is_more { p.hint { (count(ACTION_JOBS_MAX as u64)) " can be done at once: the newest ones first." } }
+                form.sheet-form method="post" action="/ui/dead-letters/actions" {
+                    input type="hidden" name="action" value=(verb.trim().to_lowercase());
+                    @for (name, value) in self.kind.pairs() { input type="hidden" name=(name) value=(value); }
+                    @if self.redrive {
+                        p { label { "At most so many a second (all at once if empty) " input name="max_per_second" inputmode="decimal" autocomplete="off"; } }
+                        p { label { input type="checkbox" name="settle" value="yes" checked; " and dismiss what was redriven" } }
+                    } @else {
+                        p { label { "Why " input name="reason" required autocomplete="off"; } }
+                    }
+                    div.row {
+                        button type="submit" class=(if self.redrive { "main" } else { "danger" }) disabled[self.matched == 0] { (verb) (number) (noun) }
+                        a.button href=(self.kind.address("/ui/dead-letters", &[])) { "Back, do nothing" }
+                    }
+                }
+            }
+        })
+    }
+}
+
+pub(crate) async fn act(State(app): State<Dashboard>, visitor: Visitor, mut form: Form) -> Reply {
+    let caller = &visitor.caller;
+    caller.may(Right::Operate)?;
+    let (ticked, to) = (form.all("job"), form.take("back"));
+    let action = action(&mut form)?;
+    let mut given = form.rest()?;
+    let kind = Kind::read(&mut given)?;
+    given.done()?;
+    let (jobs, missing, is_more) = if let Some(kind) = &kind {
+        let (jobs, more) = matching(&app, kind.filter(), None, |letter| kind.holds(letter)).await?;
+        (jobs, Vec::new(), more.is_some())
+    } else {
+        let (jobs, missing) = named(&app, &ticked).await?;
+        (jobs, missing, false)
+    };
+    let mut said = if jobs.is_empty() && missing.is_empty() {
+        "Nothing was selected, and nothing was done.".to_owned()
+    } else {
+        do_it(&app, caller, action, (jobs, missing)).await
+    };
+    if is_more {
+        said.push_str(" There are more: do it again.");
+    }
+    app.inbox().forget().await;
+    Ok(back(to.as_deref().unwrap_or("/ui/dead-letters"), &said))
+}
+
+fn action(form: &mut Form) -> Result<Action, Problem> {
+    match form.take("action").as_deref() {
+        Some("redrive") => {
+            // The form in which letters are ticked has a field for the reason of a dismissal, too.
+            form.take("reason");
+            let rate = form.take("max_per_second").filter(|rate| !rate.trim().is_empty());
+            let bad = |_| Problem::malformed("max_per_second", "must be a number");
+            let rate = rate.map(|rate| rate.trim().parse::<f64>()).transpose().map_err(bad)?;
+            check_rate("max_per_second", rate)?;
+            Ok(Action::Redrive { rate, settle: form.take("settle").is_some() })
+        }
+        Some("dismiss") => {
+            form.take("settle");
+            let reason = message("reason", Some(form.need("reason")?))?.unwrap_or_default();
+            Ok(Action::Dismiss { reason })
+        }
+        _ => Err(unknown()),
+    }
+}
+
+/// Of the jobs that were ticked those that have a dead letter, and what to say of the others.
+async fn named(app: &Dashboard, ticked: &[String]) -> Result<(Vec<JobId>, Vec<Problem>), Problem> {
+    let (mut jobs, mut missing) = (Vec::new(), Vec::new());
+    for text in ticked.iter().take(ACTION_JOBS_MAX) {
+        let id = job_id(text).ok_or_else(|| Problem::malformed("job", "is not a job's id"))?;
+        match letter(app, id).await? {
+            Some(_) => jobs.push(id),
+            None => missing.push(Problem::not_found("dead letter", id)),
+        }
+    }
+    Ok((jobs, missing))
+}
+
+async fn do_it(
+    app: &Dashboard,
+    caller: &Caller,
+    action: Action,
+    (jobs, missing): (Vec<JobId>, Vec<Problem>),
+) -> String {
+    match action {
+        Action::Dismiss { reason } => {
+            let asked = jobs.iter().map(|job| (*job, reason.clone()));
+            let answers = dismiss_each(app, caller, asked).await;
+            tell("Dismissed", missing, answers, "")
+        }
+        Action::Redrive { rate, settle } => {
+            let answers = redrive_each(app, caller, rate, None, &jobs).await;
+            let redriven = jobs.iter().zip(&answers).filter_map(|(job, answer)| match answer {
+                Ok(Ok(CommandOutput::Job { job: made, .. })) => {
+                    Some((*job, format!("redriven as {}", made.id())))
+                }
+                _ => None,
+            });
+            if settle {
+                dismiss_each(app, caller, redriven).await;
+            }
+            tell("Redrove", missing, answers, if settle { ", and dismissed them" } else { "" })
+        }
+    }
+}
+
+async fn dismiss_each(
+    app: &Dashboard,
+    caller: &Caller,
+    letters: impl Iterator<Item = (JobId, String)>,
+) -> Vec<Result<CommandResult, Failure>> {
+    let ask = |(job, reason)| CommandEnvelope {
+        by: caller.actor(),
+        key: None,
+        command: Command::Dismiss(job, reason),
+    };
+    app.runtime().submit_all(letters.map(ask).collect::<Vec<_>>()).await
+}
+
+fn tell(
+    verb: &str,
+    mut refused: Vec<Problem>,
+    answers: Vec<Result<CommandResult, Failure>>,
+    besides: &str,
+) -> String {
+    let (all, mut done) = (answers.len() + refused.len(), 0);
+    for answer in answers {
+        match answer {
+            Ok(Ok(_)) => done += 1,
+            Ok(Err(refusal)) => refused.push(refusal.into()),
+            Err(failure) => refused.push(failure.into()),
+        }
+    }
+    summary(verb, (done, all), if done > 0 { besides } else { "" }, &refused)
+}

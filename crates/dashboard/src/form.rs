@@ -1,0 +1,75 @@
+//! Forms that a page of ours sends.
+
+use axum::extract::{FromRequest, Request};
+use http::header;
+use tenure_service::body;
+use tenure_service::problem::{Problem, UNSUPPORTED_MEDIA_TYPE};
+use tenure_service::query::{QueryParams, decode};
+
+use crate::Dashboard;
+use crate::session::is_own_form;
+
+/// What was filled in, each field to be taken once. A form from elsewhere is refused before it is read.
+#[derive(Debug, Default)]
+pub(crate) struct Form(Vec<(String, String)>);
+
+impl FromRequest<Dashboard> for Form {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Dashboard) -> Result<Self, Problem> {
+        let (parts, content) = request.into_parts();
+        is_own_form(&parts.headers, &parts.uri)?;
+        let kind =
+            parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if !kind.starts_with("application/x-www-form-urlencoded") {
+            return Err(Problem::new(
+                &UNSUPPORTED_MEDIA_TYPE,
+                "a form is sent as application/x-www-form-urlencoded",
+            ));
+        }
+        let text = body::read(content, &parts.headers, app.limits().body).await?;
+        let text =
+            std::str::from_utf8(&text).map_err(|_| Problem::malformed("#", "the form is not UTF-8"))?;
+        let pairs = text.split('&').filter(|pair| !pair.is_empty());
+        let fields = pairs.map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Ok((decode(name)?, decode(value)?))
+        });
+        fields.collect::<Result<_, Problem>>().map(Self)
+    }
+}
+
+impl Form {
+    /// Takes a field.
+    pub(crate) fn take(&mut self, name: &str) -> Option<String> {
+        let place = self.0.iter().position(|(given, _)| given == name)?;
+        Some(self.0.remove(place).1)
+    }
+
+    /// Takes a field that must be filled in.
+    pub(crate) fn need(&mut self, name: &str) -> Result<String, Problem> {
+        let filled = self.take(name).filter(|value| !value.trim().is_empty());
+        filled.ok_or_else(|| Problem::malformed(name, "must be filled in"))
+    }
+
+    /// Takes all of a name: boxes that were ticked.
+    pub(crate) fn all(&mut self, name: &str) -> Vec<String> {
+        let (taken, rest) = std::mem::take(&mut self.0).into_iter().partition(|(given, _)| given == name);
+        self.0 = rest;
+        let taken: Vec<(String, String)> = taken;
+        taken.into_iter().map(|(_, value)| value).collect()
+    }
+
+    /// What is left, to be read as a query is.
+    pub(crate) fn rest(self) -> Result<QueryParams, Problem> {
+        QueryParams::of_fields(self.0)
+    }
+
+    /// Nothing may be left over.
+    pub(crate) fn done(self) -> Result<(), Problem> {
+        match self.0.into_iter().next() {
+            Some((name, _)) => Err(Problem::malformed(name, "is not known here")),
+            None => Ok(()),
+        }
+    }
+}

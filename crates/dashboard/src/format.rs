@@ -1,0 +1,116 @@
+//! Numbers, times, ids and states as people read them.
+
+use std::fmt::Write as _;
+
+use maud::{Markup, html};
+use tenure_core::id::JobId;
+use tenure_core::lifecycle::{Outcome, Phase};
+pub(crate) use tenure_core::text::grouped as count;
+use tenure_core::time::{Millis, Timestamp};
+use tenure_diagram::symbol;
+
+/// `80 ms`, `28 s`, `4 m 12 s`, `3 h 5 m`, `2 d 4 h`: two units are enough.
+pub(crate) fn span(Millis(ms): Millis) -> String {
+    let two = |big: u64, small: u64, names: (&str, &str)| {
+        if small == 0 {
+            format!("{big} {}", names.0)
+        } else {
+            format!("{big} {} {small} {}", names.0, names.1)
+        }
+    };
+    match ms {
+        0..1000 => format!("{ms} ms"),
+        1000..10_000 if ms % 1000 >= 100 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
+        1000..60_000 => format!("{} s", ms / 1000),
+        60_000..3_600_000 => two(ms / 60_000, ms / 1000 % 60, ("m", "s")),
+        3_600_000..86_400_000 => two(ms / 3_600_000, ms / 60_000 % 60, ("h", "m")),
+        _ => two(ms / 86_400_000, ms / 3_600_000 % 24, ("d", "h")),
+    }
+}
+
+/// A time. The script says how long ago it is, and goes on saying so; without it, it is the time itself.
+pub(crate) fn when(at: Timestamp) -> Markup {
+    html! { time datetime=(at) { (at) } }
+}
+
+/// A time to come: the script counts down to it.
+pub(crate) fn until(at: Timestamp) -> Markup {
+    html! { time datetime=(at) data-until="" { (at) } }
+}
+
+/// A job, as a link.
+pub(crate) fn job(id: JobId) -> Markup {
+    html! { a.id href=(job_address(id)) title=(id) { (short(id)) } }
+}
+
+pub(crate) fn job_address(id: JobId) -> String {
+    format!("/ui/jobs/{id}")
+}
+
+/// As much of an id as tells jobs apart among people.
+pub(crate) fn short(id: JobId) -> String {
+    let text = id.to_string();
+    format!("{}…{}", &text[..8], &text[32..])
+}
+
+/// A state: its sign, its name, and a colour that says nothing which these two do not.
+pub(crate) fn state(name: &str, phase: Phase) -> Markup {
+    html! { span class=(format!("state {}", kind(phase))) { span.sign aria-hidden="true" { (symbol(phase)) } " " (name) } }
+}
+
+/// What a state's colour goes by.
+pub(crate) fn kind(phase: Phase) -> &'static str {
+    phase.outcome().map_or(phase.as_str(), Outcome::as_str)
+}
+
+/// What an empty page says: why it is empty, and the command that would fill it.
+pub(crate) fn nothing(why: &str, command: &str) -> Markup {
+    html! { div.nothing { p { (why) } @if !command.is_empty() { p { code { (command) } } } } }
+}
+
+/// A table that may be wider than the page. A column whose name begins with `#` has numbers.
+pub(crate) fn table(caption: &str, columns: &[&str], rows: &Markup) -> Markup {
+    debug_assert!(columns.iter().all(|column| *column != "#"), "a column of numbers has a name, too");
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(caption) {
+            table {
+                caption.unseen { (caption) }
+                thead {
+                    tr {
+                        @for column in columns {
+                            th.number[column.starts_with('#')] scope="col" { (column.trim_start_matches('#')) }
+                        }
+                    }
+                }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
+/// A button that does something, in a form of its own; one who may not sees it, and why not.
+pub(crate) fn button(label: &str, action: &str, fields: &[(&str, &str)], lacks: Option<&str>) -> Markup {
+    html! {
+        form.act method="post" action=(action) {
+            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+            button type="submit" disabled[lacks.is_some()] title=[lacks] { (label) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_commas() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn spans_have_two_units_at_most() {
+        let spans = [80, 1000, 1500, 28_000, 60_000, 252_000, 11_100_000, 187_200_000];
+        let shown = spans.map(|ms| span(Millis(ms)));
+        assert_eq!(shown, ["80 ms", "1 s", "1.5 s", "28 s", "1 m", "4 m 12 s", "3 h 5 m", "2 d 4 h"]);
+    }
+}

@@ -1,0 +1,177 @@
+//! A job's page: what it is and what may be done to it, why it is here, the way that it took, and everything that went in
+//! and came out.
+
+mod actions;
+mod assets;
+mod attempt_timeline;
+mod error;
+mod head;
+mod history;
+mod output;
+mod path;
+mod related;
+mod why;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, State};
+use http::request::Parts as RequestParts;
+use maud::{Markup, html};
+use tenure_core::dead_letter::DeadLetter;
+use tenure_core::id::JobId;
+use tenure_core::job::Job;
+use tenure_core::lifecycle::{Outcome, Phase};
+use tenure_service::caller::{Caller, Right};
+use tenure_service::dead_letters::letter;
+use tenure_service::explain::explain;
+use tenure_service::extract::{Id, IsSecure, Reply, host_of};
+use tenure_service::lifecycles::of_job;
+use tenure_service::problem::{NOT_FOUND, Problem};
+use tenure_service::query::QueryParams;
+use tenure_store::Store as _;
+
+use crate::format::short;
+use crate::layout::Tab;
+use crate::session::Visitor;
+use crate::{Dashboard, Page, Parts, show};
+
+pub(crate) use actions::{act, signal};
+pub(crate) use assets::content;
+pub(crate) use output::{whole_log, whole_text};
+
+/// The sections below the path, in their order.
+const SECTIONS: [(&str, &str); 7] = [
+    ("log", "Log"),
+    ("payload", "Payload"),
+    ("result", "Result"),
+    ("assets", "Assets"),
+    ("history", "History"),
+    ("credits", "Credits"),
+    ("related", "Related"),
+];
+
+struct JobPage {
+    id: JobId,
+    title: String,
+    /// Where the visitor found us. It is in no part, since parts are shared.
+    server: String,
+}
+
+/// The server as the visitor's browser calls it.
+pub(crate) struct Server(String);
+
+impl FromRequestParts<Dashboard> for Server {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(request: &mut RequestParts, _: &Dashboard) -> Result<Self, Infallible> {
+        let scheme = if request.extensions.get::<IsSecure>().is_some() { "https" } else { "http" };
+        let host = host_of(&request.headers, &request.uri).unwrap_or("localhost");
+        Ok(Self(format!("{scheme}://{host}")))
+    }
+}
+
+pub(crate) async fn page(
+    State(app): State<Dashboard>,
+    visitor: Visitor,
+    Id(id): Id,
+    given: QueryParams,
+    Server(server): Server,
+) -> Reply {
+    visitor.caller.may(Right::See)?;
+    given.done()?;
+    let job = seen(&app, &visitor.caller, id).await?;
+    let title = format!("{} {}", job.spec.job_type, short(id));
+    show(&app, visitor, JobPage { id, title, server }).await
+}
+
+/// The job; one that is not there may have been.
+async fn seen(app: &Dashboard, caller: &Caller, id: JobId) -> Result<Arc<Job>, Problem> {
+    let words = || {
+        format!(
+            "there is no job {id}. It was never created here, or it was over for longer than its lifecycle keeps jobs; then \
+             its history, its log and its assets are gone with it"
+        )
+    };
+    app.job(caller, id).await.map_err(|problem| {
+        if problem.code() == NOT_FOUND.code { Problem::new(&NOT_FOUND, words()) } else { problem }
+    })
+}
+
+/// The dead letter of a job that can have one.
+async fn letter_of(app: &Dashboard, job: &Job) -> Result<Option<DeadLetter>, Problem> {
+    let is_dead = job.phase == Phase::Final(Outcome::Dead);
+    let may_be = is_dead || (job.phase.is_final() && job.spec.links.compensates.is_some());
+    if may_be { letter(app, job.id()).await } else { Ok(None) }
+}
+
+impl Page for JobPage {
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    fn tab(&self) -> Tab {
+        Tab::Jobs
+    }
+
+    async fn draw(&self, app: &Dashboard, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        // The row first: what happens meanwhile is then in the history, and not the other way round.
+        let job = seen(app, caller, self.id).await?;
+        let events = app.store().history(self.id).await?;
+        let telemetry = app.store().telemetry(self.id).await?;
+        let (rules, now) = (of_job(app, &job)?, app.runtime().reading());
+        let explanation = explain(app, &job).await?;
+        let letter = letter_of(app, &job).await?;
+        let lines = output::last_lines(app, &job).await?;
+        let left = assets::newest(app, self.id).await?;
+        let others = related::Related::find(app, caller, &job).await?;
+        let stays = path::stays(&events);
+        let standing = head::standing(&job, letter.as_ref());
+        let forms = actions::forms(caller, &explanation, &job, letter.as_ref());
+        let failure = job.output.error.as_deref().map(error::error);
+        Ok(html! {
+            section aria-label="The job" {
+                div #job-standing { (parts.keep("job-standing", standing)) }
+                p { span.id { (self.id) } " " button type="button" data-copy=(self.id) { "Copy" } }
+                div.known {
+                    (head::asked_for(&job))
+                    dl #job-tenure .facts { (parts.keep("job-tenure", head::tenure(&job, now))) }
+                }
+                div #job-acts { (parts.keep("job-acts", forms)) }
+                (head::commands(self.id, &self.server, caller.credential == "open"))
+            }
+            section aria-labelledby="why" {
+                h2 #why { "Why it is here" }
+                div #job-why { (parts.keep("job-why", why::why(&explanation, &job, &rules))) }
+                div #error { (parts.keep("error", html! { @if let Some(failure) = failure { h3 { "Error" } (failure) } })) }
+            }
+            section aria-labelledby="path" {
+                h2 #path { "Path" }
+                (path::map(&rules, &stays, parts))
+                div #job-lanes .lanes { (parts.keep("job-lanes", attempt_timeline::lanes(&job, &stays, &telemetry, now))) }
+            }
+            nav aria-label="Sections" { ul.tabs { @for (id, name) in SECTIONS { li { a href=(format!("#{id}")) { (name) } } } } }
+            section #log aria-label="Log" {
+                h2 { "Log" }
+                div #job-lines { (parts.keep("job-lines", output::about_log(&job))) }
+                pre #job-log .log data-tail="" tabindex="0" { (parts.keep("job-log", output::log(&lines))) }
+            }
+            div.cards.two {
+                section #payload .card aria-label="Payload" { (output::payload(&job)) }
+                section #result .card aria-label="Result" { (parts.keep("result", output::output(&job))) }
+            }
+            section #assets aria-label="Assets" {
+                h2 { "Assets" }
+                div #job-assets { (parts.keep("job-assets", assets::list(&left))) }
+            }
+            section #history .history aria-label="History" {
+                h2 { "History" }
+                div #job-history { (parts.keep("job-history", history::history(&job, &rules, &events))) }
+            }
+            div.cards.two {
+                section #credits .card aria-label="Credits" { (parts.keep("credits", related::credits(&job, &rules))) }
+                section #related .card aria-label="Related" { (parts.keep("related", related::related(&job, &events, &others))) }
+            }
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! What the work left behind: a list with small pictures, and the content of each under the visitor's cookie.
+
+use axum::extract::State;
+use http::{HeaderMap, HeaderValue, header};
+use maud::{Markup, html};
+use tenure_core::asset::Asset;
+use tenure_core::id::JobId;
+use tenure_service::assets::content::opened;
+use tenure_service::assets::name::name_of;
+use tenure_service::extract::{Ids, Reply};
+use tenure_service::problem::Problem;
+use tenure_service::query::QueryParams;
+use tenure_store::Store as _;
+
+use crate::Dashboard;
+use crate::format::{job_address, table, when};
+use crate::pretty::{cut, size};
+use crate::session::Visitor;
+
+/// Assets that are shown: the newest ones.
+const SHOWN: usize = 50;
+/// A larger picture is not fetched only to be made small.
+const PICTURE_BYTES_MAX: u64 = 4 << 20;
+
+/// The newest assets, and one more if there are more.
+pub(super) async fn newest(app: &Dashboard, id: JobId) -> Result<Vec<Asset>, Problem> {
+    Ok(app.store().assets(id, None, SHOWN + 1).await?)
+}
+
+pub(super) fn list(assets: &[Asset]) -> Markup {
+    html! {
+        @if assets.is_empty() {
+            p.quiet { "None. A worker leaves some with " code { "POST /api/jobs/{id}/assets" } ", a program of " code { "tenure work" } " with " code { "::asset TYPE FILE" } "." }
+        } @else {
+            @if assets.len() > SHOWN { p.hint { "The newest " (SHOWN) "; " code { "tenure job assets" } " lists all." } }
+            (table("Assets, the newest first", &["Name", "Type", "Size", "Added"], &html! {
+                @for asset in assets.iter().take(SHOWN) { (row(asset)) }
+            }))
+        }
+    }
+}
+
+fn row(asset: &Asset) -> Markup {
+    let here = format!("{}/assets/{}", job_address(asset.job_id), asset.id);
+    let is_there = asset.stored && asset.discarded_at.is_none();
+    let is_small = asset.file_size.is_some_and(|bytes| bytes <= PICTURE_BYTES_MAX);
+    let name = name_of(asset.storage_path.as_deref().unwrap_or(&asset.url));
+    html! {
+        tr {
+            th scope="row" {
+                @if is_there && is_small && picture(asset).is_some() {
+                    a href=(here) { img.thumb src=(here) alt=(cut(&name, 100)) loading="lazy" width="64" height="64"; } " "
+                }
+                @if is_there {
+                    a href=(here) { (cut(&name, 120)) }
+                } @else if asset.stored {
+                    (cut(&name, 120)) " " span.quiet { "discarded" @if let Some(at) = asset.discarded_at { " " (when(at)) } }
+                } @else {
+                    a href=(asset.url) rel="noopener noreferrer" { (cut(&asset.url, 120)) }
+                }
+            }
+            td { (asset.asset_type) }
+            td { @if let Some(bytes) = asset.file_size { (size(bytes)) } @else { span.quiet { "not said" } } }
+            td { (when(asset.created_at)) }
+        }
+    }
+}
+
+/// What a browser may show, by the end of its name: pictures that cannot do anything.
+fn picture(asset: &Asset) -> Option<&'static str> {
+    let name = name_of(asset.storage_path.as_deref()?).to_ascii_lowercase();
+    let kinds = [
+        (".png", "image/png"),
+        (".jpg", "image/jpeg"),
+        (".jpeg", "image/jpeg"),
+        (".gif", "image/gif"),
+        (".webp", "image/webp"),
+    ];
+    kinds.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, kind)| kind)
+}
+
+/// `GET /ui/jobs/{id}/assets/{asset}`: its content, to be saved, or shown if it is a picture.
+pub(crate) async fn content(
+    State(app): State<Dashboard>,
+    visitor: Visitor,
+    ids: Ids,
+    given: QueryParams,
+    headers: HeaderMap,
+) -> Reply {
+    given.done()?;
+    let (asset, mut response) = opened(&app, &visitor.caller, ids, &headers).await?;
+    if let Some(kind) = picture(&asset).filter(|_| response.status().is_success()) {
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        response.headers_mut().insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("inline"));
+    }
+    Ok(response)
+}

@@ -1,0 +1,138 @@
+//! What a job belongs to: what it was made from and what was made from it, what shares its correlation, its trace, and its
+//! credits.
+
+use std::sync::Arc;
+
+use maud::{Markup, html};
+use tenure_core::event::Event;
+use tenure_core::id::JobId;
+use tenure_core::job::Job;
+use tenure_core::lifecycle::Lifecycle;
+use tenure_core::query::{JobFilter, Page};
+use tenure_service::caller::Caller;
+use tenure_service::links::encode;
+use tenure_service::problem::Problem;
+use tenure_store::Store as _;
+
+use crate::Dashboard;
+use crate::format::{count, job as link, state, when};
+
+/// Jobs of a kind that are shown.
+const SHOWN: usize = 20;
+/// How far back the jobs that this one was made from are followed.
+const CHAIN_MAX: usize = 10;
+
+/// Jobs that have to do with one, as far as the visitor may see them.
+pub(super) struct Related {
+    /// What it was made from, the nearest first.
+    before: Vec<Arc<Job>>,
+    /// What was made from it.
+    after: Vec<Arc<Job>>,
+    /// What shares its correlation.
+    with: Vec<Arc<Job>>,
+    /// Whether there may be more of those.
+    has_more: bool,
+}
+
+impl Related {
+    pub(super) async fn find(app: &Dashboard, caller: &Caller, job: &Job) -> Result<Self, Problem> {
+        let mut before: Vec<Arc<Job>> = Vec::new();
+        let mut next = job.spec.links.retry_of;
+        while let Some(id) = next.filter(|_| before.len() < CHAIN_MAX) {
+            let Some(found) = app.store().job(id).await? else { break };
+            if !app.may_see(caller, &found).await? {
+                break;
+            }
+            next = found.spec.links.retry_of;
+            before.push(found);
+        }
+        let retries = JobFilter { retry_of: Some(job.id()), ..JobFilter::default() };
+        let after = listed(app, caller, retries).await?;
+        let alike = JobFilter { correlation_id: Some(job.spec.correlation_id()), ..JobFilter::default() };
+        let mut with = listed(app, caller, alike).await?;
+        let has_more = with.len() == SHOWN;
+        let is_told = |id: JobId| {
+            let told = before.iter().chain(&after).map(|other| other.id());
+            told.chain([job.id()]).any(|told| told == id)
+        };
+        with.retain(|other| !is_told(other.id()));
+        Ok(Self { before, after, with, has_more })
+    }
+}
+
+async fn listed(app: &Dashboard, caller: &Caller, mut filter: JobFilter) -> Result<Vec<Arc<Job>>, Problem> {
+    caller.narrow(&mut filter)?;
+    let mut seen = Vec::new();
+    for job in app.store().list(filter, Page { before: None, limit: SHOWN }).await? {
+        if app.may_see(caller, &job).await? {
+            seen.push(job);
+        }
+    }
+    Ok(seen)
+}
+
+pub(super) fn related(job: &Job, events: &[Event], related: &Related) -> Markup {
+    let links = &job.spec.links;
+    let correlation = job.spec.correlation_id();
+    let creator = events.first().map(|event| &event.actor);
+    html! {
+        h2 { "Related" }
+        dl.pairs {
+            @if let Some(creator) = creator {
+                dt { "Created by" }
+                dd {
+                    @match creator.0.strip_prefix("schedule:") {
+                        Some(schedule) => { "schedule " (schedule) },
+                        None => (creator),
+                    }
+                }
+            }
+            @if links.retry_of.is_some() {
+                dt { "Retry of" }
+                dd { @if related.before.is_empty() { span.quiet { "a job that is gone" } } (jobs(&related.before)) }
+            }
+            @if !related.after.is_empty() { dt { "Retried as" } dd { (jobs(&related.after)) } }
+            @if let Some(undone) = links.compensates { dt { "Undoes" } dd { (link(undone)) } }
+            @if let Some(key) = &links.idempotency_key { dt { "Idempotency key" } dd { span.mono { (key) } } }
+            dt { "Correlation" }
+            dd {
+                a.mono href=(format!("/ui/jobs?correlation_id={}", encode(correlation.as_str()))) { (correlation) }
+                @if !related.with.is_empty() { br; (jobs(&related.with)) }
+                @if related.has_more { span.quiet { " and maybe more" } }
+            }
+            dt { "Trace" } dd { span.mono { (job.spec.trace_id()) } " " button type="button" data-copy=(job.spec.trace_id()) { "Copy" } }
+        }
+    }
+}
+
+fn jobs(jobs: &[Arc<Job>]) -> Markup {
+    html! {
+        ul.plain {
+            @for job in jobs {
+                li { (link(job.id())) " " (job.spec.job_type) " " (state(job.state.as_str(), job.phase)) " " span.quiet { (when(job.spec.created_at)) } }
+            }
+        }
+    }
+}
+
+/// Where its credits are. Law 7: a reservation is settled or refunded exactly once, when the job is final.
+pub(super) fn credits(job: &Job, lifecycle: &Lifecycle) -> Markup {
+    let spec = &job.spec;
+    let is_settled = lifecycle.credits.as_ref().is_some_and(|credits| credits.settle.contains(&job.state));
+    html! {
+        h2 { "Credits" }
+        @if spec.cost == 0 {
+            p.quiet { "Jobs of this type cost nothing." }
+        } @else {
+            dl.pairs {
+                @if let Some(user) = &spec.user_id { dt { "Account" } dd { a href="/ui/accounts" { (user) } } }
+                dt { "Reserved" } dd { (count(spec.cost)) ", " (when(spec.created_at)) }
+                @match job.times.completed_at {
+                    Some(at) if is_settled => { dt { "Settled" } dd { (count(spec.cost)) ", " (when(at)) } }
+                    Some(at) => { dt { "Refunded" } dd { (count(spec.cost)) ", " (when(at)) } }
+                    None => { dt { "Then" } dd { span.quiet { "settled or given back when the job is over" } } }
+                }
+            }
+        }
+    }
+}

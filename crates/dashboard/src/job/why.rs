@@ -1,0 +1,82 @@
+//! Why a job is here: the same explanation that the `explain` call gives, with clocks that count down.
+
+use maud::{Markup, html};
+use tenure_core::id::Name;
+use tenure_core::job::Job;
+use tenure_core::lifecycle::Lifecycle;
+use tenure_service::explain::{Clock, Explanation, Step};
+
+use super::path::place;
+use crate::format::{state, until, when};
+use crate::pretty::cut;
+
+/// Letters of a sentence.
+const SENTENCE_LETTERS: usize = 600;
+
+pub(super) fn why(explanation: &Explanation, job: &Job, lifecycle: &Lifecycle) -> Markup {
+    let mut waiting = explanation.waiting_for.iter();
+    html! {
+        p.why {
+            (state(job.state.as_str(), job.phase)) " since " (when(explanation.since))
+            @if let Some(first) = waiting.next() {
+                "; " (cut(&first.detail, SENTENCE_LETTERS))
+                @if let Some(at) = first.until { " " span.quiet { "(" (until(at)) ")" } }
+            }
+        }
+        @for more in waiting {
+            p { (cut(&more.detail, SENTENCE_LETTERS)) @if let Some(at) = more.until { " " span.quiet { "(" (until(at)) ")" } } }
+        }
+        @if !explanation.clocks.is_empty() {
+            h3 { "Clocks that run" }
+            ul.plain { @for clock in &explanation.clocks { li { (counted(clock, lifecycle)) } } }
+        }
+        @if !explanation.next.is_empty() { (next(&explanation.next, lifecycle)) }
+        @if !explanation.tries.is_empty() {
+            h3 { "To try" }
+            ul.plain { @for command in &explanation.tries { li { (command_line(command)) } } }
+        }
+    }
+}
+
+/// `→ failed in 41 s, timeout`.
+fn counted(clock: &Clock, lifecycle: &Lifecycle) -> Markup {
+    html! {
+        @if !clock.to.is_empty() { "→ " (states(&clock.to, lifecycle)) " " }
+        (until(clock.at)) ", " code { (clock.trigger) }
+    }
+}
+
+fn next(steps: &[Step], lifecycle: &Lifecycle) -> Markup {
+    html! {
+        h3 { "What may happen next" }
+        div.wide tabindex="0" role="region" aria-label="What may happen next" {
+            table.close {
+                caption.unseen { "What may happen next, and who may do it" }
+                thead { tr { th scope="col" { "Trigger" } th scope="col" { "Leads to" } th scope="col" { "Who" } } }
+                tbody {
+                    @for step in steps {
+                        tr {
+                            th scope="row" { code { (step.trigger) } }
+                            td { (states(&step.to, lifecycle)) }
+                            td { (step.who.join(" or ")) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn states(names: &[Name], lifecycle: &Lifecycle) -> Markup {
+    html! {
+        @for (nth, name) in names.iter().enumerate() {
+            @if nth > 0 { " or " }
+            (place(lifecycle, name))
+        }
+    }
+}
+
+/// A line to be typed, and the button that copies it.
+pub(super) fn command_line(command: &str) -> Markup {
+    html! { span.line { code { (command) } " " button type="button" data-copy=(command) { "Copy" } } }
+}

@@ -1,0 +1,137 @@
+//! Lifecycles to choose from, and the states of the chosen one as tabs with their numbers.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use tenure_core::id::{LifecycleName, Name};
+use tenure_core::job_type::Catalog;
+use tenure_core::lifecycle::{Outcome, Phase};
+use tenure_diagram::symbol;
+use tenure_service::caller::{Caller, Right};
+use tenure_service::problem::Problem;
+
+use crate::format::{count, kind};
+use crate::jobs::filters::Asked;
+use crate::{Dashboard, Parts};
+
+/// One tab: the filter that it sets, its value, and what it looks like.
+struct Tab {
+    filter: &'static str,
+    value: String,
+    phase: Phase,
+}
+
+/// How many jobs each tab has, by its value.
+type Numbers = BTreeMap<String, u64>;
+
+/// Both rows. Numbers are live.
+pub(crate) async fn draw(
+    app: &Dashboard,
+    caller: &Caller,
+    asked: &Asked,
+    parts: &mut Parts,
+) -> Result<Markup, Problem> {
+    let (catalog, lifecycle) = (app.runtime().catalog(), asked.filter.lifecycle.as_ref());
+    let mut lifecycles: Vec<&Name> = catalog.lifecycles().map(|lifecycle| &lifecycle.name).collect();
+    lifecycles.dedup();
+    let tabs = lifecycle.map_or_else(roles, |name| states(&catalog, name));
+    let numbers = numbers(app, caller, asked).await?;
+    let is_all =
+        asked.filter.state.is_none() && asked.filter.phase.is_none() && asked.filter.outcome.is_none();
+    let name = lifecycle.map(|it| &**it);
+    Ok(html! {
+        nav aria-label="Lifecycles" {
+            ul.chips {
+                li { a.chip href=(asked.at(None, None)) aria-current=[lifecycle.is_none().then_some("true")] { "every lifecycle" } }
+                @for each in lifecycles {
+                    li { a.chip href=(asked.at(Some(each.as_str()), None)) aria-current=[(lifecycle == Some(each)).then_some("true")] { (each) } }
+                }
+            }
+        }
+        nav aria-label=(if lifecycle.is_some() { "States" } else { "Roles and outcomes" }) {
+            ul.tabs {
+                li { a href=(asked.at(name, None)) aria-current=[is_all.then_some("true")] {
+                    "All " (number("all", numbers.as_ref().map(|numbers| numbers.values().sum()), parts))
+                } }
+                @for tab in &tabs {
+                    li { a href=(asked.at(name, Some((tab.filter, &tab.value)))) aria-current=[is_here(tab, asked).then_some("true")] {
+                        span class=(kind(tab.phase)) aria-hidden="true" { (symbol(tab.phase)) } " " (tab.value) " "
+                        (number(&tab.value, numbers.as_ref().map(|numbers| numbers.get(&tab.value).copied().unwrap_or(0)), parts))
+                    } }
+                }
+            }
+        }
+    })
+}
+
+fn number(tab: &str, number: Option<u64>, parts: &mut Parts) -> Markup {
+    let id = format!("n-{tab}");
+    html! { @if let Some(number) = number { span.count id=(id) { (parts.text(id.as_str(), &count(number))) } } }
+}
+
+fn is_here(tab: &Tab, asked: &Asked) -> bool {
+    asked.pairs().any(|(name, value)| name == tab.filter && value == tab.value)
+}
+
+/// Where there are several lifecycles: what all their states have in common.
+fn roles() -> Vec<Tab> {
+    let live = [Phase::Ready, Phase::Held, Phase::Active, Phase::Waiting];
+    let roles =
+        live.into_iter().map(|phase| Tab { filter: "phase", value: phase.as_str().to_owned(), phase });
+    let outcomes = Outcome::ALL.into_iter();
+    let outcomes = outcomes.map(|outcome| Tab {
+        filter: "outcome",
+        value: outcome.as_str().to_owned(),
+        phase: Phase::Final(outcome),
+    });
+    roles.chain(outcomes).collect()
+}
+
+/// The states of a lifecycle in its own order: those of its newest version, then what older ones had besides.
+fn states(catalog: &Catalog, lifecycle: &LifecycleName) -> Vec<Tab> {
+    let mut versions: Vec<_> = catalog.lifecycles().filter(|it| it.name == *lifecycle).collect();
+    versions.reverse();
+    let mut tabs: Vec<Tab> = Vec::new();
+    for version in versions {
+        let mut states: Vec<_> = version.states.iter().collect();
+        states.sort_by_key(|state| state.rank);
+        for state in states {
+            if tabs.iter().all(|tab| state.name != tab.value.as_str()) {
+                tabs.push(Tab { filter: "state", value: state.name.to_string(), phase: state.phase });
+            }
+        }
+    }
+    tabs
+}
+
+/// What is counted anyway: nothing for those who must not know of others' jobs, nor for filters that nobody counts by.
+async fn numbers(app: &Dashboard, caller: &Caller, asked: &Asked) -> Result<Option<Numbers>, Problem> {
+    let counted = ["lifecycle", "state", "phase", "outcome", "type", "queue"];
+    if !caller.is(Right::Oversee) || asked.pairs().any(|(name, _)| !counted.contains(&name)) {
+        return Ok(None);
+    }
+    let (snapshot, filter) = (app.stats().snapshot().await?, &asked.filter);
+    let is = |wanted: &Option<Name>, actual: &Name| wanted.as_ref().is_none_or(|wanted| wanted == actual);
+    if !snapshot.finished_known {
+        return Ok(None);
+    }
+    let mut numbers = Numbers::new();
+    for row in &snapshot.counts {
+        if !is(&filter.lifecycle, &row.lifecycle)
+            || !is(&filter.job_type, &row.job_type)
+            || !is(&filter.queue, &row.queue)
+        {
+            continue;
+        }
+        let tab = if filter.lifecycle.is_some() {
+            row.state.to_string()
+        } else {
+            let lifecycle = snapshot.lifecycles.iter().find(|lifecycle| lifecycle.name == row.lifecycle);
+            let state = lifecycle.and_then(|it| it.states.iter().find(|state| state.name == row.state));
+            let Some(state) = state else { continue };
+            kind(state.phase).to_owned()
+        };
+        *numbers.entry(tab).or_default() += row.count;
+    }
+    Ok(Some(numbers))
+}

@@ -1,0 +1,152 @@
+//! The dashboard: pages that are rendered here, one plain script, one stream for each page.
+//!
+//! A [`Page`] is drawn for its visitor; the stream that keeps it true draws it again, and sends those of its [`Parts`] that
+//! came out otherwise. So what a page shows first and what it shows later is the same code.
+
+mod accounts;
+mod anchor;
+mod chart;
+mod dead_letters;
+mod events;
+mod files;
+mod form;
+mod format;
+mod job;
+mod jobs;
+mod layout;
+mod lifecycles;
+mod live;
+mod map;
+mod overview;
+mod pretty;
+mod queues;
+mod search;
+mod session;
+mod system;
+mod workers;
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::response::{Html, IntoResponse as _};
+use axum::routing::{get, post};
+use dead_letters::Inbox;
+pub(crate) use live::Parts;
+use live::Stage;
+use maud::Markup;
+use session::Visitor;
+use tenure_service::Service;
+use tenure_service::caller::Caller;
+use tenure_service::extract::Reply;
+use tenure_service::pages::Pages;
+use tenure_service::problem::Problem;
+
+/// The service, and what pages share between requests. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Dashboard(Arc<Inner>);
+
+struct Inner {
+    service: Service,
+    stage: Stage,
+    inbox: Inbox,
+}
+
+impl Dashboard {
+    fn stage(&self) -> &Stage {
+        &self.0.stage
+    }
+
+    fn inbox(&self) -> &Inbox {
+        &self.0.inbox
+    }
+}
+
+impl Deref for Dashboard {
+    type Target = Service;
+
+    fn deref(&self) -> &Service {
+        &self.0.service
+    }
+}
+
+/// The dashboard's pages, for a server to serve.
+pub fn pages(service: Service) -> Pages {
+    let inner = Inner { service, stage: Stage::default(), inbox: Inbox::default() };
+    Pages { router: routes().with_state(Dashboard(Arc::new(inner))), problem: layout::problem }
+}
+
+/// Every page and form.
+fn routes() -> Router<Dashboard> {
+    Router::new()
+        .route("/", get(session::lead_in))
+        .route("/ui/", get(session::lead_in))
+        .route("/ui/sign-in", get(session::sign_in_page).post(session::sign_in))
+        .route("/ui/sign-out", post(session::sign_out))
+        .route("/ui/theme", post(session::set_theme))
+        .route("/ui/tenure.css", get(files::style))
+        .route("/ui/tenure.js", get(files::script))
+        .route("/ui/icon.svg", get(files::icon))
+        .route("/ui", get(overview::page))
+        .route("/ui/lifecycles", get(lifecycles::page))
+        .route("/ui/lifecycles/{name}", get(lifecycles::one))
+        .route("/ui/accounts", get(accounts::page))
+        .route("/ui/accounts/{user}", get(accounts::one))
+        .route("/ui/accounts/{user}/grant", post(accounts::grant))
+        .route("/ui/events", get(events::page))
+        .route("/favicon.ico", get(files::icon))
+        .route("/ui/jobs", get(jobs::page))
+        .route("/ui/jobs/actions", get(jobs::actions::confirm).post(jobs::actions::act))
+        .route("/ui/search", get(search::page))
+        .route("/ui/dead-letters", get(dead_letters::page))
+        .route(
+            "/ui/dead-letters/actions",
+            get(dead_letters::actions::confirm).post(dead_letters::actions::act),
+        )
+        .route("/ui/queues", get(queues::page))
+        .route("/ui/queues/{name}/pause", post(queues::pause))
+        .route("/ui/queues/{name}/resume", post(queues::resume))
+        .route("/ui/system", get(system::page))
+        .route("/ui/workers", get(workers::page))
+        .route("/ui/jobs/{id}", get(job::page))
+        .route("/ui/jobs/{id}/log", get(job::whole_log))
+        .route("/ui/jobs/{id}/text/{what}", get(job::whole_text))
+        .route("/ui/jobs/{id}/assets/{asset}", get(job::content))
+        .route("/ui/jobs/{id}/signals/{name}", post(job::signal))
+        .route("/ui/jobs/{id}/{act}", post(job::act))
+}
+
+/// What a person can look at.
+pub(crate) trait Page: Send + Sync + 'static {
+    /// Its heading, and what the browser calls it.
+    fn title(&self) -> String;
+
+    /// Where it is in the navigation.
+    fn tab(&self) -> layout::Tab;
+
+    /// Where its stream is, if not at its own address: a listing that is to stay as it is says from where on.
+    fn stream(&self) -> Option<String> {
+        None
+    }
+
+    /// Its main part, below the heading. What may change while somebody looks goes through `parts`.
+    fn draw(
+        &self,
+        app: &Dashboard,
+        caller: &Caller,
+        parts: &mut Parts,
+    ) -> impl Future<Output = Result<Markup, Problem>> + Send;
+}
+
+/// Answers with a page, or with the stream that keeps it true.
+async fn show(app: &Dashboard, visitor: Visitor, page: impl Page) -> Reply {
+    if visitor.is_listening {
+        return Ok(live::stream(app, visitor, page));
+    }
+    let mut parts = Parts::default();
+    let main = page.draw(app, &visitor.caller, &mut parts).await?;
+    let stream = page.stream().unwrap_or_else(|| visitor.address.clone());
+    let whole =
+        layout::whole(&visitor, &layout::Head { title: page.title(), tab: page.tab(), stream }, &main);
+    Ok(session::having_said(Html(whole.into_string()).into_response(), &visitor))
+}

@@ -1,0 +1,199 @@
+//! Lifecycles: each as a live map, as a table of rules, and as the file it was declared in.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use maud::{Markup, html};
+use tenure_core::lifecycle::{Lifecycle, Rule, Timeout};
+use tenure_core::time::Millis;
+use tenure_diagram::MapStyle;
+use tenure_service::caller::{Caller, Right};
+use tenure_service::extract::{Named, Reply};
+use tenure_service::lifecycles as service_lifecycles;
+use tenure_service::links::jobs_in;
+use tenure_service::problem::Problem;
+use tenure_service::query::QueryParams;
+use tenure_stats::snapshot::{LifecycleNow, Snapshot, StateNow};
+
+use crate::format::{count, span, state, table, when};
+use crate::layout::Tab;
+use crate::session::Visitor;
+use crate::{Dashboard, Page, Parts, map, show};
+
+struct All;
+
+pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, given: QueryParams) -> Reply {
+    visitor.caller.may(Right::Oversee)?;
+    given.done()?;
+    show(&app, visitor, All).await
+}
+
+impl Page for All {
+    fn title(&self) -> String {
+        "Lifecycles".to_owned()
+    }
+
+    fn tab(&self) -> Tab {
+        Tab::Lifecycles
+    }
+
+    async fn draw(&self, app: &Dashboard, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let snapshot = app.stats().snapshot().await?;
+        let catalog = app.runtime().catalog();
+        let jobs = |it: &LifecycleNow, is_final: bool| -> u64 {
+            it.states.iter().filter(|state| state.phase.is_final() == is_final).map(|state| state.count).sum()
+        };
+        Ok(html! {
+            @for it in &snapshot.lifecycles {
+                @if let Some(lifecycle) = catalog.newest(it.name.as_str()) {
+                    section {
+                        h2 { a href=(map::address(&it.name)) { (it.name) } " " span.quiet { "v" (lifecycle.version) } }
+                        p { (lifecycle.about) }
+                        @let id = format!("jobs-of-{}", it.name);
+                        p #(id) .quiet { (parts.text(id.clone(), &format!("{} live, {} finished", count(jobs(it, false)), count(jobs(it, true))))) }
+                        div.wide { (map::map(lifecycle, &snapshot, MapStyle::Small, parts)) }
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// What of a lifecycle is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum View {
+    Map,
+    Rules,
+    Source,
+}
+
+impl View {
+    const ALL: [(Self, &'static str, &'static str); 3] =
+        [(Self::Map, "map", "Map"), (Self::Rules, "rules", "Rules"), (Self::Source, "source", "Source")];
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, word, _)| *word == text).map(|(view, _, _)| view)
+    }
+}
+
+struct One {
+    lifecycle: Arc<Lifecycle>,
+    view: View,
+}
+
+pub(crate) async fn one(
+    State(app): State<Dashboard>,
+    visitor: Visitor,
+    Named(name): Named,
+    mut given: QueryParams,
+) -> Reply {
+    visitor.caller.may(Right::Oversee)?;
+    let view = given.read("view", "map, rules or source", View::parse)?.unwrap_or(View::Map);
+    given.done()?;
+    let lifecycle = service_lifecycles::newest(&app, name.as_str())?;
+    show(&app, visitor, One { lifecycle, view }).await
+}
+
+impl Page for One {
+    fn title(&self) -> String {
+        format!("{} v{}", self.lifecycle.name, self.lifecycle.version)
+    }
+
+    fn tab(&self) -> Tab {
+        Tab::Lifecycles
+    }
+
+    async fn draw(&self, app: &Dashboard, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let snapshot = app.stats().snapshot().await?;
+        let view = match self.view {
+            View::Map => self.map(&snapshot, parts),
+            View::Rules => self.rules(&snapshot, parts),
+            View::Source => self.source(),
+        };
+        Ok(html! {
+            p { (self.lifecycle.about) }
+            nav aria-label="Views of this lifecycle" {
+                ul.tabs {
+                    @for (view, word, label) in View::ALL {
+                        li { a href=(format!("{}?view={word}", map::address(&self.lifecycle.name))) aria-current=[(view == self.view).then_some("page")] { (label) } }
+                    }
+                }
+            }
+            (view)
+        })
+    }
+}
+
+impl One {
+    fn map(&self, snapshot: &Snapshot, parts: &mut Parts) -> Markup {
+        html! {
+            section {
+                div.wide tabindex="0" role="region" aria-label="Map" { (map::map(&self.lifecycle, snapshot, MapStyle::Full, parts)) }
+                p.hint { "Solid: somebody acts. Dashed: the clock does. A state leads to its jobs, a label to who took that way." }
+            }
+            section { h2 { "States" } div #states { (parts.keep("states", self.states(snapshot))) } }
+        }
+    }
+
+    /// The map as a table, for those who read rather than look.
+    fn states(&self, snapshot: &Snapshot) -> Markup {
+        let now = snapshot.lifecycles.iter().find(|it| it.name == self.lifecycle.name);
+        html! {
+            (table("States in their order", &["State", "#Jobs", "Oldest", "#p95", "#Ends after"], &html! {
+                @for state in now.into_iter().flat_map(|now| &now.states) { (self.state(state, snapshot)) }
+            }))
+        }
+    }
+
+    fn state(&self, it: &StateNow, snapshot: &Snapshot) -> Markup {
+        let declared = self.lifecycle.state(it.name.as_str());
+        let ends = declared.map(|state| state.timeout).and_then(|timeout| match timeout {
+            Timeout::After(span) => Some(span),
+            Timeout::Unsaid | Timeout::Never => None,
+        });
+        let is_late = map::is_late(it, declared, snapshot.at);
+        html! {
+            tr {
+                th scope="row" { a href=(jobs_in(&self.lifecycle.name, &it.name)) { (state(it.name.as_str(), it.phase)) } }
+                td.number { @if snapshot.finished_known || !it.phase.is_final() { (count(it.count)) } }
+                td { @if let Some(since) = it.oldest_since { (when(since)) @if is_late { " " span.state.failed { "late" } } } }
+                td.number { @if let Some(ms) = it.p95_ms { (span(Millis(ms))) } }
+                td.number { @if let Some(after) = ends { (span(after)) } }
+            }
+        }
+    }
+
+    fn rules(&self, snapshot: &Snapshot, parts: &mut Parts) -> Markup {
+        let now = snapshot.lifecycles.iter().find(|it| it.name == self.lifecycle.name);
+        let rate = |rule: &Rule| -> f64 {
+            let steps = now.into_iter().flat_map(|now| &now.transitions);
+            let same =
+                steps.filter(|step| step.from == rule.from && step.trigger == rule.on && step.to == rule.to);
+            same.map(|step| step.per_minute).sum()
+        };
+        html! {
+            (table("Rules, in the order of the file", &["From", "On", "When", "To", "Event", "Audit", "#Now"], &html! {
+                @for (at, rule) in self.lifecycle.rules.iter().enumerate() {
+                    tr {
+                        td { @if let Some(from) = &rule.from { (from) } @else { span.quiet { "nothing" } } }
+                        td.mono { (rule.on) }
+                        td { @if let Some(when) = rule.when { (when) } }
+                        td { (rule.to) }
+                        td.mono { (rule.event) }
+                        td { @if let Some(audit) = &rule.audit { (audit) } }
+                        @let id = format!("rate-{at}");
+                        td.number #(id) { (parts.text(id.clone(), &map::rate(rate(rule)))) }
+                    }
+                }
+            }))
+        }
+    }
+
+    fn source(&self) -> Markup {
+        html! {
+            section {
+                ol.source { @for line in self.lifecycle.source.lines() { li { code { (line) } } } }
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The live map: a lifecycle as core draws it, with the numbers of the pulse.
+
+use maud::{Markup, PreEscaped};
+use tenure_core::id::LifecycleName;
+use tenure_core::lifecycle::{Lifecycle, State, Timeout};
+use tenure_core::time::{Millis, Timestamp};
+use tenure_diagram::{
+    ArrowValues, Fragment, MapLinks, MapStyle, MapValues, StateValues, map_fragments, map_svg,
+};
+use tenure_service::links::{encode, jobs_in};
+use tenure_stats::snapshot::{LifecycleNow, Snapshot, StateNow};
+
+use crate::Parts;
+use crate::format::{count, span};
+
+/// Transitions a minute at which a line is as wide as lines get.
+const RATE_WIDEST: f64 = 100_000.0;
+
+/// Draws a lifecycle, and keeps its numbers true.
+pub(crate) fn map(lifecycle: &Lifecycle, snapshot: &Snapshot, look: MapStyle, parts: &mut Parts) -> Markup {
+    let figures = figures(lifecycle, snapshot);
+    for Fragment { id, markup } in map_fragments(lifecycle, look, &figures) {
+        parts.push(id, markup);
+    }
+    let name = encode(lifecycle.name.as_str());
+    let links = MapLinks {
+        state: &|state| jobs_in(&lifecycle.name, state),
+        arrow: &|from, to| {
+            let (from, to) = (encode(from.as_str()), encode(to.as_str()));
+            format!("/ui/events?lifecycle={name}&from={from}&to={to}")
+        },
+    };
+    // Core escapes every name that a file could have given.
+    PreEscaped(map_svg(lifecycle, look, &figures, &links))
+}
+
+/// What is known of a lifecycle, as its map shows it.
+fn figures(lifecycle: &Lifecycle, snapshot: &Snapshot) -> MapValues {
+    let mut figures = MapValues::default();
+    let Some(now) = snapshot.lifecycles.iter().find(|it| it.name == lifecycle.name) else { return figures };
+    for state in &now.states {
+        let declared = lifecycle.state(state.name.as_str());
+        let mut shown = state_figures(state, declared, now, snapshot.at);
+        shown.count = shown.count.filter(|_| snapshot.finished_known || !state.phase.is_final());
+        figures.states.insert(state.name.clone(), shown);
+    }
+    for step in &now.transitions {
+        let Some(from) = &step.from else { continue };
+        let arrow: &mut ArrowValues = figures.arrows.entry((from.clone(), step.to.clone())).or_default();
+        // For the time being its weight is its rate: several rules may share it.
+        arrow.weight += step.per_minute;
+    }
+    for arrow in figures.arrows.values_mut() {
+        arrow.rate = (arrow.weight > 0.0).then(|| rate(arrow.weight));
+        arrow.weight = arrow.weight.ln_1p() / RATE_WIDEST.ln_1p();
+    }
+    figures
+}
+
+fn state_figures(
+    state: &StateNow,
+    declared: Option<&State>,
+    all: &LifecycleNow,
+    now: Timestamp,
+) -> StateValues {
+    let age = state.oldest_since.map(|since| now - since);
+    let arriving: f64 =
+        all.transitions.iter().filter(|step| step.to == state.name).map(|step| step.per_minute).sum();
+    StateValues {
+        count: Some(count(state.count)),
+        trend: state.trend.iter().map(|came| *came as f64).collect(),
+        oldest: age.map(span),
+        p95: state.p95_ms.map(|ms| span(Millis(ms))),
+        arriving: (state.phase.is_final() && arriving > 0.0).then(|| format!("+{}", rate(arriving))),
+        late: is_late(state, declared, now),
+        ..StateValues::default()
+    }
+}
+
+/// Whether the state's oldest job nears the end of its time there, or has been there for far longer than is usual.
+pub(crate) fn is_late(state: &StateNow, declared: Option<&State>, now: Timestamp) -> bool {
+    let nears_its_end = match (declared.map(|state| state.timeout), state.oldest_since) {
+        (Some(Timeout::After(end)), Some(since)) => (now - since).0 * 5 >= end.0 * 4,
+        _ => false,
+    };
+    nears_its_end || state.is_overlong(now)
+}
+
+/// `0.2/min`, `118/min`, `12k/min`.
+pub(crate) fn rate(per_minute: f64) -> String {
+    match per_minute {
+        few if few < 9.95 => format!("{few:.1}/min"),
+        some if some < 9_999.5 => format!("{some:.0}/min"),
+        many => format!("{:.0}k/min", many / 1000.0),
+    }
+}
+
+/// The address of a lifecycle's page.
+pub(crate) fn address(lifecycle: &LifecycleName) -> String {
+    format!("/ui/lifecycles/{}", encode(lifecycle.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_fit_beside_a_line() {
+        let shown = [0.0, 0.25, 9.94, 118.2, 9_999.0, 12_345.0, 999_000.0].map(rate);
+        assert_eq!(shown, ["0.0/min", "0.2/min", "9.9/min", "118/min", "9999/min", "12k/min", "999k/min"]);
+        assert!(shown.iter().all(|text| text.len() <= 9));
+    }
+}

@@ -1,0 +1,149 @@
+//! Now: what needs somebody, where everything is, and how it goes.
+
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Redirect};
+use maud::{Markup, html};
+use tenure_core::time::Millis;
+use tenure_diagram::MapStyle;
+use tenure_service::caller::{Caller, Right};
+use tenure_service::extract::Reply;
+use tenure_service::links::{encode, page_of};
+use tenure_service::problem::Problem;
+use tenure_service::query::QueryParams;
+use tenure_stats::snapshot::{FailureNow, Minutes, Percentiles, Snapshot, TypeNow};
+
+use crate::format::{count, job, nothing, span, table, when};
+use crate::layout::Tab;
+use crate::session::Visitor;
+use crate::{Dashboard, Page, Parts, chart, map, show};
+
+struct Now;
+
+pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, given: QueryParams) -> Reply {
+    given.done()?;
+    if !visitor.caller.is(Right::Oversee) {
+        return Ok(Redirect::to("/ui/jobs").into_response());
+    }
+    show(&app, visitor, Now).await
+}
+
+impl Page for Now {
+    fn title(&self) -> String {
+        "Now".to_owned()
+    }
+
+    fn tab(&self) -> Tab {
+        Tab::Now
+    }
+
+    async fn draw(&self, app: &Dashboard, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let snapshot = app.stats().snapshot().await?;
+        let catalog = app.runtime().catalog();
+        let maps = html! {
+            div.maps {
+                @for it in &snapshot.lifecycles {
+                    @if let Some(lifecycle) = catalog.newest(it.name.as_str()) {
+                        div.card {
+                            h3 { a href=(map::address(&it.name)) { (it.name) } }
+                            div.wide { (map::map(lifecycle, &snapshot, MapStyle::Small, parts)) }
+                        }
+                    }
+                }
+            }
+        };
+        Ok(html! {
+            section aria-labelledby="needs" {
+                h2 #needs { "Needs you" }
+                div #attention { (parts.keep("attention", attention(&snapshot))) }
+            }
+            h2 { "Where jobs are" }
+            (maps)
+            section {
+                h2 { "How it goes" }
+                div #minutes { (parts.keep("minutes", minutes(&snapshot.minutes))) }
+            }
+            section { h2 { "Types" } div #types { (parts.keep("types", types(&snapshot.types))) } }
+            section { h2 { "Failures of the last hour" } div #failures { (parts.keep("failures", failures(&snapshot.failures))) } }
+        })
+    }
+}
+
+fn attention(snapshot: &Snapshot) -> Markup {
+    html! {
+        @if snapshot.attention.is_empty() {
+            p.well { "✓ Nothing: all is well." }
+        } @else {
+            ul.attention {
+                @for matter in &snapshot.attention {
+                    li { a href=(page_of(&matter.subject)) { (matter.text) } @if let Some(since) = matter.since { " " span.quiet { "since " (when(since)) } } }
+                }
+            }
+        }
+    }
+}
+
+fn minutes(all: &Minutes) -> Markup {
+    let recent = |values: &[u64]| count(values.iter().rev().take(2).sum());
+    html! {
+        p data-tell="" {
+            strong { (recent(&all.created)) } " created, "
+            strong { (recent(&all.finished)) } " finished, "
+            strong { (recent(&all.failed)) } " failed in this minute and the last."
+        }
+        (chart::lines("Jobs", &[
+            ("created", "ready", &all.created),
+            ("finished", "succeeded", &all.finished),
+            ("failed", "failed", &all.failed),
+        ]))
+    }
+}
+
+fn types(types: &[TypeNow]) -> Markup {
+    let sum = |values: &[u64]| count(values.iter().sum());
+    let spans = |it: &Percentiles| {
+        let shown = |ms: Option<u64>| ms.map_or_else(|| "–".to_owned(), |ms| span(Millis(ms)));
+        html! { td.number { (shown(it.p50)) } td.number { (shown(it.p95)) } }
+    };
+    html! {
+        @if types.is_empty() {
+            (nothing("No type is declared and no job was created yet. Any type will do:", "tenure run hello"))
+        } @else {
+            (table("Types: what was made in the last hour, and how long it waits and runs", &["Type", "#Created", "#Finished", "#Failed", "#Wait p50", "#p95", "#Run p50", "#p95", "Workers"], &html! {
+                @for it in types {
+                    tr {
+                        th scope="row" {
+                            @if it.name == "*" { "any other" } @else { a href=(format!("/ui/jobs?type={}", encode(it.name.as_str()))) { (it.name) } }
+                            " " span.quiet { (it.lifecycle) }
+                        }
+                        td.number { (sum(&it.minutes.created)) }
+                        td.number { (sum(&it.minutes.finished)) }
+                        td.number { (sum(&it.minutes.failed)) }
+                        (spans(&it.wait_ms)) (spans(&it.run_ms))
+                        td { @if it.awaited { "waiting for work" } @else { span.quiet { "none waits" } } }
+                    }
+                }
+            }))
+        }
+    }
+}
+
+fn failures(failures: &[FailureNow]) -> Markup {
+    html! {
+        @if failures.is_empty() {
+            p.well { "✓ None." }
+        } @else {
+            (table("Failed attempts by type and error, the most frequent first", &["#Times", "Type", "Error", "First", "Last", "Such as"], &html! {
+                @for it in failures {
+                    tr {
+                        td.number { (count(it.count)) }
+                        td { a href=(format!("/ui/jobs?type={}", encode(it.job_type.as_str()))) { (it.job_type) } }
+                        td { span.mono { (it.code) } " " span.quiet { (it.message) } }
+                        td { (when(it.first_at)) }
+                        td { (when(it.last_at)) }
+                        td { (job(it.job_id)) }
+                    }
+                }
+            }))
+        }
+    }
+}

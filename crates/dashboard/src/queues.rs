@@ -1,0 +1,107 @@
+//! Queues: how deep each is, and its switch.
+
+use axum::extract::State;
+use maud::{Markup, html};
+use tenure_core::command::Command;
+use tenure_service::caller::{Caller, Right};
+use tenure_service::extract::{Named, Reply};
+use tenure_service::links::encode;
+use tenure_service::problem::Problem;
+use tenure_service::query::QueryParams;
+use tenure_stats::snapshot::QueueNow;
+use tenure_store::Store as _;
+
+use crate::form::Form;
+use crate::format::{button, count, nothing};
+use crate::layout::Tab;
+use crate::session::{Visitor, back};
+use crate::{Dashboard, Page, Parts, show};
+
+struct Queues;
+
+pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, given: QueryParams) -> Reply {
+    visitor.caller.may(Right::Oversee)?;
+    given.done()?;
+    show(&app, visitor, Queues).await
+}
+
+impl Page for Queues {
+    fn title(&self) -> String {
+        "Queues".to_owned()
+    }
+
+    fn tab(&self) -> Tab {
+        Tab::Queues
+    }
+
+    async fn draw(&self, app: &Dashboard, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let snapshot = app.stats().snapshot().await?;
+        // Who has just pressed the button sees what it came to.
+        let paused = app.store().paused().await?;
+        let is_paused = |queue: &QueueNow| paused.contains(&queue.name);
+        let lacks = Visitor::lacks(caller, Right::Operate);
+        let table = html! {
+            @if snapshot.queues.is_empty() {
+                (nothing("No type is declared and no job was created yet.", "tenure run hello"))
+            } @else {
+                table {
+                    caption.unseen { "Queues by name" }
+                    thead {
+                        tr {
+                            th scope="col" { "Queue" }
+                            @for column in ["Ready", "Running", "Waiting"] { th.number scope="col" { (column) } }
+                            th scope="col" { "Claims" }
+                        }
+                    }
+                    tbody { @for queue in &snapshot.queues { (row(queue, is_paused(queue), lacks.as_deref())) } }
+                }
+            }
+        };
+        Ok(
+            html! { div #queues .wide tabindex="0" role="region" aria-label="Queues" { (parts.keep("queues", table)) } },
+        )
+    }
+}
+
+fn row(queue: &QueueNow, paused: bool, lacks: Option<&str>) -> Markup {
+    let name = encode(queue.name.as_str());
+    let jobs = |phase: &str| format!("/ui/jobs?queue={name}&phase={phase}");
+    html! {
+        tr {
+            th scope="row" { a href=(format!("/ui/jobs?queue={name}")) { (queue.name) } }
+            td.number { a href=(jobs("ready")) { (count(queue.ready)) } }
+            td.number { a href=(jobs("active")) { (count(queue.running)) } }
+            td.number { a href=(jobs("waiting")) { (count(queue.waiting)) } }
+            td {
+                @if paused {
+                    span.state.held { "⏸ paused" } " "
+                    (button("Resume", &format!("/ui/queues/{name}/resume"), &[], lacks))
+                } @else {
+                    span.quiet { "open" } " "
+                    (button("Pause", &format!("/ui/queues/{name}/pause"), &[], lacks))
+                }
+            }
+        }
+    }
+}
+
+pub(crate) async fn pause(state: State<Dashboard>, visitor: Visitor, named: Named, form: Form) -> Reply {
+    set_paused(state, visitor, named, (form, true)).await
+}
+
+pub(crate) async fn resume(state: State<Dashboard>, visitor: Visitor, named: Named, form: Form) -> Reply {
+    set_paused(state, visitor, named, (form, false)).await
+}
+
+async fn set_paused(
+    State(app): State<Dashboard>,
+    visitor: Visitor,
+    Named(queue): Named,
+    (form, paused): (Form, bool),
+) -> Reply {
+    visitor.caller.may(Right::Operate)?;
+    form.done()?;
+    app.submit(&visitor.caller, None, Command::Pause(queue.clone(), paused)).await?;
+    let said = if paused { "is paused: what it holds waits" } else { "is open again" };
+    Ok(back("/ui/queues", &format!("Queue {queue} {said}.")))
+}

@@ -1,0 +1,185 @@
+//! System: the nodes, the store, what runs by itself, who did what, and every setting with its origin.
+
+use axum::extract::State;
+use maud::{Markup, html};
+use tenure_config::Setting;
+use tenure_core::automation::{Automation, AutomationKind};
+use tenure_core::event::AuditLine;
+use tenure_core::schedule::Schedule;
+use tenure_core::time::Millis;
+use tenure_core::webhook::Webhook;
+use tenure_service::caller::{Caller, Right};
+use tenure_service::extract::Reply;
+use tenure_service::problem::Problem;
+use tenure_service::query::QueryParams;
+use tenure_stats::snapshot::{NodeLife, NodeNow, StoreNow};
+use tenure_store::Store as _;
+
+use crate::format::{count, job, nothing, span, table, until, when};
+use crate::layout::Tab;
+use crate::session::Visitor;
+use crate::{Dashboard, Page, Parts, show};
+
+/// Lines of the trail that are shown.
+const TRAIL_LINES: usize = 20;
+
+struct System;
+
+pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, given: QueryParams) -> Reply {
+    visitor.caller.may(Right::Oversee)?;
+    given.done()?;
+    show(&app, visitor, System).await
+}
+
+impl Page for System {
+    fn title(&self) -> String {
+        "System".to_owned()
+    }
+
+    fn tab(&self) -> Tab {
+        Tab::System
+    }
+
+    async fn draw(&self, app: &Dashboard, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let snapshot = app.stats().snapshot().await?;
+        let (mut schedules, mut webhooks) = (Vec::new(), Vec::new());
+        for kind in [AutomationKind::Schedule, AutomationKind::Webhook] {
+            for order in app.store().automations(kind).await? {
+                match order {
+                    Automation::Schedule(it) => schedules.push(it),
+                    Automation::Webhook(it) => webhooks.push(it),
+                }
+            }
+        }
+        let trail = app.store().audit_before(u64::MAX, TRAIL_LINES).await?;
+        Ok(html! {
+            p.hint {
+                "Tenure " (env!("CARGO_PKG_VERSION")) ". "
+                a href="/docs" { "The interface for programs" } ", "
+                a href="/openapi.json" { "its description" } ", "
+                a href="/metrics" { "metrics" } "."
+            }
+            section { h2 { "Nodes" } div #nodes { (parts.keep("nodes", nodes(&snapshot.nodes))) } }
+            section { h2 { "Store" } div #store { (parts.keep("store", store(&snapshot.store))) } }
+            section { h2 { "Schedules" } div #schedules { (parts.keep("schedules", schedules_table(&schedules))) } }
+            section { h2 { "Webhooks" } div #webhooks { (parts.keep("webhooks", webhooks_table(&webhooks))) } }
+            section { h2 { "What operators did last" } div #trail { (parts.keep("trail", trail_table(&trail))) } }
+            section { h2 { "Configuration" } (configuration(app.settings())) }
+        })
+    }
+}
+
+fn nodes(nodes: &[NodeNow]) -> Markup {
+    let life = |node: &NodeNow| match node.life {
+        NodeLife::Live => html! { span.state.succeeded { "✓ live" } },
+        NodeLife::Stopped => html! { span.state.cancelled { "⊘ stopped" } },
+        NodeLife::Gone => html! { span.state.failed { "✗ gone" } },
+    };
+    let rows = html! {
+        @for node in nodes {
+            tr {
+                th.mono scope="row" { (node.id) @if node.own { " " span.quiet { "(this one)" } } }
+                td { (life(node)) }
+                td { (node.address) }
+                td { (node.version) }
+                td { (when(node.started_at)) }
+                td { @if node.own { span.quiet { "now" } } @else { (when(node.seen_at)) } }
+            }
+        }
+    };
+    table("Nodes of the last hour", &["Node", "Is", "Listens on", "Version", "Started", "Heard"], &rows)
+}
+
+fn store(store: &StoreNow) -> Markup {
+    let kind = match store.kind {
+        "sqlite" => "SQLite, embedded",
+        "postgres" => "PostgreSQL",
+        other => other,
+    };
+    let number = |value: Option<u64>| value.map_or_else(|| "–".to_owned(), count);
+    let took = |us: Option<u64>| match us {
+        None => "–".to_owned(),
+        Some(us) if us < 10_000 => format!("{}.{} ms", us / 1000, us % 1000 / 100),
+        Some(us) => span(Millis(us / 1000)),
+    };
+    let (commands, commit) = (&store.commands_per_commit, &store.commit_us);
+    html! {
+        dl.pairs {
+            dt { "Kind" } dd { (kind) }
+            dt { "Commands in a commit" } dd { "half " (number(commands.p50)) ", most " (number(commands.p95)) }
+            dt { "A commit takes" } dd { "half " (took(commit.p50)) ", most " (took(commit.p95)) ", nearly all " (took(commit.p99)) }
+            dt { "Commands that wait" } dd { (count(store.waiting_commands as u64)) }
+        }
+        p.hint { "Over the last minutes, at this node." }
+    }
+}
+
+fn schedules_table(schedules: &[Schedule]) -> Markup {
+    if schedules.is_empty() {
+        return nothing(
+            "No schedule makes jobs.",
+            "tenure schedule create NAME --cron '0 3 * * *' --type TYPE",
+        );
+    }
+    let rows = html! {
+        @for it in schedules {
+            tr {
+                th scope="row" { (it.id) }
+                td.mono { (it.plan.cron) " " span.quiet { (it.plan.timezone) } }
+                td { (it.plan.job.job_type) }
+                td { @if let Some(at) = it.next_at { (until(at)) } @else { span.state.held { "⏸ paused" } } }
+                td { @if let Some(at) = it.last_at { (when(at)) } @if let Some(id) = it.last_job { " " (job(id)) } }
+                td { @if let Some(error) = &it.last_error { span.failed { (error) } } }
+            }
+        }
+    };
+    table("Schedules", &["Schedule", "When", "Type", "Next", "Last", "Trouble"], &rows)
+}
+
+fn webhooks_table(webhooks: &[Webhook]) -> Markup {
+    if webhooks.is_empty() {
+        return nothing("No webhook sends events.", "tenure webhook create NAME --url https://…");
+    }
+    let rows = html! {
+        @for it in webhooks {
+            tr {
+                th scope="row" { (it.id) }
+                td { (it.url) }
+                td { @if let Some(at) = it.disabled_at { span.state.failed { "✗ disabled" } " " (when(at)) } @else if it.failures > 0 { span.state.held { "failing, " (it.failures) " tries" } } @else { span.state.succeeded { "✓ sends" } } }
+                td.number { (count(it.position.0)) }
+                td { @if let Some(error) = &it.last_error { span.failed { (error) } } }
+            }
+        }
+    };
+    table("Webhooks", &["Webhook", "Sends to", "Is", "Sent up to", "Trouble"], &rows)
+}
+
+fn trail_table(lines: &[(u64, AuditLine)]) -> Markup {
+    if lines.is_empty() {
+        return nothing("No operator has done anything yet.", "");
+    }
+    let rows = html! {
+        @for (_, line) in lines {
+            tr {
+                td { (when(line.ts)) }
+                td { (line.actor) }
+                td.mono { (line.action) }
+                td { @if let Some(id) = line.job_id { (job(id)) } }
+                td { (line.reason.as_deref().unwrap_or_default()) }
+            }
+        }
+    };
+    table("What operators did, newest first", &["When", "Who", "What", "Job", "Why"], &rows)
+}
+
+fn configuration(settings: &[Setting]) -> Markup {
+    if settings.is_empty() {
+        return html! { p.quiet { "Nothing was configured: everything is as it comes." } };
+    }
+    let rows = html! {
+        @for setting in settings {
+            tr { th.mono scope="row" { (setting.name) } td.mono { (setting.value) } td { (setting.origin) } }
+        }
+    };
+    table("Settings", &["Setting", "Value", "Said by"], &rows)
+}

@@ -1,0 +1,61 @@
+//! Workers: who was heard, when, and what each holds.
+
+use axum::extract::State;
+use maud::{Markup, html};
+use tenure_service::caller::{Caller, Right};
+use tenure_service::extract::Reply;
+use tenure_service::problem::Problem;
+use tenure_service::query::QueryParams;
+use tenure_service::workers;
+
+use crate::format::{job, nothing, when};
+use crate::layout::Tab;
+use crate::session::Visitor;
+use crate::{Dashboard, Page, Parts, show};
+
+struct Workers;
+
+pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, given: QueryParams) -> Reply {
+    visitor.caller.may(Right::Oversee)?;
+    given.done()?;
+    show(&app, visitor, Workers).await
+}
+
+impl Page for Workers {
+    fn title(&self) -> String {
+        "Workers".to_owned()
+    }
+
+    fn tab(&self) -> Tab {
+        Tab::Workers
+    }
+
+    async fn draw(&self, app: &Dashboard, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let workers = workers::list(app).await?;
+        let table = html! {
+            @if workers.is_empty() {
+                (nothing("No worker was heard of yet. Any program can be one:", "tenure work TYPE -- COMMAND"))
+            } @else {
+                table {
+                    caption.unseen { "Workers, the last heard first" }
+                    thead { tr { th scope="col" { "Worker" } th scope="col" { "Last heard" } th scope="col" { "Holds" } } }
+                    tbody {
+                        @for worker in &workers {
+                            tr {
+                                th scope="row" { (worker.name) }
+                                td { @if let Some(at) = worker.seen_at { (when(at)) } @else { "never here" } }
+                                td {
+                                    @if worker.holds.is_empty() { span.quiet { "nothing" } }
+                                    @for held in &worker.holds { (job(held.id())) " " (held.spec.job_type) " " }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        };
+        Ok(
+            html! { div #workers .wide tabindex="0" role="region" aria-label="Workers" { (parts.keep("workers", table)) } },
+        )
+    }
+}

@@ -1,0 +1,85 @@
+//! Dead letters: which of them a caller may see, and redriving them.
+
+use tenure_core::command::{Command, CommandEnvelope, IdempotencyKey, Retry, When};
+use tenure_core::dead_letter::DeadLetter;
+use tenure_core::decide::CommandResult;
+use tenure_core::id::JobId;
+use tenure_core::query::{DeadLetterFilter, Page};
+use tenure_core::time::Millis;
+use tenure_runtime::Failure;
+use tenure_store::Store as _;
+
+use crate::bulk::{ACTION_JOBS_MAX, PAGE_JOBS};
+use crate::caller::{Caller, Right};
+use crate::problem::Problem;
+use crate::service::Service;
+
+/// Jobs that a redrive may begin each second.
+const RATE_MAX: f64 = 100_000.0;
+
+/// Narrows a listing to what the caller may see: everything, or his own user's.
+pub fn narrow(caller: &Caller, filter: &mut DeadLetterFilter) -> Result<(), Problem> {
+    caller.narrow(&mut filter.jobs)?;
+    if caller.is(Right::Own) { Ok(()) } else { caller.may(Right::Oversee) }
+}
+
+/// A rate must be one that can be kept.
+pub fn check_rate(pointer: &str, max_per_second: Option<f64>) -> Result<(), Problem> {
+    if max_per_second.is_some_and(|rate| !(rate > 0.0 && rate <= RATE_MAX)) {
+        return Err(Problem::malformed(pointer, format!("must be above 0 and at most {RATE_MAX}")));
+    }
+    Ok(())
+}
+
+/// Asks for a new job like each of these, at most so many a second.
+pub async fn redrive_each(
+    service: &Service,
+    caller: &Caller,
+    max_per_second: Option<f64>,
+    key: Option<IdempotencyKey>,
+    jobs: &[JobId],
+) -> Vec<Result<CommandResult, Failure>> {
+    let by = caller.actor();
+    let ask = |(index, &job): (usize, &JobId)| {
+        let delay = max_per_second.map_or(0, |rate| (index as f64 * 1000.0 / rate) as u64);
+        let when = if delay == 0 { When::Now } else { When::In(Millis(delay)) };
+        let command = Command::Retry(Retry { job, id: service.runtime().new_id(), when });
+        CommandEnvelope { by: by.clone(), key: key.clone(), command }
+    };
+    service.runtime().submit_all(jobs.iter().enumerate().map(ask).collect::<Vec<_>>()).await
+}
+
+/// Dead letters that match and are to be kept, and where to go on if there are more than one request may touch.
+pub async fn matching(
+    service: &Service,
+    filter: DeadLetterFilter,
+    mut before: Option<JobId>,
+    keep: impl Fn(&DeadLetter) -> bool,
+) -> Result<(Vec<JobId>, Option<JobId>), Problem> {
+    let mut found: Vec<JobId> = Vec::new();
+    loop {
+        let page = Page { before, limit: PAGE_JOBS };
+        let letters: Vec<DeadLetter> = service.store().dead_letters(filter.clone(), page).await?;
+        found.extend(letters.iter().filter(|letter| keep(letter)).map(|letter| letter.job_id));
+        before = letters.last().map(|letter| letter.job_id);
+        if letters.len() < PAGE_JOBS {
+            return Ok((found, None));
+        }
+        if found.len() >= ACTION_JOBS_MAX {
+            return Ok((found, before));
+        }
+    }
+}
+
+/// The dead letter of a job, dismissed or not.
+pub async fn letter(service: &Service, job: JobId) -> Result<Option<DeadLetter>, Problem> {
+    let just_after = JobId(uuid::Uuid::from_u128(job.seed().wrapping_add(1)));
+    for dismissed in [false, true] {
+        let filter = DeadLetterFilter { dismissed, ..DeadLetterFilter::default() };
+        let found = service.store().dead_letters(filter, Page { before: Some(just_after), limit: 1 }).await?;
+        if let Some(letter) = found.into_iter().find(|letter| letter.job_id == job) {
+            return Ok(Some(letter));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,137 @@
+//! Extractors that handlers of the API and of the dashboard share, and checks of where a request comes from.
+
+use std::net::IpAddr;
+
+use axum::extract::{FromRef, FromRequestParts, Path, RawPathParams};
+use axum::response::Response;
+use http::request::Parts;
+use http::{HeaderMap, Uri, header};
+use tenure_core::asset::AssetId;
+use tenure_core::id::{JobId, Name};
+
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::query::{is_name, job_id};
+use crate::service::Service;
+
+/// The address that a request came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub IpAddr);
+
+/// Marks a request that came by TLS.
+#[derive(Clone, Copy, Debug)]
+pub struct IsSecure;
+
+/// Who calls, where that was found out before.
+#[derive(Clone, Debug)]
+pub struct Known(pub Result<Caller, Problem>);
+
+impl<S> FromRequestParts<S> for Caller
+where
+    S: Send + Sync,
+    Service: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    /// Who calls must be known; whatever takes a caller is refused to those who are not.
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        if let Some(Known(known)) = parts.extensions.remove() {
+            return known;
+        }
+        let service = Service::from_ref(state);
+        let keys = service.keyring().current().await?;
+        if keys.is_open() {
+            return Ok(Self::open());
+        }
+        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
+        let token = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        service.keyring().identify(&keys, token, peer).await
+    }
+}
+
+/// The name under which a request asks for us.
+pub fn host_of<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
+    uri.authority().map(http::uri::Authority::as_str).or_else(|| headers.get(header::HOST)?.to_str().ok())
+}
+
+/// Whether a request comes from a page of this server, if it comes from one at all.
+pub fn own_origin(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let own = host_of(headers, uri).unwrap_or_default();
+    let is_own =
+        |origin: &str| ["http://", "https://"].iter().any(|scheme| origin.strip_prefix(scheme) == Some(own));
+    if origin.to_str().is_ok_and(is_own) {
+        Ok(())
+    } else {
+        Err(Problem::forbidden("a page of another origin may not call"))
+    }
+}
+
+/// What a handler comes to.
+pub type Reply = Result<Response, Problem>;
+
+/// The job id in a path.
+#[derive(Clone, Copy, Debug)]
+pub struct Id(pub JobId);
+
+impl<S: Send + Sync> FromRequestParts<S> for Id {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let segments = RawPathParams::from_request_parts(parts, state).await.map_err(|_| undecoded())?;
+        let text = segments.iter().next().map_or("", |(_, text)| text);
+        job_id(text)
+            .map(Self)
+            .ok_or_else(|| Problem::malformed("#", format!("`{}` is not a job's id", text.escape_debug())))
+    }
+}
+
+/// The variable parts of a path, decoded.
+#[derive(Debug)]
+pub struct Segments(pub Vec<String>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Segments {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(segments) =
+            Path::<Vec<(String, String)>>::from_request_parts(parts, state).await.map_err(|_| undecoded())?;
+        Ok(Self(segments.into_iter().map(|(_, value)| value).collect()))
+    }
+}
+
+fn undecoded() -> Problem {
+    Problem::malformed("#", "the path is not percent-encoded UTF-8")
+}
+
+/// A name in a path: a queue, a user, a key.
+#[derive(Debug)]
+pub struct Named(pub Name);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Segments(mut segments) = Segments::from_request_parts(parts, state).await?;
+        let text = segments.swap_remove(0);
+        let name = is_name(&text).then(|| Self(text.into()));
+        name.ok_or_else(|| Problem::malformed("#", "a name has 1 to 255 bytes and no control characters"))
+    }
+}
+
+/// The job and the asset of a path.
+pub struct Ids(pub JobId, pub AssetId);
+
+impl<S: Send + Sync> FromRequestParts<S> for Ids {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Segments(segments) = Segments::from_request_parts(parts, state).await?;
+        let id = |place: usize, what: &str| {
+            let text = segments.get(place).map(String::as_str).unwrap_or_default();
+            let bad = || Problem::malformed("#", format!("`{}` is not {what}'s id", text.escape_debug()));
+            job_id(text).ok_or_else(bad)
+        };
+        Ok(Self(id(0, "a job")?, AssetId(id(1, "an asset")?.0)))
+    }
+}

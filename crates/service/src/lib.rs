@@ -1,0 +1,28 @@
+//! What the HTTP API, the sockets and the dashboard share: [`Service`] and its operations, callers and their rights,
+//! authentication, problems, query parameters and extractors.
+
+pub mod accounts;
+pub mod assets;
+pub mod auth;
+pub mod body;
+pub mod bulk;
+pub mod caller;
+pub mod dead_letters;
+pub mod events;
+pub mod explain;
+pub mod extract;
+pub mod fields;
+pub mod keyring;
+pub mod lifecycles;
+pub mod links;
+pub mod listing;
+pub mod pages;
+pub mod problem;
+pub mod query;
+mod service;
+pub mod shell_quote;
+pub mod sse;
+pub mod worker_registry;
+pub mod workers;
+
+pub use service::{Service, ServiceParts};

@@ -1,0 +1,27 @@
+//! The lifecycle of a name or of a job.
+
+use std::sync::Arc;
+
+use tenure_core::job::Job;
+use tenure_core::lifecycle::Lifecycle;
+
+use crate::problem::{INTERNAL, Problem};
+use crate::service::Service;
+
+/// The version in force.
+pub fn newest(service: &Service, name: &str) -> Result<Arc<Lifecycle>, Problem> {
+    service
+        .runtime()
+        .catalog()
+        .newest(name)
+        .cloned()
+        .ok_or_else(|| Problem::not_found("lifecycle", name.escape_debug()))
+}
+
+/// The rules that a job lives under.
+pub fn of_job(service: &Service, job: &Job) -> Result<Arc<Lifecycle>, Problem> {
+    let found = service.runtime().catalog().lifecycle(&job.spec.lifecycle).cloned();
+    found.ok_or_else(|| {
+        Problem::new(&INTERNAL, format!("lifecycle {} is not loaded on this node", job.spec.lifecycle.name))
+    })
+}

@@ -1,0 +1,46 @@
+//! Addresses of dashboard pages. The API names them too, in `/api/stats`.
+
+use std::fmt::Write as _;
+
+use tenure_core::id::{LifecycleName, StateName};
+use tenure_stats::snapshot::Subject;
+
+/// The page on which a subject can be seen and settled.
+pub fn page_of(subject: &Subject) -> String {
+    match subject {
+        Subject::DeadLetters => "/ui/dead-letters".to_owned(),
+        Subject::Queues => "/ui/queues".to_owned(),
+        Subject::ReadyJobs(job_type) => format!("/ui/jobs?type={}&phase=ready", encode(job_type.as_str())),
+        Subject::State { lifecycle, state } => jobs_in(lifecycle, state),
+        Subject::System => "/ui/system".to_owned(),
+    }
+}
+
+/// The jobs in a state of a lifecycle.
+pub fn jobs_in(lifecycle: &LifecycleName, state: &StateName) -> String {
+    format!("/ui/jobs?lifecycle={}&state={}", encode(lifecycle.as_str()), encode(state.as_str()))
+}
+
+/// A text as a value in a query, a part of a path, or a cookie.
+pub fn encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_a_link_is_escaped() {
+        let address = jobs_in(&"a b&ä".into(), &"done".into());
+        assert_eq!(address, "/ui/jobs?lifecycle=a%20b%26%C3%A4&state=done");
+    }
+}

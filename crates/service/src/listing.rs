@@ -1,0 +1,54 @@
+//! Listings of jobs, as a caller may see them.
+
+use std::sync::Arc;
+
+use tenure_core::id::JobId;
+use tenure_core::job::Job;
+use tenure_core::query::{JobFilter, Page};
+use tenure_stats::LEASES_MAX;
+use tenure_store::Store as _;
+
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::service::Service;
+
+/// A page of the jobs that match and that the caller may see, and where the next one begins.
+pub async fn seen(
+    service: &Service,
+    caller: &Caller,
+    filter: JobFilter,
+    rows: Page,
+) -> Result<(Vec<Arc<Job>>, Option<JobId>), Problem> {
+    let jobs = match leased(service, &filter, rows).await? {
+        Some(jobs) => jobs,
+        None => service.store().list(filter, rows).await?,
+    };
+    let next = (jobs.len() == rows.limit).then(|| jobs.last().map(|job| job.id())).flatten();
+    let mut shown = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        if service.may_see(caller, &job).await? {
+            shown.push(job);
+        }
+    }
+    Ok((shown, next))
+}
+
+/// Whether only jobs that have a lease can match: few, however many wait.
+pub fn is_leased(filter: &JobFilter) -> bool {
+    filter.phase.as_ref().is_some_and(|phase| *phase == "held" || *phase == "active")
+}
+
+/// Jobs that have a lease are at hand in the embedded store, while those that are ready would be walked through for them.
+async fn leased(service: &Service, filter: &JobFilter, rows: Page) -> Result<Option<Vec<Arc<Job>>>, Problem> {
+    if service.store().is_shared() || !is_leased(filter) || filter.is_indexed() {
+        return Ok(None);
+    }
+    let mut jobs = service.store().leased(LEASES_MAX).await?;
+    if jobs.len() == LEASES_MAX {
+        return Ok(None);
+    }
+    jobs.retain(|job| rows.before.is_none_or(|before| job.id() < before) && filter.admits(job));
+    jobs.sort_by_key(|job| std::cmp::Reverse(job.id()));
+    jobs.truncate(rows.limit);
+    Ok(Some(jobs))
+}

@@ -1,0 +1,218 @@
+//! Query strings, read strictly: what is unknown, said twice or out of range is a mistake that silence would hide.
+
+use std::collections::BTreeMap;
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use serde_json::Value;
+use tenure_core::dead_letter::ReasonCode;
+use tenure_core::id::{JobId, Name};
+use tenure_core::job::Stage;
+use tenure_core::lifecycle::Outcome;
+use tenure_core::limits::NAME_BYTES_MAX;
+use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
+use tenure_core::time::Timestamp;
+
+use crate::problem::Problem;
+
+/// Rows of a page, if nothing is said.
+const PAGE_ROWS: usize = 20;
+/// Rows of a page at most.
+const PAGE_ROWS_MAX: usize = 500;
+
+/// Named values that were given, each to be taken once.
+#[derive(Debug, Default)]
+pub struct Given {
+    values: BTreeMap<String, String>,
+    /// `?` for a query, `#/filter/` for a filter in a body.
+    prefix: &'static str,
+}
+
+impl<S: Sync> FromRequestParts<S> for Given {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Self::parse(parts.uri.query().unwrap_or_default())
+    }
+}
+
+impl Given {
+    fn parse(query: &str) -> Result<Self, Problem> {
+        let mut values = BTreeMap::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (name, value) = (decode(name)?, decode(value)?);
+            if values.insert(name.clone(), value).is_some() {
+                return Err(Problem::malformed(format!("?{name}"), "is given twice"));
+            }
+        }
+        Ok(Self { values, prefix: "?" })
+    }
+
+    /// The members of a filter object in a body.
+    pub fn of_object(filter: &serde_json::Map<String, Value>) -> Result<Self, Problem> {
+        let mut values = BTreeMap::new();
+        for (name, value) in filter {
+            match value {
+                Value::String(text) => values.insert(name.clone(), text.clone()),
+                Value::Bool(flag) if name == "dismissed" => values.insert(name.clone(), flag.to_string()),
+                Value::Null => None,
+                _ => return Err(Problem::malformed(format!("#/filter/{name}"), "must be a string")),
+            };
+        }
+        Ok(Self { values, prefix: "#/filter/" })
+    }
+
+    /// The fields of a form of ours.
+    pub fn of_fields(fields: Vec<(String, String)>) -> Result<Self, Problem> {
+        let mut values = BTreeMap::new();
+        for (name, value) in fields {
+            if values.insert(name.clone(), value).is_some() {
+                return Err(Problem::malformed(name, "is given twice"));
+            }
+        }
+        Ok(Self { values, prefix: "" })
+    }
+
+    /// What a form left empty is not given.
+    pub fn drop_empty(&mut self) {
+        self.values.retain(|_, value| !value.trim().is_empty());
+    }
+
+    /// A value, as it was given; it is still to be taken.
+    pub fn said(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    fn bad(&self, name: &str, detail: impl Into<String>) -> Problem {
+        Problem::malformed(format!("{}{name}", self.prefix), detail)
+    }
+
+    /// Takes a value, as it is.
+    pub fn text(&mut self, name: &str) -> Option<String> {
+        self.values.remove(name)
+    }
+
+    /// Takes a value and reads it; says what was expected if it is not that.
+    pub fn read<T>(
+        &mut self,
+        name: &str,
+        expected: &str,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, Problem> {
+        let Some(value) = self.values.remove(name) else { return Ok(None) };
+        read(&value).map(Some).ok_or_else(|| self.bad(name, format!("must be {expected}")))
+    }
+
+    pub fn name(&mut self, name: &str) -> Result<Option<Name>, Problem> {
+        let fits = |value: &str| is_name(value).then(|| Name::from(value));
+        self.read(name, "a name of 1 to 255 bytes without control characters", fits)
+    }
+
+    pub fn id(&mut self, name: &str) -> Result<Option<JobId>, Problem> {
+        self.read(name, "a job's id", job_id)
+    }
+
+    pub fn number(&mut self, name: &str, (from, to): (u64, u64)) -> Result<Option<u64>, Problem> {
+        let read = |value: &str| value.parse().ok().filter(|number| (from..=to).contains(number));
+        self.read(name, &format!("a number from {from} to {to}"), read)
+    }
+
+    pub fn flag(&mut self, name: &str) -> Result<bool, Problem> {
+        Ok(self.read(name, "true or false", |value| value.parse().ok())?.unwrap_or(false))
+    }
+
+    fn time(&mut self, name: &str) -> Result<Option<Timestamp>, Problem> {
+        self.read(name, "an RFC 3339 time", Timestamp::parse)
+    }
+
+    pub fn limit(&mut self) -> Result<usize, Problem> {
+        Ok(self.number("limit", (1, PAGE_ROWS_MAX as u64))?.map_or(PAGE_ROWS, |limit| limit as usize))
+    }
+
+    /// A page of a listing that is ordered by job.
+    pub fn page(&mut self) -> Result<Page, Problem> {
+        Ok(Page {
+            before: self.read("cursor", "a cursor of an earlier answer", job_id)?,
+            limit: self.limit()?,
+        })
+    }
+
+    /// The row after which a listing that is ordered by rows goes on.
+    pub fn rows_after(&mut self, name: &str) -> Result<u64, Problem> {
+        let read = |value: &str| value.parse().ok().filter(|row| i64::try_from(*row).is_ok());
+        Ok(self.read(name, "a cursor of an earlier answer", read)?.unwrap_or(0))
+    }
+
+    /// The filters of `GET /api/jobs`.
+    pub fn jobs(&mut self) -> Result<JobFilter, Problem> {
+        let a_phase = |value: &str| {
+            ["ready", "held", "active", "waiting", "final"].contains(&value).then(|| Name::from(value))
+        };
+        Ok(JobFilter {
+            state: self.name("state")?,
+            phase: self.read("phase", "ready, held, active, waiting or final", a_phase)?,
+            outcome: self.read("outcome", "an outcome", Outcome::parse)?,
+            lifecycle: self.name("lifecycle")?,
+            job_type: self.name("type")?,
+            queue: self.name("queue")?,
+            user_id: self.name("user_id")?,
+            worker: self.name("worker")?,
+            correlation_id: self.name("correlation_id")?,
+            retry_of: self.id("retry_of")?,
+            created_after: self.time("created_after")?,
+            created_before: self.time("created_before")?,
+            from: None,
+        })
+    }
+
+    /// The filters of `GET /api/dead-letters`.
+    pub fn dead_letters(&mut self) -> Result<DeadLetterFilter, Problem> {
+        let a_stage = |value: &str| serde_json::from_value::<Stage>(Value::from(value)).ok();
+        Ok(DeadLetterFilter {
+            reason_code: self.read("reason_code", "a reason code", ReasonCode::parse)?,
+            stage: self.read("stage", "fetch, input, exec, output or commit", a_stage)?,
+            dismissed: self.flag("dismissed")?,
+            jobs: self.jobs()?,
+        })
+    }
+
+    /// Nothing may be left over.
+    pub fn done(self) -> Result<(), Problem> {
+        match self.values.first_key_value() {
+            Some((name, _)) => Err(self.bad(name, "is not known here")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A job's id in its usual form, or not one at all.
+pub fn job_id(text: &str) -> Option<JobId> {
+    let hyphenated = text.len() == 36;
+    uuid::Uuid::try_parse(text).ok().filter(|_| hyphenated).map(JobId)
+}
+
+/// 1 to 255 bytes, no control characters.
+pub fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.len() <= NAME_BYTES_MAX && !text.contains(char::is_control)
+}
+
+/// Percent-decodes a part of a query or of a path.
+pub fn decode(text: &str) -> Result<String, Problem> {
+    let bad = || Problem::malformed("#", format!("`{}` is not percent-encoded UTF-8", text.escape_debug()));
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = [rest.next().ok_or_else(bad)?, rest.next().ok_or_else(bad)?];
+                let digits = std::str::from_utf8(&digits).ok().filter(|text| !text.starts_with('+'));
+                u8::from_str_radix(digits.ok_or_else(bad)?, 16).map_err(|_| bad())?
+            }
+            plain => plain,
+        });
+    }
+    let text = String::from_utf8(bytes).map_err(|_| bad())?;
+    if text.contains('\0') { Err(bad()) } else { Ok(text) }
+}

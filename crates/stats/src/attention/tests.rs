@@ -1,0 +1,89 @@
+//! What takes a minute to matter, without waiting for it.
+
+use std::collections::BTreeMap;
+
+use tenure_core::job_type::{Catalog, JobType};
+use tenure_core::lifecycle::Lifecycle;
+use tenure_store::{Count, Gauges, OldestReady};
+
+use super::*;
+use crate::counters::Counted;
+use crate::read::{Held, Live, Sample};
+use crate::snapshot::Percentiles;
+
+const NOW: Timestamp = Timestamp(1_000_000_000);
+
+/// Three jobs are queued, the oldest for so long; nothing else is there.
+struct Fixture {
+    catalog: Catalog,
+    live: Live,
+    held: Held,
+    sample: Sample,
+    counted: Counted,
+}
+
+impl Fixture {
+    fn queued_for(millis: i64) -> Self {
+        let mut catalog = Catalog::default();
+        for lifecycle in Lifecycle::built_in() {
+            if lifecycle.name == "distributed" {
+                catalog.add_type(JobType::following("a", &lifecycle)).unwrap_err();
+                catalog.add_lifecycle(lifecycle.clone());
+                catalog.add_type(JobType::following("a", &lifecycle)).unwrap();
+            }
+        }
+        let (queue, job_type) = (Name::from("default"), Name::from("a"));
+        let (lifecycle, state) = (Name::from("distributed"), Name::from("queued"));
+        let count = Count { lifecycle, job_type: job_type.clone(), queue: queue.clone(), state, count: 3 };
+        let oldest_ready = vec![OldestReady { queue, job_type, since: Timestamp(NOW.0 - millis) }];
+        let gauges = Gauges { jobs: vec![count], oldest_ready, ..Gauges::default() };
+        let sample = Sample { states: BTreeMap::new(), types: BTreeMap::new(), recent: Vec::new() };
+        let live = Live { now: NOW, gauges, paused: Vec::new() };
+        Self { catalog, live, held: Held::default(), sample, counted: Counted::default() }
+    }
+
+    fn inputs(&self) -> SnapshotInputs<'_> {
+        let Self { catalog, live, held, sample, counted } = self;
+        SnapshotInputs { catalog, now: NOW, live, held, sample, counted }
+    }
+
+    fn unclaimed(&self, awaited: bool) -> Vec<String> {
+        of_ready(&self.inputs(), |_, _| awaited).into_iter().map(|found| found.text).collect()
+    }
+
+    fn overlong(&self) -> Vec<Subject> {
+        let lifecycles = self.inputs().lifecycles(&[]);
+        of_states(&lifecycles, NOW, false).into_iter().map(|found| found.subject).collect()
+    }
+}
+
+#[test]
+fn ready_jobs_that_nobody_asks_for_matter_after_a_minute() {
+    let fixture = Fixture::queued_for(60_001);
+    let text = "3 ready jobs of type a in queue default, and no worker asks for them";
+    assert_eq!(fixture.unclaimed(false), [text]);
+    assert!(fixture.unclaimed(true).is_empty(), "somebody waits");
+    assert!(Fixture::queued_for(60_000).unclaimed(false).is_empty(), "it is soon");
+    let mut fixture = Fixture::queued_for(60_001);
+    fixture.held.types.insert("a".into());
+    assert!(fixture.unclaimed(false).is_empty(), "somebody works on such");
+    let mut fixture = Fixture::queued_for(60_001);
+    fixture.live.paused.push("default".into());
+    assert!(fixture.unclaimed(false).is_empty(), "that the queue is paused is told of elsewhere");
+}
+
+#[test]
+fn a_state_matters_when_its_oldest_job_is_far_past_its_usual_time() {
+    let usually = |p95, queued_for| {
+        let mut fixture = Fixture::queued_for(queued_for);
+        let spans = Percentiles { p95: Some(p95), ..Percentiles::default() };
+        fixture.sample.states.insert(("distributed".into(), "queued".into()), spans);
+        fixture.overlong()
+    };
+    let queued = Subject::State { lifecycle: "distributed".into(), state: "queued".into() };
+    assert_eq!(usually(10_000, 100_001), [queued]);
+    assert!(usually(10_000, 100_000).is_empty());
+    assert_eq!(usually(10, 60_001).len(), 1);
+    assert!(usually(10, 60_000).is_empty(), "a minute is nothing");
+    assert!(Fixture::queued_for(1_000_000).overlong().is_empty(), "nobody knows what is usual");
+}

@@ -1,0 +1,220 @@
+//! A cached value that is refreshed at intervals proportional to the cost of reading it. One read runs at a time;
+//! meanwhile callers get the last value.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tenure_store::StoreError;
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::Instant;
+
+/// A value younger than this is not read again.
+const AGE_MIN: Duration = Duration::from_millis(500);
+/// Reads take at most one hundredth of the time.
+const AGE_COSTS: u32 = 100;
+/// Callers wait for a read that took less than this the last time.
+const QUICK: Duration = Duration::from_millis(10);
+/// How long [`CachedRead::get_or`] waits for the first read.
+const FIRST_READ_WAIT: Duration = Duration::from_millis(50);
+
+pub struct CachedRead<T>(Arc<Inner<T>>);
+
+struct Inner<T> {
+    last: Mutex<Option<Value<T>>>,
+    /// Held during a read.
+    reading: Arc<tokio::sync::Mutex<()>>,
+}
+
+struct Value<T> {
+    value: Arc<T>,
+    at: Instant,
+    cost: Duration,
+    expired: bool,
+}
+
+impl<T> Default for CachedRead<T> {
+    fn default() -> Self {
+        Self(Arc::new(Inner { last: Mutex::new(None), reading: Arc::default() }))
+    }
+}
+
+impl<T> Clone for CachedRead<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: Send + Sync + 'static> CachedRead<T> {
+    /// The last value, if it is fresh. Otherwise reads it again: in the caller if that is quick, else in the background
+    /// while the caller gets the older value.
+    pub async fn get<R>(&self, read: impl FnOnce() -> R) -> Result<Arc<T>, StoreError>
+    where
+        R: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let last = self.last().as_ref().map(|last| (Arc::clone(&last.value), last.is_fresh(), last.cost));
+        match last {
+            Some((value, true, _)) => Ok(value),
+            Some((value, false, cost)) => match Arc::clone(&self.0.reading).try_lock_owned() {
+                Err(_) => Ok(value),
+                Ok(permit) if cost < QUICK => Box::pin(self.read(permit, read())).await,
+                Ok(permit) => {
+                    self.read_in_background(permit, read());
+                    Ok(value)
+                }
+            },
+            None => {
+                let permit = Arc::clone(&self.0.reading).lock_owned().await;
+                let read_meanwhile = self.last().as_ref().map(|last| Arc::clone(&last.value));
+                match read_meanwhile {
+                    Some(value) => Ok(value),
+                    None => Box::pin(self.read(permit, read())).await,
+                }
+            }
+        }
+    }
+
+    /// Like `get`, but returns `instead()` if the first read takes too long.
+    pub async fn get_or<R>(
+        &self,
+        read: impl FnOnce() -> R,
+        instead: impl FnOnce() -> T,
+    ) -> Result<Arc<T>, StoreError>
+    where
+        R: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        if self.last().is_some() {
+            return self.get(read).await;
+        }
+        if let Ok(permit) = Arc::clone(&self.0.reading).try_lock_owned() {
+            self.read_in_background(permit, read());
+        }
+        drop(tokio::time::timeout(FIRST_READ_WAIT, self.idle()).await);
+        let read = self.last().as_ref().map(|last| Arc::clone(&last.value));
+        Ok(read.unwrap_or_else(|| Arc::new(instead())))
+    }
+
+    fn read_in_background(
+        &self,
+        permit: OwnedMutexGuard<()>,
+        read: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) {
+        let cached = self.clone();
+        tokio::spawn(async move {
+            if let Err(error) = cached.read(permit, read).await {
+                tracing::warn!(%error, "statistics read failed");
+            }
+        });
+    }
+
+    /// Whether the last read was quick; false before the first.
+    pub fn is_quick(&self) -> bool {
+        self.last().as_ref().is_some_and(|last| last.cost < QUICK)
+    }
+
+    /// Makes the next `get` read again.
+    pub fn expire(&self) {
+        if let Some(last) = self.last().as_mut() {
+            last.expired = true;
+        }
+    }
+
+    /// Resolves when no read is in progress.
+    pub async fn idle(&self) {
+        drop(self.0.reading.lock().await);
+    }
+
+    async fn read(
+        &self,
+        permit: OwnedMutexGuard<()>,
+        read: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<Arc<T>, StoreError> {
+        let began = Instant::now();
+        let value = Arc::new(read.await?);
+        self.note(Arc::clone(&value), began, began.elapsed());
+        drop(permit);
+        Ok(value)
+    }
+
+    fn note(&self, value: Arc<T>, at: Instant, cost: Duration) {
+        *self.last() = Some(Value { value, at, cost, expired: false });
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Value<T>>> {
+        self.0.last.lock().expect("no panic while a value is stored")
+    }
+}
+
+impl<T> Value<T> {
+    fn is_fresh(&self) -> bool {
+        !self.expired && self.at.elapsed() < AGE_MIN.max(self.cost * AGE_COSTS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOW: Duration = Duration::from_mins(10);
+
+    /// A cached 1 that took this long to read.
+    fn read_once(cost: Duration) -> CachedRead<u32> {
+        let cached = CachedRead::default();
+        cached.note(Arc::new(1), Instant::now(), cost);
+        cached
+    }
+
+    async fn two() -> Result<u32, StoreError> {
+        Ok(2)
+    }
+
+    #[tokio::test]
+    async fn the_first_read_is_waited_for() {
+        let cached = CachedRead::default();
+        assert_eq!(*cached.get(two).await.unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn get_or_does_not_wait_for_a_slow_first_read() {
+        let cached: CachedRead<u32> = CachedRead::default();
+        let (send, sent) = tokio::sync::oneshot::channel();
+        let read = || async move { Ok(sent.await.expect("a value is sent")) };
+        assert_eq!(*cached.get_or(read, || 7).await.unwrap(), 7);
+        send.send(2).unwrap();
+        cached.idle().await;
+        assert_eq!(*cached.get_or(two, || 7).await.unwrap(), 2, "it was read in the background");
+    }
+
+    #[tokio::test]
+    async fn a_slow_value_stays_fresh_for_long_and_is_then_read_in_the_background() {
+        let cached = read_once(SLOW);
+        assert_eq!(*cached.get(two).await.unwrap(), 1, "fresh for 100 times its cost");
+        assert!(!cached.is_quick());
+        cached.expire();
+        assert_eq!(*cached.get(two).await.unwrap(), 1, "callers do not wait for the next");
+        cached.idle().await;
+        assert_eq!(cached.last().as_ref().map(|last| *last.value), Some(2));
+    }
+
+    #[tokio::test]
+    async fn a_quick_read_is_waited_for() {
+        let cached = read_once(Duration::ZERO);
+        assert!(cached.is_quick());
+        cached.expire();
+        assert_eq!(*cached.get(two).await.unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn one_caller_reads_and_the_others_get_the_last_value() {
+        let cached = read_once(Duration::ZERO);
+        cached.expire();
+        let reader = cached.clone();
+        let stuck = tokio::spawn(async move { reader.get(std::future::pending).await.map(|value| *value) });
+        while cached.0.reading.try_lock().is_ok() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(*cached.get(two).await.unwrap(), 1);
+        stuck.abort();
+        cached.idle().await;
+        assert_eq!(*cached.get(two).await.unwrap(), 2, "after an aborted read another caller reads");
+    }
+}

@@ -1,0 +1,278 @@
+//! Counters of this node's commits, by minute. The runtime calls [`Counters::count`] for every commit, so it must be
+//! quick. Counters are kept in memory and written to the store every two seconds, so that every node can show the sum.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use tenure_core::id::{JobId, LifecycleName, Name, QueueName, StateName, TypeName};
+use tenure_core::job::Job;
+use tenure_core::job_type::{CATCH_ALL, Catalog};
+use tenure_core::lifecycle::{Outcome, Trigger};
+use tenure_core::time::Timestamp;
+use tenure_runtime::{Committed, Failed, Transition};
+use tenure_store::Count;
+
+use crate::minute_ring::{Histogram, MinuteRing};
+
+/// Distinct failures that are kept; the ones that happened last win.
+const FAILURES_MAX: usize = 100;
+/// Keys whose finished jobs are counted. Jobs under further keys appear with the next count in the store.
+const COUNT_KEYS_MAX: usize = 10_000;
+
+/// What finished jobs are counted by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CountKey {
+    pub lifecycle: LifecycleName,
+    pub job_type: TypeName,
+    pub queue: QueueName,
+    pub state: StateName,
+}
+
+impl CountKey {
+    pub fn of(count: &Count) -> Self {
+        let Count { lifecycle, job_type, queue, state, .. } = count.clone();
+        Self { lifecycle, job_type, queue, state }
+    }
+
+    fn of_job(job: &Job) -> Self {
+        Self {
+            lifecycle: job.spec.lifecycle.name.clone(),
+            job_type: job.spec.job_type.clone(),
+            queue: job.spec.queue.clone(),
+            state: job.state.clone(),
+        }
+    }
+}
+
+/// How many more finished jobs there are than at the start, by key.
+pub type FinishedDelta = BTreeMap<CountKey, i64>;
+
+/// What this node committed.
+pub struct Counters {
+    /// Types that have their own counters. All others share the catch-all's, so that callers cannot make this grow.
+    types: BTreeSet<Name>,
+    catch_all: Name,
+    started: Instant,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    counted: Counted,
+    finished: FinishedDelta,
+    commits: Commits,
+    /// Grows with every counted transition.
+    version: u64,
+}
+
+/// Counts by minute, as they are written to the store.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
+    /// By lifecycle and type.
+    pub lifecycles: BTreeMap<Name, BTreeMap<Name, TypeCounts>>,
+    /// By type and error code.
+    pub failures: Vec<FailureCount>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TypeCounts {
+    pub steps: Vec<TransitionCount>,
+    /// Failed attempts.
+    pub failed: MinuteRing,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TransitionCount {
+    /// `None` at creation.
+    pub from: Option<StateName>,
+    pub trigger: Trigger,
+    pub to: StateName,
+    /// Set if `to` is final.
+    pub outcome: Option<Outcome>,
+    pub minutes: MinuteRing,
+}
+
+/// Failed attempts that have type and error code in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailureCount {
+    pub job_type: TypeName,
+    pub code: Name,
+    pub minutes: MinuteRing,
+    /// The first after an hour without any.
+    pub first: i64,
+    pub last: i64,
+    /// Job and message of the last one.
+    pub job: JobId,
+    pub message: Name,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Commits {
+    /// Commands per commit.
+    pub commands: Histogram,
+    /// Microseconds per commit.
+    pub took_us: Histogram,
+}
+
+impl Counters {
+    pub fn new(catalog: &Catalog) -> Self {
+        let types = catalog.types().map(|job_type| job_type.name.clone()).collect();
+        Self { types, catch_all: CATCH_ALL.into(), started: Instant::now(), inner: Mutex::default() }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().expect("no panic while counting")
+    }
+
+    /// The name under which a type is counted.
+    pub fn label<'a>(&'a self, job_type: &'a TypeName) -> &'a Name {
+        if self.types.contains(job_type) { job_type } else { &self.catch_all }
+    }
+
+    /// Counts a commit.
+    pub fn count(&self, committed: &Committed) {
+        let mut inner = self.inner();
+        let minute = (self.started.elapsed().as_secs() / 60) as i64;
+        let took_us = u32::try_from(committed.took.as_micros()).unwrap_or(u32::MAX);
+        inner.commits.commands.add(minute, committed.commands as u32);
+        inner.commits.took_us.add(minute, took_us);
+        inner.version += committed.transitions.len() as u64;
+        for it in &committed.transitions {
+            inner.counted.count(self.label(&it.job_type), it);
+            if it.phase.is_final() {
+                let key = CountKey {
+                    lifecycle: it.lifecycle.clone(),
+                    job_type: it.job_type.clone(),
+                    queue: it.queue.clone(),
+                    state: it.to.clone(),
+                };
+                inner.add_finished(key, 1);
+            }
+        }
+        for job in &committed.purged {
+            inner.add_finished(CountKey::of_job(job), -1);
+        }
+    }
+
+    pub fn by_minute(&self) -> Counted {
+        self.inner().counted.clone()
+    }
+
+    /// Changes whenever a count by minute changes.
+    pub fn version(&self) -> u64 {
+        self.inner().version
+    }
+
+    pub fn finished(&self) -> FinishedDelta {
+        self.inner().finished.clone()
+    }
+
+    pub fn commits(&self) -> Commits {
+        self.inner().commits.clone()
+    }
+}
+
+impl Inner {
+    fn add_finished(&mut self, key: CountKey, more: i64) {
+        if let Some(known) = self.finished.get_mut(&key) {
+            *known += more;
+        } else if self.finished.len() < COUNT_KEYS_MAX {
+            self.finished.insert(key, more);
+        }
+    }
+}
+
+impl Counted {
+    fn of(&mut self, lifecycle: &LifecycleName, job_type: &TypeName) -> &mut TypeCounts {
+        if !self.lifecycles.get(lifecycle).is_some_and(|types| types.contains_key(job_type)) {
+            self.lifecycles
+                .entry(lifecycle.clone())
+                .or_default()
+                .insert(job_type.clone(), TypeCounts::default());
+        }
+        let types = self.lifecycles.get_mut(lifecycle);
+        types.and_then(|types| types.get_mut(job_type)).expect("the entry exists or was just inserted")
+    }
+
+    fn count(&mut self, label: &Name, it: &Transition) {
+        let minute = it.at.minute();
+        let of_type = self.of(&it.lifecycle, label);
+        of_type.step(it.from.as_ref(), &it.trigger, &it.to, it.phase.outcome()).add(minute, 1);
+        if let Some(failed) = it.failure() {
+            of_type.failed.add(minute, 1);
+            self.fail(label, failed, it);
+        }
+    }
+
+    fn fail(&mut self, job_type: &TypeName, failed: &Failed, it: &Transition) {
+        let minutes = MinuteRing::default();
+        let (code, at, job, message) = (failed.code.clone(), it.at.0, it.job, failed.message.clone());
+        let mut failure =
+            FailureCount { job_type: job_type.clone(), code, minutes, first: at, last: at, job, message };
+        failure.minutes.add(it.at.minute(), 1);
+        self.add_failure(&failure);
+    }
+
+    fn add_failure(&mut self, new: &FailureCount) {
+        let same = |known: &&mut FailureCount| known.job_type == new.job_type && known.code == new.code;
+        if let Some(known) = self.failures.iter_mut().find(same) {
+            return known.merge(new);
+        }
+        if self.failures.len() >= FAILURES_MAX {
+            let oldest = self.failures.iter().enumerate().min_by_key(|(_, known)| known.last);
+            let oldest = oldest.map(|(at, _)| at).expect("the list is full");
+            self.failures.swap_remove(oldest);
+        }
+        self.failures.push(new.clone());
+    }
+
+    /// Adds the counts of another node.
+    pub fn merge(&mut self, other: &Self) {
+        for (lifecycle, types) in &other.lifecycles {
+            for (job_type, theirs) in types {
+                let ours = self.of(lifecycle, job_type);
+                ours.failed.merge(&theirs.failed);
+                for step in &theirs.steps {
+                    let TransitionCount { from, trigger, to, outcome, minutes } = step;
+                    ours.step(from.as_ref(), trigger, to, *outcome).merge(minutes);
+                }
+            }
+        }
+        other.failures.iter().for_each(|failure| self.add_failure(failure));
+    }
+}
+
+impl TypeCounts {
+    fn step(
+        &mut self,
+        from: Option<&StateName>,
+        trigger: &Trigger,
+        to: &StateName,
+        outcome: Option<Outcome>,
+    ) -> &mut MinuteRing {
+        let is =
+            |step: &TransitionCount| step.to == *to && step.trigger == *trigger && step.from.as_ref() == from;
+        let at = self.steps.iter().position(is).unwrap_or_else(|| {
+            let (from, trigger, to) = (from.cloned(), trigger.clone(), to.clone());
+            self.steps.push(TransitionCount { from, trigger, to, outcome, minutes: MinuteRing::default() });
+            self.steps.len() - 1
+        });
+        &mut self.steps[at].minutes
+    }
+}
+
+impl FailureCount {
+    fn merge(&mut self, other: &Self) {
+        let is_new_series = self.minutes.sum(Timestamp(other.last).minute()) == 0;
+        self.first = if is_new_series { other.first } else { self.first.min(other.first) };
+        self.minutes.merge(&other.minutes);
+        if other.last >= self.last {
+            (self.last, self.job, self.message) = (other.last, other.job, other.message.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! Statistics for the dashboard and `/api/stats`, at a cost that does not grow with the store. Commits are counted as
+//! they happen (`counters`); everything else is read from the store and cached in proportion to what reading costs
+//! (`cached_read`, `read`). Requests within half a second share one snapshot, and nothing is read without a request.
+
+mod assemble;
+mod attention;
+mod cached_read;
+mod counters;
+mod minute_ring;
+mod node_reports;
+mod queues;
+mod read;
+pub mod snapshot;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tenure_core::id::{QueueName, TypeName};
+use tenure_runtime::Runtime;
+use tenure_store::{AnyStore, Count, StoreError};
+use tokio::time::Instant;
+
+pub use counters::Counters;
+pub use node_reports::ThisNode;
+pub use queues::queues;
+
+use assemble::{SnapshotInputs, counts};
+use cached_read::CachedRead;
+use node_reports::{Awaited, NodeReports};
+use read::{FinishedCounts, Held, Live, Peers, Sample};
+use snapshot::{Attention, AttentionKind, CountNow, Snapshot, StoreNow};
+
+/// Leases that are read when all of them are needed.
+pub const LEASES_MAX: usize = 10_000;
+
+/// A snapshot younger than this is returned again.
+const SNAPSHOT_AGE_MAX: Duration = Duration::from_millis(500);
+
+/// Cached reads, this node's counters, and the last snapshot made of them.
+pub struct Stats {
+    runtime: Runtime<AnyStore>,
+    counters: Arc<Counters>,
+    this_node: ThisNode,
+    live: CachedRead<Live>,
+    held: CachedRead<Held>,
+    finished: CachedRead<FinishedCounts>,
+    sample: CachedRead<Sample>,
+    peers: CachedRead<Peers>,
+    node_reports: Arc<Mutex<NodeReports>>,
+    last: Mutex<Option<LastSnapshot>>,
+}
+
+struct LastSnapshot {
+    parts: Parts,
+    at: Instant,
+    snapshot: Arc<Snapshot>,
+}
+
+/// What one snapshot is made of.
+#[derive(Clone)]
+struct Parts {
+    live: Arc<Live>,
+    held: Arc<Held>,
+    finished: Arc<FinishedCounts>,
+    sample: Arc<Sample>,
+    peers: Arc<Peers>,
+}
+
+impl Parts {
+    fn same_reads(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.live, &other.live)
+            && Arc::ptr_eq(&self.held, &other.held)
+            && Arc::ptr_eq(&self.finished, &other.finished)
+            && Arc::ptr_eq(&self.sample, &other.sample)
+            && Arc::ptr_eq(&self.peers, &other.peers)
+    }
+}
+
+impl Stats {
+    pub fn new(runtime: Runtime<AnyStore>, counters: Arc<Counters>, this_node: ThisNode) -> Self {
+        Self {
+            runtime,
+            counters,
+            this_node,
+            live: CachedRead::default(),
+            held: CachedRead::default(),
+            finished: CachedRead::default(),
+            sample: CachedRead::default(),
+            peers: CachedRead::default(),
+            node_reports: Arc::default(),
+            last: Mutex::new(None),
+        }
+    }
+
+    /// A snapshot at most half a second old, or, where reading is slow, at most 100 × the duration of the last read.
+    /// Never waits for a read that took over 10 ms the last time.
+    pub async fn snapshot(&self) -> Result<Arc<Snapshot>, StoreError> {
+        let runtime = || self.runtime.clone();
+        let (live, held, finished, sample, peers) = tokio::try_join!(
+            self.live.get(|| read::live(runtime())),
+            self.held.get(|| read::held(runtime())),
+            self.finished
+                .get_or(|| self.count_finished(), || FinishedCounts::unknown(self.counters.finished())),
+            self.sample.get(|| read::sample(runtime(), Arc::clone(&self.counters))),
+            self.peers.get(|| read::peers(
+                runtime(),
+                self.this_node.id.clone(),
+                Arc::clone(&self.node_reports)
+            )),
+        )?;
+        Ok(self.reuse_or_assemble(Parts { live, held, finished, sample, peers }))
+    }
+
+    fn count_finished(&self) -> impl Future<Output = Result<FinishedCounts, StoreError>> + use<> {
+        read::finished(self.runtime.clone(), Arc::clone(&self.counters))
+    }
+
+    /// Jobs by lifecycle, type, queue and state. Finished jobs are counted again if that is quick.
+    pub async fn counts(&self, live: &[Count]) -> Result<Vec<CountNow>, StoreError> {
+        if self.finished.is_quick() {
+            self.finished.expire();
+        }
+        let finished = self.finished.get(|| self.count_finished()).await?;
+        Ok(counts(live, &finished, &self.counters.finished()))
+    }
+
+    /// Resolves when no read is in progress.
+    pub async fn idle(&self) {
+        self.live.idle().await;
+        self.held.idle().await;
+        self.finished.idle().await;
+        self.sample.idle().await;
+        self.peers.idle().await;
+    }
+
+    fn reuse_or_assemble(&self, parts: Parts) -> Arc<Snapshot> {
+        let mut last = self.last.lock().expect("no panic while a snapshot is made");
+        let is_current =
+            |last: &&LastSnapshot| last.parts.same_reads(&parts) && last.at.elapsed() < SNAPSHOT_AGE_MAX;
+        if let Some(last) = last.as_ref().filter(is_current) {
+            return Arc::clone(&last.snapshot);
+        }
+        let snapshot = Arc::new(self.assemble(&parts));
+        *last = Some(LastSnapshot { parts, at: Instant::now(), snapshot: Arc::clone(&snapshot) });
+        snapshot
+    }
+
+    fn assemble(&self, parts: &Parts) -> Snapshot {
+        let catalog = self.runtime.catalog();
+        let Parts { live, held, finished, sample, peers } = parts;
+        let mut counted = self.counters.by_minute();
+        counted.merge(&peers.others.counted);
+        let now = self.runtime.now().max(live.now);
+        let inputs = SnapshotInputs { catalog: &catalog, now, live, held, sample, counted: &counted };
+        let mut awaited = Awaited::on_this_node(&self.runtime);
+        awaited.extend(peers.others.awaited.iter().cloned());
+        let is_awaited = |queue: &QueueName, job_type: &TypeName| Awaited::any(&awaited, queue, job_type);
+        let counts = counts(&live.gauges.jobs, finished, &self.counters.finished());
+        let (lifecycles, queues) = (inputs.lifecycles(&counts), inputs.queues());
+        let mut nodes = vec![self.this_node_now(live.now)];
+        nodes.extend(peers.others.nodes.iter().cloned());
+        let mut attention: Vec<_> = attention::of_dead_letters(&live.gauges).into_iter().collect();
+        attention.extend(attention::of_queues(&queues));
+        attention.extend(attention::of_ready(&inputs, is_awaited));
+        let is_unclaimed =
+            |it: &Attention| matches!(it.what, AttentionKind::NoWorker | AttentionKind::PausedQueue);
+        attention.extend(attention::of_states(&lifecycles, live.now, attention.iter().any(is_unclaimed)));
+        attention.extend(attention::of_automations(&peers.automations, peers.now));
+        attention.extend(attention::of_nodes(&nodes));
+        Snapshot {
+            at: live.now,
+            types: inputs.types(is_awaited),
+            minutes: inputs.all_minutes(),
+            failures: inputs.failures(),
+            store: self.store(),
+            recent: sample.recent.clone(),
+            lifecycles,
+            queues,
+            nodes,
+            attention,
+            counts,
+            finished_known: finished.known,
+        }
+    }
+
+    fn store(&self) -> StoreNow {
+        let commits = self.counters.commits();
+        StoreNow {
+            kind: match self.runtime.store() {
+                AnyStore::Memory(_) => "memory",
+                AnyStore::Sqlite(_) => "sqlite",
+                AnyStore::Postgres(_) => "postgres",
+            },
+            commands_per_commit: commits.commands.percentiles(),
+            commit_us: commits.took_us.percentiles(),
+            waiting_commands: self.runtime.waiting_commands(),
+        }
+    }
+}
