@@ -3,15 +3,16 @@
 //! The server is the real program on an embedded store, with jobs of every lifecycle in many states. What is asked of
 //! schemathesis is in `xtask/fuzz`. Its environment is made once, under the target folder.
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::fs;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
+use tenure_launcher::ServerProcess;
 
 use crate::step::{self, Report};
 use crate::{all, cargo, python};
@@ -38,10 +39,10 @@ pub fn run() -> Result<Report> {
     fs::write(&settings, settings_of(&key, &jobs)?)?;
     let mut fuzz = Command::new("timeout");
     fuzz.args(["--kill-after=5", SECONDS_MAX]).arg(program).arg("--config-file").arg(settings);
-    fuzz.args(["run", &format!("http://{}/openapi.json", server.address), "--no-color"]);
+    fuzz.args(["run", &format!("{}/openapi.json", server.0.url()), "--no-color"]);
     let report = step::command("fuzz", fuzz.current_dir(&folder).env("TENURE_FUZZ_KEY", key.id))?;
     if server.call("GET", "/readyz", None, None).is_err() {
-        bail!("the server did not survive; see {}", folder.join("server.log").display());
+        bail!("the server is not ready after the run:\n{}", server.0.process().output());
     }
     Ok(report)
 }
@@ -70,35 +71,19 @@ struct Key {
     text: String,
 }
 
-/// A server of this run's own; dropping it ends it.
-struct Server {
-    process: Child,
-    address: String,
-}
+/// The server that schemathesis talks to.
+struct Server(ServerProcess);
 
 impl Server {
     fn start(program: &Path, folder: &Path) -> Result<Self> {
         fs::write(folder.join("tenure.toml"), SERVER_CONFIG)?;
-        let mut process = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(["serve", "--config", "tenure.toml", "--data", "data", "--listen", "127.0.0.1:0"])
             .current_dir(folder)
-            // No setting of whoever runs this.
-            .env_clear()
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("{} cannot be started", program.display()))?;
-        let mut said = BufReader::new(process.stderr.take().context("a piped stream is there")?);
-        let mut server = Self { process, address: String::new() };
-        let mut first = String::new();
-        said.read_line(&mut first)?;
-        let address = first.split("http://").nth(1).and_then(|rest| rest.split_whitespace().next());
-        let otherwise = || format!("the server does not start: {first}");
-        address.with_context(otherwise)?.clone_into(&mut server.address);
-        let mut log = File::create(folder.join("server.log"))?;
-        std::thread::spawn(move || std::io::copy(&mut said, &mut log));
-        Ok(server)
+            // No settings from the environment of this command.
+            .env_clear();
+        Ok(Self(ServerProcess::start(command)?))
     }
 
     /// Jobs of every lifecycle: ready, held, failed, dead, cancelled, delayed, finished. From the first call on the
@@ -150,7 +135,7 @@ impl Server {
 
     /// One request on a connection of its own; anything but a 2xx is an error.
     fn call(&self, method: &str, path: &str, key: Option<&Key>, body: Option<&Value>) -> Result<Value> {
-        let mut socket = TcpStream::connect(&self.address)?;
+        let mut socket = TcpStream::connect(self.0.address())?;
         socket.set_read_timeout(Some(ANSWER_MAX))?;
         let key = key.map(|key| format!("Authorization: Bearer {}\r\n", key.text)).unwrap_or_default();
         let body = body.map(Value::to_string).unwrap_or_default();
@@ -158,7 +143,7 @@ impl Server {
             socket,
             "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{key}\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            self.address,
+            self.0.address(),
             body.len()
         )?;
         let mut answer = String::new();
@@ -168,13 +153,6 @@ impl Server {
             bail!("{method} {path}: {head}\n{body}");
         }
         Ok(serde_json::from_str(body)?)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

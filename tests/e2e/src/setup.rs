@@ -17,24 +17,36 @@ pub enum Store {
     Postgres,
 }
 
+impl Store {
+    pub const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
+}
+
 /// Runs a test on each store.
-pub async fn on_both_stores(test: impl AsyncFn(Server)) {
-    on_both_stores_with_files(&[], test).await;
+pub fn on_both_stores(test: impl AsyncFn(Server)) {
+    on_both_stores_with_setup(|setup| setup, test);
 }
 
 /// Runs a test on each store, with a `tenure.toml`.
-pub async fn on_both_stores_with_config(config: &str, test: impl AsyncFn(Server)) {
-    on_both_stores_with_files(&[("tenure.toml", config)], test).await;
+pub fn on_both_stores_with_config(config: &str, test: impl AsyncFn(Server)) {
+    on_both_stores_with_setup(|setup| setup.config(config), test);
 }
 
-/// Runs a test on each store, with these files in the server's folder, and verifies the store afterwards.
-pub async fn on_both_stores_with_files(files: &[(&str, &str)], test: impl AsyncFn(Server)) {
-    for store in [Store::Sqlite, Store::Postgres] {
-        let setup = Setup::new(store).await;
-        let setup = files.iter().fold(setup, |setup, (name, text)| setup.file(name, text));
-        test(setup.clone().start().await).await;
-        setup.verify();
-    }
+/// Runs a test on each store, with these files in the server's folder.
+pub fn on_both_stores_with_files(files: &[(&str, &str)], test: impl AsyncFn(Server)) {
+    let add = |setup: Setup| files.iter().fold(setup, |setup, (name, text)| setup.file(name, text));
+    on_both_stores_with_setup(add, test);
+}
+
+/// Runs a test on each store, with a setup that `prepare` completes, and verifies the store afterwards.
+pub fn on_both_stores_with_setup(prepare: impl Fn(Setup) -> Setup, test: impl AsyncFn(Server)) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        for store in Store::ALL {
+            let setup = prepare(Setup::new(store).await);
+            test(setup.clone().start().await).await;
+            setup.verify();
+        }
+    });
 }
 
 /// What a server is started with. A clone has the same store and the same folder: another node, or the next start.

@@ -14,7 +14,7 @@ async fn a_failed_job_is_found_read_and_retried() {
 
 #[tokio::test]
 async fn a_redriven_dead_letter_moves_on_the_map() {
-    for store in [Store::Sqlite, Store::Postgres] {
+    for store in Store::ALL {
         run_story("redrive", &busy_server(store).await, json!({})).await;
     }
 }
@@ -25,22 +25,22 @@ async fn a_running_job_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_viewer_sees_why_he_may_not() {
+async fn a_viewer_sees_why_actions_are_disabled() {
     let (server, keys) = with_keys(busy_server(Store::Sqlite).await).await;
     run_story("viewer", &server, keys).await;
 }
 
 #[tokio::test]
-async fn rows_stay_still_and_many_are_counted_first() {
+async fn rows_keep_their_place_and_bulk_actions_show_a_count_first() {
     run_story("still_rows", &Server::sqlite().await, json!({})).await;
 }
 
 #[tokio::test]
-async fn no_mouse_is_needed() {
+async fn every_action_works_with_the_keyboard() {
     run_story("keyboard", &busy_server(Store::Sqlite).await, json!({})).await;
 }
 
 #[tokio::test]
-async fn what_was_said_is_shown_as_it_was_said() {
+async fn payloads_and_results_are_shown_exactly() {
     run_story("exact", &Server::sqlite().await, json!({})).await;
 }

@@ -7,26 +7,26 @@ use tenure_e2e::{Server, Store};
 use crate::sample_data::busy_server;
 
 #[tokio::test]
-async fn every_page_is_for_everybody_in_a_light_room() {
+async fn every_page_is_accessible_in_the_light_theme() {
     run_story("every_page", &busy_server(Store::Sqlite).await, json!({ "theme": "light" })).await;
 }
 
 #[tokio::test]
-async fn every_page_is_for_everybody_in_a_dark_room() {
+async fn every_page_is_accessible_in_the_dark_theme() {
     run_story("every_page", &busy_server(Store::Postgres).await, json!({ "theme": "dark" })).await;
 }
 
 #[tokio::test]
-async fn an_empty_server_says_what_would_fill_it() {
+async fn an_empty_server_suggests_first_steps() {
     run_story("nothing_yet", &Server::sqlite().await, json!({})).await;
 }
 
 #[tokio::test]
-async fn without_scripts_everything_is_links_and_forms() {
+async fn every_page_works_without_javascript() {
     run_story("without_scripts", &busy_server(Store::Sqlite).await, json!({})).await;
 }
 
 #[tokio::test]
-async fn pages_for_programmers_are_quiet() {
+async fn reference_pages_log_no_errors() {
     run_story("reference", &Server::sqlite().await, json!({})).await;
 }

@@ -21,21 +21,21 @@ pub(crate) async fn with_keys(mut server: Server) -> (Server, Value) {
 }
 
 #[tokio::test]
-async fn one_signs_in_with_a_key_and_may_do_what_it_may() {
-    for store in [Store::Sqlite, Store::Postgres] {
+async fn a_session_has_the_rights_of_its_key() {
+    for store in Store::ALL {
         let (server, keys) = with_keys(Server::with(MAIL, store).await).await;
         run_story("session", &server, keys).await;
     }
 }
 
 #[tokio::test]
-async fn pages_of_others_cannot_press_our_buttons() {
+async fn cross_site_requests_are_refused() {
     let (server, keys) = with_keys(Server::with(MAIL, Store::Sqlite).await).await;
     run_story("forgery", &server, keys).await;
 }
 
 #[tokio::test]
-async fn a_page_is_live_or_says_that_it_is_not() {
+async fn a_page_shows_whether_it_is_live() {
     let setup = Setup::new(Store::Sqlite).await;
     let later = setup.clone();
     let server = setup.start().await;

@@ -3,7 +3,7 @@
 use crate::start_server;
 
 #[test]
-fn a_bench_says_everything_that_it_promises() {
+fn a_benchmark_reports_every_figure() {
     let server = start_server();
     let few = [
         "--seconds",
@@ -47,7 +47,7 @@ fn a_bench_says_everything_that_it_promises() {
 }
 
 #[test]
-fn pages_are_measured_beside_the_read_of_one_row() {
+fn pages_are_measured_next_to_the_read_of_one_row() {
     let pages = start_server().json(&["bench", "--pages", "200"]);
     let taken = pages["pages_us"].as_array().unwrap();
     assert!(taken[0]["address"].as_str().unwrap().starts_with("/api/jobs/"));

@@ -10,7 +10,7 @@ fn words(output: &std::process::Output) -> String {
 }
 
 #[test]
-fn a_server_that_is_not_there() {
+fn an_unreachable_server() {
     let folder = Folder::new();
     for args in [&["job", "list"][..], &["run", "hello"], &["queue", "pause", "q"], &["job", "wait", "0199"]]
     {
@@ -24,7 +24,7 @@ fn a_server_that_is_not_there() {
 }
 
 #[test]
-fn callers_without_a_key_or_the_right() {
+fn missing_keys_and_insufficient_rights() {
     let mut server = start_server();
     let admin = server.run_ok(&["key", "create", "--role", "admin"]).trim().to_owned();
     assert!(admin.starts_with("tn_"), "{admin}");
@@ -60,7 +60,7 @@ fn refusals() {
 }
 
 #[test]
-fn what_does_not_pass_its_check() {
+fn failed_validation() {
     let server = start_server();
     let output = server.run(&["job", "create", "typed", "-p", r#"{"n": "one"}"#]);
     assert_eq!(exit_code(&output), 7, "{}", transcript(&output));
@@ -74,7 +74,7 @@ fn what_does_not_pass_its_check() {
 }
 
 #[test]
-fn usage() {
+fn usage_errors() {
     let folder = Folder::new();
     for words in [
         "job",
@@ -93,14 +93,14 @@ fn usage() {
 }
 
 #[test]
-fn a_program_that_is_not_there() {
+fn a_missing_program() {
     let server = start_server();
     server.run_expecting(5, &["work", "hello", "--", "./no-such-program"]);
     server.run_expecting(5, &["work", "hello", "--", "no-such-program-anywhere"]);
 }
 
 #[test]
-fn the_configuration_says_where_it_is_from() {
+fn the_configuration_shows_its_sources() {
     let server = start_server();
     let output = server.command().arg("config").env("TENURE_LIMITS_PAYLOAD", "64 KiB").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -118,7 +118,7 @@ fn the_configuration_says_where_it_is_from() {
 }
 
 #[test]
-fn what_is_made_for_the_shell() {
+fn completions_and_manual_pages() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let output = folder.run(&format!("completions {shell}"));
@@ -134,7 +134,7 @@ fn what_is_made_for_the_shell() {
 }
 
 #[test]
-fn a_server_drains_and_says_so() {
+fn a_draining_server_says_so() {
     let mut server = start_server();
     server.create(&["hello"]);
     assert_eq!(server.stop(), Some(0));

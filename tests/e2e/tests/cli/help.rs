@@ -138,7 +138,7 @@ fn every_help_starts_with_examples() {
 }
 
 #[test]
-fn every_command_is_tried_here() {
+fn every_command_has_a_test() {
     let folder = Folder::new();
     let mut to_visit = vec![String::new()];
     while let Some(command) = to_visit.pop() {
@@ -201,7 +201,7 @@ fn every_example_works_with_a_key() {
 }
 
 #[test]
-fn every_worker_of_the_examples_works() {
+fn every_example_worker_works() {
     let server = start_server();
     for name in ["hello.sh", "pictures.py"] {
         std::fs::write(server.path().join(name), "").unwrap();
@@ -217,7 +217,7 @@ fn every_worker_of_the_examples_works() {
 }
 
 #[test]
-fn what_is_not_a_command_is_a_usage_error() {
+fn an_unknown_command_is_a_usage_error() {
     let folder = Folder::new();
     for words in [
         "",

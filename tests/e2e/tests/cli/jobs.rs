@@ -76,7 +76,7 @@ fn lists_are_filtered_and_paged() {
 }
 
 #[test]
-fn any_unique_beginning_of_an_id_will_do() {
+fn a_unique_prefix_of_an_id_is_enough() {
     let server = start_server();
     let ids: Vec<String> = (0..3).map(|_| server.create(&["hello"])).collect();
     let unique = (8..36).map(|length| &ids[0][..length]);
@@ -143,7 +143,7 @@ fn signals_and_dead_letters_are_sent() {
 }
 
 #[test]
-fn a_wait_ends_with_the_job_or_with_the_time() {
+fn a_wait_ends_with_the_job_or_at_its_timeout() {
     let server = start_server();
     let id = server.create(&["gated"]);
     let output = server.run(&["job", "wait", &id, "--timeout", "50ms"]);

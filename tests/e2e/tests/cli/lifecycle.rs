@@ -10,7 +10,7 @@ fn check(folder: &Folder, words: &str, expected: &Expect) {
 }
 
 #[test]
-fn files_that_pass() {
+fn valid_files() {
     let folder = Folder::new();
     check(
         &folder,
@@ -53,7 +53,7 @@ fn files_that_pass() {
 }
 
 #[test]
-fn every_flaw_at_once_with_its_place() {
+fn every_error_is_reported_with_its_position() {
     let folder = Folder::new();
     folder.change("engine.toml", "timeout = \"10s\"", "timeout = \"10 sekunden\"");
     folder.change("engine.toml", "role = \"active\"", "rol = \"active\"");
@@ -70,7 +70,7 @@ fn every_flaw_at_once_with_its_place() {
 }
 
 #[test]
-fn flaws_as_json() {
+fn errors_as_json() {
     let folder = Folder::new();
     folder.change("so1.toml", "outcome = \"cancelled\"", "outcome = \"canceled\"");
     check(
@@ -105,7 +105,7 @@ fn flaws_as_json() {
 }
 
 #[test]
-fn syntax_is_one_flaw() {
+fn a_syntax_error_is_one_error() {
     let folder = Folder::new();
     folder.change("so1.toml", "name    = \"so1\"", "name    = \"so1");
     check(
@@ -133,7 +133,7 @@ fn syntax_is_one_flaw() {
 }
 
 #[test]
-fn nonsense_is_answered_cleanly() {
+fn garbage_is_refused_without_a_panic() {
     let folder = Folder::new();
     folder.write("empty.toml", "");
     folder.write("binary.toml", [0x7f, b'E', b'L', b'F', 0xff, 0xfe, 0x00]);
@@ -166,7 +166,7 @@ fn nonsense_is_answered_cleanly() {
 }
 
 #[test]
-fn nonsense_is_answered_in_words() {
+fn garbage_is_refused_with_a_message() {
     let folder = Folder::new();
     folder.write("empty.toml", "");
     folder.write("binary.toml", [0x7f, b'E', b'L', b'F', 0xff, 0xfe, 0x00]);
@@ -214,7 +214,7 @@ fn nonsense_is_answered_in_words() {
 }
 
 #[test]
-fn one_bad_file_does_not_hide_another() {
+fn every_invalid_file_is_reported() {
     let folder = Folder::new();
     folder.write("empty.toml", "");
     let output = folder.run("lifecycle check missing.toml empty.toml lifecycles/so1.toml");
@@ -224,7 +224,7 @@ fn one_bad_file_does_not_hide_another() {
 }
 
 #[test]
-fn what_is_built_in() {
+fn built_in_lifecycles() {
     let folder = Folder::new();
     check(
         &folder,
@@ -267,7 +267,7 @@ fn what_is_built_in() {
 }
 
 #[test]
-fn one_shown() {
+fn one_lifecycle() {
     let folder = Folder::new();
     expect_file!["snapshots/show_engine.txt"].assert_eq(&transcript(&folder.run("lifecycle show engine")));
     expect_file!["snapshots/show_so1.json"].assert_eq(&transcript(&folder.run("lifecycle show so1 -o json")));
@@ -283,7 +283,7 @@ fn one_shown() {
 }
 
 #[test]
-fn a_file_goes_before_a_name() {
+fn a_file_takes_precedence_over_a_name() {
     let folder = Folder::new();
     let so1 = std::fs::read_to_string(folder.path().join("lifecycles/so1.toml")).unwrap();
     folder.write("engine", so1);
@@ -291,7 +291,7 @@ fn a_file_goes_before_a_name() {
 }
 
 #[test]
-fn drawings_alone() {
+fn only_the_drawing() {
     let folder = Folder::new();
     for (format, begins) in
         [("text", "    ┌"), ("mermaid", "stateDiagram-v2\n"), ("dot", "digraph "), ("svg", "<svg ")]
@@ -303,7 +303,7 @@ fn drawings_alone() {
 }
 
 #[test]
-fn what_a_new_version_changes() {
+fn changes_of_a_new_version() {
     let folder = Folder::new();
     check(
         &folder,
@@ -360,7 +360,7 @@ fn what_a_new_version_changes() {
 }
 
 #[test]
-fn colours_are_for_terminals() {
+fn colours_only_on_terminals() {
     let folder = Folder::new();
     folder.write("empty.toml", "");
     let run = |name: &str, value: &str| {
@@ -374,7 +374,7 @@ fn colours_are_for_terminals() {
 }
 
 #[test]
-fn a_reader_that_stops_reading_is_no_failure() {
+fn a_closed_pipe_is_not_an_error() {
     let folder = Folder::new();
     let mut child = folder
         .command()

@@ -40,7 +40,7 @@ fn a_job_is_followed_to_its_result() {
 }
 
 #[test]
-fn a_job_that_ends_badly_is_exit_3() {
+fn a_failed_job_is_exit_code_3() {
     let server = start_server();
     let _worker = server.work_with_script("hello", "echo no such file >&2; exit 4");
     let output = server.run(&["run", "hello"]);
@@ -56,7 +56,7 @@ fn a_job_that_ends_badly_is_exit_3() {
 }
 
 #[test]
-fn a_job_that_was_there_already_is_told_from_its_beginning() {
+fn an_existing_job_is_shown_from_its_beginning() {
     let server = start_server();
     let _worker = server.work_with_script("hello", "echo '::result 1'");
     let first = server.run_ok(&["run", "hello", "--idempotency-key", "k", "-o", "name"]);
@@ -69,7 +69,7 @@ fn a_job_that_was_there_already_is_told_from_its_beginning() {
 }
 
 #[test]
-fn who_stops_watching_does_not_stop_the_job() {
+fn interrupting_a_run_does_not_stop_the_job() {
     let server = start_server();
     let mut command = server.command();
     command.args(["run", "hello"]);

@@ -81,7 +81,7 @@ fn a_marked_dead_letter_is_redriven_and_a_running_job_is_cancelled() {
 }
 
 #[test]
-fn the_terminal_is_given_back_when_it_is_interrupted() {
+fn an_interrupt_restores_the_terminal() {
     let server = start_server();
     for (keys, signal, code) in
         [(Some("\x03"), None, 130), (None, Some(Signal::INT), 130), (None, Some(Signal::TERM), 0)]
@@ -99,7 +99,7 @@ fn the_terminal_is_given_back_when_it_is_interrupted() {
 }
 
 #[test]
-fn it_says_that_the_server_is_away_and_goes_on_when_it_is_back() {
+fn it_shows_a_lost_connection_and_reconnects() {
     let mut server = start_server();
     let top = top(&server, &["jobs"], (100, 24));
     top.wait_for("● live");
@@ -114,7 +114,7 @@ fn it_says_that_the_server_is_away_and_goes_on_when_it_is_back() {
 }
 
 #[test]
-fn who_may_not_is_told_so() {
+fn missing_rights_are_shown() {
     let mut server = start_server();
     let job = server.create(&["idle"]);
     let admin = server.run_ok(&["key", "create", "--role", "admin"]).trim().to_owned();
@@ -141,7 +141,7 @@ fn who_may_not_is_told_so() {
 }
 
 #[test]
-fn every_view_is_drawn_on_every_size() {
+fn every_view_fits_every_size() {
     let server = start_server();
     server.create(&["idle"]);
     let top = top(&server, &[], (80, 24));
@@ -156,7 +156,7 @@ fn every_view_is_drawn_on_every_size() {
 }
 
 #[test]
-fn what_is_no_terminal_is_told_in_a_sentence() {
+fn without_a_terminal_it_prints_an_error() {
     let server = start_server();
     let output = server.run(&["top"]);
     assert_eq!(

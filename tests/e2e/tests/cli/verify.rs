@@ -15,7 +15,7 @@ async fn running(folder: &Path) -> Runtime<AnyStore> {
 }
 
 #[tokio::test]
-async fn a_sound_store_has_no_difference_also_while_it_is_in_use() {
+async fn a_consistent_store_has_no_difference_while_in_use() {
     let folder = Folder::new();
     let runtime = running(folder.path()).await;
     let output = folder.run("verify");
@@ -40,7 +40,7 @@ async fn a_difference_is_a_line_and_exit_code_1() {
 }
 
 #[test]
-fn what_cannot_be_verified_is_said_with_its_own_exit_code() {
+fn a_store_that_cannot_be_opened_has_another_exit_code() {
     let folder = Folder::new();
     assert_eq!(folder.run("verify --data nowhere").status.code(), Some(5));
     assert_eq!(folder.run("verify --data .").status.code(), Some(1), "a folder without a store");

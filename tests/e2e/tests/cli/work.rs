@@ -13,7 +13,7 @@ fn lines(server: &CliServer, id: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_program_gets_its_payload_and_its_environment() {
+fn a_program_gets_the_payload_and_its_environment() {
     let server = start_server();
     let script = "cat; env | grep -E '^(TENURE|TRACEPARENT)' | sort";
     let _worker = server.work(&["hello", "--name", "w1", "--", "sh", "-c", script]);
@@ -39,7 +39,7 @@ fn a_program_gets_its_payload_and_its_environment() {
 }
 
 #[test]
-fn progress_results_and_lines_are_told_apart() {
+fn progress_results_and_log_lines_are_distinguished() {
     let server = start_server();
     let script = r#"
         echo plain; echo '::progress 40 half way'; echo '::progress lots'
@@ -78,7 +78,7 @@ fn a_file_becomes_an_asset() {
 }
 
 #[test]
-fn exit_75_is_tried_again_and_others_are_not() {
+fn only_exit_75_is_retried() {
     let server = start_server();
     let script = r#"echo '::progress 10'; test "$TENURE_ATTEMPT" = 3 || exit 75; echo '::result 3'"#;
     let _worker = server.work_with_script("flaky", script);
@@ -97,7 +97,7 @@ fn exit_75_is_tried_again_and_others_are_not() {
 }
 
 #[test]
-fn which_exits_pass_can_be_said() {
+fn retryable_exit_codes_can_be_configured() {
     let server = start_server();
     let script = "test $TENURE_ATTEMPT = 2 || exit 9; exit 75";
     let _worker = server.work(&["hello", "--retry-on", "9,10", "--", "sh", "-c", script]);
@@ -108,7 +108,7 @@ fn which_exits_pass_can_be_said() {
 }
 
 #[test]
-fn a_program_that_is_killed_is_tried_again() {
+fn a_killed_program_is_retried() {
     let server = start_server();
     let _worker = server.work_with_script("hello", "test $TENURE_ATTEMPT = 1 && kill -KILL $$; echo again");
     let id = server.create(&["hello"]);
@@ -119,7 +119,7 @@ fn a_program_that_is_killed_is_tried_again() {
 }
 
 #[test]
-fn a_result_that_is_none_is_an_error() {
+fn an_invalid_result_is_an_error() {
     let server = start_server();
     let _worker = server.work_with_script("hello", "echo '::result {n: 1'");
     let id = server.create(&["hello"]);
@@ -142,7 +142,7 @@ fn any_bytes_and_any_number_of_lines_become_a_log() {
 }
 
 #[test]
-fn a_megabyte_of_anything_in_one_line_is_cut_into_lines_of_the_log() {
+fn a_line_of_a_megabyte_is_split_into_log_lines() {
     let server = start_server();
     let script = r"head -c 1000000 /dev/zero | tr '\0' x; echo; head -c 300000 /dev/urandom | tr -d '\n'; echo; echo end";
     let _worker = server.work_with_script("hello", script);
@@ -196,7 +196,7 @@ fn a_hard_cancel_kills_the_whole_group() {
 }
 
 #[test]
-fn what_a_program_leaves_behind_does_not_hold_the_job() {
+fn a_background_process_does_not_keep_the_job_open() {
     let server = start_server();
     let _worker = server.work_with_script("hello", "sleep 600 & echo $! > inner; echo done");
     let id = server.create(&["hello"]);
@@ -231,7 +231,7 @@ fn the_first_sigterm_drains_and_the_second_releases() {
 }
 
 #[test]
-fn slots_run_at_the_same_time() {
+fn slots_run_concurrently() {
     let server = start_server();
     // Each waits for the other.
     let script = "touch $TENURE_JOB_ID.here; while test $(ls *.here | wc -l) -lt 2; do sleep 0.05; done";

@@ -75,10 +75,10 @@ jobs = "1s"
 telemetry = "1s"
 "#;
 
-/// Runs a test on both stores, each with a folder for objects.
-async fn on_both_stores(test: impl AsyncFn(Server)) {
+/// Runs a test on both stores with a folder for assets.
+fn on_both_stores(test: impl AsyncFn(Server)) {
     let config = format!("lifecycles = [\"brief.toml\"]\n{CONFIG}");
-    on_both_stores_with_files(&[("tenure.toml", &config), ("brief.toml", BRIEF)], test).await;
+    on_both_stores_with_files(&[("tenure.toml", &config), ("brief.toml", BRIEF)], test);
 }
 
 async fn with_objects(store: Store) -> Server {
@@ -127,8 +127,8 @@ fn content_of(asset: &Value) -> String {
     asset["url"].as_str().expect("an asset has a url").to_owned()
 }
 
-#[tokio::test]
-async fn an_upload_is_listed_and_comes_back() {
+#[test]
+fn an_upload_is_listed_and_downloaded() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "t", "user_id": "ann" })).await;
         let created = upload(&server, &job, "asset_type=picture&name=a%20b.png", b"0123456789").await;
@@ -176,12 +176,11 @@ async fn an_upload_is_listed_and_comes_back() {
         // It is there after a restart, too.
         let server = server.restart().await;
         assert_eq!(server.get(&content_of(&asset)).await.text, "0123456789");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_part_can_be_asked_for() {
+#[test]
+fn a_range_of_an_asset_is_downloaded() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "t" })).await;
         let asset = upload(&server, &job, "asset_type=t&name=x", b"0123456789").await.expect(201);
@@ -210,12 +209,11 @@ async fn a_part_can_be_asked_for() {
         }
         let other = server.request("GET", &content_of(&asset)).header("range", "bytes=0-0");
         assert_eq!(other.header("if-range", "\"another\"").send().await.status, 200);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn an_asset_elsewhere_is_registered() {
+#[test]
+fn an_external_asset_is_registered_by_url() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "t" })).await;
         let body = json!({
@@ -262,12 +260,11 @@ async fn an_asset_elsewhere_is_registered() {
             .await
             .problem(422, "idempotency_mismatch");
         assert_eq!(list(&server, &job).await.len(), 3);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn an_upload_under_a_key_is_stored_once() {
+#[test]
+fn an_upload_is_idempotent_with_a_key() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "t" })).await;
         let keyed = async |query: &str, content: &str| {
@@ -282,12 +279,11 @@ async fn an_upload_under_a_key_is_stored_once() {
         keyed("asset_type=t&name=y", "content").await.problem(422, "idempotency_mismatch");
         assert_eq!(list(&server, &job).await, [first]);
         assert_eq!(files(&server).len(), 1, "what was not wanted is gone");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn names_and_queries_that_are_none_are_refused_before_the_body() {
+#[test]
+fn invalid_names_and_queries_are_refused_before_the_body_is_read() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "t", "user_id": "../../etc" })).await;
         let long = "x".repeat(256);
@@ -337,12 +333,11 @@ async fn names_and_queries_that_are_none_are_refused_before_the_body() {
         assert_eq!(got.text, "<b>");
         let saved = "attachment; filename=\"..__#<_>.html\"; filename*=UTF-8''..%20%25%23%3C%22%3E.html";
         assert_eq!(got.header("content-disposition"), Some(saved));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_content_that_is_too_large_leaves_nothing_behind() {
+#[test]
+fn an_upload_that_is_too_large_leaves_nothing_behind() {
     let config = "[limits]\nasset = \"1 MiB\"\n[assets]\nstore = \"file:./objects\"\n";
     on_both_stores_with_files(&[("tenure.toml", config)], async |server| {
         let job = server.create(json!({ "type": "t" })).await;
@@ -366,8 +361,7 @@ async fn a_content_that_is_too_large_leaves_nothing_behind() {
         }
         tenure_e2e::eventually("it is given up", async || files(&server).len() == 1).await;
         assert_eq!(list(&server, &job).await.len(), 1);
-    })
-    .await;
+    });
 }
 
 /// Begins an upload of 100 MB, and sends this many of them.
@@ -385,8 +379,8 @@ async fn begin_upload(server: &Server, job: &Value, query: &str, megabytes: usiz
     socket
 }
 
-#[tokio::test]
-async fn a_connection_that_breaks_off_leaves_nothing_behind() {
+#[test]
+fn an_interrupted_upload_leaves_nothing_behind() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "t" })).await;
         let socket = begin_upload(&server, &job, "", 20).await;
@@ -394,8 +388,7 @@ async fn a_connection_that_breaks_off_leaves_nothing_behind() {
         drop(socket);
         tenure_e2e::eventually("it is gone", async || files(&server).is_empty()).await;
         assert_eq!(list(&server, &job).await, Vec::<Value>::new());
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
@@ -417,8 +410,8 @@ async fn a_crash_during_an_upload_leaves_no_row_and_its_object_is_deleted() {
     tokio::join!(crash(Store::Sqlite), crash(Store::Postgres));
 }
 
-#[tokio::test]
-async fn a_worker_adds_under_its_lease_and_not_after_it() {
+#[test]
+fn a_worker_uploads_only_while_it_holds_the_lease() {
     on_both_stores(async |server| {
         server.create(json!({ "type": "short" })).await;
         let taken = server.claim_one().await;
@@ -444,12 +437,11 @@ async fn a_worker_adds_under_its_lease_and_not_after_it() {
         assert_eq!(late.problem(409, "lease_conflict")["cause"], "lost");
         let late = json!({ "asset_type": "t", "url": "http://example.org/", "worker": "w1", "fence": fence });
         server.post(&path(&taken, "assets"), &late).await.problem(409, "lease_conflict");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_hard_cancel_discards_and_deletes() {
+#[test]
+fn a_hard_cancel_deletes_assets() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "t" })).await;
         let asset = upload(&server, &job, "asset_type=t&name=x", b"x").await.expect(201);
@@ -464,12 +456,11 @@ async fn a_hard_cancel_discards_and_deletes() {
         // What comes after it is kept.
         let note = upload(&server, &job, "asset_type=note", b"post mortem").await.expect(201);
         assert_eq!(server.get(&content_of(&note)).await.text, "post mortem");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn assets_are_forgotten_and_deleted_with_their_job() {
+#[test]
+fn assets_are_deleted_with_their_job() {
     on_both_stores(async |server| {
         let stays = server.create(json!({ "type": "t", "run_at": "2999-01-01T00:00:00Z" })).await;
         let kept = upload(&server, &stays, "asset_type=t", b"kept").await.expect(201);
@@ -484,8 +475,7 @@ async fn assets_are_forgotten_and_deleted_with_their_job() {
         server.get(&content_of(&asset)).await.problem(404, "not_found");
         assert!(!server.setup().path("objects/ann").exists(), "no empty folder is left");
         assert_eq!(server.get(&content_of(&kept)).await.text, "kept");
-    })
-    .await;
+    });
 }
 
 /// Keys of everybody, and a job of ann's with an asset, held by the first worker as `w1`.
@@ -530,8 +520,8 @@ impl Cast {
     }
 }
 
-#[tokio::test]
-async fn assets_are_seen_by_those_who_may_see_the_job() {
+#[test]
+fn assets_are_visible_to_callers_that_see_the_job() {
     on_both_stores(async |mut server| {
         let cast = Cast::of(&mut server).await;
         let content = content_of(&cast.asset);
@@ -551,12 +541,11 @@ async fn assets_are_seen_by_those_who_may_see_the_job() {
         let sneaky = path(&own, &format!("assets/{}/content", cast.asset["id"].as_str().unwrap()));
         let sneaky = server.request("GET", &sneaky).key(&cast.keys["bob"]).send().await;
         sneaky.problem(404, "not_found");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn assets_are_added_by_owners_and_holders() {
+#[test]
+fn only_owners_and_lease_holders_add_assets() {
     on_both_stores(async |mut server| {
         let cast = Cast::of(&mut server).await;
         for who in ["admin", "ann", "operator"] {
@@ -572,8 +561,7 @@ async fn assets_are_added_by_owners_and_holders() {
         cast.add(&server, "other", "&worker=w9&fence=1").await.problem(409, "lease_conflict");
         assert_eq!(column(&json!(list(&server, &cast.job).await), "user_id"), vec![json!("ann"); 5]);
         assert_eq!(files(&server).len(), 5);
-    })
-    .await;
+    });
 }
 
 /// What the process has in memory, in KiB.
@@ -583,8 +571,8 @@ fn resident(server: &Server) -> u64 {
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
-#[tokio::test]
-async fn a_large_content_passes_through_little_memory() {
+#[test]
+fn a_large_upload_is_streamed_with_little_memory() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "t" })).await;
         upload(&server, &job, "asset_type=t", &vec![1; 20 << 20]).await.expect(201);
@@ -606,12 +594,11 @@ async fn a_large_content_passes_through_little_memory() {
         assert_eq!(read, bytes);
         let grown = resident(&server).saturating_sub(before);
         assert!(grown < 50 << 10, "200 MiB passed through, and the server grew by {grown} KiB");
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
-async fn without_a_place_only_urls_are_taken() {
+async fn without_asset_storage_only_urls_are_accepted() {
     // The embedded store has a place of its own.
     let server = Server::sqlite().await;
     let job = server.create(json!({ "type": "t" })).await;
@@ -627,10 +614,10 @@ async fn without_a_place_only_urls_are_taken() {
 }
 
 #[tokio::test]
-async fn contents_may_be_objects_of_a_bucket() {
+async fn assets_can_be_stored_in_a_bucket() {
     let bucket = tokio::task::spawn_blocking(Bucket::start).await.unwrap();
     let bucket = bucket.expect("moto is installed: `cargo xtask install` does it");
-    for store in [Store::Sqlite, Store::Postgres] {
+    for store in Store::ALL {
         let config = format!("[assets]\nstore = \"s3://{}/some/prefix\"\n", Bucket::NAME);
         let server = Setup::new(store).await.config(&config).env(bucket.env()).start().await;
         let job = server.create(json!({ "type": "t", "user_id": "ann" })).await;

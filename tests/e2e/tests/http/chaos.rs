@@ -43,7 +43,7 @@ async fn chore(job: Job<Value>) -> Result<Value, Fail> {
 
 /// Not a test by itself: this program is started again as a worker, until it is killed or its parent is gone.
 #[tokio::test]
-async fn the_worker_of_another_test() {
+async fn worker_process_of_the_chaos_test() {
     let Ok(url) = std::env::var(URL) else { return };
     let parent = tokio::task::spawn_blocking(|| drop(std::io::stdin().read(&mut [0])));
     let worker = Worker::new(Client::new(&url).unwrap()).on("chore", chore).slots(32);
@@ -58,7 +58,7 @@ impl Hand {
     fn start(url: &str) -> Self {
         let own = std::env::current_exe().expect("a program knows itself");
         let mut command = Command::new(own);
-        command.args(["--exact", "chaos::the_worker_of_another_test", "--nocapture"]).env(URL, url);
+        command.args(["--exact", "chaos::worker_process_of_the_chaos_test", "--nocapture"]).env(URL, url);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         Self(command.spawn().expect("a program can start itself"))
     }

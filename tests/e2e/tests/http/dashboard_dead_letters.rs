@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_e2e::{Server, eventually};
 
-use crate::dashboard_jobs::{Look, ask, both_still, id, new_key, said, send, shown};
+use crate::dashboard_jobs::{Look, ask, on_both_stores_without_redirects, id, new_key, said, send, shown};
 
 /// A job that its worker could not do, in one attempt.
 async fn a_dead_one(server: &Server, error: Value) -> Value {
@@ -20,9 +20,9 @@ async fn open(server: &Server) -> usize {
 
 const GROUP: &str = "/ui/dead-letters?reason_code=exhausted_retries&stage=fetch&code=E1";
 
-#[tokio::test]
-async fn letters_lie_together_by_what_they_died_of() {
-    both_still(async |server| {
+#[test]
+fn dead_letters_are_grouped_by_error() {
+    on_both_stores_without_redirects(async |server| {
         let page = shown(ask(&server, "/ui/dead-letters").await);
         assert!(page.contains("That is good"), "{page}");
         let slow = json!({ "code": "E1", "message": "too <slow>", "stage": "fetch" });
@@ -56,13 +56,12 @@ async fn letters_lie_together_by_what_they_died_of() {
         let page = shown(ask(&server, "/ui/dead-letters?dismissed=true").await);
         assert!(page.contains(id(&second)) && page.contains("<td>seen</td>"), "{page}");
         assert_eq!(ask(&server, "/ui/dead-letters?code=E1").await.status, 400);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn selected_letters_are_redriven_or_dismissed() {
-    both_still(async |server| {
+#[test]
+fn selected_dead_letters_are_redriven_or_dismissed() {
+    on_both_stores_without_redirects(async |server| {
         let error = json!({ "code": "E1", "message": "no", "stage": "fetch" });
         let first = a_dead_one(&server, error.clone()).await;
         let second = a_dead_one(&server, error).await;
@@ -85,13 +84,12 @@ async fn selected_letters_are_redriven_or_dismissed() {
         let dismiss = [&dismiss[..], &[("reason", "known")]].concat();
         assert_eq!(said(&send(&server, act, &dismiss).await), "Dismissed 1 of 1.");
         assert!(shown(ask(&server, "/ui/dead-letters").await).contains("That is good"));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_whole_group_is_counted_before_anything_is_done() {
-    both_still(async |mut server| {
+#[test]
+fn a_group_action_shows_the_number_of_dead_letters_first() {
+    on_both_stores_without_redirects(async |mut server| {
         for _ in 0..3 {
             a_dead_one(&server, json!({ "code": "E1", "message": "no", "stage": "fetch" })).await;
         }
@@ -140,6 +138,5 @@ async fn a_whole_group_is_counted_before_anything_is_done() {
         );
         server.use_key(Some(&worker));
         assert_eq!(ask(&server, "/ui/dead-letters").await.status, 403);
-    })
-    .await;
+    });
 }

@@ -52,8 +52,8 @@ fn inside<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
     rest.split_once(to).unwrap_or_else(|| panic!("{to} does not follow {from}")).0
 }
 
-#[tokio::test]
-async fn a_page_says_what_a_job_is_and_why_it_is_here() {
+#[test]
+fn a_job_page_shows_its_state_and_the_reason() {
     on_both_stores(async |server| {
         let asked = json!({ "type": "index", "user_id": "ann", "queue": "night", "priority": 7, "correlation_id": "c-1" });
         let job = server.create(asked).await;
@@ -97,8 +97,7 @@ async fn a_page_says_what_a_job_is_and_why_it_is_here() {
         is_silent_on(acts, &["Cancel", "dead letters"]);
         let told = server.get(&path(&job, "explain")).await.expect(200);
         assert_eq!(told["try"], json!([format!("tenure job events {id}"), format!("tenure job retry {id}")]));
-    })
-    .await;
+    });
 }
 
 const QUICK: &str = r#"
@@ -124,8 +123,8 @@ fn bars_are_on_the_axis(page: &str) {
     }
 }
 
-#[tokio::test]
-async fn each_attempt_has_a_lane_with_its_error() {
+#[test]
+fn each_attempt_is_in_the_timeline_with_its_error() {
     on_both_stores_with_config(QUICK, async |server| {
         let job = server.create(json!({ "type": "a", "max_attempts": 2 })).await;
         for attempt in 1..=2 {
@@ -159,12 +158,11 @@ async fn each_attempt_has_a_lane_with_its_error() {
         assert_eq!(again.status, 200);
         says(&again.text, &["Retry of", "◷", "no worker waits"]);
         says(&look(&server, &job).await, &["Retried as"]);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn what_is_pressed_is_done_and_what_is_not_lawful_is_refused() {
+#[test]
+fn allowed_actions_are_done_and_others_refused() {
     on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let text = press(&server, &job, "/cancel", "").await.text;
@@ -217,8 +215,7 @@ async fn what_is_pressed_is_done_and_what_is_not_lawful_is_refused() {
         let gone = server.request("GET", &page(&nobody, "")).header("accept", "text/html").send().await;
         assert_eq!(gone.status, 404);
         says(&gone.text, &["never created here", "keeps jobs"]);
-    })
-    .await;
+    });
 }
 
 /// An operator's way out of a state in which nobody has the job.
@@ -253,8 +250,8 @@ from = ["queued", "running"]
 to = "refused"
 "#;
 
-#[tokio::test]
-async fn a_reject_is_an_operators_where_nobody_has_the_job() {
+#[test]
+fn an_operator_can_reject_a_job_without_a_worker() {
     let config = "lifecycles = [\"screened.toml\"]\n[types.\"*\"]\nlifecycle = \"screened\"\n";
     on_both_stores_with_files(&[("tenure.toml", config), ("screened.toml", SCREENED)], async |server| {
         let job = server.create(json!({ "type": "a" })).await;
@@ -264,8 +261,7 @@ async fn a_reject_is_an_operators_where_nobody_has_the_job() {
         let job = server.create(json!({ "type": "a" })).await;
         server.claim_one().await;
         is_silent_on(&look(&server, &job).await, &[">Reject<"]);
-    })
-    .await;
+    });
 }
 
 async fn key(server: &Server, body: Value) -> String {
@@ -273,8 +269,8 @@ async fn key(server: &Server, body: Value) -> String {
     made["key"].as_str().expect("a new key is shown").to_owned()
 }
 
-#[tokio::test]
-async fn who_may_not_sees_why_and_is_refused() {
+#[test]
+fn a_caller_without_the_right_sees_why_and_is_refused() {
     on_both_stores(async |mut server| {
         let admin = key(&server, json!({ "role": "admin" })).await;
         server.use_key(Some(&admin));
@@ -324,12 +320,11 @@ async fn who_may_not_sees_why_and_is_refused() {
         server.use_key(None);
         let shut = server.request("GET", &page(&own, "/log")).send().await;
         shut.problem(401, "unauthenticated");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn nothing_that_a_job_says_becomes_part_of_the_page() {
+#[test]
+fn text_of_a_job_is_escaped() {
     on_both_stores(async |server| {
         let evil = "<script>alert(1)</script><img src=x onerror=\"alert(2)\">'\"`$(reboot)";
         let job = server
@@ -357,12 +352,11 @@ async fn nothing_that_a_job_says_becomes_part_of_the_page() {
         assert_eq!(log.header("content-type"), Some("text/plain; charset=utf-8"));
         assert_eq!(log.header("x-content-type-options"), Some("nosniff"));
         assert!(log.text.contains(evil));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn what_is_large_is_cut_and_to_be_had_whole() {
+#[test]
+fn large_values_are_truncated_with_a_link_to_the_whole() {
     on_both_stores(async |server| {
         let payload =
             format!("{{\"exact\":0.10,\"big\":18446744073709551617,\"text\":\"{}\"}}", "ü".repeat(450_000));
@@ -402,12 +396,11 @@ async fn what_is_large_is_cut_and_to_be_had_whole() {
         assert_eq!(server.get(&page(&job, "/text/history")).await.text.lines().count(), 4);
         assert_eq!(server.get(&page(&job, "/text/result")).await.status, 404);
         assert_eq!(server.get(&page(&job, "/text/secrets")).await.status, 404);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn of_a_long_life_the_end_is_shown() {
+#[test]
+fn a_long_history_shows_its_end() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         for _ in 0..70 {
@@ -424,12 +417,11 @@ async fn of_a_long_life_the_end_is_shown() {
         is_silent_on(&text, &["Attempt 51<"]);
         bars_are_on_the_axis(&text);
         assert!(text.len() < 500_000, "{} bytes", text.len());
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn assets_are_listed_and_pictures_alone_are_shown() {
+#[test]
+fn assets_are_listed_and_only_images_are_embedded() {
     let config = "[types.\"*\"]\nlifecycle = \"distributed\"\n[assets]\nstore = \"file:./objects\"\n";
     on_both_stores_with_config(config, async |server| {
         let job = server.create(json!({ "type": "a" })).await;
@@ -453,8 +445,7 @@ async fn assets_are_listed_and_pictures_alone_are_shown() {
         press(&server, &job, "/cancel-hard", "").await;
         assert_eq!(server.get(&at(0)).await.status, 404);
         says(&look(&server, &job).await, &["discarded"]);
-    })
-    .await;
+    });
 }
 
 /// Reads a page's stream until a part with this id has all of these.
@@ -479,8 +470,8 @@ async fn hear(stream: &mut reqwest::Response, heard: &mut Vec<u8>, id: &str, pie
     .await;
 }
 
-#[tokio::test]
-async fn a_page_that_somebody_looks_at_stays_true() {
+#[test]
+fn an_open_page_is_updated() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let request = server.request("GET", &page(&job, "")).header("accept", "text/event-stream");
@@ -494,6 +485,5 @@ async fn a_page_that_somebody_looks_at_stays_true() {
         hear(&mut stream, &mut heard, "job-log", &["hello there"]).await;
         server.report(&taken, "succeed", json!({ "result": [1] })).await.expect(200);
         hear(&mut stream, &mut heard, "job-acts", &["Retry"]).await;
-    })
-    .await;
+    });
 }

@@ -5,16 +5,12 @@ use std::collections::BTreeMap;
 use reqwest::Url;
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
-use tenure_e2e::{EventStream, Reply, Server, Setup, Store, http_client, in_time};
+use tenure_e2e::{EventStream, Reply, Server, http_client, in_time, on_both_stores_with_setup};
 
-/// Runs a test on both stores with a client that is not led on, so that it sees where a form leads back to.
-pub(crate) async fn both_still(test: impl AsyncFn(Server)) {
-    for store in [Store::Sqlite, Store::Postgres] {
-        let setup = Setup::new(store).await.client(http_client().redirect(Policy::none()).build().unwrap());
-        let left = setup.clone();
-        test(setup.start().await).await;
-        left.verify();
-    }
+/// Runs a test on both stores with a client that does not follow redirects.
+pub(crate) fn on_both_stores_without_redirects(test: impl AsyncFn(Server)) {
+    let client = http_client().redirect(Policy::none()).build().unwrap();
+    on_both_stores_with_setup(|setup| setup.client(client.clone()), test);
 }
 
 /// A page as a browser asks for it.
@@ -96,9 +92,9 @@ pub(crate) async fn new_key(server: &Server, body: Value) -> String {
     made["key"].as_str().unwrap().to_owned()
 }
 
-#[tokio::test]
-async fn an_empty_listing_says_why_and_what_would_fill_it() {
-    both_still(async |server| {
+#[test]
+fn an_empty_list_explains_why_and_suggests_a_next_step() {
+    on_both_stores_without_redirects(async |server| {
         let page = shown(ask(&server, "/ui/jobs").await);
         assert!(page.contains("No job was created yet") && page.contains("tenure run TYPE"), "{page}");
         server.create(json!({ "type": "a" })).await;
@@ -109,13 +105,12 @@ async fn an_empty_listing_says_why_and_what_would_fill_it() {
         assert!(page.contains("<a href=\"/ui/jobs?phase=ready\">Clear the filter</a>"), "{page}");
         let page = shown(ask(&server, "/ui/jobs?lifecycle=image").await);
         assert!(page.contains("No job follows the lifecycle image yet"), "{page}");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_row_says_where_a_job_is_and_what_went_wrong() {
-    both_still(async |server| {
+#[test]
+fn a_row_shows_the_state_and_the_error_of_a_job() {
+    on_both_stores_without_redirects(async |server| {
         let hostile = "<script>alert(1)</script>";
         let job = server.create(json!({ "type": "a", "user_id": hostile, "max_attempts": 1 })).await;
         let taken = server.claim_one().await;
@@ -147,13 +142,12 @@ async fn a_row_says_where_a_job_is_and_what_went_wrong() {
         assert!(page.contains("<details open>") && rows(&page) == 1, "{page}");
         assert_eq!(ask(&server, "/ui/jobs?created_after=yesterday").await.status, 400);
         assert_eq!(ask(&server, "/ui/jobs?colour=red").await.status, 400);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn older_jobs_are_a_press_away() {
-    both_still(async |server| {
+#[test]
+fn older_jobs_are_on_the_next_page() {
+    on_both_stores_without_redirects(async |server| {
         let jobs: Vec<Value> = (0..60).map(|_| json!({ "type": "a" })).collect();
         server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
         let page = shown(ask(&server, "/ui/jobs?type=a").await);
@@ -166,13 +160,12 @@ async fn older_jobs_are_a_press_away() {
             page.contains("rel=\"prev\" href=\"/ui/jobs?type=a\"") && !page.contains("rel=\"next\""),
             "{page}"
         );
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn rows_stay_where_they_are_and_their_cells_move() {
-    both_still(async |server| {
+#[test]
+fn rows_keep_their_place_while_their_cells_change() {
+    on_both_stores_without_redirects(async |server| {
         let first = server.create(json!({ "type": "a" })).await;
         let second = server.create(json!({ "type": "a" })).await;
         let all = shown(ask(&server, "/ui/jobs").await);
@@ -195,13 +188,12 @@ async fn rows_stay_where_they_are_and_their_cells_move() {
         let mut empty = Look::at(&server, &empty).await;
         server.create(json!({ "type": "b" })).await;
         empty.until("newer", contains("1 newer")).await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn selected_jobs_are_cancelled_or_retried() {
-    both_still(async |server| {
+#[test]
+fn selected_jobs_are_cancelled_or_retried() {
+    on_both_stores_without_redirects(async |server| {
         let over = server.create_finished(json!({ "type": "a" })).await;
         let one = server.create(json!({ "type": "a" })).await;
         let two = server.create(json!({ "type": "a" })).await;
@@ -227,13 +219,12 @@ async fn selected_jobs_are_cancelled_or_retried() {
         let foreign =
             foreign.header("content-type", "application/x-www-form-urlencoded").bytes("action=cancel");
         assert_eq!(foreign.send().await.status, 403);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn all_that_match_are_counted_before_anything_is_done() {
-    both_still(async |server| {
+#[test]
+fn a_bulk_action_shows_the_number_of_matches_first() {
+    on_both_stores_without_redirects(async |server| {
         let jobs: Vec<Value> = (0..3).map(|_| json!({ "type": "a" })).collect();
         server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
         server.create(json!({ "type": "b" })).await;
@@ -253,13 +244,12 @@ async fn all_that_match_are_counted_before_anything_is_done() {
         assert_eq!(left["jobs"].as_array().unwrap().len(), 1, "{left}");
         let page = shown(ask(&server, "/ui/jobs?outcome=cancelled").await);
         assert!(page.contains("Retry") && !page.contains("Cancel selected"), "{page}");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn each_sees_and_touches_what_is_his() {
-    both_still(async |mut server| {
+#[test]
+fn producers_see_and_change_only_their_jobs() {
+    on_both_stores_without_redirects(async |mut server| {
         let admin = new_key(&server, json!({ "role": "admin" })).await;
         server.use_key(Some(&admin));
         let mine = server.create(json!({ "type": "a", "user_id": "u1" })).await;
@@ -295,13 +285,12 @@ async fn each_sees_and_touches_what_is_his() {
         let held = server.claim(json!({ "worker": "w9", "max": 1 })).await.remove(0);
         let page = shown(ask(&server, "/ui/jobs").await);
         assert!(rows(&page) == 1 && page.contains(id(&held)), "{page}");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_search_leads_to_jobs() {
-    both_still(async |server| {
+#[test]
+fn the_search_finds_jobs() {
+    on_both_stores_without_redirects(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let leads_to = async |query: &str| {
             let url = Url::parse_with_params("http://search/ui/search", [("q", query)]).unwrap();
@@ -321,6 +310,5 @@ async fn the_search_leads_to_jobs() {
             let page = shown(ask(&server, &format!("/ui/search?q={query}")).await);
             assert!(page.contains("What can be asked") && !page.contains("<b>"), "{query}: {page}");
         }
-    })
-    .await;
+    });
 }

@@ -74,8 +74,8 @@ fn is_time(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.len() == 24 && text.ends_with('Z') && text.as_bytes()[19] == b'.')
 }
 
-#[tokio::test]
-async fn a_new_job_is_answered_whole_and_found_where_the_answer_says() {
+#[test]
+fn a_new_job_is_returned_whole_with_its_location() {
     on_both_stores(async |server| {
         let reply = server.post("/api/jobs", &json!({ "type": "index" })).await;
         let place = reply.header("location").expect("a new job has a place").to_owned();
@@ -103,12 +103,11 @@ async fn a_new_job_is_answered_whole_and_found_where_the_answer_says() {
         assert!(is_time(&job["entered"]["queued"]));
         assert_eq!(job["trace_id"].as_str().map(str::len), Some(32));
         assert!(job["correlation_id"].as_str().is_some_and(|id| !id.is_empty()));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn what_a_creation_says_is_what_the_job_has() {
+#[test]
+fn a_job_has_the_fields_of_its_creation() {
     on_both_stores(async |server| {
         let asked = json!({
             "type": "index", "payload": { "of": [1, 2.5, "ü"] }, "lifecycle": "distributed", "user_id": "u1",
@@ -123,12 +122,11 @@ async fn what_a_creation_says_is_what_the_job_has() {
         assert!(later["run_at"].as_str() > later["created_at"].as_str());
         let both = json!({ "type": "index", "delay": "1h", "run_at": "2126-01-02T03:04:05.678Z" });
         server.post("/api/jobs", &both).await.problem(400, "malformed");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_key_makes_one_job_of_many_requests() {
+#[test]
+fn a_creation_is_idempotent_with_a_key() {
     on_both_stores(async |server| {
         let body = json!({ "type": "a", "user_id": "u1", "payload": { "n": 1 } });
         let ask = async |body: &Value| {
@@ -152,12 +150,11 @@ async fn a_key_makes_one_job_of_many_requests() {
             let ask = server.request("POST", "/api/jobs").header("idempotency-key", bad).json(&body);
             ask.send().await.problem(400, "malformed");
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn what_does_not_pass_is_not_stored() {
+#[test]
+fn an_invalid_job_is_not_stored() {
     let config = r#"
 [types.picture]
 lifecycle = "pattern"
@@ -183,12 +180,11 @@ properties = { prompt = { type = "string" }, size = { type = "integer", minimum 
         assert!((400..500).contains(&refused.status), "{}", refused.text);
         assert_eq!(server.get("/api/jobs").await.expect(200), json!({ "jobs": [], "next_cursor": null }));
         assert_eq!(server.journal().await, Vec::<Value>::new());
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn one_bad_item_of_a_batch_spoils_no_other() {
+#[test]
+fn an_invalid_item_of_a_batch_does_not_affect_the_others() {
     on_both_stores(async |server| {
         let items =
             json!({ "jobs": [{ "type": "a" }, { "tipe": "b" }, 7, { "type": "c", "user_id": "u1" }] });
@@ -216,23 +212,21 @@ async fn one_bad_item_of_a_batch_spoils_no_other() {
         assert_eq!(second[0]["replayed"], true);
         let many = json!({ "jobs": vec![json!({ "type": "a" }); 10_001] });
         server.post("/api/jobs/batch", &many).await.problem(400, "malformed");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn ten_thousand_jobs_fit_in_one_batch() {
+#[test]
+fn ten_thousand_jobs_fit_in_one_batch() {
     on_both_stores(async |server| {
         let many = json!({ "jobs": vec![json!({ "type": "a" }); 10_000] });
         let answer = server.post("/api/jobs/batch", &many).await.expect(200);
         let results = answer["results"].as_array().unwrap();
         assert_eq!(results.iter().filter(|result| result["ok"]["state"] == "queued").count(), 10_000);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn each_filter_of_the_list_picks_what_it_says() {
+#[test]
+fn each_filter_of_the_list_selects_its_jobs() {
     on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
         let done = server.create_finished(json!({ "type": "a", "user_id": "u1" })).await;
         let again = server.post(&path(&done, "retry"), &json!({})).await.expect(202);
@@ -280,12 +274,11 @@ async fn each_filter_of_the_list_picks_what_it_says() {
             let problem = server.get(&format!("/api/jobs?{bad}")).await.problem(400, "malformed");
             assert!(problem["errors"][0]["pointer"].is_string(), "{bad}");
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn pages_of_the_list_have_no_gap_and_no_double() {
+#[test]
+fn pages_of_the_list_have_no_gaps_and_no_duplicates() {
     on_both_stores(async |server| {
         let many = json!({ "jobs": vec![json!({ "type": "a" }); 45] });
         let made = server.post("/api/jobs/batch", &many).await.expect(200);
@@ -305,12 +298,11 @@ async fn pages_of_the_list_have_no_gap_and_no_double() {
         made.reverse();
         made.sort_by_key(|id| std::cmp::Reverse(id.to_string()));
         assert_eq!(seen, made);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_job_that_is_not_there_is_not_found_and_a_bad_id_is_malformed() {
+#[test]
+fn an_unknown_job_is_not_found_and_an_invalid_id_is_malformed() {
     on_both_stores(async |server| {
         for call in ["", "/events", "/replay", "/explain", "/stream", "/logs"] {
             server.get(&format!("/api/jobs/{NOBODY}{call}")).await.problem(404, "not_found");
@@ -337,12 +329,11 @@ async fn a_job_that_is_not_there_is_not_found_and_a_bad_id_is_malformed() {
             server.post(&format!("/api/jobs/{NOBODY}/{call}"), &body).await.problem(404, "not_found");
             server.post(&format!("/api/jobs/nobody/{call}"), &body).await.problem(400, "malformed");
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn events_are_numbered_and_whole_and_telemetry_is_mixed_in_on_request() {
+#[test]
+fn events_are_numbered_and_include_telemetry_on_request() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a", "correlation_id": "c-1" })).await;
         let taken = server.claim_one().await;
@@ -383,12 +374,11 @@ async fn events_are_numbered_and_whole_and_telemetry_is_mixed_in_on_request() {
         let ids: std::collections::BTreeSet<String> = rows.iter().map(|row| row["id"].to_string()).collect();
         assert_eq!(ids.len(), rows.len(), "each line has an id of its own");
         server.get(&path(&job, "events?telemetry=perhaps")).await.problem(400, "malformed");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_replay_is_the_job_as_it_was_after_each_transition() {
+#[test]
+fn a_replay_shows_the_job_after_each_transition() {
     on_both_stores(async |server| {
         let mut was = vec![server.create(json!({ "type": "a", "max_attempts": 2 })).await];
         let job = was[0].clone();
@@ -416,8 +406,7 @@ async fn a_replay_is_the_job_as_it_was_after_each_transition() {
         for bad in ["seq=0", "seq=8", "seq=x"] {
             server.get(&path(&job, &format!("replay?{bad}"))).await.problem(400, "malformed");
         }
-    })
-    .await;
+    });
 }
 
 /// Verbs prolong a lease without a transition, so its end is not history's to tell.
@@ -442,8 +431,8 @@ async fn waits(server: &Server, job: &Value) -> (Value, Vec<String>) {
     (explained, what)
 }
 
-#[tokio::test]
-async fn explain_says_what_a_job_waits_for_in_each_phase() {
+#[test]
+fn explain_says_what_a_job_waits_for_in_each_phase() {
     on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
         let later = server.create(json!({ "type": "later", "run_at": "2126-01-01T00:00:00Z" })).await;
         let (explained, what) = waits(&server, &later).await;
@@ -495,12 +484,11 @@ async fn explain_says_what_a_job_waits_for_in_each_phase() {
         let (explained, what) = waits(&server, &draft).await;
         assert_eq!((what, &explained["phase"]), (vec!["nothing".to_owned()], &json!("final")));
         assert_eq!((&explained["clocks"], &explained["next"]), (&json!([]), &json!([])));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_soft_cancel_asks_and_a_hard_one_takes() {
+#[test]
+fn a_soft_cancel_asks_the_worker_and_a_hard_cancel_ends_the_job() {
     on_both_stores(async |server| {
         // Ready: at once.
         let job = server.create(json!({ "type": "a" })).await;
@@ -542,12 +530,11 @@ async fn a_soft_cancel_asks_and_a_hard_one_takes() {
         assert_eq!((&late["cause"], &late["job_id"]), (&json!("revoked"), &job["id"]));
         assert_eq!(late["fence"], taken["lease"]["fence"]);
         server.post(&path(&job, "cancel"), &json!({ "mode": "gentle" })).await.problem(400, "malformed");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_soft_cancel_becomes_hard_when_its_grace_is_over() {
+#[test]
+fn a_soft_cancel_becomes_hard_after_its_grace_period() {
     let config = "[types.a]\nlifecycle = \"distributed\"\ncancel_grace = \"100ms\"\n";
     on_both_stores_with_config(config, async |server| {
         let job = server.create(json!({ "type": "a" })).await;
@@ -558,12 +545,11 @@ async fn a_soft_cancel_becomes_hard_when_its_grace_is_over() {
         let over = server.job(&job).await;
         assert_eq!(over["error"]["code"], "CANCEL_GRACE_EXPIRED");
         server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_retry_is_a_new_job_like_the_finished_one() {
+#[test]
+fn a_retry_creates_a_copy_of_the_finished_job() {
     on_both_stores(async |server| {
         let asked =
             json!({ "type": "a", "user_id": "u1", "payload": { "n": 1 }, "priority": 3, "queue": "q" });
@@ -587,12 +573,11 @@ async fn a_retry_is_a_new_job_like_the_finished_one() {
         assert_eq!(repeat.header("idempotent-replayed"), Some("true"));
         assert_eq!(repeat.expect(200)["id"], again["id"]);
         assert_eq!(server.job(&over).await, over, "a finished job stays as it is");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn an_operator_dead_letters_a_job() {
+#[test]
+fn an_operator_dead_letters_a_job() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a", "correlation_id": "c" })).await;
         let body = json!({ "reason_code": "policy_violation", "detail": "not ours" });
@@ -604,12 +589,11 @@ async fn an_operator_dead_letters_a_job() {
         server.post(&path(&job, "dead-letter"), &body).await.problem(409, "invalid_transition");
         let bad = json!({ "reason_code": "boredom", "detail": "" });
         server.post(&path(&job, "dead-letter"), &bad).await.problem(400, "malformed");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_declared_signal_moves_the_job_and_another_does_not() {
+#[test]
+fn only_a_declared_signal_changes_the_job() {
     on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
         let job = server.create(json!({ "type": "review" })).await;
         let early = server.post(&path(&job, "signals/approve"), &json!({})).await;
@@ -638,12 +622,11 @@ async fn a_declared_signal_moves_the_job_and_another_does_not() {
         let line =
             audit["audit"].as_array().unwrap().iter().find(|line| line["action"] == "DECLINED").cloned();
         assert_eq!(line.expect("the rule's audit line")["job_id"], job["id"]);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_log_is_appended_to_by_its_worker_and_read_from_a_number_on() {
+#[test]
+fn a_log_is_appended_by_its_worker_and_read_from_a_line_number() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let taken = server.claim_one().await;
@@ -670,12 +653,11 @@ async fn a_log_is_appended_to_by_its_worker_and_read_from_a_number_on() {
         server.report(&taken, "succeed", json!({})).await.expect(200);
         let kept = server.get(&path(&job, "logs")).await.expect(200);
         assert_eq!(column(&kept["lines"], "n"), [1, 2, 3], "kept past the end");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn traces_and_correlations_go_from_the_request_to_the_worker_and_every_event() {
+#[test]
+fn trace_and_correlation_ids_reach_the_worker_and_every_event() {
     on_both_stores(async |server| {
         let trace = "0af7651916cd43dd8448eb211c80319c";
         let parent = format!("00-{trace}-b7ad6b7169203331-01");
@@ -698,12 +680,11 @@ async fn traces_and_correlations_go_from_the_request_to_the_worker_and_every_eve
         assert_ne!(other["trace_id"], trace);
         let again = server.post(&path(&job, "retry"), &json!({})).await.expect(202);
         assert_eq!(again["correlation_id"], "order-7");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_key_makes_every_post_happen_once() {
+#[test]
+fn every_post_is_idempotent_with_a_key() {
     on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
         let twice = async |path: &str, body: Value| {
             let ask = async || server.request("POST", path).idempotent("once").json(&body).send().await;
@@ -747,12 +728,11 @@ async fn a_key_makes_every_post_happen_once() {
         let reports =
             json!({ "worker": "w1", "reports": [{ "job": job["id"], "fence": 1, "verb": "heartbeat" }] });
         twice("/api/reports", reports).await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_compensation_is_noted_after_the_end() {
+#[test]
+fn a_compensation_is_recorded_after_the_job_has_finished() {
     let config = r#"
 [types.book]
 lifecycle = "distributed"
@@ -776,12 +756,11 @@ lifecycle = "distributed"
         assert_eq!(server.job(&job).await["seq"], 4);
         let feed = server.journal().await;
         assert!(feed.contains(&last), "the feed has it too");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn what_nobody_claims_in_time_fails_with_a_reason() {
+#[test]
+fn a_job_that_is_not_claimed_in_time_fails_with_a_reason() {
     let config = "[types.scene]\nlifecycle = \"engine\"\ntimeouts = { queued = \"300ms\" }\n";
     on_both_stores_with_config(config, async |server| {
         let job = server.create(json!({ "type": "scene" })).await;
@@ -796,12 +775,11 @@ async fn what_nobody_claims_in_time_fails_with_a_reason() {
         assert!(text.starts_with("QUEUE_TIMEOUT: "), "{text}");
         let status = server.stream(&path(&job, "stream"), None).await.rest().await;
         assert_eq!(status[0].data["state"], "failed");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_derived_key_finds_the_job_of_the_same_minute() {
+#[test]
+fn a_derived_key_finds_the_job_of_the_same_minute() {
     let config = "[types.picture]\nlifecycle = \"image\"\n";
     on_both_stores_with_config(config, async |server| {
         let ask = async |user: &str, prompt: &str| {
@@ -815,12 +793,11 @@ async fn a_derived_key_finds_the_job_of_the_same_minute() {
         assert_eq!(again.expect(200)["id"], first["id"]);
         ask("u1", "a dog").await.expect(202);
         ask("u2", "a cat").await.expect(202);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn head_answers_as_get_without_a_body() {
+#[test]
+fn head_answers_like_get_without_a_body() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let head = server.request("HEAD", &path(&job, "")).send().await;
@@ -828,12 +805,11 @@ async fn head_answers_as_get_without_a_body() {
         assert_eq!(head.header("content-type"), Some("application/json"));
         let missing = server.request("HEAD", &format!("/api/jobs/{NOBODY}")).send().await;
         assert_eq!((missing.status, missing.text.as_str()), (404, ""));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_payload_is_kept_as_it_came() {
+#[test]
+fn a_payload_is_stored_unchanged() {
     on_both_stores(async |server| {
         let payload =
             r#"{"big":12345678901234567890123,"exact":0.1000,"text":"\u00e9\n","order":{"z":1,"a":2}}"#;
@@ -854,12 +830,11 @@ async fn a_payload_is_kept_as_it_came() {
             let job = request.bytes(body).send().await.expect(202);
             assert_eq!(job["payload"].to_string(), payload);
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_lifecycle_without_a_cancel_refuses_it() {
+#[test]
+fn a_lifecycle_without_a_cancel_refuses_it() {
     on_both_stores_with_config("[types.export]\nlifecycle = \"pattern\"\n", async |server| {
         let job = server.create(json!({ "type": "export" })).await;
         let problem = server.post(&path(&job, "cancel"), &json!({})).await.problem(409, "invalid_transition");
@@ -869,21 +844,19 @@ async fn a_lifecycle_without_a_cancel_refuses_it() {
         let hard = json!({ "mode": "hard" });
         server.post(&path(&job, "cancel"), &hard).await.problem(409, "invalid_transition");
         assert_eq!(server.job(&job).await["seq"], 2);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_time_that_has_passed_is_now() {
+#[test]
+fn a_run_at_in_the_past_means_now() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a", "run_at": "2020-01-01T00:00:00Z" })).await;
         assert_eq!(server.claim_one().await["id"], job["id"]);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_catch_all_follows_the_lifecycle_that_is_asked_for_and_a_type_its_own() {
+#[test]
+fn only_jobs_of_the_catch_all_type_choose_their_lifecycle() {
     let config = "[types.scene]\nlifecycle = \"engine\"\n[types.\"*\"]\nlifecycle = \"distributed\"\n";
     on_both_stores_with_config(config, async |server| {
         let job = server.create(json!({ "type": "x", "lifecycle": "pattern" })).await;
@@ -893,6 +866,5 @@ async fn the_catch_all_follows_the_lifecycle_that_is_asked_for_and_a_type_its_ow
             let problem = server.post("/api/jobs", &body).await.problem(422, "validation_failed");
             assert_eq!(problem["errors"][0]["pointer"], "#/lifecycle");
         }
-    })
-    .await;
+    });
 }

@@ -101,7 +101,7 @@ fn assert_members(job: &Value, without: &str, with: &str) {
 }
 
 #[tokio::test]
-async fn the_engine_has_its_words() {
+async fn the_engine_api_uses_its_field_names() {
     at_doors(async |server| {
         let reply = server.post("/engine/jobs", &new_job("/engine/jobs")).await;
         let place = reply.header("location").unwrap().to_owned();
@@ -149,7 +149,7 @@ async fn the_engine_has_its_words() {
 }
 
 #[tokio::test]
-async fn so1_streams_its_log_and_one_last_status() {
+async fn so1_streams_its_log_and_one_final_status() {
     at_doors(async |server| {
         let asked = json!({ "action": "workflow", "input": { "ref": "main" } });
         let job = server.post("/so1/api/jobs", &asked).await.expect(202);
@@ -192,7 +192,7 @@ async fn so1_streams_its_log_and_one_last_status() {
 }
 
 #[tokio::test]
-async fn pattern_ignores_a_slash_and_says_partial_success_plainly() {
+async fn pattern_ignores_a_trailing_slash_and_shows_partial_success() {
     at_doors(async |server| {
         let asked = json!({ "job_type": "export", "parameters": { "n": 1 } });
         let reply = server.request("POST", "/jobs/").idempotent("once").json(&asked).send().await;
@@ -220,7 +220,7 @@ async fn pattern_ignores_a_slash_and_says_partial_success_plainly() {
 }
 
 #[tokio::test]
-async fn image_shows_the_result_and_its_address() {
+async fn image_shows_the_result_and_its_url() {
     at_doors(async |server| {
         let job = server.post("/image/jobs", &new_job("/image/jobs")).await.expect(202);
         assert_members(
@@ -252,7 +252,7 @@ async fn image_shows_the_result_and_its_address() {
 }
 
 #[tokio::test]
-async fn names_of_parts_are_told_and_understood() {
+async fn nested_field_names_are_renamed_both_ways() {
     at_doors(async |server| {
         let job = server.post("/reviews", &new_job("/reviews")).await.expect(202);
         assert_members(
@@ -287,7 +287,7 @@ async fn names_of_parts_are_told_and_understood() {
 }
 
 #[tokio::test]
-async fn what_a_door_does_not_know_is_refused_in_its_words() {
+async fn refusals_use_the_field_names_of_the_lifecycle_api() {
     at_doors(async |server| {
         let refused = async |mount: &str, body: Value| {
             let problem = server.post(mount, &body).await.problem(400, "malformed");
@@ -342,7 +342,7 @@ async fn what_a_door_does_not_know_is_refused_in_its_words() {
 }
 
 #[tokio::test]
-async fn one_bad_item_of_a_batch_spoils_no_other() {
+async fn an_invalid_item_of_a_batch_does_not_affect_the_others() {
     at_doors(async |server| {
         let jobs = json!({ "jobs": [
             { "action": "workflow", "input": { "n": 1 } },
@@ -385,7 +385,7 @@ async fn one_bad_item_of_a_batch_spoils_no_other() {
 }
 
 #[tokio::test]
-async fn a_door_has_jobs_and_types_of_its_own_lifecycle_alone() {
+async fn a_lifecycle_api_has_only_jobs_and_types_of_its_lifecycle() {
     at_doors(async |server| {
         let mut made = Vec::new();
         for (mount, id) in DOORS {
@@ -432,7 +432,7 @@ async fn a_door_has_jobs_and_types_of_its_own_lifecycle_alone() {
 }
 
 #[tokio::test]
-async fn callers_and_methods_are_as_at_api() {
+async fn rights_and_methods_are_the_same_as_under_api() {
     at_doors(async |mut server| {
         let job = server.post("/engine/jobs", &new_job("/engine/jobs")).await.expect(202);
         let place = format!("/engine/jobs/{}", job["jobId"].as_str().unwrap());
@@ -482,7 +482,7 @@ async fn callers_and_methods_are_as_at_api() {
 }
 
 #[tokio::test]
-async fn an_asset_is_to_be_had_at_the_door_that_told_of_it() {
+async fn an_asset_is_downloaded_under_the_path_of_its_lifecycle_api() {
     at_doors(async |server| {
         for (mount, id) in DOORS {
             let job = server.post(mount, &new_job(mount)).await.expect(202);
@@ -522,7 +522,7 @@ async fn an_asset_is_to_be_had_at_the_door_that_told_of_it() {
 }
 
 #[tokio::test]
-async fn an_engine_uploads_in_its_own_words() {
+async fn an_engine_uploads_with_its_field_names() {
     at_doors(async |server| {
         server.post("/engine/jobs", &new_job("/engine/jobs")).await.expect(202);
         let (id, fence) = take(&server).await;
@@ -539,7 +539,7 @@ async fn an_engine_uploads_in_its_own_words() {
 }
 
 #[tokio::test]
-async fn numbers_pass_as_they_were_written() {
+async fn numbers_are_passed_on_unchanged() {
     at_doors(async |server| {
         let numbers = r#"{"big":123456789012345678901234567890,"exact":0.10000,"huge":1e400,"id":1.0}"#;
         for (mount, names, parts) in [
@@ -558,7 +558,7 @@ async fn numbers_pass_as_they_were_written() {
 }
 
 #[tokio::test]
-async fn a_door_tells_no_more_than_is_wanted() {
+async fn a_lifecycle_api_honours_minimal_answers() {
     at_doors(async |server| {
         for (mount, id) in DOORS {
             let ask = |path: &str, body: &Value| {
@@ -581,7 +581,7 @@ async fn a_door_tells_no_more_than_is_wanted() {
 }
 
 #[tokio::test]
-async fn the_doors_that_are_open_are_described() {
+async fn mounted_lifecycle_apis_are_described() {
     at_doors(async |server| {
         let told = server.get("/openapi.json").await.expect(200);
         let canonical: Value =
@@ -627,7 +627,7 @@ async fn the_doors_that_are_open_are_described() {
 }
 
 #[tokio::test]
-async fn a_mount_that_is_taken_is_refused_at_start() {
+async fn a_duplicate_mount_is_refused_at_start() {
     for mount in ["/jobs", "/so1/api/jobs/batch"] {
         let door = format!("{REVIEW}\n[api]\nmount = \"{mount}\"\n");
         let setup = Setup::new(Store::Sqlite).await.config("lifecycles = [\"review.toml\"]\n");

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tenure_e2e::{eventually, in_time, on_both_stores_with_config};
 
-#[tokio::test]
-async fn a_user_creates_so_many_jobs_in_a_second_and_repeats_do_not_count() {
+#[test]
+fn the_creation_rate_of_a_user_is_limited_and_repeats_do_not_count() {
     on_both_stores_with_config("[limits]\ncreations_per_second = 3\n", async |server| {
         let jobs: Vec<Value> =
             (0..10).map(|n| json!({ "type": "a", "user_id": "u1", "payload": n })).collect();
@@ -24,12 +24,11 @@ async fn a_user_creates_so_many_jobs_in_a_second_and_repeats_do_not_count() {
         assert_eq!(ids(&again)[..3], ids(&first)[..], "what was made is found again, whatever the pace");
         let other = json!({ "type": "a", "user_id": "u2" });
         server.post("/api/jobs", &other).await.expect(202);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn who_creates_too_many_is_told_when_to_come_back() {
+#[test]
+fn a_caller_over_the_rate_limit_gets_a_retry_after() {
     on_both_stores_with_config("[limits]\ncreations_per_second = 1\n", async |server| {
         let job = json!({ "type": "a", "user_id": "u1" });
         // However slow the machine is: at some time two come within a second.
@@ -45,6 +44,5 @@ async fn who_creates_too_many_is_told_when_to_come_back() {
         assert_eq!(refused.header("retry-after"), Some("1"));
         refused.problem(429, "rate_limited");
         eventually("it may again", async || server.post("/api/jobs", &job).await.status == 202).await;
-    })
-    .await;
+    });
 }

@@ -14,8 +14,8 @@ async fn count(server: &Server, job: &Value) -> usize {
     server.get(&path(job, "logs")).await.expect(200)["lines"].as_array().unwrap().len()
 }
 
-#[tokio::test]
-async fn a_line_has_64_kib_at_most_and_one_of_a_megabyte_is_refused_with_all_that_came_with_it() {
+#[test]
+fn a_line_over_64_kib_is_refused_with_its_whole_request() {
     on_both_stores(async |server| {
         let job = taken(&server).await;
         let append = async |text: String| {
@@ -31,12 +31,11 @@ async fn a_line_has_64_kib_at_most_and_one_of_a_megabyte_is_refused_with_all_tha
         // Bytes are counted, not letters.
         append("ü".repeat(LINE_BYTES_MAX / 2 + 1)).await.problem(413, "too_large");
         assert_eq!(count(&server, &job).await, 2, "all of an append or nothing");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn bytes_that_are_no_text_are_refused_and_odd_letters_are_kept() {
+#[test]
+fn invalid_utf8_is_refused_and_unusual_characters_are_kept() {
     on_both_stores(async |server| {
         let job = taken(&server).await;
         let (start, end) = (&br#"{"lines":[{"text":""#[..], &br#""}]}"#[..]);
@@ -64,12 +63,11 @@ async fn bytes_that_are_no_text_are_refused_and_odd_letters_are_kept() {
         let texts: Vec<&Value> =
             heard.iter().filter(|it| it.event == "log").map(|it| &it.data["text"]).collect();
         assert_eq!(texts, odd, "a line cannot pretend to be an event");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_hundred_thousand_lines_are_told_in_order_to_a_reader_that_comes_and_goes() {
+#[test]
+fn a_reconnecting_reader_gets_a_hundred_thousand_lines_in_order() {
     const LINES: usize = 100_000;
     const APPEND: usize = 10_000;
     on_both_stores(async |server| {
@@ -108,6 +106,5 @@ async fn a_hundred_thousand_lines_are_told_in_order_to_a_reader_that_comes_and_g
         assert_eq!(heard, LINES);
         let tail = server.get(&path(&job, &format!("logs?after={}", LINES - 2))).await.expect(200);
         assert_eq!(column(&tail["lines"], "n"), [LINES - 1, LINES]);
-    })
-    .await;
+    });
 }

@@ -68,21 +68,21 @@ async fn a_whole_life(server: &Server) {
     assert_eq!((&cancelled["outcome"], &cancelled["retry_of"]), (&json!("cancelled"), &job["id"]));
 }
 
-#[tokio::test]
-async fn a_job_lives_its_whole_life_without_being_told_back() {
-    on_both_stores(async |server| a_whole_life(&server).await).await;
+#[test]
+fn a_whole_job_runs_with_minimal_answers() {
+    on_both_stores(async |server| a_whole_life(&server).await);
 }
 
 #[tokio::test]
-async fn it_does_so_over_http2() {
-    for store in [Store::Sqlite, Store::Postgres] {
+async fn minimal_answers_work_over_http2() {
+    for store in Store::ALL {
         let http2 = http_client().http2_prior_knowledge().build().unwrap();
         a_whole_life(&Setup::new(store).await.client(http2).start().await).await;
     }
 }
 
-#[tokio::test]
-async fn what_had_no_effect_is_told_whole() {
+#[test]
+fn a_call_without_effect_returns_the_whole_job() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let taken = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
@@ -91,23 +91,21 @@ async fn what_had_no_effect_is_told_whole() {
         assert_eq!(applied(&reply), (None, None));
         let told = reply.expect(200);
         assert_eq!((&told["ignored"], &told["state"]), (&json!(true), &json!("assigned")));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn operators_are_not_told_back_either() {
+#[test]
+fn operators_can_ask_for_minimal_answers() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let given_up = json!({ "reason_code": "policy_violation", "detail": "no" });
         nothing(&minimal(&server, &path(&job, "dead-letter"), &given_up).send().await, None);
         assert_eq!(server.job(&job).await["outcome"], json!("dead"));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_batch_has_an_id_for_each_and_every_refusal() {
+#[test]
+fn a_minimal_batch_has_every_id_and_every_refusal() {
     on_both_stores(async |server| {
         let new = json!({ "jobs": [{ "type": "a" }, { "type": "a", "priority": "high" }, { "type": "a" }] });
         let reply = minimal(&server, "/api/jobs/batch", &new).send().await;
@@ -135,12 +133,11 @@ async fn a_batch_has_an_id_for_each_and_every_refusal() {
         assert_eq!(told[4]["ok"], json!({ "id": other, "ignored": true }));
         assert_eq!(told[5]["error"]["code"], json!("malformed"));
         assert_eq!(server.job(&taken[0]).await["outcome"], json!("succeeded"));
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
-async fn other_preferences_are_not_known_and_ignored() {
+async fn unknown_preferences_are_ignored() {
     let server = Server::sqlite().await;
     for preference in ["return=representation", "respond-async", "\"", "return=minimal;", "wait=1, ,return"] {
         let ask = server.request("POST", "/api/jobs").header("prefer", preference);

@@ -215,7 +215,7 @@ async fn three_nodes() -> [Server; 3] {
 }
 
 #[tokio::test]
-async fn what_one_node_does_the_others_show() {
+async fn changes_on_one_node_are_visible_on_the_others() {
     let a = Server::with(CONFIG, Store::Postgres).await;
     let b = a.second_node().await;
     let waiting = json!({ "worker": "w1", "types": ["steady"], "wait": "60s", "start": true });
@@ -250,7 +250,7 @@ async fn what_one_node_does_the_others_show() {
 }
 
 #[tokio::test]
-async fn a_queue_paused_at_one_node_is_paused_at_all() {
+async fn a_queue_paused_on_one_node_is_paused_on_all() {
     let a = Server::with(CONFIG, Store::Postgres).await;
     let b = a.second_node().await;
     let claim = json!({ "worker": "w1", "types": ["steady"] });
@@ -262,7 +262,7 @@ async fn a_queue_paused_at_one_node_is_paused_at_all() {
 }
 
 #[tokio::test]
-async fn keys_are_good_and_bad_at_every_node() {
+async fn keys_are_valid_or_revoked_on_every_node() {
     let mut a = Server::with(CONFIG, Store::Postgres).await;
     let mut b = a.second_node().await;
     let made = a.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
@@ -282,7 +282,7 @@ async fn keys_are_good_and_bad_at_every_node() {
 }
 
 #[tokio::test]
-async fn the_feed_is_the_same_at_every_node() {
+async fn the_feed_is_the_same_on_every_node() {
     const JOBS: usize = 300;
     let nodes = three_nodes().await;
     let fleet = Fleet::of(&[&nodes[0], &nodes[1], &nodes[2]]);
@@ -309,7 +309,7 @@ async fn the_feed_is_the_same_at_every_node() {
 }
 
 #[tokio::test]
-async fn a_node_that_is_killed_takes_nothing_with_it() {
+async fn a_killed_node_loses_no_jobs() {
     const JOBS: usize = 1200;
     let [a, b, mut c] = three_nodes().await;
     let fleet = Fleet::of(&[&a, &b, &c]);
@@ -324,7 +324,7 @@ async fn a_node_that_is_killed_takes_nothing_with_it() {
 }
 
 #[tokio::test]
-async fn a_rolling_restart_drops_nothing() {
+async fn a_rolling_restart_loses_no_requests() {
     const JOBS: usize = 1200;
     let nodes = three_nodes().await;
     let fleet = Fleet::of(&[&nodes[0], &nodes[1], &nodes[2]]);
@@ -348,7 +348,7 @@ async fn a_rolling_restart_drops_nothing() {
 }
 
 #[tokio::test]
-async fn an_answer_does_not_depend_on_the_node() {
+async fn every_node_gives_the_same_answer() {
     let a = Server::with(CONFIG, Store::Postgres).await;
     let b = a.second_node().await;
     let create = async |node: &Server| -> Reply {
@@ -374,7 +374,7 @@ async fn an_answer_does_not_depend_on_the_node() {
 
 /// Only so that a node of its own can be started on a database that is already there.
 #[tokio::test]
-async fn a_node_may_join_later() {
+async fn a_node_can_join_later() {
     let a = Server::with(CONFIG, Store::Postgres).await;
     let made = a.post("/api/jobs", &json!({ "type": "steady" })).await.expect(202);
     let [_, url] = a.store_flags();

@@ -32,8 +32,8 @@ async fn a_dead_one(server: &Server, mut job: Value, error: Value) -> Value {
     over
 }
 
-#[tokio::test]
-async fn a_dead_letter_says_what_happened_and_can_be_dismissed() {
+#[test]
+fn a_dead_letter_has_its_error_and_can_be_dismissed() {
     on_both_stores(async |server| {
         let error = json!({ "code": "E", "message": "no", "stage": "fetch" });
         let job = a_dead_one(&server, json!({ "type": "a", "correlation_id": "c-1" }), error).await;
@@ -57,12 +57,11 @@ async fn a_dead_letter_says_what_happened_and_can_be_dismissed() {
         let live = server.create(json!({ "type": "a" })).await;
         let dismiss = format!("/api/dead-letters/{}/dismiss", live["id"].as_str().unwrap());
         server.post(&dismiss, &json!({ "reason": "x" })).await.problem(404, "not_found");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn dead_letters_are_filtered_and_paged() {
+#[test]
+fn dead_letters_are_filtered_and_paged() {
     on_both_stores(async |server| {
         let mut ids = Vec::new();
         for index in 0..7 {
@@ -99,12 +98,11 @@ async fn dead_letters_are_filtered_and_paged() {
         for bad in ["reason_code=x", "stage=x", "dismissed=x", "limit=501", "colour=red"] {
             server.get(&format!("/api/dead-letters?{bad}")).await.problem(400, "malformed");
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_redrive_makes_new_jobs_at_the_rate_that_is_asked() {
+#[test]
+fn a_redrive_creates_jobs_at_the_requested_rate() {
     on_both_stores(async |server| {
         let mut ids = Vec::new();
         for index in 0..5 {
@@ -139,12 +137,11 @@ async fn a_redrive_makes_new_jobs_at_the_rate_that_is_asked() {
         ] {
             server.post(redrive, &bad).await.problem(400, "malformed");
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_same_redrive_with_its_key_happens_once() {
+#[test]
+fn a_redrive_is_idempotent_with_a_key() {
     on_both_stores(async |server| {
         for _ in 0..2 {
             a_dead_one(&server, json!({ "type": "a" }), json!({})).await;
@@ -160,12 +157,11 @@ async fn the_same_redrive_with_its_key_happens_once() {
             server.get("/api/jobs?phase=ready").await.expect(200)["jobs"].as_array().unwrap().len(),
             2
         );
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn one_action_reaches_every_job_of_a_filter() {
+#[test]
+fn a_bulk_action_applies_to_every_matching_job() {
     on_both_stores(async |server| {
         for kind in ["a", "a", "b"] {
             server.create(json!({ "type": kind })).await;
@@ -201,12 +197,11 @@ async fn one_action_reaches_every_job_of_a_filter() {
         ] {
             act(bad).await.problem(400, "malformed");
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn queues_are_listed_with_their_depth() {
+#[test]
+fn queues_are_listed_with_their_depth() {
     on_both_stores(async |server| {
         for queue in ["day", "day", "night"] {
             server.create(json!({ "type": "a", "queue": queue })).await;
@@ -224,12 +219,11 @@ async fn queues_are_listed_with_their_depth() {
         server.post("/api/queues/night/resume", &json!({})).await.expect(200);
         let page = server.get("/api/queues").await.expect(200);
         assert!(column(&page["queues"], "paused").iter().all(|paused| paused == false));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn what_is_in_force_is_shown() {
+#[test]
+fn active_lifecycles_types_and_settings_are_shown() {
     on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
         let page = server.get("/api/types").await.expect(200);
         assert_eq!(field_names(&page), ["next_cursor", "types"]);
@@ -256,12 +250,11 @@ async fn what_is_in_force_is_shown() {
         }
         server.get("/api/lifecycles/none").await.problem(404, "not_found");
         server.get("/api/lifecycles/none/diagram.svg").await.problem(404, "not_found");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn money_is_reserved_settled_and_given_back() {
+#[test]
+fn credits_are_reserved_settled_and_refunded() {
     on_both_stores_with_config(PAID, async |server| {
         let account = "/api/accounts/u1/credits";
         let empty = server.get(account).await.expect(200);
@@ -305,12 +298,11 @@ async fn money_is_reserved_settled_and_given_back() {
             (&account["ledger"][0]["job_id"], &account["ledger"][1]["job_id"]),
             (&Value::Null, &job["id"])
         );
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_grant_happens_once_for_a_key_and_is_within_bounds() {
+#[test]
+fn a_grant_is_idempotent_and_limited() {
     on_both_stores(async |server| {
         let grant = async || {
             let body = json!({ "grant": 3, "reason": "r" });
@@ -326,12 +318,11 @@ async fn a_grant_happens_once_for_a_key_and_is_within_bounds() {
             server.post("/api/accounts/u/credits", &bad).await.problem(400, "malformed");
         }
         assert_eq!(server.get("/api/accounts/u/credits").await.expect(200)["granted"], 3);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn credits_never_go_below_zero_under_concurrency() {
+#[test]
+fn credits_never_go_below_zero_under_concurrency() {
     on_both_stores_with_config(PAID, async |server| {
         server.post("/api/accounts/u1/credits", &json!({ "grant": 10, "reason": "r" })).await.expect(200);
         let server = std::sync::Arc::new(server);
@@ -350,12 +341,11 @@ async fn credits_never_go_below_zero_under_concurrency() {
         statuses.sort_unstable();
         assert_eq!(statuses, [[202; 5].as_slice(), [402; 15].as_slice()].concat());
         assert_eq!(server.get("/api/accounts/u1/credits").await.expect(200)["available"], 0);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn every_action_of_an_operator_leaves_a_line() {
+#[test]
+fn every_operator_action_is_in_the_audit_log() {
     on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
         let mut expected: Vec<(&str, Value, Value)> = Vec::new();
         let job = server.create(json!({ "type": "a" })).await;
@@ -408,12 +398,11 @@ async fn every_action_of_an_operator_leaves_a_line() {
             cursor = format!("&cursor={next}");
         }
         assert_eq!(&seen, lines);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn statistics_count_what_there_is_and_what_was_finished() {
+#[test]
+fn statistics_count_open_and_finished_jobs() {
     on_both_stores(async |server| {
         for _ in 0..3 {
             server.create_finished(json!({ "type": "a" })).await;
@@ -442,12 +431,11 @@ async fn statistics_count_what_there_is_and_what_was_finished() {
             assert_eq!(field_names(&finished[spans]), ["p50", "p95", "p99"]);
             assert!(finished[spans].as_object().unwrap().values().all(Value::is_u64), "{finished}");
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn one_action_reaches_jobs_by_the_thousand() {
+#[test]
+fn a_bulk_action_applies_to_thousands_of_jobs() {
     on_both_stores(async |server| {
         let many = json!({ "jobs": vec![json!({ "type": "a" }); 1300] });
         server.post("/api/jobs/batch", &many).await.expect(200);
@@ -463,12 +451,11 @@ async fn one_action_reaches_jobs_by_the_thousand() {
             .collect();
         assert_eq!(done.len(), 1300);
         assert!(server.claim(json!({ "worker": "w", "max": 1 })).await.is_empty());
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
-async fn a_worker_that_one_node_heard_is_listed_by_the_other() {
+async fn a_worker_seen_by_one_node_is_listed_by_the_other() {
     let one = Server::postgres().await;
     let two = one.second_node().await;
     one.create(json!({ "type": "a" })).await;
@@ -488,8 +475,8 @@ async fn a_worker_that_one_node_heard_is_listed_by_the_other() {
     two.report(&taken, "succeed", json!({})).await.expect(200);
 }
 
-#[tokio::test]
-async fn a_redrive_by_filter_reaches_every_dead_letter() {
+#[test]
+fn a_redrive_by_filter_applies_to_every_dead_letter() {
     const LETTERS: usize = 520;
     on_both_stores(async |server| {
         let many = json!({ "jobs": vec![json!({ "type": "a" }); LETTERS] });
@@ -504,6 +491,5 @@ async fn a_redrive_by_filter_reaches_every_dead_letter() {
             column(&answer["results"], "ok").iter().map(|job| job["retry_of"].to_string()).collect();
         assert_eq!(of.len(), LETTERS);
         assert_eq!(server.claim(json!({ "worker": "w", "max": 1000 })).await.len(), LETTERS);
-    })
-    .await;
+    });
 }

@@ -12,26 +12,24 @@ const CODES: &str = "malformed insufficient_credits invalid_transition lease_con
      too_large unsupported_media_type unknown_type validation_failed guard_rejected idempotency_mismatch misdirected \
      forbidden rate_limited overloaded store_unavailable unauthenticated";
 
-#[tokio::test]
-async fn a_server_says_that_it_lives_and_that_it_is_ready() {
+#[test]
+fn health_and_readiness_are_answered() {
     on_both_stores(async |server| {
         server.get("/healthz").await.expect(200);
         server.get("/readyz").await.expect(200);
         let first = server.logs().lines().find(|line| line.starts_with("tenure ")).map(str::to_owned);
         assert!(first.is_some_and(|line| line.contains(server.url())), "{}", server.logs());
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_person_is_led_to_the_dashboard() {
+#[test]
+fn a_browser_is_redirected_to_the_dashboard() {
     on_both_stores(async |server| {
         for path in ["/", "/ui", "/ui/"] {
             let page = server.get(path).await;
             assert!(page.status == 200 && page.text.contains("<h1>Now</h1>"), "{path}: {}", page.text);
         }
-    })
-    .await;
+    });
 }
 
 /// Samples by name and labels.
@@ -57,8 +55,8 @@ fn sum(samples: &BTreeMap<String, f64>, name: &str, labels: &[&str]) -> Option<f
     Some(found.sum())
 }
 
-#[tokio::test]
-async fn counters_are_there_from_the_start_at_zero() {
+#[test]
+fn counters_start_at_zero() {
     on_both_stores(async |server| {
         let all = samples(&server).await;
         for counter in [
@@ -79,12 +77,11 @@ async fn counters_are_there_from_the_start_at_zero() {
         assert_eq!(sum(&all, "tenure_failures_total", &failures), Some(0.0));
         let move_ = ["lifecycle=\"distributed\"", "from=\"queued\"", "to=\"assigned\""];
         assert_eq!(sum(&all, "tenure_transitions_total", &move_), Some(0.0));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn metrics_count_what_happens() {
+#[test]
+fn metrics_count_what_happens() {
     let config = r#"
 [types.a]
 lifecycle = "distributed"
@@ -129,12 +126,11 @@ max_attempts = 1
         is("tenure_run_seconds_count", &["type=\"a\""], 1.0);
         assert!(sum(&all, "tenure_oldest_ready_seconds", &["queue=\"q1\"", "type=\"a\""]).is_some());
         assert!(sum(&all, "tenure_oldest_dead_letter_seconds", &[]).is_some_and(|age| age >= 0.0));
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
-async fn every_code_has_a_page() {
+async fn every_problem_code_has_a_page() {
     let server = Server::sqlite().await;
     for code in CODES.split_whitespace() {
         let page = server.get(&format!("/problems/{code}")).await;
@@ -148,7 +144,7 @@ async fn every_code_has_a_page() {
 }
 
 #[tokio::test]
-async fn the_interface_is_described_and_shown() {
+async fn the_api_description_and_its_page_are_served() {
     let server = Server::sqlite().await;
     let reply = server.get("/openapi.json").await;
     assert_eq!(reply.header("content-type"), Some("application/json"));
@@ -180,8 +176,8 @@ fn described() -> BTreeMap<String, BTreeSet<String>> {
     source["paths"].as_object().unwrap().iter().map(|(path, item)| (path.clone(), of(item))).collect()
 }
 
-#[tokio::test]
-async fn what_is_described_is_there_and_nothing_else_is() {
+#[test]
+fn only_described_routes_exist() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let taken = server.claim_one().await;
@@ -217,12 +213,11 @@ async fn what_is_described_is_there_and_nothing_else_is() {
             assert!(nowhere == "/api/jobs/" || reply.status == 404, "{nowhere}: {}", reply.status);
         }
         server.get("/nothing").await.problem(404, "not_found");
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
-async fn every_call_of_the_protocol_is_described() {
+async fn every_call_of_the_specification_is_described() {
     let described = described();
     let verbs = "start heartbeat progress succeed partial fail reject release cancel-confirm";
     let mut calls: Vec<(&str, String)> =
@@ -255,8 +250,8 @@ async fn every_call_of_the_protocol_is_described() {
     }
 }
 
-#[tokio::test]
-async fn an_open_server_answers_its_own_names_and_pages_alone() {
+#[test]
+fn an_open_server_checks_host_and_origin() {
     on_both_stores(async |server| {
         let port = server.address().rsplit_once(':').unwrap().1.to_owned();
         for host in ["localhost", "127.0.0.1", "[::1]"] {
@@ -275,13 +270,12 @@ async fn an_open_server_answers_its_own_names_and_pages_alone() {
             ask.send().await.problem(403, "forbidden");
         }
         assert_eq!(server.get("/api/jobs").await.expect(200)["jobs"], json!([]));
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
-async fn it_speaks_http2_in_the_clear_and_http1_beside() {
-    for store in [Store::Sqlite, Store::Postgres] {
+async fn http2_without_tls_works_beside_http1() {
+    for store in Store::ALL {
         let setup = Setup::new(store).await.client(http_client().http2_prior_knowledge().build().unwrap());
         let server = setup.start().await;
         let response = server.request("GET", "/api/jobs").open().await;
@@ -302,10 +296,10 @@ async fn it_speaks_http2_in_the_clear_and_http1_beside() {
 }
 
 #[tokio::test]
-async fn it_speaks_tls_with_a_certificate_of_its_own() {
+async fn tls_works_with_the_configured_certificate() {
     let authority = Certificate::from_pem(include_bytes!("tls/ca.pem")).unwrap();
     let config = "[tls]\ncertificate = \"certificate.pem\"\nkey = \"key.pem\"\n";
-    for store in [Store::Sqlite, Store::Postgres] {
+    for store in Store::ALL {
         let trusting = http_client().tls_certs_only([authority.clone()]).build().unwrap();
         let setup = Setup::new(store).await.config(config).client(trusting);
         let setup = setup.file("certificate.pem", include_str!("tls/certificate.pem"));

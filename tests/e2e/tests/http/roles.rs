@@ -40,8 +40,8 @@ async fn post_as(server: &Server, key: &str, path: &str, body: &Value) -> Reply 
     server.request("POST", path).key(key).json(body).send().await
 }
 
-#[tokio::test]
-async fn the_first_key_is_an_admins_and_closes_the_server() {
+#[test]
+fn the_first_key_must_be_an_admin_key_and_closes_the_server() {
     on_both_stores(async |mut server| {
         for role in ["producer", "worker", "operator", "viewer"] {
             let early = server.post("/api/keys", &json!({ "role": role, "user_id": "u" })).await;
@@ -81,12 +81,11 @@ async fn the_first_key_is_an_admins_and_closes_the_server() {
         server.get("/api/jobs").await.expect(200);
         server.use_key(None);
         server.get("/api/jobs").await.problem(401, "unauthenticated");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_same_key_is_not_made_twice() {
+#[test]
+fn creating_a_key_is_idempotent() {
     on_both_stores(async |mut server| {
         let admin = new_key(&server, json!({ "role": "admin" })).await;
         server.use_key(Some(&admin));
@@ -99,12 +98,11 @@ async fn the_same_key_is_not_made_twice() {
         assert_eq!((&again["id"], again.get("key")), (&first["id"], None));
         ask(json!({ "role": "operator" })).await.problem(422, "idempotency_mismatch");
         assert_eq!(server.get("/api/keys").await.expect(200)["keys"].as_array().unwrap().len(), 2);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_revoked_key_is_refused_from_the_answer_on() {
+#[test]
+fn a_revoked_key_is_refused_at_once() {
     on_both_stores(async |mut server| {
         let [_, _, _, viewer, _] = close(&mut server).await;
         let page = server.get("/api/keys").await.expect(200);
@@ -117,12 +115,11 @@ async fn a_revoked_key_is_refused_from_the_answer_on() {
         assert_eq!((&line["action"], &line["reason"]), (&json!("key_revoke"), &row["id"]));
         get_as(&server, &viewer, "/api/jobs").await.problem(401, "unauthenticated");
         server.delete("/api/keys/nothing").await.problem(404, "not_found");
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
-async fn a_key_that_is_revoked_on_one_node_is_refused_on_the_other() {
+async fn a_key_revoked_on_one_node_is_refused_on_the_other() {
     let mut one = Server::postgres().await;
     let two = one.second_node().await;
     let admin = new_key(&one, json!({ "role": "admin" })).await;
@@ -156,7 +153,7 @@ async fn the_first_key_closes_every_node() {
 }
 
 #[tokio::test]
-async fn who_fails_too_often_must_wait_and_keeps_nobody_out() {
+async fn failed_authentication_is_rate_limited_without_blocking_others() {
     let mut server = Server::sqlite().await;
     let admin = new_key(&server, json!({ "role": "admin" })).await;
     server.use_key(Some("nonsense"));
@@ -254,8 +251,8 @@ fn order_calls() -> Vec<(&'static str, &'static str, Value, &'static str)> {
     ]
 }
 
-#[tokio::test]
-async fn every_route_takes_the_roles_that_may_and_no_other() {
+#[test]
+fn every_route_accepts_only_its_roles() {
     on_both_stores(async |mut server| {
         let keys = close(&mut server).await;
         let mut wrong = Vec::new();
@@ -283,12 +280,11 @@ async fn every_route_takes_the_roles_that_may_and_no_other() {
             }
         }
         assert!(wrong.is_empty(), "{:?}:\n{}", server.store(), wrong.join("\n"));
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
-async fn a_producer_has_its_own_jobs_and_no_others() {
+async fn a_producer_sees_only_its_own_jobs() {
     on_both_stores_with_files(
         &[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)],
         async |mut server| {
@@ -345,8 +341,8 @@ async fn a_producer_has_its_own_jobs_and_no_others() {
     .await;
 }
 
-#[tokio::test]
-async fn a_worker_sees_what_it_holds_and_nothing_else() {
+#[test]
+fn a_worker_sees_only_the_jobs_it_holds() {
     on_both_stores(async |mut server| {
         let [_, worker, ..] = close(&mut server).await;
         let other = new_key(&server, json!({ "role": "worker" })).await;
@@ -364,12 +360,11 @@ async fn a_worker_sees_what_it_holds_and_nothing_else() {
         let seen = get_as(&server, &worker, "/api/jobs").await.expect(200);
         assert_eq!(column(&seen["jobs"], "id"), [job["id"].clone()], "others are left out");
         assert_eq!(get_as(&server, &other, "/api/jobs").await.expect(200)["jobs"], json!([]));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn to_speak_in_a_workers_name_is_not_to_hold_its_jobs() {
+#[test]
+fn using_a_workers_name_does_not_give_access_to_its_jobs() {
     on_both_stores(async |mut server| {
         let [_, worker, ..] = close(&mut server).await;
         let other = new_key(&server, json!({ "role": "worker" })).await;
@@ -379,12 +374,11 @@ async fn to_speak_in_a_workers_name_is_not_to_hold_its_jobs() {
         post_as(&server, &other, "/api/claims", &claim).await;
         get_as(&server, &other, &path(&job, "")).await.problem(403, "forbidden");
         get_as(&server, &worker, &path(&job, "")).await.expect(200);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_worker_reads_the_feed_without_what_it_does_not_hold() {
+#[test]
+fn a_worker_reads_only_events_of_jobs_it_holds() {
     on_both_stores(async |mut server| {
         let [_, worker, ..] = close(&mut server).await;
         let job = server.create(json!({ "type": "a" })).await;
@@ -392,12 +386,11 @@ async fn a_worker_reads_the_feed_without_what_it_does_not_hold() {
         server.create(json!({ "type": "b" })).await;
         let feed = get_as(&server, &worker, "/api/events").await.expect(200);
         assert!(column(&feed["events"], "job_id").iter().all(|id| *id == job["id"]), "{feed}");
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
-async fn what_a_worker_holds_is_known_on_every_node() {
+async fn the_jobs_of_a_worker_are_known_on_every_node() {
     let mut one = Server::postgres().await;
     let [_, worker, ..] = close(&mut one).await;
     let two = one.second_node().await;
@@ -406,8 +399,8 @@ async fn what_a_worker_holds_is_known_on_every_node() {
     get_as(&two, &worker, &path(&job, "")).await.expect(200);
 }
 
-#[tokio::test]
-async fn history_says_who_did_it() {
+#[test]
+fn events_name_the_caller() {
     on_both_stores(async |mut server| {
         let [producer, worker, operator, ..] = close(&mut server).await;
         let job = post_as(&server, &producer, "/api/jobs", &json!({ "type": "a" })).await.expect(202);
@@ -422,8 +415,7 @@ async fn history_says_who_did_it() {
         let audit = server.get("/api/audit").await.expect(200);
         let line = audit["audit"].as_array().unwrap().iter().find(|line| line["action"] == "cancel").unwrap();
         assert_eq!((&line["actor"], &line["reason"]), (&actors[3], &json!("enough")));
-    })
-    .await;
+    });
 }
 
 /// Signs tokens.
@@ -450,10 +442,10 @@ impl Issuer {
 }
 
 #[tokio::test]
-async fn a_token_of_the_issuer_is_as_good_as_a_key() {
+async fn a_token_of_the_issuer_works_like_a_key() {
     let config =
         "[auth.jwt]\nissuer = \"https://login.example.com/\"\naudience = \"tenure\"\njwks = \"jwks.json\"\n";
-    for store in [Store::Sqlite, Store::Postgres] {
+    for store in Store::ALL {
         let issuer = Issuer::new();
         let setup = Setup::new(store).await.config(config).file("jwks.json", issuer.jwks());
         let server = setup.start().await;
@@ -505,8 +497,8 @@ async fn a_token_of_the_issuer_is_as_good_as_a_key() {
     }
 }
 
-#[tokio::test]
-async fn streams_end_when_their_key_is_revoked() {
+#[test]
+fn streams_end_when_their_key_is_revoked() {
     on_both_stores(async |mut server| {
         let [_, _, _, viewer, admin] = close(&mut server).await;
         let page = server.get("/api/keys").await.expect(200);
@@ -521,6 +513,5 @@ async fn streams_end_when_their_key_is_revoked() {
         server.post(&path(&job, "logs"), &json!({ "lines": [{ "text": "secret" }] })).await.expect(200);
         server.create(json!({ "type": "secret" })).await;
         assert_eq!((feed.next().await, log.next().await), (None, None), "nothing more is told");
-    })
-    .await;
+    });
 }

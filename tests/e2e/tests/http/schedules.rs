@@ -14,8 +14,8 @@ fn nightly() -> Value {
     json!({ "id": "nightly", "cron": "30 2 * * *", "timezone": "Europe/Berlin", "job": { "type": "index" } })
 }
 
-#[tokio::test]
-async fn a_schedule_is_made_listed_paused_and_deleted() {
+#[test]
+fn a_schedule_is_created_listed_paused_and_deleted() {
     on_both_stores(async |server| {
         let made = server.post("/api/schedules", &nightly()).await;
         assert_eq!(made.header("location"), Some("/api/schedules/nightly"));
@@ -55,12 +55,11 @@ async fn a_schedule_is_made_listed_paused_and_deleted() {
         let did =
             ["schedule_create", "schedule_pause", "schedule_resume", "schedule_remove"].map(Value::from);
         assert_eq!(column(&audit["audit"], "action"), did);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_same_schedule_is_not_made_twice_under_a_key() {
+#[test]
+fn creating_a_schedule_is_idempotent_with_a_key() {
     on_both_stores(async |server| {
         let ask = async |cron: &str| {
             let body = json!({ "cron": cron, "job": { "type": "a" } });
@@ -70,12 +69,11 @@ async fn the_same_schedule_is_not_made_twice_under_a_key() {
         assert_eq!(ask("0 0 1 1 *").await.expect(200)["id"], first["id"]);
         ask("0 0 2 1 *").await.problem(422, "idempotency_mismatch");
         assert_eq!(server.get("/api/schedules").await.expect(200)["schedules"].as_array().unwrap().len(), 1);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn what_could_never_fire_is_refused_with_its_place() {
+#[test]
+fn a_schedule_that_never_fires_is_refused_with_its_position() {
     on_both_stores(async |server| {
         let with = |member: &str, value: Value| {
             let mut body = nightly();
@@ -106,8 +104,7 @@ async fn what_could_never_fire_is_refused_with_its_place() {
             assert!(place.starts_with(pointer), "{problem}");
         }
         assert_eq!(server.get("/api/schedules").await.expect(200)["schedules"], json!([]));
-    })
-    .await;
+    });
 }
 
 /// Puts a schedule's next time back, as if nobody had run since.
@@ -150,8 +147,8 @@ async fn times(server: &Server) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_was_missed_while_nobody_ran_is_made_up_for_as_the_schedule_says() {
-    for store in [Store::Sqlite, Store::Postgres] {
+async fn missed_runs_are_caught_up_by_the_policy_of_the_schedule() {
+    for store in Store::ALL {
         for (misfire, made) in [("all", 20), ("once", 1), ("skip", 0)] {
             let mut server = Server::with("", store).await;
             let body = json!({ "id": "s", "cron": "0 * * * *", "misfire": misfire, "job": { "type": "a", "payload": 7 } });
@@ -183,7 +180,7 @@ async fn what_was_missed_while_nobody_ran_is_made_up_for_as_the_schedule_says() 
 }
 
 #[tokio::test]
-async fn two_nodes_make_one_job_for_each_time() {
+async fn two_nodes_create_one_job_per_run() {
     let one = Server::postgres().await;
     let two = one.second_node().await;
     let body = json!({ "id": "s", "cron": "* * * * *", "misfire": "all", "job": { "type": "a" } });

@@ -93,7 +93,7 @@ async fn nothing_is_lost(server: &Server, done: &Acknowledged) {
 }
 
 #[tokio::test]
-async fn asked_to_stop_it_finishes_what_it_began() {
+async fn a_stopping_server_finishes_open_requests() {
     let mut server = Server::with(CONFIG, Store::Sqlite).await;
     let done = Arc::new(Acknowledged::default());
     let tasks = load(&server, 0, &done);
@@ -131,7 +131,7 @@ async fn asked_to_stop_it_finishes_what_it_began() {
 }
 
 #[tokio::test]
-async fn killed_it_has_lost_nothing_that_it_acknowledged() {
+async fn a_killed_server_has_lost_nothing_that_it_acknowledged() {
     let mut server = Server::with(CONFIG, Store::Sqlite).await;
     let done = Arc::new(Acknowledged::default());
     for round in 1..=3 {
@@ -150,7 +150,7 @@ async fn killed_it_has_lost_nothing_that_it_acknowledged() {
 }
 
 #[tokio::test]
-async fn a_second_signal_does_not_hurt() {
+async fn a_second_signal_changes_nothing() {
     let mut server = Server::sqlite().await;
     server.signal_terminate();
     server.signal_terminate();
@@ -191,7 +191,7 @@ async fn one_folder_has_one_server() {
 }
 
 #[tokio::test]
-async fn an_open_server_does_not_listen_to_the_world() {
+async fn an_open_server_does_not_listen_on_public_addresses() {
     for address in ["0.0.0.0:0", "[::]:0"] {
         let setup = Setup::new(Store::Sqlite).await;
         let (code, said) = output(setup.command(address)).await;
@@ -202,7 +202,7 @@ async fn an_open_server_does_not_listen_to_the_world() {
 }
 
 #[tokio::test]
-async fn with_a_key_it_may_listen_to_the_world() {
+async fn a_server_with_a_key_may_listen_on_public_addresses() {
     let mut server = Server::sqlite().await;
     server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
     assert_eq!(server.terminate().await.code(), Some(0));
@@ -215,7 +215,7 @@ async fn with_a_key_it_may_listen_to_the_world() {
 }
 
 #[tokio::test]
-async fn a_taken_address_is_said() {
+async fn an_address_in_use_is_reported() {
     let server = Server::sqlite().await;
     let setup = Setup::new(Store::Sqlite).await;
     let (code, said) = output(setup.command(server.address())).await;
@@ -224,7 +224,7 @@ async fn a_taken_address_is_said() {
 }
 
 #[tokio::test]
-async fn while_nothing_is_committed_though_commands_wait_it_is_not_ready() {
+async fn a_server_whose_commands_are_not_committed_is_not_ready() {
     let setup = Setup::new(Store::Sqlite).await;
     let [_, folder] = setup.store_flags();
     let server = setup.start().await;
@@ -248,7 +248,7 @@ async fn while_nothing_is_committed_though_commands_wait_it_is_not_ready() {
 }
 
 #[tokio::test]
-async fn without_its_database_it_says_so_and_comes_back() {
+async fn a_server_without_its_database_is_not_ready_until_it_returns() {
     let scratch = tokio::task::spawn_blocking(|| Scratch::start().unwrap()).await.unwrap();
     let server = Setup::on_database(&scratch.url()).config(CONFIG).start().await;
     let before = server.post("/api/jobs", &json!({ "type": "plain" })).await.expect(202);

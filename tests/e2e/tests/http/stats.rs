@@ -29,8 +29,8 @@ async fn once(server: &Server, what: &str, is: impl Fn(&Value) -> bool) -> Value
     stats(server).await
 }
 
-#[tokio::test]
-async fn numbers_follow_what_happens() {
+#[test]
+fn counts_follow_the_jobs() {
     on_both_stores(async |server| {
         let calm = stats(&server).await;
         assert_eq!((&calm["attention"], &calm["failures"]), (&json!([]), &json!([])), "all is well");
@@ -70,12 +70,11 @@ async fn numbers_follow_what_happens() {
         assert_eq!(failure, (&json!("NO_INK"), &json!(1), &taken["id"]));
         assert_eq!(failures[0]["message"], "the ink is out");
         assert_eq!(now["nodes"][0]["own"], true);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn attention_is_called_for_until_it_was_paid() {
+#[test]
+fn an_attention_item_stays_until_it_is_resolved() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let id = job["id"].as_str().unwrap();
@@ -99,12 +98,11 @@ async fn attention_is_called_for_until_it_was_paid() {
         server.post(&dismiss, &json!({ "reason": "known" })).await.expect(200);
         let is_settled = |what: &String| !["dead_letters", "paused_queue"].contains(&what.as_str());
         once(&server, "neither matters", |stats| matters(stats).iter().all(is_settled)).await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_restart_keeps_the_last_hour() {
+#[test]
+fn a_restart_keeps_the_last_hour() {
     on_both_stores(async |mut server| {
         for _ in 0..3 {
             server.create_finished(json!({ "type": "a" })).await;
@@ -118,12 +116,11 @@ async fn a_restart_keeps_the_last_hour() {
         server.create_finished(json!({ "type": "a" })).await;
         let now = once(&server, "the new one counts on", |stats| hour(stats, "finished") == 4).await;
         assert_eq!(state(&now, "succeeded")["count"], 4);
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
-async fn every_node_shows_what_all_of_them_did_and_who_is_gone() {
+async fn every_node_shows_the_totals_of_all_and_the_missing_nodes() {
     let one = Server::with("", Store::Postgres).await;
     let mut two = one.second_node().await;
     one.create_finished(json!({ "type": "a" })).await;

@@ -14,8 +14,8 @@ async fn log(server: &Server, job: &Value, texts: &[&str]) {
     server.report(job, "logs", json!({ "lines": lines })).await.expect(200);
 }
 
-#[tokio::test]
-async fn a_stream_tells_every_line_then_the_status_and_ends() {
+#[test]
+fn a_stream_sends_every_log_line_then_the_status_and_ends() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let taken = server.claim_one().await;
@@ -52,12 +52,11 @@ async fn a_stream_tells_every_line_then_the_status_and_ends() {
         assert_eq!((over.status, over.text.as_str()), (204, ""));
         let bad = server.request("GET", &path(&job, "stream")).header("last-event-id", "x").send().await;
         bad.problem(400, "malformed");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_stream_that_waits_is_told_of_a_cancel() {
+#[test]
+fn an_open_stream_receives_a_cancel() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let stream = server.stream(&path(&job, "stream"), None).await;
@@ -66,12 +65,11 @@ async fn a_stream_that_waits_is_told_of_a_cancel() {
         assert_eq!(heard.len(), 1);
         assert_eq!((heard[0].event.as_str(), &heard[0].data["state"]), ("status", &json!("cancelled")));
         assert_eq!(heard[0].data["output"], Value::Null);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn many_lines_come_whole_and_in_order() {
+#[test]
+fn many_log_lines_arrive_whole_and_in_order() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let taken = server.claim_one().await;
@@ -89,12 +87,11 @@ async fn many_lines_come_whole_and_in_order() {
         for (index, line) in heard[..1200].iter().enumerate() {
             assert_eq!((&line.data["n"], &line.data["text"]), (&json!(index + 1), &json!(index.to_string())));
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_feed_has_every_event_in_pages() {
+#[test]
+fn the_feed_has_every_event_in_pages() {
     on_both_stores(async |server| {
         let empty = server.get("/api/events").await.expect(200);
         assert_eq!(field_names(&empty), ["events", "next_cursor"]);
@@ -133,12 +130,11 @@ async fn the_feed_has_every_event_in_pages() {
         for bad in ["after=x", "limit=501", "colour=red"] {
             server.get(&format!("/api/events?{bad}")).await.problem(400, "malformed");
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn each_filter_of_the_feed_picks_what_it_says() {
+#[test]
+fn each_filter_of_the_feed_selects_its_events() {
     on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
         let job = server.create_finished(json!({ "type": "a", "user_id": "u1" })).await;
         server.create(json!({ "type": "b", "correlation_id": "c-1" })).await;
@@ -159,12 +155,11 @@ async fn each_filter_of_the_feed_picks_what_it_says() {
         let after = page["next_cursor"].as_str().unwrap().to_owned();
         assert_eq!(page["events"], json!([]));
         assert_eq!(kinds(&format!("after={after}")).await.len(), 0, "the cursor passed what did not match");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_live_feed_goes_on_where_a_client_stopped() {
+#[test]
+fn the_live_feed_resumes_after_the_last_event_id() {
     on_both_stores(async |server| {
         server.create_finished(json!({ "type": "a" })).await;
         let mut live = server.stream("/api/events", None).await;
@@ -191,12 +186,11 @@ async fn the_live_feed_goes_on_where_a_client_stopped() {
         let mut filtered = server.stream("/api/events?type=job_succeeded", None).await;
         assert_eq!(filtered.next().await.as_ref(), Some(&heard[3]));
         assert_eq!(filtered.next().await.as_ref(), Some(&heard[7]));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn nothing_is_missed_while_many_write_at_once() {
+#[test]
+fn concurrent_writes_leave_no_gap_in_the_feed() {
     const WRITERS: usize = 8;
     const EACH: usize = 25;
     on_both_stores(async |server| {
@@ -256,12 +250,11 @@ async fn nothing_is_missed_while_many_write_at_once() {
         assert!(told == journal && paged == journal, "each in the order of the commits");
         let ids: BTreeSet<String> = journal.iter().map(|event| event["id"].to_string()).collect();
         assert_eq!(ids.len(), total);
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
-async fn two_nodes_tell_the_same_feed() {
+async fn two_nodes_serve_the_same_feed() {
     let one = Server::postgres().await;
     let two = one.second_node().await;
     let mut on_two = two.stream("/api/events", None).await;

@@ -119,8 +119,8 @@ fn is_signed(got: &Got, secret: &str) -> bool {
     hmac::verify(&key, content.as_bytes(), &signature).is_ok()
 }
 
-#[tokio::test]
-async fn a_webhook_is_made_listed_and_deleted_and_its_secret_is_shown_once() {
+#[test]
+fn a_webhook_is_created_listed_and_deleted_and_its_secret_shown_once() {
     on_both_stores(async |server| {
         let made = server.post("/api/webhooks", &json!({ "id": "h", "url": "https://1.1.1.1/x" })).await;
         assert_eq!(made.header("location"), Some("/api/webhooks/h"));
@@ -159,12 +159,11 @@ async fn a_webhook_is_made_listed_and_deleted_and_its_secret_is_shown_once() {
         let request = server.request("POST", "/api/webhooks").key(key["key"].as_str().unwrap());
         let closed = request.json(&json!({ "url": "http://127.0.0.1:9/" })).send().await;
         closed.problem(422, "validation_failed");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn events_come_in_order_signed_and_only_those_that_are_meant() {
+#[test]
+fn matching_events_are_delivered_in_order_and_signed() {
     on_both_stores(async |server| {
         let receiver = Receiver::start().await;
         server.create_finished(json!({ "type": "before" })).await;
@@ -204,12 +203,11 @@ async fn events_come_in_order_signed_and_only_those_that_are_meant() {
             told["last_status"] == 204 && told["failures"] == 0
         })
         .await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn what_workers_write_is_told_as_it_came() {
+#[test]
+fn deliveries_contain_payloads_unchanged() {
     const BIG: &str = "12345678901234567890123";
     let config = "[types.book]\nlifecycle = \"distributed\"\ncompensate_with = \"unbook\"\n[types.unbook]\nlifecycle = \"distributed\"\n";
     on_both_stores_with_config(config, async |server| {
@@ -256,12 +254,11 @@ async fn what_workers_write_is_told_as_it_came() {
             told.filter(|body| body.contains(&format!("\"n\":{BIG}"))).count() >= 2
         })
         .await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn what_is_not_taken_comes_again_and_nothing_overtakes_it() {
+#[test]
+fn a_failed_delivery_is_retried_before_later_events() {
     on_both_stores_with_config(QUICK, async |server| {
         let receiver = Receiver::start().await;
         webhook(&server, &receiver.url, json!({ "event": "job_succeeded" })).await;
@@ -279,12 +276,11 @@ async fn what_is_not_taken_comes_again_and_nothing_overtakes_it() {
         expected.push(id(&second));
         assert_eq!(receiver.ids(), expected);
         assert!(receiver.got().iter().all(|got| got.path == "/"), "no redirect is followed");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn what_fails_too_often_or_is_gone_is_disabled_and_goes_on_when_it_is_enabled() {
+#[test]
+fn a_failing_webhook_is_disabled_and_continues_when_enabled() {
     on_both_stores_with_config(QUICK, async |server| {
         let receiver = Receiver::start().await;
         webhook(&server, &receiver.url, json!({ "event": "job_succeeded" })).await;
@@ -310,12 +306,11 @@ async fn what_fails_too_often_or_is_gone_is_disabled_and_goes_on_when_it_is_enab
         let audit = server.get("/api/audit").await.expect(200);
         let count = column(&audit["audit"], "action").iter().filter(|it| *it == "webhook_disable").count();
         assert_eq!(count, 2);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_receiver_that_does_not_answer_holds_up_nobody_else() {
+#[test]
+fn a_slow_receiver_does_not_delay_others() {
     on_both_stores(async |server| {
         let receiver = Receiver::start().await;
         for name in ["silent", "other"] {
@@ -337,12 +332,11 @@ async fn a_receiver_that_does_not_answer_holds_up_nobody_else() {
             told["failures"] == 1 && told["last_error"].is_string() && told["last_status"].is_null()
         })
         .await;
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
-async fn when_the_node_that_sends_is_killed_another_goes_on() {
+async fn another_node_continues_after_the_sending_node_is_killed() {
     let mut one = Server::postgres().await;
     let receiver = Receiver::start().await;
     webhook(&one, &receiver.url, json!({ "event": "job_succeeded" })).await;

@@ -32,8 +32,8 @@ fn types(jobs: &[Value]) -> Vec<&str> {
     jobs.iter().map(|job| job["type"].as_str().unwrap()).collect()
 }
 
-#[tokio::test]
-async fn a_claim_hands_out_jobs_with_all_that_a_worker_needs() {
+#[test]
+fn a_claim_returns_jobs_with_leases_and_payloads() {
     on_both_stores(async |server| {
         assert_eq!(server.claim(json!({ "worker": "w1", "max": 5 })).await, Vec::<Value>::new());
         let job = server.create(json!({ "type": "a", "payload": { "n": 1 } })).await;
@@ -52,12 +52,11 @@ async fn a_claim_hands_out_jobs_with_all_that_a_worker_needs() {
         assert_eq!(server.claim(json!({ "worker": "w2", "max": 5 })).await, Vec::<Value>::new());
         let shown = server.job(&job).await;
         assert_eq!(field_names(&shown["lease"]), ["expires_at", "fence"]);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn jobs_are_claimed_by_priority_then_time_then_age() {
+#[test]
+fn jobs_are_claimed_by_priority_then_time_then_age() {
     on_both_stores(async |server| {
         let jobs: Vec<Value> = [
             ("fifth", 0, "900ms"),
@@ -84,12 +83,11 @@ async fn jobs_are_claimed_by_priority_then_time_then_age() {
         }
         assert_eq!(types(&order), ["first", "second", "third", "fourth", "fifth", "sixth", "seventh"]);
         assert!(server.claim(json!({ "worker": "w", "max": 1 })).await.is_empty());
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_claim_takes_only_the_types_and_queues_that_it_names() {
+#[test]
+fn a_claim_returns_only_the_named_types_and_queues() {
     on_both_stores(async |server| {
         for (kind, queue) in [("a", "day"), ("b", "day"), ("a", "night"), ("b", "night")] {
             server.create(json!({ "type": kind, "queue": queue })).await;
@@ -113,12 +111,11 @@ async fn a_claim_takes_only_the_types_and_queues_that_it_names() {
             body.as_object_mut().unwrap().extend(bad.as_object().unwrap().clone());
             server.post("/api/claims", &body).await.problem(400, "malformed");
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_paused_queue_gives_nothing_until_it_is_resumed() {
+#[test]
+fn a_paused_queue_gives_no_jobs_until_resumed() {
     on_both_stores(async |server| {
         server.create(json!({ "type": "a", "queue": "night" })).await;
         let paused = server.post("/api/queues/night/pause", &json!({})).await.expect(200);
@@ -136,12 +133,11 @@ async fn a_paused_queue_gives_nothing_until_it_is_resumed() {
         let (jobs, resumed) = tokio::join!(wait, resume);
         assert_eq!(resumed, json!({ "name": "night", "paused": false }));
         assert_eq!(types(&jobs), ["a"]);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_waiting_claim_wakes_when_work_comes_and_ends_when_none_does() {
+#[test]
+fn a_long_poll_returns_new_work_or_nothing_at_its_deadline() {
     on_both_stores(async |server| {
         let began = Instant::now();
         assert!(server.claim(json!({ "worker": "w", "max": 1, "wait": "300ms" })).await.is_empty());
@@ -160,12 +156,11 @@ async fn a_waiting_claim_wakes_when_work_comes_and_ends_when_none_does() {
         let jobs = server.claim(json!({ "worker": "w", "max": 1, "wait": "15s", "types": ["soon"] })).await;
         assert_eq!(types(&jobs), ["soon"]);
         assert!(jobs[0]["claimed_at"].as_str() >= jobs[0]["run_at"].as_str());
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_same_request_again_gets_the_same_jobs_whose_leases_live() {
+#[test]
+fn a_repeated_claim_returns_the_same_live_leases() {
     on_both_stores(async |server| {
         for kind in ["a", "b", "c"] {
             server.create(json!({ "type": kind })).await;
@@ -184,12 +179,11 @@ async fn the_same_request_again_gets_the_same_jobs_whose_leases_live() {
         assert_eq!(types(&again), ["b"]);
         let other = server.claim(json!({ "worker": "v", "max": 2, "request_id": "r1" })).await;
         assert_eq!(types(&other), ["c"], "another worker's request is another");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_claim_can_start_what_it_takes_where_there_is_a_start() {
+#[test]
+fn a_claim_can_start_jobs_if_the_lifecycle_has_a_start() {
     on_both_stores_with_config(QUICK, async |server| {
         server.create(json!({ "type": "a" })).await;
         server.create(json!({ "type": "pattern" })).await;
@@ -199,12 +193,11 @@ async fn a_claim_can_start_what_it_takes_where_there_is_a_start() {
         let events = server.get(&path(&jobs[0], "events")).await.expect(200);
         assert_eq!(column(&events["events"], "trigger"), ["create", "claim", "start"]);
         assert!(jobs.iter().all(|job| job["started_at"].is_string()));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_job_goes_from_its_start_to_its_success() {
+#[test]
+fn a_job_runs_from_start_to_success() {
     on_both_stores(async |server| {
         server.create(json!({ "type": "a" })).await;
         let held = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
@@ -239,12 +232,11 @@ async fn a_job_goes_from_its_start_to_its_success() {
         let late = server.report(&held, "progress", json!({ "progress": 5 })).await.expect(200);
         assert_eq!((&late["ignored"], &late["progress"]), (&json!(true), &json!(100)));
         server.report(&held, "heartbeat", json!({})).await.problem(409, "lease_conflict");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_failure_is_retried_until_no_attempt_is_left() {
+#[test]
+fn a_failure_is_retried_until_no_attempt_is_left() {
     on_both_stores_with_config(QUICK, async |server| {
         let job = server.create(json!({ "type": "quick", "max_attempts": 2 })).await;
         let taken = server.claim_one().await;
@@ -273,12 +265,11 @@ async fn a_failure_is_retried_until_no_attempt_is_left() {
         let over =
             server.report(&taken, "fail", json!({ "error": { "class": "permanent" } })).await.expect(200);
         assert_eq!((&over["state"], &over["error"]["class"]), (&json!("failed"), &json!("permanent")));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_failure_can_say_when_to_try_again() {
+#[test]
+fn a_failure_can_set_the_time_of_the_retry() {
     on_both_stores(async |server| {
         server.create(json!({ "type": "a" })).await;
         let taken = server.claim_one().await;
@@ -288,12 +279,11 @@ async fn a_failure_can_say_when_to_try_again() {
         assert_eq!(run_at[14..], now[14..], "an hour later: {run_at} {now}");
         assert!(run_at > now);
         assert!(server.claim(json!({ "worker": "w1", "max": 1 })).await.is_empty());
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_release_gives_the_job_back_with_a_checkpoint() {
+#[test]
+fn a_release_returns_the_job_with_a_checkpoint() {
     on_both_stores(async |server| {
         server.create(json!({ "type": "a" })).await;
         let taken = server.claim_one().await;
@@ -304,12 +294,11 @@ async fn a_release_gives_the_job_back_with_a_checkpoint() {
         assert_eq!(again["checkpoint"], json!({ "page": 7 }));
         let back = server.report(&again, "release", json!({ "delay": "1h" })).await.expect(200);
         assert!(back["run_at"].as_str() > back["updated_at"].as_str());
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_job_can_end_in_part_or_be_rejected() {
+#[test]
+fn a_job_can_succeed_partially_or_be_rejected() {
     on_both_stores_with_config(QUICK, async |server| {
         server.create(json!({ "type": "pattern" })).await;
         let taken = server.claim_one().await;
@@ -334,12 +323,11 @@ async fn a_job_can_end_in_part_or_be_rejected() {
             .post(&path(&plain, "reject"), &json!({ "reason": "x" }))
             .await
             .problem(409, "invalid_transition");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn only_the_holder_of_the_live_lease_is_heard() {
+#[test]
+fn only_the_holder_of_the_live_lease_can_report() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let none = server.post(&path(&job, "start"), &json!({ "worker": "w1", "fence": 1 })).await;
@@ -357,12 +345,11 @@ async fn only_the_holder_of_the_live_lease_is_heard() {
         server.post(&path(&job, "succeed"), &json!({ "worker": "w1" })).await.problem(400, "malformed");
         server.post(&path(&job, "succeed"), &json!({ "fence": fence })).await.problem(400, "malformed");
         assert_eq!(server.job(&job).await["seq"], 3, "nothing of this changed anything");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_lease_that_runs_out_is_lost() {
+#[test]
+fn an_expired_lease_is_lost() {
     on_both_stores_with_config(QUICK, async |server| {
         let job = server.create(json!({ "type": "quick" })).await;
         let taken = server.claim_one().await;
@@ -375,12 +362,11 @@ async fn a_lease_that_runs_out_is_lost() {
         assert_eq!(late["cause"], "lost");
         let events = server.get(&path(&job, "events")).await.expect(200);
         assert_eq!(events["events"][3]["trigger"], "lease_expired");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn heartbeats_keep_a_short_lease() {
+#[test]
+fn heartbeats_renew_a_short_lease() {
     on_both_stores_with_config(QUICK, async |server| {
         let job = server.create(json!({ "type": "quick" })).await;
         let taken = server.claim_one().await;
@@ -398,12 +384,11 @@ async fn heartbeats_keep_a_short_lease() {
         let renewed = kinds.iter().filter(|kind| **kind == "job_lease_renewed").count();
         let metrics = server.get("/metrics").await.text;
         assert!(metrics.contains(&format!("tenure_lease_renewals_total {renewed}\n")), "{renewed} {metrics}");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_batch_of_reports_is_answered_item_by_item() {
+#[test]
+fn a_batch_of_reports_is_answered_item_by_item() {
     on_both_stores(async |server| {
         for _ in 0..4 {
             server.create(json!({ "type": "a" })).await;
@@ -437,12 +422,11 @@ async fn a_batch_of_reports_is_answered_item_by_item() {
         assert_eq!(results[8]["ok"]["replayed"], true);
         let many = json!({ "worker": "w1", "reports": vec![json!({}); 10_001] });
         server.post("/api/reports", &many).await.problem(400, "malformed");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_key_makes_a_verb_of_a_worker_happen_once() {
+#[test]
+fn a_workers_report_is_idempotent_with_a_key() {
     on_both_stores(async |server| {
         server.create(json!({ "type": "a" })).await;
         let held = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
@@ -456,12 +440,11 @@ async fn a_key_makes_a_verb_of_a_worker_happen_once() {
         let again = again.expect(200);
         assert_eq!((&again["replayed"], &again["seq"]), (&json!(true), &first["seq"]));
         server.report(&held, "start", json!({})).await.problem(409, "invalid_transition");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn workers_are_listed_with_what_they_hold() {
+#[test]
+fn workers_are_listed_with_what_they_hold() {
     on_both_stores(async |server: Server| {
         assert_eq!(server.get("/api/workers").await.expect(200)["workers"], json!([]));
         let job = server.create(json!({ "type": "a" })).await;
@@ -478,12 +461,11 @@ async fn workers_are_listed_with_what_they_hold() {
         server.report(&taken, "succeed", json!({})).await.expect(200);
         let page = server.get("/api/workers").await.expect(200);
         assert!(column(&page["workers"], "holds").iter().all(|holds| *holds == json!([])));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn every_job_goes_to_one_worker() {
+#[test]
+fn every_job_goes_to_one_worker() {
     const WORKERS: usize = 8;
     const JOBS: usize = 400;
     on_both_stores(async |server| {
@@ -525,12 +507,11 @@ async fn every_job_goes_to_one_worker() {
         }
         let different: BTreeSet<&String> = taken.iter().collect();
         assert_eq!((taken.len(), different.len()), (JOBS, JOBS));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn every_waiting_claim_is_woken_by_a_job_of_its_own() {
+#[test]
+fn each_job_wakes_one_waiting_claim() {
     const CLAIMS: usize = 20;
     on_both_stores(async |server| {
         let server = Arc::new(server);
@@ -553,12 +534,11 @@ async fn every_waiting_claim_is_woken_by_a_job_of_its_own() {
         }
         assert_eq!(got, [1; CLAIMS]);
         assert!(began.elapsed() < Duration::from_secs(15), "they were woken, {:?}", began.elapsed());
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_claim_that_was_given_up_takes_nothing() {
+#[test]
+fn an_abandoned_claim_takes_no_job() {
     on_both_stores(async |server| {
         server.post("/api/queues/q/pause", &json!({})).await.expect(200);
         let job = server.create(json!({ "type": "a", "queue": "q" })).await;
@@ -581,12 +561,11 @@ async fn a_claim_that_was_given_up_takes_nothing() {
         server.post("/api/queues/q/resume", &json!({})).await.expect(200);
         let jobs = server.claim(json!({ "worker": "w1", "max": 1, "wait": "10s" })).await;
         assert_eq!(types(&jobs), ["a"], "{:?}", server.get("/api/jobs").await.text);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_same_request_twice_at_once_gets_the_same_job() {
+#[test]
+fn concurrent_identical_claims_get_the_same_job() {
     on_both_stores(async |server| {
         let body = json!({ "worker": "w", "max": 1, "wait": "10s", "request_id": "r" });
         let (one, two) = (server.claim(body.clone()), server.claim(body));
@@ -602,6 +581,5 @@ async fn the_same_request_twice_at_once_gets_the_same_job() {
             server.get("/api/jobs?phase=ready").await.expect(200)["jobs"].as_array().unwrap().len(),
             1
         );
-    })
-    .await;
+    });
 }

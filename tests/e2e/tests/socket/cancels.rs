@@ -6,8 +6,8 @@ use tenure_e2e::{on_both_stores_with_config, path};
 
 use crate::engines::{TYPES, becomes};
 
-#[tokio::test]
-async fn a_soft_cancel_is_pushed_and_confirmed() {
+#[test]
+fn a_soft_cancel_is_pushed_and_confirmed() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["index"], 1).await;
         let job = server.create(json!({ "type": "index" })).await;
@@ -27,12 +27,11 @@ async fn a_soft_cancel_is_pushed_and_confirmed() {
         let job = server.job(&job).await;
         assert_eq!((&job["state"], &job["checkpoint"]), (&json!("cancelled"), &json!({ "at": 3 })));
         assert!(engine.unread_events().is_empty());
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_hard_cancel_is_pushed_and_makes_room() {
+#[test]
+fn a_hard_cancel_is_pushed_and_frees_capacity() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["index"], 1).await;
         let job = server.create(json!({ "type": "index" })).await;
@@ -46,12 +45,11 @@ async fn a_hard_cancel_is_pushed_and_makes_room() {
         );
         let next = server.create(json!({ "type": "index" })).await;
         assert_eq!(engine.event("job_dispatch").await["jobId"], next["id"]);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_soft_cancel_that_nobody_confirms_becomes_hard() {
+#[test]
+fn an_unconfirmed_soft_cancel_becomes_hard() {
     let types = format!("{TYPES}cancel_grace = \"1s\"\n");
     on_both_stores_with_config(&types, async |server| {
         let mut engine = engine(&server, "e1", &["index"], 1).await;
@@ -61,12 +59,11 @@ async fn a_soft_cancel_that_nobody_confirms_becomes_hard() {
         assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "soft" })));
         assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "hard" })));
         becomes(&server, &job, "cancelled").await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_lifecycle_without_cancels_refuses_them() {
+#[test]
+fn a_lifecycle_without_cancels_refuses_them() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["scene"], 1).await;
         let job = server.create(json!({ "type": "scene" })).await;
@@ -75,6 +72,5 @@ async fn a_lifecycle_without_cancels_refuses_them() {
         assert_eq!(refused["code"], "invalid_transition");
         assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
         assert!(engine.unread_events().is_empty());
-    })
-    .await;
+    });
 }

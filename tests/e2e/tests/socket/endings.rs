@@ -19,8 +19,8 @@ fn error(job: &Value) -> (&str, &str) {
     (job["error"]["code"].as_str().unwrap(), job["error"]["category"].as_str().unwrap())
 }
 
-#[tokio::test]
-async fn a_job_of_an_engine_that_goes_fails_at_once() {
+#[test]
+fn jobs_of_a_disconnected_engine_fail_at_once() {
     on_both_stores_with_config(TYPES, async |server| {
         for leaves in [SocketClient::disconnect, SocketClient::kill] {
             let (mut engine, job, _) = running(&server, "scene").await;
@@ -34,12 +34,11 @@ async fn a_job_of_an_engine_that_goes_fails_at_once() {
         engine.event("job_dispatch").await;
         engine.disconnect();
         assert_eq!(error(&becomes(&server, &job, "failed").await), ("WORKER_DISCONNECTED", "queue"));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_last_word_of_an_engine_that_goes_counts() {
+#[test]
+fn the_last_message_before_a_disconnect_is_applied() {
     on_both_stores_with_config(TYPES, async |server| {
         for _ in 0..10 {
             let (mut engine, job, dispatch) = running(&server, "scene").await;
@@ -47,12 +46,11 @@ async fn the_last_word_of_an_engine_that_goes_counts() {
             eventually("the job is over", async || server.job(&job).await["phase"] == "final").await;
             assert_eq!(server.job(&job).await["state"], "completed");
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn where_no_rule_says_so_a_lost_connection_changes_nothing() {
+#[test]
+fn without_a_rule_a_lost_connection_changes_nothing() {
     on_both_stores_with_config(TYPES, async |server| {
         let (mut before, job, dispatch) = running(&server, "index").await;
         before.kill();
@@ -69,12 +67,11 @@ async fn where_no_rule_says_so_a_lost_connection_changes_nothing() {
         assert_eq!(server.job(&next).await["state"], "queued");
         assert_eq!(after.ask("job_complete", lease_of(&dispatch)).await, ok());
         assert_eq!(after.event("job_dispatch").await["jobId"], next["id"]);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_second_connection_of_the_same_engine_replaces_the_first() {
+#[test]
+fn a_second_connection_of_the_same_engine_replaces_the_first() {
     on_both_stores_with_config(TYPES, async |server| {
         let (mut first, job, dispatch) = running(&server, "scene").await;
         let mut second = engine(&server, "e1", &["scene"], 1).await;
@@ -88,8 +85,7 @@ async fn a_second_connection_of_the_same_engine_replaces_the_first() {
         let mut other = engine(&server, "e2", &["scene"], 1).await;
         assert_eq!(other.ask("heartbeat", json!({})).await, ok());
         assert_eq!(second.ask("heartbeat", json!({})).await, ok());
-    })
-    .await;
+    });
 }
 
 const SHORT: &str = r#"
@@ -109,8 +105,8 @@ heartbeat = "2s"
 timeouts = { running = "1h" }
 "#;
 
-#[tokio::test]
-async fn every_state_has_its_patience_and_its_category() {
+#[test]
+fn every_state_has_its_timeout_and_category() {
     on_both_stores_with_config(SHORT, async |server| {
         let job = server.create(json!({ "type": "queued" })).await;
         assert_eq!(error(&becomes(&server, &job, "failed").await), ("QUEUE_TIMEOUT", "queue"));
@@ -133,6 +129,5 @@ async fn every_state_has_its_patience_and_its_category() {
             let late = engine.ask("job_complete", lease_of(&dispatch)).await;
             assert_eq!(late["error"]["code"], "lease_conflict");
         }
-    })
-    .await;
+    });
 }

@@ -18,8 +18,8 @@ pub(crate) async fn becomes(server: &Server, job: &Value, state: &str) -> Value 
     server.job(job).await
 }
 
-#[tokio::test]
-async fn a_job_is_pushed_acked_and_completed_by_either_client() {
+#[test]
+fn a_job_is_pushed_acked_and_completed_by_either_client() {
     on_both_stores_with_config(TYPES, async |server| {
         for language in [Language::JavaScript, Language::Python] {
             let mut engine = engine_in(language, &server, "e1", &["scene"], 1).await;
@@ -49,12 +49,11 @@ async fn a_job_is_pushed_acked_and_completed_by_either_client() {
             assert_eq!((&job["state"], &job["result"]), (&json!("completed"), &json!({ "url": "x" })));
             engine.disconnect();
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn either_transport_will_do() {
+#[test]
+fn both_transports_work() {
     on_both_stores_with_config(TYPES, async |server| {
         for transport in ["polling", "websocket"] {
             let auth = json!({ "engineId": "e1", "jobTypes": ["scene"] });
@@ -71,13 +70,12 @@ async fn either_transport_will_do() {
             assert_eq!(server.job(&job).await["state"], "completed");
             engine.disconnect();
         }
-    })
-    .await;
+    });
 }
 
 /// Words on one job are never reordered, however many come at once and whatever else is said between them.
-#[tokio::test]
-async fn what_an_engine_says_counts_in_its_order() {
+#[test]
+fn messages_of_an_engine_are_applied_in_order() {
     const JOBS: usize = 12;
     const STEPS: usize = 15;
     on_both_stores_with_config(TYPES, async |server| {
@@ -113,12 +111,11 @@ async fn what_an_engine_says_counts_in_its_order() {
                 assert_eq!(server.job(job).await["state"], "completed");
             }
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn an_engine_gets_no_more_than_it_has_room_for() {
+#[test]
+fn an_engine_gets_no_more_than_its_capacity() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["scene"], 2).await;
         for _ in 0..5 {
@@ -138,12 +135,11 @@ async fn an_engine_gets_no_more_than_it_has_room_for() {
             assert_eq!(engine.ask("job_complete", lease_of(&done)).await, ok());
             held.push(engine.event("job_dispatch").await);
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn progress_of_a_job_that_was_not_acked_starts_it() {
+#[test]
+fn progress_of_a_job_that_was_not_acked_starts_it() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["scene"], 1).await;
         let job = server.create(json!({ "type": "scene" })).await;
@@ -159,12 +155,11 @@ async fn progress_of_a_job_that_was_not_acked_starts_it() {
         }
         let done = server.job(&job).await;
         assert_eq!((&done["state"], &done["seq"]), (&json!("completed"), &json!(4)));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_failure_is_an_object_or_a_text() {
+#[test]
+fn a_failure_is_an_object_or_a_string() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["scene"], 1).await;
         let object = json!({ "code": "BAD_ASSET", "message": "corrupted_texture.png", "stage": "fetch" });
@@ -189,12 +184,11 @@ async fn a_failure_is_an_object_or_a_text() {
             assert_eq!((&error["code"], &error["message"]), (&json!(code), &json!(message)));
             assert_eq!((&error["category"], &error["stage"]), (&json!("engine"), &stage));
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_heartbeat_beats_every_lease() {
+#[test]
+fn a_heartbeat_renews_every_lease() {
     let types = format!("{TYPES}lease = \"60s\"\nheartbeat = \"5s\"\n");
     on_both_stores_with_config(&types, async |server| {
         let mut engine = engine(&server, "e1", &["index"], 3).await;
@@ -211,12 +205,11 @@ async fn a_heartbeat_beats_every_lease() {
                 assert!(expiry(job).await > before);
             }
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_released_job_is_dispatched_again() {
+#[test]
+fn a_released_job_is_dispatched_again() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["index"], 1).await;
         let job = server.create(json!({ "type": "index" })).await;
@@ -233,12 +226,11 @@ async fn a_released_job_is_dispatched_again() {
         assert_eq!(engine.ask("job_ack", lease_of(&again)).await, ok());
         assert_eq!(engine.ask("job_complete", lease_of(&again)).await, ok());
         assert_eq!(server.job(&job).await["state"], "succeeded");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_connected_engine_is_a_worker_that_is_seen() {
+#[test]
+fn a_connected_engine_is_listed_as_a_worker() {
     on_both_stores_with_config(TYPES, async |server| {
         let gauge = async |count: usize| {
             let text = server.request("GET", "/metrics").send().await.text;
@@ -251,13 +243,12 @@ async fn a_connected_engine_is_a_worker_that_is_seen() {
         assert_eq!(workers["workers"][0]["name"], "e1");
         engine.disconnect();
         eventually("the engine is gone", async || gauge(0).await).await;
-    })
-    .await;
+    });
 }
 
 /// A node that stops is not an engine that leaves: its jobs stay its own.
-#[tokio::test]
-async fn an_engine_goes_on_after_the_node_was_restarted() {
+#[test]
+fn an_engine_continues_after_a_restart_of_the_node() {
     on_both_stores_with_config(TYPES, async |mut server: Server| {
         let mut before = engine(&server, "e1", &["scene"], 2).await;
         let job = server.create(json!({ "type": "scene" })).await;
@@ -270,6 +261,5 @@ async fn an_engine_goes_on_after_the_node_was_restarted() {
         let mut after = engine(&server, "e1", &["scene"], 2).await;
         assert_eq!(after.ask("job_complete", lease_of(&dispatch)).await, ok());
         assert_eq!(becomes(&server, &job, "completed").await["worker"], "e1");
-    })
-    .await;
+    });
 }

@@ -12,8 +12,8 @@ fn keys(data: &Value) -> Vec<&str> {
     keys
 }
 
-#[tokio::test]
-async fn an_engine_s_job_is_told_in_new_words_and_old() {
+#[test]
+fn an_engine_job_is_sent_with_new_and_old_names() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut front = front_end(&server, &json!({})).await;
         let mut engine = engine(&server, "e1", &["scene"], 1).await;
@@ -71,8 +71,7 @@ async fn an_engine_s_job_is_told_in_new_words_and_old() {
             }
             assert_eq!(&last["duration"], duration);
         }
-    })
-    .await;
+    });
 }
 
 const WITH_OTHER: &str = r#"
@@ -121,8 +120,8 @@ state = "where"
 ended = ["id", "to", "from", "trigger", "payload.name", "result"]
 "#;
 
-#[tokio::test]
-async fn what_a_door_does_not_name_carries_id_type_and_state() {
+#[test]
+fn events_without_a_renaming_carry_id_type_and_state() {
     on_both_stores_with_files(&[("tenure.toml", WITH_OTHER), ("other.toml", OTHER)], async |server| {
         let mut front = front_end(&server, &json!({})).await;
         let job = server.create(json!({ "type": "other", "payload": { "name": "n", "big": 12_345_678_901_234_567_890_u64 } })).await;
@@ -147,13 +146,12 @@ async fn what_a_door_does_not_name_carries_id_type_and_state() {
         let job = server.create(json!({ "type": "index" })).await;
         let told = json!({ "id": job["id"], "type": "index", "state": "queued" });
         assert_eq!(front.next_event().await, ("job_queued".to_owned(), told));
-    })
-    .await;
+    });
 }
 
 /// Each event shows the job as it was, whatever has become of it since.
-#[tokio::test]
-async fn events_come_in_order_however_many_there_are() {
+#[test]
+fn many_events_arrive_in_order() {
     const JOBS: usize = 300;
     on_both_stores_with_config(TYPES, async |server| {
         let mut front = front_end(&server, &json!({})).await;
@@ -177,12 +175,11 @@ async fn events_come_in_order_however_many_there_are() {
             assert!(data.get("engineId").is_none_or(|it| it == "w1"));
         }
         assert!(places.len() == JOBS && places.values().all(|place| *place == 4));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn each_sees_what_is_his() {
+#[test]
+fn producers_receive_only_their_jobs() {
     on_both_stores_with_config(TYPES, async |mut server: Server| {
         let key = async |server: &Server, body: Value| server.post("/api/keys", &body).await.expect(201);
         let admin = key(&server, json!({ "role": "admin" })).await;
@@ -212,13 +209,12 @@ async fn each_sees_what_is_his() {
         // A worker sees what it holds.
         let (name, data) = held.next_event().await;
         assert_eq!((name.as_str(), &data["jobId"]), ("JOB_DISPATCHED", &own["id"]));
-    })
-    .await;
+    });
 }
 
 /// A front end that takes nothing holds nobody up, and is not waited for.
 #[tokio::test]
-async fn a_front_end_that_stands_still_is_left_behind() {
+async fn a_stalled_front_end_is_disconnected() {
     let carries = OTHER.replace("ended = [", "arrived = [\"id\", \"payload\"]\nended = [");
     let setup = Setup::new(Store::Sqlite).await.config(WITH_OTHER).file("other.toml", carries);
     let server = setup.start().await;

@@ -17,7 +17,7 @@ async fn key(server: &Server, body: Value) -> Value {
 }
 
 #[tokio::test]
-async fn who_says_nothing_sensible_is_not_let_in() {
+async fn an_invalid_handshake_is_refused() {
     let server = Server::with(TYPES, Store::Sqlite).await;
     for (auth, why) in [
         (json!({}), "missing field `engineId`"),
@@ -41,8 +41,8 @@ async fn who_says_nothing_sensible_is_not_let_in() {
     assert!(python.refused().await.starts_with("malformed: "));
 }
 
-#[tokio::test]
-async fn keys_and_roles_are_as_they_are_over_http() {
+#[test]
+fn keys_and_roles_work_like_over_http() {
     on_both_stores_with_config(TYPES, async |mut server: Server| {
         let admin = key(&server, json!({ "role": "admin" })).await;
         server.use_key(admin["key"].as_str());
@@ -78,12 +78,11 @@ async fn keys_and_roles_are_as_they_are_over_http() {
         engine.disconnected().await;
         front.disconnected().await;
         assert_eq!(server.job(&job).await["state"], "running");
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
-async fn no_page_of_another_origin_reaches_an_open_server() {
+async fn an_open_server_refuses_pages_of_other_origins() {
     let server = Server::with(TYPES, Store::Sqlite).await;
     let ask = async |host: &str, origin: &str| {
         let head = "GET /socket.io/?EIO=4&transport=polling HTTP/1.1";
@@ -105,8 +104,8 @@ async fn no_page_of_another_origin_reaches_an_open_server() {
     assert!(server.raw(upgrade.as_bytes()).await.starts_with("HTTP/1.1 403"));
 }
 
-#[tokio::test]
-async fn what_has_the_wrong_shape_is_answered_and_changes_nothing() {
+#[test]
+fn an_invalid_message_is_answered_and_changes_nothing() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["scene"], 1).await;
         let job = server.create(json!({ "type": "scene" })).await;
@@ -157,8 +156,7 @@ async fn what_has_the_wrong_shape_is_answered_and_changes_nothing() {
         // A front end has nothing to say.
         let mut front = front_end(&server, &json!({})).await;
         assert_eq!(front.ask("job_ack", lease_of(&dispatch)).await["error"]["code"], "not_found");
-    })
-    .await;
+    });
 }
 
 #[tokio::test]
@@ -185,7 +183,7 @@ async fn a_message_that_is_too_large_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn who_says_too_much_at_once_is_told_so() {
+async fn a_client_that_sends_too_much_is_refused() {
     let server = Server::with(TYPES, Store::Sqlite).await;
     let mut engine = engine(&server, "e1", &["scene"], 1).await;
     let many = vec![json!(["heartbeat", {}]); 3500];
@@ -210,7 +208,7 @@ async fn who_says_too_much_at_once_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_connection_that_does_not_say_who_it_is_is_dropped() {
+async fn a_connection_without_a_handshake_is_dropped() {
     let server = Server::with(TYPES, Store::Sqlite).await;
     let ask = async |more: &str| {
         let line = format!("GET /socket.io/?EIO=4&transport=polling{more} HTTP/1.1\r\n");
@@ -225,7 +223,7 @@ async fn a_connection_that_does_not_say_who_it_is_is_dropped() {
 
 /// A web socket is a connection like any other, for as long as it is open.
 #[tokio::test]
-async fn engines_count_among_the_connections() {
+async fn engines_count_towards_the_connection_limit() {
     let config = format!("[limits]\nconnections = 3\n{TYPES}");
     let server = Server::with(&config, Store::Sqlite).await;
     let answers = async || {

@@ -7,7 +7,7 @@ use tenure_e2e::{Server, Store, eventually, path};
 use crate::engines::{TYPES, becomes};
 
 #[tokio::test]
-async fn what_happens_at_one_node_is_heard_at_the_other() {
+async fn events_of_one_node_reach_clients_of_the_other() {
     let here = Server::with(TYPES, Store::Postgres).await;
     let there = here.second_node().await;
     let mut front = front_end(&there, &json!({})).await;
@@ -26,7 +26,7 @@ async fn what_happens_at_one_node_is_heard_at_the_other() {
 }
 
 #[tokio::test]
-async fn a_cancel_at_one_node_is_pushed_at_the_other() {
+async fn a_cancel_on_one_node_is_pushed_by_the_other() {
     let here = Server::with(TYPES, Store::Postgres).await;
     let there = here.second_node().await;
     let mut engine = engine(&here, "e1", &["index"], 1).await;
@@ -51,7 +51,7 @@ async fn engines(server: &Server) -> usize {
 }
 
 #[tokio::test]
-async fn an_engine_whose_node_stops_goes_on_at_another() {
+async fn an_engine_continues_on_another_node_when_its_node_stops() {
     let mut here = Server::with(TYPES, Store::Postgres).await;
     let there = here.second_node().await;
     let mut before = engine(&here, "e1", &["scene"], 1).await;
@@ -70,7 +70,7 @@ async fn an_engine_whose_node_stops_goes_on_at_another() {
 }
 
 #[tokio::test]
-async fn a_second_connection_at_another_node_replaces_the_first() {
+async fn a_second_connection_on_another_node_replaces_the_first() {
     let here = Server::with(TYPES, Store::Postgres).await;
     let there = here.second_node().await;
     let mut first = engine(&here, "e1", &["scene"], 1).await;
@@ -106,7 +106,7 @@ async fn a_second_connection_at_another_node_replaces_the_first() {
 }
 
 #[tokio::test]
-async fn where_no_rule_says_so_a_job_goes_on_at_the_second_connection() {
+async fn without_a_rule_the_second_connection_keeps_the_job() {
     let here = Server::with(TYPES, Store::Postgres).await;
     let there = here.second_node().await;
     let mut first = engine(&here, "e1", &["index"], 1).await;
@@ -125,7 +125,7 @@ async fn where_no_rule_says_so_a_job_goes_on_at_the_second_connection() {
 }
 
 #[tokio::test]
-async fn of_connections_at_both_nodes_at_once_one_stays() {
+async fn of_simultaneous_connections_on_both_nodes_one_stays() {
     let here = Server::with(TYPES, Store::Postgres).await;
     let there = here.second_node().await;
     let mut peers: Vec<SocketClient> = (0..6).map(|_| SocketClient::new(Language::JavaScript)).collect();
@@ -143,7 +143,7 @@ async fn of_connections_at_both_nodes_at_once_one_stays() {
 }
 
 #[tokio::test]
-async fn a_node_that_crashed_keeps_no_engine_out() {
+async fn a_crashed_node_does_not_block_its_engines() {
     let mut here = Server::with(TYPES, Store::Postgres).await;
     let there = here.second_node().await;
     let mut before = engine(&here, "e1", &["index"], 2).await;

@@ -59,20 +59,19 @@ impl Stage {
     }
 }
 
-#[tokio::test]
-async fn a_bad_asset_reference() {
+#[test]
+fn a_bad_asset_reference_fails_the_job() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut stage = Stage::set(server).await;
         let (job, dispatch) = stage.running("LOAD_ASSETS", json!({ "asset": "corrupted_texture.png" })).await;
         let error = json!({ "error": "BAD_ASSET: corrupted_texture.png" });
         assert_eq!(stage.engine.ask("job_failed", lease_with(&dispatch, error)).await, ok());
         stage.has_failed(&job, "BAD_ASSET", "engine").await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn invalid_entity_data() {
+#[test]
+fn invalid_entity_data_fails_the_job() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut stage = Stage::set(server).await;
         // What the schema sees is refused before it is queued.
@@ -83,12 +82,11 @@ async fn invalid_entity_data() {
             json!({ "error": { "code": "INVALID_ENTITY", "message": "no such mesh", "stage": "input" } });
         assert_eq!(stage.engine.ask("job_failed", lease_with(&dispatch, error)).await, ok());
         stage.has_failed(&job, "INVALID_ENTITY", "engine").await;
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn an_engine_that_takes_too_long() {
+#[test]
+fn an_engine_that_takes_too_long_fails_the_job() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut stage = Stage::set(server).await;
         let (job, dispatch) = stage.running("BUILD_SCENE", json!({})).await;
@@ -98,17 +96,15 @@ async fn an_engine_that_takes_too_long() {
             (&late["error"]["code"], &late["error"]["cause"]),
             (&json!("lease_conflict"), &json!("revoked"))
         );
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_network_failure() {
+#[test]
+fn a_network_failure_fails_the_job() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut stage = Stage::set(server).await;
         let (job, _) = stage.running("LOAD_ASSETS", json!({})).await;
         stage.engine.kill();
         stage.has_failed(&job, "WORKER_DISCONNECTED", "queue").await;
-    })
-    .await;
+    });
 }

@@ -74,9 +74,9 @@ const GRID: Grid = Grid {
     ],
 };
 
-#[tokio::test]
-async fn the_allowed_transitions_happen_and_all_others_are_refused() {
-    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await).await;
+#[test]
+fn the_allowed_transitions_happen_and_all_others_are_refused() {
+    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await);
 }
 
 /// Where a state stands in the order of one attempt.
@@ -121,8 +121,8 @@ async fn work(server: &Server, name: &str) -> Vec<String> {
     }
 }
 
-#[tokio::test]
-async fn sixty_four_claimers_share_a_thousand_jobs_with_one_event_for_each_transition() {
+#[test]
+fn sixty_four_claimers_share_a_thousand_jobs_with_one_event_for_each_transition() {
     const CLAIMERS: usize = 64;
     const JOBS: usize = 1000;
     on_both_stores_with_config(CONFIG, async |server| {
@@ -160,12 +160,11 @@ async fn sixty_four_claimers_share_a_thousand_jobs_with_one_event_for_each_trans
                 lines.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum::<f64>();
         }
         assert!((transitions - 4.0 * JOBS as f64).abs() < 0.5, "counted {transitions}");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_worker_that_is_silent_or_too_late_loses_the_job_to_another_and_at_last_it_is_dead() {
+#[test]
+fn a_job_whose_workers_miss_their_leases_is_retried_and_finally_dead_lettered() {
     on_both_stores_with_config(CONFIG, async |server| {
         for (kind, code) in [("silent", "HEARTBEAT_LOST"), ("leased", "LEASE_EXPIRED")] {
             let job = new_job(&server, kind, json!({})).await;
@@ -201,12 +200,11 @@ async fn a_worker_that_is_silent_or_too_late_loses_the_job_to_another_and_at_las
             lines.map(|line| line.rsplit(' ').next().unwrap().parse::<u32>().unwrap()).sum::<u32>(),
             4
         );
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn retries_wait_twice_as_long_each_time_up_to_their_bound_and_jitter_spreads_them() {
+#[test]
+fn retry_delays_double_up_to_their_maximum_with_jitter() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "backoff", json!({})).await;
         let mut waits = Vec::new();
@@ -228,12 +226,11 @@ async fn retries_wait_twice_as_long_each_time_up_to_their_bound_and_jitter_sprea
             spread.insert(wait);
         }
         assert!(spread.len() > 5, "full jitter spreads over ten seconds: {spread:?}");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn each_class_of_error_leads_where_it_should() {
+#[test]
+fn each_error_class_leads_to_its_documented_state() {
     on_both_stores_with_config(CONFIG, async |server| {
         for (class, state) in [
             (json!({}), "queued"),
@@ -248,12 +245,11 @@ async fn each_class_of_error_leads_where_it_should() {
             assert_eq!(after["state"], state, "{class}");
             timestamps_agree(&after);
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn every_staged_reason_and_every_stage_reaches_a_dead_letter_with_all_its_fields() {
+#[test]
+fn every_reason_and_stage_appears_in_a_dead_letter_with_all_fields() {
     const FIELDS: [&str; 6] =
         ["reason_code", "last_error", "attempts", "last_owner", "last_lease_expires_at", "correlation_id"];
     const REASONS: [&str; 7] = [
@@ -290,12 +286,11 @@ async fn every_staged_reason_and_every_stage_reaches_a_dead_letter_with_all_its_
             let letter = letter(&job).await;
             assert_eq!((&letter["stage"], &letter["last_error"]["stage"]), (&json!(stage), &json!(stage)));
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_compensation_that_fails_is_a_dead_letter_and_one_that_succeeds_a_note() {
+#[test]
+fn a_failed_compensation_is_a_dead_letter_and_a_successful_one_an_event() {
     on_both_stores_with_config(CONFIG, async |server| {
         let undone = async |ends: &str| {
             let job = new_job(&server, "book", json!({})).await;
@@ -320,12 +315,11 @@ async fn a_compensation_that_fails_is_a_dead_letter_and_one_that_succeeds_a_note
         let letters = server.get("/api/dead-letters").await.expect(200);
         let letter = &letters["dead_letters"][0];
         assert_eq!((&letter["job_id"], &letter["reason_code"]), (&undo["id"], &json!("compensation_failed")));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn every_event_of_the_list_is_told_with_at_least_what_the_schema_asks() {
+#[test]
+fn every_listed_event_has_the_fields_of_the_schema() {
     on_both_stores_with_config(CONFIG, async |server| {
         let started = async |kind: &str| {
             let job = new_job(&server, kind, json!({})).await;
@@ -371,6 +365,5 @@ async fn every_event_of_the_list_is_told_with_at_least_what_the_schema_asks() {
                 assert!(!event[member].is_null(), "{kind}: {member}");
             }
         }
-    })
-    .await;
+    });
 }

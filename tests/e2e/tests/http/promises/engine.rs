@@ -44,9 +44,9 @@ const GRID: Grid = Grid {
     ],
 };
 
-#[tokio::test]
-async fn the_four_valid_transitions_happen_and_all_others_are_rejected() {
-    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await).await;
+#[test]
+fn the_four_valid_transitions_happen_and_all_others_are_rejected() {
+    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await);
 }
 
 /// When the timeout of the present state fires, counted from its entry; later by as long as a busy machine stood still.
@@ -58,8 +58,8 @@ async fn limit(server: &Server, job: &Value) -> i64 {
     millis(&timeout["at"]) - millis(&job["entered"][job["state"].as_str().unwrap()])
 }
 
-#[tokio::test]
-async fn each_state_has_the_time_that_the_rules_give_it() {
+#[test]
+fn each_state_has_its_documented_timeout() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "scene", json!({})).await;
         assert!((30_000..40_000).contains(&limit(&server, &job).await));
@@ -67,8 +67,7 @@ async fn each_state_has_the_time_that_the_rules_give_it() {
         assert!((10_000..20_000).contains(&limit(&server, &job).await));
         server.report(&held, "start", json!({})).await.expect(200);
         assert!((60_000..70_000).contains(&limit(&server, &job).await));
-    })
-    .await;
+    });
 }
 
 /// A job whose engine went so far and then said no more.
@@ -83,8 +82,8 @@ async fn abandoned(server: &Server, kind: &str) -> Value {
     server.job(&job).await
 }
 
-#[tokio::test]
-async fn every_failure_has_a_state_a_reason_an_event_a_count_and_a_line() {
+#[test]
+fn every_failure_has_a_state_a_reason_an_event_a_metric_and_a_log_line() {
     on_both_stores_with_config(CONFIG, async |server| {
         let reported = new_job(&server, "scene", json!({})).await;
         let held = claim(&server, &reported, "engine_01").await.remove(0);
@@ -113,12 +112,11 @@ async fn every_failure_has_a_state_a_reason_an_event_a_count_and_a_line() {
             let (said, id) = (server.logs(), job["id"].as_str().unwrap());
             assert!(said.lines().any(|line| line.contains(id) && line.contains(code)), "{code}: {said}");
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn an_engine_that_is_not_heard_fails_all_of_its_jobs() {
+#[test]
+fn an_engine_without_heartbeats_fails_all_of_its_jobs() {
     on_both_stores_with_config(CONFIG, async |server| {
         let mut jobs = Vec::new();
         for _ in 0..3 {
@@ -134,12 +132,11 @@ async fn an_engine_that_is_not_heard_fails_all_of_its_jobs() {
                 (&json!("HEARTBEAT_LOST"), &json!("engine_01"))
             );
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn every_job_is_queued_once_and_completes_or_fails_once_in_the_journal() {
+#[test]
+fn every_job_is_queued_once_and_completes_or_fails_once_in_the_journal() {
     const JOBS: usize = 60;
     on_both_stores_with_config(CONFIG, async |server| {
         let server = std::sync::Arc::new(server);
@@ -170,12 +167,11 @@ async fn every_job_is_queued_once_and_completes_or_fails_once_in_the_journal() {
             told.values().filter(|kinds| **kinds == whole).count()
         };
         assert_eq!((ends("JOB_FAILED"), ends("JOB_COMPLETED")), (JOBS / 3, JOBS - JOBS / 3));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_whole_life_has_every_time_and_progress_in_between() {
+#[test]
+fn a_finished_job_has_every_timestamp_and_progress() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "scene", json!({})).await;
         let held = claim(&server, &job, "engine_local_01").await.remove(0);
@@ -197,12 +193,11 @@ async fn a_whole_life_has_every_time_and_progress_in_between() {
             kinds.iter().any(|kind| kind.as_str().unwrap().eq_ignore_ascii_case("job_progress")),
             "{kinds:?}"
         );
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_old_names_of_states_still_find_their_jobs() {
+#[test]
+fn the_old_names_of_states_still_find_their_jobs() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "scene", json!({})).await;
         let found = async |state: &str| {
@@ -222,6 +217,5 @@ async fn the_old_names_of_states_still_find_their_jobs() {
             (vec![job["id"].clone()], vec![job["id"].clone()])
         );
         assert_eq!(found("started").await, Vec::<Value>::new());
-    })
-    .await;
+    });
 }

@@ -49,9 +49,9 @@ const GRID: Grid = Grid {
     ],
 };
 
-#[tokio::test]
-async fn the_allowed_next_states_are_reached_and_no_others() {
-    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await).await;
+#[test]
+fn only_the_allowed_next_states_are_reached() {
+    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await);
 }
 
 async fn ask(server: &Server, user: &str, prompt: Value) -> Reply {
@@ -70,8 +70,8 @@ async fn account(server: &Server, user: &str) -> [u64; 4] {
     ["granted", "reserved", "spent", "available"].map(|sum| account[sum].as_u64().unwrap())
 }
 
-#[tokio::test]
-async fn the_guards_are_asked_in_order_and_a_refused_job_leaves_nothing_behind() {
+#[test]
+fn guards_run_in_order_and_a_refused_job_leaves_nothing_behind() {
     on_both_stores_with_config(CONFIG, async |server| {
         server.post("/api/jobs", &json!({ "type": "sculpture" })).await.problem(422, "unknown_type");
         // What is wrong in two ways is told in the first.
@@ -93,12 +93,11 @@ async fn the_guards_are_asked_in_order_and_a_refused_job_leaves_nothing_behind()
         assert_eq!(account(&server, "u1").await, [5, 3, 0, 2], "charged once");
         let jobs = server.get("/api/jobs").await.expect(200);
         assert_eq!(column(&jobs["jobs"], "id"), [job["id"].clone()]);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_derived_key_is_of_user_prompt_params_and_minute() {
+#[test]
+fn the_derived_key_consists_of_user_prompt_params_and_minute() {
     on_both_stores_with_config(CONFIG, async |server| {
         let ask = async |user: &str, prompt: &str, params: Value| {
             let payload = json!({ "prompt": prompt, "params": params });
@@ -124,12 +123,11 @@ async fn the_derived_key_is_of_user_prompt_params_and_minute() {
         let given = server.request("POST", "/api/jobs").idempotent("mine").json(&body).send().await;
         let given = given.expect(202);
         assert_eq!((&given["idempotency_key"], given["id"] == first["id"]), (&json!("mine"), false));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_job_that_failed_frees_its_key_and_one_that_did_not_keeps_it() {
+#[test]
+fn only_a_failed_job_frees_its_key() {
     on_both_stores_with_config(CONFIG, async |server| {
         for (saying, more, is_free) in [
             ("succeed", json!({}), false),
@@ -152,12 +150,11 @@ async fn a_job_that_failed_frees_its_key_and_one_that_did_not_keeps_it() {
                 server.report(&taken, "succeed", json!({})).await.expect(200);
             }
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_pickup_sets_started_at_and_a_success_the_result_url_and_spends_the_credits() {
+#[test]
+fn a_pickup_sets_started_at_and_a_success_sets_the_result_url_and_spends_the_credits() {
     on_both_stores_with_config(CONFIG, async |server| {
         grant(&server, "u1", 3).await;
         let job = ask(&server, "u1", json!("a cat")).await.expect(202);
@@ -176,12 +173,11 @@ async fn a_pickup_sets_started_at_and_a_success_the_result_url_and_spends_the_cr
         );
         timestamps_agree(&over);
         assert_eq!(account(&server, "u1").await, [3, 0, 3, 0]);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_failure_counts_waits_longer_each_time_comes_back_and_dies_at_last() {
+#[test]
+fn failures_are_counted_retried_with_growing_delays_and_finally_dead_lettered() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "quick", json!({})).await;
         for (count, wait) in [(1, 100), (2, 200)] {
@@ -209,8 +205,7 @@ async fn a_failure_counts_waits_longer_each_time_comes_back_and_dies_at_last() {
         let letter = &letters["dead_letters"][0];
         assert_eq!((&letter["job_id"], &letter["reason_code"]), (&job["id"], &json!("exhausted_retries")));
         assert_eq!(letter["attempts"], 3);
-    })
-    .await;
+    });
 }
 
 /// The job, as soon as it can be claimed.
@@ -219,20 +214,19 @@ async fn in_turn(server: &Server, job: &Value) -> Value {
     server.claim(claim).await.remove(0)
 }
 
-#[tokio::test]
-async fn a_worker_that_vanishes_is_a_failure_too() {
+#[test]
+fn a_lost_worker_counts_as_a_failure() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "fragile", json!({})).await;
         claim(&server, &job, "w1").await.remove(0);
         eventually("it has failed", async || server.job(&job).await["state"] == "failed").await;
         let failed = server.job(&job).await;
         assert_eq!((&failed["error"]["code"], &failed["retry_count"]), (&json!("HEARTBEAT_LOST"), &json!(1)));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_rejection_gives_nothing_back_and_leaves_a_safe_block_in_the_trail() {
+#[test]
+fn a_rejection_refunds_nothing_and_is_recorded_in_the_audit_trail() {
     on_both_stores_with_config(CONFIG, async |server| {
         grant(&server, "u1", 9).await;
         let job = ask(&server, "u1", json!("nude")).await.expect(202);
@@ -264,6 +258,5 @@ async fn a_rejection_gives_nothing_back_and_leaves_a_safe_block_in_the_trail() {
             column(&ledger["ledger"], "kind"),
             ["grant", "reserve", "settle", "reserve", "refund", "reserve", "settle"]
         );
-    })
-    .await;
+    });
 }

@@ -30,9 +30,9 @@ const GRID: Grid = Grid {
     ],
 };
 
-#[tokio::test]
-async fn valid_transitions_happen_and_an_invalid_one_says_where_the_job_is() {
-    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await).await;
+#[test]
+fn valid_transitions_happen_and_an_invalid_one_names_the_current_state() {
+    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await);
 }
 
 async fn processing(server: &Server) -> Value {
@@ -40,8 +40,8 @@ async fn processing(server: &Server) -> Value {
     claim(server, &job, "w1").await.remove(0)
 }
 
-#[tokio::test]
-async fn a_new_job_is_queued_with_its_parameters_and_nothing_else_yet() {
+#[test]
+fn a_new_job_is_queued_with_its_parameters_and_nothing_else() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job =
             server.create(json!({ "type": "export", "user_id": "u1", "payload": { "pages": 3 } })).await;
@@ -53,12 +53,11 @@ async fn a_new_job_is_queued_with_its_parameters_and_nothing_else_yet() {
         }
         let bare = server.create(json!({ "type": "export" })).await;
         assert_eq!(bare["payload"], json!({}), "no parameters are empty ones");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn progress_counts_while_it_is_processed_and_is_ignored_elsewhere() {
+#[test]
+fn progress_is_recorded_only_while_the_job_is_processed() {
     on_both_stores_with_config(CONFIG, async |server| {
         let taken = processing(&server).await;
         for percent in [25, 50, 75] {
@@ -78,12 +77,11 @@ async fn progress_counts_while_it_is_processed_and_is_ignored_elsewhere() {
             (&late["ignored"], &late["progress"], &late["state"]),
             (&json!(true), &json!(100), &json!("completed"))
         );
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_partial_success_has_a_result_and_an_error_and_a_failure_keeps_its_progress() {
+#[test]
+fn a_partial_success_has_a_result_and_an_error_and_a_failure_keeps_its_progress() {
     on_both_stores_with_config(CONFIG, async |server| {
         let taken = processing(&server).await;
         let half = json!({ "result": { "made": 2 }, "error": { "code": "ONE_LOST", "message": "of three" } });
@@ -102,12 +100,11 @@ async fn a_partial_success_has_a_result_and_an_error_and_a_failure_keeps_its_pro
         assert_eq!((&over["state"], &over["progress"]), (&json!("failed"), &json!(60)));
         assert_eq!(over["error"]["text"], "DISK: it is full");
         timestamps_agree(&over);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_user_lists_his_own_jobs_newest_first_by_state_and_type() {
+#[test]
+fn users_list_their_jobs_newest_first_by_state_and_type() {
     on_both_stores_with_config(CONFIG, async |mut server| {
         let admin = server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
         server.use_key(admin["key"].as_str());
@@ -140,6 +137,5 @@ async fn a_user_lists_his_own_jobs_newest_first_by_state_and_type() {
         theirs.problem(403, "forbidden");
         let nobody = "/api/jobs/01990c3a-7d2e-7000-8000-000000000000";
         server.request("GET", nobody).key(&ann).send().await.problem(404, "not_found");
-    })
-    .await;
+    });
 }

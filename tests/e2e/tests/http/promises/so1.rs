@@ -26,9 +26,9 @@ const GRID: Grid = Grid {
     ],
 };
 
-#[tokio::test]
-async fn the_drawn_transitions_happen_and_all_others_are_refused() {
-    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await).await;
+#[test]
+fn the_documented_transitions_happen_and_all_others_are_refused() {
+    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await);
 }
 
 async fn running(server: &Server) -> Value {
@@ -36,8 +36,8 @@ async fn running(server: &Server) -> Value {
     claim(server, &job, "courier").await.remove(0)
 }
 
-#[tokio::test]
-async fn times_are_set_on_creation_on_pickup_and_in_each_of_the_three_trays() {
+#[test]
+fn times_are_set_on_creation_on_pickup_and_in_each_final_state() {
     on_both_stores_with_config(CONFIG, async |server| {
         let fresh = server.post("/api/jobs", &json!({ "type": "parcel" })).await.expect(202);
         assert_eq!(fresh["state"], "pending");
@@ -62,12 +62,11 @@ async fn times_are_set_on_creation_on_pickup_and_in_each_of_the_three_trays() {
             assert!(over["completed_at"].is_string(), "{over}");
             timestamps_agree(&over);
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_cancel_before_the_start_touches_no_worker_and_one_after_it_signals_the_worker() {
+#[test]
+fn a_cancel_signals_the_worker_only_after_the_start() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "parcel", json!({})).await;
         server.post(&path(&job, "cancel"), &json!({})).await.expect(200);
@@ -81,12 +80,11 @@ async fn a_cancel_before_the_start_touches_no_worker_and_one_after_it_signals_th
         assert_eq!(server.report(&taken, "heartbeat", json!({})).await.expect(200)["cancel"], "soft");
         let over = server.report(&taken, "cancel-confirm", json!({})).await.expect(200);
         assert_eq!(over["state"], "cancelled");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_retry_of_a_failed_job_is_a_new_job_and_the_failed_one_stays() {
+#[test]
+fn a_retry_of_a_failed_job_is_a_new_job_and_the_failed_one_stays() {
     on_both_stores_with_config(CONFIG, async |server| {
         let taken = running(&server).await;
         let failed = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
@@ -96,12 +94,11 @@ async fn a_retry_of_a_failed_job_is_a_new_job_and_the_failed_one_stays() {
         let taken = claim(&server, &again, "courier").await.remove(0);
         server.report(&taken, "succeed", json!({})).await.expect(200);
         assert_eq!(server.job(&failed).await, failed);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_same_idempotency_key_makes_one_job() {
+#[test]
+fn the_same_idempotency_key_creates_one_job() {
     on_both_stores_with_config(CONFIG, async |server| {
         let ask = async || {
             let body = json!({ "type": "parcel", "payload": { "to": "Bern" } });
@@ -110,12 +107,11 @@ async fn the_same_idempotency_key_makes_one_job() {
         let (first, second) = (ask().await, ask().await);
         assert_eq!(first.clone().expect(202)["id"], second.clone().expect(200)["id"]);
         assert_eq!(second.header("idempotent-replayed"), Some("true"));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn the_stream_tells_logs_then_one_status_with_the_output_and_closes() {
+#[test]
+fn the_stream_sends_logs_then_one_status_with_the_output_and_closes() {
     on_both_stores_with_config(CONFIG, async |server| {
         let taken = running(&server).await;
         let stream = server.stream(&path(&taken, "stream"), None).await;
@@ -130,12 +126,11 @@ async fn the_stream_tells_logs_then_one_status_with_the_output_and_closes() {
             (&heard[2].data["state"], &heard[2].data["output"]),
             (&json!("success"), &json!({ "run": 7 }))
         );
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn logs_can_only_grow_and_outlive_the_end() {
+#[test]
+fn logs_are_append_only_and_kept_after_the_end() {
     on_both_stores_with_config(CONFIG, async |server| {
         let taken = running(&server).await;
         let append = async |text: &str| {
@@ -152,6 +147,5 @@ async fn logs_can_only_grow_and_outlive_the_end() {
         let third = append("signed for").await;
         assert_eq!((&third[..2], third.len()), (&second[..], 3), "also beyond the end");
         assert_eq!(column(&json!(third), "n"), [1, 2, 3]);
-    })
-    .await;
+    });
 }

@@ -1,0 +1,199 @@
+//! Malformed HTTP: headers, lengths, framing, slow and excess connections.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use tenure_e2e::{Server, Store, eventually, in_time, on_both_stores_with_config};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::{ANY, CONFIG, lines, prepare, snapshot};
+
+/// Status, head and body of the answer on a raw connection. Status 0: closed without an answer.
+pub(super) async fn raw(server: &Server, bytes: &[u8]) -> (u16, String, Value) {
+    let text = server.raw(bytes).await;
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    (status, head.to_ascii_lowercase(), serde_json::from_str(body).unwrap_or(Value::Null))
+}
+
+/// A request with the headers that all of them have.
+pub(super) fn wire(line: &str, headers: &str, body: &str) -> Vec<u8> {
+    format!("{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n{body}").into_bytes()
+}
+
+/// Status, code and request line.
+const LINES: &str = include_str!("http_lines.txt");
+
+const JOB: &str = r#"{"type":"plain"}"#;
+
+const IS_JSON: &str = "Content-Type: application/json\r\n";
+
+/// Bytes, the accepted statuses (0: closed without an answer), and the code.
+type Wire = (Vec<u8>, &'static [u16], &'static str);
+
+/// A valid job with these headers.
+fn create(headers: &str) -> Vec<u8> {
+    wire("POST /api/jobs", &format!("{headers}Content-Length: {}\r\n", JOB.len()), JOB)
+}
+
+/// Unsupported content types, foreign origins and foreign hosts.
+fn header_rows() -> Vec<Wire> {
+    let mut rows: Vec<Wire> = vec![
+        (create(""), &[415], "unsupported_media_type"),
+        (create(&format!("{IS_JSON}Content-Encoding: gzip\r\n")), &[415], "unsupported_media_type"),
+    ];
+    for kind in
+        ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "json", "*/*"]
+    {
+        rows.push((create(&format!("Content-Type: {kind}\r\n")), &[415], "unsupported_media_type"));
+    }
+    for origin in ["https://evil.example", "null", "http://localhost:1", "http://localhost.evil.example"] {
+        rows.push((create(&format!("{IS_JSON}Origin: {origin}\r\n")), &[403], "forbidden"));
+    }
+    for head in [
+        "GET /api/jobs HTTP/1.1\r\nHost: evil.example",
+        "GET /api/jobs HTTP/1.1\r\nHost: localhost.evil.example",
+        "GET /api/jobs HTTP/1.1\r\nX-No: host",
+        "GET http://evil.example/api/jobs HTTP/1.1\r\nHost: localhost",
+        "GET /metrics HTTP/1.1\r\nHost: evil.example",
+        "GET /openapi.json HTTP/1.1\r\nHost: evil.example:80",
+    ] {
+        rows.push((format!("{head}\r\nConnection: close\r\n\r\n").into(), &[421], "misdirected"));
+    }
+    rows
+}
+
+/// Wrong lengths, long heads, and bytes that are not HTTP.
+fn framing_rows() -> Vec<Wire> {
+    let long = "x".repeat(20_000);
+    let many = (0..80).fold(String::new(), |many, n| format!("{many}X-{n}: y\r\n"));
+    let chunked = format!("{IS_JSON}Transfer-Encoding: chunked\r\n");
+    let too_much = format!("100000\r\n{}\r\n", " ".repeat(1 << 20)).repeat(3) + "0\r\n\r\n";
+    let post = |headers: &str, body: &str| wire("POST /api/jobs", headers, body);
+    let length = |length: &str| format!("{IS_JSON}Content-Length: {length}\r\n");
+    let broken: &[u16] = &[400, 0];
+    vec![
+        (post(&length("999999999999"), ""), &[413], "too_large"),
+        (post(&chunked, &too_much), &[413], "too_large"),
+        (post(&chunked, "zz\r\n{}\r\n0\r\n\r\n"), broken, ANY),
+        (post(&chunked, "fffffffffffffffff\r\n{}\r\n"), broken, ANY),
+        (post(&format!("{chunked}Content-Length: 5\r\n"), "2\r\n{}\r\n0\r\n\r\n"), broken, ANY),
+        (post(&format!("{IS_JSON}Transfer-Encoding: gzip\r\n"), JOB), broken, ANY),
+        (create(&length("3")), broken, ANY),
+        (post(&length("-1"), JOB), broken, ANY),
+        (post(&length("1x"), JOB), broken, ANY),
+        (wire("GET /api/jobs", &format!("X-Long: {long}\r\n"), ""), &[431], ANY),
+        (wire("GET /api/jobs", &many, ""), &[431], ANY),
+        (wire(&format!("GET /api/jobs?state={long}"), "", ""), &[414, 431], ANY),
+        (wire(&format!("GET /api/jobs?state={}", long.repeat(4)), "", ""), &[414, 431], ANY),
+        (wire("CONNECT localhost:80", "", ""), &[400, 404, 405], ANY),
+        (wire("GET /api/jobs", "Bad Header: x\r\n", ""), broken, ANY),
+        (wire("GET /api/jobs", "X-Nul: a\0b\r\n", ""), broken, ANY),
+        (b"GARBAGE\r\n\r\n".to_vec(), broken, ANY),
+        (b"GET /api/jobs HTTP/9.9\r\n\r\n".to_vec(), &[400, 505, 0], ANY),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n".to_vec(), broken, ANY),
+    ]
+}
+
+#[test]
+fn malformed_http_is_refused() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let jobs = prepare(&server).await;
+        let before = snapshot(&server, &jobs).await;
+        let mut rows = header_rows();
+        rows.extend(framing_rows());
+        for line in lines(LINES) {
+            let (status, rest) = line.split_once(' ').unwrap();
+            let (code, request) = rest.split_once(' ').unwrap();
+            let status: &[u16] = match status {
+                "400" => &[400],
+                "404" => &[404],
+                _ => &[405],
+            };
+            rows.push((wire(request, "", ""), status, code));
+        }
+        let mut wrong = String::new();
+        for (bytes, statuses, code) in &rows {
+            let shown: String = String::from_utf8_lossy(bytes).chars().take(150).collect();
+            let (status, head, body) = in_time(&shown, raw(&server, bytes)).await;
+            let is_right = statuses.contains(&status) && (*code == ANY || body["code"] == *code);
+            let has_details = match status {
+                405 => head.contains("\r\nallow: "),
+                413 => body["limit"] == 2 << 20,
+                _ => true,
+            };
+            if !is_right || !has_details {
+                writeln!(wrong, "{shown:?}\n  wanted {statuses:?} {code}, got {status} {head:?} {body}")
+                    .unwrap();
+            }
+            assert!(snapshot(&server, &jobs).await == before, "{shown:?} changed something\n{wrong}");
+        }
+        assert!(wrong.is_empty(), "{} rows\n{wrong}", rows.len());
+    });
+}
+
+#[tokio::test]
+async fn a_request_with_two_lengths_closes_its_connection() {
+    let server = Server::sqlite().await;
+    for lengths in [
+        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+        "Content-Length: 5\r\nContent-Length: 12\r\n",
+    ] {
+        let first = format!("POST /api/jobs HTTP/1.1\r\nHost: localhost\r\n{IS_JSON}{lengths}\r\n");
+        let smuggled = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        let received = server.raw(format!("{first}2\r\n{{}}\r\n0\r\n\r\n{smuggled}").as_bytes()).await;
+        assert!(received.starts_with("HTTP/1.1 400") || received.is_empty(), "{lengths}: {received}");
+        assert!(received.matches("HTTP/1.1 ").count() <= 1, "{lengths}: {received}");
+    }
+}
+
+#[tokio::test]
+async fn an_endless_request_head_times_out() {
+    let config = "[limits]\nheader_timeout = \"200ms\"\nconnections = 3\n";
+    let server = Server::with(config, Store::Sqlite).await;
+    for beginning in ["", "GET", "GET /healthz HTTP/1.1\r\n", "GET /healthz HTTP/1.1\r\nHost: loc"] {
+        let mut socket = TcpStream::connect(server.address()).await.unwrap();
+        socket.write_all(beginning.as_bytes()).await.unwrap();
+        let mut received = Vec::new();
+        let _ = in_time("a slow head times out", socket.read_to_end(&mut received)).await;
+        let received = String::from_utf8_lossy(&received);
+        assert!(received.is_empty() || received.starts_with("HTTP/1.1 408"), "{beginning:?}: {received}");
+    }
+    eventually("the connections are closed", async || {
+        server.request("GET", "/healthz").try_send().await.is_ok()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn connections_over_the_limit_are_closed_and_the_others_work() {
+    let server = Server::with("[limits]\nconnections = 3\n", Store::Sqlite).await;
+    let ask = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let answered = async |socket: &mut TcpStream| {
+        let mut buffer = [0; 1024];
+        let written = socket.write_all(ask).await.is_ok();
+        let count = in_time("an answer or the end", socket.read(&mut buffer)).await.unwrap_or(0);
+        written && buffer[..count].starts_with(b"HTTP/1.1 200")
+    };
+    let mut accepted = Vec::new();
+    for _ in 0..3 {
+        let mut socket = TcpStream::connect(server.address()).await.unwrap();
+        assert!(answered(&mut socket).await);
+        accepted.push(socket);
+    }
+    for _ in 0..5 {
+        let mut socket = TcpStream::connect(server.address()).await.unwrap();
+        assert!(!answered(&mut socket).await, "a fourth connection is accepted");
+    }
+    for socket in &mut accepted {
+        assert!(answered(socket).await, "an accepted connection is no longer answered");
+    }
+    drop(accepted.pop());
+    eventually("a connection is accepted again", async || {
+        let mut socket = TcpStream::connect(server.address()).await.unwrap();
+        answered(&mut socket).await
+    })
+    .await;
+}
