@@ -32,3 +32,12 @@ pub fn column(rows: &Value, field: &str) -> Vec<Value> {
 pub fn millis(time: &Value) -> i64 {
     Timestamp::parse(time.as_str().expect("a time")).expect("RFC 3339").0
 }
+
+/// Checks some fields of an object.
+#[track_caller]
+pub fn assert_fields(object: &Value, expected: Value) {
+    let Value::Object(expected) = expected else { panic!("fields are an object") };
+    for (name, value) in expected {
+        assert_eq!(object[&name], value, "{name} of {object}");
+    }
+}

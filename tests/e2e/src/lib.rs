@@ -20,11 +20,14 @@ mod wait;
 
 pub use binary::tenure;
 pub use http::{Reply, Request, http_client};
-pub use json::{column, field_names, millis, path, sorted_words};
+pub use json::{assert_fields, column, field_names, millis, path, sorted_words};
 pub use postgres::new_database;
 pub use random::SeededRandom;
 pub use server::Server;
-pub use setup::{Setup, Store, on_both_stores, on_both_stores_with_config, on_both_stores_with_files, on_both_stores_with_setup};
+pub use setup::{
+    Setup, Store, on_both_stores, on_both_stores_with_config, on_both_stores_with_files,
+    on_both_stores_with_setup,
+};
 pub use sse::{EventStream, SseEvent};
 pub use tenure_launcher::{DEADLINE, Process, Signal};
 pub use wait::{eventually, in_time};

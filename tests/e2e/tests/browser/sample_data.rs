@@ -3,40 +3,7 @@
 use serde_json::{Value, json};
 use tenure_e2e::{Server, Setup, Store, path};
 
-const CONFIG: &str = r#"
-[types.send_invoice]
-lifecycle = "distributed"
-queue = "mail"
-max_attempts = 2
-lease = "10m"
-heartbeat = "5m"
-backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
-[types.nightly_report]
-lifecycle = "distributed"
-[types.render_scene]
-lifecycle = "engine"
-queue = "scenes"
-lease = "10m"
-heartbeat = "5m"
-timeouts = { queued = "1h", dispatched = "1h", running = "1h" }
-[types.sync_orders]
-lifecycle = "so1"
-lease = "10m"
-heartbeat = "5m"
-[types.export_table]
-lifecycle = "pattern"
-queue = "exports"
-lease = "10m"
-heartbeat = "5m"
-[types.make_picture]
-lifecycle = "image"
-queue = "pictures"
-cost = 2
-lease = "10m"
-heartbeat = "5m"
-max_attempts = 1
-backoff = { base = "10m", factor = 1.0, max = "10m", jitter = "none" }
-"#;
+const CONFIG: &str = include_str!("fixtures/sample_data.toml");
 
 /// A server on which much has happened. Its open jobs stay as they are for as long as a test takes.
 pub(crate) async fn busy_server(store: Store) -> Server {

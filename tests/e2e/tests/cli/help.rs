@@ -7,73 +7,33 @@ use tenure_e2e::{Signal, tenure};
 
 use crate::start_server;
 
-/// Without a server.
-const ALONE: &[&str] = &[
-    "lifecycle",
-    "lifecycle check",
-    "lifecycle show",
-    "lifecycle list",
-    "lifecycle diff",
-    "verify",
-    "config",
-    "completions",
-    "man",
+/// Commands that need no server.
+const LOCAL: &str = "lifecycle, lifecycle check, lifecycle show, lifecycle list, lifecycle diff, verify, config, \
+     completions, man";
+
+/// Commands that need a server, by the state of the job in their examples.
+const REMOTE: &[(JobState, &str)] = &[
+    (
+        JobState::None,
+        ", run, events, job create, job list, dead list, queue, queue list, queue pause, queue resume, worker, \
+         worker list, account, account get, account grant, schedule, schedule list, schedule create, \
+         schedule pause, schedule resume, schedule delete, webhook, webhook list, webhook create, \
+         webhook enable, webhook delete",
+    ),
+    (JobState::Queued, "explain, job, job get, job events, job replay, job cancel, job dead-letter"),
+    (JobState::Succeeded, "job logs, job assets, job retry, job wait"),
+    (JobState::Gated, "job signal"),
+    (JobState::Dead, "dead, dead get, dead redrive, dead dismiss"),
 ];
 
-/// With a server, and the state in which the job of the examples is.
-const ASKING: &[(&str, Job)] = &[
-    ("", Job::None),
-    ("run", Job::None),
-    ("explain", Job::Queued),
-    ("events", Job::None),
-    ("job", Job::Queued),
-    ("job create", Job::None),
-    ("job list", Job::None),
-    ("job get", Job::Queued),
-    ("job events", Job::Queued),
-    ("job replay", Job::Queued),
-    ("job logs", Job::Succeeded),
-    ("job assets", Job::Succeeded),
-    ("job cancel", Job::Queued),
-    ("job retry", Job::Succeeded),
-    ("job wait", Job::Succeeded),
-    ("job dead-letter", Job::Queued),
-    ("job signal", Job::Gated),
-    ("dead", Job::Dead),
-    ("dead list", Job::None),
-    ("dead get", Job::Dead),
-    ("dead redrive", Job::Dead),
-    ("dead dismiss", Job::Dead),
-    ("queue", Job::None),
-    ("queue list", Job::None),
-    ("queue pause", Job::None),
-    ("queue resume", Job::None),
-    ("worker", Job::None),
-    ("worker list", Job::None),
-    ("account", Job::None),
-    ("account get", Job::None),
-    ("account grant", Job::None),
-    ("schedule", Job::None),
-    ("schedule list", Job::None),
-    ("schedule create", Job::None),
-    ("schedule pause", Job::None),
-    ("schedule resume", Job::None),
-    ("schedule delete", Job::None),
-    ("webhook", Job::None),
-    ("webhook list", Job::None),
-    ("webhook create", Job::None),
-    ("webhook enable", Job::None),
-    ("webhook delete", Job::None),
-];
+/// Commands that need an admin key.
+const KEYS: &str = "key, key create, key list, key revoke";
 
-/// With an admin's key.
-const KEYS: &[&str] = &["key", "key create", "key list", "key revoke"];
-
-/// These go on until they are told to stop, or take long; each is tried by tests of its own.
-const ENDLESS: &[&str] = &["work", "serve", "dev", "bench", "top"];
+/// Commands that run until they are stopped, or take long; they have their own tests.
+const ENDLESS: &str = "work, serve, dev, bench, top";
 
 #[derive(Clone, Copy)]
-enum Job {
+enum JobState {
     None,
     Queued,
     Succeeded,
@@ -86,8 +46,8 @@ const JOB: &str = "01990c3a-7d2e";
 const KEY: &str = "7k2m9qfd0xyz";
 
 fn commands() -> impl Iterator<Item = &'static str> {
-    let asking = ASKING.iter().map(|(command, _)| command);
-    ALONE.iter().chain(asking).chain(KEYS).chain(ENDLESS).copied()
+    let remote = REMOTE.iter().map(|(_, commands)| *commands);
+    [LOCAL, KEYS, ENDLESS].into_iter().chain(remote).flat_map(|commands| commands.split(", "))
 }
 
 fn examples(command: &str) -> Vec<String> {
@@ -99,7 +59,7 @@ fn examples(command: &str) -> Vec<String> {
     examples
 }
 
-/// A shell in which `tenure` is this one.
+/// A shell in which `tenure` is the binary under test.
 fn shell(example: &str) -> Command {
     let binary = tenure().parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
@@ -108,19 +68,19 @@ fn shell(example: &str) -> Command {
     shell
 }
 
-fn works(example: &str, shell: &mut Command) {
+fn run_example(example: &str, shell: &mut Command) {
     let output = shell.output().unwrap();
     assert_eq!(exit_code(&output), 0, "{example}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn asks(server: &CliServer, example: &str) {
+fn run_remote_example(server: &CliServer, example: &str) {
     let mut shell = server.connect(shell(example));
     if example.contains("events -f") {
         let following = start(shell);
         wait_for_output(&following, "following after");
         return;
     }
-    works(example, &mut shell);
+    run_example(example, &mut shell);
 }
 
 #[test]
@@ -160,8 +120,8 @@ async fn every_example_works_without_a_server() {
     let folder = Folder::new();
     folder.write("tenure.toml", "[types.hello]\nlifecycle = \"so1\"\n");
     drop(tenure_store::AnyStore::open(&folder.path().join("tenure-data")).await.unwrap());
-    for example in ALONE.iter().flat_map(|command| examples(command)) {
-        works(&example, shell(&example).current_dir(folder.path()));
+    for example in LOCAL.split(", ").flat_map(examples) {
+        run_example(&example, shell(&example).current_dir(folder.path()));
     }
 }
 
@@ -170,22 +130,23 @@ fn every_example_works_with_a_server() {
     let server = start_server();
     std::fs::write(server.path().join("payload.json"), "{}").unwrap();
     let _worker = server.work(&["hello", "resize", "import", "--", "true"]);
-    for (command, job) in ASKING {
+    for (job, command) in REMOTE.iter().flat_map(|(job, list)| list.split(", ").map(move |name| (job, name)))
+    {
         for example in examples(command) {
             let id = match job {
-                Job::None => String::new(),
-                Job::Queued => server.create(&["idle"]),
-                Job::Succeeded => server.run_ok(&["run", "hello", "-o", "name"]).trim().to_owned(),
-                Job::Gated => server.create(&["gated"]),
-                Job::Dead => {
+                JobState::None => String::new(),
+                JobState::Queued => server.create(&["idle"]),
+                JobState::Succeeded => server.run_ok(&["run", "hello", "-o", "name"]).trim().to_owned(),
+                JobState::Gated => server.create(&["gated"]),
+                JobState::Dead => {
                     let id = server.create(&["idle"]);
                     server.run_ok(&["job", "dead-letter", &id, "--reason-code", "policy_violation"]);
                     id
                 }
             };
-            asks(&server, &example.replace(JOB, &id));
+            run_remote_example(&server, &example.replace(JOB, &id));
         }
-        // What an example paused would hold up the next.
+        // A queue that an example paused would block the next example.
         server.run_ok(&["queue", "resume", "pictures"]);
     }
 }
@@ -193,10 +154,10 @@ fn every_example_works_with_a_server() {
 #[test]
 fn every_example_works_with_a_key() {
     let mut server = start_server();
-    server.key = Some(server.run_ok(&["key", "create", "--role", "admin"]).trim().to_owned());
-    for example in KEYS.iter().flat_map(|command| examples(command)) {
+    server.key = Some(server.create_key(&["--role", "admin"]));
+    for example in KEYS.split(", ").flat_map(examples) {
         let id = server.json(&["key", "create", "--role", "viewer"])["id"].as_str().unwrap().to_owned();
-        asks(&server, &example.replace(KEY, &id));
+        run_remote_example(&server, &example.replace(KEY, &id));
     }
 }
 
@@ -207,9 +168,7 @@ fn every_example_worker_works() {
         std::fs::write(server.path().join(name), "").unwrap();
     }
     for example in examples("work") {
-        let mut shell = shell(&format!("exec {example}"));
-        shell.current_dir(server.path()).env("TENURE_URL", &server.url());
-        let mut worker = start(shell);
+        let mut worker = start(server.connect(shell(&format!("exec {example}"))));
         wait_for_output(&worker, "working on");
         worker.signal(Signal::TERM).unwrap();
         assert_eq!(worker.wait().unwrap().code(), Some(0), "{example}: {}", worker.output());
@@ -219,17 +178,10 @@ fn every_example_worker_works() {
 #[test]
 fn an_unknown_command_is_a_usage_error() {
     let folder = Folder::new();
-    for words in [
-        "",
-        "lifecycle",
-        "lifecycle chek",
-        "lifecycle check",
-        "lifecycle show",
-        "lifecycle list -o xml",
-        "lifecycle diff engine",
-    ] {
-        let output = folder.run(words);
-        assert_eq!(exit_code(&output), 2, "{words}");
-        assert!(output.stdout.is_empty(), "words go to stderr: {words}");
+    assert_eq!(exit_code(&folder.run("")), 2);
+    for arguments in ["", "chek", "check", "show", "list -o xml", "diff engine"] {
+        let output = folder.run(&format!("lifecycle {arguments}"));
+        assert_eq!(exit_code(&output), 2, "{arguments}");
+        assert!(output.stdout.is_empty(), "usage errors go to stderr: {arguments}");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_e2e::cli::{exit_code, start, transcript, wait_for_output};
-use tenure_e2e::tenure;
+use tenure_e2e::{assert_fields, tenure};
 
 use crate::start_server;
 
@@ -25,8 +25,7 @@ fn a_job_is_created_listed_shown_and_cancelled() {
     assert_eq!(line, answer["jobs"][0]);
 
     let job = server.job(&id);
-    assert_eq!(job["payload"], json!({ "name": "Ada" }));
-    assert_eq!((&job["priority"], &job["user_id"]), (&json!(-3), &json!("ada")));
+    assert_fields(&job, json!({ "payload": { "name": "Ada" }, "priority": -3, "user_id": "ada" }));
     let shown = server.run_ok(&["job", "get", &id]);
     assert!(shown.contains("state      queued (ready)\n"), "{shown}");
 
@@ -37,7 +36,7 @@ fn a_job_is_created_listed_shown_and_cancelled() {
     let replayed = server.json(&["job", "replay", &id, "--seq", "1"]);
     assert_eq!(replayed["state"], "queued");
     let again = server.json(&["job", "retry", &id]);
-    assert_eq!((&again["retry_of"], &again["state"]), (&json!(id), &json!("queued")));
+    assert_fields(&again, json!({ "retry_of": id, "state": "queued" }));
     assert_eq!(server.run_ok(&["job", "list", "--retry-of", &id[..23], "-o", "name"]).lines().count(), 1);
 }
 

@@ -1,6 +1,7 @@
 //! `tenure dead`, `queue`, `worker`, `account` and `key` against a real server.
 
 use serde_json::{Value, json};
+use tenure_e2e::assert_fields;
 use tenure_e2e::cli::{CliServer, exit_code};
 
 use crate::start_server;
@@ -68,10 +69,7 @@ fn accounts_are_granted_credits() {
     server.run_ok(&["account", "grant", "ada", "100", "--reason", "invoice 17"]);
     let id = server.create(&["paid", "--user", "ada", "-p", r#"{"prompt": "a lake"}"#]);
     let account = server.json(&["account", "get", "ada"]);
-    assert_eq!(
-        (&account["granted"], &account["reserved"], &account["available"]),
-        (&json!(100), &json!(5), &json!(95))
-    );
+    assert_fields(&account, json!({ "granted": 100, "reserved": 5, "available": 95 }));
     assert!(server.run_ok(&["account", "get", "ada"]).contains("available  95\n"));
     let wide = server.run_ok(&["account", "get", "ada", "-o", "wide"]);
     assert!(wide.contains("invoice 17") && wide.contains(&id), "{wide}");

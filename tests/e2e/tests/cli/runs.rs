@@ -1,8 +1,8 @@
 //! `tenure run`: from creation to the end.
 
 use serde_json::{Value, json};
-use tenure_e2e::Signal;
 use tenure_e2e::cli::{exit_code, start, transcript, wait_for_output};
+use tenure_e2e::{Signal, assert_fields};
 
 use crate::start_server;
 
@@ -34,7 +34,7 @@ fn a_job_is_followed_to_its_result() {
     assert!(!words.contains('\u{1b}'), "no colours, no bar: {words}");
 
     let job = server.json(&["run", "hello"]);
-    assert_eq!((&job["outcome"], &job["result"]), (&json!("succeeded"), &json!({ "n": 1 })));
+    assert_fields(&job, json!({ "outcome": "succeeded", "result": { "n": 1 } }));
     assert_eq!(server.run_ok(&["run", "hello", "-o", "name"]).trim().len(), 36);
     assert_eq!(server.run_ok(&["run", "hello", "-o", "jsonl"]).lines().count(), 1);
 }
@@ -106,7 +106,7 @@ fn logs_are_printed_and_followed() {
     let answer = server.json(&["job", "logs", &id]);
     let rows = answer["lines"].as_array().unwrap();
     let row = rows.iter().find(|row| row["text"] == "two").unwrap();
-    assert_eq!((&row["stream"], &row["level"]), (&json!("stderr"), &json!("error")));
+    assert_fields(&row, json!({ "stream": "stderr", "level": "error" }));
     assert_eq!(server.run_ok(&["job", "logs", &id, "--after", "2"]), "three\n");
     assert_eq!(server.run_ok(&["job", "logs", &id, "-o", "name"]), "1\n2\n3\n");
     assert!(server.run_ok(&["job", "logs", &id, "-o", "wide"]).contains("  stderr  error  two\n"));

@@ -1,6 +1,5 @@
 //! `tenure top` in a real terminal, against a real server.
 
-
 use tenure_e2e::cli::{CliServer, exit_code, start, transcript};
 use tenure_e2e::terminal::Terminal;
 use tenure_e2e::{Signal, tenure};

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tenure_e2e::cli::{CliServer, wait_for_output};
-use tenure_e2e::{DEADLINE, Signal};
+use tenure_e2e::{DEADLINE, Signal, assert_fields};
 
 use crate::start_server;
 
@@ -67,13 +67,13 @@ fn a_file_becomes_an_asset() {
     assert_eq!(lines(&server, &id), ["after"]);
     let assets = server.json(&["job", "assets", &id]);
     let asset = &assets["assets"][0];
-    assert_eq!((&asset["asset_type"], &asset["file_size"]), (&json!("text"), &json!(12)));
+    assert_fields(&asset, json!({ "asset_type": "text", "file_size": 12 }));
     assert!(asset["storage_path"].as_str().is_some_and(|path| path.ends_with("/made here.txt")), "{asset}");
 
     let id = server.create(&["make", "-p", "\"bad\""]);
     server.run_expecting(3, &["job", "wait", &id]);
     let error = &server.job(&id)["error"];
-    assert_eq!((&error["code"], &error["stage"]), (&json!("BAD_ASSET"), &json!("output")));
+    assert_fields(&error, json!({ "code": "BAD_ASSET", "stage": "output" }));
     assert_eq!(lines(&server, &id).len(), 1, "the log says so, too");
 }
 
@@ -85,7 +85,7 @@ fn only_exit_75_is_retried() {
     let id = server.create(&["flaky"]);
     server.run_ok(&["job", "wait", &id]);
     let job = server.job(&id);
-    assert_eq!((&job["attempt"], &job["result"]), (&json!(3), &json!(3)));
+    assert_fields(&job, json!({ "attempt": 3, "result": 3 }));
 
     let _other = server.work_with_script("broken", "echo first; echo it >&2; echo broke >&2; exit 9");
     let id = server.create(&["broken"]);
@@ -168,7 +168,7 @@ fn a_soft_cancel_is_a_sigterm() {
     server.run_ok(&["job", "cancel", &id]);
     server.run_expecting(3, &["job", "wait", &id]);
     let job = server.job(&id);
-    assert_eq!((&job["outcome"], &job["result"]), (&json!("cancelled"), &json!({ "saved": 7 })));
+    assert_fields(&job, json!({ "outcome": "cancelled", "result": { "saved": 7 } }));
     assert!(lines(&server, &id).contains(&"stopping".to_owned()));
 
     let _finisher = server.work_with_script(

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Reply, Server, Setup, Store, column, field_names, on_both_stores_with_files, path, sorted_words,
+    Reply, Server, Setup, Store, assert_fields, column, field_names, on_both_stores_with_files, path,
+    sorted_words,
 };
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -16,64 +17,10 @@ use xtask::bucket::Bucket;
 /// An object that nobody wants is deleted when it was not heard of for a minute, and jobs are forgotten twice a minute.
 const CLEAN: Duration = Duration::from_mins(5);
 
-const CONFIG: &str = r#"
-[types."*"]
-lifecycle = "distributed"
-[types.brief]
-lifecycle = "brief"
-[types.short]
-lifecycle = "distributed"
-lease = "1s"
-heartbeat = "1s"
-[assets]
-store = "file:./objects"
-[limits]
-asset = "300 MiB"
-"#;
+const CONFIG: &str = include_str!("fixtures/assets.toml");
 
 /// Forgotten as soon as it is over.
-const BRIEF: &str = r#"
-name = "brief"
-version = 1
-about = "Forgotten as soon as it is over."
-initial = "queued"
-
-[states]
-queued    = { role = "ready" }
-running   = { role = "active" }
-done      = { outcome = "succeeded" }
-failed    = { outcome = "failed" }
-
-[policy]
-max_attempts = 1
-
-[[transitions]]
-on = "create"
-to = "queued"
-event = "created"
-
-[[transitions]]
-on = "claim"
-from = "queued"
-to = "running"
-event = "started"
-
-[[transitions]]
-on = "succeed"
-from = "running"
-to = "done"
-event = "succeeded"
-
-[[transitions]]
-on = ["fail", "lease_expired"]
-from = "running"
-to = "failed"
-event = "failed"
-
-[retention]
-jobs = "1s"
-telemetry = "1s"
-"#;
+const BRIEF: &str = include_str!("fixtures/brief.toml");
 
 /// Runs a test on both stores with a folder for assets.
 fn on_both_stores(test: impl AsyncFn(Server)) {
@@ -226,7 +173,7 @@ fn an_external_asset_is_registered_by_url() {
         }
         let bare = json!({ "asset_type": "page", "url": "http://example.org/" });
         let bare = server.post(&path(&job, "assets"), &bare).await.expect(201);
-        assert_eq!((&bare["storage_path"], &bare["file_size"]), (&Value::Null, &Value::Null));
+        assert_fields(&bare, json!({ "storage_path": null, "file_size": null }));
         assert_eq!(list(&server, &job).await, [bare, asset.clone()]);
         let id = asset["id"].as_str().unwrap();
         // Neither fetched nor taken for a path of ours.
@@ -584,7 +531,7 @@ fn a_large_upload_is_streamed_with_little_memory() {
         let written = std::fs::File::create(&file).unwrap();
         written.set_len(bytes).unwrap();
         let id = job["id"].as_str().unwrap();
-        let asset = client.upload(id, None, ("large", "large.bin"), file.as_path()).await.unwrap();
+        let asset = client.upload(id, None, "large", "large.bin", file.as_path()).await.unwrap();
         assert_eq!(asset.file_size, Some(bytes));
         let mut download = client.download(id, &asset.id).await.unwrap();
         let mut read = 0;

@@ -12,22 +12,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use tenure_e2e::Server;
 
-const CONFIG: &str = r#"
-[types.plain]
-lifecycle = "distributed"
-lease = "1h"
-heartbeat = "10m"
-
-[types.picture]
-lifecycle = "image"
-schema = { type = "object", required = ["prompt"], properties = { prompt = { type = "string" } } }
-guard = 'size(payload.prompt) <= 10'
-cost = 1
-
-[limits]
-payload = "32 KiB"
-body = "2 MiB"
-"#;
+const CONFIG: &str = include_str!("fixtures/bad_input.toml");
 
 /// Any code is accepted.
 const ANY: &str = "*";

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure_client::{Client, Fail, Job, Worker};
-use tenure_e2e::{SeededRandom, Server, Setup, Store};
+use tenure_e2e::{SeededRandom, Server, Setup, Store, assert_fields};
 
 use crate::promises::distributed::lawful;
 
@@ -139,7 +139,7 @@ async fn ten_thousand_jobs_survive_servers_and_workers_that_are_killed_at_random
         let history = &histories[job["id"].as_str().unwrap()];
         lawful(history);
         assert_eq!(job["seq"].as_u64(), Some(history.len() as u64), "an event for each transition: {job}");
-        assert_eq!((&job["phase"], &job["lease"]), (&json!("final"), &Value::Null));
+        assert_fields(&job, json!({ "phase": "final", "lease": null }));
         let ends = history.iter().filter(|event| event["payload"]["phase"] == "final").count();
         assert_eq!(ends, 1, "it ends once: {history:?}");
     }

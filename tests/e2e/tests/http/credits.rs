@@ -10,22 +10,7 @@ use tenure_e2e::{
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
 
-const CONFIG: &str = r#"
-[types.cheap]
-lifecycle = "image"
-lease = "10m"
-heartbeat = "5m"
-cost = 1
-max_attempts = 3
-backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
-[types.dear]
-lifecycle = "image"
-lease = "10m"
-heartbeat = "5m"
-cost = 7
-max_attempts = 2
-backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
-"#;
+const CONFIG: &str = include_str!("fixtures/credits.toml");
 
 async fn grant(server: &Server, user: &str, credits: u64) {
     let body = json!({ "grant": credits, "reason": "test" });

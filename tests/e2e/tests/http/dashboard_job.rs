@@ -77,16 +77,28 @@ fn a_job_page_shows_its_state_and_the_reason() {
             ],
         );
         let acts = inside(&text, "id=\"job-acts\"", "As CLI and as curl");
-        says(acts, &[">Cancel<", "What cannot be undone", ">Cancel now<", ">Send to dead letters<", "data-ask="]);
+        says(
+            acts,
+            &[">Cancel<", "What cannot be undone", ">Cancel now<", ">Send to dead letters<", "data-ask="],
+        );
         is_silent_on(acts, &["Retry", "Signal", "disabled"]);
         is_silent_on(&text, &[" style=", "<script>", "onclick", "javascript:"]);
 
         let taken = server.claim_one().await;
         server.report(&taken, "heartbeat", json!({})).await.expect(200);
-        server.report(&taken, "progress", json!({ "progress": 41.5, "message": "halfway" })).await.expect(200);
+        server
+            .report(&taken, "progress", json!({ "progress": 41.5, "message": "halfway" }))
+            .await
+            .expect(200);
         let text = look(&server, &job).await;
-        says(&text, &["value=\"41.5\"", "41.5 %", "halfway", "worker w1 has it", "lease_expired", "data-until"]);
-        says(inside(&text, "class=\"lane\"", "</details>"), &["Attempt 1", "class=\"beat\"", "class=\"lease\"", "goes on"]);
+        says(
+            &text,
+            &["value=\"41.5\"", "41.5 %", "halfway", "worker w1 has it", "lease_expired", "data-until"],
+        );
+        says(
+            inside(&text, "class=\"lane\"", "</details>"),
+            &["Attempt 1", "class=\"beat\"", "class=\"lease\"", "goes on"],
+        );
 
         server.report(&taken, "succeed", json!({ "result": { "pages": 3 } })).await.expect(200);
         let text = look(&server, &job).await;
@@ -219,36 +231,7 @@ fn allowed_actions_are_done_and_others_refused() {
 }
 
 /// An operator's way out of a state in which nobody has the job.
-const SCREENED: &str = r#"
-name = "screened"
-version = 1
-initial = "queued"
-[states]
-queued = { role = "ready" }
-running = { role = "active" }
-done = { outcome = "succeeded" }
-refused = { outcome = "rejected" }
-failed = { outcome = "failed" }
-[[transitions]]
-on = "create"
-to = "queued"
-[[transitions]]
-on = "claim"
-from = "queued"
-to = "running"
-[[transitions]]
-on = "succeed"
-from = "running"
-to = "done"
-[[transitions]]
-on = ["fail", "lease_expired"]
-from = "running"
-to = "failed"
-[[transitions]]
-on = "reject"
-from = ["queued", "running"]
-to = "refused"
-"#;
+const SCREENED: &str = include_str!("fixtures/screened.toml");
 
 #[test]
 fn an_operator_can_reject_a_job_without_a_worker() {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Server, column, field_names, on_both_stores, on_both_stores_with_config, on_both_stores_with_files, path,
-    sorted_words,
+    Server, assert_fields, column, field_names, on_both_stores, on_both_stores_with_config,
+    on_both_stores_with_files, path, sorted_words,
 };
 
 /// Every member of a job.
@@ -17,47 +17,7 @@ pub(crate) const EVENT: &str =
     "id job_id seq type trigger from to attempt ts actor cause correlation_id trace_id payload version";
 
 /// A lifecycle with a person in it.
-pub(crate) const REVIEW: &str = r#"
-name = "review"
-version = 1
-initial = "queued"
-[states]
-queued = { role = "ready", timeout = "1h" }
-drafting = { role = "active", timeout = "10m" }
-in_review = { role = "waiting", timeout = "3d" }
-published = { outcome = "succeeded", alias = "done" }
-rejected = { outcome = "rejected" }
-failed = { outcome = "failed" }
-[[transitions]]
-on = "create"
-to = "queued"
-[[transitions]]
-on = "claim"
-from = "queued"
-to = "drafting"
-event = "drafting_started"
-[[transitions]]
-on = "succeed"
-from = "drafting"
-to = "in_review"
-[[transitions]]
-on = ["fail", "lease_expired", "timeout"]
-from = "drafting"
-to = "failed"
-[[transitions]]
-on = "timeout"
-from = ["queued", "in_review"]
-to = "failed"
-[[transitions]]
-on = "signal:approve"
-from = "in_review"
-to = "published"
-[[transitions]]
-on = "signal:decline"
-from = "in_review"
-to = "rejected"
-audit = "DECLINED"
-"#;
+pub(crate) const REVIEW: &str = include_str!("fixtures/review.toml");
 
 pub(crate) const WITH_REVIEW: &str = r#"
 lifecycles = ["review.toml"]
@@ -138,7 +98,7 @@ fn a_creation_is_idempotent_with_a_key() {
         assert_eq!(again.header("idempotent-replayed"), Some("true"));
         assert_eq!(again.header("location"), Some(path(&first, "").as_str()));
         let again = again.expect(200);
-        assert_eq!((&again["id"], &again["replayed"]), (&first["id"], &json!(true)));
+        assert_fields(&again, json!({ "id": first["id"], "replayed": true }));
         let other = ask(&json!({ "type": "a", "user_id": "u1", "payload": { "n": 2 } })).await;
         let problem = other.problem(422, "idempotency_mismatch");
         assert!(problem["errors"].is_array());
@@ -351,14 +311,13 @@ fn events_are_numbered_and_include_telemetry_on_request() {
         assert_eq!(column(&page["events"], "trigger"), ["create", "claim", "start", "succeed"]);
         assert_eq!(column(&page["events"], "to"), ["queued", "assigned", "running", "succeeded"]);
         assert_eq!(events[0]["from"], Value::Null);
-        assert_eq!(events[3]["from"], "running");
-        assert_eq!(events[3]["actor"], "worker:w1");
+        assert_fields(&events[3], json!({ "from": "running", "actor": "worker:w1" }));
         for event in events {
             assert_eq!(field_names(event), sorted_words(EVENT));
             let same =
                 [("job_id", &job["id"]), ("correlation_id", &json!("c-1")), ("trace_id", &job["trace_id"])];
             assert!(same.iter().all(|(member, value)| event[member] == **value), "{event}");
-            assert_eq!((&event["attempt"], &event["version"]), (&json!(1), &json!(1)));
+            assert_fields(&event, json!({ "attempt": 1, "version": 1 }));
             assert!(is_time(&event["ts"]) && event["payload"].is_object(), "{event}");
         }
         let page = server.get(&path(&job, "events?telemetry=true")).await.expect(200);
@@ -483,7 +442,7 @@ fn explain_says_what_a_job_waits_for_in_each_phase() {
         server.post(&path(&draft, "signals/approve"), &json!({})).await.expect(200);
         let (explained, what) = waits(&server, &draft).await;
         assert_eq!((what, &explained["phase"]), (vec!["nothing".to_owned()], &json!("final")));
-        assert_eq!((&explained["clocks"], &explained["next"]), (&json!([]), &json!([])));
+        assert_fields(&explained, json!({ "clocks": [], "next": [] }));
     });
 }
 
@@ -493,10 +452,9 @@ fn a_soft_cancel_asks_the_worker_and_a_hard_cancel_ends_the_job() {
         // Ready: at once.
         let job = server.create(json!({ "type": "a" })).await;
         let over = server.request("POST", &path(&job, "cancel")).send().await.expect(200);
-        assert_eq!((&over["state"], &over["outcome"]), (&json!("cancelled"), &json!("cancelled")));
+        assert_fields(&over, json!({ "state": "cancelled", "outcome": "cancelled" }));
         let problem = server.post(&path(&job, "cancel"), &json!({})).await.problem(409, "invalid_transition");
-        assert_eq!((&problem["current_state"], &problem["trigger"]), (&json!("cancelled"), &json!("cancel")));
-        assert_eq!(problem["allowed"], json!([]));
+        assert_fields(&problem, json!({ "current_state": "cancelled", "trigger": "cancel", "allowed": [] }));
 
         // Active, soft: recorded, told with the heartbeat, confirmed by the worker.
         let job = server.create(json!({ "type": "a" })).await;
@@ -505,14 +463,14 @@ fn a_soft_cancel_asks_the_worker_and_a_hard_cancel_ends_the_job() {
         assert_eq!(asked["state"], "running");
         let request = &asked["cancel_requested"];
         assert_eq!(field_names(request), sorted_words("mode reason by at hard_at"));
-        assert_eq!((&request["mode"], &request["reason"]), (&json!("soft"), &json!("enough")));
+        assert_fields(&request, json!({ "mode": "soft", "reason": "enough" }));
         assert!(request["hard_at"].as_str() > request["at"].as_str());
         let beat = server.report(&taken, "heartbeat", json!({})).await.expect(200);
         assert_eq!(field_names(&beat), ["cancel", "lease"]);
         assert_eq!(beat["cancel"], "soft");
         let over =
             server.report(&taken, "cancel-confirm", json!({ "checkpoint": { "at": 3 } })).await.expect(200);
-        assert_eq!((&over["state"], &over["checkpoint"]), (&json!("cancelled"), &json!({ "at": 3 })));
+        assert_fields(&over, json!({ "state": "cancelled", "checkpoint": { "at": 3 } }));
 
         // Active, soft, but the worker finishes first: the finish stands.
         let job = server.create(json!({ "type": "a" })).await;
@@ -525,7 +483,7 @@ fn a_soft_cancel_asks_the_worker_and_a_hard_cancel_ends_the_job() {
         let job = server.create(json!({ "type": "a" })).await;
         let taken = server.claim_one().await;
         let over = server.post(&path(&job, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
-        assert_eq!((&over["state"], &over["lease"]), (&json!("cancelled"), &Value::Null));
+        assert_fields(&over, json!({ "state": "cancelled", "lease": null }));
         let late = server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
         assert_eq!((&late["cause"], &late["job_id"]), (&json!("revoked"), &job["id"]));
         assert_eq!(late["fence"], taken["lease"]["fence"]);
@@ -568,7 +526,7 @@ fn a_retry_creates_a_copy_of_the_finished_job() {
         for member in ["type", "user_id", "payload", "priority", "queue", "lifecycle"] {
             assert_eq!(again[member], over[member], "{member}");
         }
-        assert_eq!((&again["state"], &again["attempt"]), (&json!("queued"), &json!(1)));
+        assert_fields(&again, json!({ "state": "queued", "attempt": 1 }));
         let repeat = ask().await;
         assert_eq!(repeat.header("idempotent-replayed"), Some("true"));
         assert_eq!(repeat.expect(200)["id"], again["id"]);
@@ -582,7 +540,7 @@ fn an_operator_dead_letters_a_job() {
         let job = server.create(json!({ "type": "a", "correlation_id": "c" })).await;
         let body = json!({ "reason_code": "policy_violation", "detail": "not ours" });
         let over = server.post(&path(&job, "dead-letter"), &body).await.expect(200);
-        assert_eq!((&over["state"], &over["outcome"]), (&json!("dead_lettered"), &json!("dead")));
+        assert_fields(&over, json!({ "state": "dead_lettered", "outcome": "dead" }));
         let letters = server.get("/api/dead-letters").await.expect(200);
         assert_eq!(letters["dead_letters"][0]["reason_code"], "policy_violation");
         assert_eq!(letters["dead_letters"][0]["job_id"], job["id"]);
@@ -598,26 +556,23 @@ fn only_a_declared_signal_changes_the_job() {
         let job = server.create(json!({ "type": "review" })).await;
         let early = server.post(&path(&job, "signals/approve"), &json!({})).await;
         let problem = early.problem(409, "invalid_transition");
-        assert_eq!(
-            (&problem["current_state"], &problem["trigger"]),
-            (&json!("queued"), &json!("signal:approve"))
-        );
+        assert_fields(&problem, json!({ "current_state": "queued", "trigger": "signal:approve" }));
         let mut allowed = problem["allowed"].as_array().unwrap().clone();
         allowed.sort_by_key(Value::to_string);
         assert_eq!(allowed, ["claim", "timeout"], "the clock's triggers too");
         let taken = server.claim_one().await;
         let parked = server.report(&taken, "succeed", json!({ "result": "draft" })).await.expect(200);
-        assert_eq!((&parked["state"], &parked["phase"]), (&json!("in_review"), &json!("waiting")));
+        assert_fields(&parked, json!({ "state": "in_review", "phase": "waiting" }));
         let unknown = server.post(&path(&job, "signals/burn"), &json!({})).await;
         unknown.problem(409, "invalid_transition");
         let ask =
             async || server.request("POST", &path(&job, "signals/decline")).idempotent("k").send().await;
         let over = ask().await.expect(200);
-        assert_eq!((&over["state"], &over["outcome"]), (&json!("rejected"), &json!("rejected")));
+        assert_fields(&over, json!({ "state": "rejected", "outcome": "rejected" }));
         let repeat = ask().await;
         assert_eq!(repeat.header("idempotent-replayed"), Some("true"));
         let repeat = repeat.expect(200);
-        assert_eq!((&repeat["seq"], &repeat["replayed"]), (&over["seq"], &json!(true)));
+        assert_fields(&repeat, json!({ "seq": over["seq"], "replayed": true }));
         let audit = server.get("/api/audit").await.expect(200);
         let line =
             audit["audit"].as_array().unwrap().iter().find(|line| line["action"] == "DECLINED").cloned();
@@ -635,12 +590,15 @@ fn a_log_is_appended_by_its_worker_and_read_from_a_line_number() {
         ] });
         server.report(&taken, "logs", lines).await.expect(200);
         // Whoever owns or operates it needs neither worker nor fence.
-        server.post(&path(&job, "logs"), &json!({ "lines": [{ "text": "three ü\nfour" }] })).await.expect(200);
+        server
+            .post(&path(&job, "logs"), &json!({ "lines": [{ "text": "three ü\nfour" }] }))
+            .await
+            .expect(200);
         let page = server.get(&path(&job, "logs")).await.expect(200);
         assert_eq!(field_names(&page), ["lines", "next_cursor"]);
         assert_eq!(column(&page["lines"], "n"), [1, 2, 3]);
         assert_eq!(field_names(&page["lines"][0]), sorted_words("n ts stream level text"));
-        assert_eq!((&page["lines"][0]["stream"], &page["lines"][0]["level"]), (&json!("stderr"), &json!("warn")));
+        assert_fields(&page["lines"][0], json!({ "stream": "stderr", "level": "warn" }));
         assert_eq!(column(&page["lines"], "text"), ["one", "", "three ü\nfour"]);
         let rest = server.get(&path(&job, "logs?after=2")).await.expect(200);
         assert_eq!(column(&rest["lines"], "n"), [3]);
@@ -664,7 +622,7 @@ fn trace_and_correlation_ids_reach_the_worker_and_every_event() {
         let body = json!({ "type": "a", "correlation_id": "order-7" });
         let create = server.request("POST", "/api/jobs").header("traceparent", &parent).json(&body);
         let job = create.send().await.expect(202);
-        assert_eq!((&job["trace_id"], &job["correlation_id"]), (&json!(trace), &json!("order-7")));
+        assert_fields(&job, json!({ "trace_id": trace, "correlation_id": "order-7" }));
         let taken = server.claim_one().await;
         let handed = taken["traceparent"].as_str().expect("a worker is handed a traceparent");
         assert_eq!(handed.split('-').nth(1), Some(trace), "{handed}");
@@ -751,7 +709,7 @@ lifecycle = "distributed"
         server.report(&undo, "succeed", json!({})).await.expect(200);
         let events = server.get(&path(&job, "events")).await.expect(200);
         let last = events["events"].as_array().unwrap().last().unwrap().clone();
-        assert_eq!((&last["type"], &last["seq"]), (&json!("job_compensated"), &Value::Null));
+        assert_fields(&last, json!({ "type": "job_compensated", "seq": null }));
         assert_eq!(field_names(&last), sorted_words(EVENT));
         assert_eq!(server.job(&job).await["seq"], 4);
         let feed = server.journal().await;
@@ -766,11 +724,8 @@ fn a_job_that_is_not_claimed_in_time_fails_with_a_reason() {
         let job = server.create(json!({ "type": "scene" })).await;
         tenure_e2e::eventually("its time is over", async || server.job(&job).await["phase"] == "final").await;
         let over = server.job(&job).await;
-        assert_eq!((&over["state"], &over["outcome"]), (&json!("failed"), &json!("failed")));
-        assert_eq!(
-            (&over["error"]["code"], &over["error"]["category"]),
-            (&json!("QUEUE_TIMEOUT"), &json!("queue"))
-        );
+        assert_fields(&over, json!({ "state": "failed", "outcome": "failed" }));
+        assert_fields(&over["error"], json!({ "code": "QUEUE_TIMEOUT", "category": "queue" }));
         let text = over["error"]["text"].as_str().unwrap();
         assert!(text.starts_with("QUEUE_TIMEOUT: "), "{text}");
         let status = server.stream(&path(&job, "stream"), None).await.rest().await;
@@ -860,7 +815,7 @@ fn only_jobs_of_the_catch_all_type_choose_their_lifecycle() {
     let config = "[types.scene]\nlifecycle = \"engine\"\n[types.\"*\"]\nlifecycle = \"distributed\"\n";
     on_both_stores_with_config(config, async |server| {
         let job = server.create(json!({ "type": "x", "lifecycle": "pattern" })).await;
-        assert_eq!((&job["lifecycle"], &job["max_attempts"]), (&json!("pattern"), &json!(1)));
+        assert_fields(&job, json!({ "lifecycle": "pattern", "max_attempts": 1 }));
         for (kind, lifecycle) in [("x", "nothing"), ("scene", "pattern")] {
             let body = json!({ "type": kind, "lifecycle": lifecycle });
             let problem = server.post("/api/jobs", &body).await.problem(422, "validation_failed");

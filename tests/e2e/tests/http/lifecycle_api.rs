@@ -3,61 +3,15 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, Setup, Store, field_names, on_both_stores_with_files, sorted_words};
+use tenure_e2e::{Server, Setup, Store, assert_fields, field_names, on_both_stores_with_files, sorted_words};
 
 use crate::jobs::{JOB, REVIEW};
 
 /// A type for each lifecycle; nothing runs out while a test is slow.
-const CONFIG: &str = r#"
-lifecycles = ["review.toml"]
-[types.index]
-lifecycle = "distributed"
-[types.scene]
-lifecycle = "engine"
-lease = "1h"
-heartbeat = "30m"
-timeouts = { queued = "1h", dispatched = "1h", running = "1h" }
-[types.workflow]
-lifecycle = "so1"
-lease = "1h"
-heartbeat = "30m"
-[types.export]
-lifecycle = "pattern"
-lease = "1h"
-heartbeat = "30m"
-[types.picture]
-lifecycle = "image"
-lease = "1h"
-heartbeat = "30m"
-schema = { type = "object", required = ["prompt"], properties = { prompt = { type = "string" } } }
-[types.draft]
-lifecycle = "review"
-lease = "1h"
-heartbeat = "30m"
-[types."*"]
-lifecycle = "distributed"
-[assets]
-store = "file:./objects"
-"#;
+const CONFIG: &str = include_str!("fixtures/lifecycle_api.toml");
 
 /// A door with names for parts of nearly everything.
-const DOOR: &str = r#"
-[api]
-mount = "/reviews"
-[api.fields]
-id = "reviewId"
-state = "status"
-lifecycle = "process"
-"payload.text" = "text"
-"payload.size.words" = "words"
-"result.url" = "url"
-"error.code" = "errorCode"
-"checkpoint.page" = "page"
-"lease.fence" = "token"
-"cancel_requested.reason" = "why"
-"entered.in_review" = "submittedAt"
-run_at = "notBefore"
-"#;
+const DOOR: &str = include_str!("fixtures/lifecycle_api_mount.toml");
 
 /// Mount, and the name of the id there.
 const DOORS: [(&str, &str); 5] = [
@@ -125,7 +79,7 @@ async fn the_engine_api_uses_its_field_names() {
         assert_eq!(heard["lease"]["fence"], fence);
         let progress = json!({ "engineId": "w1", "fence": fence, "progress": 40 });
         let running = server.post(&format!("{place}/progress"), &progress).await.expect(200);
-        assert_eq!((&running["status"], &running["progress"]), (&json!("running"), &json!(40)));
+        assert_fields(&running, json!({ "status": "running", "progress": 40 }));
         // The old name of the state finds it, and its own does.
         for state in ["started", "running"] {
             let found = server.get(&format!("/engine/jobs?status={state}&engineId=w1")).await.expect(200);
@@ -141,9 +95,9 @@ async fn the_engine_api_uses_its_field_names() {
         let events = server.get(&format!("{place}/events")).await.expect(200);
         assert_eq!(events["events"][0]["type"], "JOB_QUEUED");
         let first = server.get(&format!("{place}/replay?seq=1")).await.expect(200);
-        assert_eq!((&first["jobId"], &first["status"]), (&json!(id), &json!("queued")));
+        assert_fields(&first, json!({ "jobId": id, "status": "queued" }));
         let why = server.get(&format!("{place}/explain")).await.expect(200);
-        assert_eq!((&why["status"], &why["jobType"]), (&json!("failed"), &json!("scene")));
+        assert_fields(&why, json!({ "status": "failed", "jobType": "scene" }));
     })
     .await;
 }
@@ -158,7 +112,7 @@ async fn so1_streams_its_log_and_one_final_status() {
             "type payload result created_at started_at completed_at",
             "action input output createdAt startedAt completedAt",
         );
-        assert_eq!((&job["state"], &job["input"]), (&json!("pending"), &json!({ "ref": "main" })));
+        assert_fields(&job, json!({ "state": "pending", "input": { "ref": "main" } }));
         let (id, fence) = take(&server).await;
         let place = format!("/so1/api/jobs/{id}");
         let stream = server.stream(&format!("{place}/stream"), None).await;
@@ -166,7 +120,7 @@ async fn so1_streams_its_log_and_one_final_status() {
         server.post(&format!("{place}/logs"), &lines).await.expect(200);
         let done = json!({ "worker": "w1", "fence": fence, "output": { "run": 7 } });
         let job = server.post(&format!("{place}/succeed"), &done).await.expect(200);
-        assert_eq!((&job["state"], &job["output"]), (&json!("success"), &json!({ "run": 7 })));
+        assert_fields(&job, json!({ "state": "success", "output": { "run": 7 } }));
         let heard = stream.rest().await;
         assert_eq!(heard.iter().map(|it| it.event.as_str()).collect::<Vec<_>>(), ["log", "status"]);
         assert_eq!(heard[1].data["state"], "success");
@@ -181,7 +135,7 @@ async fn so1_streams_its_log_and_one_final_status() {
         let again = reply.header("location").unwrap().to_owned();
         let retried = reply.expect(202);
         assert_eq!(again, format!("/so1/api/jobs/{}", retried["id"].as_str().unwrap()));
-        assert_eq!((&retried["retry_of"], &retried["input"]), (&json!(id), &json!({ "ref": "main" })));
+        assert_fields(&retried, json!({ "retry_of": id, "input": { "ref": "main" } }));
         let cancelled = server.post(&format!("{again}/cancel"), &json!({ "reason": "no" })).await.expect(200);
         assert_eq!(cancelled["state"], "cancelled");
         assert!(cancelled["completedAt"].is_string());
@@ -210,7 +164,7 @@ async fn pattern_ignores_a_trailing_slash_and_shows_partial_success() {
         let report =
             json!({ "worker": "w1", "fence": fence, "result": [1], "error_message": "HALF: one of two" });
         let job = server.post(&format!("/jobs/{id}/partial/"), &report).await.expect(200);
-        assert_eq!((&job["status"], &job["error_message"]), (&json!("partial"), &json!("HALF: one of two")));
+        assert_fields(&job, json!({ "status": "partial", "error_message": "HALF: one of two" }));
         assert_eq!(job["error"]["code"], "HALF");
         assert_eq!(server.get(&format!("/jobs/{id}/")).await.expect(200)["result"], json!([1]));
         let late = server.post(&format!("/jobs/{id}/succeed"), &report).await.problem(409, "lease_conflict");
@@ -270,7 +224,7 @@ async fn nested_field_names_are_renamed_both_ways() {
         assert_eq!(both["errors"][0]["pointer"], "#/url");
         let done = json!({ "worker": "w1", "fence": fence, "url": "u" });
         let job = server.post(&format!("{place}/succeed"), &done).await.expect(200);
-        assert_eq!((&job["result"], &job["url"]), (&json!({ "url": "u" }), &json!("u")));
+        assert_fields(&job, json!({ "result": { "url": "u" }, "url": "u" }));
         assert!(job["status"] == "in_review" && job["submittedAt"].is_string());
         let signal =
             server.post(&format!("{place}/signals/approve"), &json!({ "payload": { "by": "ann" } })).await;

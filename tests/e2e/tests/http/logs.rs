@@ -1,7 +1,7 @@
 //! The bounds of a job's log: long lines, bytes that are no text, and very many lines.
 
 use serde_json::{Value, json};
-use tenure_e2e::{SeededRandom, Server, column, on_both_stores, path};
+use tenure_e2e::{SeededRandom, Server, assert_fields, column, on_both_stores, path};
 
 const LINE_BYTES_MAX: usize = 64 << 10;
 
@@ -93,10 +93,7 @@ fn a_reconnecting_reader_gets_a_hundred_thousand_lines_in_order() {
                         assert_eq!(heard.data["state"], "succeeded");
                         return next - 1;
                     }
-                    assert_eq!(
-                        (&heard.data["n"], &heard.data["text"]),
-                        (&json!(next), &json!(format!("line {next}")))
-                    );
+                    assert_fields(&heard.data, json!({ "n": next, "text": format!("line {next}") }));
                     next += 1;
                     last = Some(heard.id);
                 }

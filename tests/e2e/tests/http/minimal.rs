@@ -1,7 +1,7 @@
 //! `Prefer: return=minimal`: the same effects, the same refusals, and answers without the job, on both stores.
 
 use serde_json::{Value, json};
-use tenure_e2e::{Reply, Request, Server, Setup, Store, http_client, on_both_stores, path};
+use tenure_e2e::{Reply, Request, Server, Setup, Store, assert_fields, http_client, on_both_stores, path};
 
 fn minimal(server: &Server, path: &str, body: &Value) -> Request {
     server.request("POST", path).header("prefer", "return=minimal").json(body)
@@ -53,7 +53,7 @@ async fn a_whole_life(server: &Server) {
     assert_eq!(beat.expect(200)["cancel"], json!(null));
     nothing(&say("succeed", json!({ "result": { "pages": 3 } })).await, None);
     let ended = server.job(&job).await;
-    assert_eq!((&ended["outcome"], &ended["result"]), (&json!("succeeded"), &json!({ "pages": 3 })));
+    assert_fields(&ended, json!({ "outcome": "succeeded", "result": { "pages": 3 } }));
     nothing(&say("succeed", json!({ "result": { "pages": 3 } })).await, Some("true"));
     say("fail", json!({ "error": {} })).await.problem(409, "lease_conflict");
     say("succeed", json!({ "pages": 3 })).await.problem(400, "malformed");
@@ -65,7 +65,7 @@ async fn a_whole_life(server: &Server) {
     assert_eq!(again, json!({ "id": again["id"] }));
     nothing(&minimal(server, &path(&again, "cancel"), &json!({})).send().await, None);
     let cancelled = server.job(&again).await;
-    assert_eq!((&cancelled["outcome"], &cancelled["retry_of"]), (&json!("cancelled"), &job["id"]));
+    assert_fields(&cancelled, json!({ "outcome": "cancelled", "retry_of": job["id"] }));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_call_without_effect_returns_the_whole_job() {
         let reply = minimal(&server, &path(&job, "progress"), &late).send().await;
         assert_eq!(applied(&reply), (None, None));
         let told = reply.expect(200);
-        assert_eq!((&told["ignored"], &told["state"]), (&json!(true), &json!("assigned")));
+        assert_fields(&told, json!({ "ignored": true, "state": "assigned" }));
     });
 }
 
@@ -117,9 +117,7 @@ fn a_minimal_batch_has_every_id_and_every_refusal() {
         assert_eq!(made[1]["error"]["code"], json!("malformed"));
 
         let taken = server.claim(json!({ "worker": "w1", "max": 2 })).await;
-        let say = |nth: usize, verb: &str| {
-            json!({ "job": taken[nth]["id"], "fence": taken[nth]["lease"]["fence"], "verb": verb })
-        };
+        let say = |nth: usize, verb: &str| json!({ "job": taken[nth]["id"], "fence": taken[nth]["lease"]["fence"], "verb": verb });
         let late = json!({ "job": taken[1]["id"], "fence": 1, "verb": "progress", "progress": 1 });
         let reports = json!({ "worker": "w1", "reports": [
             say(0, "start"), say(0, "heartbeat"), say(0, "succeed"), say(0, "succeed"), late, say(1, "dance"),

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tenure_core::lifecycle::Lifecycle;
 use tenure_e2e::{
-    Server, column, eventually, field_names, millis, on_both_stores, on_both_stores_with_config,
-    on_both_stores_with_files, path, sorted_words,
+    Server, assert_fields, column, eventually, field_names, millis, on_both_stores,
+    on_both_stores_with_config, on_both_stores_with_files, path, sorted_words,
 };
 
 use crate::jobs::{JOB, REVIEW, WITH_REVIEW};
@@ -44,11 +44,11 @@ fn a_dead_letter_has_its_error_and_can_be_dismissed() {
         assert_eq!((&letter["job_id"], &letter["reason_code"]), (&job["id"], &json!("exhausted_retries")));
         assert_eq!((&letter["stage"], &letter["attempts"]), (&json!("fetch"), &json!(1)));
         assert_eq!((&letter["last_error"]["code"], &letter["last_owner"]), (&json!("E"), &json!("w1")));
-        assert_eq!((&letter["correlation_id"], &letter["dismissed_at"]), (&json!("c-1"), &Value::Null));
+        assert_fields(&letter, json!({ "correlation_id": "c-1", "dismissed_at": null }));
         assert!(letter["last_lease_expires_at"].is_string() && letter["created_at"].is_string());
         let dismiss = format!("/api/dead-letters/{}/dismiss", job["id"].as_str().unwrap());
         let dismissed = server.post(&dismiss, &json!({ "reason": "known" })).await.expect(200);
-        assert_eq!((&dismissed["job_id"], &dismissed["dismissed_reason"]), (&job["id"], &json!("known")));
+        assert_fields(&dismissed, json!({ "job_id": job["id"], "dismissed_reason": "known" }));
         assert!(dismissed["dismissed_by"].is_string() && dismissed["dismissed_at"].is_string());
         assert_eq!(server.get("/api/dead-letters").await.expect(200)["dead_letters"], json!([]));
         let page = server.get("/api/dead-letters?dismissed=true").await.expect(200);
@@ -115,7 +115,7 @@ fn a_redrive_creates_jobs_at_the_requested_rate() {
         let results = answer["results"].as_array().unwrap();
         let good = results.iter().find(|row| row["ok"].is_object()).expect("one is redriven");
         let bad = results.iter().find(|row| row["error"].is_object()).expect("one is not there");
-        assert_eq!((&good["ok"]["retry_of"], &good["ok"]["payload"]), (&ids[0], &json!({ "n": 0 })));
+        assert_fields(&good["ok"], json!({ "retry_of": ids[0], "payload": { "n": 0 } }));
         assert_eq!(bad["error"]["code"], "not_found");
 
         let slowly = json!({ "filter": { "type": "a" }, "max_per_second": 0.5 });
@@ -239,7 +239,7 @@ fn active_lifecycles_types_and_settings_are_shown() {
         for name in ["distributed", "engine", "image", "pattern", "review", "so1"] {
             assert!(names.contains(&json!(name)), "{name}");
             let one = server.get(&format!("/api/lifecycles/{name}")).await.expect(200);
-            assert_eq!((&one["name"], &one["version"]), (&json!(name), &json!(1)));
+            assert_fields(&one, json!({ "name": name, "version": 1 }));
             let source = one["source"].as_str().unwrap();
             let read = Lifecycle::parse(source).expect("what is in force passes its check");
             assert_eq!(read.name, name, "whoever asks can draw it");
@@ -258,13 +258,13 @@ fn credits_are_reserved_settled_and_refunded() {
     on_both_stores_with_config(PAID, async |server| {
         let account = "/api/accounts/u1/credits";
         let empty = server.get(account).await.expect(200);
-        assert_eq!((&empty["available"], &empty["ledger"]), (&json!(0), &json!([])));
+        assert_fields(&empty, json!({ "available": 0, "ledger": [] }));
         let paint = async |prompt: &str| {
             let body = json!({ "type": "paid", "user_id": "u1", "payload": { "prompt": prompt } });
             server.post("/api/jobs", &body).await
         };
         let problem = paint("a").await.problem(402, "insufficient_credits");
-        assert_eq!((&problem["cost"], &problem["available"]), (&json!(2), &json!(0)));
+        assert_fields(&problem, json!({ "cost": 2, "available": 0 }));
         let granted = server.post(account, &json!({ "grant": 5, "reason": "welcome" })).await.expect(200);
         let sums =
             |account: &Value| ["granted", "reserved", "spent", "available"].map(|sum| account[sum].as_u64());
@@ -425,7 +425,7 @@ fn statistics_count_open_and_finished_jobs() {
         assert_eq!(count("b", "queued"), Some((json!("distributed"), json!(1))));
         let types = stats["types"].as_array().unwrap();
         let finished = types.iter().find(|row| row["type"] == "a").expect("what was finished");
-        assert_eq!((&finished["finished"], &finished["outcomes"]), (&json!(3), &json!({ "succeeded": 3 })));
+        assert_fields(&finished, json!({ "finished": 3, "outcomes": { "succeeded": 3 } }));
         assert!(finished["rate"].as_f64().is_some_and(|rate| rate > 0.0));
         for spans in ["wait_ms", "run_ms"] {
             assert_eq!(field_names(&finished[spans]), ["p50", "p95", "p99"]);

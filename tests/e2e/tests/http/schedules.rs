@@ -4,7 +4,9 @@
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tenure_core::time::Timestamp;
-use tenure_e2e::{Server, Store, column, eventually, field_names, on_both_stores, sorted_words};
+use tenure_e2e::{
+    Server, Store, assert_fields, column, eventually, field_names, on_both_stores, sorted_words,
+};
 use tokio_postgres::NoTls;
 
 const SCHEDULE: &str = "id cron timezone job misfire overlap paused created_at created_by next_at last_at last_job \
@@ -40,8 +42,7 @@ fn a_schedule_is_created_listed_paused_and_deleted() {
         assert_eq!(page["schedules"], json!([made]));
 
         let paused = server.post("/api/schedules/nightly/pause", &json!({})).await.expect(200);
-        assert_eq!((&paused["paused"], &paused["next_at"]), (&json!(true), &Value::Null));
-        assert_eq!(paused["next_times"], json!([]));
+        assert_fields(&paused, json!({ "paused": true, "next_at": null, "next_times": [] }));
         let resumed = server.post("/api/schedules/nightly/resume", &json!({})).await.expect(200);
         assert_eq!(resumed["next_times"], made["next_times"]);
         assert_eq!(server.delete("/api/schedules/nightly").await.expect(200)["id"], "nightly");
@@ -168,7 +169,7 @@ async fn missed_runs_are_caught_up_by_the_policy_of_the_schedule() {
             assert_eq!(schedule["last_error"], Value::Null);
             if made > 0 {
                 let last = server.job(&json!({ "id": schedule["last_job"] })).await;
-                assert_eq!((&last["payload"], &last["type"]), (&json!(7), &json!("a")));
+                assert_fields(&last, json!({ "payload": 7, "type": "a" }));
                 let events = server
                     .get(&format!("/api/jobs/{}/events", last["id"].as_str().unwrap()))
                     .await

@@ -1,7 +1,7 @@
 //! The pulse: the numbers of `/api/stats`, at every node and after a restart.
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, Store, eventually, field_names, on_both_stores};
+use tenure_e2e::{Server, Store, assert_fields, eventually, field_names, on_both_stores};
 
 /// All jobs of the last hour that were `created`, `finished` or `failed`.
 fn hour(stats: &Value, what: &str) -> u64 {
@@ -56,7 +56,7 @@ fn counts_follow_the_jobs() {
         assert_eq!(state(&now, "running")["oldest_since"], held["started_at"]);
         assert!(state(&now, "queued")["oldest_since"].is_string());
         let claim = find(&now, "transitions", |row| row["trigger"] == "claim").expect("jobs were claimed");
-        assert_eq!((&claim["from"], &claim["to"]), (&json!("queued"), &json!("assigned")));
+        assert_fields(&claim, json!({ "from": "queued", "to": "assigned" }));
         let minute =
             now["minutes"]["created"][59].as_u64().unwrap() + now["minutes"]["created"][58].as_u64().unwrap();
         assert!(minute == 0 || claim["per_minute"].as_f64().unwrap() > 0.0, "{claim}");
@@ -89,8 +89,7 @@ fn an_attention_item_stays_until_it_is_resolved() {
         let both_matter =
             |stats: &Value| matters(stats).starts_with(&["dead_letters", "paused_queue"].map(str::to_owned));
         let now = once(&server, "both matter", both_matter).await;
-        assert_eq!(now["attention"][0]["text"], "1 dead letter");
-        assert_eq!(now["attention"][0]["link"], "/ui/dead-letters");
+        assert_fields(&now["attention"][0], json!({ "text": "1 dead letter", "link": "/ui/dead-letters" }));
         assert!(now["attention"][0]["since"].is_string());
         assert_eq!(now["attention"][1]["text"], "queue default is paused, with 1 ready job");
         server.post("/api/queues/default/resume", &json!({})).await.expect(200);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Server, column, field_names, on_both_stores, on_both_stores_with_files, path, sorted_words,
+    Server, assert_fields, column, field_names, on_both_stores, on_both_stores_with_files, path, sorted_words,
 };
 
 use crate::jobs::{EVENT, REVIEW, WITH_REVIEW};
@@ -35,10 +35,7 @@ fn a_stream_sends_every_log_line_then_the_status_and_ends() {
         let rest = stream.rest().await;
         assert_eq!(rest.iter().map(|heard| heard.event.as_str()).collect::<Vec<_>>(), ["log", "status"]);
         let status = &rest[1];
-        assert_eq!(
-            (&status.data["state"], &status.data["output"]),
-            (&json!("succeeded"), &json!({ "n": 4 }))
-        );
+        assert_fields(&status.data, json!({ "state": "succeeded", "output": { "n": 4 } }));
         // From the start, although it is over.
         let all = server.stream(&path(&job, "stream"), None).await.rest().await;
         assert_eq!(all.len(), 5);
@@ -85,7 +82,7 @@ fn many_log_lines_arrive_whole_and_in_order() {
         let (heard, ()) = tokio::join!(stream.rest(), write);
         assert_eq!(heard.len(), 1201);
         for (index, line) in heard[..1200].iter().enumerate() {
-            assert_eq!((&line.data["n"], &line.data["text"]), (&json!(index + 1), &json!(index.to_string())));
+            assert_fields(&line.data, json!({ "n": index + 1, "text": index.to_string() }));
         }
     });
 }
@@ -123,7 +120,7 @@ fn the_feed_has_every_event_in_pages() {
         }
         // The end stays the end, and what comes next is after it.
         let page = server.get(&format!("/api/events?after={after}")).await.expect(200);
-        assert_eq!((&page["events"], &page["next_cursor"]), (&json!([]), &json!(after)));
+        assert_fields(&page, json!({ "events": [], "next_cursor": after }));
         server.create(json!({ "type": "b" })).await;
         let page = server.get(&format!("/api/events?after={after}")).await.expect(200);
         assert_eq!(column(&page["events"], "type"), ["job_queued"]);

@@ -6,27 +6,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Server, Store, column, eventually, field_names, millis, on_both_stores, on_both_stores_with_config, path,
-    sorted_words,
+    Server, Store, assert_fields, column, eventually, field_names, millis, on_both_stores,
+    on_both_stores_with_config, path, sorted_words,
 };
 use tokio::io::AsyncWriteExt as _;
 
 use crate::jobs::JOB;
 
 /// A retry comes at once, a lease is short.
-const QUICK: &str = r#"
-[types.quick]
-lifecycle = "distributed"
-lease = "1s"
-heartbeat = "500ms"
-backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
-[types.pattern]
-lifecycle = "pattern"
-[types.image]
-lifecycle = "image"
-[types."*"]
-lifecycle = "distributed"
-"#;
+const QUICK: &str = include_str!("fixtures/workers.toml");
 
 fn types(jobs: &[Value]) -> Vec<&str> {
     jobs.iter().map(|job| job["type"].as_str().unwrap()).collect()
@@ -42,10 +30,9 @@ fn a_claim_returns_jobs_with_leases_and_payloads() {
         let taken = &jobs[0];
         let all = format!("{JOB} traceparent");
         assert_eq!(field_names(taken), sorted_words(&all));
-        assert_eq!((&taken["id"], &taken["state"]), (&job["id"], &json!("assigned")));
-        assert_eq!((&taken["worker"], &taken["attempt"]), (&json!("w1"), &json!(1)));
+        assert_fields(&taken, json!({ "id": job["id"], "state": "assigned", "worker": "w1", "attempt": 1 }));
         assert_eq!(field_names(&taken["lease"]), sorted_words("fence expires_at heartbeat ttl"));
-        assert_eq!((&taken["lease"]["heartbeat"], &taken["lease"]["ttl"]), (&json!("15s"), &json!("1m")));
+        assert_fields(&taken["lease"], json!({ "heartbeat": "15s", "ttl": "1m" }));
         // One expiry: here the second missed heartbeat comes before the end of the lease.
         assert_eq!(millis(&taken["lease"]["expires_at"]) - millis(&taken["claimed_at"]), 30_000);
         assert_eq!(taken["payload"], json!({ "n": 1 }));
@@ -202,17 +189,17 @@ fn a_job_runs_from_start_to_success() {
         server.create(json!({ "type": "a" })).await;
         let held = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
         let early = server.report(&held, "succeed", json!({})).await.problem(409, "invalid_transition");
-        assert_eq!((&early["current_state"], &early["trigger"]), (&json!("assigned"), &json!("succeed")));
+        assert_fields(&early, json!({ "current_state": "assigned", "trigger": "succeed" }));
         assert!(early["allowed"].as_array().unwrap().contains(&json!("lease_expired")), "{early}");
         let running = server.report(&held, "start", json!({})).await.expect(200);
         assert_eq!(field_names(&running), sorted_words(JOB));
-        assert_eq!((&running["state"], &running["phase"]), (&json!("running"), &json!("active")));
+        assert_fields(&running, json!({ "state": "running", "phase": "active" }));
         let beat = server.report(&held, "heartbeat", json!({})).await.expect(200);
         assert_eq!(beat["cancel"], Value::Null);
         assert_eq!(field_names(&beat["lease"]), sorted_words("fence expires_at heartbeat ttl"));
         let half = json!({ "progress": 40.5, "message": "nearly" });
         let shown = server.report(&held, "progress", half).await.expect(200);
-        assert_eq!((&shown["progress"], &shown["progress_message"]), (&json!(40.5), &json!("nearly")));
+        assert_fields(&shown, json!({ "progress": 40.5, "progress_message": "nearly" }));
         for bad in
             [json!({ "progress": 100.1 }), json!({ "progress": -1 }), json!({}), json!({ "progress": "1" })]
         {
@@ -228,9 +215,9 @@ fn a_job_runs_from_start_to_success() {
         let again = server.report(&held, "succeed", json!({ "result": { "url": "x" } })).await;
         assert_eq!(again.header("idempotent-replayed"), Some("true"));
         let again = again.expect(200);
-        assert_eq!((&again["replayed"], &again["seq"]), (&json!(true), &over["seq"]));
+        assert_fields(&again, json!({ "replayed": true, "seq": over["seq"] }));
         let late = server.report(&held, "progress", json!({ "progress": 5 })).await.expect(200);
-        assert_eq!((&late["ignored"], &late["progress"]), (&json!(true), &json!(100)));
+        assert_fields(&late, json!({ "ignored": true, "progress": 100 }));
         server.report(&held, "heartbeat", json!({})).await.problem(409, "lease_conflict");
     });
 }
@@ -242,8 +229,7 @@ fn a_failure_is_retried_until_no_attempt_is_left() {
         let taken = server.claim_one().await;
         let error = json!({ "code": "E42", "message": "no luck", "stage": "exec", "details": { "n": 1 } });
         let queued = server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
-        assert_eq!((&queued["state"], &queued["attempt"]), (&json!("queued"), &json!(2)));
-        assert_eq!((&queued["retry_count"], &queued["worker"]), (&json!(1), &Value::Null));
+        assert_fields(&queued, json!({ "state": "queued", "attempt": 2, "retry_count": 1, "worker": null }));
         let kept = &queued["error"];
         assert_eq!((&kept["code"], &kept["text"]), (&json!("E42"), &json!("E42: no luck")));
         assert_eq!((&kept["category"], &kept["class"]), (&json!("engine"), &json!("transient")));
@@ -257,7 +243,7 @@ fn a_failure_is_retried_until_no_attempt_is_left() {
         let old = server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
         assert_eq!(old["cause"], "superseded");
         let over = server.report(&again, "fail", json!({ "error": error })).await.expect(200);
-        assert_eq!((&over["state"], &over["retry_count"]), (&json!("dead_lettered"), &json!(2)));
+        assert_fields(&over, json!({ "state": "dead_lettered", "retry_count": 2 }));
         assert_eq!(server.job(&job).await["outcome"], "dead");
         // A permanent one is not retried.
         server.create(json!({ "type": "quick" })).await;
@@ -304,12 +290,12 @@ fn a_job_can_succeed_partially_or_be_rejected() {
         let taken = server.claim_one().await;
         let half = json!({ "result": [1], "error": { "code": "HALF", "message": "two of three" } });
         let over = server.report(&taken, "partial", half).await.expect(200);
-        assert_eq!((&over["state"], &over["outcome"]), (&json!("partial"), &json!("partial")));
+        assert_fields(&over, json!({ "state": "partial", "outcome": "partial" }));
         assert_eq!((&over["result"], &over["error"]["code"]), (&json!([1]), &json!("HALF")));
         server.create(json!({ "type": "image", "user_id": "u" })).await;
         let taken = server.claim_one().await;
         let over = server.report(&taken, "reject", json!({ "reason": "nude" })).await.expect(200);
-        assert_eq!((&over["state"], &over["outcome"]), (&json!("rejected"), &json!("rejected")));
+        assert_fields(&over, json!({ "state": "rejected", "outcome": "rejected" }));
         // Nobody holds it: then it is an operator's, without worker and fence.
         let job =
             server.create(json!({ "type": "image", "user_id": "u", "payload": { "prompt": "b" } })).await;
@@ -338,7 +324,7 @@ fn only_the_holder_of_the_live_lease_can_report() {
             server.post(&path(&job, "succeed"), &json!({ "worker": worker, "fence": fence })).await
         };
         let other = say("w2", fence).await.problem(409, "lease_conflict");
-        assert_eq!((&other["cause"], &other["fence"]), (&json!("wrong_worker"), &json!(fence)));
+        assert_fields(&other, json!({ "cause": "wrong_worker", "fence": fence }));
         say("w1", fence + 7).await.problem(409, "lease_conflict");
         let body = json!({ "worker": "w2", "fence": fence, "progress": 1 });
         server.post(&path(&job, "progress"), &body).await.problem(409, "lease_conflict");
@@ -438,7 +424,7 @@ fn a_workers_report_is_idempotent_with_a_key() {
         let again = start().await;
         assert_eq!(again.header("idempotent-replayed"), Some("true"));
         let again = again.expect(200);
-        assert_eq!((&again["replayed"], &again["seq"]), (&json!(true), &first["seq"]));
+        assert_fields(&again, json!({ "replayed": true, "seq": first["seq"] }));
         server.report(&held, "start", json!({})).await.problem(409, "invalid_transition");
     });
 }
@@ -457,7 +443,7 @@ fn workers_are_listed_with_what_they_hold() {
         assert!(find("idle")["seen_at"].is_string() && find("w1")["seen_at"].is_string());
         assert_eq!(find("idle")["holds"], json!([]));
         let held = &find("w1")["holds"][0];
-        assert_eq!((&held["job_id"], &held["fence"]), (&job["id"], &taken["lease"]["fence"]));
+        assert_fields(&held, json!({ "job_id": job["id"], "fence": taken["lease"]["fence"] }));
         server.report(&taken, "succeed", json!({})).await.expect(200);
         let page = server.get("/api/workers").await.expect(200);
         assert!(column(&page["workers"], "holds").iter().all(|holds| *holds == json!([])));

@@ -88,22 +88,7 @@ fn a_second_connection_of_the_same_engine_replaces_the_first() {
     });
 }
 
-const SHORT: &str = r#"
-[types.queued]
-lifecycle = "engine"
-timeouts = { queued = "1s" }
-[types.dispatched]
-lifecycle = "engine"
-timeouts = { dispatched = "1s" }
-[types.running]
-lifecycle = "engine"
-timeouts = { running = "1s" }
-[types.lost]
-lifecycle = "engine"
-lease = "9s"
-heartbeat = "2s"
-timeouts = { running = "1h" }
-"#;
+const SHORT: &str = include_str!("fixtures/endings.toml");
 
 #[test]
 fn every_state_has_its_timeout_and_category() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_e2e::socket::{Language, engine, engine_in, lease_of, lease_with, ok};
-use tenure_e2e::{Server, eventually, on_both_stores_with_config};
+use tenure_e2e::{Server, assert_fields, eventually, on_both_stores_with_config};
 
 /// Types of both kinds: an engine's strict lifecycle, and one that goes on without the engine.
 pub(crate) const TYPES: &str = r#"
@@ -26,15 +26,17 @@ fn a_job_is_pushed_acked_and_completed_by_either_client() {
             let new = json!({ "type": "scene", "payload": { "n": 1.10 }, "correlation_id": "c1" });
             let job = server.create(new).await;
             let dispatch = engine.event("job_dispatch").await;
-            assert_eq!(dispatch["jobId"], job["id"]);
-            assert_eq!(dispatch["jobType"], "scene");
-            assert_eq!(dispatch["payload"], json!({ "n": 1.1 }));
-            assert_eq!((&dispatch["attempt"], &dispatch["fence"]), (&json!(1), &json!(1)));
-            assert_eq!(dispatch["correlationId"], "c1");
+            assert_fields(
+                &dispatch,
+                json!({
+                    "jobId": job["id"], "jobType": "scene", "payload": { "n": 1.1 }, "attempt": 1, "fence": 1,
+                    "correlationId": "c1",
+                }),
+            );
             assert!(dispatch["traceparent"].as_str().unwrap().starts_with("00-"));
             assert_eq!(dispatch.as_object().unwrap().len(), 8);
             let held = server.job(&job).await;
-            assert_eq!((&held["state"], &held["worker"]), (&json!("dispatched"), &json!("e1")));
+            assert_fields(&held, json!({ "state": "dispatched", "worker": "e1" }));
             assert_eq!(held["lease"]["expires_at"], dispatch["leaseExpiresAt"]);
             assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
             assert_eq!(server.job(&job).await["state"], "running");
@@ -46,7 +48,7 @@ fn a_job_is_pushed_acked_and_completed_by_either_client() {
             // The repeat is a replay.
             assert_eq!(engine.ask("job_complete", done).await, ok());
             let job = server.job(&job).await;
-            assert_eq!((&job["state"], &job["result"]), (&json!("completed"), &json!({ "url": "x" })));
+            assert_fields(&job, json!({ "state": "completed", "result": { "url": "x" } }));
             engine.disconnect();
         }
     });
@@ -154,7 +156,7 @@ fn progress_of_a_job_that_was_not_acked_starts_it() {
             assert_eq!(engine.answer(number).await, ok());
         }
         let done = server.job(&job).await;
-        assert_eq!((&done["state"], &done["seq"]), (&json!("completed"), &json!(4)));
+        assert_fields(&done, json!({ "state": "completed", "seq": 4 }));
     });
 }
 
@@ -181,7 +183,7 @@ fn a_failure_is_an_object_or_a_string() {
             let job = server.job(&job).await;
             assert_eq!(job["state"], "failed");
             let error = &job["error"];
-            assert_eq!((&error["code"], &error["message"]), (&json!(code), &json!(message)));
+            assert_fields(&error, json!({ "code": code, "message": message }));
             assert_eq!((&error["category"], &error["stage"]), (&json!("engine"), &stage));
         }
     });
@@ -216,13 +218,10 @@ fn a_released_job_is_dispatched_again() {
         let dispatch = engine.event("job_dispatch").await;
         assert_eq!(engine.ask("job_release", lease_of(&dispatch)).await, ok());
         let again = engine.event("job_dispatch").await;
-        assert_eq!((&again["jobId"], &again["fence"]), (&job["id"], &json!(2)));
+        assert_fields(&again, json!({ "jobId": job["id"], "fence": 2 }));
         // The old fence is of no use any more.
         let late = engine.ask("job_ack", lease_of(&dispatch)).await;
-        assert_eq!(
-            (&late["error"]["code"], &late["error"]["cause"]),
-            (&json!("lease_conflict"), &json!("superseded"))
-        );
+        assert_fields(&late["error"], json!({ "code": "lease_conflict", "cause": "superseded" }));
         assert_eq!(engine.ask("job_ack", lease_of(&again)).await, ok());
         assert_eq!(engine.ask("job_complete", lease_of(&again)).await, ok());
         assert_eq!(server.job(&job).await["state"], "succeeded");

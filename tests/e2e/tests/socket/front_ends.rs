@@ -22,14 +22,12 @@ fn an_engine_job_is_sent_with_new_and_old_names() {
             let dispatch = engine.event("job_dispatch").await;
             let end = if fails { json!({ "error": "BAD_ASSET: x.png" }) } else { json!({}) };
             let end = json!([if fails { "job_failed" } else { "job_complete" }, lease_with(&dispatch, end)]);
-            let progress = |percent: u32| json!(["job_progress", lease_with(&dispatch, json!({ "progress": percent }))]);
-            let first = engine.emit(&[json!(["job_ack", lease_of(&dispatch)]), progress(10), progress(90), end]);
+            let progress =
+                |percent: u32| json!(["job_progress", lease_with(&dispatch, json!({ "progress": percent }))]);
+            let first =
+                engine.emit(&[json!(["job_ack", lease_of(&dispatch)]), progress(10), progress(90), end]);
             engine.answer(first + 3).await;
-            let ended = if fails {
-                ["JOB_FAILED", "job_failed"]
-            } else {
-                ["JOB_COMPLETED", "job_finished"]
-            };
+            let ended = if fails { ["JOB_FAILED", "job_failed"] } else { ["JOB_COMPLETED", "job_finished"] };
             let names = [
                 ["JOB_QUEUED", "job_queued"],
                 ["JOB_DISPATCHED", "job_dispatched"],
@@ -82,49 +80,17 @@ lifecycle = "other"
 lifecycle = "distributed"
 "#;
 
-const OTHER: &str = r#"
-name = "other"
-version = 1
-about = "A door with few words."
-initial = "waiting_room"
-[states]
-waiting_room = { role = "ready" }
-busy = { role = "active" }
-done = { outcome = "succeeded" }
-lost = { outcome = "failed" }
-[[transitions]]
-on = "create"
-to = "waiting_room"
-event = "arrived"
-[[transitions]]
-on = "claim"
-from = "waiting_room"
-to = "busy"
-event = "began"
-[[transitions]]
-on = "succeed"
-from = "busy"
-to = "done"
-event = "ended"
-[[transitions]]
-on = ["fail", "lease_expired"]
-from = "busy"
-to = "lost"
-event = "failed"
-[api]
-mount = "/other"
-[api.fields]
-id = "number"
-state = "where"
-[api.events]
-ended = ["id", "to", "from", "trigger", "payload.name", "result"]
-"#;
+const OTHER: &str = include_str!("fixtures/other.toml");
 
 #[test]
 fn events_without_a_renaming_carry_id_type_and_state() {
     on_both_stores_with_files(&[("tenure.toml", WITH_OTHER), ("other.toml", OTHER)], async |server| {
         let mut front = front_end(&server, &json!({})).await;
-        let job = server.create(json!({ "type": "other", "payload": { "name": "n", "big": 12_345_678_901_234_567_890_u64 } })).await;
+        let job = server
+            .create(
+                json!({ "type": "other", "payload": { "name": "n", "big": 12_345_678_901_234_567_890_u64 } }),
+            )
+            .await;
         let taken = server.claim(json!({ "worker": "w1" })).await.remove(0);
         server.report(&taken, "progress", json!({ "progress": 5 })).await.expect(200);
         server.report(&taken, "succeed", json!({ "result": [1] })).await.expect(200);

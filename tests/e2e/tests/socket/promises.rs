@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use tenure_e2e::socket::{SocketClient, engine, front_end, lease_of, lease_with, ok};
-use tenure_e2e::{Server, on_both_stores_with_config};
+use tenure_e2e::{Server, assert_fields, on_both_stores_with_config};
 
 use crate::engines::becomes;
 
@@ -44,12 +44,9 @@ impl Stage {
     /// It has failed like that, and nobody can miss it.
     async fn has_failed(&mut self, job: &Value, code: &str, category: &str) {
         let failed = becomes(&self.server, job, "failed").await;
-        assert_eq!(
-            (&failed["error"]["code"], &failed["error"]["category"]),
-            (&json!(code), &json!(category))
-        );
+        assert_fields(&failed["error"], json!({ "code": code, "category": category }));
         let told = self.front.event("JOB_FAILED").await;
-        assert_eq!((&told["jobId"], &told["engineId"]), (&job["id"], &json!("engine_local_01")));
+        assert_fields(&told, json!({ "jobId": job["id"], "engineId": "engine_local_01" }));
         assert!(told["error"].as_str().unwrap().starts_with(code));
         assert_eq!((&told["duration"], &told["failedAt"]), (&failed["duration_ms"], &failed["completed_at"]));
         let counted = self.server.request("GET", "/metrics").send().await.text;
@@ -92,10 +89,7 @@ fn an_engine_that_takes_too_long_fails_the_job() {
         let (job, dispatch) = stage.running("BUILD_SCENE", json!({})).await;
         stage.has_failed(&job, "RUN_TIMEOUT", "engine").await;
         let late = stage.engine.ask("job_complete", lease_of(&dispatch)).await;
-        assert_eq!(
-            (&late["error"]["code"], &late["error"]["cause"]),
-            (&json!("lease_conflict"), &json!("revoked"))
-        );
+        assert_fields(&late["error"], json!({ "code": "lease_conflict", "cause": "revoked" }));
     });
 }
 

@@ -1,7 +1,7 @@
 //! Progress while it runs, validated transitions, and partial success said plainly.
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, column, on_both_stores_with_config, path};
+use tenure_e2e::{Server, assert_fields, column, on_both_stores_with_config, path};
 
 use super::{Grid, claim, new_job, timestamps_agree};
 
@@ -45,9 +45,12 @@ fn a_new_job_is_queued_with_its_parameters_and_nothing_else() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job =
             server.create(json!({ "type": "export", "user_id": "u1", "payload": { "pages": 3 } })).await;
-        assert_eq!((&job["state"], &job["user_id"]), (&json!("queued"), &json!("u1")));
-        assert_eq!(job["payload"], json!({ "pages": 3 }));
-        assert_eq!(job["progress"], 0);
+        assert_fields(
+            &job,
+            json!({
+                "state": "queued", "user_id": "u1", "payload": { "pages": 3 }, "progress": 0,
+            }),
+        );
         for member in ["result", "error", "completed_at"] {
             assert_eq!(job[member], Value::Null, "{member}");
         }
@@ -63,7 +66,7 @@ fn progress_is_recorded_only_while_the_job_is_processed() {
         for percent in [25, 50, 75] {
             let told = json!({ "progress": percent, "message": "step" });
             let job = server.report(&taken, "progress", told).await.expect(200);
-            assert_eq!((&job["progress"], &job["state"]), (&json!(percent), &json!("processing")));
+            assert_fields(&job, json!({ "progress": percent, "state": "processing" }));
             assert_eq!((&job["seq"], &job["ignored"]), (&taken["seq"], &Value::Null), "not a transition");
         }
         for bad in [-1, 101] {
@@ -71,12 +74,9 @@ fn progress_is_recorded_only_while_the_job_is_processed() {
         }
         let over =
             server.report(&taken, "succeed", json!({ "result": { "asset_count": 1 } })).await.expect(200);
-        assert_eq!((&over["progress"], &over["result"]), (&json!(100), &json!({ "asset_count": 1 })));
+        assert_fields(&over, json!({ "progress": 100, "result": { "asset_count": 1 } }));
         let late = server.report(&taken, "progress", json!({ "progress": 5 })).await.expect(200);
-        assert_eq!(
-            (&late["ignored"], &late["progress"], &late["state"]),
-            (&json!(true), &json!(100), &json!("completed"))
-        );
+        assert_fields(&late, json!({ "ignored": true, "progress": 100, "state": "completed" }));
     });
 }
 
@@ -86,7 +86,7 @@ fn a_partial_success_has_a_result_and_an_error_and_a_failure_keeps_its_progress(
         let taken = processing(&server).await;
         let half = json!({ "result": { "made": 2 }, "error": { "code": "ONE_LOST", "message": "of three" } });
         let over = server.report(&taken, "partial", half).await.expect(200);
-        assert_eq!((&over["state"], &over["outcome"]), (&json!("partial"), &json!("partial")));
+        assert_fields(&over, json!({ "state": "partial", "outcome": "partial" }));
         assert_eq!(
             (&over["result"], &over["error"]["text"]),
             (&json!({ "made": 2 }), &json!("ONE_LOST: of three"))
@@ -97,7 +97,7 @@ fn a_partial_success_has_a_result_and_an_error_and_a_failure_keeps_its_progress(
         server.report(&taken, "progress", json!({ "progress": 60 })).await.expect(200);
         let error = json!({ "error": { "code": "DISK", "message": "it is full" } });
         let over = server.report(&taken, "fail", error).await.expect(200);
-        assert_eq!((&over["state"], &over["progress"]), (&json!("failed"), &json!(60)));
+        assert_fields(&over, json!({ "state": "failed", "progress": 60 }));
         assert_eq!(over["error"]["text"], "DISK: it is full");
         timestamps_agree(&over);
     });

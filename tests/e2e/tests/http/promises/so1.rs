@@ -1,7 +1,7 @@
 //! A parcel: bin, courier, and exactly one of three trays.
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, column, on_both_stores_with_config, path};
+use tenure_e2e::{Server, assert_fields, column, on_both_stores_with_config, path};
 
 use super::{Grid, claim, history, new_job, timestamps_agree};
 
@@ -42,16 +42,17 @@ fn times_are_set_on_creation_on_pickup_and_in_each_final_state() {
         let fresh = server.post("/api/jobs", &json!({ "type": "parcel" })).await.expect(202);
         assert_eq!(fresh["state"], "pending");
         assert!(fresh["created_at"].is_string());
-        assert_eq!((&fresh["started_at"], &fresh["completed_at"]), (&Value::Null, &Value::Null));
+        assert_fields(&fresh, json!({ "started_at": null, "completed_at": null }));
         let waiting = new_job(&server, "parcel", json!({})).await;
         let recalled = server.post(&path(&waiting, "cancel"), &json!({})).await.expect(200);
-        assert_eq!((&recalled["state"], &recalled["started_at"]), (&json!("cancelled"), &Value::Null));
+        assert_fields(&recalled, json!({ "state": "cancelled", "started_at": null }));
         let taken = running(&server).await;
-        assert_eq!(
-            (&taken["state"], &taken["started_at"]),
-            (&json!("running"), &taken["entered"]["running"])
+        assert_fields(
+            &taken,
+            json!({
+                "state": "running", "started_at": taken["entered"]["running"], "completed_at": null,
+            }),
         );
-        assert_eq!(taken["completed_at"], Value::Null);
         let stopped = server.post(&path(&taken, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
         let taken = running(&server).await;
         let done = server.report(&taken, "succeed", json!({})).await.expect(200);
@@ -90,7 +91,7 @@ fn a_retry_of_a_failed_job_is_a_new_job_and_the_failed_one_stays() {
         let failed = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
         let again = server.post(&path(&failed, "retry"), &json!({})).await.expect(202);
         assert_ne!(again["id"], failed["id"]);
-        assert_eq!((&again["retry_of"], &again["state"]), (&failed["id"], &json!("pending")));
+        assert_fields(&again, json!({ "retry_of": failed["id"], "state": "pending" }));
         let taken = claim(&server, &again, "courier").await.remove(0);
         server.report(&taken, "succeed", json!({})).await.expect(200);
         assert_eq!(server.job(&failed).await, failed);
