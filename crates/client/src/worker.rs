@@ -1,12 +1,12 @@
-//! The worker: claims jobs, runs their handlers, keeps their leases, reports what came of them. A handler sees none of
-//! that: it gets a [`Job`] and returns a result or a [`Fail`].
+//! The worker: claims jobs, runs their handlers, renews leases and reports results. A handler gets a [`Job`] and returns a
+//! result or a [`Fail`].
 
+mod claim_loop;
 mod fail;
-mod held;
+mod held_job;
 mod job;
-mod keeper;
+mod lease_keeper;
 mod reporter;
-mod room;
 mod stop;
 mod text;
 
@@ -19,13 +19,13 @@ use tokio::sync::{oneshot, watch};
 
 use crate::client::Client;
 use crate::error::{Error, Result};
-use room::{Order, Settings};
+use claim_loop::{Mode, Settings};
 
 pub use fail::{Fail, Stage};
 pub use job::Job;
 pub use stop::Stop;
 
-/// A worker, being set up.
+/// A worker; configure it, then call [`Worker::run`].
 #[must_use = "a worker does nothing until it runs"]
 pub struct Worker {
     client: Client,
@@ -39,10 +39,10 @@ impl std::fmt::Debug for Worker {
 }
 
 impl Worker {
-    /// A worker of this server, with a name of its own and a slot for each core.
+    /// A worker for this server, with a unique name and a slot for each core.
     pub fn new(client: Client) -> Self {
         let settings = Settings {
-            name: own_name(),
+            name: default_name(),
             queues: Vec::new(),
             slots: std::thread::available_parallelism().map_or(1, usize::from),
             wait: Duration::from_secs(20),
@@ -52,7 +52,7 @@ impl Worker {
         Self { client, settings }
     }
 
-    /// Runs this handler for jobs of this type. Its return value is the job's result.
+    /// Sets the handler for jobs of this type. Its return value is the job's result.
     pub fn on<P, R, F, W>(mut self, job_type: impl Into<String>, handler: F) -> Self
     where
         P: DeserializeOwned + Send + 'static,
@@ -60,17 +60,17 @@ impl Worker {
         F: Fn(Job<P>) -> W + Send + Sync + 'static,
         W: Future<Output = Result<R, Fail>> + Send,
     {
-        self.settings.handlers.insert(job_type.into(), job::erased(handler));
+        self.settings.handlers.insert(job_type.into(), job::type_erased(handler));
         self
     }
 
-    /// How many jobs run at a time.
+    /// Number of jobs that run at the same time.
     pub fn slots(mut self, count: usize) -> Self {
         self.settings.slots = count.max(1);
         self
     }
 
-    /// The worker's name. No two live workers may have the same.
+    /// The worker's name, which must be unique among running workers.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.settings.name = name.into();
         self
@@ -82,63 +82,65 @@ impl Worker {
         self
     }
 
-    /// How long one claim waits for work at the server; 20 s unless told.
+    /// How long one claim waits for work at the server; by default 20 s.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.settings.wait = wait;
         self
     }
 
-    /// How long handlers may go on after a shutdown has begun; as long as they like unless told. Then they get
-    /// [`Stop::Shutdown`], have a second to return, and their jobs are released.
+    /// How long handlers may run after a shutdown has begun; by default without limit. Then they get [`Stop::Shutdown`],
+    /// have one second to return, and their jobs are released.
     pub fn drain(mut self, limit: Duration) -> Self {
         self.settings.drain = Some(limit);
         self
     }
 
-    /// Works until SIGTERM or ctrl-c, then drains.
+    /// Runs until SIGTERM or ctrl-c, then drains.
     pub async fn run(self) -> Result<()> {
         self.run_until(shutdown_signal()).await
     }
 
-    /// Works until this future is done, then drains. An error means that the server refuses to give this worker any
-    /// work; a server that cannot be reached is waited for.
+    /// Runs until this future is done, then drains. Returns an error if the server refuses this worker's claims; while the
+    /// server cannot be reached, the worker keeps trying.
     pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<()> {
         let Self { client, settings } = self;
         if settings.handlers.is_empty() {
             return Err(Error::Protocol("a worker needs a handler: add one with `on`".into()));
         }
-        let client = client.apart()?;
-        let outside = tokio::runtime::Handle::current();
-        let (order, orders) = watch::channel(Order::Work);
-        let (ended, mut end) = oneshot::channel();
+        let client = client.with_own_connections()?;
+        let handler_runtime = tokio::runtime::Handle::current();
+        let (mode, mode_receiver) = watch::channel(Mode::Work);
+        let (result_sender, mut result) = oneshot::channel();
         let thread = std::thread::Builder::new().name("tenure-worker".into());
         let spawned = thread.spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let result = match runtime {
-                Ok(runtime) => runtime.block_on(room::work(settings, client, outside, orders)),
-                Err(why) => Err(Error::Protocol(format!("the worker has no runtime: {why}"))),
+            let ended = match runtime {
+                Ok(runtime) => {
+                    runtime.block_on(claim_loop::run(settings, client, handler_runtime, mode_receiver))
+                }
+                Err(why) => Err(Error::Protocol(format!("cannot start the worker's runtime: {why}"))),
             };
-            // Nobody waits for the end of a worker that was dropped.
-            let _ = ended.send(result);
+            // Without a receiver, the worker was dropped.
+            let _ = result_sender.send(ended);
         });
-        spawned.map_err(|why| Error::Protocol(format!("the worker has no thread: {why}")))?;
-        let gone = |_| Err(Error::Protocol("the worker's thread has panicked".into()));
+        spawned.map_err(|why| Error::Protocol(format!("cannot start the worker's thread: {why}")))?;
+        let panicked = |_| Err(Error::Protocol("the worker's thread panicked".into()));
         tokio::select! {
             biased;
-            result = &mut end => return result.unwrap_or_else(gone),
+            ended = &mut result => return ended.unwrap_or_else(panicked),
             () = shutdown => {}
         }
-        let _ = order.send(Order::Drain);
-        end.await.unwrap_or_else(gone)
+        let _ = mode.send(Mode::Drain);
+        result.await.unwrap_or_else(panicked)
     }
 }
 
-/// The machine, the process, and something by chance.
-fn own_name() -> String {
+/// Host name, process id and a random part.
+fn default_name() -> String {
     let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
-    let chance = uuid::Uuid::now_v7().simple().to_string();
+    let random = uuid::Uuid::now_v7().simple().to_string();
     let host = host.unwrap_or_else(|| "worker".into());
-    format!("{}-{}-{}", text::cut(&host, 200), std::process::id(), &chance[24..])
+    format!("{}-{}-{}", text::truncate(&host, 200), std::process::id(), &random[24..])
 }
 
 async fn shutdown_signal() {

@@ -1,5 +1,4 @@
-//! How an attempt ends other than well. Which end it is is a value that the handler returns; what the lifecycle makes
-//! of it is not the handler's business.
+//! How an attempt ends without a result. A handler returns it as a value; the lifecycle determines the transition.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -9,57 +8,57 @@ use serde_json::{Map, Value, json};
 
 use super::text::{self, MESSAGE_BYTES_MAX, NAME_BYTES_MAX};
 use crate::request::{Report, Verb};
-use crate::wire::span;
+use tenure_api::span;
 
-/// Why a handler has no result.
+/// Why a handler returns no result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fail {
     verb: Verb,
-    /// Code, message and the rest of the error, where the verb has one.
+    /// The error, for verbs that have one.
     error: Map<String, Value>,
-    /// What else goes with the verb.
+    /// The other fields of the report.
     body: Map<String, Value>,
 }
 
-/// Where in the work an error arose.
+/// The part of the work in which an error occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// Getting what the work needs from elsewhere.
+    /// Fetching inputs.
     Fetch,
-    /// Understanding the payload.
+    /// Parsing the payload.
     Input,
-    /// The work itself.
+    /// Executing.
     Exec,
-    /// Making or storing the result.
+    /// Creating or storing the result.
     Output,
-    /// Making the result count.
+    /// Committing the result.
     Commit,
 }
 
 impl Fail {
-    /// Another attempt may help. The code is short and stable, the message is for people.
+    /// Another attempt may succeed. The code is short and stable; the message is free text.
     pub fn transient(code: impl Into<String>, message: impl Display) -> Self {
         Self::failing("transient", code, &message)
     }
 
-    /// No attempt will help.
+    /// No attempt will succeed.
     pub fn permanent(code: impl Into<String>, message: impl Display) -> Self {
         Self::failing("permanent", code, &message)
     }
 
-    /// The job should not be done at all.
+    /// The job should not be executed at all.
     pub fn reject(reason: impl Display) -> Self {
-        let reason = text::cut(&reason.to_string(), MESSAGE_BYTES_MAX);
+        let reason = text::truncate(&reason.to_string(), MESSAGE_BYTES_MAX);
         Self::of(Verb::Reject).with("reason", json!(reason))
     }
 
-    /// A part of it worked: give it with [`Fail::result`].
+    /// A part succeeded: add it with [`Fail::result`].
     pub fn partial(code: impl Into<String>, message: impl Display) -> Self {
         Self { verb: Verb::Partial, ..Self::failing("transient", code, &message) }
     }
 
-    /// Gives the job back; this counts as no failure.
+    /// Releases the job; does not count as a failure.
     pub fn release() -> Self {
         Self::of(Verb::Release)
     }
@@ -69,52 +68,51 @@ impl Fail {
         Self::of(Verb::CancelConfirm)
     }
 
-    /// Where in the work it went wrong.
+    /// Sets the part of the work in which the error occurred.
     #[must_use]
     pub fn stage(self, stage: Stage) -> Self {
         self.with_error("stage", json!(stage))
     }
 
-    /// The reason of the dead letter, if there will be one, such as `policy_violation`.
+    /// Sets the reason for a dead letter, such as `policy_violation`.
     #[must_use]
     pub fn reason_code(self, reason: impl Into<String>) -> Self {
         self.with_error("reason_code", json!(reason.into()))
     }
 
-    /// Anything else about the error. What cannot be written as JSON is left out.
+    /// Adds details to the error; values that are not serializable are dropped.
     #[must_use]
     pub fn details(self, details: impl Serialize) -> Self {
         let details = serde_json::to_value(details).unwrap_or_default();
         self.with_error("details", details)
     }
 
-    /// When the next attempt may begin, instead of the type's backoff.
+    /// Sets the delay before the next attempt, instead of the type's backoff.
     #[must_use]
     pub fn retry_after(self, delay: Duration) -> Self {
         self.with("retry_after", json!(span::text(delay)))
     }
 
-    /// When a released job may be claimed again.
+    /// Sets the delay before a released job may be claimed again.
     #[must_use]
     pub fn delay(self, delay: Duration) -> Self {
         self.with("delay", json!(span::text(delay)))
     }
 
-    /// Where the next attempt may go on: with `release` and `cancelled`.
+    /// Sets the checkpoint for the next attempt: with `release` and `cancelled`.
     #[must_use]
     pub fn checkpoint(self, checkpoint: impl Serialize) -> Self {
         let checkpoint = serde_json::to_value(checkpoint).unwrap_or_default();
         self.with("checkpoint", checkpoint)
     }
 
-    /// What there is of a result: with `partial` and `cancelled`.
+    /// Sets the partial result: with `partial` and `cancelled`.
     #[must_use]
     pub fn result(self, result: impl Serialize) -> Self {
         let result = serde_json::to_value(result).unwrap_or_default();
         self.with("result", result)
     }
 
-    /// As it is told to the server.
     pub(super) fn into_report(self, job: &str, fence: u64) -> Report {
         let mut report = Report { job: job.to_owned(), fence, verb: self.verb, body: self.body };
         if !self.error.is_empty() && matches!(self.verb, Verb::Fail | Verb::Partial) {
@@ -124,9 +122,9 @@ impl Fail {
     }
 
     fn failing(class: &str, code: impl Into<String>, message: &dyn Display) -> Self {
-        let code = text::cut(&code.into(), NAME_BYTES_MAX);
+        let code = text::truncate(&code.into(), NAME_BYTES_MAX);
         let code = if code.is_empty() { "ERROR".to_owned() } else { code };
-        let message = text::cut(&message.to_string(), MESSAGE_BYTES_MAX);
+        let message = text::truncate(&message.to_string(), MESSAGE_BYTES_MAX);
         Self::of(Verb::Fail)
             .with_error("code", json!(code))
             .with_error("message", json!(message))
@@ -148,8 +146,8 @@ impl Fail {
     }
 }
 
-/// Any error is a transient failure with the code `ERROR`, so that `?` works in a handler. To be an error itself would
-/// forbid that.
+/// Any error is a transient failure with the code `ERROR`, so that `?` works in a handler. `Fail` is not an error itself,
+/// because that would conflict with this implementation.
 impl<E: std::error::Error> From<E> for Fail {
     fn from(error: E) -> Self {
         let mut message = error.to_string();

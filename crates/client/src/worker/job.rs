@@ -1,4 +1,4 @@
-//! What a handler gets: its payload, what identifies the attempt, and a way to be heard and to be stopped.
+//! What a handler gets: the payload, the attempt's ids, and methods for progress, logs, assets and the stop signal.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,44 +10,44 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::fail::{Fail, Stage};
-use super::held::Held;
+use super::held_job::HeldJob;
 use super::stop::Stop;
 use crate::client::Content;
 use crate::error::Result;
 use crate::request::{Report, Verb};
-use crate::wire::{Asset, JobRecord};
+use tenure_api::{Asset, JobRecord};
 
-/// A job in the hands of its handler.
+/// A job, as its handler gets it.
 #[derive(Clone, Debug)]
 pub struct Job<P = Value> {
-    /// What the job is about.
+    /// The payload.
     pub payload: P,
-    /// Its id: the same in every attempt.
+    /// The id, the same in every attempt.
     pub id: String,
-    /// Its type.
+    /// The type.
     pub job_type: String,
-    /// The lifecycle that it follows.
+    /// The name of its lifecycle.
     pub lifecycle: String,
-    /// Which attempt this is, from 1.
+    /// The attempt, from 1.
     pub attempt: u32,
-    /// The number of this lease: it only grows, so whoever has seen a higher one can turn this one away.
+    /// The number of this lease. It only grows: a system that has seen a higher one can reject this one.
     pub fence: u64,
-    /// Where an attempt before this one stopped, if it said so.
+    /// The checkpoint of the previous attempt, if it set one.
     pub checkpoint: Option<Value>,
-    /// What the job belongs to.
+    /// The correlation id of the job.
     pub correlation_id: Option<String>,
     /// The W3C trace context to continue.
     pub traceparent: Option<String>,
-    held: Arc<Held>,
+    held: Arc<HeldJob>,
 }
 
 impl<P> Job<P> {
-    /// Everything that the server told about the job when it was claimed.
+    /// The job as the server returned it to the claim.
     pub fn record(&self) -> &JobRecord {
         &self.held.record
     }
 
-    /// Tells how far the work is, from 0 to 100. Does not wait; what is not sent yet is replaced.
+    /// Reports progress from 0 to 100. Does not wait; replaces progress that is not sent yet.
     pub fn progress(&self, percent: u8, message: impl AsRef<str>) {
         self.held.progress(percent, message.as_ref());
     }
@@ -57,12 +57,12 @@ impl<P> Job<P> {
         self.held.log("stdout", "info", line.as_ref());
     }
 
-    /// Adds a line to the job's log, on this stream (such as `stderr`) and of this level (such as `error`).
+    /// Adds a line to the job's log, with a stream such as `stderr` and a level such as `error`.
     pub fn log_to(&self, stream: &str, level: &str, line: impl AsRef<str>) {
         self.held.log(stream, level, line.as_ref());
     }
 
-    /// Uploads an asset under a file name, and waits until it is stored. Its type is the name's extension, or `file`.
+    /// Uploads an asset and waits until it is stored. Its type is the extension of the name, or `file`.
     pub async fn asset(&self, name: &str, content: impl Into<Content>) -> Result<Asset> {
         let extension = name.rsplit_once('.').map(|(_, extension)| extension).filter(|it| !it.is_empty());
         self.asset_of_type(extension.unwrap_or("file"), name, content).await
@@ -75,17 +75,17 @@ impl<P> Job<P> {
         name: &str,
         content: impl Into<Content>,
     ) -> Result<Asset> {
-        self.held.upload((asset_type, name), content.into()).await
+        self.held.upload(asset_type, name, content.into()).await
     }
 
-    /// Waits until the handler should stop, and says why. May be asked any number of times.
+    /// Waits until the handler should stop, and returns why. May be called any number of times.
     pub async fn stopped(&self) -> Stop {
-        self.held.alarm.raised(Stop::SoftCancel).await
+        self.held.stop_signal.wait_for(Stop::SoftCancel).await
     }
 
-    /// Waits until the handler should stop for this reason or a graver one, as `Stop` orders them.
+    /// Waits until the handler should stop for this reason or a stronger one, in the order of [`Stop`].
     pub async fn stopped_at_least(&self, stop: Stop) -> Stop {
-        self.held.alarm.raised(stop).await
+        self.held.stop_signal.wait_for(stop).await
     }
 
     /// Whether the handler should stop.
@@ -95,12 +95,12 @@ impl<P> Job<P> {
 
     /// Why the handler should stop, if it should.
     pub fn stop_cause(&self) -> Option<Stop> {
-        self.held.alarm.now()
+        self.held.stop_signal.now()
     }
 }
 
 impl<P: DeserializeOwned> Job<P> {
-    fn read(held: &Arc<Held>) -> Result<Self, Fail> {
+    fn read(held: &Arc<HeldJob>) -> Result<Self, Fail> {
         let record = &held.record;
         let payload = P::deserialize(&record.payload)
             .map_err(|why| Fail::permanent("BAD_PAYLOAD", why).stage(Stage::Input))?;
@@ -119,11 +119,11 @@ impl<P: DeserializeOwned> Job<P> {
     }
 }
 
-/// A handler of any payload and result: gives the last word about the job.
-pub(super) type Handler = Arc<dyn Fn(Arc<Held>) -> BoxFuture<'static, Report> + Send + Sync>;
+/// A handler of any payload and result; returns the final report.
+pub(super) type Handler = Arc<dyn Fn(Arc<HeldJob>) -> BoxFuture<'static, Report> + Send + Sync>;
 
-/// Makes handlers of different types one: reads the payload, catches a panic, writes the result.
-pub(super) fn erased<P, R, F, W>(handler: F) -> Handler
+/// Wraps a handler: parses the payload, catches panics, serializes the result.
+pub(super) fn type_erased<P, R, F, W>(handler: F) -> Handler
 where
     P: DeserializeOwned + Send + 'static,
     R: Serialize,

@@ -1,5 +1,4 @@
-//! Reports on their way to the server. All that are there at a moment go together; while they are under way the next
-//! ones gather. Each is sent until it has a definite answer.
+//! Sends reports to the server in batches: all that wait are sent together. Each is sent until it has a definite answer.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,83 +7,83 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
-use super::held::Live;
+use super::held_job::OpenJob;
 use crate::client::Client;
 use crate::client::transport::backoff;
 use crate::error::{Error, Problem, Result};
 use crate::request::{Report, Verb};
 
 const BATCH_MAX: usize = 1000;
-/// What one batch may weigh; a server takes several times as much.
+/// Size limit of one batch; a server accepts several times as much.
 const BATCH_BYTES_MAX: usize = 4 << 20;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where reports are handed in.
+/// Handle of the task that sends reports.
 #[derive(Clone, Debug)]
 pub(super) struct Reporter(mpsc::UnboundedSender<Outgoing>);
 
-/// One report, written already.
+/// A serialized report.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     job: String,
     fence: u64,
     verb: Verb,
     text: Box<RawValue>,
-    /// Whether a refusal may still be answered by failing the attempt, and then whether another may help.
-    otherwise: Option<&'static str>,
-    live: Option<Live>,
+    /// If the report is refused, the attempt is failed with this class.
+    failure_class: Option<&'static str>,
+    open: Option<OpenJob>,
     answered: Option<oneshot::Sender<()>>,
 }
 
 impl Reporter {
-    /// The reporter and its work, which ends when no one can hand in any more.
+    /// The handle and its task, which ends when all handles are dropped.
     pub(super) fn new(client: Client, worker: String) -> (Self, impl Future<Output = ()>) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        (Self(sender), work(client, worker, receiver))
+        (Self(sender), run(client, worker, receiver))
     }
 
     pub(super) fn send(&self, outgoing: Outgoing) {
-        // Without a receiver the worker has left, and its leases run out.
+        // Without a receiver the worker has stopped, and its leases expire.
         let _ = self.0.send(outgoing);
     }
 }
 
 impl Outgoing {
-    /// The last word about a job.
-    pub(super) fn last(report: Report, live: Live) -> Self {
-        let otherwise = match report.verb {
+    /// The report that ends a job.
+    pub(super) fn final_report(report: Report, open: OpenJob) -> Self {
+        let failure_class = match report.verb {
             Verb::Release | Verb::CancelConfirm => "transient",
             Verb::Fail if report.body.get("error").is_some_and(|error| error["class"] == "transient") => {
                 "transient"
             }
             _ => "permanent",
         };
-        Self { otherwise: Some(otherwise), live: Some(live), ..Self::written(report) }
+        Self { failure_class: Some(failure_class), open: Some(open), ..Self::serialized(report) }
     }
 
-    /// A word that no harm is done without.
-    pub(super) fn note(report: Report, answered: oneshot::Sender<()>) -> Self {
-        Self { answered: Some(answered), ..Self::written(report) }
+    /// Progress: dropped if it is refused.
+    pub(super) fn progress(report: Report, answered: oneshot::Sender<()>) -> Self {
+        Self { answered: Some(answered), ..Self::serialized(report) }
     }
 
-    fn written(report: Report) -> Self {
-        let text = serde_json::value::to_raw_value(&report).expect("a report is made of JSON");
+    fn serialized(report: Report) -> Self {
+        let text = serde_json::value::to_raw_value(&report).expect("a report is serializable");
         let Report { job, fence, verb, body: _ } = report;
-        Self { job, fence, verb, text, otherwise: None, live: None, answered: None }
+        Self { job, fence, verb, text, failure_class: None, open: None, answered: None }
     }
 
-    /// That the attempt failed because its own report was refused.
-    fn instead(self, problem: &Problem) -> Option<Self> {
-        let class = self.otherwise?;
+    /// The failure of the attempt because its report was refused.
+    fn into_failure(self, problem: &Problem) -> Option<Self> {
+        let class = self.failure_class?;
         let message = format!("the server refused `{}`: {problem}", self.verb.as_str());
         let error =
             json!({ "code": "REPORT_REFUSED", "message": message, "class": class, "stage": "output" });
         let report = Report::new(self.job, self.fence, Verb::Fail).with("error", error);
-        Some(Self { live: self.live, ..Self::written(report) })
+        Some(Self { open: self.open, ..Self::serialized(report) })
     }
 }
 
-async fn work(client: Client, worker: String, mut inbox: mpsc::UnboundedReceiver<Outgoing>) {
+async fn run(client: Client, worker: String, mut inbox: mpsc::UnboundedReceiver<Outgoing>) {
     let mut waiting: VecDeque<Outgoing> = VecDeque::new();
     let (mut tries, mut size_max) = (0, BATCH_MAX);
     loop {
@@ -98,46 +97,45 @@ async fn work(client: Client, worker: String, mut inbox: mpsc::UnboundedReceiver
         let batch = take_batch(&mut waiting, size_max);
         let texts: Vec<&RawValue> = batch.iter().map(|outgoing| &*outgoing.text).collect();
         let answer = client.reports_within(&worker, &texts, TIMEOUT).await;
-        match settle(batch, answer, &mut waiting, &mut size_max) {
+        match handle_answer(batch, answer, &mut waiting, &mut size_max) {
             Pause::No => tries = 0,
-            Pause::Own => {
+            Pause::Backoff => {
                 tries += 1;
                 tokio::time::sleep(backoff(tries)).await;
             }
-            Pause::Told(pause) => tokio::time::sleep(pause).await,
+            Pause::RetryAfter(pause) => tokio::time::sleep(pause).await,
         }
     }
 }
 
-/// The first ones, as many as may go together.
+/// The first waiting reports, as many as fit into one batch.
 fn take_batch(waiting: &mut VecDeque<Outgoing>, size_max: usize) -> Vec<Outgoing> {
     let mut bytes = 0;
     let fit = waiting.iter().take(size_max).take_while(|outgoing| {
         bytes += outgoing.text.get().len();
         bytes <= BATCH_BYTES_MAX
     });
-    // One that is too large by itself goes alone.
+    // A report over the size limit is sent alone.
     let count = fit.count().max(1);
     waiting.drain(..count).collect()
 }
 
-/// Whether to wait before the next batch.
+/// The pause before the next batch.
 enum Pause {
     No,
-    /// As long as seems good.
-    Own,
-    /// As long as the server asked for.
-    Told(Duration),
+    Backoff,
+    /// As the server requested.
+    RetryAfter(Duration),
 }
 
 impl Pause {
     fn of(retry_after: Option<Duration>) -> Self {
-        retry_after.map_or(Self::Own, Self::Told)
+        retry_after.map_or(Self::Backoff, Self::RetryAfter)
     }
 }
 
-/// Puts what has no definite answer back to the front, and says whether to wait before it is sent again.
-fn settle(
+/// Puts reports without a definite answer back to the front, and returns the pause before they are sent again.
+fn handle_answer(
     batch: Vec<Outgoing>,
     answer: Result<Vec<Result<serde_json::Value, Problem>>>,
     waiting: &mut VecDeque<Outgoing>,
@@ -146,12 +144,12 @@ fn settle(
     let problem = match answer {
         Ok(results) => {
             *size_max = BATCH_MAX;
-            return settle_each(batch, results, waiting);
+            return handle_results(batch, results, waiting);
         }
-        Err(error) if error.is_passing() => {
-            tracing::warn!(%error, reports = batch.len(), "reports wait for the server");
+        Err(error) if error.is_retryable() => {
+            tracing::warn!(%error, reports = batch.len(), "reports not answered");
             if error.problem().is_some_and(|problem| problem.status != 503) {
-                // One of them may be what the server stumbles over.
+                // One of them may cause the error: send each alone.
                 *size_max = 1;
             }
             put_back(batch, waiting);
@@ -165,16 +163,16 @@ fn settle(
         }
     };
     if batch.len() > 1 {
-        // One of them spoils the rest: each goes by itself until one was answered.
+        // One of them makes the server refuse the batch: send each alone until one is answered.
         *size_max = 1;
         put_back(batch, waiting);
         return Pause::No;
     }
     let results = batch.iter().map(|_| Err(problem.clone())).collect();
-    settle_each(batch, results, waiting)
+    handle_results(batch, results, waiting)
 }
 
-fn settle_each(
+fn handle_results(
     batch: Vec<Outgoing>,
     results: Vec<Result<serde_json::Value, Problem>>,
     waiting: &mut VecDeque<Outgoing>,
@@ -185,15 +183,15 @@ fn settle_each(
         let Err(problem) = result else { continue };
         let (job, verb) = (&outgoing.job, outgoing.verb.as_str());
         if outgoing.answered.is_some() {
-            tracing::debug!(%job, verb, %problem, "a note was refused");
-        } else if problem.is_passing() {
+            tracing::debug!(%job, verb, %problem, "progress refused");
+        } else if problem.is_retryable() {
             pause = Pause::of(problem.retry_after);
             again.push(outgoing);
         } else if problem.is_lease_conflict() {
-            tracing::warn!(%job, verb, %problem, "the lease was lost before the report");
+            tracing::warn!(%job, verb, %problem, "report refused: lease lost");
         } else {
-            tracing::error!(%job, verb, %problem, "a report was refused");
-            again.extend(outgoing.instead(&problem));
+            tracing::error!(%job, verb, %problem, "report refused");
+            again.extend(outgoing.into_failure(&problem));
         }
     }
     put_back(again, waiting);

@@ -1,4 +1,4 @@
-//! The signal that tells a handler to stop, and why.
+//! The signal to a handler to stop, with its reason.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -9,34 +9,35 @@ use tokio::sync::watch;
 /// Why a handler should stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stop {
-    /// Someone wants the job cancelled: save where it is and return `Fail::cancelled()`, or finish, and that stands.
+    /// A cancel was requested: save a checkpoint and return `Fail::cancelled()`, or finish, and the result counts.
     SoftCancel,
-    /// The worker is going away and its drain time is over: return `Fail::release()`, or be dropped and released.
+    /// The worker shuts down and its drain time is over: return `Fail::release()`; otherwise the handler is dropped after
+    /// a second and the job released.
     Shutdown,
     /// The job is cancelled already. The handler is dropped at its next `await`.
     HardCancel,
-    /// The lease is no longer this worker's: someone else may hold the job. The handler is dropped at its next `await`.
+    /// The lease is lost: another worker may hold the job. The handler is dropped at its next `await`.
     LeaseLost,
 }
 
 impl Stop {
-    /// Whether the job is out of this worker's hands, whatever its handler says.
+    /// Whether the handler's result no longer counts.
     pub fn is_over(self) -> bool {
         matches!(self, Self::HardCancel | Self::LeaseLost)
     }
 }
 
-/// The sending side: a signal is raised, may become stronger, and is never taken back.
+/// The sender of a [`Stop`], which may become stronger and is never taken back.
 #[derive(Debug)]
-pub(super) struct Alarm(watch::Sender<Option<Stop>>);
+pub(super) struct StopSignal(watch::Sender<Option<Stop>>);
 
-impl Default for Alarm {
+impl Default for StopSignal {
     fn default() -> Self {
         Self(watch::Sender::new(None))
     }
 }
 
-impl Alarm {
+impl StopSignal {
     pub(super) fn raise(&self, stop: Stop) {
         self.0.send_if_modified(|now| {
             let stronger = now.is_none_or(|now| now < stop);
@@ -51,9 +52,9 @@ impl Alarm {
         *self.0.borrow()
     }
 
-    /// Waits until it is raised at least as strong as this. Each poll looks at the signal itself, not only at whether
-    /// it was woken: a handler that is polled one last time has to see what it is polled for.
-    pub(super) async fn raised(&self, least: Stop) -> Stop {
+    /// Waits for a signal of at least this strength. Each poll reads the signal, not only the wake-up, so that a handler
+    /// that is polled one last time sees it.
+    pub(super) async fn wait_for(&self, least: Stop) -> Stop {
         let mut receiver = self.0.subscribe();
         let mut woken = pin!(receiver.wait_for(|now| now.is_some_and(|now| now >= least)));
         poll_fn(|context| match self.now() {

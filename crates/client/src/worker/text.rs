@@ -1,31 +1,31 @@
-//! Texts made fit for the protocol, which refuses what is too long and U+0000.
+//! Fits texts to the protocol's limits: length, and no U+0000.
 
-/// An error's message, a reason, a message of progress.
+/// Error messages, reasons, progress messages.
 pub(super) const MESSAGE_BYTES_MAX: usize = 16 << 10;
-/// A code or another name.
+/// Codes and other names.
 pub(super) const NAME_BYTES_MAX: usize = 255;
-/// A line of a log.
+/// Log lines.
 pub(super) const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// The beginning of a text, of at most this many bytes.
-pub(super) fn cut(text: &str, bytes_max: usize) -> String {
+/// The first bytes of a text, up to a character boundary.
+pub(super) fn truncate(text: &str, bytes_max: usize) -> String {
     clean(&text[..text.floor_char_boundary(bytes_max)])
 }
 
-/// A text in pieces of at most this many bytes; an empty one is one piece.
-pub(super) fn pieces(mut text: &str, bytes_max: usize) -> Vec<String> {
-    let mut pieces = Vec::new();
+/// The text in chunks of at most this many bytes; an empty text is one chunk.
+pub(super) fn chunks(mut text: &str, bytes_max: usize) -> Vec<String> {
+    let mut chunks = Vec::new();
     while text.len() > bytes_max {
-        let (piece, rest) = text.split_at(text.floor_char_boundary(bytes_max));
-        pieces.push(clean(piece));
+        let (chunk, rest) = text.split_at(text.floor_char_boundary(bytes_max));
+        chunks.push(clean(chunk));
         text = rest;
     }
-    pieces.push(clean(text));
-    pieces
+    chunks.push(clean(text));
+    chunks
 }
 
 fn clean(text: &str) -> String {
-    // One letter for another of three bytes could make it longer than allowed; a question mark does not.
+    // U+FFFD has three bytes and could exceed the limit.
     text.replace('\0', "?")
 }
 
@@ -34,10 +34,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_cut_between_letters() {
-        assert_eq!(cut("grün", 3), "gr");
-        assert_eq!(cut("a\0b", 9), "a?b");
-        assert_eq!(pieces("grün", 3), ["gr", "ün"]);
-        assert_eq!(pieces("", 3), [""]);
+    fn texts_are_split_between_characters() {
+        assert_eq!(truncate("grün", 3), "gr");
+        assert_eq!(truncate("a\0b", 9), "a?b");
+        assert_eq!(chunks("grün", 3), ["gr", "ün"]);
+        assert_eq!(chunks("", 3), [""]);
     }
 }

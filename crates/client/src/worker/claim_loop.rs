@@ -1,0 +1,300 @@
+//! The loop of the worker's thread: claims jobs, starts them on the handlers' runtime, and drains. It has a separate
+//! thread, so that a blocked handler cannot delay heartbeats and reports.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
+
+use super::held_job::{HeldJob, OpenJob, WorkerHandles};
+use super::job::Handler;
+use super::lease_keeper::{LeaseKeeper, LeaseKey, LocalLease, send_heartbeats};
+use super::reporter::{Outgoing, Reporter};
+use super::stop::Stop;
+use crate::client::transport::backoff;
+use crate::client::{Client, fresh_id};
+use crate::error::Result;
+use crate::request::{Claim, Report, Verb};
+use tenure_api::JobRecord;
+
+const CLAIM_MAX: usize = 1000;
+const CONFIRM_TRIES: u32 = 3;
+/// How long a handler may run after it got `Stop::Shutdown`.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+/// How long a draining worker waits for the answers to its last reports.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The configuration of a worker.
+pub(super) struct Settings {
+    pub(super) name: String,
+    pub(super) queues: Vec<String>,
+    pub(super) slots: usize,
+    pub(super) wait: Duration,
+    pub(super) drain: Option<Duration>,
+    pub(super) handlers: HashMap<String, Handler>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Work,
+    Drain,
+}
+
+struct ClaimLoop {
+    settings: Settings,
+    handles: WorkerHandles,
+    slots: Arc<Semaphore>,
+    open_jobs: watch::Sender<usize>,
+    wait_max: Cell<Duration>,
+    handler_runtime: tokio::runtime::Handle,
+}
+
+/// Claims and runs jobs until the mode is `Drain` or its sender is dropped, then drains.
+pub(super) async fn run(
+    settings: Settings,
+    client: Client,
+    handler_runtime: tokio::runtime::Handle,
+    mut mode: watch::Receiver<Mode>,
+) -> Result<()> {
+    let (lease_keeper, keep_leases) = LeaseKeeper::new(client.clone(), settings.name.clone());
+    let (reporter, send_reports) = Reporter::new(client.clone(), settings.name.clone());
+    tokio::spawn(keep_leases);
+    tokio::spawn(send_reports);
+    let runtime = tokio::runtime::Handle::current();
+    let handles = WorkerHandles { worker: settings.name.clone(), client, runtime, lease_keeper, reporter };
+    let slots = Arc::new(Semaphore::new(settings.slots));
+    let (open_jobs, wait_max) = (watch::Sender::new(0), Cell::new(Duration::MAX));
+    let claim_loop = ClaimLoop { settings, handles, slots, open_jobs, wait_max, handler_runtime };
+    let ended = claim_loop.claim_until_drained(&mut mode).await;
+    if let Err(error) = &ended {
+        tracing::error!(%error, "claims refused; worker stops");
+    }
+    claim_loop.drain(&mut mode).await;
+    ended
+}
+
+impl ClaimLoop {
+    async fn claim_until_drained(&self, mode: &mut watch::Receiver<Mode>) -> Result<()> {
+        loop {
+            let mut permits = tokio::select! {
+                biased;
+                () = drain_requested(mode) => return Ok(()),
+                permits = self.free_slots() => permits,
+            };
+            let claim = self.new_claim(permits.len());
+            let claimed = tokio::select! {
+                biased;
+                () = drain_requested(mode) => {
+                    self.release_unanswered(claim).await;
+                    return Ok(());
+                }
+                claimed = self.send_claim(&claim) => claimed?,
+            };
+            for (record, lease) in claimed {
+                self.start_job(record, lease, permits.pop());
+            }
+        }
+    }
+
+    fn new_claim(&self, count: usize) -> Claim {
+        Claim {
+            worker: self.settings.name.clone(),
+            types: self.settings.handlers.keys().cloned().collect(),
+            queues: self.settings.queues.clone(),
+            max: count as u32,
+            wait: Some(self.settings.wait.min(self.wait_max.get())),
+            request_id: Some(fresh_id()),
+            start: true,
+        }
+    }
+
+    /// Waits for a free slot, and takes all free slots.
+    async fn free_slots(&self) -> Vec<OwnedSemaphorePermit> {
+        let first = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+        let more = std::iter::from_fn(|| self.slots.clone().try_acquire_owned().ok());
+        std::iter::once(first).chain(more).take(CLAIM_MAX).collect()
+    }
+
+    /// Sends a claim until it is answered, always with the same request id, so that the server repeats a lost answer.
+    async fn send_claim(&self, claim: &Claim) -> Result<Vec<(JobRecord, LocalLease)>> {
+        let mut tries = 0;
+        loop {
+            let sent_at = Instant::now();
+            match self.handles.client.claim(claim).await {
+                Ok(jobs) => {
+                    let claimed = with_leases(jobs, sent_at);
+                    let spans = claimed.iter().map(|(_, lease)| lease.span());
+                    let shortest = spans.min().unwrap_or(Duration::MAX);
+                    self.limit_wait(shortest);
+                    let fresh = tries == 0 && sent_at.elapsed() <= shortest / 2;
+                    return Ok(if fresh { claimed } else { self.confirm_leases(claimed).await });
+                }
+                Err(error) if error.is_retryable() => {
+                    tries += 1;
+                    tracing::warn!(%error, tries, "claim not answered");
+                    tokio::time::sleep(error.retry_after().unwrap_or_else(|| backoff(tries))).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// After a long or repeated claim it is unknown when the leases began: a heartbeat confirms which of them are live.
+    async fn confirm_leases(&self, claimed: Vec<(JobRecord, LocalLease)>) -> Vec<(JobRecord, LocalLease)> {
+        let keys: Vec<LeaseKey> = claimed.iter().map(|(job, _)| LeaseKey::of(job)).collect();
+        for tries in 1..=CONFIRM_TRIES {
+            if keys.is_empty() {
+                break;
+            }
+            let sent_at = Instant::now();
+            match send_heartbeats(&self.handles.client, &self.settings.name, &keys, ANSWER_TIMEOUT).await {
+                Ok(results) => {
+                    let live = claimed.into_iter().zip(results).filter(|(_, result)| result.is_ok());
+                    let confirmed = live.filter_map(|((job, _), _)| {
+                        let lease = LocalLease::confirmed(job.lease.as_ref()?, sent_at);
+                        Some((job, lease))
+                    });
+                    return confirmed.collect();
+                }
+                Err(error) => {
+                    tracing::warn!(%error, jobs = keys.len(), "leases not confirmed");
+                    tokio::time::sleep(backoff(tries)).await;
+                }
+            }
+        }
+        // Not started: their leases expire.
+        Vec::new()
+    }
+
+    /// Limits the wait of claims to half of the shortest lease, so that leases are still fresh when the answer arrives.
+    fn limit_wait(&self, span: Duration) {
+        self.wait_max.set(self.wait_max.get().min(span / 2));
+    }
+
+    /// Starts the handler; without a handler the job is released, and without time left it is not started.
+    fn start_job(&self, record: JobRecord, lease: LocalLease, permit: Option<OwnedSemaphorePermit>) {
+        let fence = LeaseKey::of(&record).fence;
+        let open = OpenJob::new(&self.open_jobs);
+        let handler = self.settings.handlers.get(&record.job_type);
+        let (Some(handler), Some(permit)) = (handler, permit) else {
+            tracing::warn!(job = %record.id, job_type = %record.job_type, "job released: no handler or no slot");
+            let report = Report::new(record.id, fence, Verb::Release);
+            return self.handles.reporter.send(Outgoing::final_report(report, open));
+        };
+        if lease.is_expired() {
+            tracing::warn!(job = %record.id, fence, "lease expired before the job started");
+            return;
+        }
+        let held = HeldJob::new(record, fence, self.handles.clone());
+        self.handles.lease_keeper.add(held.clone(), lease);
+        self.handler_runtime.spawn(run_attempt(handler.clone(), held, open, permit));
+    }
+
+    /// Repeats an unanswered claim, and releases the jobs that it got.
+    async fn release_unanswered(&self, claim: Claim) {
+        let again = Claim { wait: None, max: 1, ..claim };
+        let answer = tokio::time::timeout(Duration::from_secs(5), self.handles.client.claim(&again)).await;
+        let jobs = answer.ok().and_then(Result::ok).unwrap_or_default();
+        for job in jobs {
+            let LeaseKey { job, fence } = LeaseKey::of(&job);
+            let report = Report::new(job, fence, Verb::Release);
+            self.handles.reporter.send(Outgoing::final_report(report, OpenJob::new(&self.open_jobs)));
+        }
+    }
+
+    /// Waits for handlers up to the drain limit, then for the answers to their reports.
+    async fn drain(&self, mode: &mut watch::Receiver<Mode>) {
+        let finished = self.slots.acquire_many(self.settings.slots as u32);
+        let limit = async {
+            match self.settings.drain {
+                Some(limit) => tokio::time::sleep(limit).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = finished => {}
+            () = limit => self.handles.lease_keeper.stop_all(),
+            () = handle_dropped(mode) => self.handles.lease_keeper.stop_all(),
+        }
+        let mut open_jobs = self.open_jobs.subscribe();
+        let answered = open_jobs.wait_for(|count| *count == 0);
+        if tokio::time::timeout(SHUTDOWN_GRACE + ANSWER_TIMEOUT, answered).await.is_err() {
+            tracing::warn!("worker stopped with unanswered reports; their leases expire");
+        }
+    }
+}
+
+fn with_leases(jobs: Vec<JobRecord>, sent_at: Instant) -> Vec<(JobRecord, LocalLease)> {
+    let with_lease = |job: JobRecord| {
+        let lease = job.lease.as_ref().map(|lease| LocalLease::granted(lease, sent_at));
+        if lease.is_none() {
+            tracing::error!(job = %job.id, "claimed job has no lease");
+        }
+        Some((job, lease?))
+    };
+    jobs.into_iter().filter_map(with_lease).collect()
+}
+
+async fn drain_requested(mode: &mut watch::Receiver<Mode>) {
+    // An error means that the sender was dropped, which counts as a request.
+    let _ = mode.wait_for(|mode| *mode == Mode::Drain).await;
+}
+
+async fn handle_dropped(mode: &mut watch::Receiver<Mode>) {
+    while mode.changed().await.is_ok() {}
+}
+
+/// Ends a held job, even if the runtime drops the handler.
+struct HoldGuard(Option<(Arc<HeldJob>, OpenJob)>);
+
+impl HoldGuard {
+    fn end(mut self, report: Report) {
+        if let Some((held, open)) = self.0.take() {
+            held.end(report, open);
+        }
+    }
+}
+
+impl Drop for HoldGuard {
+    fn drop(&mut self) {
+        if let Some((held, _open)) = self.0.take() {
+            held.abandon();
+        }
+    }
+}
+
+/// Runs one attempt on the handlers' runtime.
+async fn run_attempt(handler: Handler, held: Arc<HeldJob>, open: OpenJob, permit: OwnedSemaphorePermit) {
+    let guard = HoldGuard(Some((held.clone(), open)));
+    let mut work = pin!(handler(held.clone()));
+    let report = tokio::select! {
+        biased;
+        report = &mut work => Some(report),
+        // Polled once more, so that a handler that waits for the signal sees it before it is dropped.
+        _ = must_stop(&held) => work.as_mut().now_or_never(),
+    };
+    // Without a lease there is nothing to report.
+    if held.is_lost() {
+        return;
+    }
+    let report = report.unwrap_or_else(|| Report::new(&*held.record.id, held.fence, Verb::Release));
+    // The report is queued before the slot is free: a draining worker waits for both, in this order.
+    guard.end(report);
+    drop(permit);
+}
+
+/// Waits until the handler must be dropped.
+async fn must_stop(held: &HeldJob) -> Stop {
+    let stop = held.stop_signal.wait_for(Stop::Shutdown).await;
+    if stop.is_over() {
+        return stop;
+    }
+    let stronger = held.stop_signal.wait_for(Stop::HardCancel);
+    tokio::time::timeout(SHUTDOWN_GRACE, stronger).await.unwrap_or(stop)
+}
