@@ -1,4 +1,4 @@
-//! Bodies, read strictly: JSON by name, in UTF-8, within its bounds, no key twice, nothing unknown.
+//! Parses request bodies strictly: declared as JSON, UTF-8, within limits, no duplicate keys, no unknown fields.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,28 +7,28 @@ use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, header};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::BodyExt as _;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
-use tenure_core::command::GivenKey;
+use tenure_core::command::IdempotencyKey;
 use tenure_core::json::{Json, JsonFlaw};
+use tenure_service::body::read;
+use tenure_service::problem::{Problem, UNSUPPORTED_MEDIA_TYPE};
 
 use crate::app::App;
 use crate::headers::idempotency_key;
-use crate::problem::{Problem, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE};
 
-/// A body that must be there.
+/// A required body.
 #[derive(Debug)]
 pub(crate) struct Body<T> {
-    /// What it says.
     pub(crate) value: T,
-    /// The caller's key for this request, with the digest of the body.
-    pub(crate) key: Option<GivenKey>,
+    /// The `Idempotency-Key`, with the digest of the body.
+    pub(crate) key: Option<IdempotencyKey>,
 }
 
-/// A body that may be left out, where every member may be.
+/// A body that may be empty, for calls without required fields.
 #[derive(Debug)]
 pub(crate) struct OptionalBody<T>(pub(crate) Body<T>);
 
@@ -62,7 +62,7 @@ impl<T: DeserializeOwned> Body<T> {
         let text = std::str::from_utf8(text).map_err(|_| Problem::malformed("#", "the body is not UTF-8"))?;
         let text = Json::check(text).map_err(|flaw| flawed(&flaw))?;
         let key = idempotency_key(headers)?;
-        let key = key.map(|key| GivenKey { key: key.into(), fingerprint: Json::stored(text).digest() });
+        let key = key.map(|key| IdempotencyKey { key: key.into(), fingerprint: Json::stored(text).digest() });
         Ok(Self { value: parse(text)?, key })
     }
 }
@@ -71,7 +71,7 @@ fn flawed(flaw: &JsonFlaw) -> Problem {
     Problem::malformed("#", flaw.to_string())
 }
 
-/// A JSON object and nothing else: left to itself, serde also takes an array for a struct.
+/// A JSON object. Serde alone also accepts an array for a struct.
 #[derive(Debug)]
 pub(crate) struct Object<T>(pub(crate) T);
 
@@ -91,17 +91,17 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Reads a JSON text that was checked before into the shape that is wanted here.
+/// Parses checked JSON.
 pub(crate) fn parse<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, Problem> {
     serde_json::from_str(text).map(|Object(value)| value).map_err(|error| {
-        let words = error.to_string();
+        let message = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
-        let detail = words.strip_suffix(&place).unwrap_or(&words);
+        let detail = message.strip_suffix(&place).unwrap_or(&message);
         Problem::malformed(pointer_of(text, error.line(), error.column(), detail), detail)
     })
 }
 
-/// The member that a message is about: the one it names, or the one in which reading stopped.
+/// The field of an error: the one its message names, or the one where parsing stopped.
 fn pointer_of(text: &str, line: usize, column: usize, detail: &str) -> String {
     let named = ["unknown field `", "missing field `", "duplicate field `"];
     if let Some(rest) = named.iter().find_map(|start| detail.strip_prefix(start)) {
@@ -112,7 +112,7 @@ fn pointer_of(text: &str, line: usize, column: usize, detail: &str) -> String {
     pointer_at(upto)
 }
 
-/// The path of keys and indexes that are open where a JSON text breaks off.
+/// The path of keys and indexes at the end of a truncated JSON text.
 fn pointer_at(text: &[u8]) -> String {
     let mut open: Vec<(u8, String)> = Vec::new();
     let (mut string, mut last, mut escaped) = (None::<String>, String::new(), false);
@@ -146,7 +146,7 @@ fn pointer_at(text: &[u8]) -> String {
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     let unsupported = |detail: &str| Err(Problem::new(&UNSUPPORTED_MEDIA_TYPE, detail));
     if headers.get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
-        return unsupported("a body is sent as it is, without Content-Encoding");
+        return unsupported("Content-Encoding is not supported; send the body without it");
     }
     let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if given == "application/json" {
@@ -163,34 +163,13 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     if is_json && settings.all(is_utf8) { Ok(()) } else { unsupported("send application/json in UTF-8") }
 }
 
-/// A body that was read before, within its bounds, and may have been put into other words since.
+/// A body that a lifecycle API has read already, within limits, and may have rewritten.
 #[derive(Clone, Debug)]
-pub(crate) struct ReadBefore(pub(crate) Bytes);
+pub(crate) struct BufferedBody(pub(crate) Bytes);
 
 async fn text_of(parts: &mut Parts, body: axum::body::Body, app: &App) -> Result<Bytes, Problem> {
     match parts.extensions.remove() {
-        Some(ReadBefore(text)) => Ok(text),
+        Some(BufferedBody(text)) => Ok(text),
         None => read(body, &parts.headers, app.limits().body).await,
-    }
-}
-
-/// Reads a body that is not larger than it may be.
-pub(crate) async fn read(
-    body: axum::body::Body,
-    headers: &HeaderMap,
-    limit: usize,
-) -> Result<Bytes, Problem> {
-    let too_large = || {
-        Problem::new(&TOO_LARGE, format!("the body is larger than {limit} bytes")).with("limit", json!(limit))
-    };
-    let said =
-        headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    if said.is_some_and(|length| length > limit) {
-        return Err(too_large());
-    }
-    match Limited::new(body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(error) => Err(Problem::malformed("#", format!("the body broke off: {error}"))),
     }
 }

@@ -1,4 +1,4 @@
-//! Headers that mean something to Tenure.
+//! Request headers: trace context, `Prefer`, `Idempotency-Key`.
 
 use std::convert::Infallible;
 
@@ -6,13 +6,12 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
 use tenure_core::id::Name;
+use tenure_service::problem::Problem;
 
-use crate::problem::Problem;
 use crate::telemetry;
 use crate::trace_context::TraceContext;
 
-/// The `traceparent` of what a request creates. Where our own span is traced it hangs off that, and that off the
-/// caller's.
+/// The `traceparent` of jobs that a request creates: that of the request's span if it is traced, else the caller's.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace(pub(crate) Option<Name>);
 
@@ -22,19 +21,19 @@ impl<S: Sync> FromRequestParts<S> for Trace {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let own = telemetry::traceparent_of(&tracing::Span::current());
         let context = own.or_else(|| trace(&parts.headers).map(|context| context.to_string()));
-        Ok(Self(context.map(Name::from)))
+        Ok(Self(context.map(Into::into)))
     }
 }
 
-/// How much of a job a caller wants back from what he does to it.
+/// How much of a job is returned by a call that changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum ReturnPreference {
     Whole,
-    /// `Prefer: return=minimal` (RFC 7240): that it is done, and what he cannot know.
+    /// `Prefer: return=minimal` (RFC 7240): only what the caller cannot know.
     Minimal,
 }
 
-impl<S: Sync> FromRequestParts<S> for Extent {
+impl<S: Sync> FromRequestParts<S> for ReturnPreference {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
@@ -42,13 +41,13 @@ impl<S: Sync> FromRequestParts<S> for Extent {
     }
 }
 
-impl Extent {
-    /// The first `return` decides. Whatever else is preferred is not known here, which is no mistake.
+impl ReturnPreference {
+    /// The first `return` decides; other preferences are ignored.
     fn of(headers: &HeaderMap) -> Self {
         static PREFER: HeaderName = HeaderName::from_static("prefer");
         match headers.get(&PREFER) {
             None => return Self::Whole,
-            // As nearly everybody says it.
+            // The usual form, without parsing.
             Some(value) if value == "return=minimal" => return Self::Minimal,
             Some(_) => {}
         }
@@ -71,7 +70,7 @@ impl Extent {
     }
 }
 
-/// The trace that a request belongs to; a header that does not fit, or comes twice, is as good as none.
+/// The caller's trace; an invalid or repeated header is ignored.
 pub(crate) fn trace(headers: &HeaderMap) -> Option<TraceContext> {
     let mut given = headers.get_all("traceparent").iter();
     let context = TraceContext::parse(given.next()?.to_str().ok()?);
@@ -94,10 +93,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_return_decides_how_much_is_told() {
+    fn the_first_return_preference_decides() {
         let of = |given: &[&'static str]| {
             let values = given.iter().map(|value| http::HeaderValue::from_static(value));
-            Extent::of(&values.map(|value| (HeaderName::from_static("prefer"), value)).collect())
+            ReturnPreference::of(&values.map(|value| (HeaderName::from_static("prefer"), value)).collect())
         };
         for minimal in [
             &["return=minimal"][..],
@@ -105,7 +104,7 @@ mod tests {
             &["respond-async, wait=10 , return=minimal"],
             &["respond-async", "return=minimal, return=representation"],
         ] {
-            assert_eq!(of(minimal), Extent::Minimal, "{minimal:?}");
+            assert_eq!(of(minimal), ReturnPreference::Minimal, "{minimal:?}");
         }
         for whole in [
             &[][..],
@@ -114,7 +113,7 @@ mod tests {
             &["note=\"a, return=minimal\""],
             &["returns=minimal"],
         ] {
-            assert_eq!(of(whole), Extent::Whole, "{whole:?}");
+            assert_eq!(of(whole), ReturnPreference::Whole, "{whole:?}");
         }
     }
 }

@@ -1,109 +1,106 @@
-//! Tenure on the network: HTTP, event streams, keys, telemetry.
+//! The server: HTTP API, Socket.IO, event streams, webhooks, assets, metrics and telemetry on one port.
 //!
-//! In reading order: `router` (every route on one screen), `gate` (who calls), `http` (a file for each noun), `door` (the
-//! same in a lifecycle's own words), `problem` (what is answered when the answer is no), `ui` (the dashboard), `listen` (the socket).
+//! In reading order: `router` (all routes), `middleware` (around every request), `http` (one file per noun), `door` (the
+//! same calls under a lifecycle's own names), `socket` (engines and front ends), `listen` (connections and TLS). The
+//! dashboard is passed in: see [`Pages`].
 
 mod app;
 mod assets;
-mod auth;
 mod body;
-mod caller;
-pub mod config;
-mod crew;
 mod door;
-mod explain;
-mod feed;
-mod gate;
+mod event_broadcast;
 mod headers;
 mod http;
-mod keyring;
 mod listen;
-mod listing;
 mod metrics;
-mod problem;
-mod pulse;
-mod query;
-mod roll;
+mod middleware;
 mod router;
-mod shell;
 mod socket;
-mod sse;
 mod stats;
 pub mod telemetry;
 mod trace_context;
-mod ui;
 mod webhooks;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tenure_core::command::Asked;
+use tenure_config::{Config, JwtConfig, StoreLocation};
+use tenure_core::command::CommandEnvelope;
 use tenure_runtime::{Committed, Definitions, Options, Runtime, StartError};
+use tenure_service::assets::Contents;
+use tenure_service::auth::jwt::{Jwt, JwtSettings};
+use tenure_service::keyring::Keyring;
+pub use tenure_service::pages::Pages;
+use tenure_service::{Service, ServiceParts};
+use tenure_stats::{Counters, Stats, ThisNode};
 use tenure_store::{AnyStore, StoreError};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
 
-use app::{App, Parts};
-use assets::{Contents, garbage};
-use auth::jwt::{Jwt, JwtSettings};
-use config::{Config, JwtConfig, StoreAt};
+use app::{App, AppParts};
+use assets::garbage;
 use door::Doors;
-use keyring::Keyring;
 use metrics::Metrics;
-use pulse::{Own, Pulse, Tally};
-use socket::switchboard::Switchboard;
+use socket::hub::Hub;
 
-/// How often the store is told which workers were heard, and what was counted.
-const TELL_EVERY: Duration = Duration::from_secs(2);
+/// How often the workers seen and the counts of this node are written to the store.
+const REPORT_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Why the server does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A lifecycle or a type cannot be in force.
+    /// A lifecycle or a type cannot be loaded.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The address is taken, or not ours.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
-    /// A server without keys that others could reach.
+    /// A server without keys must not be reachable from other machines.
     #[error(
-        "there is no key and no [auth.jwt], so everybody who reaches {0} would be admin: listen on a loopback \
-         address, and make a key first (`tenure key create --role admin`)"
+        "there are no keys and [auth.jwt] is not set, so every caller of {0} would be admin: listen on a loopback \
+         address, or create a key first with `tenure key create --role admin`"
     )]
     Open(SocketAddr),
-    /// A file of the configuration cannot be used.
+    /// A file or address of the configuration cannot be used.
     #[error("{0}")]
     Config(String),
 }
 
-/// A server that runs.
+/// A running server.
 pub struct Server {
     address: SocketAddr,
     app: App,
     stop: oneshot::Sender<()>,
-    serving: JoinHandle<()>,
-    telling: JoinHandle<()>,
-    sending: JoinHandle<()>,
-    deleting: Option<JoinHandle<()>>,
+    tasks: Tasks,
+}
+
+struct Tasks {
+    serve: JoinHandle<()>,
+    report: JoinHandle<()>,
+    webhooks: JoinHandle<()>,
+    garbage: Option<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Opens the store that the configuration names, and serves it.
-    pub async fn start(config: Config) -> Result<Self, ServeError> {
+    /// Opens the configured store, and serves it with these pages.
+    pub async fn start(config: Config, pages: impl FnOnce(Service) -> Pages) -> Result<Self, ServeError> {
         let store = match &config.store {
-            StoreAt::Data(folder) => AnyStore::open(folder).await?,
-            StoreAt::Database(url) => AnyStore::connect(url.reveal()).await?,
+            StoreLocation::Data(folder) => AnyStore::open(folder).await?,
+            StoreLocation::Database(url) => AnyStore::connect(url.reveal()).await?,
         };
-        Self::on(store, config).await
+        Self::start_on(store, config, pages).await
     }
 
-    /// Serves a store that is open already.
-    pub async fn on(store: AnyStore, config: Config) -> Result<Self, ServeError> {
+    /// Serves an open store.
+    pub async fn start_on(
+        store: AnyStore,
+        config: Config,
+        pages: impl FnOnce(Service) -> Pages,
+    ) -> Result<Self, ServeError> {
         let contents = Contents::open(&config, &store).map_err(ServeError::Config)?;
         let Config { listen, definitions, limits, webhooks, jwt, tls, settings, .. } = config;
         let doors = Doors::open(&definitions.lifecycles).map_err(ServeError::Config)?;
@@ -113,93 +110,96 @@ impl Server {
         if keyring.is_open() && !listen.ip().is_loopback() {
             return Err(ServeError::Open(listen));
         }
-        let switchboard = Arc::<Switchboard>::default();
-        let (runtime, metrics, tally) =
-            run(store, definitions, limits.creations_per_second, Arc::clone(&switchboard)).await?;
-        let bound = TcpListener::bind(listen).await;
-        let listener = bound.map_err(|error| ServeError::Listen(listen, error))?;
-        let address = listener.local_addr().map_err(|error| ServeError::Listen(listen, error))?;
-        let (id, started_at) = (runtime.new_id().to_string().into(), runtime.now());
-        let pulse = Pulse::new(tally, Own::new(id, address.to_string().into(), started_at));
-        let parts = Parts {
-            runtime,
-            keyring,
-            metrics,
-            pulse,
-            switchboard,
-            doors,
-            limits,
-            webhooks,
-            contents,
-            settings,
-        };
-        let app = App::new(parts);
-        let router = router::router(&app);
+        let hub = Arc::<Hub>::default();
+        let ObservedRuntime { runtime, metrics, counters } =
+            start_runtime(store, definitions, limits.creations_per_second, Arc::clone(&hub)).await?;
+        let not_bound = |error| ServeError::Listen(listen, error);
+        let listener = TcpListener::bind(listen).await.map_err(not_bound)?;
+        let address = listener.local_addr().map_err(not_bound)?;
+        let id = runtime.new_id().to_string().into();
+        let this_node = ThisNode::new(id, address.to_string().into(), runtime.now());
+        let stats = Stats::new(runtime.clone(), counters, this_node);
+        let service = Service::new(ServiceParts { runtime, keyring, stats, limits, contents, settings });
+        let pages = pages(service.clone());
+        let app = App::new(service, AppParts { metrics, hub, doors, webhooks });
+        let router = router::router(&app, pages);
         let (stop, stopped) = oneshot::channel();
-        let serving = tokio::spawn(async move {
-            let stopped = async { drop(stopped.await) };
-            listen::serve(listener, (router, tls), &limits, stopped).await;
+        let serve = tokio::spawn(async move {
+            listen::serve(listener, router, tls, &limits, async { drop(stopped.await) }).await;
         });
-        let telling = tokio::spawn(keep_telling(app.clone()));
-        tokio::spawn(begin(app.clone()));
-        let sending = tokio::spawn(webhooks::keep_sending(app.clone()));
-        let deleting = app.contents().cloned();
-        let deleting = deleting.map(|contents| tokio::spawn(garbage::keep_deleting(app.clone(), contents)));
-        Ok(Self { address, app, stop, serving, telling, sending, deleting })
+        Ok(Self { address, tasks: Tasks::spawn(&app, serve), app, stop })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Whether it has no keys: then only this machine can reach it.
+    /// Whether the server has no keys, and therefore only serves this machine.
     pub fn is_open(&self) -> bool {
         self.app.keyring().is_open()
     }
 
-    /// Drains: no new claims, streams end, open requests finish; then everything that was accepted is answered, and the
-    /// store is closed.
+    /// Drains the node: claims are refused, streams end, open requests finish. Then answers every accepted command and
+    /// closes the store.
     pub async fn stop(self) {
-        let Self { app, stop, serving, telling, sending, deleting, .. } = self;
+        let Self { app, stop, tasks, .. } = self;
         app.drain();
-        app.switchboard().close().await;
-        // Only a server that broke has stopped listening by itself.
+        app.hub().close().await;
+        // Fails only if the listener has ended already.
         let _ = stop.send(());
-        drop(serving.await);
-        drop(sending.await);
-        telling.abort();
-        deleting.inspect(JoinHandle::abort);
-        app.pulse().rest().await;
-        // A store that is away need not hear it: the node will be missed.
-        drop(tokio::time::timeout(TELL_EVERY, tell(&app, app.pulse().farewell())).await);
+        drop(tasks.serve.await);
+        drop(tasks.webhooks.await);
+        tasks.report.abort();
+        tasks.garbage.inspect(JoinHandle::abort);
+        app.stats().idle().await;
+        // Without this report other nodes notice the missing heartbeat.
+        drop(timeout(REPORT_INTERVAL, submit_report(&app, app.stats().last_report())).await);
         app.runtime().stop().await;
     }
 }
 
-/// Starts the runtime with metrics and a tally that count what it commits.
-async fn run(
+impl Tasks {
+    fn spawn(app: &App, serve: JoinHandle<()>) -> Self {
+        tokio::spawn(warm_up(app.clone()));
+        let contents = app.contents().cloned();
+        Self {
+            serve,
+            report: tokio::spawn(report_periodically(app.clone())),
+            webhooks: tokio::spawn(webhooks::deliver_all(app.clone())),
+            garbage: contents.map(|contents| tokio::spawn(garbage::delete_all(app.clone(), contents))),
+        }
+    }
+}
+
+struct ObservedRuntime {
+    runtime: Runtime<AnyStore>,
+    metrics: Arc<Metrics>,
+    counters: Arc<Counters>,
+}
+
+/// Starts the runtime so that metrics, counters and the hub observe its commits.
+async fn start_runtime(
     store: AnyStore,
     definitions: Definitions,
     creations_per_second: Option<u32>,
-    switchboard: Arc<Switchboard>,
-) -> Result<(Runtime<AnyStore>, Arc<Metrics>, Arc<Tally>), ServeError> {
-    let counting: Arc<OnceLock<(Arc<Metrics>, Arc<Tally>)>> = Arc::default();
-    let counted = Arc::clone(&counting);
+    hub: Arc<Hub>,
+) -> Result<ObservedRuntime, ServeError> {
+    // Both need the runtime's catalog, so they exist only after its start.
+    let observers: Arc<OnceLock<(Arc<Metrics>, Arc<Counters>)>> = Arc::default();
+    let observing = Arc::clone(&observers);
     let observe = Arc::new(move |committed: &Committed| {
-        if let Some((metrics, tally)) = counted.get() {
+        if let Some((metrics, counters)) = observing.get() {
             metrics.count(committed);
-            tally.count(committed);
+            counters.count(committed);
         }
-        switchboard.hear(committed);
+        hub.on_commit(committed);
     });
-    let runtime =
-        Runtime::start(store, definitions, Options { observe, creations_per_second, ..Options::default() })
-            .await?;
+    let options = Options { observe, creations_per_second, ..Options::default() };
+    let runtime = Runtime::start(store, definitions, options).await?;
     let catalog = runtime.catalog();
-    let (metrics, tally) = (Arc::new(Metrics::new(&catalog)), Arc::new(Tally::new(&catalog)));
-    counting.get_or_init(|| (Arc::clone(&metrics), Arc::clone(&tally)));
-    Ok((runtime, metrics, tally))
+    let (metrics, counters) = (Arc::new(Metrics::new(&catalog)), Arc::new(Counters::new(&catalog)));
+    observers.get_or_init(|| (Arc::clone(&metrics), Arc::clone(&counters)));
+    Ok(ObservedRuntime { runtime, metrics, counters })
 }
 
 fn jwt_settings(config: JwtConfig) -> JwtSettings {
@@ -207,28 +207,28 @@ fn jwt_settings(config: JwtConfig) -> JwtSettings {
     JwtSettings { issuer, audience, jwks, algorithms, role_claim, user_claim }
 }
 
-/// Reads what pages show, so that the first of them is quick.
-async fn begin(app: App) {
-    if let Err(problem) = app.pulse().now(&app).await {
-        tracing::warn!(?problem, "the first numbers could not be read");
+/// Reads the statistics once, so that the first page is fast.
+async fn warm_up(app: App) {
+    if let Err(error) = app.stats().snapshot().await {
+        tracing::warn!(%error, "first statistics read failed");
     }
 }
 
-/// Tells the store which workers were heard and what this node counted, so that every node can say.
-async fn keep_telling(app: App) {
+/// Writes the workers seen and the counts of this node to the store, where other nodes read them.
+async fn report_periodically(app: App) {
     loop {
-        if let Some(news) = app.crew().news(app.runtime().now()) {
-            tell(&app, news).await;
+        if let Some(updates) = app.worker_registry().take_updates(app.runtime().now()) {
+            submit_report(&app, updates).await;
         }
-        if let Some(news) = app.pulse().news(&app) {
-            tell(&app, news).await;
+        if let Some(report) = app.stats().take_report() {
+            submit_report(&app, report).await;
         }
-        tokio::time::sleep(TELL_EVERY).await;
+        sleep(REPORT_INTERVAL).await;
     }
 }
 
-async fn tell(app: &App, news: Asked) {
-    if let Err(error) = app.runtime().submit(news).await {
-        tracing::warn!(%error, "the store was not told what this node has heard and counted");
+async fn submit_report(app: &App, report: CommandEnvelope) {
+    if let Err(error) = app.runtime().submit(report).await {
+        tracing::warn!(%error, "node report failed");
     }
 }

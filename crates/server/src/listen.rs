@@ -1,5 +1,4 @@
-//! The socket: connections counted, headers timed, TLS where there is a certificate, and an end that lets open requests
-//! finish.
+//! Accepts connections: limits on connections and headers, TLS if configured, and a graceful shutdown.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,45 +10,42 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use tenure_config::{Limits, TlsConfig};
+use tenure_service::extract::{IsSecure, Peer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
 
-use crate::config::{Limits, TlsConfig};
-use crate::gate::{IsSecure, Peer};
-
-/// How long a handshake may take.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How long open requests have when the server stops.
-const FAREWELL: Duration = Duration::from_secs(7);
-/// The largest header section.
+const TLS_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time for open requests to finish when the server stops.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(7);
+/// Bytes of all headers of one request.
 const HEADER_BYTES_MAX: u32 = 16 << 10;
-/// Headers of one request.
 const HEADERS_MAX: usize = 64;
-/// Requests at once on one HTTP/2 connection.
+/// Concurrent requests on one HTTP/2 connection.
 const STREAMS_MAX: u32 = 256;
 
-/// Everything that a connection needs.
 #[derive(Clone)]
-struct Reception {
+struct ConnectionContext {
     router: Router,
     builder: Builder<TokioExecutor>,
     tls: Option<TlsAcceptor>,
     header_timeout: Duration,
 }
 
-/// Accepts connections until `stop` resolves, then lets open requests finish.
+/// Accepts connections until `stop` resolves, then waits for open requests.
 pub(crate) async fn serve(
     listener: TcpListener,
-    (router, tls): (Router, Option<TlsAcceptor>),
+    router: Router,
+    tls: Option<TlsAcceptor>,
     limits: &Limits,
     stop: impl Future<Output = ()>,
 ) {
-    let reception =
-        Reception { router, builder: builder(limits), tls, header_timeout: limits.header_timeout };
-    let places = Arc::new(Semaphore::new(limits.connections));
+    let header_timeout = limits.header_timeout;
+    let context = ConnectionContext { router, builder: builder(limits), tls, header_timeout };
+    let permits = Arc::new(Semaphore::new(limits.connections));
     let graceful = GracefulShutdown::new();
     tokio::pin!(stop);
     loop {
@@ -57,22 +53,22 @@ pub(crate) async fn serve(
             accepted = listener.accept() => accepted,
             () = &mut stop => break,
         };
-        match (accepted, Arc::clone(&places).try_acquire_owned()) {
-            (Ok((stream, peer)), Ok(place)) => {
-                let place = Place(Arc::new(place));
-                tokio::spawn(receive(reception.clone(), (stream, peer), place, graceful.watcher()));
+        match (accepted, Arc::clone(&permits).try_acquire_owned()) {
+            (Ok((stream, peer)), Ok(permit)) => {
+                let permit = ConnectionPermit(Arc::new(permit));
+                tokio::spawn(accept(context.clone(), stream, peer, permit, graceful.watcher()));
             }
-            // Full: closed at once, and nobody who is inside notices.
-            (Ok((_, peer)), Err(_)) => tracing::warn!(%peer, "too many connections"),
+            // Dropping the stream closes it.
+            (Ok((_, peer)), Err(_)) => tracing::warn!(%peer, "connection limit reached"),
             (Err(error), _) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                tracing::warn!(%error, "connection accept failed");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
     }
     drop(listener);
-    if tokio::time::timeout(FAREWELL, graceful.shutdown()).await.is_err() {
-        tracing::warn!("some requests did not end in time");
+    if tokio::time::timeout(SHUTDOWN_GRACE, graceful.shutdown()).await.is_err() {
+        tracing::warn!("requests still open at the shutdown deadline");
     }
 }
 
@@ -94,80 +90,86 @@ fn builder(limits: &Limits) -> Builder<TokioExecutor> {
     builder
 }
 
-/// One connection's place among the many. A request carries it, so that a connection which becomes a web socket counts
-/// for as long as that is open.
+/// A connection's share of the connection limit. Requests carry it, so that a WebSocket counts for as long as it is open.
 #[derive(Clone)]
-struct Place(#[allow(dead_code, reason = "it is held, not read")] Arc<OwnedSemaphorePermit>);
+struct ConnectionPermit(#[allow(dead_code, reason = "it is held, not read")] Arc<OwnedSemaphorePermit>);
 
-async fn receive(
-    reception: Reception,
-    (stream, peer): (TcpStream, SocketAddr),
-    place: Place,
+async fn accept(
+    context: ConnectionContext,
+    stream: TcpStream,
+    peer: SocketAddr,
+    permit: ConnectionPermit,
     watcher: Watcher,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%peer, %error, "answers to this peer may be late");
+        tracing::debug!(%peer, %error, "TCP_NODELAY not set");
     }
-    match reception.tls.clone() {
-        None => converse(reception, stream, (peer, place), watcher).await,
-        Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
-            Ok(Ok(stream)) => converse(reception, stream, (peer, place), watcher).await,
-            Ok(Err(error)) => tracing::debug!(%peer, %error, "no TLS"),
-            Err(_) => tracing::debug!(%peer, "a handshake that did not end"),
+    match context.tls.clone() {
+        None => serve_connection(context, stream, peer, permit, watcher).await,
+        Some(tls) => match tokio::time::timeout(TLS_HANDSHAKE_TIMEOUT, tls.accept(stream)).await {
+            Ok(Ok(stream)) => serve_connection(context, stream, peer, permit, watcher).await,
+            Ok(Err(error)) => tracing::debug!(%peer, %error, "TLS handshake failed"),
+            Err(_) => tracing::debug!(%peer, "TLS handshake timed out"),
         },
     }
 }
 
-async fn converse<T>(reception: Reception, stream: T, (peer, place): (SocketAddr, Place), watcher: Watcher)
-where
+async fn serve_connection<T>(
+    context: ConnectionContext,
+    stream: T,
+    peer: SocketAddr,
+    permit: ConnectionPermit,
+    watcher: Watcher,
+) where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let is_secure = reception.tls.is_some();
-    let heard = Arc::new(AtomicBool::new(false));
-    let hears = Arc::clone(&heard);
-    let router = reception.router.map_request(move |mut request: http::Request<hyper::body::Incoming>| {
-        hears.store(true, Ordering::Relaxed);
+    let is_secure = context.tls.is_some();
+    let has_request = Arc::new(AtomicBool::new(false));
+    let request_seen = Arc::clone(&has_request);
+    let router = context.router.map_request(move |mut request: http::Request<hyper::body::Incoming>| {
+        request_seen.store(true, Ordering::Relaxed);
         request.extensions_mut().insert(Peer(peer.ip()));
         if is_secure {
             request.extensions_mut().insert(IsSecure);
         }
-        request.extensions_mut().insert(place.clone());
+        request.extensions_mut().insert(permit.clone());
         request.map(axum::body::Body::new)
     });
-    let connection = reception
+    let connection = context
         .builder
         .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(router));
-    // Whoever has not asked anything yet has no more time for it than for a head.
-    let silence = async {
-        tokio::time::sleep(reception.header_timeout).await;
-        if heard.load(Ordering::Relaxed) {
+    // The first request must arrive within the header timeout, too.
+    let idle = async {
+        tokio::time::sleep(context.header_timeout).await;
+        if has_request.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
     };
     tokio::select! {
         ended = watcher.watch(connection.into_owned()) => {
             if let Err(error) = ended {
-                tracing::debug!(%peer, %error, "a connection broke");
+                tracing::debug!(%peer, %error, "connection failed");
             }
         }
-        () = silence => tracing::debug!(%peer, "a connection that asked nothing"),
+        () = idle => tracing::debug!(%peer, "connection closed without a request"),
     }
 }
 
-/// Reads the certificate and its key.
+/// Loads the certificate and its key.
 pub(crate) fn tls(config: &TlsConfig) -> Result<TlsAcceptor, String> {
     use rustls::pki_types::pem::PemObject as _;
     use rustls::pki_types::{CertificateDer, PrivateKeyDer};
     let certificates = CertificateDer::pem_file_iter(&config.certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| format!("{}: {error}", config.certificate.display()))?;
+        .map_err(|error| format!("cannot load tls.certificate {}: {error}", config.certificate.display()))?;
     let key = PrivateKeyDer::from_pem_file(&config.key)
-        .map_err(|error| format!("{}: {error}", config.key.display()))?;
+        .map_err(|error| format!("cannot load tls.key {}: {error}", config.key.display()))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let built = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(certificates, key));
-    let mut built = built.map_err(|error| format!("{}: {error}", config.certificate.display()))?;
+    let mut built = built
+        .map_err(|error| format!("cannot use tls.certificate {}: {error}", config.certificate.display()))?;
     built.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(built)))
 }

@@ -1,5 +1,5 @@
-//! Metrics by the names of the protocol. Counters count what this node committed, so that the sum over all nodes is the
-//! whole; gauges are read from the store when they are asked for, and every node says the same.
+//! Metrics under the names in docs/protocol.md. Counters count this node's commits, so their sum over all nodes is the
+//! total; gauges are read from the store for each scrape and are the same on every node.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, RwLock};
@@ -12,54 +12,54 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
-use tenure_core::id::Name;
+use tenure_core::id::{LifecycleName, StateName, TypeName};
 use tenure_core::job::{Category, Class};
 use tenure_core::job_type::{CATCH_ALL, Catalog};
 use tenure_core::lifecycle::Trigger;
 use tenure_core::time::Timestamp;
 use tenure_runtime::{Committed, Transition};
+use tenure_service::problem::Problem;
 use tenure_store::Store as _;
 
 use crate::app::App;
-use crate::problem::Problem;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfType {
+struct TypeLabels {
     r#type: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfFailure {
+struct FailureLabels {
     category: &'static str,
     class: &'static str,
     r#type: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfTransition {
+struct TransitionLabels {
     lifecycle: String,
     from: String,
     to: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfState {
+struct StateLabels {
     lifecycle: String,
     state: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfQueue {
+struct QueueLabels {
     queue: String,
     r#type: String,
 }
 
-type Spans = Family<OfType, Histogram, fn() -> Histogram>;
-/// A lifecycle, where from and where to.
-type Step = (Name, Option<Name>, Name);
+type Durations = Family<TypeLabels, Histogram, fn() -> Histogram>;
+/// A lifecycle, and the states before and after.
+type TransitionKey = (LifecycleName, Option<StateName>, StateName);
 type Seconds = Gauge<f64, std::sync::atomic::AtomicU64>;
 
-/// The counters of one type, found once.
+/// The counters of one type, looked up once.
 struct TypeCounters {
     label: String,
     claims: Counter,
@@ -71,22 +71,22 @@ struct TypeCounters {
 
 pub(crate) struct Metrics {
     registry: Registry,
-    /// Types that have labels of their own; all others are the catch-all's, so that callers cannot make labels.
-    types: BTreeMap<Name, TypeCounters>,
-    claims: Family<OfType, Counter>,
+    /// Declared types have labels; all others share the catch-all's, so that callers cannot create labels.
+    types: BTreeMap<TypeName, TypeCounters>,
+    claims: Family<TypeLabels, Counter>,
     conflicts: Counter,
     renewals: Counter,
-    expiries: Family<OfType, Counter>,
-    retries: Family<OfType, Counter>,
-    failures: Family<OfFailure, Counter>,
-    transitions: Family<OfTransition, Counter>,
-    /// The same, found without making labels.
-    known: RwLock<HashMap<Step, Counter>>,
-    waits: Spans,
-    runs: Spans,
-    jobs: Family<OfState, Gauge>,
+    expiries: Family<TypeLabels, Counter>,
+    retries: Family<TypeLabels, Counter>,
+    failures: Family<FailureLabels, Counter>,
+    transitions: Family<TransitionLabels, Counter>,
+    /// A cache of `transitions` that needs no labels for lookups.
+    transition_cache: RwLock<HashMap<TransitionKey, Counter>>,
+    waits: Durations,
+    runs: Durations,
+    jobs: Family<StateLabels, Gauge>,
     dead_letters: Gauge,
-    oldest_ready: Family<OfQueue, Seconds>,
+    oldest_ready: Family<QueueLabels, Seconds>,
     oldest_dead_letter: Seconds,
     credits_imbalance: Gauge,
     engines: Gauge,
@@ -98,13 +98,13 @@ fn seconds() -> Histogram {
 }
 
 impl Metrics {
-    /// Every counter is there from the start, at zero.
+    /// Every counter exists from the start, at zero.
     pub(crate) fn new(catalog: &Catalog) -> Self {
-        let spans = || Spans::new_with_constructor(seconds);
+        let durations = || Durations::new_with_constructor(seconds);
         let mut metrics = Self {
             registry: Registry::with_prefix("tenure"),
             types: BTreeMap::new(),
-            known: RwLock::default(),
+            transition_cache: RwLock::default(),
             claims: Family::default(),
             conflicts: Counter::default(),
             renewals: Counter::default(),
@@ -112,8 +112,8 @@ impl Metrics {
             retries: Family::default(),
             failures: Family::default(),
             transitions: Family::default(),
-            waits: spans(),
-            runs: spans(),
+            waits: durations(),
+            runs: durations(),
             jobs: Family::default(),
             dead_letters: Gauge::default(),
             oldest_ready: Family::default(),
@@ -125,7 +125,7 @@ impl Metrics {
         metrics.register();
         let names = catalog.types().map(|it| it.name.clone()).chain([CATCH_ALL.into()]);
         metrics.types = names.map(|name| (name.clone(), metrics.counters_of(&name))).collect();
-        metrics.begin_at_zero(catalog);
+        metrics.create_at_zero(catalog);
         metrics
     }
 
@@ -133,29 +133,25 @@ impl Metrics {
         let to = &mut self.registry;
         to.register("claims", "Jobs claimed", self.claims.clone());
         to.register("claim_conflicts", "Lease conflicts answered", self.conflicts.clone());
-        to.register("lease_renewals", "Leases prolonged", self.renewals.clone());
+        to.register("lease_renewals", "Leases renewed", self.renewals.clone());
         to.register("lease_expiries", "Leases lost", self.expiries.clone());
-        to.register("retries", "Failed attempts that are followed by another", self.retries.clone());
+        to.register("retries", "Failed attempts that are retried", self.retries.clone());
         to.register("failures", "Failed attempts", self.failures.clone());
         to.register("transitions", "Transitions", self.transitions.clone());
         to.register("wait_seconds", "From ready to claimed", self.waits.clone());
         to.register("run_seconds", "From started to completed", self.runs.clone());
-        to.register("jobs", "Jobs by where they are", self.jobs.clone());
-        to.register("dead_letters", "Dead letters that nobody has dismissed", self.dead_letters.clone());
-        to.register(
-            "oldest_ready_seconds",
-            "Age of the oldest job that could be claimed",
-            self.oldest_ready.clone(),
-        );
+        to.register("jobs", "Jobs by lifecycle and state", self.jobs.clone());
+        to.register("dead_letters", "Open dead letters", self.dead_letters.clone());
+        to.register("oldest_ready_seconds", "Age of the oldest ready job", self.oldest_ready.clone());
         to.register("engines", "Engines connected to this node", self.engines.clone());
-        let age = "Age of the oldest dead letter that nobody has dismissed";
+        let age = "Age of the oldest open dead letter";
         to.register("oldest_dead_letter_seconds", age, self.oldest_dead_letter.clone());
-        let astray = "Credits by which accounts and ledger disagree; must be zero";
-        to.register("credits_imbalance", astray, self.credits_imbalance.clone());
+        let imbalance = "Difference between accounts and ledger in credits; must be zero";
+        to.register("credits_imbalance", imbalance, self.credits_imbalance.clone());
     }
 
-    fn counters_of(&self, name: &Name) -> TypeCounters {
-        let of = OfType { r#type: name.to_string() };
+    fn counters_of(&self, name: &TypeName) -> TypeCounters {
+        let of = TypeLabels { r#type: name.to_string() };
         TypeCounters {
             claims: self.claims.get_or_create_owned(&of),
             expiries: self.expiries.get_or_create_owned(&of),
@@ -166,12 +162,12 @@ impl Metrics {
         }
     }
 
-    fn begin_at_zero(&self, catalog: &Catalog) {
+    fn create_at_zero(&self, catalog: &Catalog) {
         for name in self.types.keys() {
             for category in [Category::Validation, Category::Queue, Category::Engine, Category::System] {
                 for class in [Class::Transient, Class::Permanent, Class::Validation, Class::LeaseConflict] {
                     let (category, class) = (category_text(category), class_text(class));
-                    let of = OfFailure { category, class, r#type: name.to_string() };
+                    let of = FailureLabels { category, class, r#type: name.to_string() };
                     self.failures.get_or_create(&of).inc_by(0);
                 }
             }
@@ -183,24 +179,23 @@ impl Metrics {
         }
     }
 
-    fn transition(&self, lifecycle: &Name, from: Option<&Name>, to: &Name) -> Counter {
+    fn transition(&self, lifecycle: &LifecycleName, from: Option<&StateName>, to: &StateName) -> Counter {
         let key = (lifecycle.clone(), from.cloned(), to.clone());
-        if let Some(known) = self.known.read().expect("nobody panics while counting").get(&key) {
+        if let Some(known) = self.transition_cache.read().expect("the lock is never poisoned").get(&key) {
             return known.clone();
         }
-        let labels = OfTransition {
+        let labels = TransitionLabels {
             lifecycle: lifecycle.to_string(),
             from: from.map(ToString::to_string).unwrap_or_default(),
             to: to.to_string(),
         };
         let counter = self.transitions.get_or_create_owned(&labels);
-        self.known.write().expect("nobody panics while counting").insert(key, counter.clone());
+        self.transition_cache.write().expect("the lock is never poisoned").insert(key, counter.clone());
         counter
     }
 
-    /// Counts a commit.
     pub(crate) fn count(&self, committed: &Committed) {
-        *self.last_commit.lock().expect("nobody panics while noting a commit") = Instant::now();
+        *self.last_commit.lock().expect("the lock is never poisoned") = Instant::now();
         self.conflicts.inc_by(committed.conflicts);
         self.renewals.inc_by(committed.renewals);
         for transition in &committed.transitions {
@@ -221,7 +216,7 @@ impl Metrics {
         }
         if let Some(failed) = it.failure() {
             let (category, class) = (category_text(failed.category), class_text(failed.class));
-            self.failures.get_or_create(&OfFailure { category, class, r#type: of.label.clone() }).inc();
+            self.failures.get_or_create(&FailureLabels { category, class, r#type: of.label.clone() }).inc();
         }
         if let Some(waited) = it.waited {
             of.waits.observe(waited.0 as f64 / 1000.0);
@@ -231,33 +226,33 @@ impl Metrics {
         }
     }
 
-    /// For how long commands have waited without a commit; nothing, if none waits.
+    /// How long commands have been waiting without a commit; zero if none is waiting.
     pub(crate) fn stuck_for(&self, waiting_commands: usize) -> Duration {
-        let mut last = self.last_commit.lock().expect("nobody panics while noting a commit");
+        let mut last = self.last_commit.lock().expect("the lock is never poisoned");
         if waiting_commands == 0 {
             *last = Instant::now();
         }
         last.elapsed()
     }
 
-    /// Everything, as `OpenMetrics` text. Without the store there are the counters alone.
+    /// All metrics as `OpenMetrics` text; only the counters if the store is unavailable.
     pub(crate) async fn text(&self, app: &App) -> String {
-        self.engines.set(app.switchboard().engines() as i64);
+        self.engines.set(app.hub().engine_count() as i64);
         if let Err(error) = self.read_gauges(app).await {
-            tracing::warn!(?error, "gauges without the store");
+            tracing::warn!(?error, "gauges not read");
         }
         let mut text = String::new();
-        encode(&mut text, &self.registry).expect("a string takes everything");
+        encode(&mut text, &self.registry).expect("writing to a string succeeds");
         text
     }
 
     async fn read_gauges(&self, app: &App) -> Result<(), Problem> {
         let (gauges, now) = (app.store().gauges().await?, app.store().now().await?);
-        let counts = app.pulse().counts(app, &gauges.jobs).await?;
+        let counts = app.stats().counts(&gauges.jobs).await?;
         let age = |since: Timestamp| (now.at - since).0 as f64 / 1000.0;
         self.jobs.clear();
         for count in counts {
-            let of = OfState { lifecycle: count.lifecycle.to_string(), state: count.state.to_string() };
+            let of = StateLabels { lifecycle: count.lifecycle.to_string(), state: count.state.to_string() };
             self.jobs.get_or_create(&of).inc_by(count.count as i64);
         }
         self.credits_imbalance.set(i64::try_from(app.runtime().credits_imbalance()).unwrap_or(i64::MAX));
@@ -265,7 +260,7 @@ impl Metrics {
         self.oldest_dead_letter.set(gauges.oldest_dead_letter.map_or(0.0, age));
         self.oldest_ready.clear();
         for oldest in gauges.oldest_ready {
-            let of = OfQueue { queue: oldest.queue.to_string(), r#type: oldest.job_type.to_string() };
+            let of = QueueLabels { queue: oldest.queue.to_string(), r#type: oldest.job_type.to_string() };
             self.oldest_ready.get_or_create(&of).set(age(oldest.since));
         }
         Ok(())

@@ -1,54 +1,52 @@
-//! Socket.IO on the HTTP port: `/engine`, where work is pushed to engines, and `/jobs`, where front ends hear what
-//! happens.
+//! Socket.IO on the HTTP port: `/engine` pushes jobs to engines, `/jobs` sends events of jobs to front ends.
 //!
-//! In reading order: this (limits, and who is let in), `engine` (one engine), `said` (what it can say), `switchboard`
-//! (who must be told what a commit brings, whichever node made it), `audience` (what front ends hear).
+//! In reading order: this file (limits and admission), `engine` (one engine's task), `messages` (what an engine sends),
+//! `hub` (routes each commit of any node to the connections it concerns), `subscribers` (front ends).
 
-pub(crate) mod audience;
 pub(crate) mod engine;
-mod following;
-mod hello;
-mod pace;
-mod said;
-pub(crate) mod switchboard;
+mod handshake;
+pub(crate) mod hub;
+mod journal_follower;
+mod messages;
+mod rate_limit;
+pub(crate) mod subscribers;
 
 use std::fmt;
 use std::future::ready;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use engine::Engine;
 use serde_json::json;
 use serde_json::value::RawValue;
 use socketioxide::extract::{AckSender, SocketRef, TryData};
 use socketioxide::handler::ConnectHandler as _;
 use socketioxide::layer::SocketIoLayer;
 use socketioxide::{ParserConfig, SocketIo};
+use subscribers::FrontEnd;
+use tenure_service::problem::{NOT_FOUND, Problem};
 use tokio::sync::watch;
 
 use crate::app::App;
-use crate::problem::{NOT_FOUND, Problem};
-use audience::FrontEnd;
-use engine::Engine;
 
-/// What a message may weigh besides the payload that it carries.
+/// Bytes of a message besides its payload.
 const ENVELOPE_BYTES_MAX: usize = 64 << 10;
-/// Messages that wait until a peer takes them; an engine that lets more pile up is disconnected. The answers to a burst
-/// of events fit.
+/// Messages queued for a peer; an engine with more is disconnected. The answers to a burst of events fit.
 const OUTGOING_MAX: usize = 4096;
-/// How long a connection has to say who it is, and to upgrade its transport.
-const CONNECT: Duration = Duration::from_secs(5);
-/// How often a peer is asked whether it is there, and how long it may take to say so.
+/// Time to authenticate, and to upgrade the transport.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The interval between pings, and the time to answer one.
 const PING: Duration = Duration::from_secs(10);
-/// Attachments of one message. None is taken, but the message that has them is answered.
+/// Attachments of one message. A message with any is refused, but it must be parsed to be answered.
 const ATTACHMENTS_MAX: usize = 8;
 
-/// The layer that answers at `/socket.io`.
+/// The layer that serves `/socket.io`.
 pub(crate) fn layer(app: &App) -> SocketIoLayer {
     let message_bytes_max = app.limits().payload + ENVELOPE_BYTES_MAX;
     let parser = ParserConfig::common()
         .max_incoming_binaries(ATTACHMENTS_MAX)
         .max_incoming_binary_buf_size(message_bytes_max)
-        .packet_completion_timeout(CONNECT);
+        .packet_completion_timeout(CONNECT_TIMEOUT);
     let (layer, io) = SocketIo::builder()
         .with_parser(parser)
         .max_payload(message_bytes_max as u64)
@@ -57,77 +55,77 @@ pub(crate) fn layer(app: &App) -> SocketIoLayer {
         .max_buffer_size(OUTGOING_MAX)
         .ping_interval(PING)
         .ping_timeout(PING)
-        .upgrade_timeout(CONNECT)
-        .connect_timeout(CONNECT)
+        .upgrade_timeout(CONNECT_TIMEOUT)
+        .connect_timeout(CONNECT_TIMEOUT)
         .build_layer();
     let (engines, front_ends) = (app.clone(), app.clone());
     let admit_engine = move |socket: SocketRef, TryData(auth): TryData<Box<RawValue>>| {
         let app = engines.clone();
-        async move { Engine::admit(app, &socket, auth.ok().as_deref()).await.map_err(Refused) }
+        async move { Engine::admit(app, &socket, auth.ok().as_deref()).await.map_err(ConnectError) }
     };
     let admit_front_end = move |socket: SocketRef, TryData(auth): TryData<Box<RawValue>>| {
         let app = front_ends.clone();
-        async move { FrontEnd::admit(app, &socket, auth.ok().as_deref()).await.map_err(Refused) }
+        async move { FrontEnd::admit(app, &socket, auth.ok().as_deref()).await.map_err(ConnectError) }
     };
     io.ns("/engine", connected::<Engine>.with(admit_engine));
     io.ns("/jobs", connected::<FrontEnd>.with(admit_front_end));
-    app.switchboard().keep(io);
+    app.hub().set_io(io);
     layer
 }
 
-/// Why somebody is not let in, as the message of a `connect_error`.
-struct Refused(Problem);
+/// A refused connection, as the message of a `connect_error`.
+struct ConnectError(Problem);
 
-impl fmt::Display for Refused {
+impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.0.code(), self.0.detail())
     }
 }
 
-/// Somebody who was let in, and begins when his connection stands.
-trait Guest: Send + 'static {
-    fn begin(self, socket: SocketRef);
+/// An admitted peer; `start` is called once its connection is established.
+trait Session: Send + 'static {
+    fn start(self, socket: SocketRef);
 }
 
-/// Kept with the socket between the two.
-struct Ticket<T>(Arc<Mutex<Option<T>>>);
+/// Kept in the socket's extensions between admission and connection.
+struct PendingSession<T>(Arc<Mutex<Option<T>>>);
 
-impl<T> Clone for Ticket<T> {
+impl<T> Clone for PendingSession<T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<T: Guest> Ticket<T> {
-    fn give(guest: T, socket: &SocketRef) {
-        socket.extensions.insert(Self(Arc::new(Mutex::new(Some(guest)))));
+impl<T: Session> PendingSession<T> {
+    fn store(session: T, socket: &SocketRef) {
+        socket.extensions.insert(Self(Arc::new(Mutex::new(Some(session)))));
     }
 }
 
-async fn connected<T: Guest>(socket: SocketRef) {
-    let ticket = socket.extensions.get::<Ticket<T>>();
-    let guest = ticket.and_then(|ticket| ticket.0.lock().expect("nobody panics with a ticket").take());
-    if let Some(guest) = guest {
-        guest.begin(socket);
+async fn connected<T: Session>(socket: SocketRef) {
+    let pending = socket.extensions.get::<PendingSession<T>>();
+    let session = pending.and_then(|pending| pending.0.lock().expect("the lock is never poisoned").take());
+    if let Some(session) = session {
+        session.start(socket);
     }
 }
 
-/// Turns true when the peer is gone.
-fn gone(socket: &SocketRef) -> watch::Receiver<bool> {
-    let (tell, gone) = watch::channel(false);
+/// Becomes true when the peer disconnects.
+fn on_disconnect(socket: &SocketRef) -> watch::Receiver<bool> {
+    let (sender, disconnected) = watch::channel(false);
     socket.on_disconnect(move || {
-        tell.send_replace(true);
+        sender.send_replace(true);
         ready(())
     });
-    gone
+    disconnected
 }
 
-/// Resolves when it is true, or when nobody can make it so any more.
-async fn is_true(told: &mut watch::Receiver<bool>) {
-    drop(told.wait_for(|told| *told).await);
+/// Resolves when the value is true, or when its sender is dropped.
+async fn wait_true(receiver: &mut watch::Receiver<bool>) {
+    drop(receiver.wait_for(|value| *value).await);
 }
 
-/// Answers an event. Who does not take his answers is disconnected: says whether he does.
+/// Acknowledges an event. False if the peer's queue is full or its connection closed.
 fn answer(ack: AckSender, result: Result<(), Problem>, event: &str) -> bool {
     let sent = match result {
         Ok(()) => ack.send(&json!({ "ok": true })),
@@ -136,6 +134,6 @@ fn answer(ack: AckSender, result: Result<(), Problem>, event: &str) -> bool {
     sent.is_ok()
 }
 
-fn no_such_event(event: &str) -> Problem {
+fn unknown_event(event: &str) -> Problem {
     Problem::new(&NOT_FOUND, format!("there is no event {}", event.escape_debug()))
 }

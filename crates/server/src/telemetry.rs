@@ -1,7 +1,7 @@
-//! What Tenure tells those who run it: lines on stderr, and traces by OTLP where an endpoint is configured.
+//! Telemetry of the process: log lines on stderr, and traces by OTLP if an endpoint is configured.
 //!
-//! Lines are text or JSON. Either way a value cannot end its line or steer a terminal: what jobs and callers write is
-//! data, and is escaped. Metrics are elsewhere, and the journal is neither of these.
+//! Log lines are text or JSON. Values are escaped, so that text of jobs and callers cannot end a line or control a
+//! terminal.
 
 mod escape;
 mod lines;
@@ -14,6 +14,7 @@ use opentelemetry::trace::{
     SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState, TracerProvider,
 };
 use opentelemetry_sdk::trace::SdkTracerProvider;
+use tenure_config::{LogConfig, LogFormat, OtelConfig};
 use tracing::{Span, Subscriber};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::filter::filter_fn;
@@ -24,45 +25,23 @@ use tracing_subscriber::{EnvFilter, registry};
 
 use crate::trace_context::TraceContext;
 
-static TRACED: AtomicBool = AtomicBool::new(false);
+static IS_TRACED: AtomicBool = AtomicBool::new(false);
 
-/// What the lines look like.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Format {
-    /// For people.
-    #[default]
-    Text,
-    /// For machines: one object a line.
-    Json,
-}
-
-/// What is told, how, and to whom.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TelemetrySettings {
-    /// The form of the lines on stderr.
-    pub format: Format,
-    /// Which lines and spans, as in `info,tenure_store=debug`.
-    pub filter: String,
-    /// Where traces go, as in `http://127.0.0.1:4318`; nowhere if `None`.
-    pub otlp_endpoint: Option<String>,
-}
-
-/// Keeps telemetry going. Whoever holds it calls [`Guard::shutdown`] at the end, or the last spans are lost.
+/// Keeps telemetry running until [`Telemetry::shutdown`].
 #[derive(Debug)]
-#[must_use = "spans are lost if the guard is dropped at once"]
-pub struct Guard {
+#[must_use = "dropping it stops telemetry"]
+pub struct Telemetry {
     traces: Option<SdkTracerProvider>,
 }
 
-impl Guard {
-    /// Sends what has not been sent and stops. Waits for the collector, but not for long. What cannot be sent is
-    /// said in the error: there is nobody else to tell any more.
+impl Telemetry {
+    /// Sends the remaining spans, waiting a few seconds for the collector. The error cannot be logged any more.
     pub fn shutdown(mut self) -> Result<(), String> {
         self.traces.take().map_or(Ok(()), traces::shut_down)
     }
 }
 
-impl Drop for Guard {
+impl Drop for Telemetry {
     fn drop(&mut self) {
         if let Some(traces) = self.traces.take() {
             let _unsent = traces::shut_down(traces);
@@ -70,23 +49,21 @@ impl Drop for Guard {
     }
 }
 
-/// Starts telemetry for the whole process; a second call is an error. May be called inside or outside of an async
-/// runtime.
-pub fn start(settings: &TelemetrySettings) -> Result<Guard, String> {
+/// Starts telemetry for the whole process; a second call fails. May be called inside or outside an async runtime.
+pub fn start(log: &LogConfig, otel: Option<&OtelConfig>) -> Result<Telemetry, String> {
     let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
-    let (subscriber, traces) = subscriber(settings, colour, io::stderr)?;
-    subscriber.try_init().map_err(|error| format!("telemetry has been started already: {error}"))?;
-    TRACED.store(traces.is_some(), Ordering::Relaxed);
-    Ok(Guard { traces })
+    let (subscriber, traces) = subscriber(log, otel, colour, io::stderr)?;
+    subscriber.try_init().map_err(|error| format!("telemetry is already running: {error}"))?;
+    IS_TRACED.store(traces.is_some(), Ordering::Relaxed);
+    Ok(Telemetry { traces })
 }
 
-/// Whether spans go anywhere.
+/// Whether spans are exported.
 pub fn is_traced() -> bool {
-    TRACED.load(Ordering::Relaxed)
+    IS_TRACED.load(Ordering::Relaxed)
 }
 
-/// Makes a span part of the caller's trace. Call it before the span is entered; a header that does not fit, or no
-/// OTLP endpoint, leaves the span as it is.
+/// Makes a span part of the caller's trace. Must be called before the span is entered; an invalid header is ignored.
 pub fn set_parent(span: &Span, traceparent: &str) {
     let Some(parent) = TraceContext::parse(traceparent) else { return };
     let context = SpanContext::new(
@@ -96,42 +73,43 @@ pub fn set_parent(span: &Span, traceparent: &str) {
         true,
         TraceState::default(),
     );
-    // Fails only where nothing is traced: no endpoint, or a span that the filter leaves out.
+    // Fails only if the span is not traced.
     let _untraced = span.set_parent(opentelemetry::Context::new().with_remote_span_context(context));
 }
 
-/// The `traceparent` that makes others children of this span; `None` if the span is not traced.
+/// The `traceparent` of a span's children; `None` if the span is not traced.
 pub fn traceparent_of(span: &Span) -> Option<String> {
     let context = span.context().span().span_context().clone();
-    let written = TraceContext {
+    let parent = TraceContext {
         trace_id: u128::from_be_bytes(context.trace_id().to_bytes()),
         parent_id: u64::from_be_bytes(context.span_id().to_bytes()),
         flags: context.trace_flags().to_u8(),
     };
-    context.is_valid().then(|| written.to_string())
+    context.is_valid().then(|| parent.to_string())
 }
 
 fn subscriber<W>(
-    settings: &TelemetrySettings,
+    log: &LogConfig,
+    otel: Option<&OtelConfig>,
     colour: bool,
     writer: W,
 ) -> Result<(impl Subscriber + Send + Sync + use<W>, Option<SdkTracerProvider>), String>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    // What the database's driver has to say of itself is nobody's information.
-    let filter = EnvFilter::try_new(format!("tokio_postgres=warn,{}", settings.filter))
-        .map_err(|error| format!("the log filter {:?}: {error}", settings.filter))?;
-    let traces = settings.otlp_endpoint.as_deref().map(traces::open).transpose()?;
-    // Only our own spans: those of the client that sends them would beget others.
+    // At info level the database driver logs every notice.
+    let filter = EnvFilter::try_new(format!("tokio_postgres=warn,{}", log.filter))
+        .map_err(|error| format!("log.filter {:?}: {error}", log.filter))?;
+    let traces = otel.map(|otel| traces::open(&otel.endpoint)).transpose()?;
+    // Only our own spans: exporting those of the exporter's client would create more.
     let traced = traces.as_ref().map(|provider| {
         let layer =
             tracing_opentelemetry::layer().with_tracer(provider.tracer("tenure")).with_location(false);
-        layer.with_filter(filter_fn(|about| about.target().starts_with("tenure")))
+        layer.with_filter(filter_fn(|metadata| metadata.target().starts_with("tenure")))
     });
-    let lines = match settings.format {
-        Format::Text => lines::text(colour, writer).boxed(),
-        Format::Json => lines::json(writer).boxed(),
+    let lines = match log.format {
+        LogFormat::Text => lines::text(colour, writer).boxed(),
+        LogFormat::Json => lines::json(writer).boxed(),
     };
     Ok((registry().with(filter).with(traced).with(lines), traces))
 }

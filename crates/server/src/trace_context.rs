@@ -1,48 +1,46 @@
-//! W3C Trace Context: the header `traceparent`, read and written.
+//! W3C Trace Context: parses and prints the header `traceparent`.
 //!
-//! A header that does not fit is as good as none: the caller's tracing must never be the reason why a request is
-//! refused.
+//! An invalid header is ignored: the caller's tracing must never cause a request to be refused.
 
 use std::fmt;
 
 /// `version-trace-parent-flags` in version 00.
 const LENGTH: usize = 2 + 1 + 32 + 1 + 16 + 1 + 2;
-/// Sampled, and the trace id is random. All other bits must be zero in what we write.
+/// Sampled, and the trace id is random. All other bits must be sent as zero.
 const FLAGS_KNOWN: u8 = 0b11;
 
-/// Where a request belongs in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TraceContext {
-    /// The whole trace; never zero.
+    /// Never zero.
     pub(crate) trace_id: u128,
-    /// The span that caused this; never zero.
+    /// The span that sent the request; never zero.
     pub(crate) parent_id: u64,
-    /// Bit 0: somebody records this trace.
+    /// Bit 0: the trace is recorded.
     pub(crate) flags: u8,
 }
 
 impl TraceContext {
-    /// Reads a `traceparent`; `None` for whatever the recommendation says to ignore.
+    /// `None` for every header that the recommendation says to ignore.
     pub(crate) fn parse(header: &str) -> Option<Self> {
         let (known, rest) = header.split_at_checked(LENGTH)?;
         let version = lower_hex(known.get(..2)?)?;
-        let fits = match version {
+        let is_valid = match version {
             0 => rest.is_empty(),
             0xff => false,
             _ => rest.is_empty() || rest.starts_with('-'),
         };
         let mut fields = known.split('-').skip(1);
         let (trace, parent, flags) = (fields.next()?, fields.next()?, fields.next()?);
-        if !fits || fields.next().is_some() || trace.len() != 32 || parent.len() != 16 || flags.len() != 2 {
+        if !is_valid || fields.next().is_some() || trace.len() != 32 || parent.len() != 16 || flags.len() != 2
+        {
             return None;
         }
         let parent_id = u64::try_from(lower_hex(parent)?).ok()?;
-        let read = Self { trace_id: lower_hex(trace)?, parent_id, flags: lower_hex(flags)? as u8 };
-        (read.trace_id != 0 && read.parent_id != 0).then_some(read)
+        let context = Self { trace_id: lower_hex(trace)?, parent_id, flags: lower_hex(flags)? as u8 };
+        (context.trace_id != 0 && context.parent_id != 0).then_some(context)
     }
 }
 
-/// The header's value.
 impl fmt::Display for TraceContext {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { trace_id, parent_id, flags } = self;

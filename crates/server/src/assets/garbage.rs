@@ -1,34 +1,33 @@
-//! Deletes what is promised to the garbage: objects of discarded assets and forgotten jobs, and of uploads that came to
-//! nothing. The promise is forgotten after the object is gone, so a node that dies in between leaves it to the next.
+//! Deletes objects that the store lists as garbage: those of discarded assets, deleted jobs and failed uploads. An entry is
+//! removed after its object, so if a node dies in between, another deletes the object again.
 
 use std::time::Duration;
 
-use tenure_core::command::{Asked, Command};
+use tenure_core::command::{Command, CommandEnvelope};
 use tenure_core::id::Actor;
+use tenure_service::assets::Contents;
 use tenure_store::Store as _;
 
 use crate::app::App;
-use crate::assets::Contents;
 
-/// How often it is looked for.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// Objects that are deleted before the store is told.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// Objects deleted before their entries are removed.
 const OBJECTS_MAX: usize = 200;
 
-/// For ever: every node looks, and an object that is deleted twice is deleted.
-pub(crate) async fn keep_deleting(app: App, contents: Contents) {
+/// Runs on every node until it is aborted; deleting an object twice is harmless.
+pub(crate) async fn delete_all(app: App, contents: Contents) {
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         while delete_some(&app, &contents).await == OBJECTS_MAX {}
     }
 }
 
-/// How many were deleted.
+/// Returns the number of deleted objects.
 async fn delete_some(app: &App, contents: &Contents) -> usize {
     let due = match app.store().asset_garbage(OBJECTS_MAX).await {
         Ok(due) => due,
         Err(error) => {
-            tracing::warn!(%error, "the store did not say which objects are to be deleted");
+            tracing::warn!(%error, "asset garbage read failed");
             return 0;
         }
     };
@@ -36,21 +35,23 @@ async fn delete_some(app: &App, contents: &Contents) -> usize {
     for path in due {
         match contents.delete(&path).await {
             Ok(()) => deleted.push(path),
-            Err(error) => tracing::warn!(path, %error, "an object could not be deleted"),
+            Err(error) => tracing::warn!(path, %error, "asset object deletion failed"),
         }
     }
     let count = deleted.len();
     if count > 0 {
-        tracing::debug!(count, "objects were deleted");
-        forget(app, deleted).await;
+        tracing::debug!(count, "asset objects deleted");
+        remove_entries(app, deleted).await;
     }
     count
 }
 
-/// Takes promises back that were kept. One that is not taken back is kept again.
-pub(crate) async fn forget(app: &App, paths: Vec<String>) {
+/// Removes the entries of deleted objects. If that fails, the objects are deleted again later.
+pub(crate) async fn remove_entries(app: &App, paths: Vec<String>) {
     let command = Command::ForgetGarbage(paths);
-    if let Err(error) = app.runtime().submit(Asked { by: Actor::from("runtime"), key: None, command }).await {
-        tracing::warn!(%error, "the store was not told which objects were deleted");
+    if let Err(error) =
+        app.runtime().submit(CommandEnvelope { by: Actor::from("runtime"), key: None, command }).await
+    {
+        tracing::warn!(%error, "asset garbage entries not removed");
     }
 }

@@ -1,233 +1,237 @@
-//! One engine: jobs are claimed for it while it has room and pushed to it; what it says is submitted in its order.
+//! One engine: claims jobs while the engine has capacity, pushes them to it, and submits what it reports.
 //!
-//! Everything happens in one task, so there is no lock and no race between what is dispatched and what is said. Words on
-//! one job are submitted one after the other; words on different jobs together.
+//! One task does everything, so dispatches and reports need no lock. Reports on one job are submitted in order, reports
+//! on different jobs together.
 
+mod checks;
 mod inbox;
-mod looks;
-mod rounds;
+mod submit_rounds;
 
 use std::collections::BTreeMap;
 use std::future::ready;
 use std::time::Duration;
 
+use inbox::Inbox;
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use socketioxide::extract::SocketRef;
-use tenure_core::command::{Asked, Claim, ClaimFilter, Command, Hold};
-use tenure_core::decide::{Answer, Done};
-use tenure_core::id::{Actor, Fence, JobId, Name};
+use submit_rounds::PendingReport;
+use tenure_core::command::{Claim, ClaimFilter, Command, CommandEnvelope, Hold};
+use tenure_core::decide::{CommandOutput, CommandResult};
+use tenure_core::id::{Actor, Fence, JobId, Name, TypeName};
 use tenure_core::job::{CancelMode, Job, LeaseEnd};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::{Phase, Trigger};
 use tenure_core::limits::CLAIM_JOBS_MAX;
 use tenure_core::time::Timestamp;
 use tenure_runtime::Failure;
+use tenure_service::caller::Right;
+use tenure_service::problem::Problem;
+use tenure_stats::LEASES_MAX;
 use tenure_store::Store as _;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use uuid::Uuid;
 
-use crate::app::{App, LEASES_MAX};
-use crate::caller::Right;
-use crate::problem::Problem;
-use crate::socket::hello::Hello;
-use crate::socket::switchboard::{News, Seat};
-use crate::socket::{Guest, Ticket, gone, is_true};
-use inbox::Inbox;
-use rounds::Pending;
+use crate::app::App;
+use crate::socket::handshake::EngineHandshake;
+use crate::socket::hub::{HolderNotice, Registration};
+use crate::socket::{PendingSession, Session, on_disconnect, wait_true};
 
-/// How often it is looked whether the engine may stay, and whether what it holds is still its own.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Jobs that are claimed at once: others want some, too.
+/// How often the engine's credentials, its name and its jobs are checked.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Jobs per claim, so that one engine does not take them all.
 const CLAIM_MAX: usize = 100;
-/// How long to wait before a claim that failed is tried again.
-const CLAIM_PAUSE: Duration = Duration::from_secs(1);
+/// The delay after a failed claim.
+const CLAIM_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// An engine that was let in.
+/// An admitted engine.
 pub(crate) struct Engine {
     app: App,
-    hello: Hello,
+    handshake: EngineHandshake,
     inbox: Inbox,
-    gone: watch::Receiver<bool>,
+    disconnected: watch::Receiver<bool>,
 }
 
-/// An engine that works.
-struct Working {
+/// The task of a connected engine.
+struct EngineTask {
     app: App,
-    hello: Hello,
+    handshake: EngineHandshake,
     socket: SocketRef,
-    /// This connection among all that ever came in its name.
+    /// Distinguishes this connection from every other under the same name.
     connection: Uuid,
-    held: BTreeMap<JobId, Held>,
-    /// What it has said and not been answered, in its order.
-    pending: Vec<Pending>,
-    claim: Option<JoinHandle<Result<Answer, Failure>>>,
-    /// Turns true when no more is to be claimed.
-    enough: watch::Sender<bool>,
-    news: mpsc::Sender<News>,
-    /// It does not take what is sent to it.
+    held: BTreeMap<JobId, HeldJob>,
+    /// Reports without an answer, in order of arrival.
+    pending: Vec<PendingReport>,
+    claim: Option<JoinHandle<Result<CommandResult, Failure>>>,
+    /// Becomes true to end a waiting claim.
+    stop_claiming: watch::Sender<bool>,
+    notices: mpsc::Sender<HolderNotice>,
+    /// A message could not be sent: the engine does not read, or is gone.
     is_stuck: bool,
 }
 
-/// A job that it holds.
-struct Held {
+struct HeldJob {
     fence: Fence,
     is_started: bool,
-    /// The cancel that it was told of.
-    told: Option<CancelMode>,
-    /// Whether it was looked at since it was dispatched: its lease may have ended before anybody knew whom to tell.
+    /// The last cancel that was sent to the engine.
+    cancel_sent: Option<CancelMode>,
+    /// Whether the row was read after the dispatch: the lease may have ended before this engine was its holder.
     is_checked: bool,
 }
 
-/// Why an engine's time is over.
+/// Why an engine's task ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    /// Its connection is gone.
-    Gone,
-    /// Another connection came in its name, here or at another node.
+enum EndReason {
+    Disconnected,
+    /// Another connection uses its name, at this or another node.
     Replaced,
-    /// Its key was revoked, or its token ran out; or another key has its name.
-    Barred,
-    /// It does not take what is sent to it.
+    /// Its key was revoked, its token expired, or another key uses its name.
+    Unauthorized,
+    /// It does not read what is sent to it.
     Stuck,
-    /// The node stops; the engine goes on with its jobs at another.
-    Drained,
+    /// The node stops; the engine keeps its jobs and reconnects to another.
+    Draining,
 }
 
 impl Engine {
-    /// Lets an engine in, or says why not. From here on what it says is kept, though nothing happens before its
-    /// connection stands.
+    /// Admits an engine. Its events are kept from here on, and processed once its connection is established.
     pub(crate) async fn admit(app: App, socket: &SocketRef, auth: Option<&RawValue>) -> Result<(), Problem> {
-        let hello = Hello::read(&app, socket, auth).await?;
-        hello.caller.may(Right::Work)?;
-        app.hear(&hello.caller, &hello.worker).await?;
-        let (inbox, gone) = (Inbox::open(socket), gone(socket));
-        Ticket::give(Self { app, hello, inbox, gone }, socket);
+        let handshake = EngineHandshake::read(&app, socket, auth).await?;
+        handshake.caller.may(Right::Work)?;
+        app.touch_worker(&handshake.caller, &handshake.worker).await?;
+        let (inbox, disconnected) = (Inbox::open(socket), on_disconnect(socket));
+        PendingSession::store(Self { app, handshake, inbox, disconnected }, socket);
         Ok(())
     }
 
     async fn run(self, socket: SocketRef) {
-        let Self { app, hello, mut inbox, mut gone } = self;
-        let (news, mut told) = mpsc::channel(2 * CLAIM_JOBS_MAX as usize);
-        // Whoever had the name before is out before anything is dispatched.
-        let mut seat = app.switchboard().seat(&hello.worker).await;
-        tracing::info!(engine = %hello.worker, capacity = hello.capacity, "an engine is connected");
-        let enough = watch::Sender::new(false);
-        let (connection, held) = (app.runtime().new_id().0, BTreeMap::new());
-        let mut work = Working {
+        let Self { app, handshake, mut inbox, mut disconnected } = self;
+        let (notices, mut received) = mpsc::channel(2 * CLAIM_JOBS_MAX as usize);
+        // An earlier connection under this name has ended before anything is dispatched.
+        let mut registration = app.hub().register(&handshake.worker).await;
+        tracing::info!(engine = %handshake.worker, capacity = handshake.capacity, "engine connected");
+        let mut task = EngineTask {
+            connection: app.runtime().new_id().0,
             app,
-            hello,
+            handshake,
             socket,
-            connection,
-            held,
+            held: BTreeMap::new(),
             pending: Vec::new(),
             claim: None,
-            enough,
-            news,
+            stop_claiming: watch::Sender::new(false),
+            notices,
             is_stuck: false,
         };
-        let end = match work.begin().await {
-            Ok(()) => work.go_on((&mut inbox, &mut told), (&mut gone, &mut seat)).await,
+        let reason = match task.begin().await {
+            Ok(()) => task.work(&mut inbox, &mut received, &mut disconnected, &mut registration).await,
             Err(problem) => {
-                tracing::warn!(why = problem.detail(), "an engine cannot be served");
-                End::Barred
+                tracing::warn!(engine = %task.handshake.worker, detail = problem.detail(), "engine refused");
+                EndReason::Unauthorized
             }
         };
-        work.end(end, &mut inbox).await;
-        drop(seat);
+        task.end(reason, &mut inbox).await;
+        drop(registration);
     }
 }
 
-impl Guest for Engine {
-    fn begin(self, socket: SocketRef) {
+impl Session for Engine {
+    fn start(self, socket: SocketRef) {
         tokio::spawn(self.run(socket));
     }
 }
 
-impl Working {
-    /// Takes the engine's name, and takes up what it holds from an earlier connection.
+impl EngineTask {
+    /// Takes the engine's name, and the jobs it holds from an earlier connection.
     async fn begin(&mut self) -> Result<(), Problem> {
-        self.take_name().await?;
-        self.app.switchboard().follow(&self.app).await?;
+        self.bind_name().await?;
+        self.app.hub().ensure_following(&self.app).await?;
         for job in self.app.store().leased(LEASES_MAX).await? {
-            if job.lease.as_ref().is_some_and(|lease| lease.worker == self.hello.worker) {
+            if job.lease.as_ref().is_some_and(|lease| lease.worker == self.handshake.worker) {
                 self.hold(&job, true);
-                self.standing(&job);
+                self.update(&job);
             }
         }
         Ok(())
     }
 
-    async fn go_on(
+    async fn work(
         &mut self,
-        (inbox, told): (&mut Inbox, &mut mpsc::Receiver<News>),
-        (gone, seat): (&mut watch::Receiver<bool>, &mut Seat),
-    ) -> End {
-        let mut looks = interval(LOOK_EVERY);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        inbox: &mut Inbox,
+        notices: &mut mpsc::Receiver<HolderNotice>,
+        disconnected: &mut watch::Receiver<bool>,
+        registration: &mut Registration,
+    ) -> EndReason {
+        let mut checks = interval(CHECK_INTERVAL);
+        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let app = self.app.clone();
         let drained = app.drained();
         tokio::pin!(drained);
         loop {
-            self.ask();
+            self.claim_if_idle();
             tokio::select! {
                 biased;
-                () = is_true(gone) => return End::Gone,
-                () = seat.taken() => return End::Replaced,
-                () = &mut drained => return End::Drained,
-                Some(news) = told.recv() => self.learn(news).await,
+                () = wait_true(disconnected) => return EndReason::Disconnected,
+                () = registration.replaced() => return EndReason::Replaced,
+                () = &mut drained => return EndReason::Draining,
+                Some(notice) = notices.recv() => self.handle_notice(notice).await,
                 claimed = claimed(&mut self.claim) => self.dispatch(claimed),
-                _ = looks.tick() => if let Some(end) = self.look().await {
-                    return end;
+                _ = checks.tick() => if let Some(reason) = self.check().await {
+                    return reason;
                 },
-                said = inbox.take(&self.hello.worker), if self.pending.is_empty() => self.pending = said,
+                reports = inbox.take(&self.handshake.worker), if self.pending.is_empty() => {
+                    self.pending = reports;
+                }
                 () = ready(()), if !self.pending.is_empty() => {
                     if !self.is_admitted().await {
-                        return End::Barred;
+                        return EndReason::Unauthorized;
                     }
-                    self.pending.extend(inbox.take_now(&self.hello.worker));
-                    self.round().await;
+                    self.pending.extend(inbox.take_now(&self.handshake.worker));
+                    self.submit_round().await;
                 }
             }
             if self.is_stuck {
-                return End::Stuck;
+                return EndReason::Stuck;
             }
         }
     }
 
-    /// Asks for work, if there is room for it and nobody asks already.
-    fn ask(&mut self) {
-        let room = self.hello.capacity.saturating_sub(self.held.len()).min(CLAIM_MAX);
+    /// Starts a claim, if the engine has capacity and none is running.
+    fn claim_if_idle(&mut self) {
+        let room = self.handshake.capacity.saturating_sub(self.held.len()).min(CLAIM_MAX);
         if self.claim.is_some() || room == 0 {
             return;
         }
         let claim = Claim {
-            worker: self.hello.worker.clone(),
-            filter: ClaimFilter { types: Some(self.hello.types.clone()), queues: None },
+            worker: self.handshake.worker.clone(),
+            filter: ClaimFilter { types: Some(self.handshake.types.clone()), queues: None },
             max: room as u32,
             request_id: None,
             start: false,
         };
-        let (runtime, mut enough) = (self.app.runtime().clone(), self.enough.subscribe());
+        let (runtime, mut stop) = (self.app.runtime().clone(), self.stop_claiming.subscribe());
         self.claim = Some(tokio::spawn(async move {
-            let answer = runtime.claim_until(claim, is_true(&mut enough)).await;
-            if !matches!(answer, Ok(Ok(_))) {
-                drop(tokio::time::timeout(CLAIM_PAUSE, is_true(&mut enough)).await);
+            let result = runtime.claim_until(claim, wait_true(&mut stop)).await;
+            if !matches!(result, Ok(Ok(_))) {
+                drop(tokio::time::timeout(CLAIM_RETRY_DELAY, wait_true(&mut stop)).await);
             }
-            answer
+            result
         }));
     }
 
-    /// Takes up what was claimed, and pushes it.
-    fn dispatch(&mut self, claimed: Result<Answer, Failure>) {
+    /// Holds and pushes the claimed jobs.
+    fn dispatch(&mut self, claimed: Result<CommandResult, Failure>) {
         let jobs = match claimed {
-            Ok(Ok(Done::Claimed { jobs, .. })) => jobs,
-            Ok(Ok(_)) => unreachable!("a claim is answered with jobs"),
-            Ok(Err(refusal)) => return tracing::warn!(engine = %self.hello.worker, %refusal, "no claim"),
-            Err(failure) => return tracing::warn!(engine = %self.hello.worker, %failure, "no claim"),
+            Ok(Ok(CommandOutput::Claimed { jobs, .. })) => jobs,
+            Ok(Ok(_)) => unreachable!("the output of a claim is jobs"),
+            Ok(Err(refusal)) => {
+                return tracing::warn!(engine = %self.handshake.worker, %refusal, "claim refused");
+            }
+            Err(failure) => {
+                return tracing::warn!(engine = %self.handshake.worker, %failure, "claim failed");
+            }
         };
         let now = self.app.runtime().reading();
         for job in jobs {
@@ -243,110 +247,115 @@ impl Working {
                 correlation_id: job.spec.correlation_id(),
                 traceparent: job.spec.traceparent(),
             };
-            self.push("job_dispatch", &dispatch);
+            self.emit("job_dispatch", &dispatch);
         }
     }
 
     fn hold(&mut self, job: &Job, is_checked: bool) {
         let Some(lease) = &job.lease else { return };
         let is_started = job.phase == Phase::Active;
-        let held = Held { fence: lease.fence, is_started, told: None, is_checked };
+        let held = HeldJob { fence: lease.fence, is_started, cancel_sent: None, is_checked };
         self.held.insert(job.id(), held);
-        self.app.switchboard().holds(job.id(), &self.news);
+        self.app.hub().add_holder(job.id(), &self.notices);
     }
 
-    fn let_go(&mut self, job: JobId) {
+    fn drop_job(&mut self, job: JobId) {
         self.held.remove(&job);
-        self.app.switchboard().holds_no_more(job);
+        self.app.hub().remove_holder(job);
     }
 
-    /// Where a job of its stands: still held, or not; cancelled, or not.
-    fn standing(&mut self, job: &Job) {
+    /// Compares a held job with its row: sends a cancel, or drops the job if its lease has ended.
+    fn update(&mut self, job: &Job) {
         let Some(held) = self.held.get_mut(&job.id()) else { return };
         held.is_checked = true;
         let lease = job.lease.as_ref();
-        if lease.is_some_and(|lease| lease.fence == held.fence && lease.worker == self.hello.worker) {
+        if lease.is_some_and(|lease| lease.fence == held.fence && lease.worker == self.handshake.worker) {
             held.is_started = job.phase == Phase::Active;
             if let Some(cancel) = &job.cancel {
-                self.cancel(job.id(), cancel.mode);
+                self.send_cancel(job.id(), cancel.mode);
             }
             return;
         }
         let ended = job.last_lease.as_ref().filter(|ended| ended.fence == held.fence);
         if ended.is_some_and(|ended| ended.by == Trigger::Cancel && ended.end == LeaseEnd::Revoked) {
-            self.cancel(job.id(), CancelMode::Hard);
+            self.send_cancel(job.id(), CancelMode::Hard);
         }
-        self.let_go(job.id());
+        self.drop_job(job.id());
     }
 
-    /// Tells the engine to stop a job, once for each way.
-    fn cancel(&mut self, job: JobId, mode: CancelMode) {
-        let Some(held) = self.held.get_mut(&job).filter(|held| held.told != Some(mode)) else { return };
-        held.told = Some(mode);
+    /// Sends a cancel, once per mode.
+    fn send_cancel(&mut self, job: JobId, mode: CancelMode) {
+        let Some(held) = self.held.get_mut(&job).filter(|held| held.cancel_sent != Some(mode)) else {
+            return;
+        };
+        held.cancel_sent = Some(mode);
         let fence = held.fence;
-        self.push("job_cancel", &json!({ "jobId": job, "fence": fence, "mode": mode }));
+        self.emit("job_cancel", &json!({ "jobId": job, "fence": fence, "mode": mode }));
     }
 
-    fn push(&mut self, event: &str, data: &impl Serialize) {
+    fn emit(&mut self, event: &str, data: &impl Serialize) {
         if let Err(error) = self.socket.emit(event, data) {
-            tracing::debug!(engine = %self.hello.worker, %error, event, "not sent");
+            tracing::debug!(engine = %self.handshake.worker, %error, event, "engine message dropped");
             self.is_stuck = true;
         }
     }
 
-    /// The last that is done for it: what it had said still counts, and what it holds gets what its end brings.
-    async fn end(mut self, end: End, inbox: &mut Inbox) {
-        tracing::info!(engine = %self.hello.worker, ?end, "an engine is disconnected");
-        self.enough.send_replace(true);
+    /// Submits the reports that arrived before the end, then disconnects the leases of the jobs still held.
+    async fn end(mut self, reason: EndReason, inbox: &mut Inbox) {
+        tracing::info!(engine = %self.handshake.worker, ?reason, "engine disconnected");
+        self.stop_claiming.send_replace(true);
         if self.claim.is_some() {
             let claimed = claimed(&mut self.claim).await;
             self.dispatch(claimed);
         }
-        if end != End::Barred {
-            self.pending.extend(inbox.take_now(&self.hello.worker));
+        if reason != EndReason::Unauthorized {
+            self.pending.extend(inbox.take_now(&self.handshake.worker));
             while !self.pending.is_empty() {
-                self.round().await;
+                self.submit_round().await;
             }
         }
-        if matches!(end, End::Replaced | End::Barred | End::Stuck)
+        if matches!(reason, EndReason::Replaced | EndReason::Unauthorized | EndReason::Stuck)
             && self.socket.clone().disconnect().is_err()
         {
-            tracing::debug!(engine = %self.hello.worker, "a connection that takes nothing is left to its ping");
+            // The ping timeout closes it.
+            tracing::debug!(engine = %self.handshake.worker, "engine connection not closed");
         }
         let held: Vec<(JobId, Fence)> = self.held.iter().map(|(job, held)| (*job, held.fence)).collect();
         for (job, _) in &held {
-            self.let_go(*job);
+            self.drop_job(*job);
         }
-        if end == End::Drained {
+        if reason == EndReason::Draining {
             return;
         }
-        let worker = &self.hello.worker;
-        let asked = held.into_iter().map(|(job, fence)| {
+        let worker = &self.handshake.worker;
+        let commands = held.into_iter().map(|(job, fence)| {
             let command = Command::Disconnect(Hold { job, worker: worker.clone(), fence });
-            Asked { by: Actor::worker(worker), key: None, command }
+            CommandEnvelope { by: Actor::worker(worker), key: None, command }
         });
-        for answer in self.app.runtime().submit_all(asked).await {
-            if let Err(failure) = answer {
-                tracing::warn!(engine = %worker, %failure, "a lease is left to run out");
+        for result in self.app.runtime().submit_all(commands).await {
+            if let Err(failure) = result {
+                tracing::warn!(engine = %worker, %failure, "lease left to expire");
             }
         }
     }
 }
 
-/// The end of a claim; never, if there is none.
-async fn claimed(claim: &mut Option<JoinHandle<Result<Answer, Failure>>>) -> Result<Answer, Failure> {
+/// The result of the running claim; pending forever if there is none.
+async fn claimed(
+    claim: &mut Option<JoinHandle<Result<CommandResult, Failure>>>,
+) -> Result<CommandResult, Failure> {
     let Some(running) = claim else { return std::future::pending().await };
-    let ended = running.await;
+    let result = running.await;
     *claim = None;
-    ended.unwrap_or(Err(Failure::Stopped))
+    result.unwrap_or(Err(Failure::Stopped))
 }
 
-/// A job as it is pushed; the payload as it came.
+/// A job as it is pushed, with the payload unchanged.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Dispatch<'a> {
     job_id: JobId,
-    job_type: &'a Name,
+    job_type: &'a TypeName,
     payload: &'a Json,
     attempt: u32,
     fence: Fence,

@@ -1,4 +1,4 @@
-//! The two forms of a line.
+//! The two formats of log lines.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -13,7 +13,6 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::escape::{Escaped, is_unsafe};
 
-/// Lines for people.
 pub(super) fn text<S, W>(colour: bool, writer: W) -> impl Layer<S> + Send + Sync
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
@@ -28,7 +27,7 @@ where
     fmt::layer().with_ansi(colour).fmt_fields(fields.delimited(" ")).with_writer(writer)
 }
 
-/// Lines for machines. JSON escapes the oldest control characters by itself; the writer sees to the others.
+/// The JSON encoder escapes ASCII control characters; the writer escapes the others.
 pub(super) fn json<S, W>(writer: W) -> impl Layer<S> + Send + Sync
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
@@ -48,21 +47,20 @@ impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for EscapingJson<W> {
     }
 }
 
-/// Takes whole lines, as the layer writes them. Outside of strings JSON has no letter that is escaped here but the
-/// newline at the end.
+/// Receives whole lines. Outside strings, JSON contains no escaped character except the final newline.
 struct JsonLine<W>(W);
 
 impl<W: Write> Write for JsonLine<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
-        let unsafe_inside = |letter: char| letter != '\n' && is_unsafe(letter);
+        let unsafe_inside = |character: char| character != '\n' && is_unsafe(character);
         if text.contains(unsafe_inside) {
             let mut escaped = String::with_capacity(text.len() + 64);
-            for letter in text.chars() {
-                if unsafe_inside(letter) {
-                    write!(escaped, "\\u{:04x}", u32::from(letter)).map_err(io::Error::other)?;
+            for character in text.chars() {
+                if unsafe_inside(character) {
+                    write!(escaped, "\\u{:04x}", u32::from(character)).map_err(io::Error::other)?;
                 } else {
-                    escaped.push(letter);
+                    escaped.push(character);
                 }
             }
             self.0.write_all(escaped.as_bytes())?;

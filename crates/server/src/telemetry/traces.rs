@@ -1,7 +1,7 @@
-//! Spans, sent to a collector by OTLP over HTTP.
+//! Sends spans to a collector by OTLP over HTTP.
 //!
-//! The client that sends them blocks, and lives in a thread of its own. It must not be made, used or dropped by a
-//! thread of an async runtime; so each of these happens in a thread made for it.
+//! The exporter's client blocks, and must not be created, used or dropped on a thread of an async runtime. It therefore
+//! runs on its own thread, and is created and dropped on separate ones.
 
 use std::thread;
 use std::time::Duration;
@@ -12,38 +12,41 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 use reqwest::Url;
 
 const SERVICE: &str = "tenure";
-const SEND_MAX: Duration = Duration::from_secs(5);
-const SHUTDOWN_MAX: Duration = Duration::from_secs(5);
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Begins to collect spans for this endpoint. Whether anybody listens there is seen when they are sent.
+/// Starts exporting spans to this endpoint. An unreachable collector is only noticed when they are sent.
 pub(super) fn open(endpoint: &str) -> Result<SdkTracerProvider, String> {
     let url = spans_url(endpoint)?;
-    // Reqwest has no provider of cryptography of its own. If there is one already, it stays.
+    // Reqwest needs a default provider; an installed one stays.
     let _already = rustls::crypto::ring::default_provider().install_default();
-    apart(move || {
-        let exporter = SpanExporter::builder().with_http().with_endpoint(url).with_timeout(SEND_MAX).build();
+    on_new_thread(move || {
+        let exporter =
+            SpanExporter::builder().with_http().with_endpoint(url).with_timeout(SEND_TIMEOUT).build();
         let exporter = exporter.map_err(|error| format!("otel.endpoint: {error}"))?;
         let resource = Resource::builder().with_service_name(SERVICE).build();
         Ok(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build())
     })
 }
 
-/// Sends what is left, and stops.
+/// Sends the remaining spans, and stops.
 pub(super) fn shut_down(provider: SdkTracerProvider) -> Result<(), String> {
-    apart(move || provider.shutdown_with_timeout(SHUTDOWN_MAX).map_err(|error| error.to_string()))
+    on_new_thread(move || provider.shutdown_with_timeout(SHUTDOWN_TIMEOUT).map_err(|error| error.to_string()))
 }
 
-fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, String> {
+fn on_new_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
     let thread = thread::Builder::new().name("telemetry".into()).spawn(work);
     let thread = thread.map_err(|error| error.to_string())?;
-    thread.join().map_err(|_| "the thread for traces panicked".to_string())?
+    thread.join().map_err(|_| "the telemetry thread panicked".to_string())?
 }
 
-/// An endpoint is a base, as everywhere in OTLP: spans go to `v1/traces` below it.
+/// By OTLP the endpoint is a base URL, and spans are posted to `v1/traces` below it.
 fn spans_url(endpoint: &str) -> Result<String, String> {
     let url = Url::parse(endpoint).map_err(|error| format!("otel.endpoint {endpoint:?}: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!("otel.endpoint {endpoint:?}: only http and https"));
+        return Err(format!("otel.endpoint {endpoint:?}: use http or https"));
     }
     let base = url.as_str().trim_end_matches('/');
     Ok(if base.ends_with("/v1/traces") { base.to_string() } else { format!("{base}/v1/traces") })
@@ -54,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_go_below_the_endpoint() {
+    fn spans_are_posted_below_the_endpoint() {
         for (endpoint, url) in [
             ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/traces"),
             ("http://127.0.0.1:4318/", "http://127.0.0.1:4318/v1/traces"),

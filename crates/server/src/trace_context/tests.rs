@@ -1,11 +1,11 @@
-//! Which headers are read, which are ignored, and that what is written can be read.
+//! Which headers are accepted, and which are ignored.
 
 use super::*;
 
 const GOOD: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 #[test]
-fn a_good_header_is_read_and_written_again() {
+fn a_valid_header_is_parsed_and_printed() {
     let read = TraceContext::parse(GOOD).unwrap();
     assert_eq!(read.trace_id, 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736);
     assert_eq!(read.parent_id, 0x00f0_67aa_0ba9_02b7);
@@ -14,7 +14,7 @@ fn a_good_header_is_read_and_written_again() {
 }
 
 #[test]
-fn a_later_version_is_read_as_far_as_it_is_known() {
+fn the_known_part_of_a_later_version_is_parsed() {
     let later = "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     for header in [later.to_string(), format!("{later}-"), format!("{later}-what-comes-after")] {
         let read = TraceContext::parse(&header).unwrap();
@@ -23,14 +23,14 @@ fn a_later_version_is_read_as_far_as_it_is_known() {
 }
 
 #[test]
-fn unknown_flags_are_read_but_not_passed_on() {
+fn unknown_flags_are_not_forwarded() {
     let read = TraceContext::parse(&GOOD.replace("-01", "-ff")).unwrap();
     assert_eq!(read.to_string(), GOOD.replace("-01", "-03"));
 }
 
 #[test]
-fn what_does_not_fit_is_ignored() {
-    let flawed = [
+fn invalid_headers_are_ignored() {
+    let invalid = [
         String::new(),
         "00".into(),
         "é".repeat(40),
@@ -56,7 +56,7 @@ fn what_does_not_fit_is_ignored() {
         GOOD[..54].into(),
         GOOD.repeat(1000),
     ];
-    for header in flawed {
+    for header in invalid {
         assert_eq!(TraceContext::parse(&header), None, "{header:.80}");
     }
 }

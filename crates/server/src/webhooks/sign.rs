@@ -1,4 +1,4 @@
-//! Signatures as Standard Webhooks has them: HMAC-SHA256 over id, time and body, under the webhook's own secret.
+//! Signatures by Standard Webhooks: HMAC-SHA256 over id, time and body with the webhook's secret.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,17 +9,16 @@ use tenure_core::webhook::Secret;
 const PREFIX: &str = "whsec_";
 const SECRET_BYTES: usize = 32;
 
-/// A new secret from the operating system's randomness.
 pub(crate) fn new_secret() -> Secret {
     let mut bytes = [0; SECRET_BYTES];
-    SystemRandom::new().fill(&mut bytes).expect("the operating system gives random bytes");
+    SystemRandom::new().fill(&mut bytes).expect("the operating system has random bytes");
     Secret(format!("{PREFIX}{}", STANDARD.encode(bytes)))
 }
 
-/// What `webhook-signature` says.
+/// The value of `webhook-signature`.
 pub(super) fn signature(secret: &Secret, id: &str, seconds: i64, body: &str) -> String {
     let text = secret.0.strip_prefix(PREFIX).unwrap_or(&secret.0);
-    // What we made can be decoded; what somebody else wrote into the store signs as it stands.
+    // Secrets made here are base64; any other in the store is used as it is.
     let key = STANDARD.decode(text).unwrap_or_else(|_| text.as_bytes().to_vec());
     let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
     let signed = hmac::sign(&key, format!("{id}.{seconds}.{body}").as_bytes());
@@ -31,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_vector_of_the_specification_is_signed_alike() {
+    fn the_test_vector_of_the_specification_is_signed_correctly() {
         let secret = Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned());
         let (id, seconds, body) = ("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, r#"{"test": 2432232314}"#);
         let expected = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
@@ -39,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_has_chance_enough_and_is_not_printed() {
+    fn a_secret_is_random_and_not_printed() {
         let (one, two) = (new_secret(), new_secret());
         assert_ne!(one, two);
         assert_eq!(STANDARD.decode(one.0.strip_prefix(PREFIX).unwrap()).unwrap().len(), SECRET_BYTES);

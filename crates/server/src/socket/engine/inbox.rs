@@ -1,4 +1,4 @@
-//! What an engine has said and nobody has taken up yet. Bounded in every way: how often, how many, how much.
+//! Events of an engine that wait to be submitted, limited in rate, number and bytes.
 
 use std::future::{pending, ready};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,102 +7,104 @@ use std::time::Instant;
 
 use serde_json::value::RawValue;
 use socketioxide::extract::{AckSender, SocketRef, TryData};
-use tenure_core::id::Name;
+use tenure_core::id::WorkerId;
+use tenure_service::problem::{OVERLOADED, Problem, RATE_LIMITED};
 use tokio::sync::mpsc;
 
-use crate::problem::{OVERLOADED, Problem, RATE_LIMITED};
 use crate::socket::answer;
-use crate::socket::engine::rounds::Pending;
-use crate::socket::pace::Pace;
-use crate::socket::said::Said;
+use crate::socket::engine::submit_rounds::PendingReport;
+use crate::socket::messages::{EngineMessage, event_name};
+use crate::socket::rate_limit::TokenBucket;
 
-/// Events that one engine may send in a second, over a while.
+/// Events per second in the long run, and at once.
 const EVENTS_PER_SECOND_MAX: f64 = 1000.0;
-/// Events that it may send at once.
 const BURST_EVENTS_MAX: f64 = 2000.0;
-/// Events that wait.
 const WAITING_EVENTS_MAX: usize = 2048;
-/// What they may weigh together, the last one aside.
+/// Bytes of the waiting events, not counting the last one.
 const WAITING_BYTES_MAX: usize = 8 << 20;
 
-/// Events in the order in which they came.
+/// Events in order of arrival.
 pub(super) struct Inbox {
-    letters: mpsc::Receiver<Letter>,
-    bytes: Arc<AtomicUsize>,
+    events: mpsc::Receiver<IncomingEvent>,
+    waiting_bytes: Arc<AtomicUsize>,
 }
 
-/// An event as it came.
-struct Letter {
+struct IncomingEvent {
     ack: AckSender,
     text: Option<Box<RawValue>>,
 }
 
-impl Letter {
+impl IncomingEvent {
     fn bytes(&self) -> usize {
         self.text.as_ref().map_or(0, |text| text.get().len())
     }
 }
 
 impl Inbox {
-    /// From now on everything that the engine says lands here. The handler itself only puts it down, because what it
-    /// does within its future is done in no order.
+    /// Receives every event of the socket. The handler only queues them, because handlers run concurrently and an event
+    /// that awaited there could be overtaken.
     pub(super) fn open(socket: &SocketRef) -> Self {
-        let (slot, letters) = mpsc::channel(WAITING_EVENTS_MAX);
-        let pace = Pace::new(EVENTS_PER_SECOND_MAX, BURST_EVENTS_MAX, Instant::now());
-        let (bytes, pace) = (Arc::<AtomicUsize>::default(), Arc::new(Mutex::new(pace)));
-        let waiting = Arc::clone(&bytes);
+        let (queue, events) = mpsc::channel(WAITING_EVENTS_MAX);
+        let rate = TokenBucket::new(EVENTS_PER_SECOND_MAX, BURST_EVENTS_MAX, Instant::now());
+        let (waiting_bytes, rate) = (Arc::<AtomicUsize>::default(), Arc::new(Mutex::new(rate)));
+        let waiting = Arc::clone(&waiting_bytes);
         socket.on_fallback(move |ack: AckSender, TryData(text): TryData<Box<RawValue>>| {
-            put(&slot, &waiting, &pace, Letter { ack, text: text.ok() });
+            enqueue(&queue, &waiting, &rate, IncomingEvent { ack, text: text.ok() });
             ready(())
         });
-        Self { letters, bytes }
+        Self { events, waiting_bytes }
     }
 
-    /// What has come, at least one event; waits for it.
-    pub(super) async fn take(&mut self, worker: &Name) -> Vec<Pending> {
-        let Some(first) = self.letters.recv().await else { return pending().await };
-        let mut taken = vec![self.opened(first, worker)];
+    /// Waits for at least one event.
+    pub(super) async fn take(&mut self, worker: &WorkerId) -> Vec<PendingReport> {
+        let Some(first) = self.events.recv().await else { return pending().await };
+        let mut taken = vec![self.parse(first, worker)];
         taken.extend(self.take_now(worker));
         taken
     }
 
-    /// What has come.
-    pub(super) fn take_now(&mut self, worker: &Name) -> Vec<Pending> {
+    /// The events that have arrived.
+    pub(super) fn take_now(&mut self, worker: &WorkerId) -> Vec<PendingReport> {
         let mut taken = Vec::new();
-        while let Ok(letter) = self.letters.try_recv() {
-            taken.push(self.opened(letter, worker));
+        while let Ok(event) = self.events.try_recv() {
+            taken.push(self.parse(event, worker));
         }
         taken
     }
 
-    fn opened(&self, letter: Letter, worker: &Name) -> Pending {
-        self.bytes.fetch_sub(letter.bytes(), Ordering::AcqRel);
-        let Said { event, asks } = Said::read(letter.text.as_deref(), worker);
-        Pending { ack: letter.ack, event, asks }
+    fn parse(&self, incoming: IncomingEvent, worker: &WorkerId) -> PendingReport {
+        self.waiting_bytes.fetch_sub(incoming.bytes(), Ordering::AcqRel);
+        let message = EngineMessage::parse(incoming.text.as_deref(), worker);
+        PendingReport { ack: incoming.ack, message }
     }
 }
 
-fn put(slot: &mpsc::Sender<Letter>, waiting: &AtomicUsize, pace: &Mutex<Pace>, letter: Letter) {
-    let bytes = letter.bytes();
-    let admitted = pace.lock().expect("nobody panics while counting").admit(1.0, Instant::now());
-    let refused = if admitted.is_err() {
-        let detail = format!("more than {EVENTS_PER_SECOND_MAX} events in a second");
-        (letter, Problem::new(&RATE_LIMITED, detail).retry_after(1))
-    } else if waiting.load(Ordering::Acquire) > WAITING_BYTES_MAX {
-        (letter, overloaded())
+/// Queues an event, or answers it with the limit that it exceeds.
+fn enqueue(
+    queue: &mpsc::Sender<IncomingEvent>,
+    waiting_bytes: &AtomicUsize,
+    rate: &Mutex<TokenBucket>,
+    incoming: IncomingEvent,
+) {
+    let bytes = incoming.bytes();
+    let is_too_fast = rate.lock().expect("the lock is never poisoned").take(1.0, Instant::now()).is_err();
+    let (refused, problem) = if is_too_fast {
+        let detail = format!("more than {EVENTS_PER_SECOND_MAX} events per second");
+        (incoming, Problem::new(&RATE_LIMITED, detail).retry_after(1))
+    } else if waiting_bytes.load(Ordering::Acquire) > WAITING_BYTES_MAX {
+        (incoming, overloaded())
     } else {
-        waiting.fetch_add(bytes, Ordering::AcqRel);
-        let Err(full) = slot.try_send(letter) else { return };
-        waiting.fetch_sub(bytes, Ordering::AcqRel);
+        waiting_bytes.fetch_add(bytes, Ordering::AcqRel);
+        let Err(full) = queue.try_send(incoming) else { return };
+        waiting_bytes.fetch_sub(bytes, Ordering::AcqRel);
         (full.into_inner(), overloaded())
     };
-    let (Letter { ack, text }, problem) = refused;
-    let event = Said::name(text.as_deref());
-    if !answer(ack, Err(problem), &event) {
-        tracing::debug!(event, "an engine does not take its answers");
+    let event = event_name(refused.text.as_deref());
+    if !answer(refused.ack, Err(problem), &event) {
+        tracing::debug!(event, "engine answer dropped");
     }
 }
 
 fn overloaded() -> Problem {
-    Problem::new(&OVERLOADED, "too many events of this engine wait").retry_after(1)
+    Problem::new(&OVERLOADED, "too many events of this engine are waiting").retry_after(1)
 }

@@ -1,4 +1,4 @@
-//! A collector of one's own: takes what is posted to it, and says thanks.
+//! A collector that accepts every request.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 pub(super) struct Collector {
     pub(super) endpoint: String,
-    arrived: Receiver<Arrived>,
+    requests: Receiver<ReceivedRequest>,
 }
 
-pub(super) struct Arrived {
+pub(super) struct ReceivedRequest {
     pub(super) path: String,
     pub(super) content_type: String,
     body: Vec<u8>,
@@ -21,31 +21,31 @@ impl Collector {
     pub(super) fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
-        let (sender, arrived) = channel();
+        let (sender, requests) = channel();
         thread::spawn(move || {
-            for visitor in listener.incoming() {
-                let request = take(visitor.unwrap());
+            for stream in listener.incoming() {
+                let request = receive(stream.unwrap());
                 if sender.send(request).is_err() {
                     return;
                 }
             }
         });
-        Self { endpoint, arrived }
+        Self { endpoint, requests }
     }
 
-    pub(super) fn next(&self) -> Arrived {
-        self.arrived.recv_timeout(Duration::from_secs(20)).expect("spans arrive")
+    pub(super) fn next(&self) -> ReceivedRequest {
+        self.requests.recv_timeout(Duration::from_secs(20)).expect("spans arrive")
     }
 }
 
-impl Arrived {
+impl ReceivedRequest {
     pub(super) fn has(&self, part: &[u8]) -> bool {
         self.body.windows(part.len()).any(|window| window == part)
     }
 }
 
-fn take(visitor: TcpStream) -> Arrived {
-    let mut reader = BufReader::new(visitor);
+fn receive(stream: TcpStream) -> ReceivedRequest {
+    let mut reader = BufReader::new(stream);
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -65,5 +65,5 @@ fn take(visitor: TcpStream) -> Arrived {
     reader.read_exact(&mut body).unwrap();
     let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     reader.get_mut().write_all(answer).unwrap();
-    Arrived { path, content_type, body }
+    ReceivedRequest { path, content_type, body }
 }

@@ -1,19 +1,19 @@
-//! What a peer says of itself when it connects, read as strictly as a body.
+//! Parses and authenticates the `auth` object of a connecting peer, as strictly as a request body.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use socketioxide::extract::SocketRef;
-use tenure_core::id::Name;
+use tenure_core::id::{TypeName, WorkerId};
 use tenure_core::json::Json;
 use tenure_core::limits::CLAIM_JOBS_MAX;
+use tenure_service::caller::Caller;
+use tenure_service::extract::Peer;
+use tenure_service::fields::name;
+use tenure_service::problem::Problem;
 
 use crate::app::App;
 use crate::body;
-use crate::caller::Caller;
-use crate::gate::Peer;
 use crate::http::claims::names;
-use crate::http::name;
-use crate::problem::Problem;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -30,15 +30,15 @@ struct FrontEndAuth {
     token: Option<String>,
 }
 
-/// An engine: who it is, what it does, and how much at once.
-pub(super) struct Hello {
+/// An authenticated engine: its name, the types it runs, and how many jobs at once.
+pub(super) struct EngineHandshake {
     pub(super) caller: Caller,
-    pub(super) worker: Name,
-    pub(super) types: Vec<Name>,
+    pub(super) worker: WorkerId,
+    pub(super) types: Vec<TypeName>,
     pub(super) capacity: usize,
 }
 
-impl Hello {
+impl EngineHandshake {
     pub(super) async fn read(
         app: &App,
         socket: &SocketRef,
@@ -59,7 +59,6 @@ impl Hello {
     }
 }
 
-/// Who a front end is.
 pub(super) async fn front_end(
     app: &App,
     socket: &SocketRef,

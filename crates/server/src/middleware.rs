@@ -1,0 +1,103 @@
+//! The middleware around every request: a span, the checks of an open server, problems as responses, security headers.
+
+use std::panic::AssertUnwindSafe;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::FutureExt as _;
+use http::{HeaderMap, HeaderValue, Method, Uri, header};
+use tenure_service::extract::{host_of, own_origin};
+use tenure_service::pages::{Pages, ProblemPage};
+use tenure_service::problem::{INTERNAL, METHOD_NOT_ALLOWED, MISDIRECTED, NOT_FOUND, Problem};
+use tracing::{Instrument as _, Span};
+
+use crate::app::App;
+use crate::{headers, telemetry};
+
+/// Headers of a problem's first response that are kept when it is rendered.
+const KEPT_HEADERS: [http::HeaderName; 2] = [header::ALLOW, header::CONTENT_RANGE];
+
+pub(crate) async fn apply(
+    State((app, problem_page)): State<(App, ProblemPage)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let path = request.uri().path().to_owned();
+    let method = request.method().clone();
+    // On a page, a problem is rendered as a page.
+    let page_request = Pages::include(&path).then(|| (request.headers().clone(), request.uri().to_string()));
+    // A span costs more than a small request, so it is only created if it is exported.
+    let span =
+        if telemetry::is_traced() { tracing::info_span!("request", %method, path) } else { Span::none() };
+    if let Some(context) = headers::trace(request.headers()) {
+        telemetry::set_parent(&span, &context.to_string());
+    }
+    let mut response = match check_open_server(&app, &request) {
+        Ok(()) => {
+            let handled = AssertUnwindSafe(next.run(request).instrument(span.clone())).catch_unwind().await;
+            handled.unwrap_or_else(|_| panicked())
+        }
+        Err(problem) => problem.into_response(),
+    };
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        tracing::debug!(parent: &span, code = problem.code(), "request refused");
+        let kept = KEPT_HEADERS.map(|name| (response.headers_mut().remove(&name), name));
+        let page = page_request.and_then(|(headers, address)| problem_page(&problem, &headers, &address));
+        response = page.unwrap_or_else(|| problem.render(&path));
+        for (value, name) in kept {
+            response.headers_mut().extend(value.map(|value| (name, value)));
+        }
+    }
+    security_headers(response.headers_mut(), &path);
+    response
+}
+
+/// A server without keys refuses every request that a page of another host could send through a browser.
+fn check_open_server(app: &App, request: &Request) -> Result<(), Problem> {
+    if !app.keyring().is_open() {
+        return Ok(());
+    }
+    check_loopback_host(request.headers(), request.uri())?;
+    own_origin(request.headers(), request.uri())
+}
+
+/// Only loopback names are accepted, so that a page cannot reach the server under a host name it controls.
+fn check_loopback_host(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
+    let host = host_of(headers, uri).unwrap_or_default();
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    if ["localhost", "127.0.0.1", "[::1]"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
+        return Ok(());
+    }
+    let detail = "a server without keys only accepts the hosts localhost, 127.0.0.1 and [::1]";
+    Err(Problem::new(&MISDIRECTED, detail))
+}
+
+fn security_headers(headers: &mut HeaderMap, path: &str) {
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // The dashboard's forms are accepted by their origin, which browsers send only with a referrer.
+    let referrer = if Pages::include(path) { "same-origin" } else { "no-referrer" };
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static(referrer));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if !path.starts_with("/api") {
+        let policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
+        headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(policy));
+    }
+}
+
+pub(crate) async fn unknown_path(uri: Uri) -> Problem {
+    Problem::new(&NOT_FOUND, format!("there is nothing at {}", uri.path()))
+}
+
+/// A method that the path does not support; the router adds `Allow`.
+pub(crate) async fn unknown_method(method: Method, uri: Uri) -> Problem {
+    Problem::new(&METHOD_NOT_ALLOWED, format!("{} does not support {method}", uri.path()))
+}
+
+fn panicked() -> Response {
+    tracing::error!("request handler panicked");
+    Problem::new(&INTERNAL, "the server has a defect; details are in its log").into_response()
+}

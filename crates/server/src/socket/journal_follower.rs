@@ -1,0 +1,149 @@
+//! The hub's task: follows the journal and passes on events, and progress in its place between them.
+//!
+//! A job's progress belongs after the transition it was reported in and before the next one. It can arrive before that
+//! transition is read, so it waits until the follower has read the journal up to its end at the time of arrival.
+
+use std::collections::{BTreeSet, HashMap};
+use std::mem::take;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::id::{JobId, Position};
+use tenure_core::job::{Job, Progress};
+use tenure_runtime::Follower;
+use tenure_stats::LEASES_MAX;
+use tenure_store::{AnyStore, JournalEntry, Store as _, StoreError};
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use crate::app::App;
+use crate::socket::hub::HolderNotice;
+use crate::socket::subscribers::Publisher;
+
+/// How often leased jobs are read, in case other nodes changed them.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// The delay after a failed read of the store.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+
+struct JournalFollower {
+    app: App,
+    follower: Follower<AnyStore>,
+    publisher: Publisher,
+    /// Progress that waits for its place.
+    waiting: HashMap<JobId, Vec<Arc<Job>>>,
+    /// The progress of each leased job at the last poll; `None` before the first.
+    polled: Option<HashMap<JobId, Progress>>,
+    /// Jobs whose progress arrived at this node since the last poll.
+    reported: BTreeSet<JobId>,
+}
+
+pub(super) async fn follow(app: App, after: Position, mut progress: mpsc::Receiver<Arc<Job>>) {
+    let mut it = JournalFollower {
+        app: app.clone(),
+        follower: app.runtime().follow(after),
+        publisher: Publisher::new(app.clone()),
+        waiting: HashMap::new(),
+        polled: None,
+        reported: BTreeSet::new(),
+    };
+    let mut polls = interval(POLL_INTERVAL);
+    polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let drained = app.drained();
+    tokio::pin!(drained);
+    loop {
+        let result = tokio::select! {
+            () = &mut drained => return,
+            page = it.follower.next() => match page {
+                Ok(page) => {
+                    it.publish(&page).await;
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            },
+            Some(job) = progress.recv() => {
+                it.add_progress(job);
+                while let Ok(job) = progress.try_recv() {
+                    it.add_progress(job);
+                }
+                it.publish_progress().await
+            }
+            _ = polls.tick() => {
+                if app.hub().stop_following_if_idle().await {
+                    return;
+                }
+                it.poll_leased().await
+            }
+        };
+        if let Err(error) = result {
+            tracing::warn!(%error, "socket event delivery delayed");
+            sleep(RETRY_DELAY).await;
+        }
+    }
+}
+
+impl JournalFollower {
+    fn add_progress(&mut self, job: Arc<Job>) {
+        self.reported.insert(job.id());
+        self.waiting.entry(job.id()).or_default().push(job);
+    }
+
+    async fn publish(&mut self, page: &[JournalEntry]) {
+        for entry in page {
+            let event = &entry.event;
+            if event.facts.lease_end.is_some() {
+                let notice = || HolderNotice::LeaseMayHaveEnded(event.job_id);
+                self.app.hub().notify_holder(event.job_id, notice);
+            }
+            if let Some(waiting) = self.waiting.get_mut(&event.job_id) {
+                let (before, after) =
+                    take(waiting).into_iter().partition(|job| event.seq.is_some_and(|seq| job.seq < seq));
+                *waiting = after;
+                self.publisher.progress(before).await;
+            }
+            self.publisher.event(entry).await;
+        }
+    }
+
+    /// Publishes waiting progress, after all events that were committed before it.
+    async fn publish_progress(&mut self) -> Result<(), StoreError> {
+        if self.app.hub().subscribers().is_empty() {
+            self.waiting.clear();
+            return Ok(());
+        }
+        let end = self.app.store().journal_end().await?;
+        while self.follower.position() < end {
+            let page = self.follower.next().await?;
+            self.publish(&page).await;
+        }
+        for (_, jobs) in take(&mut self.waiting) {
+            self.publisher.progress(jobs).await;
+        }
+        Ok(())
+    }
+
+    /// Finds progress and cancels that were committed by other nodes.
+    async fn poll_leased(&mut self) -> Result<(), StoreError> {
+        if !self.app.store().is_shared() {
+            self.reported.clear();
+            return Ok(());
+        }
+        // Progress that arrives during the read is newer than what is read.
+        let mut reported = take(&mut self.reported);
+        let leased = self.app.store().leased(LEASES_MAX).await?;
+        reported.extend(&self.reported);
+        let (before, mut polled) = (self.polled.take(), HashMap::new());
+        for job in leased {
+            if job.cancel.is_some() {
+                self.app.hub().notify_holder(job.id(), || HolderNotice::Job(Arc::clone(&job)));
+            }
+            let Some(progress) = job.output.progress.as_deref() else { continue };
+            polled.insert(job.id(), progress.clone());
+            let is_new = before.as_ref().is_some_and(|before| before.get(&job.id()) != Some(progress));
+            if is_new && !reported.contains(&job.id()) {
+                self.waiting.entry(job.id()).or_default().push(job);
+            }
+        }
+        self.polled = Some(polled);
+        self.publish_progress().await
+    }
+}

@@ -1,0 +1,128 @@
+//! Parses events of engines: each is a command on one job that the engine holds, or a heartbeat for all of them.
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use tenure_core::command::Command;
+use tenure_core::id::WorkerId;
+use tenure_core::json::Json;
+use tenure_service::problem::Problem;
+use tenure_service::query::job_id;
+
+use crate::body::{self, Object};
+use crate::http::reports::{ErrorBody, ReportBody};
+use crate::socket::unknown_event;
+
+/// A parsed event.
+pub(super) struct EngineMessage {
+    pub(super) event: String,
+    pub(super) request: Result<EngineRequest, Problem>,
+}
+
+pub(super) enum EngineRequest {
+    /// A command on one job.
+    Job(Command),
+    /// Renew the leases of all held jobs.
+    Heartbeat,
+}
+
+/// Events and their verbs in the HTTP API.
+const VERBS: [(&str, &str); 6] = [
+    ("job_ack", "start"),
+    ("job_progress", "progress"),
+    ("job_complete", "succeed"),
+    ("job_failed", "fail"),
+    ("job_cancelled", "cancel-confirm"),
+    ("job_release", "release"),
+];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EventBody {
+    #[serde(rename = "jobId")]
+    job_id: String,
+    fence: u64,
+    progress: Option<f64>,
+    message: Option<String>,
+    result: Option<Box<RawValue>>,
+    error: Option<ReportedError>,
+    checkpoint: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EmptyBody {}
+
+impl EngineMessage {
+    /// Parses an event as received: `["job_ack", { … }]`.
+    pub(super) fn parse(text: Option<&RawValue>, worker: &WorkerId) -> Self {
+        let (event, text) = (event_name(text), text.map_or("[]", RawValue::get));
+        let request = request(&event, text, parts(text).get(1..).unwrap_or_default(), worker);
+        Self { event, request }
+    }
+}
+
+pub(super) fn event_name(text: Option<&RawValue>) -> String {
+    let parts = parts(text.map_or("[]", RawValue::get));
+    parts.first().and_then(|name| serde_json::from_str(name.get()).ok()).unwrap_or_default()
+}
+
+fn parts(text: &str) -> Vec<&RawValue> {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+fn request(event: &str, text: &str, data: &[&RawValue], worker: &WorkerId) -> Result<EngineRequest, Problem> {
+    Json::check(text).map_err(|flaw| Problem::malformed("#", flaw.to_string()))?;
+    if text.contains("\"_placeholder\"") {
+        return Err(Problem::malformed("#", "binary data is not accepted"));
+    }
+    let verb = VERBS.iter().find(|(name, _)| *name == event).map(|(_, verb)| *verb);
+    match (verb, data) {
+        (None, []) if event == "heartbeat" => Ok(EngineRequest::Heartbeat),
+        (None, [data]) if event == "heartbeat" => {
+            body::parse::<EmptyBody>(data.get()).map(|_| EngineRequest::Heartbeat)
+        }
+        (Some(verb), [data]) => command(body::parse(data.get())?, verb, worker).map(EngineRequest::Job),
+        (None, _) if event != "heartbeat" => Err(unknown_event(event)),
+        _ => Err(Problem::malformed("#", "an event carries one object")),
+    }
+}
+
+fn command(body: EventBody, verb: &str, worker: &WorkerId) -> Result<Command, Problem> {
+    let job = job_id(&body.job_id).ok_or_else(|| Problem::malformed("#/jobId", "is not a job id"))?;
+    let report = ReportBody {
+        fence: Some(body.fence),
+        progress: body.progress,
+        message: body.message,
+        result: body.result,
+        error: body.error.map(|ReportedError(error)| Object(error)),
+        checkpoint: body.checkpoint,
+        ..ReportBody::default()
+    };
+    report.command(job, verb, Some(worker.clone()))
+}
+
+/// An error as an engine sends it: an object, or `CODE: message`.
+struct ReportedError(ErrorBody);
+
+impl<'de> Deserialize<'de> for ReportedError {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct ObjectOrText;
+        impl<'de> Visitor<'de> for ObjectOrText {
+            type Value = ErrorBody;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object or \"CODE: message\"")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<ErrorBody, E> {
+                Ok(ErrorBody::of_text(text))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<ErrorBody, A::Error> {
+                ErrorBody::deserialize(MapAccessDeserializer::new(members))
+            }
+        }
+        from.deserialize_any(ObjectOrText).map(Self)
+    }
+}
