@@ -1,7 +1,7 @@
-//! A checked lifecycle: states, rules and policies as data. [`Lifecycle::parse`] is the only way to get one, so
-//! whoever holds one holds a machine without traps, endless waits or steps backwards (L1 to L12).
+//! A checked lifecycle: states, rules and policies as data.
 //!
-//! Nothing here knows a job; `decide` asks which rule applies.
+//! [`Lifecycle::parse`] is the only constructor, so every value follows L1 to L12: no traps, no unlimited waits, no
+//! moves backwards. Nothing here knows a job; `decide` asks which rule applies.
 
 mod check;
 mod derive;
@@ -16,87 +16,76 @@ use serde::{Deserialize, Serialize};
 
 pub use derive::{LongestLife, Wait};
 pub use diff::{Change, ChangeKind, Diff, diff};
-pub use flaw::{Flaw, Place, RuleId};
+pub use flaw::{Flaw, Location, RuleId};
 pub use policy::{Api, Backoff, Credits, Idempotency, Jitter, Policy, Retention};
 
 use crate::dead_letter::ReasonCode;
-use crate::id::Name;
+use crate::id::{LifecycleName, Name, StateName};
 use crate::time::Millis;
 
-/// A declared state machine, proved.
+/// A declared and checked state machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lifecycle {
     /// `[a-z][a-z0-9_-]*`.
-    pub name: Name,
+    pub name: LifecycleName,
     /// A job keeps the version it was created under.
     pub version: u32,
-    /// One sentence.
     pub about: String,
     /// The ready state that `create` leads to.
-    pub initial: Name,
+    pub initial: StateName,
     /// In file order.
     pub states: Vec<State>,
-    /// In file order, lists written out: one trigger, one from-state each.
+    /// In file order, lists expanded: one trigger and one from-state each.
     pub rules: Vec<Rule>,
-    /// Defaults that a type may override.
     pub policy: Policy,
     /// Only where jobs cost something.
     pub credits: Option<Credits>,
-    /// How creation finds the job that is already there.
     pub idempotency: Idempotency,
-    /// How long what is finished is kept.
     pub retention: Retention,
-    /// Its own door, in its own words.
     pub api: Option<Api>,
-    /// The file.
+    /// The text of the file.
     pub source: String,
 }
 
-/// Where a job can be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     /// `[a-z][a-z0-9_]*`.
-    pub name: Name,
-    /// Its role, or that it is final.
+    pub name: StateName,
     pub phase: Phase,
-    /// When `timeout` fires, counted from entry.
     pub timeout: Timeout,
-    /// An old name, accepted and also spoken.
-    pub alias: Option<Name>,
-    /// Its place in the order that every attempt follows.
+    /// An old name, accepted in queries and also sent.
+    pub alias: Option<StateName>,
+    /// Within an attempt, every transition leads to a higher rank.
     pub rank: u32,
 }
 
-/// What a state says about waiting in it.
+/// When the trigger `timeout` fires, counted from entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeout {
-    /// Nothing.
-    Unsaid,
-    /// `timeout = "never"`: for ever, on purpose.
+    /// There is no `timeout`.
+    Unset,
+    /// `timeout = "never"`: jobs may wait indefinitely.
     Never,
-    /// Fires this long after entry.
     After(Millis),
 }
 
 /// A role, or final with an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// May be claimed once `run_at` has come.
+    /// May be claimed once `run_at` has passed.
     Ready,
     /// Leased, not started.
     Held,
     /// Leased, running.
     Active,
-    /// Owned by no one until its due time.
+    /// Not leased; waits for its due time, a timeout or a signal.
     Waiting,
-    /// Over.
     Final(Outcome),
 }
 
 /// What a final state means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the names are the spec's, and say all there is")]
 pub enum Outcome {
     Succeeded,
     Partial,
@@ -106,17 +95,14 @@ pub enum Outcome {
     Dead,
 }
 
-/// One declared line: trigger and from-state (and condition) to state.
+/// One declared rule: from a state by a trigger, perhaps under a condition, to a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// What happened.
     pub on: Trigger,
-    /// Where; `None` for `create` alone.
-    pub from: Option<Name>,
-    /// Only if.
+    /// `None` only for `create`.
+    pub from: Option<StateName>,
     pub when: Option<Condition>,
-    /// Where to.
-    pub to: Name,
+    pub to: StateName,
     /// The name of the event that records it.
     pub event: Name,
     /// Also writes an audit line of this name.
@@ -128,15 +114,14 @@ pub struct Rule {
 /// When a rule applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Condition {
-    /// The error is transient and attempts are left.
+    /// The error is transient and an attempt is left.
     Retry,
-    /// The error is transient and none is left.
+    /// The error is transient and no attempt is left.
     Exhausted,
 }
 
-/// What happened, the clock's doings included.
+/// What moves a job: a command, or the clock.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs, reason = "the names are the spec's, and say all there is")]
 pub enum Trigger {
     Create,
     Claim,
@@ -152,28 +137,26 @@ pub enum Trigger {
     LeaseExpired,
     Due,
     Disconnected,
-    /// One that the lifecycle itself declares.
+    /// A custom signal, declared by the lifecycle.
     Signal(Name),
 }
 
 impl Lifecycle {
-    /// Reads and proves a file: the lifecycle, or every flaw at once.
+    /// Reads and checks a file: the lifecycle, or all flaws at once.
     pub fn parse(source: &str) -> Result<Self, Vec<Flaw>> {
         let draft = parse::draft(source)?;
         check::check(draft, source)
     }
 
-    /// The five that are built in.
     pub fn built_in() -> Vec<Self> {
         BUILT_IN
             .iter()
             .map(|source| {
-                Self::parse(source).expect("the built-in lifecycles pass their check; a test says so")
+                Self::parse(source).expect("the built-in lifecycles are valid, as a test checks")
             })
             .collect()
     }
 
-    /// The state of this name.
     pub fn state(&self, name: &str) -> Option<&State> {
         self.states.iter().find(|state| state.name == name)
     }
@@ -183,7 +166,7 @@ impl Lifecycle {
         self.rules_for(from, on).find(|rule| rule.when.is_none_or(&holds))
     }
 
-    /// Whether any rule leads from `from` by `on`.
+    /// Whether any rule for `on` leaves `from`.
     pub fn has_rule(&self, from: &str, on: &Trigger) -> bool {
         self.rules_for(from, on).next().is_some()
     }
@@ -193,7 +176,7 @@ impl Lifecycle {
         self.rules.iter().find(|rule| rule.on == Trigger::Create).expect("L2: there is one create rule")
     }
 
-    /// Every trigger that has a rule from here, the clock's too, in file order.
+    /// Every trigger with a rule that leaves `from`, in file order, the clock's included.
     pub fn allowed(&self, from: &str) -> Vec<Trigger> {
         let mut found = Vec::new();
         for rule in &self.rules {
@@ -215,7 +198,7 @@ impl Lifecycle {
     }
 }
 
-/// The built-in files, in the order in which they are listed.
+/// The built-in files, by name.
 pub const BUILT_IN: [&str; 5] = [
     include_str!("../../../lifecycles/distributed.toml"),
     include_str!("../../../lifecycles/engine.toml"),
@@ -225,17 +208,14 @@ pub const BUILT_IN: [&str; 5] = [
 ];
 
 impl Phase {
-    /// Whether a lease is held in it.
     pub fn is_leased(self) -> bool {
         matches!(self, Self::Held | Self::Active)
     }
 
-    /// Whether it is over.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Final(_))
     }
 
-    /// The outcome, if it is over.
     pub fn outcome(self) -> Option<Outcome> {
         match self {
             Self::Final(outcome) => Some(outcome),
@@ -254,7 +234,7 @@ impl Phase {
         }
     }
 
-    /// The way back of [`Phase::as_str`] and [`Outcome::as_str`].
+    /// The inverse of [`Phase::as_str`] and [`Outcome::as_str`].
     pub fn parse(phase: &str, outcome: Option<&str>) -> Option<Self> {
         match (phase, outcome) {
             ("ready", None) => Some(Self::Ready),
@@ -268,11 +248,10 @@ impl Phase {
 }
 
 impl Outcome {
-    /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Succeeded, Self::Partial, Self::Failed, Self::Cancelled, Self::Rejected, Self::Dead];
 
-    /// Its name in files and on the wire.
+    /// The name in files and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Succeeded => "succeeded",
@@ -284,7 +263,6 @@ impl Outcome {
         }
     }
 
-    /// By its name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|outcome| outcome.as_str() == text)
     }
@@ -309,7 +287,7 @@ impl Trigger {
         Self::Disconnected,
     ];
 
-    /// By its name in a file: `lease_expired`, `signal:approve`.
+    /// Parses the name in a file: `lease_expired`, `signal:approve`.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(signal) = text.strip_prefix("signal:") {
             return is_state_name(signal).then(|| Self::Signal(signal.into()));
@@ -338,7 +316,7 @@ impl Trigger {
     }
 }
 
-/// `[a-z][a-z0-9_]*`, and not too long.
+/// `[a-z][a-z0-9_]*`, at most [`NAME_BYTES_MAX`](crate::limits::NAME_BYTES_MAX) bytes.
 pub(crate) fn is_state_name(text: &str) -> bool {
     text.len() <= crate::limits::NAME_BYTES_MAX
         && text.starts_with(|c: char| c.is_ascii_lowercase())

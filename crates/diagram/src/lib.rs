@@ -110,7 +110,7 @@ fn note(state: &State) -> String {
     match state.timeout {
         Timeout::Never => format!("{class} · never"),
         Timeout::After(span) => format!("{class} · {span}"),
-        Timeout::Unsaid => class.to_owned(),
+        Timeout::Unset => class.to_owned(),
     }
 }
 

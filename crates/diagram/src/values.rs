@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::id::Name;
+use tenure_core::id::StateName;
 
 /// The longest count: `999,999,999`.
 pub(crate) const COUNT_MAX: usize = 11;
@@ -10,9 +10,9 @@ pub(crate) const COUNT_MAX: usize = 11;
 /// The values shown on a map. A missing value is drawn as missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MapValues {
-    pub states: BTreeMap<Name, StateValues>,
+    pub states: BTreeMap<StateName, StateValues>,
     /// By the two states that an arrow connects.
-    pub arrows: BTreeMap<(Name, Name), ArrowValues>,
+    pub arrows: BTreeMap<(StateName, StateName), ArrowValues>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,17 +61,17 @@ pub enum MapStyle {
 /// Link targets on a map.
 pub struct MapLinks<'f> {
     /// The jobs in a state.
-    pub state: &'f dyn Fn(&Name) -> String,
+    pub state: &'f dyn Fn(&StateName) -> String,
     /// The transitions from one state to another.
-    pub arrow: &'f dyn Fn(&Name, &Name) -> String,
+    pub arrow: &'f dyn Fn(&StateName, &StateName) -> String,
 }
 
 impl MapValues {
-    pub(crate) fn state(&self, name: &Name) -> StateValues {
+    pub(crate) fn state(&self, name: &StateName) -> StateValues {
         self.states.get(name).cloned().unwrap_or_default()
     }
 
-    pub(crate) fn arrow(&self, from: &Name, to: &Name) -> ArrowValues {
+    pub(crate) fn arrow(&self, from: &StateName, to: &StateName) -> ArrowValues {
         self.arrows.get(&(from.clone(), to.clone())).cloned().unwrap_or_default()
     }
 }

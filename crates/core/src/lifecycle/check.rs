@@ -1,7 +1,7 @@
-//! The proof: a draft becomes a [`Lifecycle`] if it keeps L1 to L12; else every flaw comes back at once.
+//! Checks a draft against L1 to L12: the result is a [`Lifecycle`], or all flaws at once.
 //!
-//! A flaw that only follows from another is held back. What is unknown (a misspelled state, a missing role) is
-//! therefore carried along as unknown, and every check gives it the benefit of the doubt.
+//! A flaw that only follows from another is not reported. Unknown parts (a misspelled state, a missing role) stay
+//! unknown, and every check assumes that they might be correct.
 
 mod graph;
 mod money;
@@ -17,11 +17,10 @@ use super::policy::{Credits, Idempotency};
 use super::{Condition, Lifecycle, Phase, Rule, State, Timeout, Trigger};
 use crate::id::Name;
 
-/// Proves a draft.
 pub(super) fn check(mut draft: Draft, source: &str) -> Result<Lifecycle, Vec<Flaw>> {
     let mut flaws = Flaws::new(source);
     flaws.extend(std::mem::take(&mut draft.flaws));
-    if draft.head.states.is_some() && draft.head.transitions.is_some() {
+    if draft.headings.states.is_some() && draft.headings.transitions.is_some() {
         let machine = names::resolve(&draft, &mut flaws);
         roles::check(&machine, &mut flaws);
         graph::check(&machine, &mut flaws);
@@ -32,16 +31,17 @@ pub(super) fn check(mut draft: Draft, source: &str) -> Result<Lifecycle, Vec<Fla
         let found = flaws.into_sorted();
         return if found.is_empty() { Ok(build(&machine, source)) } else { Err(found) };
     }
-    // Without states or rules that can be read there is nothing to reason about.
+    // Without readable states and transitions there is nothing else to check.
     Err(flaws.into_sorted())
 }
 
-/// The draft with its names resolved to states, and its lists written out.
+/// The draft with its names resolved to states and its lists expanded.
 struct Machine<'d> {
     draft: &'d Draft,
     initial: Option<usize>,
     edges: Vec<Edge<'d>>,
-    credits: Money,
+    /// The states listed in `[credits]`; `None` for one that does not exist.
+    credits: Vec<(Option<usize>, Span)>,
 }
 
 /// One rule: one trigger, one state that it leaves.
@@ -50,37 +50,39 @@ struct Edge<'d> {
     /// `None` for a trigger that does not exist.
     on: Option<&'d Trigger>,
     on_at: Span,
-    from: From,
+    from: Origin,
     from_at: Span,
     /// `None` for a state that does not exist.
     to: Option<usize>,
     to_at: Span,
 }
 
-/// Where a rule starts.
+/// The state that a rule leaves.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum From {
-    /// `create`.
-    Nowhere,
+enum Origin {
+    /// None: the rule is for `create`.
+    Create,
     State(usize),
-    /// Somewhere that does not exist.
+    /// A state that does not exist.
     Unknown,
 }
 
-/// When a rule applies.
+impl Origin {
+    fn state(self) -> Option<usize> {
+        match self {
+            Self::State(state) => Some(state),
+            Self::Create | Self::Unknown => None,
+        }
+    }
+}
+
+/// The condition of a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum When {
+enum EdgeCondition {
     Always,
     If(Condition),
     /// A condition that does not exist.
     Unknown,
-}
-
-/// The states that `[credits]` names; `None` for one that does not exist.
-#[derive(Default)]
-struct Money {
-    settle: Vec<(Option<usize>, Span)>,
-    refund: Vec<(Option<usize>, Span)>,
 }
 
 impl Machine<'_> {
@@ -96,45 +98,45 @@ impl Machine<'_> {
         self.draft.states[state].name.at
     }
 
-    /// The place that gives a state its role or outcome, else its name.
+    /// The place of a state's role or outcome, or of its name if it has neither.
     fn phase_at(&self, state: usize) -> Span {
         self.draft.states[state].phase.as_ref().map_or(self.name_at(state), |phase| phase.at)
     }
 
-    /// Whether a rule leads from `state` by `on`, or might once what is unknown is known.
+    /// Whether a rule for `on` leaves `state`, or an unknown rule might.
     fn may_have(&self, state: usize, on: &Trigger) -> bool {
         self.edges.iter().any(|edge| {
-            (edge.from == From::State(state) || edge.from == From::Unknown)
+            (edge.from == Origin::State(state) || edge.from == Origin::Unknown)
                 && edge.on.is_none_or(|found| found == on)
         })
     }
 
-    /// Edges of which trigger, from-state and its phase are known.
+    /// The edges whose trigger, origin and its phase are known.
     fn known(&self) -> impl Iterator<Item = (&Edge<'_>, &Trigger, usize, Phase)> {
         self.edges.iter().filter_map(|edge| {
-            let From::State(from) = edge.from else { return None };
+            let Origin::State(from) = edge.from else { return None };
             Some((edge, edge.on?, from, self.phase(from)?))
         })
     }
 }
 
 impl Edge<'_> {
-    fn when(&self) -> When {
+    fn condition(&self) -> EdgeCondition {
         match &self.transition.when {
-            None => When::Always,
-            Some(when) => when.value.map_or(When::Unknown, When::If),
+            None => EdgeCondition::Always,
+            Some(when) => when.value.map_or(EdgeCondition::Unknown, EdgeCondition::If),
         }
     }
 }
 
-/// Puts the proved pieces together. Only called when there is no flaw, so everything is known.
+/// Builds the lifecycle. Only called if there is no flaw, so everything is known.
 fn build(machine: &Machine<'_>, source: &str) -> Lifecycle {
     let draft = machine.draft;
     let ranks = order::ranks(machine);
     let states = draft.states.iter().zip(ranks).map(|(state, rank)| State {
         name: state.name.value.as_str().into(),
         phase: state.phase.as_ref().expect("L2: each state has a role or an outcome").value,
-        timeout: state.timeout.as_ref().map_or(Timeout::Unsaid, |timeout| timeout.value),
+        timeout: state.timeout.as_ref().map_or(Timeout::Unset, |timeout| timeout.value),
         alias: state.alias.as_ref().map(|alias| alias.value.as_str().into()),
         rank,
     });
@@ -166,17 +168,11 @@ fn build_rule(machine: &Machine<'_>, edge: &Edge<'_>) -> Rule {
     let transition = edge.transition;
     Rule {
         on: edge.on.expect("L1: every trigger that is named exists").clone(),
-        from: match edge.from {
-            From::State(from) => Some(machine.name(from).into()),
-            From::Nowhere | From::Unknown => None,
-        },
-        when: match edge.when() {
-            When::If(condition) => Some(condition),
-            When::Always | When::Unknown => None,
-        },
+        from: edge.from.state().map(|from| machine.name(from).into()),
+        when: transition.when.as_ref().and_then(|when| when.value),
         to: to.into(),
         event: event_name(transition, to),
-        audit: transition.audit.as_deref().map(Name::from),
+        audit: transition.audit.as_deref().map(Into::into),
         reason: transition.reason.as_ref().map(|reason| reason.value),
     }
 }

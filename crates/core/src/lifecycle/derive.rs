@@ -1,33 +1,32 @@
-//! What follows from a checked lifecycle: the longest life of a job that is left alone, and the lines of its table.
+//! Properties derived from a checked lifecycle: its transition table, and upper bounds on a job's lifetime.
 //!
-//! The lives are bounds for the policy in the file; a type that overrides it has others. Both are worked out from the
-//! last attempt backwards, and within one attempt from the last rank backwards, so that nothing is walked twice.
+//! The bounds hold for the policy in the file; a type that overrides it has others. They are computed from the last
+//! attempt backwards, and within an attempt from the last rank backwards, so each state is visited once per attempt.
 
 use super::{Condition, Lifecycle, Phase, Rule, State, Timeout, Trigger};
 use crate::backoff;
-use crate::id::Name;
+use crate::id::StateName;
 use crate::time::Millis;
 
-/// How long a job can live if nobody helps it.
+/// The longest lifetime of a job without intervention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LongestLife {
-    /// It is final after this time at the latest.
+    /// The job is final after at most this time.
     Within(Millis),
-    /// It may wait for ever.
+    /// The job may wait indefinitely.
     Waits(Wait),
 }
 
-/// Where a job may wait for ever.
+/// A state in which a job may wait indefinitely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// The state.
-    pub state: Name,
-    /// Whether the file says `timeout = "never"`; if not, it is a ready state that says nothing.
-    pub said: bool,
+    pub state: StateName,
+    /// Whether the file declares `timeout = "never"`; otherwise it is a ready state without a timeout.
+    pub declared: bool,
 }
 
 impl Lifecycle {
-    /// The states by rank, and by the order of the file within one.
+    /// The states by rank, then in file order.
     pub fn by_rank(&self) -> Vec<&State> {
         let mut states: Vec<&State> = self.states.iter().collect();
         states.sort_by_key(|state| state.rank);
@@ -39,19 +38,19 @@ impl Lifecycle {
         self.rules.iter().filter(move |rule| rule.from.as_ref().is_some_and(|from| from == state))
     }
 
-    /// Whether following this rule begins the next attempt.
+    /// Whether the rule begins the next attempt.
     pub fn begins_attempt(&self, rule: &Rule) -> bool {
         rule.on != Trigger::Create
             && self.state(rule.to.as_str()).is_some_and(|state| state.phase == Phase::Ready)
     }
 
-    /// The longest life of a job that no worker ever touches: only the clock moves it.
+    /// The longest life of a job that no worker ever claims: only the clock moves it.
     pub fn longest_life_untouched(&self) -> LongestLife {
         self.longest_life(Workers::None)
     }
 
-    /// The longest life of a job whose workers all crash. It is claimed as soon as it may be; each worker dies at
-    /// once, before or after it starts, and the loss of its lease is what moves the job on.
+    /// The longest life of a job whose workers all crash. It is claimed as soon as possible, each worker crashes
+    /// immediately, before or after it starts the job, and the job continues when the lease expires.
     pub fn longest_life_crashing(&self) -> LongestLife {
         self.longest_life(Workers::Crash)
     }
@@ -74,33 +73,33 @@ impl Lifecycle {
             }
             after = lives;
         }
-        after.at_once[self.index(&self.initial)].clone().expect("every state of the first attempt was walked")
+        after.at_once[self.index(&self.initial)].clone().expect("every state of the first attempt was visited")
     }
 
-    fn index(&self, name: &Name) -> usize {
+    fn index(&self, name: &StateName) -> usize {
         self.states
             .iter()
             .position(|state| state.name == *name)
-            .expect("L1: every state that is named exists")
+            .expect("L1: every state that is used exists")
     }
 }
 
-/// What the workers do.
+/// What the workers do in this scenario.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Workers {
     None,
     Crash,
 }
 
-/// The longest life from each state on, in one attempt. `None` for what was not walked yet.
+/// The longest life from each state on, in one attempt. `None` for a state that was not visited yet.
 #[derive(Clone)]
 struct Lives {
     at_once: Vec<Option<LongestLife>>,
-    /// Of a ready state that is entered with a backoff to wait out.
+    /// The same for a ready state that is entered with a backoff.
     backed_off: Vec<Option<LongestLife>>,
 }
 
-/// One step of the walk: the lives of later states in this attempt, and of all states in the next.
+/// The computation for one state: the lives of later states in this attempt, and of all states in the next.
 struct Walk<'a> {
     lifecycle: &'a Lifecycle,
     attempt: u32,
@@ -117,7 +116,7 @@ impl Walk<'_> {
             Phase::Waiting => self.leave_waiting(state),
         };
         ways.into_iter().reduce(longer).unwrap_or_else(|| {
-            LongestLife::Waits(Wait { state: state.name.clone(), said: state.timeout == Timeout::Never })
+            LongestLife::Waits(Wait { state: state.name.clone(), declared: state.timeout == Timeout::Never })
         })
     }
 
@@ -125,14 +124,14 @@ impl Walk<'_> {
         if workers == Workers::None || !self.lifecycle.has_rule(state.name.as_str(), &Trigger::Claim) {
             return self.go(state, &Trigger::Timeout, timeout(state)).into_iter().collect();
         }
-        self.race(state, (&Trigger::Claim, delay))
+        self.race(state, &Trigger::Claim, delay)
     }
 
     fn leave_leased(&self, state: &State) -> Vec<LongestLife> {
         let policy = &self.lifecycle.policy;
         let lost = policy.lease.min(Millis(policy.heartbeat.0.saturating_mul(2)));
-        let mut ways = self.race(state, (&Trigger::LeaseExpired, lost));
-        // It may get as far as starting before it dies, and a socket that breaks is noticed at once.
+        let mut ways = self.race(state, &Trigger::LeaseExpired, lost);
+        // The worker may start the job before it crashes, and a lost connection is noticed immediately.
         ways.extend(self.go(state, &Trigger::Start, Some(Millis(0))));
         ways.extend(self.go(state, &Trigger::Disconnected, Some(Millis(0))));
         ways
@@ -143,12 +142,12 @@ impl Walk<'_> {
             return self.go(state, &Trigger::Timeout, timeout(state)).into_iter().collect();
         }
         let delay = if self.retry_holds() { self.delay(self.attempt) } else { Millis(0) };
-        self.race(state, (&Trigger::Due, delay))
+        self.race(state, &Trigger::Due, delay)
     }
 
-    /// Whichever comes first of a trigger that takes at most so long, and the state's timeout. With jitter it may
-    /// also come sooner, so where the timeout is the shorter both can happen.
-    fn race(&self, state: &State, (on, takes): (&Trigger, Millis)) -> Vec<LongestLife> {
+    /// The earlier of a trigger that takes at most `takes`, and the state's timeout. With jitter the trigger may also
+    /// come sooner, so both are possible even if the timeout is shorter.
+    fn race(&self, state: &State, on: &Trigger, takes: Millis) -> Vec<LongestLife> {
         let timeout = timeout(state).filter(|timeout| *timeout <= takes);
         let mut ways = Vec::new();
         let fixed = matches!(on, Trigger::LeaseExpired);
@@ -159,7 +158,7 @@ impl Walk<'_> {
         ways
     }
 
-    /// The life by one trigger that comes after a time, if it ever comes and has a rule.
+    /// The life after a trigger that fires after a time, if it ever fires and has a rule.
     fn go(&self, state: &State, on: &Trigger, after: Option<Millis>) -> Option<LongestLife> {
         let waited = after?;
         let holds = |condition| match condition {
@@ -169,7 +168,7 @@ impl Walk<'_> {
         let rule = self.lifecycle.rule(state.name.as_str(), on, holds)?;
         let lives = match (self.lifecycle.begins_attempt(rule), on) {
             (false, _) => &self.lives.at_once,
-            // A job that was due has waited out its backoff already.
+            // The backoff of a job that was due is already over.
             (true, Trigger::Due) => &self.after.at_once,
             (true, _) => &self.after.backed_off,
         };
@@ -180,7 +179,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Lost leases and timeouts are transient, so that only the count decides.
+    /// Expired leases and timeouts are transient errors, so only the number of attempts decides.
     fn retry_holds(&self) -> bool {
         self.attempt < self.lifecycle.policy.max_attempts
     }
@@ -193,7 +192,7 @@ impl Walk<'_> {
 fn timeout(state: &State) -> Option<Millis> {
     match state.timeout {
         Timeout::After(span) => Some(span),
-        Timeout::Unsaid | Timeout::Never => None,
+        Timeout::Unset | Timeout::Never => None,
     }
 }
 

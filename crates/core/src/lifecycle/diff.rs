@@ -1,47 +1,42 @@
-//! What a new version of a lifecycle adds, removes and changes, and whether live jobs of the old could go on under it.
+//! Compares two versions of a lifecycle: what is added, removed and changed, and whether live jobs of the old version
+//! could continue under the new one.
 //!
-//! A job keeps the version it was created under, so nothing here moves one. This answers the question that comes
-//! before: would every job that is alive now still obey the laws if the new rules held from here on?
+//! A job keeps the version it was created under, so nothing is migrated. The question is whether every live job would
+//! still satisfy the laws if the new rules applied from now on.
 
 mod rules;
 mod settings;
 
 use super::{Lifecycle, Phase, State, Timeout, Trigger};
 
-/// The difference of two lifecycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diff {
-    /// In the order of the file: head, states, rules, tables.
+    /// In file order: header, states, rules, tables.
     pub changes: Vec<Change>,
-    /// Whether live jobs of the old one could go on under the new: no change blocks.
+    /// Whether live jobs of the old version could continue under the new one: no change blocks.
     pub compatible: bool,
 }
 
-/// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Added, removed or changed.
     pub kind: ChangeKind,
     /// What: ``state `running` ``, ``rule `fail` from `running` ``, `policy lease`.
     pub what: String,
     /// How: `role held`, `60s → 30s`.
     pub how: String,
-    /// Why live jobs could not go on, if they could not.
+    /// Why live jobs could not continue, if the change prevents it.
     pub blocks: Option<String>,
 }
 
-/// The kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the names say all there is")]
 pub enum ChangeKind {
     Added,
     Removed,
     Changed,
 }
 
-/// Compares two lifecycles.
 pub fn diff(old: &Lifecycle, new: &Lifecycle) -> Diff {
-    let mut changes = Changes(Vec::new());
+    let mut changes = ChangeList(Vec::new());
     settings::head(&mut changes, old, new);
     states(&mut changes, old, new);
     rules::compare(&mut changes, old, new);
@@ -50,15 +45,15 @@ pub fn diff(old: &Lifecycle, new: &Lifecycle) -> Diff {
     Diff { changes: changes.0, compatible }
 }
 
-struct Changes(Vec<Change>);
+struct ChangeList(Vec<Change>);
 
-impl Changes {
+impl ChangeList {
     fn add(&mut self, kind: ChangeKind, what: impl Into<String>, how: impl Into<String>) -> &mut Change {
         self.0.push(Change { kind, what: what.into(), how: how.into(), blocks: None });
         self.0.last_mut().expect("one was just pushed")
     }
 
-    /// A value that is written differently, if it is.
+    /// Records a changed value; does nothing if both are equal.
     fn value(&mut self, what: &str, old: impl Into<String>, new: impl Into<String>) -> Option<&mut Change> {
         let (old, new) = (old.into(), new.into());
         (old != new).then(|| self.add(ChangeKind::Changed, what, format!("{old} → {new}")))
@@ -66,7 +61,6 @@ impl Changes {
 }
 
 impl ChangeKind {
-    /// `added`, `removed`, `changed`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -76,7 +70,7 @@ impl ChangeKind {
     }
 }
 
-fn states(changes: &mut Changes, old: &Lifecycle, new: &Lifecycle) {
+fn states(changes: &mut ChangeList, old: &Lifecycle, new: &Lifecycle) {
     for state in &old.states {
         match new.state(state.name.as_str()) {
             Some(now) => changed_state(changes, new, state, now),
@@ -91,35 +85,35 @@ fn states(changes: &mut Changes, old: &Lifecycle, new: &Lifecycle) {
     ranks(changes, old, new);
 }
 
-fn removed_state(changes: &mut Changes, new: &Lifecycle, state: &State) {
-    let heir = new.states.iter().find(|now| now.alias.as_ref() == Some(&state.name));
-    let how = match heir {
+fn removed_state(changes: &mut ChangeList, new: &Lifecycle, state: &State) {
+    let renamed = new.states.iter().find(|now| now.alias.as_ref() == Some(&state.name));
+    let how = match renamed {
         Some(now) => format!("{}, now an alias of `{}`", described(state), now.name),
         None => described(state),
     };
     let change = changes.add(ChangeKind::Removed, format!("state `{}`", state.name), how);
     if !state.phase.is_final() {
-        change.blocks = Some(format!("a live job may be in `{}`, and would be nowhere", state.name));
+        change.blocks = Some(format!("a live job may be in `{}`, which would not exist", state.name));
     }
 }
 
-fn changed_state(changes: &mut Changes, new: &Lifecycle, old: &State, now: &State) {
+fn changed_state(changes: &mut ChangeList, new: &Lifecycle, old: &State, now: &State) {
     let what = format!("state `{}`", old.name);
     if let Some(change) = changes.value(&what, phase(old.phase), phase(now.phase)) {
         change.blocks = if old.phase.is_final() && now.phase.is_final() {
             None
         } else if old.phase.is_final() {
-            Some(format!("jobs that ended in `{}` would be alive again", old.name))
+            Some(format!("jobs that finished in `{}` would be live again", old.name))
         } else {
             let (was, is) = (old.phase.as_str(), now.phase.as_str());
-            Some(format!("a live job entered `{}` when it was {was}, and would find itself {is}", old.name))
+            Some(format!("a live job may have entered `{}` when it was {was}, and would be {is}", old.name))
         };
     }
     if let Some(change) = changes.value(&what, timeout(old.timeout), timeout(now.timeout)) {
         let runs = matches!(old.timeout, Timeout::After(_));
         if runs && !new.has_rule(now.name.as_str(), &Trigger::Timeout) {
             change.blocks = Some(format!(
-                "the timeout of a live job in `{}` already runs, and no rule is left for it",
+                "the timeout of a live job in `{}` may be running, and would have no rule",
                 old.name
             ));
         }
@@ -130,28 +124,28 @@ fn changed_state(changes: &mut Changes, new: &Lifecycle, old: &State, now: &Stat
     changes.value(&what, alias(old), alias(now));
 }
 
-/// Law 3 over a history that began under the old rules: each step that was forward must still be.
-fn ranks(changes: &mut Changes, old: &Lifecycle, new: &Lifecycle) {
-    let mut told = Vec::new();
+/// Law 3 for a history that began under the old rules: each transition that was forward must still be.
+fn ranks(changes: &mut ChangeList, old: &Lifecycle, new: &Lifecycle) {
+    let mut reported = Vec::new();
     for rule in old.rules.iter().filter(|rule| !old.begins_attempt(rule)) {
         let Some(from) = &rule.from else { continue };
         let (Some(before), Some(after)) = (new.state(from.as_str()), new.state(rule.to.as_str())) else {
             continue;
         };
         let live = !after.phase.is_final() && after.phase != Phase::Ready;
-        if !live || before.rank < after.rank || told.contains(&(from, &rule.to)) {
+        if !live || before.rank < after.rank || reported.contains(&(from, &rule.to)) {
             continue;
         }
-        told.push((from, &rule.to));
-        let how = format!("`{}` no longer comes before `{}`", from, rule.to);
+        reported.push((from, &rule.to));
+        let how = format!("`{}` is no longer before `{}`", from, rule.to);
         changes.add(ChangeKind::Changed, "order", how).blocks =
-            Some(format!("a live job that went from `{from}` to `{}` would have gone backwards", rule.to));
+            Some(format!("a live job that went from `{from}` to `{}` would have moved backwards", rule.to));
     }
 }
 
 fn described(state: &State) -> String {
     match state.timeout {
-        Timeout::Unsaid => phase(state.phase),
+        Timeout::Unset => phase(state.phase),
         Timeout::Never | Timeout::After(_) => format!("{}, {}", phase(state.phase), timeout(state.timeout)),
     }
 }
@@ -165,7 +159,7 @@ fn phase(phase: Phase) -> String {
 
 fn timeout(timeout: Timeout) -> String {
     match timeout {
-        Timeout::Unsaid => "no timeout".to_owned(),
+        Timeout::Unset => "no timeout".to_owned(),
         Timeout::Never => "timeout never".to_owned(),
         Timeout::After(span) => format!("timeout {span}"),
     }

@@ -1,25 +1,23 @@
-//! One thing wrong with a lifecycle file, told so that it can be mended: which rule, where, and what would be lawful.
+//! Flaws of a lifecycle file: which rule is broken, where, and how to fix it.
 //!
-//! Flaws are data. How they look on a terminal or in an answer is the business of whoever shows them.
+//! Flaws are data; the terminal, the HTTP API and the dashboard each format them.
 
 use std::fmt;
 
-/// One thing wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
-    /// The rule that it breaks.
     pub rule: RuleId,
     /// What is wrong, in one line.
     pub message: String,
-    /// Where: the first is the place to look at, the others are what it disagrees with. Never empty.
-    pub places: Vec<Place>,
-    /// What would mend it.
+    /// The first is the place to look at, the others are what it conflicts with. Never empty.
+    pub locations: Vec<Location>,
+    /// How to fix it.
     pub help: String,
 }
 
-/// A piece of the file, with what is to be said about it.
+/// A piece of the file with a short label.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// Its first byte.
     pub start: usize,
     /// The byte after its last.
@@ -28,43 +26,41 @@ pub struct Place {
     pub line: usize,
     /// From 1, in characters.
     pub column: usize,
-    /// A few words.
     pub label: String,
 }
 
-/// The rules that a file is held to.
+/// The rules that a lifecycle file must follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RuleId {
-    /// It is TOML, and its values have the right types, forms and sizes.
+    /// The file is TOML, and its values have the right types, formats and sizes.
     Syntax,
-    /// Names: well-formed, unique, and what is named exists.
+    /// Names: well-formed and unique; every name that is used exists.
     L1,
-    /// Roles: each state has one, or an outcome; `create` leads to the initial one, which is ready.
+    /// Roles: each state has a role or an outcome; `create` leads to the initial state, which is ready.
     L2,
-    /// Absorbing: nothing leaves a final state.
+    /// Absorbing: no transition leaves a final state.
     L3,
     /// Reachable: every state can be reached.
     L4,
     /// No trap: every state leads to a final one.
     L5,
-    /// Forward: within one attempt there is no circle.
+    /// Forward: within one attempt there is no cycle.
     L6,
-    /// Bounded: what begins a new attempt costs one, or someone asked for it.
+    /// Bounded: a transition that begins a new attempt uses one up, or was requested.
     L7,
-    /// Total: the last rule for a trigger has no condition, and none is hidden by another.
+    /// Total: the last rule for a trigger has no condition, and no rule hides another.
     L8,
-    /// Owned: whoever holds a job can report, and the loss of the lease leads somewhere.
+    /// Owned: the holder of a lease can report, and an expired lease leads somewhere.
     L9,
-    /// Timed: nothing waits for ever unless the file says so.
+    /// Timed: no job waits indefinitely unless the file allows it.
     L10,
-    /// Sensible: triggers leave and enter states in which they mean something.
+    /// Sensible: triggers leave and enter only states in which they can occur.
     L11,
     /// Money: each final state settles or refunds.
     L12,
 }
 
 impl RuleId {
-    /// All of them, in order.
     pub const ALL: [Self; 13] = [
         Self::Syntax,
         Self::L1,
@@ -83,39 +79,29 @@ impl RuleId {
 
     /// `L1` to `L12`, or `syntax`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Syntax => "syntax",
-            Self::L1 => "L1",
-            Self::L2 => "L2",
-            Self::L3 => "L3",
-            Self::L4 => "L4",
-            Self::L5 => "L5",
-            Self::L6 => "L6",
-            Self::L7 => "L7",
-            Self::L8 => "L8",
-            Self::L9 => "L9",
-            Self::L10 => "L10",
-            Self::L11 => "L11",
-            Self::L12 => "L12",
-        }
+        self.code_and_title().0
     }
 
-    /// What it is about, in a word.
+    /// The rule in one or two words: `names`, `no trap`.
     pub fn title(self) -> &'static str {
+        self.code_and_title().1
+    }
+
+    fn code_and_title(self) -> (&'static str, &'static str) {
         match self {
-            Self::Syntax => "form",
-            Self::L1 => "names",
-            Self::L2 => "roles",
-            Self::L3 => "absorbing",
-            Self::L4 => "reachable",
-            Self::L5 => "no trap",
-            Self::L6 => "forward",
-            Self::L7 => "bounded",
-            Self::L8 => "total",
-            Self::L9 => "owned",
-            Self::L10 => "timed",
-            Self::L11 => "sensible",
-            Self::L12 => "money",
+            Self::Syntax => ("syntax", "form"),
+            Self::L1 => ("L1", "names"),
+            Self::L2 => ("L2", "roles"),
+            Self::L3 => ("L3", "absorbing"),
+            Self::L4 => ("L4", "reachable"),
+            Self::L5 => ("L5", "no trap"),
+            Self::L6 => ("L6", "forward"),
+            Self::L7 => ("L7", "bounded"),
+            Self::L8 => ("L8", "total"),
+            Self::L9 => ("L9", "owned"),
+            Self::L10 => ("L10", "timed"),
+            Self::L11 => ("L11", "sensible"),
+            Self::L12 => ("L12", "money"),
         }
     }
 }
@@ -127,16 +113,16 @@ impl fmt::Display for RuleId {
 }
 
 impl fmt::Display for Flaw {
-    /// One line: `12:8 L1 …`. The places and the help are left to those who have room.
+    /// One line: `12:8 L1 …`, without the other locations and the help.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = self.places.first() {
-            write!(f, "{}:{} ", place.line, place.column)?;
+        if let Some(location) = self.locations.first() {
+            write!(f, "{}:{} ", location.line, location.column)?;
         }
         write!(f, "{} {}", self.rule, self.message)
     }
 }
 
-/// A piece of the file by its bytes.
+/// A range of bytes in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Span {
     pub(super) start: usize,
@@ -149,14 +135,14 @@ impl From<std::ops::Range<usize>> for Span {
     }
 }
 
-/// A value and where it stands.
+/// A value and its place in the file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct At<T> {
+pub(super) struct Located<T> {
     pub(super) value: T,
     pub(super) at: Span,
 }
 
-/// Gathers flaws, and knows where the lines of the file begin.
+/// Collects flaws and resolves bytes to lines and columns.
 pub(super) struct Flaws<'s> {
     source: &'s str,
     line_starts: Vec<usize>,
@@ -169,7 +155,7 @@ impl<'s> Flaws<'s> {
         Self { source, line_starts: std::iter::once(0).chain(ends).collect(), found: Vec::new() }
     }
 
-    /// Writes one down, unless the same was already said of the same place: a list of states is one slip, not many.
+    /// Records a flaw, unless the same one is known for the same place: an error in a list of states is reported once.
     pub(super) fn add(
         &mut self,
         rule: RuleId,
@@ -177,41 +163,43 @@ impl<'s> Flaws<'s> {
         places: &[(Span, &str)],
         help: impl Into<String>,
     ) {
-        let places: Vec<Place> = places.iter().map(|(span, label)| self.place(*span, label)).collect();
+        let locations: Vec<Location> = places.iter().map(|(span, label)| self.locate(*span, label)).collect();
         let message = message.into();
         let same = |flaw: &Flaw| {
-            flaw.rule == rule && flaw.message == message && flaw.places.first() == places.first()
+            flaw.rule == rule && flaw.message == message && flaw.locations.first() == locations.first()
         };
         if !self.found.iter().any(same) {
-            self.found.push(Flaw { rule, message, places, help: help.into() });
+            self.found.push(Flaw { rule, message, locations, help: help.into() });
         }
     }
 
-    /// What was found before, taken up again.
     pub(super) fn extend(&mut self, flaws: Vec<Flaw>) {
         self.found.extend(flaws);
     }
 
-    /// All of them, in the order of the file.
+    /// All flaws in file order.
     pub(super) fn into_sorted(mut self) -> Vec<Flaw> {
-        self.found.sort_by_key(|flaw| (flaw.places.first().map_or(0, |place| place.start), flaw.rule));
+        let start = |flaw: &Flaw| flaw.locations.first().map_or(0, |location| location.start);
+        self.found.sort_by_key(|flaw| (start(flaw), flaw.rule));
         self.found
     }
 
-    fn place(&self, span: Span, label: &str) -> Place {
+    fn locate(&self, span: Span, label: &str) -> Location {
         let start = floor_char(self.source, span.start);
         let end = floor_char(self.source, span.end.max(start));
         let line = self.line_starts.partition_point(|begin| *begin <= start).max(1);
         let column = self.source[self.line_starts[line - 1]..start].chars().count() + 1;
-        Place { start, end, line, column, label: label.to_owned() }
+        Location { start, end, line, column, label: label.to_owned() }
     }
 }
 
-/// The nearest place at or before `index` where a character begins.
+/// The help of a flaw: the name that was probably meant, if any, and what is possible.
+pub(super) fn suggestion(meant: Option<&str>, possible: &str) -> String {
+    meant.map_or_else(|| possible.to_owned(), |meant| format!("did you mean `{meant}`? {possible}"))
+}
+
+/// The last character boundary at or before `index`.
 fn floor_char(text: &str, index: usize) -> usize {
-    let mut index = index.min(text.len());
-    while !text.is_char_boundary(index) {
-        index -= 1;
-    }
-    index
+    let index = index.min(text.len());
+    (0..=index).rev().find(|index| text.is_char_boundary(*index)).unwrap_or(0)
 }

@@ -1,16 +1,16 @@
-//! The tables of a lifecycle file besides states and transitions, as values with their defaults.
+//! The settings of a lifecycle file besides states and transitions, with their defaults.
 
-use crate::id::Name;
+use crate::id::StateName;
 use crate::time::Millis;
 
-/// Attempts, leases and patience. A type may override each.
+/// Attempts, leases and backoff. A type may override each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
     /// How many attempts may fail, the last included.
     pub max_attempts: u32,
-    /// How long a claim owns the job without renewing.
+    /// How long a lease lasts without renewal.
     pub lease: Millis,
-    /// How often its worker is expected to be heard; two missed in a row lose the job.
+    /// The expected heartbeat interval; the lease expires when two in a row are missed.
     pub heartbeat: Millis,
     /// How long a soft cancel waits for the worker.
     pub cancel_grace: Millis,
@@ -33,13 +33,10 @@ impl Default for Policy {
 /// `min(max, base · factor^(n-1))` before the n-th retry, then jitter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backoff {
-    /// Before the first retry.
     pub base: Millis,
     /// At least 1.
     pub factor: f64,
-    /// Never longer than this.
     pub max: Millis,
-    /// How the delays are spread.
     pub jitter: Jitter,
 }
 
@@ -49,33 +46,33 @@ impl Default for Backoff {
     }
 }
 
-/// How delays are spread, so that failures which came together do not come back together.
+/// How delays are randomised, so that jobs that failed together are not retried together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jitter {
     /// The delay itself.
     None,
     /// Uniform in 0..delay.
     Full,
-    /// Half, and a uniform half.
+    /// Half the delay, plus a uniform share of the other half.
     Equal,
 }
 
-/// What each final state does with the reservation. Together they name every final state, once (L12).
+/// What each final state does with the reserved credits. The two lists name every final state exactly once (L12).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Credits {
-    /// What was reserved is spent.
-    pub settle: Vec<Name>,
-    /// What was reserved is given back.
-    pub refund: Vec<Name>,
+    /// The reserved credits are spent.
+    pub settle: Vec<StateName>,
+    /// The reserved credits are returned.
+    pub refund: Vec<StateName>,
 }
 
-/// How a repeated creation finds the first.
+/// How a repeated creation finds the existing job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idempotency {
     /// The parts of a derived key: `user_id`, `minute`, `payload.…`. Empty: no derived key.
     pub derive: Vec<String>,
-    /// A job in one of these frees its key.
-    pub reusable: Vec<Name>,
+    /// A job in one of these states frees its key.
+    pub reusable: Vec<StateName>,
     /// How long a key lasts, from creation.
     pub window: Millis,
 }
@@ -86,7 +83,6 @@ impl Default for Idempotency {
     }
 }
 
-/// How long things are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// After the final state: job, events, logs, assets, dead letter.
@@ -101,13 +97,13 @@ impl Default for Retention {
     }
 }
 
-/// A door: the lifecycle's own routes and words.
+/// A lifecycle API: a mount path and the names that its clients use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Api {
     /// Begins with `/`.
     pub mount: String,
-    /// Canonical field, and its name on the wire; in file order.
+    /// Canonical field and its name on the wire, in file order.
     pub fields: Vec<(String, String)>,
-    /// Event, and the canonical fields that it carries; in file order.
+    /// Event and the canonical fields that it carries, in file order.
     pub events: Vec<(String, Vec<String>)>,
 }

@@ -15,7 +15,7 @@ fn check(cases: &[Case]) {
         for flaw in &found {
             assert_eq!(flaw.rule, *rule, "{changes:?} broke more than one rule: {lines:#?}");
             assert!(
-                !flaw.help.is_empty() && !flaw.places.is_empty(),
+                !flaw.help.is_empty() && !flaw.locations.is_empty(),
                 "{flaw:?} says what would mend it, and where"
             );
         }
@@ -73,19 +73,19 @@ fn a_lifecycle_must_be_able_to_end() {
 fn bounds_are_kept() {
     let many: Vec<String> = (0..65).map(|n| format!("s{n} = {{ role = \"ready\" }}\n")).collect();
     let found = flaws(&[("[policy]", &format!("{}[policy]", many.concat()))]);
-    assert_eq!(found[0].message, "there are 73 states, and 64 are the most");
+    assert_eq!(found[0].message, "there are 73 states, more than 64");
     let names = vec!["\"queued\""; 5000].join(", ");
     let found = flaws(&[("[\"queued\", \"in_review\"]", &format!("[{names}]"))]);
     assert!(found[0].message.starts_with("there are 5014 rules"), "{}", found[0].message);
     let long = format!("{}\n# {}", review(&[]), "x".repeat(300_000));
-    assert_eq!(Lifecycle::parse(&long).unwrap_err()[0].message, "the file has more than 262144 bytes");
+    assert_eq!(Lifecycle::parse(&long).unwrap_err()[0].message, "the file is larger than 262144 bytes");
 }
 
 #[test]
 fn places_count_lines_from_one_and_columns_in_characters() {
     let found = flaws(&[("about   = \"Drafted by", "about = \"Überprüft\"\nabut = \"Drafted by")]);
-    let place = &found[0].places[0];
+    let place = &found[0].locations[0];
     assert_eq!((place.line, place.column), (4, 1));
     let found = flaws(&[("{ role = \"held\" }", "{ alias = \"ö\", role = \"hold\" }")]);
-    assert_eq!(found.iter().map(|flaw| flaw.places[0].column).collect::<Vec<_>>(), [23, 35]);
+    assert_eq!(found.iter().map(|flaw| flaw.locations[0].column).collect::<Vec<_>>(), [23, 35]);
 }

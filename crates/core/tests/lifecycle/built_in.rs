@@ -9,8 +9,8 @@ fn named(name: &str) -> Lifecycle {
     Lifecycle::built_in().into_iter().find(|lifecycle| lifecycle.name == name).expect("it is built in")
 }
 
-fn waits(state: &str, said: bool) -> LongestLife {
-    LongestLife::Waits(Wait { state: state.into(), said })
+fn waits(state: &str, declared: bool) -> LongestLife {
+    LongestLife::Waits(Wait { state: state.into(), declared })
 }
 
 fn within(ms: u64) -> LongestLife {

@@ -101,7 +101,7 @@ fn a_removed_live_state_blocks() {
         &expect![[r#"
             not compatible
             removed state `assigned`: role held
-                a live job may be in `assigned`, and would be nowhere
+                a live job may be in `assigned`, which would not exist
             changed rule `claim` from `queued`: to `assigned` → to `drafting`
             changed rule `claim` from `queued`: event job_assigned → event drafting_started
             removed rule `start` from `assigned`: to `drafting`, event drafting_started
@@ -128,9 +128,9 @@ fn a_changed_role_and_a_lost_clock_block() {
         &expect![[r#"
             not compatible
             changed state `in_review`: role waiting → role ready
-                a live job entered `in_review` when it was waiting, and would find itself ready
+                a live job may have entered `in_review` when it was waiting, and would be ready
             changed state `in_review`: timeout 3d → no timeout
-                the timeout of a live job in `in_review` already runs, and no rule is left for it
+                the timeout of a live job in `in_review` may be running, and would have no rule
             changed rule `succeed` from `drafting`: to `in_review` → to `published`
             changed rule `succeed` from `drafting`: event job_in_review → event job_published
             removed rule `timeout` from `in_review`: to `failed`, event job_failed
@@ -148,7 +148,7 @@ fn what_a_worker_may_still_say_blocks() {
     let found = diff(&Lifecycle::parse(&old).unwrap(), &Lifecycle::parse(&review(&[])).unwrap());
     assert!(!found.compatible);
     let why = found.changes[0].blocks.as_deref();
-    assert_eq!(why, Some("a worker that holds a live job in `drafting` may still say `release`"));
+    assert_eq!(why, Some("a worker that holds a live job in `drafting` may still report `release`"));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn an_order_that_is_turned_round_blocks() {
     };
     let found = diff(&two("one", "two"), &two("two", "one"));
     let blocks: Vec<&str> = found.changes.iter().filter_map(|change| change.blocks.as_deref()).collect();
-    assert_eq!(blocks, ["a live job that went from `one` to `two` would have gone backwards"]);
+    assert_eq!(blocks, ["a live job that went from `one` to `two` would have moved backwards"]);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn money_that_would_stay_reserved_blocks() {
         &expect![[r#"
             not compatible
             removed credits: no final state settles or refunds
-                what is reserved for a live job would never be settled or refunded
+                credits reserved for a live job would never be settled or refunded
         "#]],
     );
 }

@@ -24,7 +24,7 @@ fn a_misspelled_state_makes_nothing_unreachable() {
 fn a_state_that_is_nowhere_declared_is_told_once_with_every_place() {
     let found = flaws(&[("in_review = { role = \"waiting\", timeout = \"3d\" }\n", "")]);
     assert_eq!(found.len(), 1, "{found:#?}");
-    assert_eq!(found[0].places.len(), 4);
+    assert_eq!(found[0].locations.len(), 4);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_state_behind_an_unreachable_one_is_told_with_it() {
         ("from = \"in_review\"\nto   = \"published\"", "from = \"in_review\"\nto   = \"failed\""),
     ]);
     assert_eq!(found.len(), 1, "{found:#?}");
-    assert_eq!(found[0].places.len(), 2, "`rejected` is only reached from `in_review`");
+    assert_eq!(found[0].locations.len(), 2, "`rejected` is only reached from `in_review`");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_way_into_a_trap_is_told_with_the_trap() {
         ("published = { outcome = \"succeeded\", alias = \"done\" }\n", ""),
     ]);
     let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
-    assert_eq!(lines, ["15:1 L5 a job in `limbo` can never end"]);
+    assert_eq!(lines, ["15:1 L5 a job in `limbo` can never finish"]);
 }
 
 #[test]
@@ -91,11 +91,11 @@ fn flaws_that_do_not_follow_from_each_other_come_all_at_once() {
             ("from = \"assigned\"\nto   = \"failed\"", "from = \"assigned\"\nto   = \"queued\""),
         ],
         &expect![[r#"
-            2:11 syntax `version` is 0, which is out of bounds
+            2:11 syntax `version` is 0, which is out of range
             7:41 syntax `soon` is not a duration
             14:1 L12 `dead` neither settles nor refunds
             51:8 L1 `asigned` is not a state of this lifecycle
-            83:8 L7 `lease_expired` begins a new attempt that costs none, so it could go on for ever
+            83:8 L7 `lease_expired` begins a new attempt without using one up, so the job could run indefinitely
             89:32 L3 no rule may leave `rejected`: it is final
         "#]],
     );

@@ -22,8 +22,8 @@ proptest! {
             Err(flaws) => {
                 prop_assert!(!flaws.is_empty());
                 for flaw in flaws {
-                    prop_assert!(!flaw.places.is_empty() && !flaw.help.is_empty() && !flaw.message.contains('\n'));
-                    for place in flaw.places {
+                    prop_assert!(!flaw.locations.is_empty() && !flaw.help.is_empty() && !flaw.message.contains('\n'));
+                    for place in flaw.locations {
                         prop_assert!(source.get(place.start..place.end).is_some(), "{place:?} is a piece of the file");
                     }
                 }

@@ -12,7 +12,7 @@ fn check(changes: &[(&str, &str)], expected: &Expect) {
     let mut text = String::new();
     for flaw in Lifecycle::parse(&source).unwrap_err() {
         let _ = writeln!(text, "{} {}: {}", flaw.rule, flaw.rule.title(), flaw.message);
-        for place in &flaw.places {
+        for place in &flaw.locations {
             let piece = &source[place.start..place.end];
             let _ = writeln!(text, "  {}:{} {piece}: {}", place.line, place.column, place.label);
         }
@@ -26,18 +26,18 @@ fn syntax() {
     check(
         &[("role = \"held\"", "role = \"held")],
         &expect![[r#"
-        syntax form: this is not TOML: invalid basic string, expected `"`
-          8:29 : here
-          help: a lifecycle is a TOML file: names bare, texts in double quotes, one `key = value` to a line
-    "#]],
+            syntax form: this is not TOML: invalid basic string, expected `"`
+              8:29 : here
+              help: write TOML: one `key = value` per line, strings in double quotes
+        "#]],
     );
     check(
         &[("timeout = \"1h\"", "timeout = \"10 sekunden\"")],
         &expect![[r#"
-        syntax form: `10 sekunden` is not a duration
-          7:41 "10 sekunden": a number and a unit, please
-          help: write it like "500ms", "10s", "1m 30s", "2h" or "3d"; a hundred years are the most
-    "#]],
+            syntax form: `10 sekunden` is not a duration
+              7:41 "10 sekunden": expected a number and a unit
+              help: write it like "500ms", "10s", "1m 30s", "2h" or "3d"; the maximum is a hundred years
+        "#]],
     );
 }
 
@@ -54,19 +54,19 @@ fn names() {
     check(
         &[("role = \"held\"", "rol = \"held\"")],
         &expect![[r#"
-        L1 names: `rol` is not a setting of a state
-          8:15 rol: unknown
-          help: did you mean `role`? a state may say role, outcome, timeout and alias
-    "#]],
+            L1 names: `rol` is not a setting of a state
+              8:15 rol: unknown
+              help: did you mean `role`? the settings of a state are role, outcome, timeout and alias
+        "#]],
     );
     check(
         &[("alias = \"done\"", "alias = \"failed\"")],
         &expect![[r#"
-        L1 names: the alias `failed` is taken
-          11:46 "failed": stands for a second thing
-          13:1 failed: the first
-          help: an alias is an old name that stands for this state alone: choose another, or leave it out
-    "#]],
+            L1 names: the alias `failed` is taken
+              11:46 "failed": second use
+              13:1 failed: first use
+              help: choose another alias, or remove it
+        "#]],
     );
 }
 
@@ -75,20 +75,20 @@ fn roles() {
     check(
         &[("role = \"held\"", "role = \"held\", outcome = \"failed\"")],
         &expect![[r#"
-        L2 roles: `assigned` has a role and an outcome
-          8:40 "failed": this makes it final
-          8:22 "held": this says what may happen in it
-          help: a job in a final state is over: keep the `outcome` if it is, else the `role`
-    "#]],
+            L2 roles: `assigned` has a role and an outcome
+              8:40 "failed": this makes it final
+              8:22 "held": this makes it not final
+              help: keep `outcome` if the job is finished in this state, otherwise `role`
+        "#]],
     );
     check(
         &[("initial = \"queued\"", "initial = \"assigned\"")],
         &expect![[r#"
-        L2 roles: `create` leads to `queued`, but the initial state is `assigned`
-          46:6 "queued": a new job is here
-          4:11 "assigned": but should be here
-          help: name the same state in both
-    "#]],
+            L2 roles: `create` leads to `queued`, but the initial state is `assigned`
+              46:6 "queued": a new job is here
+              4:11 "assigned": but should be here
+              help: use the same state in both
+        "#]],
     );
 }
 
@@ -97,11 +97,11 @@ fn absorbing() {
     check(
         &[("[\"queued\", \"in_review\"]", "[\"queued\", \"in_review\", \"dead\"]")],
         &expect![[r#"
-        L3 absorbing: no rule may leave `dead`: it is final
-          89:32 "dead": this rule leaves it
-          14:25 "dead": this makes `dead` final
-          help: to run it again, create a new job with `retry_of`; or give the state a `role` instead of an `outcome`
-    "#]],
+            L3 absorbing: no rule may leave `dead`: it is final
+              89:32 "dead": this rule leaves it
+              14:25 "dead": this makes `dead` final
+              help: to run it again, create a new job with `retry_of`; or give the state a `role` instead of an `outcome`
+        "#]],
     );
 }
 
@@ -110,10 +110,10 @@ fn reachable() {
     check(
         &[("to    = \"rejected\"", "to    = \"published\"")],
         &expect![[r#"
-        L4 reachable: no path leads from the initial state to `rejected`
-          12:1 rejected: never entered
-          help: add a transition into it, or remove the state
-    "#]],
+            L4 reachable: `rejected` cannot be reached from the initial state
+              12:1 rejected: never entered
+              help: add a transition into it, or remove the state
+        "#]],
     );
 }
 
@@ -128,7 +128,7 @@ fn no_trap() {
             ),
         ],
         &expect![[r#"
-            L5 no trap: a job in `limbo` can never end
+            L5 no trap: a job in `limbo` can never finish
               16:1 limbo: no way out
               help: add a rule that leads from here towards a final state
         "#]],
@@ -143,14 +143,14 @@ fn forward() {
             "on = \"signal:back\"\nfrom = \"in_review\"\nto = \"drafting\"\n[[transitions]]\non   = \"signal:approve\"",
         )],
         &expect![[r#"
-            L6 forward: a job can go in a circle: `drafting` → `in_review` → `drafting`
-              95:6 "drafting": back to where it was
-              62:8 "in_review": on the way
-              help: lead back to a ready state with when = "retry", which begins the next attempt; or on to a state that it has not been in
-            L9 owned: `signal:back` leads to `drafting`, where nobody would hold the job
-              95:6 "drafting": a worker must own the job here
+            L6 forward: a job can move in a cycle: `drafting` → `in_review` → `drafting`
+              95:6 "drafting": this closes the cycle
+              62:8 "in_review": part of the cycle
+              help: lead back to a ready state with when = "retry", which begins the next attempt, or forward to a state that the job has not been in
+            L9 owned: `signal:back` leads to `drafting`, where no worker would hold the job
+              95:6 "drafting": a worker must hold the job here
               94:8 "in_review": no worker holds it in `in_review`
-              help: lead to a ready state instead: from there `claim` gives the job to a worker
+              help: lead to a ready state instead, from which `claim` gives the job to a worker
         "#]],
     );
 }
@@ -160,10 +160,10 @@ fn bounded() {
     check(
         &[("from = \"assigned\"\nto   = \"failed\"", "from = \"assigned\"\nto   = \"queued\"")],
         &expect![[r#"
-            L7 bounded: `lease_expired` begins a new attempt that costs none, so it could go on for ever
+            L7 bounded: `lease_expired` begins a new attempt without using one up, so the job could run indefinitely
               83:8 "lease_expired": needs `when = "retry"`
               85:8 "queued": a ready state: the next attempt begins
-              help: add when = "retry", and after it a rule without a condition for when no attempt is left; only `release` and signals lead back without one
+              help: add when = "retry", followed by a rule without a condition for when no attempt is left; only `release` and signals may lead back without it
         "#]],
     );
 }
@@ -178,8 +178,8 @@ fn total() {
         &expect![[r#"
             L8 total: this `signal:decline` rule can never be followed
               102:9 "signal:decline": never reached
-              93:6 "signal:decline": has no `when`, so it always wins
-              help: rules of one trigger are tried in file order: put the one without `when` last, and remove what is left over
+              93:6 "signal:decline": has no `when`, so it always matches
+              help: rules of one trigger are tried in file order: put the one without `when` last, and remove rules that are never reached
         "#]],
     );
     check(
@@ -188,10 +188,10 @@ fn total() {
             "on = \"lease_expired\"\nfrom = \"assigned\"\nwhen = \"exhausted\"\n",
         )],
         &expect![[r#"
-            L8 total: `lease_expired` from `assigned` has no answer when `exhausted` does not hold
+            L8 total: `lease_expired` from `assigned` has no rule for when `exhausted` does not hold
               85:8 "exhausted": the last rule has a condition
               83:6 "lease_expired": for this trigger
-              help: add a rule for `lease_expired` without `when` after it, which says where the job goes then
+              help: add a rule for `lease_expired` without `when` after it
         "#]],
     );
 }
@@ -201,10 +201,10 @@ fn owned() {
     check(
         &[("on   = \"lease_expired\"\nfrom = \"assigned\"", "on = \"cancel\"\nfrom = \"assigned\"")],
         &expect![[r#"
-            L9 owned: `assigned` does not say where `lease_expired` leads
-              8:1 assigned: a worker owns the job here
+            L9 owned: `assigned` has no rule for `lease_expired`
+              8:1 assigned: a worker holds the job here
               8:22 "held": because of this role
-              help: add a rule for `lease_expired` from it
+              help: add rules from this state for `lease_expired`
         "#]],
     );
 }
@@ -214,20 +214,20 @@ fn timed() {
     check(
         &[("role = \"waiting\", timeout = \"3d\"", "role = \"waiting\"")],
         &expect![[r#"
-        L10 timed: a job in `in_review` could wait for ever without anyone having meant it
-          10:1 in_review: nothing ends the wait
-          10:22 "waiting": owned by no one
-          help: add a rule for `due`, or a `timeout` with its rule; or say timeout = "never" if it is meant
-    "#]],
+            L10 timed: a job in `in_review` could wait indefinitely
+              10:1 in_review: nothing ends the wait
+              10:22 "waiting": no worker holds the job
+              help: add a rule for `due`, or a `timeout` with its rule, or declare timeout = "never"
+        "#]],
     );
     check(
         &[("{ role = \"held\" }", "{ role = \"held\", timeout = \"1m\" }")],
         &expect![[r#"
-        L10 timed: `assigned` times out, and no rule says where to
-          8:40 "1m": then what?
-          8:1 assigned: no `timeout` rule leaves this
-          help: add a transition with on = "timeout", from = "assigned"
-    "#]],
+            L10 timed: `assigned` has a timeout, but no rule for it
+              8:40 "1m": leads nowhere
+              8:1 assigned: no `timeout` rule leaves this state
+              help: add a transition with on = "timeout", from = "assigned"
+        "#]],
     );
 }
 
@@ -240,9 +240,9 @@ fn sensible() {
         )],
         &expect![[r#"
             L11 sensible: `release` leaves held and active states only, and `in_review` is waiting
-              94:8 "in_review": cannot happen here
+              94:8 "in_review": cannot occur here
               10:22 "waiting": because of this role
-              help: only there a worker has a lease to lose or to give back: remove it from `from`, or change the state's role
+              help: only there does a worker have a lease: remove it from `from`, or change the state's role
         "#]],
     );
 }
@@ -252,19 +252,19 @@ fn money() {
     check(
         &[("[\"failed\", \"dead\"]", "[\"failed\"]")],
         &expect![[r#"
-        L12 money: `dead` neither settles nor refunds
-          14:1 dead: a job may end here
-          23:1 [credits]: this does not name it
-          help: add it to `settle` if the reservation is spent there, or to `refund` if it is given back
-    "#]],
+            L12 money: `dead` neither settles nor refunds
+              14:1 dead: a job may finish here
+              23:1 [credits]: this does not list it
+              help: add it to `settle` if the reserved credits are spent there, or to `refund` if they are returned
+        "#]],
     );
     check(
         &[("[\"failed\", \"dead\"]", "[\"failed\", \"dead\", \"rejected\"]")],
         &expect![[r#"
-        L12 money: `rejected` is named twice in [credits]
-          25:29 "rejected": once more
-          24:24 "rejected": the first time
-          help: what was reserved moves once: settle it or refund it
-    "#]],
+            L12 money: `rejected` is listed twice in [credits]
+              25:29 "rejected": second time
+              24:24 "rejected": first time
+              help: reserved credits move once: settle or refund them
+        "#]],
     );
 }

@@ -35,7 +35,7 @@ enum Anchor {
 pub(super) fn timeout(state: &State) -> Option<String> {
     match state.timeout {
         Timeout::After(span) => Some(format!("≤ {span}")),
-        Timeout::Unsaid | Timeout::Never => None,
+        Timeout::Unset | Timeout::Never => None,
     }
 }
 

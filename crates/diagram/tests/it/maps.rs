@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use expect_test::{expect, expect_file};
-use tenure_core::id::Name;
+use tenure_core::id::StateName;
 use tenure_core::lifecycle::{Lifecycle, Trigger};
 use tenure_diagram::{
     ArrowValues, Fragment, MapLinks, MapStyle, MapValues, StateValues, map_fragments, map_svg, map_text,
@@ -75,7 +75,7 @@ fn busy() -> MapValues {
     }
 }
 
-fn arrows(lifecycle: &Lifecycle) -> BTreeSet<(Name, Name)> {
+fn arrows(lifecycle: &Lifecycle) -> BTreeSet<(StateName, StateName)> {
     lifecycle.rules.iter().filter_map(|rule| Some((rule.from.clone()?, rule.to.clone()))).collect()
 }
 

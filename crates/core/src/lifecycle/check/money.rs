@@ -1,41 +1,38 @@
-//! L12: what was reserved for a job is spent or given back, exactly once, wherever it ends.
+//! L12: reserved credits are spent or returned exactly once, in whichever state a job finishes.
 
 use super::super::Phase;
-use super::super::flaw::{Flaws, RuleId};
+use super::super::flaw::{Flaws, RuleId, Span};
 use super::Machine;
 
 pub(super) fn check(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
     let Some(credits) = &machine.draft.credits else { return };
-    let named: Vec<_> = machine.credits.settle.iter().chain(&machine.credits.refund).copied().collect();
-    let mut seen: Vec<(usize, super::Span)> = Vec::new();
-    for (state, at) in &named {
-        let Some(state) = *state else { continue };
+    let mut seen: Vec<(usize, Span)> = Vec::new();
+    for &(state, at) in &machine.credits {
+        let Some(state) = state else { continue };
         let name = machine.name(state);
         if machine.phase(state).is_some_and(|phase| !phase.is_final()) {
-            let message = format!("`{name}` is not final, and only the end settles or refunds");
-            let places =
-                [(*at, "a job passes through here"), (machine.phase_at(state), "because of this role")];
-            flaws.add(RuleId::L12, message, &places, "name final states only");
+            let message = format!("`{name}` is not final, and credits are settled or refunded only in final states");
+            let places = [(at, "not final"), (machine.phase_at(state), "because of this role")];
+            flaws.add(RuleId::L12, message, &places, "list final states only");
         }
         if let Some((_, first)) = seen.iter().find(|(other, _)| *other == state) {
-            let message = format!("`{name}` is named twice in [credits]");
-            let help = "what was reserved moves once: settle it or refund it";
-            flaws.add(RuleId::L12, message, &[(*at, "once more"), (*first, "the first time")], help);
+            let message = format!("`{name}` is listed twice in [credits]");
+            let help = "reserved credits move once: settle or refund them";
+            flaws.add(RuleId::L12, message, &[(at, "second time"), (*first, "first time")], help);
         }
-        seen.push((state, *at));
+        seen.push((state, at));
     }
-    // One that names nothing may have been meant for any.
-    if credits.told || named.iter().any(|(state, _)| state.is_none()) {
+    // An entry that names no state may have been meant for any.
+    if credits.unreadable || machine.credits.iter().any(|(state, _)| state.is_none()) {
         return;
     }
     for state in 0..machine.draft.states.len() {
-        let ends = machine.phase(state).is_some_and(Phase::is_final);
-        if ends && !seen.iter().any(|(other, _)| *other == state) {
+        let is_final = machine.phase(state).is_some_and(Phase::is_final);
+        if is_final && !seen.iter().any(|(other, _)| *other == state) {
             let message = format!("`{}` neither settles nor refunds", machine.name(state));
             let places =
-                [(machine.name_at(state), "a job may end here"), (credits.at, "this does not name it")];
-            let help =
-                "add it to `settle` if the reservation is spent there, or to `refund` if it is given back";
+                [(machine.name_at(state), "a job may finish here"), (credits.at, "this does not list it")];
+            let help = "add it to `settle` if the reserved credits are spent there, or to `refund` if they are returned";
             flaws.add(RuleId::L12, message, &places, help);
         }
     }

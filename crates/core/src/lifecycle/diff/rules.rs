@@ -1,13 +1,13 @@
-//! Rules compared: one is known by its trigger, its from-state and its condition, which L8 makes unique.
+//! Compares rules, identified by trigger, from-state and condition, which L8 makes unique.
 
 use super::super::{Lifecycle, Phase, Rule, Timeout, Trigger};
-use super::{ChangeKind, Changes};
+use super::{ChangeKind, ChangeList};
 
-/// What a worker that holds a job may be about to say.
+/// The reports that a worker may be about to send for a job that it holds.
 const REPORTS: [Trigger; 6] =
     [Trigger::Start, Trigger::Succeed, Trigger::Partial, Trigger::Fail, Trigger::Reject, Trigger::Release];
 
-pub(super) fn compare(changes: &mut Changes, old: &Lifecycle, new: &Lifecycle) {
+pub(super) fn compare(changes: &mut ChangeList, old: &Lifecycle, new: &Lifecycle) {
     for rule in &old.rules {
         match find(new, rule) {
             Some(now) => changed(changes, rule, now),
@@ -29,7 +29,7 @@ fn find<'a>(lifecycle: &'a Lifecycle, rule: &Rule) -> Option<&'a Rule> {
         .find(|other| other.on == rule.on && other.from == rule.from && other.when == rule.when)
 }
 
-fn changed(changes: &mut Changes, old: &Rule, now: &Rule) {
+fn changed(changes: &mut ChangeList, old: &Rule, now: &Rule) {
     let what = what(old);
     changes.value(&what, format!("to `{}`", old.to), format!("to `{}`", now.to));
     changes.value(&what, format!("event {}", old.event), format!("event {}", now.event));
@@ -42,34 +42,34 @@ fn changed(changes: &mut Changes, old: &Rule, now: &Rule) {
     changes.value(&what, reason(old), reason(now));
 }
 
-fn removed(changes: &mut Changes, old: &Lifecycle, new: &Lifecycle, rule: &Rule) {
+fn removed(changes: &mut ChangeList, old: &Lifecycle, new: &Lifecycle, rule: &Rule) {
     let change = changes.add(ChangeKind::Removed, what(rule), leads(rule));
     let Some(from) = &rule.from else { return };
-    // Where the state itself is gone or has another role, that is what blocks.
+    // If the state is removed or has another role, that change blocks.
     let phase = |lifecycle: &Lifecycle| lifecycle.state(from.as_str()).map(|state| state.phase);
     if phase(old) != phase(new) || new.has_rule(from.as_str(), &rule.on) {
         return;
     }
     change.blocks = match rule.on {
         Trigger::Due => {
-            Some(format!("the due time of a live job in `{from}` is set, and no rule is left for it"))
+            Some(format!("the due time of a live job in `{from}` may be set, and would have no rule"))
         }
         _ if phase(old).is_some_and(Phase::is_leased) && REPORTS.contains(&rule.on) => {
-            Some(format!("a worker that holds a live job in `{from}` may still say `{}`", rule.on))
+            Some(format!("a worker that holds a live job in `{from}` may still report `{}`", rule.on))
         }
         _ => None,
     };
 }
 
-/// A due time is set on entry, so jobs that are already there have none.
-fn due(changes: &mut Changes, old: &Lifecycle, new: &Lifecycle) {
+/// A due time is set on entry, so jobs that are already in the state have none.
+fn due(changes: &mut ChangeList, old: &Lifecycle, new: &Lifecycle) {
     for state in new.states.iter().filter(|state| state.phase == Phase::Waiting) {
         let name = state.name.as_str();
         let both_wait = old.state(name).is_some_and(|was| was.phase == Phase::Waiting);
         let begins = new.has_rule(name, &Trigger::Due) && !old.has_rule(name, &Trigger::Due);
-        if both_wait && begins && state.timeout == Timeout::Unsaid {
-            changes.add(ChangeKind::Changed, format!("state `{name}`"), "waits for its due time").blocks =
-                Some(format!("a live job in `{name}` has no due time, and nothing else would end its wait"));
+        if both_wait && begins && state.timeout == Timeout::Unset {
+            changes.add(ChangeKind::Changed, format!("state `{name}`"), "has a due time").blocks =
+                Some(format!("a live job in `{name}` has no due time, so nothing would end its wait"));
         }
     }
 }

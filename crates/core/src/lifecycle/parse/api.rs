@@ -1,11 +1,11 @@
-//! The `[api]` table: a lifecycle's own door. What its left sides name must be fields that a job or an event has.
+//! Reads the `[api]` table: the mount path and the names of a lifecycle API.
 
 use toml::de::DeTable;
 
-use super::super::flaw::{At, RuleId, Span};
+use super::super::flaw::{Located, RuleId, Span, suggestion};
 use super::super::policy::Api;
 use super::DraftApi;
-use super::reader::{Reader, Table, Value, shown};
+use super::reader::{DraftReader, KnownTable, TomlValue, shown};
 use crate::limits;
 use crate::text::{did_you_mean, list};
 
@@ -48,17 +48,17 @@ const FIELDS: &[&str] = &[
     "duration_ms",
     "run_ms",
 ];
-/// What an event has besides.
+/// Additional fields of an event.
 const EVENT_FIELDS: &[&str] = &["job_id", "trigger", "from", "to", "ts", "actor", "cause", "version"];
 const ERROR_FIELDS: &[&str] = &["code", "message", "category", "class", "stage", "details", "text"];
 const LEASE_FIELDS: &[&str] = &["fence", "expires_at"];
 const CANCEL_FIELDS: &[&str] = &["mode", "reason", "by", "at", "hard_at"];
-/// First steps of a path that the server itself answers.
-const TAKEN: &[&str] =
+/// First segments of the paths that the server itself serves.
+const RESERVED: &[&str] =
     &["api", "ui", "problems", "docs", "socket.io", "healthz", "readyz", "metrics", "openapi.json"];
 
-pub(super) fn read(reader: &mut Reader<'_>, root: &Table<'_>) -> Option<DraftApi> {
-    let table = reader.below(root, "api", &["mount", "fields", "events"])?;
+pub(super) fn read(reader: &mut DraftReader<'_>, root: &KnownTable<'_>) -> Option<DraftApi> {
+    let table = reader.subtable(root, "api", &["mount", "fields", "events"])?;
     let mut draft = DraftApi {
         api: Api { mount: String::new(), fields: Vec::new(), events: Vec::new() },
         states: Vec::new(),
@@ -68,9 +68,9 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Table<'_>) -> Option<DraftApi
         Some(value) => mount(reader, value, &mut draft),
         None => reader.flaws.add(
             RuleId::Syntax,
-            "a door without `mount`",
-            &[(table.at, "where?")],
-            "say where it stands: mount = \"/reviews\"",
+            "[api] has no `mount`",
+            &[(table.at, "no path")],
+            "add the path of the API: mount = \"/reviews\"",
         ),
     }
     if let Some(value) = table.get("fields")
@@ -86,109 +86,91 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Table<'_>) -> Option<DraftApi
     Some(draft)
 }
 
-fn mount(reader: &mut Reader<'_>, value: &Value<'_>, draft: &mut DraftApi) {
+fn mount(reader: &mut DraftReader<'_>, value: &TomlValue<'_>, draft: &mut DraftApi) {
     let Some(text) = reader.text(value, "mount") else { return };
-    let steps: Vec<&str> = text.value.trim_start_matches('/').split('/').collect();
-    let plain = |step: &&str| {
-        !step.is_empty()
-            && *step != "."
-            && *step != ".."
-            && step.chars().all(|c| c.is_ascii_alphanumeric() || "-._~".contains(c))
+    let segments: Vec<&str> = text.value.trim_start_matches('/').split('/').collect();
+    let plain = |segment: &&str| {
+        !["", ".", ".."].contains(segment)
+            && segment.chars().all(|c| c.is_ascii_alphanumeric() || "-._~".contains(c))
     };
-    if !text.value.starts_with('/') || text.value.starts_with("//") || !steps.iter().all(plain) {
-        let message = format!("`{}` is not a path for a door", shown(&text.value));
-        let help = "begin with `/`, and use letters, digits, `-`, `.`, `_` and `~` between slashes: mount = \"/reviews\"";
+    if !text.value.starts_with('/') || text.value.starts_with("//") || !segments.iter().all(plain) {
+        let message = format!("`{}` is not a path", shown(&text.value));
+        let help = "start with `/`, and use letters, digits, `-`, `.`, `_` and `~` between slashes: mount = \"/reviews\"";
         reader.flaws.add(RuleId::L1, message, &[(text.at, "not a path")], help);
     } else if text.value.len() > limits::NAME_BYTES_MAX {
-        reader.bad_name(&text, "a door", "a shorter path");
-    } else if TAKEN.contains(&steps[0]) {
-        let message = format!("a door cannot stand below `/{}`", steps[0]);
-        let taken: Vec<String> = TAKEN.iter().map(|step| format!("/{step}")).collect();
-        let help = format!("the server itself answers at {}; choose another beginning", list(&taken));
-        reader.flaws.add(RuleId::L1, message, &[(text.at, "taken")], help);
+        reader.bad_name(&text, "an API", "a shorter path");
+    } else if RESERVED.contains(&segments[0]) {
+        let message = format!("`/{}` is reserved", segments[0]);
+        let reserved: Vec<String> = RESERVED.iter().map(|segment| format!("/{segment}")).collect();
+        let help = format!("choose a path outside {}, which the server uses", list(&reserved));
+        reader.flaws.add(RuleId::L1, message, &[(text.at, "reserved")], help);
     }
     draft.api.mount = text.value;
 }
 
-fn read_fields(reader: &mut Reader<'_>, fields: &DeTable<'_>, draft: &mut DraftApi) {
-    let mut spoken: Vec<At<String>> = Vec::new();
+fn read_fields(reader: &mut DraftReader<'_>, fields: &DeTable<'_>, draft: &mut DraftApi) {
+    let mut used: Vec<Located<String>> = Vec::new();
     for (key, value) in fields {
-        let field = At { value: key.get_ref().to_string(), at: Span::from(key.span()) };
-        known_field(reader, &field, false, draft);
+        let field = Located { value: key.get_ref().to_string(), at: Span::from(key.span()) };
+        check_field(reader, &field, false, draft);
         let Some(name) = reader.text(value, &shown(&field.value)) else { continue };
         if name.value.is_empty()
             || name.value.len() > limits::NAME_BYTES_MAX
             || name.value.contains(char::is_control)
         {
-            reader.bad_name(&name, "a field", "the name as clients know it: jobId");
+            reader.bad_name(&name, "a field", "the name that clients use: jobId");
         }
-        if let Some(first) = spoken.iter().find(|first| first.value == name.value) {
-            let message = format!("two fields are called `{}`", shown(&name.value));
-            let places = [(name.at, "here"), (first.at, "and here")];
-            reader.flaws.add(
-                RuleId::L1,
-                message,
-                &places,
-                "on the wire each name stands for one field: rename one of them",
-            );
+        if let Some(first) = used.iter().find(|first| first.value == name.value) {
+            let message = format!("two fields are named `{}`", shown(&name.value));
+            let places = [(name.at, "second use"), (first.at, "first use")];
+            reader.flaws.add(RuleId::L1, message, &places, "rename one of them");
         }
         draft.api.fields.push((field.value, name.value.clone()));
-        spoken.push(name);
+        used.push(name);
     }
 }
 
-fn read_events(reader: &mut Reader<'_>, events: &DeTable<'_>, draft: &mut DraftApi) {
+fn read_events(reader: &mut DraftReader<'_>, events: &DeTable<'_>, draft: &mut DraftApi) {
     for (key, value) in events {
-        let event = At { value: key.get_ref().to_string(), at: Span::from(key.span()) };
+        let event = Located { value: key.get_ref().to_string(), at: Span::from(key.span()) };
         let fields = reader.text_list(value, &shown(&event.value));
         for field in &fields {
-            known_field(reader, field, true, draft);
+            check_field(reader, field, true, draft);
         }
         draft.api.events.push((event.value.clone(), fields.into_iter().map(|field| field.value).collect()));
         draft.events.push(event);
     }
 }
 
-/// Whether there is such a field; a dotted one picks a value within it.
-fn known_field(reader: &mut Reader<'_>, field: &At<String>, of_event: bool, draft: &mut DraftApi) {
+/// Checks that a field exists; a dotted name selects a value inside it.
+fn check_field(reader: &mut DraftReader<'_>, field: &Located<String>, of_event: bool, draft: &mut DraftApi) {
     let (head, rest) =
         field.value.split_once('.').map_or((field.value.as_str(), None), |(head, rest)| (head, Some(rest)));
     let more = if of_event { EVENT_FIELDS } else { &[] };
     let heads: Vec<&str> = FIELDS.iter().chain(more).copied().collect();
-    if !heads.contains(&head) {
-        unknown_field(reader, field, head, &heads);
-        return;
-    }
-    let Some(rest) = rest else { return };
+    check_part(reader, field, head, &heads);
+    let Some(rest) = rest.filter(|_| heads.contains(&head)) else { return };
     match head {
-        "entered" => draft.states.push(At { value: rest.to_owned(), at: field.at }),
-        "error" if rest.split('.').next() != Some("details") => known_part(reader, field, rest, ERROR_FIELDS),
-        "lease" => known_part(reader, field, rest, LEASE_FIELDS),
-        "cancel_requested" => known_part(reader, field, rest, CANCEL_FIELDS),
+        "entered" => draft.states.push(Located { value: rest.to_owned(), at: field.at }),
+        "error" if rest.split('.').next() != Some("details") => check_part(reader, field, rest, ERROR_FIELDS),
+        "lease" => check_part(reader, field, rest, LEASE_FIELDS),
+        "cancel_requested" => check_part(reader, field, rest, CANCEL_FIELDS),
         "payload" | "result" | "checkpoint" | "error" if rest.split('.').all(|step| !step.is_empty()) => {}
         _ => {
-            let message =
-                format!("`{}` picks nothing: `{head}` has no parts of that name", shown(&field.value));
-            let help = "a dotted name picks from entered, error, lease, payload, result or checkpoint";
+            let message = format!("`{}` does not exist: `{head}` has no such part", shown(&field.value));
+            let help = "use dotted names only in entered, error, lease, payload, result or checkpoint";
             reader.flaws.add(RuleId::L1, message, &[(field.at, "unknown")], help);
         }
     }
 }
 
-fn known_part(reader: &mut Reader<'_>, field: &At<String>, part: &str, parts: &[&str]) {
-    if !parts.contains(&part) {
-        unknown_field(reader, field, part, parts);
+fn check_part(reader: &mut DraftReader<'_>, field: &Located<String>, part: &str, known: &[&str]) {
+    if !known.contains(&part) {
+        let help = suggestion(
+            did_you_mean(part, known.iter().copied()),
+            &format!("the fields are {}", list(known)),
+        );
+        let message = format!("`{}` is not a field", shown(&field.value));
+        reader.flaws.add(RuleId::L1, message, &[(field.at, "unknown")], help);
     }
-}
-
-fn unknown_field(reader: &mut Reader<'_>, field: &At<String>, part: &str, known: &[&str]) {
-    let all = format!("there are {}", list(known));
-    let help = did_you_mean(part, known.iter().copied())
-        .map_or_else(|| all.clone(), |meant| format!("did you mean `{meant}`? {all}"));
-    reader.flaws.add(
-        RuleId::L1,
-        format!("`{}` is not a field", shown(&field.value)),
-        &[(field.at, "unknown")],
-        help,
-    );
 }

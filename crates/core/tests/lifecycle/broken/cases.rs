@@ -8,12 +8,12 @@ pub(super) type Case = (RuleId, &'static [(&'static str, &'static str)], &'stati
 pub(super) const SYNTAX: &[Case] = &[
     (RuleId::Syntax, &[("name    = \"review\"", "name    = \"review")], "this is not TOML"),
     (RuleId::Syntax, &[("version = 1", "version = = 1")], "this is not TOML"),
-    (RuleId::Syntax, &[("version = 1", "version = 0")], "`version` is 0, which is out of bounds"),
-    (RuleId::Syntax, &[("version = 1\n", "")], "does not say its `version`"),
-    (RuleId::Syntax, &[("name    = \"review\"\n", "")], "does not say its `name`"),
-    (RuleId::Syntax, &[("version = 1", "version = \"1\"")], "must be a whole number, and this is a text"),
+    (RuleId::Syntax, &[("version = 1", "version = 0")], "`version` is 0, which is out of range"),
+    (RuleId::Syntax, &[("version = 1\n", "")], "`version` is missing"),
+    (RuleId::Syntax, &[("name    = \"review\"\n", "")], "`name` is missing"),
+    (RuleId::Syntax, &[("version = 1", "version = \"1\"")], "must be a whole number, not a string"),
     (RuleId::Syntax, &[("timeout = \"1h\"", "timeout = \"1 hour\"")], "`1 hour` is not a duration"),
-    (RuleId::Syntax, &[("timeout = \"1h\"", "timeout = 3600")], "must be a duration, and this is a number"),
+    (RuleId::Syntax, &[("timeout = \"1h\"", "timeout = 3600")], "must be a duration, not a number"),
     (RuleId::Syntax, &[("timeout = \"1h\"", "timeout = \"0s\"")], "`timeout` is 0s, which is too short"),
     (
         RuleId::Syntax,
@@ -24,41 +24,41 @@ pub(super) const SYNTAX: &[Case] = &[
     (
         RuleId::Syntax,
         &[("max_attempts = 3", "max_attempts = 0")],
-        "`max_attempts` is 0, which is out of bounds",
+        "`max_attempts` is 0, which is out of range",
     ),
-    (RuleId::Syntax, &[("max_attempts = 3", "max_attempts = 1001")], "out of bounds"),
-    (RuleId::Syntax, &[("max_attempts = 3", "max_attempts = 99999999999999999999")], "out of bounds"),
-    (RuleId::Syntax, &[("factor = 2.0", "factor = 0.5")], "`factor` must be 1 or more"),
-    (RuleId::Syntax, &[("factor = 2.0", "factor = nan")], "`factor` must be 1 or more"),
+    (RuleId::Syntax, &[("max_attempts = 3", "max_attempts = 1001")], "out of range"),
+    (RuleId::Syntax, &[("max_attempts = 3", "max_attempts = 99999999999999999999")], "out of range"),
+    (RuleId::Syntax, &[("factor = 2.0", "factor = 0.5")], "`factor` must be a finite number of at least 1"),
+    (RuleId::Syntax, &[("factor = 2.0", "factor = nan")], "`factor` must be a finite number of at least 1"),
     (RuleId::Syntax, &[("factor = 2.0", "factor = \"2\"")], "`factor` must be a number"),
     (
         RuleId::Syntax,
         &[("{ role = \"held\" }", "\"held\"")],
-        "`assigned` must be a table, and this is a text",
+        "`assigned` must be a table, not a string",
     ),
     (
         RuleId::Syntax,
         &[("settle = [\"published\", \"rejected\"]", "settle = \"published\"")],
         "must be a list",
     ),
-    (RuleId::Syntax, &[("on = \"create\"\nto = \"queued\"", "on = \"create\"")], "a transition without `to`"),
-    (RuleId::Syntax, &[("on   = \"claim\"\n", "")], "a transition without `on`"),
+    (RuleId::Syntax, &[("on = \"create\"\nto = \"queued\"", "on = \"create\"")], "a transition has no `to`"),
+    (RuleId::Syntax, &[("on   = \"claim\"\n", "")], "a transition has no `on`"),
     (
         RuleId::Syntax,
         &[("on   = \"claim\"\nfrom = \"queued\"", "on = \"claim\"")],
-        "a transition without `from`",
+        "a transition has no `from`",
     ),
     (RuleId::Syntax, &[("[\"queued\", \"in_review\"]", "[]")], "`from` is an empty list"),
-    (RuleId::Syntax, &[("mount = \"/reviews\"\n", "")], "a door without `mount`"),
+    (RuleId::Syntax, &[("mount = \"/reviews\"\n", "")], "[api] has no `mount`"),
 ];
 
 pub(super) const NAMES: &[Case] = &[
-    (RuleId::L1, &[("name    = \"review\"", "name = \"Review\"")], "`Review` is no name for a lifecycle"),
+    (RuleId::L1, &[("name    = \"review\"", "name = \"Review\"")], "`Review` is not a valid name for a lifecycle"),
     (RuleId::L1, &[("reusable = [\"rejected\"]", "reusable = [\"rejektet\"]")], "`rejektet` is not a state"),
     (RuleId::L1, &[("to   = \"assigned\"", "to   = \"asigned\"")], "`asigned` is not a state"),
     (RuleId::L1, &[("initial = \"queued\"", "initial = \"cued\"")], "`cued` is not a state"),
     (RuleId::L1, &[("on   = \"claim\"", "on   = \"claims\"")], "`claims` is not a trigger"),
-    (RuleId::L1, &[("signal:approve", "signal:Approve!")], "`Approve!` is no name for a signal"),
+    (RuleId::L1, &[("signal:approve", "signal:Approve!")], "`Approve!` is not a valid name for a signal"),
     (RuleId::L1, &[("role = \"held\"", "role = \"hold\"")], "`hold` is not a role"),
     (RuleId::L1, &[("role = \"held\"", "rol = \"held\"")], "`rol` is not a setting of a state"),
     (RuleId::L1, &[("outcome = \"dead\"", "outcome = \"died\"")], "`died` is not an outcome"),
@@ -71,8 +71,8 @@ pub(super) const NAMES: &[Case] = &[
     (RuleId::L1, &[("alias = \"done\"", "alias = \"failed\"")], "the alias `failed` is taken"),
     (
         RuleId::L1,
-        &[("alias = \"done\"", "alias = \"CommandOutput\"")],
-        "`CommandOutput` is no name for a state",
+        &[("alias = \"done\"", "alias = \"Done\"")],
+        "`Done` is not a valid name for a state",
     ),
     (RuleId::L1, &[("jitter = \"full\"", "jitter = \"ful\"")], "`ful` is not a jitter"),
     (RuleId::L1, &[("[retention]", "[retain]")], "`retain` is not a setting of a lifecycle"),
@@ -83,29 +83,29 @@ pub(super) const NAMES: &[Case] = &[
     (
         RuleId::L1,
         &[("event = \"drafting_started\"", "event = \"drafting begun\"")],
-        "`drafting begun` is no name",
+        "`drafting begun` is not a valid name",
     ),
-    (RuleId::L1, &[("mount = \"/reviews\"", "mount = \"reviews\"")], "`reviews` is not a path for a door"),
-    (RuleId::L1, &[("mount = \"/reviews\"", "mount = \"/api/reviews\"")], "cannot stand below `/api`"),
-    (RuleId::L1, &[("mount = \"/reviews\"", "mount = \"/\"")], "`/` is not a path for a door"),
+    (RuleId::L1, &[("mount = \"/reviews\"", "mount = \"reviews\"")], "`reviews` is not a path"),
+    (RuleId::L1, &[("mount = \"/reviews\"", "mount = \"/api/reviews\"")], "`/api` is reserved"),
+    (RuleId::L1, &[("mount = \"/reviews\"", "mount = \"/\"")], "`/` is not a path"),
     (RuleId::L1, &[("state = \"status\"", "stat = \"status\"")], "`stat` is not a field"),
-    (RuleId::L1, &[("\"queuedAt\"", "\"status\"")], "two fields are called `status`"),
+    (RuleId::L1, &[("\"queuedAt\"", "\"status\"")], "two fields are named `status`"),
     (RuleId::L1, &[("\"entered.queued\"", "\"entered.cued\"")], "`cued` is not a state"),
     (RuleId::L1, &[("\"started_at\"]", "\"begun_at\"]")], "`begun_at` is not a field"),
     (
         RuleId::L1,
         &[("drafting_started = [", "draft_begun = [")],
-        "no transition is recorded as `draft_begun`",
+        "no transition produces the event `draft_begun`",
     ),
     (
         RuleId::L1,
         &[("failed    =", "failed = { outcome = \"dead\" }\nfailed    =")],
-        "stands here a second time",
+        "is defined twice",
     ),
 ];
 
 pub(super) const STRUCTURE: &[Case] = &[
-    (RuleId::L2, &[("initial = \"queued\"\n", "")], "does not say its `initial` state"),
+    (RuleId::L2, &[("initial = \"queued\"\n", "")], "`initial` is missing"),
     (
         RuleId::L2,
         &[("role = \"held\"", "role = \"held\", outcome = \"failed\"")],
@@ -120,7 +120,7 @@ pub(super) const STRUCTURE: &[Case] = &[
     (
         RuleId::L2,
         &[("role = \"ready\", timeout = \"1h\"", "role = \"waiting\", timeout = \"1h\"")],
-        "is not ready, but waiting",
+        "is waiting, not ready",
     ),
     (
         RuleId::L2,
@@ -151,14 +151,14 @@ pub(super) const STRUCTURE: &[Case] = &[
         )],
         "leave `published`",
     ),
-    (RuleId::L4, &[("to    = \"rejected\"", "to    = \"published\"")], "to `rejected`"),
+    (RuleId::L4, &[("to    = \"rejected\"", "to    = \"published\"")], "`rejected` cannot be reached"),
     (
         RuleId::L4,
         &[
             ("[policy]", "shelved = { role = \"waiting\", timeout = \"1d\" }\n[policy]"),
             ("\"in_review\"]", "\"in_review\", \"shelved\"]"),
         ],
-        "to `shelved`",
+        "`shelved` cannot be reached",
     ),
     (
         RuleId::L5,
@@ -169,7 +169,7 @@ pub(super) const STRUCTURE: &[Case] = &[
                 "to    = \"rejected\"\n[[transitions]]\non = \"signal:shelve\"\nfrom = \"in_review\"\nto = \"limbo\"",
             ),
         ],
-        "a job in `limbo` can never end",
+        "a job in `limbo` can never finish",
     ),
     (
         RuleId::L5,
@@ -180,7 +180,7 @@ pub(super) const STRUCTURE: &[Case] = &[
                 "to    = \"rejected\"\n[[transitions]]\non = \"signal:shelve\"\nfrom = \"in_review\"\nto = \"limbo\"\n[[transitions]]\non = \"signal:again\"\nfrom = \"limbo\"\nto = \"limbo\"",
             ),
         ],
-        "a job in `limbo` can never end",
+        "a job in `limbo` can never finish",
     ),
 ];
 
@@ -208,7 +208,7 @@ pub(super) const ORDER: &[Case] = &[
     (
         RuleId::L7,
         &[("from = \"assigned\"\nto   = \"failed\"", "from = \"assigned\"\nto   = \"queued\"")],
-        "`lease_expired` begins a new attempt that costs none",
+        "`lease_expired` begins a new attempt without using one up",
     ),
     (
         RuleId::L7,
@@ -216,7 +216,7 @@ pub(super) const ORDER: &[Case] = &[
             "on   = \"signal:approve\"",
             "on = \"cancel\"\nfrom = \"in_review\"\nto = \"queued\"\n[[transitions]]\non   = \"signal:approve\"",
         )],
-        "`cancel` begins a new attempt that costs none",
+        "`cancel` begins a new attempt without using one up",
     ),
 ];
 
@@ -227,12 +227,12 @@ pub(super) const RULES: &[Case] = &[
             "on   = \"lease_expired\"\nfrom = \"assigned\"\n",
             "on = \"lease_expired\"\nfrom = \"assigned\"\nwhen = \"exhausted\"\n",
         )],
-        "`lease_expired` from `assigned` has no answer when `exhausted` does not hold",
+        "`lease_expired` from `assigned` has no rule for when `exhausted` does not hold",
     ),
     (
         RuleId::L8,
         &[("on = \"create\"\n", "on = \"create\"\nwhen = \"retry\"\n")],
-        "`create` has no answer when `retry` does not hold",
+        "`create` has no rule for when `retry` does not hold",
     ),
     (
         RuleId::L8,
@@ -259,12 +259,12 @@ pub(super) const RULES: &[Case] = &[
             ("when   = \"exhausted\"\n", ""),
             ("when = \"retry\"\n", ""),
         ],
-        "`drafting` does not say where `lease_expired` and `fail` lead",
+        "`drafting` has no rule for `lease_expired` and `fail`",
     ),
     (
         RuleId::L9,
         &[("on   = \"lease_expired\"\nfrom = \"assigned\"", "on = \"cancel\"\nfrom = \"assigned\"")],
-        "`assigned` does not say where `lease_expired` leads",
+        "`assigned` has no rule for `lease_expired`",
     ),
     (
         RuleId::L9,
@@ -282,18 +282,18 @@ pub(super) const RULES: &[Case] = &[
                 "on = \"signal:look\"\nfrom = \"queued\"\nto = \"in_review\"\n[[transitions]]\non   = \"claim\"",
             ),
         ],
-        "`signal:redo` leads to `assigned`, where nobody would hold the job",
+        "`signal:redo` leads to `assigned`, where no worker would hold the job",
     ),
-    (RuleId::L10, &[("role = \"waiting\", timeout = \"3d\"", "role = \"waiting\"")], "could wait for ever"),
+    (RuleId::L10, &[("role = \"waiting\", timeout = \"3d\"", "role = \"waiting\"")], "could wait indefinitely"),
     (
         RuleId::L10,
         &[("{ role = \"held\" }", "{ role = \"held\", timeout = \"1m\" }")],
-        "`assigned` times out, and no rule",
+        "`assigned` has a timeout, but no rule",
     ),
     (
         RuleId::L10,
         &[("{ outcome = \"rejected\" }", "{ outcome = \"rejected\", timeout = \"1m\" }")],
-        "is final, and cannot time out",
+        "is final and cannot time out",
     ),
     (
         RuleId::L11,
@@ -330,12 +330,12 @@ pub(super) const RULES: &[Case] = &[
         ],
         "`start` enters an active state, and `in_review` is waiting",
     ),
-    (RuleId::L11, &[("audit = \"DECLINED\"", "reason = \"timeout\"")], "`rejected` writes none"),
+    (RuleId::L11, &[("audit = \"DECLINED\"", "reason = \"timeout\"")], "`rejected` does not write one"),
     (RuleId::L12, &[("[\"failed\", \"dead\"]", "[\"failed\"]")], "`dead` neither settles nor refunds"),
     (
         RuleId::L12,
         &[("[\"failed\", \"dead\"]", "[\"failed\", \"dead\", \"rejected\"]")],
-        "`rejected` is named twice",
+        "`rejected` is listed twice",
     ),
     (
         RuleId::L12,
