@@ -98,6 +98,13 @@ impl Reply {
         self.body
     }
 
+    /// The body of a reply that repeats an earlier one.
+    #[track_caller]
+    pub fn expect_replay(self) -> Value {
+        assert_eq!(self.header("idempotent-replayed"), Some("true"), "{}: {}", self.path, self.text);
+        self.expect(200)
+    }
+
     /// A problem with this status and code and every field of a problem.
     #[track_caller]
     pub fn problem(self, status: u16, code: &str) -> Value {

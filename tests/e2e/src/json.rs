@@ -23,9 +23,23 @@ pub fn sorted_words(text: &str) -> Vec<&str> {
     words
 }
 
+/// The elements of an array.
+#[track_caller]
+pub fn rows(array: &Value) -> &[Value] {
+    array.as_array().unwrap_or_else(|| panic!("not an array: {array}"))
+}
+
+/// The row that has this value in this field.
+#[track_caller]
+pub fn find<'a>(array: &'a Value, field: &str, value: &str) -> &'a Value {
+    let found = rows(array).iter().find(|row| row[field] == value);
+    found.unwrap_or_else(|| panic!("no row with {field} {value}: {array}"))
+}
+
 /// One field of each row.
-pub fn column(rows: &Value, field: &str) -> Vec<Value> {
-    rows.as_array().expect("rows").iter().map(|row| row[field].clone()).collect()
+#[track_caller]
+pub fn column(array: &Value, field: &str) -> Vec<Value> {
+    rows(array).iter().map(|row| row[field].clone()).collect()
 }
 
 /// An RFC 3339 time in milliseconds since the epoch.

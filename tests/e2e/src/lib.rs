@@ -20,7 +20,7 @@ mod wait;
 
 pub use binary::tenure;
 pub use http::{Reply, Request, http_client};
-pub use json::{assert_fields, column, field_names, millis, path, sorted_words};
+pub use json::{assert_fields, column, field_names, find, millis, path, rows, sorted_words};
 pub use postgres::new_database;
 pub use random::SeededRandom;
 pub use server::Server;

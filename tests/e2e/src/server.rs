@@ -1,7 +1,7 @@
 //! A running server and the calls that tests make most.
 
 use std::process::ExitStatus;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use reqwest::Method;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::{DEADLINE, EventStream, Reply, Request, Setup, Store, eventually, path};
+use crate::{DEADLINE, EventStream, Reply, Request, Setup, Store, eventually, path, rows};
 
 /// A running server. It is killed when dropped.
 pub struct Server {
@@ -47,6 +47,18 @@ impl Server {
     pub async fn second_node(&self) -> Self {
         assert_eq!(self.store(), Store::Postgres, "only PostgreSQL has several nodes");
         self.setup.clone().start().await.key_of(self.key.clone())
+    }
+
+    /// This server, and on PostgreSQL a second node.
+    pub async fn with_second_node(self) -> Vec<Arc<Self>> {
+        let second = if self.store() == Store::Postgres { Some(self.second_node().await) } else { None };
+        [Some(self), second].into_iter().flatten().map(Arc::new).collect()
+    }
+
+    /// Creates a key and returns its text.
+    pub async fn create_key(&self, role: &str, user: Option<&str>) -> String {
+        let created = self.post("/api/keys", &json!({ "role": role, "user_id": user })).await.expect(201);
+        created["key"].as_str().expect("a new key is shown").to_owned()
     }
 
     /// Kills it and starts it on the same store at another port.
@@ -140,6 +152,16 @@ impl Server {
         self.request("DELETE", path).send().await
     }
 
+    /// The body of a GET that succeeds.
+    pub async fn read(&self, path: &str) -> Value {
+        self.get(path).await.expect(200)
+    }
+
+    /// A POST to a job, such as `cancel`.
+    pub async fn call(&self, job: &Value, call: &str, body: &Value) -> Reply {
+        self.post(&path(job, call), body).await
+    }
+
     /// Creates a job.
     pub async fn create(&self, body: Value) -> Value {
         self.post("/api/jobs", &body).await.expect(202)
@@ -147,13 +169,12 @@ impl Server {
 
     /// The current job.
     pub async fn job(&self, job: &Value) -> Value {
-        self.get(&path(job, "")).await.expect(200)
+        self.read(&path(job, "")).await
     }
 
     /// The jobs that a claim returns.
     pub async fn claim(&self, body: Value) -> Vec<Value> {
-        let answer = self.post("/api/claims", &body).await.expect(200);
-        answer["jobs"].as_array().expect("a claim returns jobs").clone()
+        rows(&self.post("/api/claims", &body).await.expect(200)["jobs"]).to_vec()
     }
 
     /// Claims and starts one job as worker `w1`.
@@ -166,7 +187,12 @@ impl Server {
     pub async fn report(&self, job: &Value, verb: &str, more: Value) -> Reply {
         let mut body = json!({ "worker": job["worker"], "fence": job["lease"]["fence"] });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        self.post(&path(job, verb), &body).await
+        self.call(job, verb, &body).await
+    }
+
+    /// Reports a success without a result.
+    pub async fn succeed(&self, job: &Value) -> Value {
+        self.report(job, "succeed", json!({})).await.expect(200)
     }
 
     /// Creates a job and finishes it.
@@ -174,19 +200,34 @@ impl Server {
         let job = self.create(body).await;
         let claimed = self.claim_one().await;
         assert_eq!(claimed["id"], job["id"], "no other job was ready");
-        self.report(&claimed, "succeed", json!({})).await.expect(200)
+        self.succeed(&claimed).await
+    }
+
+    /// All rows of a list, page by page; `field` is their name in the answer.
+    pub async fn all_pages(&self, path: &str, field: &str) -> Vec<Value> {
+        let (mut all, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = self.read(&format!("{path}{cursor}")).await;
+            all.extend_from_slice(rows(&page[field]));
+            let Some(next) = page["next_cursor"].as_str() else { return all };
+            cursor = format!("&cursor={next}");
+        }
+    }
+
+    /// The jobs that a query finds.
+    pub async fn list(&self, query: &str) -> Vec<Value> {
+        rows(&self.read(&format!("/api/jobs?{query}")).await["jobs"]).to_vec()
     }
 
     /// Every event of the journal, in pages of the largest size.
     pub async fn journal(&self) -> Vec<Value> {
         let (mut events, mut after) = (Vec::new(), "0".to_owned());
         loop {
-            let page = self.get(&format!("/api/events?limit=500&after={after}")).await.expect(200);
-            let rows = page["events"].as_array().unwrap();
-            if rows.is_empty() {
+            let page = self.read(&format!("/api/events?limit=500&after={after}")).await;
+            if rows(&page["events"]).is_empty() {
                 return events;
             }
-            events.extend(rows.iter().cloned());
+            events.extend_from_slice(rows(&page["events"]));
             page["next_cursor"].as_str().expect("the journal has no last page").clone_into(&mut after);
         }
     }

@@ -1,7 +1,7 @@
 //! A lively server to look at: jobs of all five built-in lifecycles in most of their states, and people's traces.
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, Setup, Store, path};
+use tenure_e2e::{Server, Setup, Store};
 
 const CONFIG: &str = include_str!("fixtures/sample_data.toml");
 
@@ -61,7 +61,7 @@ async fn letters(server: &Server) {
     ] });
     server.report(&running, "logs", lines).await.expect(200);
     let stopped = server.create(invoice(4001)).await;
-    server.post(&path(&stopped, "cancel"), &json!({ "reason": "sent twice" })).await.expect(200);
+    server.call(&stopped, "cancel", &json!({ "reason": "sent twice" })).await.expect(200);
     for number in 0..4 {
         server.create(invoice(5000 + number)).await;
     }
@@ -89,7 +89,7 @@ async fn orders(server: &Server) {
     ended(server, "sync-1", order("east"), ("fail", failed)).await;
     begun(server, "sync-1", order("west")).await;
     let stopped = server.create(order("old")).await;
-    server.post(&path(&stopped, "cancel"), &json!({})).await.expect(200);
+    server.call(&stopped, "cancel", &json!({})).await.expect(200);
 }
 
 async fn exports(server: &Server) {

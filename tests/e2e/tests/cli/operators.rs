@@ -1,8 +1,8 @@
 //! `tenure dead`, `queue`, `worker`, `account` and `key` against a real server.
 
 use serde_json::{Value, json};
-use tenure_e2e::assert_fields;
 use tenure_e2e::cli::{CliServer, exit_code};
+use tenure_e2e::{assert_fields, rows};
 
 use crate::start_server;
 
@@ -34,7 +34,7 @@ fn dead_letters_are_listed_redriven_and_dismissed() {
     );
     let third = dead("three");
     let answer = server.json(&["dead", "redrive", "--all", "--type", "hello", "--max-per-second", "50"]);
-    let results = answer["results"].as_array().unwrap();
+    let results = rows(&answer["results"]);
     assert!(results.iter().any(|result| result["ok"]["retry_of"] == json!(third)), "{answer:#}");
     let alive = server.create(&["hello"]);
     server.run_expecting(5, &["dead", "get", &alive]);

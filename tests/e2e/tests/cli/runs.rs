@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_e2e::cli::{exit_code, start, transcript, wait_for_output};
-use tenure_e2e::{Signal, assert_fields};
+use tenure_e2e::{Signal, assert_fields, rows};
 
 use crate::start_server;
 
@@ -104,7 +104,7 @@ fn logs_are_printed_and_followed() {
     lines.sort();
     assert_eq!(lines, ["one", "three", "two"]);
     let answer = server.json(&["job", "logs", &id]);
-    let rows = answer["lines"].as_array().unwrap();
+    let rows = rows(&answer["lines"]);
     let row = rows.iter().find(|row| row["text"] == "two").unwrap();
     assert_fields(&row, json!({ "stream": "stderr", "level": "error" }));
     assert_eq!(server.run_ok(&["job", "logs", &id, "--after", "2"]), "three\n");

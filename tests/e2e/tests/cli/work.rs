@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tenure_e2e::cli::{CliServer, wait_for_output};
-use tenure_e2e::{DEADLINE, Signal, assert_fields};
+use tenure_e2e::{DEADLINE, Signal, assert_fields, rows};
 
 use crate::start_server;
 
@@ -149,8 +149,7 @@ fn a_line_of_a_megabyte_is_split_into_log_lines() {
     let id = server.create(&["hello"]);
     server.run_ok(&["job", "wait", &id]);
     let page = server.json(&["job", "logs", &id]);
-    let texts: Vec<&str> =
-        page["lines"].as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
+    let texts: Vec<&str> = rows(&page["lines"]).iter().map(|line| line["text"].as_str().unwrap()).collect();
     let long: Vec<usize> =
         texts.iter().take_while(|text| text.starts_with('x')).map(|text| text.len()).collect();
     assert_eq!((long.len(), long.iter().sum::<usize>()), (16, 1_000_000), "nothing of it is lost");

@@ -67,7 +67,7 @@ async fn upload(server: &Server, job: &Value, query: &str, content: &[u8]) -> Re
 }
 
 async fn list(server: &Server, job: &Value) -> Vec<Value> {
-    server.get(&path(job, "assets")).await.expect(200)["assets"].as_array().unwrap().clone()
+    server.read(&path(job, "assets")).await["assets"].as_array().unwrap().clone()
 }
 
 fn content_of(asset: &Value) -> String {
@@ -92,7 +92,7 @@ fn an_upload_is_listed_and_downloaded() {
         assert_eq!(asset["storage_path"], format!("ann/{job_id}/{id}/a b.png"));
         assert_eq!(asset["url"], format!("/api/jobs/{job_id}/assets/{id}/content"));
         assert_eq!(location, Some(format!("/api/jobs/{job_id}/assets/{id}")));
-        assert_eq!(server.get(&format!("/api/jobs/{job_id}/assets/{id}")).await.expect(200), asset);
+        assert_eq!(server.read(&format!("/api/jobs/{job_id}/assets/{id}")).await, asset);
         assert_eq!(list(&server, &job).await, std::slice::from_ref(&asset));
         assert_eq!(files(&server).len(), 1);
 
@@ -115,9 +115,9 @@ fn an_upload_is_listed_and_downloaded() {
             let asset = upload(&server, &job, query, content.as_bytes()).await.expect(201);
             assert_eq!(server.get(&content_of(&asset)).await.text, content);
         }
-        let page = server.get(&path(&job, "assets?limit=2")).await.expect(200);
+        let page = server.read(&path(&job, "assets?limit=2")).await;
         let cursor = page["next_cursor"].as_str().expect("there is one more");
-        let rest = server.get(&path(&job, &format!("assets?limit=2&cursor={cursor}"))).await.expect(200);
+        let rest = server.read(&path(&job, &format!("assets?limit=2&cursor={cursor}"))).await;
         assert_eq!(rest["assets"], json!([asset]), "newest first");
         assert_eq!(rest["next_cursor"], Value::Null);
         // It is there after a restart, too.
@@ -167,12 +167,12 @@ fn an_external_asset_is_registered_by_url() {
             "asset_type": "video", "url": "https://cdn.example.org/v.mp4", "storage_path": "bucket/v.mp4",
             "file_size": 9_000_000_000_u64,
         });
-        let asset = server.post(&path(&job, "assets"), &body).await.expect(201);
+        let asset = server.call(&job, "assets", &body).await.expect(201);
         for (name, value) in body.as_object().unwrap() {
             assert_eq!(asset[name], *value, "{name}");
         }
         let bare = json!({ "asset_type": "page", "url": "http://example.org/" });
-        let bare = server.post(&path(&job, "assets"), &bare).await.expect(201);
+        let bare = server.call(&job, "assets", &bare).await.expect(201);
         assert_fields(&bare, json!({ "storage_path": null, "file_size": null }));
         assert_eq!(list(&server, &job).await, [bare, asset.clone()]);
         let id = asset["id"].as_str().unwrap();
@@ -190,10 +190,10 @@ fn an_external_asset_is_registered_by_url() {
             json!({ "asset_type": "x", "url": "https://example.org/", "worker": "w1" }),
             json!({ "asset_type": "x", "url": "https://example.org/", "fence": 1 }),
         ] {
-            server.post(&path(&job, "assets"), &bad).await.problem(400, "malformed");
+            server.call(&job, "assets", &bad).await.problem(400, "malformed");
         }
         let long = json!({ "asset_type": "x", "url": format!("https://{}", "x".repeat(3000)) });
-        server.post(&path(&job, "assets"), &long).await.problem(413, "too_large");
+        server.call(&job, "assets", &long).await.problem(413, "too_large");
         // The same key has one effect.
         let keyed = async |body: &Value| {
             server.request("POST", &path(&job, "assets")).idempotent("k").json(body).send().await
@@ -201,8 +201,7 @@ fn an_external_asset_is_registered_by_url() {
         let body = json!({ "asset_type": "page", "url": "http://example.org/2" });
         let first = keyed(&body).await.expect(201);
         let again = keyed(&body).await;
-        assert_eq!(again.header("idempotent-replayed"), Some("true"));
-        assert_eq!(again.expect(200), first);
+        assert_eq!(again.expect_replay(), first);
         keyed(&json!({ "asset_type": "other", "url": "http://example.org/2" }))
             .await
             .problem(422, "idempotency_mismatch");
@@ -220,8 +219,7 @@ fn an_upload_is_idempotent_with_a_key() {
         };
         let first = keyed("asset_type=t&name=x", "content").await.expect(201);
         let again = keyed("asset_type=t&name=x", "content").await;
-        assert_eq!(again.header("idempotent-replayed"), Some("true"));
-        assert_eq!(again.expect(200), first);
+        assert_eq!(again.expect_replay(), first);
         keyed("asset_type=t&name=x", "another").await.problem(422, "idempotency_mismatch");
         keyed("asset_type=t&name=y", "content").await.problem(422, "idempotency_mismatch");
         assert_eq!(list(&server, &job).await, [first]);
@@ -383,7 +381,7 @@ fn a_worker_uploads_only_while_it_holds_the_lease() {
         let late = upload(&server, &taken, &format!("asset_type=t{held}"), b"x").await;
         assert_eq!(late.problem(409, "lease_conflict")["cause"], "lost");
         let late = json!({ "asset_type": "t", "url": "http://example.org/", "worker": "w1", "fence": fence });
-        server.post(&path(&taken, "assets"), &late).await.problem(409, "lease_conflict");
+        server.call(&taken, "assets", &late).await.problem(409, "lease_conflict");
     });
 }
 
@@ -393,8 +391,8 @@ fn a_hard_cancel_deletes_assets() {
         let job = server.create(json!({ "type": "t" })).await;
         let asset = upload(&server, &job, "asset_type=t&name=x", b"x").await.expect(201);
         let page = json!({ "asset_type": "page", "url": "http://example.org/" });
-        server.post(&path(&job, "assets"), &page).await.expect(201);
-        server.post(&path(&job, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
+        server.call(&job, "assets", &page).await.expect(201);
+        server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(200);
         let assets = list(&server, &job).await;
         assert!(assets.iter().all(|asset| asset["discarded_at"].is_string()), "{assets:?}");
         server.get(&content_of(&asset)).await.problem(404, "not_found");
@@ -416,7 +414,7 @@ fn assets_are_deleted_with_their_job() {
         assert_eq!(files(&server).len(), 2);
         let taken = server.claim_one().await;
         assert_eq!(taken["id"], job["id"]);
-        server.report(&taken, "succeed", json!({})).await.expect(200);
+        server.succeed(&taken).await;
         in_the_end("its object is deleted", async || files(&server).len() == 1).await;
         server.get(&path(&job, "assets")).await.problem(404, "not_found");
         server.get(&content_of(&asset)).await.problem(404, "not_found");
@@ -557,7 +555,7 @@ async fn without_asset_storage_only_urls_are_accepted() {
     let told = upload(&server, &job, "asset_type=t", b"x").await.problem(422, "validation_failed");
     assert!(told["detail"].as_str().unwrap().contains("assets.store"));
     let page = json!({ "asset_type": "page", "url": "http://example.org/" });
-    server.post(&path(&job, "assets"), &page).await.expect(201);
+    server.call(&job, "assets", &page).await.expect(201);
 }
 
 #[tokio::test]
@@ -583,7 +581,7 @@ async fn assets_can_be_stored_in_a_bucket() {
         drop(broken);
         let empty = upload(&server, &job, "asset_type=t&name=empty", b"").await.expect(201);
         assert_eq!(server.get(&content_of(&empty)).await.text, "");
-        server.post(&path(&job, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
+        server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(200);
         in_the_end("its objects are deleted", async || bucket.objects().unwrap().is_empty()).await;
         server.setup().verify();
         assert!(!server.logs().contains("scratch-secret"));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure_client::{Client, Fail, Job, Worker};
-use tenure_e2e::{SeededRandom, Server, Setup, Store, assert_fields};
+use tenure_e2e::{SeededRandom, Server, Setup, Store, assert_fields, rows};
 
 use crate::promises::distributed::lawful;
 
@@ -72,9 +72,9 @@ impl Drop for Hand {
 
 /// How many jobs are not over.
 async fn left(server: &Server) -> usize {
-    let queues = server.get("/api/queues").await.expect(200);
+    let queues = server.read("/api/queues").await;
     let depth = |queue: &Value| ["ready", "running", "waiting"].map(|what| queue[what].as_u64().unwrap());
-    queues["queues"].as_array().unwrap().iter().flat_map(depth).sum::<u64>() as usize
+    rows(&queues["queues"]).iter().flat_map(depth).sum::<u64>() as usize
 }
 
 /// Waits until so many or fewer are left.
@@ -116,8 +116,8 @@ async fn storm(nodes: &mut Vec<Server>, chance: &mut SeededRandom) {
 async fn all_jobs(server: &Server) -> Vec<Value> {
     let (mut jobs, mut cursor) = (Vec::new(), String::new());
     loop {
-        let page = server.get(&format!("/api/jobs?limit=500{cursor}")).await.expect(200);
-        jobs.extend(page["jobs"].as_array().unwrap().iter().cloned());
+        let page = server.read(&format!("/api/jobs?limit=500{cursor}")).await;
+        jobs.extend(rows(&page["jobs"]).iter().cloned());
         let Some(next) = page["next_cursor"].as_str() else { return jobs };
         cursor = format!("&cursor={next}");
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    SeededRandom, Server, Setup, Store, column, eventually, http_client, on_both_stores_with_config,
+    SeededRandom, Server, Setup, Store, column, eventually, http_client, on_both_stores_with_config, rows,
 };
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
@@ -19,7 +19,7 @@ async fn grant(server: &Server, user: &str, credits: u64) {
 
 /// Granted, reserved, spent, available.
 async fn account(server: &Server, user: &str) -> [u64; 4] {
-    let account = server.get(&format!("/api/accounts/{user}/credits")).await.expect(200);
+    let account = server.read(&format!("/api/accounts/{user}/credits")).await;
     ["granted", "reserved", "spent", "available"].map(|sum| account[sum].as_u64().unwrap())
 }
 
@@ -57,7 +57,7 @@ async fn a_thousand_concurrent_creations_with_a_balance_of_a_hundred_make_a_hund
         }
         assert_eq!(statuses, BTreeMap::from([(202, 100), (402, CREATIONS - 100)]), "{store:?}");
         assert_eq!(account(&server, "u1").await, [100, 100, 0, 0]);
-        let ledger = server.get("/api/accounts/u1/credits").await.expect(200);
+        let ledger = server.read("/api/accounts/u1/credits").await;
         let reserves = column(&ledger["ledger"], "kind").into_iter().filter(|kind| kind == "reserve").count();
         assert!(reserves > 0 && reserves <= 100, "{ledger}");
         drop((server, nodes));
@@ -110,7 +110,7 @@ async fn report(server: &Server, jobs: &[Value], chance: &mut SeededRandom, book
     let reports: Vec<Value> = jobs.iter().map(&mut told).collect();
     let body = json!({ "worker": "w1", "reports": reports });
     let answer = server.post("/api/reports", &body).await.expect(200);
-    for result in answer["results"].as_array().unwrap() {
+    for result in rows(&answer["results"]) {
         assert!(result["ok"].is_object(), "{result}");
         books.end(&result["ok"]);
     }
@@ -131,7 +131,7 @@ fn the_ledger_balances_after_ten_thousand_jobs_with_random_outcomes() {
             });
             let body = json!({ "jobs": jobs.collect::<Vec<_>>() });
             let made = server.post("/api/jobs/batch", &body).await.expect(200);
-            for result in made["results"].as_array().unwrap() {
+            for result in rows(&made["results"]) {
                 assert!(result["ok"].is_object(), "everybody can pay: {result}");
                 books.reserve(&result["ok"]);
             }

@@ -1,7 +1,7 @@
 //! The dashboard's inbox of dead letters: its groups, its letters, and what operators do about them, on both stores.
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, eventually};
+use tenure_e2e::{Server, eventually, rows};
 
 use crate::dashboard_jobs::{Look, ask, id, new_key, on_both_stores_without_redirects, said, send, shown};
 
@@ -15,7 +15,7 @@ async fn a_dead_one(server: &Server, error: Value) -> Value {
 }
 
 async fn open(server: &Server) -> usize {
-    server.get("/api/dead-letters").await.expect(200)["dead_letters"].as_array().unwrap().len()
+    rows(&server.read("/api/dead-letters").await["dead_letters"]).len()
 }
 
 const GROUP: &str = "/ui/dead-letters?reason_code=exhausted_retries&stage=fetch&code=E1";
@@ -77,8 +77,8 @@ fn selected_dead_letters_are_redriven_or_dismissed() {
         let fields = [("job", id(&first)), ("action", "redrive"), ("settle", "yes"), ("back", GROUP)];
         assert_eq!(said(&send(&server, act, &fields).await), "Redrove 1 of 1, and dismissed them.");
         assert_eq!(open(&server).await, 1);
-        let again = server.get(&format!("/api/jobs?retry_of={}", id(&first))).await.expect(200);
-        assert_eq!(again["jobs"].as_array().unwrap().len(), 2, "{again}");
+        let again = server.read(&format!("/api/jobs?retry_of={}", id(&first))).await;
+        assert_eq!(rows(&again["jobs"]).len(), 2, "{again}");
         let dismiss = [("job", id(&second)), ("action", "dismiss"), ("back", GROUP), ("settle", "yes")];
         assert_eq!(send(&server, act, &dismiss).await.status, 400, "a reason is needed");
         let dismiss = [&dismiss[..], &[("reason", "known")]].concat();

@@ -7,7 +7,7 @@ use tenure_e2e::{
     path,
 };
 
-use crate::jobs::{REVIEW, WITH_REVIEW};
+use crate::jobs::REVIEW_FILES;
 
 /// The address of a job's page, or of something below it.
 fn page(job: &Value, below: &str) -> String {
@@ -107,7 +107,7 @@ fn a_job_page_shows_its_state_and_the_reason() {
         let acts = inside(&text, "id=\"job-acts\"", "As CLI and as curl");
         says(acts, &[">Retry<"]);
         is_silent_on(acts, &["Cancel", "dead letters"]);
-        let told = server.get(&path(&job, "explain")).await.expect(200);
+        let told = server.read(&path(&job, "explain")).await;
         assert_eq!(told["try"], json!([format!("tenure job events {id}"), format!("tenure job retry {id}")]));
     });
 }
@@ -175,7 +175,7 @@ fn each_attempt_is_in_the_timeline_with_its_error() {
 
 #[test]
 fn allowed_actions_are_done_and_others_refused() {
-    on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
+    on_both_stores_with_files(REVIEW_FILES, async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let text = press(&server, &job, "/cancel", "").await.text;
         says(&text, &["cancelled", ">Retry<"]);
@@ -199,7 +199,7 @@ fn allowed_actions_are_done_and_others_refused() {
 
         let draft = server.create(json!({ "type": "review" })).await;
         let taken = server.claim_one().await;
-        server.report(&taken, "succeed", json!({})).await.expect(200);
+        server.succeed(&taken).await;
         let text = look(&server, &draft).await;
         let id = draft["id"].as_str().unwrap();
         says(&text, &[">Signal approve<", ">Signal decline<", &format!("tenure job signal {id} approve")]);
@@ -321,10 +321,10 @@ fn text_of_a_job_is_escaped() {
         let taken = server.claim(claim).await.remove(0);
         server.report(&taken, "progress", json!({ "progress": 1, "message": evil })).await.expect(200);
         let lines = json!({ "lines": [{ "stream": evil, "level": evil, "text": evil }] });
-        server.post(&path(&job, "logs"), &lines).await.expect(200);
+        server.call(&job, "logs", &lines).await.expect(200);
         let asset = json!({ "asset_type": evil, "url": "https://example.org/a'b\"><script>" });
-        server.post(&path(&job, "assets"), &asset).await.expect(201);
-        server.post(&path(&job, "cancel"), &json!({ "reason": evil })).await.expect(200);
+        server.call(&job, "assets", &asset).await.expect(201);
+        server.call(&job, "cancel", &json!({ "reason": evil })).await.expect(200);
         is_silent_on(&look(&server, &job).await, &["<script>", "<img src=x", "=\"alert"]);
         let error = json!({ "code": "X<b>", "message": evil, "details": { "stack": evil, "more": evil } });
         server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
@@ -350,11 +350,11 @@ fn large_values_are_truncated_with_a_link_to_the_whole() {
         let line = json!({ "text": "x".repeat(50) });
         for _ in 0..10 {
             let lines = json!({ "lines": vec![&line; 10_000] });
-            server.post(&path(&job, "logs"), &lines).await.expect(200);
+            server.call(&job, "logs", &lines).await.expect(200);
         }
         let last =
             json!({ "lines": [{ "level": "error", "text": format!("the end {}", "y".repeat(60_000)) }] });
-        server.post(&path(&job, "logs"), &last).await.expect(200);
+        server.call(&job, "logs", &last).await.expect(200);
         let error = json!({ "code": "BIG", "message": "z".repeat(10_000) });
         server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
 
@@ -464,7 +464,7 @@ fn an_open_page_is_updated() {
         hear(&mut stream, &mut heard, "job-tenure", &["w1", "data-until"]).await;
         server.report(&taken, "progress", json!({ "progress": 50 })).await.expect(200);
         hear(&mut stream, &mut heard, "job-standing", &["50 %"]).await;
-        server.post(&path(&job, "logs"), &json!({ "lines": [{ "text": "hello there" }] })).await.expect(200);
+        server.call(&job, "logs", &json!({ "lines": [{ "text": "hello there" }] })).await.expect(200);
         hear(&mut stream, &mut heard, "job-log", &["hello there"]).await;
         server.report(&taken, "succeed", json!({ "result": [1] })).await.expect(200);
         hear(&mut stream, &mut heard, "job-acts", &["Retry"]).await;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_e2e::{
     Server, assert_fields, column, field_names, on_both_stores, on_both_stores_with_config,
-    on_both_stores_with_files, path, sorted_words,
+    on_both_stores_with_files, path, rows, sorted_words,
 };
 
 /// Every member of a job.
@@ -16,16 +16,12 @@ pub(crate) const JOB: &str = "id lifecycle lifecycle_version type queue user_id 
 pub(crate) const EVENT: &str =
     "id job_id seq type trigger from to attempt ts actor cause correlation_id trace_id payload version";
 
-/// A lifecycle with a person in it.
+/// A lifecycle with a manual review.
 pub(crate) const REVIEW: &str = include_str!("fixtures/review.toml");
 
-pub(crate) const WITH_REVIEW: &str = r#"
-lifecycles = ["review.toml"]
-[types.review]
-lifecycle = "review"
-[types."*"]
-lifecycle = "distributed"
-"#;
+/// The files of a server with that lifecycle.
+pub(crate) const REVIEW_FILES: &[(&str, &str)] =
+    &[("tenure.toml", include_str!("fixtures/with_review.toml")), ("review.toml", REVIEW)];
 
 const NOBODY: &str = "01990c3a-7d2e-7000-8000-000000000000";
 
@@ -44,7 +40,7 @@ fn a_new_job_is_returned_whole_with_its_location() {
         let job = reply.expect(202);
         assert_eq!(field_names(&job), sorted_words(JOB));
         assert_eq!(place, path(&job, ""));
-        assert_eq!(server.get(&place).await.expect(200), job);
+        assert_eq!(server.read(&place).await, job);
         let plain = json!({
             "lifecycle": "distributed", "lifecycle_version": 1, "type": "index", "queue": "default", "user_id": null,
             "state": "queued", "phase": "ready", "outcome": null, "seq": 1, "attempt": 1, "retry_count": 0,
@@ -138,7 +134,7 @@ properties = { prompt = { type = "string" }, size = { type = "integer", minimum 
         let elsewhere = json!({ "type": "picture", "lifecycle": "nothing", "payload": { "prompt": "x" } });
         let refused = server.post("/api/jobs", &elsewhere).await;
         assert!((400..500).contains(&refused.status), "{}", refused.text);
-        assert_eq!(server.get("/api/jobs").await.expect(200), json!({ "jobs": [], "next_cursor": null }));
+        assert_eq!(server.read("/api/jobs").await, json!({ "jobs": [], "next_cursor": null }));
         assert_eq!(server.journal().await, Vec::<Value>::new());
     });
 }
@@ -150,7 +146,7 @@ fn an_invalid_item_of_a_batch_does_not_affect_the_others() {
             json!({ "jobs": [{ "type": "a" }, { "tipe": "b" }, 7, { "type": "c", "user_id": "u1" }] });
         let answer = server.post("/api/jobs/batch", &items).await.expect(200);
         assert_eq!(field_names(&answer), ["results"]);
-        let results = answer["results"].as_array().unwrap();
+        let results = rows(&answer["results"]);
         assert_eq!(results.len(), 4);
         assert_eq!((&results[0]["ok"]["type"], &results[3]["ok"]["user_id"]), (&json!("a"), &json!("u1")));
         assert_eq!(field_names(&results[0]["ok"]), sorted_words(JOB));
@@ -159,7 +155,7 @@ fn an_invalid_item_of_a_batch_does_not_affect_the_others() {
             assert_eq!((&bad["error"]["code"], &bad["error"]["status"]), (&json!("malformed"), &json!(400)));
             assert_eq!(bad["error"]["type"], "/problems/malformed");
         }
-        let listed = server.get("/api/jobs").await.expect(200);
+        let listed = server.read("/api/jobs").await;
         assert_eq!(column(&listed["jobs"], "type"), ["c", "a"]);
         let again = async || {
             let items = json!({ "jobs": [{ "type": "k" }, { "type": "k" }] });
@@ -180,23 +176,23 @@ fn ten_thousand_jobs_fit_in_one_batch() {
     on_both_stores(async |server| {
         let many = json!({ "jobs": vec![json!({ "type": "a" }); 10_000] });
         let answer = server.post("/api/jobs/batch", &many).await.expect(200);
-        let results = answer["results"].as_array().unwrap();
+        let results = rows(&answer["results"]);
         assert_eq!(results.iter().filter(|result| result["ok"]["state"] == "queued").count(), 10_000);
     });
 }
 
 #[test]
 fn each_filter_of_the_list_selects_its_jobs() {
-    on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
+    on_both_stores_with_files(REVIEW_FILES, async |server| {
         let done = server.create_finished(json!({ "type": "a", "user_id": "u1" })).await;
-        let again = server.post(&path(&done, "retry"), &json!({})).await.expect(202);
-        server.post(&path(&again, "cancel"), &json!({})).await.expect(200);
+        let again = server.call(&done, "retry", &json!({})).await.expect(202);
+        server.call(&again, "cancel", &json!({})).await.expect(200);
         server.create(json!({ "type": "held", "correlation_id": "c-9" })).await;
         let held = server.claim(json!({ "worker": "w2", "max": 1 })).await.remove(0);
         let night = server.create(json!({ "type": "b", "queue": "night" })).await;
         let review = server.create(json!({ "type": "review" })).await;
         let listed = async |query: &str| {
-            let page = server.get(&format!("/api/jobs?{query}")).await.expect(200);
+            let page = server.read(&format!("/api/jobs?{query}")).await;
             column(&page["jobs"], "id")
         };
         let id = |job: &Value| job["id"].clone();
@@ -244,11 +240,11 @@ fn pages_of_the_list_have_no_gaps_and_no_duplicates() {
         let made = server.post("/api/jobs/batch", &many).await.expect(200);
         let mut made: Vec<Value> =
             column(&made["results"], "ok").iter().map(|job| job["id"].clone()).collect();
-        let first = server.get("/api/jobs").await.expect(200);
-        assert_eq!(first["jobs"].as_array().unwrap().len(), 20);
+        let first = server.read("/api/jobs").await;
+        assert_eq!(rows(&first["jobs"]).len(), 20);
         let (mut seen, mut cursor) = (Vec::new(), String::new());
         loop {
-            let page = server.get(&format!("/api/jobs?limit=7{cursor}")).await.expect(200);
+            let page = server.read(&format!("/api/jobs?limit=7{cursor}")).await;
             seen.extend(column(&page["jobs"], "id"));
             let Some(next) = page["next_cursor"].as_str() else { break };
             cursor = format!("&cursor={next}");
@@ -300,9 +296,9 @@ fn events_are_numbered_and_include_telemetry_on_request() {
         server.report(&taken, "heartbeat", json!({})).await.expect(200);
         server.report(&taken, "progress", json!({ "progress": 40, "message": "far" })).await.expect(200);
         server.report(&taken, "succeed", json!({ "result": { "n": 1 } })).await.expect(200);
-        let page = server.get(&path(&job, "events")).await.expect(200);
+        let page = server.read(&path(&job, "events")).await;
         assert_eq!(field_names(&page), ["events", "next_cursor"]);
-        let events = page["events"].as_array().unwrap();
+        let events = rows(&page["events"]);
         assert_eq!(column(&page["events"], "seq"), [1, 2, 3, 4]);
         assert_eq!(
             column(&page["events"], "type"),
@@ -320,8 +316,8 @@ fn events_are_numbered_and_include_telemetry_on_request() {
             assert_fields(&event, json!({ "attempt": 1, "version": 1 }));
             assert!(is_time(&event["ts"]) && event["payload"].is_object(), "{event}");
         }
-        let page = server.get(&path(&job, "events?telemetry=true")).await.expect(200);
-        let rows = page["events"].as_array().unwrap();
+        let page = server.read(&path(&job, "events?telemetry=true")).await;
+        let rows = rows(&page["events"]);
         assert!(rows.iter().all(|row| field_names(row) == sorted_words(EVENT)));
         let kinds = column(&page["events"], "type");
         assert!(
@@ -358,10 +354,10 @@ fn a_replay_shows_the_job_after_each_transition() {
         assert_eq!(was.last().unwrap()["seq"], 7);
         for before in &was {
             let seq = &before["seq"];
-            let folded = server.get(&path(&job, &format!("replay?seq={seq}"))).await.expect(200);
+            let folded = server.read(&path(&job, &format!("replay?seq={seq}"))).await;
             assert_eq!(without_expiry(&folded), without_expiry(before), "after {seq}");
         }
-        assert_eq!(server.get(&path(&job, "replay")).await.expect(200), *was.last().unwrap());
+        assert_eq!(server.read(&path(&job, "replay")).await, *was.last().unwrap());
         for bad in ["seq=0", "seq=8", "seq=x"] {
             server.get(&path(&job, &format!("replay?{bad}"))).await.problem(400, "malformed");
         }
@@ -379,11 +375,11 @@ fn without_expiry(job: &Value) -> Value {
 
 /// What a job waits for, in a word each.
 async fn waits(server: &Server, job: &Value) -> (Value, Vec<String>) {
-    let explained = server.get(&path(job, "explain")).await.expect(200);
+    let explained = server.read(&path(job, "explain")).await;
     assert_eq!(explained["job_id"], job["id"]);
     assert!(explained["summary"].as_str().is_some_and(|text| !text.is_empty()));
-    for next in explained["next"].as_array().unwrap() {
-        assert!(next["trigger"].is_string() && !next["who"].as_array().unwrap().is_empty(), "{next}");
+    for next in rows(&explained["next"]) {
+        assert!(next["trigger"].is_string() && !rows(&next["who"]).is_empty(), "{next}");
     }
     let what = column(&explained["waiting_for"], "what");
     let what = what.iter().map(|what| what.as_str().unwrap().to_owned()).collect();
@@ -392,7 +388,7 @@ async fn waits(server: &Server, job: &Value) -> (Value, Vec<String>) {
 
 #[test]
 fn explain_says_what_a_job_waits_for_in_each_phase() {
-    on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
+    on_both_stores_with_files(REVIEW_FILES, async |server| {
         let later = server.create(json!({ "type": "later", "run_at": "2126-01-01T00:00:00Z" })).await;
         let (explained, what) = waits(&server, &later).await;
         assert_eq!(what, ["run_at"]);
@@ -415,7 +411,7 @@ fn explain_says_what_a_job_waits_for_in_each_phase() {
         assert!(is_time(&explained["clocks"][0]["at"]));
 
         server.report(&held, "start", json!({})).await.expect(200);
-        server.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+        server.call(&job, "cancel", &json!({})).await.expect(200);
         let (explained, what) = waits(&server, &job).await;
         assert_eq!(
             (what, &explained["phase"]),
@@ -423,7 +419,7 @@ fn explain_says_what_a_job_waits_for_in_each_phase() {
         );
         assert!(column(&explained["clocks"], "trigger").contains(&json!("cancel")));
 
-        server.report(&held, "succeed", json!({})).await.expect(200);
+        server.succeed(&held).await;
 
         let failed = server.create(json!({ "type": "a" })).await;
         let taken = server.claim_one().await;
@@ -432,14 +428,14 @@ fn explain_says_what_a_job_waits_for_in_each_phase() {
 
         let draft = server.create(json!({ "type": "review" })).await;
         let taken = server.claim_one().await;
-        server.report(&taken, "succeed", json!({})).await.expect(200);
+        server.succeed(&taken).await;
         let (explained, _) = waits(&server, &draft).await;
         assert_eq!(explained["phase"], "waiting");
         let next = column(&explained["next"], "trigger");
         assert!(next.contains(&json!("signal:approve")) && next.contains(&json!("timeout")), "{next:?}");
         assert_eq!(explained["clocks"][0]["trigger"], "timeout");
 
-        server.post(&path(&draft, "signals/approve"), &json!({})).await.expect(200);
+        server.call(&draft, "signals/approve", &json!({})).await.expect(200);
         let (explained, what) = waits(&server, &draft).await;
         assert_eq!((what, &explained["phase"]), (vec!["nothing".to_owned()], &json!("final")));
         assert_fields(&explained, json!({ "clocks": [], "next": [] }));
@@ -453,13 +449,13 @@ fn a_soft_cancel_asks_the_worker_and_a_hard_cancel_ends_the_job() {
         let job = server.create(json!({ "type": "a" })).await;
         let over = server.request("POST", &path(&job, "cancel")).send().await.expect(200);
         assert_fields(&over, json!({ "state": "cancelled", "outcome": "cancelled" }));
-        let problem = server.post(&path(&job, "cancel"), &json!({})).await.problem(409, "invalid_transition");
+        let problem = server.call(&job, "cancel", &json!({})).await.problem(409, "invalid_transition");
         assert_fields(&problem, json!({ "current_state": "cancelled", "trigger": "cancel", "allowed": [] }));
 
         // Active, soft: recorded, told with the heartbeat, confirmed by the worker.
         let job = server.create(json!({ "type": "a" })).await;
         let taken = server.claim_one().await;
-        let asked = server.post(&path(&job, "cancel"), &json!({ "reason": "enough" })).await.expect(200);
+        let asked = server.call(&job, "cancel", &json!({ "reason": "enough" })).await.expect(200);
         assert_eq!(asked["state"], "running");
         let request = &asked["cancel_requested"];
         assert_eq!(field_names(request), sorted_words("mode reason by at hard_at"));
@@ -475,19 +471,19 @@ fn a_soft_cancel_asks_the_worker_and_a_hard_cancel_ends_the_job() {
         // Active, soft, but the worker finishes first: the finish stands.
         let job = server.create(json!({ "type": "a" })).await;
         let taken = server.claim_one().await;
-        server.post(&path(&job, "cancel"), &json!({ "mode": "soft" })).await.expect(200);
-        let over = server.report(&taken, "succeed", json!({})).await.expect(200);
+        server.call(&job, "cancel", &json!({ "mode": "soft" })).await.expect(200);
+        let over = server.succeed(&taken).await;
         assert_eq!(over["state"], "succeeded");
 
         // Active, hard: now, and the lease is revoked.
         let job = server.create(json!({ "type": "a" })).await;
         let taken = server.claim_one().await;
-        let over = server.post(&path(&job, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
+        let over = server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(200);
         assert_fields(&over, json!({ "state": "cancelled", "lease": null }));
         let late = server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
         assert_eq!((&late["cause"], &late["job_id"]), (&json!("revoked"), &job["id"]));
         assert_eq!(late["fence"], taken["lease"]["fence"]);
-        server.post(&path(&job, "cancel"), &json!({ "mode": "gentle" })).await.problem(400, "malformed");
+        server.call(&job, "cancel", &json!({ "mode": "gentle" })).await.problem(400, "malformed");
     });
 }
 
@@ -497,7 +493,7 @@ fn a_soft_cancel_becomes_hard_after_its_grace_period() {
     on_both_stores_with_config(config, async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let taken = server.claim_one().await;
-        server.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+        server.call(&job, "cancel", &json!({})).await.expect(200);
         tenure_e2e::eventually("it is cancelled", async || server.job(&job).await["state"] == "cancelled")
             .await;
         let over = server.job(&job).await;
@@ -512,10 +508,9 @@ fn a_retry_creates_a_copy_of_the_finished_job() {
         let asked =
             json!({ "type": "a", "user_id": "u1", "payload": { "n": 1 }, "priority": 3, "queue": "q" });
         let waiting = server.create(asked).await;
-        let problem =
-            server.post(&path(&waiting, "retry"), &json!({})).await.problem(409, "invalid_transition");
+        let problem = server.call(&waiting, "retry", &json!({})).await.problem(409, "invalid_transition");
         assert_eq!(problem["current_state"], "queued");
-        let over = server.post(&path(&waiting, "cancel"), &json!({})).await.expect(200);
+        let over = server.call(&waiting, "cancel", &json!({})).await.expect(200);
         let ask = async || server.request("POST", &path(&over, "retry")).idempotent("again").send().await;
         let reply = ask().await;
         let place = reply.header("location").unwrap().to_owned();
@@ -528,8 +523,7 @@ fn a_retry_creates_a_copy_of_the_finished_job() {
         }
         assert_fields(&again, json!({ "state": "queued", "attempt": 1 }));
         let repeat = ask().await;
-        assert_eq!(repeat.header("idempotent-replayed"), Some("true"));
-        assert_eq!(repeat.expect(200)["id"], again["id"]);
+        assert_eq!(repeat.expect_replay()["id"], again["id"]);
         assert_eq!(server.job(&over).await, over, "a finished job stays as it is");
     });
 }
@@ -539,22 +533,22 @@ fn an_operator_dead_letters_a_job() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a", "correlation_id": "c" })).await;
         let body = json!({ "reason_code": "policy_violation", "detail": "not ours" });
-        let over = server.post(&path(&job, "dead-letter"), &body).await.expect(200);
+        let over = server.call(&job, "dead-letter", &body).await.expect(200);
         assert_fields(&over, json!({ "state": "dead_lettered", "outcome": "dead" }));
-        let letters = server.get("/api/dead-letters").await.expect(200);
+        let letters = server.read("/api/dead-letters").await;
         assert_eq!(letters["dead_letters"][0]["reason_code"], "policy_violation");
         assert_eq!(letters["dead_letters"][0]["job_id"], job["id"]);
-        server.post(&path(&job, "dead-letter"), &body).await.problem(409, "invalid_transition");
+        server.call(&job, "dead-letter", &body).await.problem(409, "invalid_transition");
         let bad = json!({ "reason_code": "boredom", "detail": "" });
-        server.post(&path(&job, "dead-letter"), &bad).await.problem(400, "malformed");
+        server.call(&job, "dead-letter", &bad).await.problem(400, "malformed");
     });
 }
 
 #[test]
 fn only_a_declared_signal_changes_the_job() {
-    on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
+    on_both_stores_with_files(REVIEW_FILES, async |server| {
         let job = server.create(json!({ "type": "review" })).await;
-        let early = server.post(&path(&job, "signals/approve"), &json!({})).await;
+        let early = server.call(&job, "signals/approve", &json!({})).await;
         let problem = early.problem(409, "invalid_transition");
         assert_fields(&problem, json!({ "current_state": "queued", "trigger": "signal:approve" }));
         let mut allowed = problem["allowed"].as_array().unwrap().clone();
@@ -563,19 +557,17 @@ fn only_a_declared_signal_changes_the_job() {
         let taken = server.claim_one().await;
         let parked = server.report(&taken, "succeed", json!({ "result": "draft" })).await.expect(200);
         assert_fields(&parked, json!({ "state": "in_review", "phase": "waiting" }));
-        let unknown = server.post(&path(&job, "signals/burn"), &json!({})).await;
+        let unknown = server.call(&job, "signals/burn", &json!({})).await;
         unknown.problem(409, "invalid_transition");
         let ask =
             async || server.request("POST", &path(&job, "signals/decline")).idempotent("k").send().await;
         let over = ask().await.expect(200);
         assert_fields(&over, json!({ "state": "rejected", "outcome": "rejected" }));
         let repeat = ask().await;
-        assert_eq!(repeat.header("idempotent-replayed"), Some("true"));
-        let repeat = repeat.expect(200);
+        let repeat = repeat.expect_replay();
         assert_fields(&repeat, json!({ "seq": over["seq"], "replayed": true }));
-        let audit = server.get("/api/audit").await.expect(200);
-        let line =
-            audit["audit"].as_array().unwrap().iter().find(|line| line["action"] == "DECLINED").cloned();
+        let audit = server.read("/api/audit").await;
+        let line = rows(&audit["audit"]).iter().find(|line| line["action"] == "DECLINED").cloned();
         assert_eq!(line.expect("the rule's audit line")["job_id"], job["id"]);
     });
 }
@@ -590,26 +582,23 @@ fn a_log_is_appended_by_its_worker_and_read_from_a_line_number() {
         ] });
         server.report(&taken, "logs", lines).await.expect(200);
         // Whoever owns or operates it needs neither worker nor fence.
-        server
-            .post(&path(&job, "logs"), &json!({ "lines": [{ "text": "three ü\nfour" }] }))
-            .await
-            .expect(200);
-        let page = server.get(&path(&job, "logs")).await.expect(200);
+        server.call(&job, "logs", &json!({ "lines": [{ "text": "three ü\nfour" }] })).await.expect(200);
+        let page = server.read(&path(&job, "logs")).await;
         assert_eq!(field_names(&page), ["lines", "next_cursor"]);
         assert_eq!(column(&page["lines"], "n"), [1, 2, 3]);
         assert_eq!(field_names(&page["lines"][0]), sorted_words("n ts stream level text"));
         assert_fields(&page["lines"][0], json!({ "stream": "stderr", "level": "warn" }));
         assert_eq!(column(&page["lines"], "text"), ["one", "", "three ü\nfour"]);
-        let rest = server.get(&path(&job, "logs?after=2")).await.expect(200);
+        let rest = server.read(&path(&job, "logs?after=2")).await;
         assert_eq!(column(&rest["lines"], "n"), [3]);
-        let page = server.get(&path(&job, "logs?limit=2")).await.expect(200);
+        let page = server.read(&path(&job, "logs?limit=2")).await;
         let next = page["next_cursor"].as_str().expect("there is more").to_owned();
-        let rest = server.get(&path(&job, &format!("logs?after={next}"))).await.expect(200);
+        let rest = server.read(&path(&job, &format!("logs?after={next}"))).await;
         assert_eq!(column(&rest["lines"], "n"), [3]);
         let wrong = json!({ "worker": "w1", "fence": 99, "lines": [{ "text": "x" }] });
-        server.post(&path(&job, "logs"), &wrong).await.problem(409, "lease_conflict");
-        server.report(&taken, "succeed", json!({})).await.expect(200);
-        let kept = server.get(&path(&job, "logs")).await.expect(200);
+        server.call(&job, "logs", &wrong).await.problem(409, "lease_conflict");
+        server.succeed(&taken).await;
+        let kept = server.read(&path(&job, "logs")).await;
         assert_eq!(column(&kept["lines"], "n"), [1, 2, 3], "kept past the end");
     });
 }
@@ -627,8 +616,8 @@ fn trace_and_correlation_ids_reach_the_worker_and_every_event() {
         let handed = taken["traceparent"].as_str().expect("a worker is handed a traceparent");
         assert_eq!(handed.split('-').nth(1), Some(trace), "{handed}");
         assert_eq!(taken["correlation_id"], "order-7");
-        server.report(&taken, "succeed", json!({})).await.expect(200);
-        let page = server.get(&path(&job, "events")).await.expect(200);
+        server.succeed(&taken).await;
+        let page = server.read(&path(&job, "events")).await;
         assert!(column(&page["events"], "trace_id").iter().all(|id| id == trace));
         assert!(column(&page["events"], "correlation_id").iter().all(|id| id == "order-7"));
         // A traceparent that is none is as good as none.
@@ -636,14 +625,14 @@ fn trace_and_correlation_ids_reach_the_worker_and_every_event() {
         let other = create.send().await.expect(202);
         assert_eq!(other["trace_id"].as_str().map(str::len), Some(32));
         assert_ne!(other["trace_id"], trace);
-        let again = server.post(&path(&job, "retry"), &json!({})).await.expect(202);
+        let again = server.call(&job, "retry", &json!({})).await.expect(202);
         assert_eq!(again["correlation_id"], "order-7");
     });
 }
 
 #[test]
 fn every_post_is_idempotent_with_a_key() {
-    on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
+    on_both_stores_with_files(REVIEW_FILES, async |server| {
         let twice = async |path: &str, body: Value| {
             let ask = async || server.request("POST", path).idempotent("once").json(&body).send().await;
             let (first, second) = (ask().await, ask().await);
@@ -653,8 +642,8 @@ fn every_post_is_idempotent_with_a_key() {
         let journal = async || server.journal().await.len();
         let job = server.create(json!({ "type": "a" })).await;
         twice(&path(&job, "logs"), json!({ "lines": [{ "text": "x" }] })).await;
-        let log = server.get(&path(&job, "logs")).await.expect(200);
-        assert_eq!(log["lines"].as_array().unwrap().len(), 1);
+        let log = server.read(&path(&job, "logs")).await;
+        assert_eq!(rows(&log["lines"]).len(), 1);
         let (_, again) = twice("/api/claims", json!({ "worker": "w1", "max": 1 })).await;
         assert_eq!(again.body["jobs"][0]["id"], job["id"]);
         for (call, body) in [
@@ -679,10 +668,7 @@ fn every_post_is_idempotent_with_a_key() {
         twice(&dismiss, json!({ "reason": "x" })).await;
         twice("/api/queues/q/pause", json!({})).await;
         twice("/api/jobs/actions", json!({ "action": "retry", "filter": { "outcome": "dead" } })).await;
-        assert_eq!(
-            server.get("/api/jobs?phase=ready").await.expect(200)["jobs"].as_array().unwrap().len(),
-            1
-        );
+        assert_eq!(rows(&server.read("/api/jobs?phase=ready").await["jobs"]).len(), 1);
         let reports =
             json!({ "worker": "w1", "reports": [{ "job": job["id"], "fence": 1, "verb": "heartbeat" }] });
         twice("/api/reports", reports).await;
@@ -706,9 +692,9 @@ lifecycle = "distributed"
         let undo = server.claim_one().await;
         assert_eq!((&undo["type"], &undo["payload"]["error"]["code"]), (&json!("unbook"), &json!("E")));
         assert_eq!(undo["payload"]["job"]["id"], job["id"]);
-        server.report(&undo, "succeed", json!({})).await.expect(200);
-        let events = server.get(&path(&job, "events")).await.expect(200);
-        let last = events["events"].as_array().unwrap().last().unwrap().clone();
+        server.succeed(&undo).await;
+        let events = server.read(&path(&job, "events")).await;
+        let last = rows(&events["events"]).last().unwrap().clone();
         assert_fields(&last, json!({ "type": "job_compensated", "seq": null }));
         assert_eq!(field_names(&last), sorted_words(EVENT));
         assert_eq!(server.job(&job).await["seq"], 4);
@@ -744,8 +730,7 @@ fn a_derived_key_finds_the_job_of_the_same_minute() {
         let first = ask("u1", "a cat").await.expect(202);
         assert!(first["idempotency_key"].as_str().is_some_and(|key| !key.is_empty()));
         let again = ask("u1", "a cat").await;
-        assert_eq!(again.header("idempotent-replayed"), Some("true"));
-        assert_eq!(again.expect(200)["id"], first["id"]);
+        assert_eq!(again.expect_replay()["id"], first["id"]);
         ask("u1", "a dog").await.expect(202);
         ask("u2", "a cat").await.expect(202);
     });
@@ -792,12 +777,12 @@ fn a_payload_is_stored_unchanged() {
 fn a_lifecycle_without_a_cancel_refuses_it() {
     on_both_stores_with_config("[types.export]\nlifecycle = \"pattern\"\n", async |server| {
         let job = server.create(json!({ "type": "export" })).await;
-        let problem = server.post(&path(&job, "cancel"), &json!({})).await.problem(409, "invalid_transition");
+        let problem = server.call(&job, "cancel", &json!({})).await.problem(409, "invalid_transition");
         assert_eq!((&problem["current_state"], &problem["trigger"]), (&json!("queued"), &json!("cancel")));
         assert_eq!(problem["allowed"], json!(["claim"]));
         server.claim_one().await;
         let hard = json!({ "mode": "hard" });
-        server.post(&path(&job, "cancel"), &hard).await.problem(409, "invalid_transition");
+        server.call(&job, "cancel", &hard).await.problem(409, "invalid_transition");
         assert_eq!(server.job(&job).await["seq"], 2);
     });
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, Setup, Store, assert_fields, field_names, on_both_stores_with_files, sorted_words};
+use tenure_e2e::{
+    Server, Setup, Store, assert_fields, field_names, on_both_stores_with_files, rows, sorted_words,
+};
 
 use crate::jobs::{JOB, REVIEW};
 
@@ -11,10 +13,10 @@ use crate::jobs::{JOB, REVIEW};
 const CONFIG: &str = include_str!("fixtures/lifecycle_api.toml");
 
 /// A door with names for parts of nearly everything.
-const DOOR: &str = include_str!("fixtures/lifecycle_api_mount.toml");
+const API: &str = include_str!("fixtures/lifecycle_api_mount.toml");
 
 /// Mount, and the name of the id there.
-const DOORS: [(&str, &str); 5] = [
+const MOUNTS: [(&str, &str); 5] = [
     ("/engine/jobs", "jobId"),
     ("/so1/api/jobs", "id"),
     ("/jobs", "id"),
@@ -22,9 +24,9 @@ const DOORS: [(&str, &str); 5] = [
     ("/reviews", "reviewId"),
 ];
 
-async fn at_doors(test: impl AsyncFn(Server)) {
-    let review = format!("{REVIEW}{DOOR}");
-    on_both_stores_with_files(&[("tenure.toml", CONFIG), ("review.toml", &review)], test).await;
+fn with_lifecycle_apis(test: impl AsyncFn(Server)) {
+    let review = format!("{REVIEW}{API}");
+    on_both_stores_with_files(&[("tenure.toml", CONFIG), ("review.toml", &review)], test);
 }
 
 /// What a new job of a door's own type is, in its words.
@@ -54,9 +56,9 @@ fn assert_members(job: &Value, without: &str, with: &str) {
     assert_eq!(field_names(job), all);
 }
 
-#[tokio::test]
-async fn the_engine_api_uses_its_field_names() {
-    at_doors(async |server| {
+#[test]
+fn the_engine_api_uses_its_field_names() {
+    with_lifecycle_apis(async |server| {
         let reply = server.post("/engine/jobs", &new_job("/engine/jobs")).await;
         let place = reply.header("location").unwrap().to_owned();
         let job = reply.expect(202);
@@ -71,7 +73,7 @@ async fn the_engine_api_uses_its_field_names() {
         assert_eq!((&job["status"], &job["jobType"]), (&json!("queued"), &json!("scene")));
         assert_eq!(job["queuedAt"], job["entered"]["queued"]);
         assert_eq!((&job["dispatchedAt"], &job["error"]), (&Value::Null, &Value::Null));
-        assert_eq!(server.get(&place).await.expect(200), job);
+        assert_eq!(server.read(&place).await, job);
 
         let (_, fence) = take(&server).await;
         let report = json!({ "engineId": "w1", "fence": fence });
@@ -82,29 +84,29 @@ async fn the_engine_api_uses_its_field_names() {
         assert_fields(&running, json!({ "status": "running", "progress": 40 }));
         // The old name of the state finds it, and its own does.
         for state in ["started", "running"] {
-            let found = server.get(&format!("/engine/jobs?status={state}&engineId=w1")).await.expect(200);
+            let found = server.read(&format!("/engine/jobs?status={state}&engineId=w1")).await;
             assert_eq!(found["jobs"][0]["jobId"], id, "{state}");
         }
-        let failing = json!({ "engineId": "w1", "fence": fence, "error": "BAD_ASSET: corrupted_texture.png" });
+        let failing =
+            json!({ "engineId": "w1", "fence": fence, "error": "BAD_ASSET: corrupted_texture.png" });
         let failed = server.post(&format!("{place}/fail"), &failing).await.expect(200);
         assert_eq!(failed["error"], "BAD_ASSET: corrupted_texture.png");
         assert_eq!(failed["failedAt"], failed["entered"]["failed"]);
         assert!(failed["duration"].is_number() && failed["dispatchedAt"].is_string(), "{failed}");
-        let canonical = server.get(&format!("/api/jobs/{id}")).await.expect(200);
+        let canonical = server.read(&format!("/api/jobs/{id}")).await;
         assert_eq!((&canonical["id"], &canonical["error"]["code"]), (&json!(id), &json!("BAD_ASSET")));
-        let events = server.get(&format!("{place}/events")).await.expect(200);
+        let events = server.read(&format!("{place}/events")).await;
         assert_eq!(events["events"][0]["type"], "JOB_QUEUED");
-        let first = server.get(&format!("{place}/replay?seq=1")).await.expect(200);
+        let first = server.read(&format!("{place}/replay?seq=1")).await;
         assert_fields(&first, json!({ "jobId": id, "status": "queued" }));
-        let why = server.get(&format!("{place}/explain")).await.expect(200);
+        let why = server.read(&format!("{place}/explain")).await;
         assert_fields(&why, json!({ "status": "failed", "jobType": "scene" }));
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn so1_streams_its_log_and_one_final_status() {
-    at_doors(async |server| {
+#[test]
+fn so1_streams_its_log_and_one_final_status() {
+    with_lifecycle_apis(async |server| {
         let asked = json!({ "action": "workflow", "input": { "ref": "main" } });
         let job = server.post("/so1/api/jobs", &asked).await.expect(202);
         assert_members(
@@ -125,7 +127,7 @@ async fn so1_streams_its_log_and_one_final_status() {
         assert_eq!(heard.iter().map(|it| it.event.as_str()).collect::<Vec<_>>(), ["log", "status"]);
         assert_eq!(heard[1].data["state"], "success");
         assert_eq!(heard[1].data["output"], json!({ "run": 7 }));
-        let lines = server.get(&format!("{place}/logs?after=0")).await.expect(200);
+        let lines = server.read(&format!("{place}/logs?after=0")).await;
         assert_eq!(lines["lines"][0]["text"], "one");
         let over =
             server.request("GET", &format!("{place}/stream")).header("last-event-id", "final").send().await;
@@ -141,21 +143,19 @@ async fn so1_streams_its_log_and_one_final_status() {
         assert!(cancelled["completedAt"].is_string());
         let late = server.post(&format!("{again}/cancel"), &json!({})).await;
         assert!(late.status == 200 || late.status == 409, "as at /api: {}", late.text);
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn pattern_ignores_a_trailing_slash_and_shows_partial_success() {
-    at_doors(async |server| {
+#[test]
+fn pattern_ignores_a_trailing_slash_and_shows_partial_success() {
+    with_lifecycle_apis(async |server| {
         let asked = json!({ "job_type": "export", "parameters": { "n": 1 } });
         let reply = server.request("POST", "/jobs/").idempotent("once").json(&asked).send().await;
         assert!(reply.header("location").is_some_and(|place| place.starts_with("/jobs/")));
         let job = reply.expect(202);
         assert_members(&job, "type state payload", "job_type status parameters error_message");
         let again = server.request("POST", "/jobs").idempotent("once").json(&asked).send().await;
-        assert_eq!(again.header("idempotent-replayed"), Some("true"));
-        assert_eq!(again.expect(200)["id"], job["id"]);
+        assert_eq!(again.expect_replay()["id"], job["id"]);
         let other = json!({ "job_type": "export", "parameters": { "n": 2 } });
         let other = server.request("POST", "/jobs/").idempotent("once").json(&other).send().await;
         other.problem(422, "idempotency_mismatch");
@@ -166,16 +166,15 @@ async fn pattern_ignores_a_trailing_slash_and_shows_partial_success() {
         let job = server.post(&format!("/jobs/{id}/partial/"), &report).await.expect(200);
         assert_fields(&job, json!({ "status": "partial", "error_message": "HALF: one of two" }));
         assert_eq!(job["error"]["code"], "HALF");
-        assert_eq!(server.get(&format!("/jobs/{id}/")).await.expect(200)["result"], json!([1]));
+        assert_eq!(server.read(&format!("/jobs/{id}/")).await["result"], json!([1]));
         let late = server.post(&format!("/jobs/{id}/succeed"), &report).await.problem(409, "lease_conflict");
         assert_eq!(late["job_id"], id.as_str());
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn image_shows_the_result_and_its_url() {
-    at_doors(async |server| {
+#[test]
+fn image_shows_the_result_and_its_url() {
+    with_lifecycle_apis(async |server| {
         let job = server.post("/image/jobs", &new_job("/image/jobs")).await.expect(202);
         assert_members(
             &job,
@@ -201,13 +200,12 @@ async fn image_shows_the_result_and_its_url() {
         let id = blocked.expect(202)["jobId"].as_str().unwrap().to_owned();
         let rejected = server.post(&format!("/image/jobs/{id}/reject"), &json!({ "reason": "nsfw" })).await;
         assert_eq!(rejected.expect(200)["status"], "rejected");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn nested_field_names_are_renamed_both_ways() {
-    at_doors(async |server| {
+#[test]
+fn nested_field_names_are_renamed_both_ways() {
+    with_lifecycle_apis(async |server| {
         let job = server.post("/reviews", &new_job("/reviews")).await.expect(202);
         assert_members(
             &job,
@@ -218,7 +216,7 @@ async fn nested_field_names_are_renamed_both_ways() {
         assert_eq!((&job["text"], &job["words"]), (&json!("a draft"), &json!(300)));
         let (id, fence) = take(&server).await;
         let place = format!("/reviews/{id}");
-        assert_eq!(server.get(&place).await.expect(200)["token"], fence);
+        assert_eq!(server.read(&place).await["token"], fence);
         let both = json!({ "worker": "w1", "fence": fence, "url": "u", "result": { "url": "v" } });
         let both = server.post(&format!("{place}/succeed"), &both).await.problem(400, "malformed");
         assert_eq!(both["errors"][0]["pointer"], "#/url");
@@ -231,18 +229,17 @@ async fn nested_field_names_are_renamed_both_ways() {
         assert_eq!(signal.expect(200)["status"], "published");
         let none = server.post(&format!("{place}/signals/approve"), &json!({})).await;
         assert_eq!(none.problem(409, "invalid_transition")["current_state"], "published");
-        let by_alias = server.get("/reviews?status=done&process=review").await.expect(200);
+        let by_alias = server.read("/reviews?status=done&process=review").await;
         assert_eq!(by_alias["jobs"][0]["reviewId"], id.as_str());
         let wrong = json!({ "type": "draft", "notBefore": "2030-01-01T00:00:00Z", "delay": "1s" });
         let wrong = server.post("/reviews", &wrong).await.problem(400, "malformed");
         assert_eq!(wrong["detail"], "#/delay: notBefore and delay exclude each other");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn refusals_use_the_field_names_of_the_lifecycle_api() {
-    at_doors(async |server| {
+#[test]
+fn refusals_use_the_field_names_of_the_lifecycle_api() {
+    with_lifecycle_apis(async |server| {
         let refused = async |mount: &str, body: Value| {
             let problem = server.post(mount, &body).await.problem(400, "malformed");
             let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -291,13 +288,12 @@ async fn refusals_use_the_field_names_of_the_lifecycle_api() {
         assert!(twice["detail"].as_str().unwrap().contains("`type`"), "{twice}");
         let plain = server.request("POST", "/so1/api/jobs").header("content-type", "text/plain");
         plain.bytes("{}").send().await.problem(415, "unsupported_media_type");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn an_invalid_item_of_a_batch_does_not_affect_the_others() {
-    at_doors(async |server| {
+#[test]
+fn an_invalid_item_of_a_batch_does_not_affect_the_others() {
+    with_lifecycle_apis(async |server| {
         let jobs = json!({ "jobs": [
             { "action": "workflow", "input": { "n": 1 } },
             { "type": "workflow" },
@@ -322,10 +318,7 @@ async fn an_invalid_item_of_a_batch_does_not_affect_the_others() {
         let act = json!({ "action": "cancel", "filter": { "state": "pending", "lifecycle": null } });
         let done = server.post("/so1/api/jobs/actions", &act).await.expect(200);
         assert_eq!(done["matched"], 2);
-        assert!(
-            done["results"].as_array().unwrap().iter().all(|it| it["ok"]["action"].is_string()),
-            "{done}"
-        );
+        assert!(rows(&done["results"]).iter().all(|it| it["ok"]["action"].is_string()), "{done}");
         let all = json!({ "action": "cancel", "filter": {} });
         assert_eq!(server.post("/jobs/actions", &all).await.expect(200)["matched"], 0);
         let other = json!({ "action": "cancel", "filter": { "lifecycle": "distributed" } });
@@ -334,21 +327,20 @@ async fn an_invalid_item_of_a_batch_does_not_affect_the_others() {
         let unknown = json!({ "action": "cancel", "filter": { "status": "x", "state": "y" } });
         let unknown = server.post("/engine/jobs/actions", &unknown).await.problem(400, "malformed");
         assert_eq!(unknown["errors"][0]["pointer"], "#/filter/state");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_lifecycle_api_has_only_jobs_and_types_of_its_lifecycle() {
-    at_doors(async |server| {
+#[test]
+fn a_lifecycle_api_has_only_jobs_and_types_of_its_lifecycle() {
+    with_lifecycle_apis(async |server| {
         let mut made = Vec::new();
-        for (mount, id) in DOORS {
+        for (mount, id) in MOUNTS {
             let job = server.post(mount, &new_job(mount)).await.expect(202);
             made.push(job[id].as_str().unwrap().to_owned());
         }
-        for (nth, (mount, id)) in DOORS.iter().enumerate() {
-            let jobs = server.get(mount).await.expect(200)["jobs"].take();
-            assert_eq!(jobs.as_array().unwrap().len(), 1, "{mount}");
+        for (nth, (mount, id)) in MOUNTS.iter().enumerate() {
+            let jobs = server.read(mount).await["jobs"].take();
+            assert_eq!(rows(&jobs).len(), 1, "{mount}");
             assert_eq!(jobs[0][*id], made[nth].as_str(), "{mount}");
             let other = &made[(nth + 1) % made.len()];
             for call in ["", "/events", "/explain", "/stream", "/logs"] {
@@ -381,13 +373,12 @@ async fn a_lifecycle_api_has_only_jobs_and_types_of_its_lifecycle() {
         let free =
             server.post("/engine/jobs", &json!({ "jobType": "x", "lifecycle": "engine" })).await.expect(202);
         assert_eq!(free["lifecycle"], "engine");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn rights_and_methods_are_the_same_as_under_api() {
-    at_doors(async |mut server| {
+#[test]
+fn rights_and_methods_are_the_same_as_under_api() {
+    with_lifecycle_apis(async |mut server| {
         let job = server.post("/engine/jobs", &new_job("/engine/jobs")).await.expect(202);
         let place = format!("/engine/jobs/{}", job["jobId"].as_str().unwrap());
         let key = async |server: &Server, body: Value| {
@@ -418,7 +409,7 @@ async fn rights_and_methods_are_the_same_as_under_api() {
         let wrong = server.request("PATCH", &place).send().await;
         assert!(wrong.header("allow").is_some_and(|allow| allow.contains("GET")));
         let detail = wrong.problem(405, "method_not_allowed")["detail"].take();
-        assert_eq!(detail, format!("{place} does not take PATCH"));
+        assert_eq!(detail, format!("{place} does not support PATCH"));
         let nowhere = server.get(&format!("{place}/nowhere")).await.problem(404, "not_found");
         assert_eq!(nowhere["detail"], format!("there is nothing at {place}/nowhere"));
         let head = server.request("HEAD", &place).send().await;
@@ -431,14 +422,13 @@ async fn rights_and_methods_are_the_same_as_under_api() {
         if let Ok(large) = large {
             large.problem(413, "too_large");
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn an_asset_is_downloaded_under_the_path_of_its_lifecycle_api() {
-    at_doors(async |server| {
-        for (mount, id) in DOORS {
+#[test]
+fn an_asset_is_downloaded_under_the_path_of_its_lifecycle_api() {
+    with_lifecycle_apis(async |server| {
+        for (mount, id) in MOUNTS {
             let job = server.post(mount, &new_job(mount)).await.expect(202);
             let id = job[id].as_str().unwrap();
             let assets = format!("{mount}/{id}/assets");
@@ -462,22 +452,21 @@ async fn an_asset_is_downloaded_under_the_path_of_its_lifecycle_api() {
             let elsewhere = json!({ "asset_type": "video", "url": "https://example.org/api/jobs/v" });
             let elsewhere = server.post(&assets, &elsewhere).await.expect(201);
             assert_eq!(elsewhere["url"], "https://example.org/api/jobs/v");
-            assert_eq!(server.get(&place).await.expect(200), asset);
-            let page = server.get(&assets).await.expect(200);
+            assert_eq!(server.read(&place).await, asset);
+            let page = server.read(&assets).await;
             assert_eq!(page, json!({ "assets": [elsewhere, asset], "next_cursor": null }));
             // The same asset, as it is told elsewhere: only the way to it is the door's.
-            let mut canonical = server.get(&place.replace(mount, "/api/jobs")).await.expect(200);
+            let mut canonical = server.read(&place.replace(mount, "/api/jobs")).await;
             assert_eq!(canonical["url"], url.replace(mount, "/api/jobs"));
             canonical["url"] = url.into();
             assert_eq!(canonical, asset);
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn an_engine_uploads_with_its_field_names() {
-    at_doors(async |server| {
+#[test]
+fn an_engine_uploads_with_its_field_names() {
+    with_lifecycle_apis(async |server| {
         server.post("/engine/jobs", &new_job("/engine/jobs")).await.expect(202);
         let (id, fence) = take(&server).await;
         let as_engine = format!("asset_type=t&engineId=w1&fence={fence}");
@@ -488,13 +477,12 @@ async fn an_engine_uploads_with_its_field_names() {
         assert_eq!(server.get(asset["url"].as_str().unwrap()).await.text, contents, "as it came");
         let canonical = format!("{assets}?asset_type=t&worker=w1&fence={fence}");
         server.request("POST", &canonical).bytes("x").send().await.problem(400, "malformed");
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn numbers_are_passed_on_unchanged() {
-    at_doors(async |server| {
+#[test]
+fn numbers_are_passed_on_unchanged() {
+    with_lifecycle_apis(async |server| {
         let numbers = r#"{"big":123456789012345678901234567890,"exact":0.10000,"huge":1e400,"id":1.0}"#;
         for (mount, names, parts) in [
             ("/so1/api/jobs", ("action", "input"), "workflow"),
@@ -507,14 +495,13 @@ async fn numbers_are_passed_on_unchanged() {
             assert!(reply.text.contains(&format!("\"{}\":{numbers}", names.1)), "{}", reply.text);
             assert!(server.get(mount).await.text.contains(numbers), "{mount}");
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn a_lifecycle_api_honours_minimal_answers() {
-    at_doors(async |server| {
-        for (mount, id) in DOORS {
+#[test]
+fn a_lifecycle_api_honours_minimal_answers() {
+    with_lifecycle_apis(async |server| {
+        for (mount, id) in MOUNTS {
             let ask = |path: &str, body: &Value| {
                 server.request("POST", path).header("prefer", "return=minimal").json(body)
             };
@@ -527,17 +514,16 @@ async fn a_lifecycle_api_honours_minimal_answers() {
             if mount == "/so1/api/jobs" {
                 let reply = ask(&format!("{place}/cancel"), &json!({})).send().await;
                 assert_eq!((reply.status, reply.text.as_str()), (204, ""), "{mount}");
-                assert_eq!(server.get(&place).await.expect(200)["state"], json!("cancelled"), "{mount}");
+                assert_eq!(server.read(&place).await["state"], json!("cancelled"), "{mount}");
             }
         }
-    })
-    .await;
+    });
 }
 
-#[tokio::test]
-async fn mounted_lifecycle_apis_are_described() {
-    at_doors(async |server| {
-        let told = server.get("/openapi.json").await.expect(200);
+#[test]
+fn mounted_lifecycle_apis_are_described() {
+    with_lifecycle_apis(async |server| {
+        let told = server.read("/openapi.json").await;
         let canonical: Value =
             serde_json::from_str(include_str!("../../../../crates/server/src/openapi.json")).unwrap();
         let below = |whole: &Value, mount: &str| -> BTreeSet<String> {
@@ -550,7 +536,7 @@ async fn mounted_lifecycle_apis_are_described() {
             paths.flatten().collect()
         };
         let all = below(&canonical, "/api/jobs");
-        for (mount, id) in DOORS {
+        for (mount, id) in MOUNTS {
             assert_eq!(below(&told, mount), all, "{mount}");
             let job = server.post(mount, &new_job(mount)).await.expect(202);
             let schema =
@@ -558,7 +544,7 @@ async fn mounted_lifecycle_apis_are_described() {
             let place = schema["schema"]["anyOf"][0]["$ref"].as_str().unwrap().strip_prefix('#').unwrap();
             let schema = told.pointer(place).unwrap();
             let mut required: Vec<&str> =
-                schema["required"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+                rows(&schema["required"]).iter().map(|it| it.as_str().unwrap()).collect();
             required.sort_unstable();
             assert_eq!(required, field_names(&job), "{mount}");
             assert_eq!(required, field_names(&schema["properties"]), "{mount}");
@@ -574,10 +560,9 @@ async fn mounted_lifecycle_apis_are_described() {
             let path = format!("{mount}/{}", job[id].as_str().unwrap());
             server.request("OPTIONS", &path).send().await.problem(405, "method_not_allowed");
         }
-        let filters = told["paths"]["/engine/jobs"]["get"]["parameters"].as_array().unwrap();
+        let filters = rows(&told["paths"]["/engine/jobs"]["get"]["parameters"]);
         assert!(filters.iter().any(|filter| filter["name"] == "engineId"), "{filters:?}");
-    })
-    .await;
+    });
 }
 
 #[tokio::test]

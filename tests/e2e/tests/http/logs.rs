@@ -1,7 +1,7 @@
 //! The bounds of a job's log: long lines, bytes that are no text, and very many lines.
 
 use serde_json::{Value, json};
-use tenure_e2e::{SeededRandom, Server, assert_fields, column, on_both_stores, path};
+use tenure_e2e::{SeededRandom, Server, assert_fields, column, on_both_stores, path, rows};
 
 const LINE_BYTES_MAX: usize = 64 << 10;
 
@@ -11,7 +11,7 @@ async fn taken(server: &Server) -> Value {
 }
 
 async fn count(server: &Server, job: &Value) -> usize {
-    server.get(&path(job, "logs")).await.expect(200)["lines"].as_array().unwrap().len()
+    rows(&server.read(&path(job, "logs")).await["lines"]).len()
 }
 
 #[test]
@@ -56,9 +56,9 @@ fn invalid_utf8_is_refused_and_unusual_characters_are_kept() {
         ];
         let lines: Vec<Value> = odd.iter().map(|text| json!({ "text": text })).collect();
         server.report(&job, "logs", json!({ "lines": lines })).await.expect(200);
-        let page = server.get(&path(&job, "logs")).await.expect(200);
+        let page = server.read(&path(&job, "logs")).await;
         assert_eq!(column(&page["lines"], "text"), odd);
-        server.report(&job, "succeed", json!({})).await.expect(200);
+        server.succeed(&job).await;
         let heard = server.stream(&path(&job, "stream"), None).await.rest().await;
         let texts: Vec<&Value> =
             heard.iter().filter(|it| it.event == "log").map(|it| &it.data["text"]).collect();
@@ -81,7 +81,7 @@ fn a_reconnecting_reader_gets_a_hundred_thousand_lines_in_order() {
                     .collect();
                 server.report(&job, "logs", json!({ "lines": lines })).await.expect(200);
             }
-            server.report(&job, "succeed", json!({})).await.expect(200);
+            server.succeed(&job).await;
         };
         let read = async {
             let (mut chance, mut next, mut last) = (SeededRandom::new(), 1, None::<String>);
@@ -101,7 +101,7 @@ fn a_reconnecting_reader_gets_a_hundred_thousand_lines_in_order() {
         };
         let (heard, ()) = tokio::join!(read, write);
         assert_eq!(heard, LINES);
-        let tail = server.get(&path(&job, &format!("logs?after={}", LINES - 2))).await.expect(200);
+        let tail = server.read(&path(&job, &format!("logs?after={}", LINES - 2))).await;
         assert_eq!(column(&tail["lines"], "n"), [LINES - 1, LINES]);
     });
 }

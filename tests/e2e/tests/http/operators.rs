@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use tenure_core::lifecycle::Lifecycle;
 use tenure_e2e::{
-    Server, assert_fields, column, eventually, field_names, millis, on_both_stores,
-    on_both_stores_with_config, on_both_stores_with_files, path, sorted_words,
+    Server, assert_fields, column, eventually, field_names, find, millis, on_both_stores,
+    on_both_stores_with_config, on_both_stores_with_files, rows, sorted_words,
 };
 
-use crate::jobs::{JOB, REVIEW, WITH_REVIEW};
+use crate::jobs::{JOB, REVIEW, REVIEW_FILES};
 
 const PAID: &str = r#"
 [types.paid]
@@ -37,7 +37,7 @@ fn a_dead_letter_has_its_error_and_can_be_dismissed() {
     on_both_stores(async |server| {
         let error = json!({ "code": "E", "message": "no", "stage": "fetch" });
         let job = a_dead_one(&server, json!({ "type": "a", "correlation_id": "c-1" }), error).await;
-        let page = server.get("/api/dead-letters").await.expect(200);
+        let page = server.read("/api/dead-letters").await;
         assert_eq!(field_names(&page), ["dead_letters", "next_cursor"]);
         let letter = &page["dead_letters"][0];
         assert_eq!(field_names(letter), sorted_words(LETTER));
@@ -50,8 +50,8 @@ fn a_dead_letter_has_its_error_and_can_be_dismissed() {
         let dismissed = server.post(&dismiss, &json!({ "reason": "known" })).await.expect(200);
         assert_fields(&dismissed, json!({ "job_id": job["id"], "dismissed_reason": "known" }));
         assert!(dismissed["dismissed_by"].is_string() && dismissed["dismissed_at"].is_string());
-        assert_eq!(server.get("/api/dead-letters").await.expect(200)["dead_letters"], json!([]));
-        let page = server.get("/api/dead-letters?dismissed=true").await.expect(200);
+        assert_eq!(server.read("/api/dead-letters").await["dead_letters"], json!([]));
+        let page = server.read("/api/dead-letters?dismissed=true").await;
         assert_eq!(page["dead_letters"], json!([dismissed]));
         server.post(&dismiss, &json!({})).await.problem(400, "malformed");
         let live = server.create(json!({ "type": "a" })).await;
@@ -72,11 +72,11 @@ fn dead_letters_are_filtered_and_paged() {
         }
         let given_up = server.create(json!({ "type": "x" })).await;
         let body = json!({ "reason_code": "policy_violation", "detail": "d" });
-        server.post(&path(&given_up, "dead-letter"), &body).await.expect(200);
+        server.call(&given_up, "dead-letter", &body).await.expect(200);
         ids.push(given_up["id"].clone());
         ids.reverse();
         let listed = async |query: &str| {
-            let page = server.get(&format!("/api/dead-letters?{query}")).await.expect(200);
+            let page = server.read(&format!("/api/dead-letters?{query}")).await;
             column(&page["dead_letters"], "job_id")
         };
         assert_eq!(listed("").await, ids, "newest first");
@@ -89,7 +89,7 @@ fn dead_letters_are_filtered_and_paged() {
         assert_eq!(listed("outcome=failed").await.len(), 0);
         let (mut seen, mut cursor) = (Vec::new(), String::new());
         loop {
-            let page = server.get(&format!("/api/dead-letters?limit=3{cursor}")).await.expect(200);
+            let page = server.read(&format!("/api/dead-letters?limit=3{cursor}")).await;
             seen.extend(column(&page["dead_letters"], "job_id"));
             let Some(next) = page["next_cursor"].as_str() else { break };
             cursor = format!("&cursor={next}");
@@ -112,7 +112,7 @@ fn a_redrive_creates_jobs_at_the_requested_rate() {
         let redrive = "/api/dead-letters/redrive";
         let some = json!({ "ids": [ids[0], "01990c3a-7d2e-7000-8000-000000000000"] });
         let answer = server.post(redrive, &some).await.expect(200);
-        let results = answer["results"].as_array().unwrap();
+        let results = rows(&answer["results"]);
         let good = results.iter().find(|row| row["ok"].is_object()).expect("one is redriven");
         let bad = results.iter().find(|row| row["error"].is_object()).expect("one is not there");
         assert_fields(&good["ok"], json!({ "retry_of": ids[0], "payload": { "n": 0 } }));
@@ -153,10 +153,7 @@ fn a_redrive_is_idempotent_with_a_key() {
         };
         let (first, second) = (redrive().await, redrive().await);
         assert_eq!((first.len(), &first), (2, &second));
-        assert_eq!(
-            server.get("/api/jobs?phase=ready").await.expect(200)["jobs"].as_array().unwrap().len(),
-            2
-        );
+        assert_eq!(rows(&server.read("/api/jobs?phase=ready").await["jobs"]).len(), 2);
     });
 }
 
@@ -171,7 +168,7 @@ fn a_bulk_action_applies_to_every_matching_job() {
         let jobs = column(&answer["results"], "ok");
         assert_eq!(column(&json!(jobs), "state"), ["cancelled", "cancelled"]);
         assert_eq!(field_names(&jobs[0]), sorted_words(JOB));
-        let left = server.get("/api/jobs?phase=ready").await.expect(200);
+        let left = server.read("/api/jobs?phase=ready").await;
         assert_eq!(column(&left["jobs"], "type"), ["b"]);
 
         let answer =
@@ -180,7 +177,7 @@ fn a_bulk_action_applies_to_every_matching_job() {
 
         // One that cannot be done spoils no other.
         let answer = act(json!({ "action": "retry", "filter": { "type": "a" } })).await.expect(200);
-        let results = answer["results"].as_array().unwrap();
+        let results = rows(&answer["results"]);
         let (good, bad): (Vec<&Value>, Vec<&Value>) = results.iter().partition(|row| row["ok"].is_object());
         assert_eq!((good.len(), bad.len()), (2, 2));
         assert!(bad.iter().all(|row| row["error"]["code"] == "invalid_transition"));
@@ -209,23 +206,23 @@ fn queues_are_listed_with_their_depth() {
         server.claim(json!({ "worker": "w", "queues": ["day"], "max": 1 })).await;
         server.post("/api/queues/night/pause", &json!({})).await.expect(200);
         server.request("POST", "/api/queues/night/pause").send().await.expect(200);
-        let page = server.get("/api/queues").await.expect(200);
+        let page = server.read("/api/queues").await;
         assert_eq!(field_names(&page), ["next_cursor", "queues"]);
-        let rows = page["queues"].as_array().unwrap();
+        let rows = rows(&page["queues"]);
         let find = |name: &str| rows.iter().find(|row| row["name"] == name).cloned().expect("it is listed");
         assert_eq!((&find("day")["ready"], &find("day")["running"]), (&json!(1), &json!(1)));
         assert_eq!((&find("day")["paused"], &find("night")["paused"]), (&json!(false), &json!(true)));
         assert_eq!(find("night")["ready"], 1);
         server.post("/api/queues/night/resume", &json!({})).await.expect(200);
-        let page = server.get("/api/queues").await.expect(200);
+        let page = server.read("/api/queues").await;
         assert!(column(&page["queues"], "paused").iter().all(|paused| paused == false));
     });
 }
 
 #[test]
 fn active_lifecycles_types_and_settings_are_shown() {
-    on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
-        let page = server.get("/api/types").await.expect(200);
+    on_both_stores_with_files(REVIEW_FILES, async |server| {
+        let page = server.read("/api/types").await;
         assert_eq!(field_names(&page), ["next_cursor", "types"]);
         let mut names: Vec<Value> = column(&page["types"], "name");
         names.sort_by_key(Value::to_string);
@@ -233,12 +230,12 @@ fn active_lifecycles_types_and_settings_are_shown() {
         let lease = column(&page["types"], "lease");
         assert!(lease.iter().all(Value::is_string), "spans are strings: {lease:?}");
 
-        let page = server.get("/api/lifecycles").await.expect(200);
+        let page = server.read("/api/lifecycles").await;
         assert_eq!(field_names(&page), ["lifecycles", "next_cursor"]);
         let names = column(&page["lifecycles"], "name");
         for name in ["distributed", "engine", "image", "pattern", "review", "so1"] {
             assert!(names.contains(&json!(name)), "{name}");
-            let one = server.get(&format!("/api/lifecycles/{name}")).await.expect(200);
+            let one = server.read(&format!("/api/lifecycles/{name}")).await;
             assert_fields(&one, json!({ "name": name, "version": 1 }));
             let source = one["source"].as_str().unwrap();
             let read = Lifecycle::parse(source).expect("what is in force passes its check");
@@ -257,7 +254,7 @@ fn active_lifecycles_types_and_settings_are_shown() {
 fn credits_are_reserved_settled_and_refunded() {
     on_both_stores_with_config(PAID, async |server| {
         let account = "/api/accounts/u1/credits";
-        let empty = server.get(account).await.expect(200);
+        let empty = server.read(account).await;
         assert_fields(&empty, json!({ "available": 0, "ledger": [] }));
         let paint = async |prompt: &str| {
             let body = json!({ "type": "paid", "user_id": "u1", "payload": { "prompt": prompt } });
@@ -271,14 +268,13 @@ fn credits_are_reserved_settled_and_refunded() {
         assert_eq!(sums(&granted), [5, 0, 0, 5].map(Some));
 
         let job = paint("a").await.expect(202);
-        assert_eq!(sums(&server.get(account).await.expect(200)), [5, 2, 0, 3].map(Some));
+        assert_eq!(sums(&server.read(account).await), [5, 2, 0, 3].map(Some));
         // The same prompt in the same minute is the same job, and costs nothing.
         let again = paint("a").await;
-        assert_eq!(again.header("idempotent-replayed"), Some("true"));
-        assert_eq!(again.expect(200)["id"], job["id"]);
+        assert_eq!(again.expect_replay()["id"], job["id"]);
         let taken = server.claim_one().await;
         server.report(&taken, "succeed", json!({ "result": { "url": "x" } })).await.expect(200);
-        assert_eq!(sums(&server.get(account).await.expect(200)), [5, 0, 2, 3].map(Some));
+        assert_eq!(sums(&server.read(account).await), [5, 0, 2, 3].map(Some));
 
         paint("b").await.expect(202);
         let short = paint("c").await.problem(402, "insufficient_credits");
@@ -286,11 +282,11 @@ fn credits_are_reserved_settled_and_refunded() {
         let taken = server.claim_one().await;
         let dead = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
         assert_eq!(dead["outcome"], "dead");
-        let account = server.get(account).await.expect(200);
+        let account = server.read(account).await;
         assert_eq!(sums(&account), [5, 0, 2, 3].map(Some));
         assert_eq!(column(&account["ledger"], "kind"), ["grant", "reserve", "settle", "reserve", "refund"]);
         assert_eq!(column(&account["ledger"], "amount"), [5, 2, 2, 2, 2]);
-        for line in account["ledger"].as_array().unwrap() {
+        for line in rows(&account["ledger"]) {
             assert_eq!(field_names(line), sorted_words("id ts kind amount job_id reason"));
         }
         assert_eq!(account["ledger"][0]["reason"], "welcome");
@@ -317,7 +313,7 @@ fn a_grant_is_idempotent_and_limited() {
         ] {
             server.post("/api/accounts/u/credits", &bad).await.problem(400, "malformed");
         }
-        assert_eq!(server.get("/api/accounts/u/credits").await.expect(200)["granted"], 3);
+        assert_eq!(server.read("/api/accounts/u/credits").await["granted"], 3);
     });
 }
 
@@ -340,21 +336,21 @@ fn credits_never_go_below_zero_under_concurrency() {
         }
         statuses.sort_unstable();
         assert_eq!(statuses, [[202; 5].as_slice(), [402; 15].as_slice()].concat());
-        assert_eq!(server.get("/api/accounts/u1/credits").await.expect(200)["available"], 0);
+        assert_eq!(server.read("/api/accounts/u1/credits").await["available"], 0);
     });
 }
 
 #[test]
 fn every_operator_action_is_in_the_audit_log() {
-    on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
+    on_both_stores_with_files(REVIEW_FILES, async |server| {
         let mut expected: Vec<(&str, Value, Value)> = Vec::new();
         let job = server.create(json!({ "type": "a" })).await;
-        server.post(&path(&job, "cancel"), &json!({ "reason": "why" })).await.expect(200);
+        server.call(&job, "cancel", &json!({ "reason": "why" })).await.expect(200);
         expected.push(("cancel", job["id"].clone(), json!("why")));
-        let again = server.post(&path(&job, "retry"), &json!({})).await.expect(202);
+        let again = server.call(&job, "retry", &json!({})).await.expect(202);
         expected.push(("retry", job["id"].clone(), Value::Null));
         let body = json!({ "reason_code": "timeout", "detail": "slow" });
-        server.post(&path(&again, "dead-letter"), &body).await.expect(200);
+        server.call(&again, "dead-letter", &body).await.expect(200);
         expected.push(("dead-letter", again["id"].clone(), json!("slow")));
         server.post("/api/dead-letters/redrive", &json!({ "ids": [again["id"]] })).await.expect(200);
         expected.push(("retry", again["id"].clone(), Value::Null));
@@ -374,9 +370,9 @@ fn every_operator_action_is_in_the_audit_log() {
             )
             .await
             .expect(200);
-        let page = server.get("/api/audit").await.expect(200);
+        let page = server.read("/api/audit").await;
         assert_eq!(field_names(&page), ["audit", "next_cursor"]);
-        let lines = page["audit"].as_array().unwrap();
+        let lines = rows(&page["audit"]);
         assert!(
             lines.iter().all(|line| field_names(line) == sorted_words("id ts action actor job_id reason")),
             "{page}"
@@ -392,8 +388,8 @@ fn every_operator_action_is_in_the_audit_log() {
         assert_eq!(lines.iter().filter(|line| line["action"] == "cancel").count(), 2, "a bulk action too");
         let (mut seen, mut cursor) = (Vec::new(), String::new());
         loop {
-            let page = server.get(&format!("/api/audit?limit=2{cursor}")).await.expect(200);
-            seen.extend(page["audit"].as_array().unwrap().iter().cloned());
+            let page = server.read(&format!("/api/audit?limit=2{cursor}")).await;
+            seen.extend(rows(&page["audit"]).iter().cloned());
             let Some(next) = page["next_cursor"].as_str() else { break };
             cursor = format!("&cursor={next}");
         }
@@ -409,21 +405,21 @@ fn statistics_count_open_and_finished_jobs() {
         }
         server.create(json!({ "type": "b" })).await;
         let is_counted = |stats: &Value| {
-            let finished = stats["types"].as_array().unwrap().iter().find(|row| row["type"] == "a");
-            let queued = stats["counts"].as_array().unwrap().iter().any(|row| row["type"] == "b");
+            let finished = rows(&stats["types"]).iter().find(|row| row["type"] == "a");
+            let queued = rows(&stats["counts"]).iter().any(|row| row["type"] == "b");
             queued && finished.is_some_and(|row| row["finished"] == 3)
         };
-        let counted = async || is_counted(&server.get("/api/stats").await.expect(200));
+        let counted = async || is_counted(&server.read("/api/stats").await);
         eventually("everything is counted", counted).await;
-        let stats = server.get("/api/stats").await.expect(200);
-        let counts = stats["counts"].as_array().unwrap();
+        let stats = server.read("/api/stats").await;
+        let counts = rows(&stats["counts"]);
         let count = |kind: &str, state: &str| {
             let row = counts.iter().find(|row| row["type"] == kind && row["state"] == state);
             row.map(|row| (row["lifecycle"].clone(), row["count"].clone()))
         };
         assert_eq!(count("a", "succeeded"), Some((json!("distributed"), json!(3))));
         assert_eq!(count("b", "queued"), Some((json!("distributed"), json!(1))));
-        let types = stats["types"].as_array().unwrap();
+        let types = rows(&stats["types"]);
         let finished = types.iter().find(|row| row["type"] == "a").expect("what was finished");
         assert_fields(&finished, json!({ "finished": 3, "outcomes": { "succeeded": 3 } }));
         assert!(finished["rate"].as_f64().is_some_and(|rate| rate > 0.0));
@@ -442,9 +438,7 @@ fn a_bulk_action_applies_to_thousands_of_jobs() {
         let cancel = json!({ "action": "cancel", "filter": { "type": "a" } });
         let answer = server.post("/api/jobs/actions", &cancel).await.expect(200);
         assert_eq!(answer["next_cursor"], Value::Null);
-        let done: std::collections::BTreeSet<String> = answer["results"]
-            .as_array()
-            .unwrap()
+        let done: std::collections::BTreeSet<String> = rows(&answer["results"])
             .iter()
             .filter(|row| row["ok"]["state"] == "cancelled")
             .map(|row| row["job_id"].to_string())
@@ -460,19 +454,15 @@ async fn a_worker_seen_by_one_node_is_listed_by_the_other() {
     let two = one.second_node().await;
     one.create(json!({ "type": "a" })).await;
     let taken = one.claim_one().await;
-    let page = two.get("/api/workers").await.expect(200);
-    let held = page["workers"].as_array().unwrap().iter().find(|row| row["name"] == "w1");
+    let page = two.read("/api/workers").await;
+    let held = rows(&page["workers"]).iter().find(|row| row["name"] == "w1");
     assert_eq!(held.expect("who holds something is listed at once")["holds"][0]["job_id"], taken["id"]);
     eventually("it was seen", async || {
-        let page = two.get("/api/workers").await.expect(200);
-        page["workers"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|row| row["name"] == "w1" && row["seen_at"].is_string())
+        let page = two.read("/api/workers").await;
+        rows(&page["workers"]).iter().any(|row| row["name"] == "w1" && row["seen_at"].is_string())
     })
     .await;
-    two.report(&taken, "succeed", json!({})).await.expect(200);
+    two.succeed(&taken).await;
 }
 
 #[test]
@@ -483,7 +473,7 @@ fn a_redrive_by_filter_applies_to_every_dead_letter() {
         let made = server.post("/api/jobs/batch", &many).await.expect(200);
         for job in column(&made["results"], "ok") {
             let body = json!({ "reason_code": "dependency_unavailable", "detail": "down" });
-            server.post(&path(&job, "dead-letter"), &body).await.expect(200);
+            server.call(&job, "dead-letter", &body).await.expect(200);
         }
         let filter = json!({ "filter": { "reason_code": "dependency_unavailable" } });
         let answer = server.post("/api/dead-letters/redrive", &filter).await.expect(200);

@@ -15,8 +15,8 @@ const CODES: &str = "malformed insufficient_credits invalid_transition lease_con
 #[test]
 fn health_and_readiness_are_answered() {
     on_both_stores(async |server| {
-        server.get("/healthz").await.expect(200);
-        server.get("/readyz").await.expect(200);
+        server.read("/healthz").await;
+        server.read("/readyz").await;
         let first = server.logs().lines().find(|line| line.starts_with("tenure ")).map(str::to_owned);
         assert!(first.is_some_and(|line| line.contains(server.url())), "{}", server.logs());
     });
@@ -99,7 +99,7 @@ max_attempts = 1
         server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
         let claim = json!({ "worker": "w1", "max": 1, "start": true, "wait": "10s" });
         let taken = server.claim(claim).await.remove(0);
-        server.report(&taken, "succeed", json!({})).await.expect(200);
+        server.succeed(&taken).await;
         let lost = server.create(json!({ "type": "short" })).await;
         server.claim_one().await;
         eventually("the lease is lost", async || server.job(&lost).await["outcome"] == "dead").await;
@@ -181,7 +181,7 @@ fn only_described_routes_exist() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let taken = server.claim_one().await;
-        server.report(&taken, "succeed", json!({})).await.expect(200);
+        server.succeed(&taken).await;
         let id = job["id"].as_str().unwrap();
         for (pattern, methods) in described() {
             let path = pattern.replace("{id}", id).replace("{job}", id).replace("{code}", "malformed");
@@ -269,7 +269,7 @@ fn an_open_server_checks_host_and_origin() {
             let ask = server.request("POST", "/api/jobs").header("origin", origin).json(&body);
             ask.send().await.problem(403, "forbidden");
         }
-        assert_eq!(server.get("/api/jobs").await.expect(200)["jobs"], json!([]));
+        assert_eq!(server.read("/api/jobs").await["jobs"], json!([]));
     });
 }
 
@@ -287,7 +287,7 @@ async fn http2_without_tls_works_beside_http1() {
         for reply in futures_util::future::join_all(asks).await {
             reply.expect(200);
         }
-        server.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+        server.call(&job, "cancel", &json!({})).await.expect(200);
         assert_eq!(stream.rest().await.len(), 1);
         let plain =
             server.raw(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await;
@@ -313,6 +313,6 @@ async fn tls_works_with_the_configured_certificate() {
         assert!(!clear.contains("200 OK"), "{clear}");
         let wary = http_client().tls_certs_only([]).build().unwrap();
         assert!(wary.get(format!("{}/healthz", server.url())).send().await.is_err());
-        server.get("/healthz").await.expect(200);
+        server.read("/healthz").await;
     }
 }

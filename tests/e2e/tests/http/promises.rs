@@ -107,7 +107,7 @@ async fn say(server: &Server, job: &Value, saying: &str) -> Answer {
         "dead_letter" => ("dead-letter", json!({ "reason_code": "policy_violation", "detail": "no" })),
         verb => (verb, held(json!({}))),
     };
-    Answer::Reply(server.post(&path(job, call), &body).await)
+    Answer::Reply(server.call(job, call, &body).await)
 }
 
 async fn happens(server: &Server, job: &Value, saying: &str, to: &str) {
@@ -145,7 +145,7 @@ async fn changes_nothing(server: &Server, job: &Value, saying: &str) {
 
 /// The events of a job, numbered ones and notes.
 pub(crate) async fn history(server: &Server, job: &Value) -> Vec<Value> {
-    server.get(&path(job, "events")).await.expect(200)["events"].as_array().unwrap().clone()
+    server.read(&path(job, "events")).await["events"].as_array().unwrap().clone()
 }
 
 /// What the times of any job must be: in order, there when their state was entered, and an end if and only if it is over.

@@ -6,11 +6,11 @@ use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Reply, Server, Setup, Store, assert_fields, column, field_names, on_both_stores,
-    on_both_stores_with_files, path, sorted_words,
+    Reply, Server, Setup, Store, assert_fields, column, field_names, find, on_both_stores,
+    on_both_stores_with_files, path, rows, sorted_words,
 };
 
-use crate::jobs::{REVIEW, WITH_REVIEW};
+use crate::jobs::REVIEW_FILES;
 
 const NOBODY: &str = "01990c3a-7d2e-7000-8000-000000000000";
 const ROLES: [&str; 5] = ["producer", "worker", "operator", "viewer", "admin"];
@@ -47,7 +47,7 @@ fn the_first_key_must_be_an_admin_key_and_closes_the_server() {
             let early = server.post("/api/keys", &json!({ "role": role, "user_id": "u" })).await;
             assert!((400..500).contains(&early.status), "{role}: {}", early.text);
         }
-        assert_eq!(server.get("/api/keys").await.expect(200)["keys"], json!([]), "the server is open");
+        assert_eq!(server.read("/api/keys").await["keys"], json!([]), "the server is open");
         let made = server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
         let key = made["key"].as_str().unwrap().to_owned();
 
@@ -60,11 +60,11 @@ fn the_first_key_must_be_an_admin_key_and_closes_the_server() {
         }
         let basic = server.request("GET", "/api/jobs").header("authorization", "Basic YTpi").send().await;
         basic.problem(401, "unauthenticated");
-        server.get("/healthz").await.expect(200);
-        server.get("/readyz").await.expect(200);
+        server.read("/healthz").await;
+        server.read("/readyz").await;
 
         server.use_key(Some(&key));
-        let page = server.get("/api/keys").await.expect(200);
+        let page = server.read("/api/keys").await;
         assert_eq!(
             field_names(&page["keys"][0]),
             sorted_words("id role user_id created_at created_by revoked_at")
@@ -74,11 +74,11 @@ fn the_first_key_must_be_an_admin_key_and_closes_the_server() {
         server.post("/api/keys", &json!({ "role": "king" })).await.problem(400, "malformed");
         let nobody = server.post("/api/keys", &json!({ "role": "producer" })).await;
         assert!((400..500).contains(&nobody.status), "a producer is somebody's: {}", nobody.text);
-        let audit = server.get("/api/audit").await.expect(200);
+        let audit = server.read("/api/audit").await;
         assert!(column(&audit["audit"], "action").contains(&json!("key_create")));
         // It stays closed after a restart.
         let mut server = server.restart().await;
-        server.get("/api/jobs").await.expect(200);
+        server.read("/api/jobs").await;
         server.use_key(None);
         server.get("/api/jobs").await.problem(401, "unauthenticated");
     });
@@ -93,11 +93,10 @@ fn creating_a_key_is_idempotent() {
             async |body: Value| server.request("POST", "/api/keys").idempotent("k").json(&body).send().await;
         let first = ask(json!({ "role": "viewer" })).await.expect(201);
         let again = ask(json!({ "role": "viewer" })).await;
-        assert_eq!(again.header("idempotent-replayed"), Some("true"));
-        let again = again.expect(200);
+        let again = again.expect_replay();
         assert_eq!((&again["id"], again.get("key")), (&first["id"], None));
         ask(json!({ "role": "operator" })).await.problem(422, "idempotency_mismatch");
-        assert_eq!(server.get("/api/keys").await.expect(200)["keys"].as_array().unwrap().len(), 2);
+        assert_eq!(rows(&server.read("/api/keys").await["keys"]).len(), 2);
     });
 }
 
@@ -105,13 +104,13 @@ fn creating_a_key_is_idempotent() {
 fn a_revoked_key_is_refused_at_once() {
     on_both_stores(async |mut server| {
         let [_, _, _, viewer, _] = close(&mut server).await;
-        let page = server.get("/api/keys").await.expect(200);
-        let row = page["keys"].as_array().unwrap().iter().find(|row| row["role"] == "viewer").unwrap();
+        let page = server.read("/api/keys").await;
+        let row = find(&page["keys"], "role", "viewer");
         get_as(&server, &viewer, "/api/jobs").await.expect(200);
         let revoked = server.delete(&format!("/api/keys/{}", row["id"].as_str().unwrap())).await.expect(200);
         assert!(revoked["revoked_at"].is_string());
-        let audit = server.get("/api/audit").await.expect(200);
-        let line = audit["audit"].as_array().unwrap().last().unwrap();
+        let audit = server.read("/api/audit").await;
+        let line = rows(&audit["audit"]).last().unwrap();
         assert_fields(&line, json!({ "action": "key_revoke", "reason": row["id"] }));
         get_as(&server, &viewer, "/api/jobs").await.problem(401, "unauthenticated");
         server.delete("/api/keys/nothing").await.problem(404, "not_found");
@@ -144,12 +143,12 @@ async fn a_key_revoked_on_one_node_is_refused_on_the_other() {
 async fn the_first_key_closes_every_node() {
     let mut one = Server::postgres().await;
     let two = one.second_node().await;
-    two.get("/api/jobs").await.expect(200);
+    two.read("/api/jobs").await;
     let admin = new_key(&one, json!({ "role": "admin" })).await;
     two.get("/api/jobs").await.problem(401, "unauthenticated");
     get_as(&two, &admin, "/api/jobs").await.expect(200);
     one.use_key(Some(&admin));
-    one.get("/api/jobs").await.expect(200);
+    one.read("/api/jobs").await;
 }
 
 #[tokio::test]
@@ -283,62 +282,58 @@ fn every_route_accepts_only_its_roles() {
     });
 }
 
-#[tokio::test]
-async fn a_producer_sees_only_its_own_jobs() {
-    on_both_stores_with_files(
-        &[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)],
-        async |mut server| {
-            let [producer, ..] = close(&mut server).await;
-            let own = post_as(&server, &producer, "/api/jobs", &json!({ "type": "a" })).await.expect(202);
-            assert_eq!(own["user_id"], "u1", "its user is the key's");
-            let foreign = server.create(json!({ "type": "a", "user_id": "u2" })).await;
-            let nobodys = server.create(json!({ "type": "a" })).await;
-            let missing = json!({ "id": NOBODY });
-            for call in ["", "events", "replay", "explain", "logs", "stream"] {
-                get_as(&server, &producer, &path(&missing, call)).await.problem(404, "not_found");
-                for other in [&foreign, &nobodys] {
-                    get_as(&server, &producer, &path(other, call)).await.problem(403, "forbidden");
-                }
-                if call != "stream" {
-                    get_as(&server, &producer, &path(&own, call)).await.expect(200);
-                }
+#[test]
+fn a_producer_sees_only_its_own_jobs() {
+    on_both_stores_with_files(REVIEW_FILES, async |mut server| {
+        let [producer, ..] = close(&mut server).await;
+        let own = post_as(&server, &producer, "/api/jobs", &json!({ "type": "a" })).await.expect(202);
+        assert_eq!(own["user_id"], "u1", "its user is the key's");
+        let foreign = server.create(json!({ "type": "a", "user_id": "u2" })).await;
+        let nobodys = server.create(json!({ "type": "a" })).await;
+        let missing = json!({ "id": NOBODY });
+        for call in ["", "events", "replay", "explain", "logs", "stream"] {
+            get_as(&server, &producer, &path(&missing, call)).await.problem(404, "not_found");
+            for other in [&foreign, &nobodys] {
+                get_as(&server, &producer, &path(other, call)).await.problem(403, "forbidden");
             }
-            let posts = [
-                ("cancel", json!({})),
-                ("retry", json!({})),
-                ("signals/approve", json!({})),
-                ("logs", json!({ "lines": [{ "text": "x" }] })),
-            ];
-            for (call, body) in &posts {
-                post_as(&server, &producer, &path(&missing, call), body).await.problem(404, "not_found");
-                for other in [&foreign, &nobodys] {
-                    post_as(&server, &producer, &path(other, call), body).await.problem(403, "forbidden");
-                }
+            if call != "stream" {
+                get_as(&server, &producer, &path(&own, call)).await.expect(200);
             }
-            assert_eq!(server.job(&foreign).await["state"], "queued");
-            let other = json!({ "type": "a", "user_id": "u2" });
-            post_as(&server, &producer, "/api/jobs", &other).await.problem(403, "forbidden");
-            let batch = json!({ "jobs": [{ "type": "b" }, { "type": "b", "user_id": "u2" }] });
-            let results = post_as(&server, &producer, "/api/jobs/batch", &batch).await.expect(200);
-            assert_eq!(results["results"][0]["ok"]["user_id"], "u1");
-            assert_eq!(results["results"][1]["error"]["code"], "forbidden");
+        }
+        let posts = [
+            ("cancel", json!({})),
+            ("retry", json!({})),
+            ("signals/approve", json!({})),
+            ("logs", json!({ "lines": [{ "text": "x" }] })),
+        ];
+        for (call, body) in &posts {
+            post_as(&server, &producer, &path(&missing, call), body).await.problem(404, "not_found");
+            for other in [&foreign, &nobodys] {
+                post_as(&server, &producer, &path(other, call), body).await.problem(403, "forbidden");
+            }
+        }
+        assert_eq!(server.job(&foreign).await["state"], "queued");
+        let other = json!({ "type": "a", "user_id": "u2" });
+        post_as(&server, &producer, "/api/jobs", &other).await.problem(403, "forbidden");
+        let batch = json!({ "jobs": [{ "type": "b" }, { "type": "b", "user_id": "u2" }] });
+        let results = post_as(&server, &producer, "/api/jobs/batch", &batch).await.expect(200);
+        assert_eq!(results["results"][0]["ok"]["user_id"], "u1");
+        assert_eq!(results["results"][1]["error"]["code"], "forbidden");
 
-            let jobs = get_as(&server, &producer, "/api/jobs").await.expect(200);
-            assert!(column(&jobs["jobs"], "user_id").iter().all(|user| user == "u1"), "others are left out");
-            assert_eq!(jobs["jobs"].as_array().unwrap().len(), 2);
-            let feed = get_as(&server, &producer, "/api/events").await.expect(200);
-            assert_eq!(feed["events"].as_array().unwrap().len(), 2, "in feeds too");
-            for job in [&own, &foreign] {
-                let body = json!({ "reason_code": "timeout", "detail": "" });
-                server.post(&path(job, "dead-letter"), &body).await.expect(200);
-            }
-            let letters = get_as(&server, &producer, "/api/dead-letters").await.expect(200);
-            assert_eq!(column(&letters["dead_letters"], "job_id"), [own["id"].clone()]);
-            get_as(&server, &producer, "/api/accounts/u1/credits").await.expect(200);
-            get_as(&server, &producer, "/api/accounts/u2/credits").await.problem(403, "forbidden");
-        },
-    )
-    .await;
+        let jobs = get_as(&server, &producer, "/api/jobs").await.expect(200);
+        assert!(column(&jobs["jobs"], "user_id").iter().all(|user| user == "u1"), "others are left out");
+        assert_eq!(rows(&jobs["jobs"]).len(), 2);
+        let feed = get_as(&server, &producer, "/api/events").await.expect(200);
+        assert_eq!(rows(&feed["events"]).len(), 2, "in feeds too");
+        for job in [&own, &foreign] {
+            let body = json!({ "reason_code": "timeout", "detail": "" });
+            server.call(job, "dead-letter", &body).await.expect(200);
+        }
+        let letters = get_as(&server, &producer, "/api/dead-letters").await.expect(200);
+        assert_eq!(column(&letters["dead_letters"], "job_id"), [own["id"].clone()]);
+        get_as(&server, &producer, "/api/accounts/u1/credits").await.expect(200);
+        get_as(&server, &producer, "/api/accounts/u2/credits").await.problem(403, "forbidden");
+    });
 }
 
 #[test]
@@ -408,12 +403,12 @@ fn events_name_the_caller() {
         post_as(&server, &worker, "/api/claims", &claim).await.expect(200);
         let hard = json!({ "mode": "hard", "reason": "enough" });
         post_as(&server, &operator, &path(&job, "cancel"), &hard).await.expect(200);
-        let events = server.get(&path(&job, "events")).await.expect(200);
+        let events = server.read(&path(&job, "events")).await;
         let actors = column(&events["events"], "actor");
         assert_eq!((&actors[0], &actors[1]), (&json!("user:u1"), &json!("worker:w")));
         assert!(actors[3].as_str().is_some_and(|actor| actor.starts_with("operator:")), "{actors:?}");
-        let audit = server.get("/api/audit").await.expect(200);
-        let line = audit["audit"].as_array().unwrap().iter().find(|line| line["action"] == "cancel").unwrap();
+        let audit = server.read("/api/audit").await;
+        let line = find(&audit["audit"], "action", "cancel");
         assert_fields(&line, json!({ "actor": actors[3], "reason": "enough" }));
     });
 }
@@ -501,8 +496,8 @@ async fn a_token_of_the_issuer_works_like_a_key() {
 fn streams_end_when_their_key_is_revoked() {
     on_both_stores(async |mut server| {
         let [_, _, _, viewer, admin] = close(&mut server).await;
-        let page = server.get("/api/keys").await.expect(200);
-        let row = page["keys"].as_array().unwrap().iter().find(|row| row["role"] == "viewer").unwrap();
+        let page = server.read("/api/keys").await;
+        let row = find(&page["keys"], "role", "viewer");
         let job = server.create(json!({ "type": "a" })).await;
         server.use_key(Some(&viewer));
         let mut feed = server.stream("/api/events", None).await;
@@ -510,7 +505,7 @@ fn streams_end_when_their_key_is_revoked() {
         let mut log = server.stream(&path(&job, "stream"), None).await;
         server.use_key(Some(&admin));
         server.delete(&format!("/api/keys/{}", row["id"].as_str().unwrap())).await.expect(200);
-        server.post(&path(&job, "logs"), &json!({ "lines": [{ "text": "secret" }] })).await.expect(200);
+        server.call(&job, "logs", &json!({ "lines": [{ "text": "secret" }] })).await.expect(200);
         server.create(json!({ "type": "secret" })).await;
         assert_eq!((feed.next().await, log.next().await), (None, None), "nothing more is told");
     });

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use tenure_core::time::Timestamp;
 use tenure_e2e::{
-    Server, Store, assert_fields, column, eventually, field_names, on_both_stores, sorted_words,
+    Server, Store, assert_fields, column, eventually, field_names, on_both_stores, rows, sorted_words,
 };
 use tokio_postgres::NoTls;
 
@@ -26,18 +26,17 @@ fn a_schedule_is_created_listed_paused_and_deleted() {
         assert_eq!((&made["misfire"], &made["overlap"]), (&json!("once"), &json!("allow")));
         assert_eq!((&made["paused"], &made["last_job"]), (&json!(false), &Value::Null));
         assert_eq!(made["job"]["payload"], json!({}));
-        let times = made["next_times"].as_array().unwrap();
+        let times = rows(&made["next_times"]);
         assert_eq!((times.len(), &times[0]), (5, &made["next_at"]));
         assert!(made["describe"].as_str().is_some_and(|words| words.contains('2')), "{made}");
 
         let again = server.post("/api/schedules", &nightly()).await;
-        assert_eq!(again.header("idempotent-replayed"), Some("true"));
-        assert_eq!(again.expect(200)["id"], "nightly");
+        assert_eq!(again.expect_replay()["id"], "nightly");
         let mut other = nightly();
         other["cron"] = json!("0 3 * * *");
         server.post("/api/schedules", &other).await.problem(422, "validation_failed");
-        assert_eq!(server.get("/api/schedules/nightly").await.expect(200), made);
-        let page = server.get("/api/schedules").await.expect(200);
+        assert_eq!(server.read("/api/schedules/nightly").await, made);
+        let page = server.read("/api/schedules").await;
         assert_eq!(field_names(&page), ["next_cursor", "schedules"]);
         assert_eq!(page["schedules"], json!([made]));
 
@@ -52,7 +51,7 @@ fn a_schedule_is_created_listed_paused_and_deleted() {
         }
         server.get("/api/schedules/nightly").await.problem(404, "not_found");
         server.delete("/api/schedules/nightly").await.problem(404, "not_found");
-        let audit = server.get("/api/audit").await.expect(200);
+        let audit = server.read("/api/audit").await;
         let did =
             ["schedule_create", "schedule_pause", "schedule_resume", "schedule_remove"].map(Value::from);
         assert_eq!(column(&audit["audit"], "action"), did);
@@ -69,7 +68,7 @@ fn creating_a_schedule_is_idempotent_with_a_key() {
         let first = ask("0 0 1 1 *").await.expect(201);
         assert_eq!(ask("0 0 1 1 *").await.expect(200)["id"], first["id"]);
         ask("0 0 2 1 *").await.problem(422, "idempotency_mismatch");
-        assert_eq!(server.get("/api/schedules").await.expect(200)["schedules"].as_array().unwrap().len(), 1);
+        assert_eq!(rows(&server.read("/api/schedules").await["schedules"]).len(), 1);
     });
 }
 
@@ -104,7 +103,7 @@ fn a_schedule_that_never_fires_is_refused_with_its_position() {
             let place = problem["errors"][0]["pointer"].as_str().unwrap();
             assert!(place.starts_with(pointer), "{problem}");
         }
-        assert_eq!(server.get("/api/schedules").await.expect(200)["schedules"], json!([]));
+        assert_eq!(server.read("/api/schedules").await["schedules"], json!([]));
     });
 }
 
@@ -139,7 +138,7 @@ async fn put_back(server: &Server, minutes: i64) -> Timestamp {
 
 /// The times for which a schedule has made jobs, oldest first.
 async fn times(server: &Server) -> Vec<String> {
-    let page = server.get("/api/jobs?limit=500").await.expect(200);
+    let page = server.read("/api/jobs?limit=500").await;
     let ids = column(&page["jobs"], "correlation_id");
     let mut times: Vec<_> =
         ids.iter().map(|id| id.as_str().unwrap().split_once('@').unwrap().1.to_owned()).collect();
@@ -158,22 +157,19 @@ async fn missed_runs_are_caught_up_by_the_policy_of_the_schedule() {
             let back = put_back(&server, 20 * 60).await;
             let server = server.restart().await;
             eventually("it goes on", async || {
-                let next = server.get("/api/schedules/s").await.expect(200)["next_at"].clone();
+                let next = server.read("/api/schedules/s").await["next_at"].clone();
                 Timestamp::parse(next.as_str().unwrap()).unwrap().0 >= back.0 + 20 * 3_600_000
             })
             .await;
             let times = times(&server).await;
             // An hour may have turned meanwhile.
             assert!(times.len() == made || times.len() == made + 1, "{store:?} {misfire}: {times:?}");
-            let schedule = server.get("/api/schedules/s").await.expect(200);
+            let schedule = server.read("/api/schedules/s").await;
             assert_eq!(schedule["last_error"], Value::Null);
             if made > 0 {
                 let last = server.job(&json!({ "id": schedule["last_job"] })).await;
                 assert_fields(&last, json!({ "payload": 7, "type": "a" }));
-                let events = server
-                    .get(&format!("/api/jobs/{}/events", last["id"].as_str().unwrap()))
-                    .await
-                    .expect(200);
+                let events = server.read(&format!("/api/jobs/{}/events", last["id"].as_str().unwrap())).await;
                 assert_eq!(events["events"][0]["actor"], "schedule:s");
             }
         }
@@ -190,7 +186,7 @@ async fn two_nodes_create_one_job_per_run() {
     // Two nodes race for each of these times; those before it was made can only come from here.
     let back = put_back(&one, 90).await;
     eventually("it goes on", async || {
-        let next = two.get("/api/schedules/s").await.expect(200)["next_at"].clone();
+        let next = two.read("/api/schedules/s").await["next_at"].clone();
         Timestamp::parse(next.as_str().unwrap()).unwrap().0 >= back.0 + 90 * 60_000
     })
     .await;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, Setup, Store, eventually, in_time};
+use tenure_e2e::{Server, Setup, Store, eventually, in_time, rows};
 use tokio::task::JoinSet;
 use xtask::scratch::Scratch;
 
@@ -51,7 +51,7 @@ fn load(server: &Server, round: u32, done: &Arc<Acknowledged>) -> JoinSet<()> {
                 let claim = json!({ "worker": format!("w{worker}"), "max": 5, "start": true, "wait": "1s" });
                 let key = format!("w{round}-{worker}-{n}");
                 let Some((_, claimed)) = fleet.try_post("/api/claims", &key, &claim).await else { return };
-                for job in claimed["jobs"].as_array().unwrap() {
+                for job in rows(&claimed["jobs"]) {
                     let hold = json!({ "worker": format!("w{worker}"), "fence": job["lease"]["fence"] });
                     let path = format!("/api/jobs/{}/succeed", id(job));
                     let Some((status, job)) = fleet.try_post(&path, &id(job), &hold).await else { return };
@@ -86,7 +86,7 @@ async fn nothing_is_lost(server: &Server, done: &Acknowledged) {
     let created = done.created.lock().unwrap().clone();
     let finished = done.finished.lock().unwrap().clone();
     for id in &created {
-        let job = server.get(&format!("/api/jobs/{id}")).await.expect(200);
+        let job = server.read(&format!("/api/jobs/{id}")).await;
         assert!(!finished.contains(id) || job["state"] == "succeeded", "{job}");
     }
     verify(server).await;
@@ -108,8 +108,8 @@ async fn a_stopping_server_finishes_open_requests() {
     let stream = server.stream(&format!("/api/jobs/{}/stream", id(&delayed)), None).await;
     let feed = server.stream("/api/events?after=latest", None).await;
     let heard = async || {
-        let workers = server.get("/api/workers").await.expect(200);
-        workers["workers"].as_array().unwrap().iter().any(|worker| worker["name"] == "patient")
+        let workers = server.read("/api/workers").await;
+        rows(&workers["workers"]).iter().any(|worker| worker["name"] == "patient")
     };
     eventually("the claims wait", heard).await;
     let asked_at = Instant::now();
@@ -126,7 +126,7 @@ async fn a_stopping_server_finishes_open_requests() {
     assert_eq!(status.code(), Some(0), "{}", server.logs());
     ends(tasks).await;
     let server = server.restart().await;
-    server.get(&format!("/api/jobs/{}", id(&delayed))).await.expect(200);
+    server.read(&format!("/api/jobs/{}", id(&delayed))).await;
     nothing_is_lost(&server, &done).await;
 }
 
@@ -184,10 +184,10 @@ async fn one_folder_has_one_server() {
     assert_ne!(code, Some(0), "{said}");
     assert!(said.contains("is in use by process"), "it does not say why: {said}");
     assert!(!said.contains("panicked") && said.lines().count() <= 3, "{said}");
-    server.get("/readyz").await.expect(200);
+    server.read("/readyz").await;
     server.kill();
     let server = server.restart().await;
-    server.get("/readyz").await.expect(200);
+    server.read("/readyz").await;
 }
 
 #[tokio::test]
@@ -228,7 +228,7 @@ async fn a_server_whose_commands_are_not_committed_is_not_ready() {
     let setup = Setup::new(Store::Sqlite).await;
     let [_, folder] = setup.store_flags();
     let server = setup.start().await;
-    server.get("/readyz").await.expect(200);
+    server.read("/readyz").await;
     let file = rusqlite::Connection::open(std::path::Path::new(&folder).join("tenure.db")).unwrap();
     // Nobody else can write now, for as long as it takes.
     file.execute_batch("begin immediate").unwrap();
@@ -242,7 +242,7 @@ async fn a_server_whose_commands_are_not_committed_is_not_ready() {
         });
     }
     eventually("it is not ready", async || server.get("/readyz").await.body["code"] == "overloaded").await;
-    server.get("/healthz").await.expect(200);
+    server.read("/healthz").await;
     file.execute_batch("rollback").unwrap();
     eventually("it is ready again", async || server.get("/readyz").await.status == 200).await;
 }
@@ -252,7 +252,7 @@ async fn a_server_without_its_database_is_not_ready_until_it_returns() {
     let scratch = tokio::task::spawn_blocking(|| Scratch::start().unwrap()).await.unwrap();
     let server = Setup::on_database(&scratch.url()).config(CONFIG).start().await;
     let before = server.post("/api/jobs", &json!({ "type": "plain" })).await.expect(202);
-    server.get("/readyz").await.expect(200);
+    server.read("/readyz").await;
     let scratch = tokio::task::spawn_blocking(move || {
         let mut scratch = scratch;
         scratch.crash().unwrap();
@@ -272,7 +272,7 @@ async fn a_server_without_its_database_is_not_ready_until_it_returns() {
         assert!(reply.header("retry-after").is_some(), "{method} {path}");
         reply.problem(503, "store_unavailable");
     }
-    server.get("/healthz").await.expect(200);
+    server.read("/healthz").await;
     let scratch = tokio::task::spawn_blocking(move || {
         let mut scratch = scratch;
         scratch.restart().unwrap();
@@ -282,7 +282,7 @@ async fn a_server_without_its_database_is_not_ready_until_it_returns() {
     eventually("it is ready again", async || server.get("/readyz").await.status == 200).await;
     let created = async || server.post("/api/jobs", &json!({ "type": "plain" })).await.status == 202;
     eventually("it works again", created).await;
-    server.get(&format!("/api/jobs/{}", id(&before))).await.expect(200);
+    server.read(&format!("/api/jobs/{}", id(&before))).await;
     verify(&server).await;
     drop(server);
     tokio::task::spawn_blocking(move || drop(scratch)).await.unwrap();

@@ -1,17 +1,17 @@
 //! The pulse: the numbers of `/api/stats`, at every node and after a restart.
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, Store, assert_fields, eventually, field_names, on_both_stores};
+use tenure_e2e::{Server, Store, assert_fields, eventually, field_names, find, on_both_stores, rows};
 
 /// All jobs of the last hour that were `created`, `finished` or `failed`.
 fn hour(stats: &Value, what: &str) -> u64 {
-    let minutes = stats["minutes"][what].as_array().unwrap();
+    let minutes = rows(&stats["minutes"][what]);
     assert_eq!(minutes.len(), 60);
     minutes.iter().map(|count| count.as_u64().unwrap()).sum()
 }
 
 fn find<'a>(stats: &'a Value, list: &str, is: impl Fn(&Value) -> bool) -> Option<&'a Value> {
-    stats[list].as_array().unwrap().iter().find(|row| is(row))
+    rows(&stats[list]).iter().find(|row| is(row))
 }
 
 fn state<'a>(stats: &'a Value, name: &str) -> &'a Value {
@@ -20,7 +20,7 @@ fn state<'a>(stats: &'a Value, name: &str) -> &'a Value {
 }
 
 async fn stats(server: &Server) -> Value {
-    server.get("/api/stats").await.expect(200)
+    server.read("/api/stats").await
 }
 
 /// Waits until the statistics are so, and shows them.
@@ -60,7 +60,7 @@ fn counts_follow_the_jobs() {
         let minute =
             now["minutes"]["created"][59].as_u64().unwrap() + now["minutes"]["created"][58].as_u64().unwrap();
         assert!(minute == 0 || claim["per_minute"].as_f64().unwrap() > 0.0, "{claim}");
-        let failures = now["failures"].as_array().unwrap();
+        let failures = rows(&now["failures"]);
         assert_eq!(failures.len(), 1);
         assert_eq!(
             field_names(&failures[0]),
@@ -83,7 +83,7 @@ fn an_attention_item_stays_until_it_is_resolved() {
         server.post("/api/queues/default/pause", &json!({})).await.expect(200);
         server.create(json!({ "type": "a" })).await;
         let matters = |stats: &Value| {
-            let rows = stats["attention"].as_array().unwrap().iter();
+            let rows = rows(&stats["attention"]).iter();
             rows.map(|row| row["what"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
         let both_matter =
@@ -128,7 +128,7 @@ async fn every_node_shows_the_totals_of_all_and_the_missing_nodes() {
     for server in [&one, &two] {
         let sees_all = |stats: &Value| hour(stats, "created") == 3 && hour(stats, "finished") == 3;
         let now = once(server, "what both did is seen", sees_all).await;
-        let lives: Vec<_> = now["nodes"].as_array().unwrap().iter().map(|node| &node["life"]).collect();
+        let lives: Vec<_> = rows(&now["nodes"]).iter().map(|node| &node["life"]).collect();
         assert_eq!(lives, ["live", "live"]);
         assert_eq!(now["attention"], json!([]));
     }

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Server, assert_fields, column, field_names, on_both_stores, on_both_stores_with_files, path, sorted_words,
+    Server, assert_fields, column, field_names, on_both_stores, on_both_stores_with_files, path, rows,
+    sorted_words,
 };
 
-use crate::jobs::{EVENT, REVIEW, WITH_REVIEW};
+use crate::jobs::{EVENT, REVIEW_FILES};
 
 async fn log(server: &Server, job: &Value, texts: &[&str]) {
     let lines: Vec<Value> = texts.iter().map(|text| json!({ "text": text })).collect();
@@ -57,7 +58,7 @@ fn an_open_stream_receives_a_cancel() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let stream = server.stream(&path(&job, "stream"), None).await;
-        server.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+        server.call(&job, "cancel", &json!({})).await.expect(200);
         let heard = stream.rest().await;
         assert_eq!(heard.len(), 1);
         assert_eq!((heard[0].event.as_str(), &heard[0].data["state"]), ("status", &json!("cancelled")));
@@ -77,7 +78,7 @@ fn many_log_lines_arrive_whole_and_in_order() {
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                 log(&server, &taken, &texts).await;
             }
-            server.report(&taken, "succeed", json!({})).await.expect(200);
+            server.succeed(&taken).await;
         };
         let (heard, ()) = tokio::join!(stream.rest(), write);
         assert_eq!(heard.len(), 1201);
@@ -90,7 +91,7 @@ fn many_log_lines_arrive_whole_and_in_order() {
 #[test]
 fn the_feed_has_every_event_in_pages() {
     on_both_stores(async |server| {
-        let empty = server.get("/api/events").await.expect(200);
+        let empty = server.read("/api/events").await;
         assert_eq!(field_names(&empty), ["events", "next_cursor"]);
         assert_eq!(empty["events"], json!([]));
         let start = empty["next_cursor"].as_str().expect("never null").to_owned();
@@ -101,8 +102,8 @@ fn the_feed_has_every_event_in_pages() {
         ];
         let (mut seen, mut after) = (Vec::new(), start);
         loop {
-            let page = server.get(&format!("/api/events?limit=5&after={after}")).await.expect(200);
-            let rows = page["events"].as_array().unwrap();
+            let page = server.read(&format!("/api/events?limit=5&after={after}")).await;
+            let rows = rows(&page["events"]);
             assert!(rows.len() <= 5);
             page["next_cursor"].as_str().expect("never null").clone_into(&mut after);
             if rows.is_empty() {
@@ -115,14 +116,14 @@ fn the_feed_has_every_event_in_pages() {
         assert_eq!(seen, server.journal().await);
         for job in &jobs {
             let own: Vec<&Value> = seen.iter().filter(|event| event["job_id"] == job["id"]).collect();
-            let history = server.get(&path(job, "events")).await.expect(200);
-            assert_eq!(own, history["events"].as_array().unwrap().iter().collect::<Vec<_>>());
+            let history = server.read(&path(job, "events")).await;
+            assert_eq!(own, rows(&history["events"]).iter().collect::<Vec<_>>());
         }
         // The end stays the end, and what comes next is after it.
-        let page = server.get(&format!("/api/events?after={after}")).await.expect(200);
+        let page = server.read(&format!("/api/events?after={after}")).await;
         assert_fields(&page, json!({ "events": [], "next_cursor": after }));
         server.create(json!({ "type": "b" })).await;
-        let page = server.get(&format!("/api/events?after={after}")).await.expect(200);
+        let page = server.read(&format!("/api/events?after={after}")).await;
         assert_eq!(column(&page["events"], "type"), ["job_queued"]);
         for bad in ["after=x", "limit=501", "colour=red"] {
             server.get(&format!("/api/events?{bad}")).await.problem(400, "malformed");
@@ -132,12 +133,12 @@ fn the_feed_has_every_event_in_pages() {
 
 #[test]
 fn each_filter_of_the_feed_selects_its_events() {
-    on_both_stores_with_files(&[("tenure.toml", WITH_REVIEW), ("review.toml", REVIEW)], async |server| {
+    on_both_stores_with_files(REVIEW_FILES, async |server| {
         let job = server.create_finished(json!({ "type": "a", "user_id": "u1" })).await;
         server.create(json!({ "type": "b", "correlation_id": "c-1" })).await;
         server.create(json!({ "type": "review", "user_id": "u2" })).await;
         let kinds = async |query: &str| {
-            let page = server.get(&format!("/api/events?{query}")).await.expect(200);
+            let page = server.read(&format!("/api/events?{query}")).await;
             column(&page["events"], "type")
         };
         let life = ["job_queued", "job_claimed", "job_started", "job_succeeded"];
@@ -148,7 +149,7 @@ fn each_filter_of_the_feed_selects_its_events() {
         assert_eq!(kinds("correlation_id=c-1").await, ["job_queued"]);
         assert_eq!(kinds("user_id=u1").await, life);
         assert_eq!(kinds("user_id=u1&type=job_started").await, ["job_started"]);
-        let page = server.get("/api/events?type=nothing").await.expect(200);
+        let page = server.read("/api/events?type=nothing").await;
         let after = page["next_cursor"].as_str().unwrap().to_owned();
         assert_eq!(page["events"], json!([]));
         assert_eq!(kinds(&format!("after={after}")).await.len(), 0, "the cursor passed what did not match");
@@ -178,7 +179,7 @@ fn the_live_feed_resumes_after_the_last_event_id() {
             assert_eq!(again.next().await.as_ref(), Some(expected));
         }
         // The id of an event is the cursor of its page.
-        let page = server.get(&format!("/api/events?limit=1&after={}", heard[4].id)).await.expect(200);
+        let page = server.read(&format!("/api/events?limit=1&after={}", heard[4].id)).await;
         assert_eq!((&page["events"][0], &page["next_cursor"]), (&heard[5].data, &json!(heard[5].id)));
         let mut filtered = server.stream("/api/events?type=job_succeeded", None).await;
         assert_eq!(filtered.next().await.as_ref(), Some(&heard[3]));
@@ -203,7 +204,7 @@ fn concurrent_writes_leave_no_gap_in_the_feed() {
                     let claim =
                         json!({ "worker": kind, "types": [kind], "max": 1, "start": true, "wait": "10s" });
                     let taken = server.claim(claim).await.remove(0);
-                    server.report(&taken, "succeed", json!({})).await.expect(200);
+                    server.succeed(&taken).await;
                 }
             });
         }
@@ -230,8 +231,8 @@ fn concurrent_writes_leave_no_gap_in_the_feed() {
         let paging = async {
             let (mut rows, mut after) = (Vec::new(), "0".to_owned());
             while rows.len() < total {
-                let page = server.get(&format!("/api/events?limit=11&after={after}")).await.expect(200);
-                rows.extend(page["events"].as_array().unwrap().iter().cloned());
+                let page = server.read(&format!("/api/events?limit=11&after={after}")).await;
+                rows.extend(rows(&page["events"]).iter().cloned());
                 page["next_cursor"].as_str().unwrap().clone_into(&mut after);
             }
             rows
@@ -259,7 +260,7 @@ async fn two_nodes_serve_the_same_feed() {
     for (server, other) in [(&one, &two), (&two, &one), (&one, &two), (&two, &one)] {
         let job = server.create(json!({ "type": "a" })).await;
         assert_eq!(other.job(&job).await, job, "what is answered is seen everywhere");
-        other.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+        other.call(&job, "cancel", &json!({})).await.expect(200);
     }
     for _ in 0..8 {
         assert_eq!(on_one.next().await.expect("live"), on_two.next().await.expect("live"));

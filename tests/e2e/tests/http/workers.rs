@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Server, Store, assert_fields, column, eventually, field_names, millis, on_both_stores,
-    on_both_stores_with_config, path, sorted_words,
+    Server, Store, assert_fields, column, eventually, field_names, find, millis, on_both_stores,
+    on_both_stores_with_config, path, rows, sorted_words,
 };
 use tokio::io::AsyncWriteExt as _;
 
@@ -60,7 +60,7 @@ fn jobs_are_claimed_by_priority_then_time_then_age() {
         let made = server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
         let last = made["results"][6]["ok"].clone();
         eventually("all are due", async || {
-            let explained = server.get(&path(&last, "explain")).await.expect(200);
+            let explained = server.read(&path(&last, "explain")).await;
             explained["waiting_for"][0]["what"] == "worker"
         })
         .await;
@@ -111,8 +111,8 @@ fn a_paused_queue_gives_no_jobs_until_resumed() {
         let wait = server.claim(json!({ "worker": "w", "max": 1, "wait": "15s" }));
         let resume = async {
             eventually("the worker waits", async || {
-                let explained = server.get("/api/queues").await.expect(200);
-                explained["queues"].as_array().unwrap().iter().any(|queue| queue["paused"] == true)
+                let explained = server.read("/api/queues").await;
+                rows(&explained["queues"]).iter().any(|queue| queue["paused"] == true)
             })
             .await;
             server.post("/api/queues/night/resume", &json!({})).await.expect(200)
@@ -177,7 +177,7 @@ fn a_claim_can_start_jobs_if_the_lifecycle_has_a_start() {
         let jobs = server.claim(json!({ "worker": "w", "max": 9, "start": true })).await;
         let states: Vec<&Value> = jobs.iter().map(|job| &job["state"]).collect();
         assert_eq!(states, ["running", "processing"]);
-        let events = server.get(&path(&jobs[0], "events")).await.expect(200);
+        let events = server.read(&path(&jobs[0], "events")).await;
         assert_eq!(column(&events["events"], "trigger"), ["create", "claim", "start"]);
         assert!(jobs.iter().all(|job| job["started_at"].is_string()));
     });
@@ -190,7 +190,7 @@ fn a_job_runs_from_start_to_success() {
         let held = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
         let early = server.report(&held, "succeed", json!({})).await.problem(409, "invalid_transition");
         assert_fields(&early, json!({ "current_state": "assigned", "trigger": "succeed" }));
-        assert!(early["allowed"].as_array().unwrap().contains(&json!("lease_expired")), "{early}");
+        assert!(rows(&early["allowed"]).contains(&json!("lease_expired")), "{early}");
         let running = server.report(&held, "start", json!({})).await.expect(200);
         assert_eq!(field_names(&running), sorted_words(JOB));
         assert_fields(&running, json!({ "state": "running", "phase": "active" }));
@@ -213,8 +213,7 @@ fn a_job_runs_from_start_to_success() {
         assert!(over["completed_at"].is_string() && over["duration_ms"].is_u64() && over["run_ms"].is_u64());
         assert_eq!(field_names(&over["entered"]), sorted_words("queued assigned running succeeded"));
         let again = server.report(&held, "succeed", json!({ "result": { "url": "x" } })).await;
-        assert_eq!(again.header("idempotent-replayed"), Some("true"));
-        let again = again.expect(200);
+        let again = again.expect_replay();
         assert_fields(&again, json!({ "replayed": true, "seq": over["seq"] }));
         let late = server.report(&held, "progress", json!({ "progress": 5 })).await.expect(200);
         assert_fields(&late, json!({ "ignored": true, "progress": 100 }));
@@ -299,16 +298,13 @@ fn a_job_can_succeed_partially_or_be_rejected() {
         // Nobody holds it: then it is an operator's, without worker and fence.
         let job =
             server.create(json!({ "type": "image", "user_id": "u", "payload": { "prompt": "b" } })).await;
-        let over = server.post(&path(&job, "reject"), &json!({ "reason": "blocked" })).await.expect(200);
+        let over = server.call(&job, "reject", &json!({ "reason": "blocked" })).await.expect(200);
         assert_eq!(over["state"], "rejected");
-        let audit = server.get("/api/audit").await.expect(200);
+        let audit = server.read("/api/audit").await;
         let blocks = column(&audit["audit"], "action").into_iter().filter(|action| action == "SAFE_BLOCK");
         assert_eq!(blocks.count(), 2);
         let plain = server.create(json!({ "type": "a" })).await;
-        server
-            .post(&path(&plain, "reject"), &json!({ "reason": "x" }))
-            .await
-            .problem(409, "invalid_transition");
+        server.call(&plain, "reject", &json!({ "reason": "x" })).await.problem(409, "invalid_transition");
     });
 }
 
@@ -316,20 +312,20 @@ fn a_job_can_succeed_partially_or_be_rejected() {
 fn only_the_holder_of_the_live_lease_can_report() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
-        let none = server.post(&path(&job, "start"), &json!({ "worker": "w1", "fence": 1 })).await;
+        let none = server.call(&job, "start", &json!({ "worker": "w1", "fence": 1 })).await;
         none.problem(409, "invalid_transition");
         let taken = server.claim_one().await;
         let fence = taken["lease"]["fence"].as_u64().unwrap();
         let say = async |worker: &str, fence: u64| {
-            server.post(&path(&job, "succeed"), &json!({ "worker": worker, "fence": fence })).await
+            server.call(&job, "succeed", &json!({ "worker": worker, "fence": fence })).await
         };
         let other = say("w2", fence).await.problem(409, "lease_conflict");
         assert_fields(&other, json!({ "cause": "wrong_worker", "fence": fence }));
         say("w1", fence + 7).await.problem(409, "lease_conflict");
         let body = json!({ "worker": "w2", "fence": fence, "progress": 1 });
-        server.post(&path(&job, "progress"), &body).await.problem(409, "lease_conflict");
-        server.post(&path(&job, "succeed"), &json!({ "worker": "w1" })).await.problem(400, "malformed");
-        server.post(&path(&job, "succeed"), &json!({ "fence": fence })).await.problem(400, "malformed");
+        server.call(&job, "progress", &body).await.problem(409, "lease_conflict");
+        server.call(&job, "succeed", &json!({ "worker": "w1" })).await.problem(400, "malformed");
+        server.call(&job, "succeed", &json!({ "fence": fence })).await.problem(400, "malformed");
         assert_eq!(server.job(&job).await["seq"], 3, "nothing of this changed anything");
     });
 }
@@ -346,7 +342,7 @@ fn an_expired_lease_is_lost() {
         assert_eq!((&queued["error"]["category"], &queued["attempt"]), (&json!("system"), &json!(2)));
         let late = server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
         assert_eq!(late["cause"], "lost");
-        let events = server.get(&path(&job, "events")).await.expect(200);
+        let events = server.read(&path(&job, "events")).await;
         assert_eq!(events["events"][3]["trigger"], "lease_expired");
     });
 }
@@ -362,8 +358,8 @@ fn heartbeats_renew_a_short_lease() {
             ticks.tick().await;
             server.report(&taken, "heartbeat", json!({})).await.expect(200);
         }
-        server.report(&taken, "succeed", json!({})).await.expect(200);
-        let rows = server.get(&path(&job, "events?telemetry=true")).await.expect(200);
+        server.succeed(&taken).await;
+        let rows = server.read(&path(&job, "events?telemetry=true")).await;
         let kinds = column(&rows["events"], "type");
         assert!(kinds.contains(&json!("job_lease_renewed")), "{kinds:?}");
         assert!(kinds.contains(&json!("job_heartbeat")), "{kinds:?}");
@@ -395,7 +391,7 @@ fn a_batch_of_reports_is_answered_item_by_item() {
         ] });
         let answer = server.post("/api/reports", &reports).await.expect(200);
         assert_eq!(field_names(&answer), ["results"]);
-        let results = answer["results"].as_array().unwrap();
+        let results = rows(&answer["results"]);
         assert_eq!(results.len(), 9);
         assert_eq!(results[0]["ok"]["state"], "succeeded");
         assert_eq!(results[1]["error"]["code"], "lease_conflict");
@@ -422,8 +418,7 @@ fn a_workers_report_is_idempotent_with_a_key() {
         };
         let first = start().await.expect(200);
         let again = start().await;
-        assert_eq!(again.header("idempotent-replayed"), Some("true"));
-        let again = again.expect(200);
+        let again = again.expect_replay();
         assert_fields(&again, json!({ "replayed": true, "seq": first["seq"] }));
         server.report(&held, "start", json!({})).await.problem(409, "invalid_transition");
     });
@@ -432,20 +427,20 @@ fn a_workers_report_is_idempotent_with_a_key() {
 #[test]
 fn workers_are_listed_with_what_they_hold() {
     on_both_stores(async |server: Server| {
-        assert_eq!(server.get("/api/workers").await.expect(200)["workers"], json!([]));
+        assert_eq!(server.read("/api/workers").await["workers"], json!([]));
         let job = server.create(json!({ "type": "a" })).await;
         server.claim(json!({ "worker": "idle", "max": 1, "types": ["none"] })).await;
         let taken = server.claim_one().await;
-        let page = server.get("/api/workers").await.expect(200);
+        let page = server.read("/api/workers").await;
         assert_eq!(field_names(&page), ["next_cursor", "workers"]);
-        let workers = page["workers"].as_array().unwrap();
+        let workers = rows(&page["workers"]);
         let find = |name: &str| workers.iter().find(|row| row["name"] == name).cloned().expect("it was seen");
         assert!(find("idle")["seen_at"].is_string() && find("w1")["seen_at"].is_string());
         assert_eq!(find("idle")["holds"], json!([]));
         let held = &find("w1")["holds"][0];
         assert_fields(&held, json!({ "job_id": job["id"], "fence": taken["lease"]["fence"] }));
-        server.report(&taken, "succeed", json!({})).await.expect(200);
-        let page = server.get("/api/workers").await.expect(200);
+        server.succeed(&taken).await;
+        let page = server.read("/api/workers").await;
         assert!(column(&page["workers"], "holds").iter().all(|holds| *holds == json!([])));
     });
 }
@@ -530,7 +525,7 @@ fn an_abandoned_claim_takes_no_job() {
         let job = server.create(json!({ "type": "a", "queue": "q" })).await;
         let explain = format!("/api/jobs/{}/explain", job["id"].as_str().unwrap());
         let is_awaited = async || {
-            let explained = server.get(&explain).await.expect(200);
+            let explained = server.read(&explain).await;
             !column(&explained["waiting_for"], "what").contains(&json!("worker"))
         };
         let body = json!({ "worker": "gone", "queues": ["q"], "max": 1, "wait": "60s" }).to_string();
@@ -563,9 +558,6 @@ fn concurrent_identical_claims_get_the_same_job() {
         let (one, two, ()) = tokio::join!(one, two, create);
         assert_eq!((one.len(), two.len()), (1, 1));
         assert_eq!(one[0]["id"], two[0]["id"]);
-        assert_eq!(
-            server.get("/api/jobs?phase=ready").await.expect(200)["jobs"].as_array().unwrap().len(),
-            1
-        );
+        assert_eq!(rows(&server.read("/api/jobs?phase=ready").await["jobs"]).len(), 1);
     });
 }

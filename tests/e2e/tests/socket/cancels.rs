@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tenure_e2e::socket::{engine, lease_of, lease_with, ok};
-use tenure_e2e::{assert_fields, on_both_stores_with_config, path};
+use tenure_e2e::{assert_fields, on_both_stores_with_config};
 
 use crate::engines::{TYPES, becomes};
 
@@ -16,10 +16,10 @@ fn a_soft_cancel_is_pushed_and_confirmed() {
         // Nobody has asked for it yet.
         let early = engine.ask("job_cancelled", lease_of(&dispatch)).await;
         assert_eq!(early["error"]["code"], "invalid_transition");
-        server.post(&path(&job, "cancel"), &json!({ "reason": "enough" })).await.expect(200);
+        server.call(&job, "cancel", &json!({ "reason": "enough" })).await.expect(200);
         assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "soft" })));
         // It is told once.
-        server.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+        server.call(&job, "cancel", &json!({})).await.expect(200);
         assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
         assert!(engine.unread_events().is_empty());
         let confirmed = lease_with(&dispatch, json!({ "checkpoint": { "at": 3 } }));
@@ -36,7 +36,7 @@ fn a_hard_cancel_is_pushed_and_frees_capacity() {
         let mut engine = engine(&server, "e1", &["index"], 1).await;
         let job = server.create(json!({ "type": "index" })).await;
         let dispatch = engine.event("job_dispatch").await;
-        server.post(&path(&job, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
+        server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(200);
         assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "hard" })));
         let late = engine.ask("job_complete", lease_of(&dispatch)).await;
         assert_fields(&late["error"], json!({ "code": "lease_conflict", "cause": "revoked" }));
@@ -52,7 +52,7 @@ fn an_unconfirmed_soft_cancel_becomes_hard() {
         let mut engine = engine(&server, "e1", &["index"], 1).await;
         let job = server.create(json!({ "type": "index" })).await;
         let dispatch = engine.event("job_dispatch").await;
-        server.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+        server.call(&job, "cancel", &json!({})).await.expect(200);
         assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "soft" })));
         assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "hard" })));
         becomes(&server, &job, "cancelled").await;
@@ -65,7 +65,7 @@ fn a_lifecycle_without_cancels_refuses_them() {
         let mut engine = engine(&server, "e1", &["scene"], 1).await;
         let job = server.create(json!({ "type": "scene" })).await;
         engine.event("job_dispatch").await;
-        let refused = server.post(&path(&job, "cancel"), &json!({ "mode": "hard" })).await.expect(409);
+        let refused = server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(409);
         assert_eq!(refused["code"], "invalid_transition");
         assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
         assert!(engine.unread_events().is_empty());

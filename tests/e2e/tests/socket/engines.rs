@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_e2e::socket::{Language, engine, engine_in, lease_of, lease_with, ok};
-use tenure_e2e::{Server, assert_fields, eventually, on_both_stores_with_config};
+use tenure_e2e::{Server, assert_fields, eventually, on_both_stores_with_config, rows};
 
 /// Types of both kinds: an engine's strict lifecycle, and one that goes on without the engine.
 pub(crate) const TYPES: &str = r#"
@@ -103,8 +103,8 @@ fn messages_of_an_engine_are_applied_in_order() {
             }
             for job in &jobs {
                 let path = format!("/api/jobs/{}/events?telemetry=true", job["id"].as_str().unwrap());
-                let told = server.get(&path).await.expect(200);
-                let told = told["events"].as_array().unwrap().iter();
+                let told = server.read(&path).await;
+                let told = rows(&told["events"]).iter();
                 let progress =
                     told.filter(|it| it["type"] == "job_progress").map(|it| &it["payload"]["progress"]);
                 let progress: Vec<f64> = progress.map(|it| it.as_f64().unwrap()).collect();
@@ -125,8 +125,8 @@ fn an_engine_gets_no_more_than_its_capacity() {
         }
         let mut held = vec![engine.event("job_dispatch").await, engine.event("job_dispatch").await];
         let count = async |state: &str| {
-            let found = server.get(&format!("/api/jobs?state={state}")).await.expect(200);
-            found["jobs"].as_array().unwrap().len()
+            let found = server.read(&format!("/api/jobs?state={state}")).await;
+            rows(&found["jobs"]).len()
         };
         for queued in [2, 1, 0] {
             assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
@@ -238,7 +238,7 @@ fn a_connected_engine_is_listed_as_a_worker() {
         assert!(gauge(0).await);
         let mut engine = engine(&server, "e1", &["scene"], 1).await;
         eventually("the engine is counted", async || gauge(1).await).await;
-        let workers = server.get("/api/workers").await.expect(200);
+        let workers = server.read("/api/workers").await;
         assert_eq!(workers["workers"][0]["name"], "e1");
         engine.disconnect();
         eventually("the engine is gone", async || gauge(0).await).await;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tenure_e2e::socket::{Language, SocketClient, engine, front_end, lease_of, lease_with, ok};
-use tenure_e2e::{Server, Store, eventually, path};
+use tenure_e2e::{Server, Store, eventually};
 
 use crate::engines::{TYPES, becomes};
 
@@ -33,7 +33,7 @@ async fn a_cancel_on_one_node_is_pushed_by_the_other() {
     for mode in ["soft", "hard"] {
         let job = there.create(json!({ "type": "index" })).await;
         let dispatch = engine.event("job_dispatch").await;
-        there.post(&path(&job, "cancel"), &json!({ "mode": mode })).await.expect(200);
+        there.call(&job, "cancel", &json!({ "mode": mode })).await.expect(200);
         assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": mode })));
         if mode == "soft" {
             assert_eq!(engine.ask("job_cancelled", lease_of(&dispatch)).await, ok());

@@ -209,5 +209,5 @@ async fn guessing_keys_is_rate_limited() {
     let wait: u64 = reply.header("retry-after").unwrap().parse().unwrap();
     assert!(Duration::from_secs(wait) <= Duration::from_mins(1));
     reply.problem(429, "rate_limited");
-    server.get("/api/jobs").await.expect(200);
+    server.read("/api/jobs").await;
 }

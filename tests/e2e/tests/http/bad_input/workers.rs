@@ -1,7 +1,7 @@
 //! Reports of workers that are invalid or do not match their lease.
 
 use serde_json::{Value, json};
-use tenure_e2e::on_both_stores_with_config;
+use tenure_e2e::{on_both_stores_with_config, rows};
 
 use super::{ANY, CONFIG, Jobs, NONE, Row, lines, malformed, post, prepare, refuse_all, snapshot};
 
@@ -116,7 +116,7 @@ fn only_the_invalid_items_of_a_batch_are_refused() {
         ] });
         let reply = server.post("/api/reports", &reports).await.expect(200);
         let codes = |reply: &Value| -> Vec<String> {
-            let results = reply["results"].as_array().unwrap();
+            let results = rows(&reply["results"]);
             results.iter().map(|result| result["error"]["code"].as_str().unwrap_or("ok").to_owned()).collect()
         };
         let mut wanted = vec!["malformed"; 8];

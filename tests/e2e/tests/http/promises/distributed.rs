@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tenure_e2e::{
     Server, Store, assert_fields, column, eventually, field_names, millis, on_both_stores_with_config, path,
-    sorted_words,
+    rows, sorted_words,
 };
 use tokio::task::JoinSet;
 
@@ -155,7 +155,7 @@ fn a_job_whose_workers_miss_their_leases_is_retried_and_finally_dead_lettered() 
                 (&json!("dead_lettered"), &json!(2)),
                 "{code}"
             );
-            let letters = server.get(&format!("/api/dead-letters?type={kind}")).await.expect(200);
+            let letters = server.read(&format!("/api/dead-letters?type={kind}")).await;
             let letter = &letters["dead_letters"][0];
             assert_fields(&letter, json!({ "reason_code": "exhausted_retries", "last_owner": "w2" }));
             assert!(letter["last_lease_expires_at"].is_string());
@@ -230,15 +230,15 @@ fn every_reason_and_stage_appears_in_a_dead_letter_with_all_fields() {
     ];
     on_both_stores_with_config(CONFIG, async |server| {
         let letter = async |job: &Value| {
-            let page = server.get("/api/dead-letters?limit=500").await.expect(200);
-            let letters = page["dead_letters"].as_array().unwrap();
+            let page = server.read("/api/dead-letters?limit=500").await;
+            let letters = rows(&page["dead_letters"]);
             letters.iter().find(|letter| letter["job_id"] == job["id"]).cloned().expect("it has a letter")
         };
         for reason in REASONS {
             let job = new_job(&server, "index", json!({ "correlation_id": reason })).await;
             claim(&server, &job, "w1").await;
             let body = json!({ "reason_code": reason, "detail": "by hand" });
-            server.post(&path(&job, "dead-letter"), &body).await.expect(200);
+            server.call(&job, "dead-letter", &body).await.expect(200);
             let letter = letter(&job).await;
             assert_eq!((&letter["reason_code"], &letter["correlation_id"]), (&json!(reason), &json!(reason)));
             assert_eq!((&letter["last_owner"], &letter["attempts"]), (&json!("w1"), &json!(1)));
@@ -279,7 +279,7 @@ fn a_failed_compensation_is_a_dead_letter_and_a_successful_one_an_event() {
         let kinds: Vec<Value> =
             history(&server, &job).await.iter().map(|event| event["type"].clone()).collect();
         assert!(!kinds.contains(&json!("job_compensated")), "{kinds:?}");
-        let letters = server.get("/api/dead-letters").await.expect(200);
+        let letters = server.read("/api/dead-letters").await;
         let letter = &letters["dead_letters"][0];
         assert_fields(&letter, json!({ "job_id": undo["id"], "reason_code": "compensation_failed" }));
     });
@@ -296,7 +296,7 @@ fn every_listed_event_has_the_fields_of_the_schema() {
         // Verbs renew the lease when half of it or less remains, and only beat before that.
         let kinds = async || {
             server.report(&done, "heartbeat", json!({})).await.expect(200);
-            let mixed = server.get(&path(&done, "events?telemetry=true")).await.expect(200);
+            let mixed = server.read(&path(&done, "events?telemetry=true")).await;
             column(&mixed["events"], "type")
         };
         eventually("it was renewed and beaten", async || {
@@ -304,20 +304,20 @@ fn every_listed_event_has_the_fields_of_the_schema() {
             ["job_lease_renewed", "job_heartbeat"].iter().all(|kind| kinds.contains(&json!(kind)))
         })
         .await;
-        server.report(&done, "succeed", json!({})).await.expect(200);
+        server.succeed(&done).await;
         let failed = started("book").await;
         server.report(&failed, "fail", json!({ "error": { "class": "permanent" } })).await.expect(200);
         let undo = server.claim_one().await;
-        server.report(&undo, "succeed", json!({})).await.expect(200);
+        server.succeed(&undo).await;
         let cancelled = started("index").await;
-        server.post(&path(&cancelled, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
+        server.call(&cancelled, "cancel", &json!({ "mode": "hard" })).await.expect(200);
         let dead = started("index").await;
         let body = json!({ "reason_code": "policy_violation", "detail": "no" });
-        server.post(&path(&dead, "dead-letter"), &body).await.expect(200);
+        server.call(&dead, "dead-letter", &body).await.expect(200);
         let mut told: BTreeMap<String, Value> = BTreeMap::new();
         for job in [&done, &failed, &cancelled, &dead] {
-            let mixed = server.get(&path(job, "events?telemetry=true")).await.expect(200);
-            for event in mixed["events"].as_array().unwrap() {
+            let mixed = server.read(&path(job, "events?telemetry=true")).await;
+            for event in rows(&mixed["events"]) {
                 told.insert(event["type"].as_str().unwrap().to_owned(), event.clone());
             }
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, assert_fields, column, eventually, millis, on_both_stores_with_config, path};
+use tenure_e2e::{Server, assert_fields, column, eventually, millis, on_both_stores_with_config, path, rows};
 
 use super::{Grid, begun, claim, history, new_job, timestamps_agree};
 
@@ -35,8 +35,8 @@ fn the_four_valid_transitions_happen_and_all_others_are_rejected() {
 
 /// When the timeout of the present state fires, counted from its entry; later by as long as a busy machine stood still.
 async fn limit(server: &Server, job: &Value) -> i64 {
-    let explained = server.get(&path(job, "explain")).await.expect(200);
-    let clocks = explained["clocks"].as_array().unwrap();
+    let explained = server.read(&path(job, "explain")).await;
+    let clocks = rows(&explained["clocks"]);
     let timeout = clocks.iter().find(|clock| clock["trigger"] == "timeout").expect("every state has a limit");
     let job = server.job(job).await;
     millis(&timeout["at"]) - millis(&job["entered"][job["state"].as_str().unwrap()])
@@ -171,7 +171,7 @@ fn a_finished_job_has_every_timestamp_and_progress() {
         assert_eq!((&over["worker"], &over["retry_count"]), (&json!("engine_local_01"), &json!(0)));
         assert_eq!((&over["error"], &over["result"]), (&Value::Null, &json!({ "scene": 1 })));
         timestamps_agree(&over);
-        let mixed = server.get(&path(&job, "events?telemetry=true")).await.expect(200);
+        let mixed = server.read(&path(&job, "events?telemetry=true")).await;
         let kinds = column(&mixed["events"], "type");
         assert!(
             kinds.iter().any(|kind| kind.as_str().unwrap().eq_ignore_ascii_case("job_progress")),
@@ -185,7 +185,7 @@ fn the_old_names_of_states_still_find_their_jobs() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "scene", json!({})).await;
         let found = async |state: &str| {
-            let page = server.get(&format!("/api/jobs?lifecycle=engine&state={state}")).await.expect(200);
+            let page = server.read(&format!("/api/jobs?lifecycle=engine&state={state}")).await;
             column(&page["jobs"], "id")
         };
         assert_eq!(found("queued").await, [job["id"].clone()]);
@@ -195,7 +195,7 @@ fn the_old_names_of_states_still_find_their_jobs() {
             (found("started").await, found("running").await),
             (vec![job["id"].clone()], vec![job["id"].clone()])
         );
-        server.report(&held, "succeed", json!({})).await.expect(200);
+        server.succeed(&held).await;
         assert_eq!(
             (found("finished").await, found("completed").await),
             (vec![job["id"].clone()], vec![job["id"].clone()])

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Reply, Server, assert_fields, column, eventually, millis, on_both_stores_with_config, path,
+    Reply, Server, assert_fields, column, eventually, millis, on_both_stores_with_config, rows,
 };
 
 use super::{Grid, claim, history, new_job, timestamps_agree};
@@ -47,7 +47,7 @@ async fn grant(server: &Server, user: &str, credits: u64) {
 
 /// Granted, reserved, spent, available.
 async fn account(server: &Server, user: &str) -> [u64; 4] {
-    let account = server.get(&format!("/api/accounts/{user}/credits")).await.expect(200);
+    let account = server.read(&format!("/api/accounts/{user}/credits")).await;
     ["granted", "reserved", "spent", "available"].map(|sum| account[sum].as_u64().unwrap())
 }
 
@@ -68,11 +68,10 @@ fn guards_run_in_order_and_a_refused_job_leaves_nothing_behind() {
         assert_eq!(account(&server, "u1").await, [5, 3, 0, 2], "reserved in the same commit");
         // The key is asked before the quota: a repeat is found although a new one could not be paid.
         let again = ask(&server, "u1", json!("a cat")).await;
-        assert_eq!(again.header("idempotent-replayed"), Some("true"));
-        assert_eq!(again.expect(200)["id"], job["id"]);
+        assert_eq!(again.expect_replay()["id"], job["id"]);
         ask(&server, "u1", json!("a dog")).await.problem(402, "insufficient_credits");
         assert_eq!(account(&server, "u1").await, [5, 3, 0, 2], "charged once");
-        let jobs = server.get("/api/jobs").await.expect(200);
+        let jobs = server.read("/api/jobs").await;
         assert_eq!(column(&jobs["jobs"], "id"), [job["id"].clone()]);
     });
 }
@@ -130,7 +129,7 @@ fn only_a_failed_job_frees_its_key() {
             assert_eq!(again.body["id"] != first["id"], is_free);
             if is_free {
                 let taken = server.claim_one().await;
-                server.report(&taken, "succeed", json!({})).await.expect(200);
+                server.succeed(&taken).await;
             }
         }
     });
@@ -181,7 +180,7 @@ fn failures_are_counted_retried_with_growing_delays_and_finally_dead_lettered() 
         assert_eq!(taken["attempt"], 3);
         let dead = server.report(&taken, "fail", json!({ "error": { "code": "API_500" } })).await.expect(200);
         assert_fields(&dead, json!({ "state": "dead_letter", "retry_count": 3 }));
-        let letters = server.get("/api/dead-letters").await.expect(200);
+        let letters = server.read("/api/dead-letters").await;
         let letter = &letters["dead_letters"][0];
         assert_eq!((&letter["job_id"], &letter["reason_code"]), (&job["id"], &json!("exhausted_retries")));
         assert_eq!(letter["attempts"], 3);
@@ -214,8 +213,8 @@ fn a_rejection_refunds_nothing_and_is_recorded_in_the_audit_trail() {
         let over = server.report(&taken, "reject", json!({ "reason": "NSFW detected" })).await.expect(200);
         assert_fields(&over, json!({ "state": "rejected", "outcome": "rejected" }));
         assert_eq!(account(&server, "u1").await, [9, 0, 3, 6], "no refund: a penalty");
-        let audit = server.get("/api/audit").await.expect(200);
-        let lines = audit["audit"].as_array().unwrap();
+        let audit = server.read("/api/audit").await;
+        let lines = rows(&audit["audit"]);
         let blocks: Vec<&Value> = lines.iter().filter(|line| line["action"] == "SAFE_BLOCK").collect();
         assert_eq!(blocks.len(), 1, "{audit}");
         assert_fields(
@@ -232,9 +231,9 @@ fn a_rejection_refunds_nothing_and_is_recorded_in_the_audit_trail() {
         assert_eq!(account(&server, "u1").await, [9, 0, 3, 6]);
         // Before any worker has it, an operator may block it; that is paid for as well.
         let waiting = ask(&server, "u1", json!("also nude")).await.expect(202);
-        server.post(&path(&waiting, "reject"), &json!({ "reason": "reported" })).await.expect(200);
+        server.call(&waiting, "reject", &json!({ "reason": "reported" })).await.expect(200);
         assert_eq!(account(&server, "u1").await, [9, 0, 6, 3]);
-        let ledger = server.get("/api/accounts/u1/credits").await.expect(200);
+        let ledger = server.read("/api/accounts/u1/credits").await;
         assert_eq!(
             column(&ledger["ledger"], "kind"),
             ["grant", "reserve", "settle", "reserve", "refund", "reserve", "settle"]

@@ -44,7 +44,7 @@ fn times_are_set_on_creation_on_pickup_and_in_each_final_state() {
         assert!(fresh["created_at"].is_string());
         assert_fields(&fresh, json!({ "started_at": null, "completed_at": null }));
         let waiting = new_job(&server, "parcel", json!({})).await;
-        let recalled = server.post(&path(&waiting, "cancel"), &json!({})).await.expect(200);
+        let recalled = server.call(&waiting, "cancel", &json!({})).await.expect(200);
         assert_fields(&recalled, json!({ "state": "cancelled", "started_at": null }));
         let taken = running(&server).await;
         assert_fields(
@@ -53,9 +53,9 @@ fn times_are_set_on_creation_on_pickup_and_in_each_final_state() {
                 "state": "running", "started_at": taken["entered"]["running"], "completed_at": null,
             }),
         );
-        let stopped = server.post(&path(&taken, "cancel"), &json!({ "mode": "hard" })).await.expect(200);
+        let stopped = server.call(&taken, "cancel", &json!({ "mode": "hard" })).await.expect(200);
         let taken = running(&server).await;
-        let done = server.report(&taken, "succeed", json!({})).await.expect(200);
+        let done = server.succeed(&taken).await;
         let taken = running(&server).await;
         let broken = server.report(&taken, "fail", json!({ "error": { "code": "E" } })).await.expect(200);
         assert_eq!(broken["error"]["code"], "E", "the error is captured");
@@ -70,13 +70,13 @@ fn times_are_set_on_creation_on_pickup_and_in_each_final_state() {
 fn a_cancel_signals_the_worker_only_after_the_start() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "parcel", json!({})).await;
-        server.post(&path(&job, "cancel"), &json!({})).await.expect(200);
+        server.call(&job, "cancel", &json!({})).await.expect(200);
         assert_eq!(claim(&server, &job, "courier").await, Vec::<Value>::new());
         let kinds: Vec<Value> =
             history(&server, &job).await.iter().map(|event| event["type"].clone()).collect();
         assert_eq!(kinds, ["created", "cancelled"]);
         let taken = running(&server).await;
-        let asked = server.post(&path(&taken, "cancel"), &json!({ "mode": "soft" })).await.expect(200);
+        let asked = server.call(&taken, "cancel", &json!({ "mode": "soft" })).await.expect(200);
         assert_eq!(asked["state"], "running", "the worker is asked first");
         assert_eq!(server.report(&taken, "heartbeat", json!({})).await.expect(200)["cancel"], "soft");
         let over = server.report(&taken, "cancel-confirm", json!({})).await.expect(200);
@@ -89,11 +89,11 @@ fn a_retry_of_a_failed_job_is_a_new_job_and_the_failed_one_stays() {
     on_both_stores_with_config(CONFIG, async |server| {
         let taken = running(&server).await;
         let failed = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
-        let again = server.post(&path(&failed, "retry"), &json!({})).await.expect(202);
+        let again = server.call(&failed, "retry", &json!({})).await.expect(202);
         assert_ne!(again["id"], failed["id"]);
         assert_fields(&again, json!({ "retry_of": failed["id"], "state": "pending" }));
         let taken = claim(&server, &again, "courier").await.remove(0);
-        server.report(&taken, "succeed", json!({})).await.expect(200);
+        server.succeed(&taken).await;
         assert_eq!(server.job(&failed).await, failed);
     });
 }
@@ -135,8 +135,8 @@ fn logs_are_append_only_and_kept_after_the_end() {
     on_both_stores_with_config(CONFIG, async |server| {
         let taken = running(&server).await;
         let append = async |text: &str| {
-            server.post(&path(&taken, "logs"), &json!({ "lines": [{ "text": text }] })).await.expect(200);
-            server.get(&path(&taken, "logs")).await.expect(200)["lines"].as_array().unwrap().clone()
+            server.call(&taken, "logs", &json!({ "lines": [{ "text": text }] })).await.expect(200);
+            server.read(&path(&taken, "logs")).await["lines"].as_array().unwrap().clone()
         };
         let first = append("picked up").await;
         let second = append("on the way").await;
@@ -144,7 +144,7 @@ fn logs_are_append_only_and_kept_after_the_end() {
         for method in ["PUT", "PATCH", "DELETE"] {
             server.request(method, &path(&taken, "logs")).send().await.problem(405, "method_not_allowed");
         }
-        server.report(&taken, "succeed", json!({})).await.expect(200);
+        server.succeed(&taken).await;
         let third = append("signed for").await;
         assert_eq!((&third[..2], third.len()), (&second[..], 3), "also beyond the end");
         assert_eq!(column(&json!(third), "n"), [1, 2, 3]);
