@@ -296,6 +296,15 @@ impl Call {
         self.path.split('/').map(segment).collect::<Vec<_>>().join("/")
     }
 
+    /// The name under which a page of this list has its rows.
+    pub fn rows(&self) -> Option<&'static str> {
+        let content = self.answers.iter().flat_map(|answer| answer.content);
+        content.into_iter().find_map(|(_, schema)| match schema {
+            Schema::Page(rows, ..) => Some(*rows),
+            _ => None,
+        })
+    }
+
     /// Every problem code that the call can answer with.
     pub fn problem_codes(&self) -> Vec<ProblemCode> {
         use ProblemCode::{
@@ -430,21 +439,25 @@ calls! {
 }
 
 impl CallId {
-    /// The verb of a worker's report about one job.
-    pub const fn verb(self) -> Option<crate::Verb> {
+    /// The call for a worker's report about one job.
+    pub const fn of_verb(verb: crate::Verb) -> Self {
         use crate::Verb;
-        Some(match self {
-            Self::StartJob => Verb::Start,
-            Self::HeartbeatJob => Verb::Heartbeat,
-            Self::ReportProgress => Verb::Progress,
-            Self::SucceedJob => Verb::Succeed,
-            Self::PartialJob => Verb::Partial,
-            Self::FailJob => Verb::Fail,
-            Self::RejectJob => Verb::Reject,
-            Self::ReleaseJob => Verb::Release,
-            Self::ConfirmCancel => Verb::CancelConfirm,
-            _ => return None,
-        })
+        match verb {
+            Verb::Start => Self::StartJob,
+            Verb::Heartbeat => Self::HeartbeatJob,
+            Verb::Progress => Self::ReportProgress,
+            Verb::Succeed => Self::SucceedJob,
+            Verb::Partial => Self::PartialJob,
+            Verb::Fail => Self::FailJob,
+            Verb::Reject => Self::RejectJob,
+            Verb::Release => Self::ReleaseJob,
+            Verb::CancelConfirm => Self::ConfirmCancel,
+        }
+    }
+
+    /// The verb of a worker's report about one job.
+    pub fn verb(self) -> Option<crate::Verb> {
+        crate::Verb::ALL.iter().copied().find(|verb| Self::of_verb(*verb) == self)
     }
 
     /// The call with this method and path, whose variable segments match anything.

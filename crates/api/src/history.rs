@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Form;
-use crate::job::JobError;
+use crate::{Form, Owned};
+use crate::job::{JobError, JobErrorOf};
 use crate::schema::Schema::{Integer, Json, Nullable, Ref, Text};
 use crate::schema::of;
 use crate::values::TRACE_ID;
@@ -11,7 +11,7 @@ use crate::values::TRACE_ID;
 answers! {
     /// The record of one transition.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct Event<F> {
+    pub struct EventOf<F> as "Event" {
         /// The job's id, a dot, and `seq`; for a note, its type.
         id: String = Json(r#"{"type":"string","pattern":"^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\\.([0-9]+|[a-z][a-z0-9_]*)$"}"#),
         job_id: F::Id = Ref("JobId"),
@@ -53,13 +53,13 @@ answers! {
 
     /// What an operator needs to know about a dead job.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct DeadLetter<F> {
+    pub struct DeadLetterOf<F> as "DeadLetter" {
         job_id: F::Id = Ref("JobId"),
         /// When the job ended.
         created_at: F::Time = Ref("Timestamp"),
         reason_code: F::Text = Ref("ReasonCode"),
         stage: Option<F::Text> = Nullable(&Ref("Stage")),
-        last_error: Option<JobError<F>> = Nullable(&of::<JobError>()),
+        last_error: Option<JobErrorOf<F>> = Nullable(&of::<JobError>()),
         attempts: u32 = Integer(1),
         /// The last worker that held it.
         last_owner: Option<F::Text> = Nullable(&Text),
@@ -70,3 +70,8 @@ answers! {
         dismissed_reason: Option<F::Text> = Nullable(&Text),
     }
 }
+
+/// The record of one transition, as a client reads it.
+pub type Event = EventOf<Owned>;
+/// What an operator needs to know about a dead job.
+pub type DeadLetter = DeadLetterOf<Owned>;

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::schema::Schema::{Any, Extra, Integer, Json, Nullable, Optional, Ref, Text, True};
 use crate::schema::{Schema, of};
 use crate::values::{ATTEMPTS, CancelMode, PERCENT, PRIORITY, TRACE_ID, TRACEPARENT};
-use crate::{Form, Problem, span};
+use crate::{Form, Owned, Problem, span};
 
 const MAYBE_TIME: Schema = Nullable(&Ref("Timestamp"));
 
 answers! {
     /// A job.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct JobRecord<F> as "Job" {
+    pub struct JobOf<F> as "Job" {
         id: F::Id = Ref("JobId"),
         /// The lifecycle that the job follows.
         lifecycle: F::Text = Text,
@@ -59,8 +59,8 @@ answers! {
         /// The current or last holder of the lease; null in a ready state.
         worker: Option<F::Text> = Nullable(&Text),
         /// The live lease; null if no worker holds the job.
-        lease: Option<Lease<F>> = Nullable(&of::<Lease>()),
-        cancel_requested: Option<CancelRequest<F>> = Nullable(&of::<CancelRequest>()),
+        lease: Option<LeaseOf<F>> = Nullable(&of::<Lease>()),
+        cancel_requested: Option<CancelRequestOf<F>> = Nullable(&of::<CancelRequest>()),
         /// The earliest time at which the job can be claimed.
         run_at: Option<F::Time> = Ref("Timestamp"),
         #[serde(serialize_with = "percent")]
@@ -69,7 +69,7 @@ answers! {
         /// The result that the worker reported, or null.
         result: Option<F::Json> = Any,
         /// The last failure, until a success clears it.
-        error: Option<JobError<F>> = Nullable(&of::<JobError>()),
+        error: Option<JobErrorOf<F>> = Nullable(&of::<JobError>()),
         /// Where the next attempt can continue, or null.
         checkpoint: Option<F::Json> = Any,
         /// Time of the last transition.
@@ -96,7 +96,7 @@ answers! {
 
     /// What went wrong in the work.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct JobError<F> {
+    pub struct JobErrorOf<F> as "JobError" {
         /// Short and stable: programs switch on it. The engine's codes are `QUEUE_TIMEOUT`, `DISPATCH_TIMEOUT`,
         /// `RUN_TIMEOUT`, `WAIT_TIMEOUT`, `LEASE_EXPIRED`, `HEARTBEAT_LOST`, `WORKER_DISCONNECTED` and
         /// `CANCEL_GRACE_EXPIRED`.
@@ -116,7 +116,7 @@ answers! {
 
     /// A worker's exclusive, timed right to a job.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct Lease<F> {
+    pub struct LeaseOf<F> as "Lease" {
         /// Distinguishes this lease from earlier ones.
         fence: u64 = Ref("Fence"),
         /// The earlier of the end of the lease and the second missed heartbeat.
@@ -131,7 +131,7 @@ answers! {
 
     /// A cancel request that waits for the worker.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct CancelRequest<F> {
+    pub struct CancelRequestOf<F> as "CancelRequest" {
         mode: Option<CancelMode> = Ref("CancelMode"),
         reason: Option<F::Text> = Nullable(&Text),
         /// The actor that requested it.
@@ -143,16 +143,16 @@ answers! {
 
     /// The answer to a heartbeat.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct HeartbeatAnswer<F> {
+    pub struct HeartbeatAnswerOf<F> as "HeartbeatAnswer" {
         /// The lease after the heartbeat.
-        lease: Option<Lease<F>> = Ref("GrantedLease"),
+        lease: Option<LeaseOf<F>> = Ref("GrantedLease"),
         /// A cancel request that the worker must follow.
         cancel: Option<CancelMode> = Nullable(&Ref("CancelMode")),
     }
 
     /// The answer about a job with `Prefer: return=minimal`.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct JobBrief<F> {
+    pub struct JobBriefOf<F> as "JobBrief" {
         id: F::Id = Ref("JobId"),
         /// The call had been made before; nothing changed.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -164,12 +164,12 @@ answers! {
 
     /// How a job ended: the data of the last event of its stream.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct FinalStatus<F> {
+    pub struct FinalStatusOf<F> as "FinalStatus" {
         job_id: F::Id = Ref("JobId"),
         state: F::Text = Text,
         outcome: Option<F::Text> = Nullable(&Ref("Outcome")),
         output: Option<F::Json> = Any,
-        error: Option<JobError<F>> = Nullable(&of::<JobError>()),
+        error: Option<JobErrorOf<F>> = Nullable(&of::<JobError>()),
     }
 
     /// Claimed jobs.
@@ -226,7 +226,22 @@ answers! {
     }
 }
 
-impl<F: Form> JobRecord<F>
+/// A job, as a client reads it.
+pub type JobRecord = JobOf<Owned>;
+/// What went wrong in the work.
+pub type JobError = JobErrorOf<Owned>;
+/// A worker's exclusive, timed right to a job.
+pub type Lease = LeaseOf<Owned>;
+/// A cancel request that waits for the worker.
+pub type CancelRequest = CancelRequestOf<Owned>;
+/// The answer to a heartbeat.
+pub type HeartbeatAnswer = HeartbeatAnswerOf<Owned>;
+/// The answer about a job with `Prefer: return=minimal`.
+pub type JobBrief = JobBriefOf<Owned>;
+/// How a job ended.
+pub type FinalStatus = FinalStatusOf<Owned>;
+
+impl<F: Form> JobOf<F>
 where
     F::Text: AsRef<str>,
 {

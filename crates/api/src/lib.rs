@@ -30,14 +30,14 @@ pub use catalog::{
     JobType, Lifecycle, LifecycleState, LifecycleSummary, LifecycleTransition, LongestLife, LongestLives,
 };
 pub use form::{Form, Owned};
-pub use history::{DeadLetter, Event, LogLine};
+pub use history::{DeadLetter, DeadLetterOf, Event, EventOf, LogLine};
 pub use job::{
-    ActionResults, CancelRequest, ClaimedJobs, Clock, Explanation, FinalStatus, HeartbeatAnswer, ItemResult,
-    ItemResults, JobBrief, JobError, JobRecord, Lease, LogCount, NamedResult, NextTransition, RedriveResults,
-    WaitingFor,
+    ActionResults, CancelRequest, CancelRequestOf, ClaimedJobs, Clock, Explanation, FinalStatus, FinalStatusOf,
+    HeartbeatAnswer, HeartbeatAnswerOf, ItemResult, ItemResults, JobBrief, JobBriefOf, JobError, JobErrorOf,
+    JobOf, JobRecord, Lease, LeaseOf, LogCount, NamedResult, NextTransition, RedriveResults, WaitingFor,
 };
 pub use operators::{
-    Account, ApiKey, Asset, AuditLine, Health, HeldJob, LedgerLine, PausedQueue, Queue, Readiness, Worker,
+    Account, ApiKey, Asset, AuditLine, Health, HeldJob, LedgerLine, PausedQueue, Queue, Readiness, WorkerStatus,
 };
 pub use problem::{Problem, ProblemCode};
 pub use right::Right;

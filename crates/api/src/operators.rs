@@ -11,7 +11,7 @@ const MAYBE_TEXT: Schema = Nullable(&Text);
 
 answers! {
     /// A worker, when it was last seen, and what it holds.
-    pub struct Worker {
+    pub struct WorkerStatus as "Worker" {
         name: String = Text,
         seen_at: Option<String> = MAYBE_TIME,
         holds: Vec<HeldJob> = List(&of::<HeldJob>()),

@@ -1,5 +1,5 @@
-//! The client: a method for each call of the protocol, and two raw ones. It is cheap to clone; all clones share their
-//! connections. What is safe to repeat is repeated for a moment when the server is away or overloaded.
+//! The client: a method for each call of the API, and two raw ones. Clones are cheap and share their connections. A call
+//! that is safe to repeat is retried a few times while the server is unreachable or overloaded.
 
 mod assets;
 mod jobs;
@@ -13,17 +13,18 @@ use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
+use tenure_api::call::escape;
+use tenure_api::{CallId, ItemResults};
 
 use crate::error::{Error, Problem, Result};
-use crate::wire::Listing;
 
 pub use assets::{Content, Download};
-pub(crate) use jobs::path as job_path;
 pub use jobs::{Created, Enqueued};
-use transport::{Ask, decode};
+use transport::{Request, decode};
 pub use workers::Reported;
 
-/// Where a server listens if nothing else is said.
+/// The address of a server with default settings.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:7117";
 
 /// A client of a Tenure server.
@@ -46,20 +47,29 @@ impl std::fmt::Debug for Inner {
     }
 }
 
+/// A page of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listing<T> {
+    /// The rows of this page.
+    pub rows: Vec<T>,
+    /// Where the next page begins; `None` at the end.
+    pub next_cursor: Option<String>,
+}
+
 impl Client {
     /// A client of the server at this address, such as `http://127.0.0.1:7117`. Nothing is sent yet.
     pub fn new(url: &str) -> Result<Self> {
         let parsed =
-            Url::parse(url).map_err(|why| Error::Protocol(format!("{url:?} is no address: {why}")))?;
+            Url::parse(url).map_err(|why| Error::Protocol(format!("{url:?} is not an address: {why}")))?;
         if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
-            return Err(Error::Protocol(format!("{url:?} is no address: write http://host:port")));
+            return Err(Error::Protocol(format!("{url:?} is not an address: write http://host:port")));
         }
         let http = transport::connections(&parsed)?;
         let base = parsed.as_str().trim_end_matches('/').to_owned();
         Ok(Self { inner: Arc::new(Inner { base, key: None, http }) })
     }
 
-    /// A client as the environment says: `TENURE_URL`, else [`DEFAULT_URL`], and `TENURE_KEY`.
+    /// A client configured by the environment: `TENURE_URL`, else [`DEFAULT_URL`], and `TENURE_KEY`.
     pub fn from_env() -> Result<Self> {
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let client = Self::new(set("TENURE_URL").as_deref().unwrap_or(DEFAULT_URL))?;
@@ -69,7 +79,7 @@ impl Client {
         })
     }
 
-    /// The same client, calling with this key (or JWT).
+    /// The same client with this key (or JWT).
     #[must_use]
     pub fn with_key(self, key: impl Into<String>) -> Self {
         let mut inner = Arc::unwrap_or_clone(self.inner);
@@ -77,97 +87,111 @@ impl Client {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The server's address, without a slash at its end.
+    /// The server's address, without a trailing slash.
     pub fn url(&self) -> &str {
         &self.inner.base
     }
 
-    /// The same client with connections of its own, for another runtime.
-    pub(crate) fn apart(&self) -> Result<Self> {
+    /// The same client with separate connections, for another runtime.
+    pub(crate) fn with_own_connections(&self) -> Result<Self> {
         let parsed = Url::parse(&self.inner.base).expect("the address was read when the client was made");
         let inner = Inner { http: transport::connections(&parsed)?, ..Inner::clone(&self.inner) };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Any call: the answer's JSON, null if it has no body. A GET is repeated while the server cannot be reached;
-    /// anything else only when the server said that it did not take it (503).
+    /// Any call: the answer's JSON, null if it has no body. A GET is retried while the server cannot be reached;
+    /// anything else only when the server answered that it did not accept the call (503).
     pub async fn call(&self, method: Method, path_and_query: &str, body: Option<&Value>) -> Result<Value> {
-        let mut ask = Ask::new(method, path_and_query);
+        let mut request = Request::new(method, path_and_query);
         if let Some(body) = body {
-            ask = ask.json(body)?;
+            request = request.json(body)?;
         }
-        self.json(ask).await
+        self.json(request).await
     }
 
-    /// Like [`Client::call`], with an `Idempotency-Key`: the same key has one effect, so it is repeated like a GET.
+    /// Like [`Client::call`], with an `Idempotency-Key`: the call takes effect once, so it is retried like a GET.
     pub async fn call_keyed(&self, method: Method, path: &str, body: &Value, key: &str) -> Result<Value> {
-        self.json(Ask::new(method, path).json(body)?.key(key.to_owned())).await
+        self.json(Request::new(method, path).json(body)?.key(key.to_owned())).await
     }
 
-    /// Like [`Client::call`], where only success matters: what the answer says is not read, and the server is told so.
+    /// Like [`Client::call`] or, with a key, [`Client::call_keyed`], but the answer is not parsed: no digit of a large
+    /// number and no unknown field is lost.
+    pub async fn call_raw(
+        &self,
+        method: Method,
+        path_and_query: &str,
+        body: Option<&Value>,
+        key: Option<&str>,
+    ) -> Result<Box<RawValue>> {
+        let mut request = Request::new(method, path_and_query);
+        if let Some(body) = body {
+            request = request.json(body)?;
+        }
+        if let Some(key) = key {
+            request = request.key(key.to_owned());
+        }
+        self.json(request).await
+    }
+
+    /// Like [`Client::call`], but the body of the answer is not read, and the server need not send it.
     pub async fn send(&self, method: Method, path: &str, body: &impl Serialize) -> Result<()> {
-        self.repeated(&Ask::new(method, path).json(body)?.minimal()).await.map(drop)
+        self.repeated(&Request::new(method, path).json(body)?.minimal()).await.map(drop)
     }
 
     /// A GET whose answer is text: `/metrics`, a diagram.
     pub async fn text(&self, path_and_query: &str) -> Result<String> {
-        let answer = self.repeated(&Ask::new(Method::GET, path_and_query)).await?;
-        String::from_utf8(answer.body.into()).map_err(|_| Error::Protocol("the answer is no text".into()))
+        let answer = self.repeated(&Request::new(Method::GET, path_and_query)).await?;
+        String::from_utf8(answer.body.into()).map_err(|_| Error::Protocol("the answer is not text".into()))
     }
 
-    /// A GET.
-    async fn get_json<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
-        self.json(Ask::new(Method::GET, path)).await
+    /// A call without a body.
+    async fn read<T: DeserializeOwned>(&self, call: CallId, path: &[&str]) -> Result<T> {
+        self.json(Request::to(call, path)).await
     }
 
-    /// A POST that changes something, under a key of its own, so that it can be repeated.
-    async fn post_json<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T> {
-        self.json(Ask::new(Method::POST, path).json(body)?.key(fresh_id())).await
+    /// A call that changes something, with a fresh key, so that it can be retried.
+    async fn change<T: DeserializeOwned>(
+        &self,
+        call: CallId,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> Result<T> {
+        self.json(Request::to(call, path).json(body)?.key(fresh_id())).await
     }
 
-    async fn json<T: DeserializeOwned>(&self, ask: Ask) -> Result<T> {
-        decode(&self.repeated(&ask).await?.body)
+    async fn json<T: DeserializeOwned>(&self, request: Request) -> Result<T> {
+        decode(&self.repeated(&request).await?.body)
     }
 
-    /// A GET of a list, whose rows stand under a name of their own.
-    async fn listing<T: DeserializeOwned>(&self, path: &str, plural: &str) -> Result<Listing<T>> {
-        let mut answer: Value = self.get_json(path).await?;
-        let rows = answer.get_mut(plural).map(Value::take);
-        let rows = rows.ok_or_else(|| Error::Protocol(format!("the answer has no {plural:?}")))?;
+    /// A call that answers with a page of a list.
+    async fn listing<T: DeserializeOwned>(
+        &self,
+        call: CallId,
+        path: &[&str],
+        query: &[Value],
+    ) -> Result<Listing<T>> {
+        let rows_name = call.call().rows().expect("the table describes the call as a list");
+        let mut answer: Value = self.json(Request::to(call, path).query(query)).await?;
+        let rows = answer.get_mut(rows_name).map(Value::take);
+        let rows = rows.ok_or_else(|| Error::Protocol(format!("the answer has no {rows_name:?}")))?;
         let next_cursor = answer.get("next_cursor").and_then(Value::as_str).map(str::to_owned);
-        let rows =
-            Vec::deserialize(rows).map_err(|why| Error::Protocol(format!("{plural} not as told: {why}")))?;
+        let rows = Vec::deserialize(rows)
+            .map_err(|why| Error::Protocol(format!("{rows_name:?} of the answer cannot be read: {why}")))?;
         Ok(Listing { rows, next_cursor })
     }
 }
 
-/// A new name for one request.
+/// A new id for one request.
 pub(crate) fn fresh_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }
 
 /// The results of a batch, one for each row, in order.
-fn batch<T: DeserializeOwned>(answer: Value, count: usize) -> Result<Vec<Result<T, Problem>>> {
-    #[derive(Deserialize)]
-    struct Results<T> {
-        results: Vec<Row<T>>,
+fn batch<T>(answer: ItemResults<T>, count: usize) -> Result<Vec<Result<T, Problem>>> {
+    if answer.results.len() != count {
+        return Err(Error::Protocol(format!("{} answers to a batch of {count}", answer.results.len())));
     }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    enum Row<T> {
-        Ok(T),
-        Error(Problem),
-    }
-    let Results { results } = Results::deserialize(answer)
-        .map_err(|why| Error::Protocol(format!("the batch's answer is not as told: {why}")))?;
-    if results.len() != count {
-        return Err(Error::Protocol(format!("{} answers to a batch of {count}", results.len())));
-    }
-    let plain = |row| match row {
-        Row::Ok(row) => Ok(row),
-        Row::Error(problem) => Err(problem),
-    };
-    Ok(results.into_iter().map(plain).collect())
+    Ok(answer.results.into_iter().map(tenure_api::ItemResult::into_result).collect())
 }
 
 /// A path with the fields of these values as its query.
@@ -176,22 +200,9 @@ pub(crate) fn with_query(path: &str, parts: &[Value]) -> String {
     let pairs: Vec<String> = fields
         .filter_map(|(name, value)| match value {
             Value::Null => None,
-            Value::String(text) => Some(format!("{name}={}", escaped(text))),
-            other => Some(format!("{name}={}", escaped(&other.to_string()))),
+            Value::String(text) => Some(format!("{name}={}", escape(text))),
+            other => Some(format!("{name}={}", escape(&other.to_string()))),
         })
         .collect();
     if pairs.is_empty() { path.to_owned() } else { format!("{path}?{}", pairs.join("&")) }
-}
-
-/// A text as one segment of a path, or as one value of a query.
-fn escaped(text: &str) -> String {
-    use std::fmt::Write;
-    text.bytes().fold(String::with_capacity(text.len()), |mut written, byte| {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            written.push(char::from(byte));
-        } else {
-            write!(written, "%{byte:02X}").expect("writing to a string does not fail");
-        }
-        written
-    })
 }

@@ -1,5 +1,5 @@
-//! Following: a job's log to its end, or the journal for ever. A broken connection is opened again after what was seen
-//! last, so nothing is missed and nothing comes twice.
+//! Following a job's log to its end, or the journal without end. After a broken connection the stream continues behind the
+//! last event received, so no event is missed or delivered twice.
 
 mod sse;
 
@@ -8,22 +8,21 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use reqwest::StatusCode;
-use serde::Deserialize;
 use serde_json::Value;
+use tenure_api::{CallId, Event, FinalStatus, LogLine};
 
-use crate::client::transport::{Ask, backoff, decode, event_stream};
-use crate::client::{Client, job_path, with_query};
+use crate::client::transport::{Request, backoff, decode, event_stream};
+use crate::client::{Client, with_query};
 use crate::error::{Error, Result};
 use crate::request::{EventFilter, to_value};
-use crate::wire::{Event, LogLine};
-use sse::{Reader, Sent};
+use sse::{Reader, SentEvent};
 
-/// A connection on which nothing came for this long, not even a comment, is opened again.
+/// A connection without data for this long, not even a comment, is reopened.
 const SILENCE_MAX: Duration = Duration::from_mins(1);
-/// Connections that may fail in a row before the caller is told; asking again goes on trying.
+/// After this many failed connections in a row the caller gets the error; the next call continues to try.
 const FAILURES_MAX: u32 = 8;
 
-/// What there is to see of a job.
+/// What a followed job produces.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Follow {
     /// A line of its log.
@@ -32,9 +31,9 @@ pub enum Follow {
     Status {
         /// The final state.
         state: String,
-        /// What the state means, where the server says so.
+        /// The meaning of the state.
         outcome: Option<String>,
-        /// What the job has come to.
+        /// The result of the job.
         output: Value,
     },
 }
@@ -42,31 +41,31 @@ pub enum Follow {
 /// A job being followed; see [`Client::follow`].
 #[derive(Debug)]
 pub struct Following {
-    feed: Feed,
+    feed: EventFeed,
     over: bool,
 }
 
 /// The journal being followed; see [`Client::events`].
 #[derive(Debug)]
 pub struct Events {
-    feed: Feed,
+    feed: EventFeed,
 }
 
 impl Client {
-    /// Follows a job: its log from the start, then its final status, then no more.
+    /// Follows a job: its log from the start, then its final status.
     pub fn follow(&self, job: &str) -> Following {
-        Following { feed: Feed::new(self, job_path(job, "/stream"), None), over: false }
+        Following { feed: EventFeed::new(self, CallId::StreamJob.call().path_of(&[job]), None), over: false }
     }
 
-    /// Follows the journal after a cursor, or from its beginning; it has no end.
+    /// Follows the journal after a cursor, or from its beginning.
     pub fn events(&self, after: Option<&str>, filter: &EventFilter) -> Result<Events> {
-        let path = with_query("/api/events", &[to_value("the filter", filter)?]);
-        Ok(Events { feed: Feed::new(self, path, after.map(str::to_owned)) })
+        let path = with_query(CallId::ListEvents.call().path, &[to_value("the filter", filter)?]);
+        Ok(Events { feed: EventFeed::new(self, path, after.map(str::to_owned)) })
     }
 }
 
 impl Following {
-    /// What comes next; none after the final status. An error that may pass can be ignored by asking again.
+    /// The next item; `None` after the final status. After a retryable error, call it again.
     pub async fn next(&mut self) -> Option<Result<Follow>> {
         while !self.over {
             let sent = match self.feed.next().await {
@@ -76,7 +75,7 @@ impl Following {
                     break;
                 }
                 Err(error) => {
-                    self.over = !error.is_passing();
+                    self.over = !error.is_retryable();
                     return Some(Err(error));
                 }
             };
@@ -101,13 +100,13 @@ impl Following {
 }
 
 impl Events {
-    /// The next event and the cursor after it. An error that may pass can be ignored by asking again.
+    /// The next event and the cursor after it. After a retryable error, call it again.
     pub async fn next(&mut self) -> Result<(Event, String)> {
         loop {
             let Some(sent) = self.feed.next().await? else {
-                return Err(Error::Protocol("the journal came to an end, which it never does".into()));
+                return Err(Error::Protocol("the server ended the journal, which has no end".into()));
             };
-            // Whatever has no cursor is no event of the journal.
+            // Without a cursor it is not an event of the journal.
             if let Some(cursor) = sent.id {
                 return Ok((decode(sent.text.as_bytes())?, cursor));
             }
@@ -121,36 +120,30 @@ impl Events {
 }
 
 fn final_status(text: &str) -> Result<Follow> {
-    #[derive(Deserialize)]
-    struct Status {
-        state: String,
-        outcome: Option<String>,
-        #[serde(default)]
-        output: Value,
-    }
-    decode(text.as_bytes()).map(|Status { state, outcome, output }| Follow::Status { state, outcome, output })
+    let FinalStatus { state, outcome, output, .. } = decode(text.as_bytes())?;
+    Ok(Follow::Status { state, outcome, output: output.unwrap_or_default() })
 }
 
-/// A stream of sent events that survives its connections.
+/// A stream of server-sent events that reconnects.
 #[derive(Debug)]
-struct Feed {
+struct EventFeed {
     client: Client,
     path: String,
     last_id: Option<String>,
     open: Option<(reqwest::Response, Reader)>,
-    sent: VecDeque<Sent>,
+    sent: VecDeque<SentEvent>,
     failures: u32,
     pause: Option<Duration>,
 }
 
-impl Feed {
+impl EventFeed {
     fn new(client: &Client, path: String, last_id: Option<String>) -> Self {
         let (client, sent) = (client.clone(), VecDeque::new());
         Self { client, path, last_id, open: None, sent, failures: 0, pause: None }
     }
 
-    /// The next event; none when the server says that there will be no more. Dropping the future loses nothing.
-    async fn next(&mut self) -> Result<Option<Sent>> {
+    /// The next event; `None` when the server ends the stream. Dropping the future loses nothing.
+    async fn next(&mut self) -> Result<Option<SentEvent>> {
         loop {
             if let Some(sent) = self.sent.pop_front() {
                 self.last_id.clone_from(&sent.id);
@@ -169,10 +162,10 @@ impl Feed {
                 self.sent.extend(reader.push(&piece));
                 self.failures = 0;
             } else {
-                // The end, a broken connection, or silence: begin again after what was seen last.
+                // The end, a broken connection, or silence: reconnect behind the last event.
                 self.pause = reader.retry_ms().map(Duration::from_millis);
                 self.open = None;
-                self.failed(Error::Unreachable("the stream breaks off again and again".into()))?;
+                self.failed(Error::Unreachable("the stream breaks off repeatedly".into()))?;
             }
         }
     }
@@ -182,11 +175,11 @@ impl Feed {
             let pause = self.pause.take().unwrap_or_else(|| backoff(self.failures));
             tokio::time::sleep(pause).await;
         }
-        let mut ask: Ask = event_stream(self.path.as_str());
+        let mut request: Request = event_stream(self.path.as_str());
         if let Some(id) = &self.last_id {
-            ask = ask.header("last-event-id", id.clone());
+            request = request.header("last-event-id", id.clone());
         }
-        let connecting = tokio::time::timeout(Duration::from_secs(30), self.client.begin(&ask));
+        let connecting = tokio::time::timeout(Duration::from_secs(30), self.client.begin(&request));
         let response =
             connecting.await.unwrap_or_else(|_| Err(Error::Unreachable("no answer in 30 s".into())))?;
         if response.status() == StatusCode::NO_CONTENT {
@@ -200,11 +193,11 @@ impl Feed {
         Ok(true)
     }
 
-    /// Notes a failure that may pass, or passes on one that will not or has happened too often.
+    /// Counts a retryable failure; returns one that is not, or the last of too many.
     fn failed(&mut self, error: Error) -> Result<()> {
         self.pause = error.retry_after().or(self.pause);
         self.failures += 1;
-        if !error.is_passing() || self.failures >= FAILURES_MAX {
+        if !error.is_retryable() || self.failures >= FAILURES_MAX {
             self.failures = 1;
             return Err(error);
         }

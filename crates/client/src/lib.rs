@@ -51,19 +51,24 @@ mod follow;
 mod request;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod wire;
 mod worker;
 
-pub use client::{Client, Content, Created, DEFAULT_URL, Download, Enqueued, Reported};
+pub use client::{Client, Content, Created, DEFAULT_URL, Download, Enqueued, Listing, Reported};
 pub use error::{Error, Problem, Result};
 pub use follow::{Events, Follow, Following};
 pub use request::{
-    Action, Claim, DeadLetterFilter, EventFilter, Holder, JobFilter, NewAsset, NewJob, NewLine, Page,
-    Redrive, Report, Verb,
+    Action, Claim, DeadLetterFilter, EventFilter, Holder, JobFilter, NewAsset, NewJob, NewLine, NewSchedule,
+    NewWebhook, NewWebhookFilter, Page, Redrive, Report, Verb,
 };
 pub use reqwest::Method;
-pub use wire::{
-    Account, Asset, Beat, CancelMode, CancelRequest, DeadLetter, Event, JobError, JobRecord, Lease, Listing,
-    LogLine,
+pub use tenure_api::call::escape;
+pub use tenure_api::{
+    Account, ActionResults, ApiKey, Asset, Attention, AuditLine, Call, CallId, CancelMode, CancelRequest,
+    ClaimedJobs, Clock, DeadLetter, Event, Explanation, FailureStats, FinalStatus, Health, HeartbeatAnswer,
+    HeldJob, ItemResult, ItemResults, JobBrief, JobCount, JobError, JobRecord, JobType, Lease, LedgerLine,
+    Lifecycle, LifecycleState, LifecycleSummary, LifecycleTransition, LogCount, LogLine, LongestLife,
+    LongestLives, Minutes, NamedResult, NextTransition, Node, PausedQueue, Percentiles, Queue, Readiness,
+    RedriveResults, Schedule, ScheduledJob, StateStats, Stats, TransitionStats, TypeStats, WaitingFor, Webhook,
+    WebhookFilter, WorkerStatus,
 };
 pub use worker::{Fail, Job, Stage, Stop, Worker};

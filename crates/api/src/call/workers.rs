@@ -8,7 +8,7 @@ use crate::right::Right::{ReadSystem, Work};
 use crate::schema::NextCursor;
 use crate::schema::Schema::{Page, Ref};
 use crate::schema::of;
-use crate::{ClaimedJobs, HeartbeatAnswer, Worker};
+use crate::{ClaimedJobs, HeartbeatAnswer, WorkerStatus};
 
 pub(super) const CLAIM_JOBS: Call = Call::post("/api/claims", Tag::Workers, Work)
     .says(
@@ -109,5 +109,5 @@ pub(super) const LIST_WORKERS: Call = Call::get("/api/workers", Tag::Workers, Re
     .answers(&[answer(
         200,
         "Workers, the last seen first.",
-        &[(JSON, Page("workers", &of::<Worker>(), NextCursor::Null))],
+        &[(JSON, Page("workers", &of::<WorkerStatus>(), NextCursor::Null))],
     )]);

@@ -148,11 +148,11 @@ impl Schemas {
             shown["description"] = named.about.into();
             self.0.insert(named.name.to_owned(), shown);
         }
-        self.add("JobAnswer", &JobRecord::<crate::Owned>::OBJECT, &[], &["replayed", "ignored"]);
-        self.add("Job", &JobRecord::<crate::Owned>::OBJECT, &[], &[]);
-        self.add("ClaimedJob", &JobRecord::<crate::Owned>::OBJECT, &["traceparent"], &[]);
+        self.add("JobAnswer", &JobRecord::OBJECT, &[], &["replayed", "ignored"]);
+        self.add("Job", &JobRecord::OBJECT, &[], &[]);
+        self.add("ClaimedJob", &JobRecord::OBJECT, &["traceparent"], &[]);
         self.0["ClaimedJob"]["properties"]["lease"] = reference("GrantedLease");
-        self.add("GrantedLease", &Lease::<crate::Owned>::OBJECT, &["heartbeat", "ttl"], &[]);
+        self.add("GrantedLease", &Lease::OBJECT, &["heartbeat", "ttl"], &[]);
         self.add("IssuedKey", &ApiKey::OBJECT, &["key"], &[]);
         self.add("IssuedWebhook", &Webhook::OBJECT, &["secret"], &[]);
         self.of(&crate::schema::of::<crate::JobBrief>());

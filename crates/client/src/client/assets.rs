@@ -1,29 +1,28 @@
-//! Assets: what a job leaves behind. Uploaded to the server, or registered by their URL.
+//! Assets: output of a job, uploaded to the server or registered by URL.
 
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use reqwest::{Body, Method};
+use reqwest::Body;
 use serde_json::json;
+use tenure_api::{Asset, CallId};
 
-use super::jobs::path;
-use super::transport::{Ask, decode};
-use super::{Client, escaped, fresh_id, with_query};
+use super::transport::Request;
+use super::{Client, Listing, fresh_id};
 use crate::error::{Error, Result};
 use crate::request::{Holder, NewAsset, Page, to_value};
-use crate::wire::{Asset, Listing};
 
-/// What an upload carries: bytes, or a file, which is read while it is sent.
+/// The content of an upload: bytes, or a file, which is read while it is sent.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// These bytes.
     Bytes(Bytes),
-    /// What is in this file.
+    /// The content of this file.
     File(PathBuf),
 }
 
 impl Content {
-    /// Opened anew for each try.
+    /// The file is opened anew for each try.
     pub(super) async fn body(&self) -> Result<Body> {
         match self {
             Self::Bytes(bytes) => Ok(bytes.clone().into()),
@@ -34,7 +33,7 @@ impl Content {
         }
     }
 
-    /// Its length, if it is known before it is sent.
+    /// Its length, if it is known in advance.
     pub(super) async fn length(&self) -> Option<u64> {
         match self {
             Self::Bytes(bytes) => Some(bytes.len() as u64),
@@ -76,36 +75,38 @@ impl From<PathBuf> for Content {
 impl Client {
     /// A job's assets, newest first.
     pub async fn assets(&self, job: &str, page: &Page) -> Result<Listing<Asset>> {
-        self.listing(&with_query(&path(job, "/assets"), &[to_value("the page", page)?]), "assets").await
+        self.listing(CallId::ListJobAssets, &[job], &[to_value("the page", page)?]).await
     }
 
-    /// Uploads an asset: as the job's holder, or as its owner or an operator. It is kept under a file name.
+    /// Uploads an asset under a file name: as the job's holder, or as its owner or an operator.
     pub async fn upload(
         &self,
         job: &str,
         holder: Option<&Holder>,
-        (asset_type, name): (&str, &str),
+        asset_type: &str,
+        name: &str,
         content: impl Into<Content>,
     ) -> Result<Asset> {
-        self.upload_keyed(job, holder, (asset_type, name), (content.into(), &fresh_id())).await
+        self.upload_keyed(job, holder, asset_type, name, content.into(), &fresh_id()).await
     }
 
-    /// Like [`Client::upload`], under a key: the same again adds nothing twice.
+    /// Like [`Client::upload`], with a key: the same key again adds nothing twice.
     pub async fn upload_keyed(
         &self,
         job: &str,
         holder: Option<&Holder>,
-        (asset_type, name): (&str, &str),
-        (content, key): (Content, &str),
+        asset_type: &str,
+        name: &str,
+        content: Content,
+        key: &str,
     ) -> Result<Asset> {
         let mut query = json!({ "asset_type": asset_type, "name": name });
         if let Some(holder) = holder {
             query["worker"] = json!(holder.worker);
             query["fence"] = json!(holder.fence);
         }
-        let ask = Ask::new(Method::POST, with_query(&path(job, "/assets"), &[query]));
-        let ask = ask.content(content).key(key.to_owned()).timeout(None);
-        decode(&self.repeated(&ask).await?.body)
+        let request = Request::to(CallId::AddJobAsset, &[job]).query(&[query]);
+        self.json(request.content(content).key(key.to_owned()).timeout(None)).await
     }
 
     /// Registers an asset whose content is elsewhere.
@@ -115,27 +116,23 @@ impl Client {
         holder: Option<&Holder>,
         asset: &NewAsset,
     ) -> Result<Asset> {
-        let mut body = to_value("the asset", asset)?;
-        if let Some(holder) = holder {
-            body["worker"] = json!(holder.worker);
-            body["fence"] = json!(holder.fence);
-        }
-        self.post_json(&path(job, "/assets"), &body).await
+        let (worker, fence) = holder.map(|holder| (holder.worker.clone(), holder.fence)).unzip();
+        self.change(CallId::AddJobAsset, &[job], &NewAsset { worker, fence, ..asset.clone() }).await
     }
 
-    /// The content of an uploaded asset, to be read piece by piece.
+    /// The content of an uploaded asset, to be read in pieces.
     pub async fn download(&self, job: &str, asset: &str) -> Result<Download> {
-        let from = path(job, &format!("/assets/{}/content", escaped(asset)));
-        Ok(Download(self.begin(&Ask::new(Method::GET, from).timeout(None)).await?))
+        let request = Request::to(CallId::GetJobAssetContent, &[job, asset]).timeout(None);
+        Ok(Download(self.begin(&request).await?))
     }
 }
 
-/// A content that is being read.
+/// The content of an asset while it is read.
 #[derive(Debug)]
 pub struct Download(reqwest::Response);
 
 impl Download {
-    /// The next piece; none at the end.
+    /// The next piece; `None` at the end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>> {
         self.0.chunk().await.map_err(|error| Error::unreachable(&error))
     }

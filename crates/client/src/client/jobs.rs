@@ -1,120 +1,119 @@
-//! Jobs: create, look, cancel, retry, and the journal.
+//! Jobs: create, read, cancel, retry, and the journal.
 
-use reqwest::{Method, StatusCode};
-use serde::Deserialize;
+use reqwest::StatusCode;
 use serde_json::{Value, json};
+use tenure_api::request::{Cancel, Empty, GiveUp, NewJobs, NewLogLines};
+use tenure_api::{CallId, CancelMode, Event, Explanation, JobBrief, JobRecord, LogCount, LogLine};
 
-use super::transport::{Answer, Ask, decode};
-use super::{Client, batch, escaped, fresh_id, with_query};
+use super::transport::{Answer, Request, decode};
+use super::{Client, Listing, batch, fresh_id};
 use crate::error::{Error, Problem, Result};
-use crate::request::{EventFilter, Holder, JobFilter, Key, NewJob, NewLine, Page, to_value};
-use crate::wire::{CancelMode, Event, JobRecord, Listing, LogLine};
+use crate::request::{EventFilter, Holder, JobFilter, Key, NewJob, NewLine, Page, to_raw, to_value};
 
-/// What `create` comes to.
+/// The result of [`Client::create`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Created {
-    /// The job: a new one, or the one that had this key.
+    /// The new job, or the one that was created with this key before.
     pub job: JobRecord,
-    /// Whether it was there already.
+    /// Whether it existed before.
     pub replayed: bool,
 }
 
-/// What `enqueue` comes to.
+/// The result of [`Client::enqueue`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enqueued {
-    /// The job's id: a new one's, or that of the one that had this key.
+    /// The id of the new job, or of the one that was created with this key before.
     pub id: String,
-    /// Whether it was there already.
+    /// Whether it existed before.
     pub replayed: bool,
 }
 
 impl Client {
-    /// Creates a job, or finds the one with its key.
+    /// Creates a job, or returns the one that has its key.
     pub async fn create(&self, job: NewJob) -> Result<Created> {
         let answer = self.repeated(&creation(job)?).await?;
         Ok(Created { job: decode(&answer.body)?, replayed: is_replayed(&answer) })
     }
 
-    /// Like [`Client::create`], for those who need only the job's id: the server does not send the rest.
+    /// Like [`Client::create`], but the server sends only the job's id.
     pub async fn enqueue(&self, job: NewJob) -> Result<Enqueued> {
-        #[derive(Deserialize)]
-        struct Brief {
-            id: String,
-        }
         let answer = self.repeated(&creation(job)?.minimal()).await?;
-        let Brief { id } = decode(&answer.body)?;
-        Ok(Enqueued { id, replayed: is_replayed(&answer) })
+        let brief: JobBrief = decode(&answer.body)?;
+        Ok(Enqueued { id: brief.id, replayed: is_replayed(&answer) })
     }
 
-    /// Creates up to 10,000 jobs, each by itself. The call has one key; jobs in it have none of their own.
+    /// Creates up to 10,000 jobs, each independently. The call has one key; jobs in it have none.
     pub async fn create_batch(&self, jobs: &[NewJob]) -> Result<Vec<Result<JobRecord, Problem>>> {
         if jobs.iter().any(|job| matches!(job.key, Key::Given(_)) || job.traceparent.is_some()) {
-            let why = "a key or a traceparent goes with one job: create it by itself, not in a batch";
+            let why = "a job with a key or a traceparent cannot be in a batch: create it with `create`";
             return Err(Error::Protocol(why.into()));
         }
-        let bodies: Vec<_> = jobs.iter().map(|job| &job.body).collect();
-        batch(self.post_json("/api/jobs/batch", &json!({ "jobs": bodies })).await?, jobs.len())
+        let bodies = jobs.iter().map(|job| to_raw("the job", &job.body)).collect::<Result<_>>()?;
+        let answer = self.change(CallId::CreateJobs, &[], &NewJobs { jobs: bodies }).await?;
+        batch(answer, jobs.len())
     }
 
     /// Jobs, newest first.
     pub async fn list(&self, filter: &JobFilter, page: &Page) -> Result<Listing<JobRecord>> {
         let query = [to_value("the filter", filter)?, to_value("the page", page)?];
-        self.listing(&with_query("/api/jobs", &query), "jobs").await
+        self.listing(CallId::ListJobs, &[], &query).await
     }
 
     /// One job.
     pub async fn get(&self, job: &str) -> Result<JobRecord> {
-        self.get_json(&path(job, "")).await
+        self.read(CallId::GetJob, &[job]).await
     }
 
-    /// A job's events in order, with its heartbeats and progress mixed in if wanted.
+    /// A job's events in order, on request with its heartbeats and progress.
     pub async fn history(&self, job: &str, telemetry: bool) -> Result<Listing<Event>> {
-        let query = if telemetry { "/events?telemetry=true" } else { "/events" };
-        self.listing(&path(job, query), "events").await
+        let telemetry = if telemetry { json!({ "telemetry": true }) } else { Value::Null };
+        self.listing(CallId::ListJobEvents, &[job], &[telemetry]).await
     }
 
     /// The job as it was after this many transitions.
     pub async fn replay(&self, job: &str, seq: u64) -> Result<JobRecord> {
-        self.get_json(&path(job, &format!("/replay?seq={seq}"))).await
+        self.json(Request::to(CallId::ReplayJob, &[job]).query(&[json!({ "seq": seq })])).await
     }
 
     /// Cancels a job, or asks its worker to stop.
     pub async fn cancel(&self, job: &str, mode: CancelMode, reason: Option<&str>) -> Result<JobRecord> {
-        let mut body = json!({ "mode": mode });
-        if let Some(reason) = reason {
-            body["reason"] = json!(reason);
-        }
-        self.post_json(&path(job, "/cancel"), &body).await
+        let body = Cancel { mode: Some(mode), reason: reason.map(str::to_owned) };
+        self.change(CallId::CancelJob, &[job], &body).await
     }
 
-    /// A new job like this finished one.
+    /// Creates a new job like this finished one.
     pub async fn retry(&self, job: &str) -> Result<JobRecord> {
-        self.post_json(&path(job, "/retry"), &json!({})).await
+        self.change(CallId::RetryJob, &[job], &Empty {}).await
     }
 
     /// Gives a job up, with a reason such as `policy_violation`.
     pub async fn dead_letter(&self, job: &str, reason_code: &str, detail: &str) -> Result<JobRecord> {
-        let body = json!({ "reason_code": reason_code, "detail": detail });
-        self.post_json(&path(job, "/dead-letter"), &body).await
+        let body = GiveUp { reason_code: reason_code.into(), detail: detail.into() };
+        self.change(CallId::DeadLetterJob, &[job], &body).await
     }
 
     /// Sends a signal that the job's lifecycle declares.
     pub async fn signal(&self, job: &str, name: &str) -> Result<JobRecord> {
-        self.post_json(&path(job, &format!("/signals/{}", escaped(name))), &json!({})).await
+        self.change(CallId::SignalJob, &[job, name], &Empty {}).await
     }
 
-    /// Why a job is where it is, and what may happen next.
-    pub async fn explain(&self, job: &str) -> Result<Value> {
-        self.get_json(&path(job, "/explain")).await
+    /// Why a job is in its state, and what can happen next.
+    pub async fn explain(&self, job: &str) -> Result<Explanation> {
+        self.read(CallId::ExplainJob, &[job]).await
     }
 
     /// The lines of a job's log after the one with this number; all from 0.
     pub async fn logs(&self, job: &str, after: u64) -> Result<Listing<LogLine>> {
-        self.listing(&path(job, &format!("/logs?after={after}")), "lines").await
+        self.listing(CallId::ListJobLogs, &[job], &[json!({ "after": after })]).await
     }
 
     /// Appends to a job's log: as its holder, or as its owner or an operator.
-    pub async fn append_logs(&self, job: &str, holder: Option<&Holder>, lines: &[NewLine]) -> Result<Value> {
+    pub async fn append_logs(
+        &self,
+        job: &str,
+        holder: Option<&Holder>,
+        lines: &[NewLine],
+    ) -> Result<LogCount> {
         self.append_keyed(job, holder, lines, &fresh_id()).await
     }
 
@@ -125,16 +124,13 @@ impl Client {
         holder: Option<&Holder>,
         lines: &[NewLine],
         key: &str,
-    ) -> Result<Value> {
-        let mut body = match holder {
-            Some(holder) => to_value("the holder", holder)?,
-            None => json!({}),
-        };
-        body["lines"] = to_value("the lines", &lines)?;
-        self.call_keyed(Method::POST, &path(job, "/logs"), &body, key).await
+    ) -> Result<LogCount> {
+        let (worker, fence) = holder.map(|holder| (holder.worker.clone(), holder.fence)).unzip();
+        let body = NewLogLines { worker, fence, lines: lines.to_vec() };
+        self.json(Request::to(CallId::AppendJobLogs, &[job]).json(&body)?.key(key.to_owned())).await
     }
 
-    /// A page of the journal after a cursor. Its `next_cursor` is always there.
+    /// A page of the journal after a cursor. Its `next_cursor` is always set.
     pub async fn journal(
         &self,
         after: Option<&str>,
@@ -142,29 +138,24 @@ impl Client {
         filter: &EventFilter,
     ) -> Result<Listing<Event>> {
         let query = [json!({ "after": after, "limit": limit }), to_value("the filter", filter)?];
-        self.listing(&with_query("/api/events", &query), "events").await
+        self.listing(CallId::ListEvents, &[], &query).await
     }
 }
 
-fn creation(job: NewJob) -> Result<Ask> {
-    let ask = Ask::new(Method::POST, "/api/jobs").json(&job.body)?;
-    let ask = match job.key {
-        Key::Made => ask.key(fresh_id()),
-        Key::Given(key) => ask.key(key),
-        Key::Derived => ask,
+fn creation(job: NewJob) -> Result<Request> {
+    let request = Request::to(CallId::CreateJob, &[]).json(&job.body)?;
+    let request = match job.key {
+        Key::Made => request.key(fresh_id()),
+        Key::Given(key) => request.key(key),
+        Key::Derived => request,
     };
     Ok(match job.traceparent {
-        Some(traceparent) => ask.header("traceparent", traceparent),
-        None => ask,
+        Some(traceparent) => request.header("traceparent", traceparent),
+        None => request,
     })
 }
 
 fn is_replayed(answer: &Answer) -> bool {
     let is_marked = answer.headers.get("idempotent-replayed").is_some_and(|value| value == "true");
     is_marked || answer.status == StatusCode::OK
-}
-
-/// A path below a job.
-pub(crate) fn path(job: &str, rest: &str) -> String {
-    format!("/api/jobs/{}{rest}", escaped(job))
 }

@@ -1,16 +1,21 @@
-//! What operators do: dead letters, queues, accounts, keys, and what there is to see.
+//! Calls of operators: dead letters, queues, definitions, credits, schedules, webhooks, keys, statistics.
 
-use reqwest::Method;
 use serde_json::{Value, json};
+use tenure_api::request::{
+    self, Dismissal, Empty, Grant, JobAction, NewKey, NewSchedule, NewWebhook,
+};
+use tenure_api::{
+    Account, ActionResults, ApiKey, AuditLine, CallId, DeadLetter, JobType, Lifecycle, LifecycleSummary,
+    PausedQueue, Queue, RedriveResults, Schedule, Stats, Webhook,
+};
 
-use super::transport::Ask;
-use super::{Client, escaped, with_query};
+use super::transport::Request;
+use super::{Client, Listing};
 use crate::error::Result;
-use crate::request::{Action, DeadLetterFilter, JobFilter, Page, Redrive, to_value};
-use crate::wire::{Account, DeadLetter, Listing};
+use crate::request::{Action, DeadLetterFilter, JobFilter, Page, Redrive, to_object, to_value};
 
 impl Client {
-    /// Dead letters: those that wait for someone, or those that were dismissed.
+    /// Dead letters: open ones, or those that were dismissed.
     pub async fn dead_letters(
         &self,
         filter: &DeadLetterFilter,
@@ -19,175 +24,169 @@ impl Client {
     ) -> Result<Listing<DeadLetter>> {
         let dismissed = if dismissed { json!({ "dismissed": true }) } else { Value::Null };
         let query = [to_value("the filter", filter)?, dismissed, to_value("the page", page)?];
-        self.listing(&with_query("/api/dead-letters", &query), "dead_letters").await
+        self.listing(CallId::ListDeadLetters, &[], &query).await
     }
 
     /// Creates a new job for each of these dead letters, at most this many a second.
-    pub async fn redrive(&self, which: &Redrive, max_per_second: Option<u32>) -> Result<Value> {
-        let mut body = match which {
-            Redrive::Ids(ids) => json!({ "ids": ids }),
-            Redrive::Filter(filter) => json!({ "filter": filter }),
-        };
-        if let Some(count) = max_per_second {
-            body["max_per_second"] = json!(count);
+    pub async fn redrive(&self, which: &Redrive, max_per_second: Option<u32>) -> Result<RedriveResults> {
+        let mut body = request::Redrive { max_per_second: max_per_second.map(f64::from), ..Default::default() };
+        match which {
+            Redrive::Ids(ids) => body.ids = Some(ids.clone()),
+            Redrive::Filter(filter) => body.filter = Some(to_object("the filter", filter)?),
         }
-        self.post_json("/api/dead-letters/redrive", &body).await
+        self.change(CallId::RedriveDeadLetters, &[], &body).await
     }
 
-    /// Puts a dead letter aside, and says why.
-    pub async fn dismiss(&self, job: &str, reason: &str) -> Result<Value> {
-        let path = format!("/api/dead-letters/{}/dismiss", escaped(job));
-        self.post_json(&path, &json!({ "reason": reason })).await
+    /// Dismisses a dead letter, with a reason.
+    pub async fn dismiss(&self, job: &str, reason: &str) -> Result<DeadLetter> {
+        self.change(CallId::DismissDeadLetter, &[job], &Dismissal { reason: reason.into() }).await
     }
 
     /// Cancels or retries every job that matches.
-    pub async fn act(&self, action: Action, filter: &JobFilter) -> Result<Value> {
-        let body = match action {
-            Action::Cancel(mode) => json!({ "action": "cancel", "filter": filter, "mode": mode }),
-            Action::Retry => json!({ "action": "retry", "filter": filter }),
+    pub async fn act(&self, action: Action, filter: &JobFilter) -> Result<ActionResults> {
+        let (action, mode) = match action {
+            Action::Cancel(mode) => ("cancel", Some(mode)),
+            Action::Retry => ("retry", None),
         };
-        self.post_json("/api/jobs/actions", &body).await
+        let filter = to_object("the filter", filter)?;
+        let body = JobAction { action: action.into(), filter, mode, cursor: None };
+        self.change(CallId::ActOnJobs, &[], &body).await
     }
 
-    /// The queues, with what waits in them.
-    pub async fn queues(&self) -> Result<Listing<Value>> {
-        self.listing("/api/queues", "queues").await
+    /// The queues and the number of their jobs.
+    pub async fn queues(&self) -> Result<Listing<Queue>> {
+        self.listing(CallId::ListQueues, &[], &[]).await
     }
 
     /// Stops claims from a queue.
-    pub async fn pause_queue(&self, name: &str) -> Result<Value> {
-        self.post_json(&format!("/api/queues/{}/pause", escaped(name)), &json!({})).await
+    pub async fn pause_queue(&self, name: &str) -> Result<PausedQueue> {
+        self.change(CallId::PauseQueue, &[name], &Empty {}).await
     }
 
     /// Allows claims from a queue again.
-    pub async fn resume_queue(&self, name: &str) -> Result<Value> {
-        self.post_json(&format!("/api/queues/{}/resume", escaped(name)), &json!({})).await
+    pub async fn resume_queue(&self, name: &str) -> Result<PausedQueue> {
+        self.change(CallId::ResumeQueue, &[name], &Empty {}).await
     }
 
-    /// The lifecycles in force.
-    pub async fn lifecycles(&self) -> Result<Listing<Value>> {
-        self.listing("/api/lifecycles", "lifecycles").await
+    /// The lifecycles, each in its newest version.
+    pub async fn lifecycles(&self) -> Result<Listing<LifecycleSummary>> {
+        self.listing(CallId::ListLifecycles, &[], &[]).await
     }
 
     /// One lifecycle.
-    pub async fn lifecycle(&self, name: &str) -> Result<Value> {
-        self.get_json(&format!("/api/lifecycles/{}", escaped(name))).await
+    pub async fn lifecycle(&self, name: &str) -> Result<Lifecycle> {
+        self.read(CallId::GetLifecycle, &[name]).await
     }
 
     /// A lifecycle as a drawing (SVG).
     pub async fn diagram(&self, lifecycle: &str) -> Result<String> {
-        self.text(&format!("/api/lifecycles/{}/diagram.svg", escaped(lifecycle))).await
+        self.text(&CallId::GetLifecycleDiagram.call().path_of(&[lifecycle])).await
     }
 
     /// The types of jobs.
-    pub async fn types(&self) -> Result<Listing<Value>> {
-        self.listing("/api/types", "types").await
+    pub async fn types(&self) -> Result<Listing<JobType>> {
+        self.listing(CallId::ListTypes, &[], &[]).await
     }
 
     /// A user's account.
     pub async fn credits(&self, user: &str) -> Result<Account> {
-        self.get_json(&format!("/api/accounts/{}/credits", escaped(user))).await
+        self.read(CallId::GetCredits, &[user]).await
     }
 
     /// Grants a user credits.
     pub async fn grant(&self, user: &str, amount: u64, reason: &str) -> Result<Account> {
-        let path = format!("/api/accounts/{}/credits", escaped(user));
-        self.post_json(&path, &json!({ "grant": amount, "reason": reason })).await
+        self.change(CallId::GrantCredits, &[user], &Grant { grant: amount, reason: reason.into() }).await
     }
 
-    /// The operators' trail.
-    pub async fn audit(&self, page: &Page) -> Result<Listing<Value>> {
-        self.listing(&with_query("/api/audit", &[to_value("the page", page)?]), "audit").await
+    /// The audit log.
+    pub async fn audit(&self, page: &Page) -> Result<Listing<AuditLine>> {
+        self.listing(CallId::ListAudit, &[], &[to_value("the page", page)?]).await
     }
 
     /// Counts, rates and times, per lifecycle, state and type.
-    pub async fn stats(&self) -> Result<Value> {
-        self.get_json("/api/stats").await
+    pub async fn stats(&self) -> Result<Stats> {
+        self.read(CallId::GetStats, &[]).await
     }
 
-    /// The schedules, each with its next times and in words.
-    pub async fn schedules(&self) -> Result<Listing<Value>> {
-        self.listing("/api/schedules", "schedules").await
+    /// The schedules, each with its next times and its description in words.
+    pub async fn schedules(&self) -> Result<Listing<Schedule>> {
+        self.listing(CallId::ListSchedules, &[], &[]).await
     }
 
     /// One schedule.
-    pub async fn schedule(&self, id: &str) -> Result<Value> {
-        self.get_json(&format!("/api/schedules/{}", escaped(id))).await
+    pub async fn schedule(&self, id: &str) -> Result<Schedule> {
+        self.read(CallId::GetSchedule, &[id]).await
     }
 
-    /// Creates a schedule: `{ id?, cron, timezone?, job: { type, … }, misfire?, overlap? }`.
-    pub async fn create_schedule(&self, body: &Value) -> Result<Value> {
-        self.post_json("/api/schedules", body).await
+    /// Creates a schedule.
+    pub async fn create_schedule(&self, schedule: &NewSchedule) -> Result<Schedule> {
+        self.change(CallId::CreateSchedule, &[], schedule).await
     }
 
-    /// Lets a schedule make no more jobs until it is resumed.
-    pub async fn pause_schedule(&self, id: &str) -> Result<Value> {
-        self.post_json(&format!("/api/schedules/{}/pause", escaped(id)), &json!({})).await
+    /// Stops a schedule until it is resumed.
+    pub async fn pause_schedule(&self, id: &str) -> Result<Schedule> {
+        self.change(CallId::PauseSchedule, &[id], &Empty {}).await
     }
 
-    /// Lets a schedule go on at its next time.
-    pub async fn resume_schedule(&self, id: &str) -> Result<Value> {
-        self.post_json(&format!("/api/schedules/{}/resume", escaped(id)), &json!({})).await
+    /// Continues a schedule with its next time.
+    pub async fn resume_schedule(&self, id: &str) -> Result<Schedule> {
+        self.change(CallId::ResumeSchedule, &[id], &Empty {}).await
     }
 
-    /// Forgets a schedule; its jobs stay.
+    /// Deletes a schedule; its jobs remain.
     pub async fn delete_schedule(&self, id: &str) -> Result<()> {
-        self.repeated(&Ask::new(Method::DELETE, format!("/api/schedules/{}", escaped(id)))).await.map(drop)
+        self.repeated(&Request::to(CallId::DeleteSchedule, &[id])).await.map(drop)
     }
 
     /// The webhooks, without their secrets.
-    pub async fn webhooks(&self) -> Result<Listing<Value>> {
-        self.listing("/api/webhooks", "webhooks").await
+    pub async fn webhooks(&self) -> Result<Listing<Webhook>> {
+        self.listing(CallId::ListWebhooks, &[], &[]).await
     }
 
-    /// Creates a webhook: `{ id?, url, filter? }`. The answer has its secret, this once; a repeat could not tell it
-    /// again, so it is not repeated by itself.
-    pub async fn create_webhook(&self, body: &Value) -> Result<Value> {
-        self.call(Method::POST, "/api/webhooks", Some(body)).await
+    /// Creates a webhook. Only this answer has its secret, so the call is not retried: a repeat would not have it.
+    pub async fn create_webhook(&self, webhook: &NewWebhook) -> Result<Webhook> {
+        self.json(Request::to(CallId::CreateWebhook, &[]).json(webhook)?).await
     }
 
-    /// Lets a webhook that was disabled send again, from where it stood.
-    pub async fn enable_webhook(&self, id: &str) -> Result<Value> {
-        self.post_json(&format!("/api/webhooks/{}/enable", escaped(id)), &json!({})).await
+    /// Enables a disabled webhook; it continues with the first event that was not delivered.
+    pub async fn enable_webhook(&self, id: &str) -> Result<Webhook> {
+        self.change(CallId::EnableWebhook, &[id], &Empty {}).await
     }
 
-    /// Forgets a webhook.
+    /// Deletes a webhook.
     pub async fn delete_webhook(&self, id: &str) -> Result<()> {
-        self.repeated(&Ask::new(Method::DELETE, format!("/api/webhooks/{}", escaped(id)))).await.map(drop)
+        self.repeated(&Request::to(CallId::DeleteWebhook, &[id])).await.map(drop)
     }
 
-    /// The keys, without what was printed once.
-    pub async fn keys(&self) -> Result<Value> {
-        self.get_json("/api/keys").await
+    /// The keys, without their secrets.
+    pub async fn keys(&self) -> Result<Listing<ApiKey>> {
+        self.listing(CallId::ListKeys, &[], &[]).await
     }
 
-    /// Creates a key for a role; a producer's is for one user. The answer has the key, this once. It is not repeated
-    /// by itself: a repeat could not tell the key again.
-    pub async fn create_key(&self, role: &str, user: Option<&str>) -> Result<Value> {
-        let mut body = json!({ "role": role });
-        if let Some(user) = user {
-            body["user_id"] = json!(user);
-        }
-        self.call(Method::POST, "/api/keys", Some(&body)).await
+    /// Creates a key for a role; a producer's is for one user. Only this answer has the key, so the call is not retried:
+    /// a repeat would not have it.
+    pub async fn create_key(&self, role: &str, user: Option<&str>) -> Result<ApiKey> {
+        let body = NewKey { role: role.into(), user_id: user.map(str::to_owned) };
+        self.json(Request::to(CallId::CreateKey, &[]).json(&body)?).await
     }
 
-    /// Makes a key worthless.
+    /// Revokes a key.
     pub async fn revoke_key(&self, id: &str) -> Result<()> {
-        self.repeated(&Ask::new(Method::DELETE, format!("/api/keys/{}", escaped(id)))).await.map(drop)
+        self.repeated(&Request::to(CallId::RevokeKey, &[id])).await.map(drop)
     }
 
-    /// Whether the process lives; an error says that it does not.
+    /// Checks that the process runs.
     pub async fn healthz(&self) -> Result<()> {
-        self.text("/healthz").await.map(drop)
+        self.text(CallId::GetHealth.call().path).await.map(drop)
     }
 
-    /// Whether the store answers.
+    /// Checks that the store answers.
     pub async fn readyz(&self) -> Result<()> {
-        self.text("/readyz").await.map(drop)
+        self.text(CallId::GetReadiness.call().path).await.map(drop)
     }
 
-    /// The metrics, as Prometheus reads them.
+    /// The metrics, in the format of Prometheus.
     pub async fn metrics(&self) -> Result<String> {
-        self.text("/metrics").await
+        self.text(CallId::GetMetrics.call().path).await
     }
 }

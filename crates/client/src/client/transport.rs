@@ -1,4 +1,4 @@
-//! One request and its answer, and when to send it again.
+//! Requests, their answers, and retries.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -12,19 +12,21 @@ use reqwest::header::{
 use reqwest::{Method, StatusCode, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tenure_api::CallId;
 
-use super::{Client, Content};
+use super::{Client, Content, with_query};
 use crate::error::{Error, Problem, Result};
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const TRIES: u32 = 4;
-/// The longest that a call waits because the server said so before it gives the refusal to its caller.
+/// A longer `Retry-After` is not waited for; the caller gets the refusal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A request, ready to be sent any number of times.
 #[derive(Clone, Debug)]
-pub(crate) struct Ask {
+pub(crate) struct Request {
     method: Method,
     path: String,
     body: Option<Bytes>,
@@ -34,27 +36,43 @@ pub(crate) struct Ask {
     timeout: Option<Duration>,
 }
 
-/// What came back, with a status of success.
+/// An answer with a status of success.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-impl Ask {
+impl Request {
     pub(crate) fn new(method: Method, path: impl Into<String>) -> Self {
         let timeout = Some(CALL_TIMEOUT);
         Self { method, path: path.into(), body: None, content: None, key: None, headers: Vec::new(), timeout }
     }
 
+    /// A call of the table; the values stand for the names in its path.
+    pub(crate) fn to(call: CallId, path: &[&str]) -> Self {
+        let call = call.call();
+        let method = match call.method {
+            tenure_api::Method::Get => Method::GET,
+            tenure_api::Method::Post => Method::POST,
+            tenure_api::Method::Delete => Method::DELETE,
+        };
+        Self::new(method, call.path_of(path))
+    }
+
+    /// Adds the fields of these values as the query.
+    pub(crate) fn query(self, parts: &[Value]) -> Self {
+        Self { path: with_query(&self.path, parts), ..self }
+    }
+
     pub(crate) fn json(mut self, body: &impl Serialize) -> Result<Self> {
         let text = serde_json::to_vec(body)
-            .map_err(|why| Error::Protocol(format!("the request is no JSON: {why}")))?;
+            .map_err(|why| Error::Protocol(format!("the request cannot be written as JSON: {why}")))?;
         self.body = Some(text.into());
         Ok(self)
     }
 
-    /// Bytes as they are, instead of JSON.
+    /// Sends these bytes instead of JSON.
     pub(crate) fn content(mut self, content: Content) -> Self {
         self.content = Some(content);
         self
@@ -70,12 +88,12 @@ impl Ask {
         self
     }
 
-    /// What comes back is not looked at, or only its id: the server may leave the rest out.
+    /// The body of the answer is not needed, or only its id: the server may omit the rest.
     pub(crate) fn minimal(self) -> Self {
         self.header("prefer", "return=minimal")
     }
 
-    /// None: as long as it takes.
+    /// `None`: no timeout.
     pub(crate) fn timeout(mut self, timeout: Option<Duration>) -> Self {
         self.timeout = timeout;
         self
@@ -88,16 +106,16 @@ impl Ask {
 }
 
 impl Client {
-    /// Sends it, and again a few times while that may help and does no harm.
-    pub(crate) async fn repeated(&self, ask: &Ask) -> Result<Answer> {
+    /// Sends the request, and retries a few times where that may help and is safe.
+    pub(crate) async fn repeated(&self, request: &Request) -> Result<Answer> {
         let mut tries = 1;
         loop {
-            let error = match self.once(ask).await {
+            let error = match self.once(request).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
             let may = match &error {
-                Error::Unreachable(_) => ask.is_repeatable(),
+                Error::Unreachable(_) => request.is_repeatable(),
                 Error::Refused(problem) => {
                     problem.status == 503 && problem.retry_after.is_none_or(|wait| wait <= PATIENCE)
                 }
@@ -111,43 +129,43 @@ impl Client {
         }
     }
 
-    /// Sends it once and reads the whole answer.
-    pub(crate) async fn once(&self, ask: &Ask) -> Result<Answer> {
-        let response = self.begin(ask).await?;
+    /// Sends the request once and reads the whole answer.
+    pub(crate) async fn once(&self, request: &Request) -> Result<Answer> {
+        let response = self.begin(request).await?;
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response.bytes().await.map_err(|error| Error::unreachable(&error))?;
         Ok(Answer { status, headers, body })
     }
 
-    /// Sends it once; the answer's body is still to be read. Statuses that are no success are errors.
-    pub(crate) async fn begin(&self, ask: &Ask) -> Result<reqwest::Response> {
-        let url = format!("{}{}", self.inner.base, ask.path);
-        let mut request = self.inner.http.request(ask.method.clone(), &url);
+    /// Sends the request once, without reading the answer's body. A status that is not a success is an error.
+    pub(crate) async fn begin(&self, request: &Request) -> Result<reqwest::Response> {
+        let url = format!("{}{}", self.inner.base, request.path);
+        let mut sending = self.inner.http.request(request.method.clone(), &url);
         if let Some(key) = &self.inner.key {
             let mut value = HeaderValue::try_from(format!("Bearer {key}"))
-                .map_err(|_| Error::Protocol("the key has letters that no key has".into()))?;
+                .map_err(|_| Error::Protocol("the key has characters that no key has".into()))?;
             value.set_sensitive(true);
-            request = request.header(AUTHORIZATION, value);
+            sending = sending.header(AUTHORIZATION, value);
         }
-        if let Some(key) = &ask.key {
-            request = request.header("idempotency-key", key);
+        if let Some(key) = &request.key {
+            sending = sending.header("idempotency-key", key);
         }
-        for (name, value) in &ask.headers {
-            request = request.header(*name, &**value);
+        for (name, value) in &request.headers {
+            sending = sending.header(*name, &**value);
         }
-        if let Some(timeout) = ask.timeout {
-            request = request.timeout(timeout);
+        if let Some(timeout) = request.timeout {
+            sending = sending.timeout(timeout);
         }
-        if let Some(body) = &ask.body {
-            request = request.header(CONTENT_TYPE, "application/json").body(body.clone());
+        if let Some(body) = &request.body {
+            sending = sending.header(CONTENT_TYPE, "application/json").body(body.clone());
         }
-        if let Some(content) = &ask.content {
+        if let Some(content) = &request.content {
             if let Some(length) = content.length().await {
-                request = request.header(CONTENT_LENGTH, length);
+                sending = sending.header(CONTENT_LENGTH, length);
             }
-            request = request.header(CONTENT_TYPE, "application/octet-stream").body(content.body().await?);
+            sending = sending.header(CONTENT_TYPE, "application/octet-stream").body(content.body().await?);
         }
-        let response = request.send().await.map_err(|error| {
+        let response = sending.send().await.map_err(|error| {
             if error.is_builder() {
                 Error::Protocol(format!("{url}: {error}"))
             } else {
@@ -162,7 +180,7 @@ impl Client {
 pub(crate) fn connections(url: &Url) -> Result<reqwest::Client> {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
-        // An error means that the program has installed one already, and that one is used.
+        // An error means that the program has installed a provider; it is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
     let mut builder = reqwest::Client::builder()
@@ -173,7 +191,7 @@ pub(crate) fn connections(url: &Url) -> Result<reqwest::Client> {
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("tenure-client/", env!("CARGO_PKG_VERSION")));
     if url.scheme() == "http" {
-        // Without TLS no certificates are looked for, which a small container may not have.
+        // Without TLS no certificates are needed; a small container may have none.
         builder = builder.tls_certs_only([]);
     }
     if is_loopback(url) {
@@ -197,27 +215,27 @@ async fn refused(response: reqwest::Response) -> Error {
     };
     match serde_json::from_slice::<Problem>(&body) {
         Ok(problem) => Error::Refused(Problem { retry_after, ..problem }),
-        // A proxy that speaks for a server that is away.
+        // A proxy reports that the server is down.
         Err(_) if status.is_server_error() => Error::Unreachable(format!("HTTP {status}")),
-        Err(_) => Error::Protocol(format!("HTTP {status}, and what came with it is no problem")),
+        Err(_) => Error::Protocol(format!("HTTP {status} without a problem document")),
     }
 }
 
-/// An answer's body as what it should be; no body is null.
+/// Reads an answer's body; no body is null.
 pub(crate) fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     let body = if body.is_empty() { b"null" } else { body };
-    serde_json::from_slice(body).map_err(|why| Error::Protocol(format!("the answer is not as told: {why}")))
+    serde_json::from_slice(body).map_err(|why| Error::Protocol(format!("the answer cannot be read: {why}")))
 }
 
-/// How long to wait after this many failed tries: doubling from 100 ms up to 5 s, half of it by chance.
+/// The wait after this many failed tries: doubling from 100 ms up to 5 s, half of it random.
 pub(crate) fn backoff(tries: u32) -> Duration {
     let whole_ms = 100_u64.saturating_mul(1 << tries.saturating_sub(1).min(10)).min(5000);
-    // Each new state of the standard hasher is seeded by chance.
-    let chance = std::hash::RandomState::new().hash_one(tries);
-    Duration::from_millis(whole_ms / 2 + chance % (whole_ms / 2 + 1))
+    // Each new state of the standard hasher has a random seed.
+    let random = std::hash::RandomState::new().hash_one(tries);
+    Duration::from_millis(whole_ms / 2 + random % (whole_ms / 2 + 1))
 }
 
-/// For streams: what is asked for.
-pub(crate) fn event_stream(path: impl Into<String>) -> Ask {
-    Ask::new(Method::GET, path).timeout(None).header(ACCEPT.as_str(), "text/event-stream")
+/// A request for a stream of events.
+pub(crate) fn event_stream(path: impl Into<String>) -> Request {
+    Request::new(Method::GET, path).timeout(None).header(ACCEPT.as_str(), "text/event-stream")
 }

@@ -1,42 +1,40 @@
-//! What workers say: claims and reports. Nothing here is repeated by itself; the worker knows when to.
+//! Calls of workers: claims and reports. None of them is retried here; the worker decides.
 
 use std::time::Duration;
 
-use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tenure_api::{CallId, ClaimedJobs, HeartbeatAnswer, JobRecord, WorkerStatus};
 
-use super::jobs::path;
-use super::transport::{Ask, decode};
-use super::{Client, batch, with_query};
+use super::transport::{Request, decode};
+use super::{Client, Listing, batch};
 use crate::error::{Problem, Result};
-use crate::request::{Claim, Holder, Page, Report, to_value};
-use crate::wire::{Beat, JobRecord, Listing};
+use crate::request::{Claim, Holder, Page, Report, Verb, to_value};
 
-/// What a worker's report comes to.
+/// The result of a worker's report.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(from = "JobRecord")]
 pub struct Reported {
-    /// The job after it.
-    #[serde(flatten)]
+    /// The job afterwards.
     pub job: JobRecord,
     /// Whether it had been reported before.
-    #[serde(default)]
     pub replayed: bool,
-    /// Whether it came too late to count, as progress after the end does.
-    #[serde(default)]
+    /// Whether it had no effect, such as progress after the end.
     pub ignored: bool,
 }
 
+impl From<JobRecord> for Reported {
+    fn from(job: JobRecord) -> Self {
+        Self { replayed: job.replayed, ignored: job.ignored, job }
+    }
+}
+
 impl Client {
-    /// Asks for work, and waits for it as long as the claim says. Each job has its lease and its traceparent.
+    /// Claims jobs, and waits for them as long as the claim says. Each job has its lease and its traceparent.
     pub async fn claim(&self, claim: &Claim) -> Result<Vec<JobRecord>> {
-        #[derive(Deserialize)]
-        struct Claimed {
-            jobs: Vec<JobRecord>,
-        }
         let timeout = claim.wait.unwrap_or_default() + Duration::from_secs(10);
-        let ask = Ask::new(Method::POST, "/api/claims").json(claim)?.timeout(Some(timeout));
-        let Claimed { jobs } = decode(&self.once(&ask).await?.body)?;
+        let request = Request::to(CallId::ClaimJobs, &[]).json(&claim.body())?.timeout(Some(timeout));
+        let ClaimedJobs { jobs } = decode(&self.once(&request).await?.body)?;
         Ok(jobs)
     }
 
@@ -45,44 +43,44 @@ impl Client {
         let mut body = report.body.clone();
         body.insert("worker".into(), json!(worker));
         body.insert("fence".into(), json!(report.fence));
-        let path = path(&report.job, &format!("/{}", report.verb.as_str()));
-        decode(&self.once(&Ask::new(Method::POST, path).json(&body)?).await?.body)
+        let request = Request::to(CallId::of_verb(report.verb), &[&report.job]).json(&body)?;
+        decode(&self.once(&request).await?.body)
     }
 
     /// Keeps a lease alive.
-    pub async fn heartbeat(&self, job: &str, holder: &Holder) -> Result<Beat> {
-        let ask = Ask::new(Method::POST, path(job, "/heartbeat")).json(holder)?;
-        decode(&self.once(&ask).await?.body)
+    pub async fn heartbeat(&self, job: &str, holder: &Holder) -> Result<HeartbeatAnswer> {
+        let request = Request::to(CallId::of_verb(Verb::Heartbeat), &[job]).json(holder)?;
+        decode(&self.once(&request).await?.body)
     }
 
-    /// Reports about up to 10,000 jobs, each by itself: a job, or for heartbeats what [`Client::heartbeat`] gets.
+    /// Reports about up to 10,000 jobs, each independently: a job, or for heartbeats what [`Client::heartbeat`] returns.
     pub async fn reports(&self, worker: &str, reports: &[Report]) -> Result<Vec<Result<Value, Problem>>> {
-        self.answers(Ask::new(Method::POST, "/api/reports"), worker, reports).await
+        self.report_all(Request::to(CallId::ReportJobs, &[]), worker, reports).await
     }
 
-    /// For the worker, which looks at heartbeats' answers and at refusals: of the jobs it gets their ids.
+    /// For the worker, which reads the answers to heartbeats and refusals: of jobs it gets only the ids.
     pub(crate) async fn reports_within(
         &self,
         worker: &str,
         reports: &[impl Serialize],
         timeout: Duration,
     ) -> Result<Vec<Result<Value, Problem>>> {
-        let ask = Ask::new(Method::POST, "/api/reports").timeout(Some(timeout)).minimal();
-        self.answers(ask, worker, reports).await
+        let request = Request::to(CallId::ReportJobs, &[]).timeout(Some(timeout)).minimal();
+        self.report_all(request, worker, reports).await
     }
 
-    async fn answers(
+    async fn report_all(
         &self,
-        ask: Ask,
+        request: Request,
         worker: &str,
         reports: &[impl Serialize],
     ) -> Result<Vec<Result<Value, Problem>>> {
-        let ask = ask.json(&json!({ "worker": worker, "reports": reports }))?;
-        batch(decode(&self.once(&ask).await?.body)?, reports.len())
+        let request = request.json(&json!({ "worker": worker, "reports": reports }))?;
+        batch(decode(&self.once(&request).await?.body)?, reports.len())
     }
 
-    /// Which workers were seen, when, and what they hold.
-    pub async fn workers(&self, page: &Page) -> Result<Listing<Value>> {
-        self.listing(&with_query("/api/workers", &[to_value("the page", page)?]), "workers").await
+    /// The workers that were seen, when, and what they hold.
+    pub async fn workers(&self, page: &Page) -> Result<Listing<WorkerStatus>> {
+        self.listing(CallId::ListWorkers, &[], &[to_value("the page", page)?]).await
     }
 }

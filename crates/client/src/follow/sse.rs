@@ -1,17 +1,17 @@
-//! Server-sent events: bytes in, events out, however the bytes were cut.
+//! Parser of server-sent events: accepts pieces of any size.
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sent {
-    /// Its name; `message` if none was given.
+pub(crate) struct SentEvent {
+    /// `message` if the event has no name.
     pub(crate) name: String,
-    /// The last id that was given, by this event or one before.
+    /// The last id, of this event or an earlier one.
     pub(crate) id: Option<String>,
     /// Its lines, joined.
     pub(crate) text: String,
 }
 
-/// Puts lines and events together from pieces of a stream.
+/// Assembles events from the pieces of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     line: Vec<u8>,
@@ -29,7 +29,7 @@ impl Reader {
     }
 
     /// Takes the next piece and gives the events that it completes.
-    pub(crate) fn push(&mut self, piece: &[u8]) -> Vec<Sent> {
+    pub(crate) fn push(&mut self, piece: &[u8]) -> Vec<SentEvent> {
         let mut sent = Vec::new();
         for &byte in piece {
             let ends = match byte {
@@ -55,7 +55,7 @@ impl Reader {
         self.retry_ms
     }
 
-    fn end_line(&mut self, line: &str) -> Option<Sent> {
+    fn end_line(&mut self, line: &str) -> Option<SentEvent> {
         if line.is_empty() {
             return self.end_event();
         }
@@ -78,11 +78,11 @@ impl Reader {
         None
     }
 
-    fn end_event(&mut self) -> Option<Sent> {
+    fn end_event(&mut self) -> Option<SentEvent> {
         let name = std::mem::take(&mut self.name);
         let text = self.text.take()?;
         let name = if name.is_empty() { "message".to_owned() } else { name };
-        Some(Sent { name, id: self.id.clone(), text })
+        Some(SentEvent { name, id: self.id.clone(), text })
     }
 }
 

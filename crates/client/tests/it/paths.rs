@@ -33,7 +33,7 @@ async fn about_jobs(client: &Client) -> Result<()> {
     client.signal("j1", "approve").await?;
     client.explain("j1").await?;
     client.logs("j1", 5).await?;
-    let line = NewLine { stream: "stdout".into(), level: "info".into(), text: "x".into() };
+    let line = NewLine { stream: Some("stdout".into()), level: Some("info".into()), text: "x".into() };
     client.append_logs("j1", None, std::slice::from_ref(&line)).await?;
     client.append_logs("j1", Some(&Holder { worker: "w".into(), fence: 3 }), &[line]).await?;
     client.journal(Some("c"), Some(9), &EventFilter::default()).await?;
