@@ -37,13 +37,9 @@ pub fn has(subcommand: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// `cargo metadata` of the workspace, or of it and all dependencies.
-pub fn metadata(with_dependencies: bool) -> Result<Value> {
-    let mut command = command(&["metadata", "--format-version", "1"]);
-    if !with_dependencies {
-        command.arg("--no-deps");
-    }
-    let output = command.output().context("cannot start cargo")?;
+/// `cargo metadata` of the workspace and all dependencies.
+pub fn metadata() -> Result<Value> {
+    let output = command(&["metadata", "--format-version", "1"]).output().context("cannot start cargo")?;
     if !output.status.success() {
         bail!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
     }

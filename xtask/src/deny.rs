@@ -44,7 +44,7 @@ fn is_unreachable(output: &str) -> bool {
 fn without_cargo_deny() -> Result<Report> {
     let rules = fs::read_to_string(cargo::root().join("deny.toml")).context("deny.toml is missing")?;
     let rules = Rules::read(&rules)?;
-    let metadata = cargo::metadata(true)?;
+    let metadata = cargo::metadata()?;
     let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
     let flaws: Vec<String> = packages.iter().flat_map(|package| rules.flaws(package)).collect();
     if !flaws.is_empty() {

@@ -1,7 +1,8 @@
 //! Checks and tools of the workspace, as a library: tests of other crates start a [`scratch`] PostgreSQL or a scratch
 //! [`bucket`] with the same code as `cargo xtask test`.
 //!
-//! Nothing here depends on Tenure's crates: the tool must work while they do not compile.
+//! Nothing here depends on the crates that it checks, only on `tenure-launcher`: the tool must work while they do not
+//! compile.
 
 pub mod all;
 pub mod browser;
