@@ -5,10 +5,21 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    SeededRandom, Server, Setup, Store, column, eventually, http_client, on_both_stores_with_config, rows,
+    SeededRandom, Server, Setup, Store, assert_fields, column, eventually, field_names, http_client,
+    on_both_stores, on_both_stores_with_config, rows, sorted_words,
 };
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
+
+const PAID: &str = r#"
+[types.paid]
+lifecycle = "image"
+cost = 2
+backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
+max_attempts = 1
+[types."*"]
+lifecycle = "distributed"
+"#;
 
 const CONFIG: &str = include_str!("fixtures/credits.toml");
 
@@ -66,6 +77,7 @@ async fn a_thousand_concurrent_creations_with_a_balance_of_a_hundred_make_a_hund
 }
 
 const JOBS: usize = 10_000;
+
 const USERS: usize = 10;
 
 /// What the accounts should be, by what was told to the server.
@@ -184,4 +196,94 @@ async fn credits_missing_from_the_ledger_are_found_by_the_metric_and_by_verify()
         assert_eq!(told.status.code(), Some(1), "{store:?}");
         assert!(String::from_utf8_lossy(&told.stdout).contains("account u1"), "{told:?}");
     }
+}
+
+#[test]
+fn credits_are_reserved_settled_and_refunded() {
+    on_both_stores_with_config(PAID, async |server| {
+        let account = "/api/accounts/u1/credits";
+        let empty = server.read(account).await;
+        assert_fields(&empty, json!({ "available": 0, "ledger": [] }));
+        let paint = async |prompt: &str| {
+            let body = json!({ "type": "paid", "user_id": "u1", "payload": { "prompt": prompt } });
+            server.post("/api/jobs", &body).await
+        };
+        let problem = paint("a").await.problem(402, "insufficient_credits");
+        assert_fields(&problem, json!({ "cost": 2, "available": 0 }));
+        let granted = server.post(account, &json!({ "grant": 5, "reason": "welcome" })).await.expect(200);
+        let sums =
+            |account: &Value| ["granted", "reserved", "spent", "available"].map(|sum| account[sum].as_u64());
+        assert_eq!(sums(&granted), [5, 0, 0, 5].map(Some));
+
+        let job = paint("a").await.expect(202);
+        assert_eq!(sums(&server.read(account).await), [5, 2, 0, 3].map(Some));
+        // The same prompt in the same minute is the same job, and costs nothing.
+        let again = paint("a").await;
+        assert_eq!(again.expect_replay()["id"], job["id"]);
+        let taken = server.claim_one().await;
+        server.report(&taken, "succeed", json!({ "result": { "url": "x" } })).await.expect(200);
+        assert_eq!(sums(&server.read(account).await), [5, 0, 2, 3].map(Some));
+
+        paint("b").await.expect(202);
+        let short = paint("c").await.problem(402, "insufficient_credits");
+        assert_eq!(short["available"], 1);
+        let taken = server.claim_one().await;
+        let dead = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
+        assert_eq!(dead["outcome"], "dead");
+        let account = server.read(account).await;
+        assert_eq!(sums(&account), [5, 0, 2, 3].map(Some));
+        assert_eq!(column(&account["ledger"], "kind"), ["grant", "reserve", "settle", "reserve", "refund"]);
+        assert_eq!(column(&account["ledger"], "amount"), [5, 2, 2, 2, 2]);
+        for line in rows(&account["ledger"]) {
+            assert_eq!(field_names(line), sorted_words("id ts kind amount job_id reason"));
+        }
+        assert_eq!(account["ledger"][0]["reason"], "welcome");
+        assert_eq!(
+            (&account["ledger"][0]["job_id"], &account["ledger"][1]["job_id"]),
+            (&Value::Null, &job["id"])
+        );
+    });
+}
+
+#[test]
+fn a_grant_is_idempotent_and_limited() {
+    on_both_stores(async |server| {
+        let grant = async || {
+            let body = json!({ "grant": 3, "reason": "r" });
+            server.request("POST", "/api/accounts/u/credits").idempotent("g").json(&body).send().await
+        };
+        assert_eq!(grant().await.expect(200)["granted"], 3);
+        assert_eq!(grant().await.expect(200)["granted"], 3);
+        for bad in [
+            json!({ "grant": 0, "reason": "" }),
+            json!({ "grant": -1, "reason": "" }),
+            json!({ "grant": 1.5 }),
+        ] {
+            server.post("/api/accounts/u/credits", &bad).await.problem(400, "malformed");
+        }
+        assert_eq!(server.read("/api/accounts/u/credits").await["granted"], 3);
+    });
+}
+
+#[test]
+fn credits_never_go_below_zero_under_concurrency() {
+    on_both_stores_with_config(PAID, async |server| {
+        server.post("/api/accounts/u1/credits", &json!({ "grant": 10, "reason": "r" })).await.expect(200);
+        let server = std::sync::Arc::new(server);
+        let mut asks = tokio::task::JoinSet::new();
+        for index in 0..20 {
+            let server = std::sync::Arc::clone(&server);
+            asks.spawn(async move {
+                let body = json!({ "type": "paid", "user_id": "u1", "payload": { "prompt": index } });
+                server.post("/api/jobs", &body).await.status
+            });
+        }
+        let mut statuses = Vec::new();
+        while let Some(status) = asks.join_next().await {
+            statuses.push(status.unwrap());
+        }
+        statuses.sort_unstable();
+        assert_eq!(statuses, [[202; 5].as_slice(), [402; 15].as_slice()].concat());
+        assert_eq!(server.read("/api/accounts/u1/credits").await["available"], 0);
+    });
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_e2e::{Server, eventually, rows};
 
-use crate::dashboard_jobs::{Look, ask, id, new_key, on_both_stores_without_redirects, said, send, shown};
+use super::jobs::{Look, ask, id, new_key, on_both_stores_without_redirects, said, send, shown};
 
 /// A job that its worker could not do, in one attempt.
 async fn a_dead_one(server: &Server, error: Value) -> Value {

@@ -1,13 +1,9 @@
-//! The page of a job, over the real binary: what it says in each phase, what may be done on it and by whom, and that nothing
-//! that a job brings breaks it.
+//! The page of a job.
+
+mod actions;
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    Reply, Request, Server, in_time, on_both_stores, on_both_stores_with_config, on_both_stores_with_files,
-    path,
-};
-
-use crate::jobs::REVIEW_FILES;
+use tenure_e2e::{Reply, Request, Server, in_time, on_both_stores, on_both_stores_with_config, path};
 
 /// The address of a job's page, or of something below it.
 fn page(job: &Value, below: &str) -> String {
@@ -173,137 +169,12 @@ fn each_attempt_is_in_the_timeline_with_its_error() {
     });
 }
 
-#[test]
-fn allowed_actions_are_done_and_others_refused() {
-    on_both_stores_with_files(REVIEW_FILES, async |server| {
-        let job = server.create(json!({ "type": "a" })).await;
-        let text = press(&server, &job, "/cancel", "").await.text;
-        says(&text, &["cancelled", ">Retry<"]);
-        let refused = press(&server, &job, "/cancel", "").await;
-        assert_eq!(refused.status, 409);
-        says(&refused.text, &["<h1", "invalid_transition"]);
-
-        let held = server.create(json!({ "type": "a" })).await;
-        server.claim_one().await;
-        let text = press(&server, &held, "/cancel", "reason=enough").await.text;
-        says(&text, &["a cancel was asked for by admin:open", "▶"]);
-        is_silent_on(&text, &[">Cancel<"]);
-        says(&press(&server, &held, "/cancel-hard", "reason=now").await.text, &["it is over, cancelled"]);
-
-        let dead = server.create(json!({ "type": "a" })).await;
-        let fields = "reason_code=policy_violation&detail=not+this+one";
-        says(
-            &press(&server, &dead, "/dead-letter", fields).await.text,
-            &["policy_violation", "not this one"],
-        );
-
-        let draft = server.create(json!({ "type": "review" })).await;
-        let taken = server.claim_one().await;
-        server.succeed(&taken).await;
-        let text = look(&server, &draft).await;
-        let id = draft["id"].as_str().unwrap();
-        says(&text, &[">Signal approve<", ">Signal decline<", &format!("tenure job signal {id} approve")]);
-        let bad = press(&server, &draft, "/signals/approve", "payload=%7Bno").await;
-        assert_eq!(bad.status, 400);
-        assert_eq!(press(&server, &draft, "/signals/never", "").await.status, 409);
-        let fields = "payload=%7B%22by%22%3A12345678901234567890123%7D";
-        let text = press(&server, &draft, "/signals/approve", fields).await.text;
-        says(&text, &["published", "12345678901234567890123"]);
-
-        // Only from here, only what there is, only of jobs that are there.
-        let job = server.create(json!({ "type": "a" })).await;
-        for origin in [None, Some("https://evil.example")] {
-            let request = server.request("POST", &page(&job, "/cancel"));
-            let request = request.header("content-type", "application/x-www-form-urlencoded").bytes("");
-            let request =
-                origin.into_iter().fold(request, |request, origin| request.header("origin", origin));
-            assert_eq!(request.send().await.status, 403, "{origin:?}");
-        }
-        assert_eq!(press(&server, &job, "/promote", "").await.status, 404);
-        assert_eq!(press(&server, &job, "/cancel", "x=1").await.status, 400);
-        let nobody = json!({ "id": "01990c3a-7d2e-7000-8000-000000000000" });
-        let gone = press(&server, &nobody, "/cancel", "").await;
-        assert_eq!(gone.status, 404);
-        let gone = server.request("GET", &page(&nobody, "")).header("accept", "text/html").send().await;
-        assert_eq!(gone.status, 404);
-        says(&gone.text, &["never created here", "keeps jobs"]);
-    });
-}
-
 /// An operator's way out of a state in which nobody has the job.
-const SCREENED: &str = include_str!("fixtures/screened.toml");
-
-#[test]
-fn an_operator_can_reject_a_job_without_a_worker() {
-    let config = "lifecycles = [\"screened.toml\"]\n[types.\"*\"]\nlifecycle = \"screened\"\n";
-    on_both_stores_with_files(&[("tenure.toml", config), ("screened.toml", SCREENED)], async |server| {
-        let job = server.create(json!({ "type": "a" })).await;
-        says(&look(&server, &job).await, &[">Reject<"]);
-        assert_eq!(press(&server, &job, "/reject", "reason=").await.status, 400);
-        says(&press(&server, &job, "/reject", "reason=spam").await.text, &["it is over, rejected"]);
-        let job = server.create(json!({ "type": "a" })).await;
-        server.claim_one().await;
-        is_silent_on(&look(&server, &job).await, &[">Reject<"]);
-    });
-}
+const SCREENED: &str = include_str!("../fixtures/screened.toml");
 
 async fn key(server: &Server, body: Value) -> String {
     let made = server.post("/api/keys", &body).await.expect(201);
     made["key"].as_str().expect("a new key is shown").to_owned()
-}
-
-#[test]
-fn a_caller_without_the_right_sees_why_and_is_refused() {
-    on_both_stores(async |mut server| {
-        let admin = key(&server, json!({ "role": "admin" })).await;
-        server.use_key(Some(&admin));
-        let viewer = key(&server, json!({ "role": "viewer" })).await;
-        let producer = key(&server, json!({ "role": "producer", "user_id": "ann" })).await;
-        let worker = key(&server, json!({ "role": "worker" })).await;
-        let own = server.create(json!({ "type": "a", "user_id": "ann" })).await;
-        let other =
-            server.create(json!({ "type": "b", "user_id": "bob", "correlation_id": own["id"] })).await;
-        let see = async |key: &str, job: &Value| {
-            server.request("GET", &page(job, "")).key(key).header("accept", "text/html").send().await
-        };
-        let press_as = async |key: &str, job: &Value, act: &str| {
-            form(&server, &page(job, act), "").key(key).send().await
-        };
-
-        let seen = see(&viewer, &own).await.text;
-        let acts = inside(&seen, "id=\"job-acts\"", "As CLI and as curl");
-        assert_eq!(
-            acts.matches("<button").count(),
-            acts.matches("title=\"the role viewer may not do this\"").count()
-        );
-        says(&seen, &["Authorization: Bearer $TENURE_KEY", &page(&other, "")]);
-        for act in ["/cancel", "/cancel-hard", "/retry", "/dead-letter", "/reject", "/dismiss", "/signals/go"]
-        {
-            assert_eq!(press_as(&viewer, &own, act).await.status, 403, "{act}");
-        }
-
-        let seen = see(&producer, &own).await.text;
-        let acts = inside(&seen, "id=\"job-acts\"", "As CLI and as curl");
-        says(acts, &["data-focus=\"Cancel\"", "title=\"the role producer may not do this\""]);
-        is_silent_on(inside(acts, "/cancel\"", "</form>"), &["disabled"]);
-        is_silent_on(&seen, &[&page(&other, "")]);
-        for below in ["", "/log", "/text/payload"] {
-            let reply = server.request("GET", &page(&other, below)).key(&producer).send().await;
-            assert_eq!(reply.status, 403, "{below}");
-        }
-        assert_eq!(press_as(&producer, &other, "/cancel").await.status, 403);
-        assert_eq!(press_as(&producer, &own, "/dead-letter").await.status, 403);
-
-        assert_eq!(see(&worker, &own).await.status, 403);
-        let claim = json!({ "worker": "w9", "types": ["a"], "max": 1 });
-        server.request("POST", "/api/claims").key(&worker).json(&claim).send().await.expect(200);
-        assert_eq!(see(&worker, &own).await.status, 200);
-        assert_eq!(press_as(&producer, &own, "/cancel-hard").await.status, 200);
-
-        server.use_key(None);
-        let shut = server.request("GET", &page(&own, "/log")).send().await;
-        shut.problem(401, "unauthenticated");
-    });
 }
 
 #[test]

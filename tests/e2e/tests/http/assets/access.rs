@@ -1,0 +1,123 @@
+//! Which callers read and add assets.
+
+use serde_json::{Value, json};
+use tenure_e2e::{Reply, Server, column, path};
+use tokio::io::AsyncWriteExt as _;
+
+use super::{begin_upload, content_of, files, in_the_end, list, on_both_stores, upload};
+
+#[test]
+fn a_worker_uploads_only_while_it_holds_the_lease() {
+    on_both_stores(async |server| {
+        server.create(json!({ "type": "short" })).await;
+        let taken = server.claim_one().await;
+        let fence = &taken["lease"]["fence"];
+        let held = format!("&worker=w1&fence={fence}");
+        upload(&server, &taken, &format!("asset_type=t{held}"), b"x").await.expect(201);
+        for wrong in ["&worker=w2&fence=1", "&worker=w1&fence=9"] {
+            let refused = upload(&server, &taken, &format!("asset_type=t{wrong}"), b"x").await;
+            assert_eq!(refused.problem(409, "lease_conflict")["cause"], "wrong_worker");
+        }
+        // The lease runs out while the content is still on its way.
+        let mut socket = begin_upload(&server, &taken, &held, 20).await;
+        in_the_end("the lease is lost", async || server.job(&taken).await["phase"] == "ready").await;
+        while socket.write_all(&vec![7; 1_000_000]).await.is_ok() {
+            // Until the server has heard that it is in vain, or all of it was sent.
+            if files(&server).len() == 1 {
+                break;
+            }
+        }
+        in_the_end("it is given up", async || files(&server).len() == 1).await;
+        assert_eq!(list(&server, &taken).await.len(), 1);
+        let late = upload(&server, &taken, &format!("asset_type=t{held}"), b"x").await;
+        assert_eq!(late.problem(409, "lease_conflict")["cause"], "lost");
+        let late = json!({ "asset_type": "t", "url": "http://example.org/", "worker": "w1", "fence": fence });
+        server.call(&taken, "assets", &late).await.problem(409, "lease_conflict");
+    });
+}
+
+/// Keys of everybody, and a job of ann's with an asset, held by the first worker as `w1`.
+struct Cast {
+    keys: std::collections::BTreeMap<&'static str, String>,
+    job: Value,
+    asset: Value,
+    held: String,
+}
+
+impl Cast {
+    /// From then on the server is asked as the admin.
+    async fn of(server: &mut Server) -> Self {
+        let mut keys = std::collections::BTreeMap::new();
+        for (name, role, user) in [
+            ("admin", "admin", None),
+            ("ann", "producer", Some("ann")),
+            ("bob", "producer", Some("bob")),
+            ("viewer", "viewer", None),
+            ("operator", "operator", None),
+            ("holder", "worker", None),
+            ("other", "worker", None),
+        ] {
+            let made = server.post("/api/keys", &json!({ "role": role, "user_id": user })).await.expect(201);
+            let key = made["key"].as_str().unwrap().to_owned();
+            if name == "admin" {
+                server.use_key(Some(&key));
+            }
+            keys.insert(name, key);
+        }
+        let job = server.create(json!({ "type": "t", "user_id": "ann" })).await;
+        let asset = upload(server, &job, "asset_type=t", b"secret").await.expect(201);
+        let claim = json!({ "worker": "w1", "max": 1, "start": true });
+        let claimed = server.request("POST", "/api/claims").key(&keys["holder"]).json(&claim).send().await;
+        let held = format!("&worker=w1&fence={}", claimed.expect(200)["jobs"][0]["lease"]["fence"]);
+        Self { keys, job, asset, held }
+    }
+
+    async fn add(&self, server: &Server, who: &str, query: &str) -> Reply {
+        let at = path(&self.job, &format!("assets?asset_type=t{query}"));
+        server.request("POST", &at).key(&self.keys[who]).bytes("x").send().await
+    }
+}
+
+#[test]
+fn assets_are_visible_to_callers_that_see_the_job() {
+    on_both_stores(async |mut server| {
+        let cast = Cast::of(&mut server).await;
+        let content = content_of(&cast.asset);
+        let at = [path(&cast.job, "assets"), content.trim_end_matches("/content").to_owned(), content];
+        for (who, key) in &cast.keys {
+            for at in &at {
+                let got = server.request("GET", at).key(key).send().await;
+                if ["bob", "other"].contains(who) {
+                    got.problem(403, "forbidden");
+                } else {
+                    assert_eq!(got.status, 200, "{who}: {at}: {}", got.text);
+                }
+            }
+        }
+        // An asset is found below its own job alone.
+        let own = server.create(json!({ "type": "t", "user_id": "bob" })).await;
+        let sneaky = path(&own, &format!("assets/{}/content", cast.asset["id"].as_str().unwrap()));
+        let sneaky = server.request("GET", &sneaky).key(&cast.keys["bob"]).send().await;
+        sneaky.problem(404, "not_found");
+    });
+}
+
+#[test]
+fn only_owners_and_lease_holders_add_assets() {
+    on_both_stores(async |mut server| {
+        let cast = Cast::of(&mut server).await;
+        for who in ["admin", "ann", "operator"] {
+            cast.add(&server, who, "").await.expect(201);
+        }
+        for who in ["viewer", "holder", "bob", "other"] {
+            cast.add(&server, who, "").await.problem(403, "forbidden");
+        }
+        cast.add(&server, "holder", &cast.held).await.expect(201);
+        for who in ["ann", "bob", "viewer", "other"] {
+            cast.add(&server, who, &cast.held).await.problem(403, "forbidden");
+        }
+        cast.add(&server, "other", "&worker=w9&fence=1").await.problem(409, "lease_conflict");
+        assert_eq!(column(&json!(list(&server, &cast.job).await), "user_id"), vec![json!("ann"); 5]);
+        assert_eq!(files(&server).len(), 5);
+    });
+}

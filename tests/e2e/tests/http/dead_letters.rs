@@ -1,0 +1,163 @@
+//! Dead letters: list, dismiss, redrive.
+
+use serde_json::{Value, json};
+use tenure_e2e::{
+    Server, assert_fields, column, field_names, find, millis, on_both_stores, rows, sorted_words,
+};
+
+const LETTER: &str = "job_id created_at reason_code stage last_error attempts last_owner last_lease_expires_at \
+                      correlation_id dismissed_at dismissed_by dismissed_reason";
+
+/// A job that its worker could not do, in one attempt.
+async fn a_dead_one(server: &Server, mut job: Value, error: Value) -> Value {
+    job["max_attempts"] = json!(1);
+    server.create(job).await;
+    let taken = server.claim_one().await;
+    let over = server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
+    assert_eq!(over["outcome"], "dead", "{over}");
+    over
+}
+
+#[test]
+fn a_dead_letter_has_its_error_and_can_be_dismissed() {
+    on_both_stores(async |server| {
+        let error = json!({ "code": "E", "message": "no", "stage": "fetch" });
+        let job = a_dead_one(&server, json!({ "type": "a", "correlation_id": "c-1" }), error).await;
+        let page = server.read("/api/dead-letters").await;
+        assert_eq!(field_names(&page), ["dead_letters", "next_cursor"]);
+        let letter = &page["dead_letters"][0];
+        assert_eq!(field_names(letter), sorted_words(LETTER));
+        assert_eq!((&letter["job_id"], &letter["reason_code"]), (&job["id"], &json!("exhausted_retries")));
+        assert_eq!((&letter["stage"], &letter["attempts"]), (&json!("fetch"), &json!(1)));
+        assert_eq!((&letter["last_error"]["code"], &letter["last_owner"]), (&json!("E"), &json!("w1")));
+        assert_fields(&letter, json!({ "correlation_id": "c-1", "dismissed_at": null }));
+        assert!(letter["last_lease_expires_at"].is_string() && letter["created_at"].is_string());
+        let dismiss = format!("/api/dead-letters/{}/dismiss", job["id"].as_str().unwrap());
+        let dismissed = server.post(&dismiss, &json!({ "reason": "known" })).await.expect(200);
+        assert_fields(&dismissed, json!({ "job_id": job["id"], "dismissed_reason": "known" }));
+        assert!(dismissed["dismissed_by"].is_string() && dismissed["dismissed_at"].is_string());
+        assert_eq!(server.read("/api/dead-letters").await["dead_letters"], json!([]));
+        let page = server.read("/api/dead-letters?dismissed=true").await;
+        assert_eq!(page["dead_letters"], json!([dismissed]));
+        server.post(&dismiss, &json!({})).await.problem(400, "malformed");
+        let live = server.create(json!({ "type": "a" })).await;
+        let dismiss = format!("/api/dead-letters/{}/dismiss", live["id"].as_str().unwrap());
+        server.post(&dismiss, &json!({ "reason": "x" })).await.problem(404, "not_found");
+    });
+}
+
+#[test]
+fn dead_letters_are_filtered_and_paged() {
+    on_both_stores(async |server| {
+        let mut ids = Vec::new();
+        for index in 0..7 {
+            let stage = if index % 2 == 0 { "fetch" } else { "exec" };
+            let job =
+                json!({ "type": format!("t{index}"), "user_id": "u", "queue": format!("q{}", index % 3) });
+            ids.push(a_dead_one(&server, job, json!({ "stage": stage })).await["id"].clone());
+        }
+        let given_up = server.create(json!({ "type": "x" })).await;
+        let body = json!({ "reason_code": "policy_violation", "detail": "d" });
+        server.call(&given_up, "dead-letter", &body).await.expect(200);
+        ids.push(given_up["id"].clone());
+        ids.reverse();
+        let listed = async |query: &str| {
+            let page = server.read(&format!("/api/dead-letters?{query}")).await;
+            column(&page["dead_letters"], "job_id")
+        };
+        assert_eq!(listed("").await, ids, "newest first");
+        assert_eq!(listed("reason_code=policy_violation").await, ids[..1]);
+        assert_eq!(listed("stage=exec").await.len(), 3);
+        assert_eq!(listed("type=t3").await.len(), 1);
+        assert_eq!(listed("queue=q0").await.len(), 3);
+        assert_eq!(listed("user_id=u").await.len(), 7);
+        assert_eq!(listed("worker=w1&stage=fetch").await.len(), 4);
+        assert_eq!(listed("outcome=failed").await.len(), 0);
+        let (mut seen, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = server.read(&format!("/api/dead-letters?limit=3{cursor}")).await;
+            seen.extend(column(&page["dead_letters"], "job_id"));
+            let Some(next) = page["next_cursor"].as_str() else { break };
+            cursor = format!("&cursor={next}");
+        }
+        assert_eq!(seen, ids);
+        for bad in ["reason_code=x", "stage=x", "dismissed=x", "limit=501", "colour=red"] {
+            server.get(&format!("/api/dead-letters?{bad}")).await.problem(400, "malformed");
+        }
+    });
+}
+
+#[test]
+fn a_redrive_creates_jobs_at_the_requested_rate() {
+    on_both_stores(async |server| {
+        let mut ids = Vec::new();
+        for index in 0..5 {
+            let job = json!({ "type": "a", "payload": { "n": index } });
+            ids.push(a_dead_one(&server, job, json!({})).await["id"].clone());
+        }
+        let redrive = "/api/dead-letters/redrive";
+        let some = json!({ "ids": [ids[0], "01990c3a-7d2e-7000-8000-000000000000"] });
+        let answer = server.post(redrive, &some).await.expect(200);
+        let results = rows(&answer["results"]);
+        let good = results.iter().find(|row| row["ok"].is_object()).expect("one is redriven");
+        let bad = results.iter().find(|row| row["error"].is_object()).expect("one is not there");
+        assert_fields(&good["ok"], json!({ "retry_of": ids[0], "payload": { "n": 0 } }));
+        assert_eq!(bad["error"]["code"], "not_found");
+
+        let slowly = json!({ "filter": { "type": "a" }, "max_per_second": 0.5 });
+        let answer = server.post(redrive, &slowly).await.expect(200);
+        let jobs = column(&answer["results"], "ok");
+        assert_eq!(jobs.len(), 5);
+        assert!(jobs.iter().all(|job| ids.contains(&job["retry_of"])));
+        let times: Vec<i64> = jobs.iter().map(|job| millis(&job["run_at"])).collect();
+        let spread: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(spread.iter().all(|gap| (1900..=2100).contains(gap)), "two seconds apart: {spread:?}");
+        // One is ready at once, by the way of the first redrive and of the second.
+        assert_eq!(server.claim(json!({ "worker": "w", "max": 9 })).await.len(), 2);
+        for bad in [
+            json!({}),
+            json!({ "ids": [], "filter": {} }),
+            json!({ "ids": ["x"] }),
+            json!({ "filter": { "colour": "red" } }),
+            json!({ "filter": {}, "max_per_second": 0 }),
+        ] {
+            server.post(redrive, &bad).await.problem(400, "malformed");
+        }
+    });
+}
+
+#[test]
+fn a_redrive_is_idempotent_with_a_key() {
+    on_both_stores(async |server| {
+        for _ in 0..2 {
+            a_dead_one(&server, json!({ "type": "a" }), json!({})).await;
+        }
+        let redrive = async || {
+            let request = server.request("POST", "/api/dead-letters/redrive").idempotent("k");
+            let answer = request.json(&json!({ "filter": {} })).send().await.expect(200);
+            column(&answer["results"], "ok").iter().map(|job| job["id"].clone()).collect::<Vec<_>>()
+        };
+        let (first, second) = (redrive().await, redrive().await);
+        assert_eq!((first.len(), &first), (2, &second));
+        assert_eq!(rows(&server.read("/api/jobs?phase=ready").await["jobs"]).len(), 2);
+    });
+}
+
+#[test]
+fn a_redrive_by_filter_applies_to_every_dead_letter() {
+    const LETTERS: usize = 520;
+    on_both_stores(async |server| {
+        let many = json!({ "jobs": vec![json!({ "type": "a" }); LETTERS] });
+        let made = server.post("/api/jobs/batch", &many).await.expect(200);
+        for job in column(&made["results"], "ok") {
+            let body = json!({ "reason_code": "dependency_unavailable", "detail": "down" });
+            server.call(&job, "dead-letter", &body).await.expect(200);
+        }
+        let filter = json!({ "filter": { "reason_code": "dependency_unavailable" } });
+        let answer = server.post("/api/dead-letters/redrive", &filter).await.expect(200);
+        let of: std::collections::BTreeSet<String> =
+            column(&answer["results"], "ok").iter().map(|job| job["retry_of"].to_string()).collect();
+        assert_eq!(of.len(), LETTERS);
+        assert_eq!(server.claim(json!({ "worker": "w", "max": 1000 })).await.len(), LETTERS);
+    });
+}

@@ -1,0 +1,242 @@
+//! Actions on jobs: cancel, retry, dead letter, signals, and what happens without a worker.
+
+use serde_json::{Value, json};
+use tenure_e2e::{
+    assert_fields, field_names, on_both_stores, on_both_stores_with_config, on_both_stores_with_files, path,
+    rows, sorted_words,
+};
+
+use super::{EVENT, REVIEW_FILES};
+
+#[test]
+fn a_soft_cancel_asks_the_worker_and_a_hard_cancel_ends_the_job() {
+    on_both_stores(async |server| {
+        // Ready: at once.
+        let job = server.create(json!({ "type": "a" })).await;
+        let over = server.request("POST", &path(&job, "cancel")).send().await.expect(200);
+        assert_fields(&over, json!({ "state": "cancelled", "outcome": "cancelled" }));
+        let problem = server.call(&job, "cancel", &json!({})).await.problem(409, "invalid_transition");
+        assert_fields(&problem, json!({ "current_state": "cancelled", "trigger": "cancel", "allowed": [] }));
+
+        // Active, soft: recorded, told with the heartbeat, confirmed by the worker.
+        let job = server.create(json!({ "type": "a" })).await;
+        let taken = server.claim_one().await;
+        let asked = server.call(&job, "cancel", &json!({ "reason": "enough" })).await.expect(200);
+        assert_eq!(asked["state"], "running");
+        let request = &asked["cancel_requested"];
+        assert_eq!(field_names(request), sorted_words("mode reason by at hard_at"));
+        assert_fields(&request, json!({ "mode": "soft", "reason": "enough" }));
+        assert!(request["hard_at"].as_str() > request["at"].as_str());
+        let beat = server.report(&taken, "heartbeat", json!({})).await.expect(200);
+        assert_eq!(field_names(&beat), ["cancel", "lease"]);
+        assert_eq!(beat["cancel"], "soft");
+        let over =
+            server.report(&taken, "cancel-confirm", json!({ "checkpoint": { "at": 3 } })).await.expect(200);
+        assert_fields(&over, json!({ "state": "cancelled", "checkpoint": { "at": 3 } }));
+
+        // Active, soft, but the worker finishes first: the finish stands.
+        let job = server.create(json!({ "type": "a" })).await;
+        let taken = server.claim_one().await;
+        server.call(&job, "cancel", &json!({ "mode": "soft" })).await.expect(200);
+        let over = server.succeed(&taken).await;
+        assert_eq!(over["state"], "succeeded");
+
+        // Active, hard: now, and the lease is revoked.
+        let job = server.create(json!({ "type": "a" })).await;
+        let taken = server.claim_one().await;
+        let over = server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(200);
+        assert_fields(&over, json!({ "state": "cancelled", "lease": null }));
+        let late = server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
+        assert_eq!((&late["cause"], &late["job_id"]), (&json!("revoked"), &job["id"]));
+        assert_eq!(late["fence"], taken["lease"]["fence"]);
+        server.call(&job, "cancel", &json!({ "mode": "gentle" })).await.problem(400, "malformed");
+    });
+}
+
+#[test]
+fn a_soft_cancel_becomes_hard_after_its_grace_period() {
+    let config = "[types.a]\nlifecycle = \"distributed\"\ncancel_grace = \"100ms\"\n";
+    on_both_stores_with_config(config, async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let taken = server.claim_one().await;
+        server.call(&job, "cancel", &json!({})).await.expect(200);
+        tenure_e2e::eventually("it is cancelled", async || server.job(&job).await["state"] == "cancelled")
+            .await;
+        let over = server.job(&job).await;
+        assert_eq!(over["error"]["code"], "CANCEL_GRACE_EXPIRED");
+        server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
+    });
+}
+
+#[test]
+fn a_retry_creates_a_copy_of_the_finished_job() {
+    on_both_stores(async |server| {
+        let asked =
+            json!({ "type": "a", "user_id": "u1", "payload": { "n": 1 }, "priority": 3, "queue": "q" });
+        let waiting = server.create(asked).await;
+        let problem = server.call(&waiting, "retry", &json!({})).await.problem(409, "invalid_transition");
+        assert_eq!(problem["current_state"], "queued");
+        let over = server.call(&waiting, "cancel", &json!({})).await.expect(200);
+        let ask = async || server.request("POST", &path(&over, "retry")).idempotent("again").send().await;
+        let reply = ask().await;
+        let place = reply.header("location").unwrap().to_owned();
+        let again = reply.expect(202);
+        assert_eq!(place, path(&again, ""));
+        assert_ne!(again["id"], over["id"]);
+        assert_eq!(again["retry_of"], over["id"]);
+        for member in ["type", "user_id", "payload", "priority", "queue", "lifecycle"] {
+            assert_eq!(again[member], over[member], "{member}");
+        }
+        assert_fields(&again, json!({ "state": "queued", "attempt": 1 }));
+        let repeat = ask().await;
+        assert_eq!(repeat.expect_replay()["id"], again["id"]);
+        assert_eq!(server.job(&over).await, over, "a finished job stays as it is");
+    });
+}
+
+#[test]
+fn an_operator_dead_letters_a_job() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a", "correlation_id": "c" })).await;
+        let body = json!({ "reason_code": "policy_violation", "detail": "not ours" });
+        let over = server.call(&job, "dead-letter", &body).await.expect(200);
+        assert_fields(&over, json!({ "state": "dead_lettered", "outcome": "dead" }));
+        let letters = server.read("/api/dead-letters").await;
+        assert_eq!(letters["dead_letters"][0]["reason_code"], "policy_violation");
+        assert_eq!(letters["dead_letters"][0]["job_id"], job["id"]);
+        server.call(&job, "dead-letter", &body).await.problem(409, "invalid_transition");
+        let bad = json!({ "reason_code": "boredom", "detail": "" });
+        server.call(&job, "dead-letter", &bad).await.problem(400, "malformed");
+    });
+}
+
+#[test]
+fn only_a_declared_signal_changes_the_job() {
+    on_both_stores_with_files(REVIEW_FILES, async |server| {
+        let job = server.create(json!({ "type": "review" })).await;
+        let early = server.call(&job, "signals/approve", &json!({})).await;
+        let problem = early.problem(409, "invalid_transition");
+        assert_fields(&problem, json!({ "current_state": "queued", "trigger": "signal:approve" }));
+        let mut allowed = problem["allowed"].as_array().unwrap().clone();
+        allowed.sort_by_key(Value::to_string);
+        assert_eq!(allowed, ["claim", "timeout"], "the clock's triggers too");
+        let taken = server.claim_one().await;
+        let parked = server.report(&taken, "succeed", json!({ "result": "draft" })).await.expect(200);
+        assert_fields(&parked, json!({ "state": "in_review", "phase": "waiting" }));
+        let unknown = server.call(&job, "signals/burn", &json!({})).await;
+        unknown.problem(409, "invalid_transition");
+        let ask =
+            async || server.request("POST", &path(&job, "signals/decline")).idempotent("k").send().await;
+        let over = ask().await.expect(200);
+        assert_fields(&over, json!({ "state": "rejected", "outcome": "rejected" }));
+        let repeat = ask().await;
+        let repeat = repeat.expect_replay();
+        assert_fields(&repeat, json!({ "seq": over["seq"], "replayed": true }));
+        let audit = server.read("/api/audit").await;
+        let line = rows(&audit["audit"]).iter().find(|line| line["action"] == "DECLINED").cloned();
+        assert_eq!(line.expect("the rule's audit line")["job_id"], job["id"]);
+    });
+}
+
+#[test]
+fn every_post_is_idempotent_with_a_key() {
+    on_both_stores_with_files(REVIEW_FILES, async |server| {
+        let twice = async |path: &str, body: Value| {
+            let ask = async || server.request("POST", path).idempotent("once").json(&body).send().await;
+            let (first, second) = (ask().await, ask().await);
+            assert!(first.status < 300 && second.status < 300, "{path}: {} {}", first.text, second.text);
+            (first.body, second)
+        };
+        let journal = async || server.journal().await.len();
+        let job = server.create(json!({ "type": "a" })).await;
+        twice(&path(&job, "logs"), json!({ "lines": [{ "text": "x" }] })).await;
+        let log = server.read(&path(&job, "logs")).await;
+        assert_eq!(rows(&log["lines"]).len(), 1);
+        let (_, again) = twice("/api/claims", json!({ "worker": "w1", "max": 1 })).await;
+        assert_eq!(again.body["jobs"][0]["id"], job["id"]);
+        for (call, body) in [
+            ("start", json!({ "worker": "w1", "fence": 1 })),
+            ("release", json!({ "worker": "w1", "fence": 1 })),
+            ("cancel", json!({ "reason": "x" })),
+        ] {
+            let before = journal().await;
+            let (_, again) = twice(&path(&job, call), body).await;
+            assert_eq!(again.header("idempotent-replayed"), Some("true"), "{call}");
+            assert_eq!(again.body["replayed"], true, "{call}");
+            assert_eq!(journal().await, before + 1, "{call}");
+        }
+        let other = json!({ "reason": "y" });
+        let ask = server.request("POST", &path(&job, "cancel")).idempotent("once").json(&other);
+        ask.send().await.problem(422, "idempotency_mismatch");
+        let dead = server.create(json!({ "type": "a" })).await;
+        let body = json!({ "reason_code": "timeout", "detail": "" });
+        let (_, again) = twice(&path(&dead, "dead-letter"), body).await;
+        assert_eq!(again.body["replayed"], true);
+        let dismiss = format!("/api/dead-letters/{}/dismiss", dead["id"].as_str().unwrap());
+        twice(&dismiss, json!({ "reason": "x" })).await;
+        twice("/api/queues/q/pause", json!({})).await;
+        twice("/api/jobs/actions", json!({ "action": "retry", "filter": { "outcome": "dead" } })).await;
+        assert_eq!(rows(&server.read("/api/jobs?phase=ready").await["jobs"]).len(), 1);
+        let reports =
+            json!({ "worker": "w1", "reports": [{ "job": job["id"], "fence": 1, "verb": "heartbeat" }] });
+        twice("/api/reports", reports).await;
+    });
+}
+
+#[test]
+fn a_compensation_is_recorded_after_the_job_has_finished() {
+    let config = r#"
+[types.book]
+lifecycle = "distributed"
+compensate_with = "unbook"
+[types.unbook]
+lifecycle = "distributed"
+"#;
+    on_both_stores_with_config(config, async |server| {
+        let job = server.create(json!({ "type": "book" })).await;
+        let taken = server.claim_one().await;
+        let gone = json!({ "error": { "class": "permanent", "code": "E", "message": "m" } });
+        server.report(&taken, "fail", gone).await.expect(200);
+        let undo = server.claim_one().await;
+        assert_eq!((&undo["type"], &undo["payload"]["error"]["code"]), (&json!("unbook"), &json!("E")));
+        assert_eq!(undo["payload"]["job"]["id"], job["id"]);
+        server.succeed(&undo).await;
+        let events = server.read(&path(&job, "events")).await;
+        let last = rows(&events["events"]).last().unwrap().clone();
+        assert_fields(&last, json!({ "type": "job_compensated", "seq": null }));
+        assert_eq!(field_names(&last), sorted_words(EVENT));
+        assert_eq!(server.job(&job).await["seq"], 4);
+        let feed = server.journal().await;
+        assert!(feed.contains(&last), "the feed has it too");
+    });
+}
+
+#[test]
+fn a_job_that_is_not_claimed_in_time_fails_with_a_reason() {
+    let config = "[types.scene]\nlifecycle = \"engine\"\ntimeouts = { queued = \"300ms\" }\n";
+    on_both_stores_with_config(config, async |server| {
+        let job = server.create(json!({ "type": "scene" })).await;
+        tenure_e2e::eventually("its time is over", async || server.job(&job).await["phase"] == "final").await;
+        let over = server.job(&job).await;
+        assert_fields(&over, json!({ "state": "failed", "outcome": "failed" }));
+        assert_fields(&over["error"], json!({ "code": "QUEUE_TIMEOUT", "category": "queue" }));
+        let text = over["error"]["text"].as_str().unwrap();
+        assert!(text.starts_with("QUEUE_TIMEOUT: "), "{text}");
+        let status = server.stream(&path(&job, "stream"), None).await.rest().await;
+        assert_eq!(status[0].data["state"], "failed");
+    });
+}
+
+#[test]
+fn a_lifecycle_without_a_cancel_refuses_it() {
+    on_both_stores_with_config("[types.export]\nlifecycle = \"pattern\"\n", async |server| {
+        let job = server.create(json!({ "type": "export" })).await;
+        let problem = server.call(&job, "cancel", &json!({})).await.problem(409, "invalid_transition");
+        assert_eq!((&problem["current_state"], &problem["trigger"]), (&json!("queued"), &json!("cancel")));
+        assert_eq!(problem["allowed"], json!(["claim"]));
+        server.claim_one().await;
+        let hard = json!({ "mode": "hard" });
+        server.call(&job, "cancel", &hard).await.problem(409, "invalid_transition");
+        assert_eq!(server.job(&job).await["seq"], 2);
+    });
+}

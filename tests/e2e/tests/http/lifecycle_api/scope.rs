@@ -1,0 +1,184 @@
+//! What a lifecycle API contains, describes and permits.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use tenure_e2e::{Server, Setup, Store, field_names, rows};
+
+use super::{MOUNTS, new_job, with_lifecycle_apis};
+use crate::jobs::REVIEW;
+
+#[test]
+fn a_lifecycle_api_has_only_jobs_and_types_of_its_lifecycle() {
+    with_lifecycle_apis(async |server| {
+        let mut made = Vec::new();
+        for (mount, id) in MOUNTS {
+            let job = server.post(mount, &new_job(mount)).await.expect(202);
+            made.push(job[id].as_str().unwrap().to_owned());
+        }
+        for (nth, (mount, id)) in MOUNTS.iter().enumerate() {
+            let jobs = server.read(mount).await["jobs"].take();
+            assert_eq!(rows(&jobs).len(), 1, "{mount}");
+            assert_eq!(jobs[0][*id], made[nth].as_str(), "{mount}");
+            let other = &made[(nth + 1) % made.len()];
+            for call in ["", "/events", "/explain", "/stream", "/logs"] {
+                server.get(&format!("{mount}/{other}{call}")).await.problem(404, "not_found");
+            }
+            for call in ["cancel", "retry", "succeed", "signals/x"] {
+                let body = json!({ "worker": "w1", "fence": 1 });
+                server.post(&format!("{mount}/{other}/{call}"), &body).await.problem(404, "not_found");
+            }
+            server
+                .get(&format!("{mount}/01990c3a-7d2e-7000-8000-000000000000"))
+                .await
+                .problem(404, "not_found");
+            server.get(&format!("{mount}/x")).await.problem(400, "malformed");
+        }
+        let foreign = server.post("/engine/jobs", &json!({ "jobType": "index" })).await;
+        let foreign = foreign.problem(422, "unknown_type");
+        assert_eq!(foreign["errors"][0]["pointer"], "#/jobType");
+        assert!(
+            foreign["detail"].as_str().unwrap().contains("which knows scene and every type"),
+            "{foreign}"
+        );
+        let named = server.post("/engine/jobs", &json!({ "jobType": "x", "lifecycle": "so1" })).await;
+        assert_eq!(named.problem(422, "validation_failed")["errors"][0]["pointer"], "#/lifecycle");
+        // One key, two lifecycles: not one job.
+        let at_api = server.request("POST", "/api/jobs").idempotent("k").json(&json!({ "type": "y" }));
+        at_api.send().await.expect(202);
+        let here = server.request("POST", "/so1/api/jobs").idempotent("k").json(&json!({ "action": "y" }));
+        here.send().await.problem(422, "idempotency_mismatch");
+        let free =
+            server.post("/engine/jobs", &json!({ "jobType": "x", "lifecycle": "engine" })).await.expect(202);
+        assert_eq!(free["lifecycle"], "engine");
+    });
+}
+
+#[test]
+fn rights_and_methods_are_the_same_as_under_api() {
+    with_lifecycle_apis(async |mut server| {
+        let job = server.post("/engine/jobs", &new_job("/engine/jobs")).await.expect(202);
+        let place = format!("/engine/jobs/{}", job["jobId"].as_str().unwrap());
+        let key = async |server: &Server, body: Value| {
+            let made = server.post("/api/keys", &body).await.expect(201);
+            made["key"].as_str().unwrap().to_owned()
+        };
+        let admin = key(&server, json!({ "role": "admin" })).await;
+        server.get(&place).await.problem(401, "unauthenticated");
+        server.get("/engine/jobs").await.problem(401, "unauthenticated");
+        server.post("/engine/jobs", &json!({ "nonsense": 1 })).await.problem(401, "unauthenticated");
+        server.get("/engine/jobs/a/b/c").await.problem(404, "not_found");
+        server.get("/engine/job").await.problem(404, "not_found");
+        server.get("/engine/jobsx").await.problem(404, "not_found");
+        server.use_key(Some(&admin));
+        let mine = key(&server, json!({ "role": "producer", "user_id": "u1" })).await;
+        let other = key(&server, json!({ "role": "producer", "user_id": "u2" })).await;
+        let viewer = key(&server, json!({ "role": "viewer" })).await;
+        let own = server.request("GET", &place).key(&mine).send().await.expect(200);
+        assert_eq!(own["userId"], "u1");
+        server.request("GET", &place).key(&other).send().await.problem(403, "forbidden");
+        let listed = server.request("GET", "/engine/jobs").key(&other).send().await.expect(200);
+        assert_eq!(listed["jobs"], json!([]));
+        let asked = server.request("POST", "/engine/jobs").key(&viewer).json(&json!({ "jobType": "scene" }));
+        asked.send().await.problem(403, "forbidden");
+        let made = server.request("POST", "/engine/jobs").key(&other).json(&json!({ "jobType": "scene" }));
+        assert_eq!(made.send().await.expect(202)["userId"], "u2");
+
+        let wrong = server.request("PATCH", &place).send().await;
+        assert!(wrong.header("allow").is_some_and(|allow| allow.contains("GET")));
+        let detail = wrong.problem(405, "method_not_allowed")["detail"].take();
+        assert_eq!(detail, format!("{place} does not support PATCH"));
+        let nowhere = server.get(&format!("{place}/nowhere")).await.problem(404, "not_found");
+        assert_eq!(nowhere["detail"], format!("there is nothing at {place}/nowhere"));
+        let head = server.request("HEAD", &place).send().await;
+        let whole = server.get(&place).await;
+        assert_eq!((head.status, head.text.as_str()), (200, ""));
+        assert_eq!(head.header("content-length"), Some(whole.text.len().to_string().as_str()));
+        let large = json!({ "jobType": "scene", "payload": "x".repeat(17 << 20) });
+        let large = server.request("POST", "/engine/jobs").json(&large).try_send().await;
+        // The server may hang up before everything was sent.
+        if let Ok(large) = large {
+            large.problem(413, "too_large");
+        }
+    });
+}
+
+#[test]
+fn a_lifecycle_api_honours_minimal_answers() {
+    with_lifecycle_apis(async |server| {
+        for (mount, id) in MOUNTS {
+            let ask = |path: &str, body: &Value| {
+                server.request("POST", path).header("prefer", "return=minimal").json(body)
+            };
+            let reply = ask(mount, &new_job(mount)).send().await;
+            assert_eq!(reply.header("preference-applied"), Some("return=minimal"), "{mount}");
+            let place = reply.header("location").unwrap().to_owned();
+            let job = reply.expect(202);
+            assert_eq!(job, json!({ (id): job[id] }), "{mount}");
+            assert_eq!(place, format!("{mount}/{}", job[id].as_str().unwrap()));
+            if mount == "/so1/api/jobs" {
+                let reply = ask(&format!("{place}/cancel"), &json!({})).send().await;
+                assert_eq!((reply.status, reply.text.as_str()), (204, ""), "{mount}");
+                assert_eq!(server.read(&place).await["state"], json!("cancelled"), "{mount}");
+            }
+        }
+    });
+}
+
+#[test]
+fn mounted_lifecycle_apis_are_described() {
+    with_lifecycle_apis(async |server| {
+        let told = server.read("/openapi.json").await;
+        let canonical: Value =
+            serde_json::from_str(include_str!("../../../../../crates/server/src/openapi.json")).unwrap();
+        let below = |whole: &Value, mount: &str| -> BTreeSet<String> {
+            let paths = whole["paths"].as_object().unwrap().iter();
+            let paths = paths.filter_map(|(path, item)| {
+                let rest =
+                    path.strip_prefix(mount).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+                Some(item.as_object().unwrap().keys().map(move |method| format!("{method} {rest}")))
+            });
+            paths.flatten().collect()
+        };
+        let all = below(&canonical, "/api/jobs");
+        for (mount, id) in MOUNTS {
+            assert_eq!(below(&told, mount), all, "{mount}");
+            let job = server.post(mount, &new_job(mount)).await.expect(202);
+            let schema =
+                told["paths"][mount]["post"]["responses"]["202"]["content"]["application/json"].clone();
+            let place = schema["schema"]["anyOf"][0]["$ref"].as_str().unwrap().strip_prefix('#').unwrap();
+            let schema = told.pointer(place).unwrap();
+            let mut required: Vec<&str> =
+                rows(&schema["required"]).iter().map(|it| it.as_str().unwrap()).collect();
+            required.sort_unstable();
+            assert_eq!(required, field_names(&job), "{mount}");
+            assert_eq!(required, field_names(&schema["properties"]), "{mount}");
+            let asked = told["paths"][mount]["post"]["requestBody"]["content"]["application/json"].clone();
+            let place = asked["schema"]["$ref"].as_str().unwrap().strip_prefix('#').unwrap();
+            let fields = told.pointer(place).unwrap()["properties"].as_object().unwrap();
+            for name in new_job(mount).as_object().unwrap().keys() {
+                assert!(fields.contains_key(name), "{mount}: {name}");
+            }
+            let asset = &told["paths"][format!("{mount}/{{id}}/assets/{{asset}}")]["get"]["responses"]["200"];
+            let url = asset["content"]["application/json"]["example"]["url"].as_str().unwrap();
+            assert!(url.starts_with(&format!("{mount}/")), "{url}");
+            let path = format!("{mount}/{}", job[id].as_str().unwrap());
+            server.request("OPTIONS", &path).send().await.problem(405, "method_not_allowed");
+        }
+        let filters = rows(&told["paths"]["/engine/jobs"]["get"]["parameters"]);
+        assert!(filters.iter().any(|filter| filter["name"] == "engineId"), "{filters:?}");
+    });
+}
+
+#[tokio::test]
+async fn a_duplicate_mount_is_refused_at_start() {
+    for mount in ["/jobs", "/so1/api/jobs/batch"] {
+        let door = format!("{REVIEW}\n[api]\nmount = \"{mount}\"\n");
+        let setup = Setup::new(Store::Sqlite).await.config("lifecycles = [\"review.toml\"]\n");
+        let told = setup.file("review.toml", door).command("127.0.0.1:0").output().unwrap();
+        let said = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert!(!told.status.success(), "{said}");
+        assert!(said.contains(&format!("the door of lifecycle review cannot be at {mount}")), "{said}");
+        assert!(said.contains("review.toml"), "{said}");
+    }
+}
