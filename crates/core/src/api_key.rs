@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{Actor, Name};
+use crate::id::{Actor, Name, UserId};
 use crate::time::Timestamp;
 
 /// What the holder of a key may do.
@@ -50,7 +50,7 @@ pub struct ApiKey {
     /// What its holder may do.
     pub role: Role,
     /// The user whose jobs its holder's are.
-    pub user_id: Option<Name>,
+    pub user_id: Option<UserId>,
     /// Of the secret part.
     pub digest: [u8; 32],
     /// When.

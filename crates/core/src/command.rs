@@ -1,4 +1,4 @@
-//! What someone asks, as a value: one variant for each request, parsed and named before it gets here.
+//! Commands: every request that changes something, as a parsed value.
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -6,28 +6,26 @@ use uuid::Uuid;
 use crate::api_key::Role;
 use crate::asset::{NewAsset, Upload};
 use crate::dead_letter::ReasonCode;
-use crate::id::{Actor, Fence, JobId, Name};
+use crate::id::{Actor, Fence, JobId, LifecycleName, Name, QueueName, TypeName, UserId, WorkerId};
 use crate::job::{CancelMode, JobError, LifecycleRef, Links};
 use crate::json::Json;
 use crate::lifecycle::Trigger;
-use crate::node::NodeSeen;
+use crate::node::NodeRecord;
 use crate::schedule::{Fire, NewSchedule, ScheduleChange};
 use crate::time::{Millis, Timestamp};
 use crate::webhook::{NewWebhook, WebhookChange};
 
-/// A command, who asks it, and the key under which its repeat is known.
+/// A command with its origin and idempotency key.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
-    /// Who.
+pub struct CommandEnvelope {
     pub by: Actor,
-    /// The caller's idempotency key for this verb. A creation's key is in [`Create`].
-    pub key: Option<GivenKey>,
-    /// What.
+    /// The caller's idempotency key for this verb. The key of a creation is in [`Create`].
+    pub key: Option<IdempotencyKey>,
     pub command: Command,
 }
 
-impl Asked {
-    /// The same; a creation is told whether its user has made too many in a while.
+impl CommandEnvelope {
+    /// Tells a creation how long its user has to wait because of the rate limit.
     #[must_use]
     pub fn throttled(mut self, throttled: Option<Millis>) -> Self {
         if let Command::Create(create) = &mut self.command {
@@ -37,197 +35,199 @@ impl Asked {
     }
 }
 
-/// An idempotency key and the digest of the body that it came with.
+/// An idempotency key and the digest of the request body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GivenKey {
-    /// The caller's text.
+pub struct IdempotencyKey {
     pub key: Name,
-    /// Of the canonical body: the same key with another body is refused.
+    /// Digest of the canonical body: the same key with a different body is refused.
     pub fingerprint: [u8; 32],
 }
 
-/// One request.
+/// A request to change something.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// A new job.
     Create(Box<Create>),
-    /// Work for a worker.
     Claim(Claim),
-    /// A worker's word on a job that it holds; or an operator's `reject` of one that nobody holds.
+    /// A worker's verb for a job that it holds, or an operator's `reject` of a job without a lease.
     Report(Box<Report>),
-    /// A worker lives.
     Heartbeat(Hold),
-    /// How far a worker is.
-    Progress(Hold, f64, Option<String>),
-    /// Lines for a job's log; without a hold they are its owner's.
+    Progress {
+        hold: Hold,
+        percent: f64,
+        message: Option<String>,
+    },
     Log(AppendLog),
-    /// An object will be written for an asset, or still is.
+    /// The upload of an asset's content begins or continues.
     Upload(Upload),
-    /// An asset of a job.
     AddAsset(Box<NewAsset>),
-    /// Objects that were promised to the garbage, by their paths: they are deleted.
+    /// Drops garbage records whose objects have been deleted, by storage path.
     ForgetGarbage(Vec<String>),
-    /// Stop a job.
     Cancel(Cancel),
-    /// Give a job up.
-    DeadLetter(JobId, ReasonCode, String),
+    DeadLetter {
+        job: JobId,
+        reason: ReasonCode,
+        detail: String,
+    },
     /// A signal that the lifecycle declares.
-    Signal(JobId, Name, Option<Json>),
-    /// A new job like a finished one.
+    Signal {
+        job: JobId,
+        name: Name,
+        payload: Option<Json>,
+    },
+    /// Creates a copy of a finished job.
     Retry(Retry),
-    /// A worker's connection is gone.
+    /// The connection of the worker that holds the job was closed.
     Disconnect(Hold),
-    /// An operator puts a dead letter aside.
-    Dismiss(JobId, String),
-    /// An operator pauses (`true`) or resumes a queue.
-    Pause(Name, bool),
-    /// Credits for a user.
-    Grant(Name, u64, Option<String>),
-    /// A lifecycle file comes into force.
-    Register(LifecycleRef, String),
-    /// A key for a caller.
+    DismissDeadLetter {
+        job: JobId,
+        reason: String,
+    },
+    PauseQueue {
+        queue: QueueName,
+        paused: bool,
+    },
+    GrantCredits {
+        user: UserId,
+        amount: u64,
+        reason: Option<String>,
+    },
+    RegisterLifecycle {
+        lifecycle: LifecycleRef,
+        source: String,
+    },
     AddKey(Box<NewKey>),
-    /// A caller's key opens nothing any more.
     RevokeKey(Name),
-    /// A schedule.
     AddSchedule(Box<NewSchedule>),
-    /// A schedule is paused, resumed or removed.
-    ChangeSchedule(Name, ScheduleChange),
-    /// A schedule's time has come.
+    ChangeSchedule {
+        id: Name,
+        change: ScheduleChange,
+    },
+    /// A schedule is due.
     Fire(Box<Fire>),
-    /// A webhook.
     AddWebhook(Box<NewWebhook>),
-    /// A webhook's deliveries went on, or it is removed.
-    ChangeWebhook(Name, WebhookChange),
-    /// Workers that were heard since the last time, each with the credential that it came with.
-    Seen(Vec<(Name, Option<Name>)>),
-    /// A node tells of itself; its `seen_at` is the store's to say.
-    SeenNode(Box<NodeSeen>),
-    /// A worker with this credential came by this connection, which has its name from now on.
-    Seat(Name, Name, Uuid),
-    /// Look at the clock of one job: promptness, not truth.
+    ChangeWebhook {
+        id: Name,
+        change: WebhookChange,
+    },
+    /// Workers seen by this node since its last report.
+    WorkersSeen(Vec<WorkerSighting>),
+    /// `seen_at` of the record is replaced by the store's time.
+    NodeHeartbeat(Box<NodeRecord>),
+    /// Gives a worker's name to its newest connection.
+    BindWorkerConnection {
+        worker: WorkerId,
+        credential: Name,
+        connection: Uuid,
+    },
+    /// Fires the overdue clocks of one job. They fire before the next command on the job in any case.
     Sweep(JobId),
-    /// Forget a job whose retention is over.
+    /// Deletes a job whose retention has ended.
     Purge(JobId),
-    /// Forget telemetry, idempotency keys and workers that are past their time.
+    /// Deletes expired telemetry, idempotency keys and worker records.
     Prune,
 }
 
-/// A new job.
+/// A worker that was seen, and the key or token that it presented.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerSighting {
+    pub worker: WorkerId,
+    pub credential: Option<Name>,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Create {
-    /// Made by the caller's side, so that the core needs no chance.
+    /// Generated by the submitting node, so that core needs no randomness.
     pub id: JobId,
-    /// What kind of work.
-    pub job_type: Name,
+    pub job_type: TypeName,
     /// Only for the catch-all type: the lifecycle to follow.
-    pub lifecycle: Option<Name>,
-    /// The work.
+    pub lifecycle: Option<LifecycleName>,
     pub payload: Json,
-    /// Whose.
-    pub user_id: Option<Name>,
-    /// Instead of the type's.
-    pub queue: Option<Name>,
-    /// Instead of the type's.
+    pub user_id: Option<UserId>,
+    /// `None` in the next three: the type's default.
+    pub queue: Option<QueueName>,
     pub priority: Option<i32>,
-    /// Instead of the type's.
     pub max_attempts: Option<u32>,
-    /// When it may be claimed.
     pub when: When,
-    /// Correlation and trace.
     pub links: Links,
-    /// How its repeat is known.
     pub key: CreationKey,
-    /// Set where its user has made too many in a while: how long to wait. It does not count for a repeat.
+    /// Set when the user is over the rate limit: how long to wait. Ignored for a replay.
     pub throttled: Option<Millis>,
 }
 
-/// When a new job may be claimed.
+/// The earliest time at which a new job may be claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// At once.
     Now,
-    /// At this time.
     At(Timestamp),
-    /// After this span.
     In(Millis),
 }
 
-/// How the repeat of a creation is known.
+/// How a repeated creation is recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CreationKey {
-    /// By nothing.
     None,
-    /// By the caller's key.
-    Given(GivenKey),
-    /// By the digest of the lifecycle's `derive` list without the minute, and whether the minute counts too.
+    Given(IdempotencyKey),
+    /// By the lifecycle's `derive` list.
     Derived {
-        /// Of the parts besides the minute.
+        /// Digest of the parts other than the minute.
         digest: [u8; 32],
         /// Whether `minute` is in the list.
         by_minute: bool,
-        /// The minute that the caller's side believes it is: the judge's is at most a few away.
+        /// The submitting node's minute: at most a few away from the store's.
         about_minute: i64,
     },
 }
 
-/// A worker and the fence that it was handed.
+/// A job and the lease under which a worker acts on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// Which job.
     pub job: JobId,
-    /// Who.
-    pub worker: Name,
-    /// Under which lease.
+    pub worker: WorkerId,
     pub fence: Fence,
 }
 
-/// Work for a worker.
+/// The worker and fence that a caller presents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub worker: WorkerId,
+    pub fence: Fence,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Who wants it.
-    pub worker: Name,
-    /// Which jobs will do.
+    pub worker: WorkerId,
     pub filter: ClaimFilter,
-    /// How many.
     pub max: u32,
-    /// The same worker's same request again gets the same jobs.
+    /// A repeated request of the same worker returns the same jobs.
     pub request_id: Option<Name>,
-    /// Also make the `start` transition, where there is one.
+    /// Also makes the `start` transition, where the lifecycle has one.
     pub start: bool,
 }
 
-/// Which jobs will do. `None` is any.
+/// The jobs that a claim accepts. `None` is any.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClaimFilter {
-    /// Of these types.
-    pub types: Option<Vec<Name>>,
-    /// In these queues.
-    pub queues: Option<Vec<Name>>,
+    pub types: Option<Vec<TypeName>>,
+    pub queues: Option<Vec<QueueName>>,
 }
 
 impl ClaimFilter {
-    /// Whether a job of this queue and type will do.
-    pub fn admits(&self, queue: &Name, job_type: &Name) -> bool {
+    pub fn admits(&self, queue: &QueueName, job_type: &TypeName) -> bool {
         self.queues.as_ref().is_none_or(|queues| queues.contains(queue))
             && self.types.as_ref().is_none_or(|types| types.contains(job_type))
     }
 }
 
-/// A worker's word on a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Which job.
     pub job: JobId,
-    /// Who, under which fence; nobody for an operator's `reject`.
-    pub holder: Option<(Name, Fence)>,
-    /// What.
+    /// `None` for an operator's `reject`.
+    pub holder: Option<Holder>,
     pub verb: Verb,
 }
 
-/// What a worker can say.
+/// The verbs of a worker that holds a job.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs, reason = "the names are the spec's, and say all there is")]
 pub enum Verb {
     Start,
     Succeed { result: Option<Json>, error: Option<JobError> },
@@ -239,7 +239,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// The trigger that it is in a lifecycle.
+    /// The lifecycle trigger of this verb.
     pub fn trigger(&self) -> Trigger {
         match self {
             Self::Start => Trigger::Start,
@@ -253,58 +253,56 @@ impl Verb {
     }
 }
 
-/// Lines for a job's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppendLog {
-    /// Which job.
     pub job: JobId,
-    /// The worker and its fence; `None` for the job's owner or an operator.
-    pub holder: Option<(Name, Fence)>,
-    /// Stream, level, text.
-    pub lines: Vec<(Name, Name, String)>,
+    /// `None` for the job's owner or an operator.
+    pub holder: Option<Holder>,
+    pub lines: Vec<NewLogLine>,
 }
 
-/// Stop a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewLogLine {
+    pub stream: Name,
+    pub level: Name,
+    pub text: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cancel {
-    /// Which job.
     pub job: JobId,
-    /// How.
     pub mode: CancelMode,
-    /// Why.
     pub reason: Option<String>,
 }
 
-/// A new job like a finished one.
+/// Creates a copy of a finished job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retry {
-    /// The finished one.
+    /// The finished job.
     pub job: JobId,
-    /// The new one's id.
+    /// The id of the copy.
     pub id: JobId,
-    /// When the new one may be claimed.
     pub when: When,
 }
 
-/// A key for a caller, without its secret.
+/// A caller's key, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewKey {
-    /// Made by the caller's side, like its secret.
+    /// Generated by the submitting node, like the secret.
     pub id: Name,
-    /// What its holder may do.
     pub role: Role,
-    /// The user whose jobs its holder's are; a producer's key needs one.
-    pub user_id: Option<Name>,
-    /// Of the secret.
+    /// Owner of the jobs that are created with the key; required for a producer's key.
+    pub user_id: Option<UserId>,
+    /// Digest of the secret.
     pub digest: [u8; 32],
 }
 
-/// The id under which an idempotency key is kept: a digest of its scope and itself.
+/// The id under which an idempotency key is stored: a digest of scope and key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId(pub [u8; 16]);
 
 impl KeyId {
-    /// Of parts, each with its length, so that no two lists of parts are alike.
+    /// Each part is hashed with its length, so that different lists of parts give different ids.
     pub fn of(parts: &[&[u8]]) -> Self {
         let mut hash = Sha256::new();
         for part in parts {
@@ -319,7 +317,7 @@ impl KeyId {
 }
 
 impl Command {
-    /// The verb as idempotency scopes and metrics name it.
+    /// The verb in idempotency scopes and metrics.
     pub fn verb(&self) -> &'static str {
         match self {
             Self::Create(_) => "create",
@@ -334,68 +332,74 @@ impl Command {
                 Verb::CancelConfirm { .. } => "cancel-confirm",
             },
             Self::Heartbeat(_) => "heartbeat",
-            Self::Progress(..) => "progress",
+            Self::Progress { .. } => "progress",
             Self::Log(_) => "log",
             Self::Upload(_) => "upload",
             Self::AddAsset(_) => "add-asset",
             Self::ForgetGarbage(_) => "forget-garbage",
             Self::Cancel(_) => "cancel",
-            Self::DeadLetter(..) => "dead-letter",
-            Self::Signal(..) => "signal",
+            Self::DeadLetter { .. } => "dead-letter",
+            Self::Signal { .. } => "signal",
             Self::Retry(_) => "retry",
             Self::Disconnect(_) => "disconnect",
-            Self::Dismiss(..) => "dismiss",
-            Self::Pause(..) => "pause",
-            Self::Grant(..) => "grant",
-            Self::Register(..) => "register",
+            Self::DismissDeadLetter { .. } => "dismiss",
+            Self::PauseQueue { .. } => "pause",
+            Self::GrantCredits { .. } => "grant",
+            Self::RegisterLifecycle { .. } => "register",
             Self::AddKey(_) => "add-key",
             Self::RevokeKey(_) => "revoke-key",
             Self::AddSchedule(_) => "add-schedule",
-            Self::ChangeSchedule(..) => "change-schedule",
+            Self::ChangeSchedule { .. } => "change-schedule",
             Self::Fire(_) => "fire",
             Self::AddWebhook(_) => "add-webhook",
-            Self::ChangeWebhook(..) => "change-webhook",
-            Self::Seen(_) => "seen",
-            Self::SeenNode(_) => "seen-node",
-            Self::Seat(..) => "seat",
+            Self::ChangeWebhook { .. } => "change-webhook",
+            Self::WorkersSeen(_) => "seen",
+            Self::NodeHeartbeat(_) => "seen-node",
+            Self::BindWorkerConnection { .. } => "seat",
             Self::Sweep(_) => "sweep",
             Self::Purge(_) => "purge",
             Self::Prune => "prune",
         }
     }
 
-    /// The job that it is about, if it is about one that is there already.
+    /// The existing job that the command acts on.
     pub fn job(&self) -> Option<JobId> {
         match self {
             Self::Report(report) => Some(report.job),
-            Self::Heartbeat(hold) | Self::Progress(hold, ..) | Self::Disconnect(hold) => Some(hold.job),
+            Self::Heartbeat(hold) | Self::Progress { hold, .. } | Self::Disconnect(hold) => Some(hold.job),
             Self::Log(log) => Some(log.job),
             Self::Upload(upload) => Some(upload.job),
             Self::AddAsset(new) => Some(new.job),
             Self::Cancel(cancel) => Some(cancel.job),
             Self::Retry(retry) => Some(retry.job),
             Self::Fire(fire) => fire.last_job,
-            Self::DeadLetter(job, ..)
-            | Self::Signal(job, ..)
-            | Self::Dismiss(job, _)
+            Self::DeadLetter { job, .. }
+            | Self::Signal { job, .. }
+            | Self::DismissDeadLetter { job, .. }
             | Self::Sweep(job)
             | Self::Purge(job) => Some(*job),
             Self::Create(_)
             | Self::Claim(_)
-            | Self::Pause(..)
-            | Self::Grant(..)
-            | Self::Register(..)
+            | Self::PauseQueue { .. }
+            | Self::GrantCredits { .. }
+            | Self::RegisterLifecycle { .. }
             | Self::AddKey(_)
             | Self::RevokeKey(_)
             | Self::AddSchedule(_)
-            | Self::ChangeSchedule(..)
+            | Self::ChangeSchedule { .. }
             | Self::AddWebhook(_)
-            | Self::ChangeWebhook(..)
-            | Self::Seen(_)
-            | Self::SeenNode(_)
-            | Self::Seat(..)
+            | Self::ChangeWebhook { .. }
+            | Self::WorkersSeen(_)
+            | Self::NodeHeartbeat(_)
+            | Self::BindWorkerConnection { .. }
             | Self::ForgetGarbage(_)
             | Self::Prune => None,
         }
+    }
+
+    /// Whether the command adds work. When the queue is nearly full or the disk is full, these commands are refused
+    /// first, so that running work can still finish.
+    pub fn adds_work(&self) -> bool {
+        matches!(self, Self::Create(_) | Self::Retry(_) | Self::Fire(_))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `granted = available + reserved + spent`, always: `available` is what is left of the other three and is never stored.
 
-use crate::id::{JobId, Name};
+use crate::id::{JobId, UserId};
 use crate::time::Timestamp;
 
 /// What a user has.
@@ -22,7 +22,7 @@ pub struct LedgerLine {
     /// When.
     pub ts: Timestamp,
     /// Whose.
-    pub user_id: Name,
+    pub user_id: UserId,
     /// Which way.
     pub kind: Movement,
     /// How many.

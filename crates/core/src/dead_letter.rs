@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{Actor, JobId, Name};
+use crate::id::{Actor, JobId, Name, WorkerId};
 use crate::job::{JobError, Stage};
 use crate::time::Timestamp;
 
@@ -70,7 +70,7 @@ pub struct DeadLetter {
     /// How many attempts there were.
     pub attempts: u32,
     /// Who held it last.
-    pub last_owner: Option<Name>,
+    pub last_owner: Option<WorkerId>,
     /// When that lease would have ended.
     pub last_lease_expires_at: Option<Timestamp>,
     /// What else belongs to it.

@@ -1,196 +1,179 @@
 //! The rules. What Tenure permits and refuses is decided below this module and nowhere else: not in SQL, not in a
 //! handler, not in an SDK.
 //!
-//! A batch is decided command by command on one working set. For each: the clock of its job first (law 9), then the
-//! key under which it may be a repeat (law 7), then the command itself. What is refused has changed nothing.
+//! A batch is decided command by command on one working set. For each command: the clock of its job first (law 9), then
+//! its idempotency key (law 7), then the command itself. A refused command changes nothing.
 
+mod account;
 mod api_key;
 mod asset;
+mod audit;
 mod cancel;
 mod claim;
 mod clock;
 mod consequences;
 mod create;
+mod dead_letter;
 mod heartbeat;
 pub(crate) mod key;
 mod lease;
-mod operate;
+mod lifecycle;
 mod output;
+mod queue;
 mod replay;
 mod report;
+mod retention;
 mod retry;
 mod schedule;
+mod signal;
 mod transition;
 mod webhook;
+mod worker;
 
 use std::sync::Arc;
 
 use crate::api_key::ApiKey;
 use crate::asset::Asset;
-use crate::command::{Asked, Command};
+use crate::automation::Automation;
+use crate::command::{Command, CommandEnvelope};
 use crate::credit::Account;
-use crate::id::{JobId, Name};
+use crate::id::{JobId, TypeName};
 use crate::job::{CancelMode, Job, Lease};
 use crate::job_type::{Catalog, JobType};
 use crate::lifecycle::{Lifecycle, Policy, Timeout, Trigger};
-use crate::order::Order;
 use crate::refusal::Refusal;
 use crate::time::{Deadline, Now};
 use crate::working_set::WorkingSet;
 
-/// What a command comes to.
-pub type Answer = Result<Done, Refusal>;
+pub type CommandResult = Result<CommandOutput, Refusal>;
 
-/// What was done.
+/// The result of an accepted command. `replayed`: an earlier command with the same key had the same effect; nothing
+/// changed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Done {
-    /// The job as it is now.
+pub enum CommandOutput {
     Job {
-        /// As it is now.
         job: Arc<Job>,
-        /// The command had been done before; nothing changed.
         replayed: bool,
-        /// It was lawful and had no effect: progress outside an active state.
+        /// Accepted without effect: progress outside an active state.
         ignored: bool,
     },
-    /// The jobs that were claimed.
     Claimed {
         /// Each with its lease.
         jobs: Vec<Arc<Job>>,
-        /// The request had been answered before; nothing changed.
         replayed: bool,
     },
-    /// A heartbeat was heard.
-    Beat {
-        /// As it is now.
+    Heartbeat {
         lease: Lease,
-        /// What the worker must be told.
+        /// A cancel request that the worker must obey.
         cancel: Option<CancelMode>,
     },
-    /// How many log lines there are now.
+    /// The number of log lines of the job.
     Logged(u64),
-    /// The account as it is now.
     Account(Account),
-    /// A caller's key as it is now.
     Key {
-        /// As it is now.
         key: ApiKey,
-        /// The command had been done before; nothing changed.
         replayed: bool,
     },
-    /// An asset as it is now.
     Asset {
-        /// As it is now.
         asset: Box<Asset>,
-        /// The command had been done before; nothing changed.
         replayed: bool,
     },
-    /// A schedule or a webhook as it is now, or was when it was removed.
-    Order {
-        /// As it is now.
-        order: Box<Order>,
-        /// The command had been done before, or came too late; nothing changed.
+    /// A schedule or webhook after the change, or before its removal. `replayed` also if another node was first.
+    Automation {
+        automation: Box<Automation>,
         replayed: bool,
     },
-    /// Nothing to tell.
     Nothing,
 }
 
-impl Done {
-    pub(crate) fn order(order: impl Into<Order>, replayed: bool) -> Self {
-        Self::Order { order: Box::new(order.into()), replayed }
+impl CommandOutput {
+    pub(crate) fn automation(automation: impl Into<Automation>, replayed: bool) -> Self {
+        Self::Automation { automation: Box::new(automation.into()), replayed }
     }
 }
 
-/// What a decision is made on.
-pub(crate) struct Scene<'a> {
+/// The working set, definitions and time that a decision depends on.
+pub(crate) struct DecisionContext<'a> {
     pub(crate) set: &'a mut WorkingSet,
     pub(crate) catalog: &'a Catalog,
     pub(crate) now: Now,
 }
 
-/// Decides a batch in order; one answer for each command.
-pub fn decide_batch(set: &mut WorkingSet, catalog: &Catalog, commands: &[Asked], now: Now) -> Vec<Answer> {
-    commands.iter().map(|asked| decide(&mut Scene { set, catalog, now }, asked)).collect()
+/// Decides a batch in order; one result for each command.
+pub fn decide_batch(
+    set: &mut WorkingSet,
+    catalog: &Catalog,
+    commands: &[CommandEnvelope],
+    now: Now,
+) -> Vec<CommandResult> {
+    commands.iter().map(|envelope| decide(&mut DecisionContext { set, catalog, now }, envelope)).collect()
 }
 
-fn decide(scene: &mut Scene<'_>, asked: &Asked) -> Answer {
-    if let Some(job) = asked.command.job().filter(|job| scene.set.job(*job).is_some()) {
-        clock::catch_up(scene, job)?;
+fn decide(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope) -> CommandResult {
+    if let Some(job) = envelope.command.job().filter(|job| context.set.job(*job).is_some()) {
+        clock::catch_up(context, job)?;
     }
-    if let Some(done) = replay::by_key(scene, asked)? {
-        return Ok(done);
+    if let Some(output) = replay::by_key(context, envelope)? {
+        return Ok(output);
     }
-    let done = dispatch(scene, asked)?;
-    operate::trail(scene, asked, &done);
-    replay::remember(scene, asked, &done);
-    Ok(done)
+    let output = dispatch(context, envelope)?;
+    context.audit_job_action(envelope, &output);
+    replay::remember(context, envelope, &output);
+    Ok(output)
 }
 
-fn dispatch(scene: &mut Scene<'_>, asked: &Asked) -> Answer {
-    let by = &asked.by;
-    match &asked.command {
-        Command::Create(it) => create::decide(scene, by, it),
-        Command::Claim(it) => claim::decide(scene, it),
-        Command::Report(it) => report::decide(scene, by, it),
-        Command::Heartbeat(it) => heartbeat::decide(scene, it),
-        Command::Progress(it, percent, message) => output::progress(scene, it, *percent, message.as_deref()),
-        Command::Log(it) => output::log(scene, it),
-        Command::Upload(it) => asset::upload(scene, it),
-        Command::AddAsset(it) => asset::add(scene, it),
-        Command::ForgetGarbage(paths) => {
-            scene.set.changes.forgotten_garbage.extend(paths.iter().cloned());
-            Ok(Done::Nothing)
+fn dispatch(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope) -> CommandResult {
+    let by = &envelope.by;
+    match &envelope.command {
+        Command::Create(it) => create::decide(context, by, it),
+        Command::Claim(it) => claim::decide(context, it),
+        Command::Report(it) => report::decide(context, by, it),
+        Command::Heartbeat(it) => heartbeat::decide(context, it),
+        Command::Progress { hold, percent, message } => {
+            output::progress(context, hold, *percent, message.as_deref())
         }
-        Command::Cancel(it) => cancel::decide(scene, by, it),
-        Command::DeadLetter(job, reason, detail) => operate::dead_letter(scene, by, (*job, *reason), detail),
-        Command::Signal(job, name, note) => operate::signal(scene, by, (*job, name), note.clone()),
-        Command::Retry(it) => retry::decide(scene, by, it),
-        Command::Disconnect(it) => operate::disconnect(scene, by, it),
-        Command::Dismiss(job, reason) => operate::dismiss(scene, by, *job, reason),
-        Command::Pause(queue, paused) => {
-            operate::pause(scene, by, queue, *paused);
-            Ok(Done::Nothing)
+        Command::Log(it) => output::log(context, it),
+        Command::Upload(it) => asset::upload(context, it),
+        Command::AddAsset(it) => asset::add(context, it),
+        Command::ForgetGarbage(paths) => Ok(retention::forget_garbage(context, paths)),
+        Command::Cancel(it) => cancel::decide(context, by, it),
+        Command::DeadLetter { job, reason, detail } => {
+            dead_letter::give_up(context, by, *job, *reason, detail)
         }
-        Command::Grant(user, amount, reason) => operate::grant(scene, by, (user, *amount), reason.as_deref()),
-        Command::Register(key, source) => operate::register(scene, key, source),
-        Command::AddKey(it) => api_key::add(scene, by, it),
-        Command::RevokeKey(id) => api_key::revoke(scene, by, id),
-        Command::AddSchedule(it) => schedule::add(scene, by, it),
-        Command::ChangeSchedule(id, change) => schedule::change(scene, by, (id, *change)),
-        Command::Fire(it) => schedule::fire(scene, by, it),
-        Command::AddWebhook(it) => webhook::add(scene, by, it),
-        Command::ChangeWebhook(id, change) => webhook::change(scene, by, (id, change)),
-        Command::Seen(workers) => {
-            operate::seen(scene, workers);
-            Ok(Done::Nothing)
+        Command::Signal { job, name, payload } => signal::decide(context, by, *job, name, payload.clone()),
+        Command::Retry(it) => retry::decide(context, by, it),
+        Command::Disconnect(it) => worker::disconnect(context, by, it),
+        Command::DismissDeadLetter { job, reason } => dead_letter::dismiss(context, by, *job, reason),
+        Command::PauseQueue { queue, paused } => Ok(queue::pause(context, by, queue, *paused)),
+        Command::GrantCredits { user, amount, reason } => {
+            account::grant(context, by, user, *amount, reason.as_deref())
         }
-        Command::SeenNode(node) => {
-            operate::seen_node(scene, node);
-            Ok(Done::Nothing)
+        Command::RegisterLifecycle { lifecycle, source } => lifecycle::register(context, lifecycle, source),
+        Command::AddKey(it) => api_key::add(context, by, it),
+        Command::RevokeKey(id) => api_key::revoke(context, by, id),
+        Command::AddSchedule(it) => schedule::add(context, by, it),
+        Command::ChangeSchedule { id, change } => schedule::change(context, by, id, *change),
+        Command::Fire(it) => schedule::fire(context, by, it),
+        Command::AddWebhook(it) => webhook::add(context, by, it),
+        Command::ChangeWebhook { id, change } => webhook::change(context, by, id, change),
+        Command::WorkersSeen(workers) => Ok(worker::seen(context, workers)),
+        Command::NodeHeartbeat(node) => Ok(worker::node_heartbeat(context, node)),
+        Command::BindWorkerConnection { worker, credential, connection } => {
+            Ok(worker::bind_connection(context, worker, credential, *connection))
         }
-        Command::Seat(worker, credential, connection) => {
-            operate::seat(scene, (worker, credential), *connection);
-            Ok(Done::Nothing)
-        }
-        Command::Sweep(job) => scene.job(*job).map(|_| Done::Nothing),
-        Command::Purge(job) => operate::purge(scene, *job),
-        Command::Prune => {
-            scene.set.changes.prune = Some(scene.now.at);
-            Ok(Done::Nothing)
-        }
+        Command::Sweep(job) => context.job(*job).map(|_| CommandOutput::Nothing),
+        Command::Purge(job) => retention::purge(context, *job),
+        Command::Prune => Ok(retention::prune(context)),
     }
 }
 
-impl Scene<'_> {
-    /// Writes a standing order, and tells it.
-    pub(crate) fn put_order(&mut self, order: impl Into<Order>) -> Done {
-        let order = order.into();
-        self.set.put_order(order.clone());
-        Done::order(order, false)
+impl DecisionContext<'_> {
+    pub(crate) fn put_automation(&mut self, automation: impl Into<Automation>) -> CommandOutput {
+        let automation = automation.into();
+        self.set.put_automation(automation.clone());
+        CommandOutput::automation(automation, false)
     }
 
-    /// The job, or that there is none.
     pub(crate) fn job(&self, id: JobId) -> Result<Arc<Job>, Refusal> {
         self.set.job(id).cloned().ok_or_else(|| Refusal::no_job(id))
     }
@@ -201,36 +184,40 @@ impl Scene<'_> {
         self.catalog.lifecycle(key).cloned().ok_or_else(|| Refusal::UnknownLifecycle(key.clone()))
     }
 
-    /// The policy of a job's type; the lifecycle's own where the caller of a catch-all chose another one.
-    pub(crate) fn policy(&self, job_type: &Name, lifecycle: &Lifecycle) -> Policy {
+    /// The policy of a job's type; the lifecycle's where the caller of a catch-all type chose a different lifecycle.
+    pub(crate) fn policy(&self, job_type: &TypeName, lifecycle: &Lifecycle) -> Policy {
         self.type_for(job_type, lifecycle).map_or(lifecycle.policy, |found| found.policy)
     }
 
-    /// When a state that is entered now times out: by its type's word, or its lifecycle's.
-    pub(crate) fn timeout(&self, job_type: &Name, lifecycle: &Lifecycle, state: &str) -> Option<Deadline> {
+    /// When a state that is entered now times out, by its type or else its lifecycle.
+    pub(crate) fn timeout(
+        &self,
+        job_type: &TypeName,
+        lifecycle: &Lifecycle,
+        state: &str,
+    ) -> Option<Deadline> {
         let own = self.type_for(job_type, lifecycle);
         let own = own.and_then(|found| found.timeouts.iter().find(|(name, _)| name == state));
         let declared = || match lifecycle.state(state)?.timeout {
             Timeout::After(span) => Some(span),
-            Timeout::Never | Timeout::Unsaid => None,
+            Timeout::Never | Timeout::Unset => None,
         };
-        // The version that a job was created under may have no rule for what its type says today.
+        // The lifecycle version of the job may have no timeout rule for this state.
         let span = own.map(|(_, span)| *span).filter(|_| lifecycle.has_rule(state, &Trigger::Timeout));
         span.or_else(declared).map(|span| self.now.running() + span)
     }
 
-    fn type_for(&self, job_type: &Name, lifecycle: &Lifecycle) -> Option<&Arc<JobType>> {
+    fn type_for(&self, job_type: &TypeName, lifecycle: &Lifecycle) -> Option<&Arc<JobType>> {
         let found = self.catalog.job_type(job_type.as_str());
         found.filter(|found| found.lifecycle.name == lifecycle.name)
     }
 
-    /// The job as it is now, as an answer.
-    pub(crate) fn done(&self, id: JobId) -> Answer {
-        Ok(Done::Job { job: self.job(id)?, replayed: false, ignored: false })
+    pub(crate) fn job_output(&self, id: JobId) -> CommandResult {
+        Ok(CommandOutput::Job { job: self.job(id)?, replayed: false, ignored: false })
     }
 }
 
-/// No rule leads from here by this trigger.
+/// The refusal of a trigger for which the job's state has no rule.
 pub(crate) fn invalid_transition(job: &Job, lifecycle: &Lifecycle, trigger: &Trigger) -> Refusal {
     Refusal::InvalidTransition {
         job: job.id(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{Actor, Fence, JobId, Name};
+use crate::id::{Actor, Fence, JobId, Name, StateName, WorkerId};
 use crate::job::{JobError, Lease, LeaseEnd};
 use crate::json::Json;
 use crate::lifecycle::{Outcome, Phase, Trigger};
@@ -20,9 +20,9 @@ pub struct Event {
     /// What happened.
     pub trigger: Trigger,
     /// Where it was; `None` at creation.
-    pub from: Option<Name>,
+    pub from: Option<StateName>,
     /// Where it is now.
-    pub to: Name,
+    pub to: StateName,
     /// The attempt after it.
     pub attempt: u32,
     /// When. Never before the event before it.
@@ -56,7 +56,7 @@ pub struct Facts {
     pub lease: Option<Box<Lease>>,
     /// A lease that ends here.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lease_end: Option<EndedHere>,
+    pub lease_end: Option<LeaseEnded>,
     /// Failed attempts, if this is one more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_count: Option<u32>,
@@ -76,7 +76,7 @@ pub struct Facts {
 
 /// The end of a lease, as history tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EndedHere {
+pub struct LeaseEnded {
     /// How.
     pub how: LeaseEnd,
     /// When it would have run out, renewals included.
@@ -127,7 +127,7 @@ pub struct Telemetry {
     /// When.
     pub ts: Timestamp,
     /// From whom.
-    pub worker: Name,
+    pub worker: WorkerId,
     /// Under which lease.
     pub fence: Fence,
     /// What.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::credit::{Account, LedgerLine, Movement};
 use crate::dead_letter::DeadLetter;
 use crate::event::Event;
-use crate::id::{JobId, Name};
+use crate::id::{JobId, UserId};
 use crate::job::{Job, Spec};
 use crate::lifecycle::{Lifecycle, Outcome, Phase};
 
@@ -119,7 +119,7 @@ fn check_path(record: &Record, lifecycle: &Lifecycle, say: &mut impl FnMut(u8, S
             continue;
         };
         if !is_declared(lifecycle, event) {
-            let from = event.from.as_ref().map_or("nothing", Name::as_str);
+            let from = event.from.as_deref().unwrap_or("nothing");
             say(
                 1,
                 format!(
@@ -146,7 +146,7 @@ fn check_step(
             1,
             format!(
                 "event {seq} leaves {}, and the job was {}",
-                event.from.as_ref().map_or("nothing", Name::as_str),
+                event.from.as_deref().unwrap_or("nothing"),
                 last.to
             ),
         );
@@ -288,7 +288,7 @@ fn check_credits(record: &Record, lifecycle: &Lifecycle, say: &mut impl FnMut(u8
 }
 
 /// What is wrong with a stored account, by its ledger.
-pub fn verify_account(user: &Name, stored: Account, sums: &[(Movement, u64)]) -> Vec<Difference> {
+pub fn verify_account(user: &UserId, stored: Account, sums: &[(Movement, u64)]) -> Vec<Difference> {
     let broken = |what: String| vec![Difference { job: None, law: 7, what }];
     let Some(added) = Account::added_up(sums) else {
         return broken(format!("account {user}: more was settled and refunded than was ever reserved"));

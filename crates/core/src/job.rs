@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dead_letter::ReasonCode;
 use crate::event::Event;
-use crate::id::{Actor, Fence, JobId, Name};
+use crate::id::{Actor, Fence, JobId, LifecycleName, Name, QueueName, StateName, TypeName, UserId, WorkerId};
 use crate::json::Json;
 use crate::lifecycle::{Phase, Trigger};
 use crate::time::{Deadline, Millis, Now, Timestamp};
@@ -21,13 +21,13 @@ pub struct Spec {
     /// A version-7 UUID.
     pub id: JobId,
     /// What kind of work.
-    pub job_type: Name,
+    pub job_type: TypeName,
     /// The lifecycle and the version that the job was created under, and keeps.
     pub lifecycle: LifecycleRef,
     /// Where workers look for it.
-    pub queue: Name,
+    pub queue: QueueName,
     /// Whose it is.
-    pub user_id: Option<Name>,
+    pub user_id: Option<UserId>,
     /// Higher is claimed first.
     pub priority: i32,
     /// How many attempts may fail.
@@ -46,7 +46,7 @@ pub struct Spec {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LifecycleRef {
     /// Its name.
-    pub name: Name,
+    pub name: LifecycleName,
     /// Its version.
     pub version: u32,
 }
@@ -122,7 +122,7 @@ pub struct Job {
     /// What was asked for.
     pub spec: Arc<Spec>,
     /// Where it is, by its lifecycle's own name.
-    pub state: Name,
+    pub state: StateName,
     /// What may happen there.
     pub phase: Phase,
     /// How many transitions there were.
@@ -164,7 +164,7 @@ pub struct Lease {
     /// Tells this lease from the ones before.
     pub fence: Fence,
     /// Who holds it.
-    pub worker: Name,
+    pub worker: WorkerId,
     /// How long it lasts from each renewal.
     #[serde(with = "span_ms")]
     pub ttl: Millis,
@@ -191,7 +191,7 @@ mod span_ms {
 
 impl Lease {
     /// A lease from `now` on.
-    pub fn grant(fence: Fence, worker: Name, (ttl, heartbeat): (Millis, Millis), now: Now) -> Self {
+    pub fn grant(fence: Fence, worker: WorkerId, ttl: Millis, heartbeat: Millis, now: Now) -> Self {
         let (ends, beat_by) = (now.running() + ttl, now.running() + two(heartbeat));
         Self { fence, worker, ttl, heartbeat, ends, beat_by }
     }
@@ -202,7 +202,7 @@ impl Lease {
     }
 
     /// Notes that the worker was heard; renews when half of the lease or less remains. Says whether it renewed.
-    pub fn beat(&mut self, now: Now) -> bool {
+    pub fn heartbeat_received(&mut self, now: Now) -> bool {
         let running = now.running();
         self.beat_by = running + two(self.heartbeat);
         let renews = (self.ends - running).0 * 2 <= self.ttl.0;
@@ -223,7 +223,7 @@ pub struct EndedLease {
     /// Its fence.
     pub fence: Fence,
     /// Who held it.
-    pub worker: Name,
+    pub worker: WorkerId,
     /// How it ended.
     pub end: LeaseEnd,
     /// The trigger that ended it: its holder's repeat of it is a replay.
@@ -256,7 +256,7 @@ pub struct Times {
     /// Set if and only if the state is final.
     pub completed_at: Option<Timestamp>,
     /// State, and the last time it was entered; in order of first entry.
-    pub entered: Box<[(Name, Timestamp)]>,
+    pub entered: Box<[(StateName, Timestamp)]>,
 }
 
 /// What went wrong and what came out.
@@ -410,7 +410,7 @@ impl Job {
     }
 
     /// The present or last holder; nobody in a ready state.
-    pub fn worker(&self) -> Option<&Name> {
+    pub fn worker(&self) -> Option<&WorkerId> {
         if self.phase == Phase::Ready {
             return None;
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::id::Name;
+use crate::id::{QueueName, StateName, TypeName};
 use crate::job::LifecycleRef;
 use crate::lifecycle::{Lifecycle, Policy, Trigger};
 use crate::limits;
@@ -13,21 +13,21 @@ use crate::time::Millis;
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobType {
     /// Its name; `*` is the catch-all.
-    pub name: Name,
+    pub name: TypeName,
     /// The lifecycle that new jobs follow.
     pub lifecycle: LifecycleRef,
     /// The lifecycle's policy, with the type's own values in its place.
     pub policy: Policy,
     /// State timeouts of its own.
-    pub timeouts: Vec<(Name, Millis)>,
+    pub timeouts: Vec<(StateName, Millis)>,
     /// Credits that a job reserves.
     pub cost: u64,
     /// Where new jobs go unless they say otherwise.
-    pub queue: Name,
+    pub queue: QueueName,
     /// What new jobs get unless they say otherwise.
     pub priority: i32,
     /// The type whose job undoes this one's effects.
-    pub compensate_with: Option<Name>,
+    pub compensate_with: Option<TypeName>,
     /// The largest payload.
     pub payload_bytes_max: usize,
 }
@@ -53,7 +53,7 @@ impl JobType {
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     lifecycles: BTreeMap<LifecycleRef, Arc<Lifecycle>>,
-    types: BTreeMap<Name, Arc<JobType>>,
+    types: BTreeMap<TypeName, Arc<JobType>>,
 }
 
 /// The name of the type that stands for every other.

@@ -6,6 +6,7 @@
 
 pub mod api_key;
 pub mod asset;
+pub mod automation;
 pub mod backoff;
 pub mod command;
 pub mod credit;
@@ -20,13 +21,12 @@ pub mod json;
 pub mod lifecycle;
 pub mod limits;
 pub mod node;
-pub mod order;
 pub mod query;
 pub mod refusal;
 pub mod schedule;
+pub mod text;
 pub mod time;
 pub mod webhook;
 pub mod wire;
-pub mod words;
 pub mod worker;
 pub mod working_set;

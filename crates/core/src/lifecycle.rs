@@ -151,9 +151,7 @@ impl Lifecycle {
     pub fn built_in() -> Vec<Self> {
         BUILT_IN
             .iter()
-            .map(|source| {
-                Self::parse(source).expect("the built-in lifecycles are valid, as a test checks")
-            })
+            .map(|source| Self::parse(source).expect("the built-in lifecycles are valid, as a test checks"))
             .collect()
     }
 

@@ -21,7 +21,7 @@ pub const URL_BYTES_MAX: usize = 2048;
 /// Where an asset is kept.
 pub const STORAGE_PATH_BYTES_MAX: usize = 1024;
 /// An upload that was not heard of for so long is given up, and what it wrote deleted.
-pub const UPLOAD_UNHEARD_MS_MAX: u64 = 60_000;
+pub const UPLOAD_IDLE_MS_MAX: u64 = 60_000;
 /// An upload that would be given up sooner than this is too late to become an asset. No commit takes so long.
 pub const UPLOAD_MARGIN_MS: u64 = 20_000;
 /// Jobs that one claim may ask for.
@@ -45,15 +45,15 @@ pub const RULES_MAX: usize = 4096;
 /// Credits that an account can hold.
 pub const CREDITS_MAX: u64 = 1 << 53;
 /// A worker that was not heard for so long is forgotten.
-pub const WORKER_UNHEARD_MS_MAX: u64 = 24 * 3_600_000;
+pub const WORKER_UNSEEN_MS_MAX: u64 = 24 * 3_600_000;
 /// A node that was not heard for so long is forgotten, and what it counted with it.
-pub const NODE_UNHEARD_MS_MAX: u64 = 3_600_000;
+pub const NODE_UNSEEN_MS_MAX: u64 = 3_600_000;
 /// Missed times of a schedule that are made up for at once.
 pub const MISFIRES_MAX: usize = 100;
 /// What went wrong with a schedule or a webhook, as it is kept.
-pub const ORDER_ERROR_CHARS_MAX: usize = 1000;
+pub const AUTOMATION_ERROR_CHARS_MAX: usize = 1000;
 /// Schedules, and webhooks, that are told of at once.
-pub const ORDERS_MAX: usize = 10_000;
+pub const AUTOMATIONS_MAX: usize = 10_000;
 /// Clock triggers that one command may find overdue on one job; a checked lifecycle needs far fewer.
 pub const OVERDUE_MAX: usize = 4 * ATTEMPTS_MAX as usize;
 
@@ -62,7 +62,7 @@ const _: () = assert!(
     "an event must be able to carry a result and a checkpoint"
 );
 const _: () = assert!(
-    2 * UPLOAD_MARGIN_MS < UPLOAD_UNHEARD_MS_MAX,
+    2 * UPLOAD_MARGIN_MS < UPLOAD_IDLE_MS_MAX,
     "an upload must be able to miss a word and still become an asset"
 );
 const _: () = assert!(MESSAGE_BYTES_MAX < PAYLOAD_BYTES_MAX, "a message is smaller than a payload");

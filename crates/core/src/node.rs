@@ -5,7 +5,7 @@ use crate::time::Timestamp;
 
 /// A node that was heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeSeen {
+pub struct NodeRecord {
     /// New with each start of the process.
     pub id: Name,
     /// Where it listens.

@@ -1,7 +1,7 @@
 //! Questions about many jobs: filters, pages and cursors. A new listing is a filter here before it is a method of a store.
 
 use crate::dead_letter::{DeadLetter, ReasonCode};
-use crate::id::{JobId, Name};
+use crate::id::{JobId, LifecycleName, Name, QueueName, StateName, TypeName, UserId, WorkerId};
 use crate::job::{Job, Stage};
 use crate::lifecycle::Outcome;
 use crate::time::Timestamp;
@@ -10,14 +10,14 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are the job's own fields")]
 pub struct JobFilter {
-    pub state: Option<Name>,
+    pub state: Option<StateName>,
     pub phase: Option<Name>,
     pub outcome: Option<Outcome>,
-    pub lifecycle: Option<Name>,
-    pub job_type: Option<Name>,
-    pub queue: Option<Name>,
-    pub user_id: Option<Name>,
-    pub worker: Option<Name>,
+    pub lifecycle: Option<LifecycleName>,
+    pub job_type: Option<TypeName>,
+    pub queue: Option<QueueName>,
+    pub user_id: Option<UserId>,
+    pub worker: Option<WorkerId>,
     pub correlation_id: Option<Name>,
     pub retry_of: Option<JobId>,
     pub created_after: Option<Timestamp>,

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::id::{Fence, JobId, Name};
+use crate::id::{Fence, JobId, Name, StateName, TypeName};
 use crate::job::LifecycleRef;
 use crate::lifecycle::Trigger;
 use crate::time::Millis;
@@ -17,7 +17,7 @@ pub enum Refusal {
         /// Which job.
         job: JobId,
         /// Where it is.
-        current_state: Name,
+        current_state: StateName,
         /// What was asked.
         trigger: Trigger,
         /// Every trigger that has a rule from here, the clock's too.
@@ -43,7 +43,7 @@ pub enum Refusal {
     },
     /// No such type.
     #[error("there is no type {0}")]
-    UnknownType(Name),
+    UnknownType(TypeName),
     /// A job of a lifecycle that this node has not loaded.
     #[error("lifecycle {} version {} is not loaded", .0.name, .0.version)]
     UnknownLifecycle(LifecycleRef),
@@ -54,7 +54,7 @@ pub enum Refusal {
     #[error("the guard of type {job_type} does not admit this payload: {detail}")]
     GuardRejected {
         /// Which type.
-        job_type: Name,
+        job_type: TypeName,
         /// What it said.
         detail: String,
     },

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::command::Create;
-use crate::id::{Actor, JobId, Name};
+use crate::id::{Actor, JobId, LifecycleName, Name, QueueName, TypeName, UserId};
 use crate::json::Json;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
@@ -39,15 +39,15 @@ pub enum Overlap {
 pub struct Template {
     /// What kind of work.
     #[serde(rename = "type")]
-    pub job_type: Name,
+    pub job_type: TypeName,
     /// The work.
     pub payload: Json,
     /// Only for the catch-all type.
-    pub lifecycle: Option<Name>,
+    pub lifecycle: Option<LifecycleName>,
     /// Whose.
-    pub user_id: Option<Name>,
+    pub user_id: Option<UserId>,
     /// Instead of the type's.
-    pub queue: Option<Name>,
+    pub queue: Option<QueueName>,
     /// Instead of the type's.
     pub priority: Option<i32>,
     /// Instead of the type's.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{Actor, Name, Position};
+use crate::id::{Actor, LifecycleName, Name, Position, TypeName, UserId};
 use crate::time::{Millis, Timestamp};
 
 /// What signs the deliveries. It is kept as it is, since signing needs it, and shown once.
@@ -25,13 +25,13 @@ impl fmt::Debug for Secret {
 pub struct EventFilter {
     /// Of jobs of this type.
     #[serde(rename = "type")]
-    pub job_type: Option<Name>,
+    pub job_type: Option<TypeName>,
     /// Of jobs that follow this lifecycle.
-    pub lifecycle: Option<Name>,
+    pub lifecycle: Option<LifecycleName>,
     /// With this name: `job_succeeded`.
     pub event: Option<Name>,
     /// Of this user's jobs.
-    pub user_id: Option<Name>,
+    pub user_id: Option<UserId>,
 }
 
 /// A webhook.

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::api_key::ApiKey;
 use crate::asset::Asset;
+use crate::automation::Automation;
 use crate::credit::{Account, LedgerLine};
 use crate::event::{AuditLine, LogLine};
 use crate::job::CancelRequest;
-use crate::order::Order;
 use crate::schedule::{Plan, Schedule};
 use crate::time::Now;
 use crate::webhook::Webhook;
@@ -120,9 +120,9 @@ pub fn webhook(webhook: &Webhook) -> Value {
 }
 
 /// A standing order.
-pub fn order(order: &Order) -> Value {
+pub fn automation(order: &Automation) -> Value {
     match order {
-        Order::Schedule(it) => schedule(it),
-        Order::Webhook(it) => webhook(it),
+        Automation::Schedule(it) => schedule(it),
+        Automation::Webhook(it) => webhook(it),
     }
 }

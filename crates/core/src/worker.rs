@@ -2,14 +2,14 @@
 
 use uuid::Uuid;
 
-use crate::id::Name;
+use crate::id::{Name, WorkerId};
 use crate::time::Timestamp;
 
 /// A worker that was heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkerSeen {
+pub struct WorkerRecord {
     /// As it calls itself.
-    pub name: Name,
+    pub name: WorkerId,
     /// The key or token that it came with, where callers need one.
     pub credential: Option<Name>,
     /// When it was last heard.

@@ -4,15 +4,15 @@
 use std::sync::Mutex;
 
 use sha2::{Digest, Sha256};
-use tenure_core::command::{Asked, Command, Create, CreationKey, GivenKey, When};
-use tenure_core::id::{Actor, JobId, Name};
+use tenure_core::command::{CommandEnvelope, Command, Create, CreationKey, IdempotencyKey, When};
+use tenure_core::id::{Actor, JobId, LifecycleName, QueueName, TypeName, UserId};
 use tenure_core::job::Links;
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Lifecycle;
 use tenure_core::refusal::{Pointed, Refusal};
 use tenure_core::time::Timestamp;
 
-use crate::catalog::InForce;
+use crate::catalog::ActiveDefinitions;
 use crate::guard::Scope;
 
 /// A job that is asked for.
@@ -21,15 +21,15 @@ pub struct NewJob {
     /// Who asks.
     pub by: Actor,
     /// What kind of work.
-    pub job_type: Name,
+    pub job_type: TypeName,
     /// The work.
     pub payload: Json,
     /// Only for the catch-all type.
-    pub lifecycle: Option<Name>,
+    pub lifecycle: Option<LifecycleName>,
     /// Whose.
-    pub user_id: Option<Name>,
+    pub user_id: Option<UserId>,
     /// Instead of the type's.
-    pub queue: Option<Name>,
+    pub queue: Option<QueueName>,
     /// Instead of the type's.
     pub priority: Option<i32>,
     /// Instead of the type's.
@@ -39,7 +39,7 @@ pub struct NewJob {
     /// Correlation and trace.
     pub links: Links,
     /// The caller's idempotency key.
-    pub key: Option<GivenKey>,
+    pub key: Option<IdempotencyKey>,
 }
 
 impl NewJob {
@@ -64,7 +64,7 @@ impl NewJob {
     #[must_use]
     pub fn keyed(self, key: &str) -> Self {
         let fingerprint = self.payload.digest();
-        Self { key: Some(GivenKey { key: key.into(), fingerprint }), ..self }
+        Self { key: Some(IdempotencyKey { key: key.into(), fingerprint }), ..self }
     }
 }
 
@@ -83,7 +83,7 @@ impl Ids {
 }
 
 /// Passes a new job through its type's entrance, or refuses it.
-pub(crate) fn admit(in_force: &InForce, new: NewJob, id: JobId, now: Timestamp) -> Result<Asked, Refusal> {
+pub(crate) fn admit(in_force: &ActiveDefinitions, new: NewJob, id: JobId, now: Timestamp) -> Result<CommandEnvelope, Refusal> {
     let unknown = || Refusal::UnknownType(new.job_type.clone());
     let job_type = in_force.catalog.job_type(new.job_type.as_str()).ok_or_else(unknown)?;
     let entrance = in_force.entrance(new.job_type.as_str()).ok_or_else(unknown)?;
@@ -129,17 +129,17 @@ pub(crate) fn admit(in_force: &InForce, new: NewJob, id: JobId, now: Timestamp) 
         key,
         throttled: None,
     };
-    Ok(Asked { by, key: None, command: Command::Create(Box::new(create)) })
+    Ok(CommandEnvelope { by, key: None, command: Command::Create(Box::new(create)) })
 }
 
 fn guard(
-    entrance: &crate::catalog::Entrance,
+    entrance: &crate::catalog::CompiledType,
     new: &NewJob,
     payload: &serde_json::Value,
     now: Timestamp,
 ) -> Result<(), Refusal> {
     let Some(guard) = &entrance.guard else { return Ok(()) };
-    let scope = Scope { payload, user_id: new.user_id.as_ref().map(Name::as_str), now_ms: now.0 };
+    let scope = Scope { payload, user_id: new.user_id.as_deref(), now_ms: now.0 };
     let rejected = |detail: String| Refusal::GuardRejected { job_type: new.job_type.clone(), detail };
     match guard.admits(&scope) {
         Ok(true) => Ok(()),
@@ -164,7 +164,7 @@ fn derived(lifecycle: &Lifecycle, new: &NewJob, payload: &serde_json::Value, now
                 part(name, &Json::of(&found).digest());
             }
             _ if name == "payload" => part(name, &new.payload.digest()),
-            _ if name == "user_id" => part(name, new.user_id.as_ref().map_or("", Name::as_str).as_bytes()),
+            _ if name == "user_id" => part(name, new.user_id.as_deref().unwrap_or_default().as_bytes()),
             _ if name == "type" => part(name, new.job_type.as_str().as_bytes()),
             _ => {}
         }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use tenure_core::command::{Asked, Command};
-use tenure_core::decide::{Answer, decide_batch};
+use tenure_core::command::CommandEnvelope;
+use tenure_core::decide::{CommandResult, decide_batch};
 use tenure_core::event::Event;
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::{JobId, QueueName, TypeName};
 use tenure_core::lifecycle::Phase;
 use tenure_core::time::Now;
 use tenure_core::working_set::{Reads, WorkingSet};
@@ -14,16 +14,16 @@ use tokio::time::Instant;
 
 use crate::Inner;
 use crate::batcher::{Batch, Reply};
-use crate::bells::Bells;
+use crate::job_watch::JobWatchers;
 use crate::failure::Failure;
 use crate::observe::Committed;
 
 /// What a judge found.
 struct Verdict {
-    answers: Vec<Answer>,
+    answers: Vec<CommandResult>,
     now: Now,
     /// Queue and type of each job that became ready.
-    ready: Vec<(Name, Name)>,
+    ready: Vec<(QueueName, TypeName)>,
     /// Events that tell of something that went wrong.
     failures: Vec<Event>,
     grew: bool,
@@ -37,9 +37,9 @@ struct Verdict {
 pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
     let batch = match attempt(inner, &batch).await {
         Ok(verdict) => return publish(inner, batch, verdict),
-        // A full disk may still have room for what ends work; what brings more is refused.
+        // A full disk may still have room for commands that finish work; those that add work are refused.
         Err(StoreError::Full) => {
-            let (work, rest) = batch.split(brings_work);
+            let (work, rest) = batch.split(|envelope| envelope.command.adds_work());
             if work.commands.is_empty() || rest.commands.is_empty() {
                 return fail(
                     inner,
@@ -56,10 +56,6 @@ pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
         Ok(verdict) => publish(inner, batch, verdict),
         Err(error) => fail(inner, batch.replies, error),
     }
-}
-
-fn brings_work(asked: &Asked) -> bool {
-    matches!(asked.command, Command::Create(_) | Command::Retry(_) | Command::Fire(_))
 }
 
 async fn attempt<S: Store>(inner: &Inner<S>, batch: &Batch) -> Result<Verdict, StoreError> {
@@ -85,7 +81,7 @@ fn publish<S: Store>(inner: &Inner<S>, batch: Batch, verdict: Verdict) {
         drop(reply.send(Ok(answer)));
     }
     (inner.options.observe)(&verdict.committed);
-    inner.bells.ring(&verdict.touched);
+    inner.job_watch.ring(&verdict.touched);
     if verdict.resumed {
         inner.waiting.wake_all();
     }
@@ -105,8 +101,8 @@ fn fail<S: Store>(inner: &Inner<S>, replies: impl IntoIterator<Item = Reply>, er
     }
 }
 
-fn verdict(set: &WorkingSet, commands: &[Asked], answers: Vec<Answer>, now: Now) -> Verdict {
-    let events = &set.changes.events;
+fn verdict(set: &WorkingSet, commands: &[CommandEnvelope], answers: Vec<CommandResult>, now: Now) -> Verdict {
+    let events = &set.changes.appended.events;
     let place = |event: &Event| {
         let spec = &set.jobs[&event.job_id].spec;
         (spec.queue.clone(), spec.job_type.clone())
@@ -115,9 +111,9 @@ fn verdict(set: &WorkingSet, commands: &[Asked], answers: Vec<Answer>, now: Now)
         events.iter().filter(|event| event.seq.is_some() && event.facts.phase() == Phase::Ready);
     let ready = became_ready.map(place).collect();
     let failures = events.iter().filter(|event| event.facts.error.is_some()).cloned().collect();
-    let grew = !events.is_empty() || !set.changes.queues.is_empty();
-    let resumed = set.changes.queues.values().any(|paused| !paused);
-    let (committed, touched) = (Committed::of(set, commands, &answers), Bells::touched(&set.changes));
+    let grew = !events.is_empty() || !set.changes.upserted.queues.is_empty();
+    let resumed = set.changes.upserted.queues.values().any(|paused| !paused);
+    let (committed, touched) = (Committed::of(set, commands, &answers), JobWatchers::touched(&set.changes));
     Verdict { answers, now, ready, failures, grew, resumed, committed, touched }
 }
 

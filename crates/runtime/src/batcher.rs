@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use tenure_core::command::{Asked, Command};
-use tenure_core::decide::Answer;
+use tenure_core::command::{CommandEnvelope, Command};
+use tenure_core::decide::CommandResult;
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
 
 use crate::failure::Failure;
@@ -13,20 +13,20 @@ use crate::options::Options;
 
 /// How often a lane lets everybody else go first: those whom the last commit answered are then in its batch, too. Where
 /// nobody else is it costs a few microseconds.
-const COURTESIES: usize = 5;
+const YIELDS_BEFORE_BATCH: usize = 5;
 
 /// A command and who waits for its answer.
 pub(crate) struct Waiting {
-    pub(crate) asked: Asked,
+    pub(crate) envelope: CommandEnvelope,
     pub(crate) reply: Reply,
 }
 
 /// Who waits for a command's answer.
-pub(crate) type Reply = oneshot::Sender<Result<Answer, Failure>>;
+pub(crate) type Reply = oneshot::Sender<Result<CommandResult, Failure>>;
 
 /// Commands that commit together.
 pub(crate) struct Batch {
-    pub(crate) commands: Arc<[Asked]>,
+    pub(crate) commands: Arc<[CommandEnvelope]>,
     pub(crate) replies: Vec<Reply>,
 }
 
@@ -38,31 +38,29 @@ pub(crate) struct Queue {
 
 /// Where lanes take batches.
 #[derive(Clone)]
-pub(crate) struct Outlet {
+pub(crate) struct BatchReceiver {
     receiver: Arc<Mutex<mpsc::Receiver<Waiting>>>,
     batch_commands_max: usize,
     stopping: watch::Receiver<bool>,
 }
 
-pub(crate) fn queue(options: &Options, stopping: watch::Receiver<bool>) -> (Queue, Outlet) {
+pub(crate) fn queue(options: &Options, stopping: watch::Receiver<bool>) -> (Queue, BatchReceiver) {
     let (sender, receiver) = mpsc::channel(options.queue_commands_max);
     let (receiver, batch_commands_max) = (Arc::new(Mutex::new(receiver)), options.batch_commands_max);
-    (Queue { sender }, Outlet { receiver, batch_commands_max, stopping })
+    (Queue { sender }, BatchReceiver { receiver, batch_commands_max, stopping })
 }
 
 impl Queue {
-    /// Puts a command into the queue. Full is an answer, and what would lose work if it were shed is shed last: the
-    /// last fifth of the queue is for those who hold a lease, for cancels and for the clock.
-    pub(crate) fn put(&self, asked: Asked) -> Result<oneshot::Receiver<Result<Answer, Failure>>, Failure> {
-        let brings_work = matches!(
-            asked.command,
-            Command::Create(_) | Command::Claim(_) | Command::Retry(_) | Command::Fire(_)
-        );
-        if brings_work && self.sender.capacity() * 5 < self.sender.max_capacity() {
+    /// Queues a command, or answers `Overloaded`. The last fifth of the queue is reserved for lease holders, cancels and
+    /// the clock; commands that create or claim jobs are refused first.
+    pub(crate) fn put(&self, envelope: CommandEnvelope) -> Result<oneshot::Receiver<Result<CommandResult, Failure>>, Failure> {
+
+        let is_shed_first = envelope.command.adds_work() || matches!(envelope.command, Command::Claim(_));
+        if is_shed_first && self.sender.capacity() * 5 < self.sender.max_capacity() {
             return Err(Failure::Overloaded);
         }
         let (reply, answer) = oneshot::channel();
-        match self.sender.try_send(Waiting { asked, reply }) {
+        match self.sender.try_send(Waiting { envelope, reply }) {
             Ok(()) => Ok(answer),
             Err(mpsc::error::TrySendError::Full(_)) => Err(Failure::Overloaded),
             Err(mpsc::error::TrySendError::Closed(_)) => Err(Failure::Stopped),
@@ -75,7 +73,7 @@ impl Queue {
     }
 }
 
-impl Outlet {
+impl BatchReceiver {
     /// Whatever has queued, at least one command. Once stopping, no more are taken, those that wait are still
     /// answered, and then it is `None`.
     pub(crate) async fn batch(&mut self) -> Option<Batch> {
@@ -89,7 +87,7 @@ impl Outlet {
             }
         };
         let mut waiting = vec![first?];
-        for _ in 0..COURTESIES {
+        for _ in 0..YIELDS_BEFORE_BATCH {
             tokio::task::yield_now().await;
         }
         while waiting.len() < self.batch_commands_max
@@ -108,16 +106,16 @@ async fn stop(stopping: &mut watch::Receiver<bool>) {
 
 impl Batch {
     fn of(waiting: Vec<Waiting>) -> Self {
-        let (commands, replies): (Vec<Asked>, _) =
-            waiting.into_iter().map(|Waiting { asked, reply }| (asked, reply)).unzip();
+        let (commands, replies): (Vec<CommandEnvelope>, _) =
+            waiting.into_iter().map(|Waiting { envelope, reply }| (envelope, reply)).unzip();
         Self { commands: commands.into(), replies }
     }
 
     /// Those of which `is` holds, and the others.
-    pub(crate) fn split(self, is: impl Fn(&Asked) -> bool) -> (Self, Self) {
+    pub(crate) fn split(self, is: impl Fn(&CommandEnvelope) -> bool) -> (Self, Self) {
         let waiting = self.commands.iter().cloned().zip(self.replies);
-        let waiting = waiting.map(|(asked, reply)| Waiting { asked, reply });
-        let (these, those) = waiting.partition(|waiting: &Waiting| is(&waiting.asked));
+        let waiting = waiting.map(|(envelope, reply)| Waiting { envelope, reply });
+        let (these, those) = waiting.partition(|waiting: &Waiting| is(&waiting.envelope));
         (Self::of(these), Self::of(those))
     }
 }

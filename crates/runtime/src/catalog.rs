@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tenure_core::id::Name;
+use tenure_core::id::TypeName;
 use tenure_core::job_type::{CATCH_ALL, Catalog, JobType};
 use tenure_core::lifecycle::{Backoff, Lifecycle};
 use tenure_core::limits;
@@ -73,19 +73,19 @@ impl TypeDefinition {
 
 /// What a payload must pass before its job is asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Entrance {
+pub(crate) struct CompiledType {
     pub(crate) schema: Option<Schema>,
     pub(crate) guard: Option<Guard>,
 }
 
 /// The compiled definitions.
 #[derive(Debug)]
-pub(crate) struct InForce {
+pub(crate) struct ActiveDefinitions {
     pub(crate) catalog: Catalog,
-    entrances: BTreeMap<Name, Entrance>,
+    entrances: BTreeMap<TypeName, CompiledType>,
 }
 
-impl InForce {
+impl ActiveDefinitions {
     /// Compiles the definitions, with the versions that jobs of the store still live under.
     pub(crate) fn compile(definitions: &Definitions, older: Vec<Lifecycle>) -> Result<Self, String> {
         let mut catalog = Catalog::default();
@@ -95,23 +95,23 @@ impl InForce {
         let mut entrances = BTreeMap::new();
         for definition in &definitions.types {
             catalog.add_type(job_type(definition, &catalog)?)?;
-            entrances.insert(Name::from(definition.name.as_str()), entrance(definition)?);
+            entrances.insert(definition.name.as_str().into(), entrance(definition)?);
         }
         catalog.check_compensations()?;
         Ok(Self { catalog, entrances })
     }
 
     /// What payloads of this type must pass.
-    pub(crate) fn entrance(&self, job_type: &str) -> Option<&Entrance> {
+    pub(crate) fn entrance(&self, job_type: &str) -> Option<&CompiledType> {
         self.entrances.get(job_type).or_else(|| self.entrances.get(CATCH_ALL))
     }
 }
 
-fn entrance(definition: &TypeDefinition) -> Result<Entrance, String> {
+fn entrance(definition: &TypeDefinition) -> Result<CompiledType, String> {
     let name = &definition.name;
     let schema = definition.schema.as_ref().map(Schema::parse).transpose();
     let guard = definition.guard.as_deref().map(Guard::parse).transpose();
-    Ok(Entrance {
+    Ok(CompiledType {
         schema: schema.map_err(|flaw| format!("the schema of type {name}: {}", flaw.message))?,
         guard: guard
             .map_err(|flaw| format!("the guard of type {name}, at byte {}: {}", flaw.start, flaw.message))?,
@@ -138,8 +138,8 @@ fn job_type(definition: &TypeDefinition, catalog: &Catalog) -> Result<JobType, S
     }
     job_type.cost = definition.cost;
     job_type.priority = definition.priority;
-    job_type.queue = definition.queue.as_deref().map_or(job_type.queue, Name::from);
-    job_type.compensate_with = definition.compensate_with.as_deref().map(Name::from);
+    job_type.queue = definition.queue.as_deref().map_or(job_type.queue, Into::into);
+    job_type.compensate_with = definition.compensate_with.as_deref().map(Into::into);
     job_type.payload_bytes_max = definition.payload_bytes_max.unwrap_or(job_type.payload_bytes_max);
     job_type.timeouts =
         definition.timeouts.iter().map(|(state, span)| (state.as_str().into(), *span)).collect();

@@ -75,14 +75,14 @@ impl Guard {
 
     /// Whether a job with this payload, of this user, at this time may be created. An error is a refusal too: the
     /// guard did not say yes.
-    pub fn admits(&self, scope: &Scope<'_>) -> Result<bool, GuardError> {
+    pub fn admits(&self, scope: &GuardInput<'_>) -> Result<bool, GuardError> {
         eval::admits(&self.source, &self.root, *scope)
     }
 }
 
 /// What a guard sees.
 #[derive(Clone, Copy, Debug)]
-pub struct Scope<'a> {
+pub struct GuardInput<'a> {
     /// `payload`.
     pub payload: &'a Json,
     /// `user_id`; null where there is none.
@@ -116,7 +116,7 @@ pub enum GuardError {
     },
     /// A value of a kind that cannot be used so.
     #[error("{place} is {found}, not {wanted}")]
-    Kind {
+    ExprKind {
         /// The part of the guard.
         place: String,
         /// What it came to.

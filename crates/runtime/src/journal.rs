@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tenure_core::id::Position;
-use tenure_store::{Journaled, Store, StoreError};
+use tenure_store::{JournalEntry, Store, StoreError};
 use tokio::sync::watch;
 
 /// Events in one page.
@@ -41,7 +41,7 @@ pub struct Follower<S> {
 
 impl<S: Store> Follower<S> {
     /// The next events, at least one; waits for them. After an error the same call reads on where it stood.
-    pub async fn next(&mut self) -> Result<Vec<Journaled>, StoreError> {
+    pub async fn next(&mut self) -> Result<Vec<JournalEntry>, StoreError> {
         loop {
             // Marked as seen before reading: what grows while we read wakes us again.
             self.growth.borrow_and_update();

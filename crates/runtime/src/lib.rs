@@ -7,7 +7,7 @@ mod admission;
 mod apply;
 mod audit;
 mod batcher;
-mod bells;
+mod job_watch;
 mod catalog;
 mod clock;
 pub mod cron;
@@ -16,7 +16,7 @@ pub mod guard;
 mod journal;
 mod observe;
 mod options;
-mod pace;
+mod rate_limit;
 mod schedules;
 pub mod schema;
 mod sweeper;
@@ -28,9 +28,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use tenure_core::command::{Asked, Claim, ClaimFilter, Command};
-use tenure_core::decide::{Answer, Done};
-use tenure_core::id::{Actor, JobId, Name, Position};
+use tenure_core::command::{CommandEnvelope, Claim, ClaimFilter, Command};
+use tenure_core::decide::{CommandResult, CommandOutput};
+use tenure_core::id::{Actor, JobId, Position, QueueName, TypeName, UserId};
 use tenure_core::job::LifecycleRef;
 use tenure_core::job_type::Catalog;
 use tenure_core::lifecycle::Lifecycle;
@@ -41,7 +41,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 pub use admission::NewJob;
-pub use bells::Watch;
+pub use job_watch::Watch;
 pub use catalog::{Definitions, TypeDefinition};
 pub use failure::{Failure, StartError};
 pub use journal::Follower;
@@ -50,12 +50,12 @@ pub use options::{EXIT_DOUBT, Options};
 pub use verify::{Verified, verify};
 
 use admission::Ids;
-use batcher::{Outlet, Queue};
-use bells::Bells;
-use catalog::InForce;
+use batcher::{BatchReceiver, Queue};
+use job_watch::JobWatchers;
+use catalog::ActiveDefinitions;
 use clock::Estimate;
 use journal::Journal;
-use pace::Pace;
+use rate_limit::RateLimit;
 use waiting::WaitingClaims;
 
 /// Tenure running. Cheap to clone; its methods are the protocol.
@@ -76,13 +76,13 @@ pub(crate) struct Inner<S> {
     store: S,
     options: Options,
     definitions: Definitions,
-    in_force: RwLock<Arc<InForce>>,
+    in_force: RwLock<Arc<ActiveDefinitions>>,
     queue: Queue,
     journal: Journal,
     waiting: WaitingClaims,
-    bells: Arc<Bells>,
+    job_watch: Arc<JobWatchers>,
     clock: Estimate,
-    pace: Pace,
+    pace: RateLimit,
     ids: Ids,
     credits_imbalance: AtomicU64,
     stopping: watch::Sender<bool>,
@@ -93,15 +93,15 @@ impl<S: Store> Runtime<S> {
     pub async fn start(store: S, definitions: Definitions, options: Options) -> Result<Self, StartError> {
         let stopping = watch::Sender::new(false);
         let (queue, outlet) = batcher::queue(&options, stopping.subscribe());
-        let in_force = InForce::compile(&definitions, Vec::new()).map_err(StartError::Definition)?;
+        let in_force = ActiveDefinitions::compile(&definitions, Vec::new()).map_err(StartError::Definition)?;
         let inner = Arc::new(Inner {
             clock: Estimate::new(store.now().await?),
             in_force: RwLock::new(Arc::new(in_force)),
             journal: Journal::new(),
             waiting: WaitingClaims::default(),
-            bells: Arc::default(),
+            job_watch: Arc::default(),
             ids: Ids::default(),
-            pace: Pace::new(options.creations_per_second),
+            pace: RateLimit::new(options.creations_per_second),
             credits_imbalance: AtomicU64::new(0),
             stopping,
             store,
@@ -110,7 +110,7 @@ impl<S: Store> Runtime<S> {
             queue,
         });
         let mut tasks = JoinSet::new();
-        for _ in 0..inner.store.lanes() {
+        for _ in 0..inner.store.parallel_batches() {
             tasks.spawn(lane(Arc::clone(&inner), outlet.clone()));
         }
         let runtime = Self { inner: Arc::clone(&inner), tasks: Arc::new(tokio::sync::Mutex::new(tasks)) };
@@ -127,7 +127,7 @@ impl<S: Store> Runtime<S> {
     }
 
     /// Creates a job, or finds the one that its key leads to.
-    pub async fn create(&self, new: NewJob) -> Result<Answer, Failure> {
+    pub async fn create(&self, new: NewJob) -> Result<CommandResult, Failure> {
         let (now, user) = (self.inner.clock.now(), new.user_id.clone());
         match admission::admit(&self.inner.in_force(), new, self.new_id(), now) {
             Ok(asked) => {
@@ -140,7 +140,7 @@ impl<S: Store> Runtime<S> {
     }
 
     /// Creates many at once; one answer for each, in order.
-    pub async fn create_all(&self, new: impl IntoIterator<Item = NewJob>) -> Vec<Result<Answer, Failure>> {
+    pub async fn create_all(&self, new: impl IntoIterator<Item = NewJob>) -> Vec<Result<CommandResult, Failure>> {
         let (in_force, now) = (self.inner.in_force(), self.inner.clock.now());
         let (mut asked, mut admitted) = (Vec::new(), Vec::new());
         for new in new {
@@ -152,7 +152,7 @@ impl<S: Store> Runtime<S> {
             }));
         }
         let mut answers = self.inner.submit_all(asked).await.into_iter();
-        let answer = |admitted: Result<(Option<Name>, _), _>| match admitted {
+        let answer = |admitted: Result<(Option<UserId>, _), _>| match admitted {
             Ok((user, throttled)) => {
                 let answer = answers.next().expect("one answer for each command");
                 self.inner.counted(user.as_ref(), throttled, answer)
@@ -163,7 +163,7 @@ impl<S: Store> Runtime<S> {
     }
 
     /// Claims jobs for a worker, waiting up to `wait` for one to be there.
-    pub async fn claim(&self, claim: Claim, wait: Duration) -> Result<Answer, Failure> {
+    pub async fn claim(&self, claim: Claim, wait: Duration) -> Result<CommandResult, Failure> {
         self.claim_unless(claim, wait, std::future::pending()).await
     }
 
@@ -174,7 +174,7 @@ impl<S: Store> Runtime<S> {
         claim: Claim,
         wait: Duration,
         stop: impl Future<Output = ()>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<CommandResult, Failure> {
         waiting::claim(&self.inner, claim, wait, stop).await
     }
 
@@ -183,17 +183,17 @@ impl<S: Store> Runtime<S> {
         &self,
         claim: Claim,
         enough: impl Future<Output = ()>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<CommandResult, Failure> {
         waiting::claim_until(&self.inner, &claim, enough).await
     }
 
     /// Asks anything else.
-    pub async fn submit(&self, asked: Asked) -> Result<Answer, Failure> {
+    pub async fn submit(&self, asked: CommandEnvelope) -> Result<CommandResult, Failure> {
         self.inner.submit(asked).await
     }
 
     /// Asks many things at once; one answer for each, in order.
-    pub async fn submit_all(&self, asked: impl IntoIterator<Item = Asked>) -> Vec<Result<Answer, Failure>> {
+    pub async fn submit_all(&self, asked: impl IntoIterator<Item = CommandEnvelope>) -> Vec<Result<CommandResult, Failure>> {
         self.inner.submit_all(asked.into_iter().collect()).await
     }
 
@@ -229,11 +229,11 @@ impl<S: Store> Runtime<S> {
 
     /// Watches one job: its transitions, its log, its progress.
     pub fn watch(&self, job: JobId) -> Watch {
-        Watch::new(&self.inner.bells, job, self.inner.poll_every())
+        Watch::new(&self.inner.job_watch, job, self.inner.poll_every())
     }
 
     /// Whether a claim that waits on this node would take a job of this queue and type.
-    pub fn is_awaited(&self, queue: &Name, job_type: &Name) -> bool {
+    pub fn is_awaited(&self, queue: &QueueName, job_type: &TypeName) -> bool {
         self.inner.waiting.admits(queue, job_type)
     }
 
@@ -261,18 +261,18 @@ impl<S: Store> Runtime<S> {
 }
 
 impl<S: Store> Inner<S> {
-    fn in_force(&self) -> Arc<InForce> {
+    fn in_force(&self) -> Arc<ActiveDefinitions> {
         Arc::clone(&self.in_force.read().expect("nobody panics while changing what is in force"))
     }
 
     /// The answer to a creation. Only a new job counts against its user's pace.
     fn counted(
         &self,
-        user: Option<&Name>,
+        user: Option<&UserId>,
         throttled: Option<Millis>,
-        answer: Result<Answer, Failure>,
-    ) -> Result<Answer, Failure> {
-        let is_new = matches!(answer, Ok(Ok(Done::Job { replayed: false, .. })));
+        answer: Result<CommandResult, Failure>,
+    ) -> Result<CommandResult, Failure> {
+        let is_new = matches!(answer, Ok(Ok(CommandOutput::Job { replayed: false, .. })));
         if throttled.is_none() && !is_new {
             self.pace.give_back(user);
         }
@@ -280,7 +280,7 @@ impl<S: Store> Inner<S> {
     }
 
     /// Submits a command. A job of a lifecycle that another node brought is met by reading the store's files again.
-    async fn submit(&self, asked: Asked) -> Result<Answer, Failure> {
+    async fn submit(&self, asked: CommandEnvelope) -> Result<CommandResult, Failure> {
         if !self.store.is_shared() {
             return self.submit_once(asked).await;
         }
@@ -291,12 +291,12 @@ impl<S: Store> Inner<S> {
         self.submit_once(asked).await
     }
 
-    async fn submit_once(&self, asked: Asked) -> Result<Answer, Failure> {
+    async fn submit_once(&self, asked: CommandEnvelope) -> Result<CommandResult, Failure> {
         self.queue.put(asked)?.await.map_err(|_| Failure::Stopped)?
     }
 
     /// In portions, so that one caller's many leave room in the queue for others' few.
-    async fn submit_all(&self, asked: Vec<Asked>) -> Vec<Result<Answer, Failure>> {
+    async fn submit_all(&self, asked: Vec<CommandEnvelope>) -> Vec<Result<CommandResult, Failure>> {
         let mut answers = Vec::with_capacity(asked.len());
         for portion in asked.chunks(self.options.batch_commands_max) {
             let queued: Vec<_> = portion.iter().map(|asked| self.queue.put(asked.clone())).collect();
@@ -316,10 +316,10 @@ impl<S: Store> Inner<S> {
     async fn register(&self) -> Result<(), StartError> {
         for lifecycle in &self.definitions.lifecycles {
             let key = LifecycleRef { name: lifecycle.name.clone(), version: lifecycle.version };
-            let command = Command::Register(key, lifecycle.source.clone());
+            let command = Command::RegisterLifecycle { lifecycle: key, source: lifecycle.source.clone() };
             let by = Actor::from("runtime");
-            match self.submit_once(Asked { by, key: None, command }).await {
-                Ok(Ok(Done::Nothing | Done::Job { .. })) => {}
+            match self.submit_once(CommandEnvelope { by, key: None, command }).await {
+                Ok(Ok(CommandOutput::Nothing | CommandOutput::Job { .. })) => {}
                 Ok(Ok(_)) => unreachable!("a registration has nothing else to tell"),
                 Ok(Err(refusal)) => return Err(StartError::Definition(refusal.to_string())),
                 Err(failure) => return Err(StartError::Register(failure)),
@@ -338,7 +338,7 @@ impl<S: Store> Inner<S> {
                 tracing::error!(name = %key.name, version = key.version, "a stored lifecycle fails its check");
             }
         }
-        let compiled = InForce::compile(&self.definitions, older).map_err(StartError::Definition)?;
+        let compiled = ActiveDefinitions::compile(&self.definitions, older).map_err(StartError::Definition)?;
         *self.in_force.write().expect("nobody panics while changing what is in force") = Arc::new(compiled);
         Ok(())
     }
@@ -357,7 +357,7 @@ impl<S: Store> Inner<S> {
 }
 
 /// Takes batches until the queue is closed and empty.
-async fn lane<S: Store>(inner: Arc<Inner<S>>, mut outlet: Outlet) {
+async fn lane<S: Store>(inner: Arc<Inner<S>>, mut outlet: BatchReceiver) {
     while let Some(batch) = outlet.batch().await {
         apply::apply(&inner, batch).await;
     }
@@ -372,7 +372,7 @@ async fn keep_sweeping<S: Store>(inner: Arc<Inner<S>>) {
 
 async fn keep_beating<S: Store>(inner: Arc<Inner<S>>) {
     while inner.pause(inner.options.beat_every).await {
-        if let Err(error) = inner.store.beat().await {
+        if let Err(error) = inner.store.heartbeat().await {
             tracing::warn!(%error, "the store does not hear that this node lives");
         }
     }
@@ -402,7 +402,7 @@ async fn keep_listening<S: Store>(inner: Arc<Inner<S>>) {
         tokio::select! {
             biased;
             _ = stopping.wait_for(|stopping| *stopping) => return,
-            () = inner.store.hint() => {
+            () = inner.store.remote_commit() => {
                 inner.journal.grew();
                 inner.waiting.wake_all();
             }

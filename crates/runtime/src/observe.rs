@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::command::{Asked, Command};
-use tenure_core::decide::{Answer, Done};
+use tenure_core::command::{CommandEnvelope, Command};
+use tenure_core::decide::{CommandResult, CommandOutput};
 use tenure_core::event::{Event, Signal};
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::{JobId, LifecycleName, Name, QueueName, StateName, TypeName};
 use tenure_core::job::{Category, Class, Job, JobError};
 use tenure_core::lifecycle::{Outcome, Phase, Trigger};
 use tenure_core::refusal::Refusal;
@@ -45,17 +45,17 @@ pub struct Transition {
     /// When, by the store's clock.
     pub at: Timestamp,
     /// The job's lifecycle.
-    pub lifecycle: Name,
+    pub lifecycle: LifecycleName,
     /// The job's type.
-    pub job_type: Name,
+    pub job_type: TypeName,
     /// The job's queue.
-    pub queue: Name,
+    pub queue: QueueName,
     /// What happened.
     pub trigger: Trigger,
     /// Where it was; `None` at creation.
-    pub from: Option<Name>,
+    pub from: Option<StateName>,
     /// Where it is now.
-    pub to: Name,
+    pub to: StateName,
     /// What may happen there.
     pub phase: Phase,
     /// What went wrong, if something did.
@@ -102,15 +102,15 @@ impl Transition {
 }
 
 impl Committed {
-    pub(crate) fn of(set: &WorkingSet, commands: &[Asked], answers: &[Answer]) -> Self {
-        let events = set.changes.events.iter().filter(|event| event.seq.is_some());
+    pub(crate) fn of(set: &WorkingSet, commands: &[CommandEnvelope], answers: &[CommandResult]) -> Self {
+        let events = set.changes.appended.events.iter().filter(|event| event.seq.is_some());
         let renewed = |signal: &Signal| matches!(signal, Signal::JobLeaseRenewed);
-        let conflicting = |answer: &&Answer| matches!(answer, Err(Refusal::LeaseConflict { .. }));
+        let conflicting = |answer: &&CommandResult| matches!(answer, Err(Refusal::LeaseConflict { .. }));
         let (mut progressed, mut cancelling) = (Vec::new(), Vec::new());
         for (asked, answer) in commands.iter().zip(answers) {
-            let Ok(Done::Job { job, ignored: false, .. }) = answer else { continue };
+            let Ok(CommandOutput::Job { job, ignored: false, .. }) = answer else { continue };
             match &asked.command {
-                Command::Progress(..) => progressed.push(Arc::clone(job)),
+                Command::Progress { .. } => progressed.push(Arc::clone(job)),
                 Command::Cancel(_) if job.cancel.is_some() => cancelling.push(Arc::clone(job)),
                 _ => {}
             }
@@ -120,9 +120,9 @@ impl Committed {
             took: Duration::ZERO,
             progressed,
             cancelling,
-            purged: set.changes.purged.iter().map(|id| Arc::clone(&set.jobs[id])).collect(),
+            purged: set.changes.jobs.purged.iter().map(|id| Arc::clone(&set.jobs[id])).collect(),
             transitions: events.map(|event| transition(set, event)).collect(),
-            renewals: set.changes.telemetry.iter().filter(|line| renewed(&line.signal)).count() as u64,
+            renewals: set.changes.appended.telemetry.iter().filter(|line| renewed(&line.signal)).count() as u64,
             conflicts: answers.iter().filter(conflicting).count() as u64,
         }
     }

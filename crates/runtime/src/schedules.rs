@@ -6,12 +6,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tenure_core::command::{Asked, Command, Create, CreationKey, When};
-use tenure_core::decide::{Answer, Done};
+use tenure_core::command::{CommandEnvelope, Command, Create, CreationKey, When};
+use tenure_core::decide::{CommandResult, CommandOutput};
 use tenure_core::id::{Actor, Name};
 use tenure_core::job::Links;
 use tenure_core::limits;
-use tenure_core::order::{Order, OrderKind};
+use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::refusal::{Pointed, Refusal};
 use tenure_core::schedule::{Fire, Misfire, NewSchedule, Plan, Schedule, ScheduleChange};
 use tenure_core::time::Timestamp;
@@ -30,24 +30,24 @@ const DUE_SCHEDULES_MAX: usize = 500;
 
 impl<S: Store> Runtime<S> {
     /// Adds a schedule, if its expression, its time zone and its job can be used.
-    pub async fn add_schedule(&self, by: Actor, id: Name, plan: Plan) -> Result<Answer, Failure> {
+    pub async fn add_schedule(&self, by: Actor, id: Name, plan: Plan) -> Result<CommandResult, Failure> {
         let now = self.now();
         match self.inner.check(&plan, now) {
             Ok(next_at) => {
                 let command = Command::AddSchedule(Box::new(NewSchedule { id, plan, next_at }));
-                self.submit(Asked { by, key: None, command }).await
+                self.submit(CommandEnvelope { by, key: None, command }).await
             }
             Err(refusal) => Ok(Err(refusal)),
         }
     }
 
     /// Lets a schedule go on, at its next time from now.
-    pub async fn resume_schedule(&self, by: Actor, schedule: &Schedule) -> Result<Answer, Failure> {
+    pub async fn resume_schedule(&self, by: Actor, schedule: &Schedule) -> Result<CommandResult, Failure> {
         match next(&schedule.plan, self.now()) {
             Ok(next_at) => {
                 let change = ScheduleChange::Resume(next_at);
-                let command = Command::ChangeSchedule(schedule.id.clone(), change);
-                self.submit(Asked { by, key: None, command }).await
+                let command = Command::ChangeSchedule { id: schedule.id.clone(), change };
+                self.submit(CommandEnvelope { by, key: None, command }).await
             }
             Err(refusal) => Ok(Err(refusal)),
         }
@@ -66,9 +66,9 @@ impl<S: Store> Inner<S> {
     /// One that cannot be read here (a time zone that this node does not know) stays behind and blocks nobody.
     async fn fire_due(&self, stuck: &mut BTreeSet<(Name, Timestamp)>) {
         let limit = DUE_SCHEDULES_MAX + stuck.len();
-        let Ok(due) = self.store.due_orders(OrderKind::Schedule, limit).await else { return };
+        let Ok(due) = self.store.due_automations(AutomationKind::Schedule, limit).await else { return };
         for order in due {
-            let Order::Schedule(schedule) = order else { continue };
+            let Automation::Schedule(schedule) = order else { continue };
             // Another may get its name later.
             let which = (schedule.id.clone(), schedule.created_at);
             if stuck.contains(&which) {
@@ -99,10 +99,10 @@ impl<S: Store> Inner<S> {
                 occurrence,
             };
             let by = Actor(format!("schedule:{}", schedule.id).into());
-            let asked = Asked { by, key: None, command: Command::Fire(Box::new(fire)) };
+            let asked = CommandEnvelope { by, key: None, command: Command::Fire(Box::new(fire)) };
             match self.submit(asked).await {
-                Ok(Ok(Done::Order { order, .. })) => {
-                    let Order::Schedule(fired) = *order else { return Ok(()) };
+                Ok(Ok(CommandOutput::Automation { automation, .. })) => {
+                    let Automation::Schedule(fired) = *automation else { return Ok(()) };
                     if let Some(error) = &fired.last_error {
                         tracing::warn!(schedule = %fired.id, %error, "a schedule made no job");
                     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::command::{Asked, Command};
+use tenure_core::command::{CommandEnvelope, Command};
 use tenure_core::id::{Actor, JobId};
 use tenure_core::time::Timestamp;
 use tenure_store::Store;
@@ -13,8 +13,8 @@ use crate::Inner;
 /// Jobs that a sweep forgets at once.
 const PURGE_JOBS_MAX: usize = 500;
 
-fn asked(command: Command) -> Asked {
-    Asked { by: Actor::clock(), key: None, command }
+fn asked(command: Command) -> CommandEnvelope {
+    CommandEnvelope { by: Actor::clock(), key: None, command }
 }
 
 impl<S: Store> Inner<S> {

@@ -37,7 +37,7 @@ pub async fn verify<S: Store>(store: &S, mut tell: impl FnMut(&Difference)) -> R
     let lifecycles = lifecycles(store, &mut say).await?;
     verify_jobs(store, &lifecycles, &mut seen, &mut say).await?;
     verify_accounts(store, &mut seen, &mut say).await?;
-    for what in store.strays(STRAYS_MAX).await? {
+    for what in store.orphans(STRAYS_MAX).await? {
         say(Difference { job: None, law: 6, what });
     }
     Ok(Verified { differences, ..seen })

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use tenure_core::command::{Asked, Claim, ClaimFilter, Command};
-use tenure_core::decide::{Answer, Done};
-use tenure_core::id::{Actor, Name};
+use tenure_core::command::{CommandEnvelope, Claim, ClaimFilter, Command};
+use tenure_core::decide::{CommandResult, CommandOutput};
+use tenure_core::id::{Actor, QueueName, TypeName};
 use tenure_core::time::Timestamp;
 use tenure_store::Store;
 use tokio::sync::oneshot;
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 pub(crate) struct WaitingClaims(Mutex<Waiters>);
 
 /// What it rang for: the queue and type of a job; or nothing in particular.
-type Ring = Option<(Name, Name)>;
+type Ring = Option<(QueueName, TypeName)>;
 
 #[derive(Debug, Default)]
 struct Waiters {
@@ -30,7 +30,7 @@ struct Waiters {
 }
 
 /// A place among those who wait, given up when it is dropped.
-struct Place<'a> {
+struct WaiterGuard<'a> {
     waiting: &'a WaitingClaims,
     filter: &'a ClaimFilter,
     arrival: u64,
@@ -38,17 +38,17 @@ struct Place<'a> {
 }
 
 impl WaitingClaims {
-    fn register<'a>(&'a self, filter: &'a ClaimFilter) -> Place<'a> {
+    fn register<'a>(&'a self, filter: &'a ClaimFilter) -> WaiterGuard<'a> {
         let (ring, bell) = oneshot::channel();
         let mut waiters = self.waiters();
         waiters.arrivals += 1;
         let arrival = waiters.arrivals;
         waiters.by_filter.entry(filter.clone()).or_default().insert(arrival, ring);
-        Place { waiting: self, filter, arrival, bell }
+        WaiterGuard { waiting: self, filter, arrival, bell }
     }
 
     /// Rings for each job that became ready the first who waits for such a one.
-    pub(crate) fn wake(&self, ready: &[(Name, Name)]) {
+    pub(crate) fn wake(&self, ready: &[(QueueName, TypeName)]) {
         let mut waiters = self.waiters();
         for (queue, job_type) in ready {
             while let Some(bell) = waiters.first_for(queue, job_type) {
@@ -60,7 +60,7 @@ impl WaitingClaims {
         }
     }
 
-    pub(crate) fn admits(&self, queue: &Name, job_type: &Name) -> bool {
+    pub(crate) fn admits(&self, queue: &QueueName, job_type: &TypeName) -> bool {
         self.waiters().by_filter.keys().any(|filter| filter.admits(queue, job_type))
     }
 
@@ -82,7 +82,7 @@ impl WaitingClaims {
 
 impl Waiters {
     /// Takes the bell of the first who waits for such a job.
-    fn first_for(&mut self, queue: &Name, job_type: &Name) -> Option<oneshot::Sender<Ring>> {
+    fn first_for(&mut self, queue: &QueueName, job_type: &TypeName) -> Option<oneshot::Sender<Ring>> {
         let admitted = self.by_filter.iter().filter(|(filter, _)| filter.admits(queue, job_type));
         let first = admitted
             .filter_map(|(filter, waiting)| Some((*waiting.first_key_value()?.0, filter)))
@@ -101,7 +101,7 @@ impl Waiters {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for WaiterGuard<'_> {
     /// Whoever leaves with a bell that rang for a job which he did not take, and be it that his caller is gone, passes
     /// the ring on.
     fn drop(&mut self) {
@@ -118,7 +118,7 @@ pub(crate) async fn claim<S: Store>(
     claim: Claim,
     wait: Duration,
     stop: impl Future<Output = ()>,
-) -> Result<Answer, Failure> {
+) -> Result<CommandResult, Failure> {
     let mut looks_again = !wait.is_zero();
     let enough = async {
         if !wait.is_zero() {
@@ -140,7 +140,7 @@ pub(crate) async fn claim_until<S: Store>(
     inner: &Inner<S>,
     claim: &Claim,
     enough: impl Future<Output = ()>,
-) -> Result<Answer, Failure> {
+) -> Result<CommandResult, Failure> {
     tokio::pin!(enough);
     loop {
         // Registered before the claim is judged, so that a job that becomes ready in between rings.
@@ -150,8 +150,8 @@ pub(crate) async fn claim_until<S: Store>(
             return Ok(answer);
         }
         let rung = async {
-            let nap = inner.nap(&claim.filter).await;
-            drop(tokio::time::timeout(nap, &mut place.bell).await);
+            let poll_delay = inner.poll_delay(&claim.filter).await;
+            drop(tokio::time::timeout(poll_delay, &mut place.bell).await);
         };
         tokio::select! {
             biased;
@@ -161,19 +161,19 @@ pub(crate) async fn claim_until<S: Store>(
     }
 }
 
-fn asked(claim: &Claim) -> Asked {
-    Asked { by: Actor::worker(&claim.worker), key: None, command: Command::Claim(claim.clone()) }
+fn asked(claim: &Claim) -> CommandEnvelope {
+    CommandEnvelope { by: Actor::worker(&claim.worker), key: None, command: Command::Claim(claim.clone()) }
 }
 
-fn is_empty(answer: &Answer) -> bool {
-    matches!(answer, Ok(Done::Claimed { jobs, replayed: false }) if jobs.is_empty())
+fn is_empty(answer: &CommandResult) -> bool {
+    matches!(answer, Ok(CommandOutput::Claimed { jobs, replayed: false }) if jobs.is_empty())
 }
 
 impl<S: Store> Inner<S> {
     /// How long to sleep if nobody rings: until a delayed job may be claimed, or until other nodes are worth a look.
-    async fn nap(&self, filter: &ClaimFilter) -> Duration {
+    async fn poll_delay(&self, filter: &ClaimFilter) -> Duration {
         let next: Option<Timestamp> = self.store.next_run(filter.clone()).await.ok().flatten();
         let delayed = next.map(|run_at| Duration::from_millis((run_at - self.clock.now()).0.max(1)));
-        delayed.map_or(self.poll_every(), |nap| nap.min(self.poll_every()))
+        delayed.map_or(self.poll_every(), |poll_delay| poll_delay.min(self.poll_every()))
     }
 }

@@ -5,20 +5,22 @@ use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
 use tenure_core::asset::{Asset, AssetId};
+use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
-use tenure_core::id::{JobId, Name, Position};
+use tenure_core::id::{JobId, LifecycleName, Position, QueueName, UserId, WorkerId};
 use tenure_core::job::{Job, LifecycleRef};
-use tenure_core::node::NodeSeen;
-use tenure_core::order::{Order, OrderKind};
+use tenure_core::node::NodeRecord;
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
-use tenure_core::worker::WorkerSeen;
+use tenure_core::worker::WorkerRecord;
 use tenure_core::working_set::{Reads, WorkingSet};
 
-use crate::{Count, Gauges, Journaled, MemoryStore, PostgresStore, Scanned, SqliteStore, Store, StoreError};
+use crate::{
+    Count, Gauges, JournalEntry, MemoryStore, PostgresStore, Scanned, SqliteStore, Store, StoreError,
+};
 
 /// One of the stores.
 #[derive(Clone, Debug)]
@@ -80,20 +82,20 @@ impl Store for AnyStore {
         on_each!(self, store => store.now(), waited)
     }
 
-    async fn beat(&self) -> Result<(), StoreError> {
-        on_each!(self, store => store.beat(), waited)
+    async fn heartbeat(&self) -> Result<(), StoreError> {
+        on_each!(self, store => store.heartbeat(), waited)
     }
 
     fn is_shared(&self) -> bool {
         on_each!(self, store => store.is_shared())
     }
 
-    fn lanes(&self) -> usize {
-        on_each!(self, store => store.lanes())
+    fn parallel_batches(&self) -> usize {
+        on_each!(self, store => store.parallel_batches())
     }
 
-    async fn hint(&self) {
-        on_each!(self, store => store.hint(), waited);
+    async fn remote_commit(&self) {
+        on_each!(self, store => store.remote_commit(), waited);
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>, StoreError> {
@@ -104,7 +106,7 @@ impl Store for AnyStore {
         on_each!(self, store => store.history(id), waited)
     }
 
-    async fn events(&self, after: Position, limit: usize) -> Result<Vec<Journaled>, StoreError> {
+    async fn events(&self, after: Position, limit: usize) -> Result<Vec<JournalEntry>, StoreError> {
         on_each!(self, store => store.events(after, limit), waited)
     }
 
@@ -112,8 +114,8 @@ impl Store for AnyStore {
         on_each!(self, store => store.list(filter, page), waited)
     }
 
-    async fn reach(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
-        on_each!(self, store => store.reach(before, jobs), waited)
+    async fn nth_older(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
+        on_each!(self, store => store.nth_older(before, jobs), waited)
     }
 
     async fn counts(&self) -> Result<Vec<Count>, StoreError> {
@@ -142,7 +144,7 @@ impl Store for AnyStore {
 
     async fn completed_before(
         &self,
-        lifecycle: Name,
+        lifecycle: LifecycleName,
         before: Timestamp,
         limit: usize,
     ) -> Result<Vec<JobId>, StoreError> {
@@ -169,26 +171,30 @@ impl Store for AnyStore {
         on_each!(self, store => store.dead_letters(filter, page), waited)
     }
 
-    async fn account(&self, user: Name) -> Result<Account, StoreError> {
+    async fn account(&self, user: UserId) -> Result<Account, StoreError> {
         on_each!(self, store => store.account(user), waited)
     }
 
     async fn ledger(
         &self,
-        user: Name,
+        user: UserId,
         after: u64,
         limit: usize,
     ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
         on_each!(self, store => store.ledger(user, after, limit), waited)
     }
 
-    async fn accounts(&self, after: Option<Name>, limit: usize) -> Result<Vec<(Name, Account)>, StoreError> {
+    async fn accounts(
+        &self,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<(UserId, Account)>, StoreError> {
         on_each!(self, store => store.accounts(after, limit), waited)
     }
 
     async fn ledger_before(
         &self,
-        user: Name,
+        user: UserId,
         before: u64,
         limit: usize,
     ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
@@ -203,11 +209,11 @@ impl Store for AnyStore {
         on_each!(self, store => store.audit(after, limit), waited)
     }
 
-    async fn tail(&self) -> Result<Position, StoreError> {
-        on_each!(self, store => store.tail(), waited)
+    async fn journal_end(&self) -> Result<Position, StoreError> {
+        on_each!(self, store => store.journal_end(), waited)
     }
 
-    async fn paused(&self) -> Result<Vec<Name>, StoreError> {
+    async fn paused(&self) -> Result<Vec<QueueName>, StoreError> {
         on_each!(self, store => store.paused(), waited)
     }
 
@@ -236,23 +242,27 @@ impl Store for AnyStore {
         on_each!(self, store => store.asset_garbage(limit), waited)
     }
 
-    async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
-        on_each!(self, store => store.orders(kind), waited)
+    async fn automations(&self, kind: AutomationKind) -> Result<Vec<Automation>, StoreError> {
+        on_each!(self, store => store.automations(kind), waited)
     }
 
-    async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
-        on_each!(self, store => store.due_orders(kind, limit), waited)
+    async fn due_automations(
+        &self,
+        kind: AutomationKind,
+        limit: usize,
+    ) -> Result<Vec<Automation>, StoreError> {
+        on_each!(self, store => store.due_automations(kind, limit), waited)
     }
 
-    async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
+    async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
         on_each!(self, store => store.workers(), waited)
     }
 
-    async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
+    async fn worker(&self, name: WorkerId) -> Result<Option<WorkerRecord>, StoreError> {
         on_each!(self, store => store.worker(name), waited)
     }
 
-    async fn nodes(&self) -> Result<Vec<NodeSeen>, StoreError> {
+    async fn nodes(&self) -> Result<Vec<NodeRecord>, StoreError> {
         on_each!(self, store => store.nodes(), waited)
     }
 
@@ -262,13 +272,13 @@ impl Store for AnyStore {
 
     async fn scan_accounts(
         &self,
-        after: Option<Name>,
+        after: Option<UserId>,
         limit: usize,
-    ) -> Result<Vec<crate::Summed>, StoreError> {
+    ) -> Result<Vec<crate::AccountSums>, StoreError> {
         on_each!(self, store => store.scan_accounts(after, limit), waited)
     }
 
-    async fn strays(&self, limit: usize) -> Result<Vec<String>, StoreError> {
-        on_each!(self, store => store.strays(limit), waited)
+    async fn orphans(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        on_each!(self, store => store.orphans(limit), waited)
     }
 }

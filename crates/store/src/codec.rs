@@ -1,15 +1,17 @@
-//! Rows and values: what both databases store, column by column. A row that was not written by us is corrupt, never
-//! guessed at; what `decide` asserts when it writes is asserted again here when it is read.
+//! The encoding of rows, the same in both databases. A row that Tenure cannot have written is reported as corrupt; what
+//! `decide` asserts on writing is checked again here on reading.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use tenure_core::automation::Automation;
 use tenure_core::event::{Event, Facts};
-use tenure_core::id::{Actor, Fence, JobId, Name};
+use tenure_core::id::{
+    Actor, Fence, JobId, LifecycleName, Name, QueueName, StateName, TypeName, UserId, WorkerId,
+};
 use tenure_core::job::{Clocks, Job, LifecycleRef, Links, Output, Spec, Times};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::{Phase, Trigger};
-use tenure_core::order::Order;
 use tenure_core::time::{Deadline, Timestamp};
 use uuid::Uuid;
 
@@ -17,33 +19,33 @@ use crate::StoreError;
 
 /// Shares equal names between rows: a million jobs have a handful of types.
 #[derive(Debug, Default)]
-pub(crate) struct Interner(HashSet<Name>);
+pub(crate) struct Interner(HashSet<Arc<str>>);
 
-/// Past this many names there is nothing to gain: they are users, not types.
+/// Beyond this number, names are unlikely to repeat: they are users, not types.
 const INTERNED_MAX: usize = 100_000;
 
 impl Interner {
-    pub(crate) fn name(&mut self, text: &str) -> Name {
-        if let Some(name) = self.0.get(text) {
-            return name.clone();
+    pub(crate) fn name<T: From<Arc<str>>>(&mut self, text: &str) -> T {
+        if let Some(known) = self.0.get(text) {
+            return Arc::clone(known).into();
         }
-        let name = Name::from(text);
+        let new: Arc<str> = text.into();
         if self.0.len() < INTERNED_MAX {
-            self.0.insert(name.clone());
+            self.0.insert(Arc::clone(&new));
         }
-        name
+        new.into()
     }
 }
 
-/// A row of `jobs`: what was asked for. Never updated.
+/// A row of `jobs`, the immutable part of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct SpecRow {
     pub(crate) id: Uuid,
-    pub(crate) job_type: Name,
-    pub(crate) lifecycle: Name,
+    pub(crate) job_type: TypeName,
+    pub(crate) lifecycle: LifecycleName,
     pub(crate) lifecycle_version: i64,
-    pub(crate) queue: Name,
-    pub(crate) user_id: Option<Name>,
+    pub(crate) queue: QueueName,
+    pub(crate) user_id: Option<UserId>,
     pub(crate) priority: i64,
     pub(crate) max_attempts: i64,
     pub(crate) cost: i64,
@@ -111,7 +113,7 @@ impl SpecRow {
 #[derive(Clone, Debug)]
 pub(crate) struct StateRow {
     pub(crate) id: Uuid,
-    pub(crate) state: Name,
+    pub(crate) state: StateName,
     pub(crate) phase: Name,
     pub(crate) outcome: Option<Name>,
     pub(crate) seq: i64,
@@ -128,7 +130,7 @@ pub(crate) struct StateRow {
     pub(crate) started_at: Option<i64>,
     pub(crate) completed_at: Option<i64>,
     pub(crate) entered: String,
-    pub(crate) worker: Option<Name>,
+    pub(crate) worker: Option<WorkerId>,
     pub(crate) lease: Option<String>,
     pub(crate) last_lease: Option<String>,
     pub(crate) error: Option<String>,
@@ -177,7 +179,7 @@ impl StateRow {
         let corrupt = |what: &str| corrupt("job_states", id, what);
         let (clock_at, worker) = (self.clock_at, self.worker);
         let job = Job {
-            phase: Phase::parse(self.phase.as_str(), self.outcome.as_ref().map(Name::as_str))
+            phase: Phase::parse(self.phase.as_str(), self.outcome.as_deref())
                 .ok_or_else(|| corrupt("phase"))?,
             state: self.state,
             seq: u32::try_from(self.seq).map_err(|_| corrupt("seq"))?,
@@ -222,8 +224,8 @@ pub(crate) struct EventRow {
     pub(crate) seq: Option<i64>,
     pub(crate) name: Name,
     pub(crate) trigger: String,
-    pub(crate) from_state: Option<Name>,
-    pub(crate) to_state: Name,
+    pub(crate) from_state: Option<StateName>,
+    pub(crate) to_state: StateName,
     pub(crate) attempt: i64,
     pub(crate) ts: i64,
     pub(crate) actor: Name,
@@ -272,8 +274,7 @@ pub(crate) fn text(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("our values have string keys and finite numbers")
 }
 
-/// A standing order as it was written.
-pub(crate) fn order(body: &str) -> Result<Order, StoreError> {
+pub(crate) fn automation(body: &str) -> Result<Automation, StoreError> {
     serde_json::from_str(body).map_err(|error| corrupt("orders", "body", &error.to_string()))
 }
 
@@ -286,7 +287,7 @@ pub(crate) fn parse<T: serde::de::DeserializeOwned>(
 }
 
 /// `queued=1700000000000 running=1700000000100`: state names have neither blanks nor equals signs.
-fn entered_text(entered: &[(Name, Timestamp)]) -> String {
+fn entered_text(entered: &[(StateName, Timestamp)]) -> String {
     use std::fmt::Write as _;
     let mut text = String::with_capacity(entered.len() * 24);
     for (state, at) in entered {
@@ -296,7 +297,7 @@ fn entered_text(entered: &[(Name, Timestamp)]) -> String {
     text
 }
 
-fn entered(text: &str, names: &mut Interner) -> Option<Box<[(Name, Timestamp)]>> {
+fn entered(text: &str, names: &mut Interner) -> Option<Box<[(StateName, Timestamp)]>> {
     let entry = |part: &str| {
         let (state, at) = part.split_once('=')?;
         Some((names.name(state), Timestamp(at.parse().ok()?)))
@@ -309,13 +310,11 @@ fn entered(text: &str, names: &mut Interner) -> Option<Box<[(Name, Timestamp)]>>
     Some(found.into_boxed_slice())
 }
 
-/// A column that no Tenure wrote.
-#[allow(clippy::needless_pass_by_value, reason = "keys are ids and short texts made for the occasion")]
+#[allow(clippy::needless_pass_by_value, reason = "keys are ids and short texts built for this call")]
 pub(crate) fn corrupt(table: &'static str, key: impl ToString, why: &str) -> StoreError {
     StoreError::Corrupt { table, key: key.to_string(), why: why.to_owned() }
 }
 
-/// Where in the work an error arose, as a column.
 pub(crate) fn stage_text(stage: tenure_core::job::Stage) -> &'static str {
     use tenure_core::job::Stage;
     match stage {

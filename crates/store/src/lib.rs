@@ -18,18 +18,20 @@ use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
 use tenure_core::asset::{Asset, AssetId};
+use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::fold::Record;
-use tenure_core::id::{JobId, Name, Position};
+use tenure_core::id::{
+    JobId, LifecycleName, Name, Position, QueueName, StateName, TypeName, UserId, WorkerId,
+};
 use tenure_core::job::{Job, LifecycleRef};
-use tenure_core::node::NodeSeen;
-use tenure_core::order::{Order, OrderKind};
+use tenure_core::node::NodeRecord;
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
-use tenure_core::worker::WorkerSeen;
+use tenure_core::worker::WorkerRecord;
 use tenure_core::working_set::{Reads, WorkingSet};
 
 pub use any::AnyStore;
@@ -52,16 +54,16 @@ pub trait Store: Clone + Send + Sync + 'static {
     fn now(&self) -> impl Future<Output = Result<Now, StoreError>> + Send;
 
     /// Says that a node lives. Time in which nobody says so for more than a second is an outage, and stops the clocks.
-    fn beat(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
+    fn heartbeat(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// How many batches may be in flight at once with profit.
-    fn lanes(&self) -> usize;
+    fn parallel_batches(&self) -> usize;
 
     /// Whether other nodes may commit to it: then what they did must be looked for.
     fn is_shared(&self) -> bool;
 
     /// Resolves when another node may have committed something. A hint: it may be lost, and may be wrong.
-    fn hint(&self) -> impl Future<Output = ()> + Send;
+    fn remote_commit(&self) -> impl Future<Output = ()> + Send;
 
     /// One job.
     fn job(&self, id: JobId) -> impl Future<Output = Result<Option<Arc<Job>>, StoreError>> + Send;
@@ -74,10 +76,10 @@ pub trait Store: Clone + Send + Sync + 'static {
         &self,
         after: Position,
         limit: usize,
-    ) -> impl Future<Output = Result<Vec<Journaled>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Vec<JournalEntry>, StoreError>> + Send;
 
     /// The end of the journal as it is now.
-    fn tail(&self) -> impl Future<Output = Result<Position, StoreError>> + Send;
+    fn journal_end(&self) -> impl Future<Output = Result<Position, StoreError>> + Send;
 
     /// Jobs that match, newest first.
     fn list(
@@ -88,7 +90,7 @@ pub trait Store: Clone + Send + Sync + 'static {
 
     /// The job that is so many jobs older than a place, if there are as many: how far a search may go that must not
     /// read everything. `jobs` is at least one.
-    fn reach(
+    fn nth_older(
         &self,
         before: Option<JobId>,
         jobs: usize,
@@ -118,7 +120,7 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// Finished jobs of a lifecycle that were completed before a time, oldest first.
     fn completed_before(
         &self,
-        lifecycle: Name,
+        lifecycle: LifecycleName,
         before: Timestamp,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<JobId>, StoreError>> + Send;
@@ -149,12 +151,12 @@ pub trait Store: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<DeadLetter>, StoreError>> + Send;
 
     /// A user's account.
-    fn account(&self, user: Name) -> impl Future<Output = Result<Account, StoreError>> + Send;
+    fn account(&self, user: UserId) -> impl Future<Output = Result<Account, StoreError>> + Send;
 
     /// Lines of a user's ledger after the `after`-th row, each with its row.
     fn ledger(
         &self,
-        user: Name,
+        user: UserId,
         after: u64,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<(u64, LedgerLine)>, StoreError>> + Send;
@@ -162,14 +164,14 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// Accounts after a user, by user.
     fn accounts(
         &self,
-        after: Option<Name>,
+        after: Option<UserId>,
         limit: usize,
-    ) -> impl Future<Output = Result<Vec<(Name, Account)>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Vec<(UserId, Account)>, StoreError>> + Send;
 
     /// The last lines of a user's ledger before a row, newest first, each with its row.
     fn ledger_before(
         &self,
-        user: Name,
+        user: UserId,
         before: u64,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<(u64, LedgerLine)>, StoreError>> + Send;
@@ -189,7 +191,7 @@ pub trait Store: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<(u64, AuditLine)>, StoreError>> + Send;
 
     /// Paused queues.
-    fn paused(&self) -> impl Future<Output = Result<Vec<Name>, StoreError>> + Send;
+    fn paused(&self) -> impl Future<Output = Result<Vec<QueueName>, StoreError>> + Send;
 
     /// Every lifecycle file that was ever in force.
     fn lifecycles(&self) -> impl Future<Output = Result<Vec<(LifecycleRef, String)>, StoreError>> + Send;
@@ -211,24 +213,28 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// Objects that are to be deleted by now, by their paths.
     fn asset_garbage(&self, limit: usize) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
 
-    /// Standing orders of a kind, by id; at most [`tenure_core::limits::ORDERS_MAX`].
-    fn orders(&self, kind: OrderKind) -> impl Future<Output = Result<Vec<Order>, StoreError>> + Send;
-
-    /// Standing orders of a kind whose time has come, oldest first.
-    fn due_orders(
+    /// CountKey orders of a kind, by id; at most [`tenure_core::limits::AUTOMATIONS_MAX`].
+    fn automations(
         &self,
-        kind: OrderKind,
+        kind: AutomationKind,
+    ) -> impl Future<Output = Result<Vec<Automation>, StoreError>> + Send;
+
+    /// CountKey orders of a kind whose time has come, oldest first.
+    fn due_automations(
+        &self,
+        kind: AutomationKind,
         limit: usize,
-    ) -> impl Future<Output = Result<Vec<Order>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Vec<Automation>, StoreError>> + Send;
 
     /// Workers that were heard, the last one first; at most [`WORKERS_MAX`].
-    fn workers(&self) -> impl Future<Output = Result<Vec<WorkerSeen>, StoreError>> + Send;
+    fn workers(&self) -> impl Future<Output = Result<Vec<WorkerRecord>, StoreError>> + Send;
 
     /// One worker, if it was heard.
-    fn worker(&self, name: Name) -> impl Future<Output = Result<Option<WorkerSeen>, StoreError>> + Send;
+    fn worker(&self, name: WorkerId)
+    -> impl Future<Output = Result<Option<WorkerRecord>, StoreError>> + Send;
 
     /// Nodes that were heard, the last one first; at most [`NODES_MAX`].
-    fn nodes(&self) -> impl Future<Output = Result<Vec<NodeSeen>, StoreError>> + Send;
+    fn nodes(&self) -> impl Future<Output = Result<Vec<NodeRecord>, StoreError>> + Send;
 
     /// For `verify`: everything about the jobs after an id, in id order. A record that cannot be read says why.
     fn scan(
@@ -240,29 +246,29 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// For `verify`: accounts after a user, each with the sums of its ledger; users that have only one of the two, too.
     fn scan_accounts(
         &self,
-        after: Option<Name>,
+        after: Option<UserId>,
         limit: usize,
-    ) -> impl Future<Output = Result<Vec<Summed>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Vec<AccountSums>, StoreError>> + Send;
 
     /// For `verify`: rows that belong to no job, and what the database's own check finds.
-    fn strays(&self, limit: usize) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
+    fn orphans(&self, limit: usize) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
 }
 
 /// An event, its place in the journal, and what a reader filters by.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Journaled {
+pub struct JournalEntry {
     /// Its place.
     pub position: Position,
     /// What happened.
     pub event: Event,
     /// The job's lifecycle.
-    pub lifecycle: Name,
+    pub lifecycle: LifecycleName,
     /// The job's type.
-    pub job_type: Name,
+    pub job_type: TypeName,
     /// The job's queue.
-    pub queue: Name,
+    pub queue: QueueName,
     /// The job's owner.
-    pub user_id: Option<Name>,
+    pub user_id: Option<UserId>,
     /// What else belongs to it.
     pub correlation_id: Name,
     /// Its trace.
@@ -273,10 +279,10 @@ pub struct Journaled {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are the job's own fields")]
 pub struct Count {
-    pub lifecycle: Name,
-    pub job_type: Name,
-    pub queue: Name,
-    pub state: Name,
+    pub lifecycle: LifecycleName,
+    pub job_type: TypeName,
+    pub queue: QueueName,
+    pub state: StateName,
     pub count: u64,
 }
 
@@ -303,15 +309,15 @@ pub struct Gauges {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OldestReady {
     /// The queue, paused or not.
-    pub queue: Name,
+    pub queue: QueueName,
     /// The type.
-    pub job_type: Name,
+    pub job_type: TypeName,
     /// The earliest `run_at` that has come.
     pub since: Timestamp,
 }
 
 /// A user, his account, and the movements of his ledger or their sums.
-pub type Summed = (Name, Account, Vec<(Movement, u64)>);
+pub type AccountSums = (UserId, Account, Vec<(Movement, u64)>);
 
 /// A job's records, or why they cannot be read.
 #[derive(Clone, Debug)]

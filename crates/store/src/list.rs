@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
+use tenure_core::dead_letter::ReasonCode;
 use tenure_core::id::{JobId, Name};
+use tenure_core::lifecycle::Outcome;
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use uuid::Uuid;
 
@@ -56,8 +58,8 @@ pub(crate) fn jobs(
 /// What follows `where true` in `dead_letters.sql`.
 pub(crate) fn dead_letters(filter: &DeadLetterFilter, page: Page, placeholder: Placeholder) -> Rest {
     let mut tail = Tail { sql: String::new(), values: Vec::new(), placeholder };
-    tail.text("d.reason_code", filter.reason_code.map(|code| Name::from(code.as_str())).as_ref());
-    tail.text("d.stage", filter.stage.map(|stage| Name::from(stage_text(stage))).as_ref());
+    tail.text("d.reason_code", filter.reason_code.map(ReasonCode::as_str));
+    tail.text("d.stage", filter.stage.map(stage_text));
     tail.compare("d.dismissed =", Some(Bound::Flag(filter.dismissed)));
     tail.jobs(&filter.jobs);
     tail.page("d.job_id", filter.jobs.from, page);
@@ -87,20 +89,20 @@ impl Tail {
         }
     }
 
-    fn text(&mut self, column: &str, value: Option<&Name>) {
-        self.compare(&format!("{column} ="), value.map(|value| Bound::Text(value.to_string())));
+    fn text(&mut self, column: &str, value: Option<&str>) {
+        self.compare(&format!("{column} ="), value.map(|value| Bound::Text(value.to_owned())));
     }
 
     /// The filters of a job `j` and its state `s`.
     fn jobs(&mut self, filter: &JobFilter) {
-        self.text("s.state", filter.state.as_ref());
-        self.text("s.phase", filter.phase.as_ref());
-        self.text("s.outcome", filter.outcome.map(|outcome| Name::from(outcome.as_str())).as_ref());
-        self.text("j.lifecycle", filter.lifecycle.as_ref());
-        self.text("j.type", filter.job_type.as_ref());
-        self.text("j.queue", filter.queue.as_ref());
-        self.text("j.user_id", filter.user_id.as_ref());
-        self.text("s.worker", filter.worker.as_ref());
+        self.text("s.state", filter.state.as_deref());
+        self.text("s.phase", filter.phase.as_deref());
+        self.text("s.outcome", filter.outcome.map(Outcome::as_str));
+        self.text("j.lifecycle", filter.lifecycle.as_deref());
+        self.text("j.type", filter.job_type.as_deref());
+        self.text("j.queue", filter.queue.as_deref());
+        self.text("j.user_id", filter.user_id.as_deref());
+        self.text("s.worker", filter.worker.as_deref());
         self.correlation(filter.correlation_id.as_ref());
         self.compare("j.retry_of =", filter.retry_of.map(|JobId(id)| Bound::Id(id)));
         self.compare("j.created_at >", filter.created_after.map(|at| Bound::Number(at.0)));
@@ -125,7 +127,7 @@ impl Tail {
                     " and (j.correlation_id = {text} or (j.id = {id} and j.correlation_id is null))"
                 ));
             }
-            _ => self.text("j.correlation_id", Some(wanted)),
+            _ => self.text("j.correlation_id", Some(wanted.as_str())),
         }
     }
 }

@@ -9,8 +9,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use tenure_core::command::ClaimFilter;
-use tenure_core::id::{JobId, Name};
-use tenure_core::job::Job;
+use tenure_core::id::{JobId, LifecycleName, QueueName, StateName, TypeName};
+use tenure_core::job::{Job, Spec};
 use tenure_core::lifecycle::Phase;
 use tenure_core::time::{Deadline, Timestamp};
 
@@ -24,17 +24,23 @@ type Rank = (Reverse<i32>, Timestamp, JobId);
 pub(crate) struct Live {
     jobs: HashMap<JobId, Arc<Job>>,
     /// By queue and type: what may be claimed now.
-    ready: BTreeMap<(Name, Name), BTreeSet<Rank>>,
+    ready: BTreeMap<(QueueName, TypeName), BTreeSet<Rank>>,
     /// Ready, but `run_at` had not come when last looked at.
     later: BTreeSet<(Timestamp, JobId)>,
     clocks: BTreeSet<(Deadline, JobId)>,
     leased: BTreeSet<JobId>,
     waiting: BTreeSet<JobId>,
-    counts: BTreeMap<Standing, u64>,
+    counts: BTreeMap<CountKey, u64>,
 }
 
-/// Lifecycle, type, queue and state: how jobs are counted.
-pub(crate) type Standing = (Name, Name, Name, Name);
+/// Jobs are counted by lifecycle, type, queue and state.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CountKey {
+    lifecycle: LifecycleName,
+    job_type: TypeName,
+    queue: QueueName,
+    state: StateName,
+}
 
 impl Live {
     pub(crate) fn get(&self, id: JobId) -> Option<&Arc<Job>> {
@@ -63,7 +69,7 @@ impl Live {
         if job.phase == Phase::Waiting {
             self.waiting.insert(job.id());
         }
-        *self.counts.entry(standing(&job)).or_default() += 1;
+        *self.counts.entry(count_key(&job)).or_default() += 1;
         self.jobs.insert(job.id(), job);
     }
 
@@ -86,7 +92,7 @@ impl Live {
         if job.phase == Phase::Waiting {
             self.waiting.remove(&id);
         }
-        if let Entry::Occupied(mut count) = self.counts.entry(standing(&job)) {
+        if let Entry::Occupied(mut count) = self.counts.entry(count_key(&job)) {
             *count.get_mut() -= 1;
             if *count.get() == 0 {
                 count.remove();
@@ -98,13 +104,14 @@ impl Live {
     pub(crate) fn claimable(
         &mut self,
         filter: &ClaimFilter,
-        paused: &BTreeSet<Name>,
+        paused: &BTreeSet<QueueName>,
         max: usize,
         now: Timestamp,
     ) -> Vec<JobId> {
-        self.ripen(now);
-        let admitted =
-            |(queue, job_type): &(Name, Name)| filter.admits(queue, job_type) && !paused.contains(queue);
+        self.promote_delayed(now);
+        let admitted = |(queue, job_type): &(QueueName, TypeName)| {
+            filter.admits(queue, job_type) && !paused.contains(queue)
+        };
         let places = self.ready.iter().filter(|(place, _)| admitted(place));
         let mut heads = BinaryHeap::new();
         let mut rest: Vec<_> = places.map(|(_, ranks)| ranks.iter()).collect();
@@ -120,7 +127,7 @@ impl Live {
     }
 
     /// Moves the jobs whose `run_at` has come to where claims look.
-    fn ripen(&mut self, now: Timestamp) {
+    fn promote_delayed(&mut self, now: Timestamp) {
         while let Some(&(run_at, id)) = self.later.first().filter(|(run_at, _)| *run_at <= now) {
             self.later.remove(&(run_at, id));
             let job = &self.jobs[&id];
@@ -147,12 +154,12 @@ impl Live {
 
     /// How many jobs are where.
     pub(crate) fn counts(&self) -> Vec<Count> {
-        counts(self.counts.iter().map(|(standing, count)| (standing.clone(), *count)))
+        counts(self.counts.iter().map(|(key, count)| (key.clone(), *count)))
     }
 
     /// For each queue and type, the earliest `run_at` that has come: the first of each priority is looked at.
     pub(crate) fn oldest_ready(&mut self, now: Timestamp) -> Vec<OldestReady> {
-        self.ripen(now);
+        self.promote_delayed(now);
         let oldest = |ranks: &BTreeSet<Rank>| {
             let mut firsts = Vec::new();
             let mut next = ranks.first();
@@ -163,7 +170,7 @@ impl Live {
             }
             firsts.into_iter().min()
         };
-        let of_place = |((queue, job_type), ranks): (&(Name, Name), &BTreeSet<Rank>)| {
+        let of_place = |((queue, job_type), ranks): (&(QueueName, TypeName), &BTreeSet<Rank>)| {
             Some(OldestReady { queue: queue.clone(), job_type: job_type.clone(), since: oldest(ranks)? })
         };
         self.ready.iter().filter_map(of_place).collect()
@@ -180,20 +187,28 @@ impl Live {
     }
 }
 
-/// Where a job is counted.
-pub(crate) fn standing(job: &Job) -> Standing {
-    let spec = &job.spec;
-    (spec.lifecycle.name.clone(), spec.job_type.clone(), spec.queue.clone(), job.state.clone())
+pub(crate) fn count_key(job: &Job) -> CountKey {
+    let Spec { lifecycle, job_type, queue, .. } = &*job.spec;
+    CountKey {
+        lifecycle: lifecycle.name.clone(),
+        job_type: job_type.clone(),
+        queue: queue.clone(),
+        state: job.state.clone(),
+    }
 }
 
-/// Counts as they are told.
-pub(crate) fn counts(standings: impl Iterator<Item = (Standing, u64)>) -> Vec<Count> {
-    let count =
-        |((lifecycle, job_type, queue, state), count)| Count { lifecycle, job_type, queue, state, count };
-    standings.map(count).collect()
+pub(crate) fn counts(keys: impl Iterator<Item = (CountKey, u64)>) -> Vec<Count> {
+    keys.map(|(CountKey { lifecycle, job_type, queue, state }, count)| Count {
+        lifecycle,
+        job_type,
+        queue,
+        state,
+        count,
+    })
+    .collect()
 }
 
-fn place(job: &Job) -> (Name, Name) {
+fn place(job: &Job) -> (QueueName, TypeName) {
     (job.spec.queue.clone(), job.spec.job_type.clone())
 }
 

@@ -10,20 +10,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tenure_core::api_key::ApiKey;
 use tenure_core::asset::{Asset, AssetId};
+use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
-use tenure_core::id::{JobId, Name, Position};
+use tenure_core::id::{JobId, LifecycleName, Position, QueueName, UserId, WorkerId};
 use tenure_core::job::{Job, LifecycleRef};
-use tenure_core::node::NodeSeen;
-use tenure_core::order::{Order, OrderKind};
+use tenure_core::node::NodeRecord;
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Millis, Now, Timestamp};
-use tenure_core::worker::WorkerSeen;
+use tenure_core::worker::WorkerRecord;
 use tenure_core::working_set::{Reads, WorkingSet};
 
-use crate::{Count, Gauges, Journaled, Scanned, Store, StoreError};
+use crate::{Count, Gauges, JournalEntry, Scanned, Store, StoreError};
 use tables::Tables;
 
 /// A fault, for the next write.
@@ -201,7 +201,7 @@ impl Store for MemoryStore {
         Ok(self.inner().now())
     }
 
-    async fn beat(&self) -> Result<(), StoreError> {
+    async fn heartbeat(&self) -> Result<(), StoreError> {
         self.read(|_| ())
     }
 
@@ -209,11 +209,11 @@ impl Store for MemoryStore {
         true
     }
 
-    fn lanes(&self) -> usize {
+    fn parallel_batches(&self) -> usize {
         1
     }
 
-    async fn hint(&self) {
+    async fn remote_commit(&self) {
         std::future::pending::<()>().await;
     }
 
@@ -225,7 +225,7 @@ impl Store for MemoryStore {
         self.read(|inner| inner.tables.history(id))
     }
 
-    async fn events(&self, after: Position, limit: usize) -> Result<Vec<Journaled>, StoreError> {
+    async fn events(&self, after: Position, limit: usize) -> Result<Vec<JournalEntry>, StoreError> {
         self.read(|inner| inner.tables.events(after, limit))
     }
 
@@ -233,8 +233,8 @@ impl Store for MemoryStore {
         self.read(|inner| inner.tables.list(&filter, page))
     }
 
-    async fn reach(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
-        self.read(|inner| inner.tables.reach(before, jobs))
+    async fn nth_older(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
+        self.read(|inner| inner.tables.nth_older(before, jobs))
     }
 
     async fn counts(&self) -> Result<Vec<Count>, StoreError> {
@@ -267,7 +267,7 @@ impl Store for MemoryStore {
 
     async fn completed_before(
         &self,
-        lifecycle: Name,
+        lifecycle: LifecycleName,
         before: Timestamp,
         limit: usize,
     ) -> Result<Vec<JobId>, StoreError> {
@@ -294,26 +294,30 @@ impl Store for MemoryStore {
         self.read(|inner| inner.tables.dead_letters(&filter, page))
     }
 
-    async fn account(&self, user: Name) -> Result<Account, StoreError> {
+    async fn account(&self, user: UserId) -> Result<Account, StoreError> {
         self.read(|inner| inner.tables.account(&user))
     }
 
     async fn ledger(
         &self,
-        user: Name,
+        user: UserId,
         after: u64,
         limit: usize,
     ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
         self.read(|inner| inner.tables.ledger(&user, after, limit))
     }
 
-    async fn accounts(&self, after: Option<Name>, limit: usize) -> Result<Vec<(Name, Account)>, StoreError> {
+    async fn accounts(
+        &self,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<(UserId, Account)>, StoreError> {
         self.read(|inner| inner.tables.accounts(after.as_ref(), limit))
     }
 
     async fn ledger_before(
         &self,
-        user: Name,
+        user: UserId,
         before: u64,
         limit: usize,
     ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
@@ -328,11 +332,11 @@ impl Store for MemoryStore {
         self.read(|inner| inner.tables.audit(after, limit))
     }
 
-    async fn tail(&self) -> Result<Position, StoreError> {
-        self.read(|inner| inner.tables.tail())
+    async fn journal_end(&self) -> Result<Position, StoreError> {
+        self.read(|inner| inner.tables.journal_end())
     }
 
-    async fn paused(&self) -> Result<Vec<Name>, StoreError> {
+    async fn paused(&self) -> Result<Vec<QueueName>, StoreError> {
         self.read(|inner| inner.tables.paused())
     }
 
@@ -362,24 +366,28 @@ impl Store for MemoryStore {
         self.read(|inner| inner.tables.assets.garbage(now, limit))
     }
 
-    async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
-        self.read(|inner| inner.tables.orders(kind))
+    async fn automations(&self, kind: AutomationKind) -> Result<Vec<Automation>, StoreError> {
+        self.read(|inner| inner.tables.automations(kind))
     }
 
-    async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
+    async fn due_automations(
+        &self,
+        kind: AutomationKind,
+        limit: usize,
+    ) -> Result<Vec<Automation>, StoreError> {
         let now = self.inner().now().at;
-        self.read(|inner| inner.tables.due_orders(kind, now, limit))
+        self.read(|inner| inner.tables.due_automations(kind, now, limit))
     }
 
-    async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
+    async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
         self.read(|inner| inner.tables.workers())
     }
 
-    async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
+    async fn worker(&self, name: WorkerId) -> Result<Option<WorkerRecord>, StoreError> {
         self.read(|inner| inner.tables.worker(&name))
     }
 
-    async fn nodes(&self) -> Result<Vec<NodeSeen>, StoreError> {
+    async fn nodes(&self) -> Result<Vec<NodeRecord>, StoreError> {
         self.read(|inner| inner.tables.nodes())
     }
 
@@ -389,13 +397,13 @@ impl Store for MemoryStore {
 
     async fn scan_accounts(
         &self,
-        after: Option<Name>,
+        after: Option<UserId>,
         limit: usize,
-    ) -> Result<Vec<crate::Summed>, StoreError> {
+    ) -> Result<Vec<crate::AccountSums>, StoreError> {
         self.read(|inner| inner.tables.scan_accounts(after.as_ref(), limit))
     }
 
-    async fn strays(&self, limit: usize) -> Result<Vec<String>, StoreError> {
-        self.read(|inner| inner.tables.strays(limit))
+    async fn orphans(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.read(|inner| inner.tables.orphans(limit))
     }
 }

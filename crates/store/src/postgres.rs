@@ -5,7 +5,9 @@
 //! them apart are row locks, taken in the same order by all. Nothing depends on what a node remembers.
 
 mod assets;
+mod automations;
 mod claim;
+mod claim_index;
 mod clock;
 mod commits;
 mod connection;
@@ -15,12 +17,10 @@ mod load;
 mod nodes;
 mod open;
 mod options;
-mod orders;
 mod pool;
 mod read;
 mod rows;
 mod scan;
-mod shelves;
 mod specs;
 mod statements;
 mod transact;
@@ -31,28 +31,28 @@ use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
 use tenure_core::asset::{Asset, AssetId};
+use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
-use tenure_core::id::{JobId, Name, Position};
+use tenure_core::id::{JobId, LifecycleName, Position, QueueName, UserId, WorkerId};
 use tenure_core::job::{Job, LifecycleRef};
-use tenure_core::limits::ORDERS_MAX;
-use tenure_core::node::NodeSeen;
-use tenure_core::order::{Order, OrderKind};
+use tenure_core::limits::AUTOMATIONS_MAX;
+use tenure_core::node::NodeRecord;
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
-use tenure_core::worker::WorkerSeen;
+use tenure_core::worker::WorkerRecord;
 use tenure_core::working_set::{Reads, WorkingSet};
 
-use crate::{Count, Gauges, Journaled, Scanned, Store, StoreError};
+use crate::{Count, Gauges, JournalEntry, Scanned, Store, StoreError};
+use claim_index::ClaimIndex;
 use clock::Clock;
 use commits::Commits;
 use error::Fault;
 use listen::Hints;
 use options::Options;
 use pool::Pool;
-use shelves::Shelves;
 use specs::Specs;
 
 /// Connections for reads, besides one for each lane.
@@ -70,7 +70,7 @@ struct Node {
     clock: Clock,
     commits: Commits,
     specs: Specs,
-    shelves: Shelves,
+    claim_index: ClaimIndex,
     hints: Hints,
     lanes: usize,
 }
@@ -88,7 +88,7 @@ impl PostgresStore {
             clock: Clock::default(),
             commits: Commits::default(),
             specs: Specs::default(),
-            shelves: Shelves::default(),
+            claim_index: ClaimIndex::default(),
             hints: if options.notify { Hints::start(options.config.clone()) } else { Hints::none() },
             lanes: options.lanes,
         };
@@ -111,7 +111,7 @@ impl Node {
         Ok(reading.now())
     }
 
-    async fn beat(&self) -> Result<(), Fault> {
+    async fn heartbeat(&self) -> Result<(), Fault> {
         let mut connection = self.readers.get().await?;
         connection.set_busy(true);
         clock::beat(&connection, &self.clock).await?;
@@ -133,19 +133,19 @@ impl Store for PostgresStore {
         self.0.now().await
     }
 
-    async fn beat(&self) -> Result<(), StoreError> {
-        Ok(self.0.beat().await?)
+    async fn heartbeat(&self) -> Result<(), StoreError> {
+        Ok(self.0.heartbeat().await?)
     }
 
     fn is_shared(&self) -> bool {
         true
     }
 
-    fn lanes(&self) -> usize {
+    fn parallel_batches(&self) -> usize {
         self.0.lanes
     }
 
-    async fn hint(&self) {
+    async fn remote_commit(&self) {
         self.0.hints.heard().await;
     }
 
@@ -157,7 +157,7 @@ impl Store for PostgresStore {
         self.0.history(id).await
     }
 
-    async fn events(&self, after: Position, limit: usize) -> Result<Vec<Journaled>, StoreError> {
+    async fn events(&self, after: Position, limit: usize) -> Result<Vec<JournalEntry>, StoreError> {
         self.0.events(after, limit).await
     }
 
@@ -165,8 +165,8 @@ impl Store for PostgresStore {
         self.0.list(filter, page).await
     }
 
-    async fn reach(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
-        self.0.reach(before, jobs).await
+    async fn nth_older(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
+        self.0.nth_older(before, jobs).await
     }
 
     async fn counts(&self) -> Result<Vec<Count>, StoreError> {
@@ -195,7 +195,7 @@ impl Store for PostgresStore {
 
     async fn completed_before(
         &self,
-        lifecycle: Name,
+        lifecycle: LifecycleName,
         before: Timestamp,
         limit: usize,
     ) -> Result<Vec<JobId>, StoreError> {
@@ -222,26 +222,30 @@ impl Store for PostgresStore {
         self.0.dead_letters(filter, page).await
     }
 
-    async fn account(&self, user: Name) -> Result<Account, StoreError> {
+    async fn account(&self, user: UserId) -> Result<Account, StoreError> {
         self.0.account(user).await
     }
 
     async fn ledger(
         &self,
-        user: Name,
+        user: UserId,
         after: u64,
         limit: usize,
     ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
         self.0.ledger(user, after, limit).await
     }
 
-    async fn accounts(&self, after: Option<Name>, limit: usize) -> Result<Vec<(Name, Account)>, StoreError> {
+    async fn accounts(
+        &self,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<(UserId, Account)>, StoreError> {
         self.0.accounts(after, limit).await
     }
 
     async fn ledger_before(
         &self,
-        user: Name,
+        user: UserId,
         before: u64,
         limit: usize,
     ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
@@ -256,11 +260,11 @@ impl Store for PostgresStore {
         self.0.audit(after, limit).await
     }
 
-    async fn tail(&self) -> Result<Position, StoreError> {
-        self.0.tail().await
+    async fn journal_end(&self) -> Result<Position, StoreError> {
+        self.0.journal_end().await
     }
 
-    async fn paused(&self) -> Result<Vec<Name>, StoreError> {
+    async fn paused(&self) -> Result<Vec<QueueName>, StoreError> {
         self.0.paused().await
     }
 
@@ -289,23 +293,27 @@ impl Store for PostgresStore {
         self.0.asset_garbage(limit).await
     }
 
-    async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
-        self.0.orders(kind, ORDERS_MAX).await
+    async fn automations(&self, kind: AutomationKind) -> Result<Vec<Automation>, StoreError> {
+        self.0.automations(kind, AUTOMATIONS_MAX).await
     }
 
-    async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
-        self.0.due_orders(kind, limit).await
+    async fn due_automations(
+        &self,
+        kind: AutomationKind,
+        limit: usize,
+    ) -> Result<Vec<Automation>, StoreError> {
+        self.0.due_automations(kind, limit).await
     }
 
-    async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
+    async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
         self.0.workers().await
     }
 
-    async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
+    async fn worker(&self, name: WorkerId) -> Result<Option<WorkerRecord>, StoreError> {
         self.0.worker(name).await
     }
 
-    async fn nodes(&self) -> Result<Vec<NodeSeen>, StoreError> {
+    async fn nodes(&self) -> Result<Vec<NodeRecord>, StoreError> {
         self.0.nodes().await
     }
 
@@ -315,13 +323,13 @@ impl Store for PostgresStore {
 
     async fn scan_accounts(
         &self,
-        after: Option<Name>,
+        after: Option<UserId>,
         limit: usize,
-    ) -> Result<Vec<crate::Summed>, StoreError> {
+    ) -> Result<Vec<crate::AccountSums>, StoreError> {
         self.0.scan_accounts(after, limit).await
     }
 
-    async fn strays(&self, limit: usize) -> Result<Vec<String>, StoreError> {
-        self.0.strays(limit).await
+    async fn orphans(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.0.orphans(limit).await
     }
 }

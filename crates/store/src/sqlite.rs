@@ -5,11 +5,11 @@
 //! Readers have connections of their own and never wait for it.
 
 mod assets;
+mod automations;
 mod clock;
 mod files;
 mod load;
 mod nodes;
-mod orders;
 mod read;
 mod reserve;
 mod rows;
@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
-use tenure_core::id::{JobId, Position};
+use tenure_core::id::{JobId, Position, QueueName};
 use tenure_core::time::Now;
 use tenure_core::working_set::{Reads, WorkingSet};
 use tokio::sync::oneshot;
@@ -45,7 +45,7 @@ pub struct SqliteStore(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     /// `None` if the store was opened to read, or closes.
-    orders: Option<Sender<Order>>,
+    tasks: Option<Sender<WriterTask>>,
     writer: Option<JoinHandle<()>>,
     live: Arc<Mutex<Live>>,
     clock: Arc<Mutex<Clock>>,
@@ -56,7 +56,7 @@ struct Shared {
 }
 
 /// Something for the writer thread to do.
-type Order = Box<dyn FnOnce(&mut Writer) + Send>;
+type WriterTask = Box<dyn FnOnce(&mut Writer) + Send>;
 
 /// What the writer thread owns.
 struct Writer {
@@ -64,7 +64,7 @@ struct Writer {
     live: Arc<Mutex<Live>>,
     clock: Arc<Mutex<Clock>>,
     names: Interner,
-    paused: std::collections::BTreeSet<tenure_core::id::Name>,
+    paused: std::collections::BTreeSet<QueueName>,
     position: Position,
     reserve: Reserve,
     /// Set when the outcome of a commit is not known: nothing is written after that.
@@ -105,12 +105,12 @@ impl SqliteStore {
             doubt: None,
             connection,
         };
-        let (orders, inbox) = channel();
+        let (tasks, inbox) = channel();
         let spawned = std::thread::Builder::new().name("tenure-writer".to_owned());
         let spawned = spawned.spawn(move || run(writer, &inbox));
         let writer = Some(spawned.map_err(|error| StoreError::Unavailable(error.to_string()))?);
         let (readers, permits) = (Mutex::new(readers), tokio::sync::Semaphore::new(READERS));
-        Ok(Self(Arc::new(Shared { orders: Some(orders), writer, live, clock, readers, permits, files })))
+        Ok(Self(Arc::new(Shared { tasks: Some(tasks), writer, live, clock, readers, permits, files })))
     }
 
     /// Opens the store to read alone, beside a process that may have it: nothing is checked, repaired or written.
@@ -122,21 +122,21 @@ impl SqliteStore {
             let clock = Arc::new(Mutex::new(Clock::look(&connection)?));
             let (readers, permits) = (Mutex::new(vec![connection]), tokio::sync::Semaphore::new(READERS));
             let live = Arc::new(Mutex::new(Live::default()));
-            Ok(Self(Arc::new(Shared { orders: None, writer: None, live, clock, readers, permits, files })))
+            Ok(Self(Arc::new(Shared { tasks: None, writer: None, live, clock, readers, permits, files })))
         });
         opened.await.map_err(|panic| StoreError::Statement(panic.to_string()))?
     }
 
-    /// Gives an order to the writer thread and waits for what came of it.
-    async fn order<T: Send + 'static>(
+    /// Runs a task on the writer thread and waits for its result.
+    async fn on_writer<T: Send + 'static>(
         &self,
-        order: impl FnOnce(&mut Writer) -> Result<T, StoreError> + Send + 'static,
+        task: impl FnOnce(&mut Writer) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let order: Order = Box::new(move |writer| drop(reply.send(order(writer))));
+        let task: WriterTask = Box::new(move |writer| drop(reply.send(task(writer))));
         let gone = || StoreError::OutcomeUnknown("the writer thread has ended".to_owned());
         let read_only = || StoreError::Unavailable("the store was opened to read".to_owned());
-        self.0.orders.as_ref().ok_or_else(read_only)?.send(order).map_err(|_| gone())?;
+        self.0.tasks.as_ref().ok_or_else(read_only)?.send(task).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 
@@ -156,10 +156,10 @@ impl SqliteStore {
 }
 
 impl Drop for Shared {
-    /// When this returns, every order was carried out and the file is closed. Only then is the folder's lock, which
+    /// When this returns, every task has run and the file is closed. Only then is the folder's lock, which
     /// is dropped after this, given up.
     fn drop(&mut self) {
-        self.orders = None;
+        self.tasks = None;
         self.readers.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         let own = std::thread::current().id();
         // A judge may hold the last handle, and a thread cannot wait for itself.
@@ -170,10 +170,10 @@ impl Drop for Shared {
     }
 }
 
-/// The writer thread: order by order until nobody can give one.
-fn run(mut writer: Writer, inbox: &Receiver<Order>) {
-    while let Ok(order) = inbox.recv() {
-        order(&mut writer);
+/// The writer thread: runs tasks until the last sender is dropped.
+fn run(mut writer: Writer, inbox: &Receiver<WriterTask>) {
+    while let Ok(task) = inbox.recv() {
+        task(&mut writer);
     }
     writer.close();
 }

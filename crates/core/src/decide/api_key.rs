@@ -1,19 +1,18 @@
-//! Keys of callers: added with a role, revoked, never forgotten.
+//! API keys: added with a role, revoked, never deleted.
 
 use crate::api_key::{ApiKey, Role};
 use crate::command::NewKey;
-use crate::decide::operate::audit;
-use crate::decide::{Answer, Done, Scene, create};
+use crate::decide::{CommandOutput, CommandResult, DecisionContext, create};
 use crate::id::{Actor, Name};
 use crate::refusal::Refusal;
 
-/// A key for a caller. The same id with the same digest again is a repeat, whatever became of the key since.
-pub(crate) fn add(scene: &mut Scene<'_>, by: &Actor, new: &NewKey) -> Answer {
-    if let Some(key) = scene.set.api_keys.get(&new.id) {
+/// The same id with the same digest is a replay, even if the key was revoked since.
+pub(crate) fn add(context: &mut DecisionContext<'_>, by: &Actor, new: &NewKey) -> CommandResult {
+    if let Some(key) = context.set.api_keys.get(&new.id) {
         if key.digest != new.digest {
             return Err(Refusal::invalid("#/id", "there is another key with this id"));
         }
-        return Ok(Done::Key { key: key.clone(), replayed: true });
+        return Ok(CommandOutput::Key { key: key.clone(), replayed: true });
     }
     create::name_within_limits("#/id", &new.id)?;
     if let Some(user) = &new.user_id {
@@ -22,7 +21,7 @@ pub(crate) fn add(scene: &mut Scene<'_>, by: &Actor, new: &NewKey) -> Answer {
     if new.role == Role::Producer && new.user_id.is_none() {
         return Err(Refusal::invalid("#/user_id", "a producer's key needs one"));
     }
-    if scene.set.api_keys.is_empty() && new.role != Role::Admin {
+    if context.set.api_keys.is_empty() && new.role != Role::Admin {
         return Err(Refusal::invalid("#/role", "the first key must be an admin's"));
     }
     let key = ApiKey {
@@ -30,24 +29,24 @@ pub(crate) fn add(scene: &mut Scene<'_>, by: &Actor, new: &NewKey) -> Answer {
         role: new.role,
         user_id: new.user_id.clone(),
         digest: new.digest,
-        created_at: scene.now.at,
+        created_at: context.now.at,
         created_by: by.clone(),
         revoked_at: None,
     };
-    scene.set.put_api_key(key.clone());
-    audit(scene, by, "key_create", (None, Some(new.id.as_str())));
-    Ok(Done::Key { key, replayed: false })
+    context.set.put_api_key(key.clone());
+    context.audit(by, "key_create", &new.id);
+    Ok(CommandOutput::Key { key, replayed: false })
 }
 
-/// The key opens nothing any more. Once more changes nothing.
-pub(crate) fn revoke(scene: &mut Scene<'_>, by: &Actor, id: &Name) -> Answer {
-    let key = scene.set.api_keys.get(id).cloned();
+/// Revokes a key. Revoking it again changes nothing.
+pub(crate) fn revoke(context: &mut DecisionContext<'_>, by: &Actor, id: &Name) -> CommandResult {
+    let key = context.set.api_keys.get(id).cloned();
     let key = key.ok_or_else(|| Refusal::NotFound { what: "key", name: id.to_string() })?;
     if key.revoked_at.is_some() {
-        return Ok(Done::Key { key, replayed: true });
+        return Ok(CommandOutput::Key { key, replayed: true });
     }
-    let key = ApiKey { revoked_at: Some(scene.now.at), ..key };
-    scene.set.put_api_key(key.clone());
-    audit(scene, by, "key_revoke", (None, Some(id.as_str())));
-    Ok(Done::Key { key, replayed: false })
+    let key = ApiKey { revoked_at: Some(context.now.at), ..key };
+    context.set.put_api_key(key.clone());
+    context.audit(by, "key_revoke", &id);
+    Ok(CommandOutput::Key { key, replayed: false })
 }

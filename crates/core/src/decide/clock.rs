@@ -1,8 +1,8 @@
 //! Time as a trigger like any other (law 9): what was due before a command arrived has happened before it, at its
 //! own time and in its own order, whether or not any sweep has run.
 
-use crate::decide::Scene;
-use crate::decide::transition::Step;
+use crate::decide::DecisionContext;
+use crate::decide::transition::TransitionRequest;
 use crate::id::{Actor, JobId, Name};
 use crate::job::{Category, Class, Job, JobError};
 use crate::lifecycle::{Phase, Trigger};
@@ -21,17 +21,17 @@ enum Clock {
 }
 
 /// Fires every clock of the job that has run out by now.
-pub(crate) fn catch_up(scene: &mut Scene<'_>, id: JobId) -> Result<(), Refusal> {
-    let present = scene.now;
+pub(crate) fn catch_up(context: &mut DecisionContext<'_>, id: JobId) -> Result<(), Refusal> {
+    let present = context.now;
     for _ in 0..limits::OVERDUE_MAX {
-        let job = scene.job(id)?;
+        let job = context.job(id)?;
         let Some((deadline, clock)) = next(&job).filter(|(deadline, _)| *deadline <= present.running())
         else {
             return Ok(());
         };
-        scene.now = present.with(present.calendar(deadline).max(job.times.updated_at).min(present.at));
-        let fired = fire(scene, &job, clock);
-        scene.now = present;
+        context.now = present.with(present.calendar(deadline).max(job.times.updated_at).min(present.at));
+        let fired = fire(context, &job, clock);
+        context.now = present;
         fired?;
     }
     Ok(())
@@ -49,36 +49,38 @@ fn next(job: &Job) -> Option<(Deadline, Clock)> {
     clocks.into_iter().filter_map(|(deadline, clock)| Some((deadline?, clock))).min()
 }
 
-fn fire(scene: &mut Scene<'_>, job: &Job, clock: Clock) -> Result<(), Refusal> {
-    let step = |trigger| Step::new(trigger, Actor::clock());
-    let lifecycle = scene.lifecycle(job)?;
+fn fire(context: &mut DecisionContext<'_>, job: &Job, clock: Clock) -> Result<(), Refusal> {
+    let step = |trigger| TransitionRequest::new(trigger, Actor::clock());
+    let lifecycle = context.lifecycle(job)?;
     match clock {
         Clock::LeaseEnd => {
             let error = JobError::own("LEASE_EXPIRED", "the lease ran out", Category::System);
-            scene.follow(job.id(), step(Trigger::LeaseExpired).failing(error))
+            context.transition(job.id(), step(Trigger::LeaseExpired).failing(error))
         }
         Clock::HeartbeatLost => {
             let error =
                 JobError::own("HEARTBEAT_LOST", "two heartbeats in a row were missed", Category::System);
-            scene.follow(job.id(), step(Trigger::LeaseExpired).failing(error))
+            context.transition(job.id(), step(Trigger::LeaseExpired).failing(error))
         }
         Clock::Grace if lifecycle.has_rule(job.state.as_str(), &Trigger::Cancel) => {
             let error =
                 JobError::own("CANCEL_GRACE_EXPIRED", "the worker did not confirm in time", Category::System);
             let error = JobError { class: Class::Permanent, ..error };
-            scene.follow(job.id(), step(Trigger::Cancel).failing(error))?;
-            scene.set.discard_assets(job.id(), scene.now.at);
+            context.transition(job.id(), step(Trigger::Cancel).failing(error))?;
+            context.set.discard_assets(job.id(), context.now.at);
             Ok(())
         }
         // The job went on to a state that cannot be cancelled: the request is void.
         Clock::Grace => {
-            scene.set.job_mut(job.id()).cancel = None;
+            context.set.job_mut(job.id()).cancel = None;
             Ok(())
         }
-        Clock::Timeout => scene.follow(job.id(), step(Trigger::Timeout).failing(timeout_error(job.phase))),
+        Clock::Timeout => {
+            context.transition(job.id(), step(Trigger::Timeout).failing(timeout_error(job.phase)))
+        }
         Clock::Due => {
             let cause = job.output.error.as_ref().map(|error| error.code.clone());
-            scene.follow(job.id(), Step { cause, ..step(Trigger::Due) })
+            context.transition(job.id(), TransitionRequest { cause, ..step(Trigger::Due) })
         }
     }
 }

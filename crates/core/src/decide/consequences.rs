@@ -1,4 +1,4 @@
-//! What follows from a transition, in the same commit: audit line, settlement, dead letter, compensation.
+//! Consequences of a transition, in the same commit: audit line, settlement, dead letter, compensation.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use crate::backoff::mix;
 use crate::command::When;
 use crate::credit::{LedgerLine, Movement};
 use crate::dead_letter::{DeadLetter, ReasonCode};
-use crate::decide::{Scene, create};
+use crate::decide::{DecisionContext, create};
 use crate::event::{AuditLine, Event, Facts};
-use crate::id::{JobId, Name};
+use crate::id::{JobId, StateName};
 use crate::job::{Class, Job, JobError, Links, Spec, Stage};
 use crate::json::Json;
 use crate::lifecycle::{Lifecycle, Outcome, Phase, Rule, Trigger};
 use crate::refusal::Refusal;
 use crate::wire::JobForm;
 
-/// Lets the consequences of `event` follow.
 pub(crate) fn of(
-    scene: &mut Scene<'_>,
-    (lifecycle, rule): (&Lifecycle, &Rule),
+    context: &mut DecisionContext<'_>,
+    lifecycle: &Lifecycle,
+    rule: &Rule,
     event: &Event,
 ) -> Result<(), Refusal> {
-    let job = scene.job(event.job_id)?;
+    let job = context.job(event.job_id)?;
     if let Some(action) = &rule.audit {
         let reason = event
             .facts
@@ -32,7 +32,7 @@ pub(crate) fn of(
             .map(|error| error.text())
             .or_else(|| event.cause.as_ref().map(ToString::to_string));
         let (ts, actor) = (event.ts, event.actor.clone());
-        scene.set.changes.audit.push(AuditLine {
+        context.set.changes.appended.audit.push(AuditLine {
             ts,
             action: action.clone(),
             actor,
@@ -41,38 +41,41 @@ pub(crate) fn of(
         });
     }
     let Phase::Final(outcome) = job.phase else { return Ok(()) };
-    settle(scene, lifecycle, &job);
-    let well = matches!(outcome, Outcome::Succeeded);
-    let failed_compensation = job.spec.links.compensates.is_some() && !well;
+    settle(context, lifecycle, &job);
+    let succeeded = outcome == Outcome::Succeeded;
+    let failed_compensation = job.spec.links.compensates.is_some() && !succeeded;
     if outcome == Outcome::Dead || failed_compensation {
         let reason =
             if failed_compensation { ReasonCode::CompensationFailed } else { reason_code(&job, rule, event) };
-        scene.set.put_dead_letter(dead_letter(scene, &job, reason));
+        context.set.put_dead_letter(dead_letter(context, &job, reason));
     }
-    if well {
-        note_compensated(scene, &job);
+    if succeeded {
+        note_compensated(context, &job);
         return Ok(());
     }
-    compensate(scene, lifecycle, &job, outcome)
+    compensate(context, lifecycle, &job, outcome)
 }
 
 /// Each final state settles or refunds the reservation, exactly once: a final state is entered once. A lifecycle
-/// without credits, which a job of the catch-all may have chosen, settles nothing.
-fn settle(scene: &mut Scene<'_>, lifecycle: &Lifecycle, job: &Job) {
+/// without credits, which a job of the catch-all type may follow, refunds.
+fn settle(context: &mut DecisionContext<'_>, lifecycle: &Lifecycle, job: &Job) {
     let amount = job.spec.cost;
     let Some(user) = job.spec.user_id.as_ref().filter(|_| amount > 0) else { return };
     let settles = lifecycle.credits.as_ref().is_some_and(|credits| credits.settle.contains(&job.state));
     let kind = if settles { Movement::Settle } else { Movement::Refund };
-    let account =
-        scene.set.account(user).moved(kind, amount).expect("what a job reserved is there until it is final");
+    let account = context
+        .set
+        .account(user)
+        .moved(kind, amount)
+        .expect("what a job reserved is there until it is final");
     let (ts, user_id) = (job.times.updated_at, user.clone());
-    scene.set.move_credits(
+    context.set.move_credits(
         account,
         LedgerLine { ts, user_id, kind, amount, job_id: Some(job.id()), reason: None },
     );
 }
 
-/// The rule's reason, else the worker's, else by the cause.
+/// The reason of the rule, else of the worker, else derived from the error.
 fn reason_code(job: &Job, rule: &Rule, event: &Event) -> ReasonCode {
     let error = job.output.error.as_deref();
     let by_cause = || {
@@ -98,7 +101,7 @@ fn is_timeout(error: &JobError) -> bool {
     ["QUEUE_TIMEOUT", "DISPATCH_TIMEOUT", "RUN_TIMEOUT", "WAIT_TIMEOUT"].contains(&error.code.as_str())
 }
 
-fn dead_letter(scene: &Scene<'_>, job: &Job, reason_code: ReasonCode) -> DeadLetter {
+fn dead_letter(context: &DecisionContext<'_>, job: &Job, reason_code: ReasonCode) -> DeadLetter {
     let last = job.last_lease.as_deref();
     DeadLetter {
         job_id: job.id(),
@@ -108,17 +111,17 @@ fn dead_letter(scene: &Scene<'_>, job: &Job, reason_code: ReasonCode) -> DeadLet
         last_error: job.output.error.as_deref().cloned(),
         attempts: job.attempt,
         last_owner: last.map(|lease| lease.worker.clone()),
-        last_lease_expires_at: last.map(|lease| scene.now.calendar(lease.expires)),
+        last_lease_expires_at: last.map(|lease| context.now.calendar(lease.expires)),
         correlation_id: job.spec.correlation_id(),
         dismissed: None,
     }
 }
 
-/// A compensation that succeeded is noted in the history of the job that it undid, if that is still there.
-fn note_compensated(scene: &mut Scene<'_>, job: &Job) {
-    let first = job.spec.links.compensates.and_then(|id| scene.set.job(id).cloned());
+/// A successful compensation is recorded in the history of the compensated job, if that still exists.
+fn note_compensated(context: &mut DecisionContext<'_>, job: &Job) {
+    let first = job.spec.links.compensates.and_then(|id| context.set.job(id).cloned());
     let Some(first) = first else { return };
-    scene.set.changes.events.push(Event {
+    context.set.changes.appended.events.push(Event {
         job_id: first.id(),
         seq: None,
         name: "job_compensated".into(),
@@ -136,26 +139,26 @@ fn note_compensated(scene: &mut Scene<'_>, job: &Job) {
     });
 }
 
-/// A job that did something and ended badly is undone by a job of the type that its own type names.
+/// A job that was active and did not succeed is compensated by a job of the type that its own type names.
 fn compensate(
-    scene: &mut Scene<'_>,
+    context: &mut DecisionContext<'_>,
     lifecycle: &Lifecycle,
     job: &Job,
     outcome: Outcome,
 ) -> Result<(), Refusal> {
-    let badly = matches!(outcome, Outcome::Failed | Outcome::Cancelled | Outcome::Dead);
-    let was_active = |(state, _): &(Name, _)| {
+    let unsuccessful = matches!(outcome, Outcome::Failed | Outcome::Cancelled | Outcome::Dead);
+    let was_active = |(state, _): &(StateName, _)| {
         lifecycle.state(state.as_str()).is_some_and(|state| state.phase == Phase::Active)
     };
-    if !badly || !job.times.entered.iter().any(was_active) {
+    if !unsuccessful || !job.times.entered.iter().any(was_active) {
         return Ok(());
     }
-    let own_type = scene.catalog.job_type(job.spec.job_type.as_str());
+    let own_type = context.catalog.job_type(job.spec.job_type.as_str());
     let Some(with) = own_type.and_then(|own| own.compensate_with.clone()) else { return Ok(()) };
     let job_type =
-        scene.catalog.job_type(with.as_str()).cloned().ok_or_else(|| Refusal::UnknownType(with.clone()))?;
+        context.catalog.job_type(with.as_str()).cloned().ok_or_else(|| Refusal::UnknownType(with.clone()))?;
     let spec = Spec {
-        id: compensation_id(scene, job),
+        id: compensation_id(context, job),
         job_type: with,
         lifecycle: job_type.lifecycle.clone(),
         queue: job_type.queue.clone(),
@@ -163,7 +166,7 @@ fn compensate(
         priority: job_type.priority,
         max_attempts: job_type.policy.max_attempts,
         cost: 0,
-        payload: compensation_payload(scene, job),
+        payload: compensation_payload(context, job),
         created_at: job.times.updated_at,
         links: Links {
             correlation_id: Some(job.spec.correlation_id()),
@@ -173,17 +176,17 @@ fn compensate(
         }
         .shared(),
     };
-    create::enter(scene, &"compensation".into(), Arc::new(spec), When::Now)
+    create::enter(context, &"compensation".into(), Arc::new(spec), When::Now)
 }
 
-/// An id that the same commit, judged again, makes again.
-fn compensation_id(scene: &Scene<'_>, job: &Job) -> JobId {
+/// Deterministic: deciding the same batch again gives the same id.
+fn compensation_id(context: &DecisionContext<'_>, job: &Job) -> JobId {
     let seed = job.id().seed();
     let chance = (u128::from(mix(seed)) << 64) | u128::from(mix(seed.rotate_left(17) ^ u128::from(job.seq)));
-    JobId::new(scene.now.at.0 as u64, chance)
+    JobId::new(context.now.at.0 as u64, chance)
 }
 
-fn compensation_payload(scene: &Scene<'_>, job: &Job) -> Json {
+fn compensation_payload(context: &DecisionContext<'_>, job: &Job) -> Json {
     #[derive(Serialize)]
     struct Payload<'a> {
         job: JobForm<'a>,
@@ -193,7 +196,7 @@ fn compensation_payload(scene: &Scene<'_>, job: &Job) -> Json {
     }
     let output = &job.output;
     Json::of(&Payload {
-        job: JobForm::new(job, scene.now),
+        job: JobForm::new(job, context.now),
         result: output.result.as_ref(),
         checkpoint: output.checkpoint.as_ref(),
         error: output.error.as_deref(),

@@ -1,13 +1,13 @@
-//! A new job: type, key, limits, credits, first event; in that order, and the first that says no decides.
-//! Schema and guard come before all of this, where the command is made.
+//! New jobs. Checked in this order: type, idempotency key, limits, credits; the first refusal is the answer. JSON Schema
+//! and guard are checked before, when the command is built.
 
 use std::sync::Arc;
 
 use crate::command::{Create, CreationKey, When};
 use crate::credit::{LedgerLine, Movement};
-use crate::decide::{Answer, Done, Scene, clock, key};
+use crate::decide::{CommandOutput, CommandResult, DecisionContext, clock, key};
 use crate::event::{Event, Facts};
-use crate::id::{Actor, Fence, Name};
+use crate::id::{Actor, Fence};
 use crate::job::{Job, LifecycleRef, Links, Spec};
 use crate::job_type::{CATCH_ALL, JobType};
 use crate::lifecycle::{Lifecycle, Phase, Trigger};
@@ -16,31 +16,36 @@ use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::working_set::KeyRecord;
 
-pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, create: &Create) -> Answer {
-    let job_type = scene.catalog.job_type(create.job_type.as_str()).cloned();
+pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &Actor, create: &Create) -> CommandResult {
+    let job_type = context.catalog.job_type(create.job_type.as_str()).cloned();
     let job_type = job_type.ok_or_else(|| Refusal::UnknownType(create.job_type.clone()))?;
-    let lifecycle = lifecycle_of(scene, create, &job_type)?;
-    if let Some(done) = existing(scene, create)? {
+    let lifecycle = lifecycle_of(context, create, &job_type)?;
+    if let Some(done) = existing(context, create)? {
         return Ok(done);
     }
     if let Some(retry_after) = create.throttled {
         return Err(Refusal::RateLimited { retry_after });
     }
     within_limits(create, &job_type)?;
-    let spec = Arc::new(spec(scene, create, (&job_type, &lifecycle)));
-    reserve(scene, &spec)?;
-    enter(scene, by, Arc::clone(&spec), create.when)?;
-    remember(scene, create, &lifecycle);
-    scene.done(spec.id)
+    let spec = Arc::new(spec(context, create, &job_type, &lifecycle));
+    reserve(context, &spec)?;
+    enter(context, by, Arc::clone(&spec), create.when)?;
+    remember(context, create, &lifecycle);
+    context.job_output(spec.id)
 }
 
-/// Writes the first event of a job: it is in its initial state.
-pub(crate) fn enter(scene: &mut Scene<'_>, by: &Actor, spec: Arc<Spec>, when: When) -> Result<(), Refusal> {
+/// Writes the first event of a job, which enters the initial state.
+pub(crate) fn enter(
+    context: &mut DecisionContext<'_>,
+    by: &Actor,
+    spec: Arc<Spec>,
+    when: When,
+) -> Result<(), Refusal> {
     let job = Job::blank(spec);
-    let lifecycle = scene.lifecycle(&job)?;
+    let lifecycle = context.lifecycle(&job)?;
     let rule = lifecycle.create_rule();
-    let timeout = scene.timeout(&job.spec.job_type, &lifecycle, rule.to.as_str());
-    let now = scene.now;
+    let timeout = context.timeout(&job.spec.job_type, &lifecycle, rule.to.as_str());
+    let now = context.now;
     let run_at = match when {
         When::Now => now.at,
         When::At(at) => at.max(now.at),
@@ -59,21 +64,25 @@ pub(crate) fn enter(scene: &mut Scene<'_>, by: &Actor, spec: Arc<Spec>, when: Wh
         cause: None,
         facts: Facts { run_at: Some(run_at), timeout, ..Facts::entering(Phase::Ready) },
     };
-    scene.set.insert(job);
-    scene.set.happen(event);
+    context.set.insert(job);
+    context.set.record(event);
     Ok(())
 }
 
-/// The type's lifecycle; the catch-all lets the caller choose.
-fn lifecycle_of(scene: &Scene<'_>, create: &Create, job_type: &JobType) -> Result<Arc<Lifecycle>, Refusal> {
+/// The type's lifecycle; with the catch-all type the caller may choose one.
+fn lifecycle_of(
+    context: &DecisionContext<'_>,
+    create: &Create,
+    job_type: &JobType,
+) -> Result<Arc<Lifecycle>, Refusal> {
     let loaded = |key: &LifecycleRef| {
-        scene.catalog.lifecycle(key).cloned().ok_or_else(|| Refusal::UnknownLifecycle(key.clone()))
+        context.catalog.lifecycle(key).cloned().ok_or_else(|| Refusal::UnknownLifecycle(key.clone()))
     };
     match &create.lifecycle {
         None => loaded(&job_type.lifecycle),
         Some(name) if *name == job_type.lifecycle.name => loaded(&job_type.lifecycle),
         Some(name) if job_type.name == CATCH_ALL => {
-            let newest = scene.catalog.newest(name.as_str()).cloned();
+            let newest = context.catalog.newest(name.as_str()).cloned();
             newest.ok_or_else(|| Refusal::invalid("#/lifecycle", format!("there is no lifecycle {name}")))
         }
         Some(_) => {
@@ -83,22 +92,22 @@ fn lifecycle_of(scene: &Scene<'_>, create: &Create, job_type: &JobType) -> Resul
     }
 }
 
-/// The job that the creation's key leads to, if its key still stands.
-fn existing(scene: &mut Scene<'_>, create: &Create) -> Result<Option<Done>, Refusal> {
-    let now = scene.now.at;
+/// The job that was created with the same key, if the key is still valid.
+fn existing(context: &mut DecisionContext<'_>, create: &Create) -> Result<Option<CommandOutput>, Refusal> {
+    let now = context.now.at;
     for id in key::at(create, now) {
-        let Some(record) = scene.set.keys.get(&id).cloned() else { continue };
+        let Some(record) = context.set.keys.get(&id).cloned() else { continue };
         let a_minute_old = (now - record.created_at).0 >= 60_000;
         if record.expires_at <= now || (id != key::now(create, now) && a_minute_old) {
             continue;
         }
         let Some(&(job, _)) = record.targets.first() else { continue };
-        if scene.set.job(job).is_none() {
+        if context.set.job(job).is_none() {
             continue;
         }
-        clock::catch_up(scene, job)?;
-        let job = scene.job(job)?;
-        let lifecycle = scene.lifecycle(&job)?;
+        clock::catch_up(context, job)?;
+        let job = context.job(job)?;
+        let lifecycle = context.lifecycle(&job)?;
         if lifecycle.idempotency.reusable.contains(&job.state) {
             continue;
         }
@@ -107,7 +116,7 @@ fn existing(scene: &mut Scene<'_>, create: &Create) -> Result<Option<Done>, Refu
         {
             return Err(Refusal::IdempotencyMismatch(given.key.clone()));
         }
-        return Ok(Some(Done::Job { job, replayed: true, ignored: false }));
+        return Ok(Some(CommandOutput::Job { job, replayed: true, ignored: false }));
     }
     Ok(None)
 }
@@ -132,10 +141,10 @@ fn within_limits(create: &Create, job_type: &JobType) -> Result<(), Refusal> {
 
 fn names_within_limits(create: &Create) -> Result<(), Refusal> {
     let names = [
-        ("#/type", Some(&create.job_type)),
-        ("#/user_id", create.user_id.as_ref()),
-        ("#/queue", create.queue.as_ref()),
-        ("#/correlation_id", create.links.correlation_id.as_ref()),
+        ("#/type", Some(create.job_type.as_str())),
+        ("#/user_id", create.user_id.as_deref()),
+        ("#/queue", create.queue.as_deref()),
+        ("#/correlation_id", create.links.correlation_id.as_deref()),
     ];
     for (pointer, name) in names {
         name.map_or(Ok(()), |name| name_within_limits(pointer, name))?;
@@ -143,9 +152,7 @@ fn names_within_limits(create: &Create) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether a caller's name for something is one.
-pub(crate) fn name_within_limits(pointer: &str, name: &Name) -> Result<(), Refusal> {
-    let name = name.as_str();
+pub(crate) fn name_within_limits(pointer: &str, name: &str) -> Result<(), Refusal> {
     if name.is_empty() || name.len() > limits::NAME_BYTES_MAX || name.contains(char::is_control) {
         let detail = format!("must have 1 to {} bytes and no control characters", limits::NAME_BYTES_MAX);
         return Err(Refusal::invalid(pointer, detail));
@@ -153,8 +160,8 @@ pub(crate) fn name_within_limits(pointer: &str, name: &Name) -> Result<(), Refus
     Ok(())
 }
 
-fn spec(scene: &Scene<'_>, create: &Create, (job_type, lifecycle): (&JobType, &Lifecycle)) -> Spec {
-    let policy = scene.policy(&create.job_type, lifecycle);
+fn spec(context: &DecisionContext<'_>, create: &Create, job_type: &JobType, lifecycle: &Lifecycle) -> Spec {
+    let policy = context.policy(&create.job_type, lifecycle);
     Spec {
         id: create.id,
         job_type: create.job_type.clone(),
@@ -165,22 +172,22 @@ fn spec(scene: &Scene<'_>, create: &Create, (job_type, lifecycle): (&JobType, &L
         max_attempts: create.max_attempts.unwrap_or(policy.max_attempts),
         cost: job_type.cost,
         payload: create.payload.clone(),
-        created_at: scene.now.at,
-        links: Links { idempotency_key: key::text(create, scene.now.at), ..create.links.clone() }.shared(),
+        created_at: context.now.at,
+        links: Links { idempotency_key: key::text(create, context.now.at), ..create.links.clone() }.shared(),
     }
 }
 
-/// Takes the cost out of what is available, or refuses.
-pub(crate) fn reserve(scene: &mut Scene<'_>, spec: &Spec) -> Result<(), Refusal> {
+/// Reserves the cost, or refuses.
+pub(crate) fn reserve(context: &mut DecisionContext<'_>, spec: &Spec) -> Result<(), Refusal> {
     let cost = spec.cost;
     if cost == 0 {
         return Ok(());
     }
     let Some(user) = &spec.user_id else { return Err(Refusal::InsufficientCredits { cost, available: 0 }) };
-    let account = scene.set.account(user);
+    let account = context.set.account(user);
     let reserved = account.moved(Movement::Reserve, cost);
     let reserved = reserved.ok_or(Refusal::InsufficientCredits { cost, available: account.available() })?;
-    let (ts, user_id) = (scene.now.at, user.clone());
+    let (ts, user_id) = (context.now.at, user.clone());
     let line = LedgerLine {
         ts,
         user_id,
@@ -189,18 +196,18 @@ pub(crate) fn reserve(scene: &mut Scene<'_>, spec: &Spec) -> Result<(), Refusal>
         job_id: Some(spec.id),
         reason: None,
     };
-    scene.set.move_credits(reserved, line);
+    context.set.move_credits(reserved, line);
     Ok(())
 }
 
-fn remember(scene: &mut Scene<'_>, create: &Create, lifecycle: &Lifecycle) {
+fn remember(context: &mut DecisionContext<'_>, create: &Create, lifecycle: &Lifecycle) {
     let fingerprint = match &create.key {
         CreationKey::None => return,
         CreationKey::Given(given) => Some(given.fingerprint),
         CreationKey::Derived { .. } => None,
     };
-    let now: Timestamp = scene.now.at;
-    scene.set.remember(KeyRecord {
+    let now: Timestamp = context.now.at;
+    context.set.put_key(KeyRecord {
         id: key::now(create, now),
         fingerprint,
         targets: vec![(create.id, Fence(0))],

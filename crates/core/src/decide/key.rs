@@ -1,40 +1,40 @@
-//! Idempotency keys: under which ids they are kept, and what a derived key is made of.
+//! Idempotency keys: the ids under which they are stored, and how derived keys are built.
 
-use crate::command::{Asked, Claim, Command, Create, CreationKey, GivenKey, KeyId};
+use crate::command::{Claim, Command, CommandEnvelope, Create, CreationKey, IdempotencyKey, KeyId};
 use crate::id::Name;
 use crate::time::Timestamp;
 
-/// How far the caller's idea of the minute may be from the judge's.
+/// Largest difference between the submitting node's minute and the store's.
 const MINUTES_AROUND: i64 = 2;
 
-/// The id of a verb's key, if it came with one. A creation's key is looked for by [`candidates`].
-pub(crate) fn of_verb(asked: &Asked) -> Option<KeyId> {
-    let verb = asked.command.verb().as_bytes();
-    if let Command::Claim(Claim { worker, request_id: Some(request), .. }) = &asked.command {
+/// The id of a verb's key, if it has one. For creations see [`candidates`].
+pub(crate) fn of_verb(envelope: &CommandEnvelope) -> Option<KeyId> {
+    let verb = envelope.command.verb().as_bytes();
+    if let Command::Claim(Claim { worker, request_id: Some(request), .. }) = &envelope.command {
         return Some(KeyId::of(&[b"request", worker.as_str().as_bytes(), request.as_str().as_bytes()]));
     }
-    let key = given(asked)?.key.as_str().as_bytes();
-    match &asked.command {
-        Command::Create(_) | Command::Register(..) => None,
+    let key = given(envelope)?.key.as_str().as_bytes();
+    match &envelope.command {
+        Command::Create(_) | Command::RegisterLifecycle { .. } => None,
         Command::Claim(claim) => Some(KeyId::of(&[verb, claim.worker.as_str().as_bytes(), key])),
-        Command::Signal(job, name, _) => {
+        Command::Signal { job, name, .. } => {
             Some(KeyId::of(&[verb, name.as_str().as_bytes(), job.0.as_bytes(), key]))
         }
-        Command::Grant(user, ..) => Some(KeyId::of(&[verb, user.as_str().as_bytes(), key])),
-        Command::Pause(queue, paused) => {
+        Command::GrantCredits { user, .. } => Some(KeyId::of(&[verb, user.as_str().as_bytes(), key])),
+        Command::PauseQueue { queue, paused } => {
             Some(KeyId::of(&[verb, queue.as_str().as_bytes(), &[u8::from(*paused)], key]))
         }
         command => Some(KeyId::of(&[verb, command.job()?.0.as_bytes(), key])),
     }
 }
 
-/// The caller's key. Where a claim names its request, that alone says what it repeats, whatever else it asks.
-pub(crate) fn given(asked: &Asked) -> Option<&GivenKey> {
-    let by_request = matches!(&asked.command, Command::Claim(claim) if claim.request_id.is_some());
-    asked.key.as_ref().filter(|_| !by_request)
+/// The caller's key. A claim with a `request_id` is identified by that alone.
+pub(crate) fn given(envelope: &CommandEnvelope) -> Option<&IdempotencyKey> {
+    let by_request = matches!(&envelope.command, Command::Claim(claim) if claim.request_id.is_some());
+    envelope.key.as_ref().filter(|_| !by_request)
 }
 
-/// Every id that a creation's key may have when it is judged.
+/// Every id that a creation's key may have when it is decided.
 pub(crate) fn candidates(create: &Create) -> Vec<KeyId> {
     match &create.key {
         CreationKey::None => Vec::new(),
@@ -46,7 +46,7 @@ pub(crate) fn candidates(create: &Create) -> Vec<KeyId> {
     }
 }
 
-/// The ids under which the first of this creation may be found now: this minute's, and the one's before.
+/// The ids under which an earlier creation with this key is found now: this minute's and the previous one's.
 pub(crate) fn at(create: &Create, now: Timestamp) -> Vec<KeyId> {
     match &create.key {
         CreationKey::None => Vec::new(),
@@ -55,13 +55,13 @@ pub(crate) fn at(create: &Create, now: Timestamp) -> Vec<KeyId> {
     }
 }
 
-/// The id under which this creation is remembered.
+/// The id under which this creation is stored.
 pub(crate) fn now(create: &Create, now: Timestamp) -> KeyId {
     let by_minute = matches!(create.key, CreationKey::Derived { by_minute: true, .. });
     id(create, if by_minute { now.minute() } else { 0 })
 }
 
-/// The key as the job shows it.
+/// The key as a field of the job.
 pub(crate) fn text(create: &Create, now: Timestamp) -> Option<Name> {
     match &create.key {
         CreationKey::None => None,
@@ -73,9 +73,9 @@ pub(crate) fn text(create: &Create, now: Timestamp) -> Option<Name> {
     }
 }
 
-/// Scope: user and type. Given and derived keys never meet.
+/// Scope: user and type. Given and derived keys never collide.
 fn id(create: &Create, minute: i64) -> KeyId {
-    let user = create.user_id.as_ref().map_or("", Name::as_str).as_bytes();
+    let user = create.user_id.as_deref().unwrap_or_default().as_bytes();
     let job_type = create.job_type.as_str().as_bytes();
     match &create.key {
         CreationKey::Given(given) => KeyId::of(&[b"given", user, job_type, given.key.as_str().as_bytes()]),

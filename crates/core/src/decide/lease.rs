@@ -1,29 +1,31 @@
-//! Who holds a job (law 4): every verb that needs the lease passes here first.
+//! Leases (law 4): every verb that needs the lease is checked here first.
 
-use crate::decide::{Scene, invalid_transition};
+use crate::command::Holder;
+use crate::decide::{DecisionContext, invalid_transition};
 use crate::event::{Signal, Telemetry};
-use crate::id::{Fence, JobId, Name};
+use crate::id::{Fence, JobId, WorkerId};
 use crate::job::{Job, LeaseEnd};
 use crate::lifecycle::{Lifecycle, Retention, Trigger};
 use crate::refusal::{ConflictCause, Refusal};
 
-/// Whether this worker and fence are the live lease's.
-pub(crate) fn is_held_by(job: &Job, worker: &Name, fence: Fence) -> bool {
+/// Whether this worker and fence belong to the live lease.
+pub(crate) fn is_held_by(job: &Job, worker: &WorkerId, fence: Fence) -> bool {
     job.lease.as_ref().is_some_and(|lease| lease.fence == fence && lease.worker == *worker)
 }
 
-/// Why someone who is not the holder may not say `trigger`: the fence he presents decides, then the rules.
+/// The refusal for a caller without the live lease: by the presented fence first, then by the rules.
 pub(crate) fn refuse(
     job: &Job,
     lifecycle: &Lifecycle,
-    holder: Option<(&Name, Fence)>,
+    holder: Option<&Holder>,
     trigger: &Trigger,
 ) -> Refusal {
-    let granted = holder.filter(|(_, fence)| (Fence(1)..=job.fence).contains(fence));
-    if granted.is_none() && !lifecycle.has_rule(job.state.as_str(), trigger) {
+    let fence = holder.map(|holder| holder.fence);
+    let was_granted = fence.is_some_and(|fence| (Fence(1)..=job.fence).contains(&fence));
+    if !was_granted && !lifecycle.has_rule(job.state.as_str(), trigger) {
         return invalid_transition(job, lifecycle, trigger);
     }
-    conflict(job, holder.map(|(_, fence)| fence))
+    conflict(job, fence)
 }
 
 /// The conflict of a fence that is not the live one, or of the live one with another worker.
@@ -41,33 +43,27 @@ pub(crate) fn conflict(job: &Job, fence: Option<Fence>) -> Refusal {
     Refusal::LeaseConflict { job: job.id(), fence, cause }
 }
 
-impl Scene<'_> {
-    /// Notes that the holder was heard: every accepted verb counts as a heartbeat and renews like one. Telemetry tells
-    /// of renewals, and of a heartbeat that is nothing else; other verbs leave traces of their own.
-    pub(crate) fn hear(&mut self, id: JobId, only_a_heartbeat: bool) {
+impl DecisionContext<'_> {
+    /// Every accepted verb of the holder counts as a heartbeat and may renew the lease. Telemetry records renewals, and
+    /// heartbeats that are not part of another verb.
+    pub(crate) fn renew_lease(&mut self, id: JobId, only_a_heartbeat: bool) {
         let now = self.now;
-        let lease = self.set.job_mut(id).lease.as_mut().expect("only a holder is heard");
-        let renewed = lease.beat(now);
-        let holder = (lease.worker.clone(), lease.fence);
+        let lease = self.set.job_mut(id).lease.as_mut().expect("the caller holds the live lease");
+        let renewed = lease.heartbeat_received(now);
+        let (worker, fence) = (lease.worker.clone(), lease.fence);
         match (renewed, only_a_heartbeat) {
-            (true, _) => self.tell(id, holder, Signal::JobLeaseRenewed),
-            (false, true) => self.tell(id, holder, Signal::JobHeartbeat),
+            (true, _) => self.record_telemetry(id, worker, fence, Signal::JobLeaseRenewed),
+            (false, true) => self.record_telemetry(id, worker, fence, Signal::JobHeartbeat),
             (false, false) => {}
         }
     }
 
-    /// Keeps a word of telemetry for as long as the lifecycle says.
-    pub(crate) fn tell(&mut self, id: JobId, (worker, fence): (Name, Fence), signal: Signal) {
+    /// Appends telemetry that is kept for as long as the lifecycle says.
+    pub(crate) fn record_telemetry(&mut self, id: JobId, worker: WorkerId, fence: Fence, signal: Signal) {
         let lifecycle = self.job(id).and_then(|job| self.lifecycle(&job));
         let kept = lifecycle.map_or_else(|_| Retention::default(), |lifecycle| lifecycle.retention).telemetry;
         let ts = self.now.at;
-        self.set.changes.telemetry.push(Telemetry {
-            job_id: id,
-            ts,
-            worker,
-            fence,
-            signal,
-            keep_until: ts + kept,
-        });
+        let telemetry = Telemetry { job_id: id, ts, worker, fence, signal, keep_until: ts + kept };
+        self.set.changes.appended.telemetry.push(telemetry);
     }
 }

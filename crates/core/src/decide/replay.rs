@@ -1,95 +1,104 @@
-//! The same verb again: by its key, or by its holder's repeat of what ended the lease (law 7).
+//! Replays (law 7): a verb repeated with its idempotency key, or repeated by the holder whose lease it ended.
 
 use std::sync::Arc;
 
 use crate::asset::AssetId;
-use crate::command::{Asked, Command};
+use crate::command::{Command, CommandEnvelope};
 use crate::credit::Account;
-use crate::decide::{Done, Scene, clock, heartbeat, key, lease};
-use crate::id::{Fence, JobId, Name};
+use crate::decide::{CommandOutput, DecisionContext, clock, heartbeat, key, lease};
+use crate::id::{Fence, JobId, WorkerId};
 use crate::job::{Job, LeaseEnd};
 use crate::lifecycle::{Idempotency, Trigger};
 use crate::refusal::Refusal;
 use crate::working_set::KeyRecord;
 
-/// What was answered to this key before, if it was used.
-pub(crate) fn by_key(scene: &mut Scene<'_>, asked: &Asked) -> Result<Option<Done>, Refusal> {
-    let Some(record) = key::of_verb(asked).and_then(|id| scene.set.keys.get(&id)).cloned() else {
+/// The output for a key that was used before.
+pub(crate) fn by_key(
+    context: &mut DecisionContext<'_>,
+    envelope: &CommandEnvelope,
+) -> Result<Option<CommandOutput>, Refusal> {
+    let Some(record) = key::of_verb(envelope).and_then(|id| context.set.keys.get(&id)).cloned() else {
         return Ok(None);
     };
-    if record.expires_at <= scene.now.at {
+    if record.expires_at <= context.now.at {
         return Ok(None);
     }
-    if let Some(given) = key::given(asked)
+    if let Some(given) = key::given(envelope)
         && record.fingerprint != Some(given.fingerprint)
     {
         return Err(Refusal::IdempotencyMismatch(given.key.clone()));
     }
     for (job, _) in &record.targets {
-        if scene.set.job(*job).is_some() {
-            clock::catch_up(scene, *job)?;
+        if context.set.job(*job).is_some() {
+            clock::catch_up(context, *job)?;
         }
     }
-    again(scene, &asked.command, &record.targets).map(Some)
+    again(context, &envelope.command, &record.targets).map(Some)
 }
 
-fn again(scene: &Scene<'_>, command: &Command, targets: &[(JobId, Fence)]) -> Result<Done, Refusal> {
+fn again(
+    context: &DecisionContext<'_>,
+    command: &Command,
+    targets: &[(JobId, Fence)],
+) -> Result<CommandOutput, Refusal> {
     match command {
         Command::Claim(claim) => {
-            Ok(Done::Claimed { jobs: still_held(scene, &claim.worker, targets), replayed: true })
+            Ok(CommandOutput::Claimed { jobs: still_held(context, &claim.worker, targets), replayed: true })
         }
-        Command::Grant(user, ..) => Ok(Done::Account(scene.set.account(user))),
-        // A key does not keep a lost lease alive: its worker must stop.
-        Command::Heartbeat(hold) => heartbeat::answer(scene.job(hold.job)?.as_ref(), hold),
-        Command::Log(log) => Ok(Done::Logged(scene.job(log.job)?.output.log_count)),
-        Command::Pause(..) => Ok(Done::Nothing),
+        Command::GrantCredits { user, .. } => Ok(CommandOutput::Account(context.set.account(user))),
+        // A replayed heartbeat does not keep a lost lease alive.
+        Command::Heartbeat(hold) => heartbeat::answer(context.job(hold.job)?.as_ref(), hold),
+        Command::Log(log) => Ok(CommandOutput::Logged(context.job(log.job)?.output.log_count)),
+        Command::PauseQueue { .. } => Ok(CommandOutput::Nothing),
         Command::AddAsset(new) => {
             let added = targets.first().map(|(JobId(id), _)| AssetId(*id));
-            let mut assets = scene.set.assets.get(&new.job).into_iter().flatten();
+            let mut assets = context.set.assets.get(&new.job).into_iter().flatten();
             let asset = assets.find(|asset| Some(asset.id) == added).cloned();
             let asset = asset.ok_or_else(|| Refusal::no_job(new.job))?;
-            Ok(Done::Asset { asset: Box::new(asset), replayed: true })
+            Ok(CommandOutput::Asset { asset: Box::new(asset), replayed: true })
         }
         _ => match targets.first() {
-            Some((job, _)) => Ok(Done::Job { job: scene.job(*job)?, replayed: true, ignored: false }),
-            None => Ok(Done::Nothing),
+            Some((job, _)) => {
+                Ok(CommandOutput::Job { job: context.job(*job)?, replayed: true, ignored: false })
+            }
+            None => Ok(CommandOutput::Nothing),
         },
     }
 }
 
-/// Those of a claim's jobs whose leases still live.
-fn still_held(scene: &Scene<'_>, worker: &Name, targets: &[(JobId, Fence)]) -> Vec<Arc<Job>> {
+/// The jobs of a claim whose leases are still live.
+fn still_held(context: &DecisionContext<'_>, worker: &WorkerId, targets: &[(JobId, Fence)]) -> Vec<Arc<Job>> {
     let held = |(job, fence): &(JobId, Fence)| {
-        scene.set.job(*job).filter(|job| lease::is_held_by(job, worker, *fence)).cloned()
+        context.set.job(*job).filter(|job| lease::is_held_by(job, worker, *fence)).cloned()
     };
     targets.iter().filter_map(held).collect()
 }
 
-/// Keeps what a keyed command came to.
-pub(crate) fn remember(scene: &mut Scene<'_>, asked: &Asked, done: &Done) {
-    let Some(id) = key::of_verb(asked) else { return };
+/// Stores the targets of a command with a key.
+pub(crate) fn remember(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope, done: &CommandOutput) {
+    let Some(id) = key::of_verb(envelope) else { return };
     let targets = match done {
-        Done::Job { job, .. } => vec![(job.id(), Fence(0))],
-        Done::Asset { asset, .. } => vec![(JobId(asset.id.0), Fence(0))],
-        Done::Claimed { jobs, .. } => jobs.iter().map(|job| (job.id(), job.fence)).collect(),
-        Done::Beat { .. }
-        | Done::Logged(_)
-        | Done::Account(Account { .. })
-        | Done::Key { .. }
-        | Done::Order { .. }
-        | Done::Nothing => Vec::new(),
+        CommandOutput::Job { job, .. } => vec![(job.id(), Fence(0))],
+        CommandOutput::Asset { asset, .. } => vec![(JobId(asset.id.0), Fence(0))],
+        CommandOutput::Claimed { jobs, .. } => jobs.iter().map(|job| (job.id(), job.fence)).collect(),
+        CommandOutput::Heartbeat { .. }
+        | CommandOutput::Logged(_)
+        | CommandOutput::Account(Account { .. })
+        | CommandOutput::Key { .. }
+        | CommandOutput::Automation { .. }
+        | CommandOutput::Nothing => Vec::new(),
     };
-    if matches!(done, Done::Claimed { .. }) && targets.is_empty() {
+    if matches!(done, CommandOutput::Claimed { .. }) && targets.is_empty() {
         return;
     }
-    let now = scene.now.at;
+    let now = context.now.at;
     let expires_at = now + Idempotency::default().window;
-    let fingerprint = key::given(asked).map(|given| given.fingerprint);
-    scene.set.remember(KeyRecord { id, fingerprint, targets, created_at: now, expires_at });
+    let fingerprint = key::given(envelope).map(|given| given.fingerprint);
+    context.set.put_key(KeyRecord { id, fingerprint, targets, created_at: now, expires_at });
 }
 
-/// Whether this is the last holder's repeat of the verb that ended its lease.
-pub(crate) fn by_holder(job: &Job, worker: &Name, fence: Fence, trigger: &Trigger) -> bool {
+/// Whether the last holder repeats the verb that ended its lease.
+pub(crate) fn by_holder(job: &Job, worker: &WorkerId, fence: Fence, trigger: &Trigger) -> bool {
     job.last_lease.as_ref().is_some_and(|ended| {
         ended.fence == fence
             && ended.worker == *worker

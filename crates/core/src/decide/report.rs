@@ -1,47 +1,49 @@
-//! A worker's word on a job that it holds: start, succeed, partial, fail, reject, release, cancel-confirm.
+//! Verbs of the worker that holds a job: start, succeed, partial, fail, reject, release, cancel-confirm.
 
-use crate::command::{Report, Verb};
-use crate::decide::transition::Step;
-use crate::decide::{Answer, Done, Scene, clock, invalid_transition, lease, replay};
-use crate::id::{Actor, Fence, Name};
+use crate::command::{Holder, Report, Verb};
+use crate::decide::transition::TransitionRequest;
+use crate::decide::{
+    CommandOutput, CommandResult, DecisionContext, clock, invalid_transition, lease, replay,
+};
+use crate::id::Actor;
 use crate::job::{Category, Class, Job, JobError};
 use crate::json::Json;
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::limits;
 use crate::refusal::Refusal;
 
-pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, report: &Report) -> Answer {
-    let job = scene.job(report.job)?;
-    let lifecycle = scene.lifecycle(&job)?;
-    let holder = report.holder.as_ref().map(|(worker, fence)| (worker, *fence));
-    if let Some((worker, fence)) = holder
-        && replay::by_holder(&job, worker, fence, &report.verb.trigger())
+pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &Actor, report: &Report) -> CommandResult {
+    let job = context.job(report.job)?;
+    let lifecycle = context.lifecycle(&job)?;
+    let holder = report.holder.as_ref();
+    if let Some(Holder { worker, fence }) = holder
+        && replay::by_holder(&job, worker, *fence, &report.verb.trigger())
     {
-        return Ok(Done::Job { job, replayed: true, ignored: false });
+        return Ok(CommandOutput::Job { job, replayed: true, ignored: false });
     }
-    may_say(&job, &lifecycle, holder, &report.verb)?;
+    check_permitted(&job, &lifecycle, holder, &report.verb)?;
     within_limits(&report.verb)?;
-    let actor = holder.map_or_else(|| by.clone(), |(worker, _)| Actor::worker(worker));
-    let step = Step { reported: holder.is_some(), ..step(&report.verb, actor) };
-    scene.follow(report.job, step)?;
-    if scene.job(report.job)?.lease.is_some() {
-        scene.hear(report.job, false);
+    let actor = holder.map_or_else(|| by.clone(), |holder| Actor::worker(&holder.worker));
+    let request = TransitionRequest { reported: holder.is_some(), ..request(&report.verb, actor) };
+    context.transition(report.job, request)?;
+    if context.job(report.job)?.lease.is_some() {
+        context.renew_lease(report.job, false);
     }
-    clock::catch_up(scene, report.job)?;
-    scene.done(report.job)
+    clock::catch_up(context, report.job)?;
+    context.job_output(report.job)
 }
 
-/// The holder of the live lease is judged by the rules alone. Where nobody can hold a lease, an operator may reject.
-fn may_say(
+/// The holder of the live lease needs only a rule. In a state without a lease, an operator may reject.
+fn check_permitted(
     job: &Job,
     lifecycle: &Lifecycle,
-    holder: Option<(&Name, Fence)>,
+    holder: Option<&Holder>,
     verb: &Verb,
 ) -> Result<(), Refusal> {
     let trigger = verb.trigger();
     let unheld = matches!(job.phase, Phase::Ready | Phase::Waiting);
     let may = match holder {
-        Some((worker, fence)) => lease::is_held_by(job, worker, fence),
+        Some(Holder { worker, fence }) => lease::is_held_by(job, worker, *fence),
         None => unheld && matches!(verb, Verb::Reject { .. }),
     };
     if !may {
@@ -53,21 +55,25 @@ fn may_say(
     Ok(())
 }
 
-fn step(verb: &Verb, actor: Actor) -> Step {
-    let step = Step::new(verb.trigger(), actor);
+fn request(verb: &Verb, actor: Actor) -> TransitionRequest {
+    let request = TransitionRequest::new(verb.trigger(), actor);
     match verb {
-        Verb::Start => step,
+        Verb::Start => request,
         Verb::Succeed { result, error } | Verb::Partial { result, error } => {
-            Step { result: result.clone(), error: error.clone(), ..step }
+            TransitionRequest { result: result.clone(), error: error.clone(), ..request }
         }
-        Verb::Fail { error, retry_after } => Step { delay: *retry_after, ..step.failing(error.clone()) },
-        Verb::Reject { reason } => step.failing(JobError {
+        Verb::Fail { error, retry_after } => {
+            TransitionRequest { delay: *retry_after, ..request.failing(error.clone()) }
+        }
+        Verb::Reject { reason } => request.failing(JobError {
             class: Class::Validation,
             ..JobError::own("REJECTED", reason, Category::Validation)
         }),
-        Verb::Release { checkpoint, delay } => Step { checkpoint: checkpoint.clone(), delay: *delay, ..step },
+        Verb::Release { checkpoint, delay } => {
+            TransitionRequest { checkpoint: checkpoint.clone(), delay: *delay, ..request }
+        }
         Verb::CancelConfirm { checkpoint, result } => {
-            Step { checkpoint: checkpoint.clone(), result: result.clone(), ..step }
+            TransitionRequest { checkpoint: checkpoint.clone(), result: result.clone(), ..request }
         }
     }
 }

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use crate::command::Retry;
-use crate::decide::{Answer, Done, Scene, create, invalid_transition};
+use crate::decide::{CommandOutput, CommandResult, DecisionContext, create, invalid_transition};
 use crate::id::Actor;
 use crate::job::{LifecycleRef, Links, Spec};
 use crate::lifecycle::Trigger;
 use crate::refusal::Refusal;
 
-pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, retry: &Retry) -> Answer {
-    if let Some(made) = scene.set.job(retry.id).filter(|made| made.spec.links.retry_of == Some(retry.job)) {
-        return Ok(Done::Job { job: Arc::clone(made), replayed: true, ignored: false });
+pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &Actor, retry: &Retry) -> CommandResult {
+    if let Some(made) = context.set.job(retry.id).filter(|made| made.spec.links.retry_of == Some(retry.job)) {
+        return Ok(CommandOutput::Job { job: Arc::clone(made), replayed: true, ignored: false });
     }
-    let job = scene.job(retry.job)?;
-    let lifecycle = scene.lifecycle(&job)?;
+    let job = context.job(retry.job)?;
+    let lifecycle = context.lifecycle(&job)?;
     if !job.phase.is_final() {
         return Err(invalid_transition(&job, &lifecycle, &Trigger::Create));
     }
-    let job_type = scene.catalog.job_type(job.spec.job_type.as_str());
+    let job_type = context.catalog.job_type(job.spec.job_type.as_str());
     let job_type = job_type.ok_or_else(|| Refusal::UnknownType(job.spec.job_type.clone()))?;
     // A catch-all's job keeps the lifecycle that its creator chose, in the newest version.
     let follows = if job_type.lifecycle.name == job.spec.lifecycle.name {
@@ -27,7 +27,7 @@ pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, retry: &Retry) -> Answer
         None
     };
     let newest = || {
-        let found = scene.catalog.newest(job.spec.lifecycle.name.as_str())?;
+        let found = context.catalog.newest(job.spec.lifecycle.name.as_str())?;
         Some(LifecycleRef { name: found.name.clone(), version: found.version })
     };
     let follows = follows.or_else(newest).unwrap_or_else(|| job.spec.lifecycle.clone());
@@ -39,8 +39,8 @@ pub(crate) fn decide(scene: &mut Scene<'_>, by: &Actor, retry: &Retry) -> Answer
     }
     .shared();
     let spec =
-        Spec { id: retry.id, lifecycle: follows, created_at: scene.now.at, links, ..(*job.spec).clone() };
-    create::reserve(scene, &spec)?;
-    create::enter(scene, by, Arc::new(spec), retry.when)?;
-    scene.done(retry.id)
+        Spec { id: retry.id, lifecycle: follows, created_at: context.now.at, links, ..(*job.spec).clone() };
+    create::reserve(context, &spec)?;
+    create::enter(context, by, Arc::new(spec), retry.when)?;
+    context.job_output(retry.id)
 }

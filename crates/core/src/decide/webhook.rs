@@ -1,20 +1,19 @@
-//! Webhooks: added, removed, and how far their deliveries are. One node at a time sends; what one says that has lost its
-//! turn is refused, so that positions only grow by what was sent.
+//! Webhooks: added, removed, and the position of their deliveries. One node at a time sends; reports of any other node
+//! are refused, so that positions advance only past delivered events.
 
-use crate::decide::operate::audit;
-use crate::decide::{Answer, Done, Scene};
+use crate::automation::{Automation, AutomationKind};
+use crate::decide::{CommandOutput, CommandResult, DecisionContext};
 use crate::id::{Actor, Name};
-use crate::order::{Order, OrderKind};
 use crate::refusal::Refusal;
 use crate::webhook::{NewWebhook, Webhook, WebhookChange};
 
-/// A new webhook. The same name for the same URL and events again is a repeat; the first one's secret stays.
-pub(crate) fn add(scene: &mut Scene<'_>, by: &Actor, new: &NewWebhook) -> Answer {
-    if let Ok(known) = find(scene, &new.id) {
+/// The same id with the same URL and filter is a replay; the first secret stays.
+pub(crate) fn add(context: &mut DecisionContext<'_>, by: &Actor, new: &NewWebhook) -> CommandResult {
+    if let Ok(known) = find(context, &new.id) {
         if known.url != new.url || known.filter != new.filter {
             return Err(Refusal::invalid("#/id", "there is another webhook with this id"));
         }
-        return Ok(Done::order(known, true));
+        return Ok(CommandOutput::automation(known, true));
     }
     let NewWebhook { id, url, secret, filter, position } = new.clone();
     let webhook = Webhook {
@@ -22,36 +21,40 @@ pub(crate) fn add(scene: &mut Scene<'_>, by: &Actor, new: &NewWebhook) -> Answer
         url,
         secret,
         filter,
-        created_at: scene.now.at,
+        created_at: context.now.at,
         created_by: by.clone(),
         position,
         failures: 0,
         holder: None,
-        due_at: Some(scene.now.at),
+        due_at: Some(context.now.at),
         disabled_at: None,
         last_status: None,
         last_error: None,
     };
-    audit(scene, by, "webhook_create", (None, Some(new.id.as_str())));
-    Ok(scene.put_order(webhook))
+    context.audit(by, "webhook_create", &new.id);
+    Ok(context.put_automation(webhook))
 }
 
-/// What happens to a webhook.
-pub(crate) fn change(scene: &mut Scene<'_>, by: &Actor, (id, change): (&Name, &WebhookChange)) -> Answer {
-    let mut webhook = find(scene, id)?;
-    let now = scene.now.at;
+pub(crate) fn change(
+    context: &mut DecisionContext<'_>,
+    by: &Actor,
+    id: &Name,
+    change: &WebhookChange,
+) -> CommandResult {
+    let mut webhook = find(context, id)?;
+    let now = context.now.at;
     match change.clone() {
         WebhookChange::Remove => {
-            scene.set.remove_order(&(OrderKind::Webhook, id.clone()));
-            audit(scene, by, "webhook_remove", (None, Some(id.as_str())));
-            return Ok(Done::order(webhook, false));
+            context.set.remove_automation(&(AutomationKind::Webhook, id.clone()));
+            context.audit(by, "webhook_remove", &id);
+            return Ok(CommandOutput::automation(webhook, false));
         }
         WebhookChange::Enable => {
             if webhook.disabled_at.is_none() {
-                return Ok(Done::order(webhook, true));
+                return Ok(CommandOutput::automation(webhook, true));
             }
             (webhook.disabled_at, webhook.failures, webhook.due_at) = (None, 0, Some(now));
-            audit(scene, by, "webhook_enable", (None, Some(id.as_str())));
+            context.audit(by, "webhook_enable", &id);
         }
         WebhookChange::Take { holder, span } => {
             let is_free = webhook.due_at.is_some_and(|at| at <= now);
@@ -73,19 +76,19 @@ pub(crate) fn change(scene: &mut Scene<'_>, by: &Actor, (id, change): (&Name, &W
             webhook.position = webhook.position.max(position);
             webhook.failures += 1;
             webhook.last_status = status;
-            webhook.last_error = Some(Order::clipped(&error));
+            webhook.last_error = Some(Automation::clipped(&error));
             webhook.holder = None;
             webhook.due_at = retry_in.map(|span| now + span);
             if retry_in.is_none() {
                 webhook.disabled_at = Some(now);
-                audit(scene, by, "webhook_disable", (None, Some(id.as_str())));
+                context.audit(by, "webhook_disable", &id);
             }
         }
     }
-    Ok(scene.put_order(webhook))
+    Ok(context.put_automation(webhook))
 }
 
-/// Only the node whose turn it is, as long as it is.
+/// Refuses reports of a node that is not the present sender.
 fn held(webhook: Webhook, holder: &Name) -> Result<Webhook, Refusal> {
     if webhook.holder.as_ref() == Some(holder) { Ok(webhook) } else { Err(lost()) }
 }
@@ -94,9 +97,9 @@ fn lost() -> Refusal {
     Refusal::invalid("#/holder", "another node sends for this webhook")
 }
 
-fn find(scene: &Scene<'_>, id: &Name) -> Result<Webhook, Refusal> {
-    match scene.set.orders.get(&(OrderKind::Webhook, id.clone())) {
-        Some(Order::Webhook(webhook)) => Ok(webhook.clone()),
+fn find(context: &DecisionContext<'_>, id: &Name) -> Result<Webhook, Refusal> {
+    match context.set.automations.get(&(AutomationKind::Webhook, id.clone())) {
+        Some(Automation::Webhook(webhook)) => Ok(webhook.clone()),
         _ => Err(Refusal::NotFound { what: "webhook", name: id.to_string() }),
     }
 }

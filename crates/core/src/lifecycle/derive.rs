@@ -73,14 +73,13 @@ impl Lifecycle {
             }
             after = lives;
         }
-        after.at_once[self.index(&self.initial)].clone().expect("every state of the first attempt was visited")
+        after.at_once[self.index(&self.initial)]
+            .clone()
+            .expect("every state of the first attempt was visited")
     }
 
     fn index(&self, name: &StateName) -> usize {
-        self.states
-            .iter()
-            .position(|state| state.name == *name)
-            .expect("L1: every state that is used exists")
+        self.states.iter().position(|state| state.name == *name).expect("L1: every state that is used exists")
     }
 }
 

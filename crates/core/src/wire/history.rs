@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::dead_letter::{DeadLetter, ReasonCode};
 use crate::event::{Event, Facts};
-use crate::id::{Actor, JobId, Name};
+use crate::id::{Actor, JobId, Name, StateName, WorkerId};
 use crate::job::{JobError, Stage};
 use crate::lifecycle::Trigger;
 use crate::time::Timestamp;
@@ -19,8 +19,8 @@ pub struct EventForm<'a> {
     seq: Option<u32>,
     r#type: &'a Name,
     trigger: &'a Trigger,
-    from: Option<&'a Name>,
-    to: &'a Name,
+    from: Option<&'a StateName>,
+    to: &'a StateName,
     attempt: u32,
     ts: Timestamp,
     actor: &'a Actor,
@@ -82,7 +82,7 @@ pub struct DeadLetterForm<'a> {
     stage: Option<Stage>,
     last_error: Option<ErrorForm<'a>>,
     attempts: u32,
-    last_owner: Option<&'a Name>,
+    last_owner: Option<&'a WorkerId>,
     last_lease_expires_at: Option<Timestamp>,
     correlation_id: &'a Name,
     dismissed_at: Option<Timestamp>,

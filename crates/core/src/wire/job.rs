@@ -120,7 +120,7 @@ impl Serialize for Percent {
 }
 
 /// State and when it was last entered.
-struct Entered<'a>(&'a [(crate::id::Name, Timestamp)]);
+struct Entered<'a>(&'a [(crate::id::StateName, Timestamp)]);
 
 impl Serialize for Entered<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

@@ -15,7 +15,7 @@ pub fn lifecycle(lifecycle: &Lifecycle) -> Value {
                 "phase": state.phase.as_str(),
                 "outcome": state.phase.outcome(),
                 "timeout": match state.timeout {
-                    Timeout::Unsaid => Value::Null,
+                    Timeout::Unset => Value::Null,
                     Timeout::Never => json!("never"),
                     Timeout::After(span) => json!(span),
                 },

@@ -5,32 +5,32 @@ use regex::Regex;
 
 /// A part of the text, by byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct SourceSpan {
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-impl Span {
-    pub(super) fn to(self, last: Span) -> Span {
-        Span { start: self.start, end: last.end }
+impl SourceSpan {
+    pub(super) fn to(self, last: SourceSpan) -> SourceSpan {
+        SourceSpan { start: self.start, end: last.end }
     }
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Expr {
-    pub(super) kind: Kind,
-    pub(super) span: Span,
+    pub(super) kind: ExprKind,
+    pub(super) span: SourceSpan,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum ExprKind {
     Null,
     Bool(bool),
     Int(i64),
     Double(f64),
     Str(String),
-    Type(Type),
-    Name(Name),
+    Type(ValueType),
+    Name(Variable),
     List(Vec<Expr>),
     Map(Vec<(Expr, Expr)>),
     Not(Box<Expr>),
@@ -43,7 +43,7 @@ pub(super) enum Kind {
     Fold(Box<Expr>, Vec<(Operator, Expr)>),
     /// Condition, then, else.
     If(Box<[Expr; 3]>),
-    Path(Box<Expr>, Vec<Step>),
+    Path(Box<Expr>, Vec<PathStep>),
     /// Is this field of that map there?
     Has(Box<Expr>, String),
     Call(Function, Box<Expr>),
@@ -51,30 +51,30 @@ pub(super) enum Kind {
 
 /// One link of `payload.a["b"].size()`.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) act: Act,
+pub(super) struct PathStep {
+    pub(super) access: Access,
     /// The text of the path up to and with this link, for messages.
-    pub(super) span: Span,
+    pub(super) span: SourceSpan,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Act {
+pub(super) enum Access {
     Field(String),
     Index(Expr),
     Size,
-    Search(Search, Expr),
+    StringTest(StringTest, Expr),
     Matches(Regex),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Search {
+pub(super) enum StringTest {
     StartsWith,
     EndsWith,
     Contains,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Name {
+pub(super) enum Variable {
     Payload,
     UserId,
     Now,
@@ -86,21 +86,21 @@ pub(super) enum Function {
     Int,
     Double,
     String,
-    Type,
+    ValueType,
 }
 
 /// What `type(x)` answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Type {
+pub(super) enum ValueType {
     Null,
     Bool,
     Int,
     Double,
     String,
-    List,
-    Map,
+    ListValue,
+    MapValue,
     /// The type of these.
-    Itself,
+    ValueType,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,25 +159,25 @@ impl Expr {
     /// Whether this can be said without a payload: such a guard would refuse every job.
     pub(super) fn is_never_bool(&self) -> bool {
         match &self.kind {
-            Kind::Null
-            | Kind::Int(_)
-            | Kind::Double(_)
-            | Kind::Str(_)
-            | Kind::Type(_)
-            | Kind::List(_)
-            | Kind::Map(_)
-            | Kind::Negate(_)
-            | Kind::Call(..)
-            | Kind::Name(Name::UserId | Name::Now) => true,
-            Kind::Fold(_, rest) => rest.last().is_some_and(|(operator, _)| operator.is_arithmetic()),
-            Kind::Path(_, steps) => steps.last().is_some_and(|step| matches!(step.act, Act::Size)),
-            Kind::If(parts) => parts[1].is_never_bool() && parts[2].is_never_bool(),
-            Kind::Bool(_)
-            | Kind::Name(Name::Payload)
-            | Kind::Not(_)
-            | Kind::All(_)
-            | Kind::Any(_)
-            | Kind::Has(..) => false,
+            ExprKind::Null
+            | ExprKind::Int(_)
+            | ExprKind::Double(_)
+            | ExprKind::Str(_)
+            | ExprKind::Type(_)
+            | ExprKind::List(_)
+            | ExprKind::Map(_)
+            | ExprKind::Negate(_)
+            | ExprKind::Call(..)
+            | ExprKind::Name(Variable::UserId | Variable::Now) => true,
+            ExprKind::Fold(_, rest) => rest.last().is_some_and(|(operator, _)| operator.is_arithmetic()),
+            ExprKind::Path(_, steps) => steps.last().is_some_and(|step| matches!(step.access, Access::Size)),
+            ExprKind::If(parts) => parts[1].is_never_bool() && parts[2].is_never_bool(),
+            ExprKind::Bool(_)
+            | ExprKind::Name(Variable::Payload)
+            | ExprKind::Not(_)
+            | ExprKind::All(_)
+            | ExprKind::Any(_)
+            | ExprKind::Has(..) => false,
         }
     }
 }

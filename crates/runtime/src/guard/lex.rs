@@ -1,12 +1,12 @@
 //! Text to tokens. Escapes in strings are CEL's; numbers keep no sign, since `-` is an operator.
 
-use super::ast::Span;
+use super::ast::SourceSpan;
 use super::{GUARD_BYTES_MAX, GuardFlaw};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token<'s> {
     pub(super) kind: TokenKind<'s>,
-    pub(super) span: Span,
+    pub(super) span: SourceSpan,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ pub(super) fn lex(source: &str) -> Result<Vec<Token<'_>>, GuardFlaw> {
         let start = lexer.at;
         let kind = lexer.token()?;
         let done = kind == TokenKind::End;
-        tokens.push(Token { kind, span: Span { start, end: lexer.at } });
+        tokens.push(Token { kind, span: SourceSpan { start, end: lexer.at } });
         if done {
             return Ok(tokens);
         }

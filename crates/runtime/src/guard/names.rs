@@ -1,7 +1,7 @@
 //! The words that a guard may use, and what to say about the others: the nearest word if one is near, else all.
 
 use super::GuardFlaw;
-use super::ast::{Kind, Name, Span, Type};
+use super::ast::{ExprKind, Variable, SourceSpan, ValueType};
 
 const NAMES: [&str; 3] = ["payload", "user_id", "now"];
 const FUNCTIONS: [&str; 6] = ["size", "has", "int", "double", "string", "type"];
@@ -10,25 +10,25 @@ const METHODS: [&str; 5] = ["size", "startsWith", "endsWith", "contains", "match
 const MACROS: [&str; 6] = ["all", "exists", "exists_one", "map", "filter", "transformList"];
 
 /// A word that stands for a value.
-pub(super) fn name(word: &str, span: Span) -> Result<Kind, GuardFlaw> {
+pub(super) fn name(word: &str, span: SourceSpan) -> Result<ExprKind, GuardFlaw> {
     Ok(match word {
-        "payload" => Kind::Name(Name::Payload),
-        "user_id" => Kind::Name(Name::UserId),
-        "now" => Kind::Name(Name::Now),
-        "bool" => Kind::Type(Type::Bool),
-        "int" => Kind::Type(Type::Int),
-        "double" => Kind::Type(Type::Double),
-        "string" => Kind::Type(Type::String),
-        "list" => Kind::Type(Type::List),
-        "map" => Kind::Type(Type::Map),
-        "null_type" => Kind::Type(Type::Null),
-        "type" => Kind::Type(Type::Itself),
+        "payload" => ExprKind::Name(Variable::Payload),
+        "user_id" => ExprKind::Name(Variable::UserId),
+        "now" => ExprKind::Name(Variable::Now),
+        "bool" => ExprKind::Type(ValueType::Bool),
+        "int" => ExprKind::Type(ValueType::Int),
+        "double" => ExprKind::Type(ValueType::Double),
+        "string" => ExprKind::Type(ValueType::String),
+        "list" => ExprKind::Type(ValueType::List),
+        "map" => ExprKind::Type(ValueType::Map),
+        "null_type" => ExprKind::Type(ValueType::Null),
+        "type" => ExprKind::Type(ValueType::Type),
         _ => return Err(unknown_name(word, span)),
     })
 }
 
 /// A call of something that is no function.
-pub(super) fn unknown_function(word: &str, span: Span) -> GuardFlaw {
+pub(super) fn unknown_function(word: &str, span: SourceSpan) -> GuardFlaw {
     if METHODS.contains(&word) {
         let help = format!("write x.{word}(y)");
         return flaw(span, format!("`{word}` is called on a value"), help);
@@ -37,21 +37,21 @@ pub(super) fn unknown_function(word: &str, span: Span) -> GuardFlaw {
 }
 
 /// A call on a value of something that is no method.
-pub(super) fn unknown_method(word: &str, span: Span) -> GuardFlaw {
+pub(super) fn unknown_method(word: &str, span: SourceSpan) -> GuardFlaw {
     if FUNCTIONS.contains(&word) {
         return flaw(span, format!("`{word}` is not called on a value"), format!("write {word}(x)"));
     }
     unknown_call(word, span, &METHODS, "a value has")
 }
 
-fn unknown_name(word: &str, span: Span) -> GuardFlaw {
+fn unknown_name(word: &str, span: SourceSpan) -> GuardFlaw {
     if FUNCTIONS.contains(&word) {
         return flaw(span, format!("`{word}` is a function"), format!("write {word}(x)"));
     }
     flaw(span, format!("a guard cannot see `{word}`"), advice(word, &NAMES, "a guard sees"))
 }
 
-fn unknown_call(word: &str, span: Span, known: &[&str], all: &str) -> GuardFlaw {
+fn unknown_call(word: &str, span: SourceSpan, known: &[&str], all: &str) -> GuardFlaw {
     if MACROS.contains(&word) {
         let help = format!("{all}: {}", known.join(", "));
         return flaw(span, format!("a guard has no loops, so there is no `{word}`"), help);
@@ -83,6 +83,6 @@ fn distance(left: &str, right: &str) -> usize {
     row[right.len()]
 }
 
-fn flaw(span: Span, message: String, help: String) -> GuardFlaw {
+fn flaw(span: SourceSpan, message: String, help: String) -> GuardFlaw {
     GuardFlaw { message, start: span.start, end: span.end, help: Some(help) }
 }

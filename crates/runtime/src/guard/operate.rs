@@ -5,17 +5,17 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::GuardError;
-use super::ast::{Expr, Operator, Span};
-use super::eval::Evaluation;
-use super::value::{Value, equal, order};
+use super::ast::{Expr, Operator, SourceSpan};
+use super::eval::Evaluator;
+use super::value::{GuardValue, equal, order};
 
-impl<'a> Evaluation<'a> {
+impl<'a> Evaluator<'a> {
     /// A chain of operators, from left to right.
     pub(super) fn fold(
         &mut self,
         first: &'a Expr,
         rest: &'a [(Operator, Expr)],
-    ) -> Result<Value<'a>, GuardError> {
+    ) -> Result<GuardValue<'a>, GuardError> {
         let mut left = self.eval(first)?;
         for (operator, operand) in rest {
             let right = self.eval(operand)?;
@@ -24,13 +24,13 @@ impl<'a> Evaluation<'a> {
         Ok(left)
     }
 
-    pub(super) fn negate(&mut self, operand: &'a Expr, span: Span) -> Result<Value<'a>, GuardError> {
+    pub(super) fn negate(&mut self, operand: &'a Expr, span: SourceSpan) -> Result<GuardValue<'a>, GuardError> {
         match self.eval(operand)? {
-            Value::Int(int) => {
+            GuardValue::Int(int) => {
                 let negated = int.checked_neg();
-                negated.map(Value::Int).ok_or_else(|| GuardError::Overflow { place: self.place(span) })
+                negated.map(GuardValue::Int).ok_or_else(|| GuardError::Overflow { place: self.place(span) })
             }
-            Value::Double(double) => Ok(Value::Double(-double)),
+            GuardValue::Double(double) => Ok(GuardValue::Double(-double)),
             other => Err(self.unfit(operand.span, &other, "a number")),
         }
     }
@@ -38,13 +38,13 @@ impl<'a> Evaluation<'a> {
     fn operate(
         &mut self,
         operator: Operator,
-        left: Value<'a>,
-        right: Value<'a>,
-        span: Span,
-    ) -> Result<Value<'a>, GuardError> {
+        left: GuardValue<'a>,
+        right: GuardValue<'a>,
+        span: SourceSpan,
+    ) -> Result<GuardValue<'a>, GuardError> {
         match operator {
-            Operator::Equal => Ok(Value::Bool(equal(&left, &right, &mut self.budget)?)),
-            Operator::NotEqual => Ok(Value::Bool(!equal(&left, &right, &mut self.budget)?)),
+            Operator::Equal => Ok(GuardValue::Bool(equal(&left, &right, &mut self.budget)?)),
+            Operator::NotEqual => Ok(GuardValue::Bool(!equal(&left, &right, &mut self.budget)?)),
             Operator::Less => self.compare(operator, &left, &right, span, Ordering::is_lt),
             Operator::LessOrEqual => self.compare(operator, &left, &right, span, Ordering::is_le),
             Operator::Greater => self.compare(operator, &left, &right, span, Ordering::is_gt),
@@ -61,25 +61,25 @@ impl<'a> Evaluation<'a> {
     fn compare(
         &mut self,
         operator: Operator,
-        left: &Value<'a>,
-        right: &Value<'a>,
-        span: Span,
+        left: &GuardValue<'a>,
+        right: &GuardValue<'a>,
+        span: SourceSpan,
         holds: fn(Ordering) -> bool,
-    ) -> Result<Value<'a>, GuardError> {
+    ) -> Result<GuardValue<'a>, GuardError> {
         match (order(left, right, &mut self.budget)?, left, right) {
-            (Some(ordering), _, _) => Ok(Value::Bool(holds(ordering))),
+            (Some(ordering), _, _) => Ok(GuardValue::Bool(holds(ordering))),
             // Only NaN gets here, and it is neither less nor more.
-            (None, Value::Int(_) | Value::Double(_), Value::Int(_) | Value::Double(_)) => {
-                Ok(Value::Bool(false))
+            (None, GuardValue::Int(_) | GuardValue::Double(_), GuardValue::Int(_) | GuardValue::Double(_)) => {
+                Ok(GuardValue::Bool(false))
             }
             (None, _, _) => Err(self.operands(operator, left, right, span)),
         }
     }
 
-    fn find(&mut self, sought: &Value<'a>, place: &Value<'a>, span: Span) -> Result<Value<'a>, GuardError> {
+    fn find(&mut self, sought: &GuardValue<'a>, place: &GuardValue<'a>, span: SourceSpan) -> Result<GuardValue<'a>, GuardError> {
         match place {
-            Value::List(list) => Ok(Value::Bool(list.holds(sought, &mut self.budget)?)),
-            Value::Map(map) => Ok(Value::Bool(map.get(sought, &mut self.budget)?.is_some())),
+            GuardValue::List(list) => Ok(GuardValue::Bool(list.holds(sought, &mut self.budget)?)),
+            GuardValue::Map(map) => Ok(GuardValue::Bool(map.get(sought, &mut self.budget)?.is_some())),
             _ => Err(self.operands(Operator::In, sought, place, span)),
         }
     }
@@ -87,21 +87,21 @@ impl<'a> Evaluation<'a> {
     fn calculate(
         &mut self,
         operator: Operator,
-        left: Value<'a>,
-        right: Value<'a>,
-        span: Span,
-    ) -> Result<Value<'a>, GuardError> {
+        left: GuardValue<'a>,
+        right: GuardValue<'a>,
+        span: SourceSpan,
+    ) -> Result<GuardValue<'a>, GuardError> {
         match (operator, left, right) {
-            (_, Value::Int(a), Value::Int(b)) => self.calculate_ints(operator, a, b, span),
-            (Operator::Add, Value::Double(a), Value::Double(b)) => Ok(Value::Double(a + b)),
-            (Operator::Subtract, Value::Double(a), Value::Double(b)) => Ok(Value::Double(a - b)),
-            (Operator::Multiply, Value::Double(a), Value::Double(b)) => Ok(Value::Double(a * b)),
-            (Operator::Divide, Value::Double(a), Value::Double(b)) => Ok(Value::Double(a / b)),
-            (Operator::Add, Value::Str(a), Value::Str(b)) => {
+            (_, GuardValue::Int(a), GuardValue::Int(b)) => self.calculate_ints(operator, a, b, span),
+            (Operator::Add, GuardValue::Double(a), GuardValue::Double(b)) => Ok(GuardValue::Double(a + b)),
+            (Operator::Subtract, GuardValue::Double(a), GuardValue::Double(b)) => Ok(GuardValue::Double(a - b)),
+            (Operator::Multiply, GuardValue::Double(a), GuardValue::Double(b)) => Ok(GuardValue::Double(a * b)),
+            (Operator::Divide, GuardValue::Double(a), GuardValue::Double(b)) => Ok(GuardValue::Double(a / b)),
+            (Operator::Add, GuardValue::Str(a), GuardValue::Str(b)) => {
                 self.budget.pay(a.len().saturating_add(b.len()))?;
-                Ok(Value::Str(Cow::Owned(a.into_owned() + &b)))
+                Ok(GuardValue::Str(Cow::Owned(a.into_owned() + &b)))
             }
-            (Operator::Add, Value::List(a), Value::List(b)) => Ok(Value::List(a.join(b, &mut self.budget)?)),
+            (Operator::Add, GuardValue::List(a), GuardValue::List(b)) => Ok(GuardValue::List(a.join(b, &mut self.budget)?)),
             (_, left, right) => Err(self.operands(operator, &left, &right, span)),
         }
     }
@@ -111,8 +111,8 @@ impl<'a> Evaluation<'a> {
         operator: Operator,
         a: i64,
         b: i64,
-        span: Span,
-    ) -> Result<Value<'a>, GuardError> {
+        span: SourceSpan,
+    ) -> Result<GuardValue<'a>, GuardError> {
         let divides = matches!(operator, Operator::Divide | Operator::Remainder);
         if divides && b == 0 {
             return Err(GuardError::DivisionByZero { place: self.place(span) });
@@ -131,24 +131,24 @@ impl<'a> Evaluation<'a> {
             | Operator::GreaterOrEqual
             | Operator::In => unreachable!("`{}` does not calculate", operator.as_str()),
         };
-        result.map(Value::Int).ok_or_else(|| GuardError::Overflow { place: self.place(span) })
+        result.map(GuardValue::Int).ok_or_else(|| GuardError::Overflow { place: self.place(span) })
     }
 
     /// `int(x)`: a double loses its fraction, towards zero.
     pub(super) fn read_int(
         &mut self,
-        value: Value<'a>,
-        of: Span,
-        all: Span,
-    ) -> Result<Value<'a>, GuardError> {
+        value: GuardValue<'a>,
+        of: SourceSpan,
+        all: SourceSpan,
+    ) -> Result<GuardValue<'a>, GuardError> {
         const BEYOND: f64 = 9_223_372_036_854_775_808.0;
         match value {
-            Value::Int(int) => Ok(Value::Int(int)),
-            Value::Double(double) if (-BEYOND..BEYOND).contains(&double) => Ok(Value::Int(double as i64)),
-            Value::Double(_) => Err(GuardError::Overflow { place: self.place(all) }),
-            Value::Str(text) => {
+            GuardValue::Int(int) => Ok(GuardValue::Int(int)),
+            GuardValue::Double(double) if (-BEYOND..BEYOND).contains(&double) => Ok(GuardValue::Int(double as i64)),
+            GuardValue::Double(_) => Err(GuardError::Overflow { place: self.place(all) }),
+            GuardValue::Str(text) => {
                 self.budget.pay(text.len())?;
-                let int = text.parse().map(Value::Int);
+                let int = text.parse().map(GuardValue::Int);
                 int.map_err(|_| GuardError::Conversion { place: self.place(of), wanted: "an int" })
             }
             other => Err(self.unfit(of, &other, "a number or a string")),
@@ -156,13 +156,13 @@ impl<'a> Evaluation<'a> {
     }
 
     /// `double(x)`.
-    pub(super) fn read_double(&mut self, value: Value<'a>, of: Span) -> Result<Value<'a>, GuardError> {
+    pub(super) fn read_double(&mut self, value: GuardValue<'a>, of: SourceSpan) -> Result<GuardValue<'a>, GuardError> {
         match value {
-            Value::Int(int) => Ok(Value::Double(int as f64)),
-            Value::Double(double) => Ok(Value::Double(double)),
-            Value::Str(text) => {
+            GuardValue::Int(int) => Ok(GuardValue::Double(int as f64)),
+            GuardValue::Double(double) => Ok(GuardValue::Double(double)),
+            GuardValue::Str(text) => {
                 self.budget.pay(text.len())?;
-                let double = text.parse().map(Value::Double);
+                let double = text.parse().map(GuardValue::Double);
                 double.map_err(|_| GuardError::Conversion { place: self.place(of), wanted: "a double" })
             }
             other => Err(self.unfit(of, &other, "a number or a string")),
@@ -170,19 +170,19 @@ impl<'a> Evaluation<'a> {
     }
 
     /// `string(x)`.
-    pub(super) fn read_string(&mut self, value: Value<'a>, of: Span) -> Result<Value<'a>, GuardError> {
+    pub(super) fn read_string(&mut self, value: GuardValue<'a>, of: SourceSpan) -> Result<GuardValue<'a>, GuardError> {
         let text = match value {
-            Value::Str(text) => text,
-            Value::Bool(bool) => Cow::Borrowed(if bool { "true" } else { "false" }),
-            Value::Int(int) => Cow::Owned(int.to_string()),
-            Value::Double(double) => Cow::Owned(double.to_string()),
+            GuardValue::Str(text) => text,
+            GuardValue::Bool(bool) => Cow::Borrowed(if bool { "true" } else { "false" }),
+            GuardValue::Int(int) => Cow::Owned(int.to_string()),
+            GuardValue::Double(double) => Cow::Owned(double.to_string()),
             other => return Err(self.unfit(of, &other, "a string, a number or a bool")),
         };
         self.budget.pay(text.len())?;
-        Ok(Value::Str(text))
+        Ok(GuardValue::Str(text))
     }
 
-    fn operands(&self, operator: Operator, left: &Value<'_>, right: &Value<'_>, span: Span) -> GuardError {
+    fn operands(&self, operator: Operator, left: &GuardValue<'_>, right: &GuardValue<'_>, span: SourceSpan) -> GuardError {
         GuardError::Operands {
             place: self.place(span),
             operator: operator.as_str(),

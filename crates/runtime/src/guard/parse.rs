@@ -3,7 +3,7 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::ast::{Act, Expr, Function, Kind, Operator, Search, Span, Step};
+use super::ast::{Access, Expr, Function, ExprKind, Operator, StringTest, SourceSpan, PathStep};
 use super::lex::{Token, TokenKind, lex};
 use super::{GUARD_DEPTH_MAX, GuardFlaw, PATTERN_BYTES_MAX, PATTERN_COMPILED_BYTES_MAX, names};
 
@@ -27,7 +27,7 @@ struct Parser<'s> {
 }
 
 /// What joins two operands.
-enum Joint {
+enum Connective {
     Or,
     And,
     Fold(Operator),
@@ -43,7 +43,7 @@ impl<'s> Parser<'s> {
         self.expect(":")?;
         let no = self.nested(Self::expr)?;
         let span = condition.span.to(no.span);
-        Ok(Expr { kind: Kind::If(Box::new([condition, yes, no])), span })
+        Ok(Expr { kind: ExprKind::If(Box::new([condition, yes, no])), span })
     }
 
     /// Operands joined by operators that bind tighter than `floor`.
@@ -64,7 +64,7 @@ impl<'s> Parser<'s> {
         let start = self.peek().span;
         if self.take("!") {
             let operand = self.nested(Self::unary)?;
-            return Ok(Expr { span: start.to(operand.span), kind: Kind::Not(Box::new(operand)) });
+            return Ok(Expr { span: start.to(operand.span), kind: ExprKind::Not(Box::new(operand)) });
         }
         if !self.take("-") {
             return self.postfix();
@@ -73,10 +73,10 @@ impl<'s> Parser<'s> {
         if let TokenKind::Int(size) = self.peek().kind {
             let span = start.to(self.next().span);
             let int = 0i64.checked_sub_unsigned(size).ok_or_else(|| too_big(span))?;
-            return self.links(Expr { kind: Kind::Int(int), span });
+            return self.links(Expr { kind: ExprKind::Int(int), span });
         }
         let operand = self.nested(Self::unary)?;
-        Ok(Expr { span: start.to(operand.span), kind: Kind::Negate(Box::new(operand)) })
+        Ok(Expr { span: start.to(operand.span), kind: ExprKind::Negate(Box::new(operand)) })
     }
 
     fn postfix(&mut self) -> Result<Expr, GuardFlaw> {
@@ -89,23 +89,23 @@ impl<'s> Parser<'s> {
         let start = base.span;
         let mut steps = Vec::new();
         loop {
-            let act = if self.take(".") {
+            let access = if self.take(".") {
                 self.member()?
             } else if self.take("[") {
                 let index = self.nested(Self::expr)?;
                 self.expect("]")?;
-                Act::Index(index)
+                Access::Index(index)
             } else {
                 break;
             };
-            steps.push(Step { act, span: start.to(self.before()) });
+            steps.push(PathStep { access, span: start.to(self.before()) });
         }
         let Some(last) = steps.last() else { return Ok(base) };
-        Ok(Expr { span: last.span, kind: Kind::Path(Box::new(base), steps) })
+        Ok(Expr { span: last.span, kind: ExprKind::Path(Box::new(base), steps) })
     }
 
     /// What follows a dot.
-    fn member(&mut self) -> Result<Act, GuardFlaw> {
+    fn member(&mut self) -> Result<Access, GuardFlaw> {
         let TokenKind::Word(word) = self.peek().kind else {
             return Err(self.unexpected("a field or a method"));
         };
@@ -115,32 +115,32 @@ impl<'s> Parser<'s> {
             return Err(flaw(span, format!("`{word}` cannot follow a dot"), Some(&help)));
         }
         if !self.take("(") {
-            return Ok(Act::Field(word.to_owned()));
+            return Ok(Access::Field(word.to_owned()));
         }
         let search = match word {
             "size" => {
                 self.arguments(span, "x.size()", 0)?;
-                return Ok(Act::Size);
+                return Ok(Access::Size);
             }
             "matches" => {
                 let pattern = self.argument(span, "x.matches(\"pattern\")")?;
-                return Ok(Act::Matches(compile(&pattern)?));
+                return Ok(Access::Matches(compile(&pattern)?));
             }
-            "startsWith" => Search::StartsWith,
-            "endsWith" => Search::EndsWith,
-            "contains" => Search::Contains,
+            "startsWith" => StringTest::StartsWith,
+            "endsWith" => StringTest::EndsWith,
+            "contains" => StringTest::Contains,
             _ => return Err(names::unknown_method(word, span)),
         };
         let sought = self.argument(span, &format!("x.{word}(y)"))?;
-        Ok(Act::Search(search, sought))
+        Ok(Access::StringTest(search, sought))
     }
 
     fn primary(&mut self) -> Result<Expr, GuardFlaw> {
         let span = self.peek().span;
         let kind = match self.peek().kind.clone() {
-            TokenKind::Int(size) => Kind::Int(i64::try_from(size).map_err(|_| too_big(span))?),
-            TokenKind::Double(double) => Kind::Double(double),
-            TokenKind::Str(text) => Kind::Str(text),
+            TokenKind::Int(size) => ExprKind::Int(i64::try_from(size).map_err(|_| too_big(span))?),
+            TokenKind::Double(double) => ExprKind::Double(double),
+            TokenKind::Str(text) => ExprKind::Str(text),
             TokenKind::Word(word) => {
                 self.at += 1;
                 return self.word(word, span);
@@ -161,18 +161,18 @@ impl<'s> Parser<'s> {
     }
 
     /// A word at the start of a value: a literal, a name, a type or a function.
-    fn word(&mut self, word: &'s str, span: Span) -> Result<Expr, GuardFlaw> {
+    fn word(&mut self, word: &'s str, span: SourceSpan) -> Result<Expr, GuardFlaw> {
         let kind = match word {
-            "null" => Kind::Null,
-            "true" => Kind::Bool(true),
-            "false" => Kind::Bool(false),
+            "null" => ExprKind::Null,
+            "true" => ExprKind::Bool(true),
+            "false" => ExprKind::Bool(false),
             _ if self.take("(") => return self.call(word, span),
             _ => names::name(word, span)?,
         };
         Ok(Expr { kind, span })
     }
 
-    fn call(&mut self, word: &'s str, span: Span) -> Result<Expr, GuardFlaw> {
+    fn call(&mut self, word: &'s str, span: SourceSpan) -> Result<Expr, GuardFlaw> {
         if word == "has" {
             let field = self.argument(span, "has(a.b)")?;
             let span = span.to(self.before());
@@ -188,13 +188,13 @@ impl<'s> Parser<'s> {
         };
         let argument = self.argument(span, &format!("{word}(x)"))?;
         let span = span.to(self.before());
-        Ok(Expr { kind: Kind::Call(function, Box::new(argument)), span })
+        Ok(Expr { kind: ExprKind::Call(function, Box::new(argument)), span })
     }
 
     fn list(&mut self) -> Result<Expr, GuardFlaw> {
         let start = self.next().span;
         let members = self.nested(|parser| parser.sequence("]", Self::expr))?;
-        Ok(Expr { kind: Kind::List(members), span: start.to(self.before()) })
+        Ok(Expr { kind: ExprKind::List(members), span: start.to(self.before()) })
     }
 
     fn map(&mut self) -> Result<Expr, GuardFlaw> {
@@ -206,16 +206,16 @@ impl<'s> Parser<'s> {
                 Ok((key, parser.expr()?))
             })
         })?;
-        Ok(Expr { kind: Kind::Map(entries), span: start.to(self.before()) })
+        Ok(Expr { kind: ExprKind::Map(entries), span: start.to(self.before()) })
     }
 
     /// The one argument of a call.
-    fn argument(&mut self, callee: Span, usage: &str) -> Result<Expr, GuardFlaw> {
+    fn argument(&mut self, callee: SourceSpan, usage: &str) -> Result<Expr, GuardFlaw> {
         let mut arguments = self.arguments(callee, usage, 1)?;
         Ok(arguments.pop().expect("as many arguments as were asked for"))
     }
 
-    fn arguments(&mut self, callee: Span, usage: &str, wanted: usize) -> Result<Vec<Expr>, GuardFlaw> {
+    fn arguments(&mut self, callee: SourceSpan, usage: &str, wanted: usize) -> Result<Vec<Expr>, GuardFlaw> {
         let arguments = self.nested(|parser| parser.sequence(")", Self::expr))?;
         if arguments.len() != wanted {
             let span = callee.to(self.before());
@@ -260,7 +260,7 @@ impl<'s> Parser<'s> {
         found
     }
 
-    fn expect(&mut self, symbol: &'static str) -> Result<Span, GuardFlaw> {
+    fn expect(&mut self, symbol: &'static str) -> Result<SourceSpan, GuardFlaw> {
         if self.take(symbol) { Ok(self.before()) } else { Err(self.unexpected(&format!("`{symbol}`"))) }
     }
 
@@ -286,20 +286,20 @@ impl<'s> Parser<'s> {
     }
 
     /// Where the token before ended.
-    fn before(&self) -> Span {
+    fn before(&self) -> SourceSpan {
         self.tokens[self.at - 1].span
     }
 }
 
-fn binding(token: &TokenKind<'_>) -> Option<(u8, Joint)> {
+fn binding(token: &TokenKind<'_>) -> Option<(u8, Connective)> {
     let text = match token {
         TokenKind::Symbol(symbol) => *symbol,
         TokenKind::Word("in") => "in",
         _ => return None,
     };
     let (power, operator) = match text {
-        "||" => return Some((1, Joint::Or)),
-        "&&" => return Some((2, Joint::And)),
+        "||" => return Some((1, Connective::Or)),
+        "&&" => return Some((2, Connective::And)),
         "==" => (3, Operator::Equal),
         "!=" => (3, Operator::NotEqual),
         "<" => (3, Operator::Less),
@@ -314,49 +314,49 @@ fn binding(token: &TokenKind<'_>) -> Option<(u8, Joint)> {
         "%" => (5, Operator::Remainder),
         _ => return None,
     };
-    Some((power, Joint::Fold(operator)))
+    Some((power, Connective::Fold(operator)))
 }
 
 /// Lengthens the chain that stands on the left, or begins one.
-fn join(left: Expr, joint: Joint, right: Expr) -> Expr {
+fn join(left: Expr, joint: Connective, right: Expr) -> Expr {
     let span = left.span.to(right.span);
     let start = left.span;
     let kind = match (joint, left.kind) {
-        (Joint::And, Kind::All(mut parts)) => {
+        (Connective::And, ExprKind::All(mut parts)) => {
             parts.push(right);
-            Kind::All(parts)
+            ExprKind::All(parts)
         }
-        (Joint::Or, Kind::Any(mut parts)) => {
+        (Connective::Or, ExprKind::Any(mut parts)) => {
             parts.push(right);
-            Kind::Any(parts)
+            ExprKind::Any(parts)
         }
-        (Joint::Fold(operator), Kind::Fold(first, mut rest)) => {
+        (Connective::Fold(operator), ExprKind::Fold(first, mut rest)) => {
             rest.push((operator, right));
-            Kind::Fold(first, rest)
+            ExprKind::Fold(first, rest)
         }
-        (Joint::And, kind) => Kind::All(vec![Expr { kind, span: start }, right]),
-        (Joint::Or, kind) => Kind::Any(vec![Expr { kind, span: start }, right]),
-        (Joint::Fold(operator), kind) => {
-            Kind::Fold(Box::new(Expr { kind, span: start }), vec![(operator, right)])
+        (Connective::And, kind) => ExprKind::All(vec![Expr { kind, span: start }, right]),
+        (Connective::Or, kind) => ExprKind::Any(vec![Expr { kind, span: start }, right]),
+        (Connective::Fold(operator), kind) => {
+            ExprKind::Fold(Box::new(Expr { kind, span: start }), vec![(operator, right)])
         }
     };
     Expr { kind, span }
 }
 
 /// `has(a.b)`: looks for the last field instead of reading it.
-fn has(path: Expr, span: Span) -> Result<Expr, GuardFlaw> {
+fn has(path: Expr, span: SourceSpan) -> Result<Expr, GuardFlaw> {
     let refused = || Err(flaw(path.span, "`has` asks for a field", Some("write has(a.b), or \"b\" in a")));
-    let Kind::Path(base, mut steps) = path.kind else { return refused() };
-    let Some(Step { act: Act::Field(field), .. }) = steps.pop() else { return refused() };
+    let ExprKind::Path(base, mut steps) = path.kind else { return refused() };
+    let Some(PathStep { access: Access::Field(field), .. }) = steps.pop() else { return refused() };
     let map = match steps.last() {
-        Some(last) => Expr { span: last.span, kind: Kind::Path(base, steps) },
+        Some(last) => Expr { span: last.span, kind: ExprKind::Path(base, steps) },
         None => *base,
     };
-    Ok(Expr { kind: Kind::Has(Box::new(map), field), span })
+    Ok(Expr { kind: ExprKind::Has(Box::new(map), field), span })
 }
 
 fn compile(pattern: &Expr) -> Result<Regex, GuardFlaw> {
-    let Kind::Str(text) = &pattern.kind else {
+    let ExprKind::Str(text) = &pattern.kind else {
         let help = "write it as a string, so that it is compiled when the guard is loaded";
         return Err(flaw(pattern.span, "a pattern must be a literal", Some(help)));
     };
@@ -388,10 +388,10 @@ pub(crate) fn pattern_reason(error: &regex::Error) -> String {
     }
 }
 
-fn too_big(span: Span) -> GuardFlaw {
+fn too_big(span: SourceSpan) -> GuardFlaw {
     flaw(span, "this number does not fit in 64 bits", None)
 }
 
-fn flaw(span: Span, message: impl Into<String>, help: Option<&str>) -> GuardFlaw {
+fn flaw(span: SourceSpan, message: impl Into<String>, help: Option<&str>) -> GuardFlaw {
     GuardFlaw { message: message.into(), start: span.start, end: span.end, help: help.map(str::to_owned) }
 }

@@ -29,115 +29,115 @@ impl Budget {
 }
 
 #[derive(Debug)]
-pub(super) enum Value<'a> {
+pub(super) enum GuardValue<'a> {
     Null,
     Bool(bool),
     Int(i64),
     Double(f64),
     Str(Cow<'a, str>),
-    List(List<'a>),
-    Map(Map<'a>),
-    Type(Type),
+    List(ListValue<'a>),
+    Map(MapValue<'a>),
+    Type(ValueType),
 }
 
 #[derive(Debug)]
-pub(super) enum List<'a> {
+pub(super) enum ListValue<'a> {
     Json(&'a [Json]),
-    Own(Vec<Value<'a>>),
+    Own(Vec<GuardValue<'a>>),
 }
 
 #[derive(Debug)]
-pub(super) enum Map<'a> {
+pub(super) enum MapValue<'a> {
     Json(&'a serde_json::Map<String, Json>),
-    Own(Vec<(Value<'a>, Value<'a>)>),
+    Own(Vec<(GuardValue<'a>, GuardValue<'a>)>),
 }
 
 /// A member of a list or map, looked at.
-pub(super) enum Member<'m, 'a> {
-    Made(Value<'a>),
-    Lent(&'m Value<'a>),
+pub(super) enum ElementRef<'m, 'a> {
+    Made(GuardValue<'a>),
+    Lent(&'m GuardValue<'a>),
 }
 
-impl<'a> Deref for Member<'_, 'a> {
-    type Target = Value<'a>;
+impl<'a> Deref for ElementRef<'_, 'a> {
+    type Target = GuardValue<'a>;
 
-    fn deref(&self) -> &Value<'a> {
+    fn deref(&self) -> &GuardValue<'a> {
         match self {
-            Member::Made(value) => value,
-            Member::Lent(value) => value,
+            ElementRef::Owned(value) => value,
+            ElementRef::Borrowed(value) => value,
         }
     }
 }
 
-impl<'a> Value<'a> {
+impl<'a> GuardValue<'a> {
     /// Takes no time and no room, however large the JSON is.
-    pub(super) fn from_json(json: &'a Json) -> Value<'a> {
+    pub(super) fn from_json(json: &'a Json) -> GuardValue<'a> {
         match json {
-            Json::Null => Value::Null,
-            Json::Bool(bool) => Value::Bool(*bool),
+            Json::Null => GuardValue::Null,
+            Json::Bool(bool) => GuardValue::Bool(*bool),
             Json::Number(number) => match number.as_i64() {
-                Some(int) => Value::Int(int),
-                None => Value::Double(number.as_f64().unwrap_or(f64::NAN)),
+                Some(int) => GuardValue::Int(int),
+                None => GuardValue::Double(number.as_f64().unwrap_or(f64::NAN)),
             },
-            Json::String(text) => Value::Str(Cow::Borrowed(text)),
-            Json::Array(members) => Value::List(List::Json(members)),
-            Json::Object(entries) => Value::Map(Map::Json(entries)),
+            Json::String(text) => GuardValue::Str(Cow::Borrowed(text)),
+            Json::Array(members) => GuardValue::List(ListValue::Json(members)),
+            Json::Object(entries) => GuardValue::Map(MapValue::Json(entries)),
         }
     }
 
     pub(super) fn type_of(&self) -> Type {
         match self {
-            Value::Null => Type::Null,
-            Value::Bool(_) => Type::Bool,
-            Value::Int(_) => Type::Int,
-            Value::Double(_) => Type::Double,
-            Value::Str(_) => Type::String,
-            Value::List(_) => Type::List,
-            Value::Map(_) => Type::Map,
-            Value::Type(_) => Type::Itself,
+            GuardValue::Null => ValueType::Null,
+            GuardValue::Bool(_) => ValueType::Bool,
+            GuardValue::Int(_) => ValueType::Int,
+            GuardValue::Double(_) => ValueType::Double,
+            GuardValue::Str(_) => ValueType::String,
+            GuardValue::List(_) => ValueType::ListValue,
+            GuardValue::Map(_) => ValueType::MapValue,
+            GuardValue::Type(_) => ValueType::Type,
         }
     }
 
     /// The kind in words, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
-            Value::Null => "null",
-            Value::Bool(_) => "a bool",
-            Value::Int(_) => "an int",
-            Value::Double(_) => "a double",
-            Value::Str(_) => "a string",
-            Value::List(_) => "a list",
-            Value::Map(_) => "a map",
-            Value::Type(_) => "a type",
+            GuardValue::Null => "null",
+            GuardValue::Bool(_) => "a bool",
+            GuardValue::Int(_) => "an int",
+            GuardValue::Double(_) => "a double",
+            GuardValue::Str(_) => "a string",
+            GuardValue::List(_) => "a list",
+            GuardValue::Map(_) => "a map",
+            GuardValue::Type(_) => "a type",
         }
     }
 }
 
-impl<'a> List<'a> {
+impl<'a> ListValue<'a> {
     pub(super) fn len(&self) -> usize {
         match self {
-            List::Json(members) => members.len(),
-            List::Own(members) => members.len(),
+            ListValue::Json(members) => members.len(),
+            ListValue::Literal(members) => members.len(),
         }
     }
 
     /// Out of the list; the rest of it is dropped.
-    pub(super) fn take(self, index: usize) -> Option<Value<'a>> {
+    pub(super) fn take(self, index: usize) -> Option<GuardValue<'a>> {
         match self {
-            List::Json(members) => members.get(index).map(Value::from_json),
-            List::Own(members) => members.into_iter().nth(index),
+            ListValue::Json(members) => members.get(index).map(GuardValue::from_json),
+            ListValue::Literal(members) => members.into_iter().nth(index),
         }
     }
 
     /// One list after the other.
-    pub(super) fn join(self, other: List<'a>, budget: &mut Budget) -> Result<List<'a>, GuardError> {
-        budget.pay((self.len() + other.len()).saturating_mul(size_of::<Value<'_>>()))?;
+    pub(super) fn join(self, other: ListValue<'a>, budget: &mut Budget) -> Result<ListValue<'a>, GuardError> {
+        budget.pay((self.len() + other.len()).saturating_mul(size_of::<GuardValue<'_>>()))?;
         let mut members = self.into_members();
         members.extend(other.into_members());
-        Ok(List::Own(members))
+        Ok(ListValue::Literal(members))
     }
 
-    pub(super) fn holds(&self, sought: &Value<'_>, budget: &mut Budget) -> Result<bool, GuardError> {
+    pub(super) fn holds(&self, sought: &GuardValue<'_>, budget: &mut Budget) -> Result<bool, GuardError> {
         for member in self.members() {
             if equal(&member, sought, budget)? {
                 return Ok(true);
@@ -146,100 +146,100 @@ impl<'a> List<'a> {
         Ok(false)
     }
 
-    fn into_members(self) -> Vec<Value<'a>> {
+    fn into_members(self) -> Vec<GuardValue<'a>> {
         match self {
-            List::Json(members) => members.iter().map(Value::from_json).collect(),
-            List::Own(members) => members,
+            ListValue::Json(members) => members.iter().map(GuardValue::from_json).collect(),
+            ListValue::Literal(members) => members,
         }
     }
 
-    fn members(&self) -> impl Iterator<Item = Member<'_, 'a>> {
+    fn members(&self) -> impl Iterator<Item = ElementRef<'_, 'a>> {
         (0..self.len()).map(move |index| match self {
-            List::Json(members) => Member::Made(Value::from_json(&members[index])),
-            List::Own(members) => Member::Lent(&members[index]),
+            ListValue::Json(members) => ElementRef::Owned(GuardValue::from_json(&members[index])),
+            ListValue::Literal(members) => ElementRef::Borrowed(&members[index]),
         })
     }
 }
 
-impl<'a> Map<'a> {
+impl<'a> MapValue<'a> {
     pub(super) fn len(&self) -> usize {
         match self {
-            Map::Json(entries) => entries.len(),
-            Map::Own(entries) => entries.len(),
+            MapValue::Json(entries) => entries.len(),
+            MapValue::Literal(entries) => entries.len(),
         }
     }
 
     pub(super) fn get(
         &self,
-        key: &Value<'_>,
+        key: &GuardValue<'_>,
         budget: &mut Budget,
-    ) -> Result<Option<Member<'_, 'a>>, GuardError> {
+    ) -> Result<Option<ElementRef<'_, 'a>>, GuardError> {
         match (self, key) {
-            (Map::Json(entries), Value::Str(text)) => {
+            (MapValue::Json(entries), GuardValue::Str(text)) => {
                 budget.pay(text.len())?;
-                Ok(entries.get(text.as_ref()).map(|json| Member::Made(Value::from_json(json))))
+                Ok(entries.get(text.as_ref()).map(|json| ElementRef::Owned(GuardValue::from_json(json))))
             }
-            (Map::Json(_), _) => Ok(None),
-            (Map::Own(entries), _) => {
+            (MapValue::Json(_), _) => Ok(None),
+            (MapValue::Literal(entries), _) => {
                 let found = position(entries, key, budget)?;
-                Ok(found.map(|index| Member::Lent(&entries[index].1)))
+                Ok(found.map(|index| ElementRef::Borrowed(&entries[index].1)))
             }
         }
     }
 
     /// Out of the map; the rest of it is dropped.
-    pub(super) fn take(self, key: &Value<'_>, budget: &mut Budget) -> Result<Option<Value<'a>>, GuardError> {
+    pub(super) fn take(self, key: &GuardValue<'_>, budget: &mut Budget) -> Result<Option<GuardValue<'a>>, GuardError> {
         match self {
-            Map::Own(mut entries) => {
+            MapValue::Literal(mut entries) => {
                 let found = position(&entries, key, budget)?;
                 Ok(found.map(|index| entries.swap_remove(index).1))
             }
-            Map::Json(entries) => {
-                let Value::Str(text) = key else { return Ok(None) };
+            MapValue::Json(entries) => {
+                let GuardValue::Str(text) = key else { return Ok(None) };
                 budget.pay(text.len())?;
-                Ok(entries.get(text.as_ref()).map(Value::from_json))
+                Ok(entries.get(text.as_ref()).map(GuardValue::from_json))
             }
         }
     }
 
     /// Adds to a map that a guard makes; the key is not in it.
-    pub(super) fn push(&mut self, key: Value<'a>, value: Value<'a>) {
+    pub(super) fn push(&mut self, key: GuardValue<'a>, value: GuardValue<'a>) {
         match self {
-            Map::Own(entries) => entries.push((key, value)),
-            Map::Json(_) => unreachable!("a payload is never written to"),
+            MapValue::Literal(entries) => entries.push((key, value)),
+            MapValue::Json(_) => unreachable!("a payload is never written to"),
         }
     }
 
-    fn entries(&self) -> impl Iterator<Item = (Member<'_, 'a>, Member<'_, 'a>)> {
+    fn entries(&self) -> impl Iterator<Item = (ElementRef<'_, 'a>, ElementRef<'_, 'a>)> {
         let (json, own) = match self {
-            Map::Json(entries) => (Some(*entries), None),
-            Map::Own(entries) => (None, Some(entries)),
+            MapValue::Json(entries) => (Some(*entries), None),
+            MapValue::Literal(entries) => (None, Some(entries)),
         };
         let json = json.into_iter().flatten().map(|(key, value)| {
-            (Member::Made(Value::Str(Cow::Borrowed(key))), Member::Made(Value::from_json(value)))
+            (ElementRef::Owned(GuardValue::Str(Cow::Borrowed(key))), ElementRef::Owned(GuardValue::from_json(value)))
         });
-        json.chain(own.into_iter().flatten().map(|(key, value)| (Member::Lent(key), Member::Lent(value))))
+        json.chain(own.into_iter().flatten().map(|(key, value)| (ElementRef::Borrowed(key), ElementRef::Borrowed(value))))
     }
 }
 
 /// Whether two values are the same. Values of different kinds differ, except that numbers compare by value.
-pub(super) fn equal(left: &Value<'_>, right: &Value<'_>, budget: &mut Budget) -> Result<bool, GuardError> {
+pub(super) fn equal(left: &GuardValue<'_>, right: &GuardValue<'_>, budget: &mut Budget) -> Result<bool, GuardError> {
     equal_within(VALUE_DEPTH_MAX, left, right, budget)
 }
 
 /// How two values are ordered: nothing if they have no order, as NaN has none and a string none with an int.
 pub(super) fn order(
-    left: &Value<'_>,
-    right: &Value<'_>,
+    left: &GuardValue<'_>,
+    right: &GuardValue<'_>,
     budget: &mut Budget,
 ) -> Result<Option<Ordering>, GuardError> {
     Ok(match (left, right) {
-        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
-        (Value::Double(a), Value::Double(b)) => a.partial_cmp(b),
-        (Value::Int(a), Value::Double(b)) => order_mixed(*a, *b),
-        (Value::Double(a), Value::Int(b)) => order_mixed(*b, *a).map(Ordering::reverse),
-        (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
-        (Value::Str(a), Value::Str(b)) => {
+        (GuardValue::Int(a), GuardValue::Int(b)) => Some(a.cmp(b)),
+        (GuardValue::Double(a), GuardValue::Double(b)) => a.partial_cmp(b),
+        (GuardValue::Int(a), GuardValue::Double(b)) => order_mixed(*a, *b),
+        (GuardValue::Double(a), GuardValue::Int(b)) => order_mixed(*b, *a).map(Ordering::reverse),
+        (GuardValue::Bool(a), GuardValue::Bool(b)) => Some(a.cmp(b)),
+        (GuardValue::Str(a), GuardValue::Str(b)) => {
             budget.pay(a.len().min(b.len()))?;
             Some(a.cmp(b))
         }
@@ -250,16 +250,16 @@ pub(super) fn order(
 /// Bounded by `depth`, because a payload that did not come through the server's door can be of any.
 fn equal_within(
     depth: usize,
-    left: &Value<'_>,
-    right: &Value<'_>,
+    left: &GuardValue<'_>,
+    right: &GuardValue<'_>,
     budget: &mut Budget,
 ) -> Result<bool, GuardError> {
     budget.pay(1)?;
     let Some(depth) = depth.checked_sub(1) else { return Err(GuardError::TooDeep) };
     match (left, right) {
-        (Value::Null, Value::Null) => Ok(true),
-        (Value::Type(a), Value::Type(b)) => Ok(a == b),
-        (Value::List(a), Value::List(b)) => {
+        (GuardValue::Null, GuardValue::Null) => Ok(true),
+        (GuardValue::Type(a), GuardValue::Type(b)) => Ok(a == b),
+        (GuardValue::List(a), GuardValue::List(b)) => {
             if a.len() != b.len() {
                 return Ok(false);
             }
@@ -270,7 +270,7 @@ fn equal_within(
             }
             Ok(true)
         }
-        (Value::Map(a), Value::Map(b)) => {
+        (GuardValue::Map(a), GuardValue::Map(b)) => {
             if a.len() != b.len() {
                 return Ok(false);
             }
@@ -303,8 +303,8 @@ fn order_mixed(int: i64, double: f64) -> Option<Ordering> {
 }
 
 fn position(
-    entries: &[(Value<'_>, Value<'_>)],
-    key: &Value<'_>,
+    entries: &[(GuardValue<'_>, GuardValue<'_>)],
+    key: &GuardValue<'_>,
     budget: &mut Budget,
 ) -> Result<Option<usize>, GuardError> {
     for (index, (own, _)) in entries.iter().enumerate() {

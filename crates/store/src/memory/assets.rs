@@ -20,20 +20,21 @@ impl Assets {
     }
 
     pub(super) fn write(&mut self, changes: &Changes) {
-        self.garbage.extend(changes.garbage.clone());
-        for (job, at) in &changes.discarded {
+        self.garbage.extend(changes.assets.garbage.clone());
+        for (job, at) in &changes.assets.discarded {
             self.spoil(*job);
             for asset in self.rows.values_mut().filter(|asset| asset.job_id == *job) {
                 asset.discarded_at.get_or_insert(*at);
             }
         }
-        for asset in changes.assets.iter().filter(|asset| !changes.purged.contains(&asset.job_id)) {
+        for asset in changes.assets.added.iter().filter(|asset| !changes.jobs.purged.contains(&asset.job_id))
+        {
             if let Some(path) = asset.storage_path.as_ref().filter(|_| holds_object(asset)) {
                 self.garbage.remove(path);
             }
             self.rows.insert(asset.id, asset.clone());
         }
-        for path in &changes.forgotten_garbage {
+        for path in &changes.assets.forgotten {
             self.garbage.remove(path);
         }
     }

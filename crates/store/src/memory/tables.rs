@@ -4,24 +4,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
+use tenure_core::automation::{Automation, AutomationId, AutomationKind};
 use tenure_core::command::KeyId;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::fold::Record;
-use tenure_core::id::{JobId, Name, Position};
+use tenure_core::id::{JobId, LifecycleName, Name, Position, QueueName, UserId, WorkerId};
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::limits;
-use tenure_core::node::NodeSeen;
-use tenure_core::order::{Order, OrderId, OrderKind};
+use tenure_core::node::NodeRecord;
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Millis, Now, Timestamp};
-use tenure_core::worker::WorkerSeen;
+use tenure_core::worker::WorkerRecord;
 use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
 
 use super::assets::Assets;
 use crate::live::{self, Live};
-use crate::{Count, Gauges, Journaled, NODES_MAX, Scanned, WORKERS_MAX};
+use crate::{Count, Gauges, JournalEntry, NODES_MAX, Scanned, WORKERS_MAX};
 
 #[derive(Debug, Default)]
 pub(super) struct Tables {
@@ -33,17 +33,17 @@ pub(super) struct Tables {
     telemetry: Vec<Telemetry>,
     logs: BTreeMap<JobId, Vec<LogLine>>,
     dead_letters: BTreeMap<JobId, DeadLetter>,
-    accounts: BTreeMap<Name, Account>,
+    accounts: BTreeMap<UserId, Account>,
     ledger: Vec<LedgerLine>,
     audit: Vec<AuditLine>,
-    paused: BTreeSet<Name>,
+    paused: BTreeSet<QueueName>,
     keys: BTreeMap<KeyId, KeyRecord>,
     lifecycles: BTreeMap<LifecycleRef, String>,
     api_keys: BTreeMap<Name, ApiKey>,
-    workers: BTreeMap<Name, WorkerSeen>,
-    nodes: BTreeMap<Name, NodeSeen>,
+    workers: BTreeMap<WorkerId, WorkerRecord>,
+    nodes: BTreeMap<Name, NodeRecord>,
     pub(super) assets: Assets,
-    orders: BTreeMap<OrderId, Order>,
+    automations: BTreeMap<AutomationId, Automation>,
 }
 
 pub(super) fn found<K: Ord + Clone, V: Clone>(
@@ -60,7 +60,7 @@ impl Tables {
             accounts: found(&self.accounts, &reads.accounts),
             dead_letters: found(&self.dead_letters, &reads.dead_letters),
             lifecycles: found(&self.lifecycles, &reads.lifecycles),
-            orders: found(&self.orders, &reads.orders),
+            automations: found(&self.automations, &reads.automations),
             api_keys: if reads.api_keys { self.api_keys.clone() } else { BTreeMap::new() },
             paused: self.paused.clone(),
             ..WorkingSet::default()
@@ -87,60 +87,64 @@ impl Tables {
     pub(super) fn write(&mut self, set: WorkingSet) {
         let changes = set.changes;
         self.assets.write(&changes);
-        for id in changes.created.iter().chain(&changes.updated) {
+        for id in changes.jobs.created.iter().chain(&changes.jobs.updated) {
             let job = &set.jobs[id];
             self.live.put(Arc::clone(job));
             if job.phase.is_final() {
                 self.finished.insert(*id, Arc::clone(job));
             }
         }
-        for event in changes.events {
+        for event in changes.appended.events {
             self.position += 1;
             self.histories.entry(event.job_id).or_default().push(Position(self.position));
             self.journal.insert(Position(self.position), event);
         }
-        for (job, line) in changes.logs {
+        for (job, line) in changes.appended.logs {
             self.logs.entry(job).or_default().push(line);
         }
-        self.telemetry.extend(changes.telemetry);
-        self.ledger.extend(changes.ledger);
-        self.audit.extend(changes.audit);
-        self.accounts.extend(changes.accounts.into_iter().map(|user| (user.clone(), set.accounts[&user])));
+        self.telemetry.extend(changes.appended.telemetry);
+        self.ledger.extend(changes.appended.ledger);
+        self.audit.extend(changes.appended.audit);
+        self.accounts
+            .extend(changes.upserted.accounts.into_iter().map(|user| (user.clone(), set.accounts[&user])));
         self.dead_letters
-            .extend(changes.dead_letters.into_iter().map(|id| (id, set.dead_letters[&id].clone())));
-        self.keys.extend(changes.keys.into_iter().map(|id| (id, set.keys[&id].clone())));
-        self.lifecycles
-            .extend(changes.lifecycles.into_iter().map(|key| (key.clone(), set.lifecycles[&key].clone())));
-        self.api_keys.extend(changes.api_keys.into_iter().map(|id| (id.clone(), set.api_keys[&id].clone())));
-        for (id, node) in changes.nodes {
-            let (now, unheard) = (node.seen_at, Millis(limits::NODE_UNHEARD_MS_MAX));
+            .extend(changes.upserted.dead_letters.into_iter().map(|id| (id, set.dead_letters[&id].clone())));
+        self.keys.extend(changes.upserted.keys.into_iter().map(|id| (id, set.keys[&id].clone())));
+        self.lifecycles.extend(
+            changes.upserted.lifecycles.into_iter().map(|key| (key.clone(), set.lifecycles[&key].clone())),
+        );
+        self.api_keys
+            .extend(changes.upserted.api_keys.into_iter().map(|id| (id.clone(), set.api_keys[&id].clone())));
+        for (id, node) in changes.upserted.nodes {
+            let (now, unseen) = (node.seen_at, Millis(limits::NODE_UNSEEN_MS_MAX));
             if !self.nodes.get(&id).is_some_and(|known| known.stopped) {
                 self.nodes.insert(id, node);
             }
-            self.nodes.retain(|_, node| now < node.seen_at + unheard);
+            self.nodes.retain(|_, node| now < node.seen_at + unseen);
         }
-        for mut seen in changes.seen {
-            seen.connection = seen.connection.or(self.worker(&seen.name).and_then(|known| known.connection));
-            self.workers.insert(seen.name.clone(), seen);
+        for (name, mut worker) in changes.upserted.workers {
+            let known = self.worker(&name);
+            worker.connection = worker.connection.or(known.and_then(|known| known.connection));
+            self.workers.insert(name, worker);
         }
-        for id in changes.orders {
-            match set.orders.get(&id) {
-                Some(order) => self.orders.insert(id, order.clone()),
-                None => self.orders.remove(&id),
+        for id in changes.upserted.automations {
+            match set.automations.get(&id) {
+                Some(automation) => self.automations.insert(id, automation.clone()),
+                None => self.automations.remove(&id),
             };
         }
-        for (queue, paused) in changes.queues {
+        for (queue, paused) in changes.upserted.queues {
             if paused {
                 self.paused.insert(queue)
             } else {
                 self.paused.remove(&queue)
             };
         }
-        self.purge(&changes.purged);
+        self.purge(&changes.jobs.purged);
         if let Some(now) = changes.prune {
             self.telemetry.retain(|line| now < line.keep_until);
             self.keys.retain(|_, record| now < record.expires_at);
-            let unheard = Millis(limits::WORKER_UNHEARD_MS_MAX);
+            let unheard = Millis(limits::WORKER_UNSEEN_MS_MAX);
             self.workers.retain(|_, worker| now < worker.seen_at + unheard);
         }
     }
@@ -171,18 +175,18 @@ impl Tables {
         events
     }
 
-    pub(super) fn tail(&self) -> Position {
+    pub(super) fn journal_end(&self) -> Position {
         Position(self.position)
     }
 
-    pub(super) fn events(&self, after: Position, limit: usize) -> Vec<Journaled> {
+    pub(super) fn events(&self, after: Position, limit: usize) -> Vec<JournalEntry> {
         let later = self.journal.range(Position(after.0 + 1)..).take(limit);
         later.map(|(position, event)| self.journaled(*position, event)).collect()
     }
 
-    fn journaled(&self, position: Position, event: &Event) -> Journaled {
+    fn journaled(&self, position: Position, event: &Event) -> JournalEntry {
         let spec = &self.job(event.job_id).expect("a job is forgotten together with its events").spec;
-        Journaled {
+        JournalEntry {
             position,
             event: event.clone(),
             lifecycle: spec.lifecycle.name.clone(),
@@ -205,7 +209,7 @@ impl Tables {
         matching.take(page.limit).map(|job| Arc::clone(job)).collect()
     }
 
-    pub(super) fn reach(&self, before: Option<JobId>, jobs: usize) -> Option<JobId> {
+    pub(super) fn nth_older(&self, before: Option<JobId>, jobs: usize) -> Option<JobId> {
         let older = |id: &&JobId| before.is_none_or(|before| **id < before);
         self.all().keys().rev().filter(older).nth(jobs - 1).copied()
     }
@@ -213,7 +217,7 @@ impl Tables {
     pub(super) fn counts(&self) -> Vec<Count> {
         let mut counts = BTreeMap::<_, u64>::new();
         for job in self.all().into_values() {
-            *counts.entry(live::standing(job)).or_default() += 1;
+            *counts.entry(live::count_key(job)).or_default() += 1;
         }
         live::counts(counts.into_iter())
     }
@@ -248,37 +252,47 @@ impl Tables {
         self.api_keys.values().cloned().collect()
     }
 
-    pub(super) fn orders(&self, kind: OrderKind) -> Vec<Order> {
-        let of_kind = self.orders.iter().filter(|((known, _), _)| *known == kind);
-        of_kind.take(limits::ORDERS_MAX).map(|(_, order)| order.clone()).collect()
+    pub(super) fn automations(&self, kind: AutomationKind) -> Vec<Automation> {
+        let of_kind = self.automations.iter().filter(|((known, _), _)| *known == kind);
+        of_kind.take(limits::AUTOMATIONS_MAX).map(|(_, automation)| automation.clone()).collect()
     }
 
-    pub(super) fn due_orders(&self, kind: OrderKind, now: Timestamp, limit: usize) -> Vec<Order> {
-        let due = self.orders.iter().filter(|((known, _), _)| *known == kind);
-        let due = due.filter_map(|(id, order)| Some((order.due_at().filter(|at| *at <= now)?, id)));
+    pub(super) fn due_automations(
+        &self,
+        kind: AutomationKind,
+        now: Timestamp,
+        limit: usize,
+    ) -> Vec<Automation> {
+        let due = self.automations.iter().filter(|((known, _), _)| *known == kind);
+        let due = due.filter_map(|(id, automation)| Some((automation.due_at().filter(|at| *at <= now)?, id)));
         let due: BTreeSet<_> = due.collect();
-        due.into_iter().take(limit).map(|(_, id)| self.orders[id].clone()).collect()
+        due.into_iter().take(limit).map(|(_, id)| self.automations[id].clone()).collect()
     }
 
-    pub(super) fn workers(&self) -> Vec<WorkerSeen> {
+    pub(super) fn workers(&self) -> Vec<WorkerRecord> {
         let mut workers: Vec<_> = self.workers.values().cloned().collect();
         workers.sort_by(|a, b| b.seen_at.cmp(&a.seen_at).then_with(|| a.name.cmp(&b.name)));
         workers.truncate(WORKERS_MAX);
         workers
     }
 
-    pub(super) fn worker(&self, name: &Name) -> Option<WorkerSeen> {
+    pub(super) fn worker(&self, name: &WorkerId) -> Option<WorkerRecord> {
         self.workers.get(name).cloned()
     }
 
-    pub(super) fn nodes(&self) -> Vec<NodeSeen> {
+    pub(super) fn nodes(&self) -> Vec<NodeRecord> {
         let mut nodes: Vec<_> = self.nodes.values().cloned().collect();
         nodes.sort_by(|a, b| b.seen_at.cmp(&a.seen_at).then_with(|| a.id.cmp(&b.id)));
         nodes.truncate(NODES_MAX);
         nodes
     }
 
-    pub(super) fn completed_before(&self, lifecycle: &Name, before: Timestamp, limit: usize) -> Vec<JobId> {
+    pub(super) fn completed_before(
+        &self,
+        lifecycle: &LifecycleName,
+        before: Timestamp,
+        limit: usize,
+    ) -> Vec<JobId> {
         let of = self.finished.values().filter(|job| job.spec.lifecycle.name == *lifecycle);
         let old = of.filter_map(|job| Some((job.times.completed_at.filter(|at| *at < before)?, job.id())));
         old.collect::<BTreeSet<_>>().into_iter().map(|(_, id)| id).take(limit).collect()
@@ -301,22 +315,22 @@ impl Tables {
         matching.take(page.limit).cloned().collect()
     }
 
-    pub(super) fn account(&self, user: &Name) -> Account {
+    pub(super) fn account(&self, user: &UserId) -> Account {
         self.accounts.get(user).copied().unwrap_or_default()
     }
 
-    pub(super) fn ledger(&self, user: &Name, after: u64, limit: usize) -> Vec<(u64, LedgerLine)> {
+    pub(super) fn ledger(&self, user: &UserId, after: u64, limit: usize) -> Vec<(u64, LedgerLine)> {
         let rows = self.ledger.iter().enumerate().map(|(index, line)| (index as u64 + 1, line));
         let own = rows.filter(|(row, line)| after < *row && line.user_id == *user);
         own.take(limit).map(|(row, line)| (row, line.clone())).collect()
     }
 
-    pub(super) fn accounts(&self, after: Option<&Name>, limit: usize) -> Vec<(Name, Account)> {
+    pub(super) fn accounts(&self, after: Option<&UserId>, limit: usize) -> Vec<(UserId, Account)> {
         let later = self.accounts.iter().filter(|(user, _)| after.is_none_or(|after| after < *user));
         later.take(limit).map(|(user, account)| (user.clone(), *account)).collect()
     }
 
-    pub(super) fn ledger_before(&self, user: &Name, before: u64, limit: usize) -> Vec<(u64, LedgerLine)> {
+    pub(super) fn ledger_before(&self, user: &UserId, before: u64, limit: usize) -> Vec<(u64, LedgerLine)> {
         let mut lines = self.ledger(user, 0, usize::MAX);
         lines.retain(|(row, _)| *row < before);
         lines.into_iter().rev().take(limit).collect()
@@ -333,7 +347,7 @@ impl Tables {
         rows.filter(|(row, _)| after < *row).take(limit).collect()
     }
 
-    pub(super) fn paused(&self) -> Vec<Name> {
+    pub(super) fn paused(&self) -> Vec<QueueName> {
         self.paused.iter().cloned().collect()
     }
 
@@ -357,18 +371,18 @@ impl Tables {
         }
     }
 
-    pub(super) fn scan_accounts(&self, after: Option<&Name>, limit: usize) -> Vec<crate::Summed> {
-        let users: BTreeSet<&Name> =
+    pub(super) fn scan_accounts(&self, after: Option<&UserId>, limit: usize) -> Vec<crate::AccountSums> {
+        let users: BTreeSet<&UserId> =
             self.accounts.keys().chain(self.ledger.iter().map(|line| &line.user_id)).collect();
         let later = users.into_iter().filter(|user| after.is_none_or(|after| after < *user)).take(limit);
-        let sums = |user: &Name| {
+        let sums = |user: &UserId| {
             let own = self.ledger.iter().filter(|line| line.user_id == *user);
             own.map(|line| (line.kind, line.amount)).collect()
         };
         later.map(|user| (user.clone(), self.account(user), sums(user))).collect()
     }
 
-    pub(super) fn strays(&self, limit: usize) -> Vec<String> {
+    pub(super) fn orphans(&self, limit: usize) -> Vec<String> {
         let events = self.histories.keys().map(|id| ("events", id));
         let logs = self.logs.keys().map(|id| ("logs", id));
         let letters = self.dead_letters.keys().map(|id| ("dead_letters", id));

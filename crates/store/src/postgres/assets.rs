@@ -21,7 +21,7 @@ pub(super) fn asset(row: &Row) -> Result<Asset, StoreError> {
     Ok(Asset {
         id: AssetId(get(row, 0)?),
         job_id: JobId(get(row, 1)?),
-        user_id: get::<Option<&str>>(row, 2)?.map(Name::from),
+        user_id: get::<Option<&str>>(row, 2)?.map(Into::into),
         asset_type: Name::from(get::<&str>(row, 3)?),
         url: get(row, 4)?,
         storage_path: get(row, 5)?,
@@ -56,25 +56,25 @@ impl Node {
 /// Promises first, then what is discarded, then what is new.
 pub(super) fn write<'a>(writes: &mut Writes<'a>, set: &'a WorkingSet) {
     let changes = &set.changes;
-    if !changes.garbage.is_empty() {
-        let paths: Vec<&str> = changes.garbage.keys().map(String::as_str).collect();
-        let due: Vec<i64> = changes.garbage.values().map(|due| due.0).collect();
+    if !changes.assets.garbage.is_empty() {
+        let paths: Vec<&str> = changes.assets.garbage.keys().map(String::as_str).collect();
+        let due: Vec<i64> = changes.assets.garbage.values().map(|due| due.0).collect();
         writes.push(&PUT_GARBAGE, vec![Box::new(paths), Box::new(due)]);
     }
-    if !changes.discarded.is_empty() {
-        let jobs: Vec<Uuid> = changes.discarded.keys().map(|job| job.0).collect();
-        let at: Vec<i64> = changes.discarded.values().map(|at| at.0).collect();
+    if !changes.assets.discarded.is_empty() {
+        let jobs: Vec<Uuid> = changes.assets.discarded.keys().map(|job| job.0).collect();
+        let at: Vec<i64> = changes.assets.discarded.values().map(|at| at.0).collect();
         writes.push(&SPOIL_ASSETS, vec![Box::new(jobs.clone())]);
         writes.push(&DISCARD_ASSETS, vec![Box::new(jobs), Box::new(at)]);
     }
     let new: Vec<&Asset> =
-        changes.assets.iter().filter(|asset| !changes.purged.contains(&asset.job_id)).collect();
+        changes.assets.added.iter().filter(|asset| !changes.jobs.purged.contains(&asset.job_id)).collect();
     if !new.is_empty() {
         writes.push(&INSERT_ASSET, columns(&new));
     }
     let kept = new.iter().filter(|asset| asset.stored && asset.discarded_at.is_none());
     let kept = kept.filter_map(|asset| asset.storage_path.as_deref());
-    let done: Vec<&str> = kept.chain(changes.forgotten_garbage.iter().map(String::as_str)).collect();
+    let done: Vec<&str> = kept.chain(changes.assets.forgotten.iter().map(String::as_str)).collect();
     if !done.is_empty() {
         writes.push(&FORGET_GARBAGE, vec![Box::new(done)]);
     }
@@ -84,7 +84,7 @@ fn columns<'a>(assets: &[&'a Asset]) -> Vec<Param<'a>> {
     vec![
         Box::new(assets.iter().map(|it| it.id.0).collect::<Vec<_>>()),
         Box::new(assets.iter().map(|it| it.job_id.0).collect::<Vec<_>>()),
-        Box::new(assets.iter().map(|it| it.user_id.as_ref().map(Name::as_str)).collect::<Vec<_>>()),
+        Box::new(assets.iter().map(|it| it.user_id.as_deref()).collect::<Vec<_>>()),
         Box::new(assets.iter().map(|it| it.asset_type.as_str()).collect::<Vec<_>>()),
         Box::new(assets.iter().map(|it| it.url.as_str()).collect::<Vec<_>>()),
         Box::new(assets.iter().map(|it| it.storage_path.as_deref()).collect::<Vec<_>>()),

@@ -9,13 +9,13 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::Node;
+use super::claim_index::{ClaimSlot, LOOKED_AT_FIRST, Place};
 use super::clock;
 use super::connection::{Connection, Rows, Sent, answered};
 use super::error::Fault;
 use super::load::Loaded;
 use super::rows::{self, Param, borrowed};
-use super::shelves::{LOOKED_AT_FIRST, Place, Shelf};
-use super::statements::{CLAIMABLE, CLAIMABLE_SHELF, SHELVES};
+use super::statements::{CLAIM_INDEX, CLAIMABLE, CLAIMABLE_SLOT};
 use crate::StoreError;
 use crate::codec::Interner;
 
@@ -25,15 +25,15 @@ pub(super) struct Look {
     pub(super) max: usize,
     /// Candidates had come by then.
     now: i64,
-    /// The shelves were just read: nothing was left out.
+    /// The claim_index were just read: nothing was left out.
     thorough: bool,
-    shelves: usize,
+    claim_index: usize,
     params: Vec<Param<'static>>,
 }
 
 impl Look {
-    fn new(filter: &ClaimFilter, max: usize, (shelves, now): (Vec<(Shelf, Place)>, i64)) -> Self {
-        let mut params: Vec<Param<'static>> = match &shelves[..] {
+    fn new(filter: &ClaimFilter, max: usize, (claim_index, now): (Vec<(ClaimSlot, Place)>, i64)) -> Self {
+        let mut params: Vec<Param<'static>> = match &claim_index[..] {
             [(shelf, (run_at, id))] => vec![
                 Box::new(shelf.queue.to_string()),
                 Box::new(shelf.job_type.to_string()),
@@ -42,23 +42,23 @@ impl Look {
                 Box::new(*id),
             ],
             _ => vec![
-                Box::new(shelves.iter().map(|(shelf, _)| shelf.queue.to_string()).collect::<Vec<_>>()),
-                Box::new(shelves.iter().map(|(shelf, _)| shelf.job_type.to_string()).collect::<Vec<_>>()),
-                Box::new(shelves.iter().map(|(shelf, _)| shelf.priority).collect::<Vec<_>>()),
-                Box::new(shelves.iter().map(|(_, (run_at, _))| *run_at).collect::<Vec<i64>>()),
-                Box::new(shelves.iter().map(|(_, (_, id))| *id).collect::<Vec<Uuid>>()),
+                Box::new(claim_index.iter().map(|(shelf, _)| shelf.queue.to_string()).collect::<Vec<_>>()),
+                Box::new(claim_index.iter().map(|(shelf, _)| shelf.job_type.to_string()).collect::<Vec<_>>()),
+                Box::new(claim_index.iter().map(|(shelf, _)| shelf.priority).collect::<Vec<_>>()),
+                Box::new(claim_index.iter().map(|(_, (run_at, _))| *run_at).collect::<Vec<i64>>()),
+                Box::new(claim_index.iter().map(|(_, (_, id))| *id).collect::<Vec<Uuid>>()),
             ],
         };
         params.push(Box::new(now));
         params.push(Box::new(max as i64));
-        Self { filter: filter.clone(), max, now, thorough: false, shelves: shelves.len(), params }
+        Self { filter: filter.clone(), max, now, thorough: false, claim_index: claim_index.len(), params }
     }
 
     /// Sends it, if there is a shelf to look at.
     pub(super) fn send<'a>(&'a self, connection: &'a Connection) -> Option<Sent<'a, Rows>> {
-        let sql = if self.shelves == 1 { &CLAIMABLE_SHELF } else { &CLAIMABLE };
+        let sql = if self.claim_index == 1 { &CLAIMABLE_SLOT } else { &CLAIMABLE };
         let ask = async move { connection.ask(sql, &borrowed(&self.params)).await };
-        (self.shelves > 0).then(|| Sent::new(ask))
+        (self.claim_index > 0).then(|| Sent::new(ask))
     }
 
     /// Whether `found` is too little, and more may be there at `now`.
@@ -67,24 +67,24 @@ impl Look {
     }
 }
 
-/// The searches of a batch, by what the node remembers of the shelves.
+/// The searches of a batch, by what the node remembers of the claim_index.
 pub(super) async fn looks(connection: &Connection, node: &Node, reads: &Reads) -> Result<Vec<Look>, Fault> {
     if reads.claims.is_empty() {
         return Ok(Vec::new());
     }
-    let thorough = node.shelves.are_stale();
+    let thorough = node.claim_index.are_stale();
     if thorough {
         let asked_at = Instant::now();
-        node.shelves.renew(&connection.query_once(&SHELVES, &[]).await?, asked_at)?;
+        node.claim_index.renew(&connection.query_once(&CLAIM_INDEX, &[]).await?, asked_at)?;
     }
     let now = match node.clock.guess() {
         Some(now) => now,
         None => clock::read(connection, &node.clock).await?.at,
     };
     let look = |(filter, max): (&ClaimFilter, &usize)| {
-        let shelves = node.shelves.admitted(filter, LOOKED_AT_FIRST);
-        let thorough = thorough && shelves.len() < LOOKED_AT_FIRST;
-        Look { thorough, ..Look::new(filter, *max, (shelves, now)) }
+        let claim_index = node.claim_index.admitted(filter, LOOKED_AT_FIRST);
+        let thorough = thorough && claim_index.len() < LOOKED_AT_FIRST;
+        Look { thorough, ..Look::new(filter, *max, (claim_index, now)) }
     };
     Ok(reads.claims.iter().map(look).collect())
 }
@@ -97,15 +97,15 @@ pub(super) async fn again(
     (reads, short): (&Reads, &[ClaimFilter]),
     loaded: &mut Loaded,
 ) -> Result<(), Fault> {
-    if short.is_empty() || !node.shelves.may_be_searched() {
+    if short.is_empty() || !node.claim_index.may_be_searched() {
         return Ok(());
     }
     let asked_at = Instant::now();
-    node.shelves.renew(&connection.query(&SHELVES, &[]).await?, asked_at)?;
+    node.claim_index.renew(&connection.query(&CLAIM_INDEX, &[]).await?, asked_at)?;
     let mut names = Interner::default();
     for filter in short {
-        let shelves = node.shelves.admitted(filter, usize::MAX);
-        let look = Look::new(filter, reads.claims[filter], (shelves, loaded.reading.at));
+        let claim_index = node.claim_index.admitted(filter, usize::MAX);
+        let look = Look::new(filter, reads.claims[filter], (claim_index, loaded.reading.at));
         if let Some(sent) = look.send(connection) {
             take(node, loaded, (filter, &answered(sent).await?), &mut names)?;
         }

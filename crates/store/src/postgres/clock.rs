@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 use super::connection::Connection;
 use super::error::Fault;
 use super::rows::get;
-use super::statements::{BEAT, COUNT_OUTAGE, NOW};
+use super::statements::{COUNT_OUTAGE, HEARTBEAT, NOW};
 use crate::StoreError;
 
 /// A silence longer than this was an outage: nodes beat every half second.
@@ -93,7 +93,7 @@ pub(super) async fn count_outage(connection: &Connection, reading: Reading) -> R
 /// Says that a node lives.
 pub(super) async fn beat(connection: &Connection, clock: &Clock) -> Result<(), Fault> {
     let reading = read(connection, clock).await?;
-    connection.query_once(&BEAT, &[&reading.at]).await?;
+    connection.query_once(&HEARTBEAT, &[&reading.at]).await?;
     Ok(())
 }
 

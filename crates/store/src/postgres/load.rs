@@ -1,6 +1,6 @@
 //! What a batch needs, in one round trip: everything that `Reads` names is asked for at once, and locked in an order
 //! that is the same for all batches: keys, jobs, candidates (passing over what others have), accounts, keys of callers,
-//! standing orders.
+//! automations.
 //!
 //! What loaded things lead to is read afterwards and without a lock. Few batches change any of it; one that does is run
 //! again with it among its reads, and so in its place in the order. Hence two batches never wait for each other.
@@ -8,25 +8,26 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use tenure_core::automation::AutomationId;
 use tenure_core::command::{ClaimFilter, KeyId};
-use tenure_core::id::{Fence, JobId, Name};
+use tenure_core::id::{Fence, JobId, Name, UserId};
 use tenure_core::job::{Job, LifecycleRef};
-use tenure_core::order::OrderId;
 use tenure_core::time::Timestamp;
 use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::Node;
+use super::automations;
 use super::claim::{self, Look};
 use super::clock::{Reading, one};
 use super::connection::{Connection, Rows, Sent};
 use super::error::Fault;
-use super::orders;
 use super::rows::{self, Param, borrowed, get};
 use super::statements::{
-    BEGIN, LOAD_ACCOUNTS, LOAD_ACCOUNTS_LED_TO, LOAD_API_KEYS, LOAD_ASSETS, LOAD_DEAD_LETTERS, LOAD_GARBAGE,
-    LOAD_JOB_STATES, LOAD_JOBS, LOAD_KEYS, LOAD_LED_TO, LOAD_LIFECYCLES, LOAD_ORDERS, NOW_BATCH,
+    BEGIN, LOAD_ACCOUNTS, LOAD_ACCOUNTS_LED_TO, LOAD_API_KEYS, LOAD_ASSETS, LOAD_AUTOMATIONS,
+    LOAD_DEAD_LETTERS, LOAD_GARBAGE, LOAD_JOB_STATES, LOAD_JOBS, LOAD_KEYS, LOAD_LED_TO, LOAD_LIFECYCLES,
+    NOW_BATCH,
 };
 use crate::StoreError;
 use crate::codec::{Interner, corrupt};
@@ -39,12 +40,12 @@ pub(super) struct Loaded {
     /// Jobs that are locked, and their transitions so far.
     pub(super) jobs: HashMap<JobId, u32>,
     /// Accounts that are locked, or were not there.
-    pub(super) accounts: BTreeSet<Name>,
+    pub(super) accounts: BTreeSet<UserId>,
     /// Accounts and keys of both kinds that were there.
-    pub(super) found_accounts: BTreeSet<Name>,
+    pub(super) found_accounts: BTreeSet<UserId>,
     pub(super) found_keys: BTreeSet<KeyId>,
     pub(super) found_api_keys: BTreeSet<Name>,
-    pub(super) found_orders: BTreeSet<OrderId>,
+    pub(super) found_automations: BTreeSet<AutomationId>,
     pub(super) candidates: BTreeMap<ClaimFilter, Vec<JobId>>,
 }
 
@@ -57,15 +58,15 @@ struct Asked {
     users: Vec<String>,
     dead_letters: Vec<Uuid>,
     lifecycles: (Vec<String>, Vec<i32>),
-    orders: (Vec<&'static str>, Vec<String>),
+    automations: (Vec<&'static str>, Vec<String>),
 }
 
 impl Asked {
     fn of(node: &Node, reads: &Reads) -> Self {
-        let mut users: BTreeSet<&str> = reads.accounts.iter().map(Name::as_str).collect();
+        let mut users: BTreeSet<&str> = reads.accounts.iter().map(|it| &**it).collect();
         let known: Vec<_> = reads.jobs.iter().map(|id| (id.0, node.specs.get(*id))).collect();
         for spec in known.iter().filter_map(|(_, spec)| spec.as_ref()).filter(|spec| spec.cost > 0) {
-            users.extend(spec.user_id.as_ref().map(Name::as_str));
+            users.extend(spec.user_id.as_deref());
         }
         Self {
             keys: reads.keys.iter().map(|key| Uuid::from_bytes(key.0)).collect(),
@@ -74,7 +75,7 @@ impl Asked {
             users: users.into_iter().map(str::to_owned).collect(),
             dead_letters: reads.dead_letters.iter().map(|id| id.0).collect(),
             lifecycles: reads.lifecycles.iter().map(|key| (key.name.to_string(), key.version as i32)).unzip(),
-            orders: reads.orders.iter().map(|(kind, id)| (kind.as_str(), id.to_string())).unzip(),
+            automations: reads.automations.iter().map(|(kind, id)| (kind.as_str(), id.to_string())).unzip(),
         }
     }
 }
@@ -125,7 +126,8 @@ async fn first(
     let (keys, jobs, strange) = (borrowed(&keys), borrowed(&jobs), borrowed(&strange));
     let (letters, accounts) = (borrowed(&letters), borrowed(&accounts));
     let lifecycles: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [names, versions];
-    let orders: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&asked.orders.0, &asked.orders.1];
+    let automations: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
+        [&asked.automations.0, &asked.automations.1];
 
     let begin = connection.send_begin(BEGIN);
     let now = connection.send(&NOW_BATCH, &[]);
@@ -136,7 +138,8 @@ async fn first(
     let has_accounts = !asked.users.is_empty() || !asked.strange.is_empty();
     let accounts = has_accounts.then(|| connection.send(&LOAD_ACCOUNTS, &accounts));
     let api_keys = reads.api_keys.then(|| connection.send(&LOAD_API_KEYS, &[]));
-    let orders = (!reads.orders.is_empty()).then(|| connection.send(&LOAD_ORDERS, &orders));
+    let automations =
+        (!reads.automations.is_empty()).then(|| connection.send(&LOAD_AUTOMATIONS, &automations));
     let letters = (!asked.dead_letters.is_empty()).then(|| connection.send(&LOAD_DEAD_LETTERS, &letters));
     let lifecycles = (!names.is_empty()).then(|| connection.send(&LOAD_LIFECYCLES, &lifecycles));
 
@@ -154,7 +157,7 @@ async fn first(
     }
     loading.accounts(reads, &come(accounts).await?)?;
     loading.api_keys(&come(api_keys).await?)?;
-    loading.orders(&come(orders).await?)?;
+    loading.automations(&come(automations).await?)?;
     loading.dead_letters(&come(letters).await?)?;
     loading.lifecycles(&come(lifecycles).await?)?;
     Ok((loading.loaded, short))
@@ -179,7 +182,7 @@ impl<'a> Loading<'a> {
         let row = one(rows)?;
         let paused: Vec<&str> = get(row, 3)?;
         let set =
-            WorkingSet { paused: paused.into_iter().map(Name::from).collect(), ..WorkingSet::default() };
+            WorkingSet { paused: paused.into_iter().map(Into::into).collect(), ..WorkingSet::default() };
         let loaded = Loaded {
             set,
             reading: Reading::of(row)?,
@@ -188,7 +191,7 @@ impl<'a> Loading<'a> {
             found_accounts: BTreeSet::new(),
             found_keys: BTreeSet::new(),
             found_api_keys: BTreeSet::new(),
-            found_orders: BTreeSet::new(),
+            found_automations: BTreeSet::new(),
             candidates: BTreeMap::new(),
         };
         Ok(Self { node, names: Interner::default(), loaded })
@@ -245,11 +248,11 @@ impl<'a> Loading<'a> {
         Ok(())
     }
 
-    fn orders(&mut self, rows: &[Row]) -> Result<(), StoreError> {
+    fn automations(&mut self, rows: &[Row]) -> Result<(), StoreError> {
         for row in rows {
-            let order = orders::decoded(row)?;
-            self.loaded.found_orders.insert(order.id());
-            self.loaded.set.orders.insert(order.id(), order);
+            let automation = automations::decoded(row)?;
+            self.loaded.found_automations.insert(automation.id());
+            self.loaded.set.automations.insert(automation.id(), automation);
         }
         Ok(())
     }
@@ -263,8 +266,7 @@ impl<'a> Loading<'a> {
 
     fn lifecycles(&mut self, rows: &[Row]) -> Result<(), StoreError> {
         for row in rows {
-            let key =
-                LifecycleRef { name: Name::from(get::<&str>(row, 0)?), version: get::<i32>(row, 1)? as u32 };
+            let key = LifecycleRef { name: get::<&str>(row, 0)?.into(), version: get::<i32>(row, 1)? as u32 };
             self.loaded.set.lifecycles.insert(key, get(row, 2)?);
         }
         Ok(())
@@ -280,7 +282,7 @@ impl Loaded {
 }
 
 /// The user whose account a job moves.
-pub(super) fn payer(job: &Job) -> Option<&Name> {
+pub(super) fn payer(job: &Job) -> Option<&UserId> {
     job.spec.user_id.as_ref().filter(|_| job.spec.cost > 0)
 }
 
@@ -318,7 +320,7 @@ async fn led_to(connection: &Connection, loaded: &mut Loaded) -> Result<(), Faul
             loaded.set.jobs.insert(job.id(), job);
         }
     }
-    let users: BTreeSet<&Name> = loaded.set.jobs.values().filter_map(|job| payer(job)).collect();
+    let users: BTreeSet<&UserId> = loaded.set.jobs.values().filter_map(|job| payer(job)).collect();
     let users = users.into_iter().filter(|user| !loaded.accounts.contains(*user));
     let users: Vec<String> = users.map(ToString::to_string).collect();
     if users.is_empty() {

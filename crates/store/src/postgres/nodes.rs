@@ -1,7 +1,7 @@
 //! Nodes, as they tell of themselves.
 
-use tenure_core::limits::NODE_UNHEARD_MS_MAX;
-use tenure_core::node::NodeSeen;
+use tenure_core::limits::NODE_UNSEEN_MS_MAX;
+use tenure_core::node::NodeRecord;
 use tenure_core::time::Timestamp;
 use tenure_core::working_set::WorkingSet;
 use tokio_postgres::Row;
@@ -14,14 +14,14 @@ use super::statements::{NODES, PRUNE_NODES, PUT_NODE};
 use crate::{NODES_MAX, StoreError};
 
 impl Node {
-    pub(super) async fn nodes(&self) -> Result<Vec<NodeSeen>, StoreError> {
+    pub(super) async fn nodes(&self) -> Result<Vec<NodeRecord>, StoreError> {
         self.ask(&NODES, &[&rows_max(NODES_MAX)]).await?.iter().map(node_seen).collect()
     }
 }
 
-fn node_seen(row: &Row) -> Result<NodeSeen, StoreError> {
+fn node_seen(row: &Row) -> Result<NodeRecord, StoreError> {
     let name = |column| get::<&str>(row, column).map(Into::into);
-    Ok(NodeSeen {
+    Ok(NodeRecord {
         id: name(0)?,
         address: name(1)?,
         version: name(2)?,
@@ -34,7 +34,7 @@ fn node_seen(row: &Row) -> Result<NodeSeen, StoreError> {
 
 /// What nodes say; whoever was not heard for long is forgotten on the occasion.
 pub(super) fn writes(set: &WorkingSet) -> Vec<(&'static Sql, Vec<Param<'_>>)> {
-    let nodes: Vec<&NodeSeen> = set.changes.nodes.values().collect();
+    let nodes: Vec<&NodeRecord> = set.changes.upserted.nodes.values().collect();
     let Some(now) = nodes.iter().map(|node| node.seen_at.0).max() else { return Vec::new() };
     let columns: Vec<Param<'_>> = vec![
         Box::new(nodes.iter().map(|node| node.id.as_str()).collect::<Vec<_>>()),
@@ -45,6 +45,6 @@ pub(super) fn writes(set: &WorkingSet) -> Vec<(&'static Sql, Vec<Param<'_>>)> {
         Box::new(nodes.iter().map(|node| node.stopped).collect::<Vec<_>>()),
         Box::new(nodes.iter().map(|node| node.tally.as_str()).collect::<Vec<_>>()),
     ];
-    let unheard_since = now - NODE_UNHEARD_MS_MAX as i64;
+    let unheard_since = now - NODE_UNSEEN_MS_MAX as i64;
     vec![(&PUT_NODE, columns), (&PRUNE_NODES, vec![Box::new(unheard_since)])]
 }

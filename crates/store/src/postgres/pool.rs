@@ -60,7 +60,7 @@ impl Pool {
     }
 
     /// From now on connections keep no statements, and those that do are closed.
-    pub(super) fn keep_nothing(&self) {
+    pub(super) fn drop_prepared_statements(&self) {
         if self.0.keeps.swap(false, Ordering::Relaxed) {
             tracing::warn!(
                 "a pooler is between us and the database: statements are not kept (say prepared=off)"

@@ -7,24 +7,23 @@ use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
-use tenure_core::id::{Fence, JobId, Name, Position};
-use tenure_core::job::{Job, LifecycleRef, Links, Spec};
-use tenure_core::json::Json;
+use tenure_core::id::{Fence, JobId, LifecycleName, Position, QueueName, UserId, WorkerId};
+use tenure_core::job::{Job, LifecycleRef, Links};
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
+use super::claim_index::{ClaimSlot, Place};
 use super::connection::{Params, Sql, answered};
-use super::rows::{self, EVENT_COLUMNS, Param, borrowed, get};
-use super::shelves::{Place, Shelf};
+use super::rows::{self, EVENT_COLUMNS, Param, borrowed, get, optional_name, optional_text, text};
 use super::statements::*;
 use super::write::clock_slot;
 use super::{Node, clock};
 use crate::codec::{Interner, corrupt};
 use crate::list::{self, Bound, Rest};
-use crate::{Count, Journaled, StoreError};
+use crate::{Count, JournalEntry, StoreError};
 
 /// A bound on rows, as the database counts.
 pub(super) fn rows_max(limit: usize) -> i64 {
@@ -64,7 +63,11 @@ impl Node {
         self.ask(&HISTORY, &[&id.0]).await?.iter().map(|row| rows::event(row, &mut names)).collect()
     }
 
-    pub(super) async fn events(&self, after: Position, limit: usize) -> Result<Vec<Journaled>, StoreError> {
+    pub(super) async fn events(
+        &self,
+        after: Position,
+        limit: usize,
+    ) -> Result<Vec<JournalEntry>, StoreError> {
         let rows = self.ask(&EVENTS, &[&(after.0 as i64), &rows_max(limit)]).await?;
         let mut names = Interner::default();
         rows.iter().map(|row| journaled(row, &mut names)).collect()
@@ -88,7 +91,7 @@ impl Node {
         rows.iter().map(|row| rows::job(row, &mut names)).collect()
     }
 
-    pub(super) async fn reach(
+    pub(super) async fn nth_older(
         &self,
         before: Option<JobId>,
         jobs: usize,
@@ -109,18 +112,18 @@ impl Node {
     pub(super) async fn next_run(&self, filter: ClaimFilter) -> Result<Option<Timestamp>, StoreError> {
         let now = self.now().await?.at.0;
         let asked_at = Instant::now();
-        self.shelves.renew(&self.ask(&SHELVES, &[]).await?, asked_at)?;
-        let shelves: Vec<(Shelf, Place)> = self.shelves.admitted(&filter, usize::MAX);
-        let queues: Vec<&str> = shelves.iter().map(|(shelf, _)| shelf.queue.as_str()).collect();
-        let types: Vec<&str> = shelves.iter().map(|(shelf, _)| shelf.job_type.as_str()).collect();
-        let priorities: Vec<i32> = shelves.iter().map(|(shelf, _)| shelf.priority).collect();
+        self.claim_index.renew(&self.ask(&CLAIM_INDEX, &[]).await?, asked_at)?;
+        let claim_index: Vec<(ClaimSlot, Place)> = self.claim_index.admitted(&filter, usize::MAX);
+        let queues: Vec<&str> = claim_index.iter().map(|(shelf, _)| shelf.queue.as_str()).collect();
+        let types: Vec<&str> = claim_index.iter().map(|(shelf, _)| shelf.job_type.as_str()).collect();
+        let priorities: Vec<i32> = claim_index.iter().map(|(shelf, _)| shelf.priority).collect();
         let rows = self.ask(&NEXT_RUN, &[&queues, &types, &priorities, &now]).await?;
         Ok(get::<Option<i64>>(clock::one(&rows)?, 0)?.map(Timestamp))
     }
 
     pub(super) async fn completed_before(
         &self,
-        lifecycle: Name,
+        lifecycle: LifecycleName,
         before: Timestamp,
         limit: usize,
     ) -> Result<Vec<JobId>, StoreError> {
@@ -134,9 +137,8 @@ impl Node {
         limit: usize,
     ) -> Result<Vec<LogLine>, StoreError> {
         let line = |row: &Row| {
-            let name = |column| get::<&str>(row, column).map(Name::from);
             let (n, ts) = (get::<i64>(row, 0)? as u64, Timestamp(get(row, 1)?));
-            Ok(LogLine { n, ts, stream: name(2)?, level: name(3)?, text: get(row, 4)? })
+            Ok(LogLine { n, ts, stream: text(row, 2)?, level: text(row, 3)?, text: get(row, 4)? })
         };
         self.ask(&LOGS, &[&job.0, &(after as i64), &rows_max(limit)]).await?.iter().map(line).collect()
     }
@@ -154,14 +156,14 @@ impl Node {
         rows.iter().map(|row| rows::dead_letter(get(row, 0)?)).collect()
     }
 
-    pub(super) async fn account(&self, user: Name) -> Result<Account, StoreError> {
+    pub(super) async fn account(&self, user: UserId) -> Result<Account, StoreError> {
         let rows = self.ask(&ACCOUNT, &[&user.as_str()]).await?;
         rows.first().map_or(Ok(Account::default()), |row| rows::amounts(row, 0))
     }
 
     pub(super) async fn ledger(
         &self,
-        user: Name,
+        user: UserId,
         after: u64,
         limit: usize,
     ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
@@ -171,17 +173,17 @@ impl Node {
 
     pub(super) async fn accounts(
         &self,
-        after: Option<Name>,
+        after: Option<UserId>,
         limit: usize,
-    ) -> Result<Vec<(Name, Account)>, StoreError> {
-        let after = after.as_ref().map_or("", Name::as_str);
+    ) -> Result<Vec<(UserId, Account)>, StoreError> {
+        let after = after.as_deref().unwrap_or_default();
         let rows = self.ask(&ACCOUNTS, &[&after, &rows_max(limit)]).await?;
         rows.iter().map(rows::account).collect()
     }
 
     pub(super) async fn ledger_before(
         &self,
-        user: Name,
+        user: UserId,
         before: u64,
         limit: usize,
     ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
@@ -204,18 +206,18 @@ impl Node {
         rows.iter().map(rows::audit_line).collect()
     }
 
-    pub(super) async fn tail(&self) -> Result<Position, StoreError> {
+    pub(super) async fn journal_end(&self) -> Result<Position, StoreError> {
         let rows = self.ask(&LAST_POSITION, &[]).await?;
         rows.first().map_or(Ok(Position(0)), |row| get::<i64>(row, 0).map(|last| Position(last as u64)))
     }
 
-    pub(super) async fn paused(&self) -> Result<Vec<Name>, StoreError> {
-        self.ask(&PAUSED, &[]).await?.iter().map(|row| get::<&str>(row, 0).map(Name::from)).collect()
+    pub(super) async fn paused(&self) -> Result<Vec<QueueName>, StoreError> {
+        self.ask(&PAUSED, &[]).await?.iter().map(|row| get::<&str>(row, 0).map(Into::into)).collect()
     }
 
     pub(super) async fn lifecycles(&self) -> Result<Vec<(LifecycleRef, String)>, StoreError> {
         let file = |row: &Row| {
-            let (name, version) = (Name::from(get::<&str>(row, 0)?), get::<i32>(row, 1)? as u32);
+            let (name, version) = (get::<&str>(row, 0)?.into(), get::<i32>(row, 1)? as u32);
             Ok((LifecycleRef { name, version }, get(row, 2)?))
         };
         self.ask(&LIFECYCLES, &[]).await?.iter().map(file).collect()
@@ -228,9 +230,13 @@ fn placeholder(n: usize) -> String {
 
 /// `lifecycle, type, queue, state, count`.
 pub(super) fn count(row: &Row) -> Result<Count, StoreError> {
-    let name = |column| get::<&str>(row, column).map(Name::from);
-    let (lifecycle, job_type, queue, state) = (name(0)?, name(1)?, name(2)?, name(3)?);
-    Ok(Count { lifecycle, job_type, queue, state, count: get::<i64>(row, 4)? as u64 })
+    Ok(Count {
+        lifecycle: text(row, 0)?,
+        job_type: text(row, 1)?,
+        queue: text(row, 2)?,
+        state: text(row, 3)?,
+        count: get::<i64>(row, 4)? as u64,
+    })
 }
 
 fn ids(rows: &[Row]) -> Result<Vec<JobId>, StoreError> {
@@ -247,38 +253,30 @@ fn bound(value: &Bound) -> (Type, Param<'_>) {
     }
 }
 
-fn journaled(row: &Row, names: &mut Interner) -> Result<Journaled, StoreError> {
+fn journaled(row: &Row, names: &mut Interner) -> Result<JournalEntry, StoreError> {
     let event = rows::event(row, names)?;
     let at = EVENT_COLUMNS;
-    let mut name = |column| get::<Option<&str>>(row, column).map(|text| text.map(|text| names.name(text)));
-    let column = |name: Option<Name>| name.ok_or_else(|| corrupt("jobs", event.job_id, "a column is null"));
-    let (lifecycle, job_type, queue) =
-        (column(name(at + 1)?)?, column(name(at + 2)?)?, column(name(at + 3)?)?);
-    let user_id = name(at + 4)?;
-    let own = |column| get::<Option<&str>>(row, column).map(|text| text.map(Name::from));
-    let links = Links { correlation_id: own(at + 5)?, traceparent: own(at + 6)?, ..Links::default() };
-    let spec = bare(event.job_id, links);
-    let (correlation_id, trace_id) = (spec.correlation_id(), spec.trace_id());
-    let position = Position(get::<i64>(row, at)? as u64);
-    Ok(Journaled { position, event, lifecycle, job_type, queue, user_id, correlation_id, trace_id })
+    let id = event.job_id;
+    let links = Links {
+        correlation_id: optional_text(row, at + 5)?,
+        traceparent: optional_text(row, at + 6)?,
+        ..Links::default()
+    };
+    Ok(JournalEntry {
+        position: Position(get::<i64>(row, at)? as u64),
+        lifecycle: required(row, at + 1, names)?,
+        job_type: required(row, at + 2, names)?,
+        queue: required(row, at + 3, names)?,
+        user_id: optional_name(row, at + 4, names)?,
+        correlation_id: links.correlation_id(id),
+        trace_id: links.trace_id(id),
+        event,
+    })
 }
 
-/// A spec of which only the links matter: it knows what they stand for when they are not there.
-fn bare(id: JobId, links: Links) -> Spec {
-    let nothing = Name::from("");
-    Spec {
-        id,
-        job_type: nothing.clone(),
-        lifecycle: LifecycleRef { name: nothing.clone(), version: 0 },
-        queue: nothing,
-        user_id: None,
-        priority: 0,
-        max_attempts: 0,
-        cost: 0,
-        payload: Json::null(),
-        created_at: Timestamp(0),
-        links: links.shared(),
-    }
+/// A column of an outer join whose row must exist.
+fn required<T: From<Arc<str>>>(row: &Row, column: usize, names: &mut Interner) -> Result<T, StoreError> {
+    optional_name(row, column, names)?.ok_or_else(|| corrupt("jobs", column, "a column is null"))
 }
 
 fn telemetry(row: &Row) -> Result<Telemetry, StoreError> {
@@ -286,7 +284,7 @@ fn telemetry(row: &Row) -> Result<Telemetry, StoreError> {
     Ok(Telemetry {
         job_id,
         ts: Timestamp(get(row, 1)?),
-        worker: Name::from(get::<&str>(row, 2)?),
+        worker: WorkerId::from(get::<&str>(row, 2)?),
         fence: Fence(get::<i64>(row, 3)? as u64),
         signal: serde_json::from_str(get(row, 4)?).map_err(|_| corrupt("telemetry", job_id, "signal"))?,
         keep_until: Timestamp(get(row, 5)?),

@@ -6,7 +6,7 @@ use tenure_core::api_key::{ApiKey, Role};
 use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event};
-use tenure_core::id::{Actor, JobId, Name};
+use tenure_core::id::{Actor, JobId, Name, UserId};
 use tenure_core::job::{Job, Spec};
 use tenure_core::json::Json;
 use tenure_core::time::Timestamp;
@@ -22,17 +22,29 @@ pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, 
     row.try_get(column).map_err(|error| corrupt("column", column, &super::error::text(&error)))
 }
 
-fn name(row: &Row, column: usize, names: &mut Interner) -> Result<Name, StoreError> {
+/// A text column as a name of its type.
+pub(super) fn text<T: for<'a> From<&'a str>>(row: &Row, column: usize) -> Result<T, StoreError> {
+    get::<&str>(row, column).map(Into::into)
+}
+
+fn name<T: From<Arc<str>>>(row: &Row, column: usize, names: &mut Interner) -> Result<T, StoreError> {
     Ok(names.name(get(row, column)?))
 }
 
-fn optional_name(row: &Row, column: usize, names: &mut Interner) -> Result<Option<Name>, StoreError> {
+pub(super) fn optional_name<T: From<Arc<str>>>(
+    row: &Row,
+    column: usize,
+    names: &mut Interner,
+) -> Result<Option<T>, StoreError> {
     Ok(get::<Option<&str>>(row, column)?.map(|text| names.name(text)))
 }
 
-/// A name that few rows share.
-fn own_name(row: &Row, column: usize) -> Result<Option<Name>, StoreError> {
-    Ok(get::<Option<&str>>(row, column)?.map(Name::from))
+/// Not interned: few rows share it.
+pub(super) fn optional_text<T: for<'a> From<&'a str>>(
+    row: &Row,
+    column: usize,
+) -> Result<Option<T>, StoreError> {
+    Ok(get::<Option<&str>>(row, column)?.map(Into::into))
 }
 
 fn json(row: &Row, column: usize) -> Result<Option<Json>, StoreError> {
@@ -57,9 +69,9 @@ pub(super) fn spec(row: &Row, names: &mut Interner) -> Result<Arc<Spec>, StoreEr
         cost: get(row, 8)?,
         payload: Json::stored(get(row, 9)?),
         created_at: get(row, 10)?,
-        correlation_id: own_name(row, 11)?,
-        traceparent: own_name(row, 12)?,
-        idempotency_key: own_name(row, 13)?,
+        correlation_id: optional_text(row, 11)?,
+        traceparent: optional_text(row, 12)?,
+        idempotency_key: optional_text(row, 13)?,
         retry_of: get(row, 14)?,
         compensates: get(row, 15)?,
     };
@@ -118,7 +130,7 @@ pub(super) fn event(row: &Row, names: &mut Interner) -> Result<Event, StoreError
         attempt: int(row, 6)?,
         ts: get(row, 7)?,
         actor: name(row, 8, names)?,
-        cause: own_name(row, 9)?,
+        cause: optional_text(row, 9)?,
         facts: get(row, 10)?,
     };
     event.decode()
@@ -128,8 +140,8 @@ pub(super) fn event(row: &Row, names: &mut Interner) -> Result<Event, StoreError
 pub(super) const EVENT_COLUMNS: usize = 11;
 
 /// `user_id, granted, reserved, spent`.
-pub(super) fn account(row: &Row) -> Result<(Name, Account), StoreError> {
-    Ok((Name::from(get::<&str>(row, 0)?), amounts(row, 1)?))
+pub(super) fn account(row: &Row) -> Result<(UserId, Account), StoreError> {
+    Ok((get::<&str>(row, 0)?.into(), amounts(row, 1)?))
 }
 
 /// `granted, reserved, spent` from a column on.
@@ -146,7 +158,7 @@ pub(super) fn ledger_line(row: &Row) -> Result<(u64, LedgerLine), StoreError> {
     let id: i64 = get(row, 0)?;
     let line = LedgerLine {
         ts: Timestamp(get(row, 1)?),
-        user_id: Name::from(get::<&str>(row, 2)?),
+        user_id: UserId::from(get::<&str>(row, 2)?),
         kind: Movement::parse(get(row, 3)?).ok_or_else(|| corrupt("ledger", id, "kind"))?,
         amount: get::<i64>(row, 4)? as u64,
         job_id: get::<Option<Uuid>>(row, 5)?.map(JobId),
@@ -172,7 +184,7 @@ pub(super) fn api_key(row: &Row) -> Result<ApiKey, StoreError> {
     let corrupt = |what| corrupt("api_keys", &id, what);
     Ok(ApiKey {
         role: Role::parse(get(row, 1)?).ok_or_else(|| corrupt("role"))?,
-        user_id: own_name(row, 2)?,
+        user_id: optional_text(row, 2)?,
         digest: get::<&[u8]>(row, 3)?.try_into().map_err(|_| corrupt("digest"))?,
         created_at: Timestamp(get(row, 4)?),
         created_by: Actor::from(get::<&str>(row, 5)?),

@@ -7,7 +7,7 @@ use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::Event;
 use tenure_core::fold::Record;
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::{JobId, UserId};
 use tenure_core::job::Job;
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -67,11 +67,11 @@ impl Node {
 
     pub(super) async fn scan_accounts(
         &self,
-        after: Option<Name>,
+        after: Option<UserId>,
         limit: usize,
-    ) -> Result<Vec<(Name, Account, Sums)>, StoreError> {
+    ) -> Result<Vec<(UserId, Account, Sums)>, StoreError> {
         let after = after.unwrap_or_else(|| "".into());
-        let mut found: Vec<(Name, Account, Sums)> = Vec::new();
+        let mut found: Vec<(UserId, Account, Sums)> = Vec::new();
         for row in &self.ask_long(&SCAN_ACCOUNTS, &[&after.as_str(), &rows_max(limit)]).await? {
             let user: &str = get(row, 0)?;
             if found.last().is_none_or(|(last, ..)| *last != user) {
@@ -87,7 +87,7 @@ impl Node {
         Ok(found)
     }
 
-    pub(super) async fn strays(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+    pub(super) async fn orphans(&self, limit: usize) -> Result<Vec<String>, StoreError> {
         let stray = |row: &Row| {
             let (table, id) = (get::<&str>(row, 0)?, get::<Uuid>(row, 1)?);
             Ok(match table {

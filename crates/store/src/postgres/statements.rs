@@ -30,16 +30,16 @@ statements! {
     ASSETS = "assets" [UUID UUID INT8]
     AUDIT = "audit" [INT8 INT8]
     AUDIT_BEFORE = "audit_before" [INT8 INT8]
-    BEAT = "beat" [INT8]
+    HEARTBEAT = "heartbeat" [INT8]
     CLAIMABLE = "claimable" [TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT8_ARRAY UUID_ARRAY INT8 INT8]
-    CLAIMABLE_SHELF = "claimable_shelf" [TEXT TEXT INT4 INT8 UUID INT8 INT8]
+    CLAIMABLE_SLOT = "claimable_slot" [TEXT TEXT INT4 INT8 UUID INT8 INT8]
     COMMIT_DONE = "commit_done" [UUID]
     COMPLETED_BEFORE = "completed_before" [TEXT INT8 INT8]
     COUNT_OUTAGE = "count_outage" [INT8 INT8]
     COUNTS = "counts" []
     DISCARD_ASSETS = "discard_assets" [UUID_ARRAY INT8_ARRAY]
     DUE = "due" [INT8 INT8 INT8]
-    DUE_ORDERS = "due_orders" [TEXT INT8 INT8]
+    DUE_AUTOMATIONS = "due_automations" [TEXT INT8 INT8]
     EVENTS = "events" [INT8 INT8]
     FENCE_COMMIT = "fence_commit" [UUID]
     FINISHED = "finished" [INT8 INT8]
@@ -68,7 +68,7 @@ statements! {
     INSERT_LIFECYCLE = "insert_lifecycle" [TEXT_ARRAY INT4_ARRAY TEXT_ARRAY]
     INSERT_LOG = "insert_log" [UUID_ARRAY INT8_ARRAY INT8_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY]
     INSERT_MIGRATION = "insert_migration" [INT4 TEXT]
-    INSERT_ORDER = "insert_order" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY]
+    INSERT_AUTOMATION = "insert_automation" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY]
     INSERT_STATE = "insert_state" [
         UUID_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT4_ARRAY INT4_ARRAY INT8_ARRAY
         INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY
@@ -94,7 +94,7 @@ statements! {
     LOAD_KEYS = "load_keys" [UUID_ARRAY]
     LOAD_LED_TO = "load_led_to" [UUID_ARRAY]
     LOAD_LIFECYCLES = "load_lifecycles" [TEXT_ARRAY INT4_ARRAY]
-    LOAD_ORDERS = "load_orders" [TEXT_ARRAY TEXT_ARRAY]
+    LOAD_AUTOMATIONS = "load_automations" [TEXT_ARRAY TEXT_ARRAY]
     LOCK_JOURNAL = "lock_journal" []
     LOCK_MIGRATIONS = "lock_migrations" []
     LOGS = "logs" [UUID INT8 INT8]
@@ -106,7 +106,7 @@ statements! {
     OLDEST_READY = "oldest_ready" [INT8]
     OPEN_DEAD_LETTERS = "open_dead_letters" []
     NODES = "nodes" [INT8]
-    ORDERS = "orders" [TEXT INT8]
+    AUTOMATIONS = "automations" [TEXT INT8]
     PAUSE_QUEUE = "pause_queue" [TEXT_ARRAY]
     PAUSED = "paused" []
     PRUNE_KEYS = "prune_keys" [INT8]
@@ -128,10 +128,10 @@ statements! {
     PUT_NODE = "put_node" [
         TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT8_ARRAY INT8_ARRAY BOOL_ARRAY TEXT_ARRAY
     ]
-    PUT_ORDER = "put_order" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY]
+    PUT_AUTOMATION = "put_automation" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY]
     PUT_WORKER = "put_worker" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY UUID_ARRAY]
     REACH = "reach" [UUID INT8]
-    REMOVE_ORDER = "remove_order" [TEXT_ARRAY TEXT_ARRAY]
+    REMOVE_AUTOMATION = "remove_automation" [TEXT_ARRAY TEXT_ARRAY]
     RESUME_QUEUE = "resume_queue" [TEXT_ARRAY]
     SCAN = "scan" [UUID INT8]
     SCAN_ACCOUNTS = "scan_accounts" [TEXT INT8]
@@ -139,7 +139,7 @@ statements! {
     SCAN_LEDGER = "scan_ledger" [UUID_ARRAY]
     SCAN_LOGS = "scan_logs" [UUID_ARRAY]
     SETTINGS = "settings" []
-    SHELVES = "shelves" []
+    CLAIM_INDEX = "claim_index" []
     SPOIL_ASSETS = "spoil_assets" [UUID_ARRAY]
     STRAYS = "strays" [INT8]
     TELEMETRY = "telemetry" [UUID]
@@ -166,8 +166,8 @@ pub(super) static HOT: [&Sql; 12] = [
     &LOAD_JOBS,
     &LOAD_ACCOUNTS,
     &CLAIMABLE,
-    &CLAIMABLE_SHELF,
-    &SHELVES,
+    &CLAIMABLE_SLOT,
+    &CLAIM_INDEX,
     &INSERT_JOB,
     &INSERT_STATE,
     &INSERT_EVENT,

@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::{JobId, UserId};
 use tenure_core::lifecycle::Phase;
 use tenure_core::time::Now;
 use tenure_core::working_set::{Reads, WorkingSet};
 
 use super::Node;
+use super::claim_index;
 use super::clock::{self, Reading};
 use super::commits;
 use super::error::Fault;
 use super::load::{self, Loaded};
 use super::pool::Pooled;
-use super::shelves;
 use super::write;
 use crate::StoreError;
 
@@ -26,7 +26,7 @@ const LOST_MAX: u32 = 2;
 
 /// What one try came to.
 enum Try<T> {
-    Done(T),
+    CommandOutput(T),
     /// The judge changed what was not locked: once more, with it among the reads.
     Widen(Box<Reads>),
     /// Nobody ran for a while; it has been counted, and the clock must be read again.
@@ -42,7 +42,7 @@ pub(super) async fn transact<T: Send>(
     let (mut tries, mut losses) = (0, 0);
     while tries < TRIES_MAX {
         match once(node, &reads, &mut judge).await {
-            Ok(Try::Done(answer)) => return Ok(answer),
+            Ok(Try::CommandOutput(answer)) => return Ok(answer),
             Ok(Try::Widen(wider)) => reads = *wider,
             Ok(Try::Outage) => continue,
             Err(Fault::Conflict(why)) => {
@@ -54,7 +54,7 @@ pub(super) async fn transact<T: Send>(
                 tracing::debug!(why, "a batch goes to another connection");
                 losses += 1;
             }
-            Err(Fault::Moved) => node.writers.keep_nothing(),
+            Err(Fault::Moved) => node.writers.drop_prepared_statements(),
             Err(Fault::Failed(error)) => return Err(error),
         }
         tries += 1;
@@ -84,7 +84,7 @@ async fn once<T: Send>(
     let answer = judge(&mut set, now.now());
     if set.changes.is_empty() {
         roll_back(&mut connection).await?;
-        return Ok(Try::Done(answer));
+        return Ok(Try::CommandOutput(answer));
     }
     if let Some(wider) = wider(reads, &set, &loaded) {
         roll_back(&mut connection).await?;
@@ -105,7 +105,7 @@ async fn once<T: Send>(
     node.commits.settle(mark, committed.is_ok());
     committed?;
     remember(node, &set, &loaded);
-    Ok(Try::Done(answer))
+    Ok(Try::CommandOutput(answer))
 }
 
 /// The working set, and the time of the batch: not before anything that its jobs have seen.
@@ -121,12 +121,13 @@ fn present(node: &Node, mut loaded: Loaded) -> (Loaded, WorkingSet, Reading) {
 /// The reads with what was changed without being locked, if anything was.
 fn wider(reads: &Reads, set: &WorkingSet, loaded: &Loaded) -> Option<Reads> {
     let changes = &set.changes;
-    let touched = changes.updated.iter().chain(&changes.purged).copied();
-    let touched = touched.chain(changes.events.iter().map(|event| event.job_id));
-    let touched = touched.chain(changes.logs.iter().map(|(job, _)| *job));
-    let loose = |id: &JobId| !changes.created.contains(id) && !loaded.jobs.contains_key(id);
+    let touched = changes.jobs.updated.iter().chain(&changes.jobs.purged).copied();
+    let touched = touched.chain(changes.appended.events.iter().map(|event| event.job_id));
+    let touched = touched.chain(changes.appended.logs.iter().map(|(job, _)| *job));
+    let loose = |id: &JobId| !changes.jobs.created.contains(id) && !loaded.jobs.contains_key(id);
     let jobs: BTreeSet<JobId> = touched.filter(loose).collect();
-    let accounts: BTreeSet<Name> = changes.accounts.difference(&loaded.accounts).cloned().collect();
+    let accounts: BTreeSet<UserId> =
+        changes.upserted.accounts.difference(&loaded.accounts).cloned().collect();
     if jobs.is_empty() && accounts.is_empty() {
         return None;
     }
@@ -141,19 +142,19 @@ fn remember(node: &Node, set: &WorkingSet, loaded: &Loaded) {
     let changes = &set.changes;
     for candidates in loaded.candidates.values() {
         for (shelf, upto) in
-            shelves::taken(candidates.iter().filter_map(|id| set.jobs.get(id)).map(|job| &**job))
+            claim_index::taken(candidates.iter().filter_map(|id| set.jobs.get(id)).map(|job| &**job))
         {
-            node.shelves.emptied(&shelf, upto);
+            node.claim_index.emptied(&shelf, upto);
         }
     }
-    let changed = changes.created.iter().chain(&changes.updated).map(|id| &set.jobs[id]);
+    let changed = changes.jobs.created.iter().chain(&changes.jobs.updated).map(|id| &set.jobs[id]);
     for job in changed.filter(|job| job.phase == Phase::Ready) {
-        node.shelves.put(job);
+        node.claim_index.put(job);
     }
-    for id in &changes.purged {
+    for id in &changes.jobs.purged {
         node.specs.forget(*id);
     }
-    if !changes.events.is_empty() {
+    if !changes.appended.events.is_empty() {
         node.hints.wrote();
     }
 }

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
-use tenure_core::id::Name;
+use tenure_core::id::WorkerId;
 use tenure_core::job::Job;
 use tenure_core::time::Timestamp;
-use tenure_core::worker::WorkerSeen;
+use tenure_core::worker::WorkerRecord;
 use tokio_postgres::Row;
 
 use super::connection::Sql;
 use super::read::{count, rows_max};
-use super::rows::{self, get};
+use super::rows::{self, get, optional_text, text};
 use super::statements::{
     API_KEYS, FINISHED, LEASED, LIVE_COUNTS, OLDEST_READY, OPEN_DEAD_LETTERS, WAITING, WORKER, WORKERS,
 };
@@ -50,12 +50,12 @@ impl Node {
         self.ask(&API_KEYS, &[]).await?.iter().map(rows::api_key).collect()
     }
 
-    pub(super) async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
-        self.ask(&WORKERS, &[&rows_max(WORKERS_MAX)]).await?.iter().map(seen).collect()
+    pub(super) async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
+        self.ask(&WORKERS, &[&rows_max(WORKERS_MAX)]).await?.iter().map(worker_record).collect()
     }
 
-    pub(super) async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
-        self.ask(&WORKER, &[&name.as_str()]).await?.first().map(seen).transpose()
+    pub(super) async fn worker(&self, name: WorkerId) -> Result<Option<WorkerRecord>, StoreError> {
+        self.ask(&WORKER, &[&name.as_str()]).await?.first().map(worker_record).transpose()
     }
 }
 
@@ -78,14 +78,13 @@ fn jobs(rows: &[Row]) -> Result<Vec<Arc<Job>>, StoreError> {
 }
 
 fn oldest(row: &Row) -> Result<OldestReady, StoreError> {
-    let name = |column| get::<&str>(row, column).map(Name::from);
-    Ok(OldestReady { queue: name(0)?, job_type: name(1)?, since: Timestamp(get(row, 2)?) })
+    Ok(OldestReady { queue: text(row, 0)?, job_type: text(row, 1)?, since: Timestamp(get(row, 2)?) })
 }
 
-fn seen(row: &Row) -> Result<WorkerSeen, StoreError> {
-    Ok(WorkerSeen {
-        name: Name::from(get::<&str>(row, 0)?),
-        credential: get::<Option<&str>>(row, 1)?.map(Name::from),
+fn worker_record(row: &Row) -> Result<WorkerRecord, StoreError> {
+    Ok(WorkerRecord {
+        name: text(row, 0)?,
+        credential: optional_text(row, 1)?,
         seen_at: Timestamp(get(row, 2)?),
         connection: get(row, 3)?,
     })

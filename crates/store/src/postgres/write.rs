@@ -5,21 +5,21 @@
 
 use tenure_core::api_key::ApiKey;
 use tenure_core::event::{AuditLine, LogLine, Telemetry};
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::{JobId, UserId};
 use tenure_core::job::Job;
 use tenure_core::lifecycle::Phase;
 use tenure_core::limits;
-use tenure_core::worker::WorkerSeen;
+use tenure_core::worker::WorkerRecord;
 use tenure_core::working_set::{KeyRecord, WorkingSet};
 use uuid::Uuid;
 
 use super::assets;
+use super::automations;
 use super::commits::Mark;
 use super::connection::{Connection, Sql, answered};
 use super::error::Fault;
 use super::load::Loaded;
 use super::nodes;
-use super::orders;
 use super::rows::{Columns, Param, borrowed};
 use super::statements::*;
 use crate::codec::{EventRow, SpecRow, StateRow, stage_text, text};
@@ -54,9 +54,9 @@ struct Changed<'a> {
 impl<'a> Changed<'a> {
     fn of(set: &'a WorkingSet, loaded: &Loaded) -> Self {
         let changes = &set.changes;
-        let stays = |id: &&JobId| !changes.purged.contains(*id);
-        let created: Vec<&Job> = changes.created.iter().filter(stays).map(|id| &*set.jobs[id]).collect();
-        let updated = changes.updated.iter().filter(stays).map(|id| &*set.jobs[id]);
+        let stays = |id: &&JobId| !changes.jobs.purged.contains(*id);
+        let created: Vec<&Job> = changes.jobs.created.iter().filter(stays).map(|id| &*set.jobs[id]).collect();
+        let updated = changes.jobs.updated.iter().filter(stays).map(|id| &*set.jobs[id]);
         // Between transitions only the lease, the clocks, progress, a cancel and the log's length change.
         let (held, moved): (Vec<&Job>, Vec<&Job>) =
             updated.partition(|job| loaded.jobs.get(&job.id()) == Some(&job.seq));
@@ -66,14 +66,15 @@ impl<'a> Changed<'a> {
             moved: moved.into_iter().map(StateRow::encode).collect(),
             held: held.into_iter().map(StateRow::encode).collect(),
             events: changes
+                .appended
                 .events
                 .iter()
                 .filter(|event| stays(&&event.job_id))
                 .map(EventRow::encode)
                 .collect(),
-            telemetry: changes.telemetry.iter().filter(|line| stays(&&line.job_id)).collect(),
-            logs: changes.logs.iter().filter(|(job, _)| stays(&job)).collect(),
-            purged: changes.purged.iter().map(|id| id.0).collect(),
+            telemetry: changes.appended.telemetry.iter().filter(|line| stays(&&line.job_id)).collect(),
+            logs: changes.appended.logs.iter().filter(|(job, _)| stays(&job)).collect(),
+            purged: changes.jobs.purged.iter().map(|id| id.0).collect(),
         }
     }
 }
@@ -123,14 +124,14 @@ fn statements<'a>(set: &'a WorkingSet, loaded: &Loaded, changed: &'a Changed<'a>
     if let Some(now) = set.changes.prune {
         writes.push(&PRUNE_TELEMETRY, vec![Box::new(now.0)]);
         writes.push(&PRUNE_KEYS, vec![Box::new(now.0)]);
-        writes.push(&PRUNE_WORKERS, vec![Box::new(now.0 - limits::WORKER_UNHEARD_MS_MAX as i64)]);
+        writes.push(&PRUNE_WORKERS, vec![Box::new(now.0 - limits::WORKER_UNSEEN_MS_MAX as i64)]);
     }
     if loaded.reading.needs_beat() {
-        writes.push(&BEAT, vec![Box::new(loaded.reading.at)]);
+        writes.push(&HEARTBEAT, vec![Box::new(loaded.reading.at)]);
     }
-    if !changed.events.is_empty() || !set.changes.audit.is_empty() {
+    if !changed.events.is_empty() || !set.changes.appended.audit.is_empty() {
         writes.push(&LOCK_JOURNAL, Vec::new());
-        writes.add(&INSERT_AUDIT, &set.changes.audit, audit);
+        writes.add(&INSERT_AUDIT, &set.changes.appended.audit, audit);
         writes.add(&INSERT_EVENT, &changed.events, events);
     }
     writes.0
@@ -151,7 +152,7 @@ impl<'a> Writes<'a> {
     }
 
     fn keys(&mut self, set: &'a WorkingSet, loaded: &Loaded) {
-        let changed = set.changes.keys.iter().map(|key| &set.keys[key]);
+        let changed = set.changes.upserted.keys.iter().map(|key| &set.keys[key]);
         let (old, new): (Vec<_>, Vec<_>) = changed.partition(|record| loaded.found_keys.contains(&record.id));
         for (sql, records) in [(&INSERT_KEY, new), (&PUT_KEY, old)] {
             if !records.is_empty() {
@@ -161,8 +162,8 @@ impl<'a> Writes<'a> {
     }
 
     fn accounts(&mut self, set: &'a WorkingSet, loaded: &Loaded) {
-        let (old, new): (Vec<&Name>, Vec<&Name>) =
-            set.changes.accounts.iter().partition(|user| loaded.found_accounts.contains(*user));
+        let (old, new): (Vec<&UserId>, Vec<&UserId>) =
+            set.changes.upserted.accounts.iter().partition(|user| loaded.found_accounts.contains(*user));
         for (sql, users) in [(&INSERT_ACCOUNT, new), (&PUT_ACCOUNT, old)] {
             let amounts = |amount: fn(&tenure_core::credit::Account) -> u64| -> Param<'a> {
                 Box::new(users.iter().map(|user| amount(&set.accounts[*user]) as i64).collect::<Vec<_>>())
@@ -195,8 +196,12 @@ impl<'a> Writes<'a> {
     /// Dead letters, ledger, queues, lifecycles.
     fn outside_jobs(&mut self, set: &'a WorkingSet) {
         let changes = &set.changes;
-        let letters: Vec<_> =
-            changes.dead_letters.difference(&changes.purged).map(|id| &set.dead_letters[id]).collect();
+        let letters: Vec<_> = changes
+            .upserted
+            .dead_letters
+            .difference(&changes.jobs.purged)
+            .map(|id| &set.dead_letters[id])
+            .collect();
         if !letters.is_empty() {
             let columns: [Param<'a>; 6] = [
                 Box::new(letters.iter().map(|letter| letter.job_id.0).collect::<Vec<_>>()),
@@ -208,16 +213,16 @@ impl<'a> Writes<'a> {
             ];
             self.push(&PUT_DEAD_LETTER, columns.into());
         }
-        self.add(&INSERT_LEDGER, &changes.ledger, ledger);
-        let queues = |paused: bool| changes.queues.iter().filter(move |(_, now)| **now == paused);
+        self.add(&INSERT_LEDGER, &changes.appended.ledger, ledger);
+        let queues = |paused: bool| changes.upserted.queues.iter().filter(move |(_, now)| **now == paused);
         for (sql, paused) in [(&PAUSE_QUEUE, true), (&RESUME_QUEUE, false)] {
             let names: Vec<&str> = queues(paused).map(|(queue, _)| queue.as_str()).collect();
             if !names.is_empty() {
                 self.push(sql, vec![Box::new(names)]);
             }
         }
-        if !changes.lifecycles.is_empty() {
-            let files = &changes.lifecycles;
+        if !changes.upserted.lifecycles.is_empty() {
+            let files = &changes.upserted.lifecycles;
             let columns: [Param<'a>; 3] = [
                 Box::new(files.iter().map(|key| key.name.as_str()).collect::<Vec<_>>()),
                 Box::new(files.iter().map(|key| key.version as i32).collect::<Vec<_>>()),
@@ -227,9 +232,9 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// Keys of callers, workers and nodes that were heard, standing orders.
+    /// API keys, workers, nodes and automations.
     fn callers(&mut self, set: &'a WorkingSet, loaded: &Loaded) {
-        let changed = set.changes.api_keys.iter().map(|id| &set.api_keys[id]);
+        let changed = set.changes.upserted.api_keys.iter().map(|id| &set.api_keys[id]);
         let (old, new): (Vec<&ApiKey>, Vec<&ApiKey>) =
             changed.partition(|key| loaded.found_api_keys.contains(&key.id));
         if !new.is_empty() {
@@ -240,8 +245,13 @@ impl<'a> Writes<'a> {
             let revoked = old.iter().map(|key| key.revoked_at.map(|at| at.0)).collect::<Vec<_>>();
             self.push(&PUT_API_KEY, vec![ids, Box::new(revoked)]);
         }
-        self.add(&PUT_WORKER, &set.changes.seen, seen);
-        for (sql, params) in orders::writes(set, &loaded.found_orders).into_iter().chain(nodes::writes(set)) {
+        let workers: Vec<&WorkerRecord> = set.changes.upserted.workers.values().collect();
+        if !workers.is_empty() {
+            self.push(&PUT_WORKER, worker_records(&workers));
+        }
+        for (sql, params) in
+            automations::writes(set, &loaded.found_automations).into_iter().chain(nodes::writes(set))
+        {
             self.push(sql, params);
         }
     }
@@ -251,7 +261,7 @@ fn api_keys<'a>(keys: &[&'a ApiKey]) -> Vec<Param<'a>> {
     vec![
         Box::new(keys.iter().map(|key| key.id.as_str()).collect::<Vec<_>>()),
         Box::new(keys.iter().map(|key| key.role.as_str()).collect::<Vec<_>>()),
-        Box::new(keys.iter().map(|key| optional(key.user_id.as_ref())).collect::<Vec<_>>()),
+        Box::new(keys.iter().map(|key| key.user_id.as_deref()).collect::<Vec<_>>()),
         Box::new(keys.iter().map(|key| &key.digest[..]).collect::<Vec<_>>()),
         Box::new(keys.iter().map(|key| key.created_at.0).collect::<Vec<_>>()),
         Box::new(keys.iter().map(|key| &*key.created_by.0).collect::<Vec<_>>()),
@@ -259,13 +269,13 @@ fn api_keys<'a>(keys: &[&'a ApiKey]) -> Vec<Param<'a>> {
     ]
 }
 
-fn seen(rows: &[WorkerSeen]) -> Vec<Param<'_>> {
-    let columns = Columns::of(rows)
-        .with(|row| row.name.as_str())
-        .with(|row| optional(row.credential.as_ref()))
-        .with(|row| row.seen_at.0)
-        .with(|row| row.connection);
-    columns.params()
+fn worker_records<'a>(workers: &[&'a WorkerRecord]) -> Vec<Param<'a>> {
+    vec![
+        Box::new(workers.iter().map(|worker| worker.name.as_str()).collect::<Vec<_>>()),
+        Box::new(workers.iter().map(|worker| worker.credential.as_deref()).collect::<Vec<_>>()),
+        Box::new(workers.iter().map(|worker| worker.seen_at.0).collect::<Vec<_>>()),
+        Box::new(workers.iter().map(|worker| worker.connection).collect::<Vec<_>>()),
+    ]
 }
 
 fn keys<'a>(records: &[&'a KeyRecord]) -> Vec<Param<'a>> {
@@ -283,10 +293,6 @@ fn keys<'a>(records: &[&'a KeyRecord]) -> Vec<Param<'a>> {
     ]
 }
 
-fn optional(name: Option<&Name>) -> Option<&str> {
-    name.map(Name::as_str)
-}
-
 fn specs(rows: &[SpecRow]) -> Vec<Param<'_>> {
     let columns = Columns::of(rows)
         .with(|row| row.id)
@@ -294,15 +300,15 @@ fn specs(rows: &[SpecRow]) -> Vec<Param<'_>> {
         .with(|row| row.lifecycle.as_str())
         .with(|row| row.lifecycle_version as i32)
         .with(|row| row.queue.as_str())
-        .with(|row| optional(row.user_id.as_ref()))
+        .with(|row| row.user_id.as_deref())
         .with(|row| row.priority as i32)
         .with(|row| row.max_attempts as i32)
         .with(|row| row.cost)
         .with(|row| row.payload.as_str())
         .with(|row| row.created_at)
-        .with(|row| optional(row.correlation_id.as_ref()))
-        .with(|row| optional(row.traceparent.as_ref()))
-        .with(|row| optional(row.idempotency_key.as_ref()))
+        .with(|row| row.correlation_id.as_deref())
+        .with(|row| row.traceparent.as_deref())
+        .with(|row| row.idempotency_key.as_deref())
         .with(|row| row.retry_of)
         .with(|row| row.compensates);
     columns.params()
@@ -317,7 +323,7 @@ fn states<'a, R>(
         .with(move |row| state(row).id)
         .with(move |row| state(row).state.as_str())
         .with(move |row| state(row).phase.as_str())
-        .with(move |row| optional(state(row).outcome.as_ref()))
+        .with(move |row| state(row).outcome.as_deref())
         .with(move |row| state(row).seq as i32)
         .with(move |row| state(row).attempt as i32)
         .with(move |row| state(row).retry_count as i32)
@@ -331,7 +337,7 @@ fn states<'a, R>(
         .with(move |row| state(row).started_at)
         .with(move |row| state(row).completed_at)
         .with(move |row| state(row).entered.as_str())
-        .with(move |row| optional(state(row).worker.as_ref()))
+        .with(move |row| state(row).worker.as_deref())
         .with(move |row| state(row).lease.as_deref())
         .with(move |row| state(row).last_lease.as_deref())
         .with(move |row| state(row).error.as_deref())
@@ -373,12 +379,12 @@ fn events(rows: &[EventRow]) -> Vec<Param<'_>> {
         .with(|row| row.seq.map(|seq| seq as i32))
         .with(|row| row.name.as_str())
         .with(|row| row.trigger.as_str())
-        .with(|row| optional(row.from_state.as_ref()))
+        .with(|row| row.from_state.as_deref())
         .with(|row| row.to_state.as_str())
         .with(|row| row.attempt as i32)
         .with(|row| row.ts)
         .with(|row| row.actor.as_str())
-        .with(|row| optional(row.cause.as_ref()))
+        .with(|row| row.cause.as_deref())
         .with(|row| row.facts.as_str());
     columns.params()
 }

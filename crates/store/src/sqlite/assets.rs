@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use tenure_core::asset::{Asset, AssetId};
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::JobId;
 use tenure_core::time::Timestamp;
 use tenure_core::working_set::{Changes, Reads, WorkingSet};
 use uuid::Uuid;
@@ -20,7 +20,7 @@ fn asset(row: &Row<'_>) -> rusqlite::Result<Asset> {
     Ok(Asset {
         id: AssetId(uuid(row, 0)?),
         job_id: JobId(uuid(row, 1)?),
-        user_id: row.get::<_, Option<String>>(2)?.map(Name::from),
+        user_id: row.get::<_, Option<String>>(2)?.map(Into::into),
         asset_type: row.get::<_, String>(3)?.into(),
         url: row.get(4)?,
         storage_path: row.get(5)?,
@@ -75,30 +75,31 @@ pub(super) fn load(connection: &Connection, reads: &Reads, set: &mut WorkingSet)
 impl Writer {
     /// Promises first, then what is discarded, then what is new.
     pub(super) fn write_assets(&self, changes: &Changes) -> Result<(), StoreError> {
-        for (path, due) in &changes.garbage {
+        for (path, due) in &changes.assets.garbage {
             self.statement(include_str!("sql/put_garbage.sql"))?
                 .execute(params![path, due.0])
                 .map_err(fault)?;
         }
-        for (job, at) in &changes.discarded {
+        for (job, at) in &changes.assets.discarded {
             self.statement(include_str!("sql/spoil_assets.sql"))?.execute([bytes(&job.0)]).map_err(fault)?;
             let mut discard = self.statement(include_str!("sql/discard_assets.sql"))?;
             discard.execute(params![bytes(&job.0), at.0]).map_err(fault)?;
         }
-        for asset in changes.assets.iter().filter(|asset| !changes.purged.contains(&asset.job_id)) {
+        for asset in changes.assets.added.iter().filter(|asset| !changes.jobs.purged.contains(&asset.job_id))
+        {
             self.insert_asset(asset)?;
             if asset.stored && asset.discarded_at.is_none() {
                 self.forget_garbage(asset.storage_path.as_deref().unwrap_or_default())?;
             }
         }
-        changes.forgotten_garbage.iter().try_for_each(|path| self.forget_garbage(path))
+        changes.assets.forgotten.iter().try_for_each(|path| self.forget_garbage(path))
     }
 
     fn insert_asset(&self, asset: &Asset) -> Result<(), StoreError> {
         let row = params![
             bytes(&asset.id.0),
             bytes(&asset.job_id.0),
-            asset.user_id.as_ref().map(Name::as_str),
+            asset.user_id.as_deref(),
             asset.asset_type.as_str(),
             asset.url,
             asset.storage_path,

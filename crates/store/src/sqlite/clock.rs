@@ -61,7 +61,7 @@ impl Clock {
 
     /// Writes down that a node lives, in whatever transaction is open.
     pub(super) fn tell(&self, connection: &Connection, at: Timestamp) -> Result<(), StoreError> {
-        let mut statement = connection.prepare_cached(include_str!("sql/beat.sql")).map_err(fault)?;
+        let mut statement = connection.prepare_cached(include_str!("sql/heartbeat.sql")).map_err(fault)?;
         statement.execute((at.0, self.stopped.0 as i64)).map_err(fault)?;
         Ok(())
     }

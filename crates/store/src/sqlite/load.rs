@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use tenure_core::command::KeyId;
 use tenure_core::credit::Account;
 use tenure_core::dead_letter::DeadLetter;
-use tenure_core::id::{JobId, Name, Position};
+use tenure_core::id::{JobId, Position, QueueName, UserId};
 use tenure_core::job::Job;
 use tenure_core::time::{Now, Timestamp};
 use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
@@ -34,10 +34,10 @@ pub(super) fn decode(row: &rusqlite::Row<'_>, names: &mut Interner) -> Result<Jo
     state(row, names).map_err(fault)?.decode(asked, names)
 }
 
-pub(super) fn paused(connection: &Connection) -> Result<BTreeSet<Name>, StoreError> {
+pub(super) fn paused(connection: &Connection) -> Result<BTreeSet<QueueName>, StoreError> {
     let mut statement = connection.prepare_cached(include_str!("sql/paused.sql")).map_err(fault)?;
     let rows = statement.query_map([], |row| row.get::<_, String>(0)).map_err(fault)?;
-    rows.map(|queue| queue.map(Name::from).map_err(fault)).collect()
+    rows.map(|queue| queue.map(Into::into).map_err(fault)).collect()
 }
 
 pub(super) fn last_position(connection: &Connection) -> Result<Position, StoreError> {
@@ -56,7 +56,7 @@ pub(super) fn job(
     rows.next().map_err(fault)?.map(|row| decode(row, names)).transpose()
 }
 
-pub(super) fn account(connection: &Connection, user: &Name) -> Result<Option<Account>, StoreError> {
+pub(super) fn account(connection: &Connection, user: &UserId) -> Result<Option<Account>, StoreError> {
     let mut statement = connection.prepare_cached(include_str!("sql/account.sql")).map_err(fault)?;
     statement.query_row([user.as_str()], |row| amounts(row, 0)).optional().map_err(fault)
 }
@@ -136,10 +136,10 @@ impl Writer {
             set.api_keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
         }
         assets::load(&self.connection, reads, set)?;
-        self.load_orders(reads, set)
+        self.load_automations(reads, set)
     }
 
-    fn load_account(&self, user: &Name, set: &mut WorkingSet) -> Result<(), StoreError> {
+    fn load_account(&self, user: &UserId, set: &mut WorkingSet) -> Result<(), StoreError> {
         if !set.accounts.contains_key(user) {
             set.accounts.extend(account(&self.connection, user)?.map(|account| (user.clone(), account)));
         }

@@ -1,8 +1,8 @@
 //! Nodes, as they tell of themselves.
 
 use rusqlite::{Connection, Row, params};
-use tenure_core::limits::NODE_UNHEARD_MS_MAX;
-use tenure_core::node::NodeSeen;
+use tenure_core::limits::NODE_UNSEEN_MS_MAX;
+use tenure_core::node::NodeRecord;
 use tenure_core::time::Timestamp;
 use tenure_core::working_set::WorkingSet;
 
@@ -11,14 +11,14 @@ use crate::sqlite::read::all;
 use crate::sqlite::rows::fault;
 use crate::{NODES_MAX, StoreError};
 
-pub(super) fn nodes(connection: &Connection) -> Result<Vec<NodeSeen>, StoreError> {
+pub(super) fn nodes(connection: &Connection) -> Result<Vec<NodeRecord>, StoreError> {
     let sql = include_str!("sql/nodes.sql");
     all(connection, sql, [NODES_MAX as i64], |row| node_seen(row).map_err(fault))
 }
 
-fn node_seen(row: &Row<'_>) -> rusqlite::Result<NodeSeen> {
+fn node_seen(row: &Row<'_>) -> rusqlite::Result<NodeRecord> {
     let name = |column| row.get::<_, String>(column).map(Into::into);
-    Ok(NodeSeen {
+    Ok(NodeRecord {
         id: name(0)?,
         address: name(1)?,
         version: name(2)?,
@@ -32,12 +32,12 @@ fn node_seen(row: &Row<'_>) -> rusqlite::Result<NodeSeen> {
 impl Writer {
     /// What nodes say; whoever was not heard for long is forgotten on the occasion.
     pub(super) fn write_nodes(&self, set: &WorkingSet) -> Result<(), StoreError> {
-        for node in set.changes.nodes.values() {
-            let NodeSeen { id, address, version, started_at, seen_at, stopped, tally } = node;
+        for node in set.changes.upserted.nodes.values() {
+            let NodeRecord { id, address, version, started_at, seen_at, stopped, tally } = node;
             let (id, address, version) = (id.as_str(), address.as_str(), version.as_str());
             let row = params![id, address, version, started_at.0, seen_at.0, stopped, tally];
             self.statement(include_str!("sql/put_node.sql"))?.execute(row).map_err(fault)?;
-            let unheard_since = seen_at.0 - NODE_UNHEARD_MS_MAX as i64;
+            let unheard_since = seen_at.0 - NODE_UNSEEN_MS_MAX as i64;
             self.statement(include_str!("sql/prune_nodes.sql"))?.execute([unheard_since]).map_err(fault)?;
         }
         Ok(())

@@ -6,26 +6,26 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Params, Row, ToSql, params, params_from_iter};
 use tenure_core::api_key::ApiKey;
 use tenure_core::asset::{Asset, AssetId};
+use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
-use tenure_core::id::{Fence, JobId, Name, Position};
+use tenure_core::id::{Fence, JobId, LifecycleName, Position, QueueName, UserId, WorkerId};
 use tenure_core::job::{Job, LifecycleRef, Links};
-use tenure_core::limits::ORDERS_MAX;
-use tenure_core::node::NodeSeen;
-use tenure_core::order::{Order, OrderKind};
+use tenure_core::limits::AUTOMATIONS_MAX;
+use tenure_core::node::NodeRecord;
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Now, Timestamp};
-use tenure_core::worker::WorkerSeen;
+use tenure_core::worker::WorkerRecord;
 use tenure_core::working_set::{Reads, WorkingSet};
 use uuid::Uuid;
 
 use crate::codec::{Interner, corrupt};
 use crate::list::{self, Bound};
-use crate::sqlite::rows::{account, audit_line, event, fault, ledger_line, uuid};
-use crate::sqlite::{SqliteStore, assets, load, nodes, orders, scan, watch};
-use crate::{Count, Gauges, Journaled, Scanned, Store, StoreError};
+use crate::sqlite::rows::{account, audit_line, event, fault, ledger_line, name, uuid};
+use crate::sqlite::{SqliteStore, assets, automations, load, nodes, scan, watch};
+use crate::{Count, Gauges, JournalEntry, Scanned, Store, StoreError};
 
 impl SqliteStore {
     /// Runs a read on a connection of its own, off the async threads.
@@ -72,22 +72,21 @@ pub(super) fn history(connection: &Connection, id: JobId) -> Result<Vec<Event>, 
     all(connection, sql, [id.0.as_bytes().as_slice()], |row| event(row, &mut names).map_err(fault)?.decode())
 }
 
-fn journaled(row: &Row<'_>, names: &mut Interner) -> Result<Journaled, StoreError> {
+fn journaled(row: &Row<'_>, names: &mut Interner) -> Result<JournalEntry, StoreError> {
     let event = event(row, names).map_err(fault)?.decode()?;
     let text = |column| row.get::<_, Option<String>>(column).map_err(fault);
-    let name = |column| row.get::<_, String>(column).map(Name::from).map_err(fault);
     let links = Links {
-        correlation_id: text(16)?.map(Name::from),
-        traceparent: text(17)?.map(Name::from),
+        correlation_id: text(16)?.map(Into::into),
+        traceparent: text(17)?.map(Into::into),
         ..Links::default()
     };
     let (correlation_id, trace_id) = (links.correlation_id(event.job_id), links.trace_id(event.job_id));
-    Ok(Journaled {
+    Ok(JournalEntry {
         position: Position(row.get::<_, i64>(11).map_err(fault)? as u64),
-        lifecycle: name(12)?,
-        job_type: name(13)?,
-        queue: name(14)?,
-        user_id: text(15)?.map(Name::from),
+        lifecycle: name(row, 12).map_err(fault)?,
+        job_type: name(row, 13).map_err(fault)?,
+        queue: name(row, 14).map_err(fault)?,
+        user_id: text(15)?.map(Into::into),
         correlation_id,
         trace_id,
         event,
@@ -148,9 +147,13 @@ fn telemetry(row: &Row<'_>, job_id: JobId) -> Result<Telemetry, StoreError> {
 }
 
 fn count(row: &Row<'_>) -> rusqlite::Result<Count> {
-    let name = |column| row.get::<_, String>(column).map(Name::from);
-    let count = row.get::<_, i64>(4)? as u64;
-    Ok(Count { lifecycle: name(0)?, job_type: name(1)?, queue: name(2)?, state: name(3)?, count })
+    Ok(Count {
+        lifecycle: name(row, 0)?,
+        job_type: name(row, 1)?,
+        queue: name(row, 2)?,
+        state: name(row, 3)?,
+        count: row.get::<_, i64>(4)? as u64,
+    })
 }
 
 impl Store for SqliteStore {
@@ -159,26 +162,26 @@ impl Store for SqliteStore {
         reads: Reads,
         mut judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.order(move |writer| writer.transact(&reads, &mut judge)).await
+        self.on_writer(move |writer| writer.transact(&reads, &mut judge)).await
     }
 
     async fn now(&self) -> Result<Now, StoreError> {
         Ok(self.now_blocking())
     }
 
-    async fn beat(&self) -> Result<(), StoreError> {
-        self.order(super::Writer::beat).await
+    async fn heartbeat(&self) -> Result<(), StoreError> {
+        self.on_writer(super::Writer::heartbeat).await
     }
 
     fn is_shared(&self) -> bool {
         false
     }
 
-    fn lanes(&self) -> usize {
+    fn parallel_batches(&self) -> usize {
         1
     }
 
-    async fn hint(&self) {
+    async fn remote_commit(&self) {
         std::future::pending::<()>().await;
     }
 
@@ -194,7 +197,7 @@ impl Store for SqliteStore {
         self.read(move |connection| history(connection, id)).await
     }
 
-    async fn events(&self, after: Position, limit: usize) -> Result<Vec<Journaled>, StoreError> {
+    async fn events(&self, after: Position, limit: usize) -> Result<Vec<JournalEntry>, StoreError> {
         let sql = include_str!("sql/events.sql");
         self.read(move |connection| {
             let mut names = Interner::default();
@@ -207,7 +210,7 @@ impl Store for SqliteStore {
         self.read(move |connection| list(connection, &filter, page)).await
     }
 
-    async fn reach(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
+    async fn nth_older(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
         self.read(move |connection| {
             let before = before.map_or_else(Uuid::max, |JobId(id)| id);
             let found = all(
@@ -252,7 +255,7 @@ impl Store for SqliteStore {
 
     async fn completed_before(
         &self,
-        lifecycle: Name,
+        lifecycle: LifecycleName,
         before: Timestamp,
         limit: usize,
     ) -> Result<Vec<JobId>, StoreError> {
@@ -293,13 +296,13 @@ impl Store for SqliteStore {
         self.read(move |connection| dead_letters(connection, &filter, page)).await
     }
 
-    async fn account(&self, user: Name) -> Result<Account, StoreError> {
+    async fn account(&self, user: UserId) -> Result<Account, StoreError> {
         self.read(move |connection| Ok(load::account(connection, &user)?.unwrap_or_default())).await
     }
 
     async fn ledger(
         &self,
-        user: Name,
+        user: UserId,
         after: u64,
         limit: usize,
     ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
@@ -310,9 +313,13 @@ impl Store for SqliteStore {
         .await
     }
 
-    async fn accounts(&self, after: Option<Name>, limit: usize) -> Result<Vec<(Name, Account)>, StoreError> {
+    async fn accounts(
+        &self,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<(UserId, Account)>, StoreError> {
         self.read(move |connection| {
-            let values = params![after.as_ref().map_or("", Name::as_str), limit as i64];
+            let values = params![after.as_deref().unwrap_or_default(), limit as i64];
             all(connection, include_str!("sql/accounts.sql"), values, |row| account(row).map_err(fault))
         })
         .await
@@ -320,7 +327,7 @@ impl Store for SqliteStore {
 
     async fn ledger_before(
         &self,
-        user: Name,
+        user: UserId,
         before: u64,
         limit: usize,
     ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
@@ -351,11 +358,11 @@ impl Store for SqliteStore {
         .await
     }
 
-    async fn tail(&self) -> Result<Position, StoreError> {
+    async fn journal_end(&self) -> Result<Position, StoreError> {
         self.read(load::last_position).await
     }
 
-    async fn paused(&self) -> Result<Vec<Name>, StoreError> {
+    async fn paused(&self) -> Result<Vec<QueueName>, StoreError> {
         self.read(|connection| Ok(load::paused(connection)?.into_iter().collect())).await
     }
 
@@ -391,24 +398,28 @@ impl Store for SqliteStore {
         self.read(move |connection| assets::garbage(connection, now, limit)).await
     }
 
-    async fn orders(&self, kind: OrderKind) -> Result<Vec<Order>, StoreError> {
-        self.read(move |connection| orders::orders(connection, kind, ORDERS_MAX)).await
+    async fn automations(&self, kind: AutomationKind) -> Result<Vec<Automation>, StoreError> {
+        self.read(move |connection| automations::automations(connection, kind, AUTOMATIONS_MAX)).await
     }
 
-    async fn due_orders(&self, kind: OrderKind, limit: usize) -> Result<Vec<Order>, StoreError> {
+    async fn due_automations(
+        &self,
+        kind: AutomationKind,
+        limit: usize,
+    ) -> Result<Vec<Automation>, StoreError> {
         let now = self.now_blocking().at;
-        self.read(move |connection| orders::due(connection, (kind, now), limit)).await
+        self.read(move |connection| automations::due(connection, (kind, now), limit)).await
     }
 
-    async fn workers(&self) -> Result<Vec<WorkerSeen>, StoreError> {
+    async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
         self.read(watch::workers).await
     }
 
-    async fn worker(&self, name: Name) -> Result<Option<WorkerSeen>, StoreError> {
+    async fn worker(&self, name: WorkerId) -> Result<Option<WorkerRecord>, StoreError> {
         self.read(move |connection| watch::worker(connection, &name)).await
     }
 
-    async fn nodes(&self) -> Result<Vec<NodeSeen>, StoreError> {
+    async fn nodes(&self) -> Result<Vec<NodeRecord>, StoreError> {
         self.read(nodes::nodes).await
     }
 
@@ -418,13 +429,13 @@ impl Store for SqliteStore {
 
     async fn scan_accounts(
         &self,
-        after: Option<Name>,
+        after: Option<UserId>,
         limit: usize,
-    ) -> Result<Vec<crate::Summed>, StoreError> {
+    ) -> Result<Vec<crate::AccountSums>, StoreError> {
         self.read(move |connection| scan::accounts(connection, after.as_ref(), limit)).await
     }
 
-    async fn strays(&self, limit: usize) -> Result<Vec<String>, StoreError> {
-        self.read(move |connection| scan::strays(connection, limit)).await
+    async fn orphans(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.read(move |connection| scan::orphans(connection, limit)).await
     }
 }

@@ -4,10 +4,10 @@ use rusqlite::{ErrorCode, Row};
 use tenure_core::api_key::{ApiKey, Role};
 use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::event::AuditLine;
-use tenure_core::id::{Actor, JobId, Name};
+use tenure_core::id::{Actor, JobId, Name, UserId};
 use tenure_core::json::Json;
 use tenure_core::time::Timestamp;
-use tenure_core::worker::WorkerSeen;
+use tenure_core::worker::WorkerRecord;
 use uuid::Uuid;
 
 use crate::StoreError;
@@ -34,6 +34,10 @@ pub(super) fn fault(error: rusqlite::Error) -> StoreError {
 
 fn text<'a>(row: &'a Row<'_>, column: usize) -> rusqlite::Result<&'a str> {
     Ok(row.get_ref(column)?.as_str()?)
+}
+
+pub(super) fn name<T: for<'a> From<&'a str>>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    text(row, column).map(Into::into)
 }
 
 fn optional<'a>(row: &'a Row<'_>, column: usize) -> rusqlite::Result<Option<&'a str>> {
@@ -69,9 +73,9 @@ pub(super) fn spec(row: &Row<'_>, names: &mut Interner) -> rusqlite::Result<Spec
         cost: row.get(8)?,
         payload: Json::stored(text(row, 9)?),
         created_at: row.get(10)?,
-        correlation_id: optional(row, 11)?.map(Name::from),
-        traceparent: optional(row, 12)?.map(Name::from),
-        idempotency_key: optional(row, 13)?.map(Name::from),
+        correlation_id: optional(row, 11)?.map(Into::into),
+        traceparent: optional(row, 12)?.map(Into::into),
+        idempotency_key: optional(row, 13)?.map(Into::into),
         retry_of: optional_uuid(row, 14)?,
         compensates: optional_uuid(row, 15)?,
     })
@@ -120,7 +124,7 @@ pub(super) fn event(row: &Row<'_>, names: &mut Interner) -> rusqlite::Result<Eve
         attempt: row.get(6)?,
         ts: row.get(7)?,
         actor: Name::from(text(row, 8)?),
-        cause: optional(row, 9)?.map(Name::from),
+        cause: optional(row, 9)?.map(Into::into),
         facts: row.get(10)?,
     })
 }
@@ -153,7 +157,7 @@ pub(super) fn api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
     Ok(ApiKey {
         id: text(row, 0)?.into(),
         role: Role::parse(text(row, 1)?).ok_or(rusqlite::Error::InvalidQuery)?,
-        user_id: optional(row, 2)?.map(Name::from),
+        user_id: optional(row, 2)?.map(Into::into),
         digest: row.get(3)?,
         created_at: Timestamp(row.get(4)?),
         created_by: Actor::from(text(row, 5)?),
@@ -161,9 +165,9 @@ pub(super) fn api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
     })
 }
 
-pub(super) fn worker_seen(row: &Row<'_>) -> rusqlite::Result<WorkerSeen> {
-    let (name, credential) = (text(row, 0)?.into(), optional(row, 1)?.map(Name::from));
-    Ok(WorkerSeen { name, credential, seen_at: Timestamp(row.get(2)?), connection: optional_uuid(row, 3)? })
+pub(super) fn worker_seen(row: &Row<'_>) -> rusqlite::Result<WorkerRecord> {
+    let (name, credential) = (text(row, 0)?.into(), optional(row, 1)?.map(Into::into));
+    Ok(WorkerRecord { name, credential, seen_at: Timestamp(row.get(2)?), connection: optional_uuid(row, 3)? })
 }
 
 /// `granted, reserved, spent` from a column on.
@@ -172,6 +176,6 @@ pub(super) fn amounts(row: &Row<'_>, at: usize) -> rusqlite::Result<Account> {
     Ok(Account { granted: amount(at)?, reserved: amount(at + 1)?, spent: amount(at + 2)? })
 }
 
-pub(super) fn account(row: &Row<'_>) -> rusqlite::Result<(Name, Account)> {
+pub(super) fn account(row: &Row<'_>) -> rusqlite::Result<(UserId, Account)> {
     Ok((row.get::<_, String>(0)?.into(), amounts(row, 1)?))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, params};
 use tenure_core::credit::Movement;
 use tenure_core::fold::Record;
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::{JobId, UserId};
 use tenure_core::job::Job;
 
 use crate::codec::Interner;
@@ -52,15 +52,15 @@ fn record(connection: &Connection, job: Job) -> Result<Record, StoreError> {
 
 pub(super) fn accounts(
     connection: &Connection,
-    after: Option<&Name>,
+    after: Option<&UserId>,
     limit: usize,
-) -> Result<Vec<crate::Summed>, StoreError> {
+) -> Result<Vec<crate::AccountSums>, StoreError> {
     let snapshot = connection.unchecked_transaction().map_err(fault)?;
-    let after = after.map_or("", Name::as_str);
+    let after = after.map_or("", UserId::as_str);
     let users = all(&snapshot, include_str!("sql/scan_accounts.sql"), params![after, limit as i64], |row| {
-        row.get::<_, String>(0).map(Name::from).map_err(fault)
+        row.get::<_, String>(0).map(Into::into).map_err(fault)
     })?;
-    let with_sums = |user: Name| {
+    let with_sums = |user: UserId| {
         let sums = all(&snapshot, include_str!("sql/ledger_sums.sql"), [user.as_str()], |row| {
             let kind: String = row.get(0).map_err(fault)?;
             let kind =
@@ -72,7 +72,7 @@ pub(super) fn accounts(
     users.into_iter().map(with_sums).collect()
 }
 
-pub(super) fn strays(connection: &Connection, limit: usize) -> Result<Vec<String>, StoreError> {
+pub(super) fn orphans(connection: &Connection, limit: usize) -> Result<Vec<String>, StoreError> {
     let mut found =
         all(connection, "pragma integrity_check(10)", [], |row| row.get::<_, String>(0).map_err(fault))?;
     found.retain(|line| line != "ok");

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension as _};
 use tenure_core::api_key::ApiKey;
-use tenure_core::id::Name;
+use tenure_core::id::WorkerId;
 use tenure_core::job::Job;
 use tenure_core::time::Timestamp;
-use tenure_core::worker::WorkerSeen;
+use tenure_core::worker::WorkerRecord;
 
 use crate::codec::Interner;
 use crate::live::Live;
@@ -19,7 +19,7 @@ use crate::{Gauges, StoreError, WORKERS_MAX};
 impl SqliteStore {
     /// Looks at the live jobs. A store that was opened to read keeps none in mind, and reads them for the occasion.
     pub(super) async fn look<T>(&self, look: impl FnOnce(&mut Live) -> T) -> Result<T, StoreError> {
-        if self.0.orders.is_some() {
+        if self.0.tasks.is_some() {
             return Ok(look(&mut self.live()));
         }
         let live = self.read(|connection| load::live(connection, &mut Interner::default()));
@@ -56,13 +56,13 @@ pub(super) fn api_keys(connection: &Connection) -> Result<Vec<ApiKey>, StoreErro
     all(connection, include_str!("sql/api_keys.sql"), [], |row| api_key(row).map_err(fault))
 }
 
-pub(super) fn workers(connection: &Connection) -> Result<Vec<WorkerSeen>, StoreError> {
+pub(super) fn workers(connection: &Connection) -> Result<Vec<WorkerRecord>, StoreError> {
     all(connection, include_str!("sql/workers.sql"), [WORKERS_MAX as i64], |row| {
         worker_seen(row).map_err(fault)
     })
 }
 
-pub(super) fn worker(connection: &Connection, name: &Name) -> Result<Option<WorkerSeen>, StoreError> {
+pub(super) fn worker(connection: &Connection, name: &WorkerId) -> Result<Option<WorkerRecord>, StoreError> {
     let mut statement = connection.prepare_cached(include_str!("sql/worker.sql")).map_err(fault)?;
     statement.query_row([name.as_str()], worker_seen).optional().map_err(fault)
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use rusqlite::{CachedStatement, Connection, ErrorCode, params};
-use tenure_core::id::{JobId, Name, Position};
+use tenure_core::id::{JobId, Position};
 use tenure_core::limits;
 use tenure_core::time::Now;
 use tenure_core::working_set::{Changes, WorkingSet};
@@ -54,18 +54,18 @@ fn id(job: &JobId) -> &[u8] {
 impl Writer {
     /// Writes and commits; then, and only then, the live jobs are as the batch left them.
     pub(super) fn write(&mut self, set: WorkingSet, now: Now) -> Result<(), StoreError> {
-        let brings_work = set.changes.created.iter().any(|id| set.jobs[id].spec.links.compensates.is_none());
-        if brings_work && self.reserve.is_spent() {
+        let adds_work = set.adds_work();
+        if adds_work && self.reserve.is_spent() {
             return Err(StoreError::Full);
         }
         let written = self.commit(&set, now);
-        // What ends work goes on from the reserve.
+        // Batches that finish work are written from the reserve.
         let written = match written {
-            Err(StoreError::Full) if self.reserve.spend() && !brings_work => self.commit(&set, now),
+            Err(StoreError::Full) if self.reserve.spend() && !adds_work => self.commit(&set, now),
             written => written,
         };
         written?;
-        self.position = Position(self.position.0 + set.changes.events.len() as u64);
+        self.position = Position(self.position.0 + set.changes.appended.events.len() as u64);
         self.keep(set);
         Ok(())
     }
@@ -98,13 +98,13 @@ impl Writer {
 
     fn keep(&mut self, set: WorkingSet) {
         let mut live = self.live.lock().expect("nobody panics while holding the live jobs");
-        for id in set.changes.created.iter().chain(&set.changes.updated) {
+        for id in set.changes.jobs.created.iter().chain(&set.changes.jobs.updated) {
             live.put(Arc::clone(&set.jobs[id]));
         }
-        for id in &set.changes.purged {
+        for id in &set.changes.jobs.purged {
             live.remove(*id);
         }
-        for (queue, paused) in set.changes.queues {
+        for (queue, paused) in set.changes.upserted.queues {
             if paused {
                 self.paused.insert(queue)
             } else {
@@ -117,11 +117,11 @@ impl Writer {
         let changes = &set.changes;
         self.write_jobs(set)?;
         let mut insert = self.statement(include_str!("sql/insert_event.sql"))?;
-        for (position, event) in (self.position.0 + 1..).zip(&changes.events) {
+        for (position, event) in (self.position.0 + 1..).zip(&changes.appended.events) {
             insert_event(&mut insert, position, &EventRow::encode(event))?;
         }
-        if !changes.events.is_empty() {
-            let last = self.position.0 + changes.events.len() as u64;
+        if !changes.appended.events.is_empty() {
+            let last = self.position.0 + changes.appended.events.len() as u64;
             self.statement(include_str!("sql/advance_position.sql"))?
                 .execute([last as i64])
                 .map_err(fault)?;
@@ -131,7 +131,7 @@ impl Writer {
         self.write_keyed(set)?;
         self.write_callers(set)?;
         self.write_assets(changes)?;
-        self.write_orders(set)?;
+        self.write_automations(set)?;
         self.write_nodes(set)?;
         self.forget(changes)?;
         let mut clock = self.clock.lock().expect("nobody panics while reading the clock");
@@ -147,13 +147,13 @@ impl Writer {
         let changes = &set.changes;
         let mut insert = self.statement(include_str!("sql/insert_job.sql"))?;
         let mut begin = self.statement(include_str!("sql/insert_state.sql"))?;
-        for job in changes.created.iter().map(|id| &set.jobs[id]) {
+        for job in changes.jobs.created.iter().map(|id| &set.jobs[id]) {
             insert_spec(&mut insert, &SpecRow::encode(&job.spec))?;
             put_state(&mut begin, &StateRow::encode(job))?;
         }
         let mut go_on = self.statement(include_str!("sql/update_live.sql"))?;
         let mut end = self.statement(include_str!("sql/update_state.sql"))?;
-        for job in changes.updated.difference(&changes.purged).map(|id| &set.jobs[id]) {
+        for job in changes.jobs.updated.difference(&changes.jobs.purged).map(|id| &set.jobs[id]) {
             let update = if job.times.completed_at.is_none() { &mut go_on } else { &mut end };
             put_state(update, &StateRow::encode(job))?;
         }
@@ -162,13 +162,13 @@ impl Writer {
 
     fn write_output(&self, changes: &Changes) -> Result<(), StoreError> {
         let mut insert = self.statement(include_str!("sql/insert_telemetry.sql"))?;
-        for line in &changes.telemetry {
+        for line in &changes.appended.telemetry {
             let (worker, fence, signal) = (line.worker.as_str(), line.fence.0 as i64, text(&line.signal));
             let row = params![id(&line.job_id), line.ts.0, worker, fence, signal, line.keep_until.0];
             insert.execute(row).map_err(fault)?;
         }
         let mut insert = self.statement(include_str!("sql/insert_log.sql"))?;
-        for (job, line) in &changes.logs {
+        for (job, line) in &changes.appended.logs {
             let (stream, level) = (line.stream.as_str(), line.level.as_str());
             insert
                 .execute(params![id(job), line.n as i64, line.ts.0, stream, level, line.text])
@@ -179,21 +179,21 @@ impl Writer {
 
     fn write_money(&self, set: &WorkingSet) -> Result<(), StoreError> {
         let mut put = self.statement(include_str!("sql/put_account.sql"))?;
-        for user in &set.changes.accounts {
+        for user in &set.changes.upserted.accounts {
             let account = set.accounts[user];
             let [granted, reserved, spent] =
                 [account.granted, account.reserved, account.spent].map(|n| n as i64);
             put.execute(params![user.as_str(), granted, reserved, spent]).map_err(fault)?;
         }
         let mut insert = self.statement(include_str!("sql/insert_ledger.sql"))?;
-        for line in &set.changes.ledger {
+        for line in &set.changes.appended.ledger {
             let (user, kind, job) = (line.user_id.as_str(), line.kind.as_str(), line.job_id.as_ref().map(id));
             insert
                 .execute(params![line.ts.0, user, kind, line.amount as i64, job, line.reason])
                 .map_err(fault)?;
         }
         let mut insert = self.statement(include_str!("sql/insert_audit.sql"))?;
-        for line in &set.changes.audit {
+        for line in &set.changes.appended.audit {
             let (action, actor, job) = (line.action.as_str(), &*line.actor.0, line.job_id.as_ref().map(id));
             insert.execute(params![line.ts.0, action, actor, job, line.reason]).map_err(fault)?;
         }
@@ -203,7 +203,7 @@ impl Writer {
     fn write_keyed(&self, set: &WorkingSet) -> Result<(), StoreError> {
         let changes = &set.changes;
         let mut put = self.statement(include_str!("sql/put_dead_letter.sql"))?;
-        for job in changes.dead_letters.difference(&changes.purged) {
+        for job in changes.upserted.dead_letters.difference(&changes.jobs.purged) {
             let letter = &set.dead_letters[job];
             let stage = letter.stage.map(crate::codec::stage_text);
             let row = params![
@@ -217,14 +217,14 @@ impl Writer {
             put.execute(row).map_err(fault)?;
         }
         let mut put = self.statement(include_str!("sql/put_key.sql"))?;
-        for key in &changes.keys {
+        for key in &changes.upserted.keys {
             let record = &set.keys[key];
             let fingerprint = record.fingerprint.as_ref().map(<[u8; 32]>::as_slice);
             let (created_at, expires_at) = (record.created_at.0, record.expires_at.0);
             let row = params![key.0.as_slice(), fingerprint, text(&record.targets), created_at, expires_at];
             put.execute(row).map_err(fault)?;
         }
-        for (queue, paused) in &changes.queues {
+        for (queue, paused) in &changes.upserted.queues {
             let sql = if *paused {
                 include_str!("sql/pause_queue.sql")
             } else {
@@ -233,7 +233,7 @@ impl Writer {
             self.statement(sql)?.execute([queue.as_str()]).map_err(fault)?;
         }
         let mut insert = self.statement(include_str!("sql/insert_lifecycle.sql"))?;
-        for key in &changes.lifecycles {
+        for key in &changes.upserted.lifecycles {
             insert.execute(params![key.name.as_str(), key.version, set.lifecycles[key]]).map_err(fault)?;
         }
         Ok(())
@@ -241,22 +241,22 @@ impl Writer {
 
     fn write_callers(&self, set: &WorkingSet) -> Result<(), StoreError> {
         let changes = &set.changes;
-        if !changes.api_keys.is_empty() {
+        if !changes.upserted.api_keys.is_empty() {
             let mut put = self.statement(include_str!("sql/put_api_key.sql"))?;
-            for key in changes.api_keys.iter().map(|key| &set.api_keys[key]) {
-                let (role, user) = (key.role.as_str(), key.user_id.as_ref().map(Name::as_str));
+            for key in changes.upserted.api_keys.iter().map(|key| &set.api_keys[key]) {
+                let (role, user) = (key.role.as_str(), key.user_id.as_deref());
                 let (digest, by) = (key.digest.as_slice(), &*key.created_by.0);
                 let (created_at, revoked_at) = (key.created_at.0, key.revoked_at.map(|at| at.0));
                 let row = params![key.id.as_str(), role, user, digest, created_at, by, revoked_at];
                 put.execute(row).map_err(fault)?;
             }
         }
-        if !changes.seen.is_empty() {
+        if !changes.upserted.workers.is_empty() {
             let mut put = self.statement(include_str!("sql/put_worker.sql"))?;
-            for seen in &changes.seen {
-                let credential = seen.credential.as_ref().map(Name::as_str);
-                let connection = seen.connection.map(uuid::Uuid::into_bytes);
-                let row = params![seen.name.as_str(), credential, seen.seen_at.0, connection];
+            for worker in changes.upserted.workers.values() {
+                let credential = worker.credential.as_deref();
+                let connection = worker.connection.map(uuid::Uuid::into_bytes);
+                let row = params![worker.name.as_str(), credential, worker.seen_at.0, connection];
                 put.execute(row).map_err(fault)?;
             }
         }
@@ -274,7 +274,7 @@ impl Writer {
             include_str!("sql/purge_state.sql"),
             include_str!("sql/purge_job.sql"),
         ];
-        for job in &changes.purged {
+        for job in &changes.jobs.purged {
             for sql in PURGE {
                 self.statement(sql)?.execute([id(job)]).map_err(fault)?;
             }
@@ -282,7 +282,7 @@ impl Writer {
         if let Some(now) = changes.prune {
             self.statement(include_str!("sql/prune_telemetry.sql"))?.execute([now.0]).map_err(fault)?;
             self.statement(include_str!("sql/prune_keys.sql"))?.execute([now.0]).map_err(fault)?;
-            let unheard_since = now.0 - limits::WORKER_UNHEARD_MS_MAX as i64;
+            let unheard_since = now.0 - limits::WORKER_UNSEEN_MS_MAX as i64;
             self.statement(include_str!("sql/prune_workers.sql"))?.execute([unheard_since]).map_err(fault)?;
         }
         Ok(())
@@ -293,7 +293,7 @@ impl Writer {
     }
 
     /// Says that a node lives. A commit like any other, so its outcome can be in doubt, too.
-    pub(super) fn beat(&mut self) -> Result<(), StoreError> {
+    pub(super) fn heartbeat(&mut self) -> Result<(), StoreError> {
         if let Some(doubt) = &self.doubt {
             return Err(StoreError::OutcomeUnknown(doubt.clone()));
         }
@@ -312,7 +312,7 @@ impl Writer {
     pub(super) fn close(mut self) {
         if self.doubt.is_none() {
             self.clock.lock().expect("nobody panics while reading the clock").told.0 = 0;
-            if let Err(error) = self.beat() {
+            if let Err(error) = self.heartbeat() {
                 tracing::warn!(%error, "the store was closed without noting the time");
             }
         }
@@ -320,7 +320,6 @@ impl Writer {
 }
 
 fn insert_spec(insert: &mut CachedStatement<'_>, row: &SpecRow) -> Result<(), StoreError> {
-    let name = |name: &Option<tenure_core::id::Name>| name.as_ref().map(ToString::to_string);
     let bytes = |id: &Option<uuid::Uuid>| id.map(|id| id.as_bytes().to_vec());
     let inserted = insert.execute(params![
         row.id.as_bytes().as_slice(),
@@ -328,15 +327,15 @@ fn insert_spec(insert: &mut CachedStatement<'_>, row: &SpecRow) -> Result<(), St
         row.lifecycle.as_str(),
         row.lifecycle_version,
         row.queue.as_str(),
-        name(&row.user_id),
+        row.user_id.as_deref(),
         row.priority,
         row.max_attempts,
         row.cost,
         row.payload.as_str(),
         row.created_at,
-        name(&row.correlation_id),
-        name(&row.traceparent),
-        name(&row.idempotency_key),
+        row.correlation_id.as_deref(),
+        row.traceparent.as_deref(),
+        row.idempotency_key.as_deref(),
         bytes(&row.retry_of),
         bytes(&row.compensates),
     ]);
@@ -349,7 +348,7 @@ fn put_state(put: &mut CachedStatement<'_>, row: &StateRow) -> Result<(), StoreE
         row.id.as_bytes().as_slice(),
         row.state.as_str(),
         row.phase.as_str(),
-        row.outcome.as_ref().map(tenure_core::id::Name::as_str),
+        row.outcome.as_deref(),
         row.seq,
         row.attempt,
         row.retry_count,
@@ -363,7 +362,7 @@ fn put_state(put: &mut CachedStatement<'_>, row: &StateRow) -> Result<(), StoreE
         row.started_at,
         row.completed_at,
         row.entered,
-        row.worker.as_ref().map(tenure_core::id::Name::as_str),
+        row.worker.as_deref(),
         row.lease,
         row.last_lease,
         row.error,
@@ -386,12 +385,12 @@ fn insert_event(insert: &mut CachedStatement<'_>, position: u64, row: &EventRow)
         row.seq,
         row.name.as_str(),
         row.trigger,
-        row.from_state.as_ref().map(tenure_core::id::Name::as_str),
+        row.from_state.as_deref(),
         row.to_state.as_str(),
         row.attempt,
         row.ts,
         row.actor.as_str(),
-        row.cause.as_ref().map(tenure_core::id::Name::as_str),
+        row.cause.as_deref(),
         row.facts,
     ]);
     inserted.map(drop).map_err(fault)

@@ -96,7 +96,8 @@ fn no_trap(machine: &Machine<'_>, reachability: &Reachability, flaws: &mut Flaws
         }
         let mut places: Vec<(Span, &str)> = vec![(machine.name_at(state), "no way out")];
         places.extend(cycle[1..].iter().map(|other| (machine.name_at(*other), "in the same cycle")));
-        let into = trapped.iter().filter(|other| !cycle.contains(other) && reachability.leads(**other, state));
+        let into =
+            trapped.iter().filter(|other| !cycle.contains(other) && reachability.leads(**other, state));
         places.extend(into.map(|other| (machine.name_at(*other), "this leads only there")));
         let names: Vec<String> = cycle.iter().map(|state| format!("`{}`", machine.name(*state))).collect();
         let message = format!("a job in {} can never finish", list(&names));

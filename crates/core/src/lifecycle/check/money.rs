@@ -11,7 +11,8 @@ pub(super) fn check(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
         let Some(state) = state else { continue };
         let name = machine.name(state);
         if machine.phase(state).is_some_and(|phase| !phase.is_final()) {
-            let message = format!("`{name}` is not final, and credits are settled or refunded only in final states");
+            let message =
+                format!("`{name}` is not final, and credits are settled or refunded only in final states");
             let places = [(at, "not final"), (machine.phase_at(state), "because of this role")];
             flaws.add(RuleId::L12, message, &places, "list final states only");
         }

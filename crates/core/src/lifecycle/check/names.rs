@@ -115,8 +115,7 @@ fn origins<'d>(
         }
         (None, Some(create)) if transition.on.len() > 1 => {
             let message = "`create` is combined with other triggers";
-            let help =
-                "write a separate transition for `create`, and add `from` with the states that the others leave";
+            let help = "write a separate transition for `create`, and add `from` with the states that the others leave";
             flaws.add(RuleId::L2, message, &[(create.at, "leaves no state")], help);
             return unknown;
         }

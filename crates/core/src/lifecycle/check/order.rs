@@ -104,7 +104,8 @@ fn bounded(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
         if !begins || costs || exempt {
             continue;
         }
-        let message = format!("`{on}` begins a new attempt without using one up, so the job could run indefinitely");
+        let message =
+            format!("`{on}` begins a new attempt without using one up, so the job could run indefinitely");
         let places = [
             (edge.on_at, "needs `when = \"retry\"`"),
             (edge.to_at, "a ready state: the next attempt begins"),

@@ -28,8 +28,7 @@ fn initial(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
         return;
     }
     if let Some(phase) = machine.phase(state).filter(|phase| *phase != Phase::Ready) {
-        let message =
-            format!("the initial state `{}` is {}, not ready", machine.name(state), phase.as_str());
+        let message = format!("the initial state `{}` is {}, not ready", machine.name(state), phase.as_str());
         let places =
             [(named.at, "every job begins here"), (machine.phase_at(state), "and cannot be claimed")];
         flaws.add(RuleId::L2, message, &places, "begin in a state with role = \"ready\"");

@@ -41,7 +41,9 @@ fn shadowed(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
             let (Some(first), Some(on)) = (group[..index].iter().find(hides), edge.on) else { continue };
             let why = match first.condition() {
                 EdgeCondition::If(condition) => format!("has the same `when = \"{condition}\"`"),
-                EdgeCondition::Always | EdgeCondition::Unknown => "has no `when`, so it always matches".to_owned(),
+                EdgeCondition::Always | EdgeCondition::Unknown => {
+                    "has no `when`, so it always matches".to_owned()
+                }
             };
             let message = format!("this `{on}` rule can never be followed");
             let places = [(edge.on_at, "never reached"), (first.on_at, why.as_str())];
@@ -65,7 +67,8 @@ fn total(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
     for group in groups(machine) {
         let last = group[group.len() - 1];
         let EdgeCondition::If(condition) = last.condition() else { continue };
-        if group.iter().any(|edge| edge.condition() == EdgeCondition::Always) || may_have_more(machine, last) {
+        if group.iter().any(|edge| edge.condition() == EdgeCondition::Always) || may_have_more(machine, last)
+        {
             continue;
         }
         let origin =

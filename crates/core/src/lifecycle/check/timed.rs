@@ -20,7 +20,8 @@ pub(super) fn check(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
                 if timeout.value != Timeout::Never && !machine.may_have(state, &Trigger::Timeout) =>
             {
                 let message = format!("`{name}` has a timeout, but no rule for it");
-                let places = [(timeout.at, "leads nowhere"), (name_at, "no `timeout` rule leaves this state")];
+                let places =
+                    [(timeout.at, "leads nowhere"), (name_at, "no `timeout` rule leaves this state")];
                 let help = format!("add a transition with on = \"timeout\", from = \"{name}\"");
                 flaws.add(RuleId::L10, message, &places, help);
             }
@@ -31,7 +32,8 @@ pub(super) fn check(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
             {
                 let message = format!("a job in `{name}` could wait indefinitely");
                 let places = [(name_at, "nothing ends the wait"), (phase_at, "no worker holds the job")];
-                let help = "add a rule for `due`, or a `timeout` with its rule, or declare timeout = \"never\"";
+                let help =
+                    "add a rule for `due`, or a `timeout` with its rule, or declare timeout = \"never\"";
                 flaws.add(RuleId::L10, message, &places, help);
             }
             Some(_) | None => {}

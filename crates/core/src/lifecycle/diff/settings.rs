@@ -1,13 +1,14 @@
 //! Compares the header and the tables of two files, value by value.
 
-use super::super::policy::{Api, Backoff, Credits, Jitter};
 use super::super::Lifecycle;
+use super::super::policy::{Api, Backoff, Credits, Jitter};
 use super::{ChangeKind, ChangeList};
 use crate::id::StateName;
 
 pub(super) fn head(changes: &mut ChangeList, old: &Lifecycle, new: &Lifecycle) {
     if let Some(change) = changes.value("name", old.name.as_str(), new.name.as_str()) {
-        change.blocks = Some(format!("a live job refers to its lifecycle by name, and `{}` is another one", new.name));
+        change.blocks =
+            Some(format!("a live job refers to its lifecycle by name, and `{}` is another one", new.name));
     }
     changes.value("version", old.version.to_string(), new.version.to_string());
     changes.value("about", &old.about, &new.about);

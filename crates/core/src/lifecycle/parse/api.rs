@@ -166,10 +166,8 @@ fn check_field(reader: &mut DraftReader<'_>, field: &Located<String>, of_event: 
 
 fn check_part(reader: &mut DraftReader<'_>, field: &Located<String>, part: &str, known: &[&str]) {
     if !known.contains(&part) {
-        let help = suggestion(
-            did_you_mean(part, known.iter().copied()),
-            &format!("the fields are {}", list(known)),
-        );
+        let help =
+            suggestion(did_you_mean(part, known.iter().copied()), &format!("the fields are {}", list(known)));
         let message = format!("`{}` is not a field", shown(&field.value));
         reader.flaws.add(RuleId::L1, message, &[(field.at, "unknown")], help);
     }

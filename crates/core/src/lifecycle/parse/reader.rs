@@ -123,11 +123,15 @@ impl DraftReader<'_> {
         self.string(value, key, "a duration", &help)
     }
 
-    pub(super) fn parse_duration(&mut self, text: &Located<String>, key: &str, min_ms: u64) -> Option<Millis> {
+    pub(super) fn parse_duration(
+        &mut self,
+        text: &Located<String>,
+        key: &str,
+        min_ms: u64,
+    ) -> Option<Millis> {
         let Some(duration) = Millis::parse(&text.value) else {
             let message = format!("`{}` is not a duration", shown(&text.value));
-            let help =
-                "write it like \"500ms\", \"10s\", \"1m 30s\", \"2h\" or \"3d\"; the maximum is a hundred years";
+            let help = "write it like \"500ms\", \"10s\", \"1m 30s\", \"2h\" or \"3d\"; the maximum is a hundred years";
             self.flaws.add(RuleId::Syntax, message, &[(text.at, "expected a number and a unit")], help);
             return None;
         };

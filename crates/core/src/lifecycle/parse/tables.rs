@@ -141,7 +141,8 @@ fn derive_part(reader: &mut DraftReader<'_>, part: &Located<String>) {
     {
         return;
     }
-    let possible = "a key is derived from user_id, type, minute, payload, or a part of it such as payload.prompt";
+    let possible =
+        "a key is derived from user_id, type, minute, payload, or a part of it such as payload.prompt";
     let help = suggestion(did_you_mean(&part.value, words), possible);
     let message = format!("a key cannot be derived from `{}`", shown(&part.value));
     reader.flaws.add(RuleId::L1, message, &[(part.at, "unknown")], help);

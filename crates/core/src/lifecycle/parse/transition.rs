@@ -87,8 +87,7 @@ fn read_one(reader: &mut DraftReader<'_>, value: &TomlValue<'_>) -> Option<Draft
 
 fn on(reader: &mut DraftReader<'_>, table: &KnownTable<'_>) -> Vec<Located<Option<Trigger>>> {
     let Some(value) = table.get("on") else {
-        let help =
-            "add the trigger: on = \"claim\", \"succeed\", \"timeout\" …, or a custom signal, \"signal:approve\"";
+        let help = "add the trigger: on = \"claim\", \"succeed\", \"timeout\" …, or a custom signal, \"signal:approve\"";
         reader.flaws.add(RuleId::Syntax, "a transition has no `on`", &[(table.at, "no trigger")], help);
         return vec![Located { value: None, at: table.at }];
     };

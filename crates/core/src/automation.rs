@@ -11,14 +11,14 @@ use crate::webhook::Webhook;
 
 /// Which kind of standing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OrderKind {
+pub enum AutomationKind {
     /// Makes jobs.
     Schedule,
     /// Sends events.
     Webhook,
 }
 
-impl OrderKind {
+impl AutomationKind {
     /// Its name in stores and refusals.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -29,30 +29,30 @@ impl OrderKind {
 }
 
 /// Kind and name: what an order is known by.
-pub type OrderId = (OrderKind, Name);
+pub type AutomationId = (AutomationKind, Name);
 
 /// A standing order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum Automation {
     /// Makes jobs.
     Schedule(Schedule),
     /// Sends events.
     Webhook(Webhook),
 }
 
-impl Order {
+impl Automation {
     /// What it is known by.
-    pub fn id(&self) -> OrderId {
+    pub fn id(&self) -> AutomationId {
         match self {
-            Self::Schedule(it) => (OrderKind::Schedule, it.id.clone()),
-            Self::Webhook(it) => (OrderKind::Webhook, it.id.clone()),
+            Self::Schedule(it) => (AutomationKind::Schedule, it.id.clone()),
+            Self::Webhook(it) => (AutomationKind::Webhook, it.id.clone()),
         }
     }
 
     /// Why something came to nothing, as far as an order keeps it.
     pub(crate) fn clipped(error: &str) -> String {
-        error.chars().take(limits::ORDER_ERROR_CHARS_MAX).collect()
+        error.chars().take(limits::AUTOMATION_ERROR_CHARS_MAX).collect()
     }
 
     /// When a node should look at it; never, while it rests.
@@ -64,13 +64,13 @@ impl Order {
     }
 }
 
-impl From<Schedule> for Order {
+impl From<Schedule> for Automation {
     fn from(it: Schedule) -> Self {
         Self::Schedule(it)
     }
 }
 
-impl From<Webhook> for Order {
+impl From<Webhook> for Automation {
     fn from(it: Webhook) -> Self {
         Self::Webhook(it)
     }

@@ -1,6 +1,6 @@
 //! Where claims look. Ready jobs of one queue, type and priority are a *shelf*, in the order in which they are taken.
 //!
-//! A node remembers which shelves there are and how far it has emptied each, so that a claim does not walk over the
+//! A node remembers which claim_index there are and how far it has emptied each, so that a claim does not walk over the
 //! index entries of jobs that are gone. What it remembers is only a short cut: it is forgotten every second, and a claim
 //! that finds too little looks again without it. Where that takes long, because a backup or another long transaction
 //! keeps the entries of all the jobs that went meanwhile, both happen less often.
@@ -10,13 +10,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tenure_core::command::ClaimFilter;
-use tenure_core::id::Name;
+use tenure_core::id::{QueueName, TypeName};
 use tenure_core::job::Job;
 use tenure_core::lifecycle::Phase;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::rows::get;
+use super::rows::{get, text};
 use crate::StoreError;
 
 /// How long places are remembered.
@@ -25,14 +25,14 @@ const REMEMBERED: Duration = Duration::from_secs(1);
 const CHEAP: Duration = Duration::from_millis(5);
 /// Dear looks take at most one part in this many of the time.
 const DEAR_SHARE: u32 = 20;
-/// How many shelves a claim looks at before it looks at all.
+/// How many claim_index a claim looks at before it looks at all.
 pub(super) const LOOKED_AT_FIRST: usize = 64;
 
 /// Queue, type, priority.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Shelf {
-    pub(super) queue: Name,
-    pub(super) job_type: Name,
+pub(super) struct ClaimSlot {
+    pub(super) queue: QueueName,
+    pub(super) job_type: TypeName,
     pub(super) priority: i32,
 }
 
@@ -42,19 +42,19 @@ pub(super) type Place = (i64, Uuid);
 /// Before every job.
 const START: Place = (i64::MIN, Uuid::nil());
 
-/// The shelves that a node knows.
+/// The claim_index that a node knows.
 #[derive(Debug, Default)]
-pub(super) struct Shelves(Mutex<Known>);
+pub(super) struct ClaimIndex(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    places: BTreeMap<Shelf, Place>,
+    places: BTreeMap<ClaimSlot, Place>,
     read_at: Option<Instant>,
     /// How long reading them took.
     took: Duration,
 }
 
-impl Shelves {
+impl ClaimIndex {
     /// Whether they must be read before anyone claims.
     pub(super) fn are_stale(&self) -> bool {
         let known = self.known();
@@ -67,19 +67,19 @@ impl Shelves {
         known.took <= CHEAP || known.read_at.is_none_or(|at| at.elapsed() > known.took * DEAR_SHARE)
     }
 
-    /// Takes the rows of `shelves.sql`, which was asked at a time.
+    /// Takes the rows of `claim_index.sql`, which was asked at a time.
     pub(super) fn renew(&self, rows: &[Row], asked_at: Instant) -> Result<(), StoreError> {
         let mut places = BTreeMap::new();
         for row in rows {
-            let text = |column| get::<&str>(row, column).map(Name::from);
-            places.insert(Shelf { queue: text(0)?, job_type: text(1)?, priority: get(row, 2)? }, START);
+            let slot = ClaimSlot { queue: text(row, 0)?, job_type: text(row, 1)?, priority: get(row, 2)? };
+            places.insert(slot, START);
         }
         *self.known() = Known { places, read_at: Some(Instant::now()), took: asked_at.elapsed() };
         Ok(())
     }
 
-    /// The first shelves that a filter admits, highest priority first, and from where on to look.
-    pub(super) fn admitted(&self, filter: &ClaimFilter, max: usize) -> Vec<(Shelf, Place)> {
+    /// The first claim_index that a filter admits, highest priority first, and from where on to look.
+    pub(super) fn admitted(&self, filter: &ClaimFilter, max: usize) -> Vec<(ClaimSlot, Place)> {
         let known = self.known();
         let admitted = known.places.iter().filter(|(shelf, _)| filter.admits(&shelf.queue, &shelf.job_type));
         let mut found: Vec<_> = admitted.map(|(shelf, place)| (shelf.clone(), *place)).collect();
@@ -90,7 +90,7 @@ impl Shelves {
     }
 
     /// Jobs of a shelf were taken, up to this one.
-    pub(super) fn emptied(&self, shelf: &Shelf, upto: Place) {
+    pub(super) fn emptied(&self, shelf: &ClaimSlot, upto: Place) {
         if let Some(place) = self.known().places.get_mut(shelf) {
             *place = upto.max(*place);
         }
@@ -98,7 +98,7 @@ impl Shelves {
 
     /// A job is on a shelf now: it must not be overlooked.
     pub(super) fn put(&self, job: &Job) {
-        let (shelf, at) = (Shelf::of(job), place(job));
+        let (shelf, at) = (ClaimSlot::of(job), place(job));
         let mut known = self.known();
         let place = known.places.entry(shelf).or_insert(START);
         if at <= *place {
@@ -111,7 +111,7 @@ impl Shelves {
     }
 }
 
-impl Shelf {
+impl ClaimSlot {
     pub(super) fn of(job: &Job) -> Self {
         let spec = &job.spec;
         Self { queue: spec.queue.clone(), job_type: spec.job_type.clone(), priority: spec.priority }
@@ -124,11 +124,11 @@ pub(super) fn place(job: &Job) -> Place {
 }
 
 /// How far candidates were taken from each shelf: up to the first that is still there.
-pub(super) fn taken<'a>(candidates: impl Iterator<Item = &'a Job>) -> BTreeMap<Shelf, Place> {
+pub(super) fn taken<'a>(candidates: impl Iterator<Item = &'a Job>) -> BTreeMap<ClaimSlot, Place> {
     let mut upto = BTreeMap::new();
     let mut left = std::collections::BTreeSet::new();
     for job in candidates {
-        let shelf = Shelf::of(job);
+        let shelf = ClaimSlot::of(job);
         if job.phase == Phase::Ready {
             left.insert(shelf);
         } else if !left.contains(&shelf) {
@@ -168,33 +168,33 @@ mod tests {
 
     #[test]
     fn an_emptied_shelf_is_looked_at_from_where_it_was_left() {
-        let (shelves, any) = (Shelves::default(), ClaimFilter::default());
+        let (claim_index, any) = (ClaimIndex::default(), ClaimFilter::default());
         let (first, second) = (a_job("q", 0, 10), a_job("q", 0, 20));
-        shelves.put(&first);
-        shelves.emptied(&Shelf::of(&first), place(&first));
-        shelves.put(&second);
-        assert_eq!(shelves.admitted(&any, 9), [(Shelf::of(&first), place(&first))]);
+        claim_index.put(&first);
+        claim_index.emptied(&ClaimSlot::of(&first), place(&first));
+        claim_index.put(&second);
+        assert_eq!(claim_index.admitted(&any, 9), [(ClaimSlot::of(&first), place(&first))]);
     }
 
     #[test]
     fn a_job_that_comes_back_before_that_is_not_overlooked() {
-        let (shelves, any) = (Shelves::default(), ClaimFilter::default());
+        let (claim_index, any) = (ClaimIndex::default(), ClaimFilter::default());
         let (first, second) = (a_job("q", 0, 10), a_job("q", 0, 20));
-        shelves.put(&second);
-        shelves.emptied(&Shelf::of(&second), place(&second));
-        shelves.put(&first);
-        assert_eq!(shelves.admitted(&any, 9), [(Shelf::of(&first), START)]);
+        claim_index.put(&second);
+        claim_index.emptied(&ClaimSlot::of(&second), place(&second));
+        claim_index.put(&first);
+        assert_eq!(claim_index.admitted(&any, 9), [(ClaimSlot::of(&first), START)]);
     }
 
     #[test]
     fn the_highest_priority_comes_first_and_only_what_the_filter_admits() {
-        let shelves = Shelves::default();
+        let claim_index = ClaimIndex::default();
         for (queue, priority) in [("a", 1), ("b", 9), ("a", 5)] {
-            shelves.put(&a_job(queue, priority, 10));
+            claim_index.put(&a_job(queue, priority, 10));
         }
         let filter = ClaimFilter { types: None, queues: Some(vec!["a".into()]) };
         let priorities: Vec<i32> =
-            shelves.admitted(&filter, 9).iter().map(|(shelf, _)| shelf.priority).collect();
+            claim_index.admitted(&filter, 9).iter().map(|(shelf, _)| shelf.priority).collect();
         assert_eq!(priorities, [5, 1]);
     }
 
@@ -203,6 +203,6 @@ mod tests {
         let mut jobs = [a_job("q", 0, 10), a_job("q", 0, 20), a_job("q", 0, 30)];
         jobs[0].phase = Phase::Held;
         jobs[2].phase = Phase::Held;
-        assert_eq!(taken(jobs.iter()), BTreeMap::from([(Shelf::of(&jobs[0]), place(&jobs[0]))]));
+        assert_eq!(taken(jobs.iter()), BTreeMap::from([(ClaimSlot::of(&jobs[0]), place(&jobs[0]))]));
     }
 }

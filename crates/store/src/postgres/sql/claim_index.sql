@@ -1,4 +1,4 @@
--- shelves: the queues, types and priorities that have ready jobs, by jumping from each to the next. Index:
+-- claim_index: the queues, types and priorities that have ready jobs, by jumping from each to the next. Index:
 -- job_states_ready.
 with recursive shelf as (
     (select s.queue, s.type, s.priority from job_states s where s.ready order by s.queue, s.type, s.priority desc

@@ -1,4 +1,4 @@
-//! Bells of single jobs: whoever watches one is rung by a commit that touches it, and nobody else is.
+//! JobWatchers of single jobs: whoever watches one is rung by a commit that touches it, and nobody else is.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,20 +11,20 @@ use tokio::sync::watch;
 
 /// Who watches which job.
 #[derive(Debug, Default)]
-pub(crate) struct Bells {
-    hung: Mutex<HashMap<JobId, watch::Sender<()>>>,
-    /// How many are hung: a commit looks at this first.
+pub(crate) struct JobWatchers {
+    watchers: Mutex<HashMap<JobId, watch::Sender<()>>>,
+    /// How many are watchers: a commit looks at this first.
     count: AtomicUsize,
 }
 
-impl Bells {
-    fn hung(&self) -> MutexGuard<'_, HashMap<JobId, watch::Sender<()>>> {
-        self.hung.lock().expect("nobody panics while ringing")
+impl JobWatchers {
+    fn watchers(&self) -> MutexGuard<'_, HashMap<JobId, watch::Sender<()>>> {
+        self.watchers.lock().expect("nobody panics while ringing")
     }
 
     fn watch(&self, job: JobId) -> watch::Receiver<()> {
-        let mut hung = self.hung();
-        let bell = hung.entry(job).or_insert_with(|| {
+        let mut watchers = self.watchers();
+        let bell = watchers.entry(job).or_insert_with(|| {
             self.count.fetch_add(1, Ordering::AcqRel);
             watch::Sender::new(())
         });
@@ -32,17 +32,17 @@ impl Bells {
     }
 
     fn leave(&self, job: JobId) {
-        let mut hung = self.hung();
-        if hung.get(&job).is_some_and(|bell| bell.receiver_count() == 0) {
-            hung.remove(&job);
+        let mut watchers = self.watchers();
+        if watchers.get(&job).is_some_and(|bell| bell.receiver_count() == 0) {
+            watchers.remove(&job);
             self.count.fetch_sub(1, Ordering::AcqRel);
         }
     }
 
     /// The jobs that a batch touched. Who watches them is asked after the commit: somebody may come meanwhile.
     pub(crate) fn touched(changes: &Changes) -> Vec<JobId> {
-        let written = changes.updated.iter().copied();
-        written.chain(changes.logs.iter().map(|(job, _)| *job)).collect()
+        let written = changes.jobs.updated.iter().copied();
+        written.chain(changes.appended.logs.iter().map(|(job, _)| *job)).collect()
     }
 
     /// Rings for these jobs.
@@ -50,8 +50,8 @@ impl Bells {
         if self.count.load(Ordering::Acquire) == 0 {
             return;
         }
-        let hung = self.hung();
-        for bell in jobs.iter().filter_map(|job| hung.get(job)) {
+        let watchers = self.watchers();
+        for bell in jobs.iter().filter_map(|job| watchers.get(job)) {
             bell.send_replace(());
         }
     }
@@ -62,13 +62,13 @@ impl Bells {
 pub struct Watch {
     job: JobId,
     rung: Option<watch::Receiver<()>>,
-    bells: Arc<Bells>,
+    job_watch: Arc<JobWatchers>,
     poll_every: Duration,
 }
 
 impl Watch {
-    pub(crate) fn new(bells: &Arc<Bells>, job: JobId, poll_every: Duration) -> Self {
-        Self { job, rung: Some(bells.watch(job)), bells: Arc::clone(bells), poll_every }
+    pub(crate) fn new(job_watch: &Arc<JobWatchers>, job: JobId, poll_every: Duration) -> Self {
+        Self { job, rung: Some(job_watch.watch(job)), job_watch: Arc::clone(job_watch), poll_every }
     }
 
     /// Resolves when the job, its history or its log may have changed since the last call. Other nodes' commits are
@@ -83,6 +83,6 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.rung = None;
-        self.bells.leave(self.job);
+        self.job_watch.leave(self.job);
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use tenure_core::id::Name;
+use tenure_core::id::UserId;
 use tenure_core::time::{Millis, Timestamp};
 
 /// Users whose buckets are not full again; more share one.
@@ -12,13 +12,13 @@ const USERS_MAX: usize = 100_000;
 
 /// Buckets, by user. Jobs of nobody count as one user's.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct RateLimit {
     per_second: Option<u32>,
     /// Until when, in microseconds, a bucket is not full.
-    full_at: Mutex<HashMap<Option<Name>, i64>>,
+    full_at: Mutex<HashMap<Option<UserId>, i64>>,
 }
 
-impl Pace {
+impl RateLimit {
     pub(crate) fn new(per_second: Option<u32>) -> Self {
         Self { per_second, full_at: Mutex::default() }
     }
@@ -29,7 +29,7 @@ impl Pace {
     }
 
     /// Takes one out of a user's bucket, or says when there will be one.
-    pub(crate) fn take(&self, user: Option<&Name>, now: Timestamp) -> Result<(), Millis> {
+    pub(crate) fn take(&self, user: Option<&UserId>, now: Timestamp) -> Result<(), Millis> {
         let Some(interval) = self.interval() else { return Ok(()) };
         let now = now.0 * 1000;
         let mut buckets = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +49,7 @@ impl Pace {
     }
 
     /// Puts one back that came to nothing.
-    pub(crate) fn give_back(&self, user: Option<&Name>) {
+    pub(crate) fn give_back(&self, user: Option<&UserId>) {
         let Some(interval) = self.interval() else { return };
         let mut buckets = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(full_at) = buckets.get_mut(&user.cloned()) {
@@ -64,8 +64,8 @@ mod tests {
 
     #[test]
     fn a_second_holds_as_many_as_are_allowed_and_fills_up_evenly() {
-        let pace = Pace::new(Some(4));
-        let ann = Name::from("ann");
+        let pace = RateLimit::new(Some(4));
+        let ann = UserId::from("ann");
         let take = |at: i64| pace.take(Some(&ann), Timestamp(at));
         assert!((0..4).all(|_| take(1000).is_ok()));
         assert_eq!(take(1000), Err(Millis(250)));
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn without_a_bound_there_is_none() {
-        let pace = Pace::new(None);
+        let pace = RateLimit::new(None);
         assert!((0..1000).all(|_| pace.take(None, Timestamp(0)).is_ok()));
     }
 }

@@ -1,0 +1,26 @@
+//! Accounts: credits granted to a user.
+
+use crate::credit::{LedgerLine, Movement};
+use crate::decide::{CommandOutput, CommandResult, DecisionContext};
+use crate::id::{Actor, UserId};
+use crate::limits;
+use crate::refusal::Refusal;
+
+pub(crate) fn grant(
+    context: &mut DecisionContext<'_>,
+    by: &Actor,
+    user: &UserId,
+    amount: u64,
+    reason: Option<&str>,
+) -> CommandResult {
+    let account = context.set.account(user).moved(Movement::Grant, amount);
+    let account = account.filter(|account| account.granted <= limits::CREDITS_MAX && amount > 0);
+    let detail = || format!("must be at least 1, and all grants together at most {}", limits::CREDITS_MAX);
+    let account = account.ok_or_else(|| Refusal::invalid("#/grant", detail()))?;
+    let (ts, kind, reason_text) = (context.now.at, Movement::Grant, reason.map(str::to_owned));
+    let line = LedgerLine { ts, user_id: user.clone(), kind, amount, job_id: None, reason: reason_text };
+    context.set.move_credits(account, line);
+    let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    context.audit(by, "grant", &format!("{amount} for {user}{why}"));
+    Ok(CommandOutput::Account(account))
+}

@@ -1,0 +1,24 @@
+//! Retention: finished jobs, deleted objects and expired records are forgotten.
+
+use crate::decide::{CommandOutput, CommandResult, DecisionContext};
+use crate::id::JobId;
+
+/// Deletes a job whose retention has ended; does nothing before that.
+pub(crate) fn purge(context: &mut DecisionContext<'_>, id: JobId) -> CommandResult {
+    let job = context.job(id)?;
+    let kept = context.lifecycle(&job)?.retention.jobs;
+    if job.times.completed_at.is_some_and(|end| end + kept <= context.now.at) {
+        context.set.changes.jobs.purged.insert(id);
+    }
+    Ok(CommandOutput::Nothing)
+}
+
+pub(crate) fn forget_garbage(context: &mut DecisionContext<'_>, paths: &[String]) -> CommandOutput {
+    context.set.changes.assets.forgotten.extend(paths.iter().cloned());
+    CommandOutput::Nothing
+}
+
+pub(crate) fn prune(context: &mut DecisionContext<'_>) -> CommandOutput {
+    context.set.changes.prune = Some(context.now.at);
+    CommandOutput::Nothing
+}

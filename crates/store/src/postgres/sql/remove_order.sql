@@ -1,2 +1,0 @@
--- remove_order: forgets standing orders; they are locked. Index: the primary key.
-delete from orders where (kind, id) in (select * from unnest($1::text[], $2::text[]))

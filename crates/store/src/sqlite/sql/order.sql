@@ -1,2 +1,0 @@
--- order: one standing order. Index: the primary key.
-select body from orders where kind = ?1 and id = ?2
