@@ -83,12 +83,24 @@ fn type_in(name: &str) -> Option<&str> {
     parts.find(|part| part.starts_with(char::is_uppercase) && part.contains(char::is_lowercase))
 }
 
-/// Every type that the file defines, with its line. An associated type is not a definition.
+/// Every type that the file defines, with its line: by a keyword, or as the only word of a line of a macro call. An
+/// associated type is not a definition.
 fn definitions(source: &Source) -> impl Iterator<Item = (usize, &str)> {
     source.code.iter().enumerate().filter_map(|(index, line)| {
-        let (keyword, name) = defined_type(line)?;
-        let associated = keyword == "type" && is_in_impl_or_trait(source, index);
-        (!associated).then_some((index + 1, name))
+        let name = match defined_type(line) {
+            Some(("type", name)) => {
+                let outer = block_head(source, index).unwrap_or_default();
+                let is_associated = outer.split([' ', '<']).any(|word| word == "impl" || word == "trait");
+                (!is_associated).then_some(name)?
+            }
+            Some((_, name)) => name,
+            None => {
+                let name = line.trim();
+                let is_name = name.starts_with(char::is_uppercase) && name.chars().all(char::is_alphanumeric);
+                (is_name && block_head(source, index)?.ends_with("! {")).then_some(name)?
+            }
+        };
+        Some((index + 1, name))
     })
 }
 
@@ -106,16 +118,15 @@ fn defined_type(line: &str) -> Option<(&str, &str)> {
     (DEFINITIONS.contains(&keyword) && rest.starts_with(char::is_uppercase)).then(|| (keyword, &rest[..end]))
 }
 
-/// Whether the block around this line, as rustfmt indents it, is an `impl` or a `trait`.
-fn is_in_impl_or_trait(source: &Source, index: usize) -> bool {
+/// The first line of the block around this line, as rustfmt indents it.
+fn block_head(source: &Source, index: usize) -> Option<&str> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let own = indent(&source.code[index]);
     let outer = source.code[..index].iter().rev().filter(|line| !line.trim().is_empty());
     let mut heads =
         outer.filter(|line| indent(line) < own && !line.trim_start().starts_with(['{', '}', ')']));
     // A `where` clause may stand between the block and its head.
-    let head = heads.find(|line| !line.trim_start().starts_with("where"));
-    head.is_some_and(|line| line.split([' ', '<']).any(|word| word == "impl" || word == "trait"))
+    heads.find(|line| !line.trim_start().starts_with("where")).map(|line| line.trim_end())
 }
 
 #[cfg(test)]
@@ -157,7 +168,7 @@ mod tests {
     fn glossary_with(cell: &str) -> String {
         let table =
             format!("# Glossary\n\n| word | in code | not |\n|---|---|---|\n| job | {cell} | `Task` |\n");
-        let source = "//! A.\npub struct Job;\nimpl Job {\n    type Gone = u8;\n}\n";
+        let source = "//! A.\npub struct Job;\nimpl Job {\n    type Gone = u8;\n}\nnames! {\n    /// A queue.\n    QueueName\n}\n";
         found(&[(GLOSSARY, &table), ("crates/a/src/decide/clock.rs", source)], glossary)
     }
 
@@ -171,9 +182,15 @@ mod tests {
                 "{gone}: {flaw}"
             );
         }
-        for there in
-            ["`Job`, field `task`", "`Job::evolve`", "`a::Job`", "–", "`decide/clock.rs`", "`Job<T>`"]
-        {
+        for there in [
+            "`Job`, field `task`",
+            "`Job::evolve`",
+            "`a::Job`",
+            "–",
+            "`decide/clock.rs`",
+            "`Job<T>`",
+            "`QueueName`",
+        ] {
             assert_eq!(glossary_with(&format!("`Job`, {there}")), "");
         }
     }
