@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use tenure_core::command::ClaimFilter;
 use tenure_core::event::Event;
-use tenure_core::id::{JobId, Name, Position, QueueName, TypeName};
+use tenure_core::id::{JobId, Name, Position, TypeName, UserId, WorkerId};
 use tenure_core::lifecycle::Phase;
 use tenure_core::time::{Millis, Timestamp};
 use tenure_store::{JournalEntry, MemoryStore, Store};
@@ -72,13 +72,13 @@ pub(crate) struct Auditor {
 #[derive(Debug, Default)]
 struct KeyUses {
     /// User, type and key of a creation.
-    creations: BTreeMap<(Option<Name>, Name, Name), JobId>,
+    creations: BTreeMap<(Option<UserId>, TypeName, Name), JobId>,
     /// User, type and parts of a derived key; and when.
-    derived: BTreeMap<(Option<Name>, Name, String), (JobId, Timestamp)>,
+    derived: BTreeMap<(Option<UserId>, TypeName, String), (JobId, Timestamp)>,
     /// Verb, job and key of all other commands.
     verbs: BTreeSet<(&'static str, JobId, Name)>,
     /// Worker and request id of each claim, and the jobs and fences it got.
-    claims: BTreeMap<(QueueName, TypeName), BTreeSet<(JobId, u64)>>,
+    claims: BTreeMap<(WorkerId, Name), BTreeSet<(JobId, u64)>>,
 }
 
 impl Auditor {

@@ -12,7 +12,7 @@ use tenure_core::command::ClaimFilter;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
-use tenure_core::id::{JobId, LifecycleName, Name, Position, UserId};
+use tenure_core::id::{JobId, LifecycleName, Position, QueueName, UserId, WorkerId};
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::node::NodeRecord;
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
@@ -136,12 +136,12 @@ impl Store for FaultyStore {
         fn telemetry(job: JobId) -> Vec<Telemetry>;
         fn dead_letters(filter: DeadLetterFilter, page: Page) -> Vec<DeadLetter>;
         fn account(user: UserId) -> Account;
-        fn accounts(after: Option<Name>, limit: usize) -> Vec<(UserId, Account)>;
+        fn accounts(after: Option<UserId>, limit: usize) -> Vec<(UserId, Account)>;
         fn ledger(user: UserId, after: u64, limit: usize) -> Vec<(u64, LedgerLine)>;
         fn ledger_before(user: UserId, before: u64, limit: usize) -> Vec<(u64, LedgerLine)>;
         fn audit(after: u64, limit: usize) -> Vec<(u64, AuditLine)>;
         fn audit_before(before: u64, limit: usize) -> Vec<(u64, AuditLine)>;
-        fn paused() -> Vec<Name>;
+        fn paused() -> Vec<QueueName>;
         fn lifecycles() -> Vec<(LifecycleRef, String)>;
         fn api_keys() -> Vec<ApiKey>;
         fn automations(kind: AutomationKind) -> Vec<Automation>;
@@ -150,10 +150,10 @@ impl Store for FaultyStore {
         fn asset(id: AssetId) -> Option<Asset>;
         fn asset_garbage(limit: usize) -> Vec<String>;
         fn workers() -> Vec<WorkerRecord>;
-        fn worker(name: Name) -> Option<WorkerRecord>;
+        fn worker(id: WorkerId) -> Option<WorkerRecord>;
         fn nodes() -> Vec<NodeRecord>;
         fn scan(after: Option<JobId>, limit: usize) -> Vec<Scanned>;
-        fn scan_accounts(after: Option<Name>, limit: usize) -> Vec<AccountSums>;
+        fn scan_accounts(after: Option<UserId>, limit: usize) -> Vec<AccountSums>;
         fn orphans(limit: usize) -> Vec<String>;
     }
 }

@@ -122,7 +122,7 @@ impl TypeModel {
         let own = self.definition.timeouts.iter().find(|(name, _)| *state == name.as_str());
         let declared = || match self.lifecycle.states.iter().find(|one| one.name == *state)?.timeout {
             Timeout::After(span) => Some(span),
-            Timeout::Never | Timeout::Unsaid => None,
+            Timeout::Never | Timeout::Unset => None,
         };
         own.map(|(_, span)| *span).or_else(declared)
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::command::{Claim, Command, CommandEnvelope, Retry};
+use tenure_core::command::{Claim, Command, CommandEnvelope, Holder, Retry};
 use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::id::JobId;
 use tenure_core::job::Job;
@@ -62,17 +62,17 @@ fn describe(envelope: &CommandEnvelope) -> String {
     let key = envelope.key.as_ref().map(|key| format!(" (key {})", key.key)).unwrap_or_default();
     let text = match &envelope.command {
         Command::Report(report) => match &report.holder {
-            Some((worker, fence)) => format!("{worker}, fence {fence}: {verb}"),
+            Some(Holder { worker, fence }) => format!("{worker}, fence {fence}: {verb}"),
             None => format!("{}: {verb}", envelope.by),
         },
-        Command::Heartbeat(hold) | Command::Progress(hold, ..) | Command::Disconnect(hold) => {
+        Command::Heartbeat(hold) | Command::Progress { hold, .. } | Command::Disconnect(hold) => {
             format!("{}, fence {}: {verb}", hold.worker, hold.fence)
         }
         Command::Cancel(cancel) => format!("{}: cancel ({:?})", envelope.by, cancel.mode),
-        Command::Signal(_, name, _) => format!("{}: signal {name}", envelope.by),
-        Command::Grant(user, amount, _) => format!("{}: grant {amount} to {user}", envelope.by),
+        Command::Signal { name, .. } => format!("{}: signal {name}", envelope.by),
+        Command::GrantCredits { user, amount, .. } => format!("{}: grant {amount} to {user}", envelope.by),
         Command::Log(log) => match &log.holder {
-            Some((worker, fence)) => format!("{worker}, fence {fence}: log"),
+            Some(Holder { worker, fence }) => format!("{worker}, fence {fence}: log"),
             None => format!("{}: log", envelope.by),
         },
         _ => format!("{}: {verb}", envelope.by),

@@ -1,10 +1,10 @@
 //! Five planted bugs that the auditor must find. All are implemented here, around a correct store; core, runtime and stores
 //! do not know them.
 
-use tenure_core::command::{Command, CommandEnvelope, Hold};
+use tenure_core::command::{Command, CommandEnvelope, Hold, Holder};
 use tenure_core::credit::{LedgerLine, Movement};
 use tenure_core::event::Event;
-use tenure_core::id::{Fence, JobId, WorkerId};
+use tenure_core::id::JobId;
 use tenure_core::job::Job;
 use tenure_core::lifecycle::Phase;
 use tenure_core::time::Now;
@@ -53,8 +53,8 @@ impl Bug {
 /// No fence check: replaces worker and fence of the command by those of the lease.
 pub(crate) fn as_the_holder(envelope: CommandEnvelope, job: Option<&Job>) -> CommandEnvelope {
     let Some(lease) = job.and_then(|job| job.lease.as_deref()) else { return envelope };
-    let live: (WorkerId, Fence) = (lease.worker.clone(), lease.fence);
-    let hold = |hold: Hold| Hold { worker: live.0.clone(), fence: live.1, ..hold };
+    let live = Holder { worker: lease.worker.clone(), fence: lease.fence };
+    let hold = |hold: Hold| Hold { worker: live.worker.clone(), fence: live.fence, ..hold };
     let command = match envelope.command {
         Command::Report(mut report) => {
             report.holder = report.holder.map(|_| live.clone());
@@ -65,7 +65,9 @@ pub(crate) fn as_the_holder(envelope: CommandEnvelope, job: Option<&Job>) -> Com
             Command::Log(log)
         }
         Command::Heartbeat(it) => Command::Heartbeat(hold(it)),
-        Command::Progress(it, percent, message) => Command::Progress(hold(it), percent, message),
+        Command::Progress { hold: it, percent, message } => {
+            Command::Progress { hold: hold(it), percent, message }
+        }
         other => other,
     };
     CommandEnvelope { command, ..envelope }
@@ -74,22 +76,23 @@ pub(crate) fn as_the_holder(envelope: CommandEnvelope, job: Option<&Job>) -> Com
 /// Double refund: repeats the movement in the account and in the ledger.
 pub(crate) fn refund_twice(set: &mut WorkingSet) {
     let refunds: Vec<LedgerLine> =
-        set.changes.ledger.iter().filter(|line| line.kind == Movement::Refund).cloned().collect();
+        set.changes.appended.ledger.iter().filter(|line| line.kind == Movement::Refund).cloned().collect();
     for line in refunds {
         if let Some(account) = set.accounts.get_mut(&line.user_id) {
             account.reserved = account.reserved.saturating_sub(line.amount);
         }
-        set.changes.ledger.push(line);
+        set.changes.appended.ledger.push(line);
     }
 }
 
 /// Forgotten attempt: a return to a ready state does not count as a new attempt.
 pub(crate) fn forget_attempts(set: &mut WorkingSet) {
-    let changed: Vec<JobId> = set.changes.updated.iter().chain(&set.changes.created).copied().collect();
+    let changed: Vec<JobId> =
+        set.changes.jobs.updated.iter().chain(&set.changes.jobs.created).copied().collect();
     for id in changed {
         let mut forgotten = 0;
         let own = |event: &&mut Event| event.job_id == id && event.seq.is_some();
-        for event in set.changes.events.iter_mut().filter(own) {
+        for event in set.changes.appended.events.iter_mut().filter(own) {
             forgotten += u32::from(event.facts.phase() == Phase::Ready && event.seq != Some(1));
             event.attempt -= forgotten;
         }
@@ -110,11 +113,13 @@ pub(crate) async fn write_events_later<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     let state = move |set: &mut WorkingSet, now: Now| {
         let answer = judge(set, now);
-        (answer, std::mem::take(&mut set.changes.events))
+        (answer, std::mem::take(&mut set.changes.appended.events))
     };
     let (answer, events) = store.transact(reads, state).await?;
     if !events.is_empty() {
-        store.transact(Reads::default(), move |set, _| set.changes.events.clone_from(&events)).await?;
+        store
+            .transact(Reads::default(), move |set, _| set.changes.appended.events.clone_from(&events))
+            .await?;
     }
     Ok(answer)
 }

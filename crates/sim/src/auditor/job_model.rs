@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tenure_core::command::Hold;
+use tenure_core::command::{Hold, Holder};
 use tenure_core::event::Event;
-use tenure_core::id::{JobId, Name, StateName, WorkerId};
+use tenure_core::id::{Fence, JobId, StateName, WorkerId};
 use tenure_core::job::{Job, JobError, LeaseEnd, Spec};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::{Phase, Trigger};
@@ -19,7 +19,7 @@ use crate::fixtures::TypeModel;
 pub(super) struct JobModel {
     pub(super) kind: Arc<TypeModel>,
     pub(super) spec: Arc<Spec>,
-    pub(super) ranks: BTreeMap<Name, usize>,
+    pub(super) ranks: BTreeMap<StateName, usize>,
     pub(super) state: StateName,
     pub(super) phase: Phase,
     pub(super) seq: u32,
@@ -31,7 +31,7 @@ pub(super) struct JobModel {
     claimed_at: Option<Timestamp>,
     started_at: Option<Timestamp>,
     pub(super) completed_at: Option<Timestamp>,
-    entered: BTreeMap<Name, Timestamp>,
+    entered: BTreeMap<StateName, Timestamp>,
     pub(super) error: Option<JobError>,
     result: Option<Json>,
     pub(super) held: Option<LeaseModel>,
@@ -60,6 +60,12 @@ pub(super) struct LeaseModel {
     pub(super) ends: Vec<(i64, i64)>,
 }
 
+impl LeaseModel {
+    pub(super) fn holder(&self) -> Holder {
+        Holder { worker: self.worker.clone(), fence: Fence(self.fence) }
+    }
+}
+
 /// The last lease that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EndedLease {
@@ -75,8 +81,8 @@ pub(super) struct Transition {
     pub(super) to: StateName,
     pub(super) ts: Timestamp,
     pub(super) by_clock: bool,
-    /// Worker and fence of the lease at that time.
-    pub(super) holder: Option<(Name, u64)>,
+    /// The holder at that time.
+    pub(super) holder: Option<Holder>,
 }
 
 impl JobModel {
@@ -138,7 +144,7 @@ impl JobModel {
     /// Applies an event.
     pub(super) fn apply(&mut self, event: &Event, stopped: i64) {
         let facts = &event.facts;
-        let holder = self.held.as_ref().map(|held| (held.worker.clone(), held.fence));
+        let holder = self.held.as_ref().map(LeaseModel::holder);
         let by_clock = event.actor.to_string() == "clock";
         let (trigger, to, ts) = (event.trigger.clone(), event.to.clone(), event.ts);
         self.steps.push(Transition { trigger, to, ts, by_clock, holder });
@@ -236,9 +242,10 @@ impl JobModel {
     }
 
     fn difference(&self, row: &Job) -> Option<(&'static str, String, String)> {
-        let entered: BTreeMap<Name, Timestamp> = row.times.entered.iter().cloned().collect();
-        let holder = row.lease.as_ref().map(|lease| (lease.worker.clone(), lease.fence.0));
-        let own_holder = self.held.as_ref().map(|held| (held.worker.clone(), held.fence));
+        let entered: BTreeMap<StateName, Timestamp> = row.times.entered.iter().cloned().collect();
+        let holder =
+            row.lease.as_ref().map(|lease| Holder { worker: lease.worker.clone(), fence: lease.fence });
+        let own_holder = self.held.as_ref().map(LeaseModel::holder);
         let shown = |value: &dyn std::fmt::Debug| format!("{value:?}");
         let current = self.held.as_ref().map(|held| &held.worker);
         let worker =

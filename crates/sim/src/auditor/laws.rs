@@ -1,7 +1,7 @@
 //! Checks each new event against laws 1 to 5, 9, and the errors of law 10.
 
 use tenure_core::event::Event;
-use tenure_core::id::{Name, StateName};
+use tenure_core::id::StateName;
 use tenure_core::job::Category;
 use tenure_core::lifecycle::{Phase, Rule, Trigger};
 
@@ -83,9 +83,11 @@ impl JobModel {
         let rule = self.rule_for(event);
         let expected = match (rule, from) {
             (Some(rule), _) => {
-                format!("{} → {} ({})", from.map_or("nothing", Name::as_str), rule.to, rule.event)
+                format!("{} → {} ({})", from.map_or("nothing", StateName::as_str), rule.to, rule.event)
             }
-            (None, from) => format!("nothing: {} has no rule here", from.map_or("nothing", Name::as_str)),
+            (None, from) => {
+                format!("nothing: {} has no rule here", from.map_or("nothing", StateName::as_str))
+            }
         };
         let follows = |rule: &Rule| {
             let phase = rules::phase(&self.kind.lifecycle, &event.to);

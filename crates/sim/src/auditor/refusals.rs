@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::command::{Command, CommandEnvelope, Hold, Verb};
+use tenure_core::command::{Command, CommandEnvelope, Hold, Holder, Verb};
 use tenure_core::job::LeaseEnd;
 use tenure_core::lifecycle::Trigger;
 use tenure_core::refusal::{ConflictCause, Refusal};
@@ -68,7 +68,7 @@ fn check_details(model: &JobModel, envelope: &CommandEnvelope, refusal: &Refusal
 fn check_reason(model: &JobModel, envelope: &CommandEnvelope, refusal: &Refusal) -> Option<Violation> {
     let (expected, hold) = match &envelope.command {
         Command::Report(report) => {
-            let (worker, fence) = report.holder.clone()?;
+            let Holder { worker, fence } = report.holder.clone()?;
             let hold = Hold { job: report.job, worker, fence };
             let verdict = of_report(model, &hold, &report.verb.trigger());
             let confirms = matches!(report.verb, Verb::CancelConfirm { .. });
@@ -81,7 +81,7 @@ fn check_reason(model: &JobModel, envelope: &CommandEnvelope, refusal: &Refusal)
             let accepted = model.is_held_by(hold);
             (if accepted { Verdict::Accepted } else { of_fence(model, hold.fence.0) }, hold.clone())
         }
-        Command::Progress(hold, ..) => {
+        Command::Progress { hold, .. } => {
             let accepted = model.is_held_by(hold) || (model.held.is_none() && model.was_held_by(hold));
             (if accepted { Verdict::Accepted } else { of_fence(model, hold.fence.0) }, hold.clone())
         }

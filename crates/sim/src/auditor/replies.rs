@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use tenure_core::command::{Claim, Command, CommandEnvelope, Hold, Report};
+use tenure_core::command::{Claim, Command, CommandEnvelope, Hold, Holder, Report};
 use tenure_core::decide::CommandOutput;
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::JobId;
 use tenure_core::job::{CancelMode, Job, Lease};
 use tenure_core::lifecycle::Trigger;
 use tenure_core::time::Timestamp;
 use tenure_runtime::{Failure, NewJob};
 use tenure_store::StoreError;
 
-use crate::auditor::job_model::{JobModel, Transition};
+use crate::auditor::job_model::{JobModel, LeaseModel, Transition};
 use crate::auditor::{Auditor, Violation};
 use crate::network::{Reply, Request};
 
@@ -217,7 +217,7 @@ impl Auditor {
             (Command::Heartbeat(hold), CommandOutput::Heartbeat { lease, .. }) => {
                 self.check_heartbeat(hold, lease, running)
             }
-            (Command::Progress(hold, ..), CommandOutput::Job { ignored, .. }) => {
+            (Command::Progress { hold, .. }, CommandOutput::Job { ignored, .. }) => {
                 let live = !ignored || self.is_live(hold);
                 self.check_renewal(hold, live, running)
             }
@@ -234,10 +234,10 @@ impl Auditor {
                     self.check_transition(start, job, &Trigger::Cancel)
                 }
             }
-            (Command::DeadLetter(..), CommandOutput::Job { job, .. }) => {
+            (Command::DeadLetter { .. }, CommandOutput::Job { job, .. }) => {
                 self.check_transition(start, job, &Trigger::DeadLetter)
             }
-            (Command::Signal(_, name, _), CommandOutput::Job { job, .. }) => {
+            (Command::Signal { name, .. }, CommandOutput::Job { job, .. }) => {
                 self.check_transition(start, job, &Trigger::Signal(name.clone()))
             }
             (Command::Retry(retry), CommandOutput::Job { job, .. }) => {
@@ -271,7 +271,7 @@ impl Auditor {
     ) -> Option<Violation> {
         let model = self.models.get(&report.job)?;
         let trigger = report.verb.trigger();
-        let holder = report.holder.as_ref().map(|(worker, fence)| (worker.clone(), fence.0));
+        let holder = report.holder.clone();
         let steps = &model.steps[start.seq as usize..job.seq as usize];
         let own = steps.iter().filter(|step| step.trigger == trigger && !step.by_clock);
         let Some(step) = own.clone().find(|step| step.holder == holder).or_else(|| own.clone().next()) else {
@@ -320,7 +320,7 @@ impl Auditor {
         let just_ended = model.was_held_by(hold) && model.updated_at.0 - self.stopped == running;
         if !is_live {
             let what = format!("{worker} with fence {fence} was accepted as the holder");
-            let holder = model.held.as_ref().map(|held| (held.worker.clone(), held.fence));
+            let holder = model.held.as_ref().map(LeaseModel::holder);
             return (!just_ended)
                 .then(|| model.violation(4, what, format!("only {}", describe_holder(holder.as_ref()))));
         }
@@ -353,17 +353,17 @@ impl Auditor {
 
 /// The lease that a command refers to.
 fn hold_of(command: &Command) -> Option<Hold> {
-    let hold = |job, (worker, fence)| Hold { job, worker, fence };
+    let hold = |job, Holder { worker, fence }| Hold { job, worker, fence };
     match command {
         Command::Report(report) => report.holder.clone().map(|holder| hold(report.job, holder)),
-        Command::Heartbeat(it) | Command::Progress(it, ..) => Some(it.clone()),
+        Command::Heartbeat(it) | Command::Progress { hold: it, .. } => Some(it.clone()),
         Command::Log(log) => log.holder.clone().map(|holder| hold(log.job, holder)),
         _ => None,
     }
 }
 
-fn describe_holder(holder: Option<&(Name, u64)>) -> String {
-    holder.map_or_else(|| "no holder".to_owned(), |(worker, fence)| format!("{worker} with fence {fence}"))
+fn describe_holder(holder: Option<&Holder>) -> String {
+    holder.map_or_else(|| "no holder".to_owned(), |it| format!("{} with fence {}", it.worker, it.fence))
 }
 
 fn wrong_output(verb: &str) -> Violation {

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::id::{Name, StateName};
+use tenure_core::id::StateName;
 use tenure_core::job::{Class, JobError};
 use tenure_core::lifecycle::{Condition, Jitter, Lifecycle, Phase, Policy, Rule, Trigger};
 
 /// The length of the longest path from the initial state to each state, along rules that begin no new attempt.
-pub(super) fn ranks(lifecycle: &Lifecycle) -> BTreeMap<Name, usize> {
+pub(super) fn ranks(lifecycle: &Lifecycle) -> BTreeMap<StateName, usize> {
     let is_ready =
-        |name: &Name| lifecycle.states.iter().any(|one| one.name == *name && one.phase == Phase::Ready);
-    let mut ranks: BTreeMap<Name, usize> = lifecycle.states.iter().map(|one| (one.name.clone(), 0)).collect();
+        |name: &StateName| lifecycle.states.iter().any(|one| one.name == *name && one.phase == Phase::Ready);
+    let mut ranks: BTreeMap<StateName, usize> =
+        lifecycle.states.iter().map(|one| (one.name.clone(), 0)).collect();
     // One round per state: no path without a cycle is longer.
     for _ in 0..lifecycle.states.len() {
         for rule in lifecycle.rules.iter().filter(|rule| !is_ready(&rule.to)) {
@@ -48,7 +49,7 @@ impl RetryBudget {
 /// The rule that applies: the first for this trigger from this state whose condition holds.
 pub(super) fn rule<'a>(
     lifecycle: &'a Lifecycle,
-    from: Option<&Name>,
+    from: Option<&StateName>,
     on: &Trigger,
     budget: RetryBudget,
     error: Option<&JobError>,

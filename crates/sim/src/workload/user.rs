@@ -71,7 +71,7 @@ pub(super) async fn run(cluster: Rc<Cluster>, mut rng: Rng, user: &'static str) 
 
 fn grant(user: &str, amount: u64, count: u32) -> Request {
     let given = key(&format!("grant-{user}-{count}"), &amount.to_string());
-    submit("operator:root", Some(given), Command::Grant(user.into(), amount, None))
+    submit("operator:root", Some(given), Command::GrantCredits { user: user.into(), amount, reason: None })
 }
 
 fn create(rng: &mut Rng, user: &str) -> Request {
@@ -106,18 +106,22 @@ fn act(rng: &mut Rng, user: &str, count: u32, action: Action, job: JobId) -> Req
         }
         Action::Signal => {
             let name = rng.pick(&["approve", "approve", "decline", "unknown"]);
-            Command::Signal(job, name.into(), None)
+            Command::Signal { job, name: name.into(), payload: None }
         }
         // The node replaces this id by a new one.
         Action::Retry => Command::Retry(Retry { job, id: job, when: When::Now }),
-        Action::DeadLetter => {
-            Command::DeadLetter(job, ReasonCode::PolicyViolation, "set aside by an operator".to_owned())
-        }
+        Action::DeadLetter => Command::DeadLetter {
+            job,
+            reason: ReasonCode::PolicyViolation,
+            detail: "set aside by an operator".to_owned(),
+        },
         Action::Reject => {
             let verb = Verb::Reject { reason: "not wanted here".to_owned() };
             Command::Report(Box::new(Report { job, holder: None, verb }))
         }
-        Action::Dismiss | Action::Create | Action::Grant => Command::Dismiss(job, "seen".to_owned()),
+        Action::Dismiss | Action::Create | Action::Grant => {
+            Command::DismissDeadLetter { job, reason: "seen".to_owned() }
+        }
     };
     submit(&by, given, command)
 }

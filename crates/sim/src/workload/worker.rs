@@ -5,9 +5,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure_core::command::{AppendLog, Claim, ClaimFilter, Command, Hold, Report, Verb};
+use tenure_core::command::{AppendLog, Claim, ClaimFilter, Command, Hold, Holder, NewLogLine, Report, Verb};
 use tenure_core::decide::CommandOutput;
-use tenure_core::id::{Actor, Fence, Name};
+use tenure_core::id::{Actor, Fence, TypeName, WorkerId};
 use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Stage};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Phase;
@@ -24,7 +24,7 @@ use crate::workload::{key, submit};
 struct Worker {
     cluster: Rc<Cluster>,
     rng: Rng,
-    name: Name,
+    id: WorkerId,
     count: u64,
 }
 
@@ -35,8 +35,8 @@ struct Task {
     cancel_requested: bool,
 }
 
-pub(super) async fn run(cluster: Rc<Cluster>, rng: Rng, name: Name) {
-    let mut worker = Worker { cluster, rng, name, count: 0 };
+pub(super) async fn run(cluster: Rc<Cluster>, rng: Rng, id: WorkerId) {
+    let mut worker = Worker { cluster, rng, id, count: 0 };
     loop {
         let pause = worker.rng.between(10, 900);
         sleep(Duration::from_millis(pause)).await;
@@ -56,10 +56,10 @@ impl Worker {
     async fn claim(&mut self) -> Vec<std::sync::Arc<Job>> {
         self.count += 1;
         let narrow = self.with_faults(25);
-        let request_id = format!("{}-{}", self.name, self.count);
+        let request_id = format!("{}-{}", self.id, self.count);
         let some = ["fleet", "saga", "undo", "picture", "parcel"].map(Into::into).to_vec();
         let claim = Claim {
-            worker: self.name.clone(),
+            worker: self.id.clone(),
             filter: ClaimFilter { types: narrow.then_some(some), queues: None },
             max: if self.cluster.faults_ended() { 1 } else { self.rng.pick(&[1, 1, 1, 2, 3]) },
             request_id: self.rng.percent(60).then(|| request_id.as_str().into()),
@@ -79,7 +79,7 @@ impl Worker {
 
     async fn work(&mut self, job: &Job) {
         let Some(kind) = TypeModel::of(&job.spec) else { return };
-        let hold = Hold { job: job.id(), worker: self.name.clone(), fence: job.fence };
+        let hold = Hold { job: job.id(), worker: self.id.clone(), fence: job.fence };
         let mut task = Task { hold, kind, phase: job.phase, cancel_requested: false };
         if task.phase == Phase::Held && !self.rng.percent(5) {
             let started = self.report(&task, Verb::Start).await;
@@ -98,7 +98,7 @@ impl Worker {
                 self.pause_past_lease(&task).await;
             }
             if self.with_faults(plan.worker_crashes) {
-                self.cluster.trace.record(Some(task.hold.job), format!("{} crashes", self.name));
+                self.cluster.trace.record(Some(task.hold.job), format!("{} crashes", self.id));
                 return;
             }
             if self.with_faults(plan.unauthorized_commands / 4) {
@@ -120,7 +120,7 @@ impl Worker {
     async fn pause_past_lease(&mut self, task: &Task) {
         let lease_ms = task.kind.policy.lease.0;
         let span = self.rng.between(lease_ms / 2, lease_ms * 2);
-        self.cluster.trace.record(Some(task.hold.job), format!("{} pauses for {span} ms", self.name));
+        self.cluster.trace.record(Some(task.hold.job), format!("{} pauses for {span} ms", self.id));
         sleep(Duration::from_millis(span)).await;
     }
 
@@ -129,17 +129,15 @@ impl Worker {
         let hold = task.hold.clone();
         let command = match self.rng.between(0, 9) {
             0..=5 => Command::Heartbeat(hold),
-            6..=7 => Command::Progress(hold, self.rng.between(0, 100) as f64, None),
+            6..=7 => Command::Progress { hold, percent: self.rng.between(0, 100) as f64, message: None },
             _ => {
-                let line = ("stdout".into(), "info".into(), "a line".to_owned());
-                Command::Log(AppendLog {
-                    job: hold.job,
-                    holder: Some((hold.worker, hold.fence)),
-                    lines: vec![line],
-                })
+                let line =
+                    NewLogLine { stream: "stdout".into(), level: "info".into(), text: "a line".to_owned() };
+                let Hold { job, worker, fence } = hold;
+                Command::Log(AppendLog { job, holder: Some(Holder { worker, fence }), lines: vec![line] })
             }
         };
-        let by = Actor::worker(&self.name);
+        let by = Actor::worker(&self.id);
         let reply = self.cluster.send(&mut self.rng, submit(&by.to_string(), None, command)).await;
         if let Some(Ok(Ok(CommandOutput::Heartbeat { cancel, .. }))) = &reply {
             task.cancel_requested = matches!(cancel, Some(CancelMode::Soft | CancelMode::Hard));
@@ -176,8 +174,8 @@ impl Worker {
         let Hold { job, worker, fence } = task.hold.clone();
         let given = key(&format!("{worker}-{}", self.count), "report");
         let given = self.rng.percent(30).then_some(given);
-        let report = Report { job, holder: Some((worker, fence)), verb };
-        let by = Actor::worker(&self.name).to_string();
+        let report = Report { job, holder: Some(Holder { worker, fence }), verb };
+        let by = Actor::worker(&self.id).to_string();
         let request = submit(&by, given, Command::Report(Box::new(report)));
         let mut reply = None;
         for _ in 0..5 {
@@ -204,15 +202,12 @@ impl Worker {
         let by = Actor::worker(&hold.worker).to_string();
         let command = match self.rng.between(0, 4) {
             0 => Command::Heartbeat(hold),
-            1 => Command::Progress(hold, 50.0, None),
+            1 => Command::Progress { hold, percent: 50.0, message: None },
             2 => Command::Disconnect(hold),
             _ => {
                 let verb = if self.rng.percent(20) { Verb::Start } else { self.random_report() };
-                Command::Report(Box::new(Report {
-                    job: hold.job,
-                    holder: Some((hold.worker, hold.fence)),
-                    verb,
-                }))
+                let Hold { job, worker, fence } = hold;
+                Command::Report(Box::new(Report { job, holder: Some(Holder { worker, fence }), verb }))
             }
         };
         self.cluster.send(&mut self.rng, submit(&by, None, command)).await;
