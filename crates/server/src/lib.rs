@@ -25,11 +25,11 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tenure_config::{Config, JwtConfig, StoreLocation};
+use tenure_config::{Config, StoreLocation};
 use tenure_core::command::CommandEnvelope;
 use tenure_runtime::{Committed, Definitions, Options, Runtime, StartError};
 use tenure_service::assets::Contents;
-use tenure_service::auth::jwt::{Jwt, JwtSettings};
+use tenure_service::auth::jwt::Jwt;
 use tenure_service::keyring::Keyring;
 pub use tenure_service::pages::Pages;
 use tenure_service::{Service, ServiceParts};
@@ -105,7 +105,7 @@ impl Server {
         let Config { listen, definitions, limits, webhooks, jwt, tls, settings, .. } = config;
         let doors = Doors::open(&definitions.lifecycles).map_err(ServeError::Config)?;
         let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
-        let jwt = jwt.map(jwt_settings).map(Jwt::open).transpose().map_err(ServeError::Config)?;
+        let jwt = jwt.map(Jwt::open).transpose().map_err(ServeError::Config)?;
         let keyring = Arc::new(Keyring::open(store.clone(), jwt).await?);
         if keyring.is_open() && !listen.ip().is_loopback() {
             return Err(ServeError::Open(listen));
@@ -200,11 +200,6 @@ async fn start_runtime(
     let (metrics, counters) = (Arc::new(Metrics::new(&catalog)), Arc::new(Counters::new(&catalog)));
     observers.get_or_init(|| (Arc::clone(&metrics), Arc::clone(&counters)));
     Ok(ObservedRuntime { runtime, metrics, counters })
-}
-
-fn jwt_settings(config: JwtConfig) -> JwtSettings {
-    let JwtConfig { issuer, audience, jwks, algorithms, role_claim, user_claim } = config;
-    JwtSettings { issuer, audience, jwks, algorithms, role_claim, user_claim }
 }
 
 /// Reads the statistics once, so that the first page is fast.

@@ -1,6 +1,5 @@
-//! Who calls: the proofs that a caller may present, and what each of them says once it has been checked.
-//!
-//! A key is a text that this server made; a JWT is one that an issuer signed. What a role may do is not decided here.
+//! The two kinds of credentials: API keys that this server issued, and JWTs that an external issuer signed. What a role may
+//! do is decided in `caller`.
 
 pub mod jwt;
 pub mod key;

@@ -1,5 +1,5 @@
-//! Keys and tokens: who is behind what a request carries. Keys are kept in the store, and looked at here from memory:
-//! for no longer than [`FRESH`], where other nodes may revoke one.
+//! Authenticates requests by API key or token. KeySnapshot are read from the store and cached: for at most [`FRESH`] if other nodes
+//! may revoke one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -12,27 +12,27 @@ use tenure_core::time::Timestamp;
 use tenure_store::{AnyStore, Store as _};
 
 use crate::auth::jwt::{Jwt, JwtFlaw};
-use crate::auth::key::{Presented, same};
+use crate::auth::key::{PresentedKey, is_same_digest};
 use crate::caller::Caller;
 use crate::problem::{Problem, RATE_LIMITED, STORE_UNAVAILABLE, UNAUTHENTICATED};
 
-/// For how long a node may go by what it read. On a shared store a change of the keys is answered after this, so that
-/// when it is answered every node goes by it.
+/// How long cached keys may be used. On a shared store a change of keys is answered only after this time, so that every node
+/// applies it by then.
 const FRESH: Duration = Duration::from_millis(500);
-/// Failed attempts that one address has in [`WINDOW`].
+/// Failed attempts per address in [`WINDOW`].
 const FAILURES_MAX: u32 = 50;
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// Every key, as it was read.
+/// All API keys at one time.
 #[derive(Debug)]
-pub struct Keys {
+pub struct KeySnapshot {
     by_id: BTreeMap<Name, ApiKey>,
     read_at: Instant,
     has_jwt: bool,
 }
 
-impl Keys {
-    /// Without any key and without tokens the server is open. A revoked key is a key: revoking the last one locks.
+impl KeySnapshot {
+    /// A server with no keys and no `[auth.jwt]` is open. Revoked keys count: revoking the last one does not open it.
     pub fn is_open(&self) -> bool {
         self.by_id.is_empty() && !self.has_jwt
     }
@@ -40,7 +40,7 @@ impl Keys {
 
 pub struct Keyring {
     store: AnyStore,
-    keys: RwLock<Arc<Keys>>,
+    keys: RwLock<Arc<KeySnapshot>>,
     jwt: Option<Jwt>,
     failures: Mutex<HashMap<IpAddr, (Instant, u32)>>,
     reading: tokio::sync::Mutex<()>,
@@ -58,29 +58,29 @@ impl Keyring {
         matches!(self.store, AnyStore::Postgres(_))
     }
 
-    /// Whether there was no key when they were last read.
+    /// Whether the server was open when the keys were last read.
     pub fn is_open(&self) -> bool {
         self.known().is_open()
     }
 
-    fn known(&self) -> Arc<Keys> {
-        Arc::clone(&self.keys.read().expect("nobody panics while replacing the keys"))
+    fn known(&self) -> Arc<KeySnapshot> {
+        Arc::clone(&self.keys.read().expect("the lock is never poisoned"))
     }
 
-    /// The keys, read again if they may be out of date.
-    pub async fn current(&self) -> Result<Arc<Keys>, Problem> {
-        let is_fresh = |keys: &Keys| !self.is_shared() || keys.read_at.elapsed() < FRESH;
+    /// The keys, read again if the cached ones may be stale.
+    pub async fn current(&self) -> Result<Arc<KeySnapshot>, Problem> {
+        let is_fresh = |keys: &KeySnapshot| !self.is_shared() || keys.read_at.elapsed() < FRESH;
         let known = self.known();
         if is_fresh(&known) {
             return Ok(known);
         }
-        // One reads for all who wait.
+        // One caller reads; the others wait for its result.
         let _reading = self.reading.lock().await;
         let known = self.known();
         if is_fresh(&known) { Ok(known) } else { self.reload().await }
     }
 
-    /// After a change by this node: returns when every node goes by it.
+    /// After a change by this node: returns when every node applies it.
     pub async fn changed(&self) -> Result<(), Problem> {
         self.reload().await?;
         if self.is_shared() {
@@ -89,16 +89,16 @@ impl Keyring {
         Ok(())
     }
 
-    async fn reload(&self) -> Result<Arc<Keys>, Problem> {
+    async fn reload(&self) -> Result<Arc<KeySnapshot>, Problem> {
         let keys = Arc::new(read(&self.store, self.jwt.is_some()).await?);
-        *self.keys.write().expect("nobody panics while replacing the keys") = Arc::clone(&keys);
+        *self.keys.write().expect("the lock is never poisoned") = Arc::clone(&keys);
         Ok(keys)
     }
 
-    /// Who is behind an `Authorization` header.
+    /// The caller of an `Authorization` header.
     pub async fn identify(
         &self,
-        keys: &Keys,
+        keys: &KeySnapshot,
         authorization: Option<&str>,
         peer: Option<IpAddr>,
     ) -> Result<Caller, Problem> {
@@ -109,37 +109,37 @@ impl Keyring {
         let Some(token) = bearer else {
             return Err(Problem::new(&UNAUTHENTICATED, "send `Authorization: Bearer` with a key or a token"));
         };
-        let found = match Presented::parse(token) {
+        let found = match PresentedKey::parse(token) {
             Some(presented) => by_key(keys, &presented),
-            // Boxed, since few come with one, and it is large: it may have to fetch the issuer's keys.
+            // Boxed: the future is large, since it may fetch the issuer's keys, and keys are the usual case.
             None => Box::pin(self.by_token(token)).await,
         };
-        found.map_err(|denied| match denied {
-            Denied::For(why) => self.failed(&why, peer),
-            Denied::Unknown(why) => {
-                tracing::error!(why, "tokens cannot be checked");
-                Problem::new(&STORE_UNAVAILABLE, "the issuer's keys cannot be had now").retry_after(5)
+        found.map_err(|error| match error {
+            AuthError::Refused(reason) => self.failed(&reason, peer),
+            AuthError::Unavailable(reason) => {
+                tracing::error!(reason, "token verification unavailable");
+                Problem::new(&STORE_UNAVAILABLE, "the token issuer's keys are unavailable").retry_after(5)
             }
         })
     }
 
-    async fn by_token(&self, token: &str) -> Result<Caller, Denied> {
-        let denied = |why: &str| Denied::For(why.to_owned());
-        let Some(jwt) = &self.jwt else { return Err(denied("neither a key nor a token that is taken here")) };
+    async fn by_token(&self, token: &str) -> Result<Caller, AuthError> {
+        let refused = |reason: &str| AuthError::Refused(reason.to_owned());
+        let Some(jwt) = &self.jwt else { return Err(refused("not a key, and tokens are not accepted")) };
         let identity = jwt.verify(token).await.map_err(|flaw| match flaw {
-            JwtFlaw::KeysUnavailable(why) => Denied::Unknown(why),
-            flaw => Denied::For(flaw.to_string()),
+            JwtFlaw::KeysUnavailable(reason) => AuthError::Unavailable(reason),
+            flaw => AuthError::Refused(flaw.to_string()),
         })?;
-        let role = Role::parse(&identity.role).ok_or_else(|| denied("a token with an unknown role"))?;
+        let role = Role::parse(&identity.role).ok_or_else(|| refused("token with an unknown role"))?;
         let user = identity.user.map(Into::into);
         if role == Role::Producer && user.is_none() {
-            return Err(denied("a producer's token without a user"));
+            return Err(refused("producer token without a user"));
         }
         let credential = format!("jwt:{}", identity.subject).into();
         Ok(Caller { role, user, credential, until: Some(Timestamp(identity.expires_at_unix * 1000)) })
     }
 
-    /// Whether a caller who was admitted still would be: his key is not revoked, his token not expired.
+    /// Whether an authenticated caller is still valid: its key is not revoked, its token not expired.
     pub async fn still_admits(&self, caller: &Caller, now: Timestamp) -> bool {
         let Ok(keys) = self.current().await else { return true };
         let id =
@@ -151,10 +151,10 @@ impl Keyring {
             && (!was_open || keys.is_open())
     }
 
-    /// Counts a failure; one address has so many, and then must wait. The reason is for the log alone.
-    fn failed(&self, why: &str, peer: Option<IpAddr>) -> Problem {
-        tracing::info!(peer = ?peer, why, "not authenticated");
-        let mut failures = self.failures.lock().expect("nobody panics while counting failures");
+    /// Counts a failure; an address with too many must wait. The reason is only logged.
+    fn failed(&self, reason: &str, peer: Option<IpAddr>) -> Problem {
+        tracing::info!(peer = ?peer, reason, "authentication failed");
+        let mut failures = self.failures.lock().expect("the lock is never poisoned");
         failures.retain(|_, (since, _)| since.elapsed() < WINDOW);
         let count = peer.map_or(0, |peer| {
             let entry = failures.entry(peer).or_insert((Instant::now(), 0));
@@ -168,32 +168,31 @@ impl Keyring {
     }
 }
 
-/// Why somebody is not admitted.
-enum Denied {
-    /// For a reason of his.
-    For(String),
-    /// We cannot tell.
-    Unknown(String),
+enum AuthError {
+    /// The credential is not valid.
+    Refused(String),
+    /// The credential cannot be checked now.
+    Unavailable(String),
 }
 
-fn by_key(keys: &Keys, presented: &Presented) -> Result<Caller, Denied> {
+fn by_key(keys: &KeySnapshot, presented: &PresentedKey) -> Result<Caller, AuthError> {
     let known = keys.by_id.get(presented.id.as_str());
-    // Compared in any case, so that time does not tell which ids are there.
+    // Compared even for an unknown id, so that timing does not reveal which ids exist.
     let digest = known.map_or([0; 32], |key| key.digest);
-    let matches = same(&digest, &presented.digest);
+    let matches = is_same_digest(&digest, &presented.digest);
     match known {
         Some(key) if matches && key.revoked_at.is_none() => {
             let credential = format!("key:{}", key.id).into();
             Ok(Caller { role: key.role, user: key.user_id.clone(), credential, until: None })
         }
-        Some(key) if matches => Err(Denied::For(format!("key {} is revoked", key.id))),
-        _ => Err(Denied::For(format!("no key {} with this secret", presented.id))),
+        Some(key) if matches => Err(AuthError::Refused(format!("key {} is revoked", key.id))),
+        _ => Err(AuthError::Refused(format!("no key {} with this secret", presented.id))),
     }
 }
 
-async fn read(store: &AnyStore, has_jwt: bool) -> Result<Keys, tenure_store::StoreError> {
-    // Taken before the read: what changes meanwhile is younger than this.
+async fn read(store: &AnyStore, has_jwt: bool) -> Result<KeySnapshot, tenure_store::StoreError> {
+    // Taken before the read, so that a change during it is not considered read.
     let read_at = Instant::now();
     let keys = store.api_keys().await?;
-    Ok(Keys { by_id: keys.into_iter().map(|key| (key.id.clone(), key)).collect(), read_at, has_jwt })
+    Ok(KeySnapshot { by_id: keys.into_iter().map(|key| (key.id.clone(), key)).collect(), read_at, has_jwt })
 }

@@ -1,9 +1,8 @@
 //! API keys: `tn_<id>_<secret>_<check>`.
 //!
-//! The id finds the row, the secret proves, and the check catches a typing error before anything is looked up and
-//! lets a scanner tell a leaked key from noise. Only the id and the digest of the secret are kept. The secret has 256
-//! bits of chance, so one round of SHA-256 is enough: there is nothing to guess, and a slow hash would only give
-//! strangers a way to keep the server busy.
+//! The id finds the row, the secret authenticates, and the check detects typing errors without a lookup and lets scanners
+//! recognise leaked keys. Only the id and the digest of the secret are stored. The secret has 256 random bits, so one
+//! round of SHA-256 is enough; a slow hash would only let unauthenticated callers load the server.
 
 use std::fmt;
 
@@ -12,87 +11,85 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 const PREFIX: &str = "tn";
-/// Base 32 without the letters that are mistaken for digits.
+/// Base 32 without letters that resemble digits.
 const ID_ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const ID_CHARS: usize = 12;
 const SECRET_BYTES: usize = 32;
 const CHECK_BYTES: usize = 4;
 
-/// A key at the moment of its making, the only one at which its text exists.
+/// A new key. Its text exists only here.
 #[derive(Debug)]
-pub struct Issued {
-    /// Finds the key again; not a secret.
+pub struct IssuedKey {
+    /// Not a secret.
     pub id: String,
-    /// What its owner is shown, once.
-    pub text: Secret,
-    /// What the server keeps.
+    /// Shown once, in the answer that creates the key.
+    pub text: KeyText,
+    /// Stored by the server.
     pub digest: [u8; 32],
 }
 
-impl Issued {
-    /// A new key from the operating system's randomness.
+impl IssuedKey {
     pub fn new() -> Self {
-        let mut chance = [0; ID_CHARS + SECRET_BYTES];
-        SystemRandom::new().fill(&mut chance).expect("the operating system gives random bytes");
-        let (for_id, secret) = chance.split_at(ID_CHARS);
-        Self::of(for_id, secret)
+        let mut random = [0; ID_CHARS + SECRET_BYTES];
+        SystemRandom::new().fill(&mut random).expect("the operating system has random bytes");
+        let (id_bytes, secret) = random.split_at(ID_CHARS);
+        Self::of(id_bytes, secret)
     }
 
-    /// The same, with an id that a repeat of the request makes again.
+    /// As `new`, with an id that a repeated request generates again.
     pub fn repeatable(idempotency_key: &str) -> Self {
         let mut secret = [0; SECRET_BYTES];
-        SystemRandom::new().fill(&mut secret).expect("the operating system gives random bytes");
+        SystemRandom::new().fill(&mut secret).expect("the operating system has random bytes");
         Self::of(&Sha256::digest(idempotency_key)[..ID_CHARS], &secret)
     }
 
-    fn of(for_id: &[u8], secret: &[u8]) -> Self {
-        let id: String = for_id.iter().map(|byte| char::from(ID_ALPHABET[usize::from(byte % 32)])).collect();
+    fn of(id_bytes: &[u8], secret: &[u8]) -> Self {
+        let id: String =
+            id_bytes.iter().map(|byte| char::from(ID_ALPHABET[usize::from(byte % 32)])).collect();
         let body = format!("{PREFIX}_{id}_{}", hex(secret));
-        let text = Secret(format!("{body}_{}", check_of(&body)));
+        let text = KeyText(format!("{body}_{}", check_of(&body)));
         Self { id, text, digest: Sha256::digest(secret).into() }
     }
 }
 
-/// A text that must not be printed by accident: its `Debug` hides it, and it has no `Display`.
-pub struct Secret(String);
+/// The text of a key. `Debug` hides it, and it has no `Display`, so that it is not printed by accident.
+pub struct KeyText(String);
 
-impl Secret {
-    /// The text itself, for the one answer that shows it.
+impl KeyText {
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for KeyText {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Secret(hidden)")
+        out.write_str("KeyText(hidden)")
     }
 }
 
-/// What a caller's key says before it has been compared with what is kept.
+/// A caller's key before it is compared with the stored digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Presented {
-    /// Which key it claims to be.
+pub struct PresentedKey {
     pub id: String,
-    /// To be compared with the kept digest, by [`same`].
+    /// Compared by [`is_same_digest`].
     pub digest: [u8; 32],
 }
 
-impl Presented {
-    /// Reads a key's text; `None` if it is not exactly of that form or its check does not fit.
+impl PresentedKey {
+    /// `None` if the text has another form, or its check is wrong.
     pub fn parse(text: &str) -> Option<Self> {
         let (body, check) = text.rsplit_once('_')?;
         let (id, secret) = body.strip_prefix(PREFIX)?.strip_prefix('_')?.split_once('_')?;
-        let id_fits = id.len() == ID_CHARS && id.bytes().all(|letter| ID_ALPHABET.contains(&letter));
+        let is_id = id.len() == ID_CHARS && id.bytes().all(|byte| ID_ALPHABET.contains(&byte));
         let secret = unhex(secret).filter(|secret| secret.len() == SECRET_BYTES)?;
-        let fits = id_fits && check == check_of(body);
-        fits.then(|| Self { id: id.to_string(), digest: Sha256::digest(secret).into() })
+        let is_key = is_id && check == check_of(body);
+        is_key.then(|| Self { id: id.to_string(), digest: Sha256::digest(secret).into() })
     }
 }
 
-/// Whether two digests are equal, in a time that does not say where they differ.
-pub fn same(kept: &[u8; 32], presented: &[u8; 32]) -> bool {
-    kept.ct_eq(presented).into()
+/// Compares in constant time.
+pub fn is_same_digest(stored: &[u8; 32], presented: &[u8; 32]) -> bool {
+    stored.ct_eq(presented).into()
 }
 
 fn check_of(body: &str) -> String {
@@ -105,7 +102,7 @@ fn hex(bytes: &[u8]) -> String {
     digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
-/// Lower-case digits only, so that a key has one spelling.
+/// Only lower-case digits, so that a key has one spelling.
 fn unhex(text: &str) -> Option<Vec<u8>> {
     let value = |digit: &u8| match digit {
         b'0'..=b'9' => Some(digit - b'0'),

@@ -1,21 +1,19 @@
-//! A JWKS as a list of keys that can be used: public, for signatures, of a kind that the settings allow.
+//! The usable keys of a JWKS: public, for signatures, of an allowed algorithm.
 
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, KeyOperations, PublicKeyUse};
 use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A JWT without `kid` is tried with every key that fits, if there are no more than these.
+/// A JWT without `kid` is tried with every matching key, unless there are more than these.
 const TRIES_MAX: usize = 8;
 
-/// The keys of an issuer.
 #[derive(Debug, Default)]
-pub(super) struct Keys(Vec<Key>);
+pub(super) struct IssuerKeys(Vec<IssuerKey>);
 
 #[derive(Debug)]
-struct Key {
+struct IssuerKey {
     kid: Option<String>,
-    /// What it may verify.
     algorithms: Vec<Algorithm>,
     public: DecodingKey,
 }
@@ -25,42 +23,43 @@ struct Jwks {
     keys: Vec<Value>,
 }
 
-impl Keys {
-    /// Reads a JWKS. Keys that are of no use here are left out; that none remains is an error.
+impl IssuerKeys {
+    /// Skips unusable keys; fails if none is usable.
     pub(super) fn parse(jwks: &[u8], allowed: &[Algorithm]) -> Result<Self, String> {
         let jwks: Jwks = serde_json::from_slice(jwks).map_err(|error| format!("not a JWKS: {error}"))?;
-        let read = jwks.keys.into_iter().filter_map(|key| serde_json::from_value(key).ok());
-        let keys: Vec<Key> = read.filter_map(|jwk| Key::of(&jwk, allowed)).collect();
-        if keys.is_empty() { Err("no key in it fits the allowed algorithms".into()) } else { Ok(Self(keys)) }
+        let parsed = jwks.keys.into_iter().filter_map(|key| serde_json::from_value(key).ok());
+        let keys: Vec<IssuerKey> = parsed.filter_map(|jwk| IssuerKey::of(&jwk, allowed)).collect();
+        if keys.is_empty() { Err("no key has an allowed algorithm".into()) } else { Ok(Self(keys)) }
     }
 
-    /// The keys that may have signed a JWT with this header; none if that is a guess among many.
-    pub(super) fn fitting(&self, kid: Option<&str>, algorithm: Algorithm) -> Vec<DecodingKey> {
-        let fits =
-            |key: &&Key| key.algorithms.contains(&algorithm) && (kid.is_none() || key.kid.as_deref() == kid);
-        let fitting: Vec<DecodingKey> =
-            self.0.iter().filter(fits).take(TRIES_MAX + 1).map(|key| key.public.clone()).collect();
-        if fitting.len() > TRIES_MAX { Vec::new() } else { fitting }
+    /// The keys that may have signed a JWT with this header; none if there are too many.
+    pub(super) fn matching(&self, kid: Option<&str>, algorithm: Algorithm) -> Vec<DecodingKey> {
+        let matches = |key: &&IssuerKey| {
+            key.algorithms.contains(&algorithm) && (kid.is_none() || key.kid.as_deref() == kid)
+        };
+        let matching: Vec<DecodingKey> =
+            self.0.iter().filter(matches).take(TRIES_MAX + 1).map(|key| key.public.clone()).collect();
+        if matching.len() > TRIES_MAX { Vec::new() } else { matching }
     }
 }
 
-impl Key {
+impl IssuerKey {
     fn of(jwk: &Jwk, allowed: &[Algorithm]) -> Option<Self> {
         let common = &jwk.common;
         let for_signatures = matches!(common.public_key_use, None | Some(PublicKeyUse::Signature))
             && common.key_operations.as_ref().is_none_or(|all| all.contains(&KeyOperations::Verify));
-        let fits = |algorithm: &&Algorithm| {
-            kind_fits(jwk, **algorithm)
+        let is_usable = |algorithm: &&Algorithm| {
+            has_key_type(jwk, **algorithm)
                 && common.key_algorithm.is_none_or(|only| only == KeyAlgorithm::from(**algorithm))
         };
-        let algorithms: Vec<Algorithm> = allowed.iter().filter(fits).copied().collect();
+        let algorithms: Vec<Algorithm> = allowed.iter().filter(is_usable).copied().collect();
         let public = DecodingKey::from_jwk(jwk).ok()?;
         let usable = for_signatures && !algorithms.is_empty();
         usable.then(|| Self { kid: common.key_id.clone(), algorithms, public })
     }
 }
 
-fn kind_fits(jwk: &Jwk, algorithm: Algorithm) -> bool {
+fn has_key_type(jwk: &Jwk, algorithm: Algorithm) -> bool {
     match &jwk.algorithm {
         AlgorithmParameters::RSA(_) => algorithm.family() == AlgorithmFamily::Rsa,
         AlgorithmParameters::EllipticCurve(key) => match key.curve {

@@ -1,7 +1,7 @@
-//! The signatures, checked by ring: what `jsonwebtoken` calls a provider of cryptography.
+//! Verifies signatures with ring, as a crypto provider of `jsonwebtoken`.
 //!
-//! It verifies and does nothing else. Signing, secrets that both sides know (HS256 and its kin) and private keys are
-//! refused, so that no mistake elsewhere can turn a public key into a password.
+//! Signing, shared secrets (HS256 and others) and private keys are refused, so that no mistake elsewhere can make a public
+//! key act as a shared secret.
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::{Error, ErrorKind, Result, new_error};
@@ -9,7 +9,7 @@ use jsonwebtoken::signature::{self, Verifier};
 use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, DecodingKeyKind};
 use ring::signature as signed;
 
-/// What the settings may allow, by the names of RFC 7518 and RFC 8037.
+/// The algorithms that can be configured, by the names of RFC 7518 and RFC 8037.
 pub(super) const ALGORITHMS: [(&str, Algorithm); 9] = [
     ("RS256", Algorithm::RS256),
     ("RS384", Algorithm::RS384),
@@ -34,32 +34,32 @@ static PROVIDER: CryptoProvider = CryptoProvider {
     },
 };
 
-/// Makes this the provider of the process. A second call changes nothing.
+/// Installs the provider for the process; a second call does nothing.
 pub(super) fn install() {
     let _already = PROVIDER.install_default();
 }
 
 struct RingVerifier {
     algorithm: Algorithm,
-    key: Key,
+    key: VerifyingKey,
 }
 
-enum Key {
+enum VerifyingKey {
     Rsa { rules: &'static signed::RsaParameters, n: Vec<u8>, e: Vec<u8> },
     Point { rules: &'static dyn signed::VerificationAlgorithm, bytes: Vec<u8> },
 }
 
 impl Verifier<Vec<u8>> for RingVerifier {
     fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), signature::Error> {
-        let fits = match &self.key {
-            Key::Rsa { rules, n, e } => {
+        let verified = match &self.key {
+            VerifyingKey::Rsa { rules, n, e } => {
                 signed::RsaPublicKeyComponents { n, e }.verify(rules, message, signature)
             }
-            Key::Point { rules, bytes } => {
+            VerifyingKey::Point { rules, bytes } => {
                 signed::UnparsedPublicKey::new(*rules, bytes).verify(message, signature)
             }
         };
-        fits.map_err(|_| signature::Error::new())
+        verified.map_err(|_| signature::Error::new())
     }
 }
 
@@ -79,7 +79,7 @@ fn verifier(algorithm: Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifi
 }
 
 /// Ring refuses a modulus of less than 2048 or more than 8192 bits.
-fn rsa(algorithm: Algorithm, key: &DecodingKey) -> Result<Key> {
+fn rsa(algorithm: Algorithm, key: &DecodingKey) -> Result<VerifyingKey> {
     let rules = match algorithm {
         Algorithm::RS256 => &signed::RSA_PKCS1_2048_8192_SHA256,
         Algorithm::RS384 => &signed::RSA_PKCS1_2048_8192_SHA384,
@@ -90,11 +90,11 @@ fn rsa(algorithm: Algorithm, key: &DecodingKey) -> Result<Key> {
         _ => return Err(new_error(ErrorKind::InvalidAlgorithm)),
     };
     let DecodingKeyKind::RsaModulusExponent { n, e } = key.kind() else { return Err(unsupported()) };
-    Ok(Key::Rsa { rules, n: without_leading_zeros(n), e: without_leading_zeros(e) })
+    Ok(VerifyingKey::Rsa { rules, n: without_leading_zeros(n), e: without_leading_zeros(e) })
 }
 
-/// A point on a curve. Its length is part of the algorithm: a key of another curve is not tried.
-fn point(algorithm: Algorithm, key: &DecodingKey) -> Result<Key> {
+/// A point on a curve. The algorithm determines its length, so that a key of another curve is refused.
+fn point(algorithm: Algorithm, key: &DecodingKey) -> Result<VerifyingKey> {
     let (rules, family, length): (&dyn signed::VerificationAlgorithm, _, _) = match algorithm {
         Algorithm::ES256 => (&signed::ECDSA_P256_SHA256_FIXED, AlgorithmFamily::Ec, 65),
         Algorithm::ES384 => (&signed::ECDSA_P384_SHA384_FIXED, AlgorithmFamily::Ec, 97),
@@ -105,10 +105,10 @@ fn point(algorithm: Algorithm, key: &DecodingKey) -> Result<Key> {
     if key.family() != family || bytes.len() != length {
         return Err(new_error(ErrorKind::InvalidAlgorithm));
     }
-    Ok(Key::Point { rules, bytes: bytes.to_vec() })
+    Ok(VerifyingKey::Point { rules, bytes: bytes.to_vec() })
 }
 
-/// Some issuers write numbers with the zero that signed numbers need; ring wants none.
+/// Some issuers encode numbers with a leading zero, which ring rejects.
 fn without_leading_zeros(number: &[u8]) -> Vec<u8> {
     number.iter().copied().skip_while(|byte| *byte == 0).collect()
 }

@@ -1,20 +1,20 @@
-//! Keys: their form, what is kept of them, and what is not one.
+//! The form of keys, and which texts are not keys.
 
 use std::collections::HashSet;
 
 use super::*;
 
 #[test]
-fn what_was_issued_is_recognised() {
-    let issued = Issued::new();
-    let presented = Presented::parse(issued.text.reveal()).unwrap();
+fn an_issued_key_is_parsed() {
+    let issued = IssuedKey::new();
+    let presented = PresentedKey::parse(issued.text.reveal()).unwrap();
     assert_eq!(presented.id, issued.id);
-    assert!(same(&issued.digest, &presented.digest));
+    assert!(is_same_digest(&issued.digest, &presented.digest));
 }
 
 #[test]
-fn the_form_is_the_one_that_scanners_look_for() {
-    let issued = Issued::new();
+fn the_form_is_the_documented_one() {
+    let issued = IssuedKey::new();
     let parts: Vec<&str> = issued.text.reveal().split('_').collect();
     assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [2, 12, 64, 8]);
     assert_eq!((parts[0], parts[1]), ("tn", issued.id.as_str()));
@@ -22,28 +22,28 @@ fn the_form_is_the_one_that_scanners_look_for() {
 }
 
 #[test]
-fn no_two_keys_are_alike() {
-    let issued: Vec<Issued> = (0..200).map(|_| Issued::new()).collect();
+fn keys_are_unique() {
+    let issued: Vec<IssuedKey> = (0..200).map(|_| IssuedKey::new()).collect();
     assert_eq!(issued.iter().map(|key| &key.id).collect::<HashSet<_>>().len(), 200);
     assert_eq!(issued.iter().map(|key| key.digest).collect::<HashSet<_>>().len(), 200);
 }
 
 #[test]
-fn every_changed_character_is_noticed_offline() {
-    let text = Issued::new().text.reveal().to_string();
+fn every_changed_character_fails_the_check() {
+    let text = IssuedKey::new().text.reveal().to_string();
     for at in 0..text.len() {
         let other = if text.as_bytes()[at] == b'7' { "8" } else { "7" };
         let mistyped = format!("{}{other}{}", &text[..at], &text[at + 1..]);
-        assert_eq!(Presented::parse(&mistyped), None, "{at}");
+        assert_eq!(PresentedKey::parse(&mistyped), None, "{at}");
     }
 }
 
 #[test]
-fn what_is_not_a_key_is_not_parsed() {
-    let text = Issued::new().text.reveal().to_string();
+fn other_texts_are_not_parsed() {
+    let text = IssuedKey::new().text.reveal().to_string();
     let (body, _) = text.rsplit_once('_').unwrap();
     let checked = |body: &str| format!("{body}_{}", check_of(body));
-    let flawed = [
+    let invalid = [
         String::new(),
         "_".into(),
         "tn___".into(),
@@ -62,24 +62,24 @@ fn what_is_not_a_key_is_not_parsed() {
         checked(&format!("xx_0123456789ab_{}", "f".repeat(64))),
         "a".repeat(1 << 20),
     ];
-    for text in flawed {
-        assert_eq!(Presented::parse(&text), None, "{text:.100}");
+    for text in invalid {
+        assert_eq!(PresentedKey::parse(&text), None, "{text:.100}");
     }
 }
 
 #[test]
-fn printing_a_key_does_not_show_it() {
-    let issued = Issued::new();
+fn debug_output_hides_the_key() {
+    let issued = IssuedKey::new();
     let printed = format!("{issued:?}");
     let secret = issued.text.reveal().split('_').nth(2).unwrap();
-    assert!(printed.contains("Secret(hidden)") && !printed.contains(secret), "{printed}");
+    assert!(printed.contains("KeyText(hidden)") && !printed.contains(secret), "{printed}");
 }
 
 #[test]
-fn another_secret_under_the_same_id_is_not_the_same() {
-    let (one, other) = (Issued::new(), Issued::new());
-    assert!(!same(&one.digest, &other.digest));
+fn another_secret_has_another_digest() {
+    let (one, other) = (IssuedKey::new(), IssuedKey::new());
+    assert!(!is_same_digest(&one.digest, &other.digest));
     let mut nearly = one.digest;
     nearly[31] ^= 1;
-    assert!(!same(&one.digest, &nearly));
+    assert!(!is_same_digest(&one.digest, &nearly));
 }

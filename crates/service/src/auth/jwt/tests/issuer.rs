@@ -1,4 +1,4 @@
-//! An issuer for tests: a key of each kind, its JWKS, and JWTs signed with them, good or as bad as is asked.
+//! An issuer for tests: a key of each kind, its JWKS, and JWTs signed with them, valid or not.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,7 +8,7 @@ use ring::signature as signed;
 use ring::signature::KeyPair as _;
 use serde_json::{Value, json};
 
-/// A key of no other use than to be tested with; ring makes no RSA keys.
+/// Used only in tests; ring cannot generate RSA keys.
 const RSA: &[u8] = include_bytes!("rsa.der");
 
 pub(super) struct Issuer {
@@ -16,23 +16,23 @@ pub(super) struct Issuer {
     p256: signed::EcdsaKeyPair,
     p384: signed::EcdsaKeyPair,
     ed: signed::Ed25519KeyPair,
-    chance: SystemRandom,
+    random: SystemRandom,
 }
 
 impl Issuer {
     pub(super) fn new() -> Self {
-        let chance = SystemRandom::new();
+        let random = SystemRandom::new();
         let ecdsa = |rules| {
-            let key = signed::EcdsaKeyPair::generate_pkcs8(rules, &chance).unwrap();
-            signed::EcdsaKeyPair::from_pkcs8(rules, key.as_ref(), &chance).unwrap()
+            let key = signed::EcdsaKeyPair::generate_pkcs8(rules, &random).unwrap();
+            signed::EcdsaKeyPair::from_pkcs8(rules, key.as_ref(), &random).unwrap()
         };
-        let ed = signed::Ed25519KeyPair::generate_pkcs8(&chance).unwrap();
+        let ed = signed::Ed25519KeyPair::generate_pkcs8(&random).unwrap();
         Self {
             rsa: signed::RsaKeyPair::from_der(RSA).unwrap(),
             p256: ecdsa(&signed::ECDSA_P256_SHA256_FIXED_SIGNING),
             p384: ecdsa(&signed::ECDSA_P384_SHA384_FIXED_SIGNING),
             ed: signed::Ed25519KeyPair::from_pkcs8(ed.as_ref()).unwrap(),
-            chance,
+            random,
         }
     }
 
@@ -55,12 +55,12 @@ impl Issuer {
         json!({ "keys": self.keys() }).to_string()
     }
 
-    /// A JWT with the `kid` of the key that fits.
+    /// A JWT with the `kid` of its key.
     pub(super) fn sign(&self, algorithm: &str, claims: &Value) -> String {
         self.sign_as(algorithm, &json!({ "alg": algorithm, "typ": "JWT", "kid": kid(algorithm) }), claims)
     }
 
-    /// A JWT signed by this algorithm, whatever its header says.
+    /// A JWT signed by this algorithm, with any header.
     pub(super) fn sign_as(&self, algorithm: &str, header: &Value, claims: &Value) -> String {
         self.sign_text(algorithm, &header.to_string(), &claims.to_string())
     }
@@ -79,13 +79,13 @@ impl Issuer {
             "PS256" => &signed::RSA_PSS_SHA256,
             "PS384" => &signed::RSA_PSS_SHA384,
             "PS512" => &signed::RSA_PSS_SHA512,
-            "ES256" => return self.p256.sign(&self.chance, message).unwrap().as_ref().to_vec(),
-            "ES384" => return self.p384.sign(&self.chance, message).unwrap().as_ref().to_vec(),
+            "ES256" => return self.p256.sign(&self.random, message).unwrap().as_ref().to_vec(),
+            "ES384" => return self.p384.sign(&self.random, message).unwrap().as_ref().to_vec(),
             "EdDSA" => return self.ed.sign(message).as_ref().to_vec(),
             _ => panic!("no key for {algorithm}"),
         };
         let mut signature = vec![0; self.rsa.public().modulus_len()];
-        self.rsa.sign(padding, &self.chance, message, &mut signature).unwrap();
+        self.rsa.sign(padding, &self.random, message, &mut signature).unwrap();
         signature
     }
 }
