@@ -1,30 +1,30 @@
-// A Socket.IO client on strings: told what to do by JSON lines on stdin, tells what happens by JSON lines on stdout.
+// A Socket.IO client that is controlled by JSON lines: commands on stdin, events on stdout.
 // The official client; SOCKET_CLIENT is the folder in which it is installed.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
 const { io } = createRequire(process.env.SOCKET_CLIENT + "/")("socket.io-client");
-const say = (what) => process.stdout.write(JSON.stringify(what) + "\n");
+const send = (message) => process.stdout.write(JSON.stringify(message) + "\n");
 let socket;
 let answers = 0;
 
 const emit = (args) => {
   const number = answers++;
   const plain = args.map((arg) => (arg && arg.binary ? Buffer.from(arg.binary) : arg));
-  socket.emit(...plain, (answer) => say({ answer: number, data: answer }));
+  socket.emit(...plain, (answer) => send({ answer: number, data: answer }));
 };
 
-const todo = {
+const commands = {
   connect: ({ url, auth, ...options }) => {
     socket = io(url, { auth, forceNew: true, reconnection: false, ...options });
-    socket.on("connect", () => say({ connected: true }));
-    socket.on("connect_error", (error) => say({ connect_error: error.message }));
-    socket.on("disconnect", (reason) => say({ disconnected: reason }));
-    socket.onAny((event, data) => say({ event, data }));
+    socket.on("connect", () => send({ connected: true }));
+    socket.on("connect_error", (error) => send({ connect_error: error.message }));
+    socket.on("disconnect", (reason) => send({ disconnected: reason }));
+    socket.onAny((event, data) => send({ event, data }));
   },
   emit: (many) => many.forEach(emit),
   disconnect: () => socket.disconnect(),
-  // Says its last word and is gone before it can be answered.
+  // Emits an event and disconnects before it is acknowledged.
   emit_and_disconnect: (args) => {
     socket.emit(...args);
     socket.disconnect();
@@ -34,6 +34,6 @@ const todo = {
 
 createInterface({ input: process.stdin })
   .on("line", (line) => {
-    for (const [what, data] of Object.entries(JSON.parse(line))) todo[what](data);
+    for (const [name, data] of Object.entries(JSON.parse(line))) commands[name](data);
   })
   .on("close", () => process.exit(0));

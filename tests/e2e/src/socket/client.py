@@ -1,4 +1,4 @@
-"""A Socket.IO client on strings, as peer.mjs is, with Python's client."""
+"""The same as client.mjs, with Python's client."""
 
 import json
 import os
@@ -10,25 +10,25 @@ import socketio
 lock = threading.Lock()
 client = socketio.Client(reconnection=False)
 answers = 0
-where = "/"
+namespace = "/"
 
 
-def say(what):
+def send(message):
     with lock:
-        sys.stdout.write(json.dumps(what) + "\n")
+        sys.stdout.write(json.dumps(message) + "\n")
         sys.stdout.flush()
 
 
-def connect(told):
-    global where
-    url, _, path = told["url"].rpartition("/")
-    where = "/" + path
-    client.on("connect", lambda: say({"connected": True}), namespace=where)
-    client.on("connect_error", lambda why=None: say({"connect_error": (why or {}).get("message", "")}), namespace=where)
-    client.on("disconnect", lambda reason=None: say({"disconnected": str(reason)}), namespace=where)
-    client.on("*", lambda event, data=None: say({"event": event, "data": data}), namespace=where)
+def connect(options):
+    global namespace
+    url, _, path = options["url"].rpartition("/")
+    namespace = "/" + path
+    client.on("connect", lambda: send({"connected": True}), namespace=namespace)
+    client.on("connect_error", lambda why=None: send({"connect_error": (why or {}).get("message", "")}), namespace=namespace)
+    client.on("disconnect", lambda reason=None: send({"disconnected": str(reason)}), namespace=namespace)
+    client.on("*", lambda event, data=None: send({"event": event, "data": data}), namespace=namespace)
     try:
-        client.connect(url, auth=told["auth"], namespaces=[where], transports=told.get("transports"), wait_timeout=60)
+        client.connect(url, auth=options["auth"], namespaces=[namespace], transports=options.get("transports"), wait_timeout=60)
     except socketio.exceptions.ConnectionError:
         pass
 
@@ -38,16 +38,16 @@ def emit(args):
     number = answers
     answers += 1
     data = args[1] if len(args) == 2 else tuple(args[1:])
-    client.emit(args[0], data, namespace=where, callback=lambda answer=None: say({"answer": number, "data": answer}))
+    client.emit(args[0], data, namespace=namespace, callback=lambda answer=None: send({"answer": number, "data": answer}))
 
 
 for line in sys.stdin:
-    for what, data in json.loads(line).items():
-        if what == "connect":
+    for name, data in json.loads(line).items():
+        if name == "connect":
             connect(data)
-        elif what == "emit":
+        elif name == "emit":
             for args in data:
                 emit(args)
-        elif what == "disconnect":
+        elif name == "disconnect":
             client.disconnect()
 os._exit(0)

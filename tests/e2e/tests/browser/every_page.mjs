@@ -1,6 +1,6 @@
-// Every page, in a light and a dark room, wide and on a phone: whether everybody can use it, and a picture of it.
+// Every page in a light or dark theme, wide and on a phone: accessibility, layout and a screenshot.
 import assert from "node:assert/strict";
-import { api, inaccessible, story, tooWide } from "./stage.mjs";
+import { api, inaccessible, story, tooWide } from "./story.mjs";
 
 /** The newest job in a state, by the API. */
 const newest = async (query) => (await api().get(`/api/jobs?limit=1&${query}`)).jobs[0].id;
@@ -37,7 +37,7 @@ async function pages() {
   };
 }
 
-/** What is wrong with a page, in words. */
+/** Accessibility errors of a page. */
 async function flaws(page) {
   const wrong = await inaccessible(page);
   const headings = await page.getByRole("heading", { level: 1 }).count();
@@ -50,34 +50,34 @@ async function flaws(page) {
   return wrong;
 }
 
-/** What is wrong with it on the narrowest phone that there is. */
+/** Layout errors on a narrow phone. */
 async function squeezed(page) {
   const wrong = await tooWide(page);
   const isOut = await page.locator("body > nav a[aria-current]").evaluateAll((all) =>
     all.map((it) => it.getBoundingClientRect()).some(({ left, right }) => left < 0 || right > innerWidth + 1),
   );
-  if (isOut) wrong.push("where one is in the navigation is out of sight");
+  if (isOut) wrong.push("the current navigation entry is not visible");
   return wrong;
 }
 
-await story(async (stage) => {
-  const { theme } = stage.props;
-  stage.expect(/status of 404.*01990c3a/);
+await story(async (test) => {
+  const { theme } = test.props;
+  test.expect(/status of 404.*01990c3a/);
   const all = await pages();
-  const [wide, phone] = [await stage.open(null, { theme }), await stage.open(null, { theme, phone: true })];
+  const [wide, phone] = [await test.open(null, { theme }), await test.open(null, { theme, phone: true })];
   const wrong = [];
   for (const [name, path] of Object.entries(all)) {
     const visit = async (page, check, suffix) => {
-      await page.goto(stage.url + path);
+      await page.goto(test.url + path);
       await page.getByRole("heading", { level: 1 }).first().waitFor();
       wrong.push(...(await check(page)).map((flaw) => `${name}${suffix}: ${flaw}`));
     };
     await visit(wide, flaws, "");
-    await stage.picture(wide, `${name}-${theme}`);
+    await test.screenshot(wide, `${name}-${theme}`);
     await phone.setViewportSize({ width: 360, height: 800 });
     await visit(phone, squeezed, " on a phone");
     await phone.setViewportSize({ width: 390, height: 844 });
-    await stage.picture(phone, `${name}-${theme}-phone`);
+    await test.screenshot(phone, `${name}-${theme}-phone`);
   }
   assert.deepEqual(wrong, []);
 });

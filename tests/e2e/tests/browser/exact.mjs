@@ -1,6 +1,6 @@
-// Numbers as they came, and texts that would rather be scripts.
+// Numbers are shown unchanged, and hostile texts are escaped.
 import assert from "node:assert/strict";
-import { api, story, tooWide } from "./stage.mjs";
+import { api, story, tooWide } from "./story.mjs";
 
 const NUMBERS = ["9007199254740993", "1e400", "0.1000", "-0", "12345678901234567890123456789", "1E-7"];
 const HOSTILE = {
@@ -13,24 +13,24 @@ const HOSTILE = {
   long: "w".repeat(10_000),
 };
 
-await story(async (stage) => {
-  // As text: a program's numbers would not survive.
+await story(async (test) => {
+  // As text: JavaScript numbers would lose precision.
   const payload = `{"numbers":[${NUMBERS.join(",")}],"twice":{"b":1,"a":2}}`;
   const exact = await api().create(`{"type":"a","payload":${payload}}`);
-  const page = await stage.open(`/ui/jobs/${exact.id}`);
+  const page = await test.open(`/ui/jobs/${exact.id}`);
   const main = page.getByRole("main");
   await main.getByText(NUMBERS[0]).first().waitFor();
-  const said = await main.innerText();
-  for (const number of NUMBERS) assert(said.includes(number), `${number} in ${said}`);
-  assert(said.indexOf('"b"') < said.indexOf('"a"'), "members keep their order");
+  const text = await main.innerText();
+  for (const number of NUMBERS) assert(text.includes(number), `${number} in ${text}`);
+  assert(text.indexOf('"b"') < text.indexOf('"a"'), "fields keep their order");
 
-  // Everything that a user can say, hostile.
-  const taken = await api().take("w1");
-  await api().report(taken, "succeed", { result: HOSTILE });
+  // Hostile text in every field.
+  const claimed = await api().claim("w1");
+  await api().report(claimed, "succeed", { result: HOSTILE });
   const names = { type: HOSTILE.image, queue: HOSTILE.script, user_id: HOSTILE.closing, correlation_id: HOSTILE.right_to_left };
   const bad = await api().create({ ...names, payload: HOSTILE });
   await api().post(`/api/accounts/${encodeURIComponent(HOSTILE.closing)}/credits`, { grant: 1, reason: HOSTILE.image });
-  const held = await api().take(HOSTILE.script);
+  const held = await api().claim(HOSTILE.script);
   await api().report(held, "progress", { progress: 10, message: HOSTILE.image });
   const lines = Object.values(HOSTILE).map((text) => ({ stream: "stdout", level: "info", text }));
   await api().report(held, "logs", { lines });
@@ -48,11 +48,11 @@ await story(async (stage) => {
     "/ui/dead-letters", "/ui/workers", "/ui/queues", "/ui/accounts", `/ui/accounts/${at(HOSTILE.closing)}`, "/ui/events", "/ui/system",
     `/ui/search?q=${at(HOSTILE.image)}`, `/ui/jobs/${bad.id}`,
   ]) {
-    await page.goto(stage.url + path);
+    await page.goto(test.url + path);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await harmless(path);
   }
-  // It is shown as what it is, also what comes while somebody looks.
+  // It is shown as text, also when it arrives on an open page.
   await main.getByText(`<script>document.title = `).first().waitFor();
   const last = { stream: "stdout", level: "info", text: `${HOSTILE.image} at last` };
   await api().post(`/api/jobs/${bad.id}/logs`, { lines: [last] });

@@ -1,9 +1,9 @@
-// A page of somebody else's, open in the browser of somebody who is signed in.
+// Requests from a page of another site, in a browser with a session.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { api, story } from "./stage.mjs";
+import { api, story } from "./story.mjs";
 
-/** A site of its own, whose only page sends a form to ours as soon as it is open. */
+/** Another site whose page submits a form to this server. */
 async function elsewhere(host, action) {
   const page = `<!doctype html><link rel="icon" href="data:,"><title>Win!</title>
     <form method="post" action="${action}"></form><script>document.forms[0].submit()</script>`;
@@ -12,16 +12,16 @@ async function elsewhere(host, action) {
   return { url: `http://${host}:${server.address().port}/`, close: () => server.close() };
 }
 
-await story(async (stage) => {
-  const { admin } = stage.props;
+await story(async (test) => {
+  const { admin } = test.props;
   const isPaused = async () => (await api(admin).get("/api/queues")).queues.find(({ name }) => name === "mail").paused;
   // A refusal is an error on the console.
-  stage.expect(/status of (401|403|421)/);
-  const page = await stage.open("/ui/queues", { key: admin });
-  // Another port is the same site to cookies, so the form brings the key; from another name it does not even do that, and
-  // whoever sends it is asked to sign in.
+  test.expect(/status of (401|403|421)/);
+  const page = await test.open("/ui/queues", { key: admin });
+  // For cookies another port is the same site, so the form carries the key; from another host name it does not, and the
+  // answer is a redirect to the sign-in page.
   for (const [host, status] of [["127.0.0.1", 403], ["localhost", 303]]) {
-    const site = await elsewhere(host, `${stage.url}/ui/queues/mail/pause`);
+    const site = await elsewhere(host, `${test.url}/ui/queues/mail/pause`);
     const other = await page.context().newPage();
     const [answer] = await Promise.all([
       other.waitForResponse((it) => it.request().method() === "POST"),
@@ -32,17 +32,17 @@ await story(async (stage) => {
     site.close();
     assert.equal(await isPaused(), false, host);
   }
-  // Without any word about where it came from it is refused as well, whoever sends it.
+  // Without an origin it is refused as well.
   const kept = (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`).join("; ");
   const headers = { cookie: kept, "content-type": "application/x-www-form-urlencoded" };
-  const bare = await fetch(`${stage.url}/ui/queues/mail/pause`, { method: "POST", headers, redirect: "manual" });
+  const bare = await fetch(`${test.url}/ui/queues/mail/pause`, { method: "POST", headers, redirect: "manual" });
   assert.equal(bare.status, 403);
   assert.equal(await isPaused(), false);
-  // Nor can it be drawn into a page of somebody else's, to be clicked there unseen.
-  const frame = await fetch(`${stage.url}/ui/queues`, { headers: { cookie: kept } });
+  // Other sites cannot embed the page in a frame.
+  const frame = await fetch(`${test.url}/ui/queues`, { headers: { cookie: kept } });
   assert.match(frame.headers.get("content-security-policy"), /frame-ancestors 'none'/);
   // The form on our own page works.
-  await page.goto(stage.url + "/ui/queues");
+  await page.goto(test.url + "/ui/queues");
   await page.getByRole("row", { name: /mail/ }).getByRole("button", { name: "Pause" }).click();
   await page.getByRole("row", { name: /mail/ }).getByRole("button", { name: "Resume" }).waitFor();
   assert.equal(await isPaused(), true);

@@ -1,12 +1,12 @@
-// Without a mouse.
+// Every action works with the keyboard.
 import assert from "node:assert/strict";
-import { story } from "./stage.mjs";
+import { story } from "./story.mjs";
 
-await story(async (stage) => {
-  const page = await stage.open("/ui");
+await story(async (test) => {
+  const page = await test.open("/ui");
   const focused = () => page.evaluate(() => document.activeElement.outerHTML.slice(0, 200));
 
-  // The first stop leads past the navigation.
+  // The first tab stop skips the navigation.
   await page.keyboard.press("Tab");
   assert.match(await focused(), /Skip to the content/);
   await page.keyboard.press("Enter");
@@ -19,7 +19,7 @@ await story(async (stage) => {
   const links = await page.locator("main tbody a.id").evaluateAll((all) => all.map((it) => it.getAttribute("href")));
   for (const key of ["j", "j", "j", "k"]) await page.keyboard.press(key);
   assert.match(await focused(), new RegExp(links[1]));
-  // Where one is can be seen.
+  // The focus is visible.
   assert.notEqual(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), "none");
   await page.keyboard.press("x");
   assert.equal(await page.locator("main tbody input:checked").count(), 1);
@@ -27,22 +27,22 @@ await story(async (stage) => {
   await page.keyboard.press("Enter");
   await page.waitForURL(`**${links[1]}`);
 
-  // To the search, and away from it.
+  // Focus the search and leave it.
   await page.keyboard.press("/");
   assert.equal(await page.evaluate(() => document.activeElement.id), "search");
   await page.keyboard.type("state:failed ?");
-  assert.equal(await page.getByRole("dialog").count(), 0, "what is typed is no key");
+  assert.equal(await page.getByRole("dialog").count(), 0, "typed text is not a shortcut");
   await page.keyboard.press("Escape");
   assert.notEqual(await page.evaluate(() => document.activeElement.id), "search");
 
-  // What else there is.
+  // The list of shortcuts.
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keys" }).waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "hidden" });
 
-  // Every state on a map is a stop, in the order of the lifecycle.
-  await page.goto(stage.url + "/ui/lifecycles/distributed");
+  // Every state on a map is a tab stop, in the order of the lifecycle.
+  await page.goto(test.url + "/ui/lifecycles/distributed");
   const boxes = page.getByRole("group", { name: /live map/ }).getByRole("link");
   const named = await boxes.evaluateAll((all) => all.map((it) => document.getElementById(it.getAttribute("aria-labelledby")).textContent));
   const names = named.map((name) => name.split(/[ :]/)[0]);

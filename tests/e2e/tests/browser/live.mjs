@@ -1,56 +1,56 @@
-// Numbers move by themselves, stop when nobody looks, and a page that is not live says so.
+// Pages update live, pause in a hidden tab, and show a lost connection.
 import assert from "node:assert/strict";
-import { api, request, eventually, story } from "./stage.mjs";
+import { api, request, eventually, story } from "./story.mjs";
 
-/** As if another tab were in front, or this one again. */
-const look = (page, isHidden) =>
+/** Hides or shows the tab. */
+const setHidden = (page, isHidden) =>
   page.evaluate((isHidden) => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
     Object.defineProperty(document, "visibilityState", { configurable: true, get: () => (isHidden ? "hidden" : "visible") });
     document.dispatchEvent(new Event("visibilitychange"));
   }, isHidden);
 
-await story(async (stage) => {
-  const page = await stage.open();
+await story(async (test) => {
+  const page = await test.open();
   let open = 0;
   page.on("request", (it) => { if (it.resourceType() === "eventsource") open += 1; });
-  const over = (it) => { if (it.resourceType() === "eventsource") open -= 1; };
-  page.on("requestfinished", over);
-  page.on("requestfailed", over);
-  await page.goto(stage.url + "/ui/queues");
-  const mark = page.locator("#live");
-  const says = (word) => mark.filter({ hasText: word }).waitFor();
+  const closed = (it) => { if (it.resourceType() === "eventsource") open -= 1; };
+  page.on("requestfinished", closed);
+  page.on("requestfailed", closed);
+  await page.goto(test.url + "/ui/queues");
+  const indicator = page.locator("#live");
+  const shows = (word) => indicator.filter({ hasText: word }).waitFor();
   const ready = page.getByRole("row", { name: /default/ }).getByRole("cell").first();
   const isReady = (count) => eventually(`${count} ready`, async () => (await ready.textContent()) === `${count}`);
 
-  await says("live");
+  await shows("live");
   assert.equal(open, 1, "one stream");
   await isReady(1);
   await api().create({ type: "a" });
   await isReady(2);
 
-  // Nobody looks: nothing comes. Somebody looks again: all of it.
-  await look(page, true);
+  // A hidden tab receives nothing; shown again, it catches up.
+  await setHidden(page, true);
   await eventually("the stream is closed", () => open === 0);
-  await says("still");
+  await shows("still");
   await api().create({ type: "a" });
-  await look(page, false);
+  await setHidden(page, false);
   await isReady(3);
-  await says("live");
+  await shows("live");
 
-  // `p` holds the page as it is.
+  // `p` pauses the page.
   await page.keyboard.press("p");
-  await says("paused");
+  await shows("paused");
   await api().create({ type: "a" });
   await page.keyboard.press("p");
   await isReady(4);
 
-  // The server is gone, and back.
-  stage.expect(/ERR_CONNECTION_REFUSED/, /ERR_INCOMPLETE_CHUNKED_ENCODING/, /ERR_CONNECTION_RESET/, /ERR_EMPTY_RESPONSE/);
+  // The server is killed and started again.
+  test.expect(/ERR_CONNECTION_REFUSED/, /ERR_INCOMPLETE_CHUNKED_ENCODING/, /ERR_CONNECTION_RESET/, /ERR_EMPTY_RESPONSE/);
   await request("kill");
-  await says("not live");
+  await shows("not live");
   await request("start");
-  await says(/^\W*live/);
+  await shows(/^\W*live/);
   await api().create({ type: "a" });
   await isReady(5);
 });

@@ -1,4 +1,4 @@
-//! The dashboard as a person sees it: the real binary, Chromium, and stories.
+//! The dashboard in Chromium. Each test runs a story: a JavaScript module beside this file.
 
 #![allow(clippy::unwrap_used, reason = "fixtures may panic")]
 

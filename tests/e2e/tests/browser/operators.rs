@@ -1,4 +1,4 @@
-//! What operators come for: what is wrong, why, and what may be done about it.
+//! What operators do in the dashboard.
 
 use serde_json::json;
 use tenure_e2e::browser::run_story;
@@ -9,7 +9,7 @@ use crate::sessions::with_keys;
 
 #[tokio::test]
 async fn a_failed_job_is_found_read_and_retried() {
-    run_story("woken_at_night", &busy_server(Store::Sqlite).await, json!({})).await;
+    run_story("find_a_failure", &busy_server(Store::Sqlite).await, json!({})).await;
 }
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn a_viewer_sees_why_actions_are_disabled() {
 
 #[tokio::test]
 async fn rows_keep_their_place_and_bulk_actions_show_a_count_first() {
-    run_story("still_rows", &Server::sqlite().await, json!({})).await;
+    run_story("stable_rows", &Server::sqlite().await, json!({})).await;
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Every page: nothing on it complains, and everybody can use it.
+//! Every page loads without errors and is accessible.
 
 use serde_json::json;
 use tenure_e2e::browser::run_story;
@@ -18,7 +18,7 @@ async fn every_page_is_accessible_in_the_dark_theme() {
 
 #[tokio::test]
 async fn an_empty_server_suggests_first_steps() {
-    run_story("nothing_yet", &Server::sqlite().await, json!({})).await;
+    run_story("empty_server", &Server::sqlite().await, json!({})).await;
 }
 
 #[tokio::test]

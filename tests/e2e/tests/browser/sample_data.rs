@@ -1,11 +1,11 @@
-//! A lively server to look at: jobs of all five built-in lifecycles in most of their states, and people's traces.
+//! Sample data: jobs of all five built-in lifecycles in most of their states.
 
 use serde_json::{Value, json};
 use tenure_e2e::{Server, Setup, Store};
 
 const CONFIG: &str = include_str!("fixtures/sample_data.toml");
 
-/// A server on which much has happened. Its open jobs stay as they are for as long as a test takes.
+/// A server with sample data. Its open jobs do not change during a test.
 pub(crate) async fn busy_server(store: Store) -> Server {
     let server = Setup::new(store).await.config(CONFIG).start().await;
     letters(&server).await;
@@ -19,7 +19,7 @@ pub(crate) async fn busy_server(store: Store) -> Server {
     server
 }
 
-/// A new job, claimed and started by this worker.
+/// Creates a job that this worker has started.
 pub(crate) async fn begun(server: &Server, worker: &str, job: Value) -> Value {
     let job = server.create(job).await;
     let claim = json!({ "worker": worker, "types": [job["type"]], "queues": [job["queue"]], "max": 1, "start": true });
@@ -28,7 +28,7 @@ pub(crate) async fn begun(server: &Server, worker: &str, job: Value) -> Value {
     claimed
 }
 
-/// A new job that this worker has ended by this verb.
+/// Creates a job that this worker has ended by this verb.
 pub(crate) async fn ended(server: &Server, worker: &str, job: Value, (verb, how): (&str, Value)) -> Value {
     let begun = begun(server, worker, job).await;
     server.report(&begun, verb, how).await.expect(200)

@@ -1,4 +1,4 @@
-//! Coming in, being kept out, and pages that stay true.
+//! Signing in, forged requests, and live pages.
 
 use serde_json::{Value, json};
 use tenure_e2e::browser::{run_story, run_story_with};
@@ -6,12 +6,12 @@ use tenure_e2e::{Server, Setup, Store};
 
 const MAIL: &str = "[types.send]\nlifecycle = \"distributed\"\nqueue = \"mail\"\n";
 
-/// A server with keys: an object with one for each role.
+/// Creates a key for each role.
 pub(crate) async fn with_keys(mut server: Server) -> (Server, Value) {
     let mut keys = json!({});
     for role in ["admin", "operator", "viewer"] {
-        let made = server.post("/api/keys", &json!({ "role": role })).await.expect(201);
-        let key = made["key"].as_str().expect("a new key is shown");
+        let created = server.post("/api/keys", &json!({ "role": role })).await.expect(201);
+        let key = created["key"].as_str().expect("a new key is shown");
         keys[role] = key.into();
         if role == "admin" {
             server.use_key(Some(key));
@@ -45,7 +45,7 @@ async fn a_page_shows_whether_it_is_live() {
     run_story_with("live", &url, json!({}), async |request| match request {
         "kill" => drop(server.take().expect("it runs")),
         "start" => server = Some(later.take().expect("once").start_at(&address).await),
-        other => panic!("nobody knows how to {other}"),
+        other => panic!("unknown request: {other}"),
     })
     .await;
 }

@@ -35,7 +35,7 @@ fn a_benchmark_reports_every_figure() {
 #[test]
 fn pages_are_measured_next_to_the_read_of_one_row() {
     let pages = start_server().json(&["bench", "--pages", "200"]);
-    let taken = rows(&pages["pages_us"]);
-    assert!(taken[0]["address"].as_str().unwrap().starts_with("/api/jobs/"));
-    assert!(taken.len() > 10 && taken.iter().all(|it| it["p50"].as_u64() > Some(0)), "{pages:#}");
+    let claimed = rows(&pages["pages_us"]);
+    assert!(claimed[0]["address"].as_str().unwrap().starts_with("/api/jobs/"));
+    assert!(claimed.len() > 10 && claimed.iter().all(|it| it["p50"].as_u64() > Some(0)), "{pages:#}");
 }

@@ -1,4 +1,4 @@
-//! The newcomer's first command: jobs move from the first second.
+//! `tenure dev`.
 
 use tenure_e2e::cli::CliServer;
 

@@ -1,4 +1,4 @@
-//! Every exit code, with one sentence and what could be done.
+//! Exit codes and error messages.
 
 use serde_json::Value;
 use tenure_e2e::cli::{Folder, exit_code, transcript};
@@ -17,7 +17,7 @@ fn an_unreachable_server() {
         let output = folder.command().args(["--server", "http://127.0.0.1:1"]).args(args).output().unwrap();
         assert_eq!(exit_code(&output), 9, "{}", transcript(&output));
         assert!(output.stdout.is_empty());
-        assert!(words(&output).contains("help: start one with `tenure serve`"), "{}", words(&output));
+        assert!(words(&output).contains("help: start a server with `tenure serve`"), "{}", words(&output));
     }
     let output = folder.run("job list --server nowhere");
     assert_eq!(exit_code(&output), 2, "{}", transcript(&output));
@@ -30,7 +30,7 @@ fn missing_keys_and_insufficient_rights() {
     assert!(admin.starts_with("tn_"), "{admin}");
     let output = server.run(&["job", "list"]);
     assert_eq!(exit_code(&output), 4, "{}", transcript(&output));
-    assert!(words(&output).contains("help: give a key with --key or TENURE_KEY"), "{}", words(&output));
+    assert!(words(&output).contains("help: pass a key with --key or TENURE_KEY"), "{}", words(&output));
     assert_eq!(exit_code(&server.run(&["job", "list", "--key", &admin])), 0);
 
     server.key = Some(admin);
@@ -64,7 +64,7 @@ fn failed_validation() {
     let server = start_server();
     let output = server.run(&["job", "create", "typed", "-p", r#"{"n": "one"}"#]);
     assert_eq!(exit_code(&output), 7, "{}", transcript(&output));
-    assert!(words(&output).contains("/n"), "the flaw's place is told: {}", words(&output));
+    assert!(words(&output).contains("/n"), "the position of the error is shown: {}", words(&output));
     server.run_expecting(7, &["job", "create", "hello", "--priority", "1000000000"]);
     server.run_expecting(7, &["job", "list", "--phase", "sideways"]);
     std::fs::write(server.path().join("bad.toml"), "lisen = 1\n").unwrap();

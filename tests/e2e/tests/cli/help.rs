@@ -77,7 +77,7 @@ fn run_remote_example(server: &CliServer, example: &str) {
     let mut shell = server.connect(shell(example));
     if example.contains("events -f") {
         let following = start(shell);
-        wait_for_output(&following, "following after");
+        wait_for_output(&following, "following the journal after");
         return;
     }
     run_example(example, &mut shell);

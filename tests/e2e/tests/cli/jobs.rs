@@ -1,4 +1,4 @@
-//! `tenure job …`, `explain` and `events` against a real server.
+//! `tenure job`, `explain` and `events`.
 
 use serde_json::{Value, json};
 use tenure_e2e::cli::{exit_code, start, transcript, wait_for_output};
@@ -90,8 +90,8 @@ fn a_unique_prefix_of_an_id_is_enough() {
     let output = server.run(&["job", "get", &ids[0][..4]]);
     assert_eq!(exit_code(&output), 6, "{}", transcript(&output));
     let words = String::from_utf8(output.stderr).unwrap();
-    assert!(ids.iter().all(|id| words.contains(id.as_str())), "every candidate is told: {words}");
-    assert!(words.contains("help: write more of it"), "{words}");
+    assert!(ids.iter().all(|id| words.contains(id.as_str())), "every candidate is listed: {words}");
+    assert!(words.contains("help: use a longer prefix"), "{words}");
 
     for nowhere in
         ["ffff", "0000", "00000000-0000-7000-8000-000000000000", "hello", "@last", "", "fffffffffffff"]
@@ -105,7 +105,7 @@ fn the_same_key_finds_the_same_job() {
     let server = start_server();
     let id = server.create(&["hello", "--idempotency-key", "once"]);
     let output = server.run(&["job", "create", "hello", "--idempotency-key", "once", "-o", "name"]);
-    assert_eq!(transcript(&output), format!("{id}\n-- stderr\nthe job was there already\n-- exit 0\n"));
+    assert_eq!(transcript(&output), format!("{id}\n-- stderr\nthe job already exists\n-- exit 0\n"));
     server.run_expecting(6, &["job", "create", "hello", "-p", "[1]", "--idempotency-key", "once"]);
 }
 
@@ -178,7 +178,7 @@ fn the_journal_is_read_and_followed() {
     let mut command = server.command();
     command.args(["events", "-f", "-o", "json"]);
     let following = start(command);
-    wait_for_output(&following, "following after 2");
+    wait_for_output(&following, "following the journal after 2");
     let second = server.create(&["hello"]);
     let line: Value = serde_json::from_str(&wait_for_output(&following, "job_queued")).unwrap();
     assert_eq!(line["job_id"], json!(second), "it begins at the end");

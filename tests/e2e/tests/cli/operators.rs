@@ -1,4 +1,4 @@
-//! `tenure dead`, `queue`, `worker`, `account` and `key` against a real server.
+//! `tenure dead`, `queue`, `worker`, `account` and `key`.
 
 use serde_json::{Value, json};
 use tenure_e2e::cli::{CliServer, exit_code};
@@ -22,8 +22,8 @@ fn dead_letters_are_listed_redriven_and_dismissed() {
     assert!(server.run_ok(&["dead", "get", &first]).contains("policy_violation"));
     assert_eq!(server.json(&["dead", "get", &first])["job_id"], json!(first));
 
-    let made = server.run_ok(&["dead", "redrive", &first]).trim().to_owned();
-    assert_eq!(server.job(&made)["retry_of"], json!(first));
+    let created = server.run_ok(&["dead", "redrive", &first]).trim().to_owned();
+    assert_eq!(server.job(&created)["retry_of"], json!(first));
     let dismissed = server.json(&["dead", "dismiss", &second, "--reason", "the customer left"]);
     assert_eq!(dismissed["dismissed_reason"], "the customer left");
     assert_eq!(server.run_ok(&["dead", "list", "--dismissed", "-o", "name"]), format!("{second}\n"));

@@ -1,4 +1,4 @@
-//! `tenure run`: from creation to the end.
+//! `tenure run`.
 
 use serde_json::{Value, json};
 use tenure_e2e::cli::{exit_code, start, transcript, wait_for_output};
@@ -51,8 +51,11 @@ fn a_failed_job_is_exit_code_3() {
         words.contains("EXIT_4: exited with 4: no such file\ntenure:"),
         "the last transition says why: {words}"
     );
-    assert!(words.contains("tenure: the job ended failed: EXIT_4: exited with 4: no such file"), "{words}");
-    assert!(words.contains("help: `tenure job events "), "{words}");
+    assert!(
+        words.contains("tenure: the job finished in state failed: EXIT_4: exited with 4: no such file"),
+        "{words}"
+    );
+    assert!(words.contains("help: show what happened with `tenure job events "), "{words}");
 }
 
 #[test]
@@ -64,7 +67,7 @@ fn an_existing_job_is_shown_from_its_beginning() {
     assert_eq!(exit_code(&output), 0, "{}", transcript(&output));
     assert_eq!(String::from_utf8(output.stdout).unwrap(), first);
     let words = String::from_utf8(output.stderr).unwrap();
-    assert!(words.contains("the job was there already"), "{words}");
+    assert!(words.contains("the job already exists"), "{words}");
     assert_eq!(words.matches("job_succeeded").count(), 1, "{words}");
 }
 
@@ -77,8 +80,8 @@ fn interrupting_a_run_does_not_stop_the_job() {
     wait_for_output(&running, "job_queued");
     running.signal(Signal::INT).unwrap();
     assert_eq!(running.wait().unwrap().code(), Some(130));
-    let line = wait_for_output(&running, "the job goes on");
-    let id = line.split("wait ").nth(1).unwrap().split('`').next().unwrap();
+    let line = wait_for_output(&running, "the job continues");
+    let id = line.split("job wait ").nth(1).unwrap().split('`').next().unwrap();
     assert_eq!(server.job(id)["state"], "queued");
 }
 
@@ -98,7 +101,7 @@ fn logs_are_printed_and_followed() {
     std::fs::write(server.path().join("go"), "").unwrap();
     assert_eq!(following.wait().unwrap().code(), Some(0), "{}", following.output());
     wait_for_output(&following, "three");
-    wait_for_output(&following, "the job ended: succeeded");
+    wait_for_output(&following, "the job finished in state succeeded");
 
     let mut lines: Vec<String> = server.run_ok(&["job", "logs", &id]).lines().map(str::to_owned).collect();
     lines.sort();

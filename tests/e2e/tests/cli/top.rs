@@ -1,4 +1,4 @@
-//! `tenure top` in a real terminal, against a real server.
+//! `tenure top` in a pseudo-terminal.
 
 use tenure_e2e::cli::{CliServer, exit_code, start, transcript};
 use tenure_e2e::terminal::Terminal;
@@ -12,10 +12,13 @@ fn top(server: &CliServer, words: &[&str], size: (u16, u16)) -> Terminal {
     Terminal::start(&command, size)
 }
 
-/// Whether this line of the map's table has this number of jobs.
+/// Whether a row of the table shows this number of jobs.
 fn counts(screen: &str, state: &str, count: &str) -> bool {
-    let mut rows = screen.lines().map(|line| line.split_whitespace().filter(|word| *word != "▸"));
-    rows.any(|mut words| words.by_ref().any(|word| word == state) && words.next() == Some(count))
+    let mut rows =
+        screen.lines().map(|line| line.split_whitespace().filter(|report_body| *report_body != "▸"));
+    rows.any(|mut words| {
+        words.by_ref().any(|report_body| report_body == state) && words.next() == Some(count)
+    })
 }
 
 #[test]
@@ -39,9 +42,9 @@ fn a_failed_job_is_found_explained_and_retried() {
     top.press("h");
     top.wait_for("job_failed");
     top.press("r");
-    top.wait_for(&format!("Retry job {} as new?", &failed[..13]));
+    top.wait_for(&format!("Retry job {}?", &failed[..13]));
     top.press("y");
-    top.wait_for("the new job is");
+    top.wait_for("new job: ");
     top.press("1");
     top.wait_until("the new job on the map", |screen| counts(screen, "queued", "1"));
     let _worker = server.work_with_script("flop", "true");
@@ -64,7 +67,7 @@ fn a_marked_dead_letter_is_redriven_and_a_running_job_is_cancelled() {
     top.press("n");
     top.wait_until("no question", |screen| !screen.contains("Redrive"));
     top.press("ry");
-    top.wait_for("the new job is");
+    top.wait_for("new job: ");
     top.press(":jobs phase:ready\r");
     top.wait_for("/phase:ready  1");
     top.press("jc");
@@ -74,7 +77,7 @@ fn a_marked_dead_letter_is_redriven_and_a_running_job_is_cancelled() {
     top.press("5");
     top.wait_for("job_cancelled");
     top.press("4");
-    top.wait_for("No worker was heard");
+    top.wait_for("No workers");
     top.press(":quit\r");
     assert_eq!(top.wait_for_exit().code(), Some(0));
 }
@@ -103,7 +106,7 @@ fn it_shows_a_lost_connection_and_reconnects() {
     let top = top(&server, &["jobs"], (100, 24));
     top.wait_for("● live");
     server.stop();
-    top.wait_for("not live since");
+    top.wait_for("disconnected since");
     server.start_again();
     top.wait_for("● live");
     server.create(&["idle"]);
@@ -160,10 +163,10 @@ fn without_a_terminal_it_prints_an_error() {
     let output = server.run(&["top"]);
     assert_eq!(
         transcript(&output),
-        "-- stderr\ntenure: top needs a terminal, and this is none\n\
-         help: `tenure job list` and `tenure events` write to files and pipes\n-- exit 2\n"
+        "-- stderr\ntenure: top needs a terminal\n\
+         help: use `tenure job list` or `tenure events` in files and pipes\n-- exit 2\n"
     );
     let output = server.run(&["top", "jobs", "sate:failed"]);
-    assert!(transcript(&output).contains("no filter is called \"sate\" here"), "{}", transcript(&output));
+    assert!(transcript(&output).contains("unknown filter \"sate\""), "{}", transcript(&output));
     assert_eq!(exit_code(&output), 2);
 }

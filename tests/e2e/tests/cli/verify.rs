@@ -1,4 +1,4 @@
-//! `tenure verify` from outside.
+//! `tenure verify`.
 
 use std::path::Path;
 
@@ -48,6 +48,6 @@ fn a_store_that_cannot_be_opened_has_another_exit_code() {
     let nonsense = folder.run("verify --data .");
     assert_eq!(nonsense.status.code(), Some(1));
     assert!(String::from_utf8(nonsense.stderr).unwrap().contains("not a database"));
-    let nobody = folder.run("verify --database-url postgres://postgres@127.0.0.1:1/none");
-    assert_eq!(nobody.status.code(), Some(9));
+    let unknown = folder.run("verify --database-url postgres://postgres@127.0.0.1:1/none");
+    assert_eq!(unknown.status.code(), Some(9));
 }

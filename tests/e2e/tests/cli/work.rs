@@ -1,4 +1,4 @@
-//! `tenure work`: a worker out of any program.
+//! `tenure work`: any program as a worker.
 
 use std::time::{Duration, Instant};
 
@@ -245,7 +245,7 @@ fn wait_for_file(server: &CliServer, name: &str) -> String {
     loop {
         match std::fs::read_to_string(&path) {
             Ok(text) => return text,
-            Err(_) => assert!(begun.elapsed() < DEADLINE, "{name} never came"),
+            Err(_) => assert!(begun.elapsed() < DEADLINE, "{name} was never written"),
         }
         std::thread::park_timeout(Duration::from_millis(5));
     }
@@ -259,7 +259,7 @@ fn pid_in(server: &CliServer, name: &str) -> u32 {
     }
 }
 
-/// Waits until there is no such process, or nothing but its remains.
+/// Waits until the process is gone or a zombie.
 fn wait_for_end(pid: u32) {
     let begun = Instant::now();
     let is_alive = || {
@@ -267,7 +267,7 @@ fn wait_for_end(pid: u32) {
         stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
     };
     while is_alive() {
-        assert!(begun.elapsed() < DEADLINE, "process {pid} lives on");
+        assert!(begun.elapsed() < DEADLINE, "process {pid} still runs");
         std::thread::park_timeout(Duration::from_millis(5));
     }
 }

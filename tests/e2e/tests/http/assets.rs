@@ -15,12 +15,12 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::{MissedTickBehavior, timeout};
 
-/// An object that nobody wants is deleted when it was not heard of for a minute, and jobs are forgotten twice a minute.
-const CLEAN: Duration = Duration::from_mins(5);
+/// Orphaned objects are deleted after a minute, and expired jobs twice a minute.
+const CLEANUP_MAX: Duration = Duration::from_mins(5);
 
 const CONFIG: &str = include_str!("fixtures/assets.toml");
 
-/// Forgotten as soon as it is over.
+/// A lifecycle whose jobs are deleted one second after they finish.
 const BRIEF: &str = include_str!("fixtures/brief.toml");
 
 /// Runs a test on both stores with a folder for assets.
@@ -29,16 +29,16 @@ fn on_both_stores(test: impl AsyncFn(Server)) {
     on_both_stores_with_files(&[("tenure.toml", &config), ("brief.toml", BRIEF)], test);
 }
 
-async fn with_objects(store: Store) -> Server {
+async fn with_asset_storage(store: Store) -> Server {
     let config = format!("lifecycles = [\"brief.toml\"]\n{CONFIG}");
     Setup::new(store).await.config(&config).file("brief.toml", BRIEF).start().await
 }
 
-/// Every file that is in the place of objects.
+/// Every stored object.
 fn files(server: &Server) -> Vec<PathBuf> {
     fn walk(folder: &Path, into: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            // What goes away while it is looked at is not there.
+            // A folder that disappears meanwhile is empty.
             if entry.path().is_dir() { walk(&entry.path(), into) } else { into.push(entry.path()) }
         }
     }
@@ -48,8 +48,8 @@ fn files(server: &Server) -> Vec<PathBuf> {
     found
 }
 
-/// Waits until a condition holds that takes a minute by design.
-async fn in_the_end(what: &str, condition: impl AsyncFn() -> bool) {
+/// Waits for a condition that takes more than a minute.
+async fn eventually_in_minutes(what: &str, condition: impl AsyncFn() -> bool) {
     let poll = async {
         let mut ticks = tokio::time::interval(Duration::from_millis(100));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -60,7 +60,7 @@ async fn in_the_end(what: &str, condition: impl AsyncFn() -> bool) {
             }
         }
     };
-    timeout(CLEAN, poll).await.unwrap_or_else(|_| panic!("waited {CLEAN:?} in vain: {what}"));
+    timeout(CLEANUP_MAX, poll).await.unwrap_or_else(|_| panic!("waited {CLEANUP_MAX:?} in vain: {what}"));
 }
 
 async fn upload(server: &Server, job: &Value, query: &str, content: &[u8]) -> Reply {
@@ -71,7 +71,7 @@ async fn list(server: &Server, job: &Value) -> Vec<Value> {
     server.read(&path(job, "assets")).await["assets"].as_array().unwrap().clone()
 }
 
-fn content_of(asset: &Value) -> String {
+fn content_path(asset: &Value) -> String {
     asset["url"].as_str().expect("an asset has a url").to_owned()
 }
 
@@ -97,7 +97,7 @@ fn an_upload_is_listed_and_downloaded() {
         assert_eq!(list(&server, &job).await, std::slice::from_ref(&asset));
         assert_eq!(files(&server).len(), 1);
 
-        let got = server.get(&content_of(&asset)).await;
+        let got = server.get(&content_path(&asset)).await;
         assert_eq!((got.status, got.text.as_str()), (200, "0123456789"));
         assert_eq!(got.header("content-type"), Some("application/octet-stream"));
         assert_eq!(got.header("x-content-type-options"), Some("nosniff"));
@@ -106,24 +106,24 @@ fn an_upload_is_listed_and_downloaded() {
         assert_eq!(got.header("content-length"), Some("10"));
         assert_eq!(got.header("accept-ranges"), Some("bytes"));
         let tag = got.header("etag").unwrap().to_owned();
-        let head = server.request("HEAD", &content_of(&asset)).send().await;
+        let head = server.request("HEAD", &content_path(&asset)).send().await;
         assert_eq!((head.status, head.header("content-length"), head.text.as_str()), (200, Some("10"), ""));
-        let known = server.request("GET", &content_of(&asset)).header("if-none-match", &tag).send().await;
+        let known = server.request("GET", &content_path(&asset)).header("if-none-match", &tag).send().await;
         assert_eq!((known.status, known.text.as_str()), (304, ""));
 
-        // An empty one, and one of the name that a folder needs for itself.
+        // An empty content, and a name that needs escaping.
         for (query, content) in [("asset_type=t", ""), ("asset_type=t&name=x%231", "odd")] {
             let asset = upload(&server, &job, query, content.as_bytes()).await.expect(201);
-            assert_eq!(server.get(&content_of(&asset)).await.text, content);
+            assert_eq!(server.get(&content_path(&asset)).await.text, content);
         }
         let page = server.read(&path(&job, "assets?limit=2")).await;
         let cursor = page["next_cursor"].as_str().expect("there is one more");
         let rest = server.read(&path(&job, &format!("assets?limit=2&cursor={cursor}"))).await;
         assert_eq!(rest["assets"], json!([asset]), "newest first");
         assert_eq!(rest["next_cursor"], Value::Null);
-        // It is there after a restart, too.
+        // It is kept across a restart.
         let server = server.restart().await;
-        assert_eq!(server.get(&content_of(&asset)).await.text, "0123456789");
+        assert_eq!(server.get(&content_path(&asset)).await.text, "0123456789");
     });
 }
 
@@ -133,7 +133,7 @@ fn a_range_of_an_asset_is_downloaded() {
         let job = server.create(json!({ "type": "t" })).await;
         let asset = upload(&server, &job, "asset_type=t&name=x", b"0123456789").await.expect(201);
         let part = async |range: &str| {
-            server.request("GET", &content_of(&asset)).header("range", range).send().await
+            server.request("GET", &content_path(&asset)).header("range", range).send().await
         };
         for (range, text, said) in [
             ("bytes=0-0", "0", "bytes 0-0/10"),
@@ -155,7 +155,7 @@ fn a_range_of_an_asset_is_downloaded() {
         for range in ["bytes=4-2", "lines=1-2", "bytes=0-1,3-4"] {
             assert_eq!(part(range).await.text, "0123456789", "{range}");
         }
-        let other = server.request("GET", &content_of(&asset)).header("range", "bytes=0-0");
+        let other = server.request("GET", &content_path(&asset)).header("range", "bytes=0-0");
         assert_eq!(other.header("if-range", "\"another\"").send().await.status, 200);
     });
 }
@@ -177,7 +177,7 @@ fn an_external_asset_is_registered_by_url() {
         assert_fields(&bare, json!({ "storage_path": null, "file_size": null }));
         assert_eq!(list(&server, &job).await, [bare, asset.clone()]);
         let id = asset["id"].as_str().unwrap();
-        // Neither fetched nor taken for a path of ours.
+        // It is not fetched, and not served from storage.
         server.get(&path(&job, &format!("assets/{id}/content"))).await.problem(404, "not_found");
         for bad in [
             json!({ "asset_type": "x" }),
@@ -195,7 +195,7 @@ fn an_external_asset_is_registered_by_url() {
         }
         let long = json!({ "asset_type": "x", "url": format!("https://{}", "x".repeat(3000)) });
         server.call(&job, "assets", &long).await.problem(413, "too_large");
-        // The same key has one effect.
+        // A repeat with the same key has no effect.
         let keyed = async |body: &Value| {
             server.request("POST", &path(&job, "assets")).idempotent("k").json(body).send().await
         };
@@ -265,24 +265,24 @@ fn invalid_names_and_queries_are_refused_before_the_body_is_read() {
         }
         upload(&server, &job, "name=x", b"x").await.problem(400, "malformed");
         upload(&server, &job, "", b"x").await.problem(415, "unsupported_media_type");
-        let nobody = json!({ "id": "01990c3a-7d2e-7000-8000-000000000000" });
-        upload(&server, &nobody, "asset_type=t", b"x").await.problem(404, "not_found");
+        let unknown = json!({ "id": "01990c3a-7d2e-7000-8000-000000000000" });
+        upload(&server, &unknown, "asset_type=t", b"x").await.problem(404, "not_found");
         assert_eq!(files(&server), Vec::<PathBuf>::new());
-        // A name that looks like one that does harm, and does none; a user, too.
+        // Harmless names that look like path traversal or markup, of a user that does, too.
         let asset = upload(&server, &job, "asset_type=t&name=..%20%25%23%3C%22%3E.html", b"<b>").await;
         let asset = asset.expect(201);
         let own = server.setup().path("objects").canonicalize().unwrap();
         let found = files(&server);
         assert_eq!(found.len(), 1);
         assert!(found[0].canonicalize().unwrap().starts_with(own));
-        let got = server.get(&content_of(&asset)).await;
+        let got = server.get(&content_path(&asset)).await;
         assert_eq!(got.text, "<b>");
         let saved = "attachment; filename=\"..__#<_>.html\"; filename*=UTF-8''..%20%25%23%3C%22%3E.html";
         assert_eq!(got.header("content-disposition"), Some(saved));
     });
 }
 
-/// Begins an upload of 100 MB, and sends this many of them.
+/// Begins an upload of 100 MB, and sends this many megabytes.
 async fn begin_upload(server: &Server, job: &Value, query: &str, megabytes: usize) -> TcpStream {
     let mut socket = TcpStream::connect(server.address()).await.unwrap();
     let head = format!(

@@ -1,5 +1,5 @@
-//! Servers and workers that are killed at random while ten thousand jobs run on two nodes. Whatever happens, no job goes
-//! back, none has two owners, none is lost, and history and state agree.
+//! Servers and workers are killed at random while ten thousand jobs run on two nodes. No job steps back, has two owners
+//! or is lost, and history and state agree.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tenure_client::{Client, Fail, Job, Worker};
 use tenure_e2e::{SeededRandom, Server, Setup, Store, assert_fields, rows};
 
-use crate::promises::distributed::lawful;
+use crate::promises::distributed::check_history;
 
 const CONFIG: &str = r#"
 [types.chore]
@@ -22,15 +22,15 @@ backoff = { base = "10ms", factor = 2.0, max = "200ms", jitter = "full" }
 "#;
 
 const JOBS: usize = 10_000;
-/// In each, more work comes and somebody is killed while there is work to be done.
+/// In each round jobs are created, and a process is killed while they run.
 const ROUNDS: usize = 20;
 const WORKERS: usize = 4;
 const URL: &str = "TENURE_TEST_WORKER_OF";
-/// For all of it, on a slow machine.
+/// Time limit of the whole test on a slow machine.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// What a job comes to, by its number and attempt: mostly well, and everything else too. It takes long enough that whoever
-/// is killed holds some.
+/// The outcome of a job by its number and attempt: mostly success, and everything else. It takes long enough that a killed
+/// worker holds some jobs.
 async fn chore(job: Job<Value>) -> Result<Value, Fail> {
     let _ = tokio::time::timeout(Duration::from_millis(20), std::future::pending::<()>()).await;
     match (job.payload["n"].as_u64().unwrap_or_default() + 7 * u64::from(job.attempt)) % 25 {
@@ -41,7 +41,7 @@ async fn chore(job: Job<Value>) -> Result<Value, Fail> {
     }
 }
 
-/// Not a test by itself: this program is started again as a worker, until it is killed or its parent is gone.
+/// Not a test: the chaos test starts this program as a worker, which runs until it is killed or its parent exits.
 #[tokio::test]
 async fn worker_process_of_the_chaos_test() {
     let Ok(url) = std::env::var(URL) else { return };
@@ -51,7 +51,7 @@ async fn worker_process_of_the_chaos_test() {
     worker.wait(Duration::from_secs(1)).run_until(gone).await.unwrap();
 }
 
-/// A worker process. Killed when it is dropped.
+/// A worker process. It is killed when dropped.
 struct Hand(Child);
 
 impl Hand {
@@ -70,14 +70,14 @@ impl Drop for Hand {
     }
 }
 
-/// How many jobs are not over.
+/// Number of open jobs.
 async fn left(server: &Server) -> usize {
     let queues = server.read("/api/queues").await;
     let depth = |queue: &Value| ["ready", "running", "waiting"].map(|what| queue[what].as_u64().unwrap());
     rows(&queues["queues"]).iter().flat_map(depth).sum::<u64>() as usize
 }
 
-/// Waits until so many or fewer are left.
+/// Waits until at most this many are open.
 async fn wait_for_left(server: &Server, most: usize) {
     let mut ticks = tokio::time::interval(Duration::from_millis(50));
     let wait = async {
@@ -85,11 +85,12 @@ async fn wait_for_left(server: &Server, most: usize) {
             ticks.tick().await;
         }
     };
-    tokio::time::timeout(PATIENCE, wait).await.expect("the work goes on");
+    tokio::time::timeout(PATIENCE, wait).await.expect("the jobs are finished");
 }
 
-/// Each round brings work, lets a random part of it be done, and kills a worker; every third or so, a server too.
-async fn storm(nodes: &mut Vec<Server>, chance: &mut SeededRandom) {
+/// Each round creates jobs, waits until a random part of them is done, and kills a worker; every third round or so, a
+/// server too.
+async fn kill_at_random(nodes: &mut Vec<Server>, chance: &mut SeededRandom) {
     let mut hands: Vec<Hand> = (0..WORKERS).map(|n| Hand::start(nodes[n % 2].url())).collect();
     let mut servers_killed = 0;
     for round in 0..ROUNDS {
@@ -112,7 +113,7 @@ async fn storm(nodes: &mut Vec<Server>, chance: &mut SeededRandom) {
     wait_for_left(&nodes[0], 0).await;
 }
 
-/// Every job, by pages of the largest size.
+/// Every job, in pages of the largest size.
 async fn all_jobs(server: &Server) -> Vec<Value> {
     let (mut jobs, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -128,7 +129,7 @@ async fn ten_thousand_jobs_survive_servers_and_workers_that_are_killed_at_random
     let mut chance = SeededRandom::new();
     let first = Setup::new(Store::Postgres).await.config(CONFIG).start().await;
     let mut nodes = vec![first.second_node().await, first];
-    storm(&mut nodes, &mut chance).await;
+    kill_at_random(&mut nodes, &mut chance).await;
     let mut histories: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for event in nodes[0].journal().await {
         histories.entry(event["job_id"].as_str().unwrap().to_owned()).or_default().push(event);
@@ -137,7 +138,7 @@ async fn ten_thousand_jobs_survive_servers_and_workers_that_are_killed_at_random
     assert_eq!((jobs.len(), histories.len()), (JOBS, JOBS), "none is lost, none is doubled");
     for job in &jobs {
         let history = &histories[job["id"].as_str().unwrap()];
-        lawful(history);
+        check_history(history);
         assert_eq!(job["seq"].as_u64(), Some(history.len() as u64), "an event for each transition: {job}");
         assert_fields(&job, json!({ "phase": "final", "lease": null }));
         let ends = history.iter().filter(|event| event["payload"]["phase"] == "final").count();

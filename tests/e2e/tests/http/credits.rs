@@ -1,4 +1,4 @@
-//! Credits to the last one: never overdrawn, settled or refunded exactly once, and counted again while the server runs.
+//! Credits: never overdrawn, settled or refunded exactly once, and checked against the ledger while the server runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ async fn account(server: &Server, user: &str) -> [u64; 4] {
     ["granted", "reserved", "spent", "available"].map(|sum| account[sum].as_u64().unwrap())
 }
 
-/// By how many credits accounts and ledger disagree, as this node last saw it.
+/// The difference between accounts and ledger that the metric shows.
 async fn imbalance(server: &Server) -> Option<u64> {
     let text = server.get("/metrics").await.text;
     let line = text.lines().find_map(|line| line.strip_prefix("tenure_credits_imbalance "))?;
@@ -45,7 +45,7 @@ async fn imbalance(server: &Server) -> Option<u64> {
 async fn a_thousand_concurrent_creations_with_a_balance_of_a_hundred_make_a_hundred_jobs() {
     const CREATIONS: usize = 1000;
     for store in Store::ALL {
-        // One connection carries them all: the bound is the server's and not the machine's.
+        // One HTTP/2 connection: the test must not run out of ports.
         let http2 = || http_client().http2_prior_knowledge().build().unwrap();
         let setup = Setup::new(store).await.config(CONFIG).client(http2());
         let server = Arc::new(setup.clone().start().await);
@@ -80,14 +80,14 @@ const JOBS: usize = 10_000;
 
 const USERS: usize = 10;
 
-/// What the accounts should be, by what was told to the server.
+/// The expected accounts, from the calls that were made.
 #[derive(Default)]
 struct Books(BTreeMap<String, [u64; 2]>);
 
 impl Books {
     /// Reserved and spent of a user.
     fn of(&mut self, job: &Value) -> (&mut [u64; 2], u64) {
-        let cost = if job["type"] == "dear" { 7 } else { 1 };
+        let cost = if job["type"] == "expensive" { 7 } else { 1 };
         (self.0.entry(job["user_id"].as_str().unwrap().to_owned()).or_default(), cost)
     }
 
@@ -106,7 +106,7 @@ impl Books {
     }
 }
 
-/// Reports something about each of these jobs, by chance.
+/// Sends a random report on each of these jobs.
 async fn report(server: &Server, jobs: &[Value], chance: &mut SeededRandom, books: &mut Books) {
     let mut told = |job: &Value| {
         let (verb, more) = match chance.below(10) {
@@ -137,20 +137,20 @@ fn the_ledger_balances_after_ten_thousand_jobs_with_random_outcomes() {
         }
         for wave in 0..10 {
             let jobs = (0..JOBS / 10).map(|n| {
-                let kind = if chance.below(4) == 0 { "dear" } else { "cheap" };
+                let kind = if chance.below(4) == 0 { "expensive" } else { "cheap" };
                 let user = format!("u{}", chance.below(USERS));
                 json!({ "type": kind, "user_id": user, "payload": { "prompt": wave * JOBS + n } })
             });
             let body = json!({ "jobs": jobs.collect::<Vec<_>>() });
-            let made = server.post("/api/jobs/batch", &body).await.expect(200);
-            for result in rows(&made["results"]) {
-                assert!(result["ok"].is_object(), "everybody can pay: {result}");
+            let created = server.post("/api/jobs/batch", &body).await.expect(200);
+            for result in rows(&created["results"]) {
+                assert!(result["ok"].is_object(), "every account has credits: {result}");
                 books.reserve(&result["ok"]);
             }
-            let taken = server.claim(json!({ "worker": "w1", "max": 1000 })).await;
-            report(&server, &taken, &mut chance, &mut books).await;
+            let claimed = server.claim(json!({ "worker": "w1", "max": 1000 })).await;
+            report(&server, &claimed, &mut chance, &mut books).await;
         }
-        // Some are left waiting, so that there is something reserved at the end as well.
+        // Some jobs stay open, so that credits are reserved at the end.
         let more = server.claim(json!({ "worker": "w1", "max": 500 })).await;
         report(&server, &more, &mut chance, &mut books).await;
         for (user, [reserved, spent]) in &books.0 {
@@ -163,16 +163,16 @@ fn the_ledger_balances_after_ten_thousand_jobs_with_random_outcomes() {
     });
 }
 
-/// Moves credits without a line in the ledger.
-async fn embezzle(setup: &Setup) {
+/// Changes an account without a ledger entry.
+async fn change_account_without_ledger(setup: &Setup) {
     const THEFT: &str = "update accounts set spent = spent + 5 where user_id = 'u1'";
-    let [flag, place] = setup.store_flags();
+    let [flag, location] = setup.store_flags();
     if flag == "--data" {
-        let file = rusqlite::Connection::open(std::path::Path::new(&place).join("tenure.db")).unwrap();
+        let file = rusqlite::Connection::open(std::path::Path::new(&location).join("tenure.db")).unwrap();
         file.execute(THEFT, []).unwrap();
         return;
     }
-    let (client, connection) = tokio_postgres::connect(&place, NoTls).await.unwrap();
+    let (client, connection) = tokio_postgres::connect(&location, NoTls).await.unwrap();
     let driver = tokio::spawn(connection);
     client.batch_execute(THEFT).await.unwrap();
     drop(client);
@@ -188,7 +188,7 @@ async fn credits_missing_from_the_ledger_are_found_by_the_metric_and_by_verify()
         assert_eq!(imbalance(&server).await, Some(0), "{store:?}");
         server.kill();
         setup.verify();
-        embezzle(&setup).await;
+        change_account_without_ledger(&setup).await;
         let server = server.restart().await;
         eventually("the difference is seen", async || imbalance(&server).await == Some(5)).await;
         assert!(server.logs().contains("accounts and ledger disagree"), "{}", server.logs());
@@ -220,15 +220,15 @@ fn credits_are_reserved_settled_and_refunded() {
         // The same prompt in the same minute is the same job, and costs nothing.
         let again = paint("a").await;
         assert_eq!(again.expect_replay()["id"], job["id"]);
-        let taken = server.claim_one().await;
-        server.report(&taken, "succeed", json!({ "result": { "url": "x" } })).await.expect(200);
+        let claimed = server.claim_one().await;
+        server.report(&claimed, "succeed", json!({ "result": { "url": "x" } })).await.expect(200);
         assert_eq!(sums(&server.read(account).await), [5, 0, 2, 3].map(Some));
 
         paint("b").await.expect(202);
         let short = paint("c").await.problem(402, "insufficient_credits");
         assert_eq!(short["available"], 1);
-        let taken = server.claim_one().await;
-        let dead = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
+        let claimed = server.claim_one().await;
+        let dead = server.report(&claimed, "fail", json!({ "error": {} })).await.expect(200);
         assert_eq!(dead["outcome"], "dead");
         let account = server.read(account).await;
         assert_eq!(sums(&account), [5, 0, 2, 3].map(Some));

@@ -8,21 +8,21 @@ use tenure_e2e::{
 const LETTER: &str = "job_id created_at reason_code stage last_error attempts last_owner last_lease_expires_at \
                       correlation_id dismissed_at dismissed_by dismissed_reason";
 
-/// A job that its worker could not do, in one attempt.
-async fn a_dead_one(server: &Server, mut job: Value, error: Value) -> Value {
+/// Creates a job that fails its only attempt.
+async fn create_dead(server: &Server, mut job: Value, error: Value) -> Value {
     job["max_attempts"] = json!(1);
     server.create(job).await;
-    let taken = server.claim_one().await;
-    let over = server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
-    assert_eq!(over["outcome"], "dead", "{over}");
-    over
+    let claimed = server.claim_one().await;
+    let finished = server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
+    assert_eq!(finished["outcome"], "dead", "{finished}");
+    finished
 }
 
 #[test]
 fn a_dead_letter_has_its_error_and_can_be_dismissed() {
     on_both_stores(async |server| {
         let error = json!({ "code": "E", "message": "no", "stage": "fetch" });
-        let job = a_dead_one(&server, json!({ "type": "a", "correlation_id": "c-1" }), error).await;
+        let job = create_dead(&server, json!({ "type": "a", "correlation_id": "c-1" }), error).await;
         let page = server.read("/api/dead-letters").await;
         assert_eq!(field_names(&page), ["dead_letters", "next_cursor"]);
         let letter = &page["dead_letters"][0];
@@ -54,7 +54,7 @@ fn dead_letters_are_filtered_and_paged() {
             let stage = if index % 2 == 0 { "fetch" } else { "exec" };
             let job =
                 json!({ "type": format!("t{index}"), "user_id": "u", "queue": format!("q{}", index % 3) });
-            ids.push(a_dead_one(&server, job, json!({ "stage": stage })).await["id"].clone());
+            ids.push(create_dead(&server, job, json!({ "stage": stage })).await["id"].clone());
         }
         let given_up = server.create(json!({ "type": "x" })).await;
         let body = json!({ "reason_code": "policy_violation", "detail": "d" });
@@ -93,7 +93,7 @@ fn a_redrive_creates_jobs_at_the_requested_rate() {
         let mut ids = Vec::new();
         for index in 0..5 {
             let job = json!({ "type": "a", "payload": { "n": index } });
-            ids.push(a_dead_one(&server, job, json!({})).await["id"].clone());
+            ids.push(create_dead(&server, job, json!({})).await["id"].clone());
         }
         let redrive = "/api/dead-letters/redrive";
         let some = json!({ "ids": [ids[0], "01990c3a-7d2e-7000-8000-000000000000"] });
@@ -112,7 +112,7 @@ fn a_redrive_creates_jobs_at_the_requested_rate() {
         let times: Vec<i64> = jobs.iter().map(|job| millis(&job["run_at"])).collect();
         let spread: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(spread.iter().all(|gap| (1900..=2100).contains(gap)), "two seconds apart: {spread:?}");
-        // One is ready at once, by the way of the first redrive and of the second.
+        // One job of each redrive is ready at once.
         assert_eq!(server.claim(json!({ "worker": "w", "max": 9 })).await.len(), 2);
         for bad in [
             json!({}),
@@ -130,7 +130,7 @@ fn a_redrive_creates_jobs_at_the_requested_rate() {
 fn a_redrive_is_idempotent_with_a_key() {
     on_both_stores(async |server| {
         for _ in 0..2 {
-            a_dead_one(&server, json!({ "type": "a" }), json!({})).await;
+            create_dead(&server, json!({ "type": "a" }), json!({})).await;
         }
         let redrive = async || {
             let request = server.request("POST", "/api/dead-letters/redrive").idempotent("k");
@@ -148,8 +148,8 @@ fn a_redrive_by_filter_applies_to_every_dead_letter() {
     const LETTERS: usize = 520;
     on_both_stores(async |server| {
         let many = json!({ "jobs": vec![json!({ "type": "a" }); LETTERS] });
-        let made = server.post("/api/jobs/batch", &many).await.expect(200);
-        for job in column(&made["results"], "ok") {
+        let created = server.post("/api/jobs/batch", &many).await.expect(200);
+        for job in column(&created["results"], "ok") {
             let body = json!({ "reason_code": "dependency_unavailable", "detail": "down" });
             server.call(&job, "dead-letter", &body).await.expect(200);
         }

@@ -8,13 +8,13 @@ use tenure_e2e::{Server, assert_fields, field_names, on_both_stores_with_files, 
 
 use crate::jobs::{JOB, REVIEW};
 
-/// A type for each lifecycle; nothing runs out while a test is slow.
+/// A type for each lifecycle, with long timeouts.
 const CONFIG: &str = include_str!("fixtures/lifecycle_api.toml");
 
-/// A door with names for parts of nearly everything.
+/// A lifecycle API that renames nested fields.
 const API: &str = include_str!("fixtures/lifecycle_api_mount.toml");
 
-/// Mount, and the name of the id there.
+/// The path of each lifecycle API, and the name of its id.
 const MOUNTS: [(&str, &str); 5] = [
     ("/engine/jobs", "jobId"),
     ("/so1/api/jobs", "id"),
@@ -28,7 +28,7 @@ fn with_lifecycle_apis(test: impl AsyncFn(Server)) {
     on_both_stores_with_files(&[("tenure.toml", CONFIG), ("review.toml", &review)], test);
 }
 
-/// What a new job of a door's own type is, in its words.
+/// A new job with the field names of a lifecycle API.
 fn new_job(mount: &str) -> Value {
     match mount {
         "/engine/jobs" => json!({ "jobType": "scene", "userId": "u1", "payload": { "n": 1 } }),
@@ -39,13 +39,13 @@ fn new_job(mount: &str) -> Value {
     }
 }
 
-/// Claims the one job that waits, and starts it. Claims are canonical everywhere.
+/// Claims and starts the one ready job; its id and fence.
 async fn take(server: &Server) -> (String, Value) {
     let job = server.claim_one().await;
     (job["id"].as_str().unwrap().to_owned(), job["lease"]["fence"].clone())
 }
 
-/// The members of a job at a door: the canonical ones, with these taken out and those put in.
+/// Checks that a job has the fields of `/api/jobs` without some and with others.
 #[track_caller]
 fn assert_members(job: &Value, without: &str, with: &str) {
     let (without, with) = (sorted_words(without), sorted_words(with));
@@ -59,10 +59,10 @@ fn assert_members(job: &Value, without: &str, with: &str) {
 fn the_engine_api_uses_its_field_names() {
     with_lifecycle_apis(async |server| {
         let reply = server.post("/engine/jobs", &new_job("/engine/jobs")).await;
-        let place = reply.header("location").unwrap().to_owned();
+        let location = reply.header("location").unwrap().to_owned();
         let job = reply.expect(202);
         let id = job["jobId"].as_str().unwrap().to_owned();
-        assert_eq!(place, format!("/engine/jobs/{id}"));
+        assert_eq!(location, format!("/engine/jobs/{id}"));
         assert_members(
             &job,
             "id user_id type state worker retry_count created_at started_at completed_at duration_ms",
@@ -72,33 +72,33 @@ fn the_engine_api_uses_its_field_names() {
         assert_eq!((&job["status"], &job["jobType"]), (&json!("queued"), &json!("scene")));
         assert_eq!(job["queuedAt"], job["entered"]["queued"]);
         assert_eq!((&job["dispatchedAt"], &job["error"]), (&Value::Null, &Value::Null));
-        assert_eq!(server.read(&place).await, job);
+        assert_eq!(server.read(&location).await, job);
 
         let (_, fence) = take(&server).await;
         let report = json!({ "engineId": "w1", "fence": fence });
-        let heard = server.post(&format!("{place}/heartbeat"), &report).await.expect(200);
-        assert_eq!(heard["lease"]["fence"], fence);
+        let received = server.post(&format!("{location}/heartbeat"), &report).await.expect(200);
+        assert_eq!(received["lease"]["fence"], fence);
         let progress = json!({ "engineId": "w1", "fence": fence, "progress": 40 });
-        let running = server.post(&format!("{place}/progress"), &progress).await.expect(200);
+        let running = server.post(&format!("{location}/progress"), &progress).await.expect(200);
         assert_fields(&running, json!({ "status": "running", "progress": 40 }));
-        // The old name of the state finds it, and its own does.
+        // Both names of the state find it.
         for state in ["started", "running"] {
             let found = server.read(&format!("/engine/jobs?status={state}&engineId=w1")).await;
             assert_eq!(found["jobs"][0]["jobId"], id, "{state}");
         }
         let failing =
             json!({ "engineId": "w1", "fence": fence, "error": "BAD_ASSET: corrupted_texture.png" });
-        let failed = server.post(&format!("{place}/fail"), &failing).await.expect(200);
+        let failed = server.post(&format!("{location}/fail"), &failing).await.expect(200);
         assert_eq!(failed["error"], "BAD_ASSET: corrupted_texture.png");
         assert_eq!(failed["failedAt"], failed["entered"]["failed"]);
         assert!(failed["duration"].is_number() && failed["dispatchedAt"].is_string(), "{failed}");
         let canonical = server.read(&format!("/api/jobs/{id}")).await;
         assert_eq!((&canonical["id"], &canonical["error"]["code"]), (&json!(id), &json!("BAD_ASSET")));
-        let events = server.read(&format!("{place}/events")).await;
+        let events = server.read(&format!("{location}/events")).await;
         assert_eq!(events["events"][0]["type"], "JOB_QUEUED");
-        let first = server.read(&format!("{place}/replay?seq=1")).await;
+        let first = server.read(&format!("{location}/replay?seq=1")).await;
         assert_fields(&first, json!({ "jobId": id, "status": "queued" }));
-        let why = server.read(&format!("{place}/explain")).await;
+        let why = server.read(&format!("{location}/explain")).await;
         assert_fields(&why, json!({ "status": "failed", "jobType": "scene" }));
     });
 }
@@ -115,24 +115,27 @@ fn so1_streams_its_log_and_one_final_status() {
         );
         assert_fields(&job, json!({ "state": "pending", "input": { "ref": "main" } }));
         let (id, fence) = take(&server).await;
-        let place = format!("/so1/api/jobs/{id}");
-        let stream = server.stream(&format!("{place}/stream"), None).await;
+        let location = format!("/so1/api/jobs/{id}");
+        let stream = server.stream(&format!("{location}/stream"), None).await;
         let lines = json!({ "worker": "w1", "fence": fence, "lines": [{ "text": "one" }] });
-        server.post(&format!("{place}/logs"), &lines).await.expect(200);
+        server.post(&format!("{location}/logs"), &lines).await.expect(200);
         let done = json!({ "worker": "w1", "fence": fence, "output": { "run": 7 } });
-        let job = server.post(&format!("{place}/succeed"), &done).await.expect(200);
+        let job = server.post(&format!("{location}/succeed"), &done).await.expect(200);
         assert_fields(&job, json!({ "state": "success", "output": { "run": 7 } }));
-        let heard = stream.rest().await;
-        assert_eq!(heard.iter().map(|it| it.event.as_str()).collect::<Vec<_>>(), ["log", "status"]);
-        assert_eq!(heard[1].data["state"], "success");
-        assert_eq!(heard[1].data["output"], json!({ "run": 7 }));
-        let lines = server.read(&format!("{place}/logs?after=0")).await;
+        let received = stream.rest().await;
+        assert_eq!(received.iter().map(|it| it.event.as_str()).collect::<Vec<_>>(), ["log", "status"]);
+        assert_eq!(received[1].data["state"], "success");
+        assert_eq!(received[1].data["output"], json!({ "run": 7 }));
+        let lines = server.read(&format!("{location}/logs?after=0")).await;
         assert_eq!(lines["lines"][0]["text"], "one");
-        let over =
-            server.request("GET", &format!("{place}/stream")).header("last-event-id", "final").send().await;
-        assert_eq!(over.status, 204);
+        let finished = server
+            .request("GET", &format!("{location}/stream"))
+            .header("last-event-id", "final")
+            .send()
+            .await;
+        assert_eq!(finished.status, 204);
 
-        let reply = server.post(&format!("{place}/retry"), &json!({})).await;
+        let reply = server.post(&format!("{location}/retry"), &json!({})).await;
         let again = reply.header("location").unwrap().to_owned();
         let retried = reply.expect(202);
         assert_eq!(again, format!("/so1/api/jobs/{}", retried["id"].as_str().unwrap()));
@@ -150,7 +153,7 @@ fn pattern_ignores_a_trailing_slash_and_shows_partial_success() {
     with_lifecycle_apis(async |server| {
         let asked = json!({ "job_type": "export", "parameters": { "n": 1 } });
         let reply = server.request("POST", "/jobs/").idempotent("once").json(&asked).send().await;
-        assert!(reply.header("location").is_some_and(|place| place.starts_with("/jobs/")));
+        assert!(reply.header("location").is_some_and(|location| location.starts_with("/jobs/")));
         let job = reply.expect(202);
         assert_members(&job, "type state payload", "job_type status parameters error_message");
         let again = server.request("POST", "/jobs").idempotent("once").json(&asked).send().await;
@@ -214,19 +217,19 @@ fn nested_field_names_are_renamed_both_ways() {
         assert_eq!(job["payload"], json!({ "text": "a draft", "size": { "words": 300 } }));
         assert_eq!((&job["text"], &job["words"]), (&json!("a draft"), &json!(300)));
         let (id, fence) = take(&server).await;
-        let place = format!("/reviews/{id}");
-        assert_eq!(server.read(&place).await["token"], fence);
+        let location = format!("/reviews/{id}");
+        assert_eq!(server.read(&location).await["token"], fence);
         let both = json!({ "worker": "w1", "fence": fence, "url": "u", "result": { "url": "v" } });
-        let both = server.post(&format!("{place}/succeed"), &both).await.problem(400, "malformed");
+        let both = server.post(&format!("{location}/succeed"), &both).await.problem(400, "malformed");
         assert_eq!(both["errors"][0]["pointer"], "#/url");
         let done = json!({ "worker": "w1", "fence": fence, "url": "u" });
-        let job = server.post(&format!("{place}/succeed"), &done).await.expect(200);
+        let job = server.post(&format!("{location}/succeed"), &done).await.expect(200);
         assert_fields(&job, json!({ "result": { "url": "u" }, "url": "u" }));
         assert!(job["status"] == "in_review" && job["submittedAt"].is_string());
         let signal =
-            server.post(&format!("{place}/signals/approve"), &json!({ "payload": { "by": "ann" } })).await;
+            server.post(&format!("{location}/signals/approve"), &json!({ "payload": { "by": "ann" } })).await;
         assert_eq!(signal.expect(200)["status"], "published");
-        let none = server.post(&format!("{place}/signals/approve"), &json!({})).await;
+        let none = server.post(&format!("{location}/signals/approve"), &json!({})).await;
         assert_eq!(none.problem(409, "invalid_transition")["current_state"], "published");
         let by_alias = server.read("/reviews?status=done&process=review").await;
         assert_eq!(by_alias["jobs"][0]["reviewId"], id.as_str());
@@ -281,7 +284,7 @@ fn refusals_use_the_field_names_of_the_lifecycle_api() {
             let problem = server.get(path).await.problem(400, "malformed");
             assert_eq!(problem["errors"][0]["pointer"], pointer, "{path}");
         }
-        // What cannot be read at all is told as it was sent.
+        // A body that cannot be parsed is reported unchanged.
         let twice = server.request("POST", "/so1/api/jobs").header("content-type", "application/json");
         let twice = twice.bytes(r#"{"input":{"type":1,"type":2}}"#).send().await.problem(400, "malformed");
         assert!(twice["detail"].as_str().unwrap().contains("`type`"), "{twice}");
@@ -309,10 +312,10 @@ fn an_invalid_item_of_a_batch_does_not_affect_the_others() {
         assert_eq!(results[1]["error"]["instance"], "/so1/api/jobs/batch");
         assert_eq!(results[2]["error"]["code"], "unknown_type");
         assert_eq!(results[2]["error"]["errors"][0]["pointer"], "#/action");
-        assert_eq!(results[3]["ok"]["lifecycle"], "so1", "the catch-all follows the door");
+        assert_eq!(results[3]["ok"]["lifecycle"], "so1", "the catch-all type has the lifecycle of the API");
         assert_eq!(results[4]["error"]["code"], "malformed");
 
-        // An action touches jobs of the door's own lifecycle alone.
+        // A bulk action applies only to jobs of the lifecycle.
         server.create(json!({ "type": "index" })).await;
         let act = json!({ "action": "cancel", "filter": { "state": "pending", "lifecycle": null } });
         let done = server.post("/so1/api/jobs/actions", &act).await.expect(200);

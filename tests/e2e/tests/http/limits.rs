@@ -1,4 +1,4 @@
-//! How many jobs a user may create in a second.
+//! The creation rate of a user.
 
 use serde_json::{Value, json};
 use tenure_e2e::{eventually, in_time, on_both_stores_with_config};
@@ -31,7 +31,7 @@ fn the_creation_rate_of_a_user_is_limited_and_repeats_do_not_count() {
 fn a_caller_over_the_rate_limit_gets_a_retry_after() {
     on_both_stores_with_config("[limits]\ncreations_per_second = 1\n", async |server| {
         let job = json!({ "type": "a", "user_id": "u1" });
-        // However slow the machine is: at some time two come within a second.
+        // On a slow machine too, two requests arrive within a second at some time.
         let refused = in_time("one too many", async {
             loop {
                 let reply = server.post("/api/jobs", &job).await;

@@ -1,11 +1,11 @@
-//! The bounds of a job's log: long lines, bytes that are no text, and very many lines.
+//! The limits of a job's log: long lines, invalid text, and many lines.
 
 use serde_json::{Value, json};
 use tenure_e2e::{SeededRandom, Server, assert_fields, column, on_both_stores, path, rows};
 
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-async fn taken(server: &Server) -> Value {
+async fn claimed(server: &Server) -> Value {
     server.create(json!({ "type": "a" })).await;
     server.claim_one().await
 }
@@ -17,7 +17,7 @@ async fn count(server: &Server, job: &Value) -> usize {
 #[test]
 fn a_line_over_64_kib_is_refused_with_its_whole_request() {
     on_both_stores(async |server| {
-        let job = taken(&server).await;
+        let job = claimed(&server).await;
         let append = async |text: String| {
             let lines = json!({ "lines": [{ "text": "before" }, { "text": text }] });
             server.report(&job, "logs", lines).await
@@ -28,7 +28,7 @@ fn a_line_over_64_kib_is_refused_with_its_whole_request() {
             let problem = append("x".repeat(bytes)).await.problem(413, "too_large");
             assert_eq!(problem["limit"], LINE_BYTES_MAX);
         }
-        // Bytes are counted, not letters.
+        // The limit counts bytes, not characters.
         append("ü".repeat(LINE_BYTES_MAX / 2 + 1)).await.problem(413, "too_large");
         assert_eq!(count(&server, &job).await, 2, "all of an append or nothing");
     });
@@ -37,7 +37,7 @@ fn a_line_over_64_kib_is_refused_with_its_whole_request() {
 #[test]
 fn invalid_utf8_is_refused_and_unusual_characters_are_kept() {
     on_both_stores(async |server| {
-        let job = taken(&server).await;
+        let job = claimed(&server).await;
         let (start, end) = (&br#"{"lines":[{"text":""#[..], &br#""}]}"#[..]);
         for junk in
             [&b"\xff\xfe"[..], b"a\xc3(", b"\xed\xa0\x80", b"\\ud800", b"\\u0000", b"a\x00b", b"a\x01b"]
@@ -59,9 +59,9 @@ fn invalid_utf8_is_refused_and_unusual_characters_are_kept() {
         let page = server.read(&path(&job, "logs")).await;
         assert_eq!(column(&page["lines"], "text"), odd);
         server.succeed(&job).await;
-        let heard = server.stream(&path(&job, "stream"), None).await.rest().await;
+        let received = server.stream(&path(&job, "stream"), None).await.rest().await;
         let texts: Vec<&Value> =
-            heard.iter().filter(|it| it.event == "log").map(|it| &it.data["text"]).collect();
+            received.iter().filter(|it| it.event == "log").map(|it| &it.data["text"]).collect();
         assert_eq!(texts, odd, "a line cannot pretend to be an event");
     });
 }
@@ -71,7 +71,7 @@ fn a_reconnecting_reader_gets_a_hundred_thousand_lines_in_order() {
     const LINES: usize = 100_000;
     const APPEND: usize = 10_000;
     on_both_stores(async |server| {
-        let job = taken(&server).await;
+        let job = claimed(&server).await;
         let too_many = json!({ "lines": vec![json!({ "text": "x" }); APPEND + 1] });
         server.report(&job, "logs", too_many).await.problem(400, "malformed");
         let write = async {
@@ -88,19 +88,19 @@ fn a_reconnecting_reader_gets_a_hundred_thousand_lines_in_order() {
             loop {
                 let mut stream = server.stream(&path(&job, "stream"), last.as_deref()).await;
                 for _ in 0..=chance.below(20_000) {
-                    let heard = stream.next().await.expect("a stream ends with the status");
-                    if heard.event == "status" {
-                        assert_eq!(heard.data["state"], "succeeded");
+                    let received = stream.next().await.expect("a stream ends with the status");
+                    if received.event == "status" {
+                        assert_eq!(received.data["state"], "succeeded");
                         return next - 1;
                     }
-                    assert_fields(&heard.data, json!({ "n": next, "text": format!("line {next}") }));
+                    assert_fields(&received.data, json!({ "n": next, "text": format!("line {next}") }));
                     next += 1;
-                    last = Some(heard.id);
+                    last = Some(received.id);
                 }
             }
         };
-        let (heard, ()) = tokio::join!(read, write);
-        assert_eq!(heard, LINES);
+        let (received, ()) = tokio::join!(read, write);
+        assert_eq!(received, LINES);
         let tail = server.read(&path(&job, &format!("logs?after={}", LINES - 2))).await;
         assert_eq!(column(&tail["lines"], "n"), [LINES - 1, LINES]);
     });

@@ -1,4 +1,4 @@
-//! The server from outside: the real binary, real sockets, both stores.
+//! The HTTP interface of the real binary, on both stores.
 
 #![allow(clippy::unwrap_used, reason = "fixtures may panic")]
 

@@ -1,4 +1,4 @@
-//! `Prefer: return=minimal`: the same effects, the same refusals, and answers without the job, on both stores.
+//! `Prefer: return=minimal`: the same effects and refusals, and answers without the job.
 
 use serde_json::{Value, json};
 use tenure_e2e::{Reply, Request, Server, Setup, Store, assert_fields, http_client, on_both_stores, path};
@@ -7,8 +7,8 @@ fn minimal(server: &Server, path: &str, body: &Value) -> Request {
     server.request("POST", path).header("prefer", "return=minimal").json(body)
 }
 
-/// The holder's word, with whatever else it says.
-fn word(job: &Value, more: &Value) -> Value {
+/// A report of the lease holder, with more fields.
+fn report_body(job: &Value, more: &Value) -> Value {
     let mut body = json!({ "worker": job["worker"], "fence": job["lease"]["fence"] });
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     body
@@ -31,26 +31,26 @@ async fn a_whole_life(server: &Server) {
     let new = json!({ "type": "a", "payload": { "n": 1 } });
     let reply = minimal(server, "/api/jobs", &new).idempotent("k1").send().await;
     assert_eq!(applied(&reply), (APPLIED, None));
-    let place = reply.header("location").map(str::to_owned);
+    let location = reply.header("location").map(str::to_owned);
     let job = reply.expect(202);
     let id = job["id"].as_str().unwrap();
-    assert_eq!((&job, place), (&json!({ "id": id }), Some(path(&job, ""))));
+    assert_eq!((&job, location), (&json!({ "id": id }), Some(path(&job, ""))));
     let reply = minimal(server, "/api/jobs", &new).idempotent("k1").send().await;
     assert_eq!(applied(&reply), (APPLIED, Some("true")));
     assert_eq!(reply.expect(200), json!({ "id": id, "replayed": true }));
 
-    let taken = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
-    assert_eq!((taken["id"].as_str(), &taken["payload"]), (Some(id), &json!({ "n": 1 })));
+    let claimed = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
+    assert_eq!((claimed["id"].as_str(), &claimed["payload"]), (Some(id), &json!({ "n": 1 })));
     let say = async |verb: &str, more: Value| {
-        minimal(server, &path(&taken, verb), &word(&taken, &more)).send().await
+        minimal(server, &path(&claimed, verb), &report_body(&claimed, &more)).send().await
     };
     nothing(&say("start", json!({})).await, None);
     nothing(&say("progress", json!({ "progress": 40 })).await, None);
     assert_eq!(server.job(&job).await["progress"], json!(40));
-    // A heartbeat has something to tell.
-    let beat = say("heartbeat", json!({})).await;
-    assert_eq!(applied(&beat), (None, None));
-    assert_eq!(beat.expect(200)["cancel"], json!(null));
+    // A heartbeat has an answer.
+    let heartbeat = say("heartbeat", json!({})).await;
+    assert_eq!(applied(&heartbeat), (None, None));
+    assert_eq!(heartbeat.expect(200)["cancel"], json!(null));
     nothing(&say("succeed", json!({ "result": { "pages": 3 } })).await, None);
     let ended = server.job(&job).await;
     assert_fields(&ended, json!({ "outcome": "succeeded", "result": { "pages": 3 } }));
@@ -85,12 +85,12 @@ async fn minimal_answers_work_over_http2() {
 fn a_call_without_effect_returns_the_whole_job() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
-        let taken = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
-        let late = word(&taken, &json!({ "progress": 40 }));
+        let claimed = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
+        let late = report_body(&claimed, &json!({ "progress": 40 }));
         let reply = minimal(&server, &path(&job, "progress"), &late).send().await;
         assert_eq!(applied(&reply), (None, None));
-        let told = reply.expect(200);
-        assert_fields(&told, json!({ "ignored": true, "state": "assigned" }));
+        let answer = reply.expect(200);
+        assert_fields(&answer, json!({ "ignored": true, "state": "assigned" }));
     });
 }
 
@@ -110,27 +110,27 @@ fn a_minimal_batch_has_every_id_and_every_refusal() {
         let new = json!({ "jobs": [{ "type": "a" }, { "type": "a", "priority": "high" }, { "type": "a" }] });
         let reply = minimal(&server, "/api/jobs/batch", &new).send().await;
         assert_eq!(applied(&reply), (APPLIED, None));
-        let made = reply.expect(200)["results"].clone();
+        let created = reply.expect(200)["results"].clone();
         for nth in [0, 2] {
-            assert_eq!(made[nth]["ok"], json!({ "id": made[nth]["ok"]["id"] }));
+            assert_eq!(created[nth]["ok"], json!({ "id": created[nth]["ok"]["id"] }));
         }
-        assert_eq!(made[1]["error"]["code"], json!("malformed"));
+        assert_eq!(created[1]["error"]["code"], json!("malformed"));
 
-        let taken = server.claim(json!({ "worker": "w1", "max": 2 })).await;
-        let say = |nth: usize, verb: &str| json!({ "job": taken[nth]["id"], "fence": taken[nth]["lease"]["fence"], "verb": verb });
-        let late = json!({ "job": taken[1]["id"], "fence": 1, "verb": "progress", "progress": 1 });
+        let claimed = server.claim(json!({ "worker": "w1", "max": 2 })).await;
+        let say = |nth: usize, verb: &str| json!({ "job": claimed[nth]["id"], "fence": claimed[nth]["lease"]["fence"], "verb": verb });
+        let late = json!({ "job": claimed[1]["id"], "fence": 1, "verb": "progress", "progress": 1 });
         let reports = json!({ "worker": "w1", "reports": [
             say(0, "start"), say(0, "heartbeat"), say(0, "succeed"), say(0, "succeed"), late, say(1, "dance"),
         ] });
-        let told = minimal(&server, "/api/reports", &reports).send().await.expect(200)["results"].clone();
-        let (one, other) = (&taken[0]["id"], &taken[1]["id"]);
-        assert_eq!(told[0]["ok"], json!({ "id": one }));
-        assert_eq!(told[1]["ok"]["lease"]["fence"], json!(1));
-        assert_eq!(told[2]["ok"], json!({ "id": one }));
-        assert_eq!(told[3]["ok"], json!({ "id": one, "replayed": true }));
-        assert_eq!(told[4]["ok"], json!({ "id": other, "ignored": true }));
-        assert_eq!(told[5]["error"]["code"], json!("malformed"));
-        assert_eq!(server.job(&taken[0]).await["outcome"], json!("succeeded"));
+        let answer = minimal(&server, "/api/reports", &reports).send().await.expect(200)["results"].clone();
+        let (one, other) = (&claimed[0]["id"], &claimed[1]["id"]);
+        assert_eq!(answer[0]["ok"], json!({ "id": one }));
+        assert_eq!(answer[1]["ok"]["lease"]["fence"], json!(1));
+        assert_eq!(answer[2]["ok"], json!({ "id": one }));
+        assert_eq!(answer[3]["ok"], json!({ "id": one, "replayed": true }));
+        assert_eq!(answer[4]["ok"], json!({ "id": other, "ignored": true }));
+        assert_eq!(answer[5]["error"]["code"], json!("malformed"));
+        assert_eq!(server.job(&claimed[0]).await["outcome"], json!("succeeded"));
     });
 }
 

@@ -1,4 +1,4 @@
-//! Several nodes on one PostgreSQL: what one does the others show, and none can take anything with it.
+//! Several nodes on one PostgreSQL: changes are visible on all of them, and a killed node loses nothing.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,10 +11,10 @@ use tokio::task::JoinSet;
 
 const CONFIG: &str = include_str!("fixtures/nodes.toml");
 
-/// How long a load may take.
+/// Time limit of a load.
 const LOAD: Duration = Duration::from_mins(2);
 
-/// Whoever answers: asks one node after the other while they are away or stopping.
+/// Sends requests to one node after the other while some are down or stopping.
 pub(crate) struct Fleet {
     urls: RwLock<Vec<String>>,
     turn: AtomicUsize,
@@ -28,7 +28,7 @@ impl Fleet {
         Arc::new(Self { urls: RwLock::new(urls), turn: AtomicUsize::new(0), client })
     }
 
-    /// A node that came back elsewhere.
+    /// Replaces the address of a restarted node.
     fn moved(&self, from: &str, to: &str) {
         let mut urls = self.urls.write().unwrap();
         urls.iter_mut().filter(|url| *url == from).for_each(|url| to.clone_into(url));
@@ -39,7 +39,7 @@ impl Fleet {
         urls[self.turn.fetch_add(1, Ordering::Relaxed) % urls.len()].clone()
     }
 
-    /// One try; `None` where there is no answer, or 503.
+    /// One attempt; `None` without an answer, or at a 503.
     pub(crate) async fn try_post(&self, path: &str, key: &str, body: &Value) -> Option<(u16, Value)> {
         let request = self.client.post(format!("{}{path}", self.next_url())).header("idempotency-key", key);
         let request = request.header("content-type", "application/json").body(body.to_string());
@@ -49,7 +49,7 @@ impl Fleet {
         (status != 503).then(|| (status, serde_json::from_str(&text).unwrap_or(Value::Null)))
     }
 
-    /// The first answer of a node that is there.
+    /// The first answer of any node.
     async fn post(&self, path: &str, key: &str, body: &Value) -> Value {
         let mut ticks = tokio::time::interval(Duration::from_millis(20));
         loop {
@@ -62,7 +62,7 @@ impl Fleet {
     }
 }
 
-/// What was acknowledged.
+/// Calls that the server has acknowledged.
 #[derive(Default)]
 struct Acknowledged {
     created: Mutex<Vec<String>>,
@@ -79,7 +79,7 @@ impl Acknowledged {
     }
 }
 
-/// Producers that create so many jobs, and workers that go on until all of these are finished.
+/// Producers that create this many jobs, and workers that run until all of them are finished.
 fn load(fleet: &Arc<Fleet>, kind: &'static str, jobs: usize, done: &Arc<Acknowledged>) -> JoinSet<()> {
     const PRODUCERS: usize = 4;
     const WORKERS: usize = 6;
@@ -118,7 +118,7 @@ fn load(fleet: &Arc<Fleet>, kind: &'static str, jobs: usize, done: &Arc<Acknowle
                         let id = job["id"].as_str().unwrap().to_owned();
                         *done.finished.lock().unwrap().entry(id).or_default() += 1;
                     } else {
-                        // The lease ran out while nobody answered: somebody else has the job, or had it.
+                        // The lease expired while no node answered: another worker has the job, or had it.
                         assert_eq!(kind, "quick", "a steady lease was lost: {result}");
                         assert_eq!(result["error"]["status"], 409, "{result}");
                     }
@@ -135,7 +135,7 @@ async fn all(mut tasks: JoinSet<()>) {
             ended.unwrap();
         }
     };
-    tokio::time::timeout(LOAD, whole).await.expect("the load comes to its end");
+    tokio::time::timeout(LOAD, whole).await.expect("the load ends");
 }
 
 /// Every event, page by page.
@@ -152,7 +152,7 @@ async fn events(server: &Server) -> Vec<Value> {
     }
 }
 
-/// Each job once, succeeded once, never with two leases at a time; and the store agrees with its own history.
+/// Each job exists once, succeeded once, never had two leases at a time, and the store agrees with its history.
 async fn nothing_is_lost_or_doubled(server: &Server, done: &Acknowledged, jobs: usize) {
     let mut created = done.created.lock().unwrap().clone();
     created.sort();
@@ -184,7 +184,7 @@ async fn nothing_is_lost_or_doubled(server: &Server, done: &Acknowledged, jobs: 
     verify(server).await;
 }
 
-/// `tenure verify` has nothing to say.
+/// `tenure verify` finds no difference.
 pub(crate) async fn verify(server: &Server) {
     let setup = server.setup().clone();
     let verified = tokio::task::spawn_blocking(move || setup.verify());
@@ -216,12 +216,12 @@ async fn changes_on_one_node_are_visible_on_the_others() {
         let mut body = hold.clone();
         body["lines"] = json!([{ "stream": "stdout", "level": "info", "text": format!("line {n}") }]);
         a.post(&format!("{path}/logs"), &body).await.expect(200);
-        let heard = stream.next().await.unwrap();
-        assert_eq!((heard.event.as_str(), &heard.data["text"]), ("log", &json!(format!("line {n}"))));
+        let received = stream.next().await.unwrap();
+        assert_eq!((received.event.as_str(), &received.data["text"]), ("log", &json!(format!("line {n}"))));
     }
     a.post(&format!("{path}/cancel"), &json!({ "reason": "enough" })).await.expect(200);
-    let beat = b.post(&format!("{path}/heartbeat"), &hold).await.expect(200);
-    assert!(!beat["cancel"].is_null(), "{beat}");
+    let heartbeat = b.post(&format!("{path}/heartbeat"), &hold).await.expect(200);
+    assert!(!heartbeat["cancel"].is_null(), "{heartbeat}");
     b.post(&format!("{path}/cancel-confirm"), &hold).await.expect(200);
     let last = stream.rest().await;
     assert_eq!(last.len(), 1, "{last:?}");
@@ -281,9 +281,9 @@ async fn the_feed_is_the_same_on_every_node() {
         assert_eq!(events(node).await, written, "{}: its pages differ", node.url());
         let mut cursor = 0;
         for id in &ids {
-            let heard = feed.next().await.unwrap();
-            assert_eq!(heard.data["id"], **id, "{}: its feed differs", node.url());
-            let at: u64 = heard.id.parse().unwrap();
+            let received = feed.next().await.unwrap();
+            assert_eq!(received.data["id"], **id, "{}: its feed differs", node.url());
+            let at: u64 = received.id.parse().unwrap();
             assert!(at > cursor, "cursors grow");
             cursor = at;
         }
@@ -315,7 +315,7 @@ async fn a_rolling_restart_loses_no_requests() {
     let tasks = load(&fleet, "steady", JOBS, &done);
     let mut again = Vec::new();
     for (n, mut node) in nodes.into_iter().enumerate() {
-        eventually("the load goes on", async || done.created() > n * JOBS / 12).await;
+        eventually("the load continues", async || done.created() > n * JOBS / 12).await;
         let from = node.url().to_owned();
         assert!(node.terminate().await.success(), "{}", node.logs());
         let node = node.restart().await;
@@ -354,7 +354,7 @@ async fn every_node_gives_the_same_answer() {
     assert_eq!(a.post(&path, &hold).await.expect(200)["replayed"], true);
 }
 
-/// Only so that a node of its own can be started on a database that is already there.
+/// A new node on the database of this server.
 #[tokio::test]
 async fn a_node_can_join_later() {
     let a = Server::with(CONFIG, Store::Postgres).await;

@@ -27,7 +27,7 @@ fn a_bulk_action_applies_to_every_matching_job() {
             act(json!({ "action": "retry", "filter": { "outcome": "cancelled" } })).await.expect(200);
         assert_eq!(column(&json!(column(&answer["results"], "ok")), "state"), ["queued", "queued"]);
 
-        // One that cannot be done spoils no other.
+        // A refused item does not affect the others.
         let answer = act(json!({ "action": "retry", "filter": { "type": "a" } })).await.expect(200);
         let results = rows(&answer["results"]);
         let (good, bad): (Vec<&Value>, Vec<&Value>) = results.iter().partition(|row| row["ok"].is_object());
@@ -90,9 +90,9 @@ fn active_lifecycles_types_and_settings_are_shown() {
             let one = server.read(&format!("/api/lifecycles/{name}")).await;
             assert_fields(&one, json!({ "name": name, "version": 1 }));
             let source = one["source"].as_str().unwrap();
-            let read = Lifecycle::parse(source).expect("what is in force passes its check");
-            assert_eq!(read.name, name, "whoever asks can draw it");
-            assert!(name != "review" || source == REVIEW, "the file itself, comments and all");
+            let read = Lifecycle::parse(source).expect("an active lifecycle is valid");
+            assert_eq!(read.name, name, "it can be parsed again");
+            assert!(name != "review" || source == REVIEW, "the whole file with its comments");
             let svg = server.get(&format!("/api/lifecycles/{name}/diagram.svg")).await;
             assert_eq!((svg.status, svg.header("content-type")), (200, Some("image/svg+xml")));
             assert!(svg.text.contains("<svg") && svg.text.trim_end().ends_with("</svg>"), "{}", svg.text);
@@ -215,14 +215,14 @@ async fn a_worker_seen_by_one_node_is_listed_by_the_other() {
     let one = Server::postgres().await;
     let two = one.second_node().await;
     one.create(json!({ "type": "a" })).await;
-    let taken = one.claim_one().await;
+    let claimed = one.claim_one().await;
     let page = two.read("/api/workers").await;
     let held = rows(&page["workers"]).iter().find(|row| row["name"] == "w1");
-    assert_eq!(held.expect("who holds something is listed at once")["holds"][0]["job_id"], taken["id"]);
+    assert_eq!(held.expect("who holds something is listed at once")["holds"][0]["job_id"], claimed["id"]);
     eventually("it was seen", async || {
         let page = two.read("/api/workers").await;
         rows(&page["workers"]).iter().any(|row| row["name"] == "w1" && row["seen_at"].is_string())
     })
     .await;
-    two.succeed(&taken).await;
+    two.succeed(&claimed).await;
 }

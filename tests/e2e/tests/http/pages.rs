@@ -1,4 +1,4 @@
-//! What is not under a noun: health, metrics, the description of the interface, problem pages, TLS and HTTP/2.
+//! Health, metrics, the API description, problem pages, TLS and HTTP/2.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -94,12 +94,12 @@ max_attempts = 1
 "#;
     on_both_stores_with_config(config, async |server| {
         server.create(json!({ "type": "a", "max_attempts": 2, "queue": "q1" })).await;
-        let taken = server.claim_one().await;
-        server.report(&taken, "fail", json!({ "error": { "category": "system" } })).await.expect(200);
-        server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
+        let claimed = server.claim_one().await;
+        server.report(&claimed, "fail", json!({ "error": { "category": "system" } })).await.expect(200);
+        server.report(&claimed, "succeed", json!({})).await.problem(409, "lease_conflict");
         let claim = json!({ "worker": "w1", "max": 1, "start": true, "wait": "10s" });
-        let taken = server.claim(claim).await.remove(0);
-        server.succeed(&taken).await;
+        let claimed = server.claim(claim).await.remove(0);
+        server.succeed(&claimed).await;
         let lost = server.create(json!({ "type": "short" })).await;
         server.claim_one().await;
         eventually("the lease is lost", async || server.job(&lost).await["outcome"] == "dead").await;
@@ -150,13 +150,13 @@ async fn the_api_description_and_its_page_are_served() {
     assert_eq!(reply.header("content-type"), Some("application/json"));
     let source = include_str!("../../../../crates/server/src/openapi.json");
     let source: Value = serde_json::from_str(source).unwrap();
-    // What is told of the doors besides is made of it.
-    let told = reply.expect(200);
+    // The lifecycle APIs are added to it.
+    let answer = reply.expect(200);
     for (path, item) in source["paths"].as_object().unwrap() {
-        assert_eq!(&told["paths"][path], item, "{path}");
+        assert_eq!(&answer["paths"][path], item, "{path}");
     }
     for (name, schema) in source["components"]["schemas"].as_object().unwrap() {
-        assert_eq!(&told["components"]["schemas"][name], schema, "{name}");
+        assert_eq!(&answer["components"]["schemas"][name], schema, "{name}");
     }
     assert!(source["openapi"].as_str().is_some_and(|version| version.starts_with("3.1")));
     let docs = server.get("/docs").await;
@@ -164,7 +164,7 @@ async fn the_api_description_and_its_page_are_served() {
     assert!(docs.header("content-type").is_some_and(|kind| kind.starts_with("text/html")));
 }
 
-/// Every path that is described, and its methods.
+/// Every described path and its methods.
 fn described() -> BTreeMap<String, BTreeSet<String>> {
     let source: Value =
         serde_json::from_str(include_str!("../../../../crates/server/src/openapi.json")).unwrap();
@@ -180,8 +180,8 @@ fn described() -> BTreeMap<String, BTreeSet<String>> {
 fn only_described_routes_exist() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
-        let taken = server.claim_one().await;
-        server.succeed(&taken).await;
+        let claimed = server.claim_one().await;
+        server.succeed(&claimed).await;
         let id = job["id"].as_str().unwrap();
         for (pattern, methods) in described() {
             let path = pattern.replace("{id}", id).replace("{job}", id).replace("{code}", "malformed");
@@ -282,7 +282,7 @@ async fn http2_without_tls_works_beside_http1() {
         assert_eq!((response.status().as_u16(), response.version()), (200, Version::HTTP_2));
         let job = server.create(json!({ "type": "a" })).await;
         let stream = server.stream(&path(&job, "stream"), None).await;
-        // Many at once on one connection, the stream among them.
+        // Concurrent requests on one connection, with a stream.
         let asks = (0..20).map(|_| server.get("/api/jobs"));
         for reply in futures_util::future::join_all(asks).await {
             reply.expect(200);
@@ -308,7 +308,7 @@ async fn tls_works_with_the_configured_certificate() {
         let response = server.request("GET", "/api/jobs").open().await;
         assert_eq!((response.status().as_u16(), response.version()), (200, Version::HTTP_2));
         server.create_finished(json!({ "type": "a" })).await;
-        // Who speaks in the clear gets nothing, and who does not know the authority turns away.
+        // Without TLS there is no answer, and a client without the authority refuses the certificate.
         let clear = server.raw(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
         assert!(!clear.contains("200 OK"), "{clear}");
         let wary = http_client().tls_certs_only([]).build().unwrap();

@@ -1,5 +1,5 @@
-//! The five systems that Tenure must be able to be: a test for each sentence of theirs that can be seen from outside.
-//! `docs/seeds.md` says which is which. Here is what they share: the grid of all that can be said in every state.
+//! The promises of the five built-in lifecycles, as `docs/promises.md` lists them. This module tries every trigger in every
+//! state.
 
 pub(crate) mod distributed;
 mod engine;
@@ -12,24 +12,24 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::{Value, json};
 use tenure_e2e::{Reply, Server, millis, path};
 
-/// All that a caller or a worker can say to a job. `give_up` is a failure that no attempt mends, `fail` one that the next
-/// may; `cancel` is a hard one, because a soft one moves nothing by itself.
+/// Every trigger of a caller or a worker. `give_up` is a permanent failure, `fail` a transient one; `cancel` is a hard one,
+/// because a soft one alone changes no state.
 const SAYINGS: [&str; 10] =
     ["claim", "start", "succeed", "partial", "fail", "give_up", "reject", "release", "cancel", "dead_letter"];
 
-/// Where a lifecycle leads, by its seed and not by its file.
+/// The transitions of a lifecycle according to its description, not its file.
 pub(crate) struct Grid {
-    /// The type whose jobs are tried. No job of it needs a payload.
+    /// The type of the jobs, which need no payload.
     pub(crate) kind: &'static str,
-    /// Each state, and what is said to a new job so that it gets there.
+    /// Each state, and the triggers that bring a new job there.
     pub(crate) ways: &'static [(&'static str, &'static [&'static str])],
-    /// From, saying, to: everything that is allowed. Whatever is not here must be refused.
+    /// From, trigger, to: everything that is allowed. Anything else must be refused.
     pub(crate) allowed: &'static [(&'static str, &'static str, &'static str)],
 }
 
 impl Grid {
-    /// Tries every saying in every state: what is allowed happens, with one event; anything else is refused with 409
-    /// (a claim: gets nothing) and changes nothing.
+    /// Tries every trigger in every state: an allowed one happens, with one event; any other is refused with 409 (a claim
+    /// returns nothing) and changes nothing.
     pub(crate) async fn hold(&self, server: &Server) {
         for (state, way) in self.ways {
             for saying in SAYINGS {
@@ -46,7 +46,7 @@ impl Grid {
         }
     }
 
-    /// A new job, brought to a state.
+    /// Creates a job and brings it to a state.
     async fn at(&self, server: &Server, state: &str, way: &[&str]) -> Value {
         let mut job = new_job(server, self.kind, json!({})).await;
         for saying in way {
@@ -58,7 +58,7 @@ impl Grid {
     }
 }
 
-/// A job in a queue of its own, so that a claim can be for this one.
+/// Creates a job in a separate queue, so that a claim can select it.
 pub(crate) async fn new_job(server: &Server, kind: &str, more: Value) -> Value {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let n = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -68,27 +68,27 @@ pub(crate) async fn new_job(server: &Server, kind: &str, more: Value) -> Value {
     server.create(body).await
 }
 
-/// Claims this very job for a worker.
+/// Claims this job for a worker.
 pub(crate) async fn claim(server: &Server, job: &Value, worker: &str) -> Vec<Value> {
     server.claim(json!({ "worker": worker, "max": 1, "queues": [job["queue"]] })).await
 }
 
-/// Claims this very job and starts it, in one step: there is no time for the lease to be lost in between.
+/// Claims and starts this job in one call, so that the lease cannot expire in between.
 pub(crate) async fn begun(server: &Server, job: &Value, worker: &str) -> Value {
     let claim = json!({ "worker": worker, "max": 1, "queues": [job["queue"]], "start": true });
     server.claim(claim).await.pop().expect("the job can be claimed")
 }
 
-/// What came of a saying. A claim is never refused: it gets something or nothing.
+/// The answer to a trigger. A claim is never refused: it returns a job or nothing.
 enum Answer {
     Reply(Reply),
     Claimed(Vec<Value>),
 }
 
-/// Says it in the name of who holds the job, or else of one who never held it.
+/// Sends a trigger as the holder of the job, or as a worker that never held it.
 async fn say(server: &Server, job: &Value, saying: &str) -> Answer {
     let holder = match &job["lease"]["fence"] {
-        Value::Null => json!({ "worker": "nobody", "fence": 999 }),
+        Value::Null => json!({ "worker": "other", "fence": 999 }),
         fence => json!({ "worker": job["worker"], "fence": fence }),
     };
     let held = |more: Value| {
@@ -125,8 +125,8 @@ async fn happens(server: &Server, job: &Value, saying: &str, to: &str) {
         .iter()
         .find(|event| event["from"] == job["state"] && event["seq"].as_u64() > job["seq"].as_u64());
     let step = step.unwrap_or_else(|| panic!("{what} left no event: {history:?}"));
-    for member in ["ts", "actor", "correlation_id", "type"] {
-        assert!(step[member].is_string(), "{what}: {member} of {step}");
+    for field in ["ts", "actor", "correlation_id", "type"] {
+        assert!(step[field].is_string(), "{what}: {field} of {step}");
     }
 }
 
@@ -143,12 +143,12 @@ async fn changes_nothing(server: &Server, job: &Value, saying: &str) {
     assert_eq!((server.job(job).await, history(server, job).await), before, "{saying} in {}", job["state"]);
 }
 
-/// The events of a job, numbered ones and notes.
+/// The events of a job, with and without a number.
 pub(crate) async fn history(server: &Server, job: &Value) -> Vec<Value> {
     server.read(&path(job, "events")).await["events"].as_array().unwrap().clone()
 }
 
-/// What the times of any job must be: in order, there when their state was entered, and an end if and only if it is over.
+/// The times of a job are in order, set when their state was entered, and the end is set if and only if it is final.
 pub(crate) fn timestamps_agree(job: &Value) {
     let is_over = job["phase"] == "final";
     assert_eq!(job["completed_at"].is_string(), is_over, "completed_at of {job}");

@@ -9,12 +9,12 @@ use tenure_e2e::{
     Reply, Server, assert_fields, column, field_names, find, on_both_stores, path, rows, sorted_words,
 };
 
-const NOBODY: &str = "01990c3a-7d2e-7000-8000-000000000000";
+const UNKNOWN_ID: &str = "01990c3a-7d2e-7000-8000-000000000000";
 
 const ROLES: [&str; 5] = ["producer", "worker", "operator", "viewer", "admin"];
 
-/// A key of each role, in the order of [`ROLES`]; the producer's user is `u1`. From then on the server is closed, and is
-/// asked with the admin's key.
+/// Creates a key per role, in the order of [`ROLES`]; the producer's user is `u1`. The server's key is the admin's from now
+/// on.
 async fn close(server: &mut Server) -> [String; 5] {
     let admin = new_key(server, json!({ "role": "admin" })).await;
     server.use_key(Some(&admin));
@@ -26,8 +26,8 @@ async fn close(server: &mut Server) -> [String; 5] {
 }
 
 async fn new_key(server: &Server, body: Value) -> String {
-    let made = server.post("/api/keys", &body).await.expect(201);
-    made["key"].as_str().expect("a new key is shown").to_owned()
+    let created = server.post("/api/keys", &body).await.expect(201);
+    created["key"].as_str().expect("a new key is shown").to_owned()
 }
 
 async fn get_as(server: &Server, key: &str, path: &str) -> Reply {
@@ -46,8 +46,8 @@ fn the_first_key_must_be_an_admin_key_and_closes_the_server() {
             assert!((400..500).contains(&early.status), "{role}: {}", early.text);
         }
         assert_eq!(server.read("/api/keys").await["keys"], json!([]), "the server is open");
-        let made = server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
-        let key = made["key"].as_str().unwrap().to_owned();
+        let created = server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
+        let key = created["key"].as_str().unwrap().to_owned();
 
         let closed = server.get("/api/jobs").await;
         let challenge = closed.header("www-authenticate").map(str::to_owned);
@@ -70,11 +70,11 @@ fn the_first_key_must_be_an_admin_key_and_closes_the_server() {
         assert!(!page.to_string().contains(&key), "a key is shown once");
         assert_eq!(page["keys"][0]["role"], "admin");
         server.post("/api/keys", &json!({ "role": "king" })).await.problem(400, "malformed");
-        let nobody = server.post("/api/keys", &json!({ "role": "producer" })).await;
-        assert!((400..500).contains(&nobody.status), "a producer is somebody's: {}", nobody.text);
+        let unknown = server.post("/api/keys", &json!({ "role": "producer" })).await;
+        assert!((400..500).contains(&unknown.status), "a producer key needs a user: {}", unknown.text);
         let audit = server.read("/api/audit").await;
         assert!(column(&audit["audit"], "action").contains(&json!("key_create")));
-        // It stays closed after a restart.
+        // It stays closed across a restart.
         let mut server = server.restart().await;
         server.read("/api/jobs").await;
         server.use_key(None);
@@ -122,14 +122,14 @@ async fn a_key_revoked_on_one_node_is_refused_on_the_other() {
     let admin = new_key(&one, json!({ "role": "admin" })).await;
     one.use_key(Some(&admin));
     for round in 0..3 {
-        let made = one.post("/api/keys", &json!({ "role": "viewer" })).await.expect(201);
-        let key = made["key"].as_str().unwrap();
+        let created = one.post("/api/keys", &json!({ "role": "viewer" })).await.expect(201);
+        let key = created["key"].as_str().unwrap();
         let both = [&one, &two];
         for node in both {
-            let taken = get_as(node, key, "/api/jobs").await;
-            assert_eq!(taken.status, 200, "round {round}, a key that was just made: {}", taken.text);
+            let claimed = get_as(node, key, "/api/jobs").await;
+            assert_eq!(claimed.status, 200, "round {round}, a key that was just made: {}", claimed.text);
         }
-        one.delete(&format!("/api/keys/{}", made["id"].as_str().unwrap())).await.expect(200);
+        one.delete(&format!("/api/keys/{}", created["id"].as_str().unwrap())).await.expect(200);
         for node in both {
             let refused = get_as(node, key, "/api/jobs").await;
             assert_eq!(refused.status, 401, "round {round}: {}", refused.text);
@@ -188,6 +188,6 @@ fn streams_end_when_their_key_is_revoked() {
         server.delete(&format!("/api/keys/{}", row["id"].as_str().unwrap())).await.expect(200);
         server.call(&job, "logs", &json!({ "lines": [{ "text": "secret" }] })).await.expect(200);
         server.create(json!({ "type": "secret" })).await;
-        assert_eq!((feed.next().await, log.next().await), (None, None), "nothing more is told");
+        assert_eq!((feed.next().await, log.next().await), (None, None), "no further events");
     });
 }

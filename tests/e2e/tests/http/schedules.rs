@@ -1,5 +1,4 @@
-//! Schedules: their calls on both stores, what is made up for after an outage, and several nodes that make one job for
-//! each time.
+//! Schedules: their calls, missed runs, and one job per run on several nodes.
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -19,31 +18,31 @@ fn nightly() -> Value {
 #[test]
 fn a_schedule_is_created_listed_paused_and_deleted() {
     on_both_stores(async |server| {
-        let made = server.post("/api/schedules", &nightly()).await;
-        assert_eq!(made.header("location"), Some("/api/schedules/nightly"));
-        let made = made.expect(201);
-        assert_eq!(field_names(&made), sorted_words(SCHEDULE));
-        assert_eq!((&made["misfire"], &made["overlap"]), (&json!("once"), &json!("allow")));
-        assert_eq!((&made["paused"], &made["last_job"]), (&json!(false), &Value::Null));
-        assert_eq!(made["job"]["payload"], json!({}));
-        let times = rows(&made["next_times"]);
-        assert_eq!((times.len(), &times[0]), (5, &made["next_at"]));
-        assert!(made["describe"].as_str().is_some_and(|words| words.contains('2')), "{made}");
+        let created = server.post("/api/schedules", &nightly()).await;
+        assert_eq!(created.header("location"), Some("/api/schedules/nightly"));
+        let created = created.expect(201);
+        assert_eq!(field_names(&created), sorted_words(SCHEDULE));
+        assert_eq!((&created["misfire"], &created["overlap"]), (&json!("once"), &json!("allow")));
+        assert_eq!((&created["paused"], &created["last_job"]), (&json!(false), &Value::Null));
+        assert_eq!(created["job"]["payload"], json!({}));
+        let times = rows(&created["next_times"]);
+        assert_eq!((times.len(), &times[0]), (5, &created["next_at"]));
+        assert!(created["describe"].as_str().is_some_and(|words| words.contains('2')), "{created}");
 
         let again = server.post("/api/schedules", &nightly()).await;
         assert_eq!(again.expect_replay()["id"], "nightly");
         let mut other = nightly();
         other["cron"] = json!("0 3 * * *");
         server.post("/api/schedules", &other).await.problem(422, "validation_failed");
-        assert_eq!(server.read("/api/schedules/nightly").await, made);
+        assert_eq!(server.read("/api/schedules/nightly").await, created);
         let page = server.read("/api/schedules").await;
         assert_eq!(field_names(&page), ["next_cursor", "schedules"]);
-        assert_eq!(page["schedules"], json!([made]));
+        assert_eq!(page["schedules"], json!([created]));
 
         let paused = server.post("/api/schedules/nightly/pause", &json!({})).await.expect(200);
         assert_fields(&paused, json!({ "paused": true, "next_at": null, "next_times": [] }));
         let resumed = server.post("/api/schedules/nightly/resume", &json!({})).await.expect(200);
-        assert_eq!(resumed["next_times"], made["next_times"]);
+        assert_eq!(resumed["next_times"], created["next_times"]);
         assert_eq!(server.delete("/api/schedules/nightly").await.expect(200)["id"], "nightly");
         for call in ["/pause", "/resume"] {
             let gone = format!("/api/schedules/nightly{call}");
@@ -75,9 +74,9 @@ fn creating_a_schedule_is_idempotent_with_a_key() {
 #[test]
 fn a_schedule_that_never_fires_is_refused_with_its_position() {
     on_both_stores(async |server| {
-        let with = |member: &str, value: Value| {
+        let with = |field: &str, value: Value| {
             let mut body = nightly();
-            body[member] = value;
+            body[field] = value;
             body
         };
         let long = format!("{} * * * *", "1,".repeat(2500));
@@ -100,14 +99,14 @@ fn a_schedule_that_never_fires_is_refused_with_its_position() {
             (with("misfire", json!("never")), ""),
         ] {
             let problem = server.post("/api/schedules", &body).await.problem(400, "malformed");
-            let place = problem["errors"][0]["pointer"].as_str().unwrap();
-            assert!(place.starts_with(pointer), "{problem}");
+            let location = problem["errors"][0]["pointer"].as_str().unwrap();
+            assert!(location.starts_with(pointer), "{problem}");
         }
         assert_eq!(server.read("/api/schedules").await["schedules"], json!([]));
     });
 }
 
-/// Puts a schedule's next time back, as if nobody had run since.
+/// Sets the next time of a schedule back, as if no node had run since.
 async fn put_back(server: &Server, minutes: i64) -> Timestamp {
     let moved = |body: &str| {
         let mut body: Value = serde_json::from_str(body).unwrap();
@@ -116,15 +115,15 @@ async fn put_back(server: &Server, minutes: i64) -> Timestamp {
         body["schedule"]["next_at"] = json!(back);
         (back, body.to_string())
     };
-    let [flag, place] = server.store_flags();
+    let [flag, location] = server.store_flags();
     if flag == "--data" {
-        let file = Connection::open(std::path::Path::new(&place).join("tenure.db")).unwrap();
+        let file = Connection::open(std::path::Path::new(&location).join("tenure.db")).unwrap();
         let body: String = file.query_row("select body from orders", [], |row| row.get(0)).unwrap();
         let (back, body) = moved(&body);
         file.execute("update orders set due_at = ?1, body = ?2", (back.0, body)).unwrap();
         return back;
     }
-    let (client, connection) = tokio_postgres::connect(&place, NoTls).await.unwrap();
+    let (client, connection) = tokio_postgres::connect(&location, NoTls).await.unwrap();
     let driver = tokio::spawn(connection);
     client.batch_execute("begin").await.unwrap();
     let row = client.query_one("select body from orders for update", &[]).await.unwrap();
@@ -136,7 +135,7 @@ async fn put_back(server: &Server, minutes: i64) -> Timestamp {
     back
 }
 
-/// The times for which a schedule has made jobs, oldest first.
+/// The times for which a schedule has created jobs, oldest first.
 async fn times(server: &Server) -> Vec<String> {
     let page = server.read("/api/jobs?limit=500").await;
     let ids = column(&page["jobs"], "correlation_id");
@@ -149,24 +148,24 @@ async fn times(server: &Server) -> Vec<String> {
 #[tokio::test]
 async fn missed_runs_are_caught_up_by_the_policy_of_the_schedule() {
     for store in Store::ALL {
-        for (misfire, made) in [("all", 20), ("once", 1), ("skip", 0)] {
+        for (misfire, created) in [("all", 20), ("once", 1), ("skip", 0)] {
             let mut server = Server::with("", store).await;
             let body = json!({ "id": "s", "cron": "0 * * * *", "misfire": misfire, "job": { "type": "a", "payload": 7 } });
             server.post("/api/schedules", &body).await.expect(201);
             server.kill();
             let back = put_back(&server, 20 * 60).await;
             let server = server.restart().await;
-            eventually("it goes on", async || {
+            eventually("the schedule continues", async || {
                 let next = server.read("/api/schedules/s").await["next_at"].clone();
                 Timestamp::parse(next.as_str().unwrap()).unwrap().0 >= back.0 + 20 * 3_600_000
             })
             .await;
             let times = times(&server).await;
-            // An hour may have turned meanwhile.
-            assert!(times.len() == made || times.len() == made + 1, "{store:?} {misfire}: {times:?}");
+            // The next hour may have begun meanwhile.
+            assert!(times.len() == created || times.len() == created + 1, "{store:?} {misfire}: {times:?}");
             let schedule = server.read("/api/schedules/s").await;
             assert_eq!(schedule["last_error"], Value::Null);
-            if made > 0 {
+            if created > 0 {
                 let last = server.job(&json!({ "id": schedule["last_job"] })).await;
                 assert_fields(&last, json!({ "payload": 7, "type": "a" }));
                 let events = server.read(&format!("/api/jobs/{}/events", last["id"].as_str().unwrap())).await;
@@ -183,18 +182,18 @@ async fn two_nodes_create_one_job_per_run() {
     let body = json!({ "id": "s", "cron": "* * * * *", "misfire": "all", "job": { "type": "a" } });
     let schedule = one.post("/api/schedules", &body).await.expect(201);
     let since = schedule["created_at"].as_str().unwrap().to_owned();
-    // Two nodes race for each of these times; those before it was made can only come from here.
+    // Two nodes race for each of these times; earlier times can only come from this test.
     let back = put_back(&one, 90).await;
-    eventually("it goes on", async || {
+    eventually("the schedule continues", async || {
         let next = two.read("/api/schedules/s").await["next_at"].clone();
         Timestamp::parse(next.as_str().unwrap()).unwrap().0 >= back.0 + 90 * 60_000
     })
     .await;
-    let mut made = times(&one).await;
-    made.retain(|time| Timestamp::parse(time).unwrap() < Timestamp::parse(&since).unwrap());
-    assert!((89..=90).contains(&made.len()), "{made:?}");
-    let all = made.len();
-    made.dedup();
-    assert_eq!(made.len(), all, "no time came twice");
+    let mut created = times(&one).await;
+    created.retain(|time| Timestamp::parse(time).unwrap() < Timestamp::parse(&since).unwrap());
+    assert!((89..=90).contains(&created.len()), "{created:?}");
+    let all = created.len();
+    created.dedup();
+    assert_eq!(created.len(), all, "no time came twice");
     one.setup().verify();
 }

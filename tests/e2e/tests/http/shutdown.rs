@@ -1,4 +1,4 @@
-//! The end of a server: asked for, forced, refused from the start, or its store going away under it.
+//! How a server stops: on a signal, killed, refused at start, or without its store.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -13,19 +13,19 @@ use xtask::scratch::Scratch;
 
 use crate::nodes::{Fleet, verify};
 
-/// How long a server may take to stop.
+/// Time limit for a server to stop.
 const STOP: Duration = Duration::from_secs(10);
 
 const CONFIG: &str = "[types.plain]\nlifecycle = \"distributed\"\nlease = \"5m\"\nheartbeat = \"1m\"\n";
 
-/// What was acknowledged.
+/// Calls that the server has acknowledged.
 #[derive(Default)]
 struct Acknowledged {
     created: Mutex<BTreeSet<String>>,
     finished: Mutex<BTreeSet<String>>,
 }
 
-/// Producers and workers that go on until the server does not answer any more.
+/// Producers and workers that run until the server no longer answers.
 fn load(server: &Server, round: u32, done: &Arc<Acknowledged>) -> JoinSet<()> {
     let fleet = Fleet::of(&[server]);
     let mut tasks = JoinSet::new();
@@ -78,10 +78,10 @@ async fn ends(mut tasks: JoinSet<()>) {
             ended.unwrap();
         }
     };
-    in_time("everybody notices the end", whole).await;
+    in_time("every client notices the end", whole).await;
 }
 
-/// What was acknowledged is there.
+/// Everything that was acknowledged is stored.
 async fn nothing_is_lost(server: &Server, done: &Acknowledged) {
     let created = done.created.lock().unwrap().clone();
     let finished = done.finished.lock().unwrap().clone();
@@ -107,11 +107,11 @@ async fn a_stopping_server_finishes_open_requests() {
     let delayed = server.post("/api/jobs", &json!({ "type": "plain", "delay": "1h" })).await.expect(202);
     let stream = server.stream(&format!("/api/jobs/{}/stream", id(&delayed)), None).await;
     let feed = server.stream("/api/events?after=latest", None).await;
-    let heard = async || {
+    let received = async || {
         let workers = server.read("/api/workers").await;
         rows(&workers["workers"]).iter().any(|worker| worker["name"] == "patient")
     };
-    eventually("the claims wait", heard).await;
+    eventually("the claims wait", received).await;
     let asked_at = Instant::now();
     server.signal_terminate();
     while let Some(answer) = patient.join_next().await {
@@ -157,7 +157,7 @@ async fn a_second_signal_changes_nothing() {
     assert_eq!(server.wait_for_exit().await.code(), Some(0), "{}", server.logs());
 }
 
-/// Runs a command that should come to an end by itself. It is killed if it does not.
+/// Runs a command that must exit in time, and kills it if it does not.
 async fn output(mut command: Command) -> (Option<i32>, String) {
     let child = Mutex::new(Ended(command.spawn().unwrap()));
     eventually("the command ends", async || child.lock().unwrap().0.try_wait().unwrap().is_some()).await;
@@ -167,7 +167,7 @@ async fn output(mut command: Command) -> (Option<i32>, String) {
     (child.0.wait().unwrap().code(), said)
 }
 
-/// A process that does not outlive its test.
+/// A process that is killed with its test.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -230,7 +230,7 @@ async fn a_server_whose_commands_are_not_committed_is_not_ready() {
     let server = setup.start().await;
     server.read("/readyz").await;
     let file = rusqlite::Connection::open(std::path::Path::new(&folder).join("tenure.db")).unwrap();
-    // Nobody else can write now, for as long as it takes.
+    // Blocks all other writers.
     file.execute_batch("begin immediate").unwrap();
     let mut producers = JoinSet::new();
     for producer in 0..8 {

@@ -1,9 +1,9 @@
-//! The pulse: the numbers of `/api/stats`, at every node and after a restart.
+//! The numbers of `/api/stats`, on every node and after a restart.
 
 use serde_json::{Value, json};
 use tenure_e2e::{Server, Store, assert_fields, eventually, field_names, find, on_both_stores, rows};
 
-/// All jobs of the last hour that were `created`, `finished` or `failed`.
+/// Number of jobs of the last hour that were `created`, `finished` or `failed`.
 fn hour(stats: &Value, what: &str) -> u64 {
     let minutes = rows(&stats["minutes"][what]);
     assert_eq!(minutes.len(), 60);
@@ -23,7 +23,7 @@ async fn stats(server: &Server) -> Value {
     server.read("/api/stats").await
 }
 
-/// Waits until the statistics are so, and shows them.
+/// Waits until a condition on the statistics holds, and returns them.
 async fn once(server: &Server, what: &str, is: impl Fn(&Value) -> bool) -> Value {
     eventually(what, async || is(&stats(server).await)).await;
     stats(server).await
@@ -36,9 +36,9 @@ fn counts_follow_the_jobs() {
         assert_eq!((&calm["attention"], &calm["failures"]), (&json!([]), &json!([])), "all is well");
         server.create_finished(json!({ "type": "a" })).await;
         server.create(json!({ "type": "a" })).await;
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         let error = json!({ "code": "NO_INK", "message": "the ink is out", "class": "permanent" });
-        server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
+        server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
         server.create(json!({ "type": "b" })).await;
         server.create(json!({ "type": "b" })).await;
         let held = server.claim_one().await;
@@ -67,7 +67,7 @@ fn counts_follow_the_jobs() {
             ["code", "count", "first_at", "job_id", "last_at", "message", "type"]
         );
         let failure = (&failures[0]["code"], &failures[0]["count"], &failures[0]["job_id"]);
-        assert_eq!(failure, (&json!("NO_INK"), &json!(1), &taken["id"]));
+        assert_eq!(failure, (&json!("NO_INK"), &json!(1), &claimed["id"]));
         assert_eq!(failures[0]["message"], "the ink is out");
         assert_eq!(now["nodes"][0]["own"], true);
     });

@@ -1,4 +1,4 @@
-//! What is told live: the stream of a job and the feed of all events, on both stores.
+//! Live streams: the log of a job and the feed of all events.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ async fn log(server: &Server, job: &Value, texts: &[&str]) {
 fn a_stream_sends_every_log_line_then_the_status_and_ends() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
-        let taken = server.claim_one().await;
-        log(&server, &taken, &["one", "two\nlines"]).await;
+        let claimed = server.claim_one().await;
+        log(&server, &claimed, &["one", "two\nlines"]).await;
         let mut stream = server.stream(&path(&job, "stream"), None).await;
         let first = stream.next().await.expect("the first line");
         assert_eq!((first.event.as_str(), first.id.as_str()), ("log", "1"));
@@ -28,26 +28,29 @@ fn a_stream_sends_every_log_line_then_the_status_and_ends() {
         assert_eq!(first.data["text"], "one");
         assert_eq!(stream.next().await.expect("the second line").data["text"], "two\nlines");
         // Live from here on.
-        log(&server, &taken, &["three"]).await;
+        log(&server, &claimed, &["three"]).await;
         let third = stream.next().await.expect("the third line");
         assert_eq!((third.id.as_str(), &third.data["text"]), ("3", &json!("three")));
-        log(&server, &taken, &["four"]).await;
-        server.report(&taken, "succeed", json!({ "result": { "n": 4 } })).await.expect(200);
+        log(&server, &claimed, &["four"]).await;
+        server.report(&claimed, "succeed", json!({ "result": { "n": 4 } })).await.expect(200);
         let rest = stream.rest().await;
-        assert_eq!(rest.iter().map(|heard| heard.event.as_str()).collect::<Vec<_>>(), ["log", "status"]);
+        assert_eq!(
+            rest.iter().map(|received| received.event.as_str()).collect::<Vec<_>>(),
+            ["log", "status"]
+        );
         let status = &rest[1];
         assert_fields(&status.data, json!({ "state": "succeeded", "output": { "n": 4 } }));
-        // From the start, although it is over.
+        // From the start, although the job is final.
         let all = server.stream(&path(&job, "stream"), None).await.rest().await;
         assert_eq!(all.len(), 5);
         assert_eq!(all[4], *status);
-        // From where a client stopped.
+        // After the last event of the client.
         let some = server.stream(&path(&job, "stream"), Some("3")).await.rest().await;
         assert_eq!(some, all[3..]);
-        // Whoever has seen the end is told to stay away.
-        let over =
+        // A client that has seen the end gets a 204.
+        let finished =
             server.request("GET", &path(&job, "stream")).header("last-event-id", &status.id).send().await;
-        assert_eq!((over.status, over.text.as_str()), (204, ""));
+        assert_eq!((finished.status, finished.text.as_str()), (204, ""));
         let bad = server.request("GET", &path(&job, "stream")).header("last-event-id", "x").send().await;
         bad.problem(400, "malformed");
     });
@@ -59,10 +62,10 @@ fn an_open_stream_receives_a_cancel() {
         let job = server.create(json!({ "type": "a" })).await;
         let stream = server.stream(&path(&job, "stream"), None).await;
         server.call(&job, "cancel", &json!({})).await.expect(200);
-        let heard = stream.rest().await;
-        assert_eq!(heard.len(), 1);
-        assert_eq!((heard[0].event.as_str(), &heard[0].data["state"]), ("status", &json!("cancelled")));
-        assert_eq!(heard[0].data["output"], Value::Null);
+        let received = stream.rest().await;
+        assert_eq!(received.len(), 1);
+        assert_eq!((received[0].event.as_str(), &received[0].data["state"]), ("status", &json!("cancelled")));
+        assert_eq!(received[0].data["output"], Value::Null);
     });
 }
 
@@ -70,19 +73,19 @@ fn an_open_stream_receives_a_cancel() {
 fn many_log_lines_arrive_whole_and_in_order() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         let stream = server.stream(&path(&job, "stream"), None).await;
         let write = async {
             for part in 0..12 {
                 let texts: Vec<String> = (0..100).map(|line| format!("{}", part * 100 + line)).collect();
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                log(&server, &taken, &texts).await;
+                log(&server, &claimed, &texts).await;
             }
-            server.succeed(&taken).await;
+            server.succeed(&claimed).await;
         };
-        let (heard, ()) = tokio::join!(stream.rest(), write);
-        assert_eq!(heard.len(), 1201);
-        for (index, line) in heard[..1200].iter().enumerate() {
+        let (received, ()) = tokio::join!(stream.rest(), write);
+        assert_eq!(received.len(), 1201);
+        for (index, line) in received[..1200].iter().enumerate() {
             assert_fields(&line.data, json!({ "n": index + 1, "text": index.to_string() }));
         }
     });
@@ -119,7 +122,7 @@ fn the_feed_has_every_event_in_pages() {
             let history = server.read(&path(job, "events")).await;
             assert_eq!(own, rows(&history["events"]).iter().collect::<Vec<_>>());
         }
-        // The end stays the end, and what comes next is after it.
+        // The cursor of the end stays valid, and new events come after it.
         let page = server.read(&format!("/api/events?after={after}")).await;
         assert_fields(&page, json!({ "events": [], "next_cursor": after }));
         server.create(json!({ "type": "b" })).await;
@@ -161,29 +164,29 @@ fn the_live_feed_resumes_after_the_last_event_id() {
     on_both_stores(async |server| {
         server.create_finished(json!({ "type": "a" })).await;
         let mut live = server.stream("/api/events", None).await;
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         for _ in 0..4 {
-            heard.push(live.next().await.expect("history first"));
+            received.push(live.next().await.expect("history first"));
         }
-        assert_eq!(heard[3].event, "job_succeeded");
-        assert_eq!(field_names(&heard[3].data), sorted_words(EVENT));
+        assert_eq!(received[3].event, "job_succeeded");
+        assert_eq!(field_names(&received[3].data), sorted_words(EVENT));
         server.create_finished(json!({ "type": "b" })).await;
         for _ in 0..4 {
-            heard.push(live.next().await.expect("then live"));
+            received.push(live.next().await.expect("then live"));
         }
         drop(live);
-        let data: Vec<Value> = heard.iter().map(|heard| heard.data.clone()).collect();
+        let data: Vec<Value> = received.iter().map(|received| received.data.clone()).collect();
         assert_eq!(data, server.journal().await);
-        let mut again = server.stream("/api/events", Some(&heard[2].id)).await;
-        for expected in &heard[3..] {
+        let mut again = server.stream("/api/events", Some(&received[2].id)).await;
+        for expected in &received[3..] {
             assert_eq!(again.next().await.as_ref(), Some(expected));
         }
         // The id of an event is the cursor of its page.
-        let page = server.read(&format!("/api/events?limit=1&after={}", heard[4].id)).await;
-        assert_eq!((&page["events"][0], &page["next_cursor"]), (&heard[5].data, &json!(heard[5].id)));
+        let page = server.read(&format!("/api/events?limit=1&after={}", received[4].id)).await;
+        assert_eq!((&page["events"][0], &page["next_cursor"]), (&received[5].data, &json!(received[5].id)));
         let mut filtered = server.stream("/api/events?type=job_succeeded", None).await;
-        assert_eq!(filtered.next().await.as_ref(), Some(&heard[3]));
-        assert_eq!(filtered.next().await.as_ref(), Some(&heard[7]));
+        assert_eq!(filtered.next().await.as_ref(), Some(&received[3]));
+        assert_eq!(filtered.next().await.as_ref(), Some(&received[7]));
     });
 }
 
@@ -203,30 +206,30 @@ fn concurrent_writes_leave_no_gap_in_the_feed() {
                     server.create(json!({ "type": kind })).await;
                     let claim =
                         json!({ "worker": kind, "types": [kind], "max": 1, "start": true, "wait": "10s" });
-                    let taken = server.claim(claim).await.remove(0);
-                    server.succeed(&taken).await;
+                    let claimed = server.claim(claim).await.remove(0);
+                    server.succeed(&claimed).await;
                 }
             });
         }
         let live = async {
-            // One that never lets go, and one that comes again every few events.
+            // One reader stays connected, one reconnects every few events.
             let mut stream = server.stream("/api/events", None).await;
-            let mut heard = Vec::new();
-            while heard.len() < total {
-                heard.push(stream.next().await.expect("the feed does not end"));
+            let mut received = Vec::new();
+            while received.len() < total {
+                received.push(stream.next().await.expect("the feed does not end"));
             }
-            heard
+            received
         };
         let halting = async {
-            let (mut heard, mut last) = (Vec::new(), None);
-            while heard.len() < total {
+            let (mut received, mut last) = (Vec::new(), None);
+            while received.len() < total {
                 let mut stream = server.stream("/api/events", last.as_deref()).await;
-                for _ in 0..37.min(total - heard.len()) {
-                    heard.push(stream.next().await.expect("the feed does not end"));
+                for _ in 0..37.min(total - received.len()) {
+                    received.push(stream.next().await.expect("the feed does not end"));
                 }
-                last = heard.last().map(|it| it.id.clone());
+                last = received.last().map(|it| it.id.clone());
             }
-            heard
+            received
         };
         let paging = async {
             let (mut rows, mut after) = (Vec::new(), "0".to_owned());
@@ -244,8 +247,8 @@ fn concurrent_writes_leave_no_gap_in_the_feed() {
         let journal = server.journal().await;
         assert_eq!(journal.len(), total);
         assert_eq!(live, halting);
-        let told: Vec<Value> = live.into_iter().map(|heard| heard.data).collect();
-        assert!(told == journal && paged == journal, "each in the order of the commits");
+        let answer: Vec<Value> = live.into_iter().map(|received| received.data).collect();
+        assert!(answer == journal && paged == journal, "each in the order of the commits");
         let ids: BTreeSet<String> = journal.iter().map(|event| event["id"].to_string()).collect();
         assert_eq!(ids.len(), total);
     });

@@ -1,4 +1,4 @@
-//! Webhooks against a receiver of the test's own: order, signatures, retries, what disables one, and two nodes.
+//! Webhooks: order, signatures, retries, what disables one, and two nodes.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ const QUICK: &str = "[webhooks]\nretry = [\"10ms\", \"10ms\", \"10ms\"]\n";
 const WEBHOOK: &str =
     "id url filter created_at created_by position failures disabled_at last_status last_error";
 
-/// What a receiver got.
+/// One delivery.
 #[derive(Clone, Debug)]
 struct Got {
     path: String,
@@ -40,7 +40,7 @@ impl Got {
     }
 }
 
-/// A receiver of webhooks, which answers as it is told, and 204 otherwise.
+/// A receiver of webhooks with scripted answers, and 204 after them.
 #[derive(Clone)]
 struct Receiver {
     url: String,
@@ -101,7 +101,7 @@ impl Receiver {
         self.got.lock().unwrap().clone()
     }
 
-    /// The ids of what came, in order.
+    /// The ids of the deliveries, in order.
     fn ids(&self) -> Vec<String> {
         self.got().iter().map(|got| got.header("webhook-id")).collect()
     }
@@ -123,12 +123,12 @@ fn is_signed(got: &Got, secret: &str) -> bool {
 #[test]
 fn a_webhook_is_created_listed_and_deleted_and_its_secret_shown_once() {
     on_both_stores(async |server| {
-        let made = server.post("/api/webhooks", &json!({ "id": "h", "url": "https://1.1.1.1/x" })).await;
-        assert_eq!(made.header("location"), Some("/api/webhooks/h"));
-        let mut made = made.expect(201);
-        let secret = made.as_object_mut().unwrap().remove("secret").unwrap();
+        let created = server.post("/api/webhooks", &json!({ "id": "h", "url": "https://1.1.1.1/x" })).await;
+        assert_eq!(created.header("location"), Some("/api/webhooks/h"));
+        let mut created = created.expect(201);
+        let secret = created.as_object_mut().unwrap().remove("secret").unwrap();
         assert!(secret.as_str().is_some_and(|secret| secret.starts_with("whsec_")));
-        assert_eq!(field_names(&made), sorted_words(WEBHOOK));
+        assert_eq!(field_names(&created), sorted_words(WEBHOOK));
         let again = server.post("/api/webhooks", &json!({ "id": "h", "url": "https://1.1.1.1/x" })).await;
         assert_eq!(again.expect_replay().get("secret"), None);
         let other = json!({ "id": "h", "url": "https://1.1.1.1/y" });
@@ -154,7 +154,7 @@ fn a_webhook_is_created_listed_and_deleted_and_its_secret_shown_once() {
                 server.post("/api/webhooks", &json!({ "url": bad })).await.problem(422, "validation_failed");
             assert_eq!(problem["errors"][0]["pointer"], "#/url", "{bad}");
         }
-        // With a key the server is no longer one person's own, and its machine is closed to webhooks.
+        // A server with keys refuses webhooks to its own machine.
         let key = server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
         let request = server.request("POST", "/api/webhooks").key(key["key"].as_str().unwrap());
         let closed = request.json(&json!({ "url": "http://127.0.0.1:9/" })).send().await;
@@ -167,7 +167,7 @@ fn matching_events_are_delivered_in_order_and_signed() {
     on_both_stores(async |server| {
         let receiver = Receiver::start().await;
         server.create_finished(json!({ "type": "before" })).await;
-        let made =
+        let created =
             webhook(&server, &format!("{}/hook", receiver.url), json!({ "type": "a", "user_id": "u1" }))
                 .await;
         for user in ["u1", "u2"] {
@@ -192,13 +192,13 @@ fn matching_events_are_delivered_in_order_and_signed() {
             let mut data = body["data"].clone();
             let job = data.as_object_mut().unwrap().remove("job").unwrap();
             assert_eq!((&data, &job["type"], &job["user_id"]), (event, &json!("a"), &json!("u1")));
-            assert!(is_signed(got, made["secret"].as_str().unwrap()));
+            assert!(is_signed(got, created["secret"].as_str().unwrap()));
             assert_eq!(
                 (got.path.as_str(), got.header("content-type").as_str()),
                 ("/hook", "application/json")
             );
         }
-        eventually("it is told", async || {
+        eventually("it is delivered", async || {
             let told = server.read("/api/webhooks/h").await;
             told["last_status"] == 204 && told["failures"] == 0
         })
@@ -230,7 +230,7 @@ fn deliveries_contain_payloads_unchanged() {
             format!(r#""error":{{"code":"X","message":"m","class":"{class}","details":{{"n":{BIG}}}}}"#)
         };
         let bad = report("fail", error("permanent")).await;
-        // The compensation that this leads to waits; what comes before it ends dead.
+        // The compensation job stays open; the job itself ends dead.
         server.create(json!({ "type": "book", "priority": 9, "max_attempts": 1 })).await;
         report("fail", error("transient")).await;
         for path in [
@@ -243,13 +243,13 @@ fn deliveries_contain_payloads_unchanged() {
             format!("/api/jobs/{bad}/stream"),
             format!("/api/events?job_id={bad}"),
             "/api/dead-letters".to_owned(),
-            // What the worker of the compensation gets.
+            // The payload of the compensation.
             "/api/jobs?type=unbook".to_owned(),
         ] {
             let text = server.get(&path).await.text;
             assert!(text.contains(&format!("\"n\":{BIG}")), "{path}: {text}");
         }
-        eventually("the webhook is told", async || {
+        eventually("the webhook is delivered", async || {
             let told = receiver.got().into_iter().map(|got| got.body);
             told.filter(|body| body.contains(&format!("\"n\":{BIG}"))).count() >= 2
         })
@@ -317,8 +317,8 @@ fn a_slow_receiver_does_not_delay_others() {
             let body = json!({ "id": name, "url": format!("{}/{name}", receiver.url) });
             server.post("/api/webhooks", &body).await.expect(201);
         }
-        let nobody = json!({ "id": "nobody", "url": "http://127.0.0.1:1/" });
-        server.post("/api/webhooks", &nobody).await.expect(201);
+        let unknown = json!({ "id": "unreachable", "url": "http://127.0.0.1:1/" });
+        server.post("/api/webhooks", &unknown).await.expect(201);
         let job = server.create_finished(json!({ "type": "a" })).await;
         let seq = job["seq"].as_u64().unwrap() as usize;
         eventually("the other gets all", async || {
@@ -327,8 +327,8 @@ fn a_slow_receiver_does_not_delay_others() {
         })
         .await;
         assert_eq!(receiver.got().iter().filter(|got| got.path == "/silent").count(), 1);
-        eventually("what went wrong is told", async || {
-            let told = server.read("/api/webhooks/nobody").await;
+        eventually("the error is shown", async || {
+            let shown = server.read("/api/webhooks/unreachable").await;
             told["failures"] == 1 && told["last_error"].is_string() && told["last_status"].is_null()
         })
         .await;
@@ -347,14 +347,14 @@ async fn another_node_continues_after_the_sending_node_is_killed() {
     let second = two.create_finished(json!({ "type": "a" })).await;
     let third = two.create_finished(json!({ "type": "a" })).await;
     let id = |job: &Value| format!("{}.{}", job["id"].as_str().unwrap(), job["seq"]);
-    // The dead node's turn must run out first.
+    // The lease of the killed node must expire first.
     let mut ticks = tokio::time::interval(Duration::from_millis(50));
     let come = async {
         while receiver.ids().last() != Some(&id(&third)) {
             ticks.tick().await;
         }
     };
-    tokio::time::timeout(Duration::from_mins(1), come).await.expect("the other node goes on");
+    tokio::time::timeout(Duration::from_mins(1), come).await.expect("the other node continues");
     let mut ids = receiver.ids();
     ids.dedup();
     assert_eq!(ids, [id(&first), id(&second), id(&third)], "in order; what was on its way may come twice");

@@ -12,7 +12,7 @@ use tenure_e2e::{
 
 use crate::jobs::JOB;
 
-/// A retry comes at once, a lease is short.
+/// Types with immediate retries and short leases.
 const QUICK: &str = include_str!("fixtures/workers.toml");
 
 #[test]
@@ -26,9 +26,9 @@ fn a_job_runs_from_start_to_success() {
         let running = server.report(&held, "start", json!({})).await.expect(200);
         assert_eq!(field_names(&running), sorted_words(JOB));
         assert_fields(&running, json!({ "state": "running", "phase": "active" }));
-        let beat = server.report(&held, "heartbeat", json!({})).await.expect(200);
-        assert_eq!(beat["cancel"], Value::Null);
-        assert_eq!(field_names(&beat["lease"]), sorted_words("fence expires_at heartbeat ttl"));
+        let heartbeat = server.report(&held, "heartbeat", json!({})).await.expect(200);
+        assert_eq!(heartbeat["cancel"], Value::Null);
+        assert_eq!(field_names(&heartbeat["lease"]), sorted_words("fence expires_at heartbeat ttl"));
         let half = json!({ "progress": 40.5, "message": "nearly" });
         let shown = server.report(&held, "progress", half).await.expect(200);
         assert_fields(&shown, json!({ "progress": 40.5, "progress_message": "nearly" }));
@@ -37,16 +37,20 @@ fn a_job_runs_from_start_to_success() {
         {
             server.report(&held, "progress", bad).await.problem(400, "malformed");
         }
-        let over = server.report(&held, "succeed", json!({ "result": { "url": "x" } })).await.expect(200);
-        assert_eq!(field_names(&over), sorted_words(JOB));
-        assert_eq!((&over["state"], &over["outcome"]), (&json!("succeeded"), &json!("succeeded")));
-        assert_eq!((&over["progress"], &over["result"]), (&json!(100), &json!({ "url": "x" })));
-        assert_eq!((&over["lease"], &over["worker"]), (&Value::Null, &json!("w1")));
-        assert!(over["completed_at"].is_string() && over["duration_ms"].is_u64() && over["run_ms"].is_u64());
-        assert_eq!(field_names(&over["entered"]), sorted_words("queued assigned running succeeded"));
+        let finished = server.report(&held, "succeed", json!({ "result": { "url": "x" } })).await.expect(200);
+        assert_eq!(field_names(&finished), sorted_words(JOB));
+        assert_eq!((&finished["state"], &finished["outcome"]), (&json!("succeeded"), &json!("succeeded")));
+        assert_eq!((&finished["progress"], &finished["result"]), (&json!(100), &json!({ "url": "x" })));
+        assert_eq!((&finished["lease"], &finished["worker"]), (&Value::Null, &json!("w1")));
+        assert!(
+            finished["completed_at"].is_string()
+                && finished["duration_ms"].is_u64()
+                && finished["run_ms"].is_u64()
+        );
+        assert_eq!(field_names(&finished["entered"]), sorted_words("queued assigned running succeeded"));
         let again = server.report(&held, "succeed", json!({ "result": { "url": "x" } })).await;
         let again = again.expect_replay();
-        assert_fields(&again, json!({ "replayed": true, "seq": over["seq"] }));
+        assert_fields(&again, json!({ "replayed": true, "seq": finished["seq"] }));
         let late = server.report(&held, "progress", json!({ "progress": 5 })).await.expect(200);
         assert_fields(&late, json!({ "ignored": true, "progress": 100 }));
         server.report(&held, "heartbeat", json!({})).await.problem(409, "lease_conflict");
@@ -57,9 +61,9 @@ fn a_job_runs_from_start_to_success() {
 fn a_failure_is_retried_until_no_attempt_is_left() {
     on_both_stores_with_config(QUICK, async |server| {
         let job = server.create(json!({ "type": "quick", "max_attempts": 2 })).await;
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         let error = json!({ "code": "E42", "message": "no luck", "stage": "exec", "details": { "n": 1 } });
-        let queued = server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
+        let queued = server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
         assert_fields(&queued, json!({ "state": "queued", "attempt": 2, "retry_count": 1, "worker": null }));
         let kept = &queued["error"];
         assert_eq!((&kept["code"], &kept["text"]), (&json!("E42"), &json!("E42: no luck")));
@@ -67,21 +71,24 @@ fn a_failure_is_retried_until_no_attempt_is_left() {
         assert_eq!((&kept["stage"], &kept["details"]), (&json!("exec"), &json!({ "n": 1 })));
         let again =
             server.claim(json!({ "worker": "w1", "max": 1, "wait": "10s", "start": true })).await.remove(0);
-        assert!(again["lease"]["fence"].as_u64() > taken["lease"]["fence"].as_u64());
-        // Of the ended lease: the verb that ended it is a repeat, any other is refused.
-        let repeat = server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
+        assert!(again["lease"]["fence"].as_u64() > claimed["lease"]["fence"].as_u64());
+        // With the fence of the ended lease: the verb that ended it is a repeat, any other is refused.
+        let repeat = server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
         assert_eq!(repeat["replayed"], true);
-        let old = server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
+        let old = server.report(&claimed, "succeed", json!({})).await.problem(409, "lease_conflict");
         assert_eq!(old["cause"], "superseded");
-        let over = server.report(&again, "fail", json!({ "error": error })).await.expect(200);
-        assert_fields(&over, json!({ "state": "dead_lettered", "retry_count": 2 }));
+        let finished = server.report(&again, "fail", json!({ "error": error })).await.expect(200);
+        assert_fields(&finished, json!({ "state": "dead_lettered", "retry_count": 2 }));
         assert_eq!(server.job(&job).await["outcome"], "dead");
-        // A permanent one is not retried.
+        // A permanent failure is not retried.
         server.create(json!({ "type": "quick" })).await;
-        let taken = server.claim_one().await;
-        let over =
-            server.report(&taken, "fail", json!({ "error": { "class": "permanent" } })).await.expect(200);
-        assert_eq!((&over["state"], &over["error"]["class"]), (&json!("failed"), &json!("permanent")));
+        let claimed = server.claim_one().await;
+        let finished =
+            server.report(&claimed, "fail", json!({ "error": { "class": "permanent" } })).await.expect(200);
+        assert_eq!(
+            (&finished["state"], &finished["error"]["class"]),
+            (&json!("failed"), &json!("permanent"))
+        );
     });
 }
 
@@ -89,9 +96,9 @@ fn a_failure_is_retried_until_no_attempt_is_left() {
 fn a_failure_can_set_the_time_of_the_retry() {
     on_both_stores(async |server| {
         server.create(json!({ "type": "a" })).await;
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         let queued =
-            server.report(&taken, "fail", json!({ "error": {}, "retry_after": "1h" })).await.expect(200);
+            server.report(&claimed, "fail", json!({ "error": {}, "retry_after": "1h" })).await.expect(200);
         let (run_at, now) = (queued["run_at"].as_str().unwrap(), queued["updated_at"].as_str().unwrap());
         assert_eq!(run_at[14..], now[14..], "an hour later: {run_at} {now}");
         assert!(run_at > now);
@@ -103,8 +110,9 @@ fn a_failure_can_set_the_time_of_the_retry() {
 fn a_release_returns_the_job_with_a_checkpoint() {
     on_both_stores(async |server| {
         server.create(json!({ "type": "a" })).await;
-        let taken = server.claim_one().await;
-        let back = server.report(&taken, "release", json!({ "checkpoint": { "page": 7 } })).await.expect(200);
+        let claimed = server.claim_one().await;
+        let back =
+            server.report(&claimed, "release", json!({ "checkpoint": { "page": 7 } })).await.expect(200);
         assert_eq!((&back["state"], &back["attempt"]), (&json!("queued"), &json!(2)));
         assert_eq!((&back["retry_count"], &back["checkpoint"]), (&json!(0), &json!({ "page": 7 })));
         let again = server.claim_one().await;
@@ -118,20 +126,20 @@ fn a_release_returns_the_job_with_a_checkpoint() {
 fn a_job_can_succeed_partially_or_be_rejected() {
     on_both_stores_with_config(QUICK, async |server| {
         server.create(json!({ "type": "pattern" })).await;
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         let half = json!({ "result": [1], "error": { "code": "HALF", "message": "two of three" } });
-        let over = server.report(&taken, "partial", half).await.expect(200);
-        assert_fields(&over, json!({ "state": "partial", "outcome": "partial" }));
-        assert_eq!((&over["result"], &over["error"]["code"]), (&json!([1]), &json!("HALF")));
+        let finished = server.report(&claimed, "partial", half).await.expect(200);
+        assert_fields(&finished, json!({ "state": "partial", "outcome": "partial" }));
+        assert_eq!((&finished["result"], &finished["error"]["code"]), (&json!([1]), &json!("HALF")));
         server.create(json!({ "type": "image", "user_id": "u" })).await;
-        let taken = server.claim_one().await;
-        let over = server.report(&taken, "reject", json!({ "reason": "nude" })).await.expect(200);
-        assert_fields(&over, json!({ "state": "rejected", "outcome": "rejected" }));
-        // Nobody holds it: then it is an operator's, without worker and fence.
+        let claimed = server.claim_one().await;
+        let finished = server.report(&claimed, "reject", json!({ "reason": "nude" })).await.expect(200);
+        assert_fields(&finished, json!({ "state": "rejected", "outcome": "rejected" }));
+        // Without a worker, an operator can reject it, without worker and fence.
         let job =
             server.create(json!({ "type": "image", "user_id": "u", "payload": { "prompt": "b" } })).await;
-        let over = server.call(&job, "reject", &json!({ "reason": "blocked" })).await.expect(200);
-        assert_eq!(over["state"], "rejected");
+        let finished = server.call(&job, "reject", &json!({ "reason": "blocked" })).await.expect(200);
+        assert_eq!(finished["state"], "rejected");
         let audit = server.read("/api/audit").await;
         let blocks = column(&audit["audit"], "action").into_iter().filter(|action| action == "SAFE_BLOCK");
         assert_eq!(blocks.count(), 2);
@@ -146,8 +154,8 @@ fn only_the_holder_of_the_live_lease_can_report() {
         let job = server.create(json!({ "type": "a" })).await;
         let none = server.call(&job, "start", &json!({ "worker": "w1", "fence": 1 })).await;
         none.problem(409, "invalid_transition");
-        let taken = server.claim_one().await;
-        let fence = taken["lease"]["fence"].as_u64().unwrap();
+        let claimed = server.claim_one().await;
+        let fence = claimed["lease"]["fence"].as_u64().unwrap();
         let say = async |worker: &str, fence: u64| {
             server.call(&job, "succeed", &json!({ "worker": worker, "fence": fence })).await
         };
@@ -166,13 +174,13 @@ fn only_the_holder_of_the_live_lease_can_report() {
 fn an_expired_lease_is_lost() {
     on_both_stores_with_config(QUICK, async |server| {
         let job = server.create(json!({ "type": "quick" })).await;
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         eventually("the lease is lost", async || server.job(&job).await["state"] == "queued").await;
         let queued = server.job(&job).await;
         let code = queued["error"]["code"].as_str().unwrap();
         assert!(["LEASE_EXPIRED", "HEARTBEAT_LOST"].contains(&code), "{code}");
         assert_eq!((&queued["error"]["category"], &queued["attempt"]), (&json!("system"), &json!(2)));
-        let late = server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
+        let late = server.report(&claimed, "succeed", json!({})).await.problem(409, "lease_conflict");
         assert_eq!(late["cause"], "lost");
         let events = server.read(&path(&job, "events")).await;
         assert_eq!(events["events"][3]["trigger"], "lease_expired");
@@ -183,14 +191,14 @@ fn an_expired_lease_is_lost() {
 fn heartbeats_renew_a_short_lease() {
     on_both_stores_with_config(QUICK, async |server| {
         let job = server.create(json!({ "type": "quick" })).await;
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         let began = Instant::now();
         let mut ticks = tokio::time::interval(Duration::from_millis(200));
         while began.elapsed() < Duration::from_millis(2500) {
             ticks.tick().await;
-            server.report(&taken, "heartbeat", json!({})).await.expect(200);
+            server.report(&claimed, "heartbeat", json!({})).await.expect(200);
         }
-        server.succeed(&taken).await;
+        server.succeed(&claimed).await;
         let rows = server.read(&path(&job, "events?telemetry=true")).await;
         let kinds = column(&rows["events"], "type");
         assert!(kinds.contains(&json!("job_lease_renewed")), "{kinds:?}");
@@ -215,7 +223,7 @@ fn a_batch_of_reports_is_answered_item_by_item() {
             { "job": id(1), "fence": 99, "verb": "succeed" },
             { "job": id(1), "fence": fence(1), "verb": "heartbeat" },
             { "job": id(2), "fence": fence(2), "verb": "progress", "progress": 7 },
-            { "job": "nobody", "fence": 1, "verb": "succeed" },
+            { "job": "not-an-id", "fence": 1, "verb": "succeed" },
             { "job": id(3), "fence": fence(3), "verb": "dance" },
             { "job": id(3), "fence": fence(3), "verb": "fail", "error": { "class": "permanent" } },
             { "job": "01990c3a-7d2e-7000-8000-000000000000", "fence": 1, "verb": "succeed" },
@@ -262,7 +270,7 @@ fn workers_are_listed_with_what_they_hold() {
         assert_eq!(server.read("/api/workers").await["workers"], json!([]));
         let job = server.create(json!({ "type": "a" })).await;
         server.claim(json!({ "worker": "idle", "max": 1, "types": ["none"] })).await;
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         let page = server.read("/api/workers").await;
         assert_eq!(field_names(&page), ["next_cursor", "workers"]);
         let workers = rows(&page["workers"]);
@@ -270,8 +278,8 @@ fn workers_are_listed_with_what_they_hold() {
         assert!(find("idle")["seen_at"].is_string() && find("w1")["seen_at"].is_string());
         assert_eq!(find("idle")["holds"], json!([]));
         let held = &find("w1")["holds"][0];
-        assert_fields(&held, json!({ "job_id": job["id"], "fence": taken["lease"]["fence"] }));
-        server.succeed(&taken).await;
+        assert_fields(&held, json!({ "job_id": job["id"], "fence": claimed["lease"]["fence"] }));
+        server.succeed(&claimed).await;
         let page = server.read("/api/workers").await;
         assert!(column(&page["workers"], "holds").iter().all(|holds| *holds == json!([])));
     });

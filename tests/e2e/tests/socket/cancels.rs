@@ -1,4 +1,4 @@
-//! Cancels: pushed to the engine that holds the job, at once.
+//! Cancels are pushed to the engine that holds the job.
 
 use serde_json::json;
 use tenure_e2e::socket::{engine, lease_of, lease_with, ok};
@@ -13,12 +13,12 @@ fn a_soft_cancel_is_pushed_and_confirmed() {
         let job = server.create(json!({ "type": "index" })).await;
         let dispatch = engine.event("job_dispatch").await;
         assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
-        // Nobody has asked for it yet.
+        // No cancel is requested yet.
         let early = engine.ask("job_cancelled", lease_of(&dispatch)).await;
         assert_eq!(early["error"]["code"], "invalid_transition");
         server.call(&job, "cancel", &json!({ "reason": "enough" })).await.expect(200);
         assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "soft" })));
-        // It is told once.
+        // It is pushed once.
         server.call(&job, "cancel", &json!({})).await.expect(200);
         assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
         assert!(engine.unread_events().is_empty());

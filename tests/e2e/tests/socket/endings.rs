@@ -1,4 +1,4 @@
-//! How an engine's hold on a job ends against its will: it goes, it is replaced, or it is too late.
+//! How an engine loses its jobs: it disconnects, it is replaced, or a timeout fires.
 
 use serde_json::{Value, json};
 use tenure_e2e::socket::{SocketClient, engine, lease_of, ok};
@@ -6,7 +6,7 @@ use tenure_e2e::{Server, eventually, on_both_stores_with_config};
 
 use crate::engines::{TYPES, becomes};
 
-/// An engine with a job that runs, and the job.
+/// An engine with a running job, and the job.
 async fn running(server: &Server, job_type: &str) -> (SocketClient, Value, Value) {
     let mut engine = engine(server, "e1", &[job_type], 1).await;
     let job = server.create(json!({ "type": job_type })).await;
@@ -28,7 +28,7 @@ fn jobs_of_a_disconnected_engine_fail_at_once() {
             let job = becomes(&server, &job, "failed").await;
             assert_eq!(error(&job), ("WORKER_DISCONNECTED", "queue"));
         }
-        // One that was dispatched and not acked, too.
+        // A job that was dispatched and not acked, too.
         let mut engine = engine(&server, "e1", &["scene"], 1).await;
         let job = server.create(json!({ "type": "scene" })).await;
         engine.event("job_dispatch").await;
@@ -60,7 +60,7 @@ fn without_a_rule_a_lost_connection_changes_nothing() {
         };
         eventually("the engine is gone", count).await;
         assert_eq!(server.job(&job).await["state"], "running");
-        // What it held counts against its room when it is back, and is still its own.
+        // After the reconnect the job is still its own and counts towards its capacity.
         let mut after = engine(&server, "e1", &["index"], 1).await;
         let next = server.create(json!({ "type": "index" })).await;
         assert_eq!(after.ask("heartbeat", json!({})).await, ok());
@@ -97,20 +97,20 @@ fn every_state_has_its_timeout_and_category() {
         assert_eq!(error(&becomes(&server, &job, "failed").await), ("QUEUE_TIMEOUT", "queue"));
         let types = ["dispatched", "running", "lost"];
         let mut engine = engine(&server, "e1", &types, 1).await;
-        for (job_type, acked, told) in [
+        for (job_type, acked, answer) in [
             ("dispatched", false, ("DISPATCH_TIMEOUT", "system")),
             ("running", true, ("RUN_TIMEOUT", "engine")),
             ("lost", true, ("HEARTBEAT_LOST", "system")),
         ] {
-            // It is dispatched although the engine has room for one, and has said nothing of the last: what it has lost
-            // takes no room.
+            // It is dispatched although the engine has a capacity of one and has not answered the last: lost jobs do
+            // not count.
             let job = server.create(json!({ "type": job_type })).await;
             let dispatch = engine.event("job_dispatch").await;
             if acked {
                 assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
             }
             let job = becomes(&server, &job, "failed").await;
-            assert_eq!(error(&job), told);
+            assert_eq!(error(&job), answer);
             let late = engine.ask("job_complete", lease_of(&dispatch)).await;
             assert_eq!(late["error"]["code"], "lease_conflict");
         }

@@ -1,10 +1,10 @@
-//! Engines at work: what is dispatched, what they say, and in which order it counts.
+//! Engines: dispatch, messages, and their order.
 
 use serde_json::{Value, json};
 use tenure_e2e::socket::{Language, engine, engine_in, lease_of, lease_with, ok};
 use tenure_e2e::{Server, assert_fields, eventually, on_both_stores_with_config, rows};
 
-/// Types of both kinds: an engine's strict lifecycle, and one that goes on without the engine.
+/// A type of the strict lifecycle `engine`, and one whose jobs survive a lost connection.
 pub(crate) const TYPES: &str = r#"
 [types.scene]
 lifecycle = "engine"
@@ -12,7 +12,7 @@ lifecycle = "engine"
 lifecycle = "distributed"
 "#;
 
-/// Waits until a job is there, and reads it.
+/// Waits until a job is in this state, and returns it.
 pub(crate) async fn becomes(server: &Server, job: &Value, state: &str) -> Value {
     eventually(&format!("the job is {state}"), async || server.job(job).await["state"] == state).await;
     server.job(job).await
@@ -75,7 +75,7 @@ fn both_transports_work() {
     });
 }
 
-/// Words on one job are never reordered, however many come at once and whatever else is said between them.
+/// Messages on one job are never reordered, however many arrive at once and whatever other messages are between them.
 #[test]
 fn messages_of_an_engine_are_applied_in_order() {
     const JOBS: usize = 12;
@@ -103,10 +103,10 @@ fn messages_of_an_engine_are_applied_in_order() {
             }
             for job in &jobs {
                 let path = format!("/api/jobs/{}/events?telemetry=true", job["id"].as_str().unwrap());
-                let told = server.read(&path).await;
-                let told = rows(&told["events"]).iter();
+                let answer = server.read(&path).await;
+                let answer = rows(&answer["events"]).iter();
                 let progress =
-                    told.filter(|it| it["type"] == "job_progress").map(|it| &it["payload"]["progress"]);
+                    answer.filter(|it| it["type"] == "job_progress").map(|it| &it["payload"]["progress"]);
                 let progress: Vec<f64> = progress.map(|it| it.as_f64().unwrap()).collect();
                 let said: Vec<f64> = (1..=STEPS).map(|step| step as f64).collect();
                 assert_eq!(progress, said);
@@ -174,7 +174,7 @@ fn a_failure_is_an_object_or_a_string() {
             let job = server.create(json!({ "type": "scene" })).await;
             let dispatch = engine.event("job_dispatch").await;
             let failed = lease_with(&dispatch, json!({ "error": said }));
-            // Nothing fails that does not run.
+            // A job that does not run cannot fail.
             let refused = engine.ask("job_failed", failed.clone()).await;
             assert_eq!(refused["error"]["code"], "invalid_transition");
             assert_eq!(refused["error"]["current_state"], "dispatched");
@@ -219,7 +219,7 @@ fn a_released_job_is_dispatched_again() {
         assert_eq!(engine.ask("job_release", lease_of(&dispatch)).await, ok());
         let again = engine.event("job_dispatch").await;
         assert_fields(&again, json!({ "jobId": job["id"], "fence": 2 }));
-        // The old fence is of no use any more.
+        // The old fence is no longer valid.
         let late = engine.ask("job_ack", lease_of(&dispatch)).await;
         assert_fields(&late["error"], json!({ "code": "lease_conflict", "cause": "superseded" }));
         assert_eq!(engine.ask("job_ack", lease_of(&again)).await, ok());
@@ -245,7 +245,7 @@ fn a_connected_engine_is_listed_as_a_worker() {
     });
 }
 
-/// A node that stops is not an engine that leaves: its jobs stay its own.
+/// When the node stops, the engine keeps its jobs.
 #[test]
 fn an_engine_continues_after_a_restart_of_the_node() {
     on_both_stores_with_config(TYPES, async |mut server: Server| {

@@ -1,4 +1,4 @@
-//! Front ends: what they hear, in whose words, and of whose jobs.
+//! Front ends: which events they receive, with which names.
 
 use serde_json::{Value, json};
 use tenure_e2e::socket::{Language, SocketClient, engine, front_end, lease_of, lease_with};
@@ -37,29 +37,29 @@ fn an_engine_job_is_sent_with_new_and_old_names() {
                 ended,
             ];
             let now = server.job(&job).await;
-            let mut told = Vec::new();
+            let mut answer = Vec::new();
             for [new, old] in names {
                 let (name, data) = front.next_event().await;
                 assert_eq!(name, new);
                 assert_eq!(front.next_event().await, (old.to_owned(), data.clone()));
                 assert_eq!(data["jobId"], job["id"]);
-                told.push(data);
+                answer.push(data);
             }
             assert_eq!(
-                told[0],
+                answer[0],
                 json!({ "jobId": job["id"], "jobType": "scene", "userId": "u1", "queuedAt": now["entered"]["queued"] })
             );
             assert_eq!(
-                told[1],
+                answer[1],
                 json!({ "jobId": job["id"], "engineId": "e1", "dispatchedAt": now["entered"]["dispatched"] })
             );
             assert_eq!(
-                told[2],
+                answer[2],
                 json!({ "jobId": job["id"], "engineId": "e1", "startedAt": now["started_at"] })
             );
-            assert_eq!(told[3], json!({ "jobId": job["id"], "progress": 10 }));
-            assert_eq!(told[4], json!({ "jobId": job["id"], "progress": 90 }));
-            let (duration, last) = (&now["duration_ms"], &told[5]);
+            assert_eq!(answer[3], json!({ "jobId": job["id"], "progress": 10 }));
+            assert_eq!(answer[4], json!({ "jobId": job["id"], "progress": 90 }));
+            let (duration, last) = (&now["duration_ms"], &answer[5]);
             if fails {
                 assert_eq!(keys(last), ["duration", "engineId", "error", "failedAt", "jobId"]);
                 assert_eq!(last["error"], "BAD_ASSET: x.png");
@@ -91,9 +91,9 @@ fn events_without_a_renaming_carry_id_type_and_state() {
                 json!({ "type": "other", "payload": { "name": "n", "big": 12_345_678_901_234_567_890_u64 } }),
             )
             .await;
-        let taken = server.claim(json!({ "worker": "w1" })).await.remove(0);
-        server.report(&taken, "progress", json!({ "progress": 5 })).await.expect(200);
-        server.report(&taken, "succeed", json!({ "result": [1] })).await.expect(200);
+        let claimed = server.claim(json!({ "worker": "w1" })).await.remove(0);
+        server.report(&claimed, "progress", json!({ "progress": 5 })).await.expect(200);
+        server.report(&claimed, "succeed", json!({ "result": [1] })).await.expect(200);
         let id = &job["id"];
         let unnamed = |state: &str| json!({ "number": id, "type": "other", "where": state });
         let progress = json!({ "number": id, "type": "other", "where": "busy", "progress": 5 });
@@ -108,14 +108,14 @@ fn events_without_a_renaming_carry_id_type_and_state() {
         ] {
             assert_eq!(front.next_event().await, (name.to_owned(), data));
         }
-        // A lifecycle without a door speaks canonically, and has no old names.
+        // A lifecycle without an API has the standard names, and no old ones.
         let job = server.create(json!({ "type": "index" })).await;
-        let told = json!({ "id": job["id"], "type": "index", "state": "queued" });
-        assert_eq!(front.next_event().await, ("job_queued".to_owned(), told));
+        let answer = json!({ "id": job["id"], "type": "index", "state": "queued" });
+        assert_eq!(front.next_event().await, ("job_queued".to_owned(), answer));
     });
 }
 
-/// Each event shows the job as it was, whatever has become of it since.
+/// Each event shows the job as it was at that time.
 #[test]
 fn many_events_arrive_in_order() {
     const JOBS: usize = 300;
@@ -123,24 +123,24 @@ fn many_events_arrive_in_order() {
         let mut front = front_end(&server, &json!({})).await;
         let jobs = vec![json!({ "type": "scene" }); JOBS];
         server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
-        let taken = server.claim(json!({ "worker": "w1", "max": JOBS })).await;
-        assert_eq!(taken.len(), JOBS);
+        let claimed = server.claim(json!({ "worker": "w1", "max": JOBS })).await;
+        assert_eq!(claimed.len(), JOBS);
         for verb in ["start", "succeed"] {
             let report = |job: &Value| json!({ "job": job["id"], "fence": 1, "verb": verb });
-            let reports: Vec<Value> = taken.iter().map(report).collect();
+            let reports: Vec<Value> = claimed.iter().map(report).collect();
             server.post("/api/reports", &json!({ "worker": "w1", "reports": reports })).await.expect(200);
         }
         let order = ["JOB_QUEUED", "JOB_DISPATCHED", "JOB_RUNNING", "JOB_COMPLETED"];
         let mut places = std::collections::HashMap::<String, usize>::new();
         for _ in 0..JOBS * 8 {
             let (name, data) = front.next_event().await;
-            let Some(place) = order.iter().position(|it| *it == name) else { continue };
+            let Some(location) = order.iter().position(|it| *it == name) else { continue };
             let seen = places.entry(data["jobId"].as_str().unwrap().to_owned()).or_default();
-            assert_eq!(*seen, place, "{name} {data}");
+            assert_eq!(*seen, location, "{name} {data}");
             *seen += 1;
             assert!(data.get("engineId").is_none_or(|it| it == "w1"));
         }
-        assert!(places.len() == JOBS && places.values().all(|place| *place == 4));
+        assert!(places.len() == JOBS && places.values().all(|location| *location == 4));
     });
 }
 
@@ -178,7 +178,7 @@ fn producers_receive_only_their_jobs() {
     });
 }
 
-/// A front end that takes nothing holds nobody up, and is not waited for.
+/// A front end that reads nothing does not delay others.
 #[tokio::test]
 async fn a_stalled_front_end_is_disconnected() {
     let carries = OTHER.replace("ended = [", "arrived = [\"id\", \"payload\"]\nended = [");
@@ -188,7 +188,7 @@ async fn a_stalled_front_end_is_disconnected() {
     let mut front = front_end(&server, &json!({})).await;
     stuck.suspend();
     let job = json!({ "type": "other", "payload": { "text": "x".repeat(10_000) } });
-    // More than may wait for it here, in the socket and on the way.
+    // More than the buffers of the server and of the connection hold.
     for _ in 0..10 {
         let jobs = json!({ "jobs": vec![job.clone(); 1000] });
         server.post("/api/jobs/batch", &jobs).await.expect(200);

@@ -1,4 +1,4 @@
-//! Who is not let in, what is not taken, and what is too much.
+//! Refused handshakes, invalid messages, and limits.
 
 use serde_json::{Value, json};
 use tenure_e2e::socket::{Language, SocketClient, engine, front_end, lease_of, lease_with, ok};
@@ -53,8 +53,8 @@ fn keys_and_roles_work_like_over_http() {
             key(&server, json!({ "role": "worker" })).await,
         );
         let hello = |token: &Value| json!({ "token": token, "engineId": "e1", "jobTypes": ["index"] });
-        let nobody = json!({ "engineId": "e1", "jobTypes": ["index"] });
-        assert!(refused(&server, "/engine", &nobody).await.starts_with("unauthenticated: "));
+        let unknown = json!({ "engineId": "e1", "jobTypes": ["index"] });
+        assert!(refused(&server, "/engine", &unknown).await.starts_with("unauthenticated: "));
         assert!(
             refused(&server, "/engine", &hello(&json!("nonsense"))).await.starts_with("unauthenticated: ")
         );
@@ -67,10 +67,10 @@ fn keys_and_roles_work_like_over_http() {
         engine.connected().await;
         let job = server.create(json!({ "type": "index" })).await;
         let dispatch = engine.event("job_dispatch").await;
-        // Another key does not get a name under which something is held.
+        // Another key cannot use the name of an engine that holds jobs.
         assert!(refused(&server, "/engine", &hello(&others["key"])).await.starts_with("forbidden: "));
         assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
-        // What is revoked ends.
+        // A revoked key ends its connection.
         let mut front = front_end(&server, &json!({ "token": viewer["key"] })).await;
         for it in [&mine, &viewer] {
             server.delete(&format!("/api/keys/{}", it["id"].as_str().unwrap())).await.expect(200);
@@ -94,7 +94,7 @@ async fn an_open_server_refuses_pages_of_other_origins() {
     assert_eq!(ask(server.address(), &format!("Origin: http://{}\r\n", server.address())).await, "200");
     assert_eq!(ask(server.address(), "Origin: http://evil.example\r\n").await, "403");
     assert_eq!(ask("evil.example", "").await, "421");
-    // Nor by a web socket.
+    // The same over WebSocket.
     let upgrade = format!(
         "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: {}\r\nOrigin: http://evil.example\r\n\
          Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
@@ -153,7 +153,7 @@ fn an_invalid_message_is_answered_and_changes_nothing() {
         }
         assert_eq!(server.job(&job).await["state"], "dispatched");
         assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
-        // A front end has nothing to say.
+        // A front end must not send events.
         let mut front = front_end(&server, &json!({})).await;
         assert_eq!(front.ask("job_ack", lease_of(&dispatch)).await["error"]["code"], "not_found");
     });
@@ -173,7 +173,7 @@ async fn a_message_that_is_too_large_ends_the_connection() {
     server.create(json!({ "type": "scene" })).await;
     let dispatch = engine.event("job_dispatch").await;
     assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
-    // A little too much is answered; far too much is not even read.
+    // A message slightly over the limit is answered; a much larger one is not read.
     let larger = "x".repeat(1 << 20);
     fits = engine.emit(&[json!(["job_complete", lease_with(&dispatch, json!({ "result": larger }))])]);
     assert_eq!(engine.answer(fits).await["error"]["code"], "too_large");
@@ -188,7 +188,7 @@ async fn a_client_that_sends_too_much_is_refused() {
     let mut engine = engine(&server, "e1", &["scene"], 1).await;
     let many = vec![json!(["heartbeat", {}]); 3500];
     let mut refused = 0;
-    // A machine that takes long to send them is within its rate.
+    // On a slow machine the rate may not be exceeded.
     while refused == 0 {
         let first = engine.emit(&many);
         for number in first..first + many.len() {
@@ -200,7 +200,7 @@ async fn a_client_that_sends_too_much_is_refused() {
             }
         }
     }
-    eventually("the engine is heard again", async || {
+    eventually("the engine is answered again", async || {
         server.read("/api/workers").await["workers"][0]["name"] == "e1"
     })
     .await;
@@ -221,7 +221,7 @@ async fn a_connection_without_a_handshake_is_dropped() {
     eventually("the session is gone", async || ask(&session).await.starts_with("HTTP/1.1 400")).await;
 }
 
-/// A web socket is a connection like any other, for as long as it is open.
+/// An open WebSocket counts as a connection.
 #[tokio::test]
 async fn engines_count_towards_the_connection_limit() {
     let config = format!("[limits]\nconnections = 3\n{TYPES}");

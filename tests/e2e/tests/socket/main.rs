@@ -1,4 +1,4 @@
-//! The engine socket from outside: the real binary, and the Socket.IO clients that others use.
+//! The engine socket of the real binary, with the official Socket.IO clients.
 
 #![allow(clippy::unwrap_used, reason = "fixtures may panic")]
 

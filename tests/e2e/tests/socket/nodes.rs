@@ -1,4 +1,4 @@
-//! Two nodes on one PostgreSQL: an engine at one, its front end and its canceller at the other.
+//! Two nodes on one PostgreSQL: the engine on one, front end and cancel on the other.
 
 use serde_json::json;
 use tenure_e2e::socket::{Language, SocketClient, engine, front_end, lease_of, lease_with, ok};
@@ -43,10 +43,10 @@ async fn a_cancel_on_one_node_is_pushed_by_the_other() {
     here.setup().verify();
 }
 
-/// How many engines are connected to a node.
+/// Number of engines that are connected to a node.
 async fn engines(server: &Server) -> usize {
     let text = server.request("GET", "/metrics").send().await.text;
-    let count = text.lines().find_map(|line| line.strip_prefix("tenure_engines ")).expect("it is told");
+    let count = text.lines().find_map(|line| line.strip_prefix("tenure_engines ")).expect("the metric exists");
     count.parse().unwrap()
 }
 
@@ -60,7 +60,7 @@ async fn an_engine_continues_on_another_node_when_its_node_stops() {
     assert_eq!(before.ask("job_ack", lease_of(&dispatch)).await, ok());
     assert!(here.terminate().await.success());
     let mut after = engine(&there, "e1", &["scene"], 1).await;
-    // What it holds counts against its room.
+    // The job that it holds counts towards its capacity.
     there.create(json!({ "type": "scene" })).await;
     assert_eq!(after.ask("heartbeat", json!({})).await, ok());
     assert!(after.unread_events().is_empty());
@@ -88,7 +88,7 @@ async fn a_second_connection_on_another_node_replaces_the_first() {
     let dispatch = second.event("job_dispatch").await;
     assert_eq!(dispatch["jobId"], next["id"]);
     assert_eq!(second.ask("job_ack", lease_of(&dispatch)).await, ok());
-    // The first comes back, and has its name again; here, then there, then here.
+    // The first connection returns and replaces the second, alternating between the nodes.
     let mut third = engine(&here, "e1", &["scene"], 1).await;
     assert!(second.disconnected().await.contains("server"));
     assert_eq!(becomes(&here, &next, "failed").await["error"]["code"], "WORKER_DISCONNECTED");

@@ -1,5 +1,5 @@
-//! The failures that an engine's owner wants simulated: each ends in a declared state, with an error, an event for front
-//! ends and a count.
+//! The failures of the engine description: each ends in a declared state, with an error, an event for front
+//! ends and a metric.
 
 use serde_json::{Value, json};
 use tenure_e2e::socket::{SocketClient, engine, front_end, lease_of, lease_with, ok};
@@ -32,7 +32,7 @@ impl Stage {
         Self { server, engine, front }
     }
 
-    /// A job that runs, and its dispatch.
+    /// A running job and its dispatch.
     async fn running(&mut self, job_type: &str, payload: Value) -> (Value, Value) {
         let job =
             self.server.create(json!({ "type": job_type, "payload": payload, "user_id": "user_123" })).await;
@@ -41,14 +41,17 @@ impl Stage {
         (job, dispatch)
     }
 
-    /// It has failed like that, and nobody can miss it.
+    /// Checks state, error, front end event and metric of the failed job.
     async fn has_failed(&mut self, job: &Value, code: &str, category: &str) {
         let failed = becomes(&self.server, job, "failed").await;
         assert_fields(&failed["error"], json!({ "code": code, "category": category }));
-        let told = self.front.event("JOB_FAILED").await;
-        assert_fields(&told, json!({ "jobId": job["id"], "engineId": "engine_local_01" }));
-        assert!(told["error"].as_str().unwrap().starts_with(code));
-        assert_eq!((&told["duration"], &told["failedAt"]), (&failed["duration_ms"], &failed["completed_at"]));
+        let answer = self.front.event("JOB_FAILED").await;
+        assert_fields(&answer, json!({ "jobId": job["id"], "engineId": "engine_local_01" }));
+        assert!(answer["error"].as_str().unwrap().starts_with(code));
+        assert_eq!(
+            (&answer["duration"], &answer["failedAt"]),
+            (&failed["duration_ms"], &failed["completed_at"])
+        );
         let counted = self.server.request("GET", "/metrics").send().await.text;
         let of =
             format!("category=\"{category}\",class=\"transient\",type=\"{}\"", job["type"].as_str().unwrap());
@@ -71,7 +74,7 @@ fn a_bad_asset_reference_fails_the_job() {
 fn invalid_entity_data_fails_the_job() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut stage = Stage::set(server).await;
-        // What the schema sees is refused before it is queued.
+        // A payload that violates the schema is refused before it is queued.
         let refused = stage.server.post("/api/jobs", &json!({ "type": "SPAWN_ENTITY", "payload": {} })).await;
         assert_eq!(refused.expect(422)["code"], "validation_failed");
         let (job, dispatch) = stage.running("SPAWN_ENTITY", json!({ "entity": "no such mesh" })).await;

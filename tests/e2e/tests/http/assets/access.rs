@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tenure_e2e::{Reply, Server, column, path};
 use tokio::io::AsyncWriteExt as _;
 
-use super::{begin_upload, content_of, files, in_the_end, list, on_both_stores, upload};
+use super::{begin_upload, content_path, eventually_in_minutes, files, list, on_both_stores, upload};
 
 #[test]
 fn a_worker_uploads_only_while_it_holds_the_lease() {
@@ -18,16 +18,17 @@ fn a_worker_uploads_only_while_it_holds_the_lease() {
             let refused = upload(&server, &taken, &format!("asset_type=t{wrong}"), b"x").await;
             assert_eq!(refused.problem(409, "lease_conflict")["cause"], "wrong_worker");
         }
-        // The lease runs out while the content is still on its way.
+        // The lease expires during the upload.
         let mut socket = begin_upload(&server, &taken, &held, 20).await;
-        in_the_end("the lease is lost", async || server.job(&taken).await["phase"] == "ready").await;
+        eventually_in_minutes("the lease is lost", async || server.job(&taken).await["phase"] == "ready")
+            .await;
         while socket.write_all(&vec![7; 1_000_000]).await.is_ok() {
-            // Until the server has heard that it is in vain, or all of it was sent.
+            // Until the server aborts, or everything was sent.
             if files(&server).len() == 1 {
                 break;
             }
         }
-        in_the_end("it is given up", async || files(&server).len() == 1).await;
+        eventually_in_minutes("it is given up", async || files(&server).len() == 1).await;
         assert_eq!(list(&server, &taken).await.len(), 1);
         let late = upload(&server, &taken, &format!("asset_type=t{held}"), b"x").await;
         assert_eq!(late.problem(409, "lease_conflict")["cause"], "lost");
@@ -36,16 +37,16 @@ fn a_worker_uploads_only_while_it_holds_the_lease() {
     });
 }
 
-/// Keys of everybody, and a job of ann's with an asset, held by the first worker as `w1`.
-struct Cast {
+/// A key per role, and a job of ann with an asset, held by worker `w1`.
+struct Callers {
     keys: std::collections::BTreeMap<&'static str, String>,
     job: Value,
     asset: Value,
     held: String,
 }
 
-impl Cast {
-    /// From then on the server is asked as the admin.
+impl Callers {
+    /// Creates the keys and the job; the server's key is the admin's from now on.
     async fn of(server: &mut Server) -> Self {
         let mut keys = std::collections::BTreeMap::new();
         for (name, role, user) in [
@@ -57,8 +58,9 @@ impl Cast {
             ("holder", "worker", None),
             ("other", "worker", None),
         ] {
-            let made = server.post("/api/keys", &json!({ "role": role, "user_id": user })).await.expect(201);
-            let key = made["key"].as_str().unwrap().to_owned();
+            let created =
+                server.post("/api/keys", &json!({ "role": role, "user_id": user })).await.expect(201);
+            let key = created["key"].as_str().unwrap().to_owned();
             if name == "admin" {
                 server.use_key(Some(&key));
             }
@@ -72,32 +74,32 @@ impl Cast {
         Self { keys, job, asset, held }
     }
 
-    async fn add(&self, server: &Server, who: &str, query: &str) -> Reply {
+    async fn add(&self, server: &Server, caller: &str, query: &str) -> Reply {
         let at = path(&self.job, &format!("assets?asset_type=t{query}"));
-        server.request("POST", &at).key(&self.keys[who]).bytes("x").send().await
+        server.request("POST", &at).key(&self.keys[caller]).bytes("x").send().await
     }
 }
 
 #[test]
 fn assets_are_visible_to_callers_that_see_the_job() {
     on_both_stores(async |mut server| {
-        let cast = Cast::of(&mut server).await;
-        let content = content_of(&cast.asset);
-        let at = [path(&cast.job, "assets"), content.trim_end_matches("/content").to_owned(), content];
-        for (who, key) in &cast.keys {
+        let callers = Callers::of(&mut server).await;
+        let content = content_path(&callers.asset);
+        let at = [path(&callers.job, "assets"), content.trim_end_matches("/content").to_owned(), content];
+        for (caller, key) in &callers.keys {
             for at in &at {
                 let got = server.request("GET", at).key(key).send().await;
-                if ["bob", "other"].contains(who) {
+                if ["bob", "other"].contains(caller) {
                     got.problem(403, "forbidden");
                 } else {
-                    assert_eq!(got.status, 200, "{who}: {at}: {}", got.text);
+                    assert_eq!(got.status, 200, "{caller}: {at}: {}", got.text);
                 }
             }
         }
-        // An asset is found below its own job alone.
+        // An asset is found only under its job.
         let own = server.create(json!({ "type": "t", "user_id": "bob" })).await;
-        let sneaky = path(&own, &format!("assets/{}/content", cast.asset["id"].as_str().unwrap()));
-        let sneaky = server.request("GET", &sneaky).key(&cast.keys["bob"]).send().await;
+        let sneaky = path(&own, &format!("assets/{}/content", callers.asset["id"].as_str().unwrap()));
+        let sneaky = server.request("GET", &sneaky).key(&callers.keys["bob"]).send().await;
         sneaky.problem(404, "not_found");
     });
 }
@@ -105,19 +107,19 @@ fn assets_are_visible_to_callers_that_see_the_job() {
 #[test]
 fn only_owners_and_lease_holders_add_assets() {
     on_both_stores(async |mut server| {
-        let cast = Cast::of(&mut server).await;
-        for who in ["admin", "ann", "operator"] {
-            cast.add(&server, who, "").await.expect(201);
+        let callers = Callers::of(&mut server).await;
+        for caller in ["admin", "ann", "operator"] {
+            callers.add(&server, caller, "").await.expect(201);
         }
-        for who in ["viewer", "holder", "bob", "other"] {
-            cast.add(&server, who, "").await.problem(403, "forbidden");
+        for caller in ["viewer", "holder", "bob", "other"] {
+            callers.add(&server, caller, "").await.problem(403, "forbidden");
         }
-        cast.add(&server, "holder", &cast.held).await.expect(201);
-        for who in ["ann", "bob", "viewer", "other"] {
-            cast.add(&server, who, &cast.held).await.problem(403, "forbidden");
+        callers.add(&server, "holder", &callers.held).await.expect(201);
+        for caller in ["ann", "bob", "viewer", "other"] {
+            callers.add(&server, caller, &callers.held).await.problem(403, "forbidden");
         }
-        cast.add(&server, "other", "&worker=w9&fence=1").await.problem(409, "lease_conflict");
-        assert_eq!(column(&json!(list(&server, &cast.job).await), "user_id"), vec![json!("ann"); 5]);
+        callers.add(&server, "other", "&worker=w9&fence=1").await.problem(409, "lease_conflict");
+        assert_eq!(column(&json!(list(&server, &callers.job).await), "user_id"), vec![json!("ann"); 5]);
         assert_eq!(files(&server).len(), 5);
     });
 }

@@ -5,7 +5,10 @@ use tenure_e2e::{Store, on_both_stores_with_files, path};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::{begin_upload, content_of, files, in_the_end, list, on_both_stores, upload, with_objects};
+use super::{
+    begin_upload, content_path, eventually_in_minutes, files, list, on_both_stores, upload,
+    with_asset_storage,
+};
 
 #[test]
 fn an_upload_that_is_too_large_leaves_nothing_behind() {
@@ -15,9 +18,9 @@ fn an_upload_that_is_too_large_leaves_nothing_behind() {
         let fits = vec![7; 1 << 20];
         upload(&server, &job, "asset_type=t", &fits).await.expect(201);
         let large = vec![7; (1 << 20) + 1];
-        let told = upload(&server, &job, "asset_type=t", &large).await.problem(413, "too_large");
-        assert_eq!(told["limit"], 1 << 20);
-        // Without a length it is noticed on the way.
+        let answer = upload(&server, &job, "asset_type=t", &large).await.problem(413, "too_large");
+        assert_eq!(answer["limit"], 1 << 20);
+        // Without a length the limit is applied while reading.
         let mut socket = TcpStream::connect(server.address()).await.unwrap();
         let head = format!(
             "POST {}?asset_type=t HTTP/1.1\r\nhost: {}\r\ntransfer-encoding: chunked\r\n\r\n",
@@ -50,7 +53,7 @@ fn an_interrupted_upload_leaves_nothing_behind() {
 #[tokio::test]
 async fn a_crash_during_an_upload_leaves_no_row_and_its_object_is_deleted() {
     let crash = async |store| {
-        let mut server = with_objects(store).await;
+        let mut server = with_asset_storage(store).await;
         let job = server.create(json!({ "type": "t" })).await;
         let kept = upload(&server, &job, "asset_type=t&name=kept", b"kept").await.expect(201);
         let socket = begin_upload(&server, &job, "", 20).await;
@@ -59,8 +62,8 @@ async fn a_crash_during_an_upload_leaves_no_row_and_its_object_is_deleted() {
         drop(socket);
         let server = server.restart().await;
         assert_eq!(list(&server, &job).await, std::slice::from_ref(&kept));
-        in_the_end("it is deleted", async || files(&server).len() == 1).await;
-        assert_eq!(server.get(&content_of(&kept)).await.text, "kept");
+        eventually_in_minutes("it is deleted", async || files(&server).len() == 1).await;
+        assert_eq!(server.get(&content_path(&kept)).await.text, "kept");
         server.setup().verify();
     };
     tokio::join!(crash(Store::Sqlite), crash(Store::Postgres));
@@ -76,12 +79,12 @@ fn a_hard_cancel_deletes_assets() {
         server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(200);
         let assets = list(&server, &job).await;
         assert!(assets.iter().all(|asset| asset["discarded_at"].is_string()), "{assets:?}");
-        server.get(&content_of(&asset)).await.problem(404, "not_found");
-        in_the_end("its object is deleted", async || files(&server).is_empty()).await;
+        server.get(&content_path(&asset)).await.problem(404, "not_found");
+        eventually_in_minutes("its object is deleted", async || files(&server).is_empty()).await;
         assert_eq!(list(&server, &job).await, assets, "the rows stay");
-        // What comes after it is kept.
+        // Assets that are added afterwards are kept.
         let note = upload(&server, &job, "asset_type=note", b"post mortem").await.expect(201);
-        assert_eq!(server.get(&content_of(&note)).await.text, "post mortem");
+        assert_eq!(server.get(&content_path(&note)).await.text, "post mortem");
     });
 }
 
@@ -93,13 +96,13 @@ fn assets_are_deleted_with_their_job() {
         let job = server.create(json!({ "type": "brief", "user_id": "ann" })).await;
         let asset = upload(&server, &job, "asset_type=t", b"x").await.expect(201);
         assert_eq!(files(&server).len(), 2);
-        let taken = server.claim_one().await;
-        assert_eq!(taken["id"], job["id"]);
-        server.succeed(&taken).await;
-        in_the_end("its object is deleted", async || files(&server).len() == 1).await;
+        let claimed = server.claim_one().await;
+        assert_eq!(claimed["id"], job["id"]);
+        server.succeed(&claimed).await;
+        eventually_in_minutes("its object is deleted", async || files(&server).len() == 1).await;
         server.get(&path(&job, "assets")).await.problem(404, "not_found");
-        server.get(&content_of(&asset)).await.problem(404, "not_found");
+        server.get(&content_path(&asset)).await.problem(404, "not_found");
         assert!(!server.setup().path("objects/ann").exists(), "no empty folder is left");
-        assert_eq!(server.get(&content_of(&kept)).await.text, "kept");
+        assert_eq!(server.get(&content_path(&kept)).await.text, "kept");
     });
 }

@@ -4,9 +4,9 @@ use serde_json::json;
 use tenure_e2e::{Server, Setup, Store, path};
 use xtask::bucket::Bucket;
 
-use super::{begin_upload, content_of, in_the_end, on_both_stores, upload};
+use super::{begin_upload, content_path, eventually_in_minutes, on_both_stores, upload};
 
-/// What the process has in memory, in KiB.
+/// Peak memory of the process in KiB.
 fn resident(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux tells it");
@@ -41,16 +41,16 @@ fn a_large_upload_is_streamed_with_little_memory() {
 
 #[tokio::test]
 async fn without_asset_storage_only_urls_are_accepted() {
-    // The embedded store has a place of its own.
+    // The embedded store has a default folder.
     let server = Server::sqlite().await;
     let job = server.create(json!({ "type": "t" })).await;
     upload(&server, &job, "asset_type=t", b"x").await.expect(201);
     assert!(server.setup().path("data/assets").is_dir());
-    // Nodes that share a database are told which place they share.
+    // Nodes on PostgreSQL need a configured store that they share.
     let server = Server::postgres().await;
     let job = server.create(json!({ "type": "t" })).await;
-    let told = upload(&server, &job, "asset_type=t", b"x").await.problem(422, "validation_failed");
-    assert!(told["detail"].as_str().unwrap().contains("assets.store"));
+    let answer = upload(&server, &job, "asset_type=t", b"x").await.problem(422, "validation_failed");
+    assert!(answer["detail"].as_str().unwrap().contains("assets.store"));
     let page = json!({ "asset_type": "page", "url": "http://example.org/" });
     server.call(&job, "assets", &page).await.expect(201);
 }
@@ -70,16 +70,16 @@ async fn assets_can_be_stored_in_a_bucket() {
         let objects = bucket.objects().unwrap();
         assert_eq!(objects.len(), 2, "{objects:?}");
         assert!(objects.iter().all(|object| object.starts_with("some/prefix/ann/")), "{objects:?}");
-        let got = server.request("GET", &content_of(&asset)).open().await;
+        let got = server.request("GET", &content_path(&asset)).open().await;
         assert_eq!(got.bytes().await.unwrap(), large);
-        let part = server.request("GET", &content_of(&small)).header("range", "bytes=1-2").send().await;
+        let part = server.request("GET", &content_path(&small)).header("range", "bytes=1-2").send().await;
         assert_eq!((part.status, part.text.as_str()), (206, "ma"));
         let broken = begin_upload(&server, &job, "", 20).await;
         drop(broken);
         let empty = upload(&server, &job, "asset_type=t&name=empty", b"").await.expect(201);
-        assert_eq!(server.get(&content_of(&empty)).await.text, "");
+        assert_eq!(server.get(&content_path(&empty)).await.text, "");
         server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(200);
-        in_the_end("its objects are deleted", async || bucket.objects().unwrap().is_empty()).await;
+        eventually_in_minutes("its objects are deleted", async || bucket.objects().unwrap().is_empty()).await;
         server.setup().verify();
         assert!(!server.logs().contains("scratch-secret"));
     }

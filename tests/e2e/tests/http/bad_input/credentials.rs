@@ -14,8 +14,8 @@ use super::{CONFIG, lines, prepare, snapshot};
 
 /// Creates a key; its id and its text.
 async fn create_key(server: &Server, role: &str, user: Option<&str>) -> (String, String) {
-    let made = server.post("/api/keys", &json!({ "role": role, "user_id": user })).await.expect(201);
-    (made["id"].as_str().unwrap().to_owned(), made["key"].as_str().unwrap().to_owned())
+    let created = server.post("/api/keys", &json!({ "role": role, "user_id": user })).await.expect(201);
+    (created["id"].as_str().unwrap().to_owned(), created["key"].as_str().unwrap().to_owned())
 }
 
 #[test]
@@ -194,8 +194,8 @@ async fn invalid_tokens_are_refused() {
 #[tokio::test]
 async fn guessing_keys_is_rate_limited() {
     let mut server = Server::sqlite().await;
-    let made = server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
-    server.use_key(made["key"].as_str());
+    let created = server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
+    server.use_key(created["key"].as_str());
     let guesses = async {
         loop {
             let reply = server.request("GET", "/api/jobs").key("guess").send().await;

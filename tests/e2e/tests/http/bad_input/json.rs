@@ -10,7 +10,7 @@ const NO_JOBS: &str = include_str!("bodies.txt");
 /// Fields that a job does not have, or with invalid values.
 const NO_MEMBERS: &str = include_str!("fields.txt");
 
-/// Bodies that are not JSON, or not the JSON that a job is.
+/// All malformed bodies of a creation.
 fn json_rows() -> Vec<Row> {
     let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let job = |members: &str| format!(r#"{{"type":"plain",{members}}}"#);
@@ -29,8 +29,8 @@ fn json_rows() -> Vec<Row> {
     ];
     bodies.extend(lines(NO_JOBS).map(Vec::from));
     bodies.extend(lines(NO_MEMBERS).map(|members| job(members).into()));
-    for member in ["user_id", "queue", "correlation_id", "lifecycle"] {
-        bodies.push(job(&format!(r#""{member}":"{}""#, "é".repeat(128))).into());
+    for field in ["user_id", "queue", "correlation_id", "lifecycle"] {
+        bodies.push(job(&format!(r#""{field}":"{}""#, "é".repeat(128))).into());
     }
     bodies.into_iter().map(|body| malformed("/api/jobs", body)).collect()
 }

@@ -1,17 +1,17 @@
-//! The dashboard's inbox of dead letters: its groups, its letters, and what operators do about them, on both stores.
+//! Dead letters: groups, rows and actions.
 
 use serde_json::{Value, json};
 use tenure_e2e::{Server, eventually, rows};
 
 use super::jobs::{Look, ask, id, new_key, on_both_stores_without_redirects, said, send, shown};
 
-/// A job that its worker could not do, in one attempt.
-async fn a_dead_one(server: &Server, error: Value) -> Value {
+/// Creates a job that fails its only attempt.
+async fn create_dead(server: &Server, error: Value) -> Value {
     server.create(json!({ "type": "a", "max_attempts": 1 })).await;
-    let taken = server.claim_one().await;
-    let over = server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
-    assert_eq!(over["outcome"], "dead", "{over}");
-    over
+    let claimed = server.claim_one().await;
+    let finished = server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
+    assert_eq!(finished["outcome"], "dead", "{finished}");
+    finished
 }
 
 async fn open(server: &Server) -> usize {
@@ -26,16 +26,16 @@ fn dead_letters_are_grouped_by_error() {
         let page = shown(ask(&server, "/ui/dead-letters").await);
         assert!(page.contains("That is good"), "{page}");
         let slow = json!({ "code": "E1", "message": "too <slow>", "stage": "fetch" });
-        let first = a_dead_one(&server, slow.clone()).await;
-        let second = a_dead_one(&server, slow).await;
-        let other = a_dead_one(&server, json!({ "code": "E2", "message": "no" })).await;
-        // Groups may be as old as their making was dear.
+        let first = create_dead(&server, slow.clone()).await;
+        let second = create_dead(&server, slow).await;
+        let other = create_dead(&server, json!({ "code": "E2", "message": "no" })).await;
+        // Groups are cached for a time that depends on their cost.
         let is_there = async || ask(&server, "/ui/dead-letters").await.text.contains("3 dead letters");
         eventually("the inbox has them", is_there).await;
         let page = shown(ask(&server, "/ui/dead-letters").await);
-        // What began last comes first.
-        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
-        assert!(place("<code>E2</code>") < place("<code>E1</code>"), "{page}");
+        // Newest group first.
+        let location = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+        assert!(location("<code>E2</code>") < location("<code>E1</code>"), "{page}");
         assert!(page.contains(&GROUP.replace('&', "&amp;")) && page.contains("3 dead letters"), "{page}");
         assert!(page.contains("too &lt;slow&gt;") && !page.contains("<slow>"), "{page}");
 
@@ -46,13 +46,13 @@ fn dead_letters_are_grouped_by_error() {
         );
         let plain = shown(ask(&server, "/ui/dead-letters?reason_code=exhausted_retries&code=E2").await);
         assert!(plain.contains(id(&other)) && !plain.contains(id(&first)), "{plain}");
-        // A letter that somebody else dismissed is marked where it is.
-        let mut look = Look::at(&server, &page).await;
+        // A dead letter that another operator dismissed is marked in place.
+        let mut open_page = Look::at(&server, &page).await;
         let cell = format!("d-{}", id(&second).replace('-', ""));
-        look.until(&cell, Value::is_string).await;
+        open_page.until(&cell, Value::is_string).await;
         let dismiss = format!("/api/dead-letters/{}/dismiss", id(&second));
         server.post(&dismiss, &json!({ "reason": "seen" })).await.expect(200);
-        look.until(&cell, Value::is_null).await;
+        open_page.until(&cell, Value::is_null).await;
         let page = shown(ask(&server, "/ui/dead-letters?dismissed=true").await);
         assert!(page.contains(id(&second)) && page.contains("<td>seen</td>"), "{page}");
         assert_eq!(ask(&server, "/ui/dead-letters?code=E1").await.status, 400);
@@ -63,15 +63,15 @@ fn dead_letters_are_grouped_by_error() {
 fn selected_dead_letters_are_redriven_or_dismissed() {
     on_both_stores_without_redirects(async |server| {
         let error = json!({ "code": "E1", "message": "no", "stage": "fetch" });
-        let first = a_dead_one(&server, error.clone()).await;
-        let second = a_dead_one(&server, error).await;
+        let first = create_dead(&server, error.clone()).await;
+        let second = create_dead(&server, error).await;
         let live = server.create(json!({ "type": "b" })).await;
         let act = "/ui/dead-letters/actions";
         let fields =
             [("job", id(&first)), ("job", id(&live)), ("action", "redrive"), ("reason", ""), ("back", GROUP)];
         let reply = send(&server, act, &fields).await;
-        let told = said(&reply);
-        assert!(told.starts_with("Redrove 1 of 2; 1 refused: there is no dead letter"), "{told}");
+        let answer = said(&reply);
+        assert!(answer.starts_with("Redrove 1 of 2; 1 refused: there is no dead letter"), "{answer}");
         assert_eq!(reply.header("location"), Some(GROUP));
         assert_eq!(open(&server).await, 2, "a letter stays unless it is settled");
         let fields = [("job", id(&first)), ("action", "redrive"), ("settle", "yes"), ("back", GROUP)];
@@ -91,9 +91,9 @@ fn selected_dead_letters_are_redriven_or_dismissed() {
 fn a_group_action_shows_the_number_of_dead_letters_first() {
     on_both_stores_without_redirects(async |mut server| {
         for _ in 0..3 {
-            a_dead_one(&server, json!({ "code": "E1", "message": "no", "stage": "fetch" })).await;
+            create_dead(&server, json!({ "code": "E1", "message": "no", "stage": "fetch" })).await;
         }
-        a_dead_one(&server, json!({ "code": "E2", "message": "no", "stage": "fetch" })).await;
+        create_dead(&server, json!({ "code": "E2", "message": "no", "stage": "fetch" })).await;
         let group = [("reason_code", "exhausted_retries"), ("stage", "fetch"), ("code", "E1")];
         let confirm = |action: &str| {
             format!("/ui/dead-letters/actions?{}&action={action}", GROUP.split_once('?').unwrap().1)
@@ -134,7 +134,7 @@ fn a_group_action_shows_the_number_of_dead_letters_first() {
         server.use_key(Some(&producer));
         assert!(
             shown(ask(&server, "/ui/dead-letters").await).contains("That is good"),
-            "others' are not his"
+            "jobs of other users are hidden"
         );
         server.use_key(Some(&worker));
         assert_eq!(ask(&server, "/ui/dead-letters").await.status, 403);

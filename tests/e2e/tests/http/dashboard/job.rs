@@ -5,44 +5,44 @@ mod actions;
 use serde_json::{Value, json};
 use tenure_e2e::{Reply, Request, Server, in_time, on_both_stores, on_both_stores_with_config, path};
 
-/// The address of a job's page, or of something below it.
+/// The path of a job's page, or below it.
 fn page(job: &Value, below: &str) -> String {
     format!("/ui/jobs/{}{below}", job["id"].as_str().expect("a job has an id"))
 }
 
-async fn look(server: &Server, job: &Value) -> String {
+async fn open_page(server: &Server, job: &Value) -> String {
     let reply = server.request("GET", &page(job, "")).header("accept", "text/html").send().await;
     assert_eq!(reply.status, 200, "{}", reply.text);
     reply.text
 }
 
-/// A form as a browser sends it from a page of this server.
+/// A form like a browser sends it from a page of this server.
 fn form(server: &Server, address: &str, fields: &str) -> Request {
     let request =
         server.request("POST", address).header("origin", server.url()).header("accept", "text/html");
     request.header("content-type", "application/x-www-form-urlencoded").bytes(fields)
 }
 
-/// Sends a form; the answer is the page that it leads to.
+/// Sends a form and returns the page to which it redirects.
 async fn press(server: &Server, job: &Value, act: &str, fields: &str) -> Reply {
     form(server, &page(job, act), fields).send().await
 }
 
 #[track_caller]
-fn says(page: &str, pieces: &[&str]) {
+fn assert_contains(page: &str, pieces: &[&str]) {
     for piece in pieces {
         assert!(page.contains(piece), "{piece} is not in {page}");
     }
 }
 
 #[track_caller]
-fn is_silent_on(page: &str, pieces: &[&str]) {
+fn assert_lacks(page: &str, pieces: &[&str]) {
     for piece in pieces {
         assert!(!page.contains(piece), "{piece} is in {page}");
     }
 }
 
-/// What is between a tag and its end.
+/// The text between two strings.
 fn inside<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
     let (_, rest) = page.split_once(from).unwrap_or_else(|| panic!("{from} is not in {page}"));
     rest.split_once(to).unwrap_or_else(|| panic!("{to} does not follow {from}")).0
@@ -54,10 +54,10 @@ fn a_job_page_shows_its_state_and_the_reason() {
         let asked = json!({ "type": "index", "user_id": "ann", "queue": "night", "priority": 7, "correlation_id": "c-1" });
         let job = server.create(asked).await;
         let id = job["id"].as_str().unwrap();
-        let text = look(&server, &job).await;
+        let text = open_page(&server, &job).await;
         assert_eq!(text.matches("<h1").count(), 1);
-        says(&inside(&text, "<h1>", "</h1>").replace('…', "-"), &["index ", &id[..8], &id[32..]]);
-        says(
+        assert_contains(&inside(&text, "<h1>", "</h1>").replace('…', "-"), &["index ", &id[..8], &id[32..]]);
+        assert_contains(
             &text,
             &[
                 &format!("data-copy=\"{id}\""),
@@ -73,38 +73,41 @@ fn a_job_page_shows_its_state_and_the_reason() {
             ],
         );
         let acts = inside(&text, "id=\"job-acts\"", "As CLI and as curl");
-        says(
+        assert_contains(
             acts,
             &[">Cancel<", "What cannot be undone", ">Cancel now<", ">Send to dead letters<", "data-ask="],
         );
-        is_silent_on(acts, &["Retry", "Signal", "disabled"]);
-        is_silent_on(&text, &[" style=", "<script>", "onclick", "javascript:"]);
+        assert_lacks(acts, &["Retry", "Signal", "disabled"]);
+        assert_lacks(&text, &[" style=", "<script>", "onclick", "javascript:"]);
 
-        let taken = server.claim_one().await;
-        server.report(&taken, "heartbeat", json!({})).await.expect(200);
+        let claimed = server.claim_one().await;
+        server.report(&claimed, "heartbeat", json!({})).await.expect(200);
         server
-            .report(&taken, "progress", json!({ "progress": 41.5, "message": "halfway" }))
+            .report(&claimed, "progress", json!({ "progress": 41.5, "message": "halfway" }))
             .await
             .expect(200);
-        let text = look(&server, &job).await;
-        says(
+        let text = open_page(&server, &job).await;
+        assert_contains(
             &text,
             &["value=\"41.5\"", "41.5 %", "halfway", "worker w1 has it", "lease_expired", "data-until"],
         );
-        says(
+        assert_contains(
             inside(&text, "class=\"lane\"", "</details>"),
             &["Attempt 1", "class=\"beat\"", "class=\"lease\"", "goes on"],
         );
 
-        server.report(&taken, "succeed", json!({ "result": { "pages": 3 } })).await.expect(200);
-        let text = look(&server, &job).await;
+        server.report(&claimed, "succeed", json!({ "result": { "pages": 3 } })).await.expect(200);
+        let text = open_page(&server, &job).await;
         bars_are_on_the_axis(&text);
-        says(&text, &["✓", "it is over, succeeded", "&quot;pages&quot;: 3"]);
+        assert_contains(&text, &["✓", "it is over, succeeded", "&quot;pages&quot;: 3"]);
         let acts = inside(&text, "id=\"job-acts\"", "As CLI and as curl");
-        says(acts, &[">Retry<"]);
-        is_silent_on(acts, &["Cancel", "dead letters"]);
-        let told = server.read(&path(&job, "explain")).await;
-        assert_eq!(told["try"], json!([format!("tenure job events {id}"), format!("tenure job retry {id}")]));
+        assert_contains(acts, &[">Retry<"]);
+        assert_lacks(acts, &["Cancel", "dead letters"]);
+        let answer = server.read(&path(&job, "explain")).await;
+        assert_eq!(
+            answer["try"],
+            json!([format!("tenure job events {id}"), format!("tenure job retry {id}")])
+        );
     });
 }
 
@@ -114,7 +117,7 @@ lifecycle = "distributed"
 backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
 "#;
 
-/// The bars of all lanes: where each begins, and how long it is, in thousandths of the axis.
+/// The bars of the timeline: start and width in thousandths of the axis.
 fn bars(page: &str) -> Vec<(f64, f64)> {
     let number = |rect: &str, name: &str| inside(rect, &format!(" {name}=\""), "\"").parse::<f64>().unwrap();
     let lanes = inside(page, "id=\"job-lanes\"", "class=\"axis\"");
@@ -126,7 +129,7 @@ fn bars_are_on_the_axis(page: &str) {
     let bars = bars(page);
     assert!(!bars.is_empty());
     for (x, width) in bars {
-        // A stay of no time is still to be seen.
+        // A bar has a minimum width.
         assert!(x >= 0.0 && width >= 2.0 && x + width <= 1002.1, "{x} {width}");
     }
 }
@@ -137,44 +140,47 @@ fn each_attempt_is_in_the_timeline_with_its_error() {
         let job = server.create(json!({ "type": "a", "max_attempts": 2 })).await;
         for attempt in 1..=2 {
             let claim = json!({ "worker": format!("w{attempt}"), "max": 1, "start": true, "wait": "30s" });
-            let taken = server.claim(claim).await.remove(0);
+            let claimed = server.claim(claim).await.remove(0);
             let details = json!({ "stack": "at work.rs:7\nat main.rs:1", "port": 5432 });
             let error = json!({
                 "code": format!("E{attempt}"), "message": "it broke\nand this is why", "category": "system",
                 "class": "transient", "stage": "exec", "details": details,
             });
-            server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
+            server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
         }
-        let text = look(&server, &job).await;
+        let text = open_page(&server, &job).await;
         let lanes = inside(&text, "id=\"job-lanes\"", "class=\"axis\"");
         assert_eq!(lanes.matches("class=\"lane\"").count(), 2);
         for piece in
             ["Attempt 1", "Attempt 2", "E1", "E2", "w1, fence", "w2, fence", "at work.rs:7\nat main.rs:1"]
         {
-            says(lanes, &[piece]);
+            assert_contains(lanes, &[piece]);
         }
-        says(lanes, &["system · transient · in exec", "and this is why", "its lease was reported"]);
+        assert_contains(
+            lanes,
+            &["system · transient · in exec", "and this is why", "its lease was reported"],
+        );
         bars_are_on_the_axis(&text);
-        // The whole way is lit, with how often each state was passed.
-        says(inside(&text, "class=\"map path\"", "</svg>"), &["2×", "taken", "here"]);
-        says(&text, &["Dead letter: ", "exhausted_retries", ">Redrive<", ">Dismiss<", "2 failed"]);
+        // Every visited state is highlighted, with the number of visits.
+        assert_contains(inside(&text, "class=\"map path\"", "</svg>"), &["2×", "taken", "here"]);
+        assert_contains(&text, &["Dead letter: ", "exhausted_retries", ">Redrive<", ">Dismiss<", "2 failed"]);
 
         let put_aside = press(&server, &job, "/dismiss", "reason=known").await;
-        says(&put_aside.text, &["put aside", "known"]);
-        is_silent_on(&put_aside.text, &[">Dismiss<"]);
+        assert_contains(&put_aside.text, &["put aside", "known"]);
+        assert_lacks(&put_aside.text, &[">Dismiss<"]);
         let again = press(&server, &job, "/retry", "").await;
         assert_eq!(again.status, 200);
-        says(&again.text, &["Retry of", "◷", "no worker waits"]);
-        says(&look(&server, &job).await, &["Retried as"]);
+        assert_contains(&again.text, &["Retry of", "◷", "no worker waits"]);
+        assert_contains(&open_page(&server, &job).await, &["Retried as"]);
     });
 }
 
-/// An operator's way out of a state in which nobody has the job.
+/// A lifecycle with a state without a worker, from which an operator can reject.
 const SCREENED: &str = include_str!("../fixtures/screened.toml");
 
 async fn key(server: &Server, body: Value) -> String {
-    let made = server.post("/api/keys", &body).await.expect(201);
-    made["key"].as_str().expect("a new key is shown").to_owned()
+    let created = server.post("/api/keys", &body).await.expect(201);
+    created["key"].as_str().expect("a new key is shown").to_owned()
 }
 
 #[test]
@@ -187,21 +193,21 @@ fn text_of_a_job_is_escaped() {
                 "max_attempts": 1,
             }))
             .await;
-        is_silent_on(&look(&server, &job).await, &["<script>", "<img src=x", "=\"alert"]);
+        assert_lacks(&open_page(&server, &job).await, &["<script>", "<img src=x", "=\"alert"]);
         let claim = json!({ "worker": evil, "max": 1, "start": true });
-        let taken = server.claim(claim).await.remove(0);
-        server.report(&taken, "progress", json!({ "progress": 1, "message": evil })).await.expect(200);
+        let claimed = server.claim(claim).await.remove(0);
+        server.report(&claimed, "progress", json!({ "progress": 1, "message": evil })).await.expect(200);
         let lines = json!({ "lines": [{ "stream": evil, "level": evil, "text": evil }] });
         server.call(&job, "logs", &lines).await.expect(200);
         let asset = json!({ "asset_type": evil, "url": "https://example.org/a'b\"><script>" });
         server.call(&job, "assets", &asset).await.expect(201);
         server.call(&job, "cancel", &json!({ "reason": evil })).await.expect(200);
-        is_silent_on(&look(&server, &job).await, &["<script>", "<img src=x", "=\"alert"]);
+        assert_lacks(&open_page(&server, &job).await, &["<script>", "<img src=x", "=\"alert"]);
         let error = json!({ "code": "X<b>", "message": evil, "details": { "stack": evil, "more": evil } });
-        server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
-        let text = look(&server, &job).await;
-        is_silent_on(&text, &["<script>", "<img src=x", "=\"alert", "X<b>"]);
-        says(&text, &["&lt;script&gt;alert(1)&lt;/script&gt;"]);
+        server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
+        let text = open_page(&server, &job).await;
+        assert_lacks(&text, &["<script>", "<img src=x", "=\"alert", "X<b>"]);
+        assert_contains(&text, &["&lt;script&gt;alert(1)&lt;/script&gt;"]);
         let log = server.get(&page(&job, "/log")).await;
         assert_eq!(log.header("content-type"), Some("text/plain; charset=utf-8"));
         assert_eq!(log.header("x-content-type-options"), Some("nosniff"));
@@ -217,7 +223,7 @@ fn large_values_are_truncated_with_a_link_to_the_whole() {
         let body = format!("{{\"type\":\"a\",\"max_attempts\":1,\"payload\":{payload}}}");
         let request = server.request("POST", "/api/jobs").header("content-type", "application/json");
         let job = request.bytes(body).send().await.expect(202);
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         let line = json!({ "text": "x".repeat(50) });
         for _ in 0..10 {
             let lines = json!({ "lines": vec![&line; 10_000] });
@@ -227,11 +233,11 @@ fn large_values_are_truncated_with_a_link_to_the_whole() {
             json!({ "lines": [{ "level": "error", "text": format!("the end {}", "y".repeat(60_000)) }] });
         server.call(&job, "logs", &last).await.expect(200);
         let error = json!({ "code": "BIG", "message": "z".repeat(10_000) });
-        server.report(&taken, "fail", json!({ "error": error })).await.expect(200);
+        server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
 
-        let text = look(&server, &job).await;
+        let text = open_page(&server, &job).await;
         assert!(text.len() < 500_000, "{} bytes", text.len());
-        says(
+        assert_contains(
             &text,
             &[
                 "&quot;exact&quot;: 0.10,",
@@ -241,12 +247,12 @@ fn large_values_are_truncated_with_a_link_to_the_whole() {
                 "the end yyy",
             ],
         );
-        is_silent_on(inside(&text, "id=\"job-log\"", "</pre>"), &[&"y".repeat(1001)]);
+        assert_lacks(inside(&text, "id=\"job-log\"", "</pre>"), &[&"y".repeat(1001)]);
         assert_eq!(server.get(&page(&job, "/text/payload")).await.text, payload);
         let log = server.get(&page(&job, "/log")).await.text;
         assert_eq!(log.lines().count(), 100_001);
         assert!(log.ends_with(&format!("{}\n", "y".repeat(60_000))));
-        says(&server.get(&page(&job, "/text/error")).await.text, &[&"z".repeat(10_000)]);
+        assert_contains(&server.get(&page(&job, "/text/error")).await.text, &[&"z".repeat(10_000)]);
         assert_eq!(server.get(&page(&job, "/text/history")).await.text.lines().count(), 4);
         assert_eq!(server.get(&page(&job, "/text/result")).await.status, 404);
         assert_eq!(server.get(&page(&job, "/text/secrets")).await.status, 404);
@@ -259,16 +265,16 @@ fn a_long_history_shows_its_end() {
         let job = server.create(json!({ "type": "a" })).await;
         for _ in 0..70 {
             let claim = json!({ "worker": "w1", "max": 1, "start": true, "wait": "30s" });
-            let taken = server.claim(claim).await.remove(0);
-            server.report(&taken, "release", json!({ "checkpoint": { "at": 7 } })).await.expect(200);
+            let claimed = server.claim(claim).await.remove(0);
+            server.report(&claimed, "release", json!({ "checkpoint": { "at": 7 } })).await.expect(200);
         }
-        let text = look(&server, &job).await;
-        says(
+        let text = open_page(&server, &job).await;
+        assert_contains(
             &text,
             &["The last 20 of 71 attempts", "The last 200 of 211 events", "Attempt 71", "70×", "Checkpoint"],
         );
-        says(&text, &["History and row agree: its 211 transitions"]);
-        is_silent_on(&text, &["Attempt 51<"]);
+        assert_contains(&text, &["History and row agree: its 211 transitions"]);
+        assert_lacks(&text, &["Attempt 51<"]);
         bars_are_on_the_axis(&text);
         assert!(text.len() < 500_000, "{} bytes", text.len());
     });
@@ -281,13 +287,13 @@ fn assets_are_listed_and_only_images_are_embedded() {
         let job = server.create(json!({ "type": "a" })).await;
         let mut added = Vec::new();
         for name in ["a.png", "b.html"] {
-            let place = format!("{}?asset_type=thing&name={name}", path(&job, "assets"));
-            added.push(server.request("POST", &place).bytes("<b>0123456789</b>").send().await.expect(201));
+            let location = format!("{}?asset_type=thing&name={name}", path(&job, "assets"));
+            added.push(server.request("POST", &location).bytes("<b>0123456789</b>").send().await.expect(201));
         }
-        let text = look(&server, &job).await;
+        let text = open_page(&server, &job).await;
         let at = |nth: usize| page(&job, &format!("/assets/{}", added[nth]["id"].as_str().unwrap()));
-        says(&text, &[&format!("src=\"{}\"", at(0)), "a.png", "b.html", "17 bytes"]);
-        is_silent_on(&text, &[&format!("src=\"{}\"", at(1))]);
+        assert_contains(&text, &[&format!("src=\"{}\"", at(0)), "a.png", "b.html", "17 bytes"]);
+        assert_lacks(&text, &[&format!("src=\"{}\"", at(1))]);
         for (nth, kind, how) in [(0, "image/png", "inline"), (1, "application/octet-stream", "attachment")] {
             let content = server.get(&at(nth)).await;
             assert_eq!((content.status, content.text.as_str()), (200, "<b>0123456789</b>"));
@@ -298,16 +304,16 @@ fn assets_are_listed_and_only_images_are_embedded() {
         }
         press(&server, &job, "/cancel-hard", "").await;
         assert_eq!(server.get(&at(0)).await.status, 404);
-        says(&look(&server, &job).await, &["discarded"]);
+        assert_contains(&open_page(&server, &job).await, &["discarded"]);
     });
 }
 
-/// Reads a page's stream until a part with this id has all of these.
-async fn hear(stream: &mut reqwest::Response, heard: &mut Vec<u8>, id: &str, pieces: &[&str]) {
+/// Reads a page's stream until the part with this id contains all of these.
+async fn wait_for_part(stream: &mut reqwest::Response, received: &mut Vec<u8>, id: &str, pieces: &[&str]) {
     in_time(&format!("{id} says {pieces:?}"), async {
         loop {
-            while let Some(end) = heard.windows(2).position(|pair| pair == b"\n\n") {
-                let event: Vec<u8> = heard.drain(..end + 2).collect();
+            while let Some(end) = received.windows(2).position(|pair| pair == b"\n\n") {
+                let event: Vec<u8> = received.drain(..end + 2).collect();
                 let event = String::from_utf8(event).expect("events are UTF-8");
                 let Some(data) = event.lines().find_map(|line| line.strip_prefix("data: ")) else { continue };
                 let parts: Vec<(String, Option<String>)> =
@@ -317,8 +323,8 @@ async fn hear(stream: &mut reqwest::Response, heard: &mut Vec<u8>, id: &str, pie
                     return;
                 }
             }
-            let chunk = stream.chunk().await.expect("the stream goes on").expect("it does not end");
-            heard.extend_from_slice(&chunk);
+            let chunk = stream.chunk().await.expect("the stream continues").expect("it does not end");
+            received.extend_from_slice(&chunk);
         }
     })
     .await;
@@ -329,15 +335,15 @@ fn an_open_page_is_updated() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let request = server.request("GET", &page(&job, "")).header("accept", "text/event-stream");
-        let (mut stream, mut heard) = (request.open().await, Vec::new());
-        hear(&mut stream, &mut heard, "job-standing", &["queued"]).await;
-        let taken = server.claim_one().await;
-        hear(&mut stream, &mut heard, "job-tenure", &["w1", "data-until"]).await;
-        server.report(&taken, "progress", json!({ "progress": 50 })).await.expect(200);
-        hear(&mut stream, &mut heard, "job-standing", &["50 %"]).await;
+        let (mut stream, mut received) = (request.open().await, Vec::new());
+        wait_for_part(&mut stream, &mut received, "job-standing", &["queued"]).await;
+        let claimed = server.claim_one().await;
+        wait_for_part(&mut stream, &mut received, "job-tenure", &["w1", "data-until"]).await;
+        server.report(&claimed, "progress", json!({ "progress": 50 })).await.expect(200);
+        wait_for_part(&mut stream, &mut received, "job-standing", &["50 %"]).await;
         server.call(&job, "logs", &json!({ "lines": [{ "text": "hello there" }] })).await.expect(200);
-        hear(&mut stream, &mut heard, "job-log", &["hello there"]).await;
-        server.report(&taken, "succeed", json!({ "result": [1] })).await.expect(200);
-        hear(&mut stream, &mut heard, "job-acts", &["Retry"]).await;
+        wait_for_part(&mut stream, &mut received, "job-log", &["hello there"]).await;
+        server.report(&claimed, "succeed", json!({ "result": [1] })).await.expect(200);
+        wait_for_part(&mut stream, &mut received, "job-acts", &["Retry"]).await;
     });
 }

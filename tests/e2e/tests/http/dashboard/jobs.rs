@@ -1,4 +1,4 @@
-//! The dashboard's listing of jobs and its search: what the pages say, to whom, and what their forms do, on both stores.
+//! The list of jobs, its forms, and the search.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ pub(crate) fn on_both_stores_without_redirects(test: impl AsyncFn(Server)) {
     on_both_stores_with_setup(|setup| setup.client(client.clone()), test);
 }
 
-/// A page as a browser asks for it.
+/// Requests a page like a browser.
 pub(crate) async fn ask(server: &Server, path: &str) -> Reply {
     server.request("GET", path).header("accept", "text/html").send().await
 }
 
-/// The text of a page that is there.
+/// The text of a successful page.
 #[track_caller]
 pub(crate) fn shown(reply: Reply) -> String {
     assert_eq!(reply.status, 200, "{}", reply.text);
     reply.text
 }
 
-/// A form, sent as a page of the server's own would.
+/// Sends a form like a page of this server.
 pub(crate) async fn send(server: &Server, path: &str, fields: &[(&str, &str)]) -> Reply {
     let form = Url::parse_with_params("http://form", fields).unwrap();
     let request = server.request("POST", path).header("origin", server.url()).header("accept", "text/html");
@@ -33,7 +33,7 @@ pub(crate) async fn send(server: &Server, path: &str, fields: &[(&str, &str)]) -
     request.bytes(form.query().unwrap_or_default()).send().await
 }
 
-/// What the next page will say after a form.
+/// The message that the next page shows after a form.
 #[track_caller]
 pub(crate) fn said(reply: &Reply) -> String {
     assert_eq!(reply.status, 303, "{}", reply.text);
@@ -43,13 +43,13 @@ pub(crate) fn said(reply: &Reply) -> String {
     url.query_pairs().next().expect("a sentence").0.into_owned()
 }
 
-/// The address of a page's stream.
+/// The path of a page's stream.
 fn stream_of(page: &str) -> String {
     let address = page.split_once("data-stream=\"").and_then(|(_, rest)| rest.split_once('"'));
     address.expect("a page says where its stream is").0.replace("&amp;", "&")
 }
 
-/// A page that somebody looks at: its parts as they were last sent.
+/// An open page: its parts as they were last sent.
 pub(crate) struct Look {
     stream: EventStream,
     parts: BTreeMap<String, Value>,
@@ -60,11 +60,11 @@ impl Look {
         Self { stream: server.stream(&stream_of(page), None).await, parts: BTreeMap::new() }
     }
 
-    /// Waits until a part is as wanted.
+    /// Waits until a condition on a part holds.
     pub(crate) async fn until(&mut self, id: &str, is_wanted: impl Fn(&Value) -> bool) {
         while !self.parts.get(id).is_some_and(&is_wanted) {
-            let heard = in_time(id, self.stream.next()).await.expect("the stream goes on");
-            let news = heard.data.as_array().expect("parts").iter();
+            let received = in_time(id, self.stream.next()).await.expect("the stream continues");
+            let news = received.data.as_array().expect("parts").iter();
             self.parts.extend(news.map(|part| (part[0].as_str().unwrap().to_owned(), part[1].clone())));
         }
     }
@@ -86,10 +86,10 @@ fn rows(page: &str) -> usize {
     page.matches("name=\"job\"").count()
 }
 
-/// A key of a role; the first is an admin's.
+/// Creates a key of a role; the first must be an admin's.
 pub(crate) async fn new_key(server: &Server, body: Value) -> String {
-    let made = server.post("/api/keys", &body).await.expect(201);
-    made["key"].as_str().unwrap().to_owned()
+    let created = server.post("/api/keys", &body).await.expect(201);
+    created["key"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -113,10 +113,13 @@ fn a_row_shows_the_state_and_the_error_of_a_job() {
     on_both_stores_without_redirects(async |server| {
         let hostile = "<script>alert(1)</script>";
         let job = server.create(json!({ "type": "a", "user_id": hostile, "max_attempts": 1 })).await;
-        let taken = server.claim_one().await;
-        server.report(&taken, "progress", json!({ "progress": 40, "message": "\"half\"" })).await.expect(200);
+        let claimed = server.claim_one().await;
+        server
+            .report(&claimed, "progress", json!({ "progress": 40, "message": "\"half\"" }))
+            .await
+            .expect(200);
         let error = json!({ "error": { "code": "E_<b>", "message": "first <i>line\nsecond line" } });
-        server.report(&taken, "fail", error).await.expect(200);
+        server.report(&claimed, "fail", error).await.expect(200);
         let page = shown(ask(&server, "/ui/jobs").await);
         assert!(!page.contains(hostile) && page.contains("&lt;script&gt;alert(1)"), "{page}");
         assert!(page.contains("E_&lt;b&gt;") && page.contains("first &lt;i&gt;line"), "{page}");
@@ -124,13 +127,16 @@ fn a_row_shows_the_state_and_the_error_of_a_job() {
         assert!(page.contains(&format!("href=\"/ui/jobs/{}\"", id(&job))), "{page}");
         assert!(page.contains("40 %") && page.contains("w1") && page.contains(" of 1"), "{page}");
         assert_eq!(rows(&page), 1);
-        // The tabs of one lifecycle are its states in their order; of all of them, what states have in common.
+        // With a lifecycle the tabs are its states in order; without one, the phases and outcomes.
         let page = shown(ask(&server, "/ui/jobs?lifecycle=distributed").await);
-        let place = |state: &str| page.find(&format!("state={state}\"")).expect(state);
-        assert!(place("queued") < place("assigned") && place("assigned") < place("running"), "{page}");
+        let location = |state: &str| page.find(&format!("state={state}\"")).expect(state);
+        assert!(
+            location("queued") < location("assigned") && location("assigned") < location("running"),
+            "{page}"
+        );
         let page = shown(ask(&server, "/ui/jobs?outcome=dead").await);
         assert!(page.contains("href=\"/ui/jobs?phase=ready\"") && rows(&page) == 1, "{page}");
-        // A search of what was typed into a form leaves out what was left empty.
+        // Empty fields of the form are left out of the URL.
         let page = shown(ask(&server, "/ui/jobs?type=a&queue=&worker=w1&correlation_id=").await);
         assert!(
             page.contains("<a class=\"chip\" href=\"/ui/jobs?worker=w1\""),
@@ -176,14 +182,14 @@ fn rows_keep_their_place_while_their_cells_change() {
         ready.until("n-queued", |part| part == "2").await;
         let third = server.create(json!({ "type": "a" })).await;
         all.until("newer", contains("1 newer")).await;
-        let taken = server.claim_one().await;
-        assert_eq!(id(&taken), id(&first));
+        let claimed = server.claim_one().await;
+        assert_eq!(id(&claimed), id(&first));
         all.until(&cell('s', &first), contains("running")).await;
         ready.until(&cell('s', &first), Value::is_null).await;
         ready.until("newer", contains("1 newer")).await;
         let page = shown(ask(&server, "/ui/jobs").await);
         assert!(page.contains(&cell('s', &third)), "the newest is on a new page: {page}");
-        // A page that was empty hears of the first job, too.
+        // An empty page receives the first job, too.
         let empty = shown(ask(&server, "/ui/jobs?type=b").await);
         let mut empty = Look::at(&server, &empty).await;
         server.create(json!({ "type": "b" })).await;
@@ -194,22 +200,22 @@ fn rows_keep_their_place_while_their_cells_change() {
 #[test]
 fn selected_jobs_are_cancelled_or_retried() {
     on_both_stores_without_redirects(async |server| {
-        let over = server.create_finished(json!({ "type": "a" })).await;
+        let finished = server.create_finished(json!({ "type": "a" })).await;
         let one = server.create(json!({ "type": "a" })).await;
         let two = server.create(json!({ "type": "a" })).await;
-        let jobs = [("job", id(&over)), ("job", id(&one)), ("job", id(&two))];
+        let jobs = [("job", id(&finished)), ("job", id(&one)), ("job", id(&two))];
         let back = ("back", "/ui/jobs?type=a");
         let cancel = [&jobs[..], &[("action", "cancel"), back]].concat();
         let reply = send(&server, "/ui/jobs/actions", &cancel).await;
         assert_eq!(reply.header("location"), Some("/ui/jobs?type=a"));
-        let told = said(&reply);
-        assert!(told.starts_with("Cancelled 2 of 3; 1 refused: job "), "{told}");
+        let answer = said(&reply);
+        assert!(answer.starts_with("Cancelled 2 of 3; 1 refused: job "), "{answer}");
         assert_eq!(server.job(&one).await["outcome"], "cancelled");
-        let retry = [("job", id(&over)), ("job", id(&one)), ("action", "retry"), back];
+        let retry = [("job", id(&finished)), ("job", id(&one)), ("action", "retry"), back];
         assert_eq!(said(&send(&server, "/ui/jobs/actions", &retry).await), "Retried 2 of 2.");
-        // Who runs a job is asked to stop it.
-        let taken = server.claim_one().await;
-        let running = [("job", id(&taken)), ("action", "cancel"), ("back", "https://example.com")];
+        // A running job is asked to stop.
+        let claimed = server.claim_one().await;
+        let running = [("job", id(&claimed)), ("action", "cancel"), ("back", "https://example.com")];
         let reply = send(&server, "/ui/jobs/actions", &running).await;
         assert_eq!(said(&reply), "Cancelled 0 of 1; 1 asked to stop.");
         assert_eq!(reply.header("location"), Some("/ui"), "a form leads to pages of ours alone");
@@ -273,8 +279,8 @@ fn producers_see_and_change_only_their_jobs() {
         assert!(rows(&page) == 1 && page.contains(id(&mine)) && !page.contains(id(&other)), "{page}");
         assert!(!page.contains("id=\"n-"), "numbers would tell of others' jobs: {page}");
         assert_eq!(ask(&server, "/ui/jobs?user_id=u2").await.status, 403);
-        let told = said(&send(&server, "/ui/jobs/actions", &both).await);
-        assert!(told.starts_with("Cancelled 1 of 2; 1 refused:"), "{told}");
+        let answer = said(&send(&server, "/ui/jobs/actions", &both).await);
+        assert!(answer.starts_with("Cancelled 1 of 2; 1 refused:"), "{answer}");
         let all = [("scope", "matching"), ("action", "cancel"), ("phase", "ready")];
         assert_eq!(send(&server, "/ui/jobs/actions", &all).await.status, 403);
         let found = ask(&server, &format!("/ui/search?q={}", &id(&other)[..13])).await;

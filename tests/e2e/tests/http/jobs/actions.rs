@@ -13,42 +13,42 @@ fn a_soft_cancel_asks_the_worker_and_a_hard_cancel_ends_the_job() {
     on_both_stores(async |server| {
         // Ready: at once.
         let job = server.create(json!({ "type": "a" })).await;
-        let over = server.request("POST", &path(&job, "cancel")).send().await.expect(200);
-        assert_fields(&over, json!({ "state": "cancelled", "outcome": "cancelled" }));
+        let finished = server.request("POST", &path(&job, "cancel")).send().await.expect(200);
+        assert_fields(&finished, json!({ "state": "cancelled", "outcome": "cancelled" }));
         let problem = server.call(&job, "cancel", &json!({})).await.problem(409, "invalid_transition");
         assert_fields(&problem, json!({ "current_state": "cancelled", "trigger": "cancel", "allowed": [] }));
 
-        // Active, soft: recorded, told with the heartbeat, confirmed by the worker.
+        // Active, soft: recorded, returned by the heartbeat, confirmed by the worker.
         let job = server.create(json!({ "type": "a" })).await;
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         let asked = server.call(&job, "cancel", &json!({ "reason": "enough" })).await.expect(200);
         assert_eq!(asked["state"], "running");
         let request = &asked["cancel_requested"];
         assert_eq!(field_names(request), sorted_words("mode reason by at hard_at"));
         assert_fields(&request, json!({ "mode": "soft", "reason": "enough" }));
         assert!(request["hard_at"].as_str() > request["at"].as_str());
-        let beat = server.report(&taken, "heartbeat", json!({})).await.expect(200);
-        assert_eq!(field_names(&beat), ["cancel", "lease"]);
-        assert_eq!(beat["cancel"], "soft");
-        let over =
-            server.report(&taken, "cancel-confirm", json!({ "checkpoint": { "at": 3 } })).await.expect(200);
-        assert_fields(&over, json!({ "state": "cancelled", "checkpoint": { "at": 3 } }));
+        let heartbeat = server.report(&claimed, "heartbeat", json!({})).await.expect(200);
+        assert_eq!(field_names(&heartbeat), ["cancel", "lease"]);
+        assert_eq!(heartbeat["cancel"], "soft");
+        let finished =
+            server.report(&claimed, "cancel-confirm", json!({ "checkpoint": { "at": 3 } })).await.expect(200);
+        assert_fields(&finished, json!({ "state": "cancelled", "checkpoint": { "at": 3 } }));
 
-        // Active, soft, but the worker finishes first: the finish stands.
+        // Active, soft, but the worker finishes first: the result is kept.
         let job = server.create(json!({ "type": "a" })).await;
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         server.call(&job, "cancel", &json!({ "mode": "soft" })).await.expect(200);
-        let over = server.succeed(&taken).await;
-        assert_eq!(over["state"], "succeeded");
+        let finished = server.succeed(&claimed).await;
+        assert_eq!(finished["state"], "succeeded");
 
         // Active, hard: now, and the lease is revoked.
         let job = server.create(json!({ "type": "a" })).await;
-        let taken = server.claim_one().await;
-        let over = server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(200);
-        assert_fields(&over, json!({ "state": "cancelled", "lease": null }));
-        let late = server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
+        let claimed = server.claim_one().await;
+        let finished = server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(200);
+        assert_fields(&finished, json!({ "state": "cancelled", "lease": null }));
+        let late = server.report(&claimed, "succeed", json!({})).await.problem(409, "lease_conflict");
         assert_eq!((&late["cause"], &late["job_id"]), (&json!("revoked"), &job["id"]));
-        assert_eq!(late["fence"], taken["lease"]["fence"]);
+        assert_eq!(late["fence"], claimed["lease"]["fence"]);
         server.call(&job, "cancel", &json!({ "mode": "gentle" })).await.problem(400, "malformed");
     });
 }
@@ -58,13 +58,13 @@ fn a_soft_cancel_becomes_hard_after_its_grace_period() {
     let config = "[types.a]\nlifecycle = \"distributed\"\ncancel_grace = \"100ms\"\n";
     on_both_stores_with_config(config, async |server| {
         let job = server.create(json!({ "type": "a" })).await;
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         server.call(&job, "cancel", &json!({})).await.expect(200);
         tenure_e2e::eventually("it is cancelled", async || server.job(&job).await["state"] == "cancelled")
             .await;
-        let over = server.job(&job).await;
-        assert_eq!(over["error"]["code"], "CANCEL_GRACE_EXPIRED");
-        server.report(&taken, "succeed", json!({})).await.problem(409, "lease_conflict");
+        let finished = server.job(&job).await;
+        assert_eq!(finished["error"]["code"], "CANCEL_GRACE_EXPIRED");
+        server.report(&claimed, "succeed", json!({})).await.problem(409, "lease_conflict");
     });
 }
 
@@ -76,21 +76,21 @@ fn a_retry_creates_a_copy_of_the_finished_job() {
         let waiting = server.create(asked).await;
         let problem = server.call(&waiting, "retry", &json!({})).await.problem(409, "invalid_transition");
         assert_eq!(problem["current_state"], "queued");
-        let over = server.call(&waiting, "cancel", &json!({})).await.expect(200);
-        let ask = async || server.request("POST", &path(&over, "retry")).idempotent("again").send().await;
+        let finished = server.call(&waiting, "cancel", &json!({})).await.expect(200);
+        let ask = async || server.request("POST", &path(&finished, "retry")).idempotent("again").send().await;
         let reply = ask().await;
-        let place = reply.header("location").unwrap().to_owned();
+        let location = reply.header("location").unwrap().to_owned();
         let again = reply.expect(202);
-        assert_eq!(place, path(&again, ""));
-        assert_ne!(again["id"], over["id"]);
-        assert_eq!(again["retry_of"], over["id"]);
-        for member in ["type", "user_id", "payload", "priority", "queue", "lifecycle"] {
-            assert_eq!(again[member], over[member], "{member}");
+        assert_eq!(location, path(&again, ""));
+        assert_ne!(again["id"], finished["id"]);
+        assert_eq!(again["retry_of"], finished["id"]);
+        for field in ["type", "user_id", "payload", "priority", "queue", "lifecycle"] {
+            assert_eq!(again[field], finished[field], "{field}");
         }
         assert_fields(&again, json!({ "state": "queued", "attempt": 1 }));
         let repeat = ask().await;
         assert_eq!(repeat.expect_replay()["id"], again["id"]);
-        assert_eq!(server.job(&over).await, over, "a finished job stays as it is");
+        assert_eq!(server.job(&finished).await, finished, "a finished job stays as it is");
     });
 }
 
@@ -99,8 +99,8 @@ fn an_operator_dead_letters_a_job() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a", "correlation_id": "c" })).await;
         let body = json!({ "reason_code": "policy_violation", "detail": "not ours" });
-        let over = server.call(&job, "dead-letter", &body).await.expect(200);
-        assert_fields(&over, json!({ "state": "dead_lettered", "outcome": "dead" }));
+        let finished = server.call(&job, "dead-letter", &body).await.expect(200);
+        assert_fields(&finished, json!({ "state": "dead_lettered", "outcome": "dead" }));
         let letters = server.read("/api/dead-letters").await;
         assert_eq!(letters["dead_letters"][0]["reason_code"], "policy_violation");
         assert_eq!(letters["dead_letters"][0]["job_id"], job["id"]);
@@ -120,18 +120,18 @@ fn only_a_declared_signal_changes_the_job() {
         let mut allowed = problem["allowed"].as_array().unwrap().clone();
         allowed.sort_by_key(Value::to_string);
         assert_eq!(allowed, ["claim", "timeout"], "the clock's triggers too");
-        let taken = server.claim_one().await;
-        let parked = server.report(&taken, "succeed", json!({ "result": "draft" })).await.expect(200);
+        let claimed = server.claim_one().await;
+        let parked = server.report(&claimed, "succeed", json!({ "result": "draft" })).await.expect(200);
         assert_fields(&parked, json!({ "state": "in_review", "phase": "waiting" }));
         let unknown = server.call(&job, "signals/burn", &json!({})).await;
         unknown.problem(409, "invalid_transition");
         let ask =
             async || server.request("POST", &path(&job, "signals/decline")).idempotent("k").send().await;
-        let over = ask().await.expect(200);
-        assert_fields(&over, json!({ "state": "rejected", "outcome": "rejected" }));
+        let finished = ask().await.expect(200);
+        assert_fields(&finished, json!({ "state": "rejected", "outcome": "rejected" }));
         let repeat = ask().await;
         let repeat = repeat.expect_replay();
-        assert_fields(&repeat, json!({ "seq": over["seq"], "replayed": true }));
+        assert_fields(&repeat, json!({ "seq": finished["seq"], "replayed": true }));
         let audit = server.read("/api/audit").await;
         let line = rows(&audit["audit"]).iter().find(|line| line["action"] == "DECLINED").cloned();
         assert_eq!(line.expect("the rule's audit line")["job_id"], job["id"]);
@@ -194,9 +194,9 @@ lifecycle = "distributed"
 "#;
     on_both_stores_with_config(config, async |server| {
         let job = server.create(json!({ "type": "book" })).await;
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         let gone = json!({ "error": { "class": "permanent", "code": "E", "message": "m" } });
-        server.report(&taken, "fail", gone).await.expect(200);
+        server.report(&claimed, "fail", gone).await.expect(200);
         let undo = server.claim_one().await;
         assert_eq!((&undo["type"], &undo["payload"]["error"]["code"]), (&json!("unbook"), &json!("E")));
         assert_eq!(undo["payload"]["job"]["id"], job["id"]);
@@ -217,10 +217,10 @@ fn a_job_that_is_not_claimed_in_time_fails_with_a_reason() {
     on_both_stores_with_config(config, async |server| {
         let job = server.create(json!({ "type": "scene" })).await;
         tenure_e2e::eventually("its time is over", async || server.job(&job).await["phase"] == "final").await;
-        let over = server.job(&job).await;
-        assert_fields(&over, json!({ "state": "failed", "outcome": "failed" }));
-        assert_fields(&over["error"], json!({ "code": "QUEUE_TIMEOUT", "category": "queue" }));
-        let text = over["error"]["text"].as_str().unwrap();
+        let finished = server.job(&job).await;
+        assert_fields(&finished, json!({ "state": "failed", "outcome": "failed" }));
+        assert_fields(&finished["error"], json!({ "code": "QUEUE_TIMEOUT", "category": "queue" }));
+        let text = finished["error"]["text"].as_str().unwrap();
         assert!(text.starts_with("QUEUE_TIMEOUT: "), "{text}");
         let status = server.stream(&path(&job, "stream"), None).await.rest().await;
         assert_eq!(status[0].data["state"], "failed");

@@ -11,13 +11,13 @@ use super::{JOB, is_time};
 fn a_new_job_is_returned_whole_with_its_location() {
     on_both_stores(async |server| {
         let reply = server.post("/api/jobs", &json!({ "type": "index" })).await;
-        let place = reply.header("location").expect("a new job has a place").to_owned();
+        let location = reply.header("location").expect("a new job has a place").to_owned();
         assert_eq!(reply.header("idempotent-replayed"), None);
         assert_eq!(reply.header("content-type"), Some("application/json"));
         let job = reply.expect(202);
         assert_eq!(field_names(&job), sorted_words(JOB));
-        assert_eq!(place, path(&job, ""));
-        assert_eq!(server.read(&place).await, job);
+        assert_eq!(location, path(&job, ""));
+        assert_eq!(server.read(&location).await, job);
         let plain = json!({
             "lifecycle": "distributed", "lifecycle_version": 1, "type": "index", "queue": "default", "user_id": null,
             "state": "queued", "phase": "ready", "outcome": null, "seq": 1, "attempt": 1, "retry_count": 0,
@@ -26,8 +26,8 @@ fn a_new_job_is_returned_whole_with_its_location() {
             "retry_of": null, "claimed_at": null, "started_at": null, "completed_at": null, "duration_ms": null,
             "run_ms": null,
         });
-        for (member, value) in plain.as_object().unwrap() {
-            assert_eq!(&job[member], value, "{member}");
+        for (field, value) in plain.as_object().unwrap() {
+            assert_eq!(&job[field], value, "{field}");
         }
         for time in ["run_at", "created_at", "updated_at"] {
             assert!(is_time(&job[time]), "{time}: {job}");
@@ -48,8 +48,8 @@ fn a_job_has_the_fields_of_its_creation() {
             "correlation_id": "c-1",
         });
         let job = server.create(asked.clone()).await;
-        for (member, value) in asked.as_object().unwrap() {
-            assert_eq!(&job[member], value, "{member}");
+        for (field, value) in asked.as_object().unwrap() {
+            assert_eq!(&job[field], value, "{field}");
         }
         let later = server.create(json!({ "type": "index", "delay": "1h" })).await;
         assert!(later["run_at"].as_str() > later["created_at"].as_str());
@@ -75,7 +75,7 @@ fn a_creation_is_idempotent_with_a_key() {
         let other = ask(&json!({ "type": "a", "user_id": "u1", "payload": { "n": 2 } })).await;
         let problem = other.problem(422, "idempotency_mismatch");
         assert!(problem["errors"].is_array());
-        // The key belongs to the user and the type.
+        // A key is scoped to the user and the type.
         ask(&json!({ "type": "a", "user_id": "u2", "payload": { "n": 1 } })).await.expect(202);
         ask(&json!({ "type": "b", "user_id": "u1", "payload": { "n": 1 } })).await.expect(202);
         assert_eq!(server.get("/api/jobs").await.body["jobs"].as_array().unwrap().len(), 3);
@@ -167,15 +167,15 @@ fn trace_and_correlation_ids_reach_the_worker_and_every_event() {
         let create = server.request("POST", "/api/jobs").header("traceparent", &parent).json(&body);
         let job = create.send().await.expect(202);
         assert_fields(&job, json!({ "trace_id": trace, "correlation_id": "order-7" }));
-        let taken = server.claim_one().await;
-        let handed = taken["traceparent"].as_str().expect("a worker is handed a traceparent");
+        let claimed = server.claim_one().await;
+        let handed = claimed["traceparent"].as_str().expect("a worker is handed a traceparent");
         assert_eq!(handed.split('-').nth(1), Some(trace), "{handed}");
-        assert_eq!(taken["correlation_id"], "order-7");
-        server.succeed(&taken).await;
+        assert_eq!(claimed["correlation_id"], "order-7");
+        server.succeed(&claimed).await;
         let page = server.read(&path(&job, "events")).await;
         assert!(column(&page["events"], "trace_id").iter().all(|id| id == trace));
         assert!(column(&page["events"], "correlation_id").iter().all(|id| id == "order-7"));
-        // A traceparent that is none is as good as none.
+        // An invalid traceparent is ignored.
         let create = server.request("POST", "/api/jobs").header("traceparent", "00-zz-b7ad-01").json(&body);
         let other = create.send().await.expect(202);
         assert_eq!(other["trace_id"].as_str().map(str::len), Some(32));
@@ -216,8 +216,8 @@ fn a_payload_is_stored_unchanged() {
             assert!(text.contains("12345678901234567890123"), "{what}: {text}");
             assert!(text.contains(r#""order":{"z":1,"a":2}"#), "{what}: {text}");
         }
-        let taken = server.post("/api/claims", &json!({ "worker": "w", "max": 1 })).await;
-        assert!(taken.text.contains("12345678901234567890123"), "{}", taken.text);
+        let claimed = server.post("/api/claims", &json!({ "worker": "w", "max": 1 })).await;
+        assert!(claimed.text.contains("12345678901234567890123"), "{}", claimed.text);
         for payload in ["null", "7", "\"text\"", "[]", "true"] {
             let body = format!("{{\"type\":\"a\",\"payload\":{payload}}}");
             let request = server.request("POST", "/api/jobs").header("content-type", "application/json");

@@ -6,7 +6,7 @@ use tenure_e2e::{
     sorted_words,
 };
 
-use super::{EVENT, NOBODY, REVIEW_FILES, is_time};
+use super::{EVENT, REVIEW_FILES, UNKNOWN_ID, is_time};
 
 #[test]
 fn each_filter_of_the_list_selects_its_jobs() {
@@ -64,9 +64,9 @@ fn each_filter_of_the_list_selects_its_jobs() {
 fn pages_of_the_list_have_no_gaps_and_no_duplicates() {
     on_both_stores(async |server| {
         let many = json!({ "jobs": vec![json!({ "type": "a" }); 45] });
-        let made = server.post("/api/jobs/batch", &many).await.expect(200);
-        let mut made: Vec<Value> =
-            column(&made["results"], "ok").iter().map(|job| job["id"].clone()).collect();
+        let created = server.post("/api/jobs/batch", &many).await.expect(200);
+        let mut created: Vec<Value> =
+            column(&created["results"], "ok").iter().map(|job| job["id"].clone()).collect();
         let first = server.read("/api/jobs").await;
         assert_eq!(rows(&first["jobs"]).len(), 20);
         let (mut seen, mut cursor) = (Vec::new(), String::new());
@@ -75,12 +75,12 @@ fn pages_of_the_list_have_no_gaps_and_no_duplicates() {
             seen.extend(column(&page["jobs"], "id"));
             let Some(next) = page["next_cursor"].as_str() else { break };
             cursor = format!("&cursor={next}");
-            // What comes meanwhile is newer than every page to come.
+            // New jobs are newer than every later page.
             server.create(json!({ "type": "b" })).await;
         }
-        made.reverse();
-        made.sort_by_key(|id| std::cmp::Reverse(id.to_string()));
-        assert_eq!(seen, made);
+        created.reverse();
+        created.sort_by_key(|id| std::cmp::Reverse(id.to_string()));
+        assert_eq!(seen, created);
     });
 }
 
@@ -88,8 +88,8 @@ fn pages_of_the_list_have_no_gaps_and_no_duplicates() {
 fn an_unknown_job_is_not_found_and_an_invalid_id_is_malformed() {
     on_both_stores(async |server| {
         for call in ["", "/events", "/replay", "/explain", "/stream", "/logs"] {
-            server.get(&format!("/api/jobs/{NOBODY}{call}")).await.problem(404, "not_found");
-            server.get(&format!("/api/jobs/nobody{call}")).await.problem(400, "malformed");
+            server.get(&format!("/api/jobs/{UNKNOWN_ID}{call}")).await.problem(404, "not_found");
+            server.get(&format!("/api/jobs/not-an-id{call}")).await.problem(400, "malformed");
         }
         let hold = json!({ "worker": "w", "fence": 1 });
         let bodies = [
@@ -109,8 +109,8 @@ fn an_unknown_job_is_not_found_and_an_invalid_id_is_malformed() {
             ("cancel-confirm", hold.clone()),
         ];
         for (call, body) in bodies {
-            server.post(&format!("/api/jobs/{NOBODY}/{call}"), &body).await.problem(404, "not_found");
-            server.post(&format!("/api/jobs/nobody/{call}"), &body).await.problem(400, "malformed");
+            server.post(&format!("/api/jobs/{UNKNOWN_ID}/{call}"), &body).await.problem(404, "not_found");
+            server.post(&format!("/api/jobs/not-an-id/{call}"), &body).await.problem(400, "malformed");
         }
     });
 }
@@ -119,10 +119,10 @@ fn an_unknown_job_is_not_found_and_an_invalid_id_is_malformed() {
 fn events_are_numbered_and_include_telemetry_on_request() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a", "correlation_id": "c-1" })).await;
-        let taken = server.claim_one().await;
-        server.report(&taken, "heartbeat", json!({})).await.expect(200);
-        server.report(&taken, "progress", json!({ "progress": 40, "message": "far" })).await.expect(200);
-        server.report(&taken, "succeed", json!({ "result": { "n": 1 } })).await.expect(200);
+        let claimed = server.claim_one().await;
+        server.report(&claimed, "heartbeat", json!({})).await.expect(200);
+        server.report(&claimed, "progress", json!({ "progress": 40, "message": "far" })).await.expect(200);
+        server.report(&claimed, "succeed", json!({ "result": { "n": 1 } })).await.expect(200);
         let page = server.read(&path(&job, "events")).await;
         assert_eq!(field_names(&page), ["events", "next_cursor"]);
         let events = rows(&page["events"]);
@@ -139,7 +139,7 @@ fn events_are_numbered_and_include_telemetry_on_request() {
             assert_eq!(field_names(event), sorted_words(EVENT));
             let same =
                 [("job_id", &job["id"]), ("correlation_id", &json!("c-1")), ("trace_id", &job["trace_id"])];
-            assert!(same.iter().all(|(member, value)| event[member] == **value), "{event}");
+            assert!(same.iter().all(|(field, value)| event[field] == **value), "{event}");
             assert_fields(&event, json!({ "attempt": 1, "version": 1 }));
             assert!(is_time(&event["ts"]) && event["payload"].is_object(), "{event}");
         }
@@ -154,7 +154,7 @@ fn events_are_numbered_and_include_telemetry_on_request() {
         let times: Vec<&str> = rows.iter().map(|row| row["ts"].as_str().unwrap()).collect();
         assert!(times.is_sorted(), "{times:?}");
         let ids: std::collections::BTreeSet<String> = rows.iter().map(|row| row["id"].to_string()).collect();
-        assert_eq!(ids.len(), rows.len(), "each line has an id of its own");
+        assert_eq!(ids.len(), rows.len(), "ids are unique");
         server.get(&path(&job, "events?telemetry=perhaps")).await.problem(400, "malformed");
     });
 }
@@ -164,20 +164,20 @@ fn a_replay_shows_the_job_after_each_transition() {
     on_both_stores(async |server| {
         let mut was = vec![server.create(json!({ "type": "a", "max_attempts": 2 })).await];
         let job = was[0].clone();
-        let look = async |was: &mut Vec<Value>| was.push(server.job(&job).await);
+        let open_page = async |was: &mut Vec<Value>| was.push(server.job(&job).await);
         let held = server.claim(json!({ "worker": "w1", "max": 1 })).await.remove(0);
-        look(&mut was).await;
+        open_page(&mut was).await;
         server.report(&held, "start", json!({})).await.expect(200);
-        look(&mut was).await;
+        open_page(&mut was).await;
         let error = json!({ "error": { "code": "E", "message": "no" }, "retry_after": "0s" });
         server.report(&held, "fail", error).await.expect(200);
-        look(&mut was).await;
-        let taken = server.claim(json!({ "worker": "w2", "max": 1, "wait": "10s" })).await.remove(0);
-        look(&mut was).await;
-        server.report(&taken, "start", json!({})).await.expect(200);
-        look(&mut was).await;
-        server.report(&taken, "succeed", json!({ "result": [1] })).await.expect(200);
-        look(&mut was).await;
+        open_page(&mut was).await;
+        let claimed = server.claim(json!({ "worker": "w2", "max": 1, "wait": "10s" })).await.remove(0);
+        open_page(&mut was).await;
+        server.report(&claimed, "start", json!({})).await.expect(200);
+        open_page(&mut was).await;
+        server.report(&claimed, "succeed", json!({ "result": [1] })).await.expect(200);
+        open_page(&mut was).await;
         assert_eq!(was.last().unwrap()["seq"], 7);
         for before in &was {
             let seq = &before["seq"];
@@ -191,7 +191,7 @@ fn a_replay_shows_the_job_after_each_transition() {
     });
 }
 
-/// Verbs prolong a lease without a transition, so its end is not history's to tell.
+/// Reports renew a lease without a transition, so its expiry is not in the history.
 fn without_expiry(job: &Value) -> Value {
     let mut job = job.clone();
     if let Some(lease) = job["lease"].as_object_mut() {
@@ -200,7 +200,7 @@ fn without_expiry(job: &Value) -> Value {
     job
 }
 
-/// What a job waits for, in a word each.
+/// The explanation of a job, and what it waits for.
 async fn waits(server: &Server, job: &Value) -> (Value, Vec<String>) {
     let explained = server.read(&path(job, "explain")).await;
     assert_eq!(explained["job_id"], job["id"]);
@@ -249,13 +249,13 @@ fn explain_says_what_a_job_waits_for_in_each_phase() {
         server.succeed(&held).await;
 
         let failed = server.create(json!({ "type": "a" })).await;
-        let taken = server.claim_one().await;
-        server.report(&taken, "fail", json!({ "error": {}, "retry_after": "1h" })).await.expect(200);
+        let claimed = server.claim_one().await;
+        server.report(&claimed, "fail", json!({ "error": {}, "retry_after": "1h" })).await.expect(200);
         assert_eq!(waits(&server, &failed).await.1, ["backoff"]);
 
         let draft = server.create(json!({ "type": "review" })).await;
-        let taken = server.claim_one().await;
-        server.succeed(&taken).await;
+        let claimed = server.claim_one().await;
+        server.succeed(&claimed).await;
         let (explained, _) = waits(&server, &draft).await;
         assert_eq!(explained["phase"], "waiting");
         let next = column(&explained["next"], "trigger");
@@ -273,12 +273,12 @@ fn explain_says_what_a_job_waits_for_in_each_phase() {
 fn a_log_is_appended_by_its_worker_and_read_from_a_line_number() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
-        let taken = server.claim_one().await;
+        let claimed = server.claim_one().await;
         let lines = json!({ "lines": [
             { "stream": "stderr", "level": "warn", "text": "one" }, { "stream": "stdout", "level": "info", "text": "" },
         ] });
-        server.report(&taken, "logs", lines).await.expect(200);
-        // Whoever owns or operates it needs neither worker nor fence.
+        server.report(&claimed, "logs", lines).await.expect(200);
+        // Owners and operators need neither worker nor fence.
         server.call(&job, "logs", &json!({ "lines": [{ "text": "three ü\nfour" }] })).await.expect(200);
         let page = server.read(&path(&job, "logs")).await;
         assert_eq!(field_names(&page), ["lines", "next_cursor"]);
@@ -294,7 +294,7 @@ fn a_log_is_appended_by_its_worker_and_read_from_a_line_number() {
         assert_eq!(column(&rest["lines"], "n"), [3]);
         let wrong = json!({ "worker": "w1", "fence": 99, "lines": [{ "text": "x" }] });
         server.call(&job, "logs", &wrong).await.problem(409, "lease_conflict");
-        server.succeed(&taken).await;
+        server.succeed(&claimed).await;
         let kept = server.read(&path(&job, "logs")).await;
         assert_eq!(column(&kept["lines"], "n"), [1, 2, 3], "kept past the end");
     });
@@ -307,7 +307,7 @@ fn head_answers_like_get_without_a_body() {
         let head = server.request("HEAD", &path(&job, "")).send().await;
         assert_eq!((head.status, head.text.as_str()), (200, ""));
         assert_eq!(head.header("content-type"), Some("application/json"));
-        let missing = server.request("HEAD", &format!("/api/jobs/{NOBODY}")).send().await;
+        let missing = server.request("HEAD", &format!("/api/jobs/{UNKNOWN_ID}")).send().await;
         assert_eq!((missing.status, missing.text.as_str()), (404, ""));
     });
 }

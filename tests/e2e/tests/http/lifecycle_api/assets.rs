@@ -13,11 +13,11 @@ fn an_asset_is_downloaded_under_the_path_of_its_lifecycle_api() {
             let assets = format!("{mount}/{id}/assets");
             let upload = format!("{assets}?asset_type=picture&name=a.png");
             let reply = server.request("POST", &upload).idempotent("k").bytes("0123").send().await;
-            let place = reply.header("location").unwrap().to_owned();
+            let location = reply.header("location").unwrap().to_owned();
             let asset = reply.expect(201);
-            assert_eq!(place, format!("{assets}/{}", asset["id"].as_str().unwrap()));
-            assert_eq!(asset["url"], format!("{place}/content"));
-            // What it contains is never read as an answer of ours.
+            assert_eq!(location, format!("{assets}/{}", asset["id"].as_str().unwrap()));
+            assert_eq!(asset["url"], format!("{location}/content"));
+            // Contents are not parsed, even if they look like an answer.
             let url = asset["url"].as_str().unwrap();
             let got = server.get(url).await;
             assert_eq!(
@@ -31,11 +31,11 @@ fn an_asset_is_downloaded_under_the_path_of_its_lifecycle_api() {
             let elsewhere = json!({ "asset_type": "video", "url": "https://example.org/api/jobs/v" });
             let elsewhere = server.post(&assets, &elsewhere).await.expect(201);
             assert_eq!(elsewhere["url"], "https://example.org/api/jobs/v");
-            assert_eq!(server.read(&place).await, asset);
+            assert_eq!(server.read(&location).await, asset);
             let page = server.read(&assets).await;
             assert_eq!(page, json!({ "assets": [elsewhere, asset], "next_cursor": null }));
-            // The same asset, as it is told elsewhere: only the way to it is the door's.
-            let mut canonical = server.read(&place.replace(mount, "/api/jobs")).await;
+            // The same asset under `/api/jobs`: only the URL differs.
+            let mut canonical = server.read(&location.replace(mount, "/api/jobs")).await;
             assert_eq!(canonical["url"], url.replace(mount, "/api/jobs"));
             canonical["url"] = url.into();
             assert_eq!(canonical, asset);

@@ -11,16 +11,16 @@ use crate::jobs::REVIEW;
 #[test]
 fn a_lifecycle_api_has_only_jobs_and_types_of_its_lifecycle() {
     with_lifecycle_apis(async |server| {
-        let mut made = Vec::new();
+        let mut created = Vec::new();
         for (mount, id) in MOUNTS {
             let job = server.post(mount, &new_job(mount)).await.expect(202);
-            made.push(job[id].as_str().unwrap().to_owned());
+            created.push(job[id].as_str().unwrap().to_owned());
         }
         for (nth, (mount, id)) in MOUNTS.iter().enumerate() {
             let jobs = server.read(mount).await["jobs"].take();
             assert_eq!(rows(&jobs).len(), 1, "{mount}");
-            assert_eq!(jobs[0][*id], made[nth].as_str(), "{mount}");
-            let other = &made[(nth + 1) % made.len()];
+            assert_eq!(jobs[0][*id], created[nth].as_str(), "{mount}");
+            let other = &created[(nth + 1) % created.len()];
             for call in ["", "/events", "/explain", "/stream", "/logs"] {
                 server.get(&format!("{mount}/{other}{call}")).await.problem(404, "not_found");
             }
@@ -43,7 +43,7 @@ fn a_lifecycle_api_has_only_jobs_and_types_of_its_lifecycle() {
         );
         let named = server.post("/engine/jobs", &json!({ "jobType": "x", "lifecycle": "so1" })).await;
         assert_eq!(named.problem(422, "validation_failed")["errors"][0]["pointer"], "#/lifecycle");
-        // One key, two lifecycles: not one job.
+        // The same key in another lifecycle is a mismatch.
         let at_api = server.request("POST", "/api/jobs").idempotent("k").json(&json!({ "type": "y" }));
         at_api.send().await.expect(202);
         let here = server.request("POST", "/so1/api/jobs").idempotent("k").json(&json!({ "action": "y" }));
@@ -58,13 +58,13 @@ fn a_lifecycle_api_has_only_jobs_and_types_of_its_lifecycle() {
 fn rights_and_methods_are_the_same_as_under_api() {
     with_lifecycle_apis(async |mut server| {
         let job = server.post("/engine/jobs", &new_job("/engine/jobs")).await.expect(202);
-        let place = format!("/engine/jobs/{}", job["jobId"].as_str().unwrap());
+        let location = format!("/engine/jobs/{}", job["jobId"].as_str().unwrap());
         let key = async |server: &Server, body: Value| {
-            let made = server.post("/api/keys", &body).await.expect(201);
-            made["key"].as_str().unwrap().to_owned()
+            let created = server.post("/api/keys", &body).await.expect(201);
+            created["key"].as_str().unwrap().to_owned()
         };
         let admin = key(&server, json!({ "role": "admin" })).await;
-        server.get(&place).await.problem(401, "unauthenticated");
+        server.get(&location).await.problem(401, "unauthenticated");
         server.get("/engine/jobs").await.problem(401, "unauthenticated");
         server.post("/engine/jobs", &json!({ "nonsense": 1 })).await.problem(401, "unauthenticated");
         server.get("/engine/jobs/a/b/c").await.problem(404, "not_found");
@@ -74,29 +74,29 @@ fn rights_and_methods_are_the_same_as_under_api() {
         let mine = key(&server, json!({ "role": "producer", "user_id": "u1" })).await;
         let other = key(&server, json!({ "role": "producer", "user_id": "u2" })).await;
         let viewer = key(&server, json!({ "role": "viewer" })).await;
-        let own = server.request("GET", &place).key(&mine).send().await.expect(200);
+        let own = server.request("GET", &location).key(&mine).send().await.expect(200);
         assert_eq!(own["userId"], "u1");
-        server.request("GET", &place).key(&other).send().await.problem(403, "forbidden");
+        server.request("GET", &location).key(&other).send().await.problem(403, "forbidden");
         let listed = server.request("GET", "/engine/jobs").key(&other).send().await.expect(200);
         assert_eq!(listed["jobs"], json!([]));
         let asked = server.request("POST", "/engine/jobs").key(&viewer).json(&json!({ "jobType": "scene" }));
         asked.send().await.problem(403, "forbidden");
-        let made = server.request("POST", "/engine/jobs").key(&other).json(&json!({ "jobType": "scene" }));
-        assert_eq!(made.send().await.expect(202)["userId"], "u2");
+        let created = server.request("POST", "/engine/jobs").key(&other).json(&json!({ "jobType": "scene" }));
+        assert_eq!(created.send().await.expect(202)["userId"], "u2");
 
-        let wrong = server.request("PATCH", &place).send().await;
+        let wrong = server.request("PATCH", &location).send().await;
         assert!(wrong.header("allow").is_some_and(|allow| allow.contains("GET")));
         let detail = wrong.problem(405, "method_not_allowed")["detail"].take();
-        assert_eq!(detail, format!("{place} does not support PATCH"));
-        let nowhere = server.get(&format!("{place}/nowhere")).await.problem(404, "not_found");
-        assert_eq!(nowhere["detail"], format!("there is nothing at {place}/nowhere"));
-        let head = server.request("HEAD", &place).send().await;
-        let whole = server.get(&place).await;
+        assert_eq!(detail, format!("{location} does not support PATCH"));
+        let nowhere = server.get(&format!("{location}/nowhere")).await.problem(404, "not_found");
+        assert_eq!(nowhere["detail"], format!("there is nothing at {location}/nowhere"));
+        let head = server.request("HEAD", &location).send().await;
+        let whole = server.get(&location).await;
         assert_eq!((head.status, head.text.as_str()), (200, ""));
         assert_eq!(head.header("content-length"), Some(whole.text.len().to_string().as_str()));
         let large = json!({ "jobType": "scene", "payload": "x".repeat(17 << 20) });
         let large = server.request("POST", "/engine/jobs").json(&large).try_send().await;
-        // The server may hang up before everything was sent.
+        // The server may close the connection before everything was sent.
         if let Ok(large) = large {
             large.problem(413, "too_large");
         }
@@ -112,14 +112,14 @@ fn a_lifecycle_api_honours_minimal_answers() {
             };
             let reply = ask(mount, &new_job(mount)).send().await;
             assert_eq!(reply.header("preference-applied"), Some("return=minimal"), "{mount}");
-            let place = reply.header("location").unwrap().to_owned();
+            let location = reply.header("location").unwrap().to_owned();
             let job = reply.expect(202);
             assert_eq!(job, json!({ (id): job[id] }), "{mount}");
-            assert_eq!(place, format!("{mount}/{}", job[id].as_str().unwrap()));
+            assert_eq!(location, format!("{mount}/{}", job[id].as_str().unwrap()));
             if mount == "/so1/api/jobs" {
-                let reply = ask(&format!("{place}/cancel"), &json!({})).send().await;
+                let reply = ask(&format!("{location}/cancel"), &json!({})).send().await;
                 assert_eq!((reply.status, reply.text.as_str()), (204, ""), "{mount}");
-                assert_eq!(server.read(&place).await["state"], json!("cancelled"), "{mount}");
+                assert_eq!(server.read(&location).await["state"], json!("cancelled"), "{mount}");
             }
         }
     });
@@ -128,7 +128,7 @@ fn a_lifecycle_api_honours_minimal_answers() {
 #[test]
 fn mounted_lifecycle_apis_are_described() {
     with_lifecycle_apis(async |server| {
-        let told = server.read("/openapi.json").await;
+        let answer = server.read("/openapi.json").await;
         let canonical: Value =
             serde_json::from_str(include_str!("../../../../../crates/server/src/openapi.json")).unwrap();
         let below = |whole: &Value, mount: &str| -> BTreeSet<String> {
@@ -142,30 +142,31 @@ fn mounted_lifecycle_apis_are_described() {
         };
         let all = below(&canonical, "/api/jobs");
         for (mount, id) in MOUNTS {
-            assert_eq!(below(&told, mount), all, "{mount}");
+            assert_eq!(below(&answer, mount), all, "{mount}");
             let job = server.post(mount, &new_job(mount)).await.expect(202);
             let schema =
-                told["paths"][mount]["post"]["responses"]["202"]["content"]["application/json"].clone();
-            let place = schema["schema"]["anyOf"][0]["$ref"].as_str().unwrap().strip_prefix('#').unwrap();
-            let schema = told.pointer(place).unwrap();
+                answer["paths"][mount]["post"]["responses"]["202"]["content"]["application/json"].clone();
+            let location = schema["schema"]["anyOf"][0]["$ref"].as_str().unwrap().strip_prefix('#').unwrap();
+            let schema = answer.pointer(location).unwrap();
             let mut required: Vec<&str> =
                 rows(&schema["required"]).iter().map(|it| it.as_str().unwrap()).collect();
             required.sort_unstable();
             assert_eq!(required, field_names(&job), "{mount}");
             assert_eq!(required, field_names(&schema["properties"]), "{mount}");
-            let asked = told["paths"][mount]["post"]["requestBody"]["content"]["application/json"].clone();
-            let place = asked["schema"]["$ref"].as_str().unwrap().strip_prefix('#').unwrap();
-            let fields = told.pointer(place).unwrap()["properties"].as_object().unwrap();
+            let asked = answer["paths"][mount]["post"]["requestBody"]["content"]["application/json"].clone();
+            let location = asked["schema"]["$ref"].as_str().unwrap().strip_prefix('#').unwrap();
+            let fields = answer.pointer(location).unwrap()["properties"].as_object().unwrap();
             for name in new_job(mount).as_object().unwrap().keys() {
                 assert!(fields.contains_key(name), "{mount}: {name}");
             }
-            let asset = &told["paths"][format!("{mount}/{{id}}/assets/{{asset}}")]["get"]["responses"]["200"];
+            let asset =
+                &answer["paths"][format!("{mount}/{{id}}/assets/{{asset}}")]["get"]["responses"]["200"];
             let url = asset["content"]["application/json"]["example"]["url"].as_str().unwrap();
             assert!(url.starts_with(&format!("{mount}/")), "{url}");
             let path = format!("{mount}/{}", job[id].as_str().unwrap());
             server.request("OPTIONS", &path).send().await.problem(405, "method_not_allowed");
         }
-        let filters = rows(&told["paths"]["/engine/jobs"]["get"]["parameters"]);
+        let filters = rows(&answer["paths"]["/engine/jobs"]["get"]["parameters"]);
         assert!(filters.iter().any(|filter| filter["name"] == "engineId"), "{filters:?}");
     });
 }
@@ -173,11 +174,11 @@ fn mounted_lifecycle_apis_are_described() {
 #[tokio::test]
 async fn a_duplicate_mount_is_refused_at_start() {
     for mount in ["/jobs", "/so1/api/jobs/batch"] {
-        let door = format!("{REVIEW}\n[api]\nmount = \"{mount}\"\n");
+        let lifecycle = format!("{REVIEW}\n[api]\nmount = \"{mount}\"\n");
         let setup = Setup::new(Store::Sqlite).await.config("lifecycles = [\"review.toml\"]\n");
-        let told = setup.file("review.toml", door).command("127.0.0.1:0").output().unwrap();
-        let said = String::from_utf8_lossy(&told.stderr).into_owned();
-        assert!(!told.status.success(), "{said}");
+        let answer = setup.file("review.toml", lifecycle).command("127.0.0.1:0").output().unwrap();
+        let said = String::from_utf8_lossy(&answer.stderr).into_owned();
+        assert!(!answer.status.success(), "{said}");
         assert!(said.contains(&format!("the door of lifecycle review cannot be at {mount}")), "{said}");
         assert!(said.contains("review.toml"), "{said}");
     }

@@ -1,4 +1,4 @@
-//! One owner at a time, on a lease, over a fleet of workers. What chance does to it is in `chaos`.
+//! distributed: one owner at a time, on a lease. Random faults are in `chaos`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ const GRID: Grid = Grid {
         ("running", "give_up", "failed"),
         ("running", "cancel", "cancelled"),
         ("running", "dead_letter", "dead_lettered"),
-        // Back to the queue, but forward in attempts.
+        // Back to the queue with the next attempt.
         ("running", "fail", "queued"),
         ("assigned", "release", "queued"),
         ("running", "release", "queued"),
@@ -49,7 +49,7 @@ fn the_allowed_transitions_happen_and_all_others_are_refused() {
     on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await);
 }
 
-/// Where a state stands in the order of one attempt.
+/// The rank of a state within one attempt.
 pub(crate) fn rank(state: &Value) -> u64 {
     match state.as_str().expect("a state has a name") {
         "queued" => 0,
@@ -59,15 +59,14 @@ pub(crate) fn rank(state: &Value) -> u64 {
     }
 }
 
-/// The laws that every history must keep, whatever happened: no step back, one owner at a time, one event for each
-/// transition.
-pub(crate) fn lawful(history: &[Value]) {
+/// The invariants of every history: no step back, one owner at a time, one event per transition.
+pub(crate) fn check_history(history: &[Value]) {
     let numbered: Vec<&Value> = history.iter().filter(|event| event["seq"].is_u64()).collect();
     let seqs = numbered.iter().map(|event| event["seq"].as_u64().unwrap());
     assert!(seqs.eq(1..=numbered.len() as u64), "numbered without a gap: {history:?}");
     for pair in numbered.windows(2) {
-        let place = |event: &Value| (event["attempt"].as_u64().unwrap(), rank(&event["to"]));
-        assert!(place(pair[0]) < place(pair[1]), "a step back: {history:?}");
+        let location = |event: &Value| (event["attempt"].as_u64().unwrap(), rank(&event["to"]));
+        assert!(location(pair[0]) < location(pair[1]), "a step back: {history:?}");
         assert_eq!(pair[0]["to"], pair[1]["from"], "{history:?}");
         assert!(millis(&pair[0]["ts"]) <= millis(&pair[1]["ts"]), "{history:?}");
         let is_claim = pair[1]["trigger"] == "claim";
@@ -79,7 +78,7 @@ pub(crate) fn lawful(history: &[Value]) {
     }
 }
 
-/// All that one worker claims, starts and finishes until nothing is left.
+/// The jobs that one worker claims, starts and finishes until none is left.
 async fn work(server: &Server, name: &str) -> Vec<String> {
     let mut ids = Vec::new();
     loop {
@@ -108,18 +107,22 @@ fn sixty_four_claimers_share_a_thousand_jobs_with_one_event_for_each_transition(
             let node = Arc::clone(&nodes[n % nodes.len()]);
             claimers.spawn(async move { work(&node, &format!("w{n}")).await });
         }
-        let mut taken = Vec::new();
+        let mut claimed = Vec::new();
         while let Some(ids) = claimers.join_next().await {
-            taken.extend(ids.expect("a claimer does not fail"));
+            claimed.extend(ids.expect("a claimer does not fail"));
         }
-        assert_eq!((taken.len(), taken.iter().collect::<BTreeSet<_>>().len()), (JOBS, JOBS), "each job once");
+        assert_eq!(
+            (claimed.len(), claimed.iter().collect::<BTreeSet<_>>().len()),
+            (JOBS, JOBS),
+            "each job once"
+        );
         let mut histories: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         for event in server.journal().await {
             histories.entry(event["job_id"].to_string()).or_default().push(event);
         }
         assert_eq!(histories.len(), JOBS);
         for history in histories.values() {
-            lawful(history);
+            check_history(history);
             assert_eq!(history.len(), 4, "{history:?}");
         }
         let mut transitions = 0.0;
@@ -149,9 +152,9 @@ fn a_job_whose_workers_miss_their_leases_is_retried_and_finally_dead_lettered() 
                 assert!(["superseded", "lost"].contains(&late["cause"].as_str().unwrap()), "{late}");
             }
             eventually("no attempt is left", async || server.job(&job).await["phase"] == "final").await;
-            let over = server.job(&job).await;
+            let finished = server.job(&job).await;
             assert_eq!(
-                (&over["state"], &over["retry_count"]),
+                (&finished["state"], &finished["retry_count"]),
                 (&json!("dead_lettered"), &json!(2)),
                 "{code}"
             );
@@ -159,7 +162,7 @@ fn a_job_whose_workers_miss_their_leases_is_retried_and_finally_dead_lettered() 
             let letter = &letters["dead_letters"][0];
             assert_fields(&letter, json!({ "reason_code": "exhausted_retries", "last_owner": "w2" }));
             assert!(letter["last_lease_expires_at"].is_string());
-            lawful(&history(&server, &job).await);
+            check_history(&history(&server, &job).await);
         }
         let metrics = server.get("/metrics").await.text;
         let lines = metrics.lines().filter(|line| line.starts_with("tenure_lease_expiries_total{"));
@@ -178,16 +181,16 @@ fn retry_delays_double_up_to_their_maximum_with_jitter() {
         for _ in 0..4 {
             let claim =
                 json!({ "worker": "w1", "max": 1, "queues": [job["queue"]], "wait": "20s", "start": true });
-            let taken = server.claim(claim).await.remove(0);
-            let queued = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
+            let claimed = server.claim(claim).await.remove(0);
+            let queued = server.report(&claimed, "fail", json!({ "error": {} })).await.expect(200);
             waits.push(millis(&queued["run_at"]) - millis(&queued["updated_at"]));
         }
         assert_eq!(waits, [100, 200, 300, 300]);
         let mut spread = BTreeSet::new();
         for _ in 0..20 {
             let job = new_job(&server, "jitter", json!({})).await;
-            let taken = begun(&server, &job, "w1").await;
-            let queued = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
+            let claimed = begun(&server, &job, "w1").await;
+            let queued = server.report(&claimed, "fail", json!({ "error": {} })).await.expect(200);
             let wait = millis(&queued["run_at"]) - millis(&queued["updated_at"]);
             assert!((0..=10_000).contains(&wait), "{wait}");
             spread.insert(wait);
@@ -207,8 +210,8 @@ fn each_error_class_leads_to_its_documented_state() {
             (json!({ "class": "lease_conflict" }), "failed"),
         ] {
             let job = new_job(&server, "index", json!({})).await;
-            let taken = begun(&server, &job, "w1").await;
-            let after = server.report(&taken, "fail", json!({ "error": class })).await.expect(200);
+            let claimed = begun(&server, &job, "w1").await;
+            let after = server.report(&claimed, "fail", json!({ "error": class })).await.expect(200);
             assert_eq!(after["state"], state, "{class}");
             timestamps_agree(&after);
         }
@@ -246,10 +249,10 @@ fn every_reason_and_stage_appears_in_a_dead_letter_with_all_fields() {
         }
         for stage in ["fetch", "input", "exec", "output", "commit"] {
             let job = new_job(&server, "index", json!({ "max_attempts": 1 })).await;
-            let taken = begun(&server, &job, "w1").await;
+            let claimed = begun(&server, &job, "w1").await;
             let error = json!({ "error": { "code": "E", "message": "m", "stage": stage } });
-            let over = server.report(&taken, "fail", error).await.expect(200);
-            assert_eq!(over["state"], "dead_lettered");
+            let finished = server.report(&claimed, "fail", error).await.expect(200);
+            assert_eq!(finished["state"], "dead_lettered");
             let letter = letter(&job).await;
             assert_eq!((&letter["stage"], &letter["last_error"]["stage"]), (&json!(stage), &json!(stage)));
         }
@@ -261,10 +264,12 @@ fn a_failed_compensation_is_a_dead_letter_and_a_successful_one_an_event() {
     on_both_stores_with_config(CONFIG, async |server| {
         let undone = async |ends: &str| {
             let job = new_job(&server, "book", json!({})).await;
-            let taken = server.claim_one().await;
-            let over =
-                server.report(&taken, "fail", json!({ "error": { "class": "permanent" } })).await.expect(200);
-            assert_eq!(over["state"], "failed");
+            let claimed = server.claim_one().await;
+            let finished = server
+                .report(&claimed, "fail", json!({ "error": { "class": "permanent" } }))
+                .await
+                .expect(200);
+            assert_eq!(finished["state"], "failed");
             let undo = server.claim_one().await;
             assert_eq!((&undo["type"], &undo["payload"]["job"]["id"]), (&json!("unbook"), &job["id"]));
             assert_eq!(undo["correlation_id"], job["correlation_id"]);
@@ -293,7 +298,7 @@ fn every_listed_event_has_the_fields_of_the_schema() {
             begun(&server, &job, "w1").await
         };
         let done = started("beating").await;
-        // Verbs renew the lease when half of it or less remains, and only beat before that.
+        // Reports renew the lease when half of it or less remains; before that they count as heartbeats.
         let kinds = async || {
             server.report(&done, "heartbeat", json!({})).await.expect(200);
             let mixed = server.read(&path(&done, "events?telemetry=true")).await;
@@ -314,11 +319,11 @@ fn every_listed_event_has_the_fields_of_the_schema() {
         let dead = started("index").await;
         let body = json!({ "reason_code": "policy_violation", "detail": "no" });
         server.call(&dead, "dead-letter", &body).await.expect(200);
-        let mut told: BTreeMap<String, Value> = BTreeMap::new();
+        let mut answer: BTreeMap<String, Value> = BTreeMap::new();
         for job in [&done, &failed, &cancelled, &dead] {
             let mixed = server.read(&path(job, "events?telemetry=true")).await;
             for event in rows(&mixed["events"]) {
-                told.insert(event["type"].as_str().unwrap().to_owned(), event.clone());
+                answer.insert(event["type"].as_str().unwrap().to_owned(), event.clone());
             }
         }
         for kind in
@@ -326,7 +331,7 @@ fn every_listed_event_has_the_fields_of_the_schema() {
                      job_dead_lettered job_compensated"
                 .split_whitespace()
         {
-            let event = told.get(kind).unwrap_or_else(|| panic!("{kind} was never told"));
+            let event = answer.get(kind).unwrap_or_else(|| panic!("{kind} was never told"));
             assert_eq!(field_names(event), sorted_words(EVENT), "{kind}");
             for member in ["id", "job_id", "type", "ts", "actor", "correlation_id", "version"] {
                 assert!(!event[member].is_null(), "{kind}: {member}");

@@ -1,5 +1,4 @@
-//! Strict dispatch to an engine: nothing fails silently, nothing waits for ever. Here over HTTP; the same over the socket
-//! is tried where the socket is.
+//! engine: strict dispatch with a timeout in every state, over HTTP. The same over the socket is in `tests/socket`.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +32,7 @@ fn the_four_valid_transitions_happen_and_all_others_are_rejected() {
     on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await);
 }
 
-/// When the timeout of the present state fires, counted from its entry; later by as long as a busy machine stood still.
+/// Milliseconds from the entry of the current state until its timeout; later on a busy machine.
 async fn limit(server: &Server, job: &Value) -> i64 {
     let explained = server.read(&path(job, "explain")).await;
     let clocks = rows(&explained["clocks"]);
@@ -54,7 +53,7 @@ fn each_state_has_its_documented_timeout() {
     });
 }
 
-/// A job whose engine went so far and then said no more.
+/// A job in this state, whose engine sends nothing more.
 async fn abandoned(server: &Server, kind: &str) -> Value {
     let job = new_job(server, kind, json!({})).await;
     match kind {
@@ -110,9 +109,9 @@ fn an_engine_without_heartbeats_fails_all_of_its_jobs() {
         }
         for job in &jobs {
             eventually("it has failed", async || server.job(job).await["state"] == "failed").await;
-            let over = server.job(job).await;
+            let finished = server.job(job).await;
             assert_eq!(
-                (&over["error"]["code"], &over["worker"]),
+                (&finished["error"]["code"], &finished["worker"]),
                 (&json!("HEARTBEAT_LOST"), &json!("engine_01"))
             );
         }
@@ -140,15 +139,15 @@ fn every_job_is_queued_once_and_completes_or_fails_once_in_the_journal() {
         while let Some(ended) = lives.join_next().await {
             ended.unwrap();
         }
-        let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut answer: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for event in server.journal().await {
             let kind = event["type"].as_str().unwrap().to_owned();
-            told.entry(event["job_id"].to_string()).or_default().push(kind);
+            answer.entry(event["job_id"].to_string()).or_default().push(kind);
         }
-        assert_eq!(told.len(), JOBS);
+        assert_eq!(answer.len(), JOBS);
         let ends = |end: &str| {
             let whole = ["JOB_QUEUED", "JOB_DISPATCHED", "JOB_RUNNING", end];
-            told.values().filter(|kinds| **kinds == whole).count()
+            answer.values().filter(|kinds| **kinds == whole).count()
         };
         assert_eq!((ends("JOB_FAILED"), ends("JOB_COMPLETED")), (JOBS / 3, JOBS - JOBS / 3));
     });
@@ -162,15 +161,15 @@ fn a_finished_job_has_every_timestamp_and_progress() {
         server.report(&held, "start", json!({})).await.expect(200);
         let half = server.report(&held, "progress", json!({ "progress": 40 })).await.expect(200);
         assert_fields(&half, json!({ "state": "running", "progress": 40 }));
-        let over = server.report(&held, "succeed", json!({ "result": { "scene": 1 } })).await.expect(200);
+        let finished = server.report(&held, "succeed", json!({ "result": { "scene": 1 } })).await.expect(200);
         let entered: Vec<i64> = ["queued", "dispatched", "running", "completed"]
             .iter()
-            .map(|state| millis(&over["entered"][*state]))
+            .map(|state| millis(&finished["entered"][*state]))
             .collect();
-        assert!(entered.is_sorted(), "{over}");
-        assert_eq!((&over["worker"], &over["retry_count"]), (&json!("engine_local_01"), &json!(0)));
-        assert_eq!((&over["error"], &over["result"]), (&Value::Null, &json!({ "scene": 1 })));
-        timestamps_agree(&over);
+        assert!(entered.is_sorted(), "{finished}");
+        assert_eq!((&finished["worker"], &finished["retry_count"]), (&json!("engine_local_01"), &json!(0)));
+        assert_eq!((&finished["error"], &finished["result"]), (&Value::Null, &json!({ "scene": 1 })));
+        timestamps_agree(&finished);
         let mixed = server.read(&path(&job, "events?telemetry=true")).await;
         let kinds = column(&mixed["events"], "type");
         assert!(

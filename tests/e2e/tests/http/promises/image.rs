@@ -1,4 +1,4 @@
-//! Image generation: guarded at the door, paid by credits, moderated, retried, reviewed when it dies.
+//! image: guarded on creation, paid with credits, moderated, retried, dead-lettered.
 
 use serde_json::{Value, json};
 use tenure_e2e::{
@@ -24,7 +24,7 @@ const GRID: Grid = Grid {
         ("queued", "reject", "rejected"),
         ("running", "succeed", "completed"),
         ("running", "fail", "failed"),
-        // A failure that no retry mends passes `failed` and is dead in the same commit.
+        // A permanent failure passes `failed` and is dead in the same commit.
         ("running", "give_up", "dead_letter"),
         ("running", "reject", "rejected"),
     ],
@@ -55,7 +55,7 @@ async fn account(server: &Server, user: &str) -> [u64; 4] {
 fn guards_run_in_order_and_a_refused_job_leaves_nothing_behind() {
     on_both_stores_with_config(CONFIG, async |server| {
         server.post("/api/jobs", &json!({ "type": "sculpture" })).await.problem(422, "unknown_type");
-        // What is wrong in two ways is told in the first.
+        // Of two problems the first is reported.
         let both_wrong = json!({ "type": "paid", "user_id": "u1", "payload": { "text": "forbidden" } });
         server.post("/api/jobs", &both_wrong).await.problem(422, "validation_failed");
         ask(&server, "u1", json!("something FORBIDDEN")).await.problem(422, "guard_rejected");
@@ -66,7 +66,7 @@ fn guards_run_in_order_and_a_refused_job_leaves_nothing_behind() {
         assert_eq!(account(&server, "u1").await, [5, 0, 0, 5]);
         let job = ask(&server, "u1", json!("a cat")).await.expect(202);
         assert_eq!(account(&server, "u1").await, [5, 3, 0, 2], "reserved in the same commit");
-        // The key is asked before the quota: a repeat is found although a new one could not be paid.
+        // The key is checked before the quota: a repeat is found even without credits for a new job.
         let again = ask(&server, "u1", json!("a cat")).await;
         assert_eq!(again.expect_replay()["id"], job["id"]);
         ask(&server, "u1", json!("a dog")).await.problem(402, "insufficient_credits");
@@ -97,7 +97,7 @@ fn the_derived_key_consists_of_user_prompt_params_and_minute() {
             assert_ne!(other["id"], first["id"]);
             assert_ne!(other["idempotency_key"], first["idempotency_key"]);
         }
-        // A given key goes before the derived one.
+        // A given key takes precedence over the derived one.
         let body =
             json!({ "type": "free", "user_id": "u1", "payload": { "prompt": "a cat", "params": size } });
         let given = server.request("POST", "/api/jobs").idempotent("mine").json(&body).send().await;
@@ -121,15 +121,15 @@ fn only_a_failed_job_frees_its_key() {
             };
             let first = ask().await.expect(202);
             assert_eq!(ask().await.expect(200)["id"], first["id"], "while it waits");
-            let taken = server.claim_one().await;
+            let claimed = server.claim_one().await;
             assert_eq!(ask().await.expect(200)["id"], first["id"], "while it runs");
-            server.report(&taken, saying, more.clone()).await.expect(200);
+            server.report(&claimed, saying, more.clone()).await.expect(200);
             let again = ask().await;
             assert_eq!(again.status, if is_free { 202 } else { 200 }, "{saying} {more}");
             assert_eq!(again.body["id"] != first["id"], is_free);
             if is_free {
-                let taken = server.claim_one().await;
-                server.succeed(&taken).await;
+                let claimed = server.claim_one().await;
+                server.succeed(&claimed).await;
             }
         }
     });
@@ -141,16 +141,16 @@ fn a_pickup_sets_started_at_and_a_success_sets_the_result_url_and_spends_the_cre
         grant(&server, "u1", 3).await;
         let job = ask(&server, "u1", json!("a cat")).await.expect(202);
         assert_eq!(job["started_at"], Value::Null);
-        let taken = server.claim_one().await;
-        assert_fields(&taken, json!({ "state": "running", "started_at": taken["entered"]["running"] }));
-        server.report(&taken, "heartbeat", json!({})).await.expect(200);
+        let claimed = server.claim_one().await;
+        assert_fields(&claimed, json!({ "state": "running", "started_at": claimed["entered"]["running"] }));
+        server.report(&claimed, "heartbeat", json!({})).await.expect(200);
         let result = json!({ "result": { "url": "originals/cat.png" } });
-        let over = server.report(&taken, "succeed", result).await.expect(200);
+        let finished = server.report(&claimed, "succeed", result).await.expect(200);
         assert_eq!(
-            (&over["state"], &over["result"]["url"]),
+            (&finished["state"], &finished["result"]["url"]),
             (&json!("completed"), &json!("originals/cat.png"))
         );
-        timestamps_agree(&over);
+        timestamps_agree(&finished);
         assert_eq!(account(&server, "u1").await, [3, 0, 3, 0]);
     });
 }
@@ -160,9 +160,9 @@ fn failures_are_counted_retried_with_growing_delays_and_finally_dead_lettered() 
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "quick", json!({})).await;
         for (count, wait) in [(1, 100), (2, 200)] {
-            let taken = in_turn(&server, &job).await;
+            let claimed = in_turn(&server, &job).await;
             let failed =
-                server.report(&taken, "fail", json!({ "error": { "code": "API_500" } })).await.expect(200);
+                server.report(&claimed, "fail", json!({ "error": { "code": "API_500" } })).await.expect(200);
             assert_fields(&failed, json!({ "state": "failed", "phase": "waiting" }));
             assert_eq!(
                 (&failed["retry_count"], &failed["error"]["code"]),
@@ -176,9 +176,10 @@ fn failures_are_counted_retried_with_growing_delays_and_finally_dead_lettered() 
             };
             assert!(at("due") - at("fail") >= wait, "{events:?}");
         }
-        let taken = in_turn(&server, &job).await;
-        assert_eq!(taken["attempt"], 3);
-        let dead = server.report(&taken, "fail", json!({ "error": { "code": "API_500" } })).await.expect(200);
+        let claimed = in_turn(&server, &job).await;
+        assert_eq!(claimed["attempt"], 3);
+        let dead =
+            server.report(&claimed, "fail", json!({ "error": { "code": "API_500" } })).await.expect(200);
         assert_fields(&dead, json!({ "state": "dead_letter", "retry_count": 3 }));
         let letters = server.read("/api/dead-letters").await;
         let letter = &letters["dead_letters"][0];
@@ -187,7 +188,7 @@ fn failures_are_counted_retried_with_growing_delays_and_finally_dead_lettered() 
     });
 }
 
-/// The job, as soon as it can be claimed.
+/// Claims the job as soon as it is ready.
 async fn in_turn(server: &Server, job: &Value) -> Value {
     let claim = json!({ "worker": "w1", "max": 1, "queues": [job["queue"]], "wait": "20s" });
     server.claim(claim).await.remove(0)
@@ -209,9 +210,10 @@ fn a_rejection_refunds_nothing_and_is_recorded_in_the_audit_trail() {
     on_both_stores_with_config(CONFIG, async |server| {
         grant(&server, "u1", 9).await;
         let job = ask(&server, "u1", json!("nude")).await.expect(202);
-        let taken = server.claim_one().await;
-        let over = server.report(&taken, "reject", json!({ "reason": "NSFW detected" })).await.expect(200);
-        assert_fields(&over, json!({ "state": "rejected", "outcome": "rejected" }));
+        let claimed = server.claim_one().await;
+        let finished =
+            server.report(&claimed, "reject", json!({ "reason": "NSFW detected" })).await.expect(200);
+        assert_fields(&finished, json!({ "state": "rejected", "outcome": "rejected" }));
         assert_eq!(account(&server, "u1").await, [9, 0, 3, 6], "no refund: a penalty");
         let audit = server.read("/api/audit").await;
         let lines = rows(&audit["audit"]);
@@ -223,13 +225,13 @@ fn a_rejection_refunds_nothing_and_is_recorded_in_the_audit_trail() {
                 "job_id": job["id"], "reason": "REJECTED: NSFW detected", "actor": "worker:w1",
             }),
         );
-        // What died is given back: nobody got a picture, and it was nobody's fault.
+        // A dead job is refunded.
         ask(&server, "u1", json!("a cat")).await.expect(202);
-        let taken = server.claim_one().await;
-        let dead = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
+        let claimed = server.claim_one().await;
+        let dead = server.report(&claimed, "fail", json!({ "error": {} })).await.expect(200);
         assert_eq!(dead["state"], "dead_letter");
         assert_eq!(account(&server, "u1").await, [9, 0, 3, 6]);
-        // Before any worker has it, an operator may block it; that is paid for as well.
+        // An operator can block it before a worker has it; the credits are spent as well.
         let waiting = ask(&server, "u1", json!("also nude")).await.expect(202);
         server.call(&waiting, "reject", &json!({ "reason": "reported" })).await.expect(200);
         assert_eq!(account(&server, "u1").await, [9, 0, 6, 3]);

@@ -1,4 +1,4 @@
-//! Progress while it runs, validated transitions, and partial success said plainly.
+//! pattern: progress, validated transitions, and partial success.
 
 use serde_json::{Value, json};
 use tenure_e2e::{Server, assert_fields, column, on_both_stores_with_config, path};
@@ -51,8 +51,8 @@ fn a_new_job_is_queued_with_its_parameters_and_nothing_else() {
                 "state": "queued", "user_id": "u1", "payload": { "pages": 3 }, "progress": 0,
             }),
         );
-        for member in ["result", "error", "completed_at"] {
-            assert_eq!(job[member], Value::Null, "{member}");
+        for field in ["result", "error", "completed_at"] {
+            assert_eq!(job[field], Value::Null, "{field}");
         }
         let bare = server.create(json!({ "type": "export" })).await;
         assert_eq!(bare["payload"], json!({}), "no parameters are empty ones");
@@ -62,20 +62,20 @@ fn a_new_job_is_queued_with_its_parameters_and_nothing_else() {
 #[test]
 fn progress_is_recorded_only_while_the_job_is_processed() {
     on_both_stores_with_config(CONFIG, async |server| {
-        let taken = processing(&server).await;
+        let claimed = processing(&server).await;
         for percent in [25, 50, 75] {
-            let told = json!({ "progress": percent, "message": "step" });
-            let job = server.report(&taken, "progress", told).await.expect(200);
+            let answer = json!({ "progress": percent, "message": "step" });
+            let job = server.report(&claimed, "progress", answer).await.expect(200);
             assert_fields(&job, json!({ "progress": percent, "state": "processing" }));
-            assert_eq!((&job["seq"], &job["ignored"]), (&taken["seq"], &Value::Null), "not a transition");
+            assert_eq!((&job["seq"], &job["ignored"]), (&claimed["seq"], &Value::Null), "not a transition");
         }
         for bad in [-1, 101] {
-            server.report(&taken, "progress", json!({ "progress": bad })).await.problem(400, "malformed");
+            server.report(&claimed, "progress", json!({ "progress": bad })).await.problem(400, "malformed");
         }
-        let over =
-            server.report(&taken, "succeed", json!({ "result": { "asset_count": 1 } })).await.expect(200);
-        assert_fields(&over, json!({ "progress": 100, "result": { "asset_count": 1 } }));
-        let late = server.report(&taken, "progress", json!({ "progress": 5 })).await.expect(200);
+        let finished =
+            server.report(&claimed, "succeed", json!({ "result": { "asset_count": 1 } })).await.expect(200);
+        assert_fields(&finished, json!({ "progress": 100, "result": { "asset_count": 1 } }));
+        let late = server.report(&claimed, "progress", json!({ "progress": 5 })).await.expect(200);
         assert_fields(&late, json!({ "ignored": true, "progress": 100, "state": "completed" }));
     });
 }
@@ -83,23 +83,23 @@ fn progress_is_recorded_only_while_the_job_is_processed() {
 #[test]
 fn a_partial_success_has_a_result_and_an_error_and_a_failure_keeps_its_progress() {
     on_both_stores_with_config(CONFIG, async |server| {
-        let taken = processing(&server).await;
+        let claimed = processing(&server).await;
         let half = json!({ "result": { "made": 2 }, "error": { "code": "ONE_LOST", "message": "of three" } });
-        let over = server.report(&taken, "partial", half).await.expect(200);
-        assert_fields(&over, json!({ "state": "partial", "outcome": "partial" }));
+        let finished = server.report(&claimed, "partial", half).await.expect(200);
+        assert_fields(&finished, json!({ "state": "partial", "outcome": "partial" }));
         assert_eq!(
-            (&over["result"], &over["error"]["text"]),
+            (&finished["result"], &finished["error"]["text"]),
             (&json!({ "made": 2 }), &json!("ONE_LOST: of three"))
         );
-        assert_eq!(over["progress"], 100.0);
-        timestamps_agree(&over);
-        let taken = processing(&server).await;
-        server.report(&taken, "progress", json!({ "progress": 60 })).await.expect(200);
+        assert_eq!(finished["progress"], 100.0);
+        timestamps_agree(&finished);
+        let claimed = processing(&server).await;
+        server.report(&claimed, "progress", json!({ "progress": 60 })).await.expect(200);
         let error = json!({ "error": { "code": "DISK", "message": "it is full" } });
-        let over = server.report(&taken, "fail", error).await.expect(200);
-        assert_fields(&over, json!({ "state": "failed", "progress": 60 }));
-        assert_eq!(over["error"]["text"], "DISK: it is full");
-        timestamps_agree(&over);
+        let finished = server.report(&claimed, "fail", error).await.expect(200);
+        assert_fields(&finished, json!({ "state": "failed", "progress": 60 }));
+        assert_eq!(finished["error"]["text"], "DISK: it is full");
+        timestamps_agree(&finished);
     });
 }
 
@@ -109,16 +109,16 @@ fn users_list_their_jobs_newest_first_by_state_and_type() {
         let admin = server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
         server.use_key(admin["key"].as_str());
         let key = async |user: &str| {
-            let made =
+            let created =
                 server.post("/api/keys", &json!({ "role": "producer", "user_id": user })).await.expect(201);
-            made["key"].as_str().unwrap().to_owned()
+            created["key"].as_str().unwrap().to_owned()
         };
         let (ann, bob) = (key("ann").await, key("bob").await);
-        let mut made = Vec::new();
+        let mut created = Vec::new();
         for kind in ["export", "generation", "export"] {
             let body = json!({ "type": kind });
             let reply = server.request("POST", "/api/jobs").key(&ann).json(&body).send().await;
-            made.insert(0, reply.expect(202)["id"].clone());
+            created.insert(0, reply.expect(202)["id"].clone());
         }
         let bobs =
             server.request("POST", "/api/jobs").key(&bob).json(&json!({ "type": "export" })).send().await;
@@ -128,14 +128,14 @@ fn users_list_their_jobs_newest_first_by_state_and_type() {
                 server.request("GET", &format!("/api/jobs?{query}")).key(&ann).send().await.expect(200);
             column(&page["jobs"], "id")
         };
-        assert_eq!(listed("").await, made);
-        assert_eq!(listed("type=export").await, [made[0].clone(), made[2].clone()]);
-        assert_eq!(listed("state=queued&type=generation").await, [made[1].clone()]);
+        assert_eq!(listed("").await, created);
+        assert_eq!(listed("type=export").await, [created[0].clone(), created[2].clone()]);
+        assert_eq!(listed("state=queued&type=generation").await, [created[1].clone()]);
         assert_eq!(listed("state=completed").await, Vec::<Value>::new());
-        assert_eq!(listed("limit=2").await, made[..2]);
+        assert_eq!(listed("limit=2").await, created[..2]);
         let theirs = server.request("GET", &path(&bobs, "")).key(&ann).send().await;
         theirs.problem(403, "forbidden");
-        let nobody = "/api/jobs/01990c3a-7d2e-7000-8000-000000000000";
-        server.request("GET", nobody).key(&ann).send().await.problem(404, "not_found");
+        let unknown = "/api/jobs/01990c3a-7d2e-7000-8000-000000000000";
+        server.request("GET", unknown).key(&ann).send().await.problem(404, "not_found");
     });
 }

@@ -1,4 +1,4 @@
-//! A parcel: bin, courier, and exactly one of three trays.
+//! so1: a queue, a worker, and one of three final states.
 
 use serde_json::{Value, json};
 use tenure_e2e::{Server, assert_fields, column, on_both_stores_with_config, path};
@@ -46,22 +46,22 @@ fn times_are_set_on_creation_on_pickup_and_in_each_final_state() {
         let waiting = new_job(&server, "parcel", json!({})).await;
         let recalled = server.call(&waiting, "cancel", &json!({})).await.expect(200);
         assert_fields(&recalled, json!({ "state": "cancelled", "started_at": null }));
-        let taken = running(&server).await;
+        let claimed = running(&server).await;
         assert_fields(
-            &taken,
+            &claimed,
             json!({
-                "state": "running", "started_at": taken["entered"]["running"], "completed_at": null,
+                "state": "running", "started_at": claimed["entered"]["running"], "completed_at": null,
             }),
         );
-        let stopped = server.call(&taken, "cancel", &json!({ "mode": "hard" })).await.expect(200);
-        let taken = running(&server).await;
-        let done = server.succeed(&taken).await;
-        let taken = running(&server).await;
-        let broken = server.report(&taken, "fail", json!({ "error": { "code": "E" } })).await.expect(200);
+        let stopped = server.call(&claimed, "cancel", &json!({ "mode": "hard" })).await.expect(200);
+        let claimed = running(&server).await;
+        let done = server.succeed(&claimed).await;
+        let claimed = running(&server).await;
+        let broken = server.report(&claimed, "fail", json!({ "error": { "code": "E" } })).await.expect(200);
         assert_eq!(broken["error"]["code"], "E", "the error is captured");
-        for over in [recalled, stopped, done, broken] {
-            assert!(over["completed_at"].is_string(), "{over}");
-            timestamps_agree(&over);
+        for finished in [recalled, stopped, done, broken] {
+            assert!(finished["completed_at"].is_string(), "{finished}");
+            timestamps_agree(&finished);
         }
     });
 }
@@ -75,25 +75,25 @@ fn a_cancel_signals_the_worker_only_after_the_start() {
         let kinds: Vec<Value> =
             history(&server, &job).await.iter().map(|event| event["type"].clone()).collect();
         assert_eq!(kinds, ["created", "cancelled"]);
-        let taken = running(&server).await;
-        let asked = server.call(&taken, "cancel", &json!({ "mode": "soft" })).await.expect(200);
+        let claimed = running(&server).await;
+        let asked = server.call(&claimed, "cancel", &json!({ "mode": "soft" })).await.expect(200);
         assert_eq!(asked["state"], "running", "the worker is asked first");
-        assert_eq!(server.report(&taken, "heartbeat", json!({})).await.expect(200)["cancel"], "soft");
-        let over = server.report(&taken, "cancel-confirm", json!({})).await.expect(200);
-        assert_eq!(over["state"], "cancelled");
+        assert_eq!(server.report(&claimed, "heartbeat", json!({})).await.expect(200)["cancel"], "soft");
+        let finished = server.report(&claimed, "cancel-confirm", json!({})).await.expect(200);
+        assert_eq!(finished["state"], "cancelled");
     });
 }
 
 #[test]
 fn a_retry_of_a_failed_job_is_a_new_job_and_the_failed_one_stays() {
     on_both_stores_with_config(CONFIG, async |server| {
-        let taken = running(&server).await;
-        let failed = server.report(&taken, "fail", json!({ "error": {} })).await.expect(200);
+        let claimed = running(&server).await;
+        let failed = server.report(&claimed, "fail", json!({ "error": {} })).await.expect(200);
         let again = server.call(&failed, "retry", &json!({})).await.expect(202);
         assert_ne!(again["id"], failed["id"]);
         assert_fields(&again, json!({ "retry_of": failed["id"], "state": "pending" }));
-        let taken = claim(&server, &again, "courier").await.remove(0);
-        server.succeed(&taken).await;
+        let claimed = claim(&server, &again, "courier").await.remove(0);
+        server.succeed(&claimed).await;
         assert_eq!(server.job(&failed).await, failed);
     });
 }
@@ -114,17 +114,17 @@ fn the_same_idempotency_key_creates_one_job() {
 #[test]
 fn the_stream_sends_logs_then_one_status_with_the_output_and_closes() {
     on_both_stores_with_config(CONFIG, async |server| {
-        let taken = running(&server).await;
-        let stream = server.stream(&path(&taken, "stream"), None).await;
+        let claimed = running(&server).await;
+        let stream = server.stream(&path(&claimed, "stream"), None).await;
         for text in ["one", "two"] {
-            server.report(&taken, "logs", json!({ "lines": [{ "text": text }] })).await.expect(200);
+            server.report(&claimed, "logs", json!({ "lines": [{ "text": text }] })).await.expect(200);
         }
-        server.report(&taken, "succeed", json!({ "result": { "run": 7 } })).await.expect(200);
-        let heard = stream.rest().await;
-        let kinds: Vec<&str> = heard.iter().map(|it| it.event.as_str()).collect();
+        server.report(&claimed, "succeed", json!({ "result": { "run": 7 } })).await.expect(200);
+        let received = stream.rest().await;
+        let kinds: Vec<&str> = received.iter().map(|it| it.event.as_str()).collect();
         assert_eq!(kinds, ["log", "log", "status"], "one status, and then it is closed");
         assert_eq!(
-            (&heard[2].data["state"], &heard[2].data["output"]),
+            (&received[2].data["state"], &received[2].data["output"]),
             (&json!("success"), &json!({ "run": 7 }))
         );
     });
@@ -133,18 +133,18 @@ fn the_stream_sends_logs_then_one_status_with_the_output_and_closes() {
 #[test]
 fn logs_are_append_only_and_kept_after_the_end() {
     on_both_stores_with_config(CONFIG, async |server| {
-        let taken = running(&server).await;
+        let claimed = running(&server).await;
         let append = async |text: &str| {
-            server.call(&taken, "logs", &json!({ "lines": [{ "text": text }] })).await.expect(200);
-            server.read(&path(&taken, "logs")).await["lines"].as_array().unwrap().clone()
+            server.call(&claimed, "logs", &json!({ "lines": [{ "text": text }] })).await.expect(200);
+            server.read(&path(&claimed, "logs")).await["lines"].as_array().unwrap().clone()
         };
         let first = append("picked up").await;
         let second = append("on the way").await;
         assert_eq!(second[..1], first, "what is written stays as it is");
         for method in ["PUT", "PATCH", "DELETE"] {
-            server.request(method, &path(&taken, "logs")).send().await.problem(405, "method_not_allowed");
+            server.request(method, &path(&claimed, "logs")).send().await.problem(405, "method_not_allowed");
         }
-        server.succeed(&taken).await;
+        server.succeed(&claimed).await;
         let third = append("signed for").await;
         assert_eq!((&third[..2], third.len()), (&second[..], 3), "also beyond the end");
         assert_eq!(column(&json!(third), "n"), [1, 2, 3]);

@@ -5,7 +5,7 @@ use tenure_e2e::{on_both_stores, path};
 
 use super::{ROLES, close, post_as};
 
-/// Every call: who may, by the first letters of the roles. On a job, the producer's is its own, the worker's is held.
+/// Every call with the first letters of the permitted roles. The job belongs to the producer and is held by the worker.
 fn calls() -> Vec<(&'static str, &'static str, Value, &'static str)> {
     let hold = json!({ "worker": "w", "fence": 1 });
     let with = |more: Value| {
@@ -63,7 +63,7 @@ fn calls() -> Vec<(&'static str, &'static str, Value, &'static str)> {
     ]
 }
 
-/// The same for what is set up once and then goes on by itself.
+/// The calls on schedules and webhooks.
 fn order_calls() -> Vec<(&'static str, &'static str, Value, &'static str)> {
     vec![
         ("GET", "/api/schedules", Value::Null, "ova"),

@@ -59,9 +59,9 @@ async fn a_token_of_the_issuer_works_like_a_key() {
             .problem(403, "forbidden");
         get_as(&server, &issuer.token(&good("admin")), "/api/keys").await.expect(200);
 
-        let but = |member: &str, value: Value| {
+        let but = |field: &str, value: Value| {
             let mut claims = good("admin");
-            claims[member] = value;
+            claims[field] = value;
             issuer.token(&claims)
         };
         let stranger = Issuer::new().token(&good("admin"));

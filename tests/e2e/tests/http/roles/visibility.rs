@@ -5,7 +5,7 @@ use tenure_e2e::{
     Server, assert_fields, column, find, on_both_stores, on_both_stores_with_files, path, rows,
 };
 
-use super::{NOBODY, close, get_as, new_key, post_as};
+use super::{UNKNOWN_ID, close, get_as, new_key, post_as};
 use crate::jobs::REVIEW_FILES;
 
 #[test]
@@ -15,11 +15,11 @@ fn a_producer_sees_only_its_own_jobs() {
         let own = post_as(&server, &producer, "/api/jobs", &json!({ "type": "a" })).await.expect(202);
         assert_eq!(own["user_id"], "u1", "its user is the key's");
         let foreign = server.create(json!({ "type": "a", "user_id": "u2" })).await;
-        let nobodys = server.create(json!({ "type": "a" })).await;
-        let missing = json!({ "id": NOBODY });
+        let unowned = server.create(json!({ "type": "a" })).await;
+        let missing = json!({ "id": UNKNOWN_ID });
         for call in ["", "events", "replay", "explain", "logs", "stream"] {
             get_as(&server, &producer, &path(&missing, call)).await.problem(404, "not_found");
-            for other in [&foreign, &nobodys] {
+            for other in [&foreign, &unowned] {
                 get_as(&server, &producer, &path(other, call)).await.problem(403, "forbidden");
             }
             if call != "stream" {
@@ -34,7 +34,7 @@ fn a_producer_sees_only_its_own_jobs() {
         ];
         for (call, body) in &posts {
             post_as(&server, &producer, &path(&missing, call), body).await.problem(404, "not_found");
-            for other in [&foreign, &nobodys] {
+            for other in [&foreign, &unowned] {
                 post_as(&server, &producer, &path(other, call), body).await.problem(403, "forbidden");
             }
         }
@@ -70,12 +70,14 @@ fn a_worker_sees_only_the_jobs_it_holds() {
         let job = server.create(json!({ "type": "a" })).await;
         get_as(&server, &worker, &path(&job, "")).await.problem(403, "forbidden");
         let claim = json!({ "worker": "w", "max": 1, "start": true });
-        let taken = post_as(&server, &worker, "/api/claims", &claim).await.expect(200);
-        assert_eq!(taken["jobs"][0]["id"], job["id"]);
+        let claimed = post_as(&server, &worker, "/api/claims", &claim).await.expect(200);
+        assert_eq!(claimed["jobs"][0]["id"], job["id"]);
         for call in ["", "events", "replay", "explain", "logs"] {
             get_as(&server, &worker, &path(&job, call)).await.expect(200);
             get_as(&server, &other, &path(&job, call)).await.problem(403, "forbidden");
-            get_as(&server, &other, &path(&json!({ "id": NOBODY }), call)).await.problem(404, "not_found");
+            get_as(&server, &other, &path(&json!({ "id": UNKNOWN_ID }), call))
+                .await
+                .problem(404, "not_found");
         }
         server.create(json!({ "type": "b" })).await;
         let seen = get_as(&server, &worker, "/api/jobs").await.expect(200);

@@ -25,15 +25,18 @@ fn a_claim_returns_jobs_with_leases_and_payloads() {
         let job = server.create(json!({ "type": "a", "payload": { "n": 1 } })).await;
         let jobs = server.claim(json!({ "worker": "w1", "max": 5 })).await;
         assert_eq!(jobs.len(), 1);
-        let taken = &jobs[0];
+        let claimed = &jobs[0];
         let all = format!("{JOB} traceparent");
-        assert_eq!(field_names(taken), sorted_words(&all));
-        assert_fields(&taken, json!({ "id": job["id"], "state": "assigned", "worker": "w1", "attempt": 1 }));
-        assert_eq!(field_names(&taken["lease"]), sorted_words("fence expires_at heartbeat ttl"));
-        assert_fields(&taken["lease"], json!({ "heartbeat": "15s", "ttl": "1m" }));
-        // One expiry: here the second missed heartbeat comes before the end of the lease.
-        assert_eq!(millis(&taken["lease"]["expires_at"]) - millis(&taken["claimed_at"]), 30_000);
-        assert_eq!(taken["payload"], json!({ "n": 1 }));
+        assert_eq!(field_names(claimed), sorted_words(&all));
+        assert_fields(
+            &claimed,
+            json!({ "id": job["id"], "state": "assigned", "worker": "w1", "attempt": 1 }),
+        );
+        assert_eq!(field_names(&claimed["lease"]), sorted_words("fence expires_at heartbeat ttl"));
+        assert_fields(&claimed["lease"], json!({ "heartbeat": "15s", "ttl": "1m" }));
+        // The earlier of both: the second missed heartbeat comes before the end of the lease.
+        assert_eq!(millis(&claimed["lease"]["expires_at"]) - millis(&claimed["claimed_at"]), 30_000);
+        assert_eq!(claimed["payload"], json!({ "n": 1 }));
         assert_eq!(server.claim(json!({ "worker": "w2", "max": 5 })).await, Vec::<Value>::new());
         let shown = server.job(&job).await;
         assert_eq!(field_names(&shown["lease"]), ["expires_at", "fence"]);
@@ -136,7 +139,7 @@ fn a_long_poll_returns_new_work_or_nothing_at_its_deadline() {
         let (jobs, created) = tokio::join!(wait, create);
         assert_eq!(types(&jobs), ["a"]);
         assert!(created.elapsed() < Duration::from_secs(5), "it woke at once");
-        // A job whose time comes while a claim waits is handed out by the clock.
+        // A delayed job that becomes ready wakes a waiting claim.
         server.create(json!({ "type": "soon", "delay": "500ms" })).await;
         let jobs = server.claim(json!({ "worker": "w", "max": 1, "wait": "15s", "types": ["soon"] })).await;
         assert_eq!(types(&jobs), ["soon"]);
@@ -218,12 +221,12 @@ fn every_job_goes_to_one_worker() {
             let jobs = json!({ "jobs": vec![json!({ "type": "a" }); JOBS / 4] });
             nodes[part % nodes.len()].post("/api/jobs/batch", &jobs).await.expect(200);
         }
-        let mut taken = Vec::new();
+        let mut claimed = Vec::new();
         while let Some(ids) = workers.join_next().await {
-            taken.extend(ids.expect("a worker does not fail"));
+            claimed.extend(ids.expect("a worker does not fail"));
         }
-        let different: BTreeSet<&String> = taken.iter().collect();
-        assert_eq!((taken.len(), different.len()), (JOBS, JOBS));
+        let different: BTreeSet<&String> = claimed.iter().collect();
+        assert_eq!((claimed.len(), different.len()), (JOBS, JOBS));
     });
 }
 

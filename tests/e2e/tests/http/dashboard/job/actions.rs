@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_e2e::{on_both_stores, on_both_stores_with_files};
 
-use super::{SCREENED, form, inside, is_silent_on, key, look, page, press, says};
+use super::{SCREENED, assert_contains, assert_lacks, form, inside, key, open_page, page, press};
 use crate::jobs::REVIEW_FILES;
 
 #[test]
@@ -11,39 +11,45 @@ fn allowed_actions_are_done_and_others_refused() {
     on_both_stores_with_files(REVIEW_FILES, async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let text = press(&server, &job, "/cancel", "").await.text;
-        says(&text, &["cancelled", ">Retry<"]);
+        assert_contains(&text, &["cancelled", ">Retry<"]);
         let refused = press(&server, &job, "/cancel", "").await;
         assert_eq!(refused.status, 409);
-        says(&refused.text, &["<h1", "invalid_transition"]);
+        assert_contains(&refused.text, &["<h1", "invalid_transition"]);
 
         let held = server.create(json!({ "type": "a" })).await;
         server.claim_one().await;
         let text = press(&server, &held, "/cancel", "reason=enough").await.text;
-        says(&text, &["a cancel was asked for by admin:open", "▶"]);
-        is_silent_on(&text, &[">Cancel<"]);
-        says(&press(&server, &held, "/cancel-hard", "reason=now").await.text, &["it is over, cancelled"]);
+        assert_contains(&text, &["a cancel was asked for by admin:open", "▶"]);
+        assert_lacks(&text, &[">Cancel<"]);
+        assert_contains(
+            &press(&server, &held, "/cancel-hard", "reason=now").await.text,
+            &["it is over, cancelled"],
+        );
 
         let dead = server.create(json!({ "type": "a" })).await;
         let fields = "reason_code=policy_violation&detail=not+this+one";
-        says(
+        assert_contains(
             &press(&server, &dead, "/dead-letter", fields).await.text,
             &["policy_violation", "not this one"],
         );
 
         let draft = server.create(json!({ "type": "review" })).await;
-        let taken = server.claim_one().await;
-        server.succeed(&taken).await;
-        let text = look(&server, &draft).await;
+        let claimed = server.claim_one().await;
+        server.succeed(&claimed).await;
+        let text = open_page(&server, &draft).await;
         let id = draft["id"].as_str().unwrap();
-        says(&text, &[">Signal approve<", ">Signal decline<", &format!("tenure job signal {id} approve")]);
+        assert_contains(
+            &text,
+            &[">Signal approve<", ">Signal decline<", &format!("tenure job signal {id} approve")],
+        );
         let bad = press(&server, &draft, "/signals/approve", "payload=%7Bno").await;
         assert_eq!(bad.status, 400);
         assert_eq!(press(&server, &draft, "/signals/never", "").await.status, 409);
         let fields = "payload=%7B%22by%22%3A12345678901234567890123%7D";
         let text = press(&server, &draft, "/signals/approve", fields).await.text;
-        says(&text, &["published", "12345678901234567890123"]);
+        assert_contains(&text, &["published", "12345678901234567890123"]);
 
-        // Only from here, only what there is, only of jobs that are there.
+        // Forms from other origins, unknown actions and unknown jobs are refused.
         let job = server.create(json!({ "type": "a" })).await;
         for origin in [None, Some("https://evil.example")] {
             let request = server.request("POST", &page(&job, "/cancel"));
@@ -54,12 +60,12 @@ fn allowed_actions_are_done_and_others_refused() {
         }
         assert_eq!(press(&server, &job, "/promote", "").await.status, 404);
         assert_eq!(press(&server, &job, "/cancel", "x=1").await.status, 400);
-        let nobody = json!({ "id": "01990c3a-7d2e-7000-8000-000000000000" });
-        let gone = press(&server, &nobody, "/cancel", "").await;
+        let unknown = json!({ "id": "01990c3a-7d2e-7000-8000-000000000000" });
+        let gone = press(&server, &unknown, "/cancel", "").await;
         assert_eq!(gone.status, 404);
-        let gone = server.request("GET", &page(&nobody, "")).header("accept", "text/html").send().await;
+        let gone = server.request("GET", &page(&unknown, "")).header("accept", "text/html").send().await;
         assert_eq!(gone.status, 404);
-        says(&gone.text, &["never created here", "keeps jobs"]);
+        assert_contains(&gone.text, &["never created here", "keeps jobs"]);
     });
 }
 
@@ -68,12 +74,15 @@ fn an_operator_can_reject_a_job_without_a_worker() {
     let config = "lifecycles = [\"screened.toml\"]\n[types.\"*\"]\nlifecycle = \"screened\"\n";
     on_both_stores_with_files(&[("tenure.toml", config), ("screened.toml", SCREENED)], async |server| {
         let job = server.create(json!({ "type": "a" })).await;
-        says(&look(&server, &job).await, &[">Reject<"]);
+        assert_contains(&open_page(&server, &job).await, &[">Reject<"]);
         assert_eq!(press(&server, &job, "/reject", "reason=").await.status, 400);
-        says(&press(&server, &job, "/reject", "reason=spam").await.text, &["it is over, rejected"]);
+        assert_contains(
+            &press(&server, &job, "/reject", "reason=spam").await.text,
+            &["it is over, rejected"],
+        );
         let job = server.create(json!({ "type": "a" })).await;
         server.claim_one().await;
-        is_silent_on(&look(&server, &job).await, &[">Reject<"]);
+        assert_lacks(&open_page(&server, &job).await, &[">Reject<"]);
     });
 }
 
@@ -101,7 +110,7 @@ fn a_caller_without_the_right_sees_why_and_is_refused() {
             acts.matches("<button").count(),
             acts.matches("title=\"the role viewer may not do this\"").count()
         );
-        says(&seen, &["Authorization: Bearer $TENURE_KEY", &page(&other, "")]);
+        assert_contains(&seen, &["Authorization: Bearer $TENURE_KEY", &page(&other, "")]);
         for act in ["/cancel", "/cancel-hard", "/retry", "/dead-letter", "/reject", "/dismiss", "/signals/go"]
         {
             assert_eq!(press_as(&viewer, &own, act).await.status, 403, "{act}");
@@ -109,9 +118,9 @@ fn a_caller_without_the_right_sees_why_and_is_refused() {
 
         let seen = see(&producer, &own).await.text;
         let acts = inside(&seen, "id=\"job-acts\"", "As CLI and as curl");
-        says(acts, &["data-focus=\"Cancel\"", "title=\"the role producer may not do this\""]);
-        is_silent_on(inside(acts, "/cancel\"", "</form>"), &["disabled"]);
-        is_silent_on(&seen, &[&page(&other, "")]);
+        assert_contains(acts, &["data-focus=\"Cancel\"", "title=\"the role producer may not do this\""]);
+        assert_lacks(inside(acts, "/cancel\"", "</form>"), &["disabled"]);
+        assert_lacks(&seen, &[&page(&other, "")]);
         for below in ["", "/log", "/text/payload"] {
             let reply = server.request("GET", &page(&other, below)).key(&producer).send().await;
             assert_eq!(reply.status, 403, "{below}");

@@ -1,9 +1,9 @@
-// A server on which nothing has happened: every page says so, and what to type.
+// A server without jobs: every page says so, and suggests a command.
 import assert from "node:assert/strict";
-import { story } from "./stage.mjs";
+import { story } from "./story.mjs";
 
-await story(async (stage) => {
-  const page = await stage.open("/");
+await story(async (test) => {
+  const page = await test.open("/");
   assert.equal(new URL(page.url()).pathname, "/ui", "/ leads to the dashboard");
   const places = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
   for (const name of await places.allTextContents()) {
@@ -11,11 +11,11 @@ await story(async (stage) => {
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.locator("#live").filter({ hasText: "live" }).waitFor();
     if (["Jobs", "Dead letters", "Workers", "Accounts", "Events"].includes(name)) {
-      const said = await page.getByRole("main").innerText();
-      assert.match(said, /no |nothing|nobody/i, `${name}: ${said}`);
+      const text = await page.getByRole("main").innerText();
+      assert.match(text, /no |nothing|nobody/i, `${name}: ${text}`);
     }
   }
-  // The names in the page are of this server; nothing else was asked for.
-  await page.goto(stage.url + "/ui/jobs");
+  // Commands on the page refer to this server.
+  await page.goto(test.url + "/ui/jobs");
   await page.getByRole("main").getByText(/tenure run/).first().waitFor();
 });
