@@ -1,31 +1,29 @@
-//! Keys of callers: who may ask, as what, and for whom. Only the digest of a key is kept; the key itself is shown once.
+//! API keys: the role and user of a caller. Only the digest of a key is stored; the key itself is shown once.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{Actor, Name, UserId};
 use crate::time::Timestamp;
 
-/// What the holder of a key may do.
+/// The permissions of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Creates jobs and sees its own user's.
+    /// Creates jobs and reads those of its user.
     Producer,
-    /// Claims and reports, and sees what it holds.
+    /// Claims and reports, and reads the jobs that it holds.
     Worker,
-    /// Everything but keys.
+    /// Everything except keys.
     Operator,
-    /// Sees everything, changes nothing.
+    /// Reads everything, changes nothing.
     Viewer,
     /// Everything.
     Admin,
 }
 
 impl Role {
-    /// All of them.
     pub const ALL: [Self; 5] = [Self::Producer, Self::Worker, Self::Operator, Self::Viewer, Self::Admin];
 
-    /// Its name in files and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Producer => "producer",
@@ -36,27 +34,22 @@ impl Role {
         }
     }
 
-    /// By its name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.as_str() == text)
     }
 }
 
-/// A caller's key. It is never forgotten, only revoked, so that the trail can always say whose it was.
+/// Revoked but never deleted, so that the audit log stays complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {
-    /// Its public part.
+    /// The public part of the key.
     pub id: Name,
-    /// What its holder may do.
     pub role: Role,
-    /// The user whose jobs its holder's are.
+    /// The user that owns the jobs created with the key.
     pub user_id: Option<UserId>,
-    /// Of the secret part.
+    /// Digest of the secret part.
     pub digest: [u8; 32],
-    /// When.
     pub created_at: Timestamp,
-    /// By whom.
     pub created_by: Actor,
-    /// Since when it opens nothing.
     pub revoked_at: Option<Timestamp>,
 }

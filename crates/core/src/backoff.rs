@@ -1,4 +1,4 @@
-//! The delay before the next attempt. Chance comes from the job's id, so the same history gives the same schedule.
+//! The delay before the next attempt. Jitter is derived from the job's id, so the same history gives the same delays.
 
 use crate::lifecycle::{Backoff, Jitter};
 use crate::time::Millis;
@@ -14,14 +14,14 @@ pub fn delay(backoff: &Backoff, n: u32, seed: u128) -> Millis {
     })
 }
 
-/// The same with jitter at its largest, which for every kind of it is the whole delay.
+/// The largest possible delay: for every kind of jitter, the delay without it.
 pub fn longest(backoff: &Backoff, n: u32) -> Millis {
     let grown = backoff.base.0 as f64 * backoff.factor.powf(f64::from(n.saturating_sub(1)));
-    // A float too large for the integer becomes the largest integer, so the bound holds for every n.
+    // A float beyond the integer's range becomes its maximum, so the bound holds for every n.
     Millis((grown as u64).min(backoff.max.0))
 }
 
-/// Spreads a seed over 64 bits (SplitMix64's last step, over both halves).
+/// Mixes a seed into 64 bits (the last step of SplitMix64, over both halves).
 pub(crate) fn mix(seed: u128) -> u64 {
     let mut z = (seed as u64) ^ ((seed >> 64) as u64).rotate_left(32);
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,39 +1,30 @@
 //! Credits: accounts, reservations, and a ledger line for every movement.
 //!
-//! `granted = available + reserved + spent`, always: `available` is what is left of the other three and is never stored.
+//! Always `granted = available + reserved + spent`; `available` is computed and never stored.
 
 use crate::id::{JobId, UserId};
 use crate::time::Timestamp;
 
-/// What a user has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// All that was ever granted.
     pub granted: u64,
-    /// Held for jobs that are not finished.
+    /// Held for unfinished jobs.
     pub reserved: u64,
-    /// Gone.
     pub spent: u64,
 }
 
-/// A movement of credits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerLine {
-    /// When.
     pub ts: Timestamp,
-    /// Whose.
     pub user_id: UserId,
-    /// Which way.
     pub kind: Movement,
-    /// How many.
     pub amount: u64,
-    /// For which job; `None` for a grant.
+    /// `None` for a grant.
     pub job_id: Option<JobId>,
-    /// Why.
     pub reason: Option<String>,
 }
 
-/// Which way credits move.
+/// The direction of a movement of credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Movement {
@@ -48,7 +39,6 @@ pub enum Movement {
 }
 
 impl Movement {
-    /// Its name in the ledger.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Grant => "grant",
@@ -58,7 +48,6 @@ impl Movement {
         }
     }
 
-    /// By its name.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Grant, Self::Reserve, Self::Settle, Self::Refund]
             .into_iter()
@@ -66,21 +55,21 @@ impl Movement {
     }
 }
 
-/// All movements of one kind.
+/// The sum of all movements of one kind.
 fn sum(sums: &[(Movement, u64)], kind: Movement) -> u64 {
     sums.iter().filter(|(of, _)| *of == kind).map(|(_, amount)| amount).sum()
 }
 
 impl Account {
-    /// The account that a ledger adds up to; `None` if it gives back more than it ever reserved.
+    /// The account that a ledger sums up to; `None` if it refunds more than it reserved.
     pub fn added_up(sums: &[(Movement, u64)]) -> Option<Self> {
         let spent = sum(sums, Movement::Settle);
         let reserved = sum(sums, Movement::Reserve).checked_sub(spent + sum(sums, Movement::Refund))?;
         Some(Self { granted: sum(sums, Movement::Grant), reserved, spent })
     }
 
-    /// By how many credits the account and its ledger disagree, and by how many it is overdrawn. Mistakes add up and
-    /// never cancel, so zero means that every credit is where the ledger says.
+    /// The difference between the account and its ledger, plus any overdraft. Differences add up and never cancel, so
+    /// zero means that the account is exactly as its ledger says.
     pub fn imbalance(self, sums: &[(Movement, u64)]) -> u64 {
         let Self { granted, reserved, spent } = self;
         let (settled, reserves) = (sum(sums, Movement::Settle), sum(sums, Movement::Reserve));
@@ -91,7 +80,6 @@ impl Account {
         astray + (reserved + spent).saturating_sub(granted)
     }
 
-    /// What may still be reserved.
     pub fn available(self) -> u64 {
         let taken = self.reserved + self.spent;
         self.granted.checked_sub(taken).expect("no account is overdrawn: every reservation was checked")

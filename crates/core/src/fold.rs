@@ -1,5 +1,5 @@
-//! History is the truth (law 6): folds a job's events and reports each difference to its row and each broken law.
-//! `tenure verify`, the simulator and the crash tests all ask here.
+//! Verification (law 6): folds a job's events and reports each difference from its row and each broken law.
+//! Used by `tenure verify`, the simulator and the crash tests.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,29 +11,24 @@ use crate::id::{JobId, UserId};
 use crate::job::{Job, Spec};
 use crate::lifecycle::{Lifecycle, Outcome, Phase};
 
-/// Everything that is kept about one job.
+/// All stored records of one job.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// The row.
     pub job: Arc<Job>,
-    /// Its history, in journal order.
+    /// In journal order.
     pub events: Vec<Event>,
-    /// Its dead letter.
     pub dead_letter: Option<DeadLetter>,
-    /// Its movements of credits.
     pub ledger: Vec<LedgerLine>,
-    /// How many log lines there are, and the number of the last.
+    /// The number of log lines, and the number of the last line.
     pub logs: (u64, u64),
 }
 
-/// Something that is not as the laws say.
+/// A broken law.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
-    /// About which job; `None` for an account or the store.
+    /// `None` for an account or the store.
     pub job: Option<JobId>,
-    /// Which law is broken.
     pub law: u8,
-    /// What is wrong.
     pub what: String,
 }
 
@@ -46,7 +41,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Folds a history as far as it goes: the job after `until` transitions (all, if `None`), or why it cannot be folded.
+/// Folds a history: the job after `until` transitions (`None`: all), or why it cannot be folded.
 pub fn fold(spec: Arc<Spec>, events: &[Event], until: Option<u32>) -> Result<Job, Difference> {
     let mut job = Job::blank(spec);
     let broken = |law, what| Difference { job: events.first().map(|event| event.job_id), law, what };
@@ -66,7 +61,7 @@ pub fn fold(spec: Arc<Spec>, events: &[Event], until: Option<u32>) -> Result<Job
     Ok(job)
 }
 
-/// Law 6: what of a row is not what its history, or its first `until` transitions, fold to.
+/// Law 6: the differences between a row and its folded history, up to `until` transitions.
 pub fn differences(job: &Job, events: &[Event], until: Option<u32>) -> Vec<Difference> {
     let mut found = Vec::new();
     match fold(Arc::clone(&job.spec), events, until) {
@@ -78,7 +73,7 @@ pub fn differences(job: &Job, events: &[Event], until: Option<u32>) -> Vec<Diffe
     found
 }
 
-/// Checks one job against every law that its own records can break.
+/// Checks one job against every law that its records can break.
 pub fn verify(record: &Record, lifecycle: Option<&Lifecycle>) -> Vec<Difference> {
     let job = &record.job;
     let mut found = Vec::new();
@@ -188,7 +183,7 @@ fn is_declared(lifecycle: &Lifecycle, event: &Event) -> bool {
     by_rule && phase == Some(event.facts.phase())
 }
 
-/// Law 6: what was folded is what the row says.
+/// Law 6: the folded job equals the row.
 fn compare(job: &Job, folded: &Job, say: &mut impl FnMut(u8, String)) {
     let mut differ = |what: &str, row: String, history: String| {
         if row != history {
@@ -212,7 +207,7 @@ fn compare(job: &Job, folded: &Job, say: &mut impl FnMut(u8, String)) {
     differ("lease", format!("{:?}", holder(job)), format!("{:?}", holder(folded)));
 }
 
-/// What must hold of a row by itself.
+/// Invariants of a single row.
 fn check_standing(job: &Job, lifecycle: &Lifecycle, say: &mut impl FnMut(u8, String)) {
     match lifecycle.state(job.state.as_str()) {
         None => say(1, format!("its lifecycle has no state {}", job.state)),
@@ -287,7 +282,7 @@ fn check_credits(record: &Record, lifecycle: &Lifecycle, say: &mut impl FnMut(u8
     }
 }
 
-/// What is wrong with a stored account, by its ledger.
+/// The differences between a stored account and its ledger.
 pub fn verify_account(user: &UserId, stored: Account, sums: &[(Movement, u64)]) -> Vec<Difference> {
     let broken = |what: String| vec![Difference { job: None, law: 7, what }];
     let Some(added) = Account::added_up(sums) else {

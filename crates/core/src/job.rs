@@ -1,8 +1,8 @@
-//! The durable record of a job: what was asked for ([`Spec`], never changed) and where it stands ([`Job`]).
+//! The durable record of a job: the immutable request ([`Spec`]) and the present state ([`Job`]).
 //!
-//! A job changes in two ways only: [`Job::evolve`] folds an event into it, and a lease is kept alive, progress noted
-//! or a cancel requested between events. What `evolve` writes can be folded again from history; the rest cannot,
-//! and is listed at [`Job`].
+//! A job changes in two ways only: [`Job::evolve`] folds an event into it, and between events the lease is renewed,
+//! progress recorded or a cancel requested. What `evolve` writes can be folded again from history; the rest cannot, and is
+//! listed at [`Job`].
 
 use std::sync::{Arc, LazyLock};
 
@@ -15,70 +15,57 @@ use crate::json::Json;
 use crate::lifecycle::{Phase, Trigger};
 use crate::time::{Deadline, Millis, Now, Timestamp};
 
-/// What was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// A version-7 UUID.
     pub id: JobId,
-    /// What kind of work.
     pub job_type: TypeName,
-    /// The lifecycle and the version that the job was created under, and keeps.
+    /// Fixed at creation.
     pub lifecycle: LifecycleRef,
-    /// Where workers look for it.
     pub queue: QueueName,
-    /// Whose it is.
     pub user_id: Option<UserId>,
     /// Higher is claimed first.
     pub priority: i32,
-    /// How many attempts may fail.
     pub max_attempts: u32,
     /// Credits reserved at creation.
     pub cost: u64,
-    /// The work itself.
     pub payload: Json,
-    /// When it was asked for.
     pub created_at: Timestamp,
-    /// What it belongs to.
     pub links: Arc<Links>,
 }
 
 /// A lifecycle by name and version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LifecycleRef {
-    /// Its name.
     pub name: LifecycleName,
-    /// Its version.
     pub version: u32,
 }
 
-/// What a job belongs to. `None` costs no index entry; the getters of [`Spec`] say what it then is.
+/// Relations of a job. A `None` costs no index entry; the getters of [`Spec`] return the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
-    /// The caller's.
     pub correlation_id: Option<Name>,
     /// W3C trace context of the request.
     pub traceparent: Option<Name>,
-    /// Given or derived.
     pub idempotency_key: Option<Name>,
-    /// The finished job that this one is like.
+    /// The finished job that this one repeats.
     pub retry_of: Option<JobId>,
-    /// The job whose effects this one undoes.
+    /// The job that this one compensates.
     pub compensates: Option<JobId>,
 }
 
 impl Links {
-    /// For a [`Spec`]: most jobs belong to nothing, and a million of them share one value.
+    /// For a [`Spec`]: most jobs have no links, and all of them share one value.
     pub fn shared(self) -> Arc<Self> {
         static NOTHING: LazyLock<Arc<Links>> = LazyLock::new(Arc::default);
         if self == Self::default() { Arc::clone(&NOTHING) } else { Arc::new(self) }
     }
 
-    /// The caller's, or the job's own id.
+    /// Defaults to the job's id.
     pub fn correlation_id(&self, id: JobId) -> Name {
         self.correlation_id.clone().unwrap_or_else(|| id.to_string().into())
     }
 
-    /// The request's trace context, or one made of the job's id.
+    /// Defaults to a trace context derived from the job's id.
     pub fn traceparent(&self, id: JobId) -> Name {
         let made = || {
             let mut text = uuid::Uuid::encode_buffer();
@@ -100,12 +87,12 @@ pub(crate) fn trace_id_of(traceparent: &Name) -> &str {
 }
 
 impl Spec {
-    /// The caller's, or the job's own id.
+    /// Defaults to the job's id.
     pub fn correlation_id(&self) -> Name {
         self.links.correlation_id(self.id)
     }
 
-    /// The request's trace context, or one made of the job's id.
+    /// Defaults to a trace context derived from the job's id.
     pub fn traceparent(&self) -> Name {
         self.links.traceparent(self.id)
     }
@@ -116,40 +103,31 @@ impl Spec {
     }
 }
 
-/// Where a job stands. Outside the fold: a lease's times, `progress`, `cancel`, `log_count`.
+/// The present state of a job. Not part of the fold: the times of a lease, `progress`, `cancel`, `log_count`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// What was asked for.
     pub spec: Arc<Spec>,
-    /// Where it is, by its lifecycle's own name.
     pub state: StateName,
-    /// What may happen there.
     pub phase: Phase,
-    /// How many transitions there were.
+    /// The number of transitions.
     pub seq: u32,
-    /// Which tenure this is, from 1.
+    /// From 1.
     pub attempt: u32,
-    /// How many attempts failed.
+    /// The number of failed attempts.
     pub retry_count: u32,
-    /// The last fence granted.
     pub fence: Fence,
-    /// Not to be claimed before.
+    /// The earliest time at which it may be claimed.
     pub run_at: Timestamp,
-    /// Which clocks run besides the lease's.
     pub clocks: Clocks,
-    /// Who owns it.
     pub lease: Option<Box<Lease>>,
-    /// Who owned it last.
     pub last_lease: Option<Box<EndedLease>>,
-    /// When what happened.
     pub times: Times,
-    /// What went wrong and what came out.
     pub output: Output,
-    /// A cancel that waits for its worker.
+    /// A cancel request that the worker has not confirmed.
     pub cancel: Option<Box<CancelRequest>>,
 }
 
-/// Clocks of the state that a job is in.
+/// The clocks of the present state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clocks {
     /// When `timeout` fires.
@@ -158,22 +136,19 @@ pub struct Clocks {
     pub due: Option<Deadline>,
 }
 
-/// A worker's sole, timed right to a job.
+/// A worker's exclusive, timed right to a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// Tells this lease from the ones before.
     pub fence: Fence,
-    /// Who holds it.
     pub worker: WorkerId,
-    /// How long it lasts from each renewal.
+    /// Duration from each renewal.
     #[serde(with = "span_ms")]
     pub ttl: Millis,
-    /// How often the worker is expected to be heard.
+    /// Expected interval of heartbeats.
     #[serde(with = "span_ms")]
     pub heartbeat: Millis,
-    /// The lease's end.
     pub ends: Deadline,
-    /// The second missed heartbeat.
+    /// When the second heartbeat in a row is missed.
     pub beat_by: Deadline,
 }
 
@@ -190,18 +165,17 @@ mod span_ms {
 }
 
 impl Lease {
-    /// A lease from `now` on.
     pub fn grant(fence: Fence, worker: WorkerId, ttl: Millis, heartbeat: Millis, now: Now) -> Self {
         let (ends, beat_by) = (now.running() + ttl, now.running() + two(heartbeat));
         Self { fence, worker, ttl, heartbeat, ends, beat_by }
     }
 
-    /// What a worker is told: the earlier of the lease's end and the second missed heartbeat.
+    /// The earlier of the lease's end and the second missed heartbeat; this is what workers see.
     pub fn expires(&self) -> Deadline {
         self.ends.min(self.beat_by)
     }
 
-    /// Notes that the worker was heard; renews when half of the lease or less remains. Says whether it renewed.
+    /// Resets the heartbeat deadline, and renews the lease when half of it or less remains. Returns whether it renewed.
     pub fn heartbeat_received(&mut self, now: Now) -> bool {
         let running = now.running();
         self.beat_by = running + two(self.heartbeat);
@@ -217,26 +191,21 @@ fn two(heartbeat: Millis) -> Millis {
     Millis(heartbeat.0.saturating_mul(2))
 }
 
-/// The last lease that ended: who held it, and how it ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedLease {
-    /// Its fence.
     pub fence: Fence,
-    /// Who held it.
     pub worker: WorkerId,
-    /// How it ended.
     pub end: LeaseEnd,
-    /// The trigger that ended it: its holder's repeat of it is a replay.
+    /// The trigger that ended it: the same verb again from its holder is a replay.
     pub by: Trigger,
-    /// When it would have run out.
+    /// When it would have expired.
     pub expires: Deadline,
 }
 
-/// How a lease ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeaseEnd {
-    /// It ran out.
+    /// It expired.
     Lost,
     /// Its holder ended it.
     Reported,
@@ -244,92 +213,74 @@ pub enum LeaseEnd {
     Revoked,
 }
 
-/// When what happened. `claimed_at` and `started_at` are the latest attempt's.
+/// `claimed_at` and `started_at` are those of the latest attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// The last transition.
     pub updated_at: Timestamp,
-    /// The claim.
     pub claimed_at: Option<Timestamp>,
-    /// The start.
     pub started_at: Option<Timestamp>,
     /// Set if and only if the state is final.
     pub completed_at: Option<Timestamp>,
-    /// State, and the last time it was entered; in order of first entry.
+    /// Each state with the last time it was entered, in order of first entry.
     pub entered: Box<[(StateName, Timestamp)]>,
 }
 
-/// What went wrong and what came out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
-    /// The last failure, until a success clears it.
+    /// Cleared by a success.
     pub error: Option<Box<JobError>>,
-    /// What the worker made.
     pub result: Option<Json>,
-    /// Where the next attempt may go on.
+    /// Saved by the worker for the next attempt.
     pub checkpoint: Option<Json>,
-    /// How far it is.
     pub progress: Option<Box<Progress>>,
-    /// How many log lines there are.
     pub log_count: u64,
 }
 
-/// How far a job is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// 0 to 100.
     pub percent: f64,
-    /// The worker's words.
     pub message: Option<String>,
 }
 
-/// A cancel that waits for its worker.
+/// A cancel request that the worker has not confirmed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelRequest {
-    /// Soft, or by now hard.
     pub mode: CancelMode,
-    /// Why.
     pub reason: Option<String>,
-    /// Who asked.
     pub by: Actor,
-    /// When.
     pub at: Timestamp,
-    /// When it becomes hard.
+    /// When it becomes a hard cancel.
     pub hard_at: Deadline,
 }
 
-/// How much a worker is asked before its job is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelMode {
-    /// The worker is told, and has until the grace ends.
+    /// The worker is told, and the job is cancelled when the grace period ends.
     Soft,
-    /// Now.
+    /// Immediately.
     Hard,
 }
 
-/// What went wrong in the work.
+/// An error in the work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobError {
-    /// Short and stable: what to switch on.
+    /// Short and stable, for programs.
     pub code: Name,
-    /// In words.
     pub message: String,
-    /// Where in the system.
     pub category: Category,
     /// Whether another attempt may help.
     pub class: Class,
-    /// Where in the work.
     pub stage: Option<Stage>,
-    /// The worker's own reason for a dead letter.
+    /// The worker's reason for a dead letter.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason_code: Option<ReasonCode>,
-    /// Anything else.
     pub details: Option<Json>,
 }
 
 impl JobError {
-    /// An error of the engine's own: transient, as lost leases and timeouts are.
+    /// An error raised by Tenure, such as a lost lease or a timeout: transient.
     pub fn own(code: &str, message: &str, category: Category) -> Self {
         let (code, message) = (code.into(), message.to_owned());
         Self {
@@ -349,10 +300,9 @@ impl JobError {
     }
 }
 
-/// Where in the system an error arose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the names are the spec's, and say all there is")]
+
 pub enum Category {
     Validation,
     Queue,
@@ -363,7 +313,7 @@ pub enum Category {
 /// Whether another attempt may help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the names are the spec's, and say all there is")]
+
 pub enum Class {
     Transient,
     Permanent,
@@ -371,10 +321,9 @@ pub enum Class {
     LeaseConflict,
 }
 
-/// Where in the work an error arose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the names are the spec's, and say all there is")]
+
 pub enum Stage {
     Fetch,
     Input,
@@ -404,12 +353,11 @@ impl Job {
         }
     }
 
-    /// Its id.
     pub fn id(&self) -> JobId {
         self.spec.id
     }
 
-    /// The present or last holder; nobody in a ready state.
+    /// The present or last holder; `None` in a ready state.
     pub fn worker(&self) -> Option<&WorkerId> {
         if self.phase == Phase::Ready {
             return None;
@@ -418,24 +366,24 @@ impl Job {
         self.lease.as_ref().map(|lease| &lease.worker).or_else(last)
     }
 
-    /// When the next clock fires, if one runs: what the store searches by.
+    /// When the next clock fires. Stores index it.
     pub fn next_clock(&self) -> Option<Deadline> {
         let lease = self.lease.as_ref().map(|lease| lease.expires());
         let grace = self.cancel.as_ref().map(|cancel| cancel.hard_at);
         [self.clocks.timeout, self.clocks.due, lease, grace].into_iter().flatten().min()
     }
 
-    /// Created to completed.
+    /// From creation to completion.
     pub fn duration(&self) -> Option<Millis> {
         self.times.completed_at.map(|end| end - self.spec.created_at)
     }
 
-    /// Started to completed.
+    /// From start to completion.
     pub fn run_time(&self) -> Option<Millis> {
         Some(self.times.completed_at? - self.times.started_at?)
     }
 
-    /// Folds one event into the job. What has happened cannot be refused.
+    /// Folds one event into the job. Total: an event cannot be refused.
     pub fn evolve(&mut self, event: &Event) {
         assert_eq!(event.seq, Some(self.seq + 1), "events of job {} have no gap", self.id());
         let facts = &event.facts;

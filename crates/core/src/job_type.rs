@@ -1,4 +1,4 @@
-//! Types and the catalog of what is in force: which lifecycle a type follows, and its policy. Compiled once, then data.
+//! Job types and the catalog of active lifecycles and types.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,31 +9,28 @@ use crate::lifecycle::{Lifecycle, Policy, Trigger};
 use crate::limits;
 use crate::time::Millis;
 
-/// A named kind of job. Schema and guard are the runtime's: they are checked before a command is made.
+/// Schema and guard are not here: the runtime checks them before it builds a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobType {
-    /// Its name; `*` is the catch-all.
+    /// `*` is the catch-all type.
     pub name: TypeName,
-    /// The lifecycle that new jobs follow.
     pub lifecycle: LifecycleRef,
-    /// The lifecycle's policy, with the type's own values in its place.
+    /// The lifecycle's policy with the overrides of the type.
     pub policy: Policy,
-    /// State timeouts of its own.
+    /// Overrides of state timeouts.
     pub timeouts: Vec<(StateName, Millis)>,
-    /// Credits that a job reserves.
     pub cost: u64,
-    /// Where new jobs go unless they say otherwise.
+    /// Default for new jobs.
     pub queue: QueueName,
-    /// What new jobs get unless they say otherwise.
+    /// Default for new jobs.
     pub priority: i32,
-    /// The type whose job undoes this one's effects.
+    /// The type of the job that compensates a failed one.
     pub compensate_with: Option<TypeName>,
-    /// The largest payload.
     pub payload_bytes_max: usize,
 }
 
 impl JobType {
-    /// A type that follows a lifecycle and says nothing else.
+    /// A type without overrides.
     pub fn following(name: &str, lifecycle: &Lifecycle) -> Self {
         Self {
             name: name.into(),
@@ -49,14 +46,14 @@ impl JobType {
     }
 }
 
-/// Lifecycles and types in force.
+/// The active lifecycles and types.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     lifecycles: BTreeMap<LifecycleRef, Arc<Lifecycle>>,
     types: BTreeMap<TypeName, Arc<JobType>>,
 }
 
-/// The name of the type that stands for every other.
+/// The name of the catch-all type.
 pub const CATCH_ALL: &str = "*";
 
 impl Catalog {
@@ -66,11 +63,11 @@ impl Catalog {
         self.lifecycles.insert(key, Arc::new(lifecycle));
     }
 
-    /// Adds a type, or says why it cannot be in force.
+    /// Adds a type, or says why it is not valid.
     pub fn add_type(&mut self, job_type: JobType) -> Result<(), String> {
         let lifecycle = self.lifecycle(&job_type.lifecycle).ok_or_else(|| {
             format!(
-                "type {} follows lifecycle {}, which is not there",
+                "type {} follows lifecycle {}, which does not exist",
                 job_type.name, job_type.lifecycle.name
             )
         })?;
@@ -92,39 +89,35 @@ impl Catalog {
         Ok(())
     }
 
-    /// Says which type names a compensation type that is not there.
+    /// Reports a compensation type that does not exist.
     pub fn check_compensations(&self) -> Result<(), String> {
         for job_type in self.types.values() {
             if let Some(with) =
                 job_type.compensate_with.as_ref().filter(|with| self.job_type(with.as_str()).is_none())
             {
-                return Err(format!("type {} compensates with {with}, which is not there", job_type.name));
+                return Err(format!("type {} compensates with {with}, which does not exist", job_type.name));
             }
         }
         Ok(())
     }
 
-    /// The lifecycle of this name and version.
     pub fn lifecycle(&self, key: &LifecycleRef) -> Option<&Arc<Lifecycle>> {
         self.lifecycles.get(key)
     }
 
-    /// The newest version of this name.
     pub fn newest(&self, name: &str) -> Option<&Arc<Lifecycle>> {
         self.lifecycles.values().rfind(|lifecycle| lifecycle.name == name)
     }
 
-    /// Every lifecycle, by name and version.
     pub fn lifecycles(&self) -> impl Iterator<Item = &Arc<Lifecycle>> {
         self.lifecycles.values()
     }
 
-    /// The type of this name, or the catch-all.
+    /// The type of this name, or the catch-all type.
     pub fn job_type(&self, name: &str) -> Option<&Arc<JobType>> {
         self.types.get(name).or_else(|| self.types.get(CATCH_ALL))
     }
 
-    /// Every type, by name.
     pub fn types(&self) -> impl Iterator<Item = &Arc<JobType>> {
         self.types.values()
     }

@@ -1,4 +1,4 @@
-//! A JSON text that is passed on as it came: never parsed into numbers and written again, so nothing is lost on the way.
+//! JSON texts that are stored and returned unchanged: numbers are never parsed and reformatted, so no digits are lost.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,24 +20,24 @@ pub enum JsonFlaw {
     /// Not JSON at all.
     #[error("not JSON: {0}")]
     Malformed(String),
-    /// Nested deeper than the bound.
+    /// Nested too deep.
     #[error("nested deeper than {} levels", limits::JSON_DEPTH_MAX)]
     TooDeep,
     /// PostgreSQL cannot store U+0000, and both stores behave alike.
     #[error("contains the character U+0000")]
     Nul,
-    /// The same key twice in one object: which one was meant?
+    /// A repeated key is ambiguous.
     #[error("key `{0}` occurs twice in one object")]
     DuplicateKey(String),
 }
 
 impl Json {
-    /// Checks a text: JSON, not too deep, no U+0000, no key twice.
+    /// Checks a text: valid JSON, not too deep, no U+0000, no repeated key.
     pub fn parse(text: &str) -> Result<Self, JsonFlaw> {
         Self::check(text).map(|text| Self(text.into()))
     }
 
-    /// The same for a text that is only looked at: the JSON in it, without the white space around.
+    /// The same without copying: the JSON without surrounding white space.
     pub fn check(text: &str) -> Result<&str, JsonFlaw> {
         if depth(text) > limits::JSON_DEPTH_MAX {
             return Err(JsonFlaw::TooDeep);
@@ -50,32 +50,29 @@ impl Json {
         Ok(raw.get())
     }
 
-    /// A value as text.
     pub fn of(value: &impl Serialize) -> Self {
         Self(serde_json::to_string(value).expect("our values have string keys and finite numbers").into())
     }
 
-    /// What a store kept: checked when it was written, so not checked again here.
+    /// A text from a store: it was checked when it was written.
     pub fn stored(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// `null`.
     pub fn null() -> Self {
         Self("null".into())
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Parsed, for those who look inside: schemas, guards, derived keys.
+    /// The parsed value, for schemas, guards and derived keys.
     pub fn to_value(&self) -> serde_json::Value {
         serde_json::from_str(&self.0).expect("a Json is valid JSON")
     }
 
-    /// A hash that key order and white space do not change, and anything else does.
+    /// A hash that does not depend on key order and white space.
     pub fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         let raw: &RawValue = serde_json::from_str(&self.0).expect("a Json is valid JSON");
@@ -88,7 +85,7 @@ impl Json {
     }
 }
 
-/// Visits the parts of a value in canonical order: keys sorted, numbers as they were written.
+/// Visits the parts of a value in canonical order: keys sorted, numbers as written.
 fn walk(raw: &RawValue, visit: &mut impl FnMut(&[u8])) -> Result<(), JsonFlaw> {
     let text = raw.get();
     match text.as_bytes()[0] {
@@ -134,7 +131,7 @@ fn flaw_of(error: &serde_json::Error) -> JsonFlaw {
     }
 }
 
-/// The members of an object, sorted; refuses a key that occurs twice.
+/// The members of an object, sorted; refuses a repeated key.
 struct Members<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -160,10 +157,10 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// Whether one look over a valid text shows what [`walk`] would find: no escapes, so no U+0000 and no surrogates, and no
-/// key twice in any object. Most texts are like that; the others are walked.
+/// Whether one scan of a valid text shows that [`walk`] would accept it: no escapes, so no U+0000 and no surrogates, and
+/// no repeated key in any object. Most texts pass; the others are walked.
 fn is_plainly_fine(text: &str) -> bool {
-    /// More keys than this in the objects that are open at once are left to the walk.
+    /// With more keys than this in the open objects, the text is walked.
     const KEYS_MAX: usize = 24;
     let is_mark = |byte: u8| matches!(byte, b'"' | b'{' | b'}' | b'[' | b']' | b',');
     if text.contains('\\') {
@@ -198,9 +195,9 @@ fn is_plainly_fine(text: &str) -> bool {
     true
 }
 
-/// How deep the brackets of a text nest, at most. Counts without recursion, so a hostile text cannot exhaust the stack.
+/// The nesting depth of a text. Counts without recursion, so that a malicious text cannot exhaust the stack.
 fn depth(text: &str) -> usize {
-    // Few brackets cannot nest deep, wherever they are; most texts need no closer look.
+    // Few brackets cannot nest deep; this settles most texts.
     let brackets = text.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count();
     if brackets <= limits::JSON_DEPTH_MAX {
         return brackets;

@@ -1,8 +1,8 @@
-//! Every bound, in one place, with its unit last and its relations checked when this compiles.
+//! All limits, with the unit as suffix and their relations checked at compile time.
 
-/// A job's payload, and a lifecycle's own text in a report: result, checkpoint, error details.
+/// Payload, result, checkpoint and error details, each.
 pub const PAYLOAD_BYTES_MAX: usize = 1 << 20;
-/// What one event may weigh: a result and an error fit.
+/// An event: a result and an error fit.
 pub const EVENT_BYTES_MAX: usize = 4 << 20;
 /// Any name: type, queue, worker, user, correlation id, idempotency key.
 pub const NAME_BYTES_MAX: usize = 255;
@@ -10,27 +10,27 @@ pub const NAME_BYTES_MAX: usize = 255;
 pub const MESSAGE_BYTES_MAX: usize = 16 << 10;
 /// One line of a job's log.
 pub const LOG_LINE_BYTES_MAX: usize = 64 << 10;
-/// Lines in one append.
+/// Log lines in one request.
 pub const LOG_LINES_MAX: usize = 10_000;
 /// Assets of one job.
 pub const ASSETS_MAX: usize = 1000;
-/// Bytes of one asset, as far as anyone may say.
+/// Largest declared size of an asset.
 pub const ASSET_BYTES_MAX: u64 = 1 << 53;
 /// An asset's URL.
 pub const URL_BYTES_MAX: usize = 2048;
-/// Where an asset is kept.
+/// An asset's storage path.
 pub const STORAGE_PATH_BYTES_MAX: usize = 1024;
-/// An upload that was not heard of for so long is given up, and what it wrote deleted.
+/// An upload without progress for this long is abandoned and its object deleted.
 pub const UPLOAD_IDLE_MS_MAX: u64 = 60_000;
-/// An upload that would be given up sooner than this is too late to become an asset. No commit takes so long.
+/// An upload closer than this to being abandoned cannot become an asset. Longer than any commit takes.
 pub const UPLOAD_MARGIN_MS: u64 = 20_000;
-/// Jobs that one claim may ask for.
+/// Jobs in one claim.
 pub const CLAIM_JOBS_MAX: u32 = 1000;
-/// Attempts that a type may allow.
+/// Attempts of a job.
 pub const ATTEMPTS_MAX: u32 = 1000;
-/// Priorities reach from minus to plus this.
+/// Priorities range from minus to plus this.
 pub const PRIORITY_MAX: i32 = 1_000_000;
-/// The longest span that can be written: a hundred years.
+/// The longest span: a hundred years.
 pub const SPAN_MS_MAX: u64 = 100 * 365 * 86_400_000;
 /// The shortest lease.
 pub const LEASE_MS_MIN: u64 = 1000;
@@ -40,21 +40,21 @@ pub const JSON_DEPTH_MAX: usize = 64;
 pub const LIFECYCLE_BYTES_MAX: usize = 256 << 10;
 /// States of one lifecycle.
 pub const STATES_MAX: usize = 64;
-/// Rules of one lifecycle, after lists are written out.
+/// Rules of one lifecycle, with lists expanded.
 pub const RULES_MAX: usize = 4096;
 /// Credits that an account can hold.
 pub const CREDITS_MAX: u64 = 1 << 53;
-/// A worker that was not heard for so long is forgotten.
+/// Worker records expire after this time.
 pub const WORKER_UNSEEN_MS_MAX: u64 = 24 * 3_600_000;
-/// A node that was not heard for so long is forgotten, and what it counted with it.
+/// Node records, with their counters, expire after this time.
 pub const NODE_UNSEEN_MS_MAX: u64 = 3_600_000;
-/// Missed times of a schedule that are made up for at once.
+/// Missed times of a schedule for which jobs are created with `misfire = "all"`.
 pub const MISFIRES_MAX: usize = 100;
-/// What went wrong with a schedule or a webhook, as it is kept.
+/// Stored error text of a schedule or webhook.
 pub const AUTOMATION_ERROR_CHARS_MAX: usize = 1000;
-/// Schedules, and webhooks, that are told of at once.
+/// Schedules, and webhooks, in one listing.
 pub const AUTOMATIONS_MAX: usize = 10_000;
-/// Clock triggers that one command may find overdue on one job; a checked lifecycle needs far fewer.
+/// Overdue clocks of one job that fire before a command; a checked lifecycle needs far fewer.
 pub const OVERDUE_MAX: usize = 4 * ATTEMPTS_MAX as usize;
 
 const _: () = assert!(

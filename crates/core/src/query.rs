@@ -1,4 +1,4 @@
-//! Questions about many jobs: filters, pages and cursors. A new listing is a filter here before it is a method of a store.
+//! Queries: filters and pages. Prefer a new filter to a new method of `Store`.
 
 use crate::dead_letter::{DeadLetter, ReasonCode};
 use crate::id::{JobId, LifecycleName, Name, QueueName, StateName, TypeName, UserId, WorkerId};
@@ -6,9 +6,9 @@ use crate::job::{Job, Stage};
 use crate::lifecycle::Outcome;
 use crate::time::Timestamp;
 
-/// Which jobs. Every field that is set must match.
+/// Every field that is set must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are the job's own fields")]
+
 pub struct JobFilter {
     pub state: Option<StateName>,
     pub phase: Option<Name>,
@@ -22,12 +22,12 @@ pub struct JobFilter {
     pub retry_of: Option<JobId>,
     pub created_after: Option<Timestamp>,
     pub created_before: Option<Timestamp>,
-    /// This one and newer ones alone: how far a search goes.
+    /// Only this job and newer ones: bounds a search.
     pub from: Option<JobId>,
 }
 
 impl JobFilter {
-    /// Whether a job matches: what every store's listing means.
+    /// Whether a job matches. Defines what the listings of all stores return.
     pub fn admits(&self, job: &Job) -> bool {
         fn is<T: PartialEq>(wanted: Option<&T>, actual: Option<&T>) -> bool {
             wanted.is_none_or(|wanted| actual == Some(wanted))
@@ -50,31 +50,28 @@ impl JobFilter {
 }
 
 impl JobFilter {
-    /// Whether it names something that jobs are found by: whose they are, or what they belong to.
+    /// Whether an index serves the filter.
     pub fn is_indexed(&self) -> bool {
         self.user_id.is_some() || self.correlation_id.is_some() || self.retry_of.is_some()
     }
 
-    /// Whether only jobs that are not over can match.
+    /// Whether only unfinished jobs can match.
     pub fn is_live(&self) -> bool {
         self.phase.as_ref().is_some_and(|phase| *phase != "final")
     }
 }
 
-/// Which dead letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are the dead letter's own fields")]
+
 pub struct DeadLetterFilter {
     pub reason_code: Option<ReasonCode>,
     pub stage: Option<Stage>,
-    /// Whether dismissed ones are wanted, instead of the others.
+    /// `true` for dismissed dead letters, `false` for the others.
     pub dismissed: bool,
-    /// What the dead job must be like.
     pub jobs: JobFilter,
 }
 
 impl DeadLetterFilter {
-    /// Whether a dead letter matches, with its job.
     pub fn admits(&self, letter: &DeadLetter, job: &Job) -> bool {
         self.reason_code.is_none_or(|code| code == letter.reason_code)
             && self.stage.is_none_or(|stage| letter.stage == Some(stage))
@@ -83,11 +80,9 @@ impl DeadLetterFilter {
     }
 }
 
-/// A page of a listing, newest first.
+/// Newest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Only what is older than this.
     pub before: Option<JobId>,
-    /// At most this many.
     pub limit: usize,
 }

@@ -1,5 +1,5 @@
-//! Why a command did not happen. A refusal is a correct answer, carries what its reader needs to understand it,
-//! and changed nothing.
+//! Refusals: why a command was not carried out. A refusal is a correct answer, carries what the caller needs to understand
+//! it, and means that nothing changed.
 
 use std::fmt;
 
@@ -8,92 +8,50 @@ use crate::job::LifecycleRef;
 use crate::lifecycle::Trigger;
 use crate::time::Millis;
 
-/// Why not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// No rule leads from here by this trigger.
-    #[error("job {job} is {current_state}, and {trigger} does not lead out of it; allowed: {}", list(.allowed))]
+    /// No rule allows the trigger in this state.
+    #[error("job {job} is in state {current_state}, which does not allow {trigger}; allowed: {}", list(.allowed))]
     InvalidTransition {
-        /// Which job.
         job: JobId,
-        /// Where it is.
         current_state: StateName,
-        /// What was asked.
         trigger: Trigger,
-        /// Every trigger that has a rule from here, the clock's too.
+        /// Every trigger that has a rule in this state, clock triggers included.
         allowed: Vec<Trigger>,
     },
-    /// The verb needs the lease, and this is not its holder.
-    #[error("job {job}: the lease with fence {} is not the live one ({cause})", shown(*.fence))]
-    LeaseConflict {
-        /// Which job.
-        job: JobId,
-        /// The fence that was presented.
-        fence: Option<Fence>,
-        /// What became of it.
-        cause: ConflictCause,
-    },
-    /// No such thing.
+    /// The verb needs the lease, and the caller does not hold it.
+    #[error("job {job}: the lease with fence {} is no longer live ({cause})", shown(*.fence))]
+    LeaseConflict { job: JobId, fence: Option<Fence>, cause: ConflictCause },
     #[error("there is no {what} {name}")]
-    NotFound {
-        /// `job`, `dead letter`, `key`.
-        what: &'static str,
-        /// Its id.
-        name: String,
-    },
-    /// No such type.
+    NotFound { what: &'static str, name: String },
     #[error("there is no type {0}")]
     UnknownType(TypeName),
-    /// A job of a lifecycle that this node has not loaded.
+    /// The job's lifecycle is not loaded on this node.
     #[error("lifecycle {} version {} is not loaded", .0.name, .0.version)]
     UnknownLifecycle(LifecycleRef),
-    /// A value that is not what it must be.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     ValidationFailed(Vec<Pointed>),
-    /// The type's guard said no.
     #[error("the guard of type {job_type} does not admit this payload: {detail}")]
-    GuardRejected {
-        /// Which type.
-        job_type: TypeName,
-        /// What it said.
-        detail: String,
-    },
-    /// The same key, another body.
-    #[error("idempotency key {0} was used for another body")]
+    GuardRejected { job_type: TypeName, detail: String },
+    /// The same key with a different body.
+    #[error("idempotency key {0} was already used with a different body")]
     IdempotencyMismatch(Name),
-    /// Not enough to reserve the cost.
-    #[error("it costs {cost} and {available} are available")]
-    InsufficientCredits {
-        /// What it costs.
-        cost: u64,
-        /// What there is.
-        available: u64,
-    },
-    /// Over a bound.
+    #[error("the job costs {cost} credits, and {available} are available")]
+    InsufficientCredits { cost: u64, available: u64 },
     #[error("{what} is larger than {limit} bytes")]
-    TooLarge {
-        /// What is.
-        what: &'static str,
-        /// The bound.
-        limit: usize,
-    },
-    /// Too many in a while.
-    #[error("too many; try again in {retry_after}")]
-    RateLimited {
-        /// When to come again.
-        retry_after: Millis,
-    },
-    /// The same name and version with another text.
-    #[error("lifecycle {} version {} is in force with another text; raise its version", .0.name, .0.version)]
+    TooLarge { what: &'static str, limit: usize },
+    #[error("rate limit exceeded; try again in {retry_after}")]
+    RateLimited { retry_after: Millis },
+    /// The same name and version with a different text.
+    #[error("lifecycle {} version {} is already registered with a different text; raise its version", .0.name, .0.version)]
     LifecycleChanged(LifecycleRef),
 }
 
-/// A flaw of a value and the JSON pointer to it.
+/// A validation error and the JSON pointer to the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointed {
     /// `#/payload/prompt`.
     pub pointer: String,
-    /// What is wrong there.
     pub detail: String,
 }
 
@@ -103,16 +61,16 @@ impl fmt::Display for Pointed {
     }
 }
 
-/// What became of a lease that was presented.
+/// Why a presented lease is not the live one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConflictCause {
-    /// It ran out, or was ended by its holder.
+    /// It expired, or its holder ended it.
     Lost,
-    /// There is a newer one.
+    /// There is a newer lease.
     Superseded,
     /// Cancelled, dead-lettered or timed out.
     Revoked,
-    /// The live fence, another worker.
+    /// The live fence with a different worker.
     WrongWorker,
 }
 
@@ -128,7 +86,7 @@ impl fmt::Display for ConflictCause {
 }
 
 impl Refusal {
-    /// The stable code by which callers tell refusals apart.
+    /// The stable problem code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::InvalidTransition { .. } => "invalid_transition",
@@ -146,12 +104,10 @@ impl Refusal {
         }
     }
 
-    /// One flaw of one value.
     pub fn invalid(pointer: &str, detail: impl Into<String>) -> Self {
         Self::ValidationFailed(vec![Pointed { pointer: pointer.to_owned(), detail: detail.into() }])
     }
 
-    /// There is no such job.
     pub fn no_job(id: JobId) -> Self {
         Self::NotFound { what: "job", name: id.to_string() }
     }

@@ -1,6 +1,6 @@
-//! Words for people: numbers as they read them, what a misspelled name must have meant, and lists as they say them.
+//! Text helpers: thousands separators, spelling suggestions, and lists.
 
-/// A number as people read it: `1,204`.
+/// A number with thousands separators: `1,204`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,7 +13,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// The candidate that `word` is a slip of, if one is near enough. The threshold grows with the length.
+/// The candidate closest to `word`, if it is close enough. The threshold grows with the length.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     candidates
@@ -24,10 +24,10 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
         .map(|(_, candidate)| candidate)
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that make `a` into `b`.
+/// Edit distance with insertions, deletions, replacements and swaps of neighbours.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    // A name that is far too long is no near miss, and the table below is quadratic.
+    // A much longer name is not a misspelling, and the table below is quadratic.
     if a.len().abs_diff(b.len()) > a.len().min(b.len()) {
         return usize::MAX;
     }

@@ -1,8 +1,8 @@
-//! Time as numbers. There is no clock here: the store reads one and passes [`Now`] down.
+//! Time as numbers. Core has no clock: the store reads it and passes [`Now`].
 //!
-//! Two kinds of time are kept apart. A [`Timestamp`] is what a calendar shows. A [`Deadline`] counts only the time
-//! in which Tenure ran and its store could be reached, so that an outage moves every lease, timeout, grace and due
-//! time at once, without touching a row.
+//! There are two kinds of time. A [`Timestamp`] is calendar time. A [`Deadline`] counts only the time in which Tenure ran
+//! and its store was available, so that an outage postpones every lease, timeout, grace and due time without touching a
+//! row.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -10,40 +10,39 @@ use std::ops::{Add, Sub};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Milliseconds since 1970, UTC. Speaks RFC 3339 with milliseconds.
+/// Milliseconds since 1970, UTC. Text form: RFC 3339 with milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
-/// A span of time in milliseconds. Speaks `500ms`, `2s`, `1h`.
+/// A duration in milliseconds. Text form: `500ms`, `2s`, `1h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(pub u64);
 
-/// A moment on the clock that stands still during outages.
+/// A time on the clock that pauses during outages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Deadline(pub i64);
 
-/// The store's reading of its clock: the time, and how much of it was outage.
+/// A reading of the store's clock: the time, and the total of all outages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Now {
-    /// What the calendar shows.
+    /// Calendar time.
     pub at: Timestamp,
     /// All outages so far.
     pub stopped: Millis,
 }
 
 impl Now {
-    /// The present on the clock that stands still during outages.
+    /// The present on the clock that pauses during outages.
     pub fn running(self) -> Deadline {
         Deadline(self.at.0 - self.stopped.0 as i64)
     }
 
-    /// When `deadline` comes, or came, if there is no further outage.
+    /// The calendar time of `deadline` if there is no further outage.
     pub fn calendar(self, deadline: Deadline) -> Timestamp {
         Timestamp(deadline.0 + self.stopped.0 as i64)
     }
 
-    /// The same reading at another time.
     #[must_use]
     pub fn with(self, at: Timestamp) -> Self {
         Self { at, ..self }
@@ -57,7 +56,7 @@ impl Timestamp {
         self.0.div_euclid(60_000)
     }
 
-    /// Reads RFC 3339. `None` if it is not that, or not within years 1970 to 9999, or a leap second.
+    /// Parses RFC 3339. `None` for anything else, years outside 1970 to 9999, and leap seconds.
     pub fn parse(text: &str) -> Option<Self> {
         let b = text.as_bytes();
         let digits = |from: usize, to: usize| -> Option<i64> {
@@ -88,7 +87,7 @@ impl Timestamp {
     }
 }
 
-/// The milliseconds of `.123456`, and what follows.
+/// The milliseconds of `.123456`, and the rest.
 fn fraction(tail: &[u8]) -> Option<(i64, &[u8])> {
     let Some(digits) = tail.strip_prefix(b".") else { return Some((0, tail)) };
     let length = digits.iter().take_while(|d| d.is_ascii_digit()).count();
@@ -127,7 +126,7 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// The date of a day since 1970: the way back of [`days_from_civil`].
+/// The date of a day since 1970: the inverse of [`days_from_civil`].
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let z = days + 719_468;
     let era = z.div_euclid(146_097);
@@ -141,7 +140,7 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
 }
 
 impl Timestamp {
-    /// As it is written: `2026-11-16T04:05:37.995Z`. By hand, since every answer has many of them.
+    /// `2026-11-16T04:05:37.995Z`. Formatted by hand because every answer contains many timestamps.
     fn written(self) -> [u8; 24] {
         let (year, month, day) = civil_from_days(self.0.div_euclid(86_400_000));
         let of_day = self.0.rem_euclid(86_400_000);
@@ -174,12 +173,11 @@ impl fmt::Display for Timestamp {
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 
 impl Millis {
-    /// Seconds, as a span.
     pub const fn seconds(seconds: u64) -> Self {
         Self(seconds * 1000)
     }
 
-    /// Reads `500ms`, `2s`, `10m`, `1h`, `3d`, and sums such as `1m 30s`. `None` if it is not that, or over 100 years.
+    /// Parses `500ms`, `2s`, `10m`, `1h`, `3d`, and sums such as `1m 30s`. `None` for anything else, or over 100 years.
     pub fn parse(text: &str) -> Option<Self> {
         let mut total: u64 = 0;
         let mut parts = 0;
@@ -200,7 +198,7 @@ impl Millis {
 }
 
 impl fmt::Display for Millis {
-    /// The largest units that say it exactly: `90s` is `1m 30s`.
+    /// In the largest units that are exact: `90s` is `1m 30s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 == 0 {
             return f.write_str("0s");
@@ -228,7 +226,7 @@ impl Add<Millis> for Timestamp {
 
 impl Sub for Timestamp {
     type Output = Millis;
-    /// How long after `earlier`; zero if it was not after it.
+    /// The time since `earlier`; zero if it is not earlier.
     fn sub(self, earlier: Self) -> Millis {
         Millis(self.0.saturating_sub(earlier.0).max(0) as u64)
     }
@@ -243,7 +241,7 @@ impl Add<Millis> for Deadline {
 
 impl Sub for Deadline {
     type Output = Millis;
-    /// How long after `earlier`; zero if it was not after it.
+    /// The time since `earlier`; zero if it is not earlier.
     fn sub(self, earlier: Self) -> Millis {
         Millis(self.0.saturating_sub(earlier.0).max(0) as u64)
     }

@@ -1,5 +1,5 @@
-//! Webhooks: events sent to a URL, in the journal's order, each at least once. Which node sends, and how far it is, is
-//! decided here; sending is the server's.
+//! Webhooks: events sent to a URL in journal order, at least once. `decide` records which node sends and its position; the
+//! server sends.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{Actor, LifecycleName, Name, Position, TypeName, UserId};
 use crate::time::{Millis, Timestamp};
 
-/// What signs the deliveries. It is kept as it is, since signing needs it, and shown once.
+/// Signs the deliveries. Stored in plain text, since signing needs it, and shown once.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(pub String);
@@ -19,103 +19,78 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Which events are sent. `None` is any.
+/// `None` is any.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventFilter {
-    /// Of jobs of this type.
     #[serde(rename = "type")]
     pub job_type: Option<TypeName>,
-    /// Of jobs that follow this lifecycle.
     pub lifecycle: Option<LifecycleName>,
-    /// With this name: `job_succeeded`.
+    /// The event name, such as `job_succeeded`.
     pub event: Option<Name>,
-    /// Of this user's jobs.
     pub user_id: Option<UserId>,
 }
 
-/// A webhook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Webhook {
-    /// Its name.
     pub id: Name,
-    /// Where to.
     pub url: String,
-    /// What signs.
     pub secret: Secret,
-    /// Which events.
     pub filter: EventFilter,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// By whom.
     pub created_by: Actor,
-    /// Everything up to here was sent, or is not meant.
+    /// All matching events up to here were delivered.
     pub position: Position,
-    /// Tries of the event after that which have failed.
+    /// Failed deliveries of the next event.
     pub failures: u32,
-    /// The node that sends.
     pub holder: Option<Name>,
-    /// When another node may take over, or the next try is due; never, once it is disabled.
+    /// When another node may take over or the next delivery is due; `None` once it is disabled.
     pub due_at: Option<Timestamp>,
-    /// Since when nothing is sent.
     pub disabled_at: Option<Timestamp>,
-    /// The last status that came back.
+    /// The HTTP status of the last delivery.
     pub last_status: Option<u16>,
-    /// What went wrong the last time.
     pub last_error: Option<String>,
 }
 
-/// A webhook that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewWebhook {
-    /// Its name.
     pub id: Name,
-    /// Where to.
     pub url: String,
-    /// What signs.
     pub secret: Secret,
-    /// Which events.
     pub filter: EventFilter,
-    /// Events after this are sent.
+    /// Events after this position are sent.
     pub position: Position,
 }
 
-/// What happens to a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebhookChange {
-    /// A node sends from now on, unless another does.
+    /// A node becomes the sender, unless another is.
     Take {
-        /// The node.
         holder: Name,
-        /// How long, if it says no more.
+        /// Until another node may take over.
         span: Millis,
     },
-    /// Everything up to a position was sent; the node goes on.
+    /// All events up to a position were delivered.
     Sent {
-        /// The node.
         holder: Name,
-        /// How long it goes on, if it says no more.
+        /// Until another node may take over.
         span: Millis,
-        /// Up to here.
         position: Position,
-        /// What came back, if anything was sent.
+        /// The HTTP status, if an event was sent.
         status: Option<u16>,
     },
-    /// A try failed.
+    /// A delivery failed.
     Failed {
-        /// The node.
         holder: Name,
-        /// Everything up to here was sent, or is not meant.
+        /// All matching events up to here were delivered.
         position: Position,
-        /// What came back, if anything.
+        /// The HTTP status, if there was a response.
         status: Option<u16>,
-        /// What went wrong.
         error: String,
-        /// When to try again; no more, if `None`: it is disabled.
+        /// `None` disables the webhook.
         retry_in: Option<Millis>,
     },
-    /// One that was disabled sends again, from where it stood.
+    /// Continues at the stored position.
     Enable,
-    /// It is forgotten.
     Remove,
 }

@@ -1,20 +1,16 @@
-//! Workers, as far as Tenure knows them: a name, and when it was last heard.
+//! Worker records: the name and when the worker was last seen.
 
 use uuid::Uuid;
 
 use crate::id::{Name, WorkerId};
 use crate::time::Timestamp;
 
-/// A worker that was heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerRecord {
-    /// As it calls itself.
     pub name: WorkerId,
-    /// The key or token that it came with, where callers need one.
+    /// The key or token that it presented, if keys are required.
     pub credential: Option<Name>,
-    /// When it was last heard.
     pub seen_at: Timestamp,
-    /// The connection that has its name, if it ever had one: the newest. In a change, none leaves the name to whoever
-    /// has it.
+    /// Its newest socket connection, if it has had one. In an update, `None` keeps the current connection.
     pub connection: Option<Uuid>,
 }

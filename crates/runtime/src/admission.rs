@@ -1,10 +1,10 @@
-//! Before the batch, on the caller's own task: the payload passes its type's schema and guard, the job gets its id,
-//! and a derived key its digest. A guard's `now` is this node's reading of the store's clock.
+//! Admission of new jobs, on the caller's task before the batch: checks the payload against the type's schema and guard,
+//! assigns the id, and computes derived keys. `now` in a guard is this node's estimate of the store's time.
 
 use std::sync::Mutex;
 
 use sha2::{Digest, Sha256};
-use tenure_core::command::{CommandEnvelope, Command, Create, CreationKey, IdempotencyKey, When};
+use tenure_core::command::{Command, CommandEnvelope, Create, CreationKey, IdempotencyKey, When};
 use tenure_core::id::{Actor, JobId, LifecycleName, QueueName, TypeName, UserId};
 use tenure_core::job::Links;
 use tenure_core::json::Json;
@@ -13,37 +13,28 @@ use tenure_core::refusal::{Pointed, Refusal};
 use tenure_core::time::Timestamp;
 
 use crate::catalog::ActiveDefinitions;
-use crate::guard::Scope;
+use crate::guard::GuardInput;
 
-/// A job that is asked for.
+/// A requested job.
 #[derive(Clone, Debug)]
 pub struct NewJob {
-    /// Who asks.
     pub by: Actor,
-    /// What kind of work.
     pub job_type: TypeName,
-    /// The work.
     pub payload: Json,
     /// Only for the catch-all type.
     pub lifecycle: Option<LifecycleName>,
-    /// Whose.
     pub user_id: Option<UserId>,
-    /// Instead of the type's.
+    /// `None` in the next three: the type's default.
     pub queue: Option<QueueName>,
-    /// Instead of the type's.
     pub priority: Option<i32>,
-    /// Instead of the type's.
     pub max_attempts: Option<u32>,
-    /// When it may be claimed.
     pub when: When,
-    /// Correlation and trace.
     pub links: Links,
-    /// The caller's idempotency key.
     pub key: Option<IdempotencyKey>,
 }
 
 impl NewJob {
-    /// A job of a type with a payload, and nothing else said.
+    /// A job with defaults for everything but type and payload.
     pub fn new(job_type: &str, payload: Json) -> Self {
         Self {
             by: "embedded".into(),
@@ -60,7 +51,7 @@ impl NewJob {
         }
     }
 
-    /// The same, known by an idempotency key: its repeat finds the first. The key stands for this type and payload.
+    /// Adds an idempotency key for this type and payload.
     #[must_use]
     pub fn keyed(self, key: &str) -> Self {
         let fingerprint = self.payload.digest();
@@ -68,13 +59,13 @@ impl NewJob {
     }
 }
 
-/// Makes ids that grow: version 7, in order even within a millisecond.
+/// Generates version-7 ids that increase even within a millisecond.
 #[derive(Debug, Default)]
 pub(crate) struct Ids(Mutex<u128>);
 
 impl Ids {
     pub(crate) fn next(&self, now: Timestamp, chance: u128) -> JobId {
-        let mut last = self.0.lock().expect("nobody panics while making an id");
+        let mut last = self.0.lock().expect("no thread panics while holding the lock");
         let fresh = JobId::new(now.0 as u64, chance).seed();
         let id = if fresh > *last { fresh } else { *last + 1 + (chance & 0xffff) };
         *last = id;
@@ -82,14 +73,19 @@ impl Ids {
     }
 }
 
-/// Passes a new job through its type's entrance, or refuses it.
-pub(crate) fn admit(in_force: &ActiveDefinitions, new: NewJob, id: JobId, now: Timestamp) -> Result<CommandEnvelope, Refusal> {
+/// Checks a new job against its type and builds the command, or refuses.
+pub(crate) fn admit(
+    active: &ActiveDefinitions,
+    new: NewJob,
+    id: JobId,
+    now: Timestamp,
+) -> Result<CommandEnvelope, Refusal> {
     let unknown = || Refusal::UnknownType(new.job_type.clone());
-    let job_type = in_force.catalog.job_type(new.job_type.as_str()).ok_or_else(unknown)?;
-    let entrance = in_force.entrance(new.job_type.as_str()).ok_or_else(unknown)?;
+    let job_type = active.catalog.job_type(new.job_type.as_str()).ok_or_else(unknown)?;
+    let compiled = active.compiled_type(new.job_type.as_str()).ok_or_else(unknown)?;
     let lifecycle = match &new.lifecycle {
-        Some(name) => in_force.catalog.newest(name.as_str()),
-        None => in_force.catalog.lifecycle(&job_type.lifecycle),
+        Some(name) => active.catalog.newest(name.as_str()),
+        None => active.catalog.lifecycle(&job_type.lifecycle),
     };
     let derives =
         new.key.is_none() && lifecycle.is_some_and(|lifecycle| !lifecycle.idempotency.derive.is_empty());
@@ -97,9 +93,9 @@ pub(crate) fn admit(in_force: &ActiveDefinitions, new: NewJob, id: JobId, now: T
         return Err(Refusal::TooLarge { what: "payload", limit: job_type.payload_bytes_max });
     }
     let mut key = new.key.clone().map_or(CreationKey::None, CreationKey::Given);
-    if entrance.schema.is_some() || entrance.guard.is_some() || derives {
+    if compiled.schema.is_some() || compiled.guard.is_some() || derives {
         let payload = new.payload.to_value();
-        if let Some(schema) = &entrance.schema {
+        if let Some(schema) = &compiled.schema {
             let errors = schema.check(&payload);
             let pointed =
                 |error: crate::schema::SchemaError| Pointed { pointer: error.pointer, detail: error.detail };
@@ -107,9 +103,9 @@ pub(crate) fn admit(in_force: &ActiveDefinitions, new: NewJob, id: JobId, now: T
                 return Err(Refusal::ValidationFailed(errors.into_iter().map(pointed).collect()));
             }
         }
-        guard(entrance, &new, &payload, now)?;
+        check_guard(compiled, &new, &payload, now)?;
         if let Some(lifecycle) = lifecycle.filter(|_| derives) {
-            key = derived(lifecycle, &new, &payload, now);
+            key = derived_key(lifecycle, &new, &payload, now);
         }
     }
     let NewJob {
@@ -132,24 +128,29 @@ pub(crate) fn admit(in_force: &ActiveDefinitions, new: NewJob, id: JobId, now: T
     Ok(CommandEnvelope { by, key: None, command: Command::Create(Box::new(create)) })
 }
 
-fn guard(
-    entrance: &crate::catalog::CompiledType,
+fn check_guard(
+    compiled: &crate::catalog::CompiledType,
     new: &NewJob,
     payload: &serde_json::Value,
     now: Timestamp,
 ) -> Result<(), Refusal> {
-    let Some(guard) = &entrance.guard else { return Ok(()) };
-    let scope = Scope { payload, user_id: new.user_id.as_deref(), now_ms: now.0 };
+    let Some(guard) = &compiled.guard else { return Ok(()) };
+    let input = GuardInput { payload, user_id: new.user_id.as_deref(), now_ms: now.0 };
     let rejected = |detail: String| Refusal::GuardRejected { job_type: new.job_type.clone(), detail };
-    match guard.admits(&scope) {
+    match guard.admits(&input) {
         Ok(true) => Ok(()),
         Ok(false) => Err(rejected(format!("{} is false", guard.source()))),
         Err(error) => Err(rejected(error.to_string())),
     }
 }
 
-/// SHA-256 over the lifecycle's `derive` list; the minute is added where the store's time is known.
-fn derived(lifecycle: &Lifecycle, new: &NewJob, payload: &serde_json::Value, now: Timestamp) -> CreationKey {
+/// SHA-256 over the lifecycle's `derive` list; `decide` adds the minute, since it has the store's time.
+fn derived_key(
+    lifecycle: &Lifecycle,
+    new: &NewJob,
+    payload: &serde_json::Value,
+    now: Timestamp,
+) -> CreationKey {
     let mut hash = Sha256::new();
     let mut part = |name: &str, value: &[u8]| {
         for bytes in [name.as_bytes(), value] {

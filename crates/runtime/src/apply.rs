@@ -1,4 +1,4 @@
-//! One batch, from commands to answers. The heart of Tenure; everything else feeds it or reads its journal.
+//! Applies one batch: loads, decides, commits, then answers callers and wakes waiters.
 
 use std::sync::Arc;
 
@@ -14,32 +14,32 @@ use tokio::time::Instant;
 
 use crate::Inner;
 use crate::batcher::{Batch, Reply};
-use crate::job_watch::JobWatchers;
 use crate::failure::Failure;
+use crate::job_watch::JobWatchers;
 use crate::observe::Committed;
 
-/// What a judge found.
-struct Verdict {
+/// The decisions of a batch and what follows from them after the commit.
+struct Decided {
     answers: Vec<CommandResult>,
     now: Now,
     /// Queue and type of each job that became ready.
     ready: Vec<(QueueName, TypeName)>,
-    /// Events that tell of something that went wrong.
+    /// Events with an error.
     failures: Vec<Event>,
     grew: bool,
-    /// A queue goes on, and with it jobs that were ready before.
+    /// Whether a queue was resumed, whose ready jobs can be claimed again.
     resumed: bool,
     committed: Committed,
-    /// Jobs that somebody may watch.
+    /// Jobs whose watchers are notified.
     touched: Vec<JobId>,
 }
 
 pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
     let batch = match attempt(inner, &batch).await {
-        Ok(verdict) => return publish(inner, batch, verdict),
+        Ok(decided) => return publish(inner, batch, decided),
         // A full disk may still have room for commands that finish work; those that add work are refused.
         Err(StoreError::Full) => {
-            let (work, rest) = batch.split(|envelope| envelope.command.adds_work());
+            let (work, rest) = batch.partition(|envelope| envelope.command.adds_work());
             if work.commands.is_empty() || rest.commands.is_empty() {
                 return fail(
                     inner,
@@ -53,47 +53,47 @@ pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
         Err(error) => return fail(inner, batch.replies, error),
     };
     match attempt(inner, &batch).await {
-        Ok(verdict) => publish(inner, batch, verdict),
+        Ok(decided) => publish(inner, batch, decided),
         Err(error) => fail(inner, batch.replies, error),
     }
 }
 
-async fn attempt<S: Store>(inner: &Inner<S>, batch: &Batch) -> Result<Verdict, StoreError> {
+async fn attempt<S: Store>(inner: &Inner<S>, batch: &Batch) -> Result<Decided, StoreError> {
     let commands = Arc::clone(&batch.commands);
     let reads = Reads::of(&commands);
-    let in_force = inner.in_force();
-    let judge = move |set: &mut WorkingSet, now: Now| {
-        let answers = decide_batch(set, &in_force.catalog, &commands, now);
-        verdict(set, &commands, answers, now)
+    let active = inner.active();
+    let decide = move |set: &mut WorkingSet, now: Now| {
+        let answers = decide_batch(set, &active.catalog, &commands, now);
+        outcome(set, &commands, answers, now)
     };
     let began = Instant::now();
-    let mut verdict = inner.store.transact(reads, judge).await?;
-    verdict.committed.took = began.elapsed();
-    Ok(verdict)
+    let mut decided = inner.store.transact(reads, decide).await?;
+    decided.committed.took = began.elapsed();
+    Ok(decided)
 }
 
-/// After the commit: answers, and everyone whom it concerns.
-fn publish<S: Store>(inner: &Inner<S>, batch: Batch, verdict: Verdict) {
-    inner.clock.set(verdict.now);
-    verdict.failures.iter().for_each(log_failure);
-    for (reply, answer) in batch.replies.into_iter().zip(verdict.answers) {
-        // A caller that has gone away does not need its answer.
+/// After the commit: answers callers, then notifies observers, watchers, waiting claims and followers.
+fn publish<S: Store>(inner: &Inner<S>, batch: Batch, decided: Decided) {
+    inner.clock.set(decided.now);
+    decided.failures.iter().for_each(log_failure);
+    for (reply, answer) in batch.replies.into_iter().zip(decided.answers) {
+        // The caller may have disconnected.
         drop(reply.send(Ok(answer)));
     }
-    (inner.options.observe)(&verdict.committed);
-    inner.job_watch.ring(&verdict.touched);
-    if verdict.resumed {
+    (inner.options.observe)(&decided.committed);
+    inner.job_watch.notify(&decided.touched);
+    if decided.resumed {
         inner.waiting.wake_all();
     }
-    inner.waiting.wake(&verdict.ready);
-    if verdict.grew {
+    inner.waiting.wake(&decided.ready);
+    if decided.grew {
         inner.journal.grew();
     }
 }
 
 fn fail<S: Store>(inner: &Inner<S>, replies: impl IntoIterator<Item = Reply>, error: StoreError) {
     if matches!(error, StoreError::OutcomeUnknown(_)) {
-        (inner.options.on_doubt)(&error);
+        (inner.options.on_unknown_outcome)(&error);
     }
     let error = Arc::new(error);
     for reply in replies {
@@ -101,20 +101,20 @@ fn fail<S: Store>(inner: &Inner<S>, replies: impl IntoIterator<Item = Reply>, er
     }
 }
 
-fn verdict(set: &WorkingSet, commands: &[CommandEnvelope], answers: Vec<CommandResult>, now: Now) -> Verdict {
+fn outcome(set: &WorkingSet, commands: &[CommandEnvelope], answers: Vec<CommandResult>, now: Now) -> Decided {
     let events = &set.changes.appended.events;
-    let place = |event: &Event| {
+    let claim_slot = |event: &Event| {
         let spec = &set.jobs[&event.job_id].spec;
         (spec.queue.clone(), spec.job_type.clone())
     };
     let became_ready =
         events.iter().filter(|event| event.seq.is_some() && event.facts.phase() == Phase::Ready);
-    let ready = became_ready.map(place).collect();
+    let ready = became_ready.map(claim_slot).collect();
     let failures = events.iter().filter(|event| event.facts.error.is_some()).cloned().collect();
     let grew = !events.is_empty() || !set.changes.upserted.queues.is_empty();
     let resumed = set.changes.upserted.queues.values().any(|paused| !paused);
     let (committed, touched) = (Committed::of(set, commands, &answers), JobWatchers::touched(&set.changes));
-    Verdict { answers, now, ready, failures, grew, resumed, committed, touched }
+    Decided { answers, now, ready, failures, grew, resumed, committed, touched }
 }
 
 fn log_failure(event: &Event) {

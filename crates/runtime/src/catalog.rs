@@ -1,4 +1,4 @@
-//! What is in force: lifecycles, and types with their schemas and guards; compiled once, checked before anything runs.
+//! The active definitions: lifecycles, and types with their schemas and guards, compiled and checked at start.
 
 use std::collections::BTreeMap;
 
@@ -12,102 +12,87 @@ use tenure_core::time::Millis;
 use crate::guard::Guard;
 use crate::schema::Schema;
 
-/// What a configuration declares.
 #[derive(Clone, Debug)]
 pub struct Definitions {
-    /// Besides those, the store's own older versions stay in force for the jobs that live under them.
+    /// Older versions from the store stay active for the jobs that follow them.
     pub lifecycles: Vec<Lifecycle>,
-    /// Every type; the catch-all is one named `*`.
+    /// The catch-all type is named `*`.
     pub types: Vec<TypeDefinition>,
 }
 
 impl Default for Definitions {
-    /// Nothing configured: the five built-in lifecycles, and a catch-all type that follows `distributed`.
+    /// The five built-in lifecycles, and a catch-all type that follows `distributed`.
     fn default() -> Self {
         let types = vec![TypeDefinition::new(CATCH_ALL, "distributed")];
         Self { lifecycles: Lifecycle::built_in(), types }
     }
 }
 
-/// A type as it is declared. What is not said is the lifecycle's.
+/// A declared type. Unset values are the lifecycle's.
 #[derive(Clone, Debug, Default)]
 pub struct TypeDefinition {
-    /// Its name.
     pub name: String,
-    /// The lifecycle that it follows, in its newest version.
+    /// The newest version is used.
     pub lifecycle: String,
     /// A JSON Schema for payloads.
     pub schema: Option<Value>,
     /// An expression over `payload`, `user_id` and `now` that must be true.
     pub guard: Option<String>,
-    /// Credits that a job reserves.
     pub cost: u64,
-    /// Where its jobs go.
     pub queue: Option<String>,
-    /// Higher is claimed first.
     pub priority: i32,
-    /// The type whose job undoes this one's effects.
+    /// The type of the job that compensates a failed one.
     pub compensate_with: Option<String>,
-    /// The largest payload.
     pub payload_bytes_max: Option<usize>,
-    /// Instead of the lifecycle's.
     pub max_attempts: Option<u32>,
-    /// Instead of the lifecycle's.
     pub lease: Option<Millis>,
-    /// Instead of the lifecycle's.
     pub heartbeat: Option<Millis>,
-    /// Instead of the lifecycle's.
     pub cancel_grace: Option<Millis>,
-    /// Instead of the lifecycle's.
     pub backoff: Option<Backoff>,
-    /// State timeouts instead of the lifecycle's.
     pub timeouts: Vec<(String, Millis)>,
 }
 
 impl TypeDefinition {
-    /// A type that follows a lifecycle and says nothing else.
     pub fn new(name: &str, lifecycle: &str) -> Self {
         Self { name: name.to_owned(), lifecycle: lifecycle.to_owned(), ..Self::default() }
     }
 }
 
-/// What a payload must pass before its job is asked for.
+/// The compiled schema and guard of a type.
 #[derive(Debug, Default)]
 pub(crate) struct CompiledType {
     pub(crate) schema: Option<Schema>,
     pub(crate) guard: Option<Guard>,
 }
 
-/// The compiled definitions.
 #[derive(Debug)]
 pub(crate) struct ActiveDefinitions {
     pub(crate) catalog: Catalog,
-    entrances: BTreeMap<TypeName, CompiledType>,
+    compiled_types: BTreeMap<TypeName, CompiledType>,
 }
 
 impl ActiveDefinitions {
-    /// Compiles the definitions, with the versions that jobs of the store still live under.
+    /// `older`: versions from the store that existing jobs follow.
     pub(crate) fn compile(definitions: &Definitions, older: Vec<Lifecycle>) -> Result<Self, String> {
         let mut catalog = Catalog::default();
         for lifecycle in older.into_iter().chain(definitions.lifecycles.iter().cloned()) {
             catalog.add_lifecycle(lifecycle);
         }
-        let mut entrances = BTreeMap::new();
+        let mut compiled_types = BTreeMap::new();
         for definition in &definitions.types {
             catalog.add_type(job_type(definition, &catalog)?)?;
-            entrances.insert(definition.name.as_str().into(), entrance(definition)?);
+            compiled_types.insert(definition.name.as_str().into(), compile_type(definition)?);
         }
         catalog.check_compensations()?;
-        Ok(Self { catalog, entrances })
+        Ok(Self { catalog, compiled_types })
     }
 
-    /// What payloads of this type must pass.
-    pub(crate) fn entrance(&self, job_type: &str) -> Option<&CompiledType> {
-        self.entrances.get(job_type).or_else(|| self.entrances.get(CATCH_ALL))
+    pub(crate) fn compiled_type(&self, job_type: &str) -> Option<&CompiledType> {
+        self.compiled_types.get(job_type).or_else(|| self.compiled_types.get(CATCH_ALL))
     }
 }
 
-fn entrance(definition: &TypeDefinition) -> Result<CompiledType, String> {
+fn compile_type(definition: &TypeDefinition) -> Result<CompiledType, String> {
     let name = &definition.name;
     let schema = definition.schema.as_ref().map(Schema::parse).transpose();
     let guard = definition.guard.as_deref().map(Guard::parse).transpose();
@@ -121,7 +106,7 @@ fn entrance(definition: &TypeDefinition) -> Result<CompiledType, String> {
 fn job_type(definition: &TypeDefinition, catalog: &Catalog) -> Result<JobType, String> {
     let name = &definition.name;
     let lifecycle = catalog.newest(&definition.lifecycle).ok_or_else(|| {
-        format!("type {name} follows lifecycle {}, which is not there", definition.lifecycle)
+        format!("type {name} follows lifecycle {}, which does not exist", definition.lifecycle)
     })?;
     let mut job_type = JobType::following(name, lifecycle);
     let policy = &mut job_type.policy;

@@ -1,5 +1,5 @@
-//! This node's idea of the store's time: its last reading, and how long ago that was. For ids, guards and waiting;
-//! never for a decision, which is made at the store's own time.
+//! This node's estimate of the store's time, from its last reading. Used for ids, guards and waiting; decisions use the
+//! store's own time.
 
 use std::sync::Mutex;
 
@@ -15,7 +15,7 @@ impl Estimate {
     }
 
     pub(crate) fn set(&self, now: Now) {
-        *self.0.lock().expect("nobody panics while noting the time") = (now, Instant::now());
+        *self.0.lock().expect("no thread panics while holding the lock") = (now, Instant::now());
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -23,7 +23,7 @@ impl Estimate {
     }
 
     pub(crate) fn reading(&self) -> Now {
-        let (now, read_at) = *self.0.lock().expect("nobody panics while noting the time");
+        let (now, read_at) = *self.0.lock().expect("no thread panics while holding the lock");
         now.with(now.at + Millis(read_at.elapsed().as_millis() as u64))
     }
 }

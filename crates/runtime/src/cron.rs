@@ -1,14 +1,13 @@
-//! Cron expressions in a time zone: when they come next, and in words.
+//! Cron expressions in a time zone: next times, and a description in words.
 //!
-//! Where clocks are put forward or back, an expression with one fixed time of the day comes once on that day, at the
-//! first moment after a time that is left out; one that repeats within the day comes at each hour that really passes.
+//! When daylight saving time starts or ends, an expression with one fixed time of day fires once on that day, at the first
+//! moment after a skipped time; one that repeats within the day fires at each hour that elapses.
 
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::TimeZone;
 use tenure_core::refusal::Refusal;
 use tenure_core::time::Timestamp;
 
-/// No expression of five fields is longer.
 const CRON_BYTES_MAX: usize = 256;
 
 /// An expression of five fields, in a time zone.
@@ -36,7 +35,7 @@ impl Cron {
         Ok(Self { cron, zone: TimeZone::get(timezone).map_err(unknown)? })
     }
 
-    /// When it comes first after a time; `None` if it never does.
+    /// The first time after `after`; `None` if there is none.
     pub fn next(&self, after: Timestamp) -> Option<Timestamp> {
         let after = jiff::Timestamp::from_millisecond(after.0).ok()?.to_zoned(self.zone.clone());
         let next = self.cron.find_next_occurrence(&after, false).ok()?;
@@ -45,7 +44,7 @@ impl Cron {
 
     /// The times from `first`, which is one of them, up to `now`: the last `max` of them, in order.
     pub fn between(&self, first: Timestamp, now: Timestamp, max: usize) -> Vec<Timestamp> {
-        // An hour back, then more: so a long outage of a busy schedule is not walked through from its beginning.
+        // Search from one hour back, then further, instead of iterating over a long outage from its start.
         let mut back = 3_600_000;
         loop {
             let from = now.0 - back;
@@ -63,7 +62,6 @@ impl Cron {
         }
     }
 
-    /// In words.
     pub fn describe(&self) -> String {
         self.cron.describe()
     }

@@ -1,7 +1,8 @@
-//! Guards: the expression that a type asks of every new job, over `payload`, `user_id` and `now`. The language is a
-//! part of CEL, and what is accepted here means the same there. It is our own because a guard runs on every creation,
-//! on input that a stranger wrote: it must neither loop, nor grow, nor overflow the stack, and it must be proved
-//! when it is loaded, not when the first job arrives.
+//! Guards: an expression over `payload`, `user_id` and `now` that must be true for every new job of a type.
+//!
+//! The language is a subset of CEL with the same meaning. It is implemented here because a guard runs on every
+//! creation, on untrusted input: it must not loop, grow or overflow the stack, and it must be checked when it is loaded,
+//! not when the first job arrives.
 //!
 //! ```text
 //! expr     = binary [ "?" expr ":" expr ]
@@ -17,12 +18,12 @@
 //! list     = "[" [ expr { "," expr } ] "]"      map = "{" [ expr ":" expr { "," expr ":" expr } ] "}"
 //! ```
 //!
-//! As in CEL: `&&` and `||` absorb an error on one side if the other side decides; an int that overflows is an
-//! error; ints and doubles compare by value but do not add up; what is missing is an error unless `has` asked.
-//! A JSON number is an int if it is written as one and fits in 64 bits, else a double.
+//! As in CEL: `&&` and `||` absorb an error on one side if the other side decides; integer overflow is an error; ints
+//! and doubles compare by value but cannot be added; a missing field is an error except in `has`.
+//! A JSON number is an int if it is written as one and fits in 64 bits, otherwise a double.
 //!
-//! Left out on purpose: macros (`all`, `exists`, `map`, `filter`: they loop), unsigned ints, bytes, durations and
-//! timestamps as types, and patterns that are not literals, since those could not be compiled when loaded.
+//! Deliberately left out: macros (`all`, `exists`, `map`, `filter`: they loop), unsigned ints, bytes, durations and
+//! timestamps as types, and patterns that are not literals, because they could not be compiled when loaded.
 
 mod ast;
 mod eval;
@@ -36,25 +37,25 @@ use serde_json::Value as Json;
 
 pub(crate) use parse::pattern_reason;
 
-/// A guard's text.
+/// The length of a guard's text.
 pub const GUARD_BYTES_MAX: usize = 4096;
-/// How deep brackets, signs, calls and choices may nest; chains of operators do not nest.
+/// How deep brackets, signs, calls and conditionals may nest; chains of operators do not nest.
 pub const GUARD_DEPTH_MAX: usize = 32;
-/// What one evaluation may cost: a step for each node, and one for each byte that is read or made. Eight passes
-/// over the largest payload.
+/// The cost of one evaluation: a step for each node and for each byte that is read or created. Eight passes over the
+/// largest payload.
 pub const GUARD_STEPS_MAX: usize = 8 << 20;
-/// The text of a pattern in `matches`.
+/// The length of a pattern in `matches`.
 pub const PATTERN_BYTES_MAX: usize = 256;
-/// The same pattern compiled: `(a{1000}){1000}` is short, and is refused by this.
+/// The size of a compiled pattern: `(a{1000}){1000}` is short but exceeds it.
 pub const PATTERN_COMPILED_BYTES_MAX: usize = 64 << 10;
 
 const _: () = assert!(PATTERN_BYTES_MAX < GUARD_BYTES_MAX, "a pattern is a part of a guard");
 const _: () = assert!(
     8 * tenure_core::limits::PAYLOAD_BYTES_MAX <= GUARD_STEPS_MAX,
-    "a guard can look at the largest payload more than once"
+    "a guard can read the largest payload several times"
 );
 
-/// A guard that was proved: it parses, it names only what exists, and its patterns are compiled.
+/// A checked guard: it parses, every name in it exists, and its patterns are compiled.
 #[derive(Clone, Debug)]
 pub struct Guard {
     source: String,
@@ -62,110 +63,70 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Proves a guard's text.
     pub fn parse(source: &str) -> Result<Guard, GuardFlaw> {
         let root = parse::parse(source)?;
         Ok(Guard { source: source.to_owned(), root })
     }
 
-    /// The text it was made from.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Whether a job with this payload, of this user, at this time may be created. An error is a refusal too: the
-    /// guard did not say yes.
-    pub fn admits(&self, scope: &GuardInput<'_>) -> Result<bool, GuardError> {
-        eval::admits(&self.source, &self.root, *scope)
+    /// Whether the job may be created. An error counts as a refusal.
+    pub fn admits(&self, input: &GuardInput<'_>) -> Result<bool, GuardError> {
+        eval::admits(&self.source, &self.root, *input)
     }
 }
 
-/// What a guard sees.
+/// The variables of a guard.
 #[derive(Clone, Copy, Debug)]
 pub struct GuardInput<'a> {
-    /// `payload`.
     pub payload: &'a Json,
-    /// `user_id`; null where there is none.
+    /// Null in the guard if there is none.
     pub user_id: Option<&'a str>,
-    /// `now`.
     pub now_ms: i64,
 }
 
-/// Why a text is not a guard, and where.
+/// Why a text is not a valid guard, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GuardFlaw {
     /// One line.
     pub message: String,
-    /// Where it begins: a byte of the text.
+    /// The first byte of the faulty part.
     pub start: usize,
     /// The byte after it.
     pub end: usize,
-    /// The way out, if there is one to offer.
+    /// How to fix it, if known.
     pub help: Option<String>,
 }
 
-/// Why a guard came to no answer. The messages quote the guard, never the payload: there may be secrets in it.
+/// Why an evaluation failed. Messages quote the guard, never the payload, which may contain secrets. `place` is the
+/// part of the guard that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GuardError {
-    /// A field, key or index that is not there.
+    /// A field, key or index that does not exist.
     #[error("{place} is missing")]
-    Missing {
-        /// The part of the guard.
-        place: String,
-    },
-    /// A value of a kind that cannot be used so.
+    Missing { place: String },
     #[error("{place} is {found}, not {wanted}")]
-    ExprKind {
-        /// The part of the guard.
-        place: String,
-        /// What it came to.
-        found: &'static str,
-        /// What the guard needs there.
-        wanted: &'static str,
-    },
-    /// Two values that do not go together.
-    #[error("{place} joins {left} and {right} with `{operator}`, which has no meaning")]
-    Operands {
-        /// The part of the guard.
-        place: String,
-        /// As written.
-        operator: &'static str,
-        /// The kind on the left.
-        left: &'static str,
-        /// The kind on the right.
-        right: &'static str,
-    },
+    WrongType { place: String, found: &'static str, wanted: &'static str },
+    #[error("{place} applies `{operator}` to {left} and {right}")]
+    Operands { place: String, operator: &'static str, left: &'static str, right: &'static str },
     /// An int outside 64 bits.
     #[error("{place} does not fit in 64 bits")]
-    Overflow {
-        /// The part of the guard.
-        place: String,
-    },
-    /// An int divided by zero.
+    Overflow { place: String },
     #[error("{place} divides by zero")]
-    DivisionByZero {
-        /// The part of the guard.
-        place: String,
-    },
-    /// Text that is no number, a double that is no int.
-    #[error("{place} cannot be read as {wanted}")]
-    Conversion {
-        /// The part of the guard.
-        place: String,
-        /// What it should have become.
-        wanted: &'static str,
-    },
-    /// A map literal whose keys came to the same.
-    #[error("{place} has one key twice")]
-    DuplicateKey {
-        /// The part of the guard.
-        place: String,
-    },
+    DivisionByZero { place: String },
+    /// A string that is not a number, or a double that is not an int.
+    #[error("{place} cannot be converted to {wanted}")]
+    Conversion { place: String, wanted: &'static str },
+    /// A map literal with the same key twice.
+    #[error("{place} has the same key twice")]
+    DuplicateKey { place: String },
     /// Values nested deeper than any payload may be.
-    #[error("the values compared are nested too deep")]
+    #[error("the compared values are nested too deep")]
     TooDeep,
-    /// The budget is spent.
-    #[error("the guard costs more than {GUARD_STEPS_MAX} steps on this payload")]
+    /// The budget is exhausted.
+    #[error("the guard takes more than {GUARD_STEPS_MAX} steps on this payload")]
     TooCostly,
 }

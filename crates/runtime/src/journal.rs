@@ -1,5 +1,5 @@
-//! Followers: read the journal from a cursor, wait for it to grow, repeat. A follower is only ever woken, never fed, so
-//! catching up and following live are the same code, and nothing can be missed between the two.
+//! Followers read the journal from a cursor, wait for it to grow, and repeat. A commit only wakes them; they read the
+//! events from the store. Catching up and following live are therefore the same code, without a gap between them.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 /// Events in one page.
 const PAGE_EVENTS: usize = 500;
 
-/// Tells followers that there may be more to read.
+/// Wakes followers after a commit.
 #[derive(Debug)]
 pub(crate) struct Journal {
     growth: watch::Sender<u64>,
@@ -30,7 +30,7 @@ impl Journal {
     }
 }
 
-/// Reads the journal from a position, for ever.
+/// Reads the journal from a position on.
 #[derive(Debug)]
 pub struct Follower<S> {
     store: S,
@@ -40,22 +40,22 @@ pub struct Follower<S> {
 }
 
 impl<S: Store> Follower<S> {
-    /// The next events, at least one; waits for them. After an error the same call reads on where it stood.
+    /// Waits for the next events and returns at least one. After an error, the next call continues at the same position.
     pub async fn next(&mut self) -> Result<Vec<JournalEntry>, StoreError> {
         loop {
-            // Marked as seen before reading: what grows while we read wakes us again.
+            // Marked as seen before reading, so that growth during the read wakes us again.
             self.growth.borrow_and_update();
             let page = self.store.events(self.after, PAGE_EVENTS).await?;
             if let Some(last) = page.last() {
                 self.after = last.position;
                 return Ok(page);
             }
-            // Other nodes may write without our being told: look again after a while in any case.
+            // Notifications from other nodes may be lost, so also poll.
             drop(tokio::time::timeout(self.poll_every, self.growth.changed()).await);
         }
     }
 
-    /// Where it stands: everything up to here was returned.
+    /// Everything up to this position was returned.
     pub fn position(&self) -> Position {
         self.after
     }

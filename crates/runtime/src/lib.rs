@@ -1,18 +1,18 @@
-//! Tenure running, without a network face: the server, the simulator and whoever embeds it all talk to a [`Runtime`].
+//! The runtime: Tenure without a network interface, used by the server, the simulator and embedding programs.
 //!
-//! In reading order: [`Runtime`] (what may be asked), `batcher` (many callers, one batch), `apply` (one batch, from
-//! commands to answers), `waiting` and `journal` (who is woken by it), `sweeper` and `schedules` (time).
+//! In reading order: [`Runtime`] (the interface), `batcher` (many callers, one batch), `apply` (one batch, from commands to
+//! answers), `waiting` and `journal` (woken by a commit), `sweeper` and `schedules` (time).
 
 mod admission;
 mod apply;
 mod audit;
 mod batcher;
-mod job_watch;
 mod catalog;
 mod clock;
 pub mod cron;
 mod failure;
 pub mod guard;
+mod job_watch;
 mod journal;
 mod observe;
 mod options;
@@ -28,8 +28,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use tenure_core::command::{CommandEnvelope, Claim, ClaimFilter, Command};
-use tenure_core::decide::{CommandResult, CommandOutput};
+use tenure_core::command::{Claim, ClaimFilter, Command, CommandEnvelope};
+use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::id::{Actor, JobId, Position, QueueName, TypeName, UserId};
 use tenure_core::job::LifecycleRef;
 use tenure_core::job_type::Catalog;
@@ -41,24 +41,24 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 pub use admission::NewJob;
-pub use job_watch::Watch;
 pub use catalog::{Definitions, TypeDefinition};
 pub use failure::{Failure, StartError};
+pub use job_watch::Watch;
 pub use journal::Follower;
 pub use observe::{Committed, Failed, Transition};
-pub use options::{EXIT_DOUBT, Options};
+pub use options::{EXIT_UNKNOWN_OUTCOME, Options};
 pub use verify::{Verified, verify};
 
 use admission::Ids;
-use batcher::{BatchReceiver, Queue};
-use job_watch::JobWatchers;
+use batcher::{BatchReceiver, CommandQueue};
 use catalog::ActiveDefinitions;
 use clock::Estimate;
+use job_watch::JobWatchers;
 use journal::Journal;
 use rate_limit::RateLimit;
 use waiting::WaitingClaims;
 
-/// Tenure running. Cheap to clone; its methods are the protocol.
+/// A running Tenure. Cheap to clone.
 #[derive(Debug)]
 pub struct Runtime<S: Store> {
     inner: Arc<Inner<S>>,
@@ -76,32 +76,32 @@ pub(crate) struct Inner<S> {
     store: S,
     options: Options,
     definitions: Definitions,
-    in_force: RwLock<Arc<ActiveDefinitions>>,
-    queue: Queue,
+    active: RwLock<Arc<ActiveDefinitions>>,
+    queue: CommandQueue,
     journal: Journal,
     waiting: WaitingClaims,
     job_watch: Arc<JobWatchers>,
     clock: Estimate,
-    pace: RateLimit,
+    rate_limit: RateLimit,
     ids: Ids,
     credits_imbalance: AtomicU64,
     stopping: watch::Sender<bool>,
 }
 
 impl<S: Store> Runtime<S> {
-    /// Puts the definitions into force and starts to run.
+    /// Registers the definitions and starts the background tasks.
     pub async fn start(store: S, definitions: Definitions, options: Options) -> Result<Self, StartError> {
         let stopping = watch::Sender::new(false);
-        let (queue, outlet) = batcher::queue(&options, stopping.subscribe());
-        let in_force = ActiveDefinitions::compile(&definitions, Vec::new()).map_err(StartError::Definition)?;
+        let (queue, receiver) = batcher::queue(&options, stopping.subscribe());
+        let active = ActiveDefinitions::compile(&definitions, Vec::new()).map_err(StartError::Definition)?;
         let inner = Arc::new(Inner {
             clock: Estimate::new(store.now().await?),
-            in_force: RwLock::new(Arc::new(in_force)),
+            active: RwLock::new(Arc::new(active)),
             journal: Journal::new(),
             waiting: WaitingClaims::default(),
             job_watch: Arc::default(),
             ids: Ids::default(),
-            pace: RateLimit::new(options.creations_per_second),
+            rate_limit: RateLimit::new(options.creations_per_second),
             credits_imbalance: AtomicU64::new(0),
             stopping,
             store,
@@ -111,64 +111,67 @@ impl<S: Store> Runtime<S> {
         });
         let mut tasks = JoinSet::new();
         for _ in 0..inner.store.parallel_batches() {
-            tasks.spawn(lane(Arc::clone(&inner), outlet.clone()));
+            tasks.spawn(apply_batches(Arc::clone(&inner), receiver.clone()));
         }
         let runtime = Self { inner: Arc::clone(&inner), tasks: Arc::new(tokio::sync::Mutex::new(tasks)) };
         inner.register().await?;
         let mut tasks = runtime.tasks.lock().await;
         tasks.spawn(keep_sweeping(Arc::clone(&inner)));
         tasks.spawn(schedules::keep_firing(Arc::clone(&inner)));
-        tasks.spawn(keep_beating(Arc::clone(&inner)));
-        tasks.spawn(keep_forgetting(Arc::clone(&inner)));
+        tasks.spawn(keep_alive(Arc::clone(&inner)));
+        tasks.spawn(keep_pruning(Arc::clone(&inner)));
         tasks.spawn(keep_auditing(Arc::clone(&inner)));
         tasks.spawn(keep_listening(inner));
         drop(tasks);
         Ok(runtime)
     }
 
-    /// Creates a job, or finds the one that its key leads to.
+    /// Creates a job, or returns the one that was created with the same key.
     pub async fn create(&self, new: NewJob) -> Result<CommandResult, Failure> {
         let (now, user) = (self.inner.clock.now(), new.user_id.clone());
-        match admission::admit(&self.inner.in_force(), new, self.new_id(), now) {
-            Ok(asked) => {
-                let throttled = self.inner.pace.take(user.as_ref(), now).err();
-                let answer = self.inner.submit(asked.throttled(throttled)).await;
-                self.inner.counted(user.as_ref(), throttled, answer)
+        match admission::admit(&self.inner.active(), new, self.new_id(), now) {
+            Ok(envelope) => {
+                let throttled = self.inner.rate_limit.take(user.as_ref(), now).err();
+                let answer = self.inner.submit(envelope.throttled(throttled)).await;
+                self.inner.settle_rate_limit(user.as_ref(), throttled, answer)
             }
             Err(refusal) => Ok(Err(refusal)),
         }
     }
 
-    /// Creates many at once; one answer for each, in order.
-    pub async fn create_all(&self, new: impl IntoIterator<Item = NewJob>) -> Vec<Result<CommandResult, Failure>> {
-        let (in_force, now) = (self.inner.in_force(), self.inner.clock.now());
-        let (mut asked, mut admitted) = (Vec::new(), Vec::new());
+    /// Creates several jobs; one answer for each, in order.
+    pub async fn create_all(
+        &self,
+        new: impl IntoIterator<Item = NewJob>,
+    ) -> Vec<Result<CommandResult, Failure>> {
+        let (active, now) = (self.inner.active(), self.inner.clock.now());
+        let (mut envelopes, mut admitted) = (Vec::new(), Vec::new());
         for new in new {
             let user = new.user_id.clone();
-            admitted.push(admission::admit(&in_force, new, self.new_id(), now).map(|command| {
-                let throttled = self.inner.pace.take(user.as_ref(), now).err();
-                asked.push(command.throttled(throttled));
+            admitted.push(admission::admit(&active, new, self.new_id(), now).map(|command| {
+                let throttled = self.inner.rate_limit.take(user.as_ref(), now).err();
+                envelopes.push(command.throttled(throttled));
                 (user, throttled)
             }));
         }
-        let mut answers = self.inner.submit_all(asked).await.into_iter();
+        let mut answers = self.inner.submit_all(envelopes).await.into_iter();
         let answer = |admitted: Result<(Option<UserId>, _), _>| match admitted {
             Ok((user, throttled)) => {
                 let answer = answers.next().expect("one answer for each command");
-                self.inner.counted(user.as_ref(), throttled, answer)
+                self.inner.settle_rate_limit(user.as_ref(), throttled, answer)
             }
             Err(refusal) => Ok(Err(refusal)),
         };
         admitted.into_iter().map(answer).collect()
     }
 
-    /// Claims jobs for a worker, waiting up to `wait` for one to be there.
+    /// Claims jobs for a worker, waiting up to `wait` for one to become ready.
     pub async fn claim(&self, claim: Claim, wait: Duration) -> Result<CommandResult, Failure> {
         self.claim_unless(claim, wait, std::future::pending()).await
     }
 
-    /// The same, waiting no longer than until `stop`. A claim that is being judged then is not given up: its jobs would be
-    /// nobody's until their leases run out.
+    /// The same, but stops waiting when `stop` resolves. A submitted claim is not abandoned: its jobs would have no worker
+    /// until their leases expire.
     pub async fn claim_unless(
         &self,
         claim: Claim,
@@ -178,81 +181,81 @@ impl<S: Store> Runtime<S> {
         waiting::claim(&self.inner, claim, wait, stop).await
     }
 
-    /// Claims jobs for a worker, waiting for one to be there until it is enough.
+    /// Claims jobs for a worker, waiting for one to become ready until `deadline` resolves.
     pub async fn claim_until(
         &self,
         claim: Claim,
-        enough: impl Future<Output = ()>,
+        deadline: impl Future<Output = ()>,
     ) -> Result<CommandResult, Failure> {
-        waiting::claim_until(&self.inner, &claim, enough).await
+        waiting::claim_until(&self.inner, &claim, deadline).await
     }
 
-    /// Asks anything else.
-    pub async fn submit(&self, asked: CommandEnvelope) -> Result<CommandResult, Failure> {
-        self.inner.submit(asked).await
+    /// Submits any other command.
+    pub async fn submit(&self, envelope: CommandEnvelope) -> Result<CommandResult, Failure> {
+        self.inner.submit(envelope).await
     }
 
-    /// Asks many things at once; one answer for each, in order.
-    pub async fn submit_all(&self, asked: impl IntoIterator<Item = CommandEnvelope>) -> Vec<Result<CommandResult, Failure>> {
-        self.inner.submit_all(asked.into_iter().collect()).await
+    /// Submits several commands; one answer for each, in order.
+    pub async fn submit_all(
+        &self,
+        envelopes: impl IntoIterator<Item = CommandEnvelope>,
+    ) -> Vec<Result<CommandResult, Failure>> {
+        self.inner.submit_all(envelopes.into_iter().collect()).await
     }
 
-    /// Reads the journal from after a position, for ever.
+    /// Follows the journal from after a position.
     pub fn follow(&self, after: Position) -> Follower<S> {
         self.inner.journal.follow(self.inner.store.clone(), after, self.inner.poll_every())
     }
 
-    /// The store, to read from.
     pub fn store(&self) -> &S {
         &self.inner.store
     }
 
-    /// Lifecycles and types in force.
     pub fn catalog(&self) -> Catalog {
-        self.inner.in_force().catalog.clone()
+        self.inner.active().catalog.clone()
     }
 
-    /// An id for a new job: for a retry, whose command names it.
+    /// An id for a new job.
     pub fn new_id(&self) -> JobId {
-        self.inner.ids.next(self.inner.clock.now(), (self.inner.options.chance)())
+        self.inner.ids.next(self.inner.clock.now(), (self.inner.options.random)())
     }
 
-    /// This node's idea of the store's time.
+    /// This node's estimate of the store's time.
     pub fn now(&self) -> Timestamp {
         self.inner.clock.now()
     }
 
-    /// The same, with how long the clocks stood still: what shows deadlines on the calendar.
+    /// The same with the total outage time, which converts deadlines to calendar times.
     pub fn reading(&self) -> Now {
         self.inner.clock.reading()
     }
 
-    /// Watches one job: its transitions, its log, its progress.
+    /// Watches the transitions, log and progress of one job.
     pub fn watch(&self, job: JobId) -> Watch {
         Watch::new(&self.inner.job_watch, job, self.inner.poll_every())
     }
 
-    /// Whether a claim that waits on this node would take a job of this queue and type.
+    /// Whether a claim that waits on this node accepts a job of this queue and type.
     pub fn is_awaited(&self, queue: &QueueName, job_type: &TypeName) -> bool {
         self.inner.waiting.admits(queue, job_type)
     }
 
-    /// What the claims that wait on this node wait for.
+    /// The filters of the claims that wait on this node.
     pub fn awaited(&self) -> Vec<ClaimFilter> {
         self.inner.waiting.awaited()
     }
 
-    /// How many commands wait for a batch.
-    pub fn waiting_commands(&self) -> usize {
+    pub fn queued_commands(&self) -> usize {
         self.inner.queue.waiting()
     }
 
-    /// By how many credits accounts and ledger disagreed when they were last compared; zero before the first time.
+    /// The difference between accounts and ledger in the last comparison; zero before the first.
     pub fn credits_imbalance(&self) -> u64 {
         self.inner.credits_imbalance.load(Ordering::Relaxed)
     }
 
-    /// Takes no more commands, answers those that wait, and ends.
+    /// Accepts no more commands, answers those that are queued, and stops.
     pub async fn stop(&self) {
         self.inner.stopping.send_replace(true);
         let mut tasks = self.tasks.lock().await;
@@ -261,12 +264,12 @@ impl<S: Store> Runtime<S> {
 }
 
 impl<S: Store> Inner<S> {
-    fn in_force(&self) -> Arc<ActiveDefinitions> {
-        Arc::clone(&self.in_force.read().expect("nobody panics while changing what is in force"))
+    fn active(&self) -> Arc<ActiveDefinitions> {
+        Arc::clone(&self.active.read().expect("no thread panics while holding the lock"))
     }
 
-    /// The answer to a creation. Only a new job counts against its user's pace.
-    fn counted(
+    /// Returns the rate-limit token of a creation that did not create a job.
+    fn settle_rate_limit(
         &self,
         user: Option<&UserId>,
         throttled: Option<Millis>,
@@ -274,45 +277,45 @@ impl<S: Store> Inner<S> {
     ) -> Result<CommandResult, Failure> {
         let is_new = matches!(answer, Ok(Ok(CommandOutput::Job { replayed: false, .. })));
         if throttled.is_none() && !is_new {
-            self.pace.give_back(user);
+            self.rate_limit.give_back(user);
         }
         answer
     }
 
-    /// Submits a command. A job of a lifecycle that another node brought is met by reading the store's files again.
-    async fn submit(&self, asked: CommandEnvelope) -> Result<CommandResult, Failure> {
+    /// Submits a command. If another node registered the job's lifecycle, reloads the lifecycles and tries again.
+    async fn submit(&self, envelope: CommandEnvelope) -> Result<CommandResult, Failure> {
         if !self.store.is_shared() {
-            return self.submit_once(asked).await;
+            return self.submit_once(envelope).await;
         }
-        let answer = self.submit_once(asked.clone()).await?;
+        let answer = self.submit_once(envelope.clone()).await?;
         if !matches!(answer, Err(Refusal::UnknownLifecycle(_))) || self.reload().await.is_err() {
             return Ok(answer);
         }
-        self.submit_once(asked).await
+        self.submit_once(envelope).await
     }
 
-    async fn submit_once(&self, asked: CommandEnvelope) -> Result<CommandResult, Failure> {
-        self.queue.put(asked)?.await.map_err(|_| Failure::Stopped)?
+    async fn submit_once(&self, envelope: CommandEnvelope) -> Result<CommandResult, Failure> {
+        self.queue.put(envelope)?.await.map_err(|_| Failure::Stopped)?
     }
 
-    /// In portions, so that one caller's many leave room in the queue for others' few.
-    async fn submit_all(&self, asked: Vec<CommandEnvelope>) -> Vec<Result<CommandResult, Failure>> {
-        let mut answers = Vec::with_capacity(asked.len());
-        for portion in asked.chunks(self.options.batch_commands_max) {
-            let queued: Vec<_> = portion.iter().map(|asked| self.queue.put(asked.clone())).collect();
-            for (answer, asked) in queued.into_iter().zip(portion) {
+    /// In portions, so that a large request leaves room in the queue for others.
+    async fn submit_all(&self, envelopes: Vec<CommandEnvelope>) -> Vec<Result<CommandResult, Failure>> {
+        let mut answers = Vec::with_capacity(envelopes.len());
+        for portion in envelopes.chunks(self.options.batch_commands_max) {
+            let queued: Vec<_> = portion.iter().map(|envelope| self.queue.put(envelope.clone())).collect();
+            for (answer, envelope) in queued.into_iter().zip(portion) {
                 let answer = match answer {
                     Ok(answer) => answer.await.unwrap_or(Err(Failure::Stopped)),
                     Err(failure) => Err(failure),
                 };
                 let is_foreign = matches!(answer, Ok(Err(Refusal::UnknownLifecycle(_))));
-                answers.push(if is_foreign { self.submit(asked.clone()).await } else { answer });
+                answers.push(if is_foreign { self.submit(envelope.clone()).await } else { answer });
             }
         }
         answers
     }
 
-    /// Brings the definitions' lifecycles into the store's force, and the store's older ones into ours.
+    /// Registers our lifecycles in the store and loads the store's older ones.
     async fn register(&self) -> Result<(), StartError> {
         for lifecycle in &self.definitions.lifecycles {
             let key = LifecycleRef { name: lifecycle.name.clone(), version: lifecycle.version };
@@ -328,37 +331,38 @@ impl<S: Store> Inner<S> {
         self.reload().await
     }
 
-    /// Compiles anew what is in force, with every version that the store knows.
+    /// Recompiles the active definitions with every version in the store.
     async fn reload(&self) -> Result<(), StartError> {
         let mut older = Vec::new();
         for (key, source) in self.store.lifecycles().await? {
             if let Ok(lifecycle) = Lifecycle::parse(&source) {
                 older.push(lifecycle);
             } else {
-                tracing::error!(name = %key.name, version = key.version, "a stored lifecycle fails its check");
+                tracing::error!(name = %key.name, version = key.version, "stored lifecycle fails its check");
             }
         }
-        let compiled = ActiveDefinitions::compile(&self.definitions, older).map_err(StartError::Definition)?;
-        *self.in_force.write().expect("nobody panics while changing what is in force") = Arc::new(compiled);
+        let compiled =
+            ActiveDefinitions::compile(&self.definitions, older).map_err(StartError::Definition)?;
+        *self.active.write().expect("no thread panics while holding the lock") = Arc::new(compiled);
         Ok(())
     }
 
-    /// How often to look for what nobody told us: seldom, where only we commit.
+    /// Poll interval for commits without a notification; five times longer if no other node can commit.
     fn poll_every(&self) -> Duration {
         let every = self.options.poll_every;
         if self.store.is_shared() { every } else { every.saturating_mul(5) }
     }
 
-    /// Waits for a while; says whether to go on.
+    /// Waits for `span`; `false` if the runtime is stopping.
     async fn pause(&self, span: Duration) -> bool {
         let mut stopping = self.stopping.subscribe();
         tokio::time::timeout(span, stopping.wait_for(|stopping| *stopping)).await.is_err()
     }
 }
 
-/// Takes batches until the queue is closed and empty.
-async fn lane<S: Store>(inner: Arc<Inner<S>>, mut outlet: BatchReceiver) {
-    while let Some(batch) = outlet.batch().await {
+/// Applies batches until the queue is closed and empty.
+async fn apply_batches<S: Store>(inner: Arc<Inner<S>>, mut receiver: BatchReceiver) {
+    while let Some(batch) = receiver.batch().await {
         apply::apply(&inner, batch).await;
     }
 }
@@ -370,21 +374,22 @@ async fn keep_sweeping<S: Store>(inner: Arc<Inner<S>>) {
     }
 }
 
-async fn keep_beating<S: Store>(inner: Arc<Inner<S>>) {
-    while inner.pause(inner.options.beat_every).await {
+async fn keep_alive<S: Store>(inner: Arc<Inner<S>>) {
+    while inner.pause(inner.options.heartbeat_every).await {
         if let Err(error) = inner.store.heartbeat().await {
-            tracing::warn!(%error, "the store does not hear that this node lives");
+            tracing::warn!(%error, "store heartbeat failed");
         }
     }
 }
 
-async fn keep_forgetting<S: Store>(inner: Arc<Inner<S>>) {
-    while inner.pause(inner.options.forget_every).await {
-        inner.forget().await;
+async fn keep_pruning<S: Store>(inner: Arc<Inner<S>>) {
+    while inner.pause(inner.options.prune_every).await {
+        inner.prune().await;
     }
 }
 
-/// At once, and then every while. After a long pass comes a long pause: a ledger of any size takes a twentieth at most.
+/// Audits at start and then periodically. The pause is at least 19 times the last pass, so that audits use at most a
+/// twentieth of the time.
 async fn keep_auditing<S: Store>(inner: Arc<Inner<S>>) {
     loop {
         let began = tokio::time::Instant::now();
@@ -395,7 +400,7 @@ async fn keep_auditing<S: Store>(inner: Arc<Inner<S>>) {
     }
 }
 
-/// Passes hints of other nodes on to followers and waiting claims.
+/// Wakes followers and waiting claims when another node commits.
 async fn keep_listening<S: Store>(inner: Arc<Inner<S>>) {
     let mut stopping = inner.stopping.subscribe();
     loop {

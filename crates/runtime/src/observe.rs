@@ -1,10 +1,10 @@
-//! What a commit came to, for those who count: metrics, and whoever asks whether anything is committed at all.
+//! Per-commit statistics, for metrics, the dashboard and readiness.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::command::{CommandEnvelope, Command};
-use tenure_core::decide::{CommandResult, CommandOutput};
+use tenure_core::command::{Command, CommandEnvelope};
+use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::event::{Event, Signal};
 use tenure_core::id::{JobId, LifecycleName, Name, QueueName, StateName, TypeName};
 use tenure_core::job::{Category, Class, Job, JobError};
@@ -13,71 +13,52 @@ use tenure_core::refusal::Refusal;
 use tenure_core::time::{Millis, Timestamp};
 use tenure_core::working_set::WorkingSet;
 
-/// How much of an error's message is passed on.
 const MESSAGE_CHARS_MAX: usize = 300;
 
-/// One commit in numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Committed {
-    /// Commands that were decided in it.
     pub commands: usize,
-    /// From loading to the end of the commit.
+    /// From loading the working set to the end of the commit.
     pub took: Duration,
-    /// Every transition, in order.
+    /// In order.
     pub transitions: Vec<Transition>,
-    /// Leases that were prolonged.
     pub renewals: u64,
-    /// Lease conflicts that were answered.
     pub conflicts: u64,
-    /// Jobs as they were after each word of progress that counted.
+    /// The job after each accepted progress report.
     pub progressed: Vec<Arc<Job>>,
-    /// Jobs whose worker is to be told that they are cancelled.
+    /// Jobs whose worker must be told of a cancel request.
     pub cancelling: Vec<Arc<Job>>,
-    /// Finished jobs that were forgotten.
     pub purged: Vec<Arc<Job>>,
 }
 
-/// A transition, without what only its reader needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transition {
-    /// Whose.
     pub job: JobId,
-    /// When, by the store's clock.
     pub at: Timestamp,
-    /// The job's lifecycle.
     pub lifecycle: LifecycleName,
-    /// The job's type.
     pub job_type: TypeName,
-    /// The job's queue.
     pub queue: QueueName,
-    /// What happened.
     pub trigger: Trigger,
-    /// Where it was; `None` at creation.
+    /// `None` at creation.
     pub from: Option<StateName>,
-    /// Where it is now.
     pub to: StateName,
-    /// What may happen there.
     pub phase: Phase,
-    /// What went wrong, if something did.
     pub error: Option<Failed>,
-    /// Whether another attempt follows a failed one.
+    /// Whether another attempt follows this failure.
     pub is_retry: bool,
-    /// For a claim: how long the job could have been claimed before.
+    /// For a claim: how long the job was claimable before.
     pub waited: Option<Millis>,
-    /// For an end: how long it ran, if it did.
+    /// For a final state: the run time, if the job was started.
     pub ran: Option<Millis>,
 }
 
-/// An error of a job, as far as counting needs it.
+/// The part of a job's error that statistics need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
-    /// Short and stable.
     pub code: Name,
-    /// In words, the first of them.
+    /// Truncated.
     pub message: Name,
-    /// Where in the system.
     pub category: Category,
-    /// Whether another attempt may help.
     pub class: Class,
 }
 
@@ -94,7 +75,7 @@ impl From<&JobError> for Failed {
 }
 
 impl Transition {
-    /// The error that ended an attempt; not one that a success brought along.
+    /// The error that ended an attempt; not one reported with a success.
     pub fn failure(&self) -> Option<&Failed> {
         let succeeded = matches!(self.phase, Phase::Final(Outcome::Succeeded | Outcome::Partial));
         self.error.as_ref().filter(|_| !succeeded)
@@ -107,9 +88,9 @@ impl Committed {
         let renewed = |signal: &Signal| matches!(signal, Signal::JobLeaseRenewed);
         let conflicting = |answer: &&CommandResult| matches!(answer, Err(Refusal::LeaseConflict { .. }));
         let (mut progressed, mut cancelling) = (Vec::new(), Vec::new());
-        for (asked, answer) in commands.iter().zip(answers) {
+        for (envelope, answer) in commands.iter().zip(answers) {
             let Ok(CommandOutput::Job { job, ignored: false, .. }) = answer else { continue };
-            match &asked.command {
+            match &envelope.command {
                 Command::Progress { .. } => progressed.push(Arc::clone(job)),
                 Command::Cancel(_) if job.cancel.is_some() => cancelling.push(Arc::clone(job)),
                 _ => {}
@@ -122,7 +103,8 @@ impl Committed {
             cancelling,
             purged: set.changes.jobs.purged.iter().map(|id| Arc::clone(&set.jobs[id])).collect(),
             transitions: events.map(|event| transition(set, event)).collect(),
-            renewals: set.changes.appended.telemetry.iter().filter(|line| renewed(&line.signal)).count() as u64,
+            renewals: set.changes.appended.telemetry.iter().filter(|line| renewed(&line.signal)).count()
+                as u64,
             conflicts: answers.iter().filter(conflicting).count() as u64,
         }
     }

@@ -1,4 +1,4 @@
-//! Every tunable of the runtime.
+//! Settings of the runtime.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,37 +8,33 @@ use tenure_store::StoreError;
 
 use crate::observe::Committed;
 
-/// How the runtime runs. The defaults suit a server; tests and the simulator replace chance and doubt.
+/// The defaults suit a server; tests and the simulator replace `random` and `on_unknown_outcome`.
 #[derive(Clone)]
 pub struct Options {
-    /// Commands that may wait for a batch; one more is `overloaded`.
+    /// Capacity of the command queue; beyond it the answer is `overloaded`.
     pub queue_commands_max: usize,
-    /// Commands in one batch.
     pub batch_commands_max: usize,
-    /// How often clocks are looked at.
     pub sweep_every: Duration,
-    /// Jobs that one sweep takes up at once.
     pub sweep_jobs_max: usize,
-    /// How often the store is told that this node lives.
-    pub beat_every: Duration,
-    /// How often other nodes' work is looked for, if no hint comes.
+    pub heartbeat_every: Duration,
+    /// How often to look for commits of other nodes when no notification arrives.
     pub poll_every: Duration,
-    /// How often what is past its retention is forgotten.
-    pub forget_every: Duration,
-    /// Jobs that each user may create in a second on this node; any number, if `None`.
+    /// How often rows past their retention are deleted.
+    pub prune_every: Duration,
+    /// Limit for each user on this node; `None` is unlimited.
     pub creations_per_second: Option<u32>,
     /// How often accounts are compared with their ledgers.
     pub audit_every: Duration,
-    /// Where ids get their chance from.
-    pub chance: Arc<dyn Fn() -> u128 + Send + Sync>,
-    /// Told of every commit that this node made, after it.
+    /// Source of randomness for ids.
+    pub random: Arc<dyn Fn() -> u128 + Send + Sync>,
+    /// Called after each commit of this node.
     pub observe: Arc<dyn Fn(&Committed) + Send + Sync>,
-    /// What happens when the outcome of a commit is unknown. Ends the process, unless a test says otherwise.
-    pub on_doubt: Arc<dyn Fn(&StoreError) + Send + Sync>,
+    /// Called when the outcome of a commit is unknown. The default ends the process.
+    pub on_unknown_outcome: Arc<dyn Fn(&StoreError) + Send + Sync>,
 }
 
-/// The exit code of a process that must not guess (`EX_IOERR`).
-pub const EXIT_DOUBT: i32 = 74;
+/// Exit code after a commit with an unknown outcome (`EX_IOERR`).
+pub const EXIT_UNKNOWN_OUTCOME: i32 = 74;
 
 impl Default for Options {
     fn default() -> Self {
@@ -47,16 +43,16 @@ impl Default for Options {
             batch_commands_max: 1024,
             sweep_every: Duration::from_millis(250),
             sweep_jobs_max: 500,
-            beat_every: Duration::from_millis(500),
+            heartbeat_every: Duration::from_millis(500),
             poll_every: Duration::from_secs(1),
-            forget_every: Duration::from_secs(30),
+            prune_every: Duration::from_secs(30),
             creations_per_second: None,
             audit_every: Duration::from_mins(1),
-            chance: Arc::new(|| uuid::Uuid::new_v4().as_u128()),
+            random: Arc::new(|| uuid::Uuid::new_v4().as_u128()),
             observe: Arc::new(|_| ()),
-            on_doubt: Arc::new(|error| {
-                tracing::error!(%error, "stopping rather than guess");
-                std::process::exit(EXIT_DOUBT);
+            on_unknown_outcome: Arc::new(|error| {
+                tracing::error!(%error, "commit outcome unknown; stopping");
+                std::process::exit(EXIT_UNKNOWN_OUTCOME);
             }),
         }
     }

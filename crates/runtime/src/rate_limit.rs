@@ -1,5 +1,5 @@
-//! How fast each user may create jobs, on this node: a bucket for each, as large as one second fills it. Only what was
-//! created counts; whatever was refused, or found again by its key, is given back.
+//! Rate limit of job creation for each user on this node: a token bucket that holds one second's worth. Refused and
+//! replayed creations do not count.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,14 +7,14 @@ use std::sync::{Mutex, PoisonError};
 use tenure_core::id::UserId;
 use tenure_core::time::{Millis, Timestamp};
 
-/// Users whose buckets are not full again; more share one.
+/// Buckets that are tracked at once; users beyond share one.
 const USERS_MAX: usize = 100_000;
 
-/// Buckets, by user. Jobs of nobody count as one user's.
+/// Jobs without a user share one bucket.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     per_second: Option<u32>,
-    /// Until when, in microseconds, a bucket is not full.
+    /// When each bucket is full again, in microseconds.
     full_at: Mutex<HashMap<Option<UserId>, i64>>,
 }
 
@@ -23,12 +23,12 @@ impl RateLimit {
         Self { per_second, full_at: Mutex::default() }
     }
 
-    /// How long one job takes to fill up again.
+    /// Microseconds for one token.
     fn interval(&self) -> Option<i64> {
         self.per_second.map(|count| 1_000_000 / i64::from(count.max(1)))
     }
 
-    /// Takes one out of a user's bucket, or says when there will be one.
+    /// Takes a token, or returns how long to wait for one.
     pub(crate) fn take(&self, user: Option<&UserId>, now: Timestamp) -> Result<(), Millis> {
         let Some(interval) = self.interval() else { return Ok(()) };
         let now = now.0 * 1000;
@@ -48,7 +48,7 @@ impl RateLimit {
         Ok(())
     }
 
-    /// Puts one back that came to nothing.
+    /// Returns the token of a creation that did not create a job.
     pub(crate) fn give_back(&self, user: Option<&UserId>) {
         let Some(interval) = self.interval() else { return };
         let mut buckets = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,17 +1,17 @@
-//! Schedules: looks for those whose time has come and fires them. Every node does; the commit decides who was first.
+//! Fires due schedules. Every node tries; the commit decides which node is first.
 //!
-//! Times are the calendar's, so an outage moves none of them; a time that passed more than [`LATE_MS`] ago was missed,
-//! and the schedule says what becomes of it.
+//! Times are calendar times, so an outage does not move them. A time more than [`LATE_MS`] ago was missed, and the
+//! schedule's `misfire` policy applies.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tenure_core::command::{CommandEnvelope, Command, Create, CreationKey, When};
-use tenure_core::decide::{CommandResult, CommandOutput};
+use tenure_core::automation::{Automation, AutomationKind};
+use tenure_core::command::{Command, CommandEnvelope, Create, CreationKey, When};
+use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::id::{Actor, Name};
 use tenure_core::job::Links;
 use tenure_core::limits;
-use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::refusal::{Pointed, Refusal};
 use tenure_core::schedule::{Fire, Misfire, NewSchedule, Plan, Schedule, ScheduleChange};
 use tenure_core::time::Timestamp;
@@ -22,14 +22,12 @@ use crate::cron::Cron;
 use crate::failure::Failure;
 use crate::{Inner, Runtime};
 
-/// Later than this, a time counts as missed.
 const LATE_MS: i64 = 60_000;
 
-/// Schedules that are fired before others are looked for.
 const DUE_SCHEDULES_MAX: usize = 500;
 
 impl<S: Store> Runtime<S> {
-    /// Adds a schedule, if its expression, its time zone and its job can be used.
+    /// Adds a schedule if its expression, time zone and job are valid.
     pub async fn add_schedule(&self, by: Actor, id: Name, plan: Plan) -> Result<CommandResult, Failure> {
         let now = self.now();
         match self.inner.check(&plan, now) {
@@ -41,7 +39,7 @@ impl<S: Store> Runtime<S> {
         }
     }
 
-    /// Lets a schedule go on, at its next time from now.
+    /// Resumes a schedule at its next time from now.
     pub async fn resume_schedule(&self, by: Actor, schedule: &Schedule) -> Result<CommandResult, Failure> {
         match next(&schedule.plan, self.now()) {
             Ok(next_at) => {
@@ -54,7 +52,6 @@ impl<S: Store> Runtime<S> {
     }
 }
 
-/// Fires what is due, as promptly as the sweeper sweeps.
 pub(crate) async fn keep_firing<S: Store>(inner: Arc<Inner<S>>) {
     let mut stuck = BTreeSet::new();
     while inner.pause(inner.options.sweep_every).await {
@@ -63,13 +60,13 @@ pub(crate) async fn keep_firing<S: Store>(inner: Arc<Inner<S>>) {
 }
 
 impl<S: Store> Inner<S> {
-    /// One that cannot be read here (a time zone that this node does not know) stays behind and blocks nobody.
+    /// A schedule that cannot be evaluated here (for example, an unknown time zone) is excluded until the node restarts.
     async fn fire_due(&self, stuck: &mut BTreeSet<(Name, Timestamp)>) {
         let limit = DUE_SCHEDULES_MAX + stuck.len();
         let Ok(due) = self.store.due_automations(AutomationKind::Schedule, limit).await else { return };
-        for order in due {
-            let Automation::Schedule(schedule) = order else { continue };
-            // Another may get its name later.
+        for automation in due {
+            let Automation::Schedule(schedule) = automation else { continue };
+            // A later schedule may have the same id.
             let which = (schedule.id.clone(), schedule.created_at);
             if stuck.contains(&which) {
                 continue;
@@ -87,8 +84,11 @@ impl<S: Store> Inner<S> {
         loop {
             let Ok(now) = self.store.now().await.map(|now| now.at) else { return Ok(()) };
             let Some(due_at) = schedule.next_at.filter(|at| *at <= now) else { return Ok(()) };
-            let (occurrence, last) =
-                turn(schedule.plan.misfire, &cron.between(due_at, now, limits::MISFIRES_MAX), now);
+            let (occurrence, last) = select_occurrence(
+                schedule.plan.misfire,
+                &cron.between(due_at, now, limits::MISFIRES_MAX),
+                now,
+            );
             let next_at = cron.next(last).ok_or_else(never)?;
             let occurrence = occurrence.map(|at| (at, self.job(&schedule, at, now)));
             let fire = Fire {
@@ -99,39 +99,39 @@ impl<S: Store> Inner<S> {
                 occurrence,
             };
             let by = Actor(format!("schedule:{}", schedule.id).into());
-            let asked = CommandEnvelope { by, key: None, command: Command::Fire(Box::new(fire)) };
-            match self.submit(asked).await {
+            let envelope = CommandEnvelope { by, key: None, command: Command::Fire(Box::new(fire)) };
+            match self.submit(envelope).await {
                 Ok(Ok(CommandOutput::Automation { automation, .. })) => {
                     let Automation::Schedule(fired) = *automation else { return Ok(()) };
                     if let Some(error) = &fired.last_error {
-                        tracing::warn!(schedule = %fired.id, %error, "a schedule made no job");
+                        tracing::warn!(schedule = %fired.id, %error, "schedule created no job");
                     }
                     schedule = fired;
                 }
-                // It was removed, or the store is not there.
+                // Removed, or the store is unavailable.
                 Ok(_) | Err(_) => return Ok(()),
             }
         }
     }
 
-    /// The job of an occurrence, past its type's entrance.
+    /// The admitted job of an occurrence.
     fn job(&self, schedule: &Schedule, at: Timestamp, now: Timestamp) -> Result<Box<Create>, Refusal> {
         let correlation_id = Some(format!("{}@{at}", schedule.id).into());
         let links = Links { correlation_id, ..Links::default() };
-        let new = NewJob { links, ..asked_for(&schedule.plan) };
-        let id = self.ids.next(now, (self.options.chance)());
-        match admission::admit(&self.in_force(), new, id, now)?.command {
-            // It is the commit that makes it one, not a key.
+        let new = NewJob { links, ..new_job(&schedule.plan) };
+        let id = self.ids.next(now, (self.options.random)());
+        match admission::admit(&self.active(), new, id, now)?.command {
+            // The commit, not a key, ensures that it is created once.
             Command::Create(create) => Ok(Box::new(Create { key: CreationKey::None, ..*create })),
             _ => unreachable!("what is admitted is a creation"),
         }
     }
 
-    /// When a new schedule fires first. Its job must be one that could be made; a guard may say yes another time.
+    /// The first time of a new schedule. Its job must be admissible, except that a guard may reject it now.
     fn check(&self, plan: &Plan, now: Timestamp) -> Result<Timestamp, Refusal> {
         let next_at = next(plan, now)?;
-        let id = self.ids.next(now, (self.options.chance)());
-        match admission::admit(&self.in_force(), asked_for(plan), id, now) {
+        let id = self.ids.next(now, (self.options.random)());
+        match admission::admit(&self.active(), new_job(plan), id, now) {
             Ok(_) | Err(Refusal::GuardRejected { .. }) => Ok(next_at),
             Err(Refusal::ValidationFailed(flaws)) => {
                 let inside =
@@ -148,10 +148,10 @@ fn next(plan: &Plan, now: Timestamp) -> Result<Timestamp, Refusal> {
 }
 
 fn never() -> Refusal {
-    Refusal::invalid("#/cron", "never comes")
+    Refusal::invalid("#/cron", "has no next time")
 }
 
-fn asked_for(plan: &Plan) -> NewJob {
+fn new_job(plan: &Plan) -> NewJob {
     let job = plan.job.clone();
     NewJob {
         lifecycle: job.lifecycle,
@@ -164,8 +164,8 @@ fn asked_for(plan: &Plan) -> NewJob {
     }
 }
 
-/// Of the times that have come: the one to make a job for, if any, and the one after which the schedule goes on.
-fn turn(misfire: Misfire, come: &[Timestamp], now: Timestamp) -> (Option<Timestamp>, Timestamp) {
+/// Of the due times: the one to create a job for, if any, and the one after which the schedule continues.
+fn select_occurrence(misfire: Misfire, come: &[Timestamp], now: Timestamp) -> (Option<Timestamp>, Timestamp) {
     let (first, last) = (come[0], come[come.len() - 1]);
     match misfire {
         Misfire::All => (Some(first), first),

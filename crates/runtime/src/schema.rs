@@ -1,10 +1,10 @@
-//! A type's JSON Schema, compiled once when the type is loaded. Nothing is fetched: a schema that refers to anything
-//! outside itself is refused. Patterns run on the linear-time engine, so look-around and back references are refused.
+//! The JSON Schema of a type, compiled once when the type is loaded. Nothing is fetched: a schema that refers to
+//! anything outside itself is refused. Patterns run on the linear-time engine, so look-around and back references are
+//! refused.
 //!
-//! What it finds wrong never quotes the payload, which may hold secrets: it names the place by its pointer, and the
-//! rule in the schema's own terms. It also never works harder to explain than to decide: the library's explanations
-//! can grow with the payload to the power of its depth (`anyOf` in a schema that contains itself), and are asked for
-//! only where that cannot happen.
+//! Errors never quote the payload, which may contain secrets: they give the pointer and the violated constraint of the
+//! schema. Explaining an error must not cost more than finding it: the library's explanations can grow exponentially
+//! with the depth of the payload (`anyOf` in a recursive schema), and are requested only where that cannot happen.
 
 mod cost;
 mod detail;
@@ -12,54 +12,53 @@ mod detail;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value as Json;
 
-use self::cost::{Cost, Extent};
+use self::cost::{PayloadSize, SchemaCost};
 
-/// A schema's text.
+/// The length of a schema's text.
 pub const SCHEMA_BYTES_MAX: usize = 64 << 10;
 /// Nesting of a schema.
 pub const SCHEMA_DEPTH_MAX: usize = 64;
-/// References in a schema: each that is followed takes stack.
+/// References in a schema: each one that is followed takes stack.
 pub const SCHEMA_REFS_MAX: usize = 256;
-/// One pattern, compiled. More than a guard's: schemas often count characters of classes, `^[\p{L} ]{1,50}$`.
+/// The size of a compiled pattern. More than in a guard, because schemas often repeat classes: `^[\p{L} ]{1,50}$`.
 pub const SCHEMA_PATTERN_BYTES_MAX: usize = 4 << 20;
-/// What `check` reports at most.
+/// The number of errors that `check` reports at most.
 pub const SCHEMA_ERRORS_MAX: usize = 20;
 
-/// A schema that was proved and compiled.
+/// A checked and compiled schema.
 #[derive(Clone, Debug)]
 pub struct Schema {
     validator: Validator,
-    cost: Cost,
+    cost: SchemaCost,
 }
 
-/// Why a value is not a schema, and where.
+/// Why a value is not a valid schema, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SchemaFlaw {
     /// One line.
     pub message: String,
-    /// Where in the schema: `#/properties/prompt/type`.
+    /// In the schema: `#/properties/prompt/type`.
     pub pointer: String,
 }
 
-/// One thing wrong with a payload.
+/// A constraint that a payload violates.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{pointer} {detail}")]
 pub struct SchemaError {
-    /// Where: `#/payload/prompt`, or the nearest place above it whose pointer is not overlong.
+    /// `#/payload/prompt`, or the nearest ancestor with a pointer of limited length.
     pub pointer: String,
-    /// What is wrong there, without quoting it: `is not a string`.
+    /// What is wrong, without quoting the value: `is not a string`.
     pub detail: String,
 }
 
 impl Schema {
-    /// Proves and compiles a schema.
     pub fn parse(schema: &Json) -> Result<Schema, SchemaFlaw> {
-        // First, because it also bounds the depth, and writing the schema out recurses.
-        let cost = Cost::of(schema)?;
+        // First, because this also limits the depth, and serializing the schema recurses.
+        let cost = SchemaCost::of(schema)?;
         let bytes = schema.to_string().len();
         if bytes > SCHEMA_BYTES_MAX {
-            let message = format!("a schema has at most {SCHEMA_BYTES_MAX} bytes, and this has {bytes}");
+            let message = format!("the schema has {bytes} bytes, more than {SCHEMA_BYTES_MAX}");
             return Err(SchemaFlaw { message, pointer: "#".to_owned() });
         }
         let patterns = PatternOptions::regex()
@@ -70,33 +69,33 @@ impl Schema {
         Ok(Schema { validator, cost })
     }
 
-    /// Everything wrong with a payload, up to a bound; nothing if it is right.
+    /// The errors of a payload, at most [`SCHEMA_ERRORS_MAX`]; empty if it is valid.
     pub fn check(&self, payload: &Json) -> Vec<SchemaError> {
-        let extent = Extent::of(payload);
-        if !self.cost.allows(extent) {
-            return vec![whole("is nested too deep for the schema")];
+        let size = PayloadSize::of(payload);
+        if !self.cost.allows(size) {
+            return vec![whole_payload("is nested too deep for the schema")];
         }
         if self.validator.is_valid(payload) {
             return Vec::new();
         }
         let mut errors = Vec::new();
-        if self.cost.allows_all(extent) {
+        if self.cost.allows_all_errors(size) {
             for error in self.validator.iter_errors(payload).take(SCHEMA_ERRORS_MAX) {
                 detail::describe(&error, &mut errors);
             }
-        } else if self.cost.allows_first()
+        } else if self.cost.allows_first_error()
             && let Err(first) = self.validator.validate(payload)
         {
             detail::describe(&first, &mut errors);
         }
         if errors.is_empty() {
-            errors.push(whole("does not match the schema, and is too large to say where"));
+            errors.push(whole_payload("does not match the schema; it is too large to report where"));
         }
         errors.truncate(SCHEMA_ERRORS_MAX);
         errors
     }
 }
 
-fn whole(detail: &str) -> SchemaError {
+fn whole_payload(detail: &str) -> SchemaError {
     SchemaError { pointer: "#/payload".to_owned(), detail: detail.to_owned() }
 }

@@ -1,5 +1,5 @@
-//! `verify`: folds every history of a store and checks every law, page by page, so that ten million jobs need no more
-//! memory than a page.
+//! `verify`: folds every history of a store and checks every law, page by page, so that memory use does not depend on the
+//! number of jobs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,35 +9,33 @@ use tenure_core::job::LifecycleRef;
 use tenure_core::lifecycle::Lifecycle;
 use tenure_store::{Scanned, Store, StoreError};
 
-/// Jobs in one page.
 const PAGE_JOBS: usize = 1000;
-/// Strays that are named before it is said that there are more.
-const STRAYS_MAX: usize = 1000;
+const ORPHANS_MAX: usize = 1000;
 
-/// What a verification saw.
+/// Counts of a verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Jobs.
     pub jobs: u64,
-    /// Events, notes included.
+    /// Including unnumbered notes.
     pub events: u64,
-    /// Accounts.
     pub accounts: u64,
-    /// Differences.
     pub differences: u64,
 }
 
-/// Verifies a whole store, telling each difference as it is found. Works on a running one too.
-pub async fn verify<S: Store>(store: &S, mut tell: impl FnMut(&Difference)) -> Result<Verified, StoreError> {
+/// Verifies a store, which may be in use, and reports each difference as it is found.
+pub async fn verify<S: Store>(
+    store: &S,
+    mut report: impl FnMut(&Difference),
+) -> Result<Verified, StoreError> {
     let (mut seen, mut differences) = (Verified::default(), 0);
     let mut say = |difference: Difference| {
         differences += 1;
-        tell(&difference);
+        report(&difference);
     };
     let lifecycles = lifecycles(store, &mut say).await?;
     verify_jobs(store, &lifecycles, &mut seen, &mut say).await?;
     verify_accounts(store, &mut seen, &mut say).await?;
-    for what in store.orphans(STRAYS_MAX).await? {
+    for what in store.orphans(ORPHANS_MAX).await? {
         say(Difference { job: None, law: 6, what });
     }
     Ok(Verified { differences, ..seen })
@@ -53,10 +51,8 @@ async fn lifecycles<S: Store>(store: &S, say: &mut impl FnMut(Difference)) -> Re
                 found.insert(key, Arc::new(lifecycle));
             }
             Ok(_) | Err(_) => {
-                let what = format!(
-                    "lifecycle {} version {} of the store does not pass its check",
-                    key.name, key.version
-                );
+                let what =
+                    format!("lifecycle {} version {} of the store fails its check", key.name, key.version);
                 say(Difference { job: None, law: 1, what });
             }
         }

@@ -169,11 +169,11 @@ impl Inner {
             return Ok(answer);
         }
         match self.faults.pop_front() {
-            Some(Fault::BeforeCommit) => Err(StoreError::Unavailable("a fault was ordered".to_owned())),
+            Some(Fault::BeforeCommit) => Err(StoreError::Unavailable("injected fault".to_owned())),
             Some(Fault::Full) => Err(StoreError::Full),
             Some(Fault::AfterCommit) => {
                 self.tables.write(set);
-                Err(StoreError::OutcomeUnknown("a fault was ordered".to_owned()))
+                Err(StoreError::OutcomeUnknown("injected fault".to_owned()))
             }
             None => {
                 self.tables.write(set);

@@ -1,9 +1,9 @@
-//! What a guard is after parsing. Chains are flat (`All`, `Any`, `Fold`, `Path`), so that the depth of the tree is
-//! the depth of the nesting that was written, and walking it needs no more stack than that.
+//! The syntax tree of a guard. Chains are flat (`All`, `Any`, `Fold`, `Path`), so the depth of the tree is the depth of
+//! nesting in the text, which bounds the stack that evaluation needs.
 
 use regex::Regex;
 
-/// A part of the text, by byte.
+/// A range of bytes in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SourceSpan {
     pub(super) start: usize,
@@ -30,7 +30,7 @@ pub(super) enum ExprKind {
     Double(f64),
     Str(String),
     Type(ValueType),
-    Name(Variable),
+    Variable(Variable),
     List(Vec<Expr>),
     Map(Vec<(Expr, Expr)>),
     Not(Box<Expr>),
@@ -39,21 +39,21 @@ pub(super) enum ExprKind {
     All(Vec<Expr>),
     /// `a || b || …`
     Any(Vec<Expr>),
-    /// `a + b * c - d`: from left to right, each operator applied to all that is left of it.
+    /// `a + b - c`: evaluated from left to right.
     Fold(Box<Expr>, Vec<(Operator, Expr)>),
     /// Condition, then, else.
     If(Box<[Expr; 3]>),
     Path(Box<Expr>, Vec<PathStep>),
-    /// Is this field of that map there?
+    /// Whether the map has the field.
     Has(Box<Expr>, String),
     Call(Function, Box<Expr>),
 }
 
-/// One link of `payload.a["b"].size()`.
+/// One element of `payload.a["b"].size()` after the first.
 #[derive(Clone, Debug)]
 pub(super) struct PathStep {
     pub(super) access: Access,
-    /// The text of the path up to and with this link, for messages.
+    /// The path up to and including this step, for messages.
     pub(super) span: SourceSpan,
 }
 
@@ -86,10 +86,10 @@ pub(super) enum Function {
     Int,
     Double,
     String,
-    ValueType,
+    Type,
 }
 
-/// What `type(x)` answers.
+/// The result of `type(x)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueType {
     Null,
@@ -97,10 +97,10 @@ pub(super) enum ValueType {
     Int,
     Double,
     String,
-    ListValue,
-    MapValue,
-    /// The type of these.
-    ValueType,
+    List,
+    Map,
+    /// The type of a type.
+    Type,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,25 +138,13 @@ impl Operator {
     }
 
     fn is_arithmetic(self) -> bool {
-        match self {
-            Operator::Add
-            | Operator::Subtract
-            | Operator::Multiply
-            | Operator::Divide
-            | Operator::Remainder => true,
-            Operator::Equal
-            | Operator::NotEqual
-            | Operator::Less
-            | Operator::LessOrEqual
-            | Operator::Greater
-            | Operator::GreaterOrEqual
-            | Operator::In => false,
-        }
+        use Operator::{Add, Divide, Multiply, Remainder, Subtract};
+        matches!(self, Add | Subtract | Multiply | Divide | Remainder)
     }
 }
 
 impl Expr {
-    /// Whether this can be said without a payload: such a guard would refuse every job.
+    /// Whether the result is not a bool for any payload: such a guard would refuse every job.
     pub(super) fn is_never_bool(&self) -> bool {
         match &self.kind {
             ExprKind::Null
@@ -168,12 +156,12 @@ impl Expr {
             | ExprKind::Map(_)
             | ExprKind::Negate(_)
             | ExprKind::Call(..)
-            | ExprKind::Name(Variable::UserId | Variable::Now) => true,
+            | ExprKind::Variable(Variable::UserId | Variable::Now) => true,
             ExprKind::Fold(_, rest) => rest.last().is_some_and(|(operator, _)| operator.is_arithmetic()),
             ExprKind::Path(_, steps) => steps.last().is_some_and(|step| matches!(step.access, Access::Size)),
             ExprKind::If(parts) => parts[1].is_never_bool() && parts[2].is_never_bool(),
             ExprKind::Bool(_)
-            | ExprKind::Name(Variable::Payload)
+            | ExprKind::Variable(Variable::Payload)
             | ExprKind::Not(_)
             | ExprKind::All(_)
             | ExprKind::Any(_)

@@ -1,4 +1,4 @@
-//! Text to tokens. Escapes in strings are CEL's; numbers keep no sign, since `-` is an operator.
+//! Splits a guard's text into tokens. String escapes are those of CEL; numbers have no sign, because `-` is an operator.
 
 use super::ast::SourceSpan;
 use super::{GUARD_BYTES_MAX, GuardFlaw};
@@ -11,11 +11,11 @@ pub(super) struct Token<'s> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TokenKind<'s> {
-    /// Up to 2⁶³, which fits only under a minus; the parser tells.
+    /// Up to 2⁶³, which is valid only after a minus; the parser checks that.
     Int(u64),
     Double(f64),
     Str(String),
-    /// Keywords too: what a word means depends on where it stands.
+    /// Includes keywords: the meaning of a word depends on its position.
     Word(&'s str),
     Symbol(&'static str),
     End,
@@ -27,10 +27,10 @@ const SYMBOLS: [&str; 24] = [
     "[", "]", "{", "}",
 ];
 
-/// Cuts a text into tokens; the last is always `End`.
+/// The tokens of a text; the last is always `End`.
 pub(super) fn lex(source: &str) -> Result<Vec<Token<'_>>, GuardFlaw> {
     if source.len() > GUARD_BYTES_MAX {
-        let message = format!("a guard has at most {GUARD_BYTES_MAX} bytes, and this has {}", source.len());
+        let message = format!("the guard has {} bytes, more than {GUARD_BYTES_MAX}", source.len());
         return Err(GuardFlaw { message, start: 0, end: source.len(), help: None });
     }
     let mut lexer = Lexer { source, at: 0 };
@@ -84,11 +84,11 @@ impl<'s> Lexer<'s> {
             '=' => Some("write `==` to compare"),
             '&' => Some("write `&&` for and"),
             '|' => Some("write `||` for or"),
-            '`' | '“' | '”' | '‘' | '’' => Some("strings stand in \"…\" or '…'"),
+            '`' | '“' | '”' | '‘' | '’' => Some("write strings in \"…\" or '…'"),
             _ => None,
         };
         let end = self.at + first.len_utf8();
-        let message = format!("`{}` means nothing in a guard", first.escape_debug());
+        let message = format!("`{}` is not allowed in a guard", first.escape_debug());
         Err(GuardFlaw { message, start: self.at, end, help: help.map(str::to_owned) })
     }
 
@@ -178,10 +178,10 @@ impl<'s> Lexer<'s> {
         })
     }
 
-    /// A character by its number; nothing if it is cut short or not a character.
+    /// A character by its code; `None` if digits are missing or the code is invalid.
     fn code(&mut self, digits: usize, radix: u32) -> Option<char> {
         let text = self.rest().get(..digits)?;
-        // A sign would be accepted by the conversion below.
+        // The conversion below would accept a sign.
         text.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(())?;
         let found = u32::from_str_radix(text, radix).ok().and_then(char::from_u32)?;
         self.at += digits;
@@ -209,7 +209,7 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// How many bytes from the start pass. Every caller stops at or passes whole characters.
+/// The number of leading bytes that pass. Every caller stops at a character boundary.
 fn count(text: &str, pass: impl Fn(u8) -> bool) -> usize {
     text.bytes().take_while(|byte| pass(*byte)).count()
 }
@@ -239,6 +239,6 @@ fn decimal_length(text: &str) -> usize {
 
 fn open_string(start: usize, source: &str, quote: char) -> GuardFlaw {
     let end = source[start..].find('\n').map_or(source.len(), |length| start + length);
-    let help = format!("end it with {quote} on the same line");
-    GuardFlaw { message: "this string does not end".to_owned(), start, end, help: Some(help) }
+    let help = format!("close it with {quote} on the same line");
+    GuardFlaw { message: "this string is not closed".to_owned(), start, end, help: Some(help) }
 }

@@ -1,20 +1,22 @@
-//! The words that a guard may use, and what to say about the others: the nearest word if one is near, else all.
+//! The names that a guard may use, and suggestions for unknown ones.
+
+use tenure_core::text::did_you_mean;
 
 use super::GuardFlaw;
-use super::ast::{ExprKind, Variable, SourceSpan, ValueType};
+use super::ast::{ExprKind, SourceSpan, ValueType, Variable};
 
 const NAMES: [&str; 3] = ["payload", "user_id", "now"];
 const FUNCTIONS: [&str; 6] = ["size", "has", "int", "double", "string", "type"];
 const METHODS: [&str; 5] = ["size", "startsWith", "endsWith", "contains", "matches"];
-/// CEL's macros, without which a guard cannot loop.
+/// The macros of CEL, which are left out because they loop.
 const MACROS: [&str; 6] = ["all", "exists", "exists_one", "map", "filter", "transformList"];
 
-/// A word that stands for a value.
+/// A variable or type by its name.
 pub(super) fn name(word: &str, span: SourceSpan) -> Result<ExprKind, GuardFlaw> {
     Ok(match word {
-        "payload" => ExprKind::Name(Variable::Payload),
-        "user_id" => ExprKind::Name(Variable::UserId),
-        "now" => ExprKind::Name(Variable::Now),
+        "payload" => ExprKind::Variable(Variable::Payload),
+        "user_id" => ExprKind::Variable(Variable::UserId),
+        "now" => ExprKind::Variable(Variable::Now),
         "bool" => ExprKind::Type(ValueType::Bool),
         "int" => ExprKind::Type(ValueType::Int),
         "double" => ExprKind::Type(ValueType::Double),
@@ -27,60 +29,43 @@ pub(super) fn name(word: &str, span: SourceSpan) -> Result<ExprKind, GuardFlaw> 
     })
 }
 
-/// A call of something that is no function.
+/// The flaw of a call to an unknown function.
 pub(super) fn unknown_function(word: &str, span: SourceSpan) -> GuardFlaw {
     if METHODS.contains(&word) {
         let help = format!("write x.{word}(y)");
-        return flaw(span, format!("`{word}` is called on a value"), help);
+        return flaw(span, format!("`{word}` is a method"), help);
     }
     unknown_call(word, span, &FUNCTIONS, "the functions are")
 }
 
-/// A call on a value of something that is no method.
+/// The flaw of a call to an unknown method.
 pub(super) fn unknown_method(word: &str, span: SourceSpan) -> GuardFlaw {
     if FUNCTIONS.contains(&word) {
-        return flaw(span, format!("`{word}` is not called on a value"), format!("write {word}(x)"));
+        return flaw(span, format!("`{word}` is a function, not a method"), format!("write {word}(x)"));
     }
-    unknown_call(word, span, &METHODS, "a value has")
+    unknown_call(word, span, &METHODS, "the methods are")
 }
 
 fn unknown_name(word: &str, span: SourceSpan) -> GuardFlaw {
     if FUNCTIONS.contains(&word) {
         return flaw(span, format!("`{word}` is a function"), format!("write {word}(x)"));
     }
-    flaw(span, format!("a guard cannot see `{word}`"), advice(word, &NAMES, "a guard sees"))
+    flaw(span, format!("`{word}` is not a variable"), advice(word, &NAMES, "the variables are"))
 }
 
 fn unknown_call(word: &str, span: SourceSpan, known: &[&str], all: &str) -> GuardFlaw {
     if MACROS.contains(&word) {
         let help = format!("{all}: {}", known.join(", "));
-        return flaw(span, format!("a guard has no loops, so there is no `{word}`"), help);
+        return flaw(span, format!("`{word}` is not available: guards have no loops"), help);
     }
-    flaw(span, format!("there is no function `{word}`"), advice(word, known, all))
+    flaw(span, format!("`{word}` is not a function"), advice(word, known, all))
 }
 
 fn advice(word: &str, known: &[&str], all: &str) -> String {
-    let nearest = known.iter().map(|name| (distance(word, name), name)).min();
-    match nearest {
-        // A third of the letters: in short words every other word is near.
-        Some((apart, name)) if apart <= 1.max(name.len() / 3) => format!("did you mean `{name}`?"),
-        _ => format!("{all}: {}", known.join(", ")),
+    match did_you_mean(word, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("{all}: {}", known.join(", ")),
     }
-}
-
-/// How many letters to add, drop or change.
-fn distance(left: &str, right: &str) -> usize {
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in right.bytes().enumerate() {
-            let changed = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
 }
 
 fn flaw(span: SourceSpan, message: String, help: String) -> GuardFlaw {

@@ -1,13 +1,12 @@
-//! Tokens to a tree, by binding power (Pratt). Names, functions and their arguments are checked on the way, and
-//! patterns are compiled: what parses has nothing unknown in it.
+//! Parses tokens into a syntax tree by binding power (Pratt). Names, functions and arguments are checked and patterns
+//! compiled, so a parsed guard contains nothing unknown.
 
 use regex::{Regex, RegexBuilder};
 
-use super::ast::{Access, Expr, Function, ExprKind, Operator, StringTest, SourceSpan, PathStep};
+use super::ast::{Access, Expr, ExprKind, Function, Operator, PathStep, SourceSpan, StringTest};
 use super::lex::{Token, TokenKind, lex};
 use super::{GUARD_DEPTH_MAX, GuardFlaw, PATTERN_BYTES_MAX, PATTERN_COMPILED_BYTES_MAX, names};
 
-/// Proves a text.
 pub(super) fn parse(source: &str) -> Result<Expr, GuardFlaw> {
     let mut parser = Parser { tokens: lex(source)?, at: 0, depth: 0 };
     let root = parser.expr()?;
@@ -15,7 +14,7 @@ pub(super) fn parse(source: &str) -> Result<Expr, GuardFlaw> {
         return Err(parser.unexpected("an operator or the end"));
     }
     if root.is_never_bool() {
-        return Err(flaw(root.span, "a guard must come to true or false", Some("compare it with something")));
+        return Err(flaw(root.span, "a guard must be a bool", Some("compare it with something")));
     }
     Ok(root)
 }
@@ -26,7 +25,6 @@ struct Parser<'s> {
     depth: usize,
 }
 
-/// What joins two operands.
 enum Connective {
     Or,
     And,
@@ -46,16 +44,16 @@ impl<'s> Parser<'s> {
         Ok(Expr { kind: ExprKind::If(Box::new([condition, yes, no])), span })
     }
 
-    /// Operands joined by operators that bind tighter than `floor`.
+    /// Operands and operators that bind tighter than `floor`.
     fn binary(&mut self, floor: u8) -> Result<Expr, GuardFlaw> {
         let mut left = self.unary()?;
-        while let Some((power, joint)) = binding(&self.peek().kind) {
+        while let Some((power, connective)) = binding(&self.peek().kind) {
             if power <= floor {
                 break;
             }
             self.at += 1;
             let right = self.binary(power)?;
-            left = join(left, joint, right);
+            left = join(left, connective, right);
         }
         Ok(left)
     }
@@ -69,7 +67,7 @@ impl<'s> Parser<'s> {
         if !self.take("-") {
             return self.postfix();
         }
-        // The least int has no positive twin, so the sign is read with the digits.
+        // The smallest int has no positive counterpart, so the sign is read with the digits.
         if let TokenKind::Int(size) = self.peek().kind {
             let span = start.to(self.next().span);
             let int = 0i64.checked_sub_unsigned(size).ok_or_else(|| too_big(span))?;
@@ -117,7 +115,7 @@ impl<'s> Parser<'s> {
         if !self.take("(") {
             return Ok(Access::Field(word.to_owned()));
         }
-        let search = match word {
+        let test = match word {
             "size" => {
                 self.arguments(span, "x.size()", 0)?;
                 return Ok(Access::Size);
@@ -131,8 +129,8 @@ impl<'s> Parser<'s> {
             "contains" => StringTest::Contains,
             _ => return Err(names::unknown_method(word, span)),
         };
-        let sought = self.argument(span, &format!("x.{word}(y)"))?;
-        Ok(Access::StringTest(search, sought))
+        let argument = self.argument(span, &format!("x.{word}(y)"))?;
+        Ok(Access::StringTest(test, argument))
     }
 
     fn primary(&mut self) -> Result<Expr, GuardFlaw> {
@@ -193,8 +191,8 @@ impl<'s> Parser<'s> {
 
     fn list(&mut self) -> Result<Expr, GuardFlaw> {
         let start = self.next().span;
-        let members = self.nested(|parser| parser.sequence("]", Self::expr))?;
-        Ok(Expr { kind: ExprKind::List(members), span: start.to(self.before()) })
+        let elements = self.nested(|parser| parser.sequence("]", Self::expr))?;
+        Ok(Expr { kind: ExprKind::List(elements), span: start.to(self.before()) })
     }
 
     fn map(&mut self) -> Result<Expr, GuardFlaw> {
@@ -212,14 +210,14 @@ impl<'s> Parser<'s> {
     /// The one argument of a call.
     fn argument(&mut self, callee: SourceSpan, usage: &str) -> Result<Expr, GuardFlaw> {
         let mut arguments = self.arguments(callee, usage, 1)?;
-        Ok(arguments.pop().expect("as many arguments as were asked for"))
+        Ok(arguments.pop().expect("there is exactly one argument"))
     }
 
     fn arguments(&mut self, callee: SourceSpan, usage: &str, wanted: usize) -> Result<Vec<Expr>, GuardFlaw> {
         let arguments = self.nested(|parser| parser.sequence(")", Self::expr))?;
         if arguments.len() != wanted {
             let span = callee.to(self.before());
-            let message = format!("this takes {wanted} argument(s), and {} are given", arguments.len());
+            let message = format!("expected {wanted} argument(s), found {}", arguments.len());
             return Err(flaw(span, message, Some(&format!("write {usage}"))));
         }
         Ok(arguments)
@@ -279,13 +277,13 @@ impl<'s> Parser<'s> {
         &self.tokens[self.at]
     }
 
-    /// Never called at the end: a token is looked at before it is taken.
+    /// Never called at the end: callers peek first.
     fn next(&mut self) -> &Token<'s> {
         self.at += 1;
         &self.tokens[self.at - 1]
     }
 
-    /// Where the token before ended.
+    /// The span of the previous token.
     fn before(&self) -> SourceSpan {
         self.tokens[self.at - 1].span
     }
@@ -317,11 +315,11 @@ fn binding(token: &TokenKind<'_>) -> Option<(u8, Connective)> {
     Some((power, Connective::Fold(operator)))
 }
 
-/// Lengthens the chain that stands on the left, or begins one.
-fn join(left: Expr, joint: Connective, right: Expr) -> Expr {
+/// Extends the chain on the left, or begins one.
+fn join(left: Expr, connective: Connective, right: Expr) -> Expr {
     let span = left.span.to(right.span);
     let start = left.span;
-    let kind = match (joint, left.kind) {
+    let kind = match (connective, left.kind) {
         (Connective::And, ExprKind::All(mut parts)) => {
             parts.push(right);
             ExprKind::All(parts)
@@ -343,9 +341,9 @@ fn join(left: Expr, joint: Connective, right: Expr) -> Expr {
     Expr { kind, span }
 }
 
-/// `has(a.b)`: looks for the last field instead of reading it.
+/// `has(a.b)`: tests for the last field instead of reading it.
 fn has(path: Expr, span: SourceSpan) -> Result<Expr, GuardFlaw> {
-    let refused = || Err(flaw(path.span, "`has` asks for a field", Some("write has(a.b), or \"b\" in a")));
+    let refused = || Err(flaw(path.span, "`has` needs a field", Some("write has(a.b), or \"b\" in a")));
     let ExprKind::Path(base, mut steps) = path.kind else { return refused() };
     let Some(PathStep { access: Access::Field(field), .. }) = steps.pop() else { return refused() };
     let map = match steps.last() {
@@ -357,31 +355,31 @@ fn has(path: Expr, span: SourceSpan) -> Result<Expr, GuardFlaw> {
 
 fn compile(pattern: &Expr) -> Result<Regex, GuardFlaw> {
     let ExprKind::Str(text) = &pattern.kind else {
-        let help = "write it as a string, so that it is compiled when the guard is loaded";
+        let help = "write it as a string literal, so that it can be compiled when the guard is loaded";
         return Err(flaw(pattern.span, "a pattern must be a literal", Some(help)));
     };
     if text.len() > PATTERN_BYTES_MAX {
-        let message = format!("a pattern has at most {PATTERN_BYTES_MAX} bytes, and this has {}", text.len());
+        let message = format!("the pattern has {} bytes, more than {PATTERN_BYTES_MAX}", text.len());
         return Err(flaw(pattern.span, message, None));
     }
     let built = RegexBuilder::new(text)
         .size_limit(PATTERN_COMPILED_BYTES_MAX)
-        // A cache for each thread that matches; four times the pattern is enough to be fast.
+        // The cache of each matching thread; four times the size of the pattern is fast enough.
         .dfa_size_limit(4 * PATTERN_COMPILED_BYTES_MAX)
         .build();
     built.map_err(|error| {
         let help = matches!(error, regex::Error::CompiledTooBig(_))
             .then_some("repeat fewer times, or write [0-9] and (?-u:\\w) for \\d and \\w");
-        flaw(pattern.span, format!("this pattern is refused: {}", pattern_reason(&error)), help)
+        flaw(pattern.span, format!("invalid pattern: {}", pattern_reason(&error)), help)
     })
 }
 
-/// Why the engine refuses a pattern, on one line.
+/// Why the regex engine refuses a pattern, on one line.
 pub(crate) fn pattern_reason(error: &regex::Error) -> String {
     match error {
-        regex::Error::CompiledTooBig(_) => "it is too big once compiled".to_owned(),
+        regex::Error::CompiledTooBig(_) => "it is too large when compiled".to_owned(),
         other => {
-            // The library draws the pattern with an arrow; its last line is the reason.
+            // The last line of the library's message is the reason.
             let text = other.to_string();
             text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
         }

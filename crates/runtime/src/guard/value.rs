@@ -1,5 +1,5 @@
-//! What expressions come to. Payloads are looked at where they lie: a value borrows from the JSON, and only what a
-//! guard itself makes (a joined string, a list literal) is owned. Whatever reads or makes bytes pays for them first.
+//! Values of guard expressions. A value borrows from the payload's JSON; only what the guard itself creates (a joined
+//! string, a list literal) is owned. Code that reads or creates bytes first takes their cost from the budget.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -7,13 +7,13 @@ use std::ops::Deref;
 
 use serde_json::Value as Json;
 
-use super::ast::Type;
+use super::ast::ValueType;
 use super::{GUARD_DEPTH_MAX, GUARD_STEPS_MAX, GuardError};
 
-/// The deepest value there can be: a payload inside as many lists as a guard can nest.
+/// The deepest possible value: a payload inside as many lists as a guard can nest.
 const VALUE_DEPTH_MAX: usize = tenure_core::limits::JSON_DEPTH_MAX + GUARD_DEPTH_MAX;
 
-/// The steps that are left. Once one was refused all are, so that `||` cannot absorb exhaustion.
+/// The remaining steps. Once exhausted it stays exhausted, so `||` cannot absorb the error.
 pub(super) struct Budget(usize);
 
 impl Budget {
@@ -21,7 +21,7 @@ impl Budget {
         Budget(GUARD_STEPS_MAX)
     }
 
-    pub(super) fn pay(&mut self, steps: usize) -> Result<(), GuardError> {
+    pub(super) fn spend(&mut self, steps: usize) -> Result<(), GuardError> {
         let left = self.0.checked_sub(steps);
         self.0 = left.unwrap_or(0);
         left.map(drop).ok_or(GuardError::TooCostly)
@@ -43,19 +43,19 @@ pub(super) enum GuardValue<'a> {
 #[derive(Debug)]
 pub(super) enum ListValue<'a> {
     Json(&'a [Json]),
-    Own(Vec<GuardValue<'a>>),
+    Literal(Vec<GuardValue<'a>>),
 }
 
 #[derive(Debug)]
 pub(super) enum MapValue<'a> {
     Json(&'a serde_json::Map<String, Json>),
-    Own(Vec<(GuardValue<'a>, GuardValue<'a>)>),
+    Literal(Vec<(GuardValue<'a>, GuardValue<'a>)>),
 }
 
-/// A member of a list or map, looked at.
+/// An element of a list or map: converted from JSON, or borrowed from a literal.
 pub(super) enum ElementRef<'m, 'a> {
-    Made(GuardValue<'a>),
-    Lent(&'m GuardValue<'a>),
+    Owned(GuardValue<'a>),
+    Borrowed(&'m GuardValue<'a>),
 }
 
 impl<'a> Deref for ElementRef<'_, 'a> {
@@ -70,7 +70,7 @@ impl<'a> Deref for ElementRef<'_, 'a> {
 }
 
 impl<'a> GuardValue<'a> {
-    /// Takes no time and no room, however large the JSON is.
+    /// Constant time and space, independent of the size of the JSON.
     pub(super) fn from_json(json: &'a Json) -> GuardValue<'a> {
         match json {
             Json::Null => GuardValue::Null,
@@ -80,26 +80,26 @@ impl<'a> GuardValue<'a> {
                 None => GuardValue::Double(number.as_f64().unwrap_or(f64::NAN)),
             },
             Json::String(text) => GuardValue::Str(Cow::Borrowed(text)),
-            Json::Array(members) => GuardValue::List(ListValue::Json(members)),
+            Json::Array(elements) => GuardValue::List(ListValue::Json(elements)),
             Json::Object(entries) => GuardValue::Map(MapValue::Json(entries)),
         }
     }
 
-    pub(super) fn type_of(&self) -> Type {
+    pub(super) fn type_of(&self) -> ValueType {
         match self {
             GuardValue::Null => ValueType::Null,
             GuardValue::Bool(_) => ValueType::Bool,
             GuardValue::Int(_) => ValueType::Int,
             GuardValue::Double(_) => ValueType::Double,
             GuardValue::Str(_) => ValueType::String,
-            GuardValue::List(_) => ValueType::ListValue,
-            GuardValue::Map(_) => ValueType::MapValue,
+            GuardValue::List(_) => ValueType::List,
+            GuardValue::Map(_) => ValueType::Map,
             GuardValue::Type(_) => ValueType::Type,
         }
     }
 
-    /// The kind in words, for messages.
-    pub(super) fn kind(&self) -> &'static str {
+    /// The type in words, for messages.
+    pub(super) fn type_name(&self) -> &'static str {
         match self {
             GuardValue::Null => "null",
             GuardValue::Bool(_) => "a bool",
@@ -116,47 +116,50 @@ impl<'a> GuardValue<'a> {
 impl<'a> ListValue<'a> {
     pub(super) fn len(&self) -> usize {
         match self {
-            ListValue::Json(members) => members.len(),
-            ListValue::Literal(members) => members.len(),
+            ListValue::Json(elements) => elements.len(),
+            ListValue::Literal(elements) => elements.len(),
         }
     }
 
-    /// Out of the list; the rest of it is dropped.
+    /// Moves an element out of the list and drops the rest.
     pub(super) fn take(self, index: usize) -> Option<GuardValue<'a>> {
         match self {
-            ListValue::Json(members) => members.get(index).map(GuardValue::from_json),
-            ListValue::Literal(members) => members.into_iter().nth(index),
+            ListValue::Json(elements) => elements.get(index).map(GuardValue::from_json),
+            ListValue::Literal(elements) => elements.into_iter().nth(index),
         }
     }
 
-    /// One list after the other.
-    pub(super) fn join(self, other: ListValue<'a>, budget: &mut Budget) -> Result<ListValue<'a>, GuardError> {
-        budget.pay((self.len() + other.len()).saturating_mul(size_of::<GuardValue<'_>>()))?;
-        let mut members = self.into_members();
-        members.extend(other.into_members());
-        Ok(ListValue::Literal(members))
+    pub(super) fn concat(
+        self,
+        other: ListValue<'a>,
+        budget: &mut Budget,
+    ) -> Result<ListValue<'a>, GuardError> {
+        budget.spend((self.len() + other.len()).saturating_mul(size_of::<GuardValue<'_>>()))?;
+        let mut elements = self.into_elements();
+        elements.extend(other.into_elements());
+        Ok(ListValue::Literal(elements))
     }
 
-    pub(super) fn holds(&self, sought: &GuardValue<'_>, budget: &mut Budget) -> Result<bool, GuardError> {
-        for member in self.members() {
-            if equal(&member, sought, budget)? {
+    pub(super) fn contains(&self, sought: &GuardValue<'_>, budget: &mut Budget) -> Result<bool, GuardError> {
+        for element in self.elements() {
+            if equal(&element, sought, budget)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn into_members(self) -> Vec<GuardValue<'a>> {
+    fn into_elements(self) -> Vec<GuardValue<'a>> {
         match self {
-            ListValue::Json(members) => members.iter().map(GuardValue::from_json).collect(),
-            ListValue::Literal(members) => members,
+            ListValue::Json(elements) => elements.iter().map(GuardValue::from_json).collect(),
+            ListValue::Literal(elements) => elements,
         }
     }
 
-    fn members(&self) -> impl Iterator<Item = ElementRef<'_, 'a>> {
+    fn elements(&self) -> impl Iterator<Item = ElementRef<'_, 'a>> {
         (0..self.len()).map(move |index| match self {
-            ListValue::Json(members) => ElementRef::Owned(GuardValue::from_json(&members[index])),
-            ListValue::Literal(members) => ElementRef::Borrowed(&members[index]),
+            ListValue::Json(elements) => ElementRef::Owned(GuardValue::from_json(&elements[index])),
+            ListValue::Literal(elements) => ElementRef::Borrowed(&elements[index]),
         })
     }
 }
@@ -176,7 +179,7 @@ impl<'a> MapValue<'a> {
     ) -> Result<Option<ElementRef<'_, 'a>>, GuardError> {
         match (self, key) {
             (MapValue::Json(entries), GuardValue::Str(text)) => {
-                budget.pay(text.len())?;
+                budget.spend(text.len())?;
                 Ok(entries.get(text.as_ref()).map(|json| ElementRef::Owned(GuardValue::from_json(json))))
             }
             (MapValue::Json(_), _) => Ok(None),
@@ -187,8 +190,12 @@ impl<'a> MapValue<'a> {
         }
     }
 
-    /// Out of the map; the rest of it is dropped.
-    pub(super) fn take(self, key: &GuardValue<'_>, budget: &mut Budget) -> Result<Option<GuardValue<'a>>, GuardError> {
+    /// Moves a value out of the map and drops the rest.
+    pub(super) fn take(
+        self,
+        key: &GuardValue<'_>,
+        budget: &mut Budget,
+    ) -> Result<Option<GuardValue<'a>>, GuardError> {
         match self {
             MapValue::Literal(mut entries) => {
                 let found = position(&entries, key, budget)?;
@@ -196,17 +203,17 @@ impl<'a> MapValue<'a> {
             }
             MapValue::Json(entries) => {
                 let GuardValue::Str(text) = key else { return Ok(None) };
-                budget.pay(text.len())?;
+                budget.spend(text.len())?;
                 Ok(entries.get(text.as_ref()).map(GuardValue::from_json))
             }
         }
     }
 
-    /// Adds to a map that a guard makes; the key is not in it.
+    /// Adds an entry to a map literal; the key is not in it yet.
     pub(super) fn push(&mut self, key: GuardValue<'a>, value: GuardValue<'a>) {
         match self {
             MapValue::Literal(entries) => entries.push((key, value)),
-            MapValue::Json(_) => unreachable!("a payload is never written to"),
+            MapValue::Json(_) => unreachable!("a payload is read-only"),
         }
     }
 
@@ -216,18 +223,29 @@ impl<'a> MapValue<'a> {
             MapValue::Literal(entries) => (None, Some(entries)),
         };
         let json = json.into_iter().flatten().map(|(key, value)| {
-            (ElementRef::Owned(GuardValue::Str(Cow::Borrowed(key))), ElementRef::Owned(GuardValue::from_json(value)))
+            (
+                ElementRef::Owned(GuardValue::Str(Cow::Borrowed(key))),
+                ElementRef::Owned(GuardValue::from_json(value)),
+            )
         });
-        json.chain(own.into_iter().flatten().map(|(key, value)| (ElementRef::Borrowed(key), ElementRef::Borrowed(value))))
+        json.chain(
+            own.into_iter()
+                .flatten()
+                .map(|(key, value)| (ElementRef::Borrowed(key), ElementRef::Borrowed(value))),
+        )
     }
 }
 
-/// Whether two values are the same. Values of different kinds differ, except that numbers compare by value.
-pub(super) fn equal(left: &GuardValue<'_>, right: &GuardValue<'_>, budget: &mut Budget) -> Result<bool, GuardError> {
+/// Equality. Values of different types differ, except that numbers compare by value.
+pub(super) fn equal(
+    left: &GuardValue<'_>,
+    right: &GuardValue<'_>,
+    budget: &mut Budget,
+) -> Result<bool, GuardError> {
     equal_within(VALUE_DEPTH_MAX, left, right, budget)
 }
 
-/// How two values are ordered: nothing if they have no order, as NaN has none and a string none with an int.
+/// The order of two values: `None` if there is none, as with NaN, or with a string and an int.
 pub(super) fn order(
     left: &GuardValue<'_>,
     right: &GuardValue<'_>,
@@ -240,21 +258,21 @@ pub(super) fn order(
         (GuardValue::Double(a), GuardValue::Int(b)) => order_mixed(*b, *a).map(Ordering::reverse),
         (GuardValue::Bool(a), GuardValue::Bool(b)) => Some(a.cmp(b)),
         (GuardValue::Str(a), GuardValue::Str(b)) => {
-            budget.pay(a.len().min(b.len()))?;
+            budget.spend(a.len().min(b.len()))?;
             Some(a.cmp(b))
         }
         _ => None,
     })
 }
 
-/// Bounded by `depth`, because a payload that did not come through the server's door can be of any.
+/// Limited to `depth`, because a payload that was not submitted through the API can be arbitrarily deep.
 fn equal_within(
     depth: usize,
     left: &GuardValue<'_>,
     right: &GuardValue<'_>,
     budget: &mut Budget,
 ) -> Result<bool, GuardError> {
-    budget.pay(1)?;
+    budget.spend(1)?;
     let Some(depth) = depth.checked_sub(1) else { return Err(GuardError::TooDeep) };
     match (left, right) {
         (GuardValue::Null, GuardValue::Null) => Ok(true),
@@ -263,8 +281,8 @@ fn equal_within(
             if a.len() != b.len() {
                 return Ok(false);
             }
-            for (member, twin) in a.members().zip(b.members()) {
-                if !equal_within(depth, &member, &twin, budget)? {
+            for (left, right) in a.elements().zip(b.elements()) {
+                if !equal_within(depth, &left, &right, budget)? {
                     return Ok(false);
                 }
             }
@@ -274,9 +292,9 @@ fn equal_within(
             if a.len() != b.len() {
                 return Ok(false);
             }
-            for (key, member) in a.entries() {
-                let Some(twin) = b.get(&key, budget)? else { return Ok(false) };
-                if !equal_within(depth, &member, &twin, budget)? {
+            for (key, left) in a.entries() {
+                let Some(right) = b.get(&key, budget)? else { return Ok(false) };
+                if !equal_within(depth, &left, &right, budget)? {
                     return Ok(false);
                 }
             }
@@ -286,7 +304,7 @@ fn equal_within(
     }
 }
 
-/// Exact: turning the int into a double would make 2⁵³ and 2⁵³ + 1 equal.
+/// Exact: converting the int to a double would make 2⁵³ and 2⁵³ + 1 equal.
 fn order_mixed(int: i64, double: f64) -> Option<Ordering> {
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;
     if double.is_nan() {
@@ -307,8 +325,8 @@ fn position(
     key: &GuardValue<'_>,
     budget: &mut Budget,
 ) -> Result<Option<usize>, GuardError> {
-    for (index, (own, _)) in entries.iter().enumerate() {
-        if equal(own, key, budget)? {
+    for (index, (known, _)) in entries.iter().enumerate() {
+        if equal(known, key, budget)? {
             return Ok(Some(index));
         }
     }

@@ -1,5 +1,5 @@
-//! The library's errors in our words. Its own quote the value, and its masked ones still quote the names of
-//! properties that fail `propertyNames`; these are made of the pointer and of what the schema says.
+//! Error messages without values of the payload. The library's own messages quote the value, and its masked ones still
+//! quote property names that fail `propertyNames`; these use only the pointer and the schema.
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{ReferencingError, ValidationError};
@@ -7,14 +7,14 @@ use serde_json::Value as Json;
 
 use super::{SCHEMA_ERRORS_MAX, SCHEMA_PATTERN_BYTES_MAX, SchemaError, SchemaFlaw};
 
-/// A pointer that is given whole.
+/// The longest pointer in an error.
 const POINTER_BYTES_MAX: usize = 512;
 const NO_PROPERTY: &str = "is not a property that the schema allows";
 const NO_PROPERTIES: &str = "has properties that the schema does not allow";
 /// How much of a schema's value or pattern a detail quotes.
 const QUOTE_BYTES_MAX: usize = 200;
 
-/// Adds what one error says; a property too many is an error of its own, at its own place.
+/// Converts an error. Each property that is not allowed becomes a separate error with its own pointer.
 pub(super) fn describe(error: &ValidationError<'_>, errors: &mut Vec<SchemaError>) {
     let at = error.instance_path().as_str();
     if let ValidationErrorKind::AdditionalProperties { unexpected }
@@ -22,29 +22,29 @@ pub(super) fn describe(error: &ValidationError<'_>, errors: &mut Vec<SchemaError
     {
         for name in unexpected.iter().take(SCHEMA_ERRORS_MAX) {
             let own = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
-            // The pointer of an overlong name is its owner's, so the detail has to be about the owner.
+            // An overlong name gets the pointer of its object, so the detail must describe the object.
             let detail = if own.len() > POINTER_BYTES_MAX { NO_PROPERTIES } else { NO_PROPERTY };
             errors.push(SchemaError { pointer: pointer(&own), detail: detail.to_owned() });
         }
         return;
     }
-    // Where a schema names no property at all, the library blames the object, as if it were not allowed itself.
+    // If a schema allows no properties at all, the library reports the object itself as not allowed.
     let closed = matches!(error.kind(), ValidationErrorKind::FalseSchema)
         && error.schema_path().as_str().ends_with("/additionalProperties");
     let detail = if closed { NO_PROPERTIES.to_owned() } else { detail(error.kind()) };
     errors.push(SchemaError { pointer: pointer(at), detail });
 }
 
-/// Why the library does not take a schema, which may be quoted: it holds no secrets.
+/// Why the library refuses a schema. It may be quoted, because it contains no secrets.
 pub(super) fn flaw(error: &ValidationError<'_>) -> SchemaFlaw {
     let pointer = format!("#{}", error.instance_path().as_str());
     let value = error.instance();
     let message = match error.kind() {
         ValidationErrorKind::Referencing(reason) => unresolved(reason),
         ValidationErrorKind::Format { format } if format == "regex" => {
-            format!("this pattern is refused: {}", pattern_reason(value.as_str().unwrap_or_default()))
+            format!("invalid pattern: {}", pattern_reason(value.as_str().unwrap_or_default()))
         }
-        _ if pointer.ends_with("/type") => format!("{} is not a type of JSON", quote(value)),
+        _ if pointer.ends_with("/type") => format!("{} is not a JSON type", quote(value)),
         kind => format!("{} {}", quote(value), detail(kind)),
     };
     SchemaFlaw { message, pointer }
@@ -54,14 +54,14 @@ fn unresolved(reason: &ReferencingError) -> String {
     use ReferencingError as Reason;
     match reason {
         Reason::Unretrievable { uri, .. } => {
-            format!("`{}` is outside this schema, and nothing is fetched", cut(uri))
+            format!("`{}` is outside this schema, and references are not fetched", cut(uri))
         }
         Reason::PointerToNowhere { pointer: name }
         | Reason::InvalidPercentEncoding { pointer: name, .. }
         | Reason::InvalidArrayIndex { pointer: name, .. }
         | Reason::NoSuchAnchor { anchor: name }
         | Reason::InvalidAnchor { anchor: name } => {
-            format!("a reference leads to `{}`, where nothing is", cut(name))
+            format!("a reference leads to `{}`, which does not exist", cut(name))
         }
         Reason::InvalidUri(_) => "a reference is not a URI".to_owned(),
         Reason::UnknownSpecification { specification: name } | Reason::CircularMetaschema { uri: name } => {
@@ -70,15 +70,15 @@ fn unresolved(reason: &ReferencingError) -> String {
     }
 }
 
-/// The library says only that a pattern is bad; the engine says why.
+/// The library reports only that a pattern is invalid; the regex engine gives the reason.
 fn pattern_reason(pattern: &str) -> String {
     match regex::RegexBuilder::new(pattern).size_limit(SCHEMA_PATTERN_BYTES_MAX).build() {
         Err(error) => crate::guard::pattern_reason(&error),
-        Ok(_) => "it is not one that JSON Schema allows".to_owned(),
+        Ok(_) => "JSON Schema does not allow it".to_owned(),
     }
 }
 
-/// The place, or the nearest above it whose pointer is short enough: a key can be as long as a payload.
+/// The pointer, shortened to an ancestor if it is too long: a key can be as long as a payload.
 fn pointer(at: &str) -> String {
     let mut at = at;
     while at.len() > POINTER_BYTES_MAX {
@@ -94,10 +94,10 @@ fn detail(kind: &ValidationErrorKind) -> String {
         Kind::AdditionalProperties { .. } | Kind::UnevaluatedProperties { .. } => NO_PROPERTIES.to_owned(),
         Kind::AnyOf { .. } => "matches none of the schemas under anyOf".to_owned(),
         Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
-            "could not be matched with the schema's pattern".to_owned()
+            "could not be matched against the schema's pattern".to_owned()
         }
         Kind::Constant { expected_value } => format!("is not {}", quote(expected_value)),
-        Kind::Contains => "contains no item, or not as many, as the schema asks for".to_owned(),
+        Kind::Contains => "does not contain the items that the schema requires".to_owned(),
         Kind::ContentEncoding { content_encoding } => format!("is not encoded as {}", cut(content_encoding)),
         Kind::ContentMediaType { content_media_type } => {
             format!("is not of media type {}", cut(content_media_type))
@@ -126,8 +126,8 @@ fn detail(kind: &ValidationErrorKind) -> String {
         Kind::Required { property } => format!("has no property {}", quote(property)),
         Kind::Type { kind } => format!("is not of type {}", types(kind)),
         Kind::UnevaluatedItems { .. } => "has items that the schema does not allow".to_owned(),
-        Kind::UniqueItems => "has an item twice".to_owned(),
-        Kind::Referencing(_) => "could not be checked: the schema's reference leads nowhere".to_owned(),
+        Kind::UniqueItems => "has duplicate items".to_owned(),
+        Kind::Referencing(_) => "could not be checked: a reference in the schema does not exist".to_owned(),
     }
 }
 

@@ -390,7 +390,7 @@ impl Tables {
         let stray =
             events.chain(logs).chain(letters).chain(assets).filter(|(_, id)| self.job(**id).is_none());
         stray
-            .map(|(table, id)| format!("{table} has rows of job {id}, which is not there"))
+            .map(|(table, id)| format!("{table} has rows of job {id}, which does not exist"))
             .take(limit)
             .collect()
     }

@@ -92,7 +92,7 @@ impl Node {
             let (table, id) = (get::<&str>(row, 0)?, get::<Uuid>(row, 1)?);
             Ok(match table {
                 "jobs without job_states" => format!("job {id} has no row in job_states"),
-                table => format!("{table} has rows of job {id}, which is not there"),
+                table => format!("{table} has rows of job {id}, which does not exist"),
             })
         };
         self.ask_long(&STRAYS, &[&rows_max(limit)]).await?.iter().map(stray).collect()

@@ -94,7 +94,7 @@ fn a_job_that_is_refused_is_told_of_and_the_next_time_comes() {
     let refused = [
         (Err(Refusal::UnknownType("gone".into())), "unknown_type: there is no type gone"),
         (Ok(a_job(1, "gone")), "unknown_type: there is no type gone"),
-        (Ok(a_job(1, "paid")), "insufficient_credits: it costs 3 and 0 are available"),
+        (Ok(a_job(1, "paid")), "insufficient_credits: the job costs 3 credits, and 0 are available"),
     ];
     for (job, error) in refused {
         world.wait(Millis(60_000));
@@ -146,7 +146,7 @@ fn what_was_missed_may_be_let_go() {
 fn a_paused_schedule_does_not_fire() {
     let mut world = world();
     let read = add(&mut world, Overlap::Allow);
-    let change = |change| asked("operator:ann", Command::ChangeSchedule("s".into(), change));
+    let change = |change| asked("operator:ann", Command::ChangeSchedule { id: "s".into(), change });
     let (paused, _) = told(world.ask(&change(ScheduleChange::Pause)));
     assert_eq!((paused.next_at, &wire::schedule(&paused)["paused"]), (None, &serde_json::json!(true)));
     world.wait(Millis(60_000));
