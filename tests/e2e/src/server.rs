@@ -61,6 +61,18 @@ impl Server {
         created["key"].as_str().expect("a new key is shown").to_owned()
     }
 
+    /// Grants credits to a user.
+    pub async fn grant(&self, user: &str, credits: u64) {
+        let body = json!({ "grant": credits, "reason": "test" });
+        self.post(&format!("/api/accounts/{user}/credits"), &body).await.expect(200);
+    }
+
+    /// Granted, reserved, spent and available credits of a user.
+    pub async fn account(&self, user: &str) -> [u64; 4] {
+        let account = self.read(&format!("/api/accounts/{user}/credits")).await;
+        ["granted", "reserved", "spent", "available"].map(|sum| account[sum].as_u64().unwrap())
+    }
+
     /// Kills it and starts it on the same store at another port.
     pub async fn restart(self) -> Self {
         let Self { setup, process, key } = self;

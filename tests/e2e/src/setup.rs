@@ -85,6 +85,16 @@ impl Setup {
         &self.client
     }
 
+    /// The file of the embedded store.
+    pub fn database_file(&self) -> PathBuf {
+        self.path("data/tenure.db")
+    }
+
+    /// The URL of the PostgreSQL database.
+    pub fn database_url(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+
     fn store_flags(&self) -> [String; 2] {
         match &self.database {
             Some(url) => ["--database-url".to_owned(), url.clone()],

@@ -47,9 +47,9 @@ export function api(key = props.key, url = props.url) {
     const headers = { ...(key && { authorization: `Bearer ${key}` }), ...(body && { "content-type": "application/json" }) };
     const text = typeof body === "string" ? body : body && JSON.stringify(body);
     const answer = await fetch(url + path, { method, headers, body: text, signal: AbortSignal.timeout(TIME_LIMIT) });
-    const text = await answer.text();
-    assert(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
-    return JSON.parse(text);
+    const received = await answer.text();
+    assert(answer.ok, `${method} ${path}: ${answer.status} ${received}`);
+    return JSON.parse(received);
   };
   return {
     get: (path) => ask("GET", path),

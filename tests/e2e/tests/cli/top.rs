@@ -1,8 +1,8 @@
 //! `tenure top` in a pseudo-terminal.
 
-use tenure_e2e::cli::{CliServer, exit_code, start, transcript};
+use tenure_e2e::Signal;
+use tenure_e2e::cli::{CliServer, exit_code, transcript};
 use tenure_e2e::terminal::Terminal;
-use tenure_e2e::{Signal, tenure};
 
 use crate::start_server;
 

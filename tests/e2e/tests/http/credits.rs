@@ -23,17 +23,6 @@ lifecycle = "distributed"
 
 const CONFIG: &str = include_str!("fixtures/credits.toml");
 
-async fn grant(server: &Server, user: &str, credits: u64) {
-    let body = json!({ "grant": credits, "reason": "test" });
-    server.post(&format!("/api/accounts/{user}/credits"), &body).await.expect(200);
-}
-
-/// Granted, reserved, spent, available.
-async fn account(server: &Server, user: &str) -> [u64; 4] {
-    let account = server.read(&format!("/api/accounts/{user}/credits")).await;
-    ["granted", "reserved", "spent", "available"].map(|sum| account[sum].as_u64().unwrap())
-}
-
 /// The difference between accounts and ledger that the metric shows.
 async fn imbalance(server: &Server) -> Option<u64> {
     let text = server.get("/metrics").await.text;
@@ -53,7 +42,7 @@ async fn a_thousand_concurrent_creations_with_a_balance_of_a_hundred_make_a_hund
         if store == Store::Postgres {
             nodes.push(Arc::new(server.second_node().await));
         }
-        grant(&server, "u1", 100).await;
+        server.grant("u1", 100).await;
         let mut asks = JoinSet::new();
         for n in 0..CREATIONS {
             let node = Arc::clone(&nodes[n % nodes.len()]);
@@ -67,7 +56,7 @@ async fn a_thousand_concurrent_creations_with_a_balance_of_a_hundred_make_a_hund
             *statuses.entry(status.unwrap()).or_default() += 1;
         }
         assert_eq!(statuses, BTreeMap::from([(202, 100), (402, CREATIONS - 100)]), "{store:?}");
-        assert_eq!(account(&server, "u1").await, [100, 100, 0, 0]);
+        assert_eq!(server.account("u1").await, [100, 100, 0, 0]);
         let ledger = server.read("/api/accounts/u1/credits").await;
         let reserves = column(&ledger["ledger"], "kind").into_iter().filter(|kind| kind == "reserve").count();
         assert!(reserves > 0 && reserves <= 100, "{ledger}");
@@ -133,7 +122,7 @@ fn the_ledger_balances_after_ten_thousand_jobs_with_random_outcomes() {
     on_both_stores_with_config(CONFIG, async |server| {
         let (mut chance, mut books) = (SeededRandom::new(), Books::default());
         for user in 0..USERS {
-            grant(&server, &format!("u{user}"), 5000).await;
+            server.grant(&format!("u{user}"), 5000).await;
         }
         for wave in 0..10 {
             let jobs = (0..JOBS / 10).map(|n| {
@@ -155,7 +144,7 @@ fn the_ledger_balances_after_ten_thousand_jobs_with_random_outcomes() {
         report(&server, &more, &mut chance, &mut books).await;
         for (user, [reserved, spent]) in &books.0 {
             let expected = [5000, *reserved, *spent, 5000 - reserved - spent];
-            assert_eq!(account(&server, user).await, expected, "{user}");
+            assert_eq!(server.account(user).await, expected, "{user}");
         }
         assert!(books.0.values().all(|[_, spent]| *spent > 0));
         let server = server.restart().await;
@@ -165,16 +154,15 @@ fn the_ledger_balances_after_ten_thousand_jobs_with_random_outcomes() {
 
 /// Changes an account without a ledger entry.
 async fn change_account_without_ledger(setup: &Setup) {
-    const THEFT: &str = "update accounts set spent = spent + 5 where user_id = 'u1'";
-    let [flag, location] = setup.store_flags();
-    if flag == "--data" {
-        let file = rusqlite::Connection::open(std::path::Path::new(&location).join("tenure.db")).unwrap();
-        file.execute(THEFT, []).unwrap();
+    const CHANGE: &str = "update accounts set spent = spent + 5 where user_id = 'u1'";
+    let Some(url) = setup.database_url() else {
+        let file = rusqlite::Connection::open(setup.database_file()).unwrap();
+        file.execute(CHANGE, []).unwrap();
         return;
-    }
-    let (client, connection) = tokio_postgres::connect(&location, NoTls).await.unwrap();
+    };
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     let driver = tokio::spawn(connection);
-    client.batch_execute(THEFT).await.unwrap();
+    client.batch_execute(CHANGE).await.unwrap();
     drop(client);
     driver.await.unwrap().ok();
 }
@@ -184,7 +172,7 @@ async fn credits_missing_from_the_ledger_are_found_by_the_metric_and_by_verify()
     for store in Store::ALL {
         let setup = Setup::new(store).await.config(CONFIG);
         let mut server = setup.clone().start().await;
-        grant(&server, "u1", 20).await;
+        server.grant("u1", 20).await;
         assert_eq!(imbalance(&server).await, Some(0), "{store:?}");
         server.kill();
         setup.verify();

@@ -1,9 +1,7 @@
 //! Dead letters: list, dismiss, redrive.
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    Server, assert_fields, column, field_names, find, millis, on_both_stores, rows, sorted_words,
-};
+use tenure_e2e::{Server, assert_fields, column, field_names, millis, on_both_stores, rows, sorted_words};
 
 const LETTER: &str = "job_id created_at reason_code stage last_error attempts last_owner last_lease_expires_at \
                       correlation_id dismissed_at dismissed_by dismissed_reason";

@@ -99,7 +99,7 @@ fn load(fleet: &Arc<Fleet>, kind: &'static str, jobs: usize, done: &Arc<Acknowle
         tasks.spawn(async move {
             let name = format!("w{worker}");
             for round in 0.. {
-                if done.create_finished() >= jobs {
+                if done.finished() >= jobs {
                     return;
                 }
                 let claim = json!({
@@ -298,9 +298,9 @@ async fn a_killed_node_loses_no_jobs() {
     let fleet = Fleet::of(&[&a, &b, &c]);
     let done = Arc::new(Acknowledged::default());
     let tasks = load(&fleet, "quick", JOBS, &done);
-    eventually("some are finished", async || done.create_finished() >= JOBS / 10).await;
+    eventually("some are finished", async || done.finished() >= JOBS / 10).await;
     c.kill();
-    assert!(done.create_finished() < JOBS, "it was killed too late to matter");
+    assert!(done.finished() < JOBS, "it was killed too late to matter");
     all(tasks).await;
     nothing_is_lost_or_doubled(&a, &done, JOBS).await;
     assert_eq!(events(&a).await, events(&b).await);
@@ -354,13 +354,11 @@ async fn every_node_gives_the_same_answer() {
     assert_eq!(a.post(&path, &hold).await.expect(200)["replayed"], true);
 }
 
-/// A new node on the database of this server.
 #[tokio::test]
 async fn a_node_can_join_later() {
     let a = Server::with(CONFIG, Store::Postgres).await;
     let made = a.post("/api/jobs", &json!({ "type": "steady" })).await.expect(202);
-    let [_, url] = a.store_flags();
-    let late = Setup::on_database(&url).config(CONFIG).start().await;
+    let late = Setup::on_database(a.setup().database_url().unwrap()).config(CONFIG).start().await;
     let path = format!("/api/jobs/{}", made["id"].as_str().unwrap());
     assert_eq!(late.read(&path).await, a.read(&path).await);
 }

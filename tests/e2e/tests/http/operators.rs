@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tenure_core::lifecycle::Lifecycle;
 use tenure_e2e::{
-    Server, assert_fields, column, eventually, field_names, find, on_both_stores, on_both_stores_with_files,
-    rows, sorted_words,
+    Server, assert_fields, column, eventually, field_names, on_both_stores, on_both_stores_with_files, rows,
+    sorted_words,
 };
 
 use crate::jobs::{JOB, REVIEW, REVIEW_FILES};

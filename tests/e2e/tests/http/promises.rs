@@ -14,46 +14,49 @@ use tenure_e2e::{Reply, Server, millis, path};
 
 /// Every trigger of a caller or a worker. `give_up` is a permanent failure, `fail` a transient one; `cancel` is a hard one,
 /// because a soft one alone changes no state.
-const SAYINGS: [&str; 10] =
+const TRIGGERS: [&str; 10] =
     ["claim", "start", "succeed", "partial", "fail", "give_up", "reject", "release", "cancel", "dead_letter"];
 
 /// The transitions of a lifecycle according to its description, not its file.
-pub(crate) struct Grid {
+pub(crate) struct TransitionTable {
     /// The type of the jobs, which need no payload.
     pub(crate) kind: &'static str,
     /// Each state, and the triggers that bring a new job there.
-    pub(crate) ways: &'static [(&'static str, &'static [&'static str])],
+    pub(crate) paths: &'static [(&'static str, &'static [&'static str])],
     /// From, trigger, to: everything that is allowed. Anything else must be refused.
     pub(crate) allowed: &'static [(&'static str, &'static str, &'static str)],
 }
 
-impl Grid {
+impl TransitionTable {
     /// Tries every trigger in every state: an allowed one happens, with one event; any other is refused with 409 (a claim
     /// returns nothing) and changes nothing.
-    pub(crate) async fn hold(&self, server: &Server) {
-        for (state, way) in self.ways {
-            for saying in SAYINGS {
-                let allowed = self.allowed.iter().find(|(from, said, _)| (from, *said) == (state, saying));
-                let job = self.at(server, state, way).await;
+    pub(crate) async fn check(&self, server: &Server) {
+        for (state, steps) in self.paths {
+            for trigger in TRIGGERS {
+                let allowed = self.allowed.iter().find(|(from, by, _)| (from, *by) == (state, trigger));
+                let job = self.at(server, state, steps).await;
                 match allowed {
-                    Some((_, _, to)) => happens(server, &job, saying, to).await,
-                    None => changes_nothing(server, &job, saying).await,
+                    Some((_, _, to)) => assert_happens(server, &job, trigger, to).await,
+                    None => assert_refused(server, &job, trigger).await,
                 }
             }
         }
-        for (from, said, to) in self.allowed {
-            assert!(self.ways.iter().any(|(state, _)| state == from), "{from} {said} {to} was never tried");
+        for (from, trigger, to) in self.allowed {
+            assert!(
+                self.paths.iter().any(|(state, _)| state == from),
+                "{from} {trigger} {to} was never tried"
+            );
         }
     }
 
     /// Creates a job and brings it to a state.
-    async fn at(&self, server: &Server, state: &str, way: &[&str]) -> Value {
+    async fn at(&self, server: &Server, state: &str, steps: &[&str]) -> Value {
         let mut job = new_job(server, self.kind, json!({})).await;
-        for saying in way {
-            say(server, &job, saying).await;
+        for trigger in steps {
+            send_trigger(server, &job, trigger).await;
             job = server.job(&job).await;
         }
-        assert_eq!(job["state"], state, "{way:?}");
+        assert_eq!(job["state"], state, "{steps:?}");
         job
     }
 }
@@ -74,7 +77,7 @@ pub(crate) async fn claim(server: &Server, job: &Value, worker: &str) -> Vec<Val
 }
 
 /// Claims and starts this job in one call, so that the lease cannot expire in between.
-pub(crate) async fn begun(server: &Server, job: &Value, worker: &str) -> Value {
+pub(crate) async fn claim_started(server: &Server, job: &Value, worker: &str) -> Value {
     let claim = json!({ "worker": worker, "max": 1, "queues": [job["queue"]], "start": true });
     server.claim(claim).await.pop().expect("the job can be claimed")
 }
@@ -86,7 +89,7 @@ enum Answer {
 }
 
 /// Sends a trigger as the holder of the job, or as a worker that never held it.
-async fn say(server: &Server, job: &Value, saying: &str) -> Answer {
+async fn send_trigger(server: &Server, job: &Value, trigger: &str) -> Answer {
     let holder = match &job["lease"]["fence"] {
         Value::Null => json!({ "worker": "other", "fence": 999 }),
         fence => json!({ "worker": job["worker"], "fence": fence }),
@@ -97,7 +100,7 @@ async fn say(server: &Server, job: &Value, saying: &str) -> Answer {
         body
     };
     let error = |class: &str| json!({ "error": { "code": "BROKEN", "message": "it broke", "class": class } });
-    let (call, body) = match saying {
+    let (call, body) = match trigger {
         "claim" => return Answer::Claimed(claim(server, job, "w1").await),
         "fail" => ("fail", held(error("transient"))),
         "give_up" => ("fail", held(error("permanent"))),
@@ -110,15 +113,15 @@ async fn say(server: &Server, job: &Value, saying: &str) -> Answer {
     Answer::Reply(server.call(job, call, &body).await)
 }
 
-async fn happens(server: &Server, job: &Value, saying: &str, to: &str) {
-    let what = format!("{} in {}", saying, job["state"]);
-    match say(server, job, saying).await {
+async fn assert_happens(server: &Server, job: &Value, trigger: &str, to: &str) {
+    let what = format!("{} in {}", trigger, job["state"]);
+    match send_trigger(server, job, trigger).await {
         Answer::Reply(reply) => assert_eq!(reply.clone().expect(200)["state"], to, "{what}: {}", reply.text),
         Answer::Claimed(claimed) => assert_eq!(claimed.len(), 1, "{what}"),
     }
     let after = server.job(job).await;
     assert_eq!(after["state"], to, "{what}");
-    timestamps_agree(&after);
+    assert_timestamps(&after);
     let history = history(server, job).await;
     assert_eq!(after["seq"].as_u64(), Some(history.len() as u64), "{what}: one event for each transition");
     let step = history
@@ -130,17 +133,17 @@ async fn happens(server: &Server, job: &Value, saying: &str, to: &str) {
     }
 }
 
-async fn changes_nothing(server: &Server, job: &Value, saying: &str) {
+async fn assert_refused(server: &Server, job: &Value, trigger: &str) {
     let before = (server.job(job).await, history(server, job).await);
-    match say(server, job, saying).await {
+    match send_trigger(server, job, trigger).await {
         Answer::Reply(reply) => {
             let problem = reply.problem(409, "invalid_transition");
-            assert_eq!(problem["current_state"], job["state"], "{saying}: {problem}");
-            assert!(problem["trigger"].is_string() && problem["allowed"].is_array(), "{saying}: {problem}");
+            assert_eq!(problem["current_state"], job["state"], "{trigger}: {problem}");
+            assert!(problem["trigger"].is_string() && problem["allowed"].is_array(), "{trigger}: {problem}");
         }
         Answer::Claimed(claimed) => assert_eq!(claimed, Vec::<Value>::new(), "a claim in {}", job["state"]),
     }
-    assert_eq!((server.job(job).await, history(server, job).await), before, "{saying} in {}", job["state"]);
+    assert_eq!((server.job(job).await, history(server, job).await), before, "{trigger} in {}", job["state"]);
 }
 
 /// The events of a job, with and without a number.
@@ -149,17 +152,17 @@ pub(crate) async fn history(server: &Server, job: &Value) -> Vec<Value> {
 }
 
 /// The times of a job are in order, set when their state was entered, and the end is set if and only if it is final.
-pub(crate) fn timestamps_agree(job: &Value) {
-    let is_over = job["phase"] == "final";
-    assert_eq!(job["completed_at"].is_string(), is_over, "completed_at of {job}");
-    assert_eq!(job["duration_ms"].is_u64(), is_over, "duration_ms of {job}");
+pub(crate) fn assert_timestamps(job: &Value) {
+    let is_final = job["phase"] == "final";
+    assert_eq!(job["completed_at"].is_string(), is_final, "completed_at of {job}");
+    assert_eq!(job["duration_ms"].is_u64(), is_final, "duration_ms of {job}");
     assert!(job["created_at"].is_string() && job["updated_at"].is_string(), "{job}");
     let order = ["created_at", "claimed_at", "started_at", "completed_at"];
     let known: Vec<i64> =
         order.iter().filter(|name| job[**name].is_string()).map(|name| millis(&job[*name])).collect();
     assert!(known.is_sorted(), "{job}");
     assert!(known.iter().all(|at| *at <= millis(&job["updated_at"])), "{job}");
-    if is_over {
+    if is_final {
         let state = job["state"].as_str().unwrap();
         assert_eq!(job["completed_at"], job["entered"][state], "{job}");
         let span = millis(&job["completed_at"]) - millis(&job["created_at"]);

@@ -115,15 +115,14 @@ async fn put_back(server: &Server, minutes: i64) -> Timestamp {
         body["schedule"]["next_at"] = json!(back);
         (back, body.to_string())
     };
-    let [flag, location] = server.store_flags();
-    if flag == "--data" {
-        let file = Connection::open(std::path::Path::new(&location).join("tenure.db")).unwrap();
+    let Some(url) = server.setup().database_url() else {
+        let file = Connection::open(server.setup().database_file()).unwrap();
         let body: String = file.query_row("select body from orders", [], |row| row.get(0)).unwrap();
         let (back, body) = moved(&body);
         file.execute("update orders set due_at = ?1, body = ?2", (back.0, body)).unwrap();
         return back;
-    }
-    let (client, connection) = tokio_postgres::connect(&location, NoTls).await.unwrap();
+    };
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     let driver = tokio::spawn(connection);
     client.batch_execute("begin").await.unwrap();
     let row = client.query_one("select body from orders for update", &[]).await.unwrap();

@@ -226,10 +226,9 @@ async fn an_address_in_use_is_reported() {
 #[tokio::test]
 async fn a_server_whose_commands_are_not_committed_is_not_ready() {
     let setup = Setup::new(Store::Sqlite).await;
-    let [_, folder] = setup.store_flags();
     let server = setup.start().await;
     server.read("/readyz").await;
-    let file = rusqlite::Connection::open(std::path::Path::new(&folder).join("tenure.db")).unwrap();
+    let file = rusqlite::Connection::open(server.setup().database_file()).unwrap();
     // Blocks all other writers.
     file.execute_batch("begin immediate").unwrap();
     let mut producers = JoinSet::new();

@@ -1,7 +1,7 @@
 //! The numbers of `/api/stats`, on every node and after a restart.
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, Store, assert_fields, eventually, field_names, find, on_both_stores, rows};
+use tenure_e2e::{Server, Store, assert_fields, eventually, field_names, on_both_stores, rows};
 
 /// Number of jobs of the last hour that were `created`, `finished` or `failed`.
 fn hour(stats: &Value, what: &str) -> u64 {
@@ -10,13 +10,13 @@ fn hour(stats: &Value, what: &str) -> u64 {
     minutes.iter().map(|count| count.as_u64().unwrap()).sum()
 }
 
-fn find<'a>(stats: &'a Value, list: &str, is: impl Fn(&Value) -> bool) -> Option<&'a Value> {
+fn find_row<'a>(stats: &'a Value, list: &str, is: impl Fn(&Value) -> bool) -> Option<&'a Value> {
     rows(&stats[list]).iter().find(|row| is(row))
 }
 
 fn state<'a>(stats: &'a Value, name: &str) -> &'a Value {
     let is = |row: &Value| row["lifecycle"] == "distributed" && row["state"] == name;
-    find(stats, "states", is).expect("every state of every lifecycle is there")
+    find_row(stats, "states", is).expect("every state of every lifecycle is there")
 }
 
 async fn stats(server: &Server) -> Value {
@@ -55,7 +55,8 @@ fn counts_follow_the_jobs() {
         }
         assert_eq!(state(&now, "running")["oldest_since"], held["started_at"]);
         assert!(state(&now, "queued")["oldest_since"].is_string());
-        let claim = find(&now, "transitions", |row| row["trigger"] == "claim").expect("jobs were claimed");
+        let claim =
+            find_row(&now, "transitions", |row| row["trigger"] == "claim").expect("jobs were claimed");
         assert_fields(&claim, json!({ "from": "queued", "to": "assigned" }));
         let minute =
             now["minutes"]["created"][59].as_u64().unwrap() + now["minutes"]["created"][58].as_u64().unwrap();
@@ -110,7 +111,7 @@ fn a_restart_keeps_the_last_hour() {
         let server = server.restart().await;
         let first = stats(&server).await;
         assert_eq!((hour(&first, "created"), hour(&first, "finished")), (3, 3), "at once, since it said so");
-        let ended = find(&first, "nodes", |node| node["own"] == false).expect("the process before");
+        let ended = find_row(&first, "nodes", |node| node["own"] == false).expect("the process before");
         assert_eq!((&ended["life"], &first["attention"]), (&json!("stopped"), &json!([])));
         server.create_finished(json!({ "type": "a" })).await;
         let now = once(&server, "the new one counts on", |stats| hour(stats, "finished") == 4).await;
@@ -134,8 +135,8 @@ async fn every_node_shows_the_totals_of_all_and_the_missing_nodes() {
     }
     two.kill();
     let is_missed = |stats: &Value| {
-        find(stats, "attention", |row| row["what"] == "node_gone").is_some()
-            && find(stats, "nodes", |node| node["life"] == "gone").is_some()
+        find_row(stats, "attention", |row| row["what"] == "node_gone").is_some()
+            && find_row(stats, "nodes", |node| node["life"] == "gone").is_some()
     };
     let now = once(&one, "a node that said nothing is missed", is_missed).await;
     assert_eq!(hour(&now, "finished"), 3, "what it did stays");

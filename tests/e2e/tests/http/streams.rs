@@ -232,13 +232,13 @@ fn concurrent_writes_leave_no_gap_in_the_feed() {
             received
         };
         let paging = async {
-            let (mut rows, mut after) = (Vec::new(), "0".to_owned());
-            while rows.len() < total {
+            let (mut events, mut after) = (Vec::new(), "0".to_owned());
+            while events.len() < total {
                 let page = server.read(&format!("/api/events?limit=11&after={after}")).await;
-                rows.extend(rows(&page["events"]).iter().cloned());
+                events.extend_from_slice(rows(&page["events"]));
                 page["next_cursor"].as_str().unwrap().clone_into(&mut after);
             }
-            rows
+            events
         };
         let (live, halting, paged) = tokio::join!(live, halting, paging);
         while let Some(done) = writers.join_next().await {
@@ -247,8 +247,8 @@ fn concurrent_writes_leave_no_gap_in_the_feed() {
         let journal = server.journal().await;
         assert_eq!(journal.len(), total);
         assert_eq!(live, halting);
-        let answer: Vec<Value> = live.into_iter().map(|received| received.data).collect();
-        assert!(answer == journal && paged == journal, "each in the order of the commits");
+        let live: Vec<Value> = live.into_iter().map(|event| event.data).collect();
+        assert!(live == journal && paged == journal, "each in the order of the commits");
         let ids: BTreeSet<String> = journal.iter().map(|event| event["id"].to_string()).collect();
         assert_eq!(ids.len(), total);
     });

@@ -329,7 +329,7 @@ fn a_slow_receiver_does_not_delay_others() {
         assert_eq!(receiver.got().iter().filter(|got| got.path == "/silent").count(), 1);
         eventually("the error is shown", async || {
             let shown = server.read("/api/webhooks/unreachable").await;
-            told["failures"] == 1 && told["last_error"].is_string() && told["last_status"].is_null()
+            shown["failures"] == 1 && shown["last_error"].is_string() && shown["last_status"].is_null()
         })
         .await;
     });

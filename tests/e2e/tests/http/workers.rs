@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Server, assert_fields, column, eventually, field_names, find, on_both_stores, on_both_stores_with_config,
-    path, rows, sorted_words,
+    Server, assert_fields, column, eventually, field_names, on_both_stores, on_both_stores_with_config, path,
+    rows, sorted_words,
 };
 
 use crate::jobs::JOB;

@@ -46,7 +46,8 @@ async fn a_cancel_on_one_node_is_pushed_by_the_other() {
 /// Number of engines that are connected to a node.
 async fn engines(server: &Server) -> usize {
     let text = server.request("GET", "/metrics").send().await.text;
-    let count = text.lines().find_map(|line| line.strip_prefix("tenure_engines ")).expect("the metric exists");
+    let count =
+        text.lines().find_map(|line| line.strip_prefix("tenure_engines ")).expect("the metric exists");
     count.parse().unwrap()
 }
 

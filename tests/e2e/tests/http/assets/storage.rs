@@ -1,7 +1,7 @@
 //! Where contents are stored, and how much memory an upload needs.
 
 use serde_json::json;
-use tenure_e2e::{Server, Setup, Store, path};
+use tenure_e2e::{Server, Setup, Store};
 use xtask::bucket::Bucket;
 
 use super::{begin_upload, content_path, eventually_in_minutes, on_both_stores, upload};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use reqwest::Url;
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
-use tenure_e2e::{EventStream, Reply, Server, http_client, in_time, on_both_stores_with_setup};
+use tenure_e2e::{EventStream, Reply, Server, http_client, in_time, on_both_stores_with_setup, rows};
 
 /// Runs a test on both stores with a client that does not follow redirects.
 pub(crate) fn on_both_stores_without_redirects(test: impl AsyncFn(Server)) {
@@ -82,7 +82,7 @@ fn cell(letter: char, job: &Value) -> String {
     format!("{letter}-{}", id(job).replace('-', ""))
 }
 
-fn rows(page: &str) -> usize {
+fn row_count(page: &str) -> usize {
     page.matches("name=\"job\"").count()
 }
 
@@ -126,7 +126,7 @@ fn a_row_shows_the_state_and_the_error_of_a_job() {
         assert!(!page.contains("second line"), "one line is enough: {page}");
         assert!(page.contains(&format!("href=\"/ui/jobs/{}\"", id(&job))), "{page}");
         assert!(page.contains("40 %") && page.contains("w1") && page.contains(" of 1"), "{page}");
-        assert_eq!(rows(&page), 1);
+        assert_eq!(row_count(&page), 1);
         // With a lifecycle the tabs are its states in order; without one, the phases and outcomes.
         let page = shown(ask(&server, "/ui/jobs?lifecycle=distributed").await);
         let location = |state: &str| page.find(&format!("state={state}\"")).expect(state);
@@ -135,7 +135,7 @@ fn a_row_shows_the_state_and_the_error_of_a_job() {
             "{page}"
         );
         let page = shown(ask(&server, "/ui/jobs?outcome=dead").await);
-        assert!(page.contains("href=\"/ui/jobs?phase=ready\"") && rows(&page) == 1, "{page}");
+        assert!(page.contains("href=\"/ui/jobs?phase=ready\"") && row_count(&page) == 1, "{page}");
         // Empty fields of the form are left out of the URL.
         let page = shown(ask(&server, "/ui/jobs?type=a&queue=&worker=w1&correlation_id=").await);
         assert!(
@@ -143,9 +143,9 @@ fn a_row_shows_the_state_and_the_error_of_a_job() {
             "type can be removed: {page}"
         );
         assert!(page.contains("<a class=\"chip\" href=\"/ui/jobs?type=a\""), "worker can be removed: {page}");
-        assert!(page.contains("<details>") && rows(&page) == 1, "{page}");
+        assert!(page.contains("<details>") && row_count(&page) == 1, "{page}");
         let page = shown(ask(&server, "/ui/jobs?created_after=2020-01-01T00:00:00Z").await);
-        assert!(page.contains("<details open>") && rows(&page) == 1, "{page}");
+        assert!(page.contains("<details open>") && row_count(&page) == 1, "{page}");
         assert_eq!(ask(&server, "/ui/jobs?created_after=yesterday").await.status, 400);
         assert_eq!(ask(&server, "/ui/jobs?colour=red").await.status, 400);
     });
@@ -157,11 +157,11 @@ fn older_jobs_are_on_the_next_page() {
         let jobs: Vec<Value> = (0..60).map(|_| json!({ "type": "a" })).collect();
         server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
         let page = shown(ask(&server, "/ui/jobs?type=a").await);
-        assert_eq!(rows(&page), 50);
+        assert_eq!(row_count(&page), 50);
         let (_, rest) = page.split_once("rel=\"next\" href=\"").expect("there are older ones");
         let older = rest.split('"').next().unwrap().replace("&amp;", "&");
         let page = shown(ask(&server, &older).await);
-        assert_eq!(rows(&page), 10, "{older}");
+        assert_eq!(row_count(&page), 10, "{older}");
         assert!(
             page.contains("rel=\"prev\" href=\"/ui/jobs?type=a\"") && !page.contains("rel=\"next\""),
             "{page}"
@@ -261,14 +261,14 @@ fn producers_see_and_change_only_their_jobs() {
         let mine = server.create(json!({ "type": "a", "user_id": "u1" })).await;
         let other = server.create(json!({ "type": "a", "user_id": "u2" })).await;
         let page = shown(ask(&server, "/ui/jobs").await);
-        assert!(rows(&page) == 2 && page.contains("id=\"n-ready\""), "{page}");
+        assert!(row_count(&page) == 2 && page.contains("id=\"n-ready\""), "{page}");
 
         let viewer = new_key(&server, json!({ "role": "viewer" })).await;
         let producer = new_key(&server, json!({ "role": "producer", "user_id": "u1" })).await;
         let worker = new_key(&server, json!({ "role": "worker" })).await;
         server.use_key(Some(&viewer));
         let page = shown(ask(&server, "/ui/jobs?phase=ready").await);
-        assert!(rows(&page) == 2 && page.contains("the role viewer may not do this"), "{page}");
+        assert!(row_count(&page) == 2 && page.contains("the role viewer may not do this"), "{page}");
         assert!(!page.contains("/ui/jobs/actions?"), "{page}");
         let both = [("job", id(&mine)), ("job", id(&other)), ("action", "cancel"), ("back", "/ui/jobs")];
         assert_eq!(send(&server, "/ui/jobs/actions", &both).await.status, 403);
@@ -276,7 +276,7 @@ fn producers_see_and_change_only_their_jobs() {
 
         server.use_key(Some(&producer));
         let page = shown(ask(&server, "/ui/jobs").await);
-        assert!(rows(&page) == 1 && page.contains(id(&mine)) && !page.contains(id(&other)), "{page}");
+        assert!(row_count(&page) == 1 && page.contains(id(&mine)) && !page.contains(id(&other)), "{page}");
         assert!(!page.contains("id=\"n-"), "numbers would tell of others' jobs: {page}");
         assert_eq!(ask(&server, "/ui/jobs?user_id=u2").await.status, 403);
         let answer = said(&send(&server, "/ui/jobs/actions", &both).await);
@@ -287,10 +287,10 @@ fn producers_see_and_change_only_their_jobs() {
         assert!(found.header("location").is_none_or(|to| !to.contains(id(&other))), "{found:?}");
 
         server.use_key(Some(&worker));
-        assert_eq!(rows(&shown(ask(&server, "/ui/jobs").await)), 0);
+        assert_eq!(row_count(&shown(ask(&server, "/ui/jobs").await)), 0);
         let held = server.claim(json!({ "worker": "w9", "max": 1 })).await.remove(0);
         let page = shown(ask(&server, "/ui/jobs").await);
-        assert!(rows(&page) == 1 && page.contains(id(&held)), "{page}");
+        assert!(row_count(&page) == 1 && page.contains(id(&held)), "{page}");
     });
 }
 

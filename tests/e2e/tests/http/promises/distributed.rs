@@ -10,14 +10,14 @@ use tenure_e2e::{
 };
 use tokio::task::JoinSet;
 
-use super::{Grid, begun, claim, history, new_job, timestamps_agree};
+use super::{TransitionTable, assert_timestamps, claim, claim_started, history, new_job};
 use crate::jobs::EVENT;
 
 const CONFIG: &str = include_str!("../fixtures/promise_distributed.toml");
 
-const GRID: Grid = Grid {
+const TABLE: TransitionTable = TransitionTable {
     kind: "index",
-    ways: &[
+    paths: &[
         ("queued", &[]),
         ("assigned", &["claim"]),
         ("running", &["claim", "start"]),
@@ -46,7 +46,7 @@ const GRID: Grid = Grid {
 
 #[test]
 fn the_allowed_transitions_happen_and_all_others_are_refused() {
-    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await);
+    on_both_stores_with_config(CONFIG, async |server| TABLE.check(&server).await);
 }
 
 /// The rank of a state within one attempt.
@@ -141,7 +141,7 @@ fn a_job_whose_workers_miss_their_leases_is_retried_and_finally_dead_lettered() 
     on_both_stores_with_config(CONFIG, async |server| {
         for (kind, code) in [("silent", "HEARTBEAT_LOST"), ("leased", "LEASE_EXPIRED")] {
             let job = new_job(&server, kind, json!({})).await;
-            let first = begun(&server, &job, "w1").await;
+            let first = claim_started(&server, &job, "w1").await;
             eventually("it is queued again", async || server.job(&job).await["state"] == "queued").await;
             let orphan = server.job(&job).await;
             assert_eq!((&orphan["error"]["code"], &orphan["attempt"]), (&json!(code), &json!(2)));
@@ -189,7 +189,7 @@ fn retry_delays_double_up_to_their_maximum_with_jitter() {
         let mut spread = BTreeSet::new();
         for _ in 0..20 {
             let job = new_job(&server, "jitter", json!({})).await;
-            let claimed = begun(&server, &job, "w1").await;
+            let claimed = claim_started(&server, &job, "w1").await;
             let queued = server.report(&claimed, "fail", json!({ "error": {} })).await.expect(200);
             let wait = millis(&queued["run_at"]) - millis(&queued["updated_at"]);
             assert!((0..=10_000).contains(&wait), "{wait}");
@@ -210,10 +210,10 @@ fn each_error_class_leads_to_its_documented_state() {
             (json!({ "class": "lease_conflict" }), "failed"),
         ] {
             let job = new_job(&server, "index", json!({})).await;
-            let claimed = begun(&server, &job, "w1").await;
+            let claimed = claim_started(&server, &job, "w1").await;
             let after = server.report(&claimed, "fail", json!({ "error": class })).await.expect(200);
             assert_eq!(after["state"], state, "{class}");
-            timestamps_agree(&after);
+            assert_timestamps(&after);
         }
     });
 }
@@ -249,7 +249,7 @@ fn every_reason_and_stage_appears_in_a_dead_letter_with_all_fields() {
         }
         for stage in ["fetch", "input", "exec", "output", "commit"] {
             let job = new_job(&server, "index", json!({ "max_attempts": 1 })).await;
-            let claimed = begun(&server, &job, "w1").await;
+            let claimed = claim_started(&server, &job, "w1").await;
             let error = json!({ "error": { "code": "E", "message": "m", "stage": stage } });
             let finished = server.report(&claimed, "fail", error).await.expect(200);
             assert_eq!(finished["state"], "dead_lettered");
@@ -295,7 +295,7 @@ fn every_listed_event_has_the_fields_of_the_schema() {
     on_both_stores_with_config(CONFIG, async |server| {
         let started = async |kind: &str| {
             let job = new_job(&server, kind, json!({})).await;
-            begun(&server, &job, "w1").await
+            claim_started(&server, &job, "w1").await
         };
         let done = started("beating").await;
         // Reports renew the lease when half of it or less remains; before that they count as heartbeats.

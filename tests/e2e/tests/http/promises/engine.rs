@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use tenure_e2e::{Server, assert_fields, column, eventually, millis, on_both_stores_with_config, path, rows};
 
-use super::{Grid, begun, claim, history, new_job, timestamps_agree};
+use super::{TransitionTable, assert_timestamps, claim, claim_started, history, new_job};
 
 const CONFIG: &str = include_str!("../fixtures/promise_engine.toml");
 
-const GRID: Grid = Grid {
+const TABLE: TransitionTable = TransitionTable {
     kind: "scene",
-    ways: &[
+    paths: &[
         ("queued", &[]),
         ("dispatched", &["claim"]),
         ("running", &["claim", "start"]),
@@ -29,7 +29,7 @@ const GRID: Grid = Grid {
 
 #[test]
 fn the_four_valid_transitions_happen_and_all_others_are_rejected() {
-    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await);
+    on_both_stores_with_config(CONFIG, async |server| TABLE.check(&server).await);
 }
 
 /// Milliseconds from the entry of the current state until its timeout; later on a busy machine.
@@ -59,7 +59,7 @@ async fn abandoned(server: &Server, kind: &str) -> Value {
     match kind {
         "short_queue" => {}
         "short_dispatch" => drop(claim(server, &job, "engine_01").await),
-        _ => drop(begun(server, &job, "engine_01").await),
+        _ => drop(claim_started(server, &job, "engine_01").await),
     }
     eventually("it has failed", async || server.job(&job).await["state"] == "failed").await;
     server.job(&job).await
@@ -85,15 +85,15 @@ fn every_failure_has_a_state_a_reason_an_event_a_metric_and_a_log_line() {
         for (job, code, category) in cases {
             assert_eq!((&job["state"], &job["outcome"]), (&json!("failed"), &json!("failed")), "{code}");
             assert_fields(&job["error"], json!({ "code": code, "category": category }));
-            timestamps_agree(&job);
+            assert_timestamps(&job);
             let last = history(&server, &job).await.pop().unwrap();
             assert_eq!((&last["type"], &last["to"]), (&json!("JOB_FAILED"), &json!("failed")), "{code}");
             let counted = format!("tenure_failures_total{{category=\"{category}\",");
             let lines = metrics.lines().filter(|line| line.starts_with(&counted));
             let count: f64 = lines.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum();
             assert!(count >= 1.0, "{code}: {metrics}");
-            let (said, id) = (server.logs(), job["id"].as_str().unwrap());
-            assert!(said.lines().any(|line| line.contains(id) && line.contains(code)), "{code}: {said}");
+            let (logs, id) = (server.logs(), job["id"].as_str().unwrap());
+            assert!(logs.lines().any(|line| line.contains(id) && line.contains(code)), "{code}: {logs}");
         }
     });
 }
@@ -104,7 +104,7 @@ fn an_engine_without_heartbeats_fails_all_of_its_jobs() {
         let mut jobs = Vec::new();
         for _ in 0..3 {
             let job = new_job(&server, "fragile", json!({})).await;
-            begun(&server, &job, "engine_01").await;
+            claim_started(&server, &job, "engine_01").await;
             jobs.push(job);
         }
         for job in &jobs {
@@ -139,15 +139,15 @@ fn every_job_is_queued_once_and_completes_or_fails_once_in_the_journal() {
         while let Some(ended) = lives.join_next().await {
             ended.unwrap();
         }
-        let mut answer: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut kinds_by_job: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for event in server.journal().await {
             let kind = event["type"].as_str().unwrap().to_owned();
-            answer.entry(event["job_id"].to_string()).or_default().push(kind);
+            kinds_by_job.entry(event["job_id"].to_string()).or_default().push(kind);
         }
-        assert_eq!(answer.len(), JOBS);
+        assert_eq!(kinds_by_job.len(), JOBS);
         let ends = |end: &str| {
             let whole = ["JOB_QUEUED", "JOB_DISPATCHED", "JOB_RUNNING", end];
-            answer.values().filter(|kinds| **kinds == whole).count()
+            kinds_by_job.values().filter(|kinds| **kinds == whole).count()
         };
         assert_eq!((ends("JOB_FAILED"), ends("JOB_COMPLETED")), (JOBS / 3, JOBS - JOBS / 3));
     });
@@ -169,7 +169,7 @@ fn a_finished_job_has_every_timestamp_and_progress() {
         assert!(entered.is_sorted(), "{finished}");
         assert_eq!((&finished["worker"], &finished["retry_count"]), (&json!("engine_local_01"), &json!(0)));
         assert_eq!((&finished["error"], &finished["result"]), (&Value::Null, &json!({ "scene": 1 })));
-        timestamps_agree(&finished);
+        assert_timestamps(&finished);
         let mixed = server.read(&path(&job, "events?telemetry=true")).await;
         let kinds = column(&mixed["events"], "type");
         assert!(

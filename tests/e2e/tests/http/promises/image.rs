@@ -5,13 +5,13 @@ use tenure_e2e::{
     Reply, Server, assert_fields, column, eventually, millis, on_both_stores_with_config, rows,
 };
 
-use super::{Grid, claim, history, new_job, timestamps_agree};
+use super::{TransitionTable, assert_timestamps, claim, history, new_job};
 
 const CONFIG: &str = include_str!("../fixtures/promise_image.toml");
 
-const GRID: Grid = Grid {
+const TABLE: TransitionTable = TransitionTable {
     kind: "free",
-    ways: &[
+    paths: &[
         ("queued", &[]),
         ("running", &["claim"]),
         ("failed", &["claim", "fail"]),
@@ -32,23 +32,12 @@ const GRID: Grid = Grid {
 
 #[test]
 fn only_the_allowed_next_states_are_reached() {
-    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await);
+    on_both_stores_with_config(CONFIG, async |server| TABLE.check(&server).await);
 }
 
 async fn ask(server: &Server, user: &str, prompt: Value) -> Reply {
     let body = json!({ "type": "paid", "user_id": user, "payload": { "prompt": prompt } });
     server.post("/api/jobs", &body).await
-}
-
-async fn grant(server: &Server, user: &str, credits: u64) {
-    let body = json!({ "grant": credits, "reason": "test" });
-    server.post(&format!("/api/accounts/{user}/credits"), &body).await.expect(200);
-}
-
-/// Granted, reserved, spent, available.
-async fn account(server: &Server, user: &str) -> [u64; 4] {
-    let account = server.read(&format!("/api/accounts/{user}/credits")).await;
-    ["granted", "reserved", "spent", "available"].map(|sum| account[sum].as_u64().unwrap())
 }
 
 #[test]
@@ -61,16 +50,16 @@ fn guards_run_in_order_and_a_refused_job_leaves_nothing_behind() {
         ask(&server, "u1", json!("something FORBIDDEN")).await.problem(422, "guard_rejected");
         let poor = ask(&server, "u1", json!("a cat")).await.problem(402, "insufficient_credits");
         assert_fields(&poor, json!({ "cost": 3, "available": 0 }));
-        grant(&server, "u1", 5).await;
+        server.grant("u1", 5).await;
         ask(&server, "u1", json!("forbidden cat")).await.problem(422, "guard_rejected");
-        assert_eq!(account(&server, "u1").await, [5, 0, 0, 5]);
+        assert_eq!(server.account("u1").await, [5, 0, 0, 5]);
         let job = ask(&server, "u1", json!("a cat")).await.expect(202);
-        assert_eq!(account(&server, "u1").await, [5, 3, 0, 2], "reserved in the same commit");
+        assert_eq!(server.account("u1").await, [5, 3, 0, 2], "reserved in the same commit");
         // The key is checked before the quota: a repeat is found even without credits for a new job.
         let again = ask(&server, "u1", json!("a cat")).await;
         assert_eq!(again.expect_replay()["id"], job["id"]);
         ask(&server, "u1", json!("a dog")).await.problem(402, "insufficient_credits");
-        assert_eq!(account(&server, "u1").await, [5, 3, 0, 2], "charged once");
+        assert_eq!(server.account("u1").await, [5, 3, 0, 2], "charged once");
         let jobs = server.read("/api/jobs").await;
         assert_eq!(column(&jobs["jobs"], "id"), [job["id"].clone()]);
     });
@@ -109,13 +98,14 @@ fn the_derived_key_consists_of_user_prompt_params_and_minute() {
 #[test]
 fn only_a_failed_job_frees_its_key() {
     on_both_stores_with_config(CONFIG, async |server| {
-        for (saying, more, is_free) in [
+        for (verb, more, is_free) in [
             ("succeed", json!({}), false),
             ("reject", json!({ "reason": "unsafe" }), false),
             ("fail", json!({ "error": {} }), true),
             ("fail", json!({ "error": { "class": "permanent" } }), true),
         ] {
-            let make = json!({ "type": "free", "user_id": "u1", "payload": { "prompt": format!("{saying} {more}") } });
+            let make =
+                json!({ "type": "free", "user_id": "u1", "payload": { "prompt": format!("{verb} {more}") } });
             let ask = async || {
                 server.request("POST", "/api/jobs").idempotent(&more.to_string()).json(&make).send().await
             };
@@ -123,9 +113,9 @@ fn only_a_failed_job_frees_its_key() {
             assert_eq!(ask().await.expect(200)["id"], first["id"], "while it waits");
             let claimed = server.claim_one().await;
             assert_eq!(ask().await.expect(200)["id"], first["id"], "while it runs");
-            server.report(&claimed, saying, more.clone()).await.expect(200);
+            server.report(&claimed, verb, more.clone()).await.expect(200);
             let again = ask().await;
-            assert_eq!(again.status, if is_free { 202 } else { 200 }, "{saying} {more}");
+            assert_eq!(again.status, if is_free { 202 } else { 200 }, "{verb} {more}");
             assert_eq!(again.body["id"] != first["id"], is_free);
             if is_free {
                 let claimed = server.claim_one().await;
@@ -138,7 +128,7 @@ fn only_a_failed_job_frees_its_key() {
 #[test]
 fn a_pickup_sets_started_at_and_a_success_sets_the_result_url_and_spends_the_credits() {
     on_both_stores_with_config(CONFIG, async |server| {
-        grant(&server, "u1", 3).await;
+        server.grant("u1", 3).await;
         let job = ask(&server, "u1", json!("a cat")).await.expect(202);
         assert_eq!(job["started_at"], Value::Null);
         let claimed = server.claim_one().await;
@@ -150,8 +140,8 @@ fn a_pickup_sets_started_at_and_a_success_sets_the_result_url_and_spends_the_cre
             (&finished["state"], &finished["result"]["url"]),
             (&json!("completed"), &json!("originals/cat.png"))
         );
-        timestamps_agree(&finished);
-        assert_eq!(account(&server, "u1").await, [3, 0, 3, 0]);
+        assert_timestamps(&finished);
+        assert_eq!(server.account("u1").await, [3, 0, 3, 0]);
     });
 }
 
@@ -208,13 +198,13 @@ fn a_lost_worker_counts_as_a_failure() {
 #[test]
 fn a_rejection_refunds_nothing_and_is_recorded_in_the_audit_trail() {
     on_both_stores_with_config(CONFIG, async |server| {
-        grant(&server, "u1", 9).await;
+        server.grant("u1", 9).await;
         let job = ask(&server, "u1", json!("nude")).await.expect(202);
         let claimed = server.claim_one().await;
         let finished =
             server.report(&claimed, "reject", json!({ "reason": "NSFW detected" })).await.expect(200);
         assert_fields(&finished, json!({ "state": "rejected", "outcome": "rejected" }));
-        assert_eq!(account(&server, "u1").await, [9, 0, 3, 6], "no refund: a penalty");
+        assert_eq!(server.account("u1").await, [9, 0, 3, 6], "no refund: a penalty");
         let audit = server.read("/api/audit").await;
         let lines = rows(&audit["audit"]);
         let blocks: Vec<&Value> = lines.iter().filter(|line| line["action"] == "SAFE_BLOCK").collect();
@@ -230,11 +220,11 @@ fn a_rejection_refunds_nothing_and_is_recorded_in_the_audit_trail() {
         let claimed = server.claim_one().await;
         let dead = server.report(&claimed, "fail", json!({ "error": {} })).await.expect(200);
         assert_eq!(dead["state"], "dead_letter");
-        assert_eq!(account(&server, "u1").await, [9, 0, 3, 6]);
+        assert_eq!(server.account("u1").await, [9, 0, 3, 6]);
         // An operator can block it before a worker has it; the credits are spent as well.
         let waiting = ask(&server, "u1", json!("also nude")).await.expect(202);
         server.call(&waiting, "reject", &json!({ "reason": "reported" })).await.expect(200);
-        assert_eq!(account(&server, "u1").await, [9, 0, 6, 3]);
+        assert_eq!(server.account("u1").await, [9, 0, 6, 3]);
         let ledger = server.read("/api/accounts/u1/credits").await;
         assert_eq!(
             column(&ledger["ledger"], "kind"),

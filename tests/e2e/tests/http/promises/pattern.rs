@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_e2e::{Server, assert_fields, column, on_both_stores_with_config, path};
 
-use super::{Grid, claim, new_job, timestamps_agree};
+use super::{TransitionTable, assert_timestamps, claim, new_job};
 
 const CONFIG: &str = r#"
 [types.export]
@@ -12,9 +12,9 @@ lifecycle = "pattern"
 lifecycle = "pattern"
 "#;
 
-const GRID: Grid = Grid {
+const TABLE: TransitionTable = TransitionTable {
     kind: "export",
-    ways: &[
+    paths: &[
         ("queued", &[]),
         ("processing", &["claim"]),
         ("completed", &["claim", "succeed"]),
@@ -32,7 +32,7 @@ const GRID: Grid = Grid {
 
 #[test]
 fn valid_transitions_happen_and_an_invalid_one_names_the_current_state() {
-    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await);
+    on_both_stores_with_config(CONFIG, async |server| TABLE.check(&server).await);
 }
 
 async fn processing(server: &Server) -> Value {
@@ -92,14 +92,14 @@ fn a_partial_success_has_a_result_and_an_error_and_a_failure_keeps_its_progress(
             (&json!({ "made": 2 }), &json!("ONE_LOST: of three"))
         );
         assert_eq!(finished["progress"], 100.0);
-        timestamps_agree(&finished);
+        assert_timestamps(&finished);
         let claimed = processing(&server).await;
         server.report(&claimed, "progress", json!({ "progress": 60 })).await.expect(200);
         let error = json!({ "error": { "code": "DISK", "message": "it is full" } });
         let finished = server.report(&claimed, "fail", error).await.expect(200);
         assert_fields(&finished, json!({ "state": "failed", "progress": 60 }));
         assert_eq!(finished["error"]["text"], "DISK: it is full");
-        timestamps_agree(&finished);
+        assert_timestamps(&finished);
     });
 }
 

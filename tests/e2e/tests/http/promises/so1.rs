@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 use tenure_e2e::{Server, assert_fields, column, on_both_stores_with_config, path};
 
-use super::{Grid, claim, history, new_job, timestamps_agree};
+use super::{TransitionTable, assert_timestamps, claim, history, new_job};
 
 const CONFIG: &str = "[types.parcel]\nlifecycle = \"so1\"\n";
 
-const GRID: Grid = Grid {
+const TABLE: TransitionTable = TransitionTable {
     kind: "parcel",
-    ways: &[
+    paths: &[
         ("pending", &[]),
         ("running", &["claim"]),
         ("success", &["claim", "succeed"]),
@@ -28,7 +28,7 @@ const GRID: Grid = Grid {
 
 #[test]
 fn the_documented_transitions_happen_and_all_others_are_refused() {
-    on_both_stores_with_config(CONFIG, async |server| GRID.hold(&server).await);
+    on_both_stores_with_config(CONFIG, async |server| TABLE.check(&server).await);
 }
 
 async fn running(server: &Server) -> Value {
@@ -61,7 +61,7 @@ fn times_are_set_on_creation_on_pickup_and_in_each_final_state() {
         assert_eq!(broken["error"]["code"], "E", "the error is captured");
         for finished in [recalled, stopped, done, broken] {
             assert!(finished["completed_at"].is_string(), "{finished}");
-            timestamps_agree(&finished);
+            assert_timestamps(&finished);
         }
     });
 }
