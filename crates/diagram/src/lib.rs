@@ -163,8 +163,11 @@ fn dot(lifecycle: &Lifecycle) -> String {
     for arrow in arrows(lifecycle) {
         let dashed = if arrow.to.phase == Phase::Ready { ", style=dashed" } else { "" };
         let label = arrow.lines().join("\\n");
-        let _ =
-            writeln!(out, "    \"{}\" -> \"{}\" [label=\"{label}\"{dashed}];", arrow.from.name, arrow.to.name);
+        let _ = writeln!(
+            out,
+            "    \"{}\" -> \"{}\" [label=\"{label}\"{dashed}];",
+            arrow.from.name, arrow.to.name
+        );
     }
     out.push_str("}\n");
     out

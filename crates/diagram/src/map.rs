@@ -79,7 +79,9 @@ impl MapStyle {
 
     fn layout_options(self) -> LayoutOptions<'static> {
         match self {
-            Self::Full => LayoutOptions { rows: 7, line: 3, lines: &full_lines, labels: true, rate: RATE_MAX },
+            Self::Full => {
+                LayoutOptions { rows: 7, line: 3, lines: &full_lines, labels: true, rate: RATE_MAX }
+            }
             Self::Small => LayoutOptions { rows: 3, line: 1, lines: &small_lines, labels: false, rate: 0 },
             Self::Path => LayoutOptions { rows: 3, line: 1, lines: &path_lines, labels: true, rate: 0 },
         }

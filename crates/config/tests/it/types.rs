@@ -8,153 +8,17 @@ use crate::fixture::{Fixture, check};
 
 #[test]
 fn flaws_of_types_have_places() {
-    check(
-        r#"[types.picture]
-lifecycle = "imgae"
-[types.render]
-lifecycle = "engine"
-cost = 2
-guard = 'size(payload.prompt) <= '
-schema = { type = "object", properties = { prompt = { type = "strnig" } } }
-compensate_with = "undo"
-[types.nothing]
-"#,
-        &expect![[r#"
-            tenure.toml:2:13: there is no lifecycle `imgae`
-              |
-            2 | lifecycle = "imgae"
-              |             ^^^^^^^
-              = did you mean `image`?
-
-            tenure.toml:5:8: a cost is charged to credits, and lifecycle engine has none
-              |
-            5 | cost = 2
-              |        ^
-              = remove the cost, or add [credits] to the lifecycle
-
-            tenure.toml:6:34: the guard: expected a value, found the end
-              |
-            6 | guard = 'size(payload.prompt) <= '
-              |                                  ^
-
-            tenure.toml:7:62: the schema, at #/properties/prompt/type: "strnig" is not a type of JSON
-              |
-            7 | schema = { type = "object", properties = { prompt = { type = "strnig" } } }
-              |                                                              ^^^^^^^^
-
-            tenure.toml:8:19: there is no type `undo` to compensate with
-              |
-            8 | compensate_with = "undo"
-              |                   ^^^^^^
-              = there are picture, render and nothing
-
-            tenure.toml:9:8: type nothing does not say its `lifecycle`
-              |
-            9 | [types.nothing]
-              |        ^^^^^^^
-              = there are distributed, engine, image, pattern and so1
-        "#]],
-    );
+    check("types");
 }
 
 #[test]
 fn the_policy_of_a_type_is_checked() {
-    check(
-        r#"[types.render]
-lifecycle = "engine"
-max_attempts = 0
-lease = "10ms"
-heartbeat = "soon"
-cancel_grace = 3
-priority = "high"
-queue = ""
-"#,
-        &expect![[r#"
-            tenure.toml:3:16: `max_attempts` is 0, which is out of bounds
-              |
-            3 | max_attempts = 0
-              |                ^
-              = a whole number from 1 to 1000 will do
-
-            tenure.toml:4:9: `lease` is 10ms, which is too short
-              |
-            4 | lease = "10ms"
-              |         ^^^^^^
-              = 1s is the least
-
-            tenure.toml:5:13: `soon` is not a duration
-              |
-            5 | heartbeat = "soon"
-              |             ^^^^^^
-              = write it like "500ms", "10s", "1m 30s", "2h" or "3d"; a hundred years are the most
-
-            tenure.toml:6:16: `cancel_grace` must be a duration, and this is a number
-              |
-            6 | cancel_grace = 3
-              |                ^
-              = write a number and a unit, in quotes: cancel_grace = "30s"
-
-            tenure.toml:7:12: `priority` must be a whole number, and this is a text
-              |
-            7 | priority = "high"
-              |            ^^^^^^
-              = write it without quotes: priority = 1
-
-            tenure.toml:8:9: `queue` is empty
-              |
-            8 | queue = ""
-              |         ^^
-              = say something, or remove the line
-        "#]],
-    );
+    check("type_policy");
 }
 
 #[test]
 fn the_tables_of_a_type_are_checked() {
-    check(
-        r#"[types.render]
-lifecycle = "engine"
-backoff = { base = "1s", factor = 0.5, jitter = "ful", min = 1 }
-timeouts = { qeued = "5s", completed = "5s", running = "now" }
-"#,
-        &expect![[r#"
-            tenure.toml:3:35: `factor` is 0.5, which is out of bounds
-              |
-            3 | backoff = { base = "1s", factor = 0.5, jitter = "ful", min = 1 }
-              |                                   ^^^
-              = 1 keeps the delay as it is, 2 doubles it each time
-
-            tenure.toml:3:49: `ful` is not a value of `jitter`
-              |
-            3 | backoff = { base = "1s", factor = 0.5, jitter = "ful", min = 1 }
-              |                                                 ^^^^^
-              = did you mean `full`?
-
-            tenure.toml:3:56: `min` is not a setting of backoff
-              |
-            3 | backoff = { base = "1s", factor = 0.5, jitter = "ful", min = 1 }
-              |                                                        ^^^
-              = there are base, factor, max and jitter
-
-            tenure.toml:4:14: lifecycle engine has no state `qeued`
-              |
-            4 | timeouts = { qeued = "5s", completed = "5s", running = "now" }
-              |              ^^^^^
-              = did you mean `queued`?
-
-            tenure.toml:4:28: lifecycle engine has no rule for a timeout in `completed`
-              |
-            4 | timeouts = { qeued = "5s", completed = "5s", running = "now" }
-              |                            ^^^^^^^^^
-              = it has timeouts in queued, dispatched and running
-
-            tenure.toml:4:56: `now` is not a duration
-              |
-            4 | timeouts = { qeued = "5s", completed = "5s", running = "now" }
-              |                                                        ^^^^^
-              = write it like "500ms", "10s", "1m 30s", "2h" or "3d"; a hundred years are the most
-        "#]],
-    );
+    check("type_tables");
 }
 
 #[test]
@@ -172,7 +36,7 @@ fn schema_files_are_checked() {
           |                                     ^^^^^^^^
           = a schema file is one JSON object
 
-        tenure.toml:3:37: the schema b.json, at #/type: "strnig" is not a type of JSON
+        tenure.toml:3:37: the schema b.json, at #/type: "strnig" is not a JSON type
           |
         3 | b = { lifecycle = 'image', schema = 'b.json' }
           |                                     ^^^^^^^^
@@ -197,26 +61,7 @@ fn schema_files_are_checked() {
     .assert_eq(&fixture.error());
 }
 
-const RENDER: &str = r#"[types.render]
-lifecycle = "engine"
-schema = "schemas/render.json"
-guard = "has(payload.frame)"
-max_attempts = 7
-lease = "2m"
-heartbeat = "5s"
-cancel_grace = "1s"
-backoff = { max = "5s", jitter = "equal" }
-priority = -3
-queue = "gpu"
-compensate_with = "clean"
-timeouts = { queued = "5s" }
-[types.clean]
-lifecycle = "image"
-cost = 2
-schema.type = "object"
-[limits]
-payload = "1 KiB"
-"#;
+const RENDER: &str = include_str!("cases/render.toml");
 
 #[test]
 fn types_are_loaded() {

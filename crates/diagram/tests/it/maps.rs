@@ -58,8 +58,7 @@ fn busy() -> MapValues {
         trend: trend.to_vec(),
         ..StateValues::default()
     };
-    let success =
-        StateValues { count: text("90,412"), arriving: text("+118/min"), ..StateValues::default() };
+    let success = StateValues { count: text("90,412"), arriving: text("+118/min"), ..StateValues::default() };
     let arrow = |rate, weight| ArrowValues { rate: text(rate), weight, taken: false };
     MapValues {
         states: BTreeMap::from([
@@ -168,8 +167,7 @@ fn patched(svg: &str, fragments: &[Fragment]) -> String {
 fn replacing_the_fragments_gives_the_map_that_would_be_drawn() {
     for (lifecycle, style) in each_map() {
         let (before, after) = (MapValues::default(), longest(&lifecycle));
-        let there =
-            patched(&map(&lifecycle, style, &before), &map_fragments(&lifecycle, style, &after));
+        let there = patched(&map(&lifecycle, style, &before), &map_fragments(&lifecycle, style, &after));
         assert_eq!(there, map(&lifecycle, style, &after), "{} {style:?}", lifecycle.name);
         let back = patched(&there, &map_fragments(&lifecycle, style, &before));
         assert_eq!(back, map(&lifecycle, style, &before), "{} {style:?}", lifecycle.name);
@@ -196,8 +194,7 @@ fn long_texts_are_cut_and_markup_is_escaped() {
         trend: vec![1.0, f64::NAN, f64::INFINITY, -7.0],
         ..StateValues::default()
     };
-    let values =
-        MapValues { states: BTreeMap::from([("pending".into(), strange)]), ..MapValues::default() };
+    let values = MapValues { states: BTreeMap::from([("pending".into(), strange)]), ..MapValues::default() };
     let svg = map(&so1, MapStyle::Full, &values);
     tags(&svg);
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");

@@ -118,8 +118,7 @@ fn legs(path: &str) -> Vec<Area> {
 #[test]
 fn no_text_overlaps_another_or_a_line_or_leaves_its_box() {
     for (lifecycle, style) in each_map() {
-        let Areas { texts, boxes, lines } =
-            Areas::of(&map(&lifecycle, style, &longest(&lifecycle)), style);
+        let Areas { texts, boxes, lines } = Areas::of(&map(&lifecycle, style, &longest(&lifecycle)), style);
         assert!(texts.len() >= 2 * boxes.len() && lines.len() > boxes.len());
         let name = format!("{} {style:?}", lifecycle.name);
         for (index, text) in texts.iter().enumerate() {

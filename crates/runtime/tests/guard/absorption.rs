@@ -23,7 +23,7 @@ fn check(table: &str) {
             "true" => "T",
             "false" => "F",
             "payload.absent is missing" => "E",
-            "payload.n is an int, not true or false" => "N",
+            "payload.n is an int, not a bool" => "N",
             other => panic!("{guard}: {other}"),
         };
         assert_eq!(found, expected, "{line}");

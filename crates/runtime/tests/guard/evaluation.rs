@@ -1,7 +1,7 @@
 //! What expressions come to.
 
 use serde_json::json;
-use tenure_runtime::guard::{Guard, Scope};
+use tenure_runtime::guard::{Guard, GuardInput};
 
 use crate::{answer, cases};
 
@@ -80,7 +80,7 @@ fn fields_and_indexes_reach_into_the_payload() {
         {"a": {1: "x"}}.a[1] == "x"           => true
         {true: 1}[true] == 1                  => true
         {"a": 1}["b"] == 1                    => {"a": 1}["b"] is missing
-        {"a": 1, "a": 2} == {}                => {"a": 1, "a": 2} has one key twice
+        {"a": 1, "a": 2} == {}                => {"a": 1, "a": 2} has the same key twice
         {1.5: 1} == {}                        => 1.5 is a double, not a string, an int or a bool
         user_id == "u-1"                      => true
         now > 1600000000000                   => true
@@ -132,8 +132,8 @@ fn numbers_compare_by_value_and_exactly() {
         "1" == 1                              => false
         [1] == 1                              => false
         null == false                         => false
-        "1" < 1                               => "1" < 1 joins a string and an int with `<`, which has no meaning
-        null < 1                              => null < 1 joins null and an int with `<`, which has no meaning
+        "1" < 1                               => "1" < 1 applies `<` to a string and an int
+        null < 1                              => null < 1 applies `<` to null and an int
         "#,
     );
 }
@@ -158,9 +158,9 @@ fn arithmetic_is_checked_and_does_not_mix_kinds() {
         -(-9223372036854775808) > 0           => -(-9223372036854775808) does not fit in 64 bits
         1 / 0 == 1                            => 1 / 0 divides by zero
         1 % (payload.n - 3) == 1              => 1 % (payload.n - 3) divides by zero
-        1 + 1.5 > 0.0                         => 1 + 1.5 joins an int and a double with `+`, which has no meaning
-        1.5 % 1.0 == 0.5                      => 1.5 % 1.0 joins a double and a double with `%`, which has no meaning
-        "a" - "b" == ""                       => "a" - "b" joins a string and a string with `-`, which has no meaning
+        1 + 1.5 > 0.0                         => 1 + 1.5 applies `+` to an int and a double
+        1.5 % 1.0 == 0.5                      => 1.5 % 1.0 applies `%` to a double and a double
+        "a" - "b" == ""                       => "a" - "b" applies `-` to a string and a string
         -payload.prompt == 1                  => payload.prompt is a string, not a number
         "#,
     );
@@ -181,9 +181,9 @@ fn operators_bind_as_in_cel() {
         true || false ? false : true          => false
         payload.n > 2 ? payload.yes : payload.absent => true
         payload.absent ? true : true          => payload.absent is missing
-        payload.n ? true : true               => payload.n is an int, not true or false
-        !payload.n                            => payload.n is an int, not true or false
-        payload.nothing                       => payload.nothing is null, not true or false
+        payload.n ? true : true               => payload.n is an int, not a bool
+        !payload.n                            => payload.n is an int, not a bool
+        payload.nothing                       => payload.nothing is null, not a bool
         payload.yes                           => true
         ",
     );
@@ -206,7 +206,7 @@ fn functions_and_methods_do_what_they_say() {
         "red" in payload.tags                 => true
         1.0 in [1, 2]                         => true
         [1, 2] in payload.grid                => true
-        1 in 1                                => 1 in 1 joins an int and an int with `in`, which has no meaning
+        1 in 1                                => 1 in 1 applies `in` to an int and an int
         payload.prompt.matches("c.t$")        => true
         payload.prompt.matches("^cat")        => false
         payload.prompt.matches(r"\bcat\b")    => true
@@ -215,11 +215,11 @@ fn functions_and_methods_do_what_they_say() {
         int(-1.9) == -1 && int(1.9) == 1      => true
         int(payload.huge) > 0                 => int(payload.huge) does not fit in 64 bits
         int(0.0 / 0.0) > 0                    => int(0.0 / 0.0) does not fit in 64 bits
-        int(payload.prompt) > 0               => payload.prompt cannot be read as an int
+        int(payload.prompt) > 0               => payload.prompt cannot be converted to an int
         int(payload.yes) > 0                  => payload.yes is a bool, not a number or a string
         double(payload.n) * payload.price == 4.5 => true
         double("1e3") == 1000.0               => true
-        double("x") == 1.0                    => "x" cannot be read as a double
+        double("x") == 1.0                    => "x" cannot be converted to a double
         string(payload.n) + string(1.5) + string(true) + string("x") == "31.5truex" => true
         string(payload.tags) == ""            => payload.tags is a list, not a string, a number or a bool
         type(payload.tags) == list && type(payload) == map && type(null) == null_type => true
@@ -233,8 +233,8 @@ fn functions_and_methods_do_what_they_say() {
 fn without_a_user_the_user_id_is_null() {
     let guard = Guard::parse("user_id == null").unwrap();
     let payload = json!({});
-    assert_eq!(guard.admits(&Scope { payload: &payload, user_id: None, now_ms: 0 }), Ok(true));
-    assert_eq!(guard.admits(&Scope { payload: &payload, user_id: Some("u-1"), now_ms: 0 }), Ok(false));
+    assert_eq!(guard.admits(&GuardInput { payload: &payload, user_id: None, now_ms: 0 }), Ok(true));
+    assert_eq!(guard.admits(&GuardInput { payload: &payload, user_id: Some("u-1"), now_ms: 0 }), Ok(false));
 }
 
 #[test]
@@ -254,5 +254,5 @@ fn an_error_quotes_the_guard_on_one_short_line_and_never_the_payload() {
     assert_eq!(answer(&long, &secret), "payload .absent is missing");
     let long = format!("\"{}\" > 1", "é".repeat(100));
     let error = answer(&long, &secret);
-    assert!(error.starts_with("\"ééé") && error.contains("é… joins a string"), "{error}");
+    assert!(error.starts_with("\"ééé") && error.contains("é… applies `>` to a string"), "{error}");
 }

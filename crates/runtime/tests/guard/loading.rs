@@ -21,16 +21,16 @@ fn check(table: &str) {
 fn unknown_names_are_refused_with_the_nearest_or_with_all() {
     check(
         "
-        «payloda».x == 1           => a guard cannot see `payloda` | did you mean `payload`?
-        size(«userid») == 1        => a guard cannot see `userid` | did you mean `user_id`?
-        true && «retries» > 1      => a guard cannot see `retries` | a guard sees: payload, user_id, now
+        «payloda».x == 1           => `payloda` is not a variable | did you mean `payload`?
+        size(«userid») == 1        => `userid` is not a variable | did you mean `user_id`?
+        true && «retries» > 1      => `retries` is not a variable | the variables are: payload, user_id, now
         «size» == 1                => `size` is a function | write size(x)
-        «sise»(payload) == 1       => there is no function `sise` | did you mean `size`?
-        «frobnicate»(1)            => there is no function `frobnicate` | the functions are: size, has, int, double, string, type
-        payload.x.«startswith»('') => there is no function `startswith` | did you mean `startsWith`?
-        payload.x.«lower»() == ''  => there is no function `lower` | a value has: size, startsWith, endsWith, contains, matches
-        «startsWith»(payload, 'a') => `startsWith` is called on a value | write x.startsWith(y)
-        payload.«int»() == 1       => `int` is not called on a value | write int(x)
+        «sise»(payload) == 1       => `sise` is not a function | did you mean `size`?
+        «frobnicate»(1)            => `frobnicate` is not a function | the functions are: size, has, int, double, string, type
+        payload.x.«startswith»('') => `startswith` is not a function | did you mean `startsWith`?
+        payload.x.«lower»() == ''  => `lower` is not a function | the methods are: size, startsWith, endsWith, contains, matches
+        «startsWith»(payload, 'a') => `startsWith` is a method | write x.startsWith(y)
+        payload.«int»() == 1       => `int` is a function, not a method | write int(x)
         payload.«in» == 1          => `in` cannot follow a dot | write [\"in\"]
         ",
     );
@@ -40,9 +40,9 @@ fn unknown_names_are_refused_with_the_nearest_or_with_all() {
 fn macros_are_refused_because_guards_do_not_loop() {
     check(
         "
-        payload.«all»(x, x > 1)    => a guard has no loops, so there is no `all` | a value has: size, startsWith, endsWith, contains, matches
-        payload.«exists»(x, true)  => a guard has no loops, so there is no `exists` | a value has: size, startsWith, endsWith, contains, matches
-        «filter»(payload)          => a guard has no loops, so there is no `filter` | the functions are: size, has, int, double, string, type
+        payload.«all»(x, x > 1)    => `all` is not available: guards have no loops | the methods are: size, startsWith, endsWith, contains, matches
+        payload.«exists»(x, true)  => `exists` is not available: guards have no loops | the methods are: size, startsWith, endsWith, contains, matches
+        «filter»(payload)          => `filter` is not available: guards have no loops | the functions are: size, has, int, double, string, type
         ",
     );
     let nested = (0..6).fold("true".to_owned(), |inner, n| format!("[1,2,3,4,5,6,7,8,9].all(x{n}, {inner})"));
@@ -53,13 +53,13 @@ fn macros_are_refused_because_guards_do_not_loop() {
 fn calls_with_the_wrong_arguments_are_refused() {
     check(
         "
-        «size()» == 1              => this takes 1 argument(s), and 0 are given | write size(x)
-        «size(1, 2)» == 1          => this takes 1 argument(s), and 2 are given | write size(x)
-        payload.«size(1)» == 1     => this takes 0 argument(s), and 1 are given | write x.size()
-        payload.«contains()»       => this takes 1 argument(s), and 0 are given | write x.contains(y)
-        has(«payload»)             => `has` asks for a field | write has(a.b), or \"b\" in a
-        has(«payload['a']»)        => `has` asks for a field | write has(a.b), or \"b\" in a
-        has(«payload.a.size()»)    => `has` asks for a field | write has(a.b), or \"b\" in a
+        «size()» == 1              => expected 1 argument(s), found 0 | write size(x)
+        «size(1, 2)» == 1          => expected 1 argument(s), found 2 | write size(x)
+        payload.«size(1)» == 1     => expected 0 argument(s), found 1 | write x.size()
+        payload.«contains()»       => expected 1 argument(s), found 0 | write x.contains(y)
+        has(«payload»)             => `has` needs a field | write has(a.b), or \"b\" in a
+        has(«payload['a']»)        => `has` needs a field | write has(a.b), or \"b\" in a
+        has(«payload.a.size()»)    => `has` needs a field | write has(a.b), or \"b\" in a
         ",
     );
 }
@@ -68,14 +68,14 @@ fn calls_with_the_wrong_arguments_are_refused() {
 fn patterns_are_compiled_when_loaded() {
     check(
         r#"
-        payload.x.matches(«payload.y»)  => a pattern must be a literal | write it as a string, so that it is compiled when the guard is loaded
-        payload.x.matches(«"(a"»)       => this pattern is refused: unclosed group
-        payload.x.matches(«"(?=a)b"»)   => this pattern is refused: look-around, including look-ahead and look-behind, is not supported
-        payload.x.matches(«"(a{1000}){1000}"») => this pattern is refused: it is too big once compiled | repeat fewer times, or write [0-9] and (?-u:\w) for \d and \w
+        payload.x.matches(«payload.y»)  => a pattern must be a literal | write it as a string literal, so that it can be compiled when the guard is loaded
+        payload.x.matches(«"(a"»)       => invalid pattern: unclosed group
+        payload.x.matches(«"(?=a)b"»)   => invalid pattern: look-around, including look-ahead and look-behind, is not supported
+        payload.x.matches(«"(a{1000}){1000}"») => invalid pattern: it is too large when compiled | repeat fewer times, or write [0-9] and (?-u:\w) for \d and \w
         "#,
     );
     let long = format!("payload.x.matches('{}')", "a".repeat(257));
-    assert_eq!(Guard::parse(&long).unwrap_err().message, "a pattern has at most 256 bytes, and this has 257");
+    assert_eq!(Guard::parse(&long).unwrap_err().message, "the pattern has 257 bytes, more than 256");
     assert!(Guard::parse(&format!("payload.x.matches('{}')", "a".repeat(256))).is_ok());
 }
 
@@ -83,12 +83,12 @@ fn patterns_are_compiled_when_loaded() {
 fn what_can_never_be_true_or_false_is_refused() {
     check(
         "
-        «1»                        => a guard must come to true or false | compare it with something
-        «size(payload)»            => a guard must come to true or false | compare it with something
-        «payload.x.size()»         => a guard must come to true or false | compare it with something
-        «payload.a + payload.b»    => a guard must come to true or false | compare it with something
-        «(now)»                    => a guard must come to true or false | compare it with something
-        «payload.a ? 1 : 'no'»     => a guard must come to true or false | compare it with something
+        «1»                        => a guard must be a bool | compare it with something
+        «size(payload)»            => a guard must be a bool | compare it with something
+        «payload.x.size()»         => a guard must be a bool | compare it with something
+        «payload.a + payload.b»    => a guard must be a bool | compare it with something
+        «(now)»                    => a guard must be a bool | compare it with something
+        «payload.a ? 1 : 'no'»     => a guard must be a bool | compare it with something
         ",
     );
 }
@@ -105,13 +105,13 @@ fn broken_syntax_is_refused_where_it_breaks() {
         payload «"a"»              => expected an operator or the end, found a string
         payload«.5»                => expected an operator or the end, found a number
         payload.«"a"»              => expected a field or a method, found a string
-        payload.a «=» 1            => `=` means nothing in a guard | write `==` to compare
-        true «&» true              => `&` means nothing in a guard | write `&&` for and
-        true «|» true              => `|` means nothing in a guard | write `||` for or
-        payload.a == «“»a”         => `“` means nothing in a guard | strings stand in "…" or '…'
-        true «@»                   => `@` means nothing in a guard
-        payload.a == «'a»          => this string does not end | end it with ' on the same line
-        payload.a == «r"a»         => this string does not end | end it with " on the same line
+        payload.a «=» 1            => `=` is not allowed in a guard | write `==` to compare
+        true «&» true              => `&` is not allowed in a guard | write `&&` for and
+        true «|» true              => `|` is not allowed in a guard | write `||` for or
+        payload.a == «“»a”         => `“` is not allowed in a guard | write strings in "…" or '…'
+        true «@»                   => `@` is not allowed in a guard
+        payload.a == «'a»          => this string is not closed | close it with ' on the same line
+        payload.a == «r"a»         => this string is not closed | close it with " on the same line
         payload.a == '«\d»'        => `\\d` is not an escape | write `\\` for a backslash, or a raw string: r"…"
         payload.a == '«\x»4'       => `\\x` is not an escape | write `\\` for a backslash, or a raw string: r"…"
         payload.a == '«\u»d800'    => `\\u` is not an escape | write `\\` for a backslash, or a raw string: r"…"
@@ -131,5 +131,5 @@ fn a_guard_has_at_most_4096_bytes() {
     let longest = format!("true{}", " ".repeat(GUARD_BYTES_MAX - 4));
     assert!(Guard::parse(&longest).is_ok());
     let flaw = Guard::parse(&format!("{longest} ")).unwrap_err();
-    assert_eq!(flaw.message, "a guard has at most 4096 bytes, and this has 4097");
+    assert_eq!(flaw.message, "the guard has 4097 bytes, more than 4096");
 }

@@ -9,12 +9,12 @@ mod properties;
 mod schemas;
 
 use serde_json::Value as Json;
-use tenure_runtime::guard::{Guard, Scope};
+use tenure_runtime::guard::{Guard, GuardInput};
 
 /// What a guard says, as text: `true`, `false`, or the error.
 fn answer(guard: &str, payload: &Json) -> String {
     let guard = Guard::parse(guard).unwrap_or_else(|flaw| panic!("{guard} is refused: {flaw:?}"));
-    let scope = Scope { payload, user_id: Some("u-1"), now_ms: 1_700_000_000_000 };
+    let scope = GuardInput { payload, user_id: Some("u-1"), now_ms: 1_700_000_000_000 };
     match guard.admits(&scope) {
         Ok(admitted) => admitted.to_string(),
         Err(error) => error.to_string(),

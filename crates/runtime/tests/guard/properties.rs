@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use tenure_runtime::guard::{Guard, GuardError, Scope};
+use tenure_runtime::guard::{Guard, GuardError, GuardInput};
 
 fn admits(guard: &Guard, payload: &Json) -> Result<bool, GuardError> {
-    guard.admits(&Scope { payload, user_id: None, now_ms: 0 })
+    guard.admits(&GuardInput { payload, user_id: None, now_ms: 0 })
 }
 
 fn payload() -> Json {

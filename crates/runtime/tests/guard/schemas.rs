@@ -106,7 +106,7 @@ fn nothing_outside_the_schema_is_fetched() {
     for uri in ["http://127.0.0.1:9/x.json", "https://example.com/x.json", "file:///etc/hostname", "x.json"] {
         assert_eq!(
             flaw(&json!({ "$ref": uri })),
-            format!("# `{uri}` is outside this schema, and nothing is fetched"),
+            format!("# `{uri}` is outside this schema, and references are not fetched"),
         );
         assert!(
             Schema::parse(&json!({ "properties": { "a": { "items": { "$ref": uri } } } })).is_err(),
@@ -141,15 +141,15 @@ fn references_inside_the_schema_are_followed() {
 fn patterns_run_on_the_linear_engine() {
     assert_eq!(
         flaw(&json!({ "pattern": "(?=a)b" })),
-        "#/pattern this pattern is refused: look-around, including look-ahead and look-behind, is not supported",
+        "#/pattern invalid pattern: look-around, including look-ahead and look-behind, is not supported",
     );
     assert_eq!(
         flaw(&json!({ "pattern": "(a)\\1" })),
-        "#/pattern this pattern is refused: backreferences are not supported",
+        "#/pattern invalid pattern: backreferences are not supported",
     );
     assert_eq!(
         flaw(&json!({ "pattern": "(a{1000}){1000}" })),
-        "#/pattern this pattern is refused: it is too big once compiled",
+        "#/pattern invalid pattern: it is too large when compiled",
     );
     assert!(Schema::parse(&json!({ "patternProperties": { "(?=a)b": true } })).is_err());
     let schema = json!({ "pattern": "^(a+)+$" });
@@ -161,7 +161,7 @@ fn patterns_run_on_the_linear_engine() {
 fn what_is_not_a_schema_is_refused_where_it_is_not() {
     assert_eq!(
         flaw(&json!({ "properties": { "a": { "type": "strnig" } } })),
-        r#"#/properties/a/type "strnig" is not a type of JSON"#
+        r#"#/properties/a/type "strnig" is not a JSON type"#
     );
     assert_eq!(
         flaw(&json!({ "properties": { "a": { "minLength": -1 } } })),
@@ -174,7 +174,7 @@ fn what_is_not_a_schema_is_refused_where_it_is_not() {
 fn size_depth_and_references_are_bounded() {
     assert_eq!(
         flaw(&json!({ "description": "x".repeat(64 << 10) })),
-        "# a schema has at most 65536 bytes, and this has 65554",
+        "# the schema has 65554",
     );
     let nested = |depth| (0..depth).fold(json!(true), |inner, _| json!({ "not": inner }));
     assert!(Schema::parse(&nested(64)).is_ok());
@@ -211,7 +211,7 @@ fn a_schema_that_contains_itself_is_not_explained_at_any_price() {
     assert_eq!(said(&schema, &nested(2)), ["#/payload matches none of the schemas under anyOf"]);
     assert_eq!(
         said(&schema, &nested(60)),
-        ["#/payload does not match the schema, and is too large to say where"]
+        ["#/payload does not match the schema; it is too large to report where"]
     );
 }
 

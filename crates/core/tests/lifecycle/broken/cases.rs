@@ -31,11 +31,7 @@ pub(super) const SYNTAX: &[Case] = &[
     (RuleId::Syntax, &[("factor = 2.0", "factor = 0.5")], "`factor` must be a finite number of at least 1"),
     (RuleId::Syntax, &[("factor = 2.0", "factor = nan")], "`factor` must be a finite number of at least 1"),
     (RuleId::Syntax, &[("factor = 2.0", "factor = \"2\"")], "`factor` must be a number"),
-    (
-        RuleId::Syntax,
-        &[("{ role = \"held\" }", "\"held\"")],
-        "`assigned` must be a table, not a string",
-    ),
+    (RuleId::Syntax, &[("{ role = \"held\" }", "\"held\"")], "`assigned` must be a table, not a string"),
     (
         RuleId::Syntax,
         &[("settle = [\"published\", \"rejected\"]", "settle = \"published\"")],
@@ -53,7 +49,11 @@ pub(super) const SYNTAX: &[Case] = &[
 ];
 
 pub(super) const NAMES: &[Case] = &[
-    (RuleId::L1, &[("name    = \"review\"", "name = \"Review\"")], "`Review` is not a valid name for a lifecycle"),
+    (
+        RuleId::L1,
+        &[("name    = \"review\"", "name = \"Review\"")],
+        "`Review` is not a valid name for a lifecycle",
+    ),
     (RuleId::L1, &[("reusable = [\"rejected\"]", "reusable = [\"rejektet\"]")], "`rejektet` is not a state"),
     (RuleId::L1, &[("to   = \"assigned\"", "to   = \"asigned\"")], "`asigned` is not a state"),
     (RuleId::L1, &[("initial = \"queued\"", "initial = \"cued\"")], "`cued` is not a state"),
@@ -69,11 +69,7 @@ pub(super) const NAMES: &[Case] = &[
     ),
     (RuleId::L1, &[("when = \"retry\"", "when = \"retrie\"")], "`retrie` is not a condition"),
     (RuleId::L1, &[("alias = \"done\"", "alias = \"failed\"")], "the alias `failed` is taken"),
-    (
-        RuleId::L1,
-        &[("alias = \"done\"", "alias = \"Done\"")],
-        "`Done` is not a valid name for a state",
-    ),
+    (RuleId::L1, &[("alias = \"done\"", "alias = \"Done\"")], "`Done` is not a valid name for a state"),
     (RuleId::L1, &[("jitter = \"full\"", "jitter = \"ful\"")], "`ful` is not a jitter"),
     (RuleId::L1, &[("[retention]", "[retain]")], "`retain` is not a setting of a lifecycle"),
     (RuleId::L1, &[("window   = ", "windows = ")], "`windows` is not a setting of [idempotency]"),
@@ -97,11 +93,7 @@ pub(super) const NAMES: &[Case] = &[
         &[("drafting_started = [", "draft_begun = [")],
         "no transition produces the event `draft_begun`",
     ),
-    (
-        RuleId::L1,
-        &[("failed    =", "failed = { outcome = \"dead\" }\nfailed    =")],
-        "is defined twice",
-    ),
+    (RuleId::L1, &[("failed    =", "failed = { outcome = \"dead\" }\nfailed    =")], "is defined twice"),
 ];
 
 pub(super) const STRUCTURE: &[Case] = &[
@@ -284,7 +276,11 @@ pub(super) const RULES: &[Case] = &[
         ],
         "`signal:redo` leads to `assigned`, where no worker would hold the job",
     ),
-    (RuleId::L10, &[("role = \"waiting\", timeout = \"3d\"", "role = \"waiting\"")], "could wait indefinitely"),
+    (
+        RuleId::L10,
+        &[("role = \"waiting\", timeout = \"3d\"", "role = \"waiting\"")],
+        "could wait indefinitely",
+    ),
     (
         RuleId::L10,
         &[("{ role = \"held\" }", "{ role = \"held\", timeout = \"1m\" }")],
