@@ -46,7 +46,7 @@ fn sources(artifacts: &Path, binary_inode: u64) -> Vec<PathBuf> {
         // cargo links target/PROFILE/tenure to deps/tenure-HASH.
         let is_binary = name.starts_with("tenure-") && inode(&path) == Some(binary_inode);
         let library = name.strip_prefix("lib").and_then(|name| name.strip_suffix(".rlib"));
-        let library = library.filter(|name| name.starts_with("tenure_"));
+        let library = library.filter(|name| name.starts_with("tenure_") && !is_tool(name));
         let stem = if is_binary {
             name
         } else if let Some(library) = library {
@@ -64,6 +64,11 @@ fn sources(artifacts: &Path, binary_inode: u64) -> Vec<PathBuf> {
         }
     }
     latest.iter().flat_map(|(_, _, dependencies)| listed(dependencies)).collect()
+}
+
+/// Libraries that are not part of the binary.
+fn is_tool(stem: &str) -> bool {
+    stem.starts_with("tenure_e2e-") || stem.starts_with("tenure_sim-")
 }
 
 /// The files after which a line of a dependency file ends with a bare colon: `crates/core/src/lib.rs:`.

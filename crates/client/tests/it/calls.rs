@@ -1,18 +1,18 @@
-//! Calls: what is sent, what is repeated, and how refusals arrive.
+//! Calls: requests, retries, and refusals.
 
 use std::time::Duration;
 
 use serde_json::json;
 use tenure_client::{CancelMode, Client, Error, JobFilter, Method, NewJob, Page};
 
-use crate::server::{Reply, Server, problem};
+use crate::fake_server::{FakeServer, Reply, problem};
 
 #[tokio::test]
-async fn a_refusal_arrives_with_all_that_it_says() {
+async fn a_refusal_has_every_field_of_the_problem() {
     let mut body = problem(409, "invalid_transition");
     body["current_state"] = json!("succeeded");
     body["allowed"] = json!(["retry"]);
-    let server = Server::replies([Reply::Json(409, body)]);
+    let server = FakeServer::replies([Reply::Json(409, body)]);
     let error = server.client().cancel("j1", CancelMode::Hard, Some("enough")).await.unwrap_err();
     let Error::Refused(problem) = &error else { panic!("{error:?}") };
     assert_eq!((problem.status, problem.code(), problem.title.as_str()), (409, "invalid_transition", "No"));
@@ -26,29 +26,29 @@ async fn a_refusal_arrives_with_all_that_it_says() {
 }
 
 #[tokio::test]
-async fn a_read_is_repeated_while_the_server_is_away_or_overloaded() {
+async fn a_read_is_retried_while_the_server_is_down_or_overloaded() {
     let overloaded = Reply::With(503, "retry-after: 0\r\n", problem(503, "overloaded"));
     let server =
-        Server::replies([Reply::Lost, overloaded, Reply::Json(200, json!({ "id": "j1", "new": [1] }))]);
+        FakeServer::replies([Reply::Lost, overloaded, Reply::Json(200, json!({ "id": "j1", "new": [1] }))]);
     assert_eq!(server.client().get("j1").await.unwrap().id, "j1");
     assert_eq!(server.requests().len(), 3);
 }
 
 #[tokio::test]
-async fn who_is_told_to_wait_long_is_told_by_the_error() {
+async fn a_long_retry_after_is_returned_in_the_error() {
     let server =
-        Server::replies([Reply::With(503, "retry-after: 60\r\n", problem(503, "store_unavailable"))]);
+        FakeServer::replies([Reply::With(503, "retry-after: 60\r\n", problem(503, "store_unavailable"))]);
     let error = server.client().get("j1").await.unwrap_err();
     assert_eq!(
         (error.code(), error.retry_after()),
         (Some("store_unavailable"), Some(Duration::from_mins(1)))
     );
-    assert!(error.is_passing());
+    assert!(error.is_retryable());
 }
 
 #[tokio::test]
-async fn a_lost_creation_is_repeated_under_the_same_key() {
-    let server = Server::replies([Reply::Lost, Reply::Json(202, json!({ "id": "j1" }))]);
+async fn a_lost_creation_is_retried_with_the_same_key() {
+    let server = FakeServer::replies([Reply::Lost, Reply::Json(202, json!({ "id": "j1" }))]);
     let new = NewJob::new("image", &json!({ "prompt": "a lake" })).unwrap().queue("gpu").priority(-3);
     let new =
         new.user("u1").max_attempts(2).delay(Duration::from_secs(5)).correlation("c").traceparent("00-t");
@@ -69,7 +69,7 @@ async fn a_lost_creation_is_repeated_under_the_same_key() {
 #[tokio::test]
 async fn a_given_key_is_sent_and_a_known_job_is_told_as_such() {
     let replay = Reply::With(200, "idempotent-replayed: true\r\n", json!({ "id": "j1" }));
-    let server = Server::replies([replay]);
+    let server = FakeServer::replies([replay]);
     let created = server.client().create(NewJob::new("image", &()).unwrap().key("order-42")).await.unwrap();
     assert!(created.replayed);
     assert_eq!(server.requests()[0].header("idempotency-key"), Some("order-42"));
@@ -77,7 +77,7 @@ async fn a_given_key_is_sent_and_a_known_job_is_told_as_such() {
 
 #[tokio::test]
 async fn without_a_key_a_lost_creation_is_not_repeated() {
-    let server = Server::replies([Reply::Lost]);
+    let server = FakeServer::replies([Reply::Lost]);
     let new = NewJob::new("image", &()).unwrap().derived_key();
     assert!(matches!(server.client().create(new).await, Err(Error::Unreachable(_))));
     let [request] = &server.requests()[..] else { panic!("sent once") };
@@ -89,7 +89,7 @@ async fn who_needs_no_more_than_an_id_says_so() {
     let replay = Reply::With(200, "idempotent-replayed: true\r\n", json!({ "id": "j1", "replayed": true }));
     // The last is of a server that knows of no preference.
     let whole = json!({ "id": "j2", "state": "queued", "payload": null });
-    let server = Server::replies([replay, Reply::NoContent, Reply::Json(202, whole)]);
+    let server = FakeServer::replies([replay, Reply::NoContent, Reply::Json(202, whole)]);
     let client = server.client();
     let new = || NewJob::new("image", &()).unwrap();
     let enqueued = client.enqueue(new().key("order-42")).await.unwrap();
@@ -106,12 +106,12 @@ async fn who_needs_no_more_than_an_id_says_so() {
 #[tokio::test]
 async fn a_batch_answers_for_each_job() {
     let results = json!({ "results": [{ "ok": { "id": "j1" } }, { "error": problem(422, "unknown_type") }] });
-    let server = Server::replies([Reply::Json(200, results), Reply::Json(200, json!({ "results": [] }))]);
+    let server = FakeServer::replies([Reply::Json(200, results), Reply::Json(200, json!({ "results": [] }))]);
     let jobs = [NewJob::new("image", &()).unwrap(), NewJob::new("nonsense", &()).unwrap()];
     let results = server.client().create_batch(&jobs).await.unwrap();
     assert_eq!(results[0].as_ref().unwrap().id, "j1");
     assert_eq!(results[1].as_ref().unwrap_err().code(), "unknown_type");
-    // An answer that is too short is not taken for one.
+    // An answer with too few results is an error.
     assert!(matches!(server.client().create_batch(&jobs).await, Err(Error::Protocol(_))));
     let keyed = [NewJob::new("image", &()).unwrap().key("k")];
     assert!(matches!(server.client().create_batch(&keyed).await, Err(Error::Protocol(_))));
@@ -121,7 +121,7 @@ async fn a_batch_answers_for_each_job() {
 #[tokio::test]
 async fn a_list_has_its_filter_and_its_cursor() {
     let answer = json!({ "jobs": [{ "id": "j2" }, { "id": "j1" }], "next_cursor": "abc" });
-    let server = Server::replies([Reply::Json(200, answer)]);
+    let server = FakeServer::replies([Reply::Json(200, answer)]);
     let filter = JobFilter {
         job_type: Some("a b&c".into()),
         user_id: Some("ü".into()),
@@ -141,7 +141,7 @@ async fn a_list_has_its_filter_and_its_cursor() {
 }
 
 #[tokio::test]
-async fn a_job_is_read_whole_and_what_is_new_is_ignored() {
+async fn unknown_fields_of_a_job_are_ignored() {
     let job = json!({
         "id": "0198", "lifecycle": "distributed", "lifecycle_version": 1, "type": "index", "queue": "default",
         "user_id": "u1", "state": "running", "phase": "active", "outcome": null, "seq": 3, "attempt": 1,
@@ -154,7 +154,7 @@ async fn a_job_is_read_whole_and_what_is_new_is_ignored() {
         "created_at": "t", "updated_at": "t", "claimed_at": "t", "started_at": "t", "completed_at": null,
         "entered": { "queued": "t" }, "duration_ms": null, "run_ms": null, "of_a_later_day": { "x": 1 },
     });
-    let server = Server::replies([Reply::Json(200, job)]);
+    let server = FakeServer::replies([Reply::Json(200, job)]);
     let job = server.client().get("0198").await.unwrap();
     assert_eq!((job.job_type.as_str(), job.progress, job.seq), ("index", Some(40.0), 3));
     assert_eq!(job.lease.as_ref().map(|lease| lease.fence), Some(2));
@@ -163,8 +163,8 @@ async fn a_job_is_read_whole_and_what_is_new_is_ignored() {
 }
 
 #[tokio::test]
-async fn raw_calls_carry_anything_and_a_lost_post_is_not_repeated() {
-    let server = Server::replies([Reply::Json(200, json!([1])), Reply::NoContent, Reply::Lost]);
+async fn raw_calls_send_any_body_and_a_lost_post_is_not_retried() {
+    let server = FakeServer::replies([Reply::Json(200, json!([1])), Reply::NoContent, Reply::Lost]);
     let client = server.client();
     assert_eq!(client.call(Method::GET, "/api/x?y=1", None).await.unwrap(), json!([1]));
     assert_eq!(client.call(Method::DELETE, "/api/keys/k", None).await.unwrap(), json!(null));
@@ -174,7 +174,7 @@ async fn raw_calls_carry_anything_and_a_lost_post_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_and_an_address_that_is_none() {
+async fn an_unreachable_server_and_an_invalid_url_are_errors() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     drop(listener);
@@ -186,9 +186,9 @@ async fn a_server_that_is_not_there_and_an_address_that_is_none() {
 }
 
 #[tokio::test]
-async fn what_is_no_problem_is_no_refusal() {
+async fn an_answer_without_a_problem_is_not_a_refusal() {
     let html = || Reply::Json(502, json!("<html>"));
-    let server = Server::replies([html(), html(), html(), html(), Reply::Json(400, json!("?"))]);
+    let server = FakeServer::replies([html(), html(), html(), html(), Reply::Json(400, json!("?"))]);
     let client = server.client();
     assert!(matches!(client.get("j1").await, Err(Error::Unreachable(_))));
     assert!(matches!(client.get("j1").await, Err(Error::Protocol(_))));

@@ -1,9 +1,9 @@
-//! Following: pieces, broken connections, and the end.
+//! Following jobs and events: chunks, broken connections, and the end.
 
 use serde_json::json;
 use tenure_client::{Error, EventFilter, Follow};
 
-use crate::server::{Reply, Server, problem};
+use crate::fake_server::{FakeServer, Reply, problem};
 
 fn log(n: u64, text: &str) -> String {
     format!(
@@ -16,12 +16,12 @@ const STATUS: &str = "id: end\r\nevent: status\r\ndata: {\"state\":\"done\",\"ou
                       data: \"output\":{\"n\":1}}\r\n\r\n";
 
 #[tokio::test]
-async fn a_broken_stream_goes_on_where_it_was() {
+async fn a_broken_stream_resumes_where_it_stopped() {
     let first =
         format!("retry: 1\n: hello\n\n{}{}id: 3\nevent: log\ndata: {{\"n\"", log(1, "one"), log(2, "zwölf"));
     let bytes = first.into_bytes().chunks(3).map(<[u8]>::to_vec).collect();
     let second = format!("{}{STATUS}", log(3, "three")).into_bytes();
-    let server = Server::replies([Reply::Pieces(bytes), Reply::Lost, Reply::Pieces(vec![second])]);
+    let server = FakeServer::replies([Reply::Pieces(bytes), Reply::Lost, Reply::Pieces(vec![second])]);
     let mut following = server.client().follow("j1");
     let mut lines = Vec::new();
     let state = loop {
@@ -34,16 +34,16 @@ async fn a_broken_stream_goes_on_where_it_was() {
     assert_eq!(lines, expected);
     assert_eq!(state, ("done".to_owned(), Some("succeeded".to_owned()), json!({ "n": 1 })));
     assert!(following.next().await.is_none());
-    let asked: Vec<_> =
+    let sent_ids: Vec<_> =
         server.requests().iter().map(|request| request.header("last-event-id").map(str::to_owned)).collect();
-    assert_eq!(asked, [None, Some("2".to_owned()), Some("2".to_owned())]);
+    assert_eq!(sent_ids, [None, Some("2".to_owned()), Some("2".to_owned())]);
     assert_eq!(server.requests()[0].path, "/api/jobs/j1/stream");
     assert_eq!(server.requests()[0].header("accept"), Some("text/event-stream"));
 }
 
 #[tokio::test]
-async fn nothing_more_to_see_is_the_end() {
-    let server = Server::replies([Reply::NoContent]);
+async fn a_204_ends_the_stream() {
+    let server = FakeServer::replies([Reply::NoContent]);
     let mut following = server.client().follow("j1");
     assert!(following.next().await.is_none());
     assert!(following.next().await.is_none());
@@ -51,8 +51,8 @@ async fn nothing_more_to_see_is_the_end() {
 }
 
 #[tokio::test]
-async fn a_job_that_is_not_there_cannot_be_followed() {
-    let server = Server::replies([Reply::Json(404, problem(404, "not_found"))]);
+async fn an_unknown_job_cannot_be_followed() {
+    let server = FakeServer::replies([Reply::Json(404, problem(404, "not_found"))]);
     let mut following = server.client().follow("j1");
     let error = following.next().await.unwrap().unwrap_err();
     assert_eq!(error.code(), Some("not_found"));
@@ -66,16 +66,16 @@ async fn the_journal_is_followed_from_a_cursor() {
     };
     let first = format!("retry: 1\n{}", event("a1", 1)).into_bytes();
     let second = format!("{}{}", event("a2", 2), event("a3", 3)).into_bytes();
-    let server = Server::replies([Reply::Pieces(vec![first]), Reply::Pieces(vec![second])]);
+    let server = FakeServer::replies([Reply::Pieces(vec![first]), Reply::Pieces(vec![second])]);
     let filter = EventFilter { job_id: Some("j1".into()), ..EventFilter::default() };
     let mut events = server.client().events(Some("a0"), &filter).unwrap();
     for (seq, expected) in [(1, "a1"), (2, "a2"), (3, "a3")] {
         let (event, cursor) = events.next().await.unwrap();
         assert_eq!((event.seq, cursor.as_str()), (Some(seq), expected));
     }
-    assert!(matches!(events.next().await, Err(Error::Refused(_))), "the script is at its end");
-    let asked: Vec<_> =
+    assert!(matches!(events.next().await, Err(Error::Refused(_))), "the script has ended");
+    let sent_ids: Vec<_> =
         server.requests().iter().map(|request| request.header("last-event-id").map(str::to_owned)).collect();
-    assert_eq!(asked, ["a0", "a1", "a3"].map(|id| Some(id.to_owned())));
+    assert_eq!(sent_ids, ["a0", "a1", "a3"].map(|id| Some(id.to_owned())));
     assert_eq!(server.requests()[0].path, "/api/events?job_id=j1");
 }

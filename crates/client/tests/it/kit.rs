@@ -1,4 +1,4 @@
-//! The test kit: a real server in memory, and a clock that only the test moves.
+//! The test kit: a server in memory, and a clock that only the test advances.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ async fn flaky(job: Job<Value>) -> Result<Value, Fail> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_fails_twice_succeeds_when_the_test_lets_time_pass() {
+async fn a_job_that_fails_twice_succeeds_after_the_clock_advances() {
     let kit = Kit::start().await;
     let id = kit.client().create(NewJob::new("flaky", &json!({})).unwrap()).await.unwrap().job.id;
     for round in 1.. {
@@ -25,7 +25,7 @@ async fn a_job_that_fails_twice_succeeds_when_the_test_lets_time_pass() {
         if job.is_final() {
             break;
         }
-        // A delay is drawn by chance from nothing up to half a second, so one round may have had two attempts.
+        // The delay is random, from zero to half a second, so one round may have two attempts.
         assert!(
             round < 3 && job.state == "queued" && job.retry_count >= round,
             "after round {round}: {job:?}"
@@ -37,7 +37,7 @@ async fn a_job_that_fails_twice_succeeds_when_the_test_lets_time_pass() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_handler_leaves_assets_behind() {
+async fn a_handler_uploads_assets() {
     let kit = Kit::start().await;
     let client = kit.client();
     let id = client.create(NewJob::new("paint", &json!({})).unwrap()).await.unwrap().job.id;

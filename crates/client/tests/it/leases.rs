@@ -1,4 +1,4 @@
-//! Leases: claimed once, kept alive, lost, and given back.
+//! Leases: claimed, renewed, lost, and released.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,10 +8,12 @@ use serde_json::{Value, json};
 use tenure_client::{Fail, Job, Stop, Worker};
 use tokio::sync::mpsc;
 
-use crate::server::{DEADLINE, Fake, Reply, Request, Running, Server, job, problem, reported, reports, yes};
+use crate::fake_server::{
+    DEADLINE, FakeJobs, FakeServer, Reply, Request, Running, accept, job, problem, reported, reports,
+};
 
-/// A handler that waits to be stopped, tells why it was, and whether it was dropped before it could go on.
-fn waits(told: &mpsc::UnboundedSender<Stop>) -> impl Fn(Job<Value>) -> WaitFuture + use<> {
+/// A handler that waits for a stop, sends its cause, and never ends.
+fn wait_for_stop(told: &mpsc::UnboundedSender<Stop>) -> impl Fn(Job<Value>) -> WaitFuture + use<> {
     let told = told.clone();
     move |job| {
         let told = told.clone();
@@ -32,14 +34,14 @@ async fn nothing(_: Job<Value>) -> Result<(), Fail> {
     Ok(())
 }
 
-fn last_words(requests: &[Request]) -> usize {
+fn final_reports(requests: &[Request]) -> usize {
     ["succeed", "fail", "release", "cancel-confirm"].map(|verb| reports(requests, verb).len()).iter().sum()
 }
 
 #[tokio::test]
-async fn a_claim_whose_answer_was_lost_is_repeated_by_its_name() {
+async fn a_claim_without_an_answer_is_retried_with_the_same_request_id() {
     let count = AtomicUsize::new(0);
-    let server = Server::start(move |request: Request| {
+    let server = FakeServer::start(move |request: Request| {
         let nth =
             if request.path == "/api/claims" { count.fetch_add(1, Ordering::SeqCst) } else { usize::MAX };
         async move {
@@ -69,17 +71,17 @@ async fn a_claim_whose_answer_was_lost_is_repeated_by_its_name() {
         (&first["max"], &first["start"], &first["wait"]),
         (&json!(3), &json!(true), &json!("20000ms"))
     );
-    // When a repeated claim's lease began is not known, so a heartbeat asks whether it lives.
+    // The start of a retried claim's lease is not known, so a heartbeat renews it.
     assert_eq!(reports(&requests, "heartbeat").len(), 1);
 }
 
 #[tokio::test]
-async fn a_lease_of_unknown_age_is_asked_for_before_its_job_begins() {
-    // The first claim waits longer than half of what the lease lives, so the lease may be older than it looks.
-    let asked = AtomicUsize::new(0);
-    let server = Server::start(move |request: Request| {
+async fn a_lease_of_unknown_age_is_renewed_before_its_job_starts() {
+    // The first claim takes longer than half of the lease, so the lease may be nearly expired.
+    let sent_ids = AtomicUsize::new(0);
+    let server = FakeServer::start(move |request: Request| {
         let nth =
-            if request.path == "/api/claims" { asked.fetch_add(1, Ordering::SeqCst) } else { usize::MAX };
+            if request.path == "/api/claims" { sent_ids.fetch_add(1, Ordering::SeqCst) } else { usize::MAX };
         async move {
             match (request.path.as_str(), nth) {
                 ("/api/claims", 0) => {
@@ -90,11 +92,11 @@ async fn a_lease_of_unknown_age_is_asked_for_before_its_job_begins() {
                 ("/api/claims", _) if request.body.get("wait").is_some() => std::future::pending().await,
                 ("/api/claims", _) => Reply::Json(200, json!({ "jobs": [] })),
                 _ => {
-                    let judge = |report: &Value| match report["job"].as_str() {
+                    let handle_report = |report: &Value| match report["job"].as_str() {
                         Some("lost") => json!({ "error": problem(409, "lease_conflict") }),
                         _ => json!({ "ok": { "lease": null, "cancel": null } }),
                     };
-                    let results = request.body["reports"].as_array().unwrap().iter().map(judge);
+                    let results = request.body["reports"].as_array().unwrap().iter().map(handle_report);
                     Reply::Json(200, json!({ "results": results.collect::<Vec<_>>() }))
                 }
             }
@@ -109,17 +111,17 @@ async fn a_lease_of_unknown_age_is_asked_for_before_its_job_begins() {
     worker.stop().await;
     assert_eq!(done.len(), 1);
     assert_eq!(done[0]["job"], "kept");
-    assert_eq!(claim["wait"], "200ms", "half of what the shortest lease lives");
+    assert_eq!(claim["wait"], "200ms", "half of the shortest lease");
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn heartbeats_go_on_while_a_handler_blocks_its_thread() {
-    let server = Fake::start([job("j1", "t", 200)], yes);
+async fn heartbeats_continue_while_a_handler_blocks_its_thread() {
+    let server = FakeJobs::start([job("j1", "t", 200)], accept);
     let watch = Arc::new(server.watcher());
     let blocks = move |_: Job<Value>| {
         let watch = watch.clone();
         async move {
-            // Far beyond the lease's end, which without heartbeats would be at the second.
+            // Far beyond the end of the lease, which is at the second heartbeat.
             watch(&|requests| reports(requests, "heartbeat").len() >= 5);
             Ok::<_, Fail>(())
         }
@@ -127,55 +129,55 @@ async fn heartbeats_go_on_while_a_handler_blocks_its_thread() {
     let worker = Running::start(Worker::new(server.client()).on("t", blocks));
     server.until(reported("succeed")).await;
     worker.stop().await;
-    let beats = reports(&server.requests(), "heartbeat");
-    assert_eq!(beats[0], json!({ "job": "j1", "fence": 7, "verb": "heartbeat" }));
+    let heartbeats = reports(&server.requests(), "heartbeat");
+    assert_eq!(heartbeats[0], json!({ "job": "j1", "fence": 7, "verb": "heartbeat" }));
 }
 
 #[tokio::test]
 async fn a_lost_lease_stops_the_handler_and_nothing_is_reported() {
     let begun = Arc::new(AtomicBool::new(false));
     let is_begun = begun.clone();
-    let judge = move |report: &Value| match report["verb"].as_str() {
+    let handle_report = move |report: &Value| match report["verb"].as_str() {
         Some("heartbeat") if is_begun.load(Ordering::SeqCst) => Err(problem(409, "lease_conflict")),
         _ => Ok(json!({})),
     };
-    let server = Fake::start([job("j1", "t", 100)], judge);
-    let (told, mut hear) = mpsc::unbounded_channel();
-    let waits = waits(&told);
+    let server = FakeJobs::start([job("j1", "t", 100)], handle_report);
+    let (told, mut stopped) = mpsc::unbounded_channel();
+    let wait_for_stop = wait_for_stop(&told);
     let handler = move |job| {
         begun.store(true, Ordering::SeqCst);
-        waits(job)
+        wait_for_stop(job)
     };
     let worker = Running::start(Worker::new(server.client()).on("t", handler));
-    assert_eq!(next(&mut hear).await, Stop::LeaseLost);
+    assert_eq!(next(&mut stopped).await, Stop::LeaseLost);
     worker.stop().await;
-    assert_eq!(last_words(&server.requests()), 0);
+    assert_eq!(final_reports(&server.requests()), 0);
 }
 
 #[tokio::test]
-async fn a_worker_that_cannot_reach_the_server_stops_by_itself() {
-    let server = Fake::start([job("j1", "t", 300)], yes);
-    let (told, mut hear) = mpsc::unbounded_channel();
-    let worker = Running::start(Worker::new(server.client()).on("t", waits(&told)));
+async fn a_worker_that_cannot_reach_the_server_stops_its_handlers() {
+    let server = FakeJobs::start([job("j1", "t", 300)], accept);
+    let (told, mut stopped) = mpsc::unbounded_channel();
+    let worker = Running::start(Worker::new(server.client()).on("t", wait_for_stop(&told)));
     server.until(reported("heartbeat")).await;
-    assert!(hear.try_recv().is_err(), "as long as the server answers it goes on");
-    server.vanish();
-    assert_eq!(next(&mut hear).await, Stop::LeaseLost);
+    assert!(stopped.try_recv().is_err(), "the handler runs while the server answers");
+    server.shut_down();
+    assert_eq!(next(&mut stopped).await, Stop::LeaseLost);
     let ended = worker.begin_stop();
     tokio::time::timeout(DEADLINE, ended).await.unwrap().unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn a_soft_cancel_is_told_and_confirmed() {
+async fn a_soft_cancel_is_passed_on_and_confirmed() {
     async fn saves(job: Job<Value>) -> Result<(), Fail> {
         assert_eq!(job.stopped().await, Stop::SoftCancel);
-        // It may take its time.
+        // It may take a while.
         tokio::task::yield_now().await;
         assert_eq!((job.is_stopped(), job.stop_cause()), (true, Some(Stop::SoftCancel)));
         Err(Fail::cancelled().checkpoint(json!({ "at": 3 })))
     }
-    let judge = |_: &Value| Ok(json!({ "lease": null, "cancel": "soft" }));
-    let server = Fake::start([job("j1", "t", 100)], judge);
+    let handle_report = |_: &Value| Ok(json!({ "lease": null, "cancel": "soft" }));
+    let server = FakeJobs::start([job("j1", "t", 100)], handle_report);
     let worker = Running::start(Worker::new(server.client()).on("t", saves));
     let confirmed = server.until(reported("cancel-confirm")).await;
     worker.stop().await;
@@ -186,12 +188,12 @@ async fn a_soft_cancel_is_told_and_confirmed() {
 #[tokio::test]
 async fn a_soft_cancel_becomes_a_hard_one() {
     let count = AtomicUsize::new(0);
-    let judge = move |_: &Value| {
+    let handle_report = move |_: &Value| {
         let mode = if count.fetch_add(1, Ordering::SeqCst) == 0 { "soft" } else { "hard" };
         Ok(json!({ "lease": null, "cancel": mode }))
     };
-    let server = Fake::start([job("j1", "t", 100)], judge);
-    let (told, mut hear) = mpsc::unbounded_channel();
+    let server = FakeJobs::start([job("j1", "t", 100)], handle_report);
+    let (told, mut stopped) = mpsc::unbounded_channel();
     let stubborn = move |job: Job<Value>| {
         let told = told.clone();
         async move {
@@ -201,15 +203,15 @@ async fn a_soft_cancel_becomes_a_hard_one() {
         }
     };
     let worker = Running::start(Worker::new(server.client()).on("t", stubborn));
-    assert_eq!(next(&mut hear).await, Stop::SoftCancel);
-    assert_eq!(next(&mut hear).await, Stop::HardCancel);
+    assert_eq!(next(&mut stopped).await, Stop::SoftCancel);
+    assert_eq!(next(&mut stopped).await, Stop::HardCancel);
     worker.stop().await;
-    assert_eq!(last_words(&server.requests()), 0);
+    assert_eq!(final_reports(&server.requests()), 0);
 }
 
 #[tokio::test]
 async fn a_worker_that_drains_lets_its_handlers_finish() {
-    let server = Fake::start([job("j1", "t", 60_000)], yes);
+    let server = FakeJobs::start([job("j1", "t", 60_000)], accept);
     let (begun, mut beginning) = mpsc::unbounded_channel();
     let go = Arc::new(tokio::sync::Semaphore::new(0));
     let gate = go.clone();
@@ -237,8 +239,8 @@ async fn a_worker_that_drains_lets_its_handlers_finish() {
 
 #[tokio::test]
 async fn handlers_that_take_too_long_to_drain_are_released() {
-    let server = Fake::start([job("saves", "t", 60_000), job("stubborn", "t", 60_000)], yes);
-    let (told, mut hear) = mpsc::unbounded_channel();
+    let server = FakeJobs::start([job("saves", "t", 60_000), job("stubborn", "t", 60_000)], accept);
+    let (told, mut stopped) = mpsc::unbounded_channel();
     let begun = Arc::new(tokio::sync::Barrier::new(3));
     let both = begun.clone();
     let handler = move |job: Job<Value>| {
@@ -256,7 +258,7 @@ async fn handlers_that_take_too_long_to_drain_are_released() {
     let worker = Running::start(worker);
     begun.wait().await;
     worker.stop().await;
-    assert_eq!((next(&mut hear).await, next(&mut hear).await), (Stop::Shutdown, Stop::Shutdown));
+    assert_eq!((next(&mut stopped).await, next(&mut stopped).await), (Stop::Shutdown, Stop::Shutdown));
     let released = reports(&server.requests(), "release");
     let of = |id: &str| released.iter().find(|report| report["job"] == id).unwrap();
     assert_eq!(of("saves")["checkpoint"], 1);
@@ -264,8 +266,8 @@ async fn handlers_that_take_too_long_to_drain_are_released() {
 }
 
 #[tokio::test]
-async fn what_an_unanswered_claim_was_granted_is_released() {
-    let server = Server::start(|request: Request| async move {
+async fn jobs_of_an_unanswered_claim_are_released() {
+    let server = FakeServer::start(|request: Request| async move {
         match request.path.as_str() {
             "/api/claims" if request.body.get("wait").is_some() => std::future::pending().await,
             "/api/claims" => Reply::Json(200, json!({ "jobs": [job("j1", "t", 60_000)] })),
@@ -281,19 +283,19 @@ async fn what_an_unanswered_claim_was_granted_is_released() {
 }
 
 #[tokio::test]
-async fn a_worker_without_a_right_to_work_says_so() {
-    let server = Server::replies([Reply::Json(401, problem(401, "unauthenticated"))]);
+async fn a_worker_without_a_valid_key_returns_an_error() {
+    let server = FakeServer::replies([Reply::Json(401, problem(401, "unauthenticated"))]);
     let worker = Worker::new(server.client()).on("t", async |job: Job<Value>| Ok(job.payload));
     let error = worker.run_until(std::future::pending()).await.unwrap_err();
     assert_eq!(error.code(), Some("unauthenticated"));
     let idle = Worker::new(server.client()).run_until(std::future::pending()).await;
-    assert!(idle.is_err(), "a worker without handlers has nothing to do");
+    assert!(idle.is_err(), "a worker needs a handler");
 }
 
 #[tokio::test]
 async fn a_worker_that_is_dropped_stops_its_handlers() {
-    let server = Fake::start([job("j1", "t", 60_000)], yes);
-    let (told, mut hear) = mpsc::unbounded_channel();
+    let server = FakeJobs::start([job("j1", "t", 60_000)], accept);
+    let (told, mut stopped) = mpsc::unbounded_channel();
     let begun = Arc::new(AtomicBool::new(false));
     let (flag, stops) = (begun.clone(), Arc::new(Mutex::new(told)));
     let handler = move |job: Job<Value>| {
@@ -316,6 +318,6 @@ async fn a_worker_that_is_dropped_stops_its_handlers() {
         ended = running => panic!("{ended:?}"),
         () = begins => {}
     }
-    assert_eq!(next(&mut hear).await, Stop::Shutdown);
+    assert_eq!(next(&mut stopped).await, Stop::Shutdown);
     server.until(reported("release")).await;
 }

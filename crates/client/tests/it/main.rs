@@ -1,12 +1,12 @@
-//! The SDK against a scripted server over real sockets.
+//! The SDK against a scripted server, and against a server in memory.
 
-#![allow(clippy::unwrap_used, reason = "a test says by its panic what it did not expect")]
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod calls;
-mod clocks;
+mod fake_server;
 mod following;
 mod kit;
 mod leases;
 mod paths;
 mod reports;
-mod server;
+mod timeouts;

@@ -1,4 +1,4 @@
-//! Every call goes where the protocol says, with the body that it says.
+//! Every call has the specified path and body.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use tenure_client::{
     Redrive, Report, Result, Verb,
 };
 
-use crate::server::{Reply, Server};
+use crate::fake_server::{FakeServer, Reply};
 
-/// An answer in which every call finds what it looks for.
+/// An answer that every call can decode.
 fn anything() -> Value {
     let lists =
         ["jobs", "events", "dead_letters", "lines", "audit", "workers", "queues", "types", "lifecycles"];
@@ -62,9 +62,9 @@ async fn by_workers(client: &Client) -> Result<()> {
     let reported = client.report("w", &report).await?;
     assert!(reported.replayed && !reported.ignored);
     assert_eq!(reported.job.id, "j 1");
-    let beat = client.heartbeat("j1", &Holder { worker: "w".into(), fence: 3 }).await?;
-    assert_eq!(beat.cancel, Some(CancelMode::Soft));
-    assert_eq!(beat.lease.and_then(|lease| lease.ttl), Some(Duration::from_secs(90)));
+    let heartbeat = client.heartbeat("j1", &Holder { worker: "w".into(), fence: 3 }).await?;
+    assert_eq!(heartbeat.cancel, Some(CancelMode::Soft));
+    assert_eq!(heartbeat.lease.and_then(|lease| lease.ttl), Some(Duration::from_secs(90)));
     client.workers(&Page::default()).await?;
     Ok(())
 }
@@ -127,24 +127,24 @@ GET /readyz
 GET /metrics"#;
 
 #[tokio::test]
-async fn every_call_goes_where_the_protocol_says() {
-    let server = Server::start(|_| async { Reply::Json(200, anything()) });
+async fn every_call_has_the_specified_path_and_body() {
+    let server = FakeServer::start(|_| async { Reply::Json(200, anything()) });
     let client = server.client();
     about_jobs(&client).await.unwrap();
     by_workers(&client).await.unwrap();
     by_operators(&client).await.unwrap();
-    let told = server.requests().into_iter().map(|request| match request.body {
+    let stops = server.requests().into_iter().map(|request| match request.body {
         Value::Null => format!("{} {}", request.method, request.path),
         body => format!("{} {} {}", request.method, request.path, sorted(&body)),
     });
     let expected = [ABOUT_JOBS, BY_WORKERS, BY_OPERATORS].map(str::lines).into_iter().flatten();
-    for (told, expected) in told.zip(expected) {
-        assert_eq!(told, expected);
+    for (stops, expected) in stops.zip(expected) {
+        assert_eq!(stops, expected);
     }
     assert_eq!(server.requests().len(), 13 + 4 + 23);
 }
 
-/// JSON with its fields in order, whatever order the map of this build keeps.
+/// JSON with sorted fields, independent of the features of this build.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

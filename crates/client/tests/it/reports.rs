@@ -1,4 +1,4 @@
-//! What a worker says about its jobs: each once, together where they can be, until there is an answer.
+//! Reports of a worker: batched, and retried until they are answered.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,22 +8,24 @@ use serde_json::{Value, json};
 use tenure_client::{Fail, Job, Stage, Worker};
 use tokio::sync::{Barrier, Semaphore};
 
-use crate::server::{DEADLINE, Fake, Reply, Request, Running, Server, job, problem, reported, reports, yes};
+use crate::fake_server::{
+    DEADLINE, FakeJobs, FakeServer, Reply, Request, Running, accept, job, problem, reported, reports,
+};
 
 async fn nothing(_: Job<Value>) -> Result<(), Fail> {
     Ok(())
 }
 
-/// A server that gives out these jobs once, and answers the reports by a script of its own.
+/// A server that hands out these jobs once, and answers the reports by a script.
 fn scripted(
     jobs: Vec<Value>,
     answer: impl Fn(usize, Request) -> Reply + Send + Sync + 'static,
-) -> (Server, Arc<Semaphore>) {
+) -> (FakeServer, Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(0));
     let (open, count) = (gate.clone(), AtomicUsize::new(0));
     let claims = std::sync::Mutex::new(Some(jobs));
     let answer = Arc::new(answer);
-    let server = Server::start(move |request| {
+    let server = FakeServer::start(move |request| {
         let jobs = if request.path == "/api/claims" { claims.lock().unwrap().take() } else { None };
         let is_report = request.path == "/api/reports";
         let nth = if is_report { count.fetch_add(1, Ordering::SeqCst) } else { 0 };
@@ -45,20 +47,20 @@ fn scripted(
     (server, gate)
 }
 
-fn all_taken(request: &Request) -> Reply {
-    // A worker looks at refusals alone.
+fn accept_all(request: &Request) -> Reply {
+    // A worker reads only refusals.
     assert_eq!(request.header("prefer"), Some("return=minimal"));
     let count = request.body["reports"].as_array().unwrap().len();
     Reply::Json(200, json!({ "results": vec![json!({ "ok": {} }); count] }))
 }
 
 #[tokio::test]
-async fn a_report_is_sent_until_it_has_a_definite_answer() {
+async fn a_report_is_retried_until_it_has_a_final_answer() {
     let (server, gate) = scripted(vec![job("j1", "t", 60_000)], |nth, request| match nth {
         0 => Reply::Lost,
         1 => Reply::With(503, "retry-after: 0\r\n", problem(503, "overloaded")),
         2 => Reply::Json(200, json!({ "results": [{ "error": problem(503, "store_unavailable") }] })),
-        _ => all_taken(&request),
+        _ => accept_all(&request),
     });
     gate.add_permits(1);
     let worker = Running::start(Worker::new(server.client()).on("t", nothing).name("w1"));
@@ -69,10 +71,10 @@ async fn a_report_is_sent_until_it_has_a_definite_answer() {
 }
 
 #[tokio::test]
-async fn reports_gather_while_one_is_under_way() {
+async fn reports_are_batched_while_one_is_in_flight() {
     let jobs =
         ["j1", "j2", "j3", "j4", "j5"].map(|id| job(id, if id == "j1" { "first" } else { "rest" }, 60_000));
-    let (server, gate) = scripted(jobs.into(), |_, request| all_taken(&request));
+    let (server, gate) = scripted(jobs.into(), |_, request| accept_all(&request));
     let (begin, done) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
     let (wait, count, together) = (begin.clone(), done.clone(), Arc::new(Barrier::new(4)));
     let rest = move |_: Job<Value>| {
@@ -94,7 +96,7 @@ async fn reports_gather_while_one_is_under_way() {
         }
     };
     tokio::time::timeout(DEADLINE, finish).await.unwrap();
-    // Only now is the first report answered.
+    // The first report is answered only now.
     gate.add_permits(1);
     worker.stop().await;
     let sizes: Vec<usize> = server
@@ -104,18 +106,18 @@ async fn reports_gather_while_one_is_under_way() {
         .map(|request| request.body["reports"].as_array().unwrap().len())
         .collect();
     assert_eq!(sizes.iter().sum::<usize>(), 5);
-    assert_eq!(sizes[0], 1, "a single report goes at once");
-    assert!(sizes.len() <= 3, "the rest go together: {sizes:?}");
+    assert_eq!(sizes[0], 1, "a single report is sent at once");
+    assert!(sizes.len() <= 3, "the rest is batched: {sizes:?}");
 }
 
 #[tokio::test]
 async fn a_refused_result_becomes_a_failure_and_a_lost_lease_nothing() {
-    let judge = |report: &Value| match (report["job"].as_str(), report["verb"].as_str()) {
+    let handle_report = |report: &Value| match (report["job"].as_str(), report["verb"].as_str()) {
         (Some("large"), Some("succeed")) => Err(problem(413, "too_large")),
         (Some("lost"), _) => Err(problem(409, "lease_conflict")),
         _ => Ok(json!({})),
     };
-    let server = Fake::start([job("large", "t", 60_000), job("lost", "t", 60_000)], judge);
+    let server = FakeJobs::start([job("large", "t", 60_000), job("lost", "t", 60_000)], handle_report);
     let worker = Running::start(Worker::new(server.client()).on("t", nothing).slots(2));
     let failed = server.until(reported("fail")).await;
     worker.stop().await;
@@ -126,12 +128,12 @@ async fn a_refused_result_becomes_a_failure_and_a_lost_lease_nothing() {
 }
 
 #[tokio::test]
-async fn one_bad_report_does_not_hold_up_the_others() {
+async fn one_bad_report_does_not_block_the_others() {
     let jobs = ["bad", "j2", "j3"].map(|id| job(id, "t", 60_000));
-    // The whole batch is refused as long as the bad one is in it.
+    // The whole batch is refused while it contains the bad report.
     let (server, gate) = scripted(jobs.into(), |_, request| {
         let bad = request.body["reports"].as_array().unwrap().iter().any(|report| report["job"] == "bad");
-        if bad { Reply::Json(400, problem(400, "malformed")) } else { all_taken(&request) }
+        if bad { Reply::Json(400, problem(400, "malformed")) } else { accept_all(&request) }
     });
     gate.add_permits(1);
     let together = Arc::new(Barrier::new(3));
@@ -144,17 +146,17 @@ async fn one_bad_report_does_not_hold_up_the_others() {
     };
     Running::start(Worker::new(server.client()).on("t", handler).slots(3)).stop_after(&server, 3).await;
     let requests = server.requests();
-    let taken = requests.iter().filter(|request| request.path == "/api/reports").filter(|request| {
+    let accepted = requests.iter().filter(|request| request.path == "/api/reports").filter(|request| {
         request.body["reports"].as_array().unwrap().iter().all(|report| report["job"] != "bad")
     });
-    let taken: usize = taken.map(|request| request.body["reports"].as_array().unwrap().len()).sum();
-    assert_eq!(taken, 2);
-    assert!(!reports(&requests, "fail").is_empty(), "the bad one was tried as a failure");
+    let accepted: usize = accepted.map(|request| request.body["reports"].as_array().unwrap().len()).sum();
+    assert_eq!(accepted, 2);
+    assert!(!reports(&requests, "fail").is_empty(), "the bad report is sent as a failure");
 }
 
 impl Running {
-    /// Stops once this many successes were sent, counting repeats once.
-    async fn stop_after(self, server: &Server, count: usize) {
+    /// Stops when this many jobs were reported as succeeded.
+    async fn stop_after(self, server: &FakeServer, count: usize) {
         let all = |requests: &[Request]| {
             let sent = reports(requests, "succeed");
             let jobs: std::collections::BTreeSet<_> =
@@ -173,7 +175,7 @@ struct Never {
 }
 
 async fn unreadable(_: Job<Never>) -> Result<(), Fail> {
-    unreachable!("a payload that does not decode reaches no handler")
+    unreachable!("a payload that cannot be decoded is not passed to the handler")
 }
 
 async fn ends(job: Job<Value>) -> Result<Value, Fail> {
@@ -193,11 +195,11 @@ async fn ends(job: Job<Value>) -> Result<Value, Fail> {
 }
 
 #[tokio::test]
-async fn each_way_to_end_is_told_as_it_was_meant() {
+async fn each_result_of_a_handler_is_reported() {
     let names = ["ok", "panic", "question", "transient", "permanent", "reject", "release", "partial"];
     let mut jobs: Vec<Value> = names.map(|id| job(id, "ends", 60_000)).into();
     jobs.push(job("unreadable", "unreadable", 60_000));
-    let server = Fake::start(jobs, yes);
+    let server = FakeJobs::start(jobs, accept);
     let worker = Worker::new(server.client()).on("ends", ends).on("unreadable", unreadable).slots(9);
     let worker = Running::start(worker);
     let verbs = ["succeed", "fail", "reject", "release", "partial"];
@@ -236,7 +238,7 @@ async fn each_way_to_end_is_told_as_it_was_meant() {
 }
 
 #[tokio::test]
-async fn lines_and_progress_come_before_the_last_word() {
+async fn log_lines_and_progress_are_sent_before_the_final_report() {
     async fn talks(job: Job<Value>) -> Result<(), Fail> {
         for n in 0..100_u8 {
             job.log(format!("line {n}"));
@@ -246,7 +248,7 @@ async fn lines_and_progress_come_before_the_last_word() {
         job.progress(200, "");
         Ok(())
     }
-    let server = Fake::start([job("j1", "t", 60_000)], yes);
+    let server = FakeJobs::start([job("j1", "t", 60_000)], accept);
     let worker = Running::start(Worker::new(server.client()).on("t", talks).name("w1"));
     server.until(reported("succeed")).await;
     worker.stop().await;
@@ -262,12 +264,14 @@ async fn lines_and_progress_come_before_the_last_word() {
     assert_eq!(progress.last().unwrap()["progress"], 100);
     assert!(
         appends.len() + progress.len() < 100,
-        "they go together: {} and {}",
+        "they are batched: {} and {}",
         appends.len(),
         progress.len()
     );
-    let place = |found: &dyn Fn(&Request) -> bool| requests.iter().rposition(found).unwrap();
-    let last_word = place(&|request| !reports(std::slice::from_ref(request), "succeed").is_empty());
-    assert!(place(&|request| request.path.ends_with("/logs")) < last_word);
-    assert!(place(&|request| !reports(std::slice::from_ref(request), "progress").is_empty()) < last_word);
+    let position = |found: &dyn Fn(&Request) -> bool| requests.iter().rposition(found).unwrap();
+    let final_report = position(&|request| !reports(std::slice::from_ref(request), "succeed").is_empty());
+    assert!(position(&|request| request.path.ends_with("/logs")) < final_report);
+    assert!(
+        position(&|request| !reports(std::slice::from_ref(request), "progress").is_empty()) < final_report
+    );
 }

@@ -1,5 +1,5 @@
-//! A server that follows a script: HTTP/1.1 by hand, on a thread of its own, so that nothing a test does to its runtime
-//! holds it up. It remembers every request.
+//! A scripted HTTP/1.1 server that records every request. It runs on a separate thread, so that a test that blocks its
+//! runtime does not block the server.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex};
@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, oneshot, watch};
 
-/// How long a test waits for a thing before it fails.
+/// Time limit of every wait.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Debug)]
@@ -30,23 +30,23 @@ impl Request {
 
 pub(crate) enum Reply {
     Json(u16, Value),
-    /// With more headers, each with its line end.
+    /// With more header lines.
     With(u16, &'static str, Value),
-    /// An event stream in these pieces, each sent by itself; then the connection breaks.
+    /// An event stream in these pieces, each in a separate write; then the connection is closed.
     Pieces(Vec<Vec<u8>>),
     NoContent,
-    /// The connection breaks without an answer.
+    /// The connection is closed without an answer.
     Lost,
 }
 
-/// Whether the requests so far have what is looked for.
-type Found<'a> = &'a dyn Fn(&[Request]) -> bool;
+/// A condition on the requests so far.
+type Condition<'a> = &'a dyn Fn(&[Request]) -> bool;
 type Script = Arc<dyn Fn(Request) -> BoxFuture<'static, Reply> + Send + Sync>;
 
-pub(crate) struct Server {
+pub(crate) struct FakeServer {
     pub(crate) url: String,
     seen: Arc<Seen>,
-    vanish: watch::Sender<bool>,
+    shut_down: watch::Sender<bool>,
 }
 
 struct Seen {
@@ -55,7 +55,7 @@ struct Seen {
     came: Condvar,
 }
 
-impl Server {
+impl FakeServer {
     pub(crate) fn start<W>(script: impl Fn(Request) -> W + Send + Sync + 'static) -> Self
     where
         W: Future<Output = Reply> + Send + 'static,
@@ -63,19 +63,19 @@ impl Server {
         let script: Script = Arc::new(move |request| Box::pin(script(request)));
         let requests = Mutex::default();
         let seen = Arc::new(Seen { requests, count: watch::Sender::new(0), came: Condvar::new() });
-        let vanish = watch::Sender::new(false);
+        let shut_down = watch::Sender::new(false);
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (theirs, gone) = (seen.clone(), vanish.subscribe());
+        let (recorder, gone) = (seen.clone(), shut_down.subscribe());
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(serve(listener, script, theirs, gone));
+            runtime.block_on(serve(listener, script, recorder, gone));
         });
-        Self { url, seen, vanish }
+        Self { url, seen, shut_down }
     }
 
-    /// Replies in this order; what comes after is not found.
+    /// Sends these replies in order, then 404.
     pub(crate) fn replies(replies: impl IntoIterator<Item = Reply>) -> Self {
         let replies = Mutex::new(replies.into_iter().collect::<VecDeque<_>>());
         let absent = || Reply::Json(404, problem(404, "not_found"));
@@ -93,12 +93,12 @@ impl Server {
         self.seen.requests.lock().unwrap().clone()
     }
 
-    /// Closes every connection and takes no more.
-    pub(crate) fn vanish(&self) {
-        self.vanish.send_replace(true);
+    /// Closes every connection and accepts no more.
+    pub(crate) fn shut_down(&self) {
+        self.shut_down.send_replace(true);
     }
 
-    /// Waits until the requests so far have what is looked for.
+    /// Waits until `found` returns something for the requests so far.
     pub(crate) async fn until<T>(&self, found: impl Fn(&[Request]) -> Option<T>) -> T {
         let mut count = self.seen.count.subscribe();
         let look = async {
@@ -113,8 +113,8 @@ impl Server {
         looked.unwrap_or_else(|_| panic!("not seen in time: {:#?}", self.requests()))
     }
 
-    /// The same for a test that must block its thread.
-    pub(crate) fn watcher(&self) -> impl Fn(Found<'_>) + Send + Sync + 'static {
+    /// A blocking wait, for a test that must block its thread.
+    pub(crate) fn watcher(&self) -> impl Fn(Condition<'_>) + Send + Sync + 'static {
         let seen = self.seen.clone();
         move |found| {
             let requests = seen.requests.lock().unwrap();
@@ -125,9 +125,9 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for FakeServer {
     fn drop(&mut self) {
-        self.vanish();
+        self.shut_down();
     }
 }
 
@@ -139,12 +139,12 @@ async fn serve(
 ) {
     let listener = TcpListener::from_std(listener).unwrap();
     let mut connections = tokio::task::JoinSet::new();
-    let vanished = gone.wait_for(|gone| *gone);
-    tokio::pin!(vanished);
+    let shutting_down = gone.wait_for(|gone| *gone);
+    tokio::pin!(shutting_down);
     loop {
         tokio::select! {
             biased;
-            _ = &mut vanished => return,
+            _ = &mut shutting_down => return,
             Ok((stream, _)) = listener.accept() => {
                 let (script, seen) = (script.clone(), seen.clone());
                 connections.spawn(async move { drop(connection(stream, script, seen).await) });
@@ -218,24 +218,24 @@ pub(crate) fn job(id: &str, job_type: &str, heartbeat_ms: u64) -> Value {
     })
 }
 
-/// What a fake server does with one report.
-type Judge = Box<dyn Fn(&Value) -> Result<Value, Value> + Send + Sync>;
+/// The answer to one report.
+type ReportHandler = Box<dyn Fn(&Value) -> Result<Value, Value> + Send + Sync>;
 
-/// A fake server for workers: gives out jobs, and judges reports one by one.
-pub(crate) struct Fake {
+/// A fake server for workers: hands out jobs, and answers each report.
+pub(crate) struct FakeJobs {
     jobs: Mutex<VecDeque<Value>>,
     more: Notify,
-    judge: Judge,
+    handle_report: ReportHandler,
 }
 
-impl Fake {
+impl FakeJobs {
     pub(crate) fn start(
         jobs: impl IntoIterator<Item = Value>,
-        judge: impl Fn(&Value) -> Result<Value, Value> + Send + Sync + 'static,
-    ) -> Server {
+        handle_report: impl Fn(&Value) -> Result<Value, Value> + Send + Sync + 'static,
+    ) -> FakeServer {
         let jobs = Mutex::new(jobs.into_iter().collect());
-        let fake = Arc::new(Self { jobs, more: Notify::new(), judge: Box::new(judge) });
-        Server::start(move |request| fake.clone().reply(request))
+        let fake = Arc::new(Self { jobs, more: Notify::new(), handle_report: Box::new(handle_report) });
+        FakeServer::start(move |request| fake.clone().reply(request))
     }
 
     pub(crate) async fn reply(self: Arc<Self>, request: Request) -> Reply {
@@ -253,12 +253,12 @@ impl Fake {
             let count = jobs.len().min(body["max"].as_u64().unwrap() as usize);
             jobs.drain(..count).collect::<Vec<_>>()
         };
-        let taken = take();
-        if taken.is_empty() && body.get("wait").is_some() {
-            // Nothing comes any more: the worker waits as it would at an idle server.
+        let accepted = take();
+        if accepted.is_empty() && body.get("wait").is_some() {
+            // Waits like an idle server.
             let _ = tokio::time::timeout(Duration::from_secs(5), self.more.notified()).await;
         }
-        Reply::Json(200, json!({ "jobs": taken }))
+        Reply::Json(200, json!({ "jobs": accepted }))
     }
 
     fn results(&self, body: &Value) -> Value {
@@ -271,9 +271,9 @@ impl Fake {
     }
 }
 
-/// Takes every report; heartbeats renew.
-#[allow(clippy::unnecessary_wraps, reason = "a judge may refuse; this one never does")]
-pub(crate) fn yes(_: &Value) -> Result<Value, Value> {
+/// Accepts every report and heartbeat.
+#[allow(clippy::unnecessary_wraps, reason = "the signature of a report handler")]
+pub(crate) fn accept(_: &Value) -> Result<Value, Value> {
     Ok(json!({ "lease": null, "cancel": null }))
 }
 
@@ -289,7 +289,7 @@ pub(crate) fn reported(verb: &str) -> impl Fn(&[Request]) -> Option<Vec<Value>> 
     move |requests| Some(reports(requests, verb)).filter(|reports| !reports.is_empty())
 }
 
-/// A worker that runs beside the test until it is told to stop.
+/// A worker that runs beside the test until it is stopped.
 pub(crate) struct Running {
     stop: oneshot::Sender<()>,
     end: tokio::task::JoinHandle<tenure_client::Result<()>>,
@@ -302,13 +302,13 @@ impl Running {
         Self { stop, end }
     }
 
-    /// Tells it to stop and waits for its end.
+    /// Stops it and waits for its end.
     pub(crate) async fn stop(self) {
         drop(self.stop);
         tokio::time::timeout(DEADLINE, self.end).await.unwrap().unwrap().unwrap();
     }
 
-    /// Tells it to stop; its end is awaited later.
+    /// Stops it and returns a handle to wait for its end.
     pub(crate) fn begin_stop(self) -> tokio::task::JoinHandle<tenure_client::Result<()>> {
         drop(self.stop);
         self.end

@@ -1,4 +1,4 @@
-//! The times that the built-in lifecycles promise, to the millisecond, on a clock that only the test moves.
+//! The timeouts of the built-in lifecycles, to the millisecond, on a clock that only the test advances.
 
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ async fn claim(client: &Client, start: bool) -> Value {
     post(client, "/api/claims", body).await["jobs"][0].clone()
 }
 
-/// The job, once the sweep has found what the moved clock has done to it.
-async fn once(client: &Client, job: &Value, state: &str) -> Value {
+/// Waits until the sweep has brought the job to this state.
+async fn eventually(client: &Client, job: &Value, state: &str) -> Value {
     let path = format!("/api/jobs/{}", job["id"].as_str().unwrap());
     let mut ticks = tokio::time::interval(Duration::from_millis(10));
     let wait = async {
@@ -33,7 +33,7 @@ async fn once(client: &Client, job: &Value, state: &str) -> Value {
             }
         }
     };
-    tokio::time::timeout(Duration::from_mins(1), wait).await.expect("the sweep finds it")
+    tokio::time::timeout(Duration::from_mins(1), wait).await.expect("the sweep finds the job")
 }
 
 /// Milliseconds between two times of the same day.
@@ -52,28 +52,29 @@ async fn an_engine_has_30_seconds_to_take_a_job_10_to_start_it_and_60_to_finish_
     let client = kit.client();
     let unclaimed = create(&client, "engine", json!({})).await;
     kit.advance(Duration::from_mins(1));
-    let over = once(&client, &unclaimed, "failed").await;
-    assert_eq!(over["error"]["code"], "QUEUE_TIMEOUT");
-    assert_eq!(between(&over["created_at"], &over["completed_at"]), 30_000);
+    let finished = eventually(&client, &unclaimed, "failed").await;
+    assert_eq!(finished["error"]["code"], "QUEUE_TIMEOUT");
+    assert_eq!(between(&finished["created_at"], &finished["completed_at"]), 30_000);
 
     let unstarted = create(&client, "engine", json!({})).await;
     claim(&client, false).await;
     kit.advance(Duration::from_mins(1));
-    let over = once(&client, &unstarted, "failed").await;
-    assert_eq!(over["error"]["code"], "DISPATCH_TIMEOUT");
-    assert_eq!(between(&over["claimed_at"], &over["completed_at"]), 10_000);
+    let finished = eventually(&client, &unstarted, "failed").await;
+    assert_eq!(finished["error"]["code"], "DISPATCH_TIMEOUT");
+    assert_eq!(between(&finished["claimed_at"], &finished["completed_at"]), 10_000);
 
     let unfinished = create(&client, "engine", json!({})).await;
     let held = claim(&client, true).await;
-    let beat = json!({ "worker": "w1", "fence": held["lease"]["fence"] });
+    let heartbeat = json!({ "worker": "w1", "fence": held["lease"]["fence"] });
     for _ in 0..5 {
         kit.advance(Duration::from_secs(11));
-        post(&client, &format!("/api/jobs/{}/heartbeat", held["id"].as_str().unwrap()), beat.clone()).await;
+        post(&client, &format!("/api/jobs/{}/heartbeat", held["id"].as_str().unwrap()), heartbeat.clone())
+            .await;
     }
     kit.advance(Duration::from_mins(1));
-    let over = once(&client, &unfinished, "failed").await;
-    assert_eq!(over["error"]["code"], "RUN_TIMEOUT");
-    assert_eq!(between(&over["started_at"], &over["completed_at"]), 60_000);
+    let finished = eventually(&client, &unfinished, "failed").await;
+    assert_eq!(finished["error"]["code"], "RUN_TIMEOUT");
+    assert_eq!(between(&finished["started_at"], &finished["completed_at"]), 60_000);
     kit.stop().await;
 }
 
@@ -85,14 +86,14 @@ async fn two_missed_heartbeats_of_15_seconds_orphan_a_job_before_its_lease_of_60
     let held = claim(&client, true).await;
     assert_eq!((&held["lease"]["ttl"], &held["lease"]["heartbeat"]), (&json!("1m"), &json!("15s")));
     kit.advance(Duration::from_mins(5));
-    let orphan = once(&client, &job, "queued").await;
+    let orphan = eventually(&client, &job, "queued").await;
     assert_eq!((&orphan["error"]["code"], &orphan["attempt"]), (&json!("HEARTBEAT_LOST"), &json!(2)));
     assert_eq!(between(&held["claimed_at"], &orphan["entered"]["queued"]), 30_000);
     kit.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_prompt_is_the_same_job_for_a_minute() {
+async fn the_same_prompt_finds_the_same_job_for_a_minute() {
     let kit = Kit::start().await;
     let client = kit.client();
     let ask = async || create(&client, "image", json!({ "prompt": "a cat" })).await["id"].clone();
@@ -102,7 +103,7 @@ async fn the_same_prompt_is_the_same_job_for_a_minute() {
     kit.advance(Duration::from_secs(2));
     let second = ask().await;
     assert_ne!(second, first, "the next minute, and more than 60 seconds later");
-    // The turn of a minute comes between these two, and does not make them two.
+    // The next minute of the clock begins in between, which does not matter.
     kit.advance(Duration::from_secs(58));
     assert_eq!(ask().await, second);
     kit.advance(Duration::from_secs(2));
