@@ -1,4 +1,4 @@
-//! A test kit: a whole server in memory, on a loopback port of its own, with a clock that only the test moves.
+//! A test kit: a server in memory, on a free loopback port, with a clock that only the test advances.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -17,18 +17,18 @@
 
 use std::time::Duration;
 
+use tenure_config::Config;
 use tenure_core::time::{Millis, Timestamp};
 use tenure_runtime::Definitions;
-use tenure_server::Server;
-use tenure_config::Config;
+use tenure_server::{Pages, Server};
 use tenure_store::{AnyStore, MemoryStore, Store as _};
 
 use crate::{Client, JobFilter, Page, Worker};
 
-/// When the kit's clock begins.
+/// Start of the kit's clock.
 const BEGINNING: Timestamp = Timestamp(1_800_000_000_000);
-/// How often the kit looks whether there is work left.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Interval at which the kit checks for open work.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A server for a test.
 pub struct Kit {
@@ -43,11 +43,11 @@ impl Kit {
         Self::with(Definitions::default()).await
     }
 
-    /// With lifecycles and types of one's own.
+    /// With these lifecycles and types.
     pub async fn with(definitions: Definitions) -> Self {
         let store = MemoryStore::with_manual_clock(BEGINNING);
         let config = Config { listen: ([127, 0, 0, 1], 0).into(), definitions, ..Config::default() };
-        let server = Server::on(AnyStore::Memory(store.clone()), config).await;
+        let server = Server::start_on(AnyStore::Memory(store.clone()), config, |_| Pages::none()).await;
         let server = server.expect("a server in memory starts on a free port");
         let client = Client::new(&format!("http://{}", server.address())).expect("an address is a URL");
         Self { server, store, client }
@@ -58,21 +58,21 @@ impl Kit {
         self.client.clone()
     }
 
-    /// Moves the clock. What has run out by then has happened before the next call is answered.
+    /// Advances the clock. Timeouts that are due by then are applied before the next call is answered.
     pub fn advance(&self, span: Duration) {
         self.store.advance(Millis(span.as_millis() as u64));
     }
 
-    /// Runs a worker until every job that can be claimed now has been worked on.
+    /// Runs a worker until it has handled every job that can be claimed now.
     pub async fn work(&self, worker: Worker) {
-        worker.run_until(self.idle()).await.expect("a worker beside its own server runs");
+        worker.run_until(self.idle()).await.expect("a worker of the kit runs");
     }
 
     /// Resolves when no job is held or active, and none could be claimed.
     async fn idle(&self) {
-        let mut look = tokio::time::interval(LOOK_EVERY);
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
         loop {
-            look.tick().await;
+            ticks.tick().await;
             let now = self.store.now().await.expect("a store in memory answers").at;
             let mut busy = false;
             for phase in ["ready", "held", "active"] {
@@ -90,7 +90,7 @@ impl Kit {
         }
     }
 
-    /// Ends it.
+    /// Stops the server.
     pub async fn stop(self) {
         self.server.stop().await;
     }

@@ -67,7 +67,7 @@ async fn a_lost_creation_is_retried_with_the_same_key() {
 }
 
 #[tokio::test]
-async fn a_given_key_is_sent_and_a_known_job_is_told_as_such() {
+async fn a_given_key_is_sent_and_a_replayed_job_is_marked() {
     let replay = Reply::With(200, "idempotent-replayed: true\r\n", json!({ "id": "j1" }));
     let server = FakeServer::replies([replay]);
     let created = server.client().create(NewJob::new("image", &()).unwrap().key("order-42")).await.unwrap();
@@ -76,7 +76,7 @@ async fn a_given_key_is_sent_and_a_known_job_is_told_as_such() {
 }
 
 #[tokio::test]
-async fn without_a_key_a_lost_creation_is_not_repeated() {
+async fn without_a_key_a_lost_creation_is_not_retried() {
     let server = FakeServer::replies([Reply::Lost]);
     let new = NewJob::new("image", &()).unwrap().derived_key();
     assert!(matches!(server.client().create(new).await, Err(Error::Unreachable(_))));

@@ -76,9 +76,9 @@ async fn a_lease_runs_out_when_the_test_says_so() {
     let claim = tenure_client::Claim { worker: "gone".into(), max: 1, start: true, ..Default::default() };
     assert_eq!(kit.client().claim(&claim).await.unwrap().len(), 1);
     kit.advance(Duration::from_hours(1));
-    // What was due has happened before this is answered, swept or not.
+    // The expired lease is applied before the call, with or without a sweep.
     let explained = kit.client().cancel(&id, tenure_client::CancelMode::Soft, None).await.unwrap();
-    assert_eq!(explained.state, "cancelled", "nobody holds it, so it is cancelled at once");
+    assert_eq!(explained.state, "cancelled", "a job without a worker is cancelled at once");
     let history = kit.client().history(&id, false).await.unwrap();
     assert!(history.rows.iter().any(|event| event.trigger.as_deref() == Some("lease_expired")));
     kit.stop().await;

@@ -13,12 +13,12 @@ use crate::fake_server::{
 };
 
 /// A handler that waits for a stop, sends its cause, and never ends.
-fn wait_for_stop(told: &mpsc::UnboundedSender<Stop>) -> impl Fn(Job<Value>) -> WaitFuture + use<> {
-    let told = told.clone();
+fn wait_for_stop(stop_sender: &mpsc::UnboundedSender<Stop>) -> impl Fn(Job<Value>) -> WaitFuture + use<> {
+    let stop_sender = stop_sender.clone();
     move |job| {
-        let told = told.clone();
+        let stop_sender = stop_sender.clone();
         Box::pin(async move {
-            told.send(job.stopped().await)?;
+            stop_sender.send(job.stopped().await)?;
             std::future::pending().await
         })
     }
@@ -26,8 +26,8 @@ fn wait_for_stop(told: &mpsc::UnboundedSender<Stop>) -> impl Fn(Job<Value>) -> W
 
 type WaitFuture = futures_util::future::BoxFuture<'static, Result<(), Fail>>;
 
-async fn next(told: &mut mpsc::UnboundedReceiver<Stop>) -> Stop {
-    tokio::time::timeout(DEADLINE, told.recv()).await.unwrap().unwrap()
+async fn next(stop_sender: &mut mpsc::UnboundedReceiver<Stop>) -> Stop {
+    tokio::time::timeout(DEADLINE, stop_sender.recv()).await.unwrap().unwrap()
 }
 
 async fn nothing(_: Job<Value>) -> Result<(), Fail> {
@@ -142,8 +142,8 @@ async fn a_lost_lease_stops_the_handler_and_nothing_is_reported() {
         _ => Ok(json!({})),
     };
     let server = FakeJobs::start([job("j1", "t", 100)], handle_report);
-    let (told, mut stopped) = mpsc::unbounded_channel();
-    let wait_for_stop = wait_for_stop(&told);
+    let (stop_sender, mut stopped) = mpsc::unbounded_channel();
+    let wait_for_stop = wait_for_stop(&stop_sender);
     let handler = move |job| {
         begun.store(true, Ordering::SeqCst);
         wait_for_stop(job)
@@ -157,8 +157,8 @@ async fn a_lost_lease_stops_the_handler_and_nothing_is_reported() {
 #[tokio::test]
 async fn a_worker_that_cannot_reach_the_server_stops_its_handlers() {
     let server = FakeJobs::start([job("j1", "t", 300)], accept);
-    let (told, mut stopped) = mpsc::unbounded_channel();
-    let worker = Running::start(Worker::new(server.client()).on("t", wait_for_stop(&told)));
+    let (stop_sender, mut stopped) = mpsc::unbounded_channel();
+    let worker = Running::start(Worker::new(server.client()).on("t", wait_for_stop(&stop_sender)));
     server.until(reported("heartbeat")).await;
     assert!(stopped.try_recv().is_err(), "the handler runs while the server answers");
     server.shut_down();
@@ -193,12 +193,12 @@ async fn a_soft_cancel_becomes_a_hard_one() {
         Ok(json!({ "lease": null, "cancel": mode }))
     };
     let server = FakeJobs::start([job("j1", "t", 100)], handle_report);
-    let (told, mut stopped) = mpsc::unbounded_channel();
+    let (stop_sender, mut stopped) = mpsc::unbounded_channel();
     let stubborn = move |job: Job<Value>| {
-        let told = told.clone();
+        let stop_sender = stop_sender.clone();
         async move {
-            told.send(job.stopped().await)?;
-            told.send(job.stopped_at_least(Stop::HardCancel).await)?;
+            stop_sender.send(job.stopped().await)?;
+            stop_sender.send(job.stopped_at_least(Stop::HardCancel).await)?;
             std::future::pending::<Result<(), Fail>>().await
         }
     };
@@ -240,14 +240,14 @@ async fn a_worker_that_drains_lets_its_handlers_finish() {
 #[tokio::test]
 async fn handlers_that_take_too_long_to_drain_are_released() {
     let server = FakeJobs::start([job("saves", "t", 60_000), job("stubborn", "t", 60_000)], accept);
-    let (told, mut stopped) = mpsc::unbounded_channel();
+    let (stop_sender, mut stopped) = mpsc::unbounded_channel();
     let begun = Arc::new(tokio::sync::Barrier::new(3));
     let both = begun.clone();
     let handler = move |job: Job<Value>| {
-        let (told, both) = (told.clone(), both.clone());
+        let (stop_sender, both) = (stop_sender.clone(), both.clone());
         async move {
             both.wait().await;
-            told.send(job.stopped().await)?;
+            stop_sender.send(job.stopped().await)?;
             if job.id == "stubborn" {
                 std::future::pending::<()>().await;
             }
@@ -295,9 +295,9 @@ async fn a_worker_without_a_valid_key_returns_an_error() {
 #[tokio::test]
 async fn a_worker_that_is_dropped_stops_its_handlers() {
     let server = FakeJobs::start([job("j1", "t", 60_000)], accept);
-    let (told, mut stopped) = mpsc::unbounded_channel();
+    let (stop_sender, mut stopped) = mpsc::unbounded_channel();
     let begun = Arc::new(AtomicBool::new(false));
-    let (flag, stops) = (begun.clone(), Arc::new(Mutex::new(told)));
+    let (flag, stops) = (begun.clone(), Arc::new(Mutex::new(stop_sender)));
     let handler = move |job: Job<Value>| {
         let (flag, stops) = (flag.clone(), stops.clone());
         async move {
