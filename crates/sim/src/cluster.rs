@@ -212,11 +212,11 @@ impl Cluster {
             (u128::from(rng.next()) << 64) | u128::from(rng.next())
         };
         // A process exits when a commit's outcome is unknown; here the node crashes, and its callers get no answer.
-        let on_doubt = move |_: &_| {
+        let on_unknown_outcome = move |_: &_| {
             crash.outcome_unknown.store(true, Ordering::Relaxed);
             crash.send();
         };
-        Options { chance: Arc::new(draw), on_doubt: Arc::new(on_doubt), ..Options::default() }
+        Options { random: Arc::new(draw), on_unknown_outcome: Arc::new(on_unknown_outcome), ..Options::default() }
     }
 
     /// Begins or ends an outage, by whether any node reaches the store.

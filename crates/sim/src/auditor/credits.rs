@@ -35,7 +35,7 @@ impl CreditModel {
         models: &BTreeMap<JobId, JobModel>,
     ) -> (Vec<Violation>, BTreeSet<JobId>) {
         let (mut violations, mut moved) = (Vec::new(), BTreeSet::new());
-        for user in USERS.map(Into::into) {
+        for user in USERS.map(UserId::from) {
             let after = self.accounts.entry(user.clone()).or_default().row;
             let lines = ready(store.ledger(user.clone(), after, usize::MAX)).unwrap_or_default();
             if lines.is_empty() {

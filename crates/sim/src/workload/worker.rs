@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use tenure_core::command::{AppendLog, Claim, ClaimFilter, Command, Hold, Holder, NewLogLine, Report, Verb};
 use tenure_core::decide::CommandOutput;
-use tenure_core::id::{Actor, Fence, TypeName, WorkerId};
+use tenure_core::id::{Actor, Fence, WorkerId};
 use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Stage};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Phase;
