@@ -1,24 +1,22 @@
-//! `tenure dev`: the whole thing on this machine, nothing configured. A server on an embedded store in this folder, and,
-//! unless it is to be empty, demo types with a worker inside, so that jobs move from the first second.
+//! `tenure dev`: a server on an embedded store in this folder, without configuration, with demo types and a worker.
 
 mod browser;
 mod demo;
 
 use anyhow::Result;
 use tenure_client::Client;
-use tenure_server::config::{Config, LogConfig, LogFormat, StoreAt};
-use tenure_server::telemetry::{self, TelemetrySettings};
+use tenure_config::{Config, LogConfig, LogFormat, StoreLocation};
+use tenure_server::telemetry;
 use tenure_server::{ServeError, Server};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::args::Dev;
-use crate::output::{self, Exit, Trouble};
+use crate::args::DevArgs;
+use crate::output::{self, CliError, Exit};
 
-pub(crate) fn run(dev: &Dev, key: Option<&str>) -> Result<Exit> {
+pub(crate) fn run(dev: &DevArgs, key: Option<&str>) -> Result<Exit> {
     let log = LogConfig { format: LogFormat::Text, filter: "warn,tenure_runtime=error".to_owned() };
-    let telemetry = TelemetrySettings { filter: log.filter.clone(), ..TelemetrySettings::default() };
-    let telemetry = telemetry::start(&telemetry).map_err(anyhow::Error::msg)?;
+    let telemetry = telemetry::start(&log, None).map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let exit = runtime.block_on(develop(dev, log, key));
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
@@ -26,19 +24,20 @@ pub(crate) fn run(dev: &Dev, key: Option<&str>) -> Result<Exit> {
     exit
 }
 
-async fn develop(dev: &Dev, log: LogConfig, key: Option<&str>) -> Result<Exit> {
+async fn develop(dev: &DevArgs, log: LogConfig, key: Option<&str>) -> Result<Exit> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let listen = dev.listen.parse().map_err(|_| {
-        Trouble::new(Exit::Usage, format!("`{}` is not an address", dev.listen))
-            .help("say --listen 127.0.0.1:7117")
+        CliError::new(Exit::Usage, format!("`{}` is not an address", dev.listen))
+            .help("pass an address such as --listen 127.0.0.1:7117")
     })?;
-    let store = StoreAt::Data(dev.data.clone());
+    let store = StoreLocation::Data(dev.data.clone());
     let definitions = if dev.empty { tenure_runtime::Definitions::default() } else { demo::definitions() };
     let config = Config { listen, store, definitions, log, ..Config::default() };
-    let server = match Server::start(config).await {
+    let server = match Server::start(config, tenure_dashboard::pages).await {
         Ok(server) => server,
         Err(error @ (ServeError::Open(_) | ServeError::Listen(..))) => {
-            return Err(Trouble::new(Exit::Failed, error.to_string()).help("say another --listen").into());
+            let error = CliError::new(Exit::Failed, error.to_string());
+            return Err(error.help("choose another address with --listen").into());
         }
         Err(error) => return Err(error.into()),
     };
@@ -53,7 +52,7 @@ async fn develop(dev: &Dev, log: LogConfig, key: Option<&str>) -> Result<Exit> {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
-    // Whoever works in here ends first: what it holds is finished or given back.
+    // The worker stops before the server, so that its jobs are finished or released.
     let _ = stop.send(true);
     if let Some(demo) = demo {
         demo.await?;
@@ -62,21 +61,19 @@ async fn develop(dev: &Dev, log: LogConfig, key: Option<&str>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn greet(dev: &Dev, server: &Server, url: &str) {
-    let open =
-        if server.is_open() { "no keys needed on this machine" } else { "keys needed: set TENURE_KEY" };
-    output::words(&format!("tenure {} · {url} · {open}", env!("CARGO_PKG_VERSION")));
-    output::words(&format!("  look   {url}/ui    api   {url}/docs"));
-    output::words(&format!("  data   {} (embedded)", dev.data.display()));
+fn greet(dev: &DevArgs, server: &Server, url: &str) {
+    let access = if server.is_open() { "no API key needed" } else { "API key required: set TENURE_KEY" };
+    output::message(&format!("tenure {} · {url} · {access}", env!("CARGO_PKG_VERSION")));
+    output::message(&format!("  dashboard  {url}/ui\n  API        {url}/docs"));
+    output::message(&format!("  data       {}", dev.data.display()));
     if dev.empty {
-        output::words("  empty: any type is taken; `tenure work TYPE -- COMMAND` is a worker");
+        output::message("  start a worker for any type with `tenure work TYPE -- COMMAND`");
     } else {
-        output::words(&format!("  demo   {}, with a worker inside", demo::NAMES.join(", ")));
-        output::words("  try    tenure run flaky");
+        output::message(&format!("  demo jobs  {}", demo::NAMES.join(", ")));
+        output::message("  try        tenure run flaky");
     }
 }
 
-/// A client of the server inside.
 fn client(url: &str, key: Option<&str>) -> tenure_client::Result<Client> {
     let client = Client::new(url)?;
     Ok(match key {

@@ -4,13 +4,13 @@ use axum::extract::State;
 use maud::{Markup, html};
 use tenure_core::api_key::Role;
 use tenure_core::credit::{Account, LedgerLine, Movement};
-use tenure_core::id::{Name, UserId};
-use tenure_service::accounts;
+use tenure_core::id::UserId;
 use tenure_service::caller::{Caller, Right};
 use tenure_service::extract::{Named, Reply};
 use tenure_service::links::encode;
 use tenure_service::problem::Problem;
 use tenure_service::query::QueryParams;
+use tenure_service::{Service, accounts};
 use tenure_store::Store as _;
 
 use crate::form::Form;
@@ -24,17 +24,21 @@ const ROWS: usize = 50;
 
 /// All accounts, by user.
 struct Accounts {
-    after: Option<Name>,
+    after: Option<UserId>,
 }
 
-pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, mut given: QueryParams) -> Reply {
-    let after = given.name("after")?;
-    given.done()?;
+pub(crate) async fn page(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    mut params: QueryParams,
+) -> Reply {
+    let after = params.name("after")?;
+    params.done()?;
     if let (Role::Producer, Some(user)) = (visitor.caller.role, visitor.caller.user.clone()) {
-        return show(&app, visitor, OneAccount { user, before: None }).await;
+        return show(&dashboard, visitor, OneAccount { user, before: None }).await;
     }
-    visitor.caller.may(Right::Oversee)?;
-    show(&app, visitor, Accounts { after }).await
+    visitor.caller.may(Right::ReadSystem)?;
+    show(&dashboard, visitor, Accounts { after }).await
 }
 
 impl Page for Accounts {
@@ -46,8 +50,8 @@ impl Page for Accounts {
         Tab::Accounts
     }
 
-    async fn draw(&self, app: &Dashboard, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let accounts = app.store().accounts(self.after.clone(), ROWS).await?;
+    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let accounts = service.store().accounts(self.after.clone(), ROWS).await?;
         let older = accounts.last().filter(|_| accounts.len() == ROWS).map(|(user, _)| user.clone());
         let shown = html! {
             @if accounts.is_empty() {
@@ -84,15 +88,15 @@ struct OneAccount {
 }
 
 pub(crate) async fn one(
-    State(app): State<Dashboard>,
+    State(dashboard): State<Dashboard>,
     visitor: Visitor,
-    Named(user): Named,
-    mut given: QueryParams,
+    Named(user): Named<UserId>,
+    mut params: QueryParams,
 ) -> Reply {
     accounts::may_see(&visitor.caller, &user)?;
-    let before = given.number("before", (0, i64::MAX as u64))?;
-    given.done()?;
-    show(&app, visitor, OneAccount { user, before }).await
+    let before = params.number("before", 0..=i64::MAX as u64)?;
+    params.done()?;
+    show(&dashboard, visitor, OneAccount { user, before }).await
 }
 
 impl Page for OneAccount {
@@ -104,10 +108,10 @@ impl Page for OneAccount {
         Tab::Accounts
     }
 
-    async fn draw(&self, app: &Dashboard, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let account = app.store().account(self.user.clone()).await?;
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let account = service.store().account(self.user.clone()).await?;
         let lines =
-            app.store().ledger_before(self.user.clone(), self.before.unwrap_or(u64::MAX), ROWS).await?;
+            service.store().ledger_before(self.user.clone(), self.before.unwrap_or(u64::MAX), ROWS).await?;
         let older = lines.last().filter(|_| lines.len() == ROWS).map(|(row, _)| *row);
         let sums = html! { tr { (amounts(account)) } };
         let sums = table("Credits", &["#Granted", "#Reserved", "#Spent", "#Available"], &sums);
@@ -160,14 +164,14 @@ fn movement(kind: Movement) -> &'static str {
 }
 
 pub(crate) async fn grant(
-    State(app): State<Dashboard>,
+    State(dashboard): State<Dashboard>,
     visitor: Visitor,
-    Named(user): Named,
+    Named(user): Named<UserId>,
     mut form: Form,
 ) -> Reply {
     let (credits, reason) = (form.need("grant")?, form.need("reason")?);
     form.done()?;
     let credits = credits.trim().parse().map_err(|_| Problem::malformed("grant", "must be a number"))?;
-    accounts::give(&app, &visitor.caller, None, (&user, credits, reason)).await?;
+    accounts::grant(&dashboard, &visitor.caller, None, &user, credits, reason).await?;
     Ok(back(&address(&user), &format!("{} credits were granted to {user}.", count(credits))))
 }

@@ -17,8 +17,8 @@ pub(crate) struct Anchor {
 
 impl Anchor {
     /// What the address of a stream says.
-    pub(crate) fn read(given: &mut QueryParams) -> Result<Option<Self>, Problem> {
-        let (top, end) = (given.id("top")?, given.id("end")?);
+    pub(crate) fn read(params: &mut QueryParams) -> Result<Option<Self>, Problem> {
+        let (top, end) = (params.id("top")?, params.id("end")?);
         Ok(top.zip(end).map(|(top, end)| Self { top, end }))
     }
 

@@ -4,9 +4,12 @@ pub(crate) mod actions;
 mod groups;
 mod list;
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use maud::{Markup, html};
 use tenure_core::id::JobId;
+use tenure_service::Service;
 use tenure_service::caller::{Caller, Right};
 use tenure_service::dead_letters::narrow;
 use tenure_service::extract::Reply;
@@ -23,19 +26,25 @@ use groups::{Group, Groups, Kind, LETTERS_MAX};
 use list::List;
 
 /// All groups.
-struct Letters;
+struct Letters {
+    inbox: Arc<Inbox>,
+}
 
-pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, mut given: QueryParams) -> Reply {
-    visitor.caller.may(Right::See)?;
+pub(crate) async fn page(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    mut params: QueryParams,
+) -> Reply {
+    visitor.caller.may(Right::ReadJobs)?;
     narrow(&visitor.caller, &mut tenure_core::query::DeadLetterFilter::default())?;
-    let kind = Kind::read(&mut given)?;
-    let dismissed = given.flag("dismissed")?;
-    let cursor: Option<JobId> = given.read("cursor", "a cursor of an earlier page", job_id)?;
-    let anchor = Anchor::read(&mut given)?;
-    given.done()?;
+    let kind = Kind::read(&mut params)?;
+    let dismissed = params.flag("dismissed")?;
+    let cursor: Option<JobId> = params.read("cursor", "a cursor of an earlier page", job_id)?;
+    let anchor = Anchor::read(&mut params)?;
+    params.done()?;
     match (kind, dismissed) {
-        (None, false) => show(&app, visitor, Letters).await,
-        (kind, _) => show(&app, visitor, List::new(kind, cursor, anchor)).await,
+        (None, false) => show(&dashboard, visitor, Letters { inbox: Arc::clone(dashboard.inbox()) }).await,
+        (kind, _) => show(&dashboard, visitor, List::new(kind, cursor, anchor)).await,
     }
 }
 
@@ -60,8 +69,8 @@ impl Page for Letters {
         Tab::DeadLetters
     }
 
-    async fn draw(&self, app: &Dashboard, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let groups = app.inbox().groups(app, caller).await?;
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let groups = self.inbox.groups(service, caller).await?;
         Ok(html! { (tabs(false)) div #groups { (parts.keep("groups", inbox(&groups))) } })
     }
 }

@@ -4,8 +4,9 @@ use axum::extract::State;
 use maud::{Markup, html};
 use tenure_core::api_key::Role;
 use tenure_core::id::Position;
+use tenure_service::Service;
 use tenure_service::caller::{Caller, Right};
-use tenure_service::events::{Filter, may_see};
+use tenure_service::events::{EventFilter, may_see};
 use tenure_service::extract::Reply;
 use tenure_service::links::encode;
 use tenure_service::problem::Problem;
@@ -25,7 +26,7 @@ const STEP: u64 = 500;
 const STEPS_MAX: usize = 2;
 
 struct Events {
-    filter: Filter,
+    filter: EventFilter,
     before: Option<Position>,
     /// As it was asked for.
     asked: Vec<(&'static str, &'static str, String)>,
@@ -42,38 +43,42 @@ const FIELDS: [(&str, &str); 7] = [
     ("user_id", "User"),
 ];
 
-pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, mut given: QueryParams) -> Reply {
-    visitor.caller.may(Right::See)?;
-    given.drop_empty();
-    let asked = FIELDS.map(|(name, label)| (name, label, given.said(name).unwrap_or_default().to_owned()));
-    let mut filter = Filter::read(&mut given, &visitor.caller)?;
-    (filter.from, filter.to) = (given.name("from")?, given.name("to")?);
-    let before = given.number("before", (0, i64::MAX as u64))?.map(Position);
-    given.done()?;
-    show(&app, visitor, Events { filter, before, asked: asked.into() }).await
+pub(crate) async fn page(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    mut params: QueryParams,
+) -> Reply {
+    visitor.caller.may(Right::ReadJobs)?;
+    params.drop_empty();
+    let asked = FIELDS.map(|(name, label)| (name, label, params.peek(name).unwrap_or_default().to_owned()));
+    let mut filter = EventFilter::read(&mut params, &visitor.caller)?;
+    (filter.from, filter.to) = (params.name("from")?, params.name("to")?);
+    let before = params.number("before", 0..=i64::MAX as u64)?.map(Position);
+    params.done()?;
+    show(&dashboard, visitor, Events { filter, before, asked: asked.into() }).await
 }
 
 impl Events {
     /// The last events that match, newest first; and where those before them begin, if there may be more.
     async fn newest(
         &self,
-        app: &Dashboard,
+        service: &Service,
         caller: &Caller,
     ) -> Result<(Vec<JournalEntry>, Option<Position>), Problem> {
         let mut upto = match self.before {
             Some(before) => before.0.saturating_sub(1),
-            None => app.store().journal_end().await?.0,
+            None => service.store().journal_end().await?.0,
         };
         // Where everything matches, no more is read than is shown.
-        let sees_all = self.filter == Filter::default() && caller.role != Role::Worker;
+        let sees_all = self.filter == EventFilter::default() && caller.role != Role::Worker;
         let step = if sees_all { ROWS as u64 } else { STEP };
         let mut found = Vec::new();
         for _ in 0..STEPS_MAX {
             let after = upto.saturating_sub(step);
-            let mut step = app.store().events(Position(after), step as usize).await?;
+            let mut step = service.store().events(Position(after), step as usize).await?;
             step.retain(|entry| entry.position.0 <= upto);
             for entry in step.into_iter().rev() {
-                if self.filter.admits(&entry) && may_see(app, caller, &entry).await? {
+                if self.filter.admits(&entry) && may_see(service, caller, &entry).await? {
                     found.push(entry);
                 }
                 if found.len() == ROWS {
@@ -109,8 +114,8 @@ impl Page for Events {
         Tab::Events
     }
 
-    async fn draw(&self, app: &Dashboard, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let (entries, older) = self.newest(app, caller).await?;
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let (entries, older) = self.newest(service, caller).await?;
         let is_asked = self.is_filtered();
         let table = html! {
             @if entries.is_empty() && is_asked {

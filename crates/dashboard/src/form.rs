@@ -3,7 +3,7 @@
 use axum::extract::{FromRequest, Request};
 use http::header;
 use tenure_service::body;
-use tenure_service::problem::{Problem, UNSUPPORTED_MEDIA_TYPE};
+use tenure_service::problem::{Problem, ProblemCode};
 use tenure_service::query::{QueryParams, decode};
 
 use crate::Dashboard;
@@ -16,18 +16,18 @@ pub(crate) struct Form(Vec<(String, String)>);
 impl FromRequest<Dashboard> for Form {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, app: &Dashboard) -> Result<Self, Problem> {
+    async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Problem> {
         let (parts, content) = request.into_parts();
         is_own_form(&parts.headers, &parts.uri)?;
         let kind =
             parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if !kind.starts_with("application/x-www-form-urlencoded") {
             return Err(Problem::new(
-                &UNSUPPORTED_MEDIA_TYPE,
+                ProblemCode::UnsupportedMediaType,
                 "a form is sent as application/x-www-form-urlencoded",
             ));
         }
-        let text = body::read(content, &parts.headers, app.limits().body).await?;
+        let text = body::read(content, &parts.headers, dashboard.limits().body).await?;
         let text =
             std::str::from_utf8(&text).map_err(|_| Problem::malformed("#", "the form is not UTF-8"))?;
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
@@ -42,7 +42,7 @@ impl FromRequest<Dashboard> for Form {
 impl Form {
     /// Takes a field.
     pub(crate) fn take(&mut self, name: &str) -> Option<String> {
-        let place = self.0.iter().position(|(given, _)| given == name)?;
+        let place = self.0.iter().position(|(params, _)| params == name)?;
         Some(self.0.remove(place).1)
     }
 
@@ -54,7 +54,7 @@ impl Form {
 
     /// Takes all of a name: boxes that were ticked.
     pub(crate) fn all(&mut self, name: &str) -> Vec<String> {
-        let (taken, rest) = std::mem::take(&mut self.0).into_iter().partition(|(given, _)| given == name);
+        let (taken, rest) = std::mem::take(&mut self.0).into_iter().partition(|(params, _)| params == name);
         self.0 = rest;
         let taken: Vec<(String, String)> = taken;
         taken.into_iter().map(|(_, value)| value).collect()

@@ -1,7 +1,5 @@
 //! Numbers, times, ids and states as people read them.
 
-use std::fmt::Write as _;
-
 use maud::{Markup, html};
 use tenure_core::id::JobId;
 use tenure_core::lifecycle::{Outcome, Phase};

@@ -23,12 +23,12 @@ use tenure_core::id::JobId;
 use tenure_core::job::Job;
 use tenure_core::lifecycle::{Outcome, Phase};
 use tenure_service::caller::{Caller, Right};
-use tenure_service::dead_letters::letter;
 use tenure_service::explain::explain;
 use tenure_service::extract::{Id, IsSecure, Reply, host_of};
 use tenure_service::lifecycles::of_job;
-use tenure_service::problem::{NOT_FOUND, Problem};
+use tenure_service::problem::{Problem, ProblemCode};
 use tenure_service::query::QueryParams;
+use tenure_service::{Service, dead_letters};
 use tenure_store::Store as _;
 
 use crate::format::short;
@@ -72,37 +72,41 @@ impl FromRequestParts<Dashboard> for Server {
 }
 
 pub(crate) async fn page(
-    State(app): State<Dashboard>,
+    State(dashboard): State<Dashboard>,
     visitor: Visitor,
     Id(id): Id,
-    given: QueryParams,
+    params: QueryParams,
     Server(server): Server,
 ) -> Reply {
-    visitor.caller.may(Right::See)?;
-    given.done()?;
-    let job = seen(&app, &visitor.caller, id).await?;
+    visitor.caller.may(Right::ReadJobs)?;
+    params.done()?;
+    let job = seen(&dashboard, &visitor.caller, id).await?;
     let title = format!("{} {}", job.spec.job_type, short(id));
-    show(&app, visitor, JobPage { id, title, server }).await
+    show(&dashboard, visitor, JobPage { id, title, server }).await
 }
 
 /// The job; one that is not there may have been.
-async fn seen(app: &Dashboard, caller: &Caller, id: JobId) -> Result<Arc<Job>, Problem> {
+async fn seen(service: &Service, caller: &Caller, id: JobId) -> Result<Arc<Job>, Problem> {
     let words = || {
         format!(
             "there is no job {id}. It was never created here, or it was over for longer than its lifecycle keeps jobs; then \
              its history, its log and its assets are gone with it"
         )
     };
-    app.job(caller, id).await.map_err(|problem| {
-        if problem.code() == NOT_FOUND.code { Problem::new(&NOT_FOUND, words()) } else { problem }
+    service.job(caller, id).await.map_err(|problem| {
+        if problem.code() == ProblemCode::NotFound.code() {
+            Problem::new(ProblemCode::NotFound, words())
+        } else {
+            problem
+        }
     })
 }
 
 /// The dead letter of a job that can have one.
-async fn letter_of(app: &Dashboard, job: &Job) -> Result<Option<DeadLetter>, Problem> {
+async fn letter_of(service: &Service, job: &Job) -> Result<Option<DeadLetter>, Problem> {
     let is_dead = job.phase == Phase::Final(Outcome::Dead);
     let may_be = is_dead || (job.phase.is_final() && job.spec.links.compensates.is_some());
-    if may_be { letter(app, job.id()).await } else { Ok(None) }
+    if may_be { dead_letters::find(service, job.id()).await } else { Ok(None) }
 }
 
 impl Page for JobPage {
@@ -114,17 +118,17 @@ impl Page for JobPage {
         Tab::Jobs
     }
 
-    async fn draw(&self, app: &Dashboard, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
         // The row first: what happens meanwhile is then in the history, and not the other way round.
-        let job = seen(app, caller, self.id).await?;
-        let events = app.store().history(self.id).await?;
-        let telemetry = app.store().telemetry(self.id).await?;
-        let (rules, now) = (of_job(app, &job)?, app.runtime().reading());
-        let explanation = explain(app, &job).await?;
-        let letter = letter_of(app, &job).await?;
-        let lines = output::last_lines(app, &job).await?;
-        let left = assets::newest(app, self.id).await?;
-        let others = related::Related::find(app, caller, &job).await?;
+        let job = seen(service, caller, self.id).await?;
+        let events = service.store().history(self.id).await?;
+        let telemetry = service.store().telemetry(self.id).await?;
+        let (rules, now) = (of_job(service, &job)?, service.runtime().reading());
+        let explanation = explain(service, &job).await?;
+        let letter = letter_of(service, &job).await?;
+        let lines = output::last_lines(service, &job).await?;
+        let left = assets::newest(service, self.id).await?;
+        let others = related::Related::find(service, caller, &job).await?;
         let stays = path::stays(&events);
         let standing = head::standing(&job, letter.as_ref());
         let forms = actions::forms(caller, &explanation, &job, letter.as_ref());

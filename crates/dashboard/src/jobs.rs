@@ -18,9 +18,9 @@ use tenure_core::lifecycle::{Phase, Trigger};
 use tenure_core::query::{JobFilter, Page as Rows};
 use tenure_service::caller::{Caller, Right};
 use tenure_service::extract::Reply;
-use tenure_service::listing;
 use tenure_service::problem::Problem;
 use tenure_service::query::{QueryParams, job_id};
+use tenure_service::{Service, listing};
 use tenure_store::Store as _;
 
 use crate::anchor::{Anchor, ROWS};
@@ -47,13 +47,17 @@ struct Jobs {
     drawn: OnceLock<Anchor>,
 }
 
-pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, mut given: QueryParams) -> Reply {
-    visitor.caller.may(Right::See)?;
-    let asked = Asked::read(&app, &visitor.caller, &mut given)?;
-    let cursor = given.read("cursor", "a cursor of an earlier page", job_id)?;
-    let anchor = Anchor::read(&mut given)?;
-    given.done()?;
-    show(&app, visitor, Jobs { asked, cursor, anchor, drawn: OnceLock::new() }).await
+pub(crate) async fn page(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    mut params: QueryParams,
+) -> Reply {
+    visitor.caller.may(Right::ReadJobs)?;
+    let asked = Asked::read(&dashboard, &visitor.caller, &mut params)?;
+    let cursor = params.read("cursor", "a cursor of an earlier page", job_id)?;
+    let anchor = Anchor::read(&mut params)?;
+    params.done()?;
+    show(&dashboard, visitor, Jobs { asked, cursor, anchor, drawn: OnceLock::new() }).await
 }
 
 impl Page for Jobs {
@@ -69,13 +73,13 @@ impl Page for Jobs {
         self.drawn.get().map(|anchor| anchor.stream(&self.address()))
     }
 
-    async fn draw(&self, app: &Dashboard, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let reach = self.nth_older(app).await?;
-        let (found, older) = self.find(app, caller, reach).await?;
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let reach = self.nth_older(service).await?;
+        let (found, older) = self.find(service, caller, reach).await?;
         self.drawn.get_or_init(|| Anchor::of(found.iter().map(|job| job.id())));
-        let newer = self.newer(app, caller, reach).await?;
-        let tabs = tabs::draw(app, caller, &self.asked, parts).await?;
-        let types = app.runtime().catalog();
+        let newer = self.newer(service, caller, reach).await?;
+        let tabs = tabs::draw(service, caller, &self.asked, parts).await?;
+        let types = service.runtime().catalog();
         let types: Vec<String> =
             types.types().map(|it| it.name.to_string()).filter(|name| name != CATCH_ALL).collect();
         Ok(html! {
@@ -84,9 +88,9 @@ impl Page for Jobs {
             (self.asked.chips())
             p #newer .newer data-tell="" { (parts.keep("newer", self.tell(newer))) }
             @if found.is_empty() {
-                (self.emptiness(app, caller, reach.is_some()))
+                (self.emptiness(service, caller, reach.is_some()))
             } @else {
-                (rows::draw(&self.bulk(app, caller), &found, parts))
+                (rows::draw(&self.bulk(service, caller), &found, parts))
             }
             @if reach.is_some() && older == reach {
                 p.hint { "Looked at " (count(LOOKED_AT as u64)) " jobs; older ones may match, too." }
@@ -104,27 +108,27 @@ impl Jobs {
     }
 
     /// How far the jobs are looked at, where they might all have to be.
-    async fn nth_older(&self, app: &Dashboard) -> Result<Option<JobId>, Problem> {
+    async fn nth_older(&self, service: &Service) -> Result<Option<JobId>, Problem> {
         let filter = &self.asked.filter;
         if *filter == JobFilter::default() || filter.is_indexed() || listing::is_leased(filter) {
             return Ok(None);
         }
         if filter.is_live() {
             // An index has what is not over, and nothing else.
-            let snapshot = app.stats().snapshot().await?;
+            let snapshot = service.stats().snapshot().await?;
             let states = snapshot.lifecycles.iter().flat_map(|lifecycle| &lifecycle.states);
             let live: u64 = states.filter(|state| !state.phase.is_final()).map(|state| state.count).sum();
             if live < LOOKED_AT as u64 {
                 return Ok(None);
             }
         }
-        Ok(app.store().nth_older(self.cursor, LOOKED_AT).await?)
+        Ok(service.store().nth_older(self.cursor, LOOKED_AT).await?)
     }
 
     /// The jobs of this page, and where older ones begin.
     async fn find(
         &self,
-        app: &Dashboard,
+        service: &Service,
         caller: &Caller,
         reach: Option<JobId>,
     ) -> Result<(Vec<Arc<Job>>, Option<JobId>), Problem> {
@@ -132,11 +136,12 @@ impl Jobs {
         if let Some(anchor) = self.anchor {
             let filter = JobFilter { from: Some(anchor.end), ..filter };
             let rows = Rows { before: Some(anchor.before()), limit: ROWS + LEEWAY };
-            let (found, _) = listing::seen(app, caller, filter, rows).await?;
+            let (found, _) = listing::list(service, caller, filter, rows).await?;
             return Ok((found, None));
         }
         let rows = Rows { before: self.cursor, limit: ROWS + 1 };
-        let (mut found, next) = listing::seen(app, caller, JobFilter { from: reach, ..filter }, rows).await?;
+        let (mut found, next) =
+            listing::list(service, caller, JobFilter { from: reach, ..filter }, rows).await?;
         if found.len() <= ROWS {
             return Ok((found, next.or(reach)));
         }
@@ -146,11 +151,16 @@ impl Jobs {
     }
 
     /// How many match that are newer than what the page has.
-    async fn newer(&self, app: &Dashboard, caller: &Caller, reach: Option<JobId>) -> Result<usize, Problem> {
+    async fn newer(
+        &self,
+        service: &Service,
+        caller: &Caller,
+        reach: Option<JobId>,
+    ) -> Result<usize, Problem> {
         let Some(anchor) = self.anchor.filter(|_| self.cursor.is_none()) else { return Ok(0) };
         let rows = Rows { before: None, limit: NEWER_MAX + 1 };
         let filter = JobFilter { from: reach.max(Some(anchor.top)), ..self.asked.filter.clone() };
-        let (found, _) = listing::seen(app, caller, filter, rows).await?;
+        let (found, _) = listing::list(service, caller, filter, rows).await?;
         Ok(found.iter().filter(|job| job.id() > anchor.top).count())
     }
 
@@ -176,19 +186,19 @@ impl Jobs {
         }
     }
 
-    fn bulk(&self, app: &Dashboard, caller: &Caller) -> rows::Bulk<'_> {
-        let lawful = Lawful::of(app, &self.asked.filter);
+    fn bulk(&self, service: &Service, caller: &Caller) -> rows::Bulk<'_> {
+        let lawful = Lawful::of(service, &self.asked.filter);
         rows::Bulk {
             asked: &self.asked,
             lawful,
             back: self.address(),
-            lacks_own: Visitor::lacks(caller, Right::Own),
+            lacks_own: Visitor::lacks(caller, Right::ManageJobs),
             lacks_operate: Visitor::lacks(caller, Right::Operate),
         }
     }
 
     /// Why there is nothing to see, and what would change that.
-    fn emptiness(&self, app: &Dashboard, caller: &Caller, is_cut: bool) -> Markup {
+    fn emptiness(&self, service: &Service, caller: &Caller, is_cut: bool) -> Markup {
         let filter = &self.asked.filter;
         if caller.role == Role::Worker {
             return nothing("A worker sees the jobs that it holds, and it holds none of these.", "");
@@ -213,7 +223,7 @@ impl Jobs {
             };
         }
         let command = || {
-            let catalog = app.runtime().catalog();
+            let catalog = service.runtime().catalog();
             let follows = |name| filter.lifecycle.as_ref().is_none_or(|lifecycle| lifecycle == name);
             let found = catalog.types().find(|it| it.name != CATCH_ALL && follows(&it.lifecycle.name));
             format!("tenure run {}", found.map_or("TYPE".to_owned(), |it| it.name.to_string()))
@@ -242,12 +252,12 @@ pub(crate) struct Lawful {
 }
 
 impl Lawful {
-    fn of(app: &Dashboard, filter: &JobFilter) -> Self {
+    fn of(service: &Service, filter: &JobFilter) -> Self {
         let Some(state) = &filter.state else {
             let is_final = filter.phase.as_ref().is_some_and(|phase| *phase == "final");
             return Self { cancel: !is_final && filter.outcome.is_none(), retry: !filter.is_live() };
         };
-        let catalog = app.runtime().catalog();
+        let catalog = service.runtime().catalog();
         let mut lawful = Self { cancel: false, retry: false };
         let named = |name| filter.lifecycle.as_ref().is_none_or(|lifecycle| lifecycle == name);
         for lifecycle in catalog.lifecycles().filter(|it| named(&it.name)) {

@@ -5,7 +5,7 @@ use http::{HeaderMap, header};
 use maud::{DOCTYPE, Markup, html};
 use tenure_service::caller::Right;
 use tenure_service::links::encode;
-use tenure_service::problem::{Problem, UNAUTHENTICATED};
+use tenure_service::problem::{Problem, ProblemCode};
 
 use crate::files::VERSION;
 use crate::session::{Visitor, theme};
@@ -54,8 +54,8 @@ impl Tab {
 
     fn right(self) -> Right {
         match self {
-            Self::Jobs | Self::DeadLetters | Self::Events | Self::Accounts => Right::See,
-            Self::Now | Self::Lifecycles | Self::Workers | Self::Queues | Self::System => Right::Oversee,
+            Self::Jobs | Self::DeadLetters | Self::Events | Self::Accounts => Right::ReadJobs,
+            Self::Now | Self::Lifecycles | Self::Workers | Self::Queues | Self::System => Right::ReadSystem,
         }
     }
 }
@@ -191,7 +191,7 @@ pub(crate) fn problem(problem: &Problem, headers: &HeaderMap, address: &str) -> 
     if !accept.contains("text/html") {
         return None;
     }
-    if problem.code() == UNAUTHENTICATED.code {
+    if problem.code() == ProblemCode::Unauthenticated.code() {
         let to = format!("/ui/sign-in?to={}", encode(address));
         return Some(axum::response::Redirect::to(&to).into_response());
     }

@@ -1,7 +1,7 @@
-//! The dashboard: pages that are rendered here, one plain script, one stream for each page.
+//! The dashboard: pages rendered on the server, one script, and a stream for each page.
 //!
-//! A [`Page`] is drawn for its visitor; the stream that keeps it true draws it again, and sends those of its [`Parts`] that
-//! came out otherwise. So what a page shows first and what it shows later is the same code.
+//! A [`Page`] is rendered for its visitor. Its stream renders it again and sends the [`Parts`] that changed, so the first
+//! view and every update come from the same code.
 
 mod accounts;
 mod anchor;
@@ -32,8 +32,8 @@ use axum::Router;
 use axum::response::{Html, IntoResponse as _};
 use axum::routing::{get, post};
 use dead_letters::Inbox;
+use live::LivePages;
 pub(crate) use live::Parts;
-use live::Stage;
 use maud::Markup;
 use session::Visitor;
 use tenure_service::Service;
@@ -48,16 +48,16 @@ pub(crate) struct Dashboard(Arc<Inner>);
 
 struct Inner {
     service: Service,
-    stage: Stage,
-    inbox: Inbox,
+    live_pages: LivePages,
+    inbox: Arc<Inbox>,
 }
 
 impl Dashboard {
-    fn stage(&self) -> &Stage {
-        &self.0.stage
+    fn live_pages(&self) -> &LivePages {
+        &self.0.live_pages
     }
 
-    fn inbox(&self) -> &Inbox {
+    fn inbox(&self) -> &Arc<Inbox> {
         &self.0.inbox
     }
 }
@@ -72,7 +72,7 @@ impl Deref for Dashboard {
 
 /// The dashboard's pages, for a server to serve.
 pub fn pages(service: Service) -> Pages {
-    let inner = Inner { service, stage: Stage::default(), inbox: Inbox::default() };
+    let inner = Inner { service, live_pages: LivePages::default(), inbox: Arc::default() };
     Pages { router: routes().with_state(Dashboard(Arc::new(inner))), problem: layout::problem }
 }
 
@@ -116,35 +116,33 @@ fn routes() -> Router<Dashboard> {
         .route("/ui/jobs/{id}/{act}", post(job::act))
 }
 
-/// What a person can look at.
 pub(crate) trait Page: Send + Sync + 'static {
-    /// Its heading, and what the browser calls it.
+    /// Heading and browser title.
     fn title(&self) -> String;
 
-    /// Where it is in the navigation.
     fn tab(&self) -> layout::Tab;
 
-    /// Where its stream is, if not at its own address: a listing that is to stay as it is says from where on.
+    /// Address of the stream, if not the page's own: a listing adds which rows it shows.
     fn stream(&self) -> Option<String> {
         None
     }
 
-    /// Its main part, below the heading. What may change while somebody looks goes through `parts`.
+    /// The content below the heading. Whatever may change goes through `parts`.
     fn draw(
         &self,
-        app: &Dashboard,
+        service: &Service,
         caller: &Caller,
         parts: &mut Parts,
     ) -> impl Future<Output = Result<Markup, Problem>> + Send;
 }
 
-/// Answers with a page, or with the stream that keeps it true.
-async fn show(app: &Dashboard, visitor: Visitor, page: impl Page) -> Reply {
+/// Answers with a page, or with its stream.
+async fn show(dashboard: &Dashboard, visitor: Visitor, page: impl Page) -> Reply {
     if visitor.is_listening {
-        return Ok(live::stream(app, visitor, page));
+        return Ok(live::stream(dashboard, visitor, page));
     }
     let mut parts = Parts::default();
-    let main = page.draw(app, &visitor.caller, &mut parts).await?;
+    let main = page.draw(dashboard, &visitor.caller, &mut parts).await?;
     let stream = page.stream().unwrap_or_else(|| visitor.address.clone());
     let whole =
         layout::whole(&visitor, &layout::Head { title: page.title(), tab: page.tab(), stream }, &main);

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use maud::{Markup, html};
+use tenure_core::id::LifecycleName;
 use tenure_core::lifecycle::{Lifecycle, Rule, Timeout};
 use tenure_core::time::Millis;
 use tenure_diagram::MapStyle;
 use tenure_service::caller::{Caller, Right};
 use tenure_service::extract::{Named, Reply};
-use tenure_service::lifecycles as service_lifecycles;
 use tenure_service::links::jobs_in;
 use tenure_service::problem::Problem;
 use tenure_service::query::QueryParams;
+use tenure_service::{Service, lifecycles as service_lifecycles};
 use tenure_stats::snapshot::{LifecycleNow, Snapshot, StateNow};
 
 use crate::format::{count, span, state, table, when};
@@ -22,10 +23,10 @@ use crate::{Dashboard, Page, Parts, map, show};
 
 struct All;
 
-pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, given: QueryParams) -> Reply {
-    visitor.caller.may(Right::Oversee)?;
-    given.done()?;
-    show(&app, visitor, All).await
+pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, params: QueryParams) -> Reply {
+    visitor.caller.may(Right::ReadSystem)?;
+    params.done()?;
+    show(&dashboard, visitor, All).await
 }
 
 impl Page for All {
@@ -37,9 +38,9 @@ impl Page for All {
         Tab::Lifecycles
     }
 
-    async fn draw(&self, app: &Dashboard, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let snapshot = app.stats().snapshot().await?;
-        let catalog = app.runtime().catalog();
+    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let snapshot = service.stats().snapshot().await?;
+        let catalog = service.runtime().catalog();
         let jobs = |it: &LifecycleNow, is_final: bool| -> u64 {
             it.states.iter().filter(|state| state.phase.is_final() == is_final).map(|state| state.count).sum()
         };
@@ -82,16 +83,16 @@ struct One {
 }
 
 pub(crate) async fn one(
-    State(app): State<Dashboard>,
+    State(dashboard): State<Dashboard>,
     visitor: Visitor,
-    Named(name): Named,
-    mut given: QueryParams,
+    Named(name): Named<LifecycleName>,
+    mut params: QueryParams,
 ) -> Reply {
-    visitor.caller.may(Right::Oversee)?;
-    let view = given.read("view", "map, rules or source", View::parse)?.unwrap_or(View::Map);
-    given.done()?;
-    let lifecycle = service_lifecycles::newest(&app, name.as_str())?;
-    show(&app, visitor, One { lifecycle, view }).await
+    visitor.caller.may(Right::ReadSystem)?;
+    let view = params.read("view", "map, rules or source", View::parse)?.unwrap_or(View::Map);
+    params.done()?;
+    let lifecycle = service_lifecycles::newest(&dashboard, name.as_str())?;
+    show(&dashboard, visitor, One { lifecycle, view }).await
 }
 
 impl Page for One {
@@ -103,8 +104,8 @@ impl Page for One {
         Tab::Lifecycles
     }
 
-    async fn draw(&self, app: &Dashboard, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let snapshot = app.stats().snapshot().await?;
+    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let snapshot = service.stats().snapshot().await?;
         let view = match self.view {
             View::Map => self.map(&snapshot, parts),
             View::Rules => self.rules(&snapshot, parts),
@@ -149,7 +150,7 @@ impl One {
         let declared = self.lifecycle.state(it.name.as_str());
         let ends = declared.map(|state| state.timeout).and_then(|timeout| match timeout {
             Timeout::After(span) => Some(span),
-            Timeout::Unsaid | Timeout::Never => None,
+            Timeout::Unset | Timeout::Never => None,
         });
         let is_late = map::is_late(it, declared, snapshot.at);
         html! {

@@ -1,5 +1,5 @@
-//! Pages that stay true: what several visitors look at is drawn once for all of them, at most once a second, and each is
-//! sent the parts that changed since he was last sent something.
+//! Live pages: each page is rendered at most once a second for all its viewers, and each viewer is sent the parts that
+//! changed since the last message.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -11,36 +11,33 @@ use serde_json::{Value, json};
 use tenure_core::api_key::Role;
 use tenure_core::id::Name;
 use tenure_service::caller::Caller;
-use tenure_service::sse;
+use tenure_service::{Service, sse};
 use tokio::sync::watch;
 
 use crate::session::Visitor;
 use crate::{Dashboard, Page};
 
-/// A page is drawn again no sooner than this.
-const REDRAWN_AFTER: Duration = Duration::from_secs(1);
-/// And no sooner than this many times what drawing it took, so that it never takes more than a small share of the machine.
-const REST: u32 = 100;
-/// But no later than this: a page that says that it is live must not be old because the machine was once slow.
-const REDRAWN_BY: Duration = Duration::from_secs(5);
+const RENDER_INTERVAL_MIN: Duration = Duration::from_secs(1);
+/// The interval is also at least this many times the duration of a rendering, so that pages take a small share of the CPU.
+const INTERVAL_COSTS: u32 = 100;
+/// Upper bound of the interval, so that one slow rendering does not leave a live page outdated.
+const RENDER_INTERVAL_MAX: Duration = Duration::from_secs(5);
 
-/// What may change while somebody looks, in the order in which it was drawn: each with the id of the element that holds it.
+/// The parts of a page that may change, in rendering order: element id and content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts(Vec<(String, String)>);
 
 impl Parts {
-    /// Keeps `content` true in the element with this id, whose whole content it is.
+    /// Keeps the element with this id up to date; `content` is its whole content.
     pub(crate) fn keep(&mut self, id: impl Into<String>, content: Markup) -> Markup {
-        self.0.push((id.into(), content.0.clone()));
+        self.push(id.into(), content.0.clone());
         content
     }
 
-    /// The same for what was drawn elsewhere.
     pub(crate) fn push(&mut self, id: String, content: String) {
         self.0.push((id, content));
     }
 
-    /// The same for a plain text.
     pub(crate) fn text(&mut self, id: impl Into<String>, text: &str) -> Markup {
         let mut escaped = String::new();
         maud::Render::render_to(text, &mut escaped);
@@ -48,77 +45,91 @@ impl Parts {
     }
 }
 
-/// Who may share a drawing: who asks for the same and may see the same. A producer sees what is his user's, a worker what
-/// came to it by its credential.
-type Seat = (String, Role, Option<Name>);
-type Drawing = watch::Sender<Option<Arc<Drawn>>>;
-
-/// A page as it was drawn.
-struct Drawn {
-    /// The how manieth drawing it is.
-    number: u64,
-    parts: Parts,
-    /// What is different from the drawing before, as it is sent: most who look need nothing else.
-    news: String,
+/// Cache key: the same URL and the same permissions. Producers see the jobs of their user, workers the jobs of their
+/// credential.
+#[derive(PartialEq, Eq, Hash)]
+struct PageKey {
+    address: String,
+    role: Role,
+    owner: Option<Name>,
 }
 
-/// Every page that somebody looks at now.
-#[derive(Default)]
-pub(crate) struct Stage(Mutex<HashMap<Seat, Weak<Drawing>>>);
+impl PageKey {
+    fn new(visitor: &Visitor) -> Self {
+        let Caller { role, user, credential, .. } = &visitor.caller;
+        let owner = if *role == Role::Worker {
+            Some(credential.clone())
+        } else {
+            user.as_ref().map(|user| Name::from(user.as_str()))
+        };
+        Self { address: visitor.address.clone(), role: *role, owner }
+    }
+}
 
-impl Stage {
-    /// The drawing of a page; the first who asks for it has it drawn until the last has gone.
+type Renderings = watch::Sender<Option<Arc<Rendered>>>;
+
+struct Rendered {
+    /// Sequence number of this rendering.
+    number: u64,
+    parts: Parts,
+    /// The changes since the rendering before, as they are sent. Most viewers need nothing else.
+    changes: String,
+}
+
+/// Every page that has a viewer.
+#[derive(Default)]
+pub(crate) struct LivePages(Mutex<HashMap<PageKey, Weak<Renderings>>>);
+
+impl LivePages {
+    /// Subscribes to a page. The first viewer starts its rendering, which ends with the last viewer.
     fn watch<P: Page>(
         &self,
-        app: &Dashboard,
+        service: &Service,
         visitor: &Visitor,
         page: P,
-    ) -> watch::Receiver<Option<Arc<Drawn>>> {
-        let caller = &visitor.caller;
-        let whose = if caller.role == Role::Worker { Some(&caller.credential) } else { caller.user.as_ref() };
-        let seat = (visitor.address.clone(), caller.role, whose.cloned());
-        let mut shown = self.0.lock().expect("nobody panics while looking for a page");
-        shown.retain(|_, drawing| drawing.strong_count() > 0);
-        if let Some(drawing) = shown.get(&seat).and_then(Weak::upgrade) {
-            return drawing.subscribe();
+    ) -> watch::Receiver<Option<Arc<Rendered>>> {
+        let key = PageKey::new(visitor);
+        let mut pages = self.0.lock().expect("no panic while a page is looked up");
+        pages.retain(|_, renderings| renderings.strong_count() > 0);
+        if let Some(renderings) = pages.get(&key).and_then(Weak::upgrade) {
+            return renderings.subscribe();
         }
-        let (drawing, receiver) = watch::channel(None);
-        let drawing = Arc::new(drawing);
-        shown.insert(seat, Arc::downgrade(&drawing));
-        tokio::spawn(draw(app.clone(), visitor.caller.clone(), page, drawing));
+        let (renderings, receiver) = watch::channel(None);
+        let renderings = Arc::new(renderings);
+        pages.insert(key, Arc::downgrade(&renderings));
+        tokio::spawn(render(service.clone(), visitor.caller.clone(), page, renderings));
         receiver
     }
 }
 
-/// Draws a page again and again, for as long as somebody looks at it and it can be drawn.
-async fn draw<P: Page>(app: Dashboard, caller: Caller, page: P, drawing: Arc<Drawing>) {
-    let mut last: Option<Arc<Drawn>> = None;
+/// Renders a page repeatedly, until it has no viewer, fails, or the server drains.
+async fn render<P: Page>(service: Service, caller: Caller, page: P, renderings: Arc<Renderings>) {
+    let mut last: Option<Arc<Rendered>> = None;
     loop {
         let began = Instant::now();
         let mut parts = Parts::default();
-        if page.draw(&app, &caller, &mut parts).await.is_err() {
+        if page.draw(&service, &caller, &mut parts).await.is_err() {
             return;
         }
         if last.as_ref().is_none_or(|last| last.parts != parts) {
             let number = last.as_ref().map_or(0, |last| last.number + 1);
-            let news = news(last.as_deref(), &parts);
-            last = Some(Arc::new(Drawn { number, parts, news }));
-            drawing.send_replace(last.clone());
+            let changes = changes(last.as_deref(), &parts);
+            last = Some(Arc::new(Rendered { number, parts, changes }));
+            renderings.send_replace(last.clone());
         }
+        let interval = (began.elapsed() * INTERVAL_COSTS).clamp(RENDER_INTERVAL_MIN, RENDER_INTERVAL_MAX);
         tokio::select! {
-            () = tokio::time::sleep((began.elapsed() * REST).clamp(REDRAWN_AFTER, REDRAWN_BY)) => {}
-            () = drawing.closed() => return,
-            () = app.drained() => return,
+            () = tokio::time::sleep(interval) => {}
+            () = renderings.closed() => return,
+            () = service.drained() => return,
         }
     }
 }
 
-/// What is different in these parts, as an event: each with its id, and `null` for one that is there no more.
-fn news(last: Option<&Drawn>, parts: &Parts) -> String {
-    let mut gone: HashMap<&str, &str> = HashMap::new();
-    gone.extend(
-        last.into_iter().flat_map(|last| &last.parts.0).map(|(id, content)| (id.as_str(), content.as_str())),
-    );
+/// The changed parts as an event: `[id, content]` each, with `null` for a part that is gone.
+fn changes(last: Option<&Rendered>, parts: &Parts) -> String {
+    let last = last.into_iter().flat_map(|last| &last.parts.0);
+    let mut gone: HashMap<&str, &str> = last.map(|(id, content)| (id.as_str(), content.as_str())).collect();
     let mut changes = Vec::new();
     for (id, content) in &parts.0 {
         if gone.remove(id.as_str()) != Some(content) {
@@ -129,39 +140,41 @@ fn news(last: Option<&Drawn>, parts: &Parts) -> String {
     format!("event: parts\ndata: {}\n\n", Value::Array(changes))
 }
 
-/// The stream of a page: at first all its parts, then those that changed.
-pub(crate) fn stream<P: Page>(app: &Dashboard, visitor: Visitor, page: P) -> Response {
-    let mut drawn = app.stage().watch(app, &visitor, page);
-    // What was drawn before he came is news to him.
-    drawn.mark_changed();
-    sse::stream(Looking { app: app.clone(), caller: visitor.caller, drawn, last: None }, Looking::next)
+/// The stream of a page: first all its parts, then those that changed.
+pub(crate) fn stream<P: Page>(dashboard: &Dashboard, visitor: Visitor, page: P) -> Response {
+    let mut renderings = dashboard.live_pages().watch(dashboard, &visitor, page);
+    // A new viewer gets the current rendering at once.
+    renderings.mark_changed();
+    let viewer =
+        Viewer { service: Service::clone(dashboard), caller: visitor.caller, renderings, last: None };
+    sse::stream(viewer, Viewer::next)
 }
 
-struct Looking {
-    app: Dashboard,
+struct Viewer {
+    service: Service,
     caller: Caller,
-    drawn: watch::Receiver<Option<Arc<Drawn>>>,
-    /// What he was sent last.
-    last: Option<Arc<Drawn>>,
+    renderings: watch::Receiver<Option<Arc<Rendered>>>,
+    /// The rendering that was sent last.
+    last: Option<Arc<Rendered>>,
 }
 
-impl Looking {
+impl Viewer {
     async fn next(mut self) -> Option<(String, Self)> {
         loop {
-            let changed = tokio::time::timeout(sse::KEEP_ALIVE, self.drawn.changed()).await;
-            if matches!(changed, Ok(Err(_))) || !self.app.may_go_on(&self.caller).await {
+            let changed = tokio::time::timeout(sse::KEEP_ALIVE, self.renderings.changed()).await;
+            if matches!(changed, Ok(Err(_))) || !self.service.may_continue(&self.caller).await {
                 return None;
             }
             if changed.is_err() {
                 return Some((sse::comment(), self));
             }
-            let drawn = self.drawn.borrow_and_update().clone();
-            let Some(drawn) = drawn else { continue };
+            let rendered = self.renderings.borrow_and_update().clone();
+            let Some(rendered) = rendered else { continue };
             let text = match &self.last {
-                Some(last) if last.number + 1 == drawn.number => drawn.news.clone(),
-                last => news(last.as_deref(), &drawn.parts),
+                Some(last) if last.number + 1 == rendered.number => rendered.changes.clone(),
+                last => changes(last.as_deref(), &rendered.parts),
             };
-            self.last = Some(drawn);
+            self.last = Some(rendered);
             return Some((text, self));
         }
     }

@@ -30,7 +30,7 @@ pub(crate) fn map(lifecycle: &Lifecycle, snapshot: &Snapshot, look: MapStyle, pa
             format!("/ui/events?lifecycle={name}&from={from}&to={to}")
         },
     };
-    // Core escapes every name that a file could have given.
+    // Core escapes every name that a file could have params.
     PreEscaped(map_svg(lifecycle, look, &figures, &links))
 }
 

@@ -5,6 +5,7 @@ use axum::response::{IntoResponse as _, Redirect};
 use maud::{Markup, html};
 use tenure_core::time::Millis;
 use tenure_diagram::MapStyle;
+use tenure_service::Service;
 use tenure_service::caller::{Caller, Right};
 use tenure_service::extract::Reply;
 use tenure_service::links::{encode, page_of};
@@ -19,12 +20,12 @@ use crate::{Dashboard, Page, Parts, chart, map, show};
 
 struct Now;
 
-pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, given: QueryParams) -> Reply {
-    given.done()?;
-    if !visitor.caller.is(Right::Oversee) {
+pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, params: QueryParams) -> Reply {
+    params.done()?;
+    if !visitor.caller.is(Right::ReadSystem) {
         return Ok(Redirect::to("/ui/jobs").into_response());
     }
-    show(&app, visitor, Now).await
+    show(&dashboard, visitor, Now).await
 }
 
 impl Page for Now {
@@ -36,9 +37,9 @@ impl Page for Now {
         Tab::Now
     }
 
-    async fn draw(&self, app: &Dashboard, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let snapshot = app.stats().snapshot().await?;
-        let catalog = app.runtime().catalog();
+    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let snapshot = service.stats().snapshot().await?;
+        let catalog = service.runtime().catalog();
         let maps = html! {
             div.maps {
                 @for it in &snapshot.lifecycles {

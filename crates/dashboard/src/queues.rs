@@ -3,6 +3,8 @@
 use axum::extract::State;
 use maud::{Markup, html};
 use tenure_core::command::Command;
+use tenure_core::id::QueueName;
+use tenure_service::Service;
 use tenure_service::caller::{Caller, Right};
 use tenure_service::extract::{Named, Reply};
 use tenure_service::links::encode;
@@ -19,10 +21,10 @@ use crate::{Dashboard, Page, Parts, show};
 
 struct Queues;
 
-pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, given: QueryParams) -> Reply {
-    visitor.caller.may(Right::Oversee)?;
-    given.done()?;
-    show(&app, visitor, Queues).await
+pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, params: QueryParams) -> Reply {
+    visitor.caller.may(Right::ReadSystem)?;
+    params.done()?;
+    show(&dashboard, visitor, Queues).await
 }
 
 impl Page for Queues {
@@ -34,10 +36,10 @@ impl Page for Queues {
         Tab::Queues
     }
 
-    async fn draw(&self, app: &Dashboard, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let snapshot = app.stats().snapshot().await?;
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let snapshot = service.stats().snapshot().await?;
         // Who has just pressed the button sees what it came to.
-        let paused = app.store().paused().await?;
+        let paused = service.store().paused().await?;
         let is_paused = |queue: &QueueNow| paused.contains(&queue.name);
         let lacks = Visitor::lacks(caller, Right::Operate);
         let table = html! {
@@ -85,23 +87,33 @@ fn row(queue: &QueueNow, paused: bool, lacks: Option<&str>) -> Markup {
     }
 }
 
-pub(crate) async fn pause(state: State<Dashboard>, visitor: Visitor, named: Named, form: Form) -> Reply {
+pub(crate) async fn pause(
+    state: State<Dashboard>,
+    visitor: Visitor,
+    named: Named<QueueName>,
+    form: Form,
+) -> Reply {
     set_paused(state, visitor, named, (form, true)).await
 }
 
-pub(crate) async fn resume(state: State<Dashboard>, visitor: Visitor, named: Named, form: Form) -> Reply {
+pub(crate) async fn resume(
+    state: State<Dashboard>,
+    visitor: Visitor,
+    named: Named<QueueName>,
+    form: Form,
+) -> Reply {
     set_paused(state, visitor, named, (form, false)).await
 }
 
 async fn set_paused(
-    State(app): State<Dashboard>,
+    State(dashboard): State<Dashboard>,
     visitor: Visitor,
-    Named(queue): Named,
+    Named(queue): Named<QueueName>,
     (form, paused): (Form, bool),
 ) -> Reply {
     visitor.caller.may(Right::Operate)?;
     form.done()?;
-    app.submit(&visitor.caller, None, Command::Pause(queue.clone(), paused)).await?;
+    dashboard.submit(&visitor.caller, None, Command::PauseQueue { queue: queue.clone(), paused }).await?;
     let said = if paused { "is paused: what it holds waits" } else { "is open again" };
     Ok(back("/ui/queues", &format!("Queue {queue} {said}.")))
 }

@@ -10,9 +10,9 @@ use tenure_core::job::Job;
 use tenure_core::query::{JobFilter, Page as Rows};
 use tenure_service::caller::{Caller, Right};
 use tenure_service::extract::Reply;
-use tenure_service::listing;
 use tenure_service::problem::Problem;
 use tenure_service::query::QueryParams;
+use tenure_service::{Service, listing};
 use uuid::Uuid;
 
 use crate::anchor::{ROWS, just_after};
@@ -49,10 +49,14 @@ struct Found {
     jobs: Vec<Arc<Job>>,
 }
 
-pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, mut given: QueryParams) -> Reply {
-    visitor.caller.may(Right::See)?;
-    let query = given.text("q").unwrap_or_default().trim().to_owned();
-    given.done()?;
+pub(crate) async fn page(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    mut params: QueryParams,
+) -> Reply {
+    visitor.caller.may(Right::ReadJobs)?;
+    let query = params.text("q").unwrap_or_default().trim().to_owned();
+    params.done()?;
     if let Some(listing) = listing(&query) {
         return Ok(Redirect::to(&listing).into_response());
     }
@@ -61,12 +65,12 @@ pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, mut giv
             let id = Uuid::try_parse(&whole).expect("32 hexadecimal digits are an id");
             return Ok(Redirect::to(&job_address(JobId(id))).into_response());
         }
-        Some(digits) => begin_so(&app, &visitor.caller, &digits).await?,
+        Some(digits) => begin_so(&dashboard, &visitor.caller, &digits).await?,
         None => Vec::new(),
     };
     match jobs.as_slice() {
         [only] => Ok(Redirect::to(&job_address(only.id())).into_response()),
-        _ => show(&app, visitor, Found { query, jobs }).await,
+        _ => show(&dashboard, visitor, Found { query, jobs }).await,
     }
 }
 
@@ -91,13 +95,13 @@ fn beginning(query: &str) -> Option<String> {
 }
 
 /// The newest jobs whose ids begin so. Ids are in order, so the rows from the last one that could begin so are enough.
-async fn begin_so(app: &Dashboard, caller: &Caller, digits: &str) -> Result<Vec<Arc<Job>>, Problem> {
+async fn begin_so(service: &Service, caller: &Caller, digits: &str) -> Result<Vec<Arc<Job>>, Problem> {
     let last = format!("{digits}{}", "f".repeat(DIGITS - digits.len()));
     let last = u128::from_str_radix(&last, 16).expect("32 hexadecimal digits are a number of 128 bits");
     let before = (last < u128::MAX).then(|| just_after(JobId(Uuid::from_u128(last))));
     let mut filter = JobFilter::default();
     caller.narrow(&mut filter)?;
-    let (mut found, _) = listing::seen(app, caller, filter, Rows { before, limit: ROWS }).await?;
+    let (mut found, _) = listing::list(service, caller, filter, Rows { before, limit: ROWS }).await?;
     found.retain(|job| job.id().0.simple().to_string().starts_with(digits));
     Ok(found)
 }
@@ -115,7 +119,7 @@ impl Page for Found {
         Some(String::new())
     }
 
-    async fn draw(&self, _: &Dashboard, _: &Caller, _: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, _: &Service, _: &Caller, _: &mut Parts) -> Result<Markup, Problem> {
         Ok(html! { @if self.jobs.is_empty() { (self.help()) } @else { (self.several()) } })
     }
 }

@@ -10,7 +10,7 @@ use tenure_core::time::Timestamp;
 use tenure_service::caller::{Caller, Right};
 use tenure_service::extract::{IsSecure, Peer, Reply};
 use tenure_service::links::encode;
-use tenure_service::problem::{FORBIDDEN, Problem, UNAUTHENTICATED};
+use tenure_service::problem::{Problem, ProblemCode};
 use tenure_service::query::{QueryParams, decode};
 use tenure_service::sse;
 
@@ -47,15 +47,15 @@ pub(crate) struct Visitor {
 impl FromRequestParts<Dashboard> for Visitor {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, app: &Dashboard) -> Result<Self, Problem> {
-        let keys = app.keyring().current().await?;
+    async fn from_request_parts(parts: &mut Parts, dashboard: &Dashboard) -> Result<Self, Problem> {
+        let keys = dashboard.keyring().current().await?;
         let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
         let given = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let kept = cookie(&parts.headers, KEY).map(|key| format!("Bearer {key}"));
         let caller = if keys.is_open() {
             Caller::open()
         } else {
-            app.keyring().identify(&keys, given.or(kept.as_deref()), peer).await?
+            dashboard.keyring().identify(&keys, given.or(kept.as_deref()), peer).await?
         };
         Ok(Self {
             caller,
@@ -65,7 +65,7 @@ impl FromRequestParts<Dashboard> for Visitor {
                 .and_then(|said| decode(said).ok())
                 .filter(|said| !said.is_empty()),
             is_listening: sse::is_wanted(&parts.headers),
-            now: app.runtime().now(),
+            now: dashboard.runtime().now(),
         })
     }
 }
@@ -73,7 +73,7 @@ impl FromRequestParts<Dashboard> for Visitor {
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
     let mut pairs = cookies.flat_map(|cookies| cookies.split("; ")).filter_map(|pair| pair.split_once('='));
-    pairs.find(|(given, _)| *given == name).map(|(_, value)| value)
+    pairs.find(|(params, _)| *params == name).map(|(_, value)| value)
 }
 
 pub(crate) fn theme(headers: &HeaderMap) -> Option<&'static str> {
@@ -116,13 +116,13 @@ pub(crate) async fn lead_in() -> Redirect {
 }
 
 pub(crate) async fn sign_in_page(
-    State(app): State<Dashboard>,
+    State(dashboard): State<Dashboard>,
     headers: HeaderMap,
-    mut given: QueryParams,
+    mut params: QueryParams,
 ) -> Reply {
-    let to = given.text("to").unwrap_or_default();
-    given.done()?;
-    if app.keyring().current().await?.is_open() {
+    let to = params.text("to").unwrap_or_default();
+    params.done()?;
+    if dashboard.keyring().current().await?.is_open() {
         return Ok(Redirect::to(own(&to)).into_response());
     }
     Ok(door(&headers, &to, None))
@@ -145,7 +145,7 @@ fn door(headers: &HeaderMap, to: &str, refused: Option<&Problem>) -> Response {
 }
 
 pub(crate) async fn sign_in(
-    State(app): State<Dashboard>,
+    State(dashboard): State<Dashboard>,
     peer: Option<axum::Extension<Peer>>,
     secure: Option<axum::Extension<IsSecure>>,
     headers: HeaderMap,
@@ -153,15 +153,15 @@ pub(crate) async fn sign_in(
 ) -> Reply {
     let (key, to) = (form.take("key").unwrap_or_default(), form.take("to").unwrap_or_default());
     form.done()?;
-    let keys = app.keyring().current().await?;
+    let keys = dashboard.keyring().current().await?;
     let fits = |key: &str| {
         !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic() && !b"\",;\\".contains(&byte))
     };
     let identified = if fits(key.trim()) {
         let peer = peer.map(|peer| peer.0.0);
-        app.keyring().identify(&keys, Some(&format!("Bearer {}", key.trim())), peer).await
+        dashboard.keyring().identify(&keys, Some(&format!("Bearer {}", key.trim())), peer).await
     } else {
-        Err(Problem::new(&UNAUTHENTICATED, "this is neither a key nor a token"))
+        Err(Problem::new(ProblemCode::Unauthenticated, "this is neither a key nor a token"))
     };
     match identified {
         Ok(_) => {
@@ -203,6 +203,6 @@ pub(crate) fn is_own_form(headers: &HeaderMap, uri: &http::Uri) -> Result<(), Pr
     if came_from_us {
         tenure_service::extract::own_origin(headers, uri)
     } else {
-        Err(Problem::new(&FORBIDDEN, "a form is taken from the dashboard's own pages alone"))
+        Err(Problem::new(ProblemCode::Forbidden, "a form is taken from the dashboard's own pages alone"))
     }
 }

@@ -8,6 +8,7 @@ use tenure_core::event::AuditLine;
 use tenure_core::schedule::Schedule;
 use tenure_core::time::Millis;
 use tenure_core::webhook::Webhook;
+use tenure_service::Service;
 use tenure_service::caller::{Caller, Right};
 use tenure_service::extract::Reply;
 use tenure_service::problem::Problem;
@@ -25,10 +26,10 @@ const TRAIL_LINES: usize = 20;
 
 struct System;
 
-pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, given: QueryParams) -> Reply {
-    visitor.caller.may(Right::Oversee)?;
-    given.done()?;
-    show(&app, visitor, System).await
+pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, params: QueryParams) -> Reply {
+    visitor.caller.may(Right::ReadSystem)?;
+    params.done()?;
+    show(&dashboard, visitor, System).await
 }
 
 impl Page for System {
@@ -40,18 +41,18 @@ impl Page for System {
         Tab::System
     }
 
-    async fn draw(&self, app: &Dashboard, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let snapshot = app.stats().snapshot().await?;
+    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let snapshot = service.stats().snapshot().await?;
         let (mut schedules, mut webhooks) = (Vec::new(), Vec::new());
         for kind in [AutomationKind::Schedule, AutomationKind::Webhook] {
-            for order in app.store().automations(kind).await? {
+            for order in service.store().automations(kind).await? {
                 match order {
                     Automation::Schedule(it) => schedules.push(it),
                     Automation::Webhook(it) => webhooks.push(it),
                 }
             }
         }
-        let trail = app.store().audit_before(u64::MAX, TRAIL_LINES).await?;
+        let trail = service.store().audit_before(u64::MAX, TRAIL_LINES).await?;
         Ok(html! {
             p.hint {
                 "Tenure " (env!("CARGO_PKG_VERSION")) ". "
@@ -64,7 +65,7 @@ impl Page for System {
             section { h2 { "Schedules" } div #schedules { (parts.keep("schedules", schedules_table(&schedules))) } }
             section { h2 { "Webhooks" } div #webhooks { (parts.keep("webhooks", webhooks_table(&webhooks))) } }
             section { h2 { "What operators did last" } div #trail { (parts.keep("trail", trail_table(&trail))) } }
-            section { h2 { "Configuration" } (configuration(app.settings())) }
+            section { h2 { "Configuration" } (configuration(service.settings())) }
         })
     }
 }

@@ -6,7 +6,7 @@ use tenure_service::caller::{Caller, Right};
 use tenure_service::extract::Reply;
 use tenure_service::problem::Problem;
 use tenure_service::query::QueryParams;
-use tenure_service::workers;
+use tenure_service::{Service, workers};
 
 use crate::format::{job, nothing, when};
 use crate::layout::Tab;
@@ -15,10 +15,10 @@ use crate::{Dashboard, Page, Parts, show};
 
 struct Workers;
 
-pub(crate) async fn page(State(app): State<Dashboard>, visitor: Visitor, given: QueryParams) -> Reply {
-    visitor.caller.may(Right::Oversee)?;
-    given.done()?;
-    show(&app, visitor, Workers).await
+pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, params: QueryParams) -> Reply {
+    visitor.caller.may(Right::ReadSystem)?;
+    params.done()?;
+    show(&dashboard, visitor, Workers).await
 }
 
 impl Page for Workers {
@@ -30,8 +30,8 @@ impl Page for Workers {
         Tab::Workers
     }
 
-    async fn draw(&self, app: &Dashboard, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let workers = workers::list(app).await?;
+    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let workers = workers::list(service).await?;
         let table = html! {
             @if workers.is_empty() {
                 (nothing("No worker was heard of yet. Any program can be one:", "tenure work TYPE -- COMMAND"))

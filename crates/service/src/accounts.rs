@@ -1,4 +1,4 @@
-//! Accounts: which of them a caller may see, and grants.
+//! Access to accounts, and grants of credits.
 
 use tenure_core::api_key::Role;
 use tenure_core::command::{Command, IdempotencyKey};
@@ -10,29 +10,29 @@ use crate::fields::message;
 use crate::problem::Problem;
 use crate::service::Service;
 
-/// Whether the account of a user is the caller's to see.
 pub fn may_see(caller: &Caller, user: &UserId) -> Result<(), Problem> {
     if caller.role != Role::Producer {
-        return caller.may(Right::Oversee);
+        return caller.may(Right::ReadSystem);
     }
     if caller.user.as_ref() == Some(user) {
         return Ok(());
     }
-    Err(Problem::forbidden("a producer sees the account of its own user"))
+    Err(Problem::forbidden("a producer sees the account of its own user only"))
 }
 
-/// Grants credits.
-pub async fn give(
+pub async fn grant(
     service: &Service,
     caller: &Caller,
     key: Option<IdempotencyKey>,
-    (user, grant, reason): (&Name, u64, String),
+    user: &UserId,
+    amount: u64,
+    reason: String,
 ) -> Result<(), Problem> {
     caller.may(Right::Operate)?;
     let reason = message("#/reason", Some(reason))?;
-    if !(1..=CREDITS_MAX).contains(&grant) {
+    if !(1..=CREDITS_MAX).contains(&amount) {
         return Err(Problem::malformed("#/grant", format!("must be from 1 to {CREDITS_MAX}")));
     }
-    service.submit(caller, key, Command::Grant(user.clone(), grant, reason)).await?;
+    service.submit(caller, key, Command::GrantCredits { user: user.clone(), amount, reason }).await?;
     Ok(())
 }

@@ -5,21 +5,21 @@ use http::{HeaderMap, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::json;
 
-use crate::problem::{Problem, TOO_LARGE};
+use crate::problem::{Problem, ProblemCode};
 
-/// Reads a body that is not larger than it may be.
 pub async fn read(body: axum::body::Body, headers: &HeaderMap, limit: usize) -> Result<Bytes, Problem> {
     let too_large = || {
-        Problem::new(&TOO_LARGE, format!("the body is larger than {limit} bytes")).with("limit", json!(limit))
+        Problem::new(ProblemCode::TooLarge, format!("the body is larger than {limit} bytes"))
+            .with("limit", json!(limit))
     };
-    let said =
+    let declared =
         headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    if said.is_some_and(|length| length > limit) {
+    if declared.is_some_and(|length| length > limit) {
         return Err(too_large());
     }
     match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(error) => Err(Problem::malformed("#", format!("the body broke off: {error}"))),
+        Err(error) => Err(Problem::malformed("#", format!("the body ended early: {error}"))),
     }
 }

@@ -13,13 +13,12 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::service::Service;
 
-/// Jobs that one request may touch; the answer's cursor leads to the rest.
+/// Jobs per request; the answer has a cursor for the rest.
 pub const ACTION_JOBS_MAX: usize = 10_000;
 
-/// Jobs that are read at once.
+/// Jobs per read of the store.
 pub const PAGE_JOBS: usize = 500;
 
-/// What can be done to many jobs at once.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -27,7 +26,7 @@ pub enum Action {
     Retry,
 }
 
-/// Jobs that match, newest first, and where to go on if there are more than one request may touch.
+/// Matching jobs, newest first, and a cursor if there are more than one request may touch.
 pub async fn matching(
     service: &Service,
     filter: &JobFilter,
@@ -47,21 +46,22 @@ pub async fn matching(
     }
 }
 
-/// Asks the same of each job, in the caller's name.
-pub async fn ask_each(
+/// Submits the same command for each job, as the caller.
+pub async fn submit_each(
     service: &Service,
     caller: &Caller,
-    (action, mode): (Action, CancelMode),
+    action: Action,
+    mode: CancelMode,
     key: Option<IdempotencyKey>,
     jobs: &[JobId],
 ) -> Vec<Result<CommandResult, Failure>> {
     let by = caller.actor();
-    let ask = |&job: &JobId| {
+    let command = |&job: &JobId| {
         let command = match action {
             Action::Cancel => Command::Cancel(Cancel { job, mode, reason: None }),
             Action::Retry => Command::Retry(Retry { job, id: service.runtime().new_id(), when: When::Now }),
         };
         CommandEnvelope { by: by.clone(), key: key.clone(), command }
     };
-    service.runtime().submit_all(jobs.iter().map(ask).collect::<Vec<_>>()).await
+    service.runtime().submit_all(jobs.iter().map(command).collect::<Vec<_>>()).await
 }

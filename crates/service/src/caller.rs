@@ -1,7 +1,8 @@
-//! Who calls, and what he may: keys, tokens and the open mode all end in a [`Caller`].
+//! [`Caller`]: the identity and role behind a key, a token, or the open mode.
 
 use std::sync::LazyLock;
 
+pub use tenure_api::Right;
 use tenure_core::api_key::Role;
 use tenure_core::id::{Actor, Name, UserId};
 use tenure_core::query::JobFilter;
@@ -9,68 +10,42 @@ use tenure_core::time::Timestamp;
 
 use crate::problem::Problem;
 
-/// Someone who may call.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub role: Role,
-    /// Whose jobs a producer may touch.
+    /// The user whose jobs a producer may see and change.
     pub user: Option<UserId>,
     /// `key:…`, `jwt:…`, or `open` on a server without keys.
     pub credential: Name,
-    /// When his token expires.
-    pub until: Option<Timestamp>,
-}
-
-/// What a call needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Right {
-    /// See jobs: all of them, or one's own.
-    See,
-    /// See how the whole is doing.
-    Oversee,
-    /// Create jobs, cancel and retry them, answer their signals: all of them, or one's own.
-    Own,
-    /// Claim and report.
-    Work,
-    /// Everything that operators do.
-    Operate,
-    /// Make and revoke keys.
-    Keys,
-}
-
-impl Right {
-    fn is_of(self, role: Role) -> bool {
-        match self {
-            Self::See => true,
-            Self::Oversee => matches!(role, Role::Viewer | Role::Operator | Role::Admin),
-            Self::Own => matches!(role, Role::Producer | Role::Operator | Role::Admin),
-            Self::Work => matches!(role, Role::Worker | Role::Operator | Role::Admin),
-            Self::Operate => matches!(role, Role::Operator | Role::Admin),
-            Self::Keys => role == Role::Admin,
-        }
-    }
+    /// When the token expires.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl Caller {
-    /// The caller of a server without keys: whoever reaches its loopback address.
+    /// The caller of every request to a server without keys, which listens on loopback only.
     pub fn open() -> Self {
         static OPEN: LazyLock<Name> = LazyLock::new(|| "open".into());
-        Self { role: Role::Admin, user: None, credential: OPEN.clone(), until: None }
+        Self { role: Role::Admin, user: None, credential: OPEN.clone(), expires_at: None }
     }
 
-    /// Refuses a role that may not.
+    /// Refuses a caller whose role lacks the right.
     pub fn may(&self, right: Right) -> Result<(), Problem> {
-        if right.is_of(self.role) {
+        if right.roles().contains(&self.role.as_str()) {
             return Ok(());
         }
-        Err(Problem::forbidden(format!("the role {} may not do this", self.role.as_str())))
+        Err(self.lacks_right())
+    }
+
+    /// The refusal of a caller whose role lacks a right.
+    pub fn lacks_right(&self) -> Problem {
+        Problem::forbidden(format!("the role {} may not do this", self.role.as_str()))
     }
 
     pub fn is(&self, right: Right) -> bool {
-        right.is_of(self.role)
+        right.roles().contains(&self.role.as_str())
     }
 
-    /// As history says it: producers by the user that they act for, others by their role and credential.
+    /// The actor in events: the user of a producer, otherwise role and credential.
     pub fn actor(&self) -> Actor {
         match (&self.role, &self.user) {
             (Role::Producer, Some(user)) => Actor(["user:", user.as_str()].concat().into()),
@@ -82,16 +57,16 @@ impl Caller {
         }
     }
 
-    /// Whether jobs of this user are the caller's to see or to touch, whatever the role.
-    pub fn is_or_oversees(&self, user: Option<&UserId>) -> bool {
+    /// False for a producer of another user.
+    pub fn has_access_to_user(&self, user: Option<&UserId>) -> bool {
         self.role != Role::Producer || (user.is_some() && user == self.user.as_ref())
     }
 
-    /// Narrows a listing to what the caller may see.
+    /// Restricts a listing to what the caller may see.
     pub fn narrow(&self, filter: &mut JobFilter) -> Result<(), Problem> {
         if self.role == Role::Producer {
             if filter.user_id.is_some() && filter.user_id != self.user {
-                return Err(Problem::forbidden("a producer lists jobs of its own user"));
+                return Err(Problem::forbidden("a producer lists jobs of its own user only"));
             }
             filter.user_id.clone_from(&self.user);
         }

@@ -1,4 +1,4 @@
-//! Dead letters: which of them a caller may see, and redriving them.
+//! Access to dead letters, and redriving them.
 
 use tenure_core::command::{Command, CommandEnvelope, IdempotencyKey, Retry, When};
 use tenure_core::dead_letter::DeadLetter;
@@ -14,16 +14,15 @@ use crate::caller::{Caller, Right};
 use crate::problem::Problem;
 use crate::service::Service;
 
-/// Jobs that a redrive may begin each second.
+/// Upper bound of `max_per_second`.
 const RATE_MAX: f64 = 100_000.0;
 
-/// Narrows a listing to what the caller may see: everything, or his own user's.
+/// Restricts a listing to what the caller may see: everything, or the dead letters of its user.
 pub fn narrow(caller: &Caller, filter: &mut DeadLetterFilter) -> Result<(), Problem> {
     caller.narrow(&mut filter.jobs)?;
-    if caller.is(Right::Own) { Ok(()) } else { caller.may(Right::Oversee) }
+    if caller.is(Right::ManageJobs) { Ok(()) } else { caller.may(Right::ReadSystem) }
 }
 
-/// A rate must be one that can be kept.
 pub fn check_rate(pointer: &str, max_per_second: Option<f64>) -> Result<(), Problem> {
     if max_per_second.is_some_and(|rate| !(rate > 0.0 && rate <= RATE_MAX)) {
         return Err(Problem::malformed(pointer, format!("must be above 0 and at most {RATE_MAX}")));
@@ -31,7 +30,8 @@ pub fn check_rate(pointer: &str, max_per_second: Option<f64>) -> Result<(), Prob
     Ok(())
 }
 
-/// Asks for a new job like each of these, at most so many a second.
+/// Creates a copy of each job. The rate is kept by the times at which the copies may be claimed, so that it holds even if
+/// this node stops.
 pub async fn redrive_each(
     service: &Service,
     caller: &Caller,
@@ -40,16 +40,16 @@ pub async fn redrive_each(
     jobs: &[JobId],
 ) -> Vec<Result<CommandResult, Failure>> {
     let by = caller.actor();
-    let ask = |(index, &job): (usize, &JobId)| {
+    let command = |(index, &job): (usize, &JobId)| {
         let delay = max_per_second.map_or(0, |rate| (index as f64 * 1000.0 / rate) as u64);
         let when = if delay == 0 { When::Now } else { When::In(Millis(delay)) };
         let command = Command::Retry(Retry { job, id: service.runtime().new_id(), when });
         CommandEnvelope { by: by.clone(), key: key.clone(), command }
     };
-    service.runtime().submit_all(jobs.iter().enumerate().map(ask).collect::<Vec<_>>()).await
+    service.runtime().submit_all(jobs.iter().enumerate().map(command).collect::<Vec<_>>()).await
 }
 
-/// Dead letters that match and are to be kept, and where to go on if there are more than one request may touch.
+/// Matching dead letters that `keep` accepts, and a cursor if there are more than one request may touch.
 pub async fn matching(
     service: &Service,
     filter: DeadLetterFilter,
@@ -72,7 +72,7 @@ pub async fn matching(
 }
 
 /// The dead letter of a job, dismissed or not.
-pub async fn letter(service: &Service, job: JobId) -> Result<Option<DeadLetter>, Problem> {
+pub async fn find(service: &Service, job: JobId) -> Result<Option<DeadLetter>, Problem> {
     let just_after = JobId(uuid::Uuid::from_u128(job.seed().wrapping_add(1)));
     for dismissed in [false, true] {
         let filter = DeadLetterFilter { dismissed, ..DeadLetterFilter::default() };

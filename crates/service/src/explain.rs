@@ -1,7 +1,7 @@
-//! Why a job is where it is: what it waits for, which clocks run, what may happen next and who may do it.
+//! Explains why a job is in its state: what it waits for, which clocks run, and which transitions are possible.
 
 use serde::Serialize;
-use tenure_core::id::{JobId, Name, StateName, TypeName};
+use tenure_core::id::{JobId, StateName, TypeName};
 use tenure_core::job::Job;
 use tenure_core::lifecycle::{Lifecycle, Outcome, Phase, Trigger};
 use tenure_core::time::{Deadline, Millis, Now, Timestamp};
@@ -12,7 +12,6 @@ use crate::problem::Problem;
 use crate::service::Service;
 use crate::shell_quote::shell_quote;
 
-/// All that is to be said; the call answers with it, and a job's page shows it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     pub job_id: JobId,
@@ -20,43 +19,40 @@ pub struct Explanation {
     pub job_type: TypeName,
     pub state: StateName,
     pub phase: &'static str,
-    /// When it entered this state.
+    /// When the job entered this state.
     pub since: Timestamp,
     /// One sentence.
     pub summary: String,
     pub waiting_for: Vec<Waiting>,
     /// Soonest first.
     pub clocks: Vec<Clock>,
-    pub next: Vec<Step>,
-    /// What could be typed now.
+    pub next: Vec<NextStep>,
+    /// Suggested commands.
     #[serde(rename = "try")]
-    pub tries: Vec<String>,
+    pub suggestions: Vec<String>,
 }
 
-/// What must happen before a job moves on.
 #[derive(Clone, Debug, Serialize)]
 pub struct Waiting {
-    /// Short and stable.
+    /// A stable code.
     pub what: &'static str,
-    /// In words.
     pub detail: String,
     pub until: Option<Timestamp>,
 }
 
-/// A clock that runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Clock {
     pub trigger: Trigger,
     pub at: Timestamp,
-    pub to: Vec<Name>,
+    pub to: Vec<StateName>,
 }
 
-/// What may happen next.
+/// A possible transition.
 #[derive(Clone, Debug, Serialize)]
-pub struct Step {
+pub struct NextStep {
     pub trigger: Trigger,
-    pub to: Vec<Name>,
-    /// Who may do it.
+    pub to: Vec<StateName>,
+    /// Who can trigger it.
     pub who: &'static [&'static str],
 }
 
@@ -67,7 +63,7 @@ pub async fn explain(service: &Service, job: &Job) -> Result<Explanation, Proble
     let entered = job.times.entered.iter().find(|(state, _)| *state == job.state).map(|(_, at)| *at);
     let since = entered.unwrap_or(job.times.updated_at);
     let first = waiting_for.first().map(|waiting| format!("; {}", waiting.detail));
-    let summary = format!("{} for {}{}", job.state, shortly(now.at - since), first.unwrap_or_default());
+    let summary = format!("{} for {}{}", job.state, rounded(now.at - since), first.unwrap_or_default());
     let next = next(job, lifecycle);
     Ok(Explanation {
         job_id: job.id(),
@@ -76,62 +72,61 @@ pub async fn explain(service: &Service, job: &Job) -> Result<Explanation, Proble
         phase: job.phase.as_str(),
         since,
         summary,
-        tries: tries(job, &waiting_for, &next),
+        suggestions: suggestions(job, &waiting_for, &next),
         waiting_for,
         clocks: clocks(job, lifecycle, now),
         next,
     })
 }
 
-/// Whole seconds are enough for people.
-fn shortly(span: Millis) -> Millis {
+/// Drops milliseconds from spans of a second or more.
+fn rounded(span: Millis) -> Millis {
     if span.0 < 1000 { span } else { Millis(span.0 / 1000 * 1000) }
 }
 
 async fn waiting_for(service: &Service, job: &Job, now: Now) -> Result<Vec<Waiting>, Problem> {
     let mut found = Vec::new();
-    let mut say = |what, detail, until| found.push(Waiting { what, detail, until });
+    let mut add = |what, detail, until| found.push(Waiting { what, detail, until });
     match job.phase {
         Phase::Ready => {
             if job.run_at > now.at {
                 let (what, why) =
-                    if job.retry_count > 0 { ("backoff", "the next attempt") } else { ("run_at", "it") };
-                say(what, format!("{why} may be claimed at {}", job.run_at), Some(job.run_at));
+                    if job.retry_count > 0 { ("backoff", "the next attempt") } else { ("run_at", "the job") };
+                add(what, format!("{why} may be claimed at {}", job.run_at), Some(job.run_at));
             }
             if service.store().paused().await?.contains(&job.spec.queue) {
-                say("paused_queue", format!("queue {} is paused", job.spec.queue), None);
+                add("paused_queue", format!("queue {} is paused", job.spec.queue), None);
             }
             if job.run_at <= now.at && !service.runtime().is_awaited(&job.spec.queue, &job.spec.job_type) {
                 let detail =
                     format!("no worker waits for type {} in queue {}", job.spec.job_type, job.spec.queue);
-                say("worker", detail, None);
+                add("worker", detail, None);
             }
         }
         Phase::Held | Phase::Active => {
             let worker = job.lease.as_ref().map(|lease| lease.worker.to_string()).unwrap_or_default();
             let verb = if job.phase == Phase::Held { "start" } else { "finish" };
             let until = job.lease.as_ref().map(|lease| now.calendar(lease.expires()));
-            say("worker", format!("worker {worker} has it and is to {verb} it"), until);
+            add("worker", format!("worker {worker} holds it and has to {verb} it"), until);
             if let Some(cancel) = &job.cancel {
                 let at = now.calendar(cancel.hard_at);
-                let detail = format!("a cancel was asked for by {}; it becomes hard at {at}", cancel.by);
-                say("cancel", detail, Some(at));
+                let detail = format!("{} requested a cancel, which becomes hard at {at}", cancel.by);
+                add("cancel", detail, Some(at));
             }
         }
         Phase::Waiting => {
             let at = job.clocks.due.map(|due| now.calendar(due));
-            say("due", at.map_or_else(|| "a signal".to_owned(), |at| format!("it goes on at {at}")), at);
+            add("due", at.map_or_else(|| "a signal".to_owned(), |at| format!("it continues at {at}")), at);
         }
         Phase::Final(outcome) => {
-            let error =
-                job.output.error.as_ref().map(|error| format!(": {}", error.text())).unwrap_or_default();
-            say("nothing", format!("it is over, {outcome}{error}"), None);
+            let error = job.output.error.as_ref().map(|error| format!(" ({})", error.text()));
+            add("nothing", format!("finished: {outcome}{}", error.unwrap_or_default()), None);
         }
     }
     Ok(found)
 }
 
-/// Clocks that run, soonest first.
+/// Running clocks, soonest first.
 fn clocks(job: &Job, lifecycle: &Lifecycle, now: Now) -> Vec<Clock> {
     let mut running: Vec<(Deadline, Trigger)> = Vec::new();
     running.extend(job.clocks.timeout.map(|at| (at, Trigger::Timeout)));
@@ -147,17 +142,16 @@ fn clocks(job: &Job, lifecycle: &Lifecycle, now: Now) -> Vec<Clock> {
     shown.collect()
 }
 
-fn targets(lifecycle: &Lifecycle, from: &str, trigger: &Trigger) -> Vec<Name> {
+fn targets(lifecycle: &Lifecycle, from: &str, trigger: &Trigger) -> Vec<StateName> {
     let rules = lifecycle.rules.iter();
     let fitting =
         rules.filter(|rule| rule.on == *trigger && rule.from.as_ref().is_some_and(|name| name == from));
-    let mut to: Vec<Name> = fitting.map(|rule| rule.to.clone()).collect();
+    let mut to: Vec<StateName> = fitting.map(|rule| rule.to.clone()).collect();
     to.dedup();
     to
 }
 
-/// What may happen next, and who may do it.
-fn next(job: &Job, lifecycle: &Lifecycle) -> Vec<Step> {
+fn next(job: &Job, lifecycle: &Lifecycle) -> Vec<NextStep> {
     let who = |trigger: &Trigger| -> &'static [&'static str] {
         match trigger {
             Trigger::Claim
@@ -174,7 +168,7 @@ fn next(job: &Job, lifecycle: &Lifecycle) -> Vec<Step> {
         }
     };
     let allowed = lifecycle.allowed(job.state.as_str()).into_iter();
-    let shown = allowed.map(|trigger| Step {
+    let shown = allowed.map(|trigger| NextStep {
         to: targets(lifecycle, job.state.as_str(), &trigger),
         who: who(&trigger),
         trigger,
@@ -182,36 +176,37 @@ fn next(job: &Job, lifecycle: &Lifecycle) -> Vec<Step> {
     shown.collect()
 }
 
-/// What could be typed now: what would help it on, or what tells more.
-fn tries(job: &Job, waiting_for: &[Waiting], next: &[Step]) -> Vec<String> {
+/// Commands that move the job on or tell more about it.
+fn suggestions(job: &Job, waiting_for: &[Waiting], next: &[NextStep]) -> Vec<String> {
     let id = job.id();
     let waits = |what: &str| waiting_for.iter().any(|waiting| waiting.what == what);
-    let mut tries = Vec::new();
+    let mut suggestions = Vec::new();
     match job.phase {
         Phase::Ready => {
             if waits("worker") {
-                tries.push(format!("tenure work {} -- COMMAND", shell_quote(job.spec.job_type.as_str())));
+                suggestions
+                    .push(format!("tenure work {} -- COMMAND", shell_quote(job.spec.job_type.as_str())));
             }
             if waits("paused_queue") {
-                tries.push(format!("tenure queue resume {}", shell_quote(job.spec.queue.as_str())));
+                suggestions.push(format!("tenure queue resume {}", shell_quote(job.spec.queue.as_str())));
             }
         }
-        Phase::Held | Phase::Active => tries.push(format!("tenure job logs --follow {id}")),
+        Phase::Held | Phase::Active => suggestions.push(format!("tenure job logs --follow {id}")),
         Phase::Waiting => {
             let signals = next.iter().filter_map(|step| match &step.trigger {
                 Trigger::Signal(name) => Some(format!("tenure job signal {id} {name}")),
                 _ => None,
             });
-            tries.extend(signals);
+            suggestions.extend(signals);
         }
         Phase::Final(Outcome::Dead) => {
-            tries.push(format!("tenure job events {id}"));
-            tries.push(format!("tenure dead redrive {id}"));
+            suggestions.push(format!("tenure job events {id}"));
+            suggestions.push(format!("tenure dead redrive {id}"));
         }
         Phase::Final(_) => {
-            tries.push(format!("tenure job events {id}"));
-            tries.push(format!("tenure job retry {id}"));
+            suggestions.push(format!("tenure job events {id}"));
+            suggestions.push(format!("tenure job retry {id}"));
         }
     }
-    tries
+    suggestions
 }

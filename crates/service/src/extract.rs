@@ -7,24 +7,24 @@ use axum::response::Response;
 use http::request::Parts;
 use http::{HeaderMap, Uri, header};
 use tenure_core::asset::AssetId;
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::JobId;
 
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::query::{is_name, job_id};
 use crate::service::Service;
 
-/// The address that a request came from.
+/// The address of the client.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub IpAddr);
 
-/// Marks a request that came by TLS.
+/// Marks a request over TLS.
 #[derive(Clone, Copy, Debug)]
 pub struct IsSecure;
 
-/// Who calls, where that was found out before.
+/// The result of an authentication that was made earlier for the same request.
 #[derive(Clone, Debug)]
-pub struct Known(pub Result<Caller, Problem>);
+pub struct Authenticated(pub Result<Caller, Problem>);
 
 impl<S> FromRequestParts<S> for Caller
 where
@@ -33,10 +33,10 @@ where
 {
     type Rejection = Problem;
 
-    /// Who calls must be known; whatever takes a caller is refused to those who are not.
+    /// A handler that takes a [`Caller`] refuses requests without valid credentials.
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        if let Some(Known(known)) = parts.extensions.remove() {
-            return known;
+        if let Some(Authenticated(caller)) = parts.extensions.remove() {
+            return caller;
         }
         let service = Service::from_ref(state);
         let keys = service.keyring().current().await?;
@@ -49,12 +49,12 @@ where
     }
 }
 
-/// The name under which a request asks for us.
+/// The host that a request names.
 pub fn host_of<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
     uri.authority().map(http::uri::Authority::as_str).or_else(|| headers.get(header::HOST)?.to_str().ok())
 }
 
-/// Whether a request comes from a page of this server, if it comes from one at all.
+/// Refuses a request from a page of another origin.
 pub fn own_origin(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let own = host_of(headers, uri).unwrap_or_default();
@@ -63,11 +63,10 @@ pub fn own_origin(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
     if origin.to_str().is_ok_and(is_own) {
         Ok(())
     } else {
-        Err(Problem::forbidden("a page of another origin may not call"))
+        Err(Problem::forbidden("requests from pages of another origin are not allowed"))
     }
 }
 
-/// What a handler comes to.
 pub type Reply = Result<Response, Problem>;
 
 /// The job id in a path.
@@ -86,7 +85,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
     }
 }
 
-/// The variable parts of a path, decoded.
+/// The variable segments of a path, decoded.
 #[derive(Debug)]
 pub struct Segments(pub Vec<String>);
 
@@ -104,11 +103,11 @@ fn undecoded() -> Problem {
     Problem::malformed("#", "the path is not percent-encoded UTF-8")
 }
 
-/// A name in a path: a queue, a user, a key.
+/// A queue, user, key or other name in a path.
 #[derive(Debug)]
-pub struct Named(pub Name);
+pub struct Named<T>(pub T);
 
-impl<S: Send + Sync> FromRequestParts<S> for Named {
+impl<S: Send + Sync, T: From<String>> FromRequestParts<S> for Named<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
@@ -119,19 +118,22 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
     }
 }
 
-/// The job and the asset of a path.
-pub struct Ids(pub JobId, pub AssetId);
+/// The job and the asset in a path.
+pub struct AssetPath {
+    pub job: JobId,
+    pub asset: AssetId,
+}
 
-impl<S: Send + Sync> FromRequestParts<S> for Ids {
+impl<S: Send + Sync> FromRequestParts<S> for AssetPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let Segments(segments) = Segments::from_request_parts(parts, state).await?;
-        let id = |place: usize, what: &str| {
-            let text = segments.get(place).map(String::as_str).unwrap_or_default();
+        let id = |index: usize, what: &str| {
+            let text = segments.get(index).map(String::as_str).unwrap_or_default();
             let bad = || Problem::malformed("#", format!("`{}` is not {what}'s id", text.escape_debug()));
             job_id(text).ok_or_else(bad)
         };
-        Ok(Self(id(0, "a job")?, AssetId(id(1, "an asset")?.0)))
+        Ok(Self { job: id(0, "a job")?, asset: AssetId(id(1, "an asset")?.0) })
     }
 }

@@ -1,4 +1,4 @@
-//! Authenticates requests by API key or token. KeySnapshot are read from the store and cached: for at most [`FRESH`] if other nodes
+//! Authenticates requests by API key or token. Keys are read from the store and cached: for at most [`FRESH`] if other nodes
 //! may revoke one.
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,7 +14,7 @@ use tenure_store::{AnyStore, Store as _};
 use crate::auth::jwt::{Jwt, JwtFlaw};
 use crate::auth::key::{PresentedKey, is_same_digest};
 use crate::caller::Caller;
-use crate::problem::{Problem, RATE_LIMITED, STORE_UNAVAILABLE, UNAUTHENTICATED};
+use crate::problem::{Problem, ProblemCode};
 
 /// How long cached keys may be used. On a shared store a change of keys is answered only after this time, so that every node
 /// applies it by then.
@@ -107,7 +107,10 @@ impl Keyring {
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
         let Some(token) = bearer else {
-            return Err(Problem::new(&UNAUTHENTICATED, "send `Authorization: Bearer` with a key or a token"));
+            return Err(Problem::new(
+                ProblemCode::Unauthenticated,
+                "send `Authorization: Bearer` with a key or a token",
+            ));
         };
         let found = match PresentedKey::parse(token) {
             Some(presented) => by_key(keys, &presented),
@@ -118,7 +121,8 @@ impl Keyring {
             AuthError::Refused(reason) => self.failed(&reason, peer),
             AuthError::Unavailable(reason) => {
                 tracing::error!(reason, "token verification unavailable");
-                Problem::new(&STORE_UNAVAILABLE, "the token issuer's keys are unavailable").retry_after(5)
+                Problem::new(ProblemCode::StoreUnavailable, "the token issuer's keys are unavailable")
+                    .retry_after(5)
             }
         })
     }
@@ -136,7 +140,7 @@ impl Keyring {
             return Err(refused("producer token without a user"));
         }
         let credential = format!("jwt:{}", identity.subject).into();
-        Ok(Caller { role, user, credential, until: Some(Timestamp(identity.expires_at_unix * 1000)) })
+        Ok(Caller { role, user, credential, expires_at: Some(Timestamp(identity.expires_at_unix * 1000)) })
     }
 
     /// Whether an authenticated caller is still valid: its key is not revoked, its token not expired.
@@ -146,7 +150,7 @@ impl Keyring {
             caller.credential.as_str().split_once(':').filter(|(kind, _)| *kind == "key").map(|(_, id)| id);
         let is_revoked = |id: &str| keys.by_id.get(id).is_none_or(|key| key.revoked_at.is_some());
         let was_open = caller.credential == "open";
-        caller.until.is_none_or(|until| now < until)
+        caller.expires_at.is_none_or(|expiry| now < expiry)
             && !id.is_some_and(is_revoked)
             && (!was_open || keys.is_open())
     }
@@ -162,9 +166,10 @@ impl Keyring {
             entry.1
         });
         if count > FAILURES_MAX {
-            return Problem::new(&RATE_LIMITED, "too many failed attempts").retry_after(WINDOW.as_secs());
+            return Problem::new(ProblemCode::RateLimited, "too many failed attempts; try again later")
+                .retry_after(WINDOW.as_secs());
         }
-        Problem::new(&UNAUTHENTICATED, "the key or token is not valid")
+        Problem::new(ProblemCode::Unauthenticated, "the key or token is not valid")
     }
 }
 
@@ -183,7 +188,7 @@ fn by_key(keys: &KeySnapshot, presented: &PresentedKey) -> Result<Caller, AuthEr
     match known {
         Some(key) if matches && key.revoked_at.is_none() => {
             let credential = format!("key:{}", key.id).into();
-            Ok(Caller { role: key.role, user: key.user_id.clone(), credential, until: None })
+            Ok(Caller { role: key.role, user: key.user_id.clone(), credential, expires_at: None })
         }
         Some(key) if matches => Err(AuthError::Refused(format!("key {} is revoked", key.id))),
         _ => Err(AuthError::Refused(format!("no key {} with this secret", presented.id))),

@@ -22,6 +22,7 @@ pub mod query;
 mod service;
 pub mod shell_quote;
 pub mod sse;
+pub mod wire;
 pub mod worker_registry;
 pub mod workers;
 

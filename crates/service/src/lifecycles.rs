@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure_core::job::Job;
 use tenure_core::lifecycle::Lifecycle;
 
-use crate::problem::{INTERNAL, Problem};
+use crate::problem::{Problem, ProblemCode};
 use crate::service::Service;
 
 /// The version in force.
@@ -22,6 +22,9 @@ pub fn newest(service: &Service, name: &str) -> Result<Arc<Lifecycle>, Problem> 
 pub fn of_job(service: &Service, job: &Job) -> Result<Arc<Lifecycle>, Problem> {
     let found = service.runtime().catalog().lifecycle(&job.spec.lifecycle).cloned();
     found.ok_or_else(|| {
-        Problem::new(&INTERNAL, format!("lifecycle {} is not loaded on this node", job.spec.lifecycle.name))
+        Problem::new(
+            ProblemCode::Internal,
+            format!("lifecycle {} is not loaded on this node", job.spec.lifecycle.name),
+        )
     })
 }

@@ -1,4 +1,4 @@
-//! Listings of jobs, as a caller may see them.
+//! Listings of the jobs that a caller may see.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::service::Service;
 
-/// A page of the jobs that match and that the caller may see, and where the next one begins.
-pub async fn seen(
+/// A page of matching jobs that the caller may see, and the cursor of the next page.
+pub async fn list(
     service: &Service,
     caller: &Caller,
     filter: JobFilter,
@@ -33,12 +33,12 @@ pub async fn seen(
     Ok((shown, next))
 }
 
-/// Whether only jobs that have a lease can match: few, however many wait.
+/// Whether only leased jobs can match. There are few of them, however many are ready.
 pub fn is_leased(filter: &JobFilter) -> bool {
     filter.phase.as_ref().is_some_and(|phase| *phase == "held" || *phase == "active")
 }
 
-/// Jobs that have a lease are at hand in the embedded store, while those that are ready would be walked through for them.
+/// The embedded store has leased jobs in memory; listing by filter would scan all ready jobs.
 async fn leased(service: &Service, filter: &JobFilter, rows: Page) -> Result<Option<Vec<Arc<Job>>>, Problem> {
     if service.store().is_shared() || !is_leased(filter) || filter.is_indexed() {
         return Ok(None);

@@ -1,6 +1,7 @@
-//! Query strings, read strictly: what is unknown, said twice or out of range is a mistake that silence would hide.
+//! Query parameters, read strictly: an unknown, repeated or invalid parameter is refused rather than ignored.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
@@ -15,20 +16,19 @@ use tenure_core::time::Timestamp;
 
 use crate::problem::Problem;
 
-/// Rows of a page, if nothing is said.
+/// Default rows of a page.
 const PAGE_ROWS: usize = 20;
-/// Rows of a page at most.
 const PAGE_ROWS_MAX: usize = 500;
 
-/// Named values that were given, each to be taken once.
+/// Named values, each of which is taken once.
 #[derive(Debug, Default)]
-pub struct Given {
+pub struct QueryParams {
     values: BTreeMap<String, String>,
     /// `?` for a query, `#/filter/` for a filter in a body.
     prefix: &'static str,
 }
 
-impl<S: Sync> FromRequestParts<S> for Given {
+impl<S: Sync> FromRequestParts<S> for QueryParams {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
@@ -36,7 +36,7 @@ impl<S: Sync> FromRequestParts<S> for Given {
     }
 }
 
-impl Given {
+impl QueryParams {
     fn parse(query: &str) -> Result<Self, Problem> {
         let mut values = BTreeMap::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -63,7 +63,7 @@ impl Given {
         Ok(Self { values, prefix: "#/filter/" })
     }
 
-    /// The fields of a form of ours.
+    /// The fields of a form.
     pub fn of_fields(fields: Vec<(String, String)>) -> Result<Self, Problem> {
         let mut values = BTreeMap::new();
         for (name, value) in fields {
@@ -74,13 +74,13 @@ impl Given {
         Ok(Self { values, prefix: "" })
     }
 
-    /// What a form left empty is not given.
+    /// Drops empty values, which forms send for fields that are not filled in.
     pub fn drop_empty(&mut self) {
         self.values.retain(|_, value| !value.trim().is_empty());
     }
 
-    /// A value, as it was given; it is still to be taken.
-    pub fn said(&self, name: &str) -> Option<&str> {
+    /// A value, without taking it.
+    pub fn peek(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
 
@@ -88,12 +88,12 @@ impl Given {
         Problem::malformed(format!("{}{name}", self.prefix), detail)
     }
 
-    /// Takes a value, as it is.
+    /// Takes a value.
     pub fn text(&mut self, name: &str) -> Option<String> {
         self.values.remove(name)
     }
 
-    /// Takes a value and reads it; says what was expected if it is not that.
+    /// Takes and parses a value; the error says what was expected.
     pub fn read<T>(
         &mut self,
         name: &str,
@@ -104,8 +104,8 @@ impl Given {
         read(&value).map(Some).ok_or_else(|| self.bad(name, format!("must be {expected}")))
     }
 
-    pub fn name(&mut self, name: &str) -> Result<Option<Name>, Problem> {
-        let fits = |value: &str| is_name(value).then(|| Name::from(value));
+    pub fn name<T: for<'a> From<&'a str>>(&mut self, name: &str) -> Result<Option<T>, Problem> {
+        let fits = |value: &str| is_name(value).then(|| T::from(value));
         self.read(name, "a name of 1 to 255 bytes without control characters", fits)
     }
 
@@ -113,9 +113,9 @@ impl Given {
         self.read(name, "a job's id", job_id)
     }
 
-    pub fn number(&mut self, name: &str, (from, to): (u64, u64)) -> Result<Option<u64>, Problem> {
-        let read = |value: &str| value.parse().ok().filter(|number| (from..=to).contains(number));
-        self.read(name, &format!("a number from {from} to {to}"), read)
+    pub fn number(&mut self, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, Problem> {
+        let read = |value: &str| value.parse().ok().filter(|number| range.contains(number));
+        self.read(name, &format!("a number from {} to {}", range.start(), range.end()), read)
     }
 
     pub fn flag(&mut self, name: &str) -> Result<bool, Problem> {
@@ -127,7 +127,7 @@ impl Given {
     }
 
     pub fn limit(&mut self) -> Result<usize, Problem> {
-        Ok(self.number("limit", (1, PAGE_ROWS_MAX as u64))?.map_or(PAGE_ROWS, |limit| limit as usize))
+        Ok(self.number("limit", 1..=PAGE_ROWS_MAX as u64)?.map_or(PAGE_ROWS, |limit| limit as usize))
     }
 
     /// A page of a listing that is ordered by job.
@@ -138,7 +138,7 @@ impl Given {
         })
     }
 
-    /// The row after which a listing that is ordered by rows goes on.
+    /// The cursor of a listing that is ordered by row number.
     pub fn rows_after(&mut self, name: &str) -> Result<u64, Problem> {
         let read = |value: &str| value.parse().ok().filter(|row| i64::try_from(*row).is_ok());
         Ok(self.read(name, "a cursor of an earlier answer", read)?.unwrap_or(0))
@@ -177,7 +177,7 @@ impl Given {
         })
     }
 
-    /// Nothing may be left over.
+    /// Refuses parameters that were not taken.
     pub fn done(self) -> Result<(), Problem> {
         match self.values.first_key_value() {
             Some((name, _)) => Err(self.bad(name, "is not known here")),
@@ -186,7 +186,7 @@ impl Given {
     }
 }
 
-/// A job's id in its usual form, or not one at all.
+/// A job's id in hyphenated form.
 pub fn job_id(text: &str) -> Option<JobId> {
     let hyphenated = text.len() == 36;
     uuid::Uuid::try_parse(text).ok().filter(|_| hyphenated).map(JobId)

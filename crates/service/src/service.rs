@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tenure_config::{Limits, Setting};
 use tenure_core::api_key::Role;
-use tenure_core::command::{Command, CommandEnvelope, IdempotencyKey};
+use tenure_core::command::{Command, CommandEnvelope, IdempotencyKey, WorkerSighting};
 use tenure_core::decide::CommandOutput;
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::{JobId, LifecycleName, WorkerId};
 use tenure_core::job::Job;
 use tenure_core::query::JobFilter;
 use tenure_runtime::Runtime;
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use crate::assets::Contents;
 use crate::caller::Caller;
 use crate::keyring::Keyring;
-use crate::problem::{OVERLOADED, Problem};
+use crate::problem::{Problem, ProblemCode};
 use crate::worker_registry::{WorkerRegistry, workers_seen};
 
 #[derive(Clone)]
@@ -78,7 +78,7 @@ impl Service {
         &self.0.parts.settings
     }
 
-    /// From now on: no new claims, and streams end.
+    /// Refuses new claims and ends streams from now on.
     pub fn drain(&self) {
         self.0.draining.send_replace(true);
     }
@@ -90,20 +90,19 @@ impl Service {
     /// Resolves when the server drains.
     pub async fn drained(&self) {
         let mut draining = self.0.draining.subscribe();
-        // The sender lives as long as we do.
+        // The sender lives as long as `self`.
         drop(draining.wait_for(|draining| *draining).await);
     }
 
-    /// What is answered to those who would begin something while the server drains.
     pub fn draining() -> Problem {
-        Problem::new(&OVERLOADED, "this node is stopping; ask again").retry_after(1)
+        Problem::new(ProblemCode::Overloaded, "this node is stopping; try again").retry_after(1)
     }
 
     pub fn refuse_if_draining(&self) -> Result<(), Problem> {
         if self.is_draining() { Err(Self::draining()) } else { Ok(()) }
     }
 
-    /// Asks the runtime, in the caller's name.
+    /// Submits a command as the caller.
     pub async fn submit(
         &self,
         caller: &Caller,
@@ -113,11 +112,12 @@ impl Service {
         Ok(self.runtime().submit(CommandEnvelope { by: caller.actor(), key, command }).await??)
     }
 
-    /// A state may be asked for by its old name.
-    pub fn speak_canonical(&self, filter: &mut JobFilter) {
+    /// Replaces an alias of a state in a filter by the state's name.
+    pub fn resolve_state_alias(&self, filter: &mut JobFilter) {
         let Some(asked) = filter.state.clone() else { return };
         let catalog = self.runtime().catalog();
-        let named = |name: &Name| filter.lifecycle.as_ref().is_none_or(|lifecycle| lifecycle == name);
+        let named =
+            |name: &LifecycleName| filter.lifecycle.as_ref().is_none_or(|lifecycle| lifecycle == name);
         let states = catalog.lifecycles().filter(|it| named(&it.name)).flat_map(|it| &it.states);
         let states: Vec<_> = states.collect();
         if states.iter().all(|state| state.name != asked) {
@@ -126,38 +126,37 @@ impl Service {
         }
     }
 
-    /// Whether a stream may go on: its caller is still admitted, and the server does not drain.
-    pub async fn may_go_on(&self, caller: &Caller) -> bool {
+    /// Whether a stream may continue: its caller is still authorised and the server is not draining.
+    pub async fn may_continue(&self, caller: &Caller) -> bool {
         !self.is_draining() && self.keyring().still_admits(caller, self.runtime().now()).await
     }
 
-    /// One job, if it is there and the caller may see it.
+    /// One job, if it exists and the caller may see it.
     pub async fn job(&self, caller: &Caller, id: JobId) -> Result<Arc<Job>, Problem> {
         let job = self.store().job(id).await?;
         let job = job.ok_or_else(|| Problem::not_found("job", id))?;
         if self.may_see(caller, &job).await? {
             return Ok(job);
         }
-        Err(Problem::forbidden(format!("job {id} is not yours to see")))
+        Err(Problem::forbidden(format!("job {id} belongs to another user or worker")))
     }
 
     pub async fn may_see(&self, caller: &Caller, job: &Job) -> Result<bool, Problem> {
         if caller.role == Role::Worker {
             return self.holds(caller, job.worker()).await;
         }
-        Ok(caller.is_or_oversees(job.spec.user_id.as_ref()))
+        Ok(caller.has_access_to_user(job.spec.user_id.as_ref()))
     }
 
-    /// Whether a job's worker came with this caller's credential. The store says so, since it may have come to another
-    /// node.
+    /// Whether a job's worker presented this caller's credential, to this node or another.
     pub async fn holds(&self, caller: &Caller, worker: Option<&WorkerId>) -> Result<bool, Problem> {
         let Some(worker) = worker else { return Ok(false) };
         let seen = self.store().worker(worker.clone()).await?;
         Ok(seen.is_some_and(|seen| seen.credential.as_ref() == Some(&caller.credential)))
     }
 
-    /// Notes that a worker was heard. A new one is told to the store first: another node may be asked what it holds. A
-    /// name under which another credential holds something is not given away.
+    /// Registers that a worker was seen. A new worker is written to the store at once, since other nodes may be asked what
+    /// it holds. Refuses a worker name under which another credential holds jobs.
     pub async fn touch_worker(&self, caller: &Caller, worker: &WorkerId) -> Result<(), Problem> {
         let now = self.runtime().now();
         if self.worker_registry().touch(worker, &caller.credential, now) {
@@ -167,17 +166,18 @@ impl Service {
             let seen = self.store().worker(worker.clone()).await?;
             let other =
                 seen.and_then(|seen| seen.credential).filter(|credential| *credential != caller.credential);
-            if other.is_some() && self.holds_something(worker).await? {
+            if other.is_some() && self.has_leases(worker).await? {
                 return Err(Problem::forbidden(format!("another key holds jobs as worker {worker}")));
             }
-            let news = workers_seen(vec![(worker.clone(), Some(caller.credential.clone()))]);
-            self.runtime().submit(news).await??;
+            let credential = Some(caller.credential.clone());
+            let sighting = WorkerSighting { worker: worker.clone(), credential };
+            self.runtime().submit(workers_seen(vec![sighting])).await??;
         }
         self.worker_registry().register(worker, &caller.credential, now);
         Ok(())
     }
 
-    async fn holds_something(&self, worker: &WorkerId) -> Result<bool, Problem> {
+    async fn has_leases(&self, worker: &WorkerId) -> Result<bool, Problem> {
         let leased = self.store().leased(LEASES_MAX).await?;
         Ok(leased.iter().any(|job| job.lease.as_ref().is_some_and(|lease| lease.worker == *worker)))
     }

@@ -1,7 +1,6 @@
-//! Texts as words of a command line: what a page or an answer tells people to type does what it says, whatever a name has
-//! in it.
+//! Quotes text for suggested shell commands, so that a name cannot change what a command does.
 
-/// One word of a POSIX shell: as it is where it is plain, quoted where it is not.
+/// One word for a POSIX shell, quoted if necessary.
 pub fn shell_quote(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@+=,".contains(c);
     if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
@@ -15,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_name_is_a_command() {
+    fn names_are_quoted() {
         for plain in ["index", "image.generate", "a/b:c@d+e=f,g_1"] {
             assert_eq!(shell_quote(plain), plain);
         }

@@ -1,5 +1,4 @@
-//! Server-sent events: a body that is written as things happen. Data is always one line of JSON, so nothing that a job
-//! says can forge a field.
+//! Server-sent events. Data is always one line of JSON, so that text from a job cannot forge a field.
 
 use std::time::Duration;
 
@@ -12,21 +11,19 @@ use serde::Serialize;
 
 use crate::problem::Problem;
 
-/// A sign of life, for proxies that close what is silent.
+/// Interval of comments, for proxies that close idle connections.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// One event as it is written.
 pub fn event(kind: &str, id: &str, data: &impl Serialize) -> String {
-    let data = serde_json::to_string(data).expect("our values have string keys and finite numbers");
+    let data = serde_json::to_string(data).expect("wire values have string keys and finite numbers");
     format!("event: {kind}\nid: {id}\ndata: {data}\n\n")
 }
 
-/// A comment: nothing happened, and we are here.
 pub fn comment() -> String {
     ": still here\n\n".to_owned()
 }
 
-/// A body out of a state that gives the next piece of text, until it gives none.
+/// A stream made by `next`, which returns the next text and state until the stream ends.
 pub fn stream<S, F>(state: S, next: impl Fn(S) -> F + Send + 'static) -> Response
 where
     S: Send + 'static,
@@ -56,7 +53,7 @@ pub fn is_wanted(headers: &HeaderMap) -> bool {
         .any(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/event-stream"))
 }
 
-/// Where a reconnecting client stopped.
+/// The last event that a reconnecting client has received.
 pub fn last_id(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let Some(id) = headers.get("last-event-id") else { return Ok(None) };
     let id = id.to_str().map_err(|_| Problem::malformed("#", "Last-Event-ID is not the id of an event"))?;

@@ -1,65 +1,62 @@
-//! The workers: who was heard, when, and with which credential. Kept in memory, and told to the store every other
-//! second, so that every node can say who is there.
+//! Registry of the workers that this node has seen: when, and with which credential. Kept in memory and written to the
+//! store every two seconds, so that every node can list all workers.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
-use tenure_core::command::{Command, CommandEnvelope};
+use tenure_core::command::{Command, CommandEnvelope, WorkerSighting};
 use tenure_core::id::{Actor, Name, WorkerId};
 use tenure_core::time::Timestamp;
 
-/// Workers that this node has heard.
+/// A worker that is silent for this long is dropped.
+const FORGET_AFTER_MS: i64 = 24 * 3_600_000;
+
 #[derive(Debug, Default)]
-pub struct WorkerRegistry(Mutex<HashMap<Name, Heard>>);
+pub struct WorkerRegistry(Mutex<HashMap<WorkerId, Entry>>);
 
 #[derive(Clone, Debug)]
-struct Heard {
-    at: Timestamp,
+struct Entry {
+    seen_at: Timestamp,
     credential: Name,
-    is_told: bool,
+    is_written: bool,
 }
 
 impl WorkerRegistry {
-    fn heard(&self) -> MutexGuard<'_, HashMap<Name, Heard>> {
-        self.0.lock().expect("nobody panics while noting a worker")
+    fn entries(&self) -> MutexGuard<'_, HashMap<WorkerId, Entry>> {
+        self.0.lock().expect("no panic while the registry is locked")
     }
 
-    /// Notes that a worker was heard, if it is known with this credential; says whether it is.
-    pub fn touch(&self, worker: &WorkerId, credential: &Name, at: Timestamp) -> bool {
-        let mut heard = self.heard();
-        let known = heard.get_mut(worker).filter(|known| known.credential == *credential);
-        known.map(|known| (known.at, known.is_told) = (at, false)).is_some()
+    /// Updates a worker that is registered with this credential. Returns false if it is not.
+    pub fn touch(&self, worker: &WorkerId, credential: &Name, now: Timestamp) -> bool {
+        let mut entries = self.entries();
+        let known = entries.get_mut(worker).filter(|entry| entry.credential == *credential);
+        known.map(|entry| (entry.seen_at, entry.is_written) = (now, false)).is_some()
     }
 
-    /// Takes up a worker that is new here, or comes with another credential than before.
-    pub fn register(&self, worker: &WorkerId, credential: &Name, at: Timestamp) {
-        let heard = Heard { at, credential: credential.clone(), is_told: false };
-        self.heard().insert(worker.clone(), heard);
+    pub fn register(&self, worker: &WorkerId, credential: &Name, now: Timestamp) {
+        let entry = Entry { seen_at: now, credential: credential.clone(), is_written: false };
+        self.entries().insert(worker.clone(), entry);
     }
 
-    /// Everyone whom this node has heard, and when.
-    pub fn all(&self) -> Vec<(Name, Timestamp)> {
-        self.heard().iter().map(|(worker, known)| (worker.clone(), known.at)).collect()
+    pub fn all(&self) -> Vec<(WorkerId, Timestamp)> {
+        self.entries().iter().map(|(worker, entry)| (worker.clone(), entry.seen_at)).collect()
     }
 
-    /// What the store has not been told yet, as a command; forgets who was silent for a day.
+    /// The sightings that are not in the store yet, as a command.
     pub fn take_updates(&self, now: Timestamp) -> Option<CommandEnvelope> {
-        const SILENCE_MS: i64 = 24 * 3_600_000;
-        let mut heard = self.heard();
-        heard.retain(|_, known| now.0 - known.at.0 < SILENCE_MS);
-        let news: Vec<_> = heard
-            .iter_mut()
-            .filter(|(_, known)| !known.is_told)
-            .map(|(worker, known)| {
-                known.is_told = true;
-                (worker.clone(), Some(known.credential.clone()))
+        let mut entries = self.entries();
+        entries.retain(|_, entry| now.0 - entry.seen_at.0 < FORGET_AFTER_MS);
+        let new = entries.iter_mut().filter(|(_, entry)| !entry.is_written);
+        let updates: Vec<_> = new
+            .map(|(worker, entry)| {
+                entry.is_written = true;
+                WorkerSighting { worker: worker.clone(), credential: Some(entry.credential.clone()) }
             })
             .collect();
-        (!news.is_empty()).then(|| workers_seen(news))
+        (!updates.is_empty()).then(|| workers_seen(updates))
     }
 }
 
-/// The command that tells the store who was heard.
-pub fn workers_seen(workers: Vec<(Name, Option<Name>)>) -> CommandEnvelope {
+pub(crate) fn workers_seen(workers: Vec<WorkerSighting>) -> CommandEnvelope {
     CommandEnvelope { by: Actor::from("server"), key: None, command: Command::WorkersSeen(workers) }
 }

@@ -1,9 +1,9 @@
-//! The roll of the workers: who was heard at any node, when, and what each holds.
+//! The list of workers: when each was last seen by any node, and which jobs it holds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tenure_core::id::Name;
+use tenure_core::id::WorkerId;
 use tenure_core::job::Job;
 use tenure_core::time::Timestamp;
 use tenure_stats::LEASES_MAX;
@@ -12,30 +12,29 @@ use tenure_store::Store as _;
 use crate::problem::Problem;
 use crate::service::Service;
 
-/// A worker that was heard, or that holds something.
 pub struct Worker {
-    pub name: Name,
-    /// When it was last heard, if it ever was here.
+    pub name: WorkerId,
+    /// `None` for a worker that holds a job and was never seen here.
     pub seen_at: Option<Timestamp>,
-    /// The jobs that it has leases of.
     pub holds: Vec<Arc<Job>>,
 }
 
-/// All of them, the last heard first.
+/// All workers, the last seen first.
 pub async fn list(service: &Service) -> Result<Vec<Worker>, Problem> {
-    let mut roll: BTreeMap<Name, (Option<Timestamp>, Vec<Arc<Job>>)> = BTreeMap::new();
+    let mut workers: BTreeMap<WorkerId, Worker> = BTreeMap::new();
+    let new = |name: WorkerId| move || Worker { name, seen_at: None, holds: Vec::new() };
     for job in service.store().leased(LEASES_MAX).await? {
         if let Some(lease) = &job.lease {
-            roll.entry(lease.worker.clone()).or_default().1.push(Arc::clone(&job));
+            let name = lease.worker.clone();
+            workers.entry(name.clone()).or_insert_with(new(name)).holds.push(Arc::clone(&job));
         }
     }
-    let seen = service.store().workers().await?.into_iter().map(|worker| (worker.name, worker.seen_at));
-    for (name, at) in seen.chain(service.worker_registry().all()) {
-        let known = &mut roll.entry(name).or_default().0;
-        *known = (*known).max(Some(at));
+    let stored = service.store().workers().await?.into_iter().map(|worker| (worker.name, worker.seen_at));
+    for (name, at) in stored.chain(service.worker_registry().all()) {
+        let worker = workers.entry(name.clone()).or_insert_with(new(name));
+        worker.seen_at = worker.seen_at.max(Some(at));
     }
-    let workers = roll.into_iter().map(|(name, (seen_at, holds))| Worker { name, seen_at, holds });
-    let mut workers: Vec<Worker> = workers.collect();
-    workers.sort_by(|one, other| other.seen_at.cmp(&one.seen_at).then(one.name.cmp(&other.name)));
+    let mut workers: Vec<Worker> = workers.into_values().collect();
+    workers.sort_by(|one, other| other.seen_at.cmp(&one.seen_at).then_with(|| one.name.cmp(&other.name)));
     Ok(workers)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenure_core::id::{LifecycleName, Name, QueueName, StateName, TypeName};
+use tenure_core::id::{LifecycleName, QueueName, StateName, TypeName};
 use tenure_core::job_type::{CATCH_ALL, Catalog};
 use tenure_core::lifecycle::{Phase, Trigger};
 use tenure_core::time::Timestamp;
@@ -36,17 +36,18 @@ impl SnapshotInputs<'_> {
     }
 
     pub(super) fn lifecycles(&self, counts: &[CountNow]) -> Vec<LifecycleNow> {
-        let names: BTreeSet<&Name> = self.catalog.lifecycles().map(|lifecycle| &lifecycle.name).collect();
+        let names: BTreeSet<&LifecycleName> =
+            self.catalog.lifecycles().map(|lifecycle| &lifecycle.name).collect();
         names.into_iter().map(|name| self.lifecycle(name, counts)).collect()
     }
 
-    fn lifecycle(&self, name: &Name, counts: &[CountNow]) -> LifecycleNow {
-        let mut by_state: BTreeMap<&Name, u64> = BTreeMap::new();
+    fn lifecycle(&self, name: &LifecycleName, counts: &[CountNow]) -> LifecycleNow {
+        let mut by_state: BTreeMap<&StateName, u64> = BTreeMap::new();
         for count in counts.iter().filter(|count| count.lifecycle == *name) {
             *by_state.entry(&count.state).or_default() += count.count;
         }
         let newest = self.catalog.newest(name.as_str()).expect("the name comes from the catalog");
-        let mut states: Vec<(&Name, Phase)> =
+        let mut states: Vec<(&StateName, Phase)> =
             newest.states.iter().map(|state| (&state.name, state.phase)).collect();
         let older = by_state.keys().filter(|state| newest.state(state.as_str()).is_none());
         states.extend(older.filter_map(|state| Some((*state, phase(self.catalog, name, state)?))));
@@ -56,7 +57,7 @@ impl SnapshotInputs<'_> {
             steps.iter().filter(|((_, _, to), _)| *to == state).for_each(|(_, ring)| came.merge(ring));
             came.until(self.minute(), TREND).collect()
         };
-        let state = |(state, phase): (&Name, Phase)| StateNow {
+        let state = |(state, phase): (&StateName, Phase)| StateNow {
             count: by_state.get(state).copied().unwrap_or(0),
             trend: trend(state),
             oldest_since: self.oldest(name, state, phase),
@@ -76,7 +77,10 @@ impl SnapshotInputs<'_> {
     }
 
     /// Transitions of a lifecycle, summed over its types.
-    fn steps(&self, lifecycle: &LifecycleName) -> BTreeMap<(Option<&Name>, &Trigger, &Name), MinuteRing> {
+    fn steps(
+        &self,
+        lifecycle: &LifecycleName,
+    ) -> BTreeMap<(Option<&StateName>, &Trigger, &StateName), MinuteRing> {
         let mut steps: BTreeMap<_, MinuteRing> = BTreeMap::new();
         let types = self.counted.lifecycles.get(lifecycle).into_iter().flat_map(BTreeMap::values);
         for step in types.flat_map(|of_type| &of_type.steps) {
@@ -98,7 +102,7 @@ impl SnapshotInputs<'_> {
         match phase {
             Phase::Ready => {
                 let places = self.live.gauges.jobs.iter();
-                let places: BTreeSet<(&Name, &Name)> = places
+                let places: BTreeSet<(&QueueName, &TypeName)> = places
                     .filter(|count| count.lifecycle == *lifecycle && count.state == *state)
                     .map(|count| (&count.queue, &count.job_type))
                     .collect();
@@ -114,15 +118,15 @@ impl SnapshotInputs<'_> {
     }
 
     /// Every declared type with its lifecycle, and every other pair that was counted.
-    pub(super) fn types(&self, is_awaited: impl Fn(&Name, &Name) -> bool) -> Vec<TypeNow> {
+    pub(super) fn types(&self, is_awaited: impl Fn(&QueueName, &TypeName) -> bool) -> Vec<TypeNow> {
         let declared = self.catalog.types();
         let declared = declared.map(|job_type| (job_type.name.clone(), job_type.lifecycle.name.clone()));
-        let mut pairs: BTreeSet<(QueueName, TypeName)> =
+        let mut pairs: BTreeSet<(TypeName, LifecycleName)> =
             declared.filter(|(name, _)| name != CATCH_ALL).collect();
         for (lifecycle, types) in &self.counted.lifecycles {
             pairs.extend(types.keys().map(|job_type| (job_type.clone(), lifecycle.clone())));
         }
-        let shown = |(name, lifecycle): (QueueName, TypeName)| {
+        let shown = |(name, lifecycle): (TypeName, LifecycleName)| {
             let of_type = self.counted.lifecycles.get(&lifecycle).and_then(|types| types.get(&name));
             let times = self.sample.types.get(&(lifecycle.clone(), name.clone()));
             let TypeTimes { wait_ms, run_ms } = times.copied().unwrap_or_default();

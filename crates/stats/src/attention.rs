@@ -1,7 +1,7 @@
 //! The list of things that need attention. It is empty on a healthy system, so that an entry is noticed.
 
 use tenure_core::automation::Automation;
-use tenure_core::id::Name;
+use tenure_core::id::{QueueName, TypeName};
 use tenure_core::lifecycle::Phase;
 use tenure_core::schedule::Schedule;
 use tenure_core::time::{Millis, Timestamp};
@@ -35,16 +35,16 @@ pub(super) fn of_dead_letters(gauges: &Gauges) -> Option<Attention> {
 /// Ready jobs that no worker on any node waits for or works on.
 pub(super) fn of_ready(
     inputs: &SnapshotInputs<'_>,
-    is_awaited: impl Fn(&Name, &Name) -> bool,
+    is_awaited: impl Fn(&QueueName, &TypeName) -> bool,
 ) -> Vec<Attention> {
     let gauges = &inputs.live.gauges;
-    let is_unclaimed = |(queue, job_type): (&Name, &Name), since| {
+    let is_unclaimed = |queue: &QueueName, job_type: &TypeName, since| {
         inputs.live.now - since > GRACE
             && !inputs.live.paused.contains(queue)
             && !inputs.held.types.contains(job_type)
             && !is_awaited(queue, job_type)
     };
-    let unclaimed = gauges.oldest_ready.iter().filter(|it| is_unclaimed((&it.queue, &it.job_type), it.since));
+    let unclaimed = gauges.oldest_ready.iter().filter(|it| is_unclaimed(&it.queue, &it.job_type, it.since));
     let shown = unclaimed.map(|it| {
         let here =
             gauges.jobs.iter().filter(|count| count.queue == it.queue && count.job_type == it.job_type);

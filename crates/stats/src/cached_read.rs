@@ -17,7 +17,7 @@ const QUICK: Duration = Duration::from_millis(10);
 /// How long [`CachedRead::get_or`] waits for the first read.
 const FIRST_READ_WAIT: Duration = Duration::from_millis(50);
 
-pub struct CachedRead<T>(Arc<Inner<T>>);
+pub(crate) struct CachedRead<T>(Arc<Inner<T>>);
 
 struct Inner<T> {
     last: Mutex<Option<Value<T>>>,
@@ -47,7 +47,7 @@ impl<T> Clone for CachedRead<T> {
 impl<T: Send + Sync + 'static> CachedRead<T> {
     /// The last value, if it is fresh. Otherwise reads it again: in the caller if that is quick, else in the background
     /// while the caller gets the older value.
-    pub async fn get<R>(&self, read: impl FnOnce() -> R) -> Result<Arc<T>, StoreError>
+    pub(crate) async fn get<R>(&self, read: impl FnOnce() -> R) -> Result<Arc<T>, StoreError>
     where
         R: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
@@ -74,7 +74,7 @@ impl<T: Send + Sync + 'static> CachedRead<T> {
     }
 
     /// Like `get`, but returns `instead()` if the first read takes too long.
-    pub async fn get_or<R>(
+    pub(crate) async fn get_or<R>(
         &self,
         read: impl FnOnce() -> R,
         instead: impl FnOnce() -> T,
@@ -107,19 +107,19 @@ impl<T: Send + Sync + 'static> CachedRead<T> {
     }
 
     /// Whether the last read was quick; false before the first.
-    pub fn is_quick(&self) -> bool {
+    pub(crate) fn is_quick(&self) -> bool {
         self.last().as_ref().is_some_and(|last| last.cost < QUICK)
     }
 
     /// Makes the next `get` read again.
-    pub fn expire(&self) {
+    pub(crate) fn expire(&self) {
         if let Some(last) = self.last().as_mut() {
             last.expired = true;
         }
     }
 
     /// Resolves when no read is in progress.
-    pub async fn idle(&self) {
+    pub(crate) async fn idle(&self) {
         drop(self.0.reading.lock().await);
     }
 

@@ -23,7 +23,7 @@ const COUNT_KEYS_MAX: usize = 10_000;
 
 /// What finished jobs are counted by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CountKey {
+pub(crate) struct CountKey {
     pub lifecycle: LifecycleName,
     pub job_type: TypeName,
     pub queue: QueueName,
@@ -31,7 +31,7 @@ pub struct CountKey {
 }
 
 impl CountKey {
-    pub fn of(count: &Count) -> Self {
+    pub(crate) fn of(count: &Count) -> Self {
         let Count { lifecycle, job_type, queue, state, .. } = count.clone();
         Self { lifecycle, job_type, queue, state }
     }
@@ -47,13 +47,13 @@ impl CountKey {
 }
 
 /// How many more finished jobs there are than at the start, by key.
-pub type FinishedDelta = BTreeMap<CountKey, i64>;
+pub(crate) type FinishedDelta = BTreeMap<CountKey, i64>;
 
 /// What this node committed.
 pub struct Counters {
     /// Types that have their own counters. All others share the catch-all's, so that callers cannot make this grow.
-    types: BTreeSet<Name>,
-    catch_all: Name,
+    types: BTreeSet<TypeName>,
+    catch_all: TypeName,
     started: Instant,
     inner: Mutex<Inner>,
 }
@@ -69,22 +69,22 @@ struct Inner {
 
 /// Counts by minute, as they are written to the store.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
+pub(crate) struct Counted {
     /// By lifecycle and type.
-    pub lifecycles: BTreeMap<Name, BTreeMap<Name, TypeCounts>>,
+    pub lifecycles: BTreeMap<LifecycleName, BTreeMap<TypeName, TypeCounts>>,
     /// By type and error code.
     pub failures: Vec<FailureCount>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TypeCounts {
+pub(crate) struct TypeCounts {
     pub steps: Vec<TransitionCount>,
     /// Failed attempts.
     pub failed: MinuteRing,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TransitionCount {
+pub(crate) struct TransitionCount {
     /// `None` at creation.
     pub from: Option<StateName>,
     pub trigger: Trigger,
@@ -96,7 +96,7 @@ pub struct TransitionCount {
 
 /// Failed attempts that have type and error code in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FailureCount {
+pub(crate) struct FailureCount {
     pub job_type: TypeName,
     pub code: Name,
     pub minutes: MinuteRing,
@@ -109,7 +109,7 @@ pub struct FailureCount {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Commits {
+pub(crate) struct Commits {
     /// Commands per commit.
     pub commands: Histogram,
     /// Microseconds per commit.
@@ -127,7 +127,7 @@ impl Counters {
     }
 
     /// The name under which a type is counted.
-    pub fn label<'a>(&'a self, job_type: &'a TypeName) -> &'a Name {
+    pub fn label<'a>(&'a self, job_type: &'a TypeName) -> &'a TypeName {
         if self.types.contains(job_type) { job_type } else { &self.catch_all }
     }
 
@@ -156,20 +156,20 @@ impl Counters {
         }
     }
 
-    pub fn by_minute(&self) -> Counted {
+    pub(crate) fn by_minute(&self) -> Counted {
         self.inner().counted.clone()
     }
 
     /// Changes whenever a count by minute changes.
-    pub fn version(&self) -> u64 {
+    pub(crate) fn version(&self) -> u64 {
         self.inner().version
     }
 
-    pub fn finished(&self) -> FinishedDelta {
+    pub(crate) fn finished(&self) -> FinishedDelta {
         self.inner().finished.clone()
     }
 
-    pub fn commits(&self) -> Commits {
+    pub(crate) fn commits(&self) -> Commits {
         self.inner().commits.clone()
     }
 }
@@ -196,7 +196,7 @@ impl Counted {
         types.and_then(|types| types.get_mut(job_type)).expect("the entry exists or was just inserted")
     }
 
-    fn count(&mut self, label: &Name, it: &Transition) {
+    fn count(&mut self, label: &TypeName, it: &Transition) {
         let minute = it.at.minute();
         let of_type = self.of(&it.lifecycle, label);
         of_type.step(it.from.as_ref(), &it.trigger, &it.to, it.phase.outcome()).add(minute, 1);
@@ -229,7 +229,7 @@ impl Counted {
     }
 
     /// Adds the counts of another node.
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         for (lifecycle, types) in &other.lifecycles {
             for (job_type, theirs) in types {
                 let ours = self.of(lifecycle, job_type);

@@ -193,7 +193,7 @@ impl Stats {
             },
             commands_per_commit: commits.commands.percentiles(),
             commit_us: commits.took_us.percentiles(),
-            waiting_commands: self.runtime.waiting_commands(),
+            waiting_commands: self.runtime.queued_commands(),
         }
     }
 }

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::snapshot::Percentiles;
 
-pub const MINUTES: usize = 60;
+pub(crate) const MINUTES: usize = 60;
 
 /// A count for each of the last 60 minutes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Stored", from = "Stored")]
-pub struct MinuteRing {
+pub(crate) struct MinuteRing {
     last: i64,
     counts: [u32; MINUTES],
 }
@@ -29,7 +29,7 @@ fn slot(minute: i64) -> usize {
 
 impl MinuteRing {
     /// Adds to a minute. Minutes older than an hour are dropped.
-    pub fn add(&mut self, minute: i64, count: u32) {
+    pub(crate) fn add(&mut self, minute: i64, count: u32) {
         if minute > self.last {
             let first_new = (self.last + 1).max(minute - MINUTES as i64 + 1);
             (first_new..=minute).for_each(|passed| self.counts[slot(passed)] = 0);
@@ -41,24 +41,24 @@ impl MinuteRing {
         }
     }
 
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         let first = other.last - MINUTES as i64 + 1;
         let counted = (first..=other.last).filter(|minute| other.at(*minute) > 0);
         counted.for_each(|minute| self.add(minute, other.counts[slot(minute)]));
     }
 
-    pub fn at(&self, minute: i64) -> u64 {
+    pub(crate) fn at(&self, minute: i64) -> u64 {
         let known = self.last - (MINUTES as i64) < minute && minute <= self.last;
         if known { self.counts[slot(minute)].into() } else { 0 }
     }
 
     /// The last minutes up to this one, oldest first.
-    pub fn until(&self, minute: i64, minutes: usize) -> impl Iterator<Item = u64> {
+    pub(crate) fn until(&self, minute: i64, minutes: usize) -> impl Iterator<Item = u64> {
         (minute - minutes as i64 + 1..=minute).map(|minute| self.at(minute))
     }
 
     /// Sum over the hour up to this minute.
-    pub fn sum(&self, minute: i64) -> u64 {
+    pub(crate) fn sum(&self, minute: i64) -> u64 {
         self.until(minute, MINUTES).sum()
     }
 }
@@ -86,7 +86,7 @@ const HALF_MINUTES: i64 = 5;
 
 /// Histogram of the last five to ten minutes, exact to within an eighth.
 #[derive(Clone, Debug)]
-pub struct Histogram {
+pub(crate) struct Histogram {
     half: i64,
     current: [u32; BUCKETS],
     before: [u32; BUCKETS],
@@ -99,7 +99,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    pub fn add(&mut self, minute: i64, number: u32) {
+    pub(crate) fn add(&mut self, minute: i64, number: u32) {
         let half = minute.div_euclid(HALF_MINUTES);
         if half > self.half {
             self.before = if half == self.half + 1 { self.current } else { [0; BUCKETS] };
@@ -109,7 +109,7 @@ impl Histogram {
         *counted = counted.saturating_add(1);
     }
 
-    pub fn percentiles(&self) -> Percentiles {
+    pub(crate) fn percentiles(&self) -> Percentiles {
         let counts: Vec<u64> = self
             .current
             .iter()

@@ -45,14 +45,14 @@ struct LastReport {
 /// Content of a node's row.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct NodeReport {
+pub(crate) struct NodeReport {
     counted: Counted,
     awaited: Vec<Awaited>,
 }
 
 /// Filter of a waiting claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Awaited {
+pub(crate) struct Awaited {
     types: Option<Vec<TypeName>>,
     queues: Option<Vec<QueueName>>,
 }

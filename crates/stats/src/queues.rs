@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::id::{LifecycleName, Name, StateName};
+use tenure_core::id::{LifecycleName, QueueName, StateName};
 use tenure_core::job_type::Catalog;
 use tenure_core::lifecycle::Phase;
 use tenure_store::Count;
@@ -10,9 +10,9 @@ use tenure_store::Count;
 use crate::snapshot::QueueNow;
 
 /// Every queue that a type names, that is paused, or that has a live job; by name.
-pub fn queues(catalog: &Catalog, paused: &[Name], live: &[Count]) -> Vec<QueueNow> {
-    let mut queues: BTreeMap<Name, QueueNow> = BTreeMap::new();
-    let empty = |name: &Name| QueueNow {
+pub fn queues(catalog: &Catalog, paused: &[QueueName], live: &[Count]) -> Vec<QueueNow> {
+    let mut queues: BTreeMap<QueueName, QueueNow> = BTreeMap::new();
+    let empty = |name: &QueueName| QueueNow {
         name: name.clone(),
         paused: paused.contains(name),
         ready: 0,
@@ -35,7 +35,7 @@ pub fn queues(catalog: &Catalog, paused: &[Name], live: &[Count]) -> Vec<QueueNo
 }
 
 /// Phase of a state, by the newest version of the lifecycle that has it.
-pub fn phase(catalog: &Catalog, lifecycle: &LifecycleName, state: &StateName) -> Option<Phase> {
+pub(crate) fn phase(catalog: &Catalog, lifecycle: &LifecycleName, state: &StateName) -> Option<Phase> {
     let versions = catalog.lifecycles().filter(|it| it.name == *lifecycle);
     versions.filter_map(|it| it.state(state.as_str())).last().map(|state| state.phase)
 }

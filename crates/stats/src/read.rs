@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::id::{LifecycleName, Name, QueueName, TypeName};
+use tenure_core::id::{LifecycleName, Name, QueueName, StateName, TypeName};
 use tenure_core::job::Job;
 use tenure_core::lifecycle::Phase;
 use tenure_core::time::{Millis, Timestamp};
@@ -28,7 +28,7 @@ const RECENT: Millis = Millis::seconds(300);
 pub(super) struct Live {
     pub(super) now: Timestamp,
     pub(super) gauges: Gauges,
-    pub(super) paused: Vec<Name>,
+    pub(super) paused: Vec<QueueName>,
 }
 
 pub(super) async fn live(runtime: Runtime<AnyStore>) -> Result<Live, StoreError> {
@@ -41,8 +41,8 @@ pub(super) async fn live(runtime: Runtime<AnyStore>) -> Result<Live, StoreError>
 #[derive(Default)]
 pub(super) struct Held {
     /// When the oldest job entered its state, by lifecycle and state.
-    pub(super) oldest: BTreeMap<(QueueName, TypeName), Timestamp>,
-    pub(super) types: BTreeSet<Name>,
+    pub(super) oldest: BTreeMap<(LifecycleName, StateName), Timestamp>,
+    pub(super) types: BTreeSet<TypeName>,
 }
 
 impl Held {
@@ -100,9 +100,9 @@ pub(super) async fn finished(
 /// Durations of the last finished jobs.
 pub(super) struct Sample {
     /// By lifecycle and state.
-    pub(super) states: BTreeMap<(QueueName, TypeName), Percentiles>,
+    pub(super) states: BTreeMap<(LifecycleName, StateName), Percentiles>,
     /// By lifecycle and type, as the counters label it.
-    pub(super) types: BTreeMap<(QueueName, TypeName), TypeTimes>,
+    pub(super) types: BTreeMap<(LifecycleName, TypeName), TypeTimes>,
     pub(super) recent: Vec<RecentNow>,
 }
 
@@ -155,8 +155,8 @@ pub(super) async fn sample(
 ) -> Result<Sample, StoreError> {
     let now = runtime.store().now().await?.at;
     let jobs = runtime.store().finished(Timestamp(now.0 - SAMPLE_BACK.0 as i64), SAMPLE_JOBS_MAX).await?;
-    let mut states: BTreeMap<(QueueName, TypeName), Vec<u64>> = BTreeMap::new();
-    let mut types: BTreeMap<(QueueName, TypeName), Group> = BTreeMap::new();
+    let mut states: BTreeMap<(LifecycleName, StateName), Vec<u64>> = BTreeMap::new();
+    let mut types: BTreeMap<(LifecycleName, TypeName), Group> = BTreeMap::new();
     for job in &jobs {
         let lifecycle = &job.spec.lifecycle.name;
         let label = counters.label(&job.spec.job_type);
@@ -171,7 +171,7 @@ pub(super) async fn sample(
 }
 
 /// How long a finished job stayed in each state, counting its last visit.
-fn stays(job: &Job) -> Vec<(Name, u64)> {
+fn stays(job: &Job) -> Vec<(StateName, u64)> {
     let mut entered: Vec<_> = job.times.entered.iter().collect();
     entered.sort_by_key(|(_, at)| *at);
     entered.windows(2).map(|pair| (pair[0].0.clone(), (pair[1].1 - pair[0].1).0)).collect()
@@ -182,7 +182,7 @@ fn recent(jobs: &[Arc<Job>], now: Timestamp) -> Vec<RecentNow> {
     let completed = |job: &Arc<Job>| job.times.completed_at.unwrap_or(now);
     let oldest = jobs.last().map(completed).filter(|_| jobs.len() == SAMPLE_JOBS_MAX);
     let window = oldest.map_or(RECENT, |oldest| RECENT.min(now - oldest));
-    let mut groups: BTreeMap<(QueueName, TypeName), Group> = BTreeMap::new();
+    let mut groups: BTreeMap<(LifecycleName, TypeName), Group> = BTreeMap::new();
     for job in jobs.iter().take_while(|job| now - completed(job) <= RECENT) {
         let key = (job.spec.lifecycle.name.clone(), job.spec.job_type.clone());
         groups.entry(key).or_default().add(job);

@@ -41,8 +41,7 @@ pub struct Snapshot {
 /// One lifecycle.
 #[derive(Debug, Serialize)]
 pub struct LifecycleNow {
-    /// Its name.
-    pub name: Name,
+    pub name: LifecycleName,
     /// Its states in the order of its newest version; then those of older versions in which jobs still are.
     pub states: Vec<StateNow>,
     /// Transitions that were made in the last hour.
@@ -52,8 +51,7 @@ pub struct LifecycleNow {
 /// One state.
 #[derive(Debug, Serialize)]
 pub struct StateNow {
-    /// Its name.
-    pub name: Name,
+    pub name: StateName,
     /// What may happen there.
     #[serde(serialize_with = "as_text")]
     pub phase: Phase,
@@ -106,8 +104,7 @@ pub struct Percentiles {
 /// One type; `*` stands for all that the configuration does not name.
 #[derive(Debug, Serialize)]
 pub struct TypeNow {
-    /// Its name.
-    pub name: Name,
+    pub name: TypeName,
     /// The lifecycle that its jobs follow.
     pub lifecycle: LifecycleName,
     /// What happened.
@@ -143,8 +140,7 @@ pub struct FailureNow {
 /// One queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QueueNow {
-    /// Its name.
-    pub name: Name,
+    pub name: QueueName,
     /// Whether claims take nothing from it.
     pub paused: bool,
     /// Jobs that could be claimed, now or at their time.

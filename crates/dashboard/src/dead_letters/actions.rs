@@ -6,9 +6,10 @@ use tenure_core::command::{Command, CommandEnvelope};
 use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::id::JobId;
 use tenure_runtime::Failure;
+use tenure_service::Service;
 use tenure_service::bulk::ACTION_JOBS_MAX;
 use tenure_service::caller::{Caller, Right};
-use tenure_service::dead_letters::{check_rate, letter, matching, redrive_each};
+use tenure_service::dead_letters::{check_rate, find, matching, redrive_each};
 use tenure_service::extract::Reply;
 use tenure_service::fields::message;
 use tenure_service::problem::Problem;
@@ -38,18 +39,22 @@ struct Confirm {
     is_more: bool,
 }
 
-pub(crate) async fn confirm(State(app): State<Dashboard>, visitor: Visitor, mut given: QueryParams) -> Reply {
+pub(crate) async fn confirm(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    mut params: QueryParams,
+) -> Reply {
     visitor.caller.may(Right::Operate)?;
-    let redrive = match given.text("action").as_deref() {
+    let redrive = match params.text("action").as_deref() {
         Some("redrive") => true,
         Some("dismiss") => false,
         _ => return Err(unknown()),
     };
-    let kind = Kind::read(&mut given)?.ok_or_else(no_kind)?;
-    given.done()?;
-    let (letters, more) = matching(&app, kind.filter(), None, |letter| kind.holds(letter)).await?;
+    let kind = Kind::read(&mut params)?.ok_or_else(no_kind)?;
+    params.done()?;
+    let (letters, more) = matching(&dashboard, kind.filter(), None, |letter| kind.holds(letter)).await?;
     let confirm = Confirm { redrive, kind, matched: letters.len(), is_more: more.is_some() };
-    show(&app, visitor, confirm).await
+    show(&dashboard, visitor, confirm).await
 }
 
 fn unknown() -> Problem {
@@ -73,7 +78,7 @@ impl Page for Confirm {
         Some(String::new())
     }
 
-    async fn draw(&self, _: &Dashboard, _: &Caller, _: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, _: &Service, _: &Caller, _: &mut Parts) -> Result<Markup, Problem> {
         let number = count(self.matched as u64);
         let noun = if self.matched == 1 { " dead letter" } else { " dead letters" };
         let verb = if self.redrive { "Redrive " } else { "Dismiss " };
@@ -103,30 +108,30 @@ impl Page for Confirm {
     }
 }
 
-pub(crate) async fn act(State(app): State<Dashboard>, visitor: Visitor, mut form: Form) -> Reply {
+pub(crate) async fn act(State(dashboard): State<Dashboard>, visitor: Visitor, mut form: Form) -> Reply {
     let caller = &visitor.caller;
     caller.may(Right::Operate)?;
     let (ticked, to) = (form.all("job"), form.take("back"));
     let action = action(&mut form)?;
-    let mut given = form.rest()?;
-    let kind = Kind::read(&mut given)?;
-    given.done()?;
+    let mut params = form.rest()?;
+    let kind = Kind::read(&mut params)?;
+    params.done()?;
     let (jobs, missing, is_more) = if let Some(kind) = &kind {
-        let (jobs, more) = matching(&app, kind.filter(), None, |letter| kind.holds(letter)).await?;
+        let (jobs, more) = matching(&dashboard, kind.filter(), None, |letter| kind.holds(letter)).await?;
         (jobs, Vec::new(), more.is_some())
     } else {
-        let (jobs, missing) = named(&app, &ticked).await?;
+        let (jobs, missing) = named(&dashboard, &ticked).await?;
         (jobs, missing, false)
     };
     let mut said = if jobs.is_empty() && missing.is_empty() {
         "Nothing was selected, and nothing was done.".to_owned()
     } else {
-        do_it(&app, caller, action, (jobs, missing)).await
+        do_it(&dashboard, caller, action, (jobs, missing)).await
     };
     if is_more {
         said.push_str(" There are more: do it again.");
     }
-    app.inbox().forget().await;
+    dashboard.inbox().forget().await;
     Ok(back(to.as_deref().unwrap_or("/ui/dead-letters"), &said))
 }
 
@@ -151,11 +156,11 @@ fn action(form: &mut Form) -> Result<Action, Problem> {
 }
 
 /// Of the jobs that were ticked those that have a dead letter, and what to say of the others.
-async fn named(app: &Dashboard, ticked: &[String]) -> Result<(Vec<JobId>, Vec<Problem>), Problem> {
+async fn named(service: &Service, ticked: &[String]) -> Result<(Vec<JobId>, Vec<Problem>), Problem> {
     let (mut jobs, mut missing) = (Vec::new(), Vec::new());
     for text in ticked.iter().take(ACTION_JOBS_MAX) {
         let id = job_id(text).ok_or_else(|| Problem::malformed("job", "is not a job's id"))?;
-        match letter(app, id).await? {
+        match find(service, id).await? {
             Some(_) => jobs.push(id),
             None => missing.push(Problem::not_found("dead letter", id)),
         }
@@ -164,7 +169,7 @@ async fn named(app: &Dashboard, ticked: &[String]) -> Result<(Vec<JobId>, Vec<Pr
 }
 
 async fn do_it(
-    app: &Dashboard,
+    service: &Service,
     caller: &Caller,
     action: Action,
     (jobs, missing): (Vec<JobId>, Vec<Problem>),
@@ -172,11 +177,11 @@ async fn do_it(
     match action {
         Action::Dismiss { reason } => {
             let asked = jobs.iter().map(|job| (*job, reason.clone()));
-            let answers = dismiss_each(app, caller, asked).await;
+            let answers = dismiss_each(service, caller, asked).await;
             tell("Dismissed", missing, answers, "")
         }
         Action::Redrive { rate, settle } => {
-            let answers = redrive_each(app, caller, rate, None, &jobs).await;
+            let answers = redrive_each(service, caller, rate, None, &jobs).await;
             let redriven = jobs.iter().zip(&answers).filter_map(|(job, answer)| match answer {
                 Ok(Ok(CommandOutput::Job { job: made, .. })) => {
                     Some((*job, format!("redriven as {}", made.id())))
@@ -184,7 +189,7 @@ async fn do_it(
                 _ => None,
             });
             if settle {
-                dismiss_each(app, caller, redriven).await;
+                dismiss_each(service, caller, redriven).await;
             }
             tell("Redrove", missing, answers, if settle { ", and dismissed them" } else { "" })
         }
@@ -192,16 +197,16 @@ async fn do_it(
 }
 
 async fn dismiss_each(
-    app: &Dashboard,
+    service: &Service,
     caller: &Caller,
     letters: impl Iterator<Item = (JobId, String)>,
 ) -> Vec<Result<CommandResult, Failure>> {
     let ask = |(job, reason)| CommandEnvelope {
         by: caller.actor(),
         key: None,
-        command: Command::Dismiss(job, reason),
+        command: Command::DismissDeadLetter { job, reason },
     };
-    app.runtime().submit_all(letters.map(ask).collect::<Vec<_>>()).await
+    service.runtime().submit_all(letters.map(ask).collect::<Vec<_>>()).await
 }
 
 fn tell(

@@ -11,6 +11,7 @@ use tenure_core::id::{JobId, Name};
 use tenure_core::job::Stage;
 use tenure_core::query::{DeadLetterFilter, Page as Rows};
 use tenure_core::time::Timestamp;
+use tenure_service::Service;
 use tenure_service::bulk::PAGE_JOBS;
 use tenure_service::caller::Caller;
 use tenure_service::dead_letters::narrow;
@@ -19,7 +20,6 @@ use tenure_service::query::QueryParams;
 use tenure_store::Store as _;
 use tokio::sync::Mutex;
 
-use crate::Dashboard;
 use crate::jobs::filters::address;
 
 /// Letters that are looked at for groups: the newest.
@@ -44,12 +44,12 @@ impl Kind {
     }
 
     /// What an address or a form names: with a reason the kind without stage or code where none is named.
-    pub(crate) fn read(given: &mut QueryParams) -> Result<Option<Self>, Problem> {
-        given.drop_empty();
+    pub(crate) fn read(params: &mut QueryParams) -> Result<Option<Self>, Problem> {
+        params.drop_empty();
         let a_stage = |text: &str| serde_json::from_value::<Stage>(Value::from(text)).ok();
-        let reason = given.read("reason_code", "a reason code", ReasonCode::parse)?;
-        let stage = given.read("stage", "fetch, input, exec, output or commit", a_stage)?;
-        let code = given.name("code")?;
+        let reason = params.read("reason_code", "a reason code", ReasonCode::parse)?;
+        let stage = params.read("stage", "fetch, input, exec, output or commit", a_stage)?;
+        let code = params.name("code")?;
         if reason.is_none() && (stage.is_some() || code.is_some()) {
             return Err(Problem::malformed("?reason_code", "must be named with a stage or a code"));
         }
@@ -122,12 +122,13 @@ impl Groups {
         self.groups.iter().map(|group| group.count).sum()
     }
 
-    async fn read(app: &Dashboard, mut filter: DeadLetterFilter, caller: &Caller) -> Result<Self, Problem> {
+    async fn read(service: &Service, mut filter: DeadLetterFilter, caller: &Caller) -> Result<Self, Problem> {
         narrow(caller, &mut filter)?;
         let mut kinds: BTreeMap<Kind, Group> = BTreeMap::new();
         let (mut before, mut looked_at) = (None, 0);
         let is_more = loop {
-            let letters = app.store().dead_letters(filter.clone(), Rows { before, limit: PAGE_JOBS }).await?;
+            let letters =
+                service.store().dead_letters(filter.clone(), Rows { before, limit: PAGE_JOBS }).await?;
             if looked_at == LETTERS_MAX {
                 break !letters.is_empty();
             }
@@ -180,16 +181,16 @@ struct Kept {
 
 impl Inbox {
     /// The groups that the caller may see.
-    pub(crate) async fn groups(&self, app: &Dashboard, caller: &Caller) -> Result<Arc<Groups>, Problem> {
+    pub(crate) async fn groups(&self, service: &Service, caller: &Caller) -> Result<Arc<Groups>, Problem> {
         if caller.role == Role::Producer {
-            return Groups::read(app, DeadLetterFilter::default(), caller).await.map(Arc::new);
+            return Groups::read(service, DeadLetterFilter::default(), caller).await.map(Arc::new);
         }
         let mut kept = self.0.lock().await;
         if let Some(kept) = kept.as_ref().filter(|kept| kept.made.elapsed() < kept.rest) {
             return Ok(Arc::clone(&kept.groups));
         }
         let began = Instant::now();
-        let groups = Arc::new(Groups::read(app, DeadLetterFilter::default(), caller).await?);
+        let groups = Arc::new(Groups::read(service, DeadLetterFilter::default(), caller).await?);
         let rest = began.elapsed() * REST;
         *kept = Some(Kept { groups: Arc::clone(&groups), made: Instant::now(), rest });
         Ok(groups)

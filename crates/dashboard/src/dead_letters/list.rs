@@ -5,8 +5,9 @@ use std::sync::OnceLock;
 use futures_util::future::try_join_all;
 use maud::{Markup, html};
 use tenure_core::dead_letter::DeadLetter;
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::{JobId, TypeName};
 use tenure_core::query::{DeadLetterFilter, Page as Rows};
+use tenure_service::Service;
 use tenure_service::caller::{Caller, Right};
 use tenure_service::dead_letters::narrow;
 use tenure_service::problem::Problem;
@@ -20,7 +21,7 @@ use crate::jobs::failure;
 use crate::jobs::filters::address;
 use crate::layout::Tab;
 use crate::session::Visitor;
-use crate::{Dashboard, Page, Parts};
+use crate::{Page, Parts};
 
 /// Letters that are read at once.
 const READ: usize = 100;
@@ -34,7 +35,7 @@ pub(crate) struct List {
 }
 
 /// A letter, and the type of its job.
-type Letter = (DeadLetter, Option<Name>);
+type Letter = (DeadLetter, Option<TypeName>);
 
 impl List {
     pub(crate) fn new(kind: Option<Kind>, cursor: Option<JobId>, anchor: Option<Anchor>) -> Self {
@@ -53,7 +54,7 @@ impl List {
     /// The letters of this page, and where older ones begin.
     async fn find(
         &self,
-        app: &Dashboard,
+        service: &Service,
         caller: &Caller,
     ) -> Result<(Vec<DeadLetter>, Option<JobId>), Problem> {
         let dismissed = || DeadLetterFilter { dismissed: true, ..DeadLetterFilter::default() };
@@ -62,7 +63,7 @@ impl List {
         let (mut found, mut looked_at) = (Vec::new(), 0);
         let mut before = self.anchor.map_or(self.cursor, |anchor| Some(anchor.before()));
         loop {
-            let letters = app.store().dead_letters(filter.clone(), Rows { before, limit: READ }).await?;
+            let letters = service.store().dead_letters(filter.clone(), Rows { before, limit: READ }).await?;
             let is_last = letters.len() < READ;
             looked_at += letters.len();
             before = letters.last().map(|letter| letter.job_id).or(before);
@@ -88,8 +89,8 @@ impl List {
 }
 
 /// Adds what a letter does not say itself.
-async fn with_types(app: &Dashboard, letters: Vec<DeadLetter>) -> Result<Vec<Letter>, Problem> {
-    let jobs = try_join_all(letters.iter().map(|letter| app.store().job(letter.job_id))).await?;
+async fn with_types(service: &Service, letters: Vec<DeadLetter>) -> Result<Vec<Letter>, Problem> {
+    let jobs = try_join_all(letters.iter().map(|letter| service.store().job(letter.job_id))).await?;
     let types = jobs.into_iter().map(|job| job.map(|job| job.spec.job_type.clone()));
     Ok(letters.into_iter().zip(types).collect())
 }
@@ -110,10 +111,10 @@ impl Page for List {
         self.drawn.get().map(|anchor| anchor.stream(&self.address(self.cursor)))
     }
 
-    async fn draw(&self, app: &Dashboard, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let (letters, older) = self.find(app, caller).await?;
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+        let (letters, older) = self.find(service, caller).await?;
         self.drawn.get_or_init(|| Anchor::of(letters.iter().map(|letter| letter.job_id)));
-        let letters = with_types(app, letters).await?;
+        let letters = with_types(service, letters).await?;
         let table = match &self.kind {
             _ if letters.is_empty() => html! {
                 @if self.kind.is_some() { (nothing("No letter of this kind is open.", "")) }

@@ -5,16 +5,17 @@ use axum::extract::State;
 use maud::{Markup, html};
 use tenure_core::command::{Cancel, Command, Report, Retry, Verb, When};
 use tenure_core::dead_letter::{DeadLetter, ReasonCode};
-use tenure_core::decide::Done;
+use tenure_core::decide::CommandOutput;
 use tenure_core::id::{JobId, Name};
 use tenure_core::job::{CancelMode, Job};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Trigger;
+use tenure_service::Service;
 use tenure_service::caller::{Caller, Right};
 use tenure_service::explain::Explanation;
 use tenure_service::extract::{Reply, Segments};
 use tenure_service::fields::message;
-use tenure_service::problem::{NOT_FOUND, Problem};
+use tenure_service::problem::{Problem, ProblemCode};
 use tenure_service::query::{is_name, job_id};
 
 use crate::Dashboard;
@@ -63,7 +64,7 @@ impl Act {
 
     fn right(&self) -> Right {
         match self {
-            Self::Retry | Self::Signal(_) | Self::Cancel | Self::CancelHard => Right::Own,
+            Self::Retry | Self::Signal(_) | Self::Cancel | Self::CancelHard => Right::ManageJobs,
             Self::DeadLetter | Self::Reject | Self::Dismiss => Right::Operate,
         }
     }
@@ -74,10 +75,10 @@ impl Act {
     }
 
     /// What its form asks for.
-    fn command(self, app: &Dashboard, job: JobId, form: &mut Form) -> Result<Command, Problem> {
+    fn command(self, service: &Service, job: JobId, form: &mut Form) -> Result<Command, Problem> {
         let mut text = |field: &str| form.take(field).filter(|text| !text.trim().is_empty());
         Ok(match self {
-            Self::Retry => Command::Retry(Retry { job, id: app.runtime().new_id(), when: When::Now }),
+            Self::Retry => Command::Retry(Retry { job, id: service.runtime().new_id(), when: When::Now }),
             Self::Cancel | Self::CancelHard => {
                 let mode = if self == Self::Cancel { CancelMode::Soft } else { CancelMode::Hard };
                 Command::Cancel(Cancel { job, mode, reason: message("reason", text("reason"))? })
@@ -86,13 +87,13 @@ impl Act {
                 let flawed =
                     |flaw: tenure_core::json::JsonFlaw| Problem::malformed("payload", flaw.to_string());
                 let note = text("payload").map(|text| Json::parse(&text).map_err(flawed)).transpose()?;
-                Command::Signal(job, name, note)
+                Command::Signal { job, name, payload: note }
             }
             Self::DeadLetter => {
                 let code = form.need("reason_code")?;
                 let code = ReasonCode::parse(&code)
                     .ok_or_else(|| Problem::malformed("reason_code", "is not a reason code"))?;
-                Command::DeadLetter(job, code, form.take("detail").unwrap_or_default())
+                Command::DeadLetter { job, reason: code, detail: form.take("detail").unwrap_or_default() }
             }
             Self::Reject => {
                 let reason = message("reason", Some(form.need("reason")?))?.unwrap_or_default();
@@ -100,7 +101,7 @@ impl Act {
             }
             Self::Dismiss => {
                 let reason = message("reason", Some(form.need("reason")?))?;
-                Command::Dismiss(job, reason.unwrap_or_default())
+                Command::DismissDeadLetter { job, reason: reason.unwrap_or_default() }
             }
         })
     }
@@ -216,19 +217,20 @@ fn fields(act: &Act, job: &Job, is_letter: bool, (is_off, lacks): (bool, Option<
 
 /// `POST /ui/jobs/{id}/{act}`.
 pub(crate) async fn act(
-    State(app): State<Dashboard>,
+    State(dashboard): State<Dashboard>,
     visitor: Visitor,
     Segments(path): Segments,
     form: Form,
 ) -> Reply {
-    let unknown = || Problem::new(&NOT_FOUND, format!("nothing is called {} here", path[1].escape_debug()));
+    let unknown =
+        || Problem::new(ProblemCode::NotFound, format!("nothing is called {} here", path[1].escape_debug()));
     let act = Act::parse(&path[1]).ok_or_else(unknown)?;
-    perform(&app, &visitor, (&path[0], act), form).await
+    perform(&dashboard, &visitor, (&path[0], act), form).await
 }
 
 /// `POST /ui/jobs/{id}/signals/{name}`.
 pub(crate) async fn signal(
-    State(app): State<Dashboard>,
+    State(dashboard): State<Dashboard>,
     visitor: Visitor,
     Segments(path): Segments,
     form: Form,
@@ -236,18 +238,18 @@ pub(crate) async fn signal(
     if !is_name(&path[1]) {
         return Err(Problem::malformed("#", "the path does not name a signal"));
     }
-    perform(&app, &visitor, (&path[0], Act::Signal(path[1].as_str().into())), form).await
+    perform(&dashboard, &visitor, (&path[0], Act::Signal(path[1].as_str().into())), form).await
 }
 
-async fn perform(app: &Dashboard, visitor: &Visitor, (id, act): (&str, Act), mut form: Form) -> Reply {
+async fn perform(service: &Service, visitor: &Visitor, (id, act): (&str, Act), mut form: Form) -> Reply {
     visitor.caller.may(act.right())?;
     let id = job_id(id).ok_or_else(|| Problem::malformed("#", "the path does not name a job"))?;
-    let command = act.clone().command(app, id, &mut form)?;
+    let command = act.clone().command(service, id, &mut form)?;
     // Fields of a form that this act has no use for are not there.
     form.done()?;
-    app.job(&visitor.caller, id).await?;
-    match app.submit(&visitor.caller, None, command).await? {
-        Done::Job { job, .. } => Ok(back(&job_address(job.id()), &act.said(&job))),
-        _ => Ok(back(&job_address(id), "Done.")),
+    service.job(&visitor.caller, id).await?;
+    match service.submit(&visitor.caller, None, command).await? {
+        CommandOutput::Job { job, .. } => Ok(back(&job_address(job.id()), &act.said(&job))),
+        _ => Ok(back(&job_address(id), "CommandOutput.")),
     }
 }

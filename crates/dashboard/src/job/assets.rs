@@ -5,9 +5,10 @@ use http::{HeaderMap, HeaderValue, header};
 use maud::{Markup, html};
 use tenure_core::asset::Asset;
 use tenure_core::id::JobId;
-use tenure_service::assets::content::opened;
-use tenure_service::assets::name::name_of;
-use tenure_service::extract::{Ids, Reply};
+use tenure_service::Service;
+use tenure_service::assets::content;
+use tenure_service::assets::name::file_name;
+use tenure_service::extract::{AssetPath, Reply};
 use tenure_service::problem::Problem;
 use tenure_service::query::QueryParams;
 use tenure_store::Store as _;
@@ -23,8 +24,8 @@ const SHOWN: usize = 50;
 const PICTURE_BYTES_MAX: u64 = 4 << 20;
 
 /// The newest assets, and one more if there are more.
-pub(super) async fn newest(app: &Dashboard, id: JobId) -> Result<Vec<Asset>, Problem> {
-    Ok(app.store().assets(id, None, SHOWN + 1).await?)
+pub(super) async fn newest(service: &Service, id: JobId) -> Result<Vec<Asset>, Problem> {
+    Ok(service.store().assets(id, None, SHOWN + 1).await?)
 }
 
 pub(super) fn list(assets: &[Asset]) -> Markup {
@@ -44,7 +45,7 @@ fn row(asset: &Asset) -> Markup {
     let here = format!("{}/assets/{}", job_address(asset.job_id), asset.id);
     let is_there = asset.stored && asset.discarded_at.is_none();
     let is_small = asset.file_size.is_some_and(|bytes| bytes <= PICTURE_BYTES_MAX);
-    let name = name_of(asset.storage_path.as_deref().unwrap_or(&asset.url));
+    let name = file_name(asset.storage_path.as_deref().unwrap_or(&asset.url));
     html! {
         tr {
             th scope="row" {
@@ -68,7 +69,7 @@ fn row(asset: &Asset) -> Markup {
 
 /// What a browser may show, by the end of its name: pictures that cannot do anything.
 fn picture(asset: &Asset) -> Option<&'static str> {
-    let name = name_of(asset.storage_path.as_deref()?).to_ascii_lowercase();
+    let name = file_name(asset.storage_path.as_deref()?).to_ascii_lowercase();
     let kinds = [
         (".png", "image/png"),
         (".jpg", "image/jpeg"),
@@ -81,14 +82,14 @@ fn picture(asset: &Asset) -> Option<&'static str> {
 
 /// `GET /ui/jobs/{id}/assets/{asset}`: its content, to be saved, or shown if it is a picture.
 pub(crate) async fn content(
-    State(app): State<Dashboard>,
+    State(dashboard): State<Dashboard>,
     visitor: Visitor,
-    ids: Ids,
-    given: QueryParams,
+    path: AssetPath,
+    params: QueryParams,
     headers: HeaderMap,
 ) -> Reply {
-    given.done()?;
-    let (asset, mut response) = opened(&app, &visitor.caller, ids, &headers).await?;
+    params.done()?;
+    let (asset, mut response) = content::open(&dashboard, &visitor.caller, path, &headers).await?;
     if let Some(kind) = picture(&asset).filter(|_| response.status().is_success()) {
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         response.headers_mut().insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("inline"));

@@ -14,9 +14,10 @@ use tenure_core::id::JobId;
 use tenure_core::job::Job;
 use tenure_core::json::Json;
 use tenure_core::time::Timestamp;
+use tenure_service::Service;
 use tenure_service::caller::Right;
 use tenure_service::extract::{Id, Reply, Segments};
-use tenure_service::problem::{NOT_FOUND, Problem};
+use tenure_service::problem::{Problem, ProblemCode};
 use tenure_service::query::{QueryParams, job_id};
 use tenure_store::{Store as _, StoreError};
 
@@ -33,9 +34,9 @@ const LINE_LETTERS: usize = 1000;
 const LINES_READ: usize = 500;
 
 /// The last lines of a job's log.
-pub(super) async fn last_lines(app: &Dashboard, job: &Job) -> Result<Vec<LogLine>, Problem> {
+pub(super) async fn last_lines(service: &Service, job: &Job) -> Result<Vec<LogLine>, Problem> {
     let after = job.output.log_count.saturating_sub(LINES_SHOWN);
-    Ok(app.store().logs(job.id(), after, LINES_SHOWN as usize).await?)
+    Ok(service.store().logs(job.id(), after, LINES_SHOWN as usize).await?)
 }
 
 /// How much of the log is shown.
@@ -91,20 +92,20 @@ pub(super) fn payload(job: &Job) -> Markup {
 
 /// `GET /ui/jobs/{id}/log`: all of it, read page by page as it is sent.
 pub(crate) async fn whole_log(
-    State(app): State<Dashboard>,
+    State(dashboard): State<Dashboard>,
     visitor: Visitor,
     Id(id): Id,
-    given: QueryParams,
+    params: QueryParams,
 ) -> Reply {
-    visitor.caller.may(Right::See)?;
-    given.done()?;
-    let job = app.job(&visitor.caller, id).await?;
+    visitor.caller.may(Right::ReadJobs)?;
+    params.done()?;
+    let job = dashboard.job(&visitor.caller, id).await?;
     let last = job.output.log_count;
     let pages = try_unfold(0, move |after| {
-        let app = app.clone();
+        let dashboard = dashboard.clone();
         async move {
             let lines =
-                if after < last { app.store().logs(id, after, LINES_READ).await? } else { Vec::new() };
+                if after < last { dashboard.store().logs(id, after, LINES_READ).await? } else { Vec::new() };
             let Some(next) = lines.last().map(|line| line.n) else { return Ok::<_, StoreError>(None) };
             let line = |line: &LogLine| format!("{} {} {} {}\n", line.ts, line.stream, line.level, line.text);
             Ok(Some((Bytes::from(lines.iter().map(line).collect::<String>()), next)))
@@ -115,30 +116,31 @@ pub(crate) async fn whole_log(
 
 /// `GET /ui/jobs/{id}/text/{what}`: a stored text, as it is.
 pub(crate) async fn whole_text(
-    State(app): State<Dashboard>,
+    State(dashboard): State<Dashboard>,
     visitor: Visitor,
     Segments(path): Segments,
-    given: QueryParams,
+    params: QueryParams,
 ) -> Reply {
-    visitor.caller.may(Right::See)?;
-    given.done()?;
+    visitor.caller.may(Right::ReadJobs)?;
+    params.done()?;
     let id = job_id(&path[0]).ok_or_else(|| Problem::malformed("#", "the path does not name a job"))?;
-    let job = app.job(&visitor.caller, id).await?;
+    let job = dashboard.job(&visitor.caller, id).await?;
     let json = |json: &Option<Json>| json.as_ref().map(|json| json.as_str().to_owned());
     let text = match path[1].as_str() {
         "payload" => Some(job.spec.payload.as_str().to_owned()),
         "result" => json(&job.output.result),
         "checkpoint" => json(&job.output.checkpoint),
         "error" => job.output.error.as_ref().map(|error| Json::of(&**error).as_str().to_owned()),
-        "history" => Some(history(&app, id).await?),
+        "history" => Some(history(&dashboard, id).await?),
         _ => None,
     };
-    let text = text.ok_or_else(|| Problem::new(&NOT_FOUND, format!("job {id} has none of this")))?;
+    let text =
+        text.ok_or_else(|| Problem::new(ProblemCode::NotFound, format!("job {id} has none of this")))?;
     Ok(plain(Body::from(text)))
 }
 
 /// Every event on a line of its own, what it carried as it is stored.
-async fn history(app: &Dashboard, id: JobId) -> Result<String, Problem> {
+async fn history(service: &Service, id: JobId) -> Result<String, Problem> {
     #[derive(Serialize)]
     struct Line<'e> {
         seq: Option<u32>,
@@ -168,7 +170,7 @@ async fn history(app: &Dashboard, id: JobId) -> Result<String, Problem> {
         };
         format!("{}\n", Json::of(&line).as_str())
     };
-    Ok(app.store().history(id).await?.iter().map(line).collect())
+    Ok(service.store().history(id).await?.iter().map(line).collect())
 }
 
 fn plain(body: Body) -> Response {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
 use tenure_core::event::Event;
-use tenure_core::id::{Name, StateName};
+use tenure_core::id::StateName;
 use tenure_core::lifecycle::{Lifecycle, Phase};
 use tenure_core::time::{Millis, Timestamp};
 use tenure_diagram::{
@@ -47,7 +47,7 @@ pub(super) fn stays(events: &[Event]) -> Vec<Stay<'_>> {
 }
 
 /// A state by its name.
-pub(super) fn place(lifecycle: &Lifecycle, name: &Name) -> Markup {
+pub(super) fn place(lifecycle: &Lifecycle, name: &StateName) -> Markup {
     let known = lifecycle.state(name.as_str());
     known.map_or_else(|| html! { (name) }, |known| state(name.as_str(), known.phase))
 }
@@ -66,7 +66,7 @@ pub(super) fn map(lifecycle: &Lifecycle, stays: &[Stay<'_>], parts: &mut Parts) 
 
 fn figures(stays: &[Stay<'_>]) -> MapValues {
     let mut figures = MapValues::default();
-    let mut visits: BTreeMap<&Name, (u32, Millis)> = BTreeMap::new();
+    let mut visits: BTreeMap<&StateName, (u32, Millis)> = BTreeMap::new();
     for stay in stays {
         let (count, spent) = visits.entry(&stay.by.to).or_default();
         *count += 1;

@@ -9,12 +9,12 @@ use tenure_core::id::JobId;
 use tenure_core::job::Job;
 use tenure_core::lifecycle::Lifecycle;
 use tenure_core::query::{JobFilter, Page};
+use tenure_service::Service;
 use tenure_service::caller::Caller;
 use tenure_service::links::encode;
 use tenure_service::problem::Problem;
 use tenure_store::Store as _;
 
-use crate::Dashboard;
 use crate::format::{count, job as link, state, when};
 
 /// Jobs of a kind that are shown.
@@ -35,21 +35,21 @@ pub(super) struct Related {
 }
 
 impl Related {
-    pub(super) async fn find(app: &Dashboard, caller: &Caller, job: &Job) -> Result<Self, Problem> {
+    pub(super) async fn find(service: &Service, caller: &Caller, job: &Job) -> Result<Self, Problem> {
         let mut before: Vec<Arc<Job>> = Vec::new();
         let mut next = job.spec.links.retry_of;
         while let Some(id) = next.filter(|_| before.len() < CHAIN_MAX) {
-            let Some(found) = app.store().job(id).await? else { break };
-            if !app.may_see(caller, &found).await? {
+            let Some(found) = service.store().job(id).await? else { break };
+            if !service.may_see(caller, &found).await? {
                 break;
             }
             next = found.spec.links.retry_of;
             before.push(found);
         }
         let retries = JobFilter { retry_of: Some(job.id()), ..JobFilter::default() };
-        let after = listed(app, caller, retries).await?;
+        let after = listed(service, caller, retries).await?;
         let alike = JobFilter { correlation_id: Some(job.spec.correlation_id()), ..JobFilter::default() };
-        let mut with = listed(app, caller, alike).await?;
+        let mut with = listed(service, caller, alike).await?;
         let has_more = with.len() == SHOWN;
         let is_told = |id: JobId| {
             let told = before.iter().chain(&after).map(|other| other.id());
@@ -60,11 +60,11 @@ impl Related {
     }
 }
 
-async fn listed(app: &Dashboard, caller: &Caller, mut filter: JobFilter) -> Result<Vec<Arc<Job>>, Problem> {
+async fn listed(service: &Service, caller: &Caller, mut filter: JobFilter) -> Result<Vec<Arc<Job>>, Problem> {
     caller.narrow(&mut filter)?;
     let mut seen = Vec::new();
-    for job in app.store().list(filter, Page { before: None, limit: SHOWN }).await? {
-        if app.may_see(caller, &job).await? {
+    for job in service.store().list(filter, Page { before: None, limit: SHOWN }).await? {
+        if service.may_see(caller, &job).await? {
             seen.push(job);
         }
     }

@@ -1,10 +1,10 @@
 //! Why a job is here: the same explanation that the `explain` call gives, with clocks that count down.
 
 use maud::{Markup, html};
-use tenure_core::id::Name;
+use tenure_core::id::StateName;
 use tenure_core::job::Job;
 use tenure_core::lifecycle::Lifecycle;
-use tenure_service::explain::{Clock, Explanation, Step};
+use tenure_service::explain::{Clock, Explanation, NextStep};
 
 use super::path::place;
 use crate::format::{state, until, when};
@@ -31,9 +31,9 @@ pub(super) fn why(explanation: &Explanation, job: &Job, lifecycle: &Lifecycle) -
             ul.plain { @for clock in &explanation.clocks { li { (counted(clock, lifecycle)) } } }
         }
         @if !explanation.next.is_empty() { (next(&explanation.next, lifecycle)) }
-        @if !explanation.tries.is_empty() {
+        @if !explanation.suggestions.is_empty() {
             h3 { "To try" }
-            ul.plain { @for command in &explanation.tries { li { (command_line(command)) } } }
+            ul.plain { @for command in &explanation.suggestions { li { (command_line(command)) } } }
         }
     }
 }
@@ -46,7 +46,7 @@ fn counted(clock: &Clock, lifecycle: &Lifecycle) -> Markup {
     }
 }
 
-fn next(steps: &[Step], lifecycle: &Lifecycle) -> Markup {
+fn next(steps: &[NextStep], lifecycle: &Lifecycle) -> Markup {
     html! {
         h3 { "What may happen next" }
         div.wide tabindex="0" role="region" aria-label="What may happen next" {
@@ -67,7 +67,7 @@ fn next(steps: &[Step], lifecycle: &Lifecycle) -> Markup {
     }
 }
 
-fn states(names: &[Name], lifecycle: &Lifecycle) -> Markup {
+fn states(names: &[StateName], lifecycle: &Lifecycle) -> Markup {
     html! {
         @for (nth, name) in names.iter().enumerate() {
             @if nth > 0 { " or " }

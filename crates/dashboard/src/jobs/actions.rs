@@ -2,10 +2,11 @@
 
 use axum::extract::State;
 use maud::{Markup, html};
-use tenure_core::decide::Done;
+use tenure_core::decide::CommandOutput;
 use tenure_core::id::JobId;
 use tenure_core::job::CancelMode;
-use tenure_service::bulk::{ACTION_JOBS_MAX, Action, ask_each, matching};
+use tenure_service::Service;
+use tenure_service::bulk::{ACTION_JOBS_MAX, Action, matching, submit_each};
 use tenure_service::caller::{Caller, Right};
 use tenure_service::extract::Reply;
 use tenure_service::problem::Problem;
@@ -27,14 +28,18 @@ struct Confirm {
     is_more: bool,
 }
 
-pub(crate) async fn confirm(State(app): State<Dashboard>, visitor: Visitor, mut given: QueryParams) -> Reply {
+pub(crate) async fn confirm(
+    State(dashboard): State<Dashboard>,
+    visitor: Visitor,
+    mut params: QueryParams,
+) -> Reply {
     visitor.caller.may(Right::Operate)?;
-    let action = action(given.text("action").as_deref())?;
-    let asked = Asked::read(&app, &visitor.caller, &mut given)?;
-    given.done()?;
-    let (jobs, more) = matching(&app, &asked.filter, None).await?;
+    let action = action(params.text("action").as_deref())?;
+    let asked = Asked::read(&dashboard, &visitor.caller, &mut params)?;
+    params.done()?;
+    let (jobs, more) = matching(&dashboard, &asked.filter, None).await?;
     let confirm = Confirm { action, asked, matched: jobs.len(), is_more: more.is_some() };
-    show(&app, visitor, confirm).await
+    show(&dashboard, visitor, confirm).await
 }
 
 impl Page for Confirm {
@@ -51,7 +56,7 @@ impl Page for Confirm {
         Some(String::new())
     }
 
-    async fn draw(&self, _: &Dashboard, _: &Caller, _: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, _: &Service, _: &Caller, _: &mut Parts) -> Result<Markup, Problem> {
         let number = count(self.matched as u64);
         let words = if self.asked.is_anything() { "every job".to_owned() } else { self.asked.words() };
         let listing = self.asked.address("/ui/jobs", &[]);
@@ -97,42 +102,42 @@ fn action(said: Option<&str>) -> Result<Action, Problem> {
     }
 }
 
-pub(crate) async fn act(State(app): State<Dashboard>, visitor: Visitor, mut form: Form) -> Reply {
+pub(crate) async fn act(State(dashboard): State<Dashboard>, visitor: Visitor, mut form: Form) -> Reply {
     let caller = &visitor.caller;
     let action = action(form.take("action").as_deref())?;
     if form.take("scope").as_deref() == Some("matching") {
         caller.may(Right::Operate)?;
-        let mut given = form.rest()?;
-        let asked = Asked::read(&app, caller, &mut given)?;
-        given.done()?;
-        let (jobs, more) = matching(&app, &asked.filter, None).await?;
-        let mut said = ask(&app, caller, action, (jobs, Vec::new())).await;
+        let mut params = form.rest()?;
+        let asked = Asked::read(&dashboard, caller, &mut params)?;
+        params.done()?;
+        let (jobs, more) = matching(&dashboard, &asked.filter, None).await?;
+        let mut said = ask(&dashboard, caller, action, (jobs, Vec::new())).await;
         if more.is_some() {
             said.push_str(" There are more: do it again.");
         }
         return Ok(back(&asked.address("/ui/jobs", &[]), &said));
     }
-    caller.may(Right::Own)?;
+    caller.may(Right::ManageJobs)?;
     let (ticked, to) = (form.all("job"), form.take("back").unwrap_or_default());
     form.done()?;
     let said = if ticked.is_empty() {
         "Nothing was selected, and nothing was done.".to_owned()
     } else {
-        ask(&app, caller, action, own(&app, caller, &ticked).await?).await
+        ask(&dashboard, caller, action, own(&dashboard, caller, &ticked).await?).await
     };
     Ok(back(&to, &said))
 }
 
 /// Of the jobs that were ticked those that are the caller's to touch, and why the others are not.
 async fn own(
-    app: &Dashboard,
+    service: &Service,
     caller: &Caller,
     ticked: &[String],
 ) -> Result<(Vec<JobId>, Vec<Problem>), Problem> {
     let (mut jobs, mut refused) = (Vec::new(), Vec::new());
     for text in ticked.iter().take(ACTION_JOBS_MAX) {
         let id = job_id(text).ok_or_else(|| Problem::malformed("job", "is not a job's id"))?;
-        match app.job(caller, id).await {
+        match service.job(caller, id).await {
             Ok(_) => jobs.push(id),
             Err(problem) => refused.push(problem),
         }
@@ -141,16 +146,18 @@ async fn own(
 }
 
 async fn ask(
-    app: &Dashboard,
+    service: &Service,
     caller: &Caller,
     action: Action,
     (jobs, mut refused): (Vec<JobId>, Vec<Problem>),
 ) -> String {
     let (mut done, mut told) = (0, 0);
     let all = jobs.len() + refused.len();
-    for answer in ask_each(app, caller, (action, CancelMode::Soft), None, &jobs).await {
+    for answer in submit_each(service, caller, action, CancelMode::Soft, None, &jobs).await {
         match answer {
-            Ok(Ok(Done::Job { job, .. })) if action == Action::Cancel && !job.phase.is_final() => told += 1,
+            Ok(Ok(CommandOutput::Job { job, .. })) if action == Action::Cancel && !job.phase.is_final() => {
+                told += 1
+            }
             Ok(Ok(_)) => done += 1,
             Ok(Err(refusal)) => refused.push(refusal.into()),
             Err(failure) => refused.push(failure.into()),

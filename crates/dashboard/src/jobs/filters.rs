@@ -1,14 +1,13 @@
 //! What a visitor asked to see: filters that are the page's address, as tabs, as a form, and each as a chip to remove.
 
 use maud::{Markup, html};
-use tenure_core::id::Name;
+use tenure_core::id::{LifecycleName, Name};
 use tenure_core::query::JobFilter;
+use tenure_service::Service;
 use tenure_service::caller::Caller;
 use tenure_service::links::encode;
 use tenure_service::problem::Problem;
 use tenure_service::query::QueryParams;
-
-use crate::Dashboard;
 
 /// Every filter, and what people call it. The first four are chosen by tabs.
 const FILTERS: [(&str, &str); 12] = [
@@ -37,16 +36,20 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// Takes the filters of a query or of a form; what was left empty is none.
-    pub(crate) fn read(app: &Dashboard, caller: &Caller, given: &mut QueryParams) -> Result<Self, Problem> {
-        given.drop_empty();
+    pub(crate) fn read(
+        service: &Service,
+        caller: &Caller,
+        params: &mut QueryParams,
+    ) -> Result<Self, Problem> {
+        params.drop_empty();
         let names = FILTERS.iter().map(|(name, _)| *name);
         let mut said: Vec<(&'static str, String)> =
-            names.filter_map(|name| given.said(name).map(|value| (name, value.to_owned()))).collect();
-        let mut filter = given.jobs()?;
+            names.filter_map(|name| params.peek(name).map(|value| (name, value.to_owned()))).collect();
+        let mut filter = params.jobs()?;
         caller.narrow(&mut filter)?;
-        app.speak_canonical(&mut filter);
+        service.resolve_state_alias(&mut filter);
         if filter.phase.is_none() {
-            filter.phase = live_phase(app, &filter);
+            filter.phase = live_phase(service, &filter);
         }
         for (name, value) in &mut said {
             if let ("state", Some(meant)) = (*name, &filter.state) {
@@ -157,9 +160,9 @@ impl Asked {
 }
 
 /// The role of the state that is asked for, where it has one that is not over: those jobs are found by it.
-fn live_phase(app: &Dashboard, filter: &JobFilter) -> Option<Name> {
-    let (asked, catalog) = (filter.state.as_ref()?, app.runtime().catalog());
-    let named = |name: &Name| filter.lifecycle.as_ref().is_none_or(|lifecycle| lifecycle == name);
+fn live_phase(service: &Service, filter: &JobFilter) -> Option<Name> {
+    let (asked, catalog) = (filter.state.as_ref()?, service.runtime().catalog());
+    let named = |name: &LifecycleName| filter.lifecycle.as_ref().is_none_or(|lifecycle| lifecycle == name);
     let states = catalog.lifecycles().filter(|it| named(&it.name)).filter_map(|it| it.state(asked.as_str()));
     let mut phases = states.map(|state| state.phase.as_str());
     let first = phases.next().filter(|phase| *phase != "final")?;

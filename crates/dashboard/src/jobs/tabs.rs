@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use tenure_core::id::{LifecycleName, Name};
+use tenure_core::id::LifecycleName;
 use tenure_core::job_type::Catalog;
 use tenure_core::lifecycle::{Outcome, Phase};
 use tenure_diagram::symbol;
+use tenure_service::Service;
 use tenure_service::caller::{Caller, Right};
 use tenure_service::problem::Problem;
 
+use crate::Parts;
 use crate::format::{count, kind};
 use crate::jobs::filters::Asked;
-use crate::{Dashboard, Parts};
 
 /// One tab: the filter that it sets, its value, and what it looks like.
 struct Tab {
@@ -26,16 +27,16 @@ type Numbers = BTreeMap<String, u64>;
 
 /// Both rows. Numbers are live.
 pub(crate) async fn draw(
-    app: &Dashboard,
+    service: &Service,
     caller: &Caller,
     asked: &Asked,
     parts: &mut Parts,
 ) -> Result<Markup, Problem> {
-    let (catalog, lifecycle) = (app.runtime().catalog(), asked.filter.lifecycle.as_ref());
-    let mut lifecycles: Vec<&Name> = catalog.lifecycles().map(|lifecycle| &lifecycle.name).collect();
+    let (catalog, lifecycle) = (service.runtime().catalog(), asked.filter.lifecycle.as_ref());
+    let mut lifecycles: Vec<&LifecycleName> = catalog.lifecycles().map(|lifecycle| &lifecycle.name).collect();
     lifecycles.dedup();
     let tabs = lifecycle.map_or_else(roles, |name| states(&catalog, name));
-    let numbers = numbers(app, caller, asked).await?;
+    let numbers = numbers(service, caller, asked).await?;
     let is_all =
         asked.filter.state.is_none() && asked.filter.phase.is_none() && asked.filter.outcome.is_none();
     let name = lifecycle.map(|it| &**it);
@@ -105,22 +106,21 @@ fn states(catalog: &Catalog, lifecycle: &LifecycleName) -> Vec<Tab> {
 }
 
 /// What is counted anyway: nothing for those who must not know of others' jobs, nor for filters that nobody counts by.
-async fn numbers(app: &Dashboard, caller: &Caller, asked: &Asked) -> Result<Option<Numbers>, Problem> {
+async fn numbers(service: &Service, caller: &Caller, asked: &Asked) -> Result<Option<Numbers>, Problem> {
     let counted = ["lifecycle", "state", "phase", "outcome", "type", "queue"];
-    if !caller.is(Right::Oversee) || asked.pairs().any(|(name, _)| !counted.contains(&name)) {
+    if !caller.is(Right::ReadSystem) || asked.pairs().any(|(name, _)| !counted.contains(&name)) {
         return Ok(None);
     }
-    let (snapshot, filter) = (app.stats().snapshot().await?, &asked.filter);
-    let is = |wanted: &Option<Name>, actual: &Name| wanted.as_ref().is_none_or(|wanted| wanted == actual);
+    let (snapshot, filter) = (service.stats().snapshot().await?, &asked.filter);
     if !snapshot.finished_known {
         return Ok(None);
     }
     let mut numbers = Numbers::new();
     for row in &snapshot.counts {
-        if !is(&filter.lifecycle, &row.lifecycle)
-            || !is(&filter.job_type, &row.job_type)
-            || !is(&filter.queue, &row.queue)
-        {
+        let matches = filter.lifecycle.as_ref().is_none_or(|wanted| *wanted == row.lifecycle)
+            && filter.job_type.as_ref().is_none_or(|wanted| *wanted == row.job_type)
+            && filter.queue.as_ref().is_none_or(|wanted| *wanted == row.queue);
+        if !matches {
             continue;
         }
         let tab = if filter.lifecycle.is_some() {

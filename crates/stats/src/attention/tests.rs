@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tenure_core::id::{LifecycleName, StateName};
 use tenure_core::job_type::{Catalog, JobType};
 use tenure_core::lifecycle::Lifecycle;
 use tenure_store::{Count, Gauges, OldestReady};
@@ -32,8 +33,8 @@ impl Fixture {
                 catalog.add_type(JobType::following("a", &lifecycle)).unwrap();
             }
         }
-        let (queue, job_type) = (Name::from("default"), Name::from("a"));
-        let (lifecycle, state) = (Name::from("distributed"), Name::from("queued"));
+        let (queue, job_type) = (QueueName::from("default"), TypeName::from("a"));
+        let (lifecycle, state) = (LifecycleName::from("distributed"), StateName::from("queued"));
         let count = Count { lifecycle, job_type: job_type.clone(), queue: queue.clone(), state, count: 3 };
         let oldest_ready = vec![OldestReady { queue, job_type, since: Timestamp(NOW.0 - millis) }];
         let gauges = Gauges { jobs: vec![count], oldest_ready, ..Gauges::default() };

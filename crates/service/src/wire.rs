@@ -1,0 +1,95 @@
+//! Conversions from the engine's records to the types of the API. Jobs and events are converted to a borrowed form, which is
+//! written without copies and keeps numbers of callers' JSON exact.
+
+mod automations;
+mod history;
+mod job;
+mod lifecycle;
+mod operators;
+
+use std::marker::PhantomData;
+
+use serde::{Serialize, Serializer};
+use tenure_api::Form;
+use tenure_core::event::Facts;
+use tenure_core::id::{JobId, Name, StateName};
+use tenure_core::job::{Category, Class, Stage};
+use tenure_core::json::Json;
+use tenure_core::lifecycle::Trigger;
+use tenure_core::time::Timestamp;
+
+pub use automations::{schedule, webhook};
+pub use history::{dead_letter, event, log_line, telemetry};
+pub use job::{JobExtras, brief, cancel_mode, final_status, heartbeat_answer, job, job_with};
+pub use lifecycle::{job_type, lifecycle, lifecycle_summary};
+pub use operators::{account, api_key, asset, audit_line, ledger_line, worker};
+
+/// Answers whose values are borrowed from the engine's records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Borrowed<'a>(PhantomData<&'a ()>);
+
+impl<'a> Form for Borrowed<'a> {
+    type Id = JobId;
+    type Text = Text<'a>;
+    type Time = Timestamp;
+    type Json = &'a Json;
+    type Object = &'a Facts;
+    type Times = Entered<'a>;
+}
+
+/// A text of a borrowed answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Text<'a> {
+    Str(&'a str),
+    Owned(String),
+    Shared(Name),
+    Id(JobId),
+    /// The trace id in a `traceparent`.
+    TraceId(Name),
+    Category(Category),
+    Class(Class),
+    Stage(Stage),
+    Trigger(&'a Trigger),
+}
+
+impl<'a> From<&'a str> for Text<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Str(text)
+    }
+}
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Str(text) => to.serialize_str(text),
+            Self::Owned(text) => to.serialize_str(text),
+            Self::Shared(text) => to.serialize_str(text.as_str()),
+            Self::Id(id) => id.serialize(to),
+            Self::TraceId(traceparent) => {
+                to.serialize_str(traceparent.as_str().get(3..35).unwrap_or_default())
+            }
+            Self::Category(it) => it.serialize(to),
+            Self::Class(it) => it.serialize(to),
+            Self::Stage(it) => it.serialize(to),
+            Self::Trigger(it) => it.serialize(to),
+        }
+    }
+}
+
+/// States, each with the time at which it was last entered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entered<'a>(pub &'a [(StateName, Timestamp)]);
+
+impl Serialize for Entered<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(state, at)| (state, at)))
+    }
+}
+
+/// The text that a value is written as.
+fn text(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(text)) => text,
+        other => unreachable!("a name is written as a string, not as {other:?}"),
+    }
+}
