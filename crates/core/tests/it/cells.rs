@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use expect_test::expect;
 use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::event::Event;
-use tenure_core::id::Name;
+use tenure_core::id::{LifecycleName, StateName};
 use tenure_core::job::Class;
 use tenure_core::lifecycle::{Condition, Lifecycle, Phase, Rule, Trigger};
 use tenure_core::refusal::Refusal;
@@ -53,7 +53,7 @@ enum Cell {
 
 #[derive(Default)]
 struct Tally {
-    cells: BTreeMap<(Name, Cell), usize>,
+    cells: BTreeMap<(LifecycleName, Cell), usize>,
     followed: BTreeSet<Followed>,
 }
 
@@ -70,9 +70,9 @@ fn every_cell_is_as_its_file_says_and_every_rule_is_followed() {
         let triggers = triggers(&lifecycle);
         expected += lifecycle.states.len() * triggers.len();
         for state in &lifecycle.states {
-            let plays = Chance::ALL.map(|chance| (chance, reach(&lifecycle, &state.name, chance)));
+            let runs = Chance::ALL.map(|chance| (chance, reach(&lifecycle, &state.name, chance)));
             for trigger in &triggers {
-                let cell = check(&plays, (&state.name, trigger), &mut tally.followed);
+                let cell = check(&runs, (&state.name, trigger), &mut tally.followed);
                 tally.count(&lifecycle, cell);
             }
         }
@@ -106,7 +106,9 @@ fn every_cell_is_as_its_file_says_and_every_rule_is_followed() {
 }
 
 fn shown(tally: &Tally) -> String {
-    let line = |((lifecycle, cell), count): (&(Name, Cell), &usize)| format!("{lifecycle} {cell:?} {count}");
+    let line = |((lifecycle, cell), count): (&(LifecycleName, Cell), &usize)| {
+        format!("{lifecycle} {cell:?} {count}")
+    };
     tally.cells.iter().map(line).chain([String::new()]).collect::<Vec<_>>().join("\n")
 }
 
@@ -123,7 +125,7 @@ fn nothing_is_uncovered(followed: &BTreeSet<Followed>) {
 }
 
 fn told(rule: &Rule) -> String {
-    let from = rule.from.as_ref().map_or("nothing", Name::as_str);
+    let from = rule.from.as_deref().unwrap_or("nothing");
     let when = rule.when.map_or_else(String::new, |when| format!(" when {when}"));
     format!("{} from {from}{when} to {}", rule.on, rule.to)
 }
@@ -142,34 +144,34 @@ fn triggers(lifecycle: &Lifecycle) -> Vec<Trigger> {
 
 /// Checks one cell under every chance.
 fn check(
-    plays: &[(Chance, OneJob)],
-    (state, trigger): (&Name, &Trigger),
+    runs: &[(Chance, OneJob)],
+    (state, trigger): (&StateName, &Trigger),
     followed: &mut BTreeSet<Followed>,
 ) -> Cell {
     let mut cells = BTreeSet::new();
-    for (chance, play) in plays {
-        let (chance, mut play) = (*chance, play.clone());
+    for (chance, run) in runs {
+        let (chance, mut run) = (*chance, run.clone());
         // What is due at once leaves nothing to rest in.
-        let is_elsewhere = play.job().state != *state && *trigger != Trigger::Due;
+        let is_elsewhere = run.job().state != *state && *trigger != Trigger::Due;
         // A clock's own errors are transient, so that they are never useless to repeat.
         let by_clock = matches!(trigger, Trigger::LeaseExpired | Trigger::Timeout | Trigger::Disconnected);
         if is_elsewhere || (chance == Chance::Useless && by_clock) {
             continue;
         }
-        let rules = rules(&play.lifecycle, state, trigger);
+        let rules = rules(&run.lifecycle, state, trigger);
         let rule = rules.iter().find(|rule| rule.when.is_none_or(|when| chance.holds(when)));
-        let what = format!("{} {state} {trigger} {chance:?}", play.lifecycle.name);
+        let what = format!("{} {state} {trigger} {chance:?}", run.lifecycle.name);
         cells.insert(match rule {
-            Some(rule) => follow(&mut play, (rule, chance), &what),
-            None => refuse(&mut play, (state, trigger), chance, &what),
+            Some(rule) => follow(&mut run, (rule, chance), &what),
+            None => refuse(&mut run, (state, trigger), chance, &what),
         });
-        followed.append(&mut play.world.followed);
+        followed.append(&mut run.world.followed);
     }
     assert_eq!(cells.len(), 1, "{state} {trigger}: {cells:?}");
     cells.pop_first().expect("there is one")
 }
 
-fn rules(lifecycle: &Lifecycle, state: &Name, trigger: &Trigger) -> Vec<Rule> {
+fn rules(lifecycle: &Lifecycle, state: &StateName, trigger: &Trigger) -> Vec<Rule> {
     lifecycle
         .rules
         .iter()
@@ -179,17 +181,17 @@ fn rules(lifecycle: &Lifecycle, state: &Name, trigger: &Trigger) -> Vec<Rule> {
 }
 
 /// A rule leads out: it is followed, and what is written is what the rule says.
-fn follow(play: &mut OneJob, (rule, chance): (&Rule, Chance), what: &str) -> Cell {
-    let before = play.job().clone();
+fn follow(run: &mut OneJob, (rule, chance): (&Rule, Chance), what: &str) -> Cell {
+    let before = run.job().clone();
     // A due time that comes at once has come together with the failure that led here.
     let came_together = rule.from.as_ref() != Some(&before.state);
     if !came_together {
-        play.breathe();
-        let answer = cause(play, &rule.on, chance);
+        run.advance();
+        let answer = cause(run, &rule.on, chance);
         assert!(answer.is_none_or(|answer| answer.is_ok()), "{what}: refused");
     }
     let first_after = |event: &&Event| event.trigger == rule.on && event.from == rule.from;
-    let events = &play.world.tables.events[&play.id];
+    let events = &run.world.tables.events[&run.id];
     let event =
         events.iter().rfind(first_after).unwrap_or_else(|| panic!("{what}: not followed: {events:#?}"));
     assert_eq!((&event.to, &event.name), (&rule.to, &rule.event), "{what}");
@@ -198,10 +200,10 @@ fn follow(play: &mut OneJob, (rule, chance): (&Rule, Chance), what: &str) -> Cel
 }
 
 /// No rule leads out: it is refused with all that there is to say, or it cannot come about.
-fn refuse(play: &mut OneJob, (state, trigger): (&Name, &Trigger), chance: Chance, what: &str) -> Cell {
-    let before = play.job().clone();
+fn refuse(run: &mut OneJob, (state, trigger): (&StateName, &Trigger), chance: Chance, what: &str) -> Cell {
+    let before = run.job().clone();
     let phase = before.phase;
-    let Some(answer) = cause(play, trigger, chance) else {
+    let Some(answer) = cause(run, trigger, chance) else {
         let idle = match trigger {
             Trigger::Claim => phase != Phase::Ready,
             Trigger::Timeout => before.clocks.timeout.is_none(),
@@ -209,25 +211,25 @@ fn refuse(play: &mut OneJob, (state, trigger): (&Name, &Trigger), chance: Chance
             Trigger::Due => before.clocks.due.is_none(),
             _ => false,
         };
-        assert!(idle && *play.job() == before, "{what}: it came about");
+        assert!(idle && *run.job() == before, "{what}: it came about");
         return Cell::Cannot;
     };
-    assert_eq!(*play.job(), before, "{what}: it changed something");
+    assert_eq!(*run.job(), before, "{what}: it changed something");
     match (trigger, answer) {
         (Trigger::Create, Ok(CommandOutput::Job { job, .. })) => {
             assert!(phase.is_final(), "{what}: only a finished job is tried again");
             assert_eq!(
                 (&job.state, job.spec.links.retry_of),
-                (&play.lifecycle.initial, Some(before.id())),
+                (&run.lifecycle.initial, Some(before.id())),
                 "{what}"
             );
             Cell::Followed
         }
-        // Nobody's connection can be lost; or it is, and the lease simply runs out.
+        // NOBODY's connection can be lost; or it is, and the lease simply runs out.
         (Trigger::Disconnected, Ok(_)) if phase.is_leased() => Cell::Cannot,
         (Trigger::Disconnected, Err(Refusal::LeaseConflict { .. })) if !phase.is_leased() => Cell::Cannot,
         (_, Err(refusal)) => {
-            let allowed = allowed(&play.lifecycle, state);
+            let allowed = allowed(&run.lifecycle, state);
             let (job, current_state, trigger) = (before.id(), state.clone(), trigger.clone());
             assert_eq!(
                 refusal,
@@ -240,7 +242,7 @@ fn refuse(play: &mut OneJob, (state, trigger): (&Name, &Trigger), chance: Chance
     }
 }
 
-fn allowed(lifecycle: &Lifecycle, state: &Name) -> Vec<Trigger> {
+fn allowed(lifecycle: &Lifecycle, state: &StateName) -> Vec<Trigger> {
     let mut found = Vec::new();
     for rule in lifecycle.rules.iter().filter(|rule| rule.from.as_ref() == Some(state)) {
         if !found.contains(&rule.on) {
@@ -251,32 +253,32 @@ fn allowed(lifecycle: &Lifecycle, state: &Name) -> Vec<Trigger> {
 }
 
 /// Brings a trigger about, through whatever causes it; `None` where nobody is answered.
-fn cause(play: &mut OneJob, trigger: &Trigger, chance: Chance) -> Option<CommandResult> {
+fn cause(run: &mut OneJob, trigger: &Trigger, chance: Chance) -> Option<CommandResult> {
     match trigger {
-        Trigger::Create => Some(play.retry()),
-        Trigger::Reject => Some(play.reject()),
-        Trigger::Cancel => Some(play.cancel()),
-        Trigger::DeadLetter => Some(play.dead_letter()),
-        Trigger::Disconnected => Some(play.disconnect()),
-        Trigger::Signal(name) => Some(play.signal(name)),
+        Trigger::Create => Some(run.retry()),
+        Trigger::Reject => Some(run.reject()),
+        Trigger::Cancel => Some(run.cancel()),
+        Trigger::DeadLetter => Some(run.dead_letter()),
+        Trigger::Disconnected => Some(run.disconnect()),
+        Trigger::Signal(name) => Some(run.signal(name)),
         Trigger::Start | Trigger::Succeed | Trigger::Partial | Trigger::Fail | Trigger::Release => {
-            Some(play.say(verb(trigger, chance.class()).expect("workers say it")))
+            Some(run.report(verb(trigger, chance.class()).expect("workers say it")))
         }
         Trigger::Claim => {
-            play.claim();
+            run.claim();
             None
         }
         Trigger::Timeout => {
-            play.let_time_out();
+            run.time_out();
             None
         }
         Trigger::LeaseExpired => {
-            play.let_lease_expire();
+            run.expire_lease();
             None
         }
         Trigger::Due => {
-            if play.job().clocks.due.is_some() {
-                play.let_clock_fire();
+            if run.job().clocks.due.is_some() {
+                run.fire_clock();
             }
             None
         }
@@ -284,29 +286,29 @@ fn cause(play: &mut OneJob, trigger: &Trigger, chance: Chance) -> Option<Command
 }
 
 /// The shortest lawful way of a new job into a state: tries everything that can be done, breadth first.
-fn nth_older(lifecycle: &Lifecycle, state: &Name, chance: Chance) -> OneJob {
+fn reach(lifecycle: &Lifecycle, state: &StateName, chance: Chance) -> OneJob {
     let phase = lifecycle.state(state.as_str()).expect("it is one of its states").phase;
     let mut seen = BTreeSet::new();
     let mut queue = VecDeque::from([OneJob::create(lifecycle, chance.max_attempts())]);
     // Where a failure is due at once nobody rests: having failed into it must do.
     let passes = chance != Chance::Left && !rules(lifecycle, state, &Trigger::Due).is_empty();
-    while let Some(play) = queue.pop_front() {
+    while let Some(run) = queue.pop_front() {
         let failed_into = |event: &Event| event.to == *state && event.trigger == Trigger::Fail;
-        let mut events = play.world.tables.events[&play.id].iter();
-        if if passes { events.any(failed_into) } else { play.job().state == *state } {
-            return play;
+        let mut events = run.world.tables.events[&run.id].iter();
+        if if passes { events.any(failed_into) } else { run.job().state == *state } {
+            return run;
         }
-        if play.job().phase.is_final() || !seen.insert((play.job().state.clone(), play.job().retry_count)) {
+        if run.job().phase.is_final() || !seen.insert((run.job().state.clone(), run.job().retry_count)) {
             continue;
         }
         for trigger in triggers(lifecycle) {
-            if trigger == Trigger::Create || rules(lifecycle, &play.job().state, &trigger).is_empty() {
+            if trigger == Trigger::Create || rules(lifecycle, &run.job().state, &trigger).is_empty() {
                 continue;
             }
             // How a job came to its end makes no difference there, so that any way will do.
             for chance in if phase.is_final() { vec![Chance::Left, Chance::Useless] } else { vec![chance] } {
-                let mut next = play.clone();
-                next.breathe();
+                let mut next = run.clone();
+                next.advance();
                 if cause(&mut next, &trigger, chance).is_none_or(|answer| answer.is_ok()) {
                     queue.push_back(next);
                 }

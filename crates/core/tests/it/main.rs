@@ -1,5 +1,5 @@
-//! The rules from outside: every cell of every lifecycle, stories told as scripts, and the laws as properties.
-//! Everything runs in a [`world::World`], which checks the laws after each step.
+//! Tests of the rules: every cell of every lifecycle, scenarios written as scripts, and the laws as properties.
+//! Everything runs in a [`world::World`], which checks the laws after each batch.
 
 mod cells;
 mod make;

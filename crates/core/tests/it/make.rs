@@ -1,4 +1,4 @@
-//! Valid things in one call: a catalog, a creation, a verb; and a world with one job in it, to be driven by hand.
+//! Builders of valid values: a catalog, a creation, a report; and a world with one job.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use tenure_core::json::Json;
 use tenure_core::lifecycle::{Jitter, Lifecycle, Phase, Trigger};
 use tenure_core::time::Millis;
 
-use crate::world::{DAWN, World, sweep};
+use crate::world::{START, World, sweep};
 
-/// The example of the documentation: it has signals, which the built-in ones have not.
+/// The example of the documentation: it has signals, which the built-in ones do not have.
 pub(crate) fn review() -> Lifecycle {
-    Lifecycle::parse(include_str!("review.toml")).expect("the documented example passes its own check")
+    Lifecycle::parse(include_str!("review.toml")).expect("the example is valid")
 }
 
-/// What none of the others has: states that cannot be cancelled, failures without an error, waits without an end.
+/// Unusual but valid: states that cannot be cancelled, failures without an error, waits without an end.
 pub(crate) fn odd() -> Lifecycle {
-    Lifecycle::parse(include_str!("odd.toml")).expect("it is strange, and lawful")
+    Lifecycle::parse(include_str!("odd.toml")).expect("it is valid")
 }
 
 /// The five built-in lifecycles, `review` and `odd`.
@@ -43,7 +43,7 @@ pub(crate) fn catalog() -> Catalog {
     catalog
 }
 
-/// A type without chance in its backoff.
+/// A type without jitter in its backoff.
 pub(crate) fn a_type(name: &str, lifecycle: &Lifecycle) -> JobType {
     let mut made = JobType::following(name, lifecycle);
     made.policy.backoff.jitter = Jitter::None;
@@ -52,10 +52,10 @@ pub(crate) fn a_type(name: &str, lifecycle: &Lifecycle) -> JobType {
 
 /// The `n`-th job of a world.
 pub(crate) fn job_id(n: u128) -> JobId {
-    JobId::new(DAWN.0 as u64, n)
+    JobId::new(START.0 as u64, n)
 }
 
-/// A creation that says no more than it must.
+/// A creation with defaults for everything optional.
 pub(crate) fn a_job(n: u128, job_type: &str) -> Create {
     Create {
         id: job_id(n),
@@ -73,22 +73,21 @@ pub(crate) fn a_job(n: u128, job_type: &str) -> Create {
     }
 }
 
-/// A command of somebody, without a key.
-pub(crate) fn asked(by: &str, command: Command) -> CommandEnvelope {
+/// A command without an idempotency key.
+pub(crate) fn envelope(by: &str, command: Command) -> CommandEnvelope {
     CommandEnvelope { by: Actor::from(by), key: None, command }
 }
 
-/// A claim of one job of any kind.
+/// A claim of one job of any type.
 pub(crate) fn a_claim(worker: &str) -> Claim {
     Claim { worker: worker.into(), filter: ClaimFilter::default(), max: 1, request_id: None, start: false }
 }
 
-/// What a worker reports.
 pub(crate) fn an_error(class: Class) -> JobError {
     JobError { class, ..JobError::own("BROKEN", "it broke", Category::Engine) }
 }
 
-/// The verb of a worker for a trigger, if it is one that workers say.
+/// The report that causes a trigger, if workers can report it.
 pub(crate) fn verb(trigger: &Trigger, class: Class) -> Option<Verb> {
     Some(match trigger {
         Trigger::Start => Verb::Start,
@@ -109,7 +108,7 @@ pub(crate) fn verb(trigger: &Trigger, class: Class) -> Option<Verb> {
     })
 }
 
-/// A world with one job, held by `w1` whenever it is held.
+/// A world with one job. If it is leased, then by `w1`.
 #[derive(Clone)]
 pub(crate) struct OneJob {
     pub(crate) world: World,
@@ -118,17 +117,17 @@ pub(crate) struct OneJob {
 }
 
 impl OneJob {
-    /// A new job of a type that says no more than how often it may fail.
+    /// A new job of a type with default settings and short leases.
     pub(crate) fn create(lifecycle: &Lifecycle, max_attempts: u32) -> Self {
         let mut catalog = catalog();
         let mut job_type = a_type("work", lifecycle);
         job_type.policy.max_attempts = max_attempts;
-        // Shorter than any timeout, so that a lease can run out everywhere.
+        // Shorter than any timeout, so that a lease can expire in every state.
         (job_type.policy.lease, job_type.policy.heartbeat) = (Millis::seconds(6), Millis::seconds(4));
-        catalog.add_type(job_type).expect("its lifecycle is there");
+        catalog.add_type(job_type).expect("its lifecycle is known");
         let (id, lifecycle) = (job_id(1), Arc::new(lifecycle.clone()));
         let mut made = Self { world: World::new(catalog), lifecycle, id };
-        made.ask(Command::Create(Box::new(a_job(1, "work")))).expect("nothing forbids it");
+        made.submit(Command::Create(Box::new(a_job(1, "work")))).expect("the creation is valid");
         made
     }
 
@@ -136,92 +135,96 @@ impl OneJob {
         &self.world.tables.jobs[&self.id]
     }
 
-    pub(crate) fn ask(&mut self, command: Command) -> CommandResult {
-        self.world.ask(&asked("operator:ann", command))
+    pub(crate) fn submit(&mut self, command: Command) -> CommandResult {
+        self.world.submit(&envelope("operator:ann", command))
     }
 
-    /// Claims once the job may run, and says whether it was got.
+    /// Claims once the job may run, and returns whether it was claimed.
     pub(crate) fn claim(&mut self) -> bool {
         if self.job().phase == Phase::Ready {
             self.world.now.at = self.world.now.at.max(self.job().run_at);
         }
-        let answer = self.ask(Command::Claim(a_claim("w1"))).expect("a claim is lawful anywhere");
+        let answer = self.submit(Command::Claim(a_claim("w1"))).expect("a claim is never refused");
         matches!(answer, CommandOutput::Claimed { jobs, .. } if jobs.iter().any(|job| job.id() == self.id))
     }
 
-    /// The live lease's worker and fence; or a fence that was never granted.
+    /// The worker and fence of the live lease, or a fence that was never granted.
     pub(crate) fn hold(&self) -> Hold {
         let fence = self.job().lease.as_ref().map_or(Fence(99), |lease| lease.fence);
         Hold { job: self.id, worker: "w1".into(), fence }
     }
 
-    /// A worker's verb, under the lease if there is one.
-    pub(crate) fn say(&mut self, verb: Verb) -> CommandResult {
-        let Hold { job, worker, fence } = self.hold();
-        self.ask(Command::Report(Box::new(Report { job, holder: Some((worker, fence)), verb })))
+    /// A report under the lease, if there is one.
+    pub(crate) fn report(&mut self, verb: Verb) -> CommandResult {
+        let hold = self.hold();
+        self.submit(Command::Report(Box::new(Report { job: hold.job, holder: Some(hold.holder()), verb })))
     }
 
-    /// A `reject` by whoever may: the holder, or an operator where nobody holds the job.
+    /// A `reject` by the holder, or by an operator if no worker holds the job.
     pub(crate) fn reject(&mut self) -> CommandResult {
         let verb = Verb::Reject { reason: "unfit".to_owned() };
         if self.job().lease.is_some() {
-            return self.say(verb);
+            return self.report(verb);
         }
-        self.ask(Command::Report(Box::new(Report { job: self.id, holder: None, verb })))
+        self.submit(Command::Report(Box::new(Report { job: self.id, holder: None, verb })))
     }
 
     pub(crate) fn cancel(&mut self) -> CommandResult {
-        self.ask(Command::Cancel(Cancel { job: self.id, mode: CancelMode::Hard, reason: None }))
+        self.submit(Command::Cancel(Cancel { job: self.id, mode: CancelMode::Hard, reason: None }))
     }
 
     pub(crate) fn dead_letter(&mut self) -> CommandResult {
-        self.ask(Command::DeadLetter(self.id, ReasonCode::PolicyViolation, "no".to_owned()))
+        self.submit(Command::DeadLetter {
+            job: self.id,
+            reason: ReasonCode::PolicyViolation,
+            detail: "no".to_owned(),
+        })
     }
 
     pub(crate) fn signal(&mut self, name: &Name) -> CommandResult {
-        self.ask(Command::Signal(self.id, name.clone(), None))
+        self.submit(Command::Signal { job: self.id, name: name.clone(), payload: None })
     }
 
     pub(crate) fn disconnect(&mut self) -> CommandResult {
-        self.ask(Command::Disconnect(self.hold()))
+        self.submit(Command::Disconnect(self.hold()))
     }
 
     /// A new job like this one.
     pub(crate) fn retry(&mut self) -> CommandResult {
-        self.ask(Command::Retry(Retry { job: self.id, id: job_id(2), when: When::Now }))
+        self.submit(Command::Retry(Retry { job: self.id, id: job_id(2), when: When::Now }))
     }
 
-    /// Lets time pass until the job's next clock runs out, and looks.
-    pub(crate) fn let_clock_fire(&mut self) -> bool {
+    /// Advances to the job's next deadline and sweeps.
+    pub(crate) fn fire_clock(&mut self) -> bool {
         let Some(deadline) = self.job().next_clock() else { return false };
         self.world.wait_until(deadline);
-        self.world.ask(&sweep(self.id)).is_ok()
+        self.world.submit(&sweep(self.id)).is_ok()
     }
 
-    /// Keeps the lease alive until the state's timeout has come.
-    pub(crate) fn let_time_out(&mut self) {
+    /// Keeps the lease alive until the state's timeout, and sweeps.
+    pub(crate) fn time_out(&mut self) {
         let Some(timeout) = self.job().clocks.timeout else { return };
         while let Some(expires) =
             self.job().lease.as_ref().map(|lease| lease.expires()).filter(|at| *at <= timeout)
         {
             self.world.wait_until(expires);
             self.world.now.at.0 -= 1;
-            let beat = Command::Heartbeat(self.hold());
-            self.ask(beat).expect("the lease lives until it expires");
+            let heartbeat = Command::Heartbeat(self.hold());
+            self.submit(heartbeat).expect("the lease has not expired");
         }
         self.world.wait_until(timeout);
-        self.world.ask(&sweep(self.id)).expect("the job is there");
+        self.world.submit(&sweep(self.id)).expect("the job exists");
     }
 
-    /// Lets the lease run out, though a timeout might have come before.
-    pub(crate) fn let_lease_expire(&mut self) {
+    /// Advances until the lease expires, and sweeps; a timeout may come before.
+    pub(crate) fn expire_lease(&mut self) {
         let Some(lease) = &self.job().lease else { return };
         self.world.wait_until(lease.expires());
-        self.world.ask(&sweep(self.id)).expect("the job is there");
+        self.world.submit(&sweep(self.id)).expect("the job exists");
     }
 
-    /// Lets a moment pass.
-    pub(crate) fn breathe(&mut self) {
+    /// Advances the clock by a millisecond.
+    pub(crate) fn advance(&mut self) {
         self.world.wait(Millis(1));
     }
 }

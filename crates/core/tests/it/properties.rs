@@ -25,12 +25,12 @@ fn config(cases: u32) -> ProptestConfig {
 }
 
 /// Plays the draws, and says what was asked when, so that it can be asked again.
-fn play(draws: &[Draw]) -> (World, Vec<Step>) {
+fn run(draws: &[Draw]) -> (World, Vec<Step>) {
     let (mut world, mut steps) = (world(), Vec::new());
     for (n, draw) in draws.iter().enumerate() {
         let step = draw.step(&mut world.clone(), n as u128 + 1);
         step.pass_time(&mut world);
-        drop(world.ask(&step.asked));
+        drop(world.submit(&step.envelope));
         steps.push(step);
     }
     (world, steps)
@@ -77,7 +77,7 @@ proptest! {
 
     #[test]
     fn no_law_is_broken_and_every_moment_of_a_job_can_be_folded_again(draws in draws()) {
-        let (world, _) = play(&draws);
+        let (world, _) = run(&draws);
         for ((id, seq), job) in &world.snapshots {
             let Some(events) = world.tables.events.get(id) else { continue };
             let folded = fold(Arc::clone(&job.spec), events, Some(*seq)).expect("history can be folded");
@@ -87,7 +87,7 @@ proptest! {
 
     #[test]
     fn the_same_questions_get_the_same_answers(draws in draws()) {
-        let ((one, _), (other, _)) = (play(&draws), play(&draws));
+        let ((one, _), (other, _)) = (run(&draws), run(&draws));
         prop_assert_eq!(one.tables, other.tables);
     }
 
@@ -96,7 +96,7 @@ proptest! {
         draws in draws(),
         sweeps in prop::collection::vec((0..=100_u64, any::<prop::sample::Index>(), any::<bool>()), 80),
     ) {
-        let (plain, steps) = play(&draws);
+        let (plain, steps) = run(&draws);
         let mut swept = world();
         for (step, (share, which, all)) in steps.iter().zip(sweeps) {
             let early = Millis(step.wait.0 * share / 100);
@@ -105,29 +105,29 @@ proptest! {
             if all {
                 swept.sweep_all();
             } else if !ids.is_empty() {
-                swept.ask(&sweep(*which.get(&ids))).expect("the job is there");
+                swept.submit(&sweep(*which.get(&ids))).expect("the job is there");
             }
             Step { wait: Millis(step.wait.0 - early.0), ..step.clone() }.pass_time(&mut swept);
-            drop(swept.ask(&step.asked));
+            drop(swept.submit(&step.envelope));
         }
         prop_assert_eq!(plain.swept(), swept.swept());
     }
 
     #[test]
     fn how_commands_are_batched_makes_no_difference(draws in draws(), cuts in prop::collection::vec(any::<bool>(), 80)) {
-        let (plain, steps) = play(&draws);
+        let (plain, steps) = run(&draws);
         let (mut batched, mut batch) = (world(), Vec::<CommandEnvelope>::new());
         for (step, cut) in steps.iter().zip(cuts) {
             // Claims choose from what was ready before their batch, so that they have batches of their own.
-            let mixes = batch.last().is_some_and(|last| is_claim(last) != is_claim(&step.asked));
-            let alike = batch.last().is_none_or(|last| !is_claim(last) || same_filter(last, &step.asked));
+            let mixes = batch.last().is_some_and(|last| is_claim(last) != is_claim(&step.envelope));
+            let alike = batch.last().is_none_or(|last| !is_claim(last) || same_filter(last, &step.envelope));
             if cut || mixes || !alike || step.takes_time() {
-                batched.ask_all(&std::mem::take(&mut batch));
+                batched.submit_all(&std::mem::take(&mut batch));
             }
             step.pass_time(&mut batched);
-            batch.push(step.asked.clone());
+            batch.push(step.envelope.clone());
         }
-        batched.ask_all(&batch);
+        batched.submit_all(&batch);
         prop_assert_eq!(plain.swept(), batched.swept());
     }
 
@@ -137,11 +137,11 @@ proptest! {
         for (n, draw) in draws.iter().enumerate() {
             let step = draw.step(&mut world.clone(), n as u128 + 1);
             step.pass_time(&mut world);
-            let answer = world.ask(&step.asked);
+            let answer = world.submit(&step.envelope);
             if answer.is_ok() && step.has_key() && says_replayed(&answer) != Some(true) && !is_empty(&answer) {
                 let before = world.swept();
-                let again = world.ask(&step.asked);
-                prop_assert!(says_replayed(&again) != Some(false) && again.is_ok(), "{:?}: {:?}", step.asked, again);
+                let again = world.submit(&step.envelope);
+                prop_assert!(says_replayed(&again) != Some(false) && again.is_ok(), "{:?}: {:?}", step.envelope, again);
                 prop_assert_eq!(before, world.swept());
             }
         }
@@ -171,7 +171,7 @@ fn chance_meets_most_rules() {
         for (n, draw) in draws.iter().enumerate() {
             let step = draw.step(&mut world.clone(), n as u128 + 1);
             step.pass_time(&mut world);
-            accepted += usize::from(world.ask(&step.asked).is_ok());
+            accepted += usize::from(world.submit(&step.envelope).is_ok());
             asked += 1;
         }
         followed.append(&mut world.followed);

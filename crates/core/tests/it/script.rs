@@ -1,4 +1,4 @@
-//! Scripts: a story as text, a line for each thing that happens.
+//! Scenarios as text, one line for each step.
 //!
 //! ```text
 //! type work follows distributed max_attempts=2
@@ -7,19 +7,19 @@
 //! 61   -    history a             => job_queued@0 > job_claimed@1 > job_requeued@31
 //! ```
 //!
-//! A line says when (in seconds), who (`w…` is a worker), what, and what comes of it: facts, each of which must be
-//! among those that the answer tells. `-` only looks; it asks nothing, so that no clock is looked at either.
+//! A line has a time in seconds, an actor (`w…` is a worker), a command, and after `=>` facts that must be true of the
+//! result. The actor `-` only reads the tables; no command is submitted, so no clock is swept either.
 
 use std::collections::BTreeMap;
 
 use tenure_core::api_key::Role;
 use tenure_core::asset::{AssetId, NewAsset, Upload};
 use tenure_core::command::{
-    AppendLog, Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, Hold,
-    IdempotencyKey, NewKey, Report, Retry, Verb, When,
+    AppendLog, Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, Hold, Holder,
+    IdempotencyKey, NewKey, NewLogLine, Report, Retry, Verb, When, WorkerSighting,
 };
 use tenure_core::dead_letter::ReasonCode;
-use tenure_core::id::{Actor, Fence, JobId, Name};
+use tenure_core::id::{Actor, Fence, JobId, Name, WorkerId};
 use tenure_core::job::{CancelMode, Category, Class, JobError, Stage};
 use tenure_core::job_type::JobType;
 use tenure_core::json::Json;
@@ -28,28 +28,28 @@ use tenure_core::time::{Millis, Timestamp};
 use uuid::Uuid;
 
 use crate::make::{a_job, a_type, catalog, job_id};
-use crate::world::{DAWN, World};
+use crate::world::{START, World};
 
 mod facts;
 
 /// Runs a script.
 pub(crate) fn check(script: &str) {
-    let mut stage =
-        Stageplay { world: World::new(catalog()), names: BTreeMap::new(), fences: BTreeMap::new() };
+    let mut runner =
+        ScriptRunner { world: World::new(catalog()), names: BTreeMap::new(), fences: BTreeMap::new() };
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        stage.line(line);
+        runner.line(line);
     }
 }
 
-struct Stageplay {
+struct ScriptRunner {
     world: World,
-    /// What the script calls its jobs.
+    /// The names of jobs in the script.
     names: BTreeMap<String, JobId>,
-    /// The fence that each worker was last handed for each job.
-    fences: BTreeMap<(Name, JobId), Fence>,
+    /// The last fence that each worker received for each job.
+    fences: BTreeMap<(WorkerId, JobId), Fence>,
 }
 
-/// The words of an action: plain ones in order, and those with a name.
+/// The words of a step: positional ones, and `name=value` pairs.
 struct Words<'a> {
     plain: Vec<&'a str>,
     named: BTreeMap<&'a str, &'a str>,
@@ -87,84 +87,88 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A moment, from seconds after the beginning.
+/// A time, from seconds after the start.
 fn moment(seconds: &str) -> Timestamp {
     let seconds: f64 = seconds.parse().unwrap_or_else(|_| panic!("{seconds} is not a time in seconds"));
-    Timestamp(DAWN.0 + (seconds * 1000.0).round() as i64)
+    Timestamp(START.0 + (seconds * 1000.0).round() as i64)
 }
 
-/// A digest of any text: the body that came with a key.
+/// The digest of a request body that came with a key.
 fn fingerprint(text: &str) -> [u8; 32] {
     Json::of(&text).digest()
 }
 
-impl Stageplay {
+impl ScriptRunner {
     fn line(&mut self, line: &str) {
         if let Some(declared) = line.strip_prefix("type ") {
             let made = self.job_type(&Words::of(declared));
-            return self.world.catalog.add_type(made).expect("it can be in force");
+            return self.world.catalog.add_type(made).expect("the type is valid");
         }
         let (action, wanted) = line.split_once("=>").unwrap_or((line, ""));
         let (when, rest) = action.trim().split_once(' ').expect("a line begins with its time");
-        let (who, what) = rest.trim().split_once(' ').expect("then says who, and then what");
+        let (actor, what) = rest.trim().split_once(' ').expect("then comes the actor, then the command");
         let at = moment(when);
         assert!(self.world.now.at <= at, "time never runs backwards: {line}");
-        if who == "outage" {
-            // The span until this line's time was an outage.
-            let span = Millis::parse(what.trim()).expect("how long it was");
+        if actor == "outage" {
+            // The outage ends at the time of this line.
+            let span = Millis::parse(what.trim()).expect("the length of the outage");
             self.world.now.at = Timestamp(at.0 - span.0 as i64);
             return self.world.outage(span);
         }
         self.world.now.at = at;
         let words = Words::of(what);
-        let told = if who == "-" { self.look(&words) } else { self.act(who, &words) };
+        let facts = if actor == "-" { self.look(&words) } else { self.act(actor, &words) };
         for fact in wanted.split(',').map(str::trim).filter(|fact| !fact.is_empty()) {
-            assert!(
-                told.iter().any(|each| each == fact),
-                "{line}\n  `{fact}` is not among: {}",
-                told.join(", ")
-            );
+            let holds = facts.iter().any(|each| each == fact);
+            assert!(holds, "{line}\n  `{fact}` is not among: {}", facts.join(", "));
         }
     }
 
-    fn act(&mut self, who: &str, words: &Words<'_>) -> Vec<String> {
-        let command = self.command(who, words);
+    fn act(&mut self, actor: &str, words: &Words<'_>) -> Vec<String> {
+        let command = self.command(actor, words);
         let named_here = words.get("as").or_else(|| (words.nth(0) == "create").then(|| words.nth(2)));
         let body = words.get("body").unwrap_or("the same");
         let given = words.get("key").filter(|_| words.nth(0) != "create");
         let key = given.map(|key| IdempotencyKey { key: key.into(), fingerprint: fingerprint(body) });
-        let by = if is_worker(who) { Actor::worker(&who.into()) } else { Actor::from(who) };
-        let answer = self.world.ask(&CommandEnvelope { by, key, command });
-        if let (Some(name), Some(id)) = (named_here, facts::job_of(&answer)) {
+        let by = if is_worker(actor) { Actor::worker(&actor.into()) } else { Actor::from(actor) };
+        let result = self.world.submit(&CommandEnvelope { by, key, command });
+        if let (Some(name), Some(id)) = (named_here, facts::job_of(&result)) {
             self.names.insert(name.to_owned(), id);
         }
-        for job in facts::claimed(&answer) {
-            self.fences.insert((who.into(), job.id()), job.fence);
+        for job in facts::claimed(&result) {
+            self.fences.insert((actor.into(), job.id()), job.fence);
         }
-        self.told(&answer)
+        self.facts(&result)
     }
 
-    fn command(&mut self, who: &str, words: &Words<'_>) -> Command {
+    fn command(&mut self, actor: &str, words: &Words<'_>) -> Command {
         match words.nth(0) {
             "create" => Command::Create(Box::new(self.creation(words))),
-            "claim" => Command::Claim(claim(who, words)),
-            "heartbeat" => Command::Heartbeat(self.hold(who, words)),
+            "claim" => Command::Claim(claim(actor, words)),
+            "heartbeat" => Command::Heartbeat(self.hold(actor, words)),
             "progress" => {
-                let percent = words.nth(2).parse().expect("how far it is");
-                Command::Progress(self.hold(who, words), percent, words.get("message").map(str::to_owned))
+                let percent = words.nth(2).parse().expect("a percentage");
+                Command::Progress {
+                    hold: self.hold(actor, words),
+                    percent,
+                    message: words.get("message").map(str::to_owned),
+                }
             }
             "log" => {
-                let lines =
-                    words.plain[2..].iter().map(|text| ("stdout".into(), "info".into(), (*text).to_owned()));
-                let holder = self.holder(who, words);
+                let lines = words.plain[2..].iter().map(|text| NewLogLine {
+                    stream: "stdout".into(),
+                    level: "info".into(),
+                    text: (*text).to_owned(),
+                });
+                let holder = self.holder(actor, words);
                 Command::Log(AppendLog { job: self.job(words), holder, lines: lines.collect() })
             }
             "upload" => {
-                let holder = self.holder(who, words);
-                let (storage_path, goes_on) = (words.nth(2).to_owned(), words.has("on"));
-                Command::Upload(Upload { job: self.job(words), holder, storage_path, goes_on })
+                let holder = self.holder(actor, words);
+                let (storage_path, continues) = (words.nth(2).to_owned(), words.has("on"));
+                Command::Upload(Upload { job: self.job(words), holder, storage_path, continues })
             }
-            "asset" => Command::AddAsset(Box::new(self.asset(who, words))),
+            "asset" => Command::AddAsset(Box::new(self.asset(actor, words))),
             "cancel" => {
                 let mode = if words.has("hard") { CancelMode::Hard } else { CancelMode::Soft };
                 Command::Cancel(Cancel {
@@ -175,48 +179,60 @@ impl Stageplay {
             }
             "dead-letter" => {
                 let reason = ReasonCode::parse(words.nth(2)).expect("a reason code");
-                Command::DeadLetter(self.job(words), reason, "given up".to_owned())
+                Command::DeadLetter { job: self.job(words), reason, detail: "given up".to_owned() }
             }
-            "signal" => Command::Signal(self.job(words), words.nth(2).into(), words.json("note")),
+            "signal" => Command::Signal {
+                job: self.job(words),
+                name: words.nth(2).into(),
+                payload: words.json("note"),
+            },
             "retry" => Command::Retry(Retry { job: self.job(words), id: self.next_id(), when: When::Now }),
-            "disconnect" => Command::Disconnect(self.hold(who, words)),
-            "dismiss" => Command::Dismiss(self.job(words), "seen".to_owned()),
-            "pause" => Command::Pause(words.nth(1).into(), true),
-            "resume" => Command::Pause(words.nth(1).into(), false),
-            "grant" => Command::Grant(words.nth(1).into(), words.nth(2).parse().expect("how many"), None),
+            "disconnect" => Command::Disconnect(self.hold(actor, words)),
+            "dismiss" => Command::DismissDeadLetter { job: self.job(words), reason: "seen".to_owned() },
+            "pause" => Command::PauseQueue { queue: words.nth(1).into(), paused: true },
+            "resume" => Command::PauseQueue { queue: words.nth(1).into(), paused: false },
+            "grant" => Command::GrantCredits {
+                user: words.nth(1).into(),
+                amount: words.nth(2).parse().expect("how many"),
+                reason: None,
+            },
             "add-key" => Command::AddKey(Box::new(NewKey {
                 id: words.nth(1).into(),
                 role: Role::parse(words.nth(2)).expect("a role"),
-                user_id: words.get("user").map(Name::from),
+                user_id: words.get("user").map(Into::into),
                 digest: fingerprint(words.get("secret").unwrap_or(words.nth(1))),
             })),
             "revoke-key" => Command::RevokeKey(words.nth(1).into()),
-            "seen" => Command::WorkersSeen(words.plain[1..].iter().map(|word| heard(word)).collect()),
+            "seen" => Command::WorkersSeen(words.plain[1..].iter().map(|word| sighting(word)).collect()),
             "seat" => {
                 let connection = Uuid::from_u128(words.nth(2).parse().expect("a number"));
-                Command::BindWorkerConnection(who.into(), words.nth(1).into(), connection)
+                Command::BindWorkerConnection {
+                    worker: actor.into(),
+                    credential: words.nth(1).into(),
+                    connection,
+                }
             }
             "sweep" => Command::Sweep(self.job(words)),
             "purge" => Command::Purge(self.job(words)),
             "prune" => Command::Prune,
             verb => {
-                let holder = self.holder(who, words).filter(|_| words.get("fence") != Some("none"));
-                Command::Report(Box::new(Report { job: self.job(words), holder, verb: said(verb, words) }))
+                let holder = self.holder(actor, words).filter(|_| words.get("fence") != Some("none"));
+                Command::Report(Box::new(Report { job: self.job(words), holder, verb: report(verb, words) }))
             }
         }
     }
 
-    /// A worker speaks under its lease; anybody else does not.
-    fn holder(&self, who: &str, words: &Words<'_>) -> Option<(Name, Fence)> {
-        is_worker(who).then(|| self.hold(who, words)).map(|hold| (hold.worker, hold.fence))
+    /// The lease of a worker; other actors have none.
+    fn holder(&self, actor: &str, words: &Words<'_>) -> Option<Holder> {
+        is_worker(actor).then(|| self.hold(actor, words)).map(Hold::holder)
     }
 
-    fn asset(&self, who: &str, words: &Words<'_>) -> NewAsset {
+    fn asset(&self, actor: &str, words: &Words<'_>) -> NewAsset {
         let path = words.get("path").map(str::to_owned);
         NewAsset {
             id: AssetId(job_id(self.world.tables.assets.len() as u128 + 10_000).0),
             job: self.job(words),
-            holder: self.holder(who, words),
+            holder: self.holder(actor, words),
             asset_type: words.nth(2).into(),
             url: words.get("url").unwrap_or("https://example.org/").to_owned(),
             stored: path.is_some(),
@@ -237,12 +253,12 @@ impl Stageplay {
         job_id(self.names.len() as u128 + 1)
     }
 
-    /// The fence that is said, or the one that this worker was handed last, or one that was never granted.
-    fn hold(&self, who: &str, words: &Words<'_>) -> Hold {
-        let (job, worker) = (self.job(words), Name::from(who));
-        let said = if words.get("fence") == Some("none") { None } else { words.number("fence").map(Fence) };
-        let handed = self.fences.get(&(worker.clone(), job)).copied();
-        Hold { job, worker, fence: said.or(handed).unwrap_or(Fence(99)) }
+    /// The fence in the script, or the last one of this worker, or one that was never granted.
+    fn hold(&self, actor: &str, words: &Words<'_>) -> Hold {
+        let (job, worker) = (self.job(words), WorkerId::from(actor));
+        let given = if words.get("fence") == Some("none") { None } else { words.number("fence").map(Fence) };
+        let last = self.fences.get(&(worker.clone(), job)).copied();
+        Hold { job, worker, fence: given.or(last).unwrap_or(Fence(99)) }
     }
 
     fn creation(&self, words: &Words<'_>) -> Create {
@@ -260,10 +276,10 @@ impl Stageplay {
         let user = words.get("user").unwrap_or("u1");
         Create {
             id: self.next_id(),
-            lifecycle: words.get("lifecycle").map(Name::from),
+            lifecycle: words.get("lifecycle").map(Into::into),
             payload: words.json("payload").unwrap_or_else(Json::null),
-            user_id: Some(user.into()).filter(|_| user != "nobody"),
-            queue: words.get("queue").map(Name::from),
+            user_id: Some(user.into()).filter(|_| user != "none"),
+            queue: words.get("queue").map(Into::into),
             priority: words.number("priority"),
             max_attempts: words.number("max_attempts"),
             when: when.or_else(|| words.span("delay").map(When::In)).unwrap_or(When::Now),
@@ -291,7 +307,7 @@ impl Stageplay {
         made.cost = words.number("cost").unwrap_or(0);
         made.priority = words.number("priority").unwrap_or(0);
         made.queue = words.get("queue").unwrap_or("default").into();
-        made.compensate_with = words.get("compensate_with").map(Name::from);
+        made.compensate_with = words.get("compensate_with").map(Into::into);
         made.payload_bytes_max = words.number("payload_bytes_max").unwrap_or(made.payload_bytes_max);
         let timeout =
             |(name, _): (&&str, &&str)| Some((name.strip_prefix("timeout.")?.into(), words.span(name)?));
@@ -300,28 +316,31 @@ impl Stageplay {
     }
 }
 
-fn is_worker(who: &str) -> bool {
-    who.starts_with('w')
+fn is_worker(actor: &str) -> bool {
+    actor.starts_with('w')
 }
 
-/// `w1`, or `w1:k1` for one that came with a credential.
-fn heard(word: &str) -> (Name, Option<Name>) {
-    word.split_once(':').map_or_else(|| (word.into(), None), |(name, key)| (name.into(), Some(key.into())))
+/// `w1`, or `w1:k1` with a credential.
+fn sighting(word: &str) -> WorkerSighting {
+    let (worker, credential) = word.split_once(':').map_or((word, None), |(worker, key)| (worker, Some(key)));
+    WorkerSighting { worker: worker.into(), credential: credential.map(Name::from) }
 }
 
-fn claim(who: &str, words: &Words<'_>) -> Claim {
-    let list = |name| words.get(name).map(|text: &str| text.split('+').map(Name::from).collect());
+fn claim(actor: &str, words: &Words<'_>) -> Claim {
+    fn list<T: for<'a> From<&'a str>>(words: &Words<'_>, name: &str) -> Option<Vec<T>> {
+        words.get(name).map(|text| text.split('+').map(T::from).collect())
+    }
     Claim {
-        worker: who.into(),
-        filter: ClaimFilter { types: list("types"), queues: list("queues") },
+        worker: actor.into(),
+        filter: ClaimFilter { types: list(words, "types"), queues: list(words, "queues") },
         max: words.number("max").unwrap_or(1),
-        request_id: words.get("request").map(Name::from),
+        request_id: words.get("request").map(Into::into),
         start: words.has("start"),
     }
 }
 
-/// A worker's verb, with what it carries.
-fn said(verb: &str, words: &Words<'_>) -> Verb {
+/// The report of a worker.
+fn report(verb: &str, words: &Words<'_>) -> Verb {
     let (result, checkpoint) = (words.json("result"), words.json("checkpoint"));
     let error = words.get("code").map(|_| error(words));
     match verb {
@@ -332,11 +351,11 @@ fn said(verb: &str, words: &Words<'_>) -> Verb {
         "reject" => Verb::Reject { reason: "unfit".to_owned() },
         "release" => Verb::Release { checkpoint, delay: words.span("delay") },
         "cancel-confirm" => Verb::CancelConfirm { checkpoint, result },
-        other => panic!("nobody can {other}"),
+        other => panic!("there is no command {other}"),
     }
 }
 
-/// `BROKEN` and transient, unless the words say otherwise.
+/// `BROKEN` and transient, unless given otherwise.
 fn error(words: &Words<'_>) -> JobError {
     let parsed = |name| words.get(name).map(|text| format!("\"{text}\""));
     let class: Option<Class> = parsed("class").map(|text| serde_json::from_str(&text).expect("a class"));

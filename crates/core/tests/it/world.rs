@@ -1,5 +1,4 @@
-//! A world in memory: everything that a store would hold, a clock that is moved by hand, and a judge that looks after
-//! every step. Whatever a test is about, no step of it may break a law.
+//! An in-memory store with a manual clock. It checks the laws after every batch, whatever a test is about.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,29 +12,29 @@ use tenure_core::dead_letter::DeadLetter;
 use tenure_core::decide::{CommandResult, decide_batch};
 use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
 use tenure_core::fold::{self, Record};
-use tenure_core::id::{Actor, JobId, Name};
+use tenure_core::id::{Actor, JobId, LifecycleName, Name, QueueName, StateName, UserId, WorkerId};
 use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::job_type::Catalog;
 use tenure_core::lifecycle::{Lifecycle, Phase, Timeout};
 use tenure_core::limits;
 use tenure_core::time::{Deadline, Millis, Now, Timestamp};
 use tenure_core::worker::WorkerRecord;
-use tenure_core::working_set::{Changes, KeyRecord, Reads, WorkingSet};
+use tenure_core::working_set::{AssetChanges, KeyRecord, Reads, WorkingSet};
 
 /// When every world begins: 2026-01-01T00:00:00Z, the start of a minute.
-pub(crate) const DAWN: Timestamp = Timestamp(1_767_225_600_000);
+pub(crate) const START: Timestamp = Timestamp(1_767_225_600_000);
 
-/// A rule that was followed: its lifecycle, and its place in the file.
-pub(crate) type Followed = (Name, usize);
+/// A rule that was followed: its lifecycle and its index there.
+pub(crate) type Followed = (LifecycleName, usize);
 
-/// What a store would hold.
+/// The tables of a store.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tables {
     pub(crate) jobs: BTreeMap<JobId, Arc<Job>>,
     pub(crate) events: BTreeMap<JobId, Vec<Event>>,
     pub(crate) keys: BTreeMap<KeyId, KeyRecord>,
-    pub(crate) accounts: BTreeMap<Name, Account>,
-    pub(crate) paused: BTreeSet<Name>,
+    pub(crate) accounts: BTreeMap<UserId, Account>,
+    pub(crate) paused: BTreeSet<QueueName>,
     pub(crate) dead_letters: BTreeMap<JobId, DeadLetter>,
     pub(crate) lifecycles: BTreeMap<LifecycleRef, String>,
     pub(crate) logs: BTreeMap<JobId, Vec<LogLine>>,
@@ -43,20 +42,19 @@ pub(crate) struct Tables {
     pub(crate) audit: Vec<AuditLine>,
     pub(crate) telemetry: Vec<Telemetry>,
     pub(crate) api_keys: BTreeMap<Name, ApiKey>,
-    pub(crate) workers: BTreeMap<Name, WorkerRecord>,
+    pub(crate) workers: BTreeMap<WorkerId, WorkerRecord>,
     pub(crate) assets: BTreeMap<AssetId, Asset>,
     pub(crate) garbage: BTreeMap<String, Timestamp>,
-    pub(crate) orders: BTreeMap<AutomationId, Automation>,
+    pub(crate) automations: BTreeMap<AutomationId, Automation>,
 }
 
-/// Tables, a catalog, a clock, and what was seen so far.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) catalog: Catalog,
     pub(crate) now: Now,
     pub(crate) tables: Tables,
     pub(crate) followed: BTreeSet<Followed>,
-    /// Each job as it was when a batch left it after so many transitions.
+    /// Each job as a batch left it after so many transitions.
     pub(crate) snapshots: BTreeMap<(JobId, u32), Arc<Job>>,
 }
 
@@ -64,61 +62,60 @@ impl World {
     pub(crate) fn new(catalog: Catalog) -> Self {
         Self {
             catalog,
-            now: Now { at: DAWN, stopped: Millis(0) },
+            now: Now { at: START, stopped: Millis(0) },
             tables: Tables::default(),
             followed: BTreeSet::new(),
             snapshots: BTreeMap::new(),
         }
     }
 
-    /// Lets time pass.
     pub(crate) fn wait(&mut self, span: Millis) {
         self.now.at = self.now.at + span;
     }
 
-    /// Lets time pass in which nothing ran. What was due before it has happened before it, as any sweep would see to.
+    /// Advances the clock while nothing runs. What was due before is swept first, as it would have been.
     pub(crate) fn outage(&mut self, span: Millis) {
         self.sweep_all();
         self.wait(span);
         self.now.stopped.0 += span.0;
     }
 
-    /// Moves the clock to a deadline, if that is still to come.
+    /// Advances the clock to a deadline, if it is in the future.
     pub(crate) fn wait_until(&mut self, deadline: Deadline) {
         self.now.at = self.now.at.max(self.now.calendar(deadline));
     }
 
-    /// One command. A refusal must have changed nothing but what was due anyway.
-    pub(crate) fn ask(&mut self, asked: &CommandEnvelope) -> CommandResult {
+    /// Submits one command. A refused command must change nothing except what was due anyway.
+    pub(crate) fn submit(&mut self, envelope: &CommandEnvelope) -> CommandResult {
         let before = self.clone();
-        let answer = self.ask_all(std::slice::from_ref(asked)).remove(0);
-        if let Err(refusal) = &answer {
+        let result = self.submit_all(std::slice::from_ref(envelope)).remove(0);
+        if let Err(refusal) = &result {
             let changed = self.swept() != before.swept();
-            assert!(!changed, "{:?} was refused ({refusal}) and changed something", asked.command);
+            assert!(!changed, "{:?} was refused ({refusal}) and changed something", envelope.command);
         }
-        answer
+        result
     }
 
-    /// A batch. Stores offer claims only what is ready in their rows, so what is due is swept before one.
-    pub(crate) fn ask_all(&mut self, commands: &[CommandEnvelope]) -> Vec<CommandResult> {
-        if commands.iter().any(|asked| matches!(asked.command, Command::Claim(_))) {
+    /// Submits a batch. Stores offer claims only jobs whose rows are ready, so due clocks are swept first.
+    pub(crate) fn submit_all(&mut self, commands: &[CommandEnvelope]) -> Vec<CommandResult> {
+        if commands.iter().any(|envelope| matches!(envelope.command, Command::Claim(_))) {
             self.sweep_all();
         }
         self.commit(commands)
     }
 
-    /// Looks at every clock that has run out.
+    /// Sweeps every job whose clock has run out.
     pub(crate) fn sweep_all(&mut self) {
         let running = self.now.running();
         let is_due = |job: &&Arc<Job>| job.next_clock().is_some_and(|deadline| deadline <= running);
         let due: Vec<JobId> = self.tables.jobs.values().filter(is_due).map(|job| job.id()).collect();
         for id in due {
-            let answer = self.commit(&[sweep(id)]).remove(0);
-            assert!(answer.is_ok(), "a clock can always be followed: {answer:?}");
+            let result = self.commit(&[sweep(id)]).remove(0);
+            assert!(result.is_ok(), "a sweep is never refused: {result:?}");
         }
     }
 
-    /// The tables after every clock was looked at, in an order that does not depend on who looked first.
+    /// The tables after a sweep of every job, in an order that does not depend on the order of sweeps.
     pub(crate) fn swept(&self) -> Tables {
         let mut world = self.clone();
         world.sweep_all();
@@ -131,38 +128,35 @@ impl World {
 
     fn commit(&mut self, commands: &[CommandEnvelope]) -> Vec<CommandResult> {
         let mut set = self.tables.load(&Reads::of(commands), self.now);
-        let answers = decide_batch(&mut set, &self.catalog, commands, self.now);
-        assert_eq!(answers.len(), commands.len(), "one answer for each command");
+        let results = decide_batch(&mut set, &self.catalog, commands, self.now);
+        assert_eq!(results.len(), commands.len(), "one result for each command");
         let before = self.tables.clone();
         let touched = self.tables.write(set);
-        self.judge(&before, &touched);
-        for id in commands.iter().filter_map(|asked| asked.command.job()) {
+        self.check_laws(&before, &touched);
+        for id in commands.iter().filter_map(|envelope| envelope.command.job()) {
             let next = self.tables.jobs.get(&id).and_then(|job| job.next_clock());
-            assert!(
-                next.is_none_or(|next| self.now.running() < next),
-                "law 9: {id} has a clock that has run out"
-            );
+            let in_future = next.is_none_or(|next| self.now.running() < next);
+            assert!(in_future, "law 9: {id} has a clock that has run out");
         }
-        answers
+        results
     }
 
-    fn judge(&mut self, before: &Tables, touched: &BTreeSet<JobId>) {
+    fn check_laws(&mut self, before: &Tables, touched: &BTreeSet<JobId>) {
         for id in touched {
             let Some(job) = self.tables.jobs.get(id).cloned() else { continue };
-            let lifecycle =
-                self.catalog.lifecycle(&job.spec.lifecycle).cloned().expect("it was made under it");
+            let lifecycle = self.catalog.lifecycle(&job.spec.lifecycle).cloned().expect("it is known");
             let found = fold::verify(&self.tables.record(&job), Some(&lifecycle));
             assert!(found.is_empty(), "{found:#?}\n{job:#?}\n{:#?}", self.tables.events[id]);
-            compare(before.jobs.get(id).map(AsRef::as_ref), &job);
-            moves_on(&job, &lifecycle);
+            check_change(before.jobs.get(id).map(AsRef::as_ref), &job);
+            check_clock(&job, &lifecycle);
             let past = before.events.get(id).map_or(0, Vec::len);
             let (old, new) = self.tables.events[id].split_at(past);
-            assert_eq!(old, before.events.get(id).map_or(&[][..], Vec::as_slice), "history is only added to");
+            assert_eq!(old, before.events.get(id).map_or(&[][..], Vec::as_slice), "history is append-only");
             for event in new {
-                assert!(event.ts <= self.now.at, "nothing happens in the future: {event:?}");
+                assert!(event.ts <= self.now.at, "no event is in the future: {event:?}");
                 self.followed.extend(rule_of(&lifecycle, event));
             }
-            is_forward(&lifecycle, &self.tables.events[id]);
+            check_forward(&lifecycle, &self.tables.events[id]);
             self.snapshots.insert((*id, job.seq), job);
         }
         for (user, account) in &self.tables.accounts {
@@ -173,29 +167,28 @@ impl World {
     }
 }
 
-/// What every step must keep between a job before and after it.
-fn compare(before: Option<&Job>, after: &Job) {
+/// Checks a job against its previous version.
+fn check_change(before: Option<&Job>, after: &Job) {
     let Some(before) = before else { return };
     assert!(before.seq <= after.seq && before.attempt <= after.attempt && before.fence <= after.fence);
-    assert_eq!(before.spec, after.spec, "what was asked for stays");
+    assert_eq!(before.spec, after.spec, "the specification never changes");
     if before.phase.is_final() {
-        let logged = after.output.log_count;
         let mut before = before.clone();
-        before.output.log_count = logged;
+        before.output.log_count = after.output.log_count;
         assert_eq!(before, *after, "law 2: final states absorb");
     }
 }
 
-/// Law 10: a job that someone owns or that waits for a time always moves on by itself.
-fn moves_on(job: &Job, lifecycle: &Lifecycle) {
+/// Law 10: a job that is leased or waits for a time always has a running clock.
+fn check_clock(job: &Job, lifecycle: &Lifecycle) {
     let state = lifecycle.state(job.state.as_str()).expect("verified");
     let must = job.phase.is_leased() || (job.phase == Phase::Waiting && state.timeout != Timeout::Never);
-    assert!(!must || job.next_clock().is_some(), "law 10: {} may stay {} for ever", job.id(), job.state);
+    assert!(!must || job.next_clock().is_some(), "law 10: {} may stay {} indefinitely", job.id(), job.state);
 }
 
-/// Law 3, said once more and without [`fold`].
-fn is_forward(lifecycle: &Lifecycle, events: &[Event]) {
-    let rank = |state: &Name| lifecycle.state(state.as_str()).expect("a state of the lifecycle").rank;
+/// Law 3, implemented a second time, without [`fold`].
+fn check_forward(lifecycle: &Lifecycle, events: &[Event]) {
+    let rank = |state: &StateName| lifecycle.state(state.as_str()).expect("a state of the lifecycle").rank;
     let numbered: Vec<&Event> = events.iter().filter(|event| event.seq.is_some()).collect();
     for pair in numbered.windows(2) {
         let [last, next] = [pair[0], pair[1]].map(|event| (event.attempt, rank(&event.to)));
@@ -203,13 +196,13 @@ fn is_forward(lifecycle: &Lifecycle, events: &[Event]) {
     }
 }
 
-/// Which rule of the file an event followed; a note follows none.
+/// The rule that an event followed; a note follows none.
 fn rule_of(lifecycle: &Lifecycle, event: &Event) -> Option<Followed> {
     event.seq?;
-    let place = lifecycle.rules.iter().position(|rule| {
+    let index = lifecycle.rules.iter().position(|rule| {
         rule.on == event.trigger && rule.from == event.from && rule.to == event.to && rule.event == event.name
     });
-    Some((lifecycle.name.clone(), place.expect("law 1: every event follows a rule")))
+    Some((lifecycle.name.clone(), index.expect("law 1: every event follows a rule")))
 }
 
 pub(crate) fn sweep(id: JobId) -> CommandEnvelope {
@@ -221,14 +214,14 @@ fn found<K: Ord + Clone, V: Clone>(table: &BTreeMap<K, V>, wanted: &BTreeSet<K>)
 }
 
 impl Tables {
-    /// What [`Reads`] names and what that leads to, and nothing else.
+    /// Loads what [`Reads`] names and what that refers to, and nothing else.
     fn load(&self, reads: &Reads, now: Now) -> WorkingSet {
         let mut set = WorkingSet {
             keys: found(&self.keys, &reads.keys),
             accounts: found(&self.accounts, &reads.accounts),
             dead_letters: found(&self.dead_letters, &reads.dead_letters),
             lifecycles: found(&self.lifecycles, &reads.lifecycles),
-            orders: found(&self.automations, &reads.automations),
+            automations: found(&self.automations, &reads.automations),
             api_keys: if reads.api_keys { self.api_keys.clone() } else { BTreeMap::new() },
             paused: self.paused.clone(),
             assets: reads.assets.iter().map(|job| (*job, self.assets_of(*job))).collect(),
@@ -239,8 +232,8 @@ impl Tables {
         wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
         for (filter, max) in &reads.claims {
             let fits = |job: &&Arc<Job>| {
-                let is_ready = job.phase == Phase::Ready && job.run_at <= now.at;
-                is_ready
+                job.phase == Phase::Ready
+                    && job.run_at <= now.at
                     && filter.admits(&job.spec.queue, &job.spec.job_type)
                     && !self.paused.contains(&job.spec.queue)
             };
@@ -250,8 +243,8 @@ impl Tables {
             wanted.extend(&candidates);
             set.candidates.insert(filter.clone(), candidates);
         }
-        let first = |id: &JobId| self.jobs.get(id).and_then(|job| job.spec.links.compensates);
-        wanted.extend(wanted.iter().filter_map(first).collect::<Vec<_>>());
+        let compensated = |id: &JobId| self.jobs.get(id).and_then(|job| job.spec.links.compensates);
+        wanted.extend(wanted.iter().filter_map(compensated).collect::<Vec<_>>());
         for job in wanted.iter().filter_map(|id| self.jobs.get(id)) {
             if let Some(user) = job.spec.user_id.as_ref().filter(|_| job.spec.cost > 0) {
                 set.accounts.extend(self.accounts.get(user).map(|account| (user.clone(), *account)));
@@ -261,59 +254,59 @@ impl Tables {
         set
     }
 
-    /// Writes what a batch changed, and says which jobs it touched.
+    /// Writes the changes of a batch, and returns the jobs that it touched.
     fn write(&mut self, set: WorkingSet) -> BTreeSet<JobId> {
         let changes = set.changes;
-        self.write_assets(&changes);
-        let mut touched: BTreeSet<JobId> = changes.created.iter().chain(&changes.updated).copied().collect();
-        assert!(changes.created.iter().all(|id| !self.jobs.contains_key(id)), "a new job is new");
-        assert!(changes.updated.iter().all(|id| self.jobs.contains_key(id)), "a changed job was there");
-        for id in &touched {
-            self.jobs.insert(*id, Arc::clone(&set.jobs[id]));
-        }
-        for event in changes.events {
+        self.write_assets(&changes.assets);
+        let jobs = &changes.jobs;
+        let mut touched: BTreeSet<JobId> = jobs.created.iter().chain(&jobs.updated).copied().collect();
+        assert!(jobs.created.iter().all(|id| !self.jobs.contains_key(id)), "a created job is new");
+        assert!(jobs.updated.iter().all(|id| self.jobs.contains_key(id)), "an updated job exists");
+        self.jobs.extend(touched.iter().map(|id| (*id, Arc::clone(&set.jobs[id]))));
+        let appended = changes.appended;
+        for event in appended.events {
             touched.insert(event.job_id);
             self.events.entry(event.job_id).or_default().push(event);
         }
-        for (id, line) in changes.logs {
+        for (id, line) in appended.logs {
             self.logs.entry(id).or_default().push(line);
         }
-        self.ledger.extend(changes.ledger);
-        self.audit.extend(changes.audit);
-        self.telemetry.extend(changes.telemetry);
-        self.accounts.extend(changes.accounts.into_iter().map(|user| (user.clone(), set.accounts[&user])));
-        self.dead_letters.extend(changes.dead_letters.iter().map(|id| (*id, set.dead_letters[id].clone())));
-        self.keys.extend(changes.keys.iter().map(|id| (*id, set.keys[id].clone())));
-        self.lifecycles
-            .extend(changes.lifecycles.iter().map(|key| (key.clone(), set.lifecycles[key].clone())));
-        self.api_keys.extend(changes.api_keys.iter().map(|id| (id.clone(), set.api_keys[id].clone())));
-        assert!(changes.seen.is_sorted_by(|a, b| a.name < b.name), "by name, each once");
-        for mut seen in changes.seen {
-            let before = self.workers.get(&seen.name).and_then(|known| known.connection);
-            seen.connection = seen.connection.or(before);
-            self.workers.insert(seen.name.clone(), seen);
+        self.ledger.extend(appended.ledger);
+        self.audit.extend(appended.audit);
+        self.telemetry.extend(appended.telemetry);
+        let upserted = changes.upserted;
+        self.accounts.extend(upserted.accounts.into_iter().map(|user| (user.clone(), set.accounts[&user])));
+        self.dead_letters.extend(upserted.dead_letters.iter().map(|id| (*id, set.dead_letters[id].clone())));
+        self.keys.extend(upserted.keys.iter().map(|id| (*id, set.keys[id].clone())));
+        let sources = upserted.lifecycles.iter().map(|key| (key.clone(), set.lifecycles[key].clone()));
+        self.lifecycles.extend(sources);
+        self.api_keys.extend(upserted.api_keys.iter().map(|id| (id.clone(), set.api_keys[id].clone())));
+        for (name, mut worker) in upserted.workers {
+            let before = self.workers.get(&name).and_then(|known| known.connection);
+            worker.connection = worker.connection.or(before);
+            self.workers.insert(name, worker);
         }
-        for id in changes.automations {
+        for id in upserted.automations {
             match set.automations.get(&id) {
-                Some(order) => self.automations.insert(id, order.clone()),
+                Some(automation) => self.automations.insert(id, automation.clone()),
                 None => self.automations.remove(&id),
             };
         }
-        for (queue, paused) in changes.queues {
+        for (queue, paused) in upserted.queues {
             if paused {
                 self.paused.insert(queue)
             } else {
                 self.paused.remove(&queue)
             };
         }
-        for id in &changes.purged {
-            self.forget(*id);
+        for id in &jobs.purged {
+            self.purge(*id);
         }
         if let Some(now) = changes.prune {
             self.telemetry.retain(|line| now < line.keep_until);
             self.keys.retain(|_, record| now < record.expires_at);
-            let unheard = Millis(limits::WORKER_UNHEARD_MS_MAX);
-            self.workers.retain(|_, worker| now < worker.seen_at + unheard);
+            let kept = Millis(limits::WORKER_UNSEEN_MS_MAX);
+            self.workers.retain(|_, worker| now < worker.seen_at + kept);
         }
         touched
     }
@@ -322,23 +315,23 @@ impl Tables {
         self.assets.values().filter(|asset| asset.job_id == job).cloned().collect()
     }
 
-    fn write_assets(&mut self, changes: &Changes) {
+    fn write_assets(&mut self, changes: &AssetChanges) {
         self.garbage.extend(changes.garbage.clone());
         for (job, at) in &changes.discarded {
             for asset in self.assets.values_mut().filter(|asset| asset.job_id == *job) {
                 asset.discarded_at.get_or_insert(*at);
             }
         }
-        for asset in &changes.assets {
+        for asset in &changes.added {
             if asset.discarded_at.is_none() {
                 self.garbage.retain(|path, _| Some(path) != asset.storage_path.as_ref());
             }
             self.assets.insert(asset.id, asset.clone());
         }
-        self.garbage.retain(|path, _| !changes.forgotten_garbage.contains(path));
+        self.garbage.retain(|path, _| !changes.forgotten.contains(path));
     }
 
-    fn forget(&mut self, id: JobId) {
+    fn purge(&mut self, id: JobId) {
         self.assets.retain(|_, asset| asset.job_id != id);
         self.jobs.remove(&id);
         self.events.remove(&id);

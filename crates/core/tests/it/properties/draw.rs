@@ -3,16 +3,16 @@
 
 use proptest::prelude::*;
 use tenure_core::command::{
-    AppendLog, Cancel, Claim, ClaimFilter, Command, CommandEnvelope, CreationKey, Hold, IdempotencyKey,
-    Report, Retry, Verb, When,
+    AppendLog, Cancel, Claim, ClaimFilter, Command, CommandEnvelope, CreationKey, Hold, Holder,
+    IdempotencyKey, NewLogLine, Report, Retry, Verb, When,
 };
 use tenure_core::dead_letter::ReasonCode;
-use tenure_core::id::{Fence, Name};
+use tenure_core::id::{Fence, LifecycleName, Name, WorkerId};
 use tenure_core::job::{CancelMode, Class, Job, JobError, Stage};
 use tenure_core::lifecycle::{Jitter, Trigger};
 use tenure_core::time::Millis;
 
-use crate::make::{a_claim, a_job, a_type, an_error, asked, catalog, job_id, lifecycles, verb};
+use crate::make::{a_claim, a_job, a_type, an_error, catalog, envelope, job_id, lifecycles, verb};
 use crate::world::World;
 
 /// A type for each lifecycle, named after it, with leases so short that chance meets their ends.
@@ -36,7 +36,9 @@ pub(super) fn world() -> World {
         catalog.add_type(made).expect("it can be in force");
     }
     let mut world = World::new(catalog);
-    world.ask(&asked("ann", Command::Grant("u1".into(), 40, None))).expect("it is not too much");
+    world
+        .submit(&envelope("ann", Command::GrantCredits { user: "u1".into(), amount: 40, reason: None }))
+        .expect("it is not too much");
     world
 }
 
@@ -71,7 +73,7 @@ pub(super) fn draws() -> impl Strategy<Value = Vec<Draw>> {
 pub(super) struct Step {
     pub(super) wait: Millis,
     pub(super) outage: bool,
-    pub(super) asked: CommandEnvelope,
+    pub(super) envelope: CommandEnvelope,
 }
 
 impl Step {
@@ -90,10 +92,10 @@ impl Step {
     }
 
     pub(super) fn has_key(&self) -> bool {
-        match &self.asked.command {
+        match &self.envelope.command {
             Command::Create(create) => create.key != CreationKey::None,
             Command::Claim(claim) => claim.request_id.is_some(),
-            _ => self.asked.key.is_some(),
+            _ => self.envelope.key.is_some(),
         }
     }
 }
@@ -101,7 +103,7 @@ impl Step {
 impl Draw {
     /// The command that these numbers mean in a world to which time has been added.
     pub(super) fn step(&self, world: &mut World, n: u128) -> Step {
-        let pass = Step { wait: self.wait, outage: self.outage, asked: asked("clock", Command::Prune) };
+        let pass = Step { wait: self.wait, outage: self.outage, envelope: envelope("clock", Command::Prune) };
         pass.pass_time(world);
         let mut known: Vec<&Job> = world.tables.jobs.values().map(AsRef::as_ref).collect();
         if !self.which[0].is_multiple_of(4) && known.iter().any(|job| !job.phase.is_final()) {
@@ -119,21 +121,21 @@ impl Draw {
             && !matches!(command, Command::Sweep(_) | Command::Prune | Command::Purge(_));
         let key = keyed.then(|| IdempotencyKey { key: self.key(), fingerprint: [self.which[4] % 8 / 4; 32] });
         let by = if self.what.is_multiple_of(2) { "ann" } else { "user:u1" };
-        Step { asked: CommandEnvelope { key, ..asked(by, command) }, ..pass }
+        Step { envelope: CommandEnvelope { key, ..envelope(by, command) }, ..pass }
     }
 
     fn key(&self) -> Name {
         format!("k{}", self.which[3] % 3).into()
     }
 
-    fn worker(&self) -> Name {
+    fn worker(&self) -> WorkerId {
         format!("w{}", self.which[1] % 3).into()
     }
 
     fn creation(&self, world: &World, n: u128) -> Command {
         // A file with more rules has more jobs.
         let all = world.catalog.lifecycles();
-        let rules: Vec<&Name> = all.flat_map(|each| each.rules.iter().map(|_| &each.name)).collect();
+        let rules: Vec<&LifecycleName> = all.flat_map(|each| each.rules.iter().map(|_| &each.name)).collect();
         let mut create = a_job(n, rules[usize::from(self.which[1]) % rules.len()].as_str());
         create.id = job_id(n);
         create.key = match self.which[2] % 4 {
@@ -158,13 +160,14 @@ impl Draw {
         let allowed: Vec<Trigger> =
             lifecycle.allowed(job.state.as_str()).into_iter().filter(by_someone).collect();
         let on = allowed.get(usize::from(self.which[3]) % allowed.len().max(1))?;
-        let holder = job.lease.as_ref().map(|lease| (lease.worker.clone(), lease.fence));
+        let holder =
+            job.lease.as_ref().map(|lease| Holder { worker: lease.worker.clone(), fence: lease.fence });
         let class = if self.which[2].is_multiple_of(3) { Class::Permanent } else { Class::Transient };
         Some(match on {
             Trigger::Claim => Command::Claim(a_claim(self.worker().as_str())),
-            Trigger::Signal(name) => Command::Signal(job.id(), name.clone(), None),
+            Trigger::Signal(name) => Command::Signal { job: job.id(), name: name.clone(), payload: None },
             Trigger::Disconnected => {
-                let (worker, fence) = holder?;
+                let Holder { worker, fence } = holder?;
                 Command::Disconnect(Hold { job: job.id(), worker, fence })
             }
             on => Command::Report(Box::new(Report { job: job.id(), holder, verb: verb(on, class)? })),
@@ -177,29 +180,38 @@ impl Draw {
             15..32 => Command::Claim(self.claim()),
             32..62 => Command::Report(Box::new(self.report(job))),
             62..68 => Command::Heartbeat(hold),
-            68..72 => Command::Progress(hold, f64::from(self.which[3]), None),
+            68..72 => Command::Progress { hold, percent: f64::from(self.which[3]), message: None },
             72..74 => {
-                let lines = vec![
-                    ("stdout".into(), "info".into(), "hello".to_owned());
-                    usize::from(self.which[3] % 3)
-                ];
-                let holder = Some((hold.worker, hold.fence)).filter(|_| self.which[4].is_multiple_of(2));
+                let line =
+                    NewLogLine { stream: "stdout".into(), level: "info".into(), text: "hello".to_owned() };
+                let lines = vec![line; usize::from(self.which[3] % 3)];
+                let holder = Some(hold.holder()).filter(|_| self.which[4].is_multiple_of(2));
                 Command::Log(AppendLog { job: id, holder, lines })
             }
             74..81 => {
                 let mode = if self.which[2].is_multiple_of(3) { CancelMode::Hard } else { CancelMode::Soft };
                 Command::Cancel(Cancel { job: id, mode, reason: None })
             }
-            81..84 => Command::DeadLetter(id, ReasonCode::PolicyViolation, "no".to_owned()),
+            81..84 => {
+                Command::DeadLetter { job: id, reason: ReasonCode::PolicyViolation, detail: "no".to_owned() }
+            }
             84..90 => {
                 let names = ["approve", "decline", "polish", "park", "wake", "refuse"];
-                Command::Signal(id, names[usize::from(self.which[2]) % names.len()].into(), None)
+                Command::Signal {
+                    job: id,
+                    name: names[usize::from(self.which[2]) % names.len()].into(),
+                    payload: None,
+                }
             }
             90..92 => Command::Retry(Retry { job: id, id: job_id(n), when: When::Now }),
             92..94 => Command::Disconnect(hold),
-            94 => Command::Dismiss(id, "seen".to_owned()),
-            95 => Command::Pause("default".into(), self.which[2].is_multiple_of(4)),
-            96 => Command::Grant("u1".into(), u64::from(self.which[2] % 5), None),
+            94 => Command::DismissDeadLetter { job: id, reason: "seen".to_owned() },
+            95 => Command::PauseQueue { queue: "default".into(), paused: self.which[2].is_multiple_of(4) },
+            96 => Command::GrantCredits {
+                user: "u1".into(),
+                amount: u64::from(self.which[2] % 5),
+                reason: None,
+            },
             97 => Command::Purge(id),
             98 => Command::Prune,
             _ => Command::Sweep(id),
@@ -246,6 +258,6 @@ impl Draw {
             _ => Verb::Reject { reason: "unfit".to_owned() },
         };
         let by_operator = matches!(verb, Verb::Reject { .. }) && self.which[3].is_multiple_of(2);
-        Report { job: job.id(), holder: Some((hold.worker, hold.fence)).filter(|_| !by_operator), verb }
+        Report { job: job.id(), holder: Some(hold.holder()).filter(|_| !by_operator), verb }
     }
 }

@@ -1,42 +1,41 @@
-//! What an answer tells, as short facts; and what there is to see without asking.
+//! The facts of a command's result, and of what can be read from the tables.
 
 use std::sync::Arc;
 
 use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::event::Signal;
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::{JobId, Name, WorkerId};
 use tenure_core::job::{CancelMode, Job, Lease};
 use tenure_core::refusal::Refusal;
 use tenure_core::time::{Deadline, Timestamp};
 
-use super::{Stageplay, Words};
-use crate::world::DAWN;
+use super::{ScriptRunner, Words};
+use crate::world::START;
 
-/// The job that an answer is about.
-pub(super) fn job_of(answer: &CommandResult) -> Option<JobId> {
-    match answer {
+/// The job in a result.
+pub(super) fn job_of(result: &CommandResult) -> Option<JobId> {
+    match result {
         Ok(CommandOutput::Job { job, .. }) => Some(job.id()),
         Ok(_) | Err(_) => None,
     }
 }
 
-/// The jobs that an answer hands out.
-pub(super) fn claimed(answer: &CommandResult) -> &[Arc<Job>] {
-    match answer {
+/// The claimed jobs in a result.
+pub(super) fn claimed(result: &CommandResult) -> &[Arc<Job>] {
+    match result {
         Ok(CommandOutput::Claimed { jobs, .. }) => jobs,
         Ok(_) | Err(_) => &[],
     }
 }
 
-/// Seconds after the beginning.
+/// Seconds after the start.
 fn seconds(at: Timestamp) -> String {
-    format!("{}", (at.0 - DAWN.0) as f64 / 1000.0)
+    format!("{}", (at.0 - START.0) as f64 / 1000.0)
 }
 
-impl Stageplay {
-    /// The facts of an answer.
-    pub(super) fn told(&self, answer: &CommandResult) -> Vec<String> {
-        match answer {
+impl ScriptRunner {
+    pub(super) fn facts(&self, result: &CommandResult) -> Vec<String> {
+        match result {
             Err(refusal) => refused(refusal),
             Ok(CommandOutput::Job { job, replayed, ignored }) => {
                 let mut facts = self.job_facts(job);
@@ -68,14 +67,14 @@ impl Stageplay {
             Ok(CommandOutput::Key { key, replayed }) => vec![
                 format!("key {}", key.id),
                 key.role.as_str().to_owned(),
-                format!("user {}", key.user_id.as_ref().map_or("nobody", Name::as_str)),
+                format!("user {}", key.user_id.as_deref().unwrap_or("none")),
                 format!("by {}", key.created_by),
                 if key.revoked_at.is_some() { "revoked" } else { "valid" }.to_owned(),
                 if *replayed { "replayed" } else { "not replayed" }.to_owned(),
             ],
             Ok(CommandOutput::Asset { asset, replayed }) => vec![
                 format!("asset of type {}", asset.asset_type),
-                format!("user {}", asset.user_id.as_ref().map_or("nobody", Name::as_str)),
+                format!("user {}", asset.user_id.as_deref().unwrap_or("none")),
                 if *replayed { "replayed" } else { "not replayed" }.to_owned(),
             ],
             Ok(CommandOutput::Automation { automation, .. }) => {
@@ -85,25 +84,25 @@ impl Stageplay {
         }
     }
 
-    /// What there is to see without asking.
+    /// Facts read from the tables.
     pub(super) fn look(&mut self, words: &Words<'_>) -> Vec<String> {
         let tables = &self.world.tables;
         match words.nth(0) {
-            "account" => self.told(&Ok(CommandOutput::Account(tables.accounts[words.nth(1)]))),
+            "account" => self.facts(&Ok(CommandOutput::Account(tables.accounts[words.nth(1)]))),
             "audit" => {
                 vec![join(tables.audit.iter().map(|line| format!("{} by {}", line.action, line.actor)))]
             }
             "workers" => {
-                let told = |seen: &tenure_core::worker::WorkerRecord| {
-                    let credential = seen.credential.as_ref().map_or("nothing", Name::as_str);
+                let shown = |seen: &tenure_core::worker::WorkerRecord| {
+                    let credential = seen.credential.as_deref().unwrap_or("nothing");
                     let by = seen.connection.map(|it| format!(" by {}", it.as_u128())).unwrap_or_default();
                     format!("{} with {credential}@{}{by}", seen.name, seconds(seen.seen_at))
                 };
-                vec![join(tables.workers.values().map(told))]
+                vec![join(tables.workers.values().map(shown))]
             }
             "garbage" => {
-                let told = |(path, due): (&String, &Timestamp)| format!("{path}@{}", seconds(*due));
-                vec![join(tables.garbage.iter().map(told))]
+                let shown = |(path, due): (&String, &Timestamp)| format!("{path}@{}", seconds(*due));
+                vec![join(tables.garbage.iter().map(shown))]
             }
             "ledger" => {
                 let lines = tables.ledger.iter().filter(|line| line.user_id == words.nth(1));
@@ -123,7 +122,7 @@ impl Stageplay {
                 let first = Some(self.named(words.nth(1)));
                 let found = tables.jobs.values().find(|job| job.spec.links.compensates == first).cloned();
                 let Some(found) = found else { return vec!["none".to_owned()] };
-                self.names.insert(words.get("as").expect("what to call it").to_owned(), found.id());
+                self.names.insert(words.get("as").expect("a name for it").to_owned(), found.id());
                 self.job_facts(&found)
             }
             what => self.look_at(what, self.named(words.nth(1))),
@@ -135,9 +134,9 @@ impl Stageplay {
         match what {
             "see" => self.job_facts(&tables.jobs[&id]),
             "history" => {
-                let told =
+                let shown =
                     |event: &tenure_core::event::Event| format!("{}@{}", event.name, seconds(event.ts));
-                vec![join(tables.events[&id].iter().map(told))]
+                vec![join(tables.events[&id].iter().map(shown))]
             }
             "actors" => vec![join(tables.events[&id].iter().map(|event| event.actor.to_string()))],
             "causes" => {
@@ -145,24 +144,24 @@ impl Stageplay {
                 vec![join(tables.events[&id].iter().map(|event| cause(event.cause.as_ref())))]
             }
             "assets" => {
-                let told = |asset: &tenure_core::asset::Asset| {
+                let shown = |asset: &tenure_core::asset::Asset| {
                     let end = asset.discarded_at.map(|at| format!(" discarded@{}", seconds(at)));
                     format!("{}@{}{}", asset.asset_type, seconds(asset.created_at), end.unwrap_or_default())
                 };
-                vec![join(tables.assets_of(id).iter().map(told))]
+                vec![join(tables.assets_of(id).iter().map(shown))]
             }
             "log" => vec![join(tables.logs[&id].iter().map(|line| format!("{} {}", line.n, line.text)))],
             "telemetry" => {
                 let lines = tables.telemetry.iter().filter(|line| line.job_id == id);
-                let told = |signal: &Signal| match signal {
-                    Signal::JobHeartbeat => "beat".to_owned(),
+                let shown = |signal: &Signal| match signal {
+                    Signal::JobHeartbeat => "heartbeat".to_owned(),
                     Signal::JobLeaseRenewed => "renewed".to_owned(),
                     Signal::JobProgress { progress, .. } => format!("progress {progress}"),
                 };
-                vec![join(lines.map(|line| format!("{}@{}", told(&line.signal), seconds(line.ts))))]
+                vec![join(lines.map(|line| format!("{}@{}", shown(&line.signal), seconds(line.ts))))]
             }
             "letter" => self.letter_facts(id),
-            other => panic!("there is no {other} to look at"),
+            other => panic!("there is no {other} to read"),
         }
     }
 
@@ -171,7 +170,7 @@ impl Stageplay {
         vec![
             letter.reason_code.as_str().to_owned(),
             format!("attempts {}", letter.attempts),
-            format!("owner {}", letter.last_owner.as_ref().map_or("nobody", Name::as_str)),
+            format!("owner {}", letter.last_owner.as_deref().unwrap_or("none")),
             format!(
                 "lease until {}",
                 letter.last_lease_expires_at.map_or_else(|| "never".to_owned(), seconds)
@@ -221,7 +220,7 @@ impl Stageplay {
             format!("attempt {}", job.attempt),
             format!("retry_count {}", job.retry_count),
             format!("fence {}", job.fence),
-            format!("worker {}", job.worker().map_or("nobody", Name::as_str)),
+            format!("worker {}", job.worker().map_or("none", WorkerId::as_str)),
             format!("error {}", error.map_or("none", |error| error.code.as_str())),
             format!(
                 "category {}",

@@ -1,14 +1,14 @@
 //! What commands of one batch see of each other: everything, in order; but claims choose from what was ready before.
 
 use tenure_core::command::{
-    Claim, ClaimFilter, Command, CommandEnvelope, CreationKey, IdempotencyKey, Report, Verb,
+    Claim, ClaimFilter, Command, CommandEnvelope, CreationKey, Holder, IdempotencyKey, Report, Verb,
 };
 use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::{Fence, Name};
+use tenure_core::id::Fence;
 use tenure_core::job_type::Catalog;
 use tenure_core::time::Millis;
 
-use crate::make::{a_claim, a_job, a_type, asked, catalog, job_id};
+use crate::make::{a_claim, a_job, a_type, catalog, envelope, job_id};
 use crate::world::World;
 
 fn world() -> World {
@@ -19,16 +19,16 @@ fn world() -> World {
 }
 
 fn create(n: u128) -> CommandEnvelope {
-    asked("ann", Command::Create(Box::new(a_job(n, "work"))))
+    envelope("ann", Command::Create(Box::new(a_job(n, "work"))))
 }
 
 fn claim(worker: &str) -> CommandEnvelope {
-    asked(worker, Command::Claim(a_claim(worker)))
+    envelope(worker, Command::Claim(a_claim(worker)))
 }
 
 fn report(n: u128, worker: &str, verb: Verb) -> CommandEnvelope {
-    let holder = Some((Name::from(worker), Fence(1)));
-    asked(worker, Command::Report(Box::new(Report { job: job_id(n), holder, verb })))
+    let holder = Some(Holder { worker: worker.into(), fence: Fence(1) });
+    envelope(worker, Command::Report(Box::new(Report { job: job_id(n), holder, verb })))
 }
 
 /// How many jobs an answer hands out.
@@ -42,8 +42,8 @@ fn claimed(answer: &CommandResult) -> usize {
 #[test]
 fn two_claims_of_one_batch_never_get_the_same_job() {
     let mut world = world();
-    world.ask_all(&[create(1), create(2)]);
-    let answers = world.ask_all(&[claim("w1"), claim("w2"), claim("w3")]);
+    world.submit_all(&[create(1), create(2)]);
+    let answers = world.submit_all(&[claim("w1"), claim("w2"), claim("w3")]);
     assert_eq!(answers.iter().map(claimed).collect::<Vec<_>>(), [1, 1, 0]);
     let holder = |n| world.tables.jobs[&job_id(n)].worker().cloned();
     assert_eq!((holder(1), holder(2)), (Some("w1".into()), Some("w2".into())));
@@ -52,10 +52,10 @@ fn two_claims_of_one_batch_never_get_the_same_job() {
 #[test]
 fn one_refusal_of_a_batch_spoils_nothing_else() {
     let mut world = world();
-    world.ask_all(&[create(1), create(2)]);
-    let unknown = asked("ann", Command::Create(Box::new(a_job(3, "unknown"))));
+    world.submit_all(&[create(1), create(2)]);
+    let unknown = envelope("ann", Command::Create(Box::new(a_job(3, "unknown"))));
     let start = report(1, "w1", Verb::Start);
-    let answers = world.ask_all(&[claim("w1"), unknown, start.clone(), start]);
+    let answers = world.submit_all(&[claim("w1"), unknown, start.clone(), start]);
     let ok: Vec<bool> = answers.iter().map(Result::is_ok).collect();
     assert_eq!(ok, [true, false, true, false]);
     assert_eq!(world.tables.jobs[&job_id(1)].state, "running");
@@ -64,19 +64,19 @@ fn one_refusal_of_a_batch_spoils_nothing_else() {
 #[test]
 fn a_queue_that_was_paused_in_the_batch_gives_nothing_after_it() {
     let mut world = world();
-    world.ask(&create(1)).expect("nothing forbids it");
-    let pause = asked("ann", Command::Pause("default".into(), true));
-    assert_eq!(claimed(&world.ask_all(&[pause, claim("w1")])[1]), 0);
+    world.submit(&create(1)).expect("nothing forbids it");
+    let pause = envelope("ann", Command::PauseQueue { queue: "default".into(), paused: true });
+    assert_eq!(claimed(&world.submit_all(&[pause, claim("w1")])[1]), 0);
 }
 
 #[test]
 fn a_job_that_was_put_off_in_the_batch_is_not_claimed_in_it() {
     let mut world = world();
-    world.ask(&create(1)).expect("nothing forbids it");
+    world.submit(&create(1)).expect("nothing forbids it");
     let later = report(1, "w1", Verb::Release { checkpoint: None, delay: Some(Millis::seconds(9)) });
     let filter = ClaimFilter { types: Some(vec!["work".into()]), queues: None };
-    let other = asked("w2", Command::Claim(Claim { filter, ..a_claim("w2") }));
-    let answers = world.ask_all(&[claim("w1"), later, other]);
+    let other = envelope("w2", Command::Claim(Claim { filter, ..a_claim("w2") }));
+    let answers = world.submit_all(&[claim("w1"), later, other]);
     assert_eq!((claimed(&answers[0]), claimed(&answers[2])), (1, 0));
 }
 
@@ -87,9 +87,9 @@ fn two_creations_of_one_batch_with_one_key_are_one() {
         let key = CreationKey::Given(IdempotencyKey { key: "k".into(), fingerprint: [body; 32] });
         let mut create = a_job(n, "work");
         create.key = key;
-        asked("ann", Command::Create(Box::new(create)))
+        envelope("ann", Command::Create(Box::new(create)))
     };
-    let answers = world.ask_all(&[keyed(1, 0), keyed(2, 0), keyed(3, 1)]);
+    let answers = world.submit_all(&[keyed(1, 0), keyed(2, 0), keyed(3, 1)]);
     assert!(
         matches!(&answers[1], Ok(CommandOutput::Job { job, replayed: true, .. }) if job.id() == job_id(1))
     );

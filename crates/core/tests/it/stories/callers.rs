@@ -8,7 +8,7 @@ use tenure_core::time::Timestamp;
 use tenure_core::wire;
 
 use super::check;
-use crate::make::{asked, catalog};
+use crate::make::{catalog, envelope};
 use crate::world::World;
 
 #[test]
@@ -16,7 +16,7 @@ fn the_first_key_is_an_admins() {
     check(
         "0     ann add-key k1 worker          => validation_failed
          0     ann add-key k1 producer user=u => validation_failed
-         1     ann add-key k1 admin           => key k1, admin, user nobody, by ann, valid, not replayed
+         1     ann add-key k1 admin           => key k1, admin, user none, by ann, valid, not replayed
          2     ann add-key k2 worker          => key k2, worker, valid
          3     ann revoke-key k1              => revoked
          4     ann add-key k3 viewer          => viewer
@@ -59,7 +59,7 @@ fn a_key_is_revoked_once() {
 
 fn refusal(new: NewKey) -> Refusal {
     let mut world = World::new(catalog());
-    world.ask(&asked("ann", Command::AddKey(Box::new(new)))).expect_err("it is unlawful")
+    world.submit(&envelope("ann", Command::AddKey(Box::new(new)))).expect_err("it is unlawful")
 }
 
 #[test]

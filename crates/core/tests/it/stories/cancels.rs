@@ -7,7 +7,7 @@ fn nobody_is_asked_where_nobody_holds_the_job() {
     check(
         "type work follows distributed
          0     ann create work a
-         1     ann cancel a why=enough  => cancelled, completed 1, error none, worker nobody
+         1     ann cancel a why=enough  => cancelled, completed 1, error none, worker none
          1     -   causes a             => - > enough
          2     ann cancel a             => invalid_transition cancel from cancelled, allowed nothing",
     );

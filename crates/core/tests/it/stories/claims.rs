@@ -20,17 +20,17 @@ fn claims_take_priority_then_run_at_then_creation() {
 fn a_claim_takes_no_more_than_it_may_and_only_what_it_asked_for() {
     check(
         "type work follows distributed
-         type play follows distributed queue=games
+         type run follows distributed queue=games
          0     ann create work a
-         0     ann create play b
+         0     ann create run b
          0     ann create work c
          0     ann create work d queue=games
          0     w1  claim max=0          => validation_failed
          0     w1  claim max=1001       => validation_failed
          0     w1  claim max=2          => a > b
-         0     w1  claim queues=games types=play => none
+         0     w1  claim queues=games types=run => none
          0     w1  claim queues=games   => d
-         0     w1  claim types=play+work => c
+         0     w1  claim types=run+work => c
          0     w1  claim                => none",
     );
 }
@@ -39,9 +39,9 @@ fn a_claim_takes_no_more_than_it_may_and_only_what_it_asked_for() {
 fn a_claim_that_starts_makes_both_transitions_where_there_are_two() {
     check(
         "type work follows distributed
-         type play follows so1
+         type run follows so1
          0     ann create work a
-         0     ann create play b
+         0     ann create run b
          0     w1  claim max=2 start    => a running, b running
          0     -   history a            => job_queued@0 > job_claimed@0 > job_started@0
          0     -   history b            => created@0 > started@0",

@@ -60,10 +60,10 @@ fn a_given_key_finds_the_job_that_it_made() {
 fn keys_of_different_types_do_not_meet() {
     check(
         "type work follows distributed
-         type play follows distributed
+         type run follows distributed
          0     ann create work a key=k  => a
-         0     ann create play b key=k  => b, not replayed
-         0     ann create play c derived=k => c, not replayed",
+         0     ann create run b key=k  => b, not replayed
+         0     ann create run c derived=k => c, not replayed",
     );
 }
 
@@ -122,7 +122,7 @@ fn credits_are_reserved_and_settled_or_refunded_once() {
     check(
         "type image follows image cost=4 max_attempts=1
          0     ann create image a       => insufficient_credits, 4 of 0
-         0     ann create image a user=nobody => insufficient_credits
+         0     ann create image a user=none => insufficient_credits
          0     ann grant u1 10          => granted 10, available 10
          0     ann grant u1 0           => validation_failed
          1     ann create image a       => queued

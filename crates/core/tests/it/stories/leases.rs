@@ -6,11 +6,11 @@ use super::check;
 fn a_worker_that_lost_its_lease_cannot_finish_the_job() {
     check(
         "type work follows distributed
-         0     ann create work a  => queued, fence 0, worker nobody
+         0     ann create work a  => queued, fence 0, worker none
          0     w1  claim          => a assigned, fence 1, expires 30, worker w1
          1     w1  start a        => running
          31    w1  succeed a      => lease_conflict lost
-         31    -   see a          => queued, attempt 2, retry_count 1, error HEARTBEAT_LOST, run_at 31.5, worker nobody
+         31    -   see a          => queued, attempt 2, retry_count 1, error HEARTBEAT_LOST, run_at 31.5, worker none
          32    w2  claim start    => a running, fence 2
          33    w1  succeed a      => lease_conflict superseded
          33    w1  heartbeat a    => lease_conflict superseded
@@ -121,7 +121,7 @@ fn a_heartbeat_renews_when_half_of_the_lease_or_less_remains() {
          89    w1  log a hello          => 1 lines
          91    w1  log a hello          => 2 lines
          91    -   see a                => lease until 151
-         91    -   telemetry a => beat@29.9 > renewed@30 > renewed@60 > progress 10@60 > renewed@91",
+         91    -   telemetry a => heartbeat@29.9 > renewed@30 > renewed@60 > progress 10@60 > renewed@91",
     );
 }
 

@@ -159,7 +159,7 @@ fn a_dead_letter_by_hand_says_what_the_hand_said() {
          1     ann dead-letter a dependency_unavailable => dead_lettered, error DEPENDENCY_UNAVAILABLE
          1     ann dead-letter b timeout      => dead_lettered
          1     -   letter a   => dependency_unavailable, owner w1, lease until 30
-         1     -   letter b   => timeout, owner nobody, lease until never
+         1     -   letter b   => timeout, owner none, lease until never
          2     ann dismiss b  => dead_lettered
          2     -   letter b   => dismissed
          2     -   audit      => dismiss by ann

@@ -1,18 +1,18 @@
 //! Schedules, whose times make one job each, whatever comes of it.
 
+use tenure_core::automation::Automation;
 use tenure_core::command::{Cancel, Command, Create};
 use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::id::{JobId, Name};
 use tenure_core::job::CancelMode;
 use tenure_core::json::Json;
-use tenure_core::automation::Automation;
 use tenure_core::refusal::Refusal;
 use tenure_core::schedule::{Fire, Misfire, NewSchedule, Overlap, Plan, Schedule, ScheduleChange, Template};
 use tenure_core::time::{Millis, Timestamp};
 use tenure_core::wire;
 
-use crate::make::{a_job, a_type, asked, catalog, lifecycles};
-use crate::world::{DAWN, World};
+use crate::make::{a_job, a_type, catalog, envelope, lifecycles};
+use crate::world::{START, World};
 
 fn world() -> World {
     let mut catalog = catalog();
@@ -26,7 +26,7 @@ fn world() -> World {
 }
 
 fn minute(n: u64) -> Timestamp {
-    DAWN + Millis(n * 60_000)
+    START + Millis(n * 60_000)
 }
 
 fn add(world: &mut World, overlap: Overlap) -> Schedule {
@@ -42,12 +42,12 @@ fn add(world: &mut World, overlap: Overlap) -> Schedule {
     let (cron, timezone) = ("* * * * *".to_owned(), Name::from("UTC"));
     let plan = Plan { cron, timezone, job, misfire: Misfire::Once, overlap };
     let new = NewSchedule { id: "s".into(), plan, next_at: minute(1) };
-    told(world.ask(&asked("operator:ann", Command::AddSchedule(Box::new(new))))).0
+    told(world.submit(&envelope("operator:ann", Command::AddSchedule(Box::new(new))))).0
 }
 
 fn told(answer: CommandResult) -> (Schedule, bool) {
     match answer.expect("it is lawful") {
-        CommandOutput::Automation { automation, replayed } => match *order {
+        CommandOutput::Automation { automation, replayed } => match *automation {
             Automation::Schedule(schedule) => (schedule, replayed),
             Automation::Webhook(_) => panic!("a schedule was expected"),
         },
@@ -65,7 +65,7 @@ fn fire(world: &mut World, read: &Schedule, job: Result<Create, Refusal>) -> (Sc
         next_at: due_at + Millis(60_000),
         occurrence: Some((due_at, job.map(Box::new))),
     };
-    told(world.ask(&asked("schedule:s", Command::Fire(Box::new(fire)))))
+    told(world.submit(&envelope("schedule:s", Command::Fire(Box::new(fire)))))
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn what_must_not_overlap_waits_for_its_last_job() {
     assert_eq!(schedule.last_error.as_deref(), Some("its last job is unfinished"));
     assert_eq!((schedule.last_job, world.tables.jobs.len()), (Some(a_job(1, "work").id), 1));
     let cancel = Cancel { job: a_job(1, "work").id, mode: CancelMode::Hard, reason: None };
-    world.ask(&asked("operator:ann", Command::Cancel(cancel))).expect("it waits");
+    world.submit(&envelope("operator:ann", Command::Cancel(cancel))).expect("it waits");
     world.wait(Millis(60_000));
     schedule = fire(&mut world, &schedule, Ok(a_job(3, "work"))).0;
     assert_eq!((schedule.last_error, schedule.last_job), (None, Some(a_job(3, "work").id)));
@@ -137,7 +137,7 @@ fn what_was_missed_may_be_let_go() {
         next_at: minute(11),
         occurrence: None,
     };
-    let (schedule, _) = told(world.ask(&asked("schedule:s", Command::Fire(Box::new(fire)))));
+    let (schedule, _) = told(world.submit(&envelope("schedule:s", Command::Fire(Box::new(fire)))));
     assert_eq!(schedule, Schedule { next_at: Some(minute(11)), ..read });
     assert!(world.tables.jobs.is_empty());
 }
@@ -146,18 +146,18 @@ fn what_was_missed_may_be_let_go() {
 fn a_paused_schedule_does_not_fire() {
     let mut world = world();
     let read = add(&mut world, Overlap::Allow);
-    let change = |change| asked("operator:ann", Command::ChangeSchedule { id: "s".into(), change });
-    let (paused, _) = told(world.ask(&change(ScheduleChange::Pause)));
+    let change = |change| envelope("operator:ann", Command::ChangeSchedule { id: "s".into(), change });
+    let (paused, _) = told(world.submit(&change(ScheduleChange::Pause)));
     assert_eq!((paused.next_at, &wire::schedule(&paused)["paused"]), (None, &serde_json::json!(true)));
     world.wait(Millis(60_000));
     assert!(fire(&mut world, &read, Ok(a_job(1, "work"))).1);
     assert!(world.tables.jobs.is_empty());
-    let (resumed, _) = told(world.ask(&change(ScheduleChange::Resume(minute(2)))));
+    let (resumed, _) = told(world.submit(&change(ScheduleChange::Resume(minute(2)))));
     assert_eq!(resumed.next_at, Some(minute(2)));
-    let (again, replayed) = told(world.ask(&change(ScheduleChange::Resume(minute(3)))));
+    let (again, replayed) = told(world.submit(&change(ScheduleChange::Resume(minute(3)))));
     assert_eq!((again.next_at, replayed), (Some(minute(2)), true), "one that runs stays as it is");
-    told(world.ask(&change(ScheduleChange::Remove)));
-    let gone = world.ask(&change(ScheduleChange::Pause));
+    told(world.submit(&change(ScheduleChange::Remove)));
+    let gone = world.submit(&change(ScheduleChange::Pause));
     assert!(matches!(gone, Err(Refusal::NotFound { .. })));
     assert!(world.tables.automations.is_empty());
 }

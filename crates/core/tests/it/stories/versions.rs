@@ -20,18 +20,18 @@ fn second_version() -> Lifecycle {
 fn a_live_job_stays_under_the_version_that_it_was_created_under() {
     let second = second_version();
     let first = Lifecycle::built_in().into_iter().find(|each| each.name == "so1").expect("it is built in");
-    let mut play = OneJob::create(&first, 1);
+    let mut run = OneJob::create(&first, 1);
     let mut job_type = a_type("work", &second);
     job_type.timeouts = vec![("running".into(), Millis::seconds(1))];
-    play.world.catalog.add_lifecycle(second);
-    play.world.catalog.add_type(job_type).expect("its lifecycle is there");
+    run.world.catalog.add_lifecycle(second);
+    run.world.catalog.add_type(job_type).expect("its lifecycle is there");
 
-    assert!(play.claim());
-    assert_eq!(play.job().spec.lifecycle.version, 1);
-    assert_eq!(play.job().clocks.timeout, None, "the first version has no rule for a timeout");
-    play.cancel().expect("both versions can be cancelled");
+    assert!(run.claim());
+    assert_eq!(run.job().spec.lifecycle.version, 1);
+    assert_eq!(run.job().clocks.timeout, None, "the first version has no rule for a timeout");
+    run.cancel().expect("both versions can be cancelled");
 
-    let again = play.ask(Command::Retry(Retry { job: play.id, id: job_id(2), when: When::Now }));
+    let again = run.submit(Command::Retry(Retry { job: run.id, id: job_id(2), when: When::Now }));
     let Ok(CommandOutput::Job { job, .. }) = again else {
         panic!("a finished job can be tried again: {again:?}")
     };
