@@ -186,6 +186,12 @@ pub struct Hold {
     pub fence: Fence,
 }
 
+impl Hold {
+    pub fn holder(self) -> Holder {
+        Holder { worker: self.worker, fence: self.fence }
+    }
+}
+
 /// The worker and fence that a caller presents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {

@@ -22,24 +22,20 @@ use crate::{
     Count, Gauges, JournalEntry, MemoryStore, PostgresStore, Scanned, SqliteStore, Store, StoreError,
 };
 
-/// One of the stores.
 #[derive(Clone, Debug)]
 pub enum AnyStore {
-    /// In memory.
     Memory(MemoryStore),
-    /// Embedded.
     Sqlite(SqliteStore),
-    /// Shared by nodes.
     Postgres(PostgresStore),
 }
 
 impl AnyStore {
-    /// The embedded store in a folder, which is made if it is not there.
+    /// The embedded store in a folder, which is created if it does not exist.
     pub async fn open(folder: &Path) -> Result<Self, StoreError> {
         SqliteStore::open(folder).await.map(Self::Sqlite)
     }
 
-    /// The embedded store in a folder, to read alone: beside a process that may have it.
+    /// Opens the embedded store read-only, beside a process that may be using it.
     pub async fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
         SqliteStore::open_to_read(folder).await.map(Self::Sqlite)
     }
@@ -50,8 +46,8 @@ impl AnyStore {
     }
 }
 
-/// The same call on whichever store it is. What waits for PostgreSQL is boxed: beside a round trip that costs nothing,
-/// and whatever waits for a store would otherwise be several kilobytes large, whichever store it is.
+/// Delegates a call to the chosen store. Futures of PostgreSQL are boxed: unboxed, they would make the future of every store
+/// call several kilobytes large, and next to a round trip an allocation costs nothing.
 macro_rules! on_each {
     ($self:expr, $store:ident => $call:expr, waited) => {
         match $self {
@@ -73,9 +69,9 @@ impl Store for AnyStore {
     async fn transact<T: Send + 'static>(
         &self,
         reads: Reads,
-        judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
+        decide: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
     ) -> Result<T, StoreError> {
-        on_each!(self, store => store.transact(reads, judge), waited)
+        on_each!(self, store => store.transact(reads, decide), waited)
     }
 
     async fn now(&self) -> Result<Now, StoreError> {

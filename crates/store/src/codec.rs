@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::StoreError;
 
-/// Shares equal names between rows: a million jobs have a handful of types.
+/// Shares equal names between rows: a million jobs have few types.
 #[derive(Debug, Default)]
 pub(crate) struct Interner(HashSet<Arc<str>>);
 
@@ -109,7 +109,7 @@ impl SpecRow {
     }
 }
 
-/// A row of `job_states`: where a job stands.
+/// A row of `job_states`.
 #[derive(Clone, Debug)]
 pub(crate) struct StateRow {
     pub(crate) id: Uuid,
@@ -123,7 +123,7 @@ pub(crate) struct StateRow {
     pub(crate) run_at: i64,
     pub(crate) timeout_at: Option<i64>,
     pub(crate) due_at: Option<i64>,
-    /// The first of all clocks: what a sweep searches by.
+    /// The earliest clock, for sweeps.
     pub(crate) clock_at: Option<i64>,
     pub(crate) updated_at: i64,
     pub(crate) claimed_at: Option<i64>,
@@ -217,7 +217,7 @@ impl StateRow {
     }
 }
 
-/// A row of `events`, besides its position.
+/// A row of `events` without its position.
 #[derive(Clone, Debug)]
 pub(crate) struct EventRow {
     pub(crate) job_id: Uuid,
@@ -269,7 +269,6 @@ impl EventRow {
     }
 }
 
-/// A value as JSON text.
 pub(crate) fn text(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("our values have string keys and finite numbers")
 }
@@ -278,7 +277,6 @@ pub(crate) fn automation(body: &str) -> Result<Automation, StoreError> {
     serde_json::from_str(body).map_err(|error| corrupt("orders", "body", &error.to_string()))
 }
 
-/// An optional JSON column.
 pub(crate) fn parse<T: serde::de::DeserializeOwned>(
     column: Option<&str>,
     corrupt: impl Fn() -> StoreError,

@@ -1,7 +1,8 @@
-//! The databases of Tenure behind one trait: one write, a few reads. A store finds and keeps; it never decides.
+//! The stores of Tenure behind one trait. A store loads and writes; `decide` in core decides. The only refusal that comes
+//! from a store itself is for lack of disk space: see `WorkingSet::adds_work`.
 //!
-//! Every store passes the same conformance suite, and both databases hold the same values: times as integer
-//! milliseconds, ids as 16 bytes, payloads as the text that came.
+//! Every store passes the same conformance suite, and both databases hold the same values: times as integer milliseconds,
+//! ids as 16 bytes, payloads as the original text.
 
 mod any;
 mod codec;
@@ -40,84 +41,81 @@ pub use memory::{Fault, MemoryStore};
 pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 
-/// Where jobs and their histories are kept.
 pub trait Store: Clone + Send + Sync + 'static {
-    /// The only write. Loads what `reads` names, lets `judge` decide on it at the store's own time, and writes what
-    /// changed: all or nothing, durable when it returns. A conflict runs `judge` again; it is pure, so that is safe.
+    /// The only write besides `heartbeat`. Loads `reads`, calls `decide` at the store's time, and writes the changes: all or
+    /// nothing, durable when it returns. After a conflict `decide`, which is pure, is called again.
     fn transact<T: Send + 'static>(
         &self,
         reads: Reads,
-        judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
+        decide: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
     ) -> impl Future<Output = Result<T, StoreError>> + Send;
 
-    /// The store's clock: one for all nodes, never backwards.
+    /// The store's clock: shared by all nodes, never backwards.
     fn now(&self) -> impl Future<Output = Result<Now, StoreError>> + Send;
 
-    /// Says that a node lives. Time in which nobody says so for more than a second is an outage, and stops the clocks.
+    /// Records that a node is running. More than a second without a heartbeat of any node is an outage, which pauses clocks.
     fn heartbeat(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// How many batches may be in flight at once with profit.
+    /// The number of batches to have in flight at once.
     fn parallel_batches(&self) -> usize;
 
-    /// Whether other nodes may commit to it: then what they did must be looked for.
+    /// Whether other nodes may commit to it.
     fn is_shared(&self) -> bool;
 
-    /// Resolves when another node may have committed something. A hint: it may be lost, and may be wrong.
+    /// Resolves when another node may have committed. May be missed, and may be spurious.
     fn remote_commit(&self) -> impl Future<Output = ()> + Send;
 
-    /// One job.
     fn job(&self, id: JobId) -> impl Future<Output = Result<Option<Arc<Job>>, StoreError>> + Send;
 
-    /// The events of one job in order, notes after the numbered ones.
+    /// In order, notes after the numbered events.
     fn history(&self, id: JobId) -> impl Future<Output = Result<Vec<Event>, StoreError>> + Send;
 
-    /// The journal after a position, in commit order; no reader can miss an event or see two orders.
+    /// The journal after a position, in commit order, which is the same for all readers.
     fn events(
         &self,
         after: Position,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<JournalEntry>, StoreError>> + Send;
 
-    /// The end of the journal as it is now.
     fn journal_end(&self) -> impl Future<Output = Result<Position, StoreError>> + Send;
 
-    /// Jobs that match, newest first.
+    /// Newest first.
     fn list(
         &self,
         filter: JobFilter,
         page: Page,
     ) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
 
-    /// The job that is so many jobs older than a place, if there are as many: how far a search may go that must not
-    /// read everything. `jobs` is at least one.
+    /// The job that is `jobs` jobs older than `before`, if there is one: bounds a search that must not read everything.
+    /// `jobs` is at least one.
     fn nth_older(
         &self,
         before: Option<JobId>,
         jobs: usize,
     ) -> impl Future<Output = Result<Option<JobId>, StoreError>> + Send;
 
-    /// How many jobs are where.
+    /// The number of jobs by lifecycle, type, queue and state.
     fn counts(&self) -> impl Future<Output = Result<Vec<Count>, StoreError>> + Send;
 
-    /// What is to be watched: live jobs and dead letters. Never reads a finished job.
+    /// Counts of live jobs and dead letters. Never reads finished jobs.
     fn gauges(&self) -> impl Future<Output = Result<Gauges, StoreError>> + Send;
 
-    /// Jobs that have a lease now, in any order.
+    /// Jobs with a lease, in any order.
     fn leased(&self, limit: usize) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
 
-    /// Jobs in a waiting state, those that were created first.
+    /// Jobs in a waiting state, oldest first.
     fn waiting(&self, limit: usize) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
 
-    /// Jobs with a clock that has run out by now, oldest first.
+    /// Jobs with an overdue clock, most overdue first.
     fn due(&self, limit: usize) -> impl Future<Output = Result<Vec<JobId>, StoreError>> + Send;
 
-    /// When the next job that this filter admits may be claimed, if one is ready but not yet: its `run_at`.
+    /// The earliest future `run_at` of the ready jobs that the filter admits.
     fn next_run(
         &self,
         filter: ClaimFilter,
     ) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send;
 
-    /// Finished jobs of a lifecycle that were completed before a time, oldest first.
+    /// Finished jobs of a lifecycle that completed before a time, oldest first.
     fn completed_before(
         &self,
         lifecycle: LifecycleName,
@@ -125,14 +123,14 @@ pub trait Store: Clone + Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<JobId>, StoreError>> + Send;
 
-    /// Jobs that were completed at or after a time, newest completion first.
+    /// Jobs that completed at or after a time, newest completion first.
     fn finished(
         &self,
         since: Timestamp,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
 
-    /// A job's log lines after the `after`-th.
+    /// Log lines after number `after`.
     fn logs(
         &self,
         job: JobId,
@@ -140,20 +138,18 @@ pub trait Store: Clone + Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<LogLine>, StoreError>> + Send;
 
-    /// A job's telemetry in order.
     fn telemetry(&self, job: JobId) -> impl Future<Output = Result<Vec<Telemetry>, StoreError>> + Send;
 
-    /// Dead letters that match, newest job first.
+    /// Newest job first.
     fn dead_letters(
         &self,
         filter: DeadLetterFilter,
         page: Page,
     ) -> impl Future<Output = Result<Vec<DeadLetter>, StoreError>> + Send;
 
-    /// A user's account.
     fn account(&self, user: UserId) -> impl Future<Output = Result<Account, StoreError>> + Send;
 
-    /// Lines of a user's ledger after the `after`-th row, each with its row.
+    /// Ledger lines after row `after`, each with its row number.
     fn ledger(
         &self,
         user: UserId,
@@ -161,14 +157,14 @@ pub trait Store: Clone + Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<(u64, LedgerLine)>, StoreError>> + Send;
 
-    /// Accounts after a user, by user.
+    /// Accounts after a user, ordered by user.
     fn accounts(
         &self,
         after: Option<UserId>,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<(UserId, Account)>, StoreError>> + Send;
 
-    /// The last lines of a user's ledger before a row, newest first, each with its row.
+    /// Ledger lines before a row, newest first, each with its row number.
     fn ledger_before(
         &self,
         user: UserId,
@@ -176,30 +172,29 @@ pub trait Store: Clone + Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<(u64, LedgerLine)>, StoreError>> + Send;
 
-    /// The last lines of the operators' trail before a row, newest first, each with its row.
+    /// Audit lines before a row, newest first, each with its row number.
     fn audit_before(
         &self,
         before: u64,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<(u64, AuditLine)>, StoreError>> + Send;
 
-    /// Lines of the operators' trail after the `after`-th row, each with its row.
+    /// Audit lines after row `after`, each with its row number.
     fn audit(
         &self,
         after: u64,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<(u64, AuditLine)>, StoreError>> + Send;
 
-    /// Paused queues.
     fn paused(&self) -> impl Future<Output = Result<Vec<QueueName>, StoreError>> + Send;
 
-    /// Every lifecycle file that was ever in force.
+    /// Every lifecycle file that was ever registered.
     fn lifecycles(&self) -> impl Future<Output = Result<Vec<(LifecycleRef, String)>, StoreError>> + Send;
 
-    /// Every caller's key, by id; revoked ones too.
+    /// All API keys by id, revoked ones included.
     fn api_keys(&self) -> impl Future<Output = Result<Vec<ApiKey>, StoreError>> + Send;
 
-    /// A job's assets, newest first; before one, if it is named.
+    /// Newest first, optionally before one.
     fn assets(
         &self,
         job: JobId,
@@ -207,77 +202,65 @@ pub trait Store: Clone + Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<Asset>, StoreError>> + Send;
 
-    /// One asset.
     fn asset(&self, id: AssetId) -> impl Future<Output = Result<Option<Asset>, StoreError>> + Send;
 
-    /// Objects that are to be deleted by now, by their paths.
+    /// Storage paths of objects that are due for deletion.
     fn asset_garbage(&self, limit: usize) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
 
-    /// CountKey orders of a kind, by id; at most [`tenure_core::limits::AUTOMATIONS_MAX`].
+    /// By id; at most [`tenure_core::limits::AUTOMATIONS_MAX`].
     fn automations(
         &self,
         kind: AutomationKind,
     ) -> impl Future<Output = Result<Vec<Automation>, StoreError>> + Send;
 
-    /// CountKey orders of a kind whose time has come, oldest first.
+    /// Due automations of a kind, oldest first.
     fn due_automations(
         &self,
         kind: AutomationKind,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<Automation>, StoreError>> + Send;
 
-    /// Workers that were heard, the last one first; at most [`WORKERS_MAX`].
+    /// Last seen first; at most [`WORKERS_MAX`].
     fn workers(&self) -> impl Future<Output = Result<Vec<WorkerRecord>, StoreError>> + Send;
 
-    /// One worker, if it was heard.
     fn worker(&self, name: WorkerId)
     -> impl Future<Output = Result<Option<WorkerRecord>, StoreError>> + Send;
 
-    /// Nodes that were heard, the last one first; at most [`NODES_MAX`].
+    /// Last seen first; at most [`NODES_MAX`].
     fn nodes(&self) -> impl Future<Output = Result<Vec<NodeRecord>, StoreError>> + Send;
 
-    /// For `verify`: everything about the jobs after an id, in id order. A record that cannot be read says why.
+    /// For `verify`: all records of the jobs after an id, in id order.
     fn scan(
         &self,
         after: Option<JobId>,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<Scanned>, StoreError>> + Send;
 
-    /// For `verify`: accounts after a user, each with the sums of its ledger; users that have only one of the two, too.
+    /// For `verify`: accounts after a user with the sums of their ledgers; also users that have only one of the two.
     fn scan_accounts(
         &self,
         after: Option<UserId>,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<AccountSums>, StoreError>> + Send;
 
-    /// For `verify`: rows that belong to no job, and what the database's own check finds.
+    /// For `verify`: rows without a job, and the findings of the database's integrity check.
     fn orphans(&self, limit: usize) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
 }
 
-/// An event, its place in the journal, and what a reader filters by.
+/// An event with its position and the fields that readers filter by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JournalEntry {
-    /// Its place.
     pub position: Position,
-    /// What happened.
     pub event: Event,
-    /// The job's lifecycle.
     pub lifecycle: LifecycleName,
-    /// The job's type.
     pub job_type: TypeName,
-    /// The job's queue.
     pub queue: QueueName,
-    /// The job's owner.
     pub user_id: Option<UserId>,
-    /// What else belongs to it.
     pub correlation_id: Name,
-    /// Its trace.
     pub trace_id: Name,
 }
 
-/// How many jobs of a lifecycle and type are in a state.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the names are the job's own fields")]
 pub struct Count {
     pub lifecycle: LifecycleName,
     pub job_type: TypeName,
@@ -286,44 +269,36 @@ pub struct Count {
     pub count: u64,
 }
 
-/// Workers that are told of at once.
+/// Largest number of listed workers.
 pub const WORKERS_MAX: usize = 10_000;
 
-/// Nodes that are told of at once.
+/// Largest number of listed nodes.
 pub const NODES_MAX: usize = 1000;
 
-/// What is to be watched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gauges {
-    /// How many live jobs are where.
     pub jobs: Vec<Count>,
-    /// How long the next jobs have waited, by queue and type.
     pub oldest_ready: Vec<OldestReady>,
-    /// How many dead letters are not dismissed.
+    /// Dead letters that are not dismissed.
     pub dead_letters: u64,
-    /// When the first of those was written.
     pub oldest_dead_letter: Option<Timestamp>,
 }
 
-/// Since when a queue has had a job of a type that nobody claimed.
+/// The oldest claimable job of a queue and type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OldestReady {
-    /// The queue, paused or not.
     pub queue: QueueName,
-    /// The type.
     pub job_type: TypeName,
-    /// The earliest `run_at` that has come.
+    /// The earliest past `run_at`.
     pub since: Timestamp,
 }
 
-/// A user, his account, and the movements of his ledger or their sums.
+/// A user, the account, and the sums of the ledger by kind.
 pub type AccountSums = (UserId, Account, Vec<(Movement, u64)>);
 
-/// A job's records, or why they cannot be read.
 #[derive(Clone, Debug)]
 pub struct Scanned {
-    /// Which job.
     pub id: JobId,
-    /// What is kept about it.
+    /// Or why it cannot be read.
     pub record: Result<Record, String>,
 }

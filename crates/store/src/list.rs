@@ -1,4 +1,4 @@
-//! The filters of a listing as SQL: the only place that puts statements together from parts. Values are always bound.
+//! The filters of a listing as SQL: the only place that builds statements from parts. Values are always bound.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,6 @@ use uuid::Uuid;
 
 use crate::codec::stage_text;
 
-/// A value to bind.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Bound {
     Text(String),
@@ -19,17 +18,16 @@ pub(crate) enum Bound {
     Flag(bool),
 }
 
-/// A dialect's placeholder for the n-th value.
+/// The dialect's placeholder for the n-th value.
 pub(crate) type Placeholder = fn(usize) -> String;
 
-/// The rest of a statement, and the values in order.
 pub(crate) type Rest = (String, Vec<Bound>);
 
-/// What follows the columns in `list.sql`: the tables in the order in which they are to be read, filters, order and page.
+/// The part after the columns in `list.sql`: the tables in the order in which they are read, filters, order and page.
 ///
-/// Rows come by id from the table that has the index, or else from the one whose columns are asked about, so that a row
-/// of the other is read only for what matches there. A database that is left to choose reads and sorts everything.
-/// `live` is what a database has an index of: the jobs that are ready, and the others that are not over.
+/// The table with the index is read first, or else the one whose columns are filtered, so that the other is read only for
+/// matching rows. The planner's own choice reads and sorts everything. `live`: the predicates of the indexes over ready
+/// jobs and over other unfinished jobs.
 pub(crate) fn jobs(
     filter: &JobFilter,
     page: Page,
@@ -55,7 +53,7 @@ pub(crate) fn jobs(
     (tail.sql, tail.values)
 }
 
-/// What follows `where true` in `dead_letters.sql`.
+/// The part after `where true` in `dead_letters.sql`.
 pub(crate) fn dead_letters(filter: &DeadLetterFilter, page: Page, placeholder: Placeholder) -> Rest {
     let mut tail = Tail { sql: String::new(), values: Vec::new(), placeholder };
     tail.text("d.reason_code", filter.reason_code.map(ReasonCode::as_str));
@@ -109,7 +107,7 @@ impl Tail {
         self.compare("j.created_at <", filter.created_before.map(|at| Bound::Number(at.0)));
     }
 
-    /// Newest job first, from after a place, as far as another.
+    /// Newest job first, between two bounds.
     fn page(&mut self, id: &str, from: Option<JobId>, page: Page) {
         self.compare(&format!("{id} >="), from.map(|JobId(from)| Bound::Id(from)));
         self.compare(&format!("{id} <"), page.before.map(|JobId(before)| Bound::Id(before)));
@@ -117,7 +115,7 @@ impl Tail {
         self.add(format_args!(" order by {id} desc limit {limit}"));
     }
 
-    /// A job without a correlation id of its own is correlated by its own id.
+    /// The default correlation id is the job's id.
     fn correlation(&mut self, wanted: Option<&Name>) {
         let Some(wanted) = wanted else { return };
         match Uuid::parse_str(wanted.as_str()) {

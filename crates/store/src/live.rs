@@ -1,6 +1,5 @@
-//! The live jobs in memory, found by what claims and sweeps ask for: ready jobs best first, clocks by when they fire;
-//! and counted as they come and go, so that watching them does not mean to walk through them.
-//! Finished jobs are not here, so they cannot slow the live ones.
+//! Live jobs in memory, indexed for claims and sweeps: ready jobs in claim order, clocks by deadline. Counts are maintained
+//! with each change. Finished jobs are not here, so they cannot slow claims.
 
 use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
@@ -23,9 +22,9 @@ type Rank = (Reverse<i32>, Timestamp, JobId);
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     jobs: HashMap<JobId, Arc<Job>>,
-    /// By queue and type: what may be claimed now.
+    /// Claimable jobs by queue and type.
     ready: BTreeMap<(QueueName, TypeName), BTreeSet<Rank>>,
-    /// Ready, but `run_at` had not come when last looked at.
+    /// Ready jobs with a future `run_at`.
     later: BTreeSet<(Timestamp, JobId)>,
     clocks: BTreeSet<(Deadline, JobId)>,
     leased: BTreeSet<JobId>,
@@ -51,7 +50,7 @@ impl Live {
         self.jobs.values()
     }
 
-    /// Takes a job as it is now; a finished one is let go.
+    /// Inserts or replaces a job; a finished job is removed.
     pub(crate) fn put(&mut self, job: Arc<Job>) {
         self.remove(job.id());
         if job.phase.is_final() {
@@ -100,7 +99,7 @@ impl Live {
         }
     }
 
-    /// The best ready jobs that `filter` admits, from queues that are not paused.
+    /// Ready jobs that `filter` admits, in claim order, from queues that are not paused.
     pub(crate) fn claimable(
         &mut self,
         filter: &ClaimFilter,
@@ -126,7 +125,7 @@ impl Live {
         found
     }
 
-    /// Moves the jobs whose `run_at` has come to where claims look.
+    /// Moves jobs whose `run_at` has passed to the claimable ones.
     fn promote_delayed(&mut self, now: Timestamp) {
         while let Some(&(run_at, id)) = self.later.first().filter(|(run_at, _)| *run_at <= now) {
             self.later.remove(&(run_at, id));
@@ -135,29 +134,26 @@ impl Live {
         }
     }
 
-    /// When the next job that is ready but not yet may be claimed.
+    /// The earliest future `run_at`.
     pub(crate) fn next_run(&self, filter: &ClaimFilter, now: Timestamp) -> Option<Timestamp> {
         let admits = |id: &JobId| filter.admits(&self.jobs[id].spec.queue, &self.jobs[id].spec.job_type);
         let ahead = self.later.iter().skip_while(|(run_at, _)| *run_at <= now);
         ahead.filter(|(_, id)| admits(id)).map(|(run_at, _)| *run_at).next()
     }
 
-    /// Jobs in a waiting state.
     pub(crate) fn waiting(&self, limit: usize) -> Vec<Arc<Job>> {
         self.waiting.iter().take(limit).map(|id| Arc::clone(&self.jobs[id])).collect()
     }
 
-    /// Jobs that have a lease.
     pub(crate) fn leased(&self, limit: usize) -> Vec<Arc<Job>> {
         self.leased.iter().take(limit).map(|id| Arc::clone(&self.jobs[id])).collect()
     }
 
-    /// How many jobs are where.
     pub(crate) fn counts(&self) -> Vec<Count> {
         counts(self.counts.iter().map(|(key, count)| (key.clone(), *count)))
     }
 
-    /// For each queue and type, the earliest `run_at` that has come: the first of each priority is looked at.
+    /// For each queue and type, the earliest past `run_at`: the minimum of the first job of each priority.
     pub(crate) fn oldest_ready(&mut self, now: Timestamp) -> Vec<OldestReady> {
         self.promote_delayed(now);
         let oldest = |ranks: &BTreeSet<Rank>| {
@@ -176,7 +172,7 @@ impl Live {
         self.ready.iter().filter_map(of_place).collect()
     }
 
-    /// Jobs with a clock that has run out, oldest first.
+    /// Jobs with an overdue clock, most overdue first.
     pub(crate) fn due(&self, running: Deadline, limit: usize) -> Vec<JobId> {
         self.clocks
             .iter()

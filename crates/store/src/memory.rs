@@ -1,5 +1,5 @@
-//! The reference: every table in memory behind one mutex, with a clock that can be turned by hand and faults that can
-//! be ordered. What it does is what the other stores must do. It keeps nothing when the process ends.
+//! The reference store: all tables in memory behind one mutex, with a manual clock and injected faults for tests. It defines
+//! the behaviour of the other stores. Nothing is persisted.
 
 mod assets;
 mod tables;
@@ -26,18 +26,17 @@ use tenure_core::working_set::{Reads, WorkingSet};
 use crate::{Count, Gauges, JournalEntry, Scanned, Store, StoreError};
 use tables::Tables;
 
-/// A fault, for the next write.
+/// A fault for the next write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The store goes away before the commit: nothing is written.
+    /// Unavailable before the commit: nothing is written.
     BeforeCommit,
-    /// The store goes away after the commit: all is written, and nobody is told.
+    /// The connection is lost after the commit: everything is written, but the caller does not learn it.
     AfterCommit,
     /// The disk is full: nothing is written.
     Full,
 }
 
-/// Everything in memory.
 #[derive(Clone, Debug)]
 pub struct MemoryStore(Arc<Mutex<Inner>>);
 
@@ -55,22 +54,21 @@ struct Inner {
 enum Clock {
     Wall,
     Manual(Timestamp),
-    /// As tokio's, which tests and the simulator pause: then time passes only while everyone waits for it.
+    /// Tokio's clock, which tests and the simulator pause: time then passes only while all tasks wait.
     Tokio(Timestamp, tokio::time::Instant),
 }
 
 impl MemoryStore {
-    /// An empty store on the machine's clock.
     pub fn new() -> Self {
         Self::on(Clock::Wall)
     }
 
-    /// An empty store on a clock that stands still until [`MemoryStore::advance`].
+    /// A store whose clock moves only by [`MemoryStore::advance`].
     pub fn with_manual_clock(at: Timestamp) -> Self {
         Self::on(Clock::Manual(at))
     }
 
-    /// An empty store whose clock is tokio's, beginning at a time: virtual where tokio's time is paused.
+    /// A store with tokio's clock from a start time: virtual where tokio's time is paused.
     pub fn with_tokio_clock(at: Timestamp) -> Self {
         Self::on(Clock::Tokio(at, tokio::time::Instant::now()))
     }
@@ -87,36 +85,36 @@ impl MemoryStore {
         })))
     }
 
-    /// Turns the clock on.
+    /// Moves the clock forward.
     pub fn advance(&self, span: Millis) {
         let mut inner = self.inner();
         let at = inner.now().at + span;
         inner.set(at);
     }
 
-    /// Lets time pass in which no node ran: the clocks of all jobs stand still.
+    /// Moves the clock forward as an outage: the clocks of all jobs pause.
     pub fn outage(&self, span: Millis) {
         self.advance(span);
         self.inner().stopped.0 += span.0;
     }
 
-    /// Sets the machine's clock to any time, backwards too. The store's own never runs backwards.
+    /// Sets the machine's clock, even backwards. The store's clock never runs backwards.
     pub fn jump(&self, at: Timestamp) {
         self.inner().set(at);
     }
 
-    /// Orders a fault for the next write; several queue up.
+    /// Injects a fault into the next write; several queue up.
     pub fn inject(&self, fault: Fault) {
         self.inner().faults.push_back(fault);
     }
 
-    /// Takes the store away (`true`) or brings it back.
+    /// Makes the store unavailable (`true`) or available.
     pub fn set_away(&self, away: bool) {
         self.inner().away = away;
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // A judge that panicked had written nothing: what it held is whole.
+        // A decision that panicked had written nothing, so the tables are consistent.
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
@@ -157,14 +155,14 @@ impl Inner {
     fn transact<T>(
         &mut self,
         reads: &Reads,
-        mut judge: impl FnMut(&mut WorkingSet, Now) -> T,
+        mut decide: impl FnMut(&mut WorkingSet, Now) -> T,
     ) -> Result<T, StoreError> {
         if self.away {
             return Err(StoreError::Unavailable("it was taken away".to_owned()));
         }
         let now = self.now();
         let mut set = self.tables.load(reads, now);
-        let answer = judge(&mut set, now);
+        let answer = decide(&mut set, now);
         if set.changes.is_empty() {
             return Ok(answer);
         }
@@ -192,9 +190,9 @@ impl Store for MemoryStore {
     async fn transact<T: Send + 'static>(
         &self,
         reads: Reads,
-        judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
+        decide: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.inner().transact(&reads, judge)
+        self.inner().transact(&reads, decide)
     }
 
     async fn now(&self) -> Result<Now, StoreError> {

@@ -1,25 +1,23 @@
-//! Migrations: numbered, in one direction, never edited. Which of them are still to run is decided here; each database
-//! runs them under its own lock.
+//! Migrations: numbered, forward only, never edited. Selects those that are pending; each database runs them under its lock.
 
 use sha2::{Digest, Sha256};
 
 use crate::StoreError;
 
-/// One step of a schema.
 pub(crate) struct Migration {
     pub(crate) number: u32,
     pub(crate) sql: &'static str,
 }
 
 impl Migration {
-    /// What is recorded when it has run, so that an edited migration is found out.
+    /// Recorded when the migration has run, so that an edited migration is detected.
     pub(crate) fn checksum(&self) -> String {
         let digest: [u8; 32] = Sha256::digest(self.sql.as_bytes()).into();
         digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
     }
 }
 
-/// Those of `all` that a database which has run `done` still needs; refuses one that is newer or different.
+/// The migrations of `all` that are not in `done`; refuses a database that is newer or has run different ones.
 pub(crate) fn pending<'a>(
     all: &'a [Migration],
     done: &[(u32, String)],

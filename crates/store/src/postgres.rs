@@ -1,8 +1,8 @@
 //! The store for several nodes: PostgreSQL, with the same tables and values as SQLite.
 //!
-//! A batch is one transaction in two round trips: everything it needs is asked for at once and locked, the judge decides,
-//! everything it changed is written and committed at once. Any number of nodes may do so at the same time; what keeps
-//! them apart are row locks, taken in the same order by all. Nothing depends on what a node remembers.
+//! A batch is one transaction in two round trips: everything it needs is queried and locked at once, then decided, then
+//! everything it changed is written and committed at once. Any number of nodes may do so at the same time; row locks,
+//! taken in the same order by all, separate them. Correctness does not depend on any cache of a node.
 
 mod assets;
 mod automations;
@@ -50,19 +50,18 @@ use claim_index::ClaimIndex;
 use clock::Clock;
 use commits::Commits;
 use error::Fault;
-use listen::Hints;
+use listen::CommitNotifications;
 use options::Options;
 use pool::Pool;
 use specs::Specs;
 
-/// Connections for reads, besides one for each lane.
+/// Connections for reads, besides one for each batch worker.
 const READERS: usize = 4;
 
-/// The store that nodes share.
 #[derive(Clone, Debug)]
 pub struct PostgresStore(Arc<Node>);
 
-/// What one node has of the store: connections, and things that it need not ask again.
+/// Connections and caches of one node.
 #[derive(Debug)]
 struct Node {
     writers: Pool,
@@ -71,14 +70,14 @@ struct Node {
     commits: Commits,
     specs: Specs,
     claim_index: ClaimIndex,
-    hints: Hints,
+    notifications: CommitNotifications,
     lanes: usize,
 }
 
 impl PostgresStore {
-    /// Connects to the database behind a `postgres://` URL and brings its schema up to date; refuses a server that
-    /// would lose acknowledged work. Of our own the URL may say `lanes` (batches in flight), `prepared=off` (for
-    /// poolers that move transactions between connections) and `notify=off`.
+    /// Connects to a `postgres://` URL and runs pending migrations; refuses a server that could lose acknowledged work.
+    /// Besides the driver's settings the URL accepts `lanes` (batches in flight), `prepared=off` (for poolers that move
+    /// transactions between connections) and `notify=off`.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         let options = Options::parse(url)?;
         let pool = |keeps, size| Pool::new(options.config.clone(), keeps, size);
@@ -89,7 +88,11 @@ impl PostgresStore {
             commits: Commits::default(),
             specs: Specs::default(),
             claim_index: ClaimIndex::default(),
-            hints: if options.notify { Hints::start(options.config.clone()) } else { Hints::none() },
+            notifications: if options.notify {
+                CommitNotifications::start(options.config.clone())
+            } else {
+                CommitNotifications::none()
+            },
             lanes: options.lanes,
         };
         let mut connection = node.readers.get().await?;
@@ -124,9 +127,9 @@ impl Store for PostgresStore {
     async fn transact<T: Send + 'static>(
         &self,
         reads: Reads,
-        judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
+        decide: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
     ) -> Result<T, StoreError> {
-        transact::transact(&self.0, reads, judge).await
+        transact::transact(&self.0, reads, decide).await
     }
 
     async fn now(&self) -> Result<Now, StoreError> {
@@ -146,7 +149,7 @@ impl Store for PostgresStore {
     }
 
     async fn remote_commit(&self) {
-        self.0.hints.heard().await;
+        self.0.notifications.remote_commit().await;
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>, StoreError> {

@@ -1,8 +1,8 @@
 //! The embedded store: SQLite with a write-ahead log and `synchronous=FULL`, one writer thread, live jobs in memory.
 //!
-//! The writer takes a batch, finds what it needs in memory (finished jobs and keys in the file), lets the judge decide,
-//! writes rows and events, and commits: one fsync for each batch, and whatever came meanwhile is the next batch.
-//! Readers have connections of their own and never wait for it.
+//! The writer takes a batch, loads what it needs from memory (finished jobs and keys from the file), decides, writes rows
+//! and events, and commits: one fsync for each batch. Commands that arrive meanwhile form the next batch.
+//! Readers use separate connections and never wait for the writer.
 
 mod assets;
 mod automations;
@@ -35,30 +35,27 @@ use clock::Clock;
 use files::Files;
 use reserve::Reserve;
 
-/// Readers at a time; more wait for one.
+/// Concurrent readers.
 const READERS: usize = 4;
 
-/// The embedded store.
 #[derive(Clone, Debug)]
 pub struct SqliteStore(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// `None` if the store was opened to read, or closes.
+    /// `None` if the store is read-only or closing.
     tasks: Option<Sender<WriterTask>>,
     writer: Option<JoinHandle<()>>,
     live: Arc<Mutex<Live>>,
     clock: Arc<Mutex<Clock>>,
     readers: Mutex<Vec<Connection>>,
-    /// A permit for each reader.
     permits: tokio::sync::Semaphore,
     files: Files,
 }
 
-/// Something for the writer thread to do.
 type WriterTask = Box<dyn FnOnce(&mut Writer) + Send>;
 
-/// What the writer thread owns.
+/// The state of the writer thread.
 struct Writer {
     connection: Connection,
     live: Arc<Mutex<Live>>,
@@ -67,12 +64,12 @@ struct Writer {
     paused: std::collections::BTreeSet<QueueName>,
     position: Position,
     reserve: Reserve,
-    /// Set when the outcome of a commit is not known: nothing is written after that.
+    /// Set when the outcome of a commit is unknown: nothing is written after that.
     doubt: Option<String>,
 }
 
 impl SqliteStore {
-    /// Opens the store in a folder, which is made if it is not there; refuses one that another process has.
+    /// Opens the store in a folder, which is created if it does not exist; refuses one that another process has open.
     pub async fn open(folder: &Path) -> Result<Self, StoreError> {
         let folder = folder.to_owned();
         let opened = tokio::task::spawn_blocking(move || Self::open_blocking(&folder)).await;
@@ -82,7 +79,7 @@ impl SqliteStore {
     fn open_blocking(folder: &Path) -> Result<Self, StoreError> {
         let files = Files::take(folder)?;
         Self::open_files(files).map_err(|error| match error {
-            // Our statements fit every good file.
+            // Every statement matches the schema of a valid file.
             StoreError::Statement(why) => corrupt("file", folder.join(files::NAME).display(), &why),
             other => other,
         })
@@ -113,7 +110,7 @@ impl SqliteStore {
         Ok(Self(Arc::new(Shared { tasks: Some(tasks), writer, live, clock, readers, permits, files })))
     }
 
-    /// Opens the store to read alone, beside a process that may have it: nothing is checked, repaired or written.
+    /// Opens the store read-only, beside a process that may be using it: nothing is checked, repaired or written.
     pub async fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
         let folder = folder.to_owned();
         let opened = tokio::task::spawn_blocking(move || {
@@ -140,31 +137,28 @@ impl SqliteStore {
         answer.await.map_err(|_| gone())?
     }
 
-    /// The live jobs.
     fn live(&self) -> std::sync::MutexGuard<'_, Live> {
-        self.0.live.lock().expect("nobody panics while holding the live jobs")
+        self.0.live.lock().expect("no thread panics while holding the lock")
     }
 
     fn now_blocking(&self) -> Now {
-        self.0.clock.lock().expect("nobody panics while reading the clock").now()
+        self.0.clock.lock().expect("no thread panics while holding the lock").now()
     }
 
-    /// One job from memory, if it is live.
     fn live_job(&self, id: JobId) -> Option<Arc<tenure_core::job::Job>> {
         self.live().get(id).cloned()
     }
 }
 
 impl Drop for Shared {
-    /// When this returns, every task has run and the file is closed. Only then is the folder's lock, which
-    /// is dropped after this, given up.
+    /// When this returns, every task has run and the file is closed. The folder's lock is released after that.
     fn drop(&mut self) {
         self.tasks = None;
         self.readers.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         let own = std::thread::current().id();
-        // A judge may hold the last handle, and a thread cannot wait for itself.
+        // A decision may hold the last handle, and a thread cannot join itself.
         if let Some(writer) = self.writer.take().filter(|writer| writer.thread().id() != own) {
-            // One that panicked has told so to whoever waited for it.
+            // A panic was already reported to the caller of the task.
             drop(writer.join());
         }
     }
@@ -179,18 +173,18 @@ fn run(mut writer: Writer, inbox: &Receiver<WriterTask>) {
 }
 
 impl Writer {
-    /// One batch, from what it needs to the commit.
+    /// Loads, decides and commits one batch.
     fn transact<T>(
         &mut self,
         reads: &Reads,
-        judge: &mut impl FnMut(&mut WorkingSet, Now) -> T,
+        decide: &mut impl FnMut(&mut WorkingSet, Now) -> T,
     ) -> Result<T, StoreError> {
         if let Some(doubt) = &self.doubt {
             return Err(StoreError::OutcomeUnknown(doubt.clone()));
         }
-        let now = self.clock.lock().expect("nobody panics while reading the clock").now();
+        let now = self.clock.lock().expect("no thread panics while holding the lock").now();
         let mut set = self.load(reads, now)?;
-        let answer = judge(&mut set, now);
+        let answer = decide(&mut set, now);
         if !set.changes.is_empty() {
             self.write(set, now)?;
         }

@@ -1,4 +1,4 @@
-//! The tables of assets and of objects that are promised to the garbage.
+//! The tables of assets and garbage records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ impl Assets {
         }
     }
 
-    /// What objects a job has are garbage, at once.
+    /// Marks the objects of a job as garbage, due at once.
     fn spoil(&mut self, job: JobId) {
         let held = self.rows.values().filter(|asset| asset.job_id == job && holds_object(asset));
         let paths: Vec<String> = held.filter_map(|asset| asset.storage_path.clone()).collect();

@@ -1,4 +1,4 @@
-//! The tables: what is loaded from them and written to them, and what is read of them.
+//! The tables of the memory store: loads, writes and reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -144,8 +144,8 @@ impl Tables {
         if let Some(now) = changes.prune {
             self.telemetry.retain(|line| now < line.keep_until);
             self.keys.retain(|_, record| now < record.expires_at);
-            let unheard = Millis(limits::WORKER_UNSEEN_MS_MAX);
-            self.workers.retain(|_, worker| now < worker.seen_at + unheard);
+            let unseen = Millis(limits::WORKER_UNSEEN_MS_MAX);
+            self.workers.retain(|_, worker| now < worker.seen_at + unseen);
         }
     }
 

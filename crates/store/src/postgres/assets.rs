@@ -1,4 +1,4 @@
-//! Assets of jobs, and objects that are promised to the garbage.
+//! Assets of jobs, and garbage records of their objects.
 
 use tenure_core::asset::{Asset, AssetId};
 use tenure_core::id::{JobId, Name};
@@ -53,7 +53,7 @@ impl Node {
     }
 }
 
-/// Promises first, then what is discarded, then what is new.
+/// Garbage records first, then discarded assets, then new ones.
 pub(super) fn write<'a>(writes: &mut Writes<'a>, set: &'a WorkingSet) {
     let changes = &set.changes;
     if !changes.assets.garbage.is_empty() {

@@ -1,4 +1,4 @@
-//! CountKey orders: loaded and written with a batch, listed, and found when they are due.
+//! Automations: loaded and written with a batch, listed, and found when due.
 
 use std::collections::BTreeSet;
 
@@ -34,12 +34,11 @@ impl Node {
     }
 }
 
-/// A row with a body.
 pub(super) fn decoded(row: &Row) -> Result<Automation, StoreError> {
     automation(get::<&str>(row, 0)?)
 }
 
-/// The statements that write what `set` changed: new ones, changed ones, and those that are gone.
+/// The statements for new, changed and removed automations.
 pub(super) fn writes<'a>(
     set: &'a WorkingSet,
     found: &BTreeSet<AutomationId>,
@@ -63,7 +62,7 @@ pub(super) fn writes<'a>(
     writes
 }
 
-/// Kinds and names, as two columns.
+/// Kinds and ids as two columns.
 fn named<'a>(ids: &[&'a AutomationId]) -> Vec<Param<'a>> {
     let kinds = ids.iter().map(|id| id.0.as_str()).collect::<Vec<_>>();
     vec![Box::new(kinds), Box::new(ids.iter().map(|id| id.1.as_str()).collect::<Vec<_>>())]

@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::Node;
-use super::claim_index::{ClaimSlot, LOOKED_AT_FIRST, Place};
+use super::claim_index::{ClaimSlot, LOOKED_AT_FIRST, SlotPosition};
 use super::clock;
 use super::connection::{Connection, Rows, Sent, answered};
 use super::error::Fault;
@@ -23,28 +23,32 @@ use crate::codec::Interner;
 pub(super) struct Look {
     pub(super) filter: ClaimFilter,
     pub(super) max: usize,
-    /// Candidates had come by then.
+    /// When the candidates were read.
     now: i64,
-    /// The claim_index were just read: nothing was left out.
+    /// Whether the slots were just read, so that none is missing.
     thorough: bool,
     claim_index: usize,
     params: Vec<Param<'static>>,
 }
 
 impl Look {
-    fn new(filter: &ClaimFilter, max: usize, (claim_index, now): (Vec<(ClaimSlot, Place)>, i64)) -> Self {
+    fn new(
+        filter: &ClaimFilter,
+        max: usize,
+        (claim_index, now): (Vec<(ClaimSlot, SlotPosition)>, i64),
+    ) -> Self {
         let mut params: Vec<Param<'static>> = match &claim_index[..] {
-            [(shelf, (run_at, id))] => vec![
-                Box::new(shelf.queue.to_string()),
-                Box::new(shelf.job_type.to_string()),
-                Box::new(shelf.priority),
+            [(slot, (run_at, id))] => vec![
+                Box::new(slot.queue.to_string()),
+                Box::new(slot.job_type.to_string()),
+                Box::new(slot.priority),
                 Box::new(*run_at),
                 Box::new(*id),
             ],
             _ => vec![
-                Box::new(claim_index.iter().map(|(shelf, _)| shelf.queue.to_string()).collect::<Vec<_>>()),
-                Box::new(claim_index.iter().map(|(shelf, _)| shelf.job_type.to_string()).collect::<Vec<_>>()),
-                Box::new(claim_index.iter().map(|(shelf, _)| shelf.priority).collect::<Vec<_>>()),
+                Box::new(claim_index.iter().map(|(slot, _)| slot.queue.to_string()).collect::<Vec<_>>()),
+                Box::new(claim_index.iter().map(|(slot, _)| slot.job_type.to_string()).collect::<Vec<_>>()),
+                Box::new(claim_index.iter().map(|(slot, _)| slot.priority).collect::<Vec<_>>()),
                 Box::new(claim_index.iter().map(|(_, (run_at, _))| *run_at).collect::<Vec<i64>>()),
                 Box::new(claim_index.iter().map(|(_, (_, id))| *id).collect::<Vec<Uuid>>()),
             ],
@@ -54,20 +58,20 @@ impl Look {
         Self { filter: filter.clone(), max, now, thorough: false, claim_index: claim_index.len(), params }
     }
 
-    /// Sends it, if there is a shelf to look at.
+    /// Sends the search, if there is a slot to search.
     pub(super) fn send<'a>(&'a self, connection: &'a Connection) -> Option<Sent<'a, Rows>> {
         let sql = if self.claim_index == 1 { &CLAIMABLE_SLOT } else { &CLAIMABLE };
         let ask = async move { connection.ask(sql, &borrowed(&self.params)).await };
         (self.claim_index > 0).then(|| Sent::new(ask))
     }
 
-    /// Whether `found` is too little, and more may be there at `now`.
+    /// Whether `found` is too few and there may be more at `now`.
     pub(super) fn is_short(&self, found: usize, now: i64) -> bool {
         found < self.max && !(self.thorough && self.now >= now)
     }
 }
 
-/// The searches of a batch, by what the node remembers of the claim_index.
+/// The searches of a batch, from the cached slots.
 pub(super) async fn looks(connection: &Connection, node: &Node, reads: &Reads) -> Result<Vec<Look>, Fault> {
     if reads.claims.is_empty() {
         return Ok(Vec::new());
@@ -89,8 +93,8 @@ pub(super) async fn looks(connection: &Connection, node: &Node, reads: &Reads) -
     Ok(reads.claims.iter().map(look).collect())
 }
 
-/// Looks again where too little was found: at every shelf, from its start. A claim that gets nothing after this gets
-/// nothing because there is nothing, or because others have it.
+/// Searches again where too few jobs were found: every slot from its start. If a claim is empty after this, there is no
+/// matching job, or other batches have locked them.
 pub(super) async fn again(
     connection: &Connection,
     node: &Node,
@@ -113,7 +117,7 @@ pub(super) async fn again(
     Ok(())
 }
 
-/// Takes the rows of a search; says how many there are.
+/// Adds the rows of a search; returns their number.
 pub(super) fn take(
     node: &Node,
     loaded: &mut Loaded,

@@ -1,9 +1,9 @@
-//! Where claims look. Ready jobs of one queue, type and priority are a *shelf*, in the order in which they are taken.
+//! Where claims search. The ready jobs of one queue, type and priority form a *slot*, in claim order.
 //!
-//! A node remembers which claim_index there are and how far it has emptied each, so that a claim does not walk over the
-//! index entries of jobs that are gone. What it remembers is only a short cut: it is forgotten every second, and a claim
-//! that finds too little looks again without it. Where that takes long, because a backup or another long transaction
-//! keeps the entries of all the jobs that went meanwhile, both happen less often.
+//! A node caches the existing slots and how far it has claimed from each, so that a claim does not scan index entries of
+//! claimed jobs. The cache is only an optimisation: it expires every second, and a claim that finds too few jobs searches
+//! again without it. When such searches are slow, because a backup or another long transaction keeps dead index entries
+//! visible, both happen less often.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,16 +19,15 @@ use uuid::Uuid;
 use super::rows::{get, text};
 use crate::StoreError;
 
-/// How long places are remembered.
-const REMEMBERED: Duration = Duration::from_secs(1);
-/// A look that takes no longer than this is always worth it.
-const CHEAP: Duration = Duration::from_millis(5);
-/// Dear looks take at most one part in this many of the time.
-const DEAR_SHARE: u32 = 20;
-/// How many claim_index a claim looks at before it looks at all.
+/// Lifetime of the cache.
+const CACHE_LIFETIME: Duration = Duration::from_secs(1);
+/// A full search that takes no longer than this is always allowed.
+const FAST_SEARCH: Duration = Duration::from_millis(5);
+/// Slow full searches use at most one part in this many of the time.
+const SLOW_SEARCH_SHARE: u32 = 20;
+/// Slots that a claim searches before it searches all of them.
 pub(super) const LOOKED_AT_FIRST: usize = 64;
 
-/// Queue, type, priority.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ClaimSlot {
     pub(super) queue: QueueName,
@@ -36,73 +35,74 @@ pub(super) struct ClaimSlot {
     pub(super) priority: i32,
 }
 
-/// A place on a shelf: `run_at` and id of the last job that was taken.
-pub(super) type Place = (i64, Uuid);
+/// A position in a slot: `run_at` and id of the last claimed job.
+pub(super) type SlotPosition = (i64, Uuid);
 
 /// Before every job.
-const START: Place = (i64::MIN, Uuid::nil());
+const START: SlotPosition = (i64::MIN, Uuid::nil());
 
-/// The claim_index that a node knows.
+/// The slots that a node knows.
 #[derive(Debug, Default)]
 pub(super) struct ClaimIndex(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    places: BTreeMap<ClaimSlot, Place>,
+    positions: BTreeMap<ClaimSlot, SlotPosition>,
     read_at: Option<Instant>,
-    /// How long reading them took.
+    /// Duration of the last read.
     took: Duration,
 }
 
 impl ClaimIndex {
-    /// Whether they must be read before anyone claims.
+    /// Whether the cache has expired.
     pub(super) fn are_stale(&self) -> bool {
         let known = self.known();
-        known.read_at.is_none_or(|at| at.elapsed() > REMEMBERED.max(known.took * DEAR_SHARE))
+        known.read_at.is_none_or(|at| at.elapsed() > CACHE_LIFETIME.max(known.took * SLOW_SEARCH_SHARE))
     }
 
-    /// Whether a claim that found too little may look at all of them from the start.
+    /// Whether a claim that found too few jobs may search all slots from the start.
     pub(super) fn may_be_searched(&self) -> bool {
         let known = self.known();
-        known.took <= CHEAP || known.read_at.is_none_or(|at| at.elapsed() > known.took * DEAR_SHARE)
+        known.took <= FAST_SEARCH
+            || known.read_at.is_none_or(|at| at.elapsed() > known.took * SLOW_SEARCH_SHARE)
     }
 
-    /// Takes the rows of `claim_index.sql`, which was asked at a time.
+    /// Replaces the cache by the rows of `claim_index.sql`.
     pub(super) fn renew(&self, rows: &[Row], asked_at: Instant) -> Result<(), StoreError> {
-        let mut places = BTreeMap::new();
+        let mut positions = BTreeMap::new();
         for row in rows {
             let slot = ClaimSlot { queue: text(row, 0)?, job_type: text(row, 1)?, priority: get(row, 2)? };
-            places.insert(slot, START);
+            positions.insert(slot, START);
         }
-        *self.known() = Known { places, read_at: Some(Instant::now()), took: asked_at.elapsed() };
+        *self.known() = Known { positions, read_at: Some(Instant::now()), took: asked_at.elapsed() };
         Ok(())
     }
 
-    /// The first claim_index that a filter admits, highest priority first, and from where on to look.
-    pub(super) fn admitted(&self, filter: &ClaimFilter, max: usize) -> Vec<(ClaimSlot, Place)> {
+    /// The first slots that a filter admits, highest priority first, each with its position.
+    pub(super) fn admitted(&self, filter: &ClaimFilter, max: usize) -> Vec<(ClaimSlot, SlotPosition)> {
         let known = self.known();
-        let admitted = known.places.iter().filter(|(shelf, _)| filter.admits(&shelf.queue, &shelf.job_type));
-        let mut found: Vec<_> = admitted.map(|(shelf, place)| (shelf.clone(), *place)).collect();
+        let admitted = known.positions.iter().filter(|(slot, _)| filter.admits(&slot.queue, &slot.job_type));
+        let mut found: Vec<_> = admitted.map(|(slot, position)| (slot.clone(), *position)).collect();
         drop(known);
-        found.sort_by_key(|(shelf, _)| std::cmp::Reverse(shelf.priority));
+        found.sort_by_key(|(slot, _)| std::cmp::Reverse(slot.priority));
         found.truncate(max);
         found
     }
 
-    /// Jobs of a shelf were taken, up to this one.
-    pub(super) fn emptied(&self, shelf: &ClaimSlot, upto: Place) {
-        if let Some(place) = self.known().places.get_mut(shelf) {
-            *place = upto.max(*place);
+    /// Advances the position of a slot.
+    pub(super) fn emptied(&self, slot: &ClaimSlot, upto: SlotPosition) {
+        if let Some(position) = self.known().positions.get_mut(slot) {
+            *position = upto.max(*position);
         }
     }
 
-    /// A job is on a shelf now: it must not be overlooked.
+    /// Moves the position back so that a job that became ready is found.
     pub(super) fn put(&self, job: &Job) {
-        let (shelf, at) = (ClaimSlot::of(job), place(job));
+        let (slot, at) = (ClaimSlot::of(job), position(job));
         let mut known = self.known();
-        let place = known.places.entry(shelf).or_insert(START);
-        if at <= *place {
-            *place = START;
+        let position = known.positions.entry(slot).or_insert(START);
+        if at <= *position {
+            *position = START;
         }
     }
 
@@ -118,21 +118,21 @@ impl ClaimSlot {
     }
 }
 
-/// Where a job is on its shelf.
-pub(super) fn place(job: &Job) -> Place {
+/// The position of a job in its slot.
+pub(super) fn position(job: &Job) -> SlotPosition {
     (job.run_at.0, job.id().0)
 }
 
-/// How far candidates were taken from each shelf: up to the first that is still there.
-pub(super) fn taken<'a>(candidates: impl Iterator<Item = &'a Job>) -> BTreeMap<ClaimSlot, Place> {
+/// The position up to which all candidates of each slot were claimed.
+pub(super) fn taken<'a>(candidates: impl Iterator<Item = &'a Job>) -> BTreeMap<ClaimSlot, SlotPosition> {
     let mut upto = BTreeMap::new();
     let mut left = std::collections::BTreeSet::new();
     for job in candidates {
-        let shelf = ClaimSlot::of(job);
+        let slot = ClaimSlot::of(job);
         if job.phase == Phase::Ready {
-            left.insert(shelf);
-        } else if !left.contains(&shelf) {
-            upto.insert(shelf, place(job));
+            left.insert(slot);
+        } else if !left.contains(&slot) {
+            upto.insert(slot, position(job));
         }
     }
     upto
@@ -171,9 +171,9 @@ mod tests {
         let (claim_index, any) = (ClaimIndex::default(), ClaimFilter::default());
         let (first, second) = (a_job("q", 0, 10), a_job("q", 0, 20));
         claim_index.put(&first);
-        claim_index.emptied(&ClaimSlot::of(&first), place(&first));
+        claim_index.emptied(&ClaimSlot::of(&first), position(&first));
         claim_index.put(&second);
-        assert_eq!(claim_index.admitted(&any, 9), [(ClaimSlot::of(&first), place(&first))]);
+        assert_eq!(claim_index.admitted(&any, 9), [(ClaimSlot::of(&first), position(&first))]);
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
         let (claim_index, any) = (ClaimIndex::default(), ClaimFilter::default());
         let (first, second) = (a_job("q", 0, 10), a_job("q", 0, 20));
         claim_index.put(&second);
-        claim_index.emptied(&ClaimSlot::of(&second), place(&second));
+        claim_index.emptied(&ClaimSlot::of(&second), position(&second));
         claim_index.put(&first);
         assert_eq!(claim_index.admitted(&any, 9), [(ClaimSlot::of(&first), START)]);
     }
@@ -194,7 +194,7 @@ mod tests {
         }
         let filter = ClaimFilter { types: None, queues: Some(vec!["a".into()]) };
         let priorities: Vec<i32> =
-            claim_index.admitted(&filter, 9).iter().map(|(shelf, _)| shelf.priority).collect();
+            claim_index.admitted(&filter, 9).iter().map(|(slot, _)| slot.priority).collect();
         assert_eq!(priorities, [5, 1]);
     }
 
@@ -203,6 +203,6 @@ mod tests {
         let mut jobs = [a_job("q", 0, 10), a_job("q", 0, 20), a_job("q", 0, 30)];
         jobs[0].phase = Phase::Held;
         jobs[2].phase = Phase::Held;
-        assert_eq!(taken(jobs.iter()), BTreeMap::from([(ClaimSlot::of(&jobs[0]), place(&jobs[0]))]));
+        assert_eq!(taken(jobs.iter()), BTreeMap::from([(ClaimSlot::of(&jobs[0]), position(&jobs[0]))]));
     }
 }

@@ -1,4 +1,4 @@
-//! The database's clock, which is every node's, and the time in which no node ran.
+//! The database's clock, shared by all nodes, and outages, in which no node ran.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -12,14 +12,13 @@ use super::rows::get;
 use super::statements::{COUNT_OUTAGE, HEARTBEAT, NOW};
 use crate::StoreError;
 
-/// A silence longer than this was an outage: nodes beat every half second.
+/// Without a heartbeat for this long, the time counts as an outage. Nodes send one every half second.
 const SILENCE_MS_MAX: i64 = 1500;
-/// A batch says that its node lives if nobody has for this long.
+/// A batch includes a heartbeat if the last one is this old.
 const BEAT_MS: i64 = 500;
-/// A reading is this old at most when it arrives.
+/// The largest age of a reading when it arrives.
 const GUESS_AHEAD_MS: i64 = 100;
 
-/// One reading of the clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
     pub(super) at: i64,
@@ -28,7 +27,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// The first three columns of `now` and its like.
+    /// The first three columns of `now.sql` and similar statements.
     pub(super) fn of(row: &Row) -> Result<Self, StoreError> {
         Ok(Self { at: get(row, 0)?, alive_at: get(row, 1)?, stopped: get(row, 2)? })
     }
@@ -46,12 +45,12 @@ impl Reading {
     }
 }
 
-/// What this node has seen of the clock.
+/// The latest reading of this node.
 #[derive(Debug, Default)]
 pub(super) struct Clock(Mutex<Option<(i64, Instant)>>);
 
 impl Clock {
-    /// The reading, but never before one that this node has seen.
+    /// The reading, never before an earlier reading of this node.
     pub(super) fn seen(&self, reading: Reading) -> Reading {
         let mut last = self.last();
         let at = last.map_or(reading.at, |(at, _)| at.max(reading.at));
@@ -59,8 +58,8 @@ impl Clock {
         Reading { at, ..reading }
     }
 
-    /// What the clock shows about now, to look for jobs by: rather ahead than behind, since the judge goes by the
-    /// reading. Nothing before the first one.
+    /// An estimate of the time, for finding candidates: early rather than late, since decisions use the exact reading. `None`
+    /// before the first reading.
     pub(super) fn guess(&self) -> Option<i64> {
         let passed = |since: Instant| since.elapsed().as_millis() as i64;
         self.last().map(|(at, since)| at + passed(since) + GUESS_AHEAD_MS)
@@ -71,7 +70,7 @@ impl Clock {
     }
 }
 
-/// Reads the clock; an outage that it shows is counted first.
+/// Reads the clock, after recording an outage that it shows.
 pub(super) async fn read(connection: &Connection, clock: &Clock) -> Result<Reading, Fault> {
     loop {
         let reading = Reading::of(one(&connection.query_once(&NOW, &[]).await?)?)?;
@@ -82,22 +81,21 @@ pub(super) async fn read(connection: &Connection, clock: &Clock) -> Result<Readi
     }
 }
 
-/// Counts an outage, unless another node has done so meanwhile.
+/// Records an outage, unless another node has done so.
 pub(super) async fn count_outage(connection: &Connection, reading: Reading) -> Result<(), Fault> {
     let ms = reading.at - reading.alive_at;
-    tracing::warn!(ms, "no node ran for a while: all deadlines move by as much");
+    tracing::warn!(ms, "outage recorded; all deadlines postponed");
     connection.query_once(&COUNT_OUTAGE, &[&reading.alive_at, &reading.at]).await?;
     Ok(())
 }
 
-/// Says that a node lives.
 pub(super) async fn beat(connection: &Connection, clock: &Clock) -> Result<(), Fault> {
     let reading = read(connection, clock).await?;
     connection.query_once(&HEARTBEAT, &[&reading.at]).await?;
     Ok(())
 }
 
-/// The row of a statement that has one.
+/// The single row of a result.
 pub(super) fn one(rows: &[Row]) -> Result<&Row, StoreError> {
     rows.first().ok_or_else(|| crate::codec::corrupt("clock", 1, "the row is not there"))
 }

@@ -1,8 +1,8 @@
-//! Whether a commit happened whose answer did not come.
+//! Resolves the outcome of a commit whose answer was lost.
 //!
-//! Each batch writes a row with an id of its own. Whoever is in doubt tries to write that row himself: if the batch
-//! is still under way he waits for it; if it has committed the row is there; and if it has not, it never will, because
-//! then the row is his. So the answer is certain, whatever happened to the server, its log or the connection.
+//! Each batch inserts a row with a unique id. To resolve a lost answer, the node inserts that row itself: if the batch is
+//! still in progress, the insert waits for it; if it has committed, the row exists; if it has not, it never will, because
+//! the row now exists. The result is certain whatever happened to the server or the connection.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,22 +15,22 @@ use super::rows::get;
 use super::statements::{COMMIT_DONE, FENCE_COMMIT};
 use crate::StoreError;
 
-/// How long the outcome of a commit is asked for.
+/// How long the outcome of a commit is queried.
 const DOUBT_MAX: Duration = Duration::from_secs(30);
-/// How long to wait before the outcome is asked for again.
+/// Delay between two queries of the outcome.
 const DOUBT_PAUSE: Duration = Duration::from_millis(100);
-/// How many old rows one batch takes away.
+/// Old rows that one batch deletes.
 const ANSWERED_MAX: usize = 16;
 
-/// Rows of this node whose answers have come.
+/// Rows of this node's batches whose answers have arrived.
 #[derive(Debug, Default)]
 pub(super) struct Commits(Mutex<Vec<Uuid>>);
 
-/// What one batch writes to be known by.
+/// The id that a batch writes.
 #[derive(Debug)]
 pub(super) struct Mark {
     pub(super) id: Uuid,
-    /// Rows that are not needed any more.
+    /// Rows to delete.
     pub(super) answered: Vec<Uuid>,
 }
 
@@ -41,7 +41,7 @@ impl Commits {
         Mark { id: Uuid::now_v7(), answered: answered.split_off(rest) }
     }
 
-    /// The batch is not in doubt any more.
+    /// The outcome of the batch is known.
     pub(super) fn settle(&self, mark: Mark, committed: bool) {
         let mut answered = self.answered();
         if committed {
@@ -56,22 +56,22 @@ impl Commits {
     }
 }
 
-/// Finds out whether a commit happened. [`Fault::Lost`] means that it did not.
+/// Determines whether a commit happened. [`Fault::Lost`] means that it did not.
 pub(super) async fn outcome(node: &Node, id: Uuid, why: String) -> Result<(), Fault> {
-    tracing::warn!(%id, why, "the connection was lost during a commit; asking for its outcome");
+    tracing::warn!(%id, why, "connection lost during commit; resolving outcome");
     let since = Instant::now();
     while since.elapsed() < DOUBT_MAX {
         match fence(node, id).await {
             Ok(true) => return Ok(()),
             Ok(false) => return Err(Fault::Lost(why)),
-            Err(fault) => tracing::debug!(%id, ?fault, "the outcome of a commit cannot be asked for now"),
+            Err(fault) => tracing::debug!(%id, ?fault, "commit outcome not available yet"),
         }
         tokio::time::sleep(DOUBT_PAUSE).await;
     }
     Err(Fault::Failed(StoreError::OutcomeUnknown(format!("batch {id}: {why}"))))
 }
 
-/// Whether the batch has committed; if not, it cannot any more.
+/// Whether the batch has committed; if not, it no longer can.
 async fn fence(node: &Node, id: Uuid) -> Result<bool, Fault> {
     let mut connection = node.readers.get().await?;
     connection.set_busy(true);

@@ -1,4 +1,4 @@
-//! One connection: statements that are prepared once, and requests that are sent without waiting for the ones before.
+//! One connection, with prepared statements and pipelined requests.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -14,34 +14,31 @@ use super::error::{Fault, text};
 use super::statements::{BEGIN, HOT};
 use crate::StoreError;
 
-/// A statement and the types of its parameters.
 pub(super) struct Sql {
     pub(super) text: &'static str,
     pub(super) types: &'static [Type],
 }
 
-/// The parameters of a statement.
 pub(super) type Params<'a> = [&'a (dyn ToSql + Sync)];
 
-/// Rows, when they have come.
+/// Pending rows.
 pub(super) type Rows = Result<Vec<Row>, Fault>;
 
-/// How long a server may take to let us in; the network has a shorter limit of its own.
+/// Time limit for connecting; the TCP connection has a shorter one.
 const OPEN_MAX: Duration = Duration::from_secs(5);
-/// How long a server may take to answer: more than any of its own limits.
+/// Time limit of an answer: longer than any limit of the server.
 const ANSWER_MAX: Duration = Duration::from_secs(12);
-/// How long it may take where every row is read, or another node migrates.
+/// Time limit for reading whole tables, or while another node migrates.
 const LONG_ANSWER_MAX: Duration = Duration::from_mins(10);
 
-/// A connection and what was prepared on it.
 #[derive(Debug)]
 pub(super) struct Connection {
     client: Client,
-    /// `None` where statements cannot be kept, as behind a pooler.
+    /// `None` if statements cannot be prepared, as behind a pooler.
     prepared: Option<Mutex<Prepared>>,
 }
 
-/// Statements and the server process that has them.
+/// Prepared statements and the server process that has them.
 #[derive(Debug, Default)]
 struct Prepared {
     statements: HashMap<usize, Statement>,
@@ -49,14 +46,14 @@ struct Prepared {
 }
 
 impl Connection {
-    /// Connects; statements are kept on the connection if `keeps` says so.
+    /// Connects; prepares statements if `keeps` is true.
     pub(super) async fn open(config: &Config, keeps: bool) -> Result<Self, StoreError> {
         let silent = |_| StoreError::Unavailable("the server does not let us in".to_owned());
         let opened = tokio::time::timeout(OPEN_MAX, config.connect(NoTls)).await.map_err(silent)?;
         let (client, driver) = opened.map_err(|error| StoreError::Unavailable(text(&error)))?;
         tokio::spawn(async move {
             if let Err(error) = driver.await {
-                tracing::debug!(error = text(&error), "a connection to the database ended");
+                tracing::debug!(error = text(&error), "database connection closed");
             }
         });
         Ok(Self { client, prepared: keeps.then(Mutex::default) })
@@ -66,13 +63,12 @@ impl Connection {
         self.client.is_closed()
     }
 
-    /// Statements of our own without parameters, one after the other.
+    /// Runs several statements without parameters.
     pub(super) async fn batch(&self, sql: &str) -> Result<(), Fault> {
         answered(async { Ok(self.client.batch_execute(sql).await?) }).await
     }
 
-    /// Prepares what every batch needs, once, in a transaction of its own: that is one server process, even behind a
-    /// pooler.
+    /// Prepares the statements of every batch in one transaction, which is one server process even behind a pooler.
     pub(super) async fn warm_up(&self) -> Result<(), Fault> {
         let is_cold = |prepared: &Mutex<Prepared>| locked(prepared).process.is_none();
         if !self.prepared.as_ref().is_some_and(is_cold) {
@@ -83,7 +79,7 @@ impl Connection {
         self.batch("commit").await
     }
 
-    /// Prepares what is not prepared yet, so that later requests need no round trip of their own for it.
+    /// Prepares missing statements, so that later requests need no extra round trip.
     pub(super) async fn prepare(&self, statements: &[&'static Sql]) -> Result<(), Fault> {
         let Some(prepared) = &self.prepared else { return Ok(()) };
         let known = |sql: &Sql| locked(prepared).statements.contains_key(&key(sql));
@@ -97,34 +93,34 @@ impl Connection {
         Ok(())
     }
 
-    /// Like [`Connection::query_once`], for what takes long.
+    /// Like [`Connection::query_once`], with the longer time limit.
     pub(super) async fn query_long(&self, sql: &'static Sql, params: &Params<'_>) -> Rows {
         answered_within(LONG_ANSWER_MAX, self.ask_once(sql.text, params, sql.types)).await
     }
 
-    /// Like [`Connection::batch`], for what takes long.
+    /// Like [`Connection::batch`], with the longer time limit.
     pub(super) async fn batch_long(&self, sql: &str) -> Result<(), Fault> {
         answered_within(LONG_ANSWER_MAX, async { Ok(self.client.batch_execute(sql).await?) }).await
     }
 
-    /// Asks outside of a transaction, where a kept statement may be another process's.
+    /// Queries outside of a transaction, where a prepared statement may belong to another server process.
     pub(super) async fn query_once(&self, sql: &'static Sql, params: &Params<'_>) -> Rows {
         answered(self.ask_once(sql.text, params, sql.types)).await
     }
 
-    /// Asks within a transaction.
+    /// Queries within a transaction.
     pub(super) async fn query(&self, sql: &'static Sql, params: &Params<'_>) -> Rows {
         self.prepare(&[sql]).await?;
         answered(self.ask(sql, params)).await
     }
 
-    /// Asks without waiting for what was asked before. What is sent is answered in order, so it must be awaited in order.
+    /// Sends a query without waiting for earlier ones. Answers arrive in order, so they must be awaited in order.
     pub(super) fn send<'a>(&'a self, sql: &'static Sql, params: &'a Params<'a>) -> Sent<'a, Rows> {
         Sent::new(self.ask(sql, params))
     }
 
-    /// Like [`Connection::send`], for `begin.sql`. [`Fault::Moved`] if this is not the server process that has our
-    /// statements: whatever else was asked may have been another's statement, so nothing of it must be used.
+    /// Like [`Connection::send`], for `begin.sql`. [`Fault::Moved`] if a different server process answers than the one with
+    /// our prepared statements: other answers of the pipeline must then not be used.
     pub(super) fn send_begin<'a>(&'a self, sql: &'a str) -> Sent<'a, Result<(), Fault>> {
         Sent::new(async {
             let process = self.client.simple_query(sql).await?.iter().find_map(|message| match message {
@@ -141,12 +137,12 @@ impl Connection {
         })
     }
 
-    /// Like [`Connection::send`], for statements of our own without parameters.
+    /// Like [`Connection::send`], for statements without parameters.
     pub(super) fn send_batch<'a>(&'a self, sql: &'a str) -> Sent<'a, Result<(), Fault>> {
         Sent::new(async { Ok(self.client.batch_execute(sql).await?) })
     }
 
-    /// Asks, by what was prepared if it was.
+    /// Uses the prepared statement if there is one.
     pub(super) async fn ask(&self, sql: &'static Sql, params: &Params<'_>) -> Rows {
         let statement =
             self.prepared.as_ref().and_then(|prepared| locked(prepared).statements.get(&key(sql)).cloned());
@@ -156,14 +152,14 @@ impl Connection {
         }
     }
 
-    /// Asks by a statement that is not kept.
+    /// Uses an unprepared statement.
     pub(super) async fn ask_once(&self, sql: &str, params: &Params<'_>, types: &[Type]) -> Rows {
         let typed: Vec<_> = params.iter().copied().zip(types.iter().cloned()).collect();
         Ok(self.client.query_typed(sql, &typed).await?)
     }
 }
 
-/// Statements are static, so where one lies says which it is.
+/// Statements are static, so their address identifies them.
 fn key(sql: &Sql) -> usize {
     sql.text.as_ptr() as usize
 }
@@ -172,7 +168,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `work` comes to, if the server answers at all.
+/// Applies a time limit to `work`.
 pub(super) async fn answered<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
     answered_within(ANSWER_MAX, work).await
 }
@@ -185,7 +181,7 @@ async fn answered_within<T>(
     tokio::time::timeout(most, work).await.unwrap_or_else(silent)
 }
 
-/// A request that was sent when this was made. The driver sends on the first poll, so that is done here and now.
+/// A request that is already sent. The driver sends on the first poll, so this polls once.
 pub(super) struct Sent<'a, T> {
     future: Pin<Box<dyn Future<Output = T> + Send + 'a>>,
     early: Option<T>,

@@ -1,4 +1,4 @@
-//! What an error of PostgreSQL means for us.
+//! Classification of PostgreSQL errors.
 
 use std::error::Error as _;
 
@@ -8,14 +8,14 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 use crate::StoreError;
 use crate::codec::corrupt;
 
-/// What a failed statement means for the batch that it belongs to.
+/// The consequence of a failed statement for its batch.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// Others were faster: the same batch may be judged again at once.
+    /// A conflict with another batch: this one may be decided again.
     Conflict(String),
-    /// The connection is gone, or the server is going: what was sent may or may not have happened.
+    /// The connection is lost or the server is stopping: the outcome of what was sent is unknown.
     Lost(String),
-    /// A pooler gave our transaction to another server process: statements must not be kept.
+    /// A pooler moved the transaction to another server process: statements must not be prepared.
     Moved,
     /// Anything else. Nothing was written.
     Failed(StoreError),
@@ -38,7 +38,7 @@ impl From<StoreError> for Fault {
 }
 
 impl From<Fault> for StoreError {
-    /// For reads, which change nothing: whatever was lost may be asked again.
+    /// For reads, which may always be repeated.
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Conflict(text) | Fault::Lost(text) => Self::Unavailable(text),
@@ -48,7 +48,7 @@ impl From<Fault> for StoreError {
     }
 }
 
-/// The row counts of `update_state` and its like are checked by dividing by whether they are right.
+/// `update_state` and similar statements check their row counts by a division by zero.
 const WRONG_COUNT: SqlState = SqlState::DIVISION_BY_ZERO;
 
 fn of_server(error: &DbError) -> Fault {
@@ -79,7 +79,7 @@ fn of_server(error: &DbError) -> Fault {
     })
 }
 
-/// The server closes this connection, or is not the one to write to.
+/// The server closes this connection, or is read-only.
 fn is_going(code: &SqlState) -> bool {
     let going = [
         SqlState::ADMIN_SHUTDOWN,
@@ -91,19 +91,19 @@ fn is_going(code: &SqlState) -> bool {
     going.contains(code) || code.code().starts_with("08")
 }
 
-/// The connection is good, and the same may work a little later.
+/// The connection is usable, and the statement may succeed later.
 fn is_passing(code: &SqlState) -> bool {
     let passing =
         [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::QUERY_CANCELED, SqlState::IN_FAILED_SQL_TRANSACTION];
     passing.contains(code) || code.code().starts_with("53")
 }
 
-/// Whether it is about the connection rather than about what was sent.
+/// Whether it concerns the connection rather than the statement.
 fn is_broken(error: &Error) -> bool {
     error.is_closed() || error.source().is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
 }
 
-/// The message with its causes: the driver's own texts say little.
+/// The message with its causes: the driver's own texts are short.
 pub(super) fn text(error: &Error) -> String {
     if let Some(refused) = error.as_db_error() {
         return format!("{} ({})", refused.message(), refused.code().code());

@@ -1,8 +1,8 @@
-//! Hints between nodes by LISTEN and NOTIFY. Only hints: they are lost while a connection is down and do not pass a
-//! pooler, so whoever waits for one also looks by himself from time to time.
+//! Notifications of commits between nodes by LISTEN and NOTIFY. They may be lost while a connection is down and do not pass
+//! poolers, so every waiter also polls.
 //!
-//! NOTIFY makes commits wait for each other, so it is never part of a batch: one task tells the others after the
-//! fact, at most once in ten milliseconds, however many batches there were.
+//! NOTIFY serialises commits, so it is never part of a batch: one task notifies the other nodes afterwards, at most once
+//! every ten milliseconds.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -13,51 +13,49 @@ use tokio::task::JoinHandle;
 use tokio_postgres::{AsyncMessage, Client, Config, NoTls};
 use uuid::Uuid;
 
-/// How many commits become one notification.
+/// Commits within this time share one notification.
 const NOTIFY_PAUSE: Duration = Duration::from_millis(10);
-/// How long to wait before a lost connection is made again.
+/// Delay before reconnecting.
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
-/// The node's ear and mouth.
+/// Sends and receives notifications of commits.
 #[derive(Debug)]
-pub(super) struct Hints {
+pub(super) struct CommitNotifications {
     shared: Arc<Shared>,
     task: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Another node may have committed something.
-    heard: Notify,
-    /// This node has.
+    /// Set when another node may have committed.
+    remote: Notify,
+    /// Set when this node has committed.
     wrote: Notify,
 }
 
-impl Hints {
-    /// Starts listening, and goes on until it is dropped.
+impl CommitNotifications {
+    /// Listens until it is dropped.
     pub(super) fn start(config: Config) -> Self {
         let shared = Arc::<Shared>::default();
         let task = tokio::spawn(keep_listening(config, Arc::clone(&shared)));
         Self { shared, task: Some(task) }
     }
 
-    /// Neither hears nor tells anything.
+    /// Disabled: neither sends nor receives.
     pub(super) fn none() -> Self {
         Self { shared: Arc::default(), task: None }
     }
 
-    /// This node committed events.
     pub(super) fn wrote(&self) {
         self.shared.wrote.notify_one();
     }
 
-    /// Waits for another node.
-    pub(super) async fn heard(&self) {
-        self.shared.heard.notified().await;
+    pub(super) async fn remote_commit(&self) {
+        self.shared.remote.notified().await;
     }
 }
 
-impl Drop for Hints {
+impl Drop for CommitNotifications {
     fn drop(&mut self) {
         if let Some(task) = &self.task {
             task.abort();
@@ -69,20 +67,21 @@ async fn keep_listening(config: Config, shared: Arc<Shared>) {
     let node = Uuid::now_v7().simple().to_string();
     loop {
         if let Err(error) = listen(&config, &shared, &node).await {
-            tracing::debug!(error = super::error::text(&error), "hints from other nodes are interrupted");
+            tracing::debug!(error = super::error::text(&error), "commit notifications interrupted");
         }
         tokio::time::sleep(RECONNECT_PAUSE).await;
     }
 }
 
-/// Listens and tells on one connection until it breaks.
+/// Sends and receives on one connection until it fails.
 async fn listen(config: &Config, shared: &Arc<Shared>, node: &str) -> Result<(), tokio_postgres::Error> {
     let (client, mut driver) = config.connect(NoTls).await?;
-    let (ear, own) = (Arc::clone(shared), node.to_owned());
-    let hear = async move {
+    let receive = async {
         while let Some(message) = poll_fn(|context| driver.poll_message(context)).await {
             match message? {
-                AsyncMessage::Notification(told) if told.payload() != own => ear.heard.notify_one(),
+                AsyncMessage::Notification(notification) if notification.payload() != node => {
+                    shared.remote.notify_one()
+                }
                 _ => {}
             }
         }
@@ -90,15 +89,15 @@ async fn listen(config: &Config, shared: &Arc<Shared>, node: &str) -> Result<(),
     };
     tokio::select! {
         biased;
-        ended = hear => ended,
-        ended = tell(&client, shared, node) => ended,
+        ended = receive => ended,
+        ended = send(&client, shared, node) => ended,
     }
 }
 
-async fn tell(client: &Client, shared: &Shared, node: &str) -> Result<(), tokio_postgres::Error> {
+async fn send(client: &Client, shared: &Shared, node: &str) -> Result<(), tokio_postgres::Error> {
     client.batch_execute("listen tenure").await?;
-    // Something may have been missed while nobody listened.
-    shared.heard.notify_one();
+    // A notification may have been lost before LISTEN took effect.
+    shared.remote.notify_one();
     loop {
         shared.wrote.notified().await;
         client.batch_execute(&format!("notify tenure, '{node}'")).await?;

@@ -1,9 +1,8 @@
-//! What a batch needs, in one round trip: everything that `Reads` names is asked for at once, and locked in an order
-//! that is the same for all batches: keys, jobs, candidates (passing over what others have), accounts, keys of callers,
-//! automations.
+//! Loads the working set of a batch in one round trip: everything in `Reads` is queried at once and locked in an order that
+//! is the same for all batches: keys, jobs, candidates (skipping locked ones), accounts, API keys, automations.
 //!
-//! What loaded things lead to is read afterwards and without a lock. Few batches change any of it; one that does is run
-//! again with it among its reads, and so in its place in the order. Hence two batches never wait for each other.
+//! Rows that loaded rows refer to are read afterwards without a lock. A batch that changes one of them, which is rare, is
+//! run again with it among its reads, and so in lock order. Hence two batches never deadlock.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -32,16 +31,16 @@ use super::statements::{
 use crate::StoreError;
 use crate::codec::{Interner, corrupt};
 
-/// What was loaded, and what of it is locked.
+/// The loaded rows, and which of them are locked.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) set: WorkingSet,
     pub(super) reading: Reading,
-    /// Jobs that are locked, and their transitions so far.
+    /// Locked jobs and their `seq`.
     pub(super) jobs: HashMap<JobId, u32>,
-    /// Accounts that are locked, or were not there.
+    /// Accounts that are locked or do not exist.
     pub(super) accounts: BTreeSet<UserId>,
-    /// Accounts and keys of both kinds that were there.
+    /// Existing rows, which are updated instead of inserted.
     pub(super) found_accounts: BTreeSet<UserId>,
     pub(super) found_keys: BTreeSet<KeyId>,
     pub(super) found_api_keys: BTreeSet<Name>,
@@ -53,7 +52,7 @@ pub(super) struct Loaded {
 struct Asked {
     keys: Vec<Uuid>,
     jobs: Vec<Uuid>,
-    /// Jobs whose specs are not known here.
+    /// Jobs whose specs are not cached.
     strange: Vec<Uuid>,
     users: Vec<String>,
     dead_letters: Vec<Uuid>,
@@ -80,7 +79,7 @@ impl Asked {
     }
 }
 
-/// Begins a transaction and loads what `reads` names and leads to.
+/// Begins a transaction and loads `reads` and the rows that they refer to.
 pub(super) async fn load(connection: &Connection, node: &Node, reads: &Reads) -> Result<Loaded, Fault> {
     let looks = claim::looks(connection, node, reads).await?;
     let (mut loaded, short) = first(connection, node, (reads, looks)).await?;
@@ -93,7 +92,7 @@ pub(super) async fn load(connection: &Connection, node: &Node, reads: &Reads) ->
     Ok(loaded)
 }
 
-/// Assets and promises: few batches need them, and the jobs that they belong to are locked by now.
+/// Assets and garbage records: few batches need them, and their jobs are already locked.
 async fn assets(connection: &Connection, reads: &Reads, set: &mut WorkingSet) -> Result<(), Fault> {
     if !reads.assets.is_empty() {
         let jobs: Vec<Uuid> = reads.assets.iter().map(|job| job.0).collect();
@@ -111,7 +110,7 @@ async fn assets(connection: &Connection, reads: &Reads, set: &mut WorkingSet) ->
     Ok(())
 }
 
-/// The first round trip. Also says which claims found too little.
+/// The first round trip. Also returns the claims that found too few jobs.
 async fn first(
     connection: &Connection,
     node: &Node,
@@ -170,7 +169,7 @@ async fn come(sent: Option<Sent<'_, Rows>>) -> Rows {
     }
 }
 
-/// Rows become values here.
+/// Decodes rows into the working set.
 struct Loading<'a> {
     node: &'a Node,
     names: Interner,
@@ -274,14 +273,14 @@ impl<'a> Loading<'a> {
 }
 
 impl Loaded {
-    /// Takes a job that is locked.
+    /// Adds a locked job.
     pub(super) fn lock(&mut self, job: Arc<Job>) {
         self.jobs.insert(job.id(), job.seq);
         self.set.jobs.insert(job.id(), job);
     }
 }
 
-/// The user whose account a job moves.
+/// The user whose account the job changes.
 pub(super) fn payer(job: &Job) -> Option<&UserId> {
     job.spec.user_id.as_ref().filter(|_| job.spec.cost > 0)
 }
@@ -302,7 +301,7 @@ fn key(row: &Row) -> Result<KeyRecord, StoreError> {
     })
 }
 
-/// Jobs that keys name and that loaded jobs compensate; then the accounts of all that cost something.
+/// Jobs that keys name or loaded jobs compensate; then the accounts of all jobs with a cost.
 async fn led_to(connection: &Connection, loaded: &mut Loaded) -> Result<(), Fault> {
     let mut names = Interner::default();
     let mut asked = BTreeSet::new();

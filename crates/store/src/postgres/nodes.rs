@@ -1,4 +1,4 @@
-//! Nodes, as they tell of themselves.
+//! Node records.
 
 use tenure_core::limits::NODE_UNSEEN_MS_MAX;
 use tenure_core::node::NodeRecord;
@@ -32,7 +32,7 @@ fn node_seen(row: &Row) -> Result<NodeRecord, StoreError> {
     })
 }
 
-/// What nodes say; whoever was not heard for long is forgotten on the occasion.
+/// Writes node records and deletes expired ones.
 pub(super) fn writes(set: &WorkingSet) -> Vec<(&'static Sql, Vec<Param<'_>>)> {
     let nodes: Vec<&NodeRecord> = set.changes.upserted.nodes.values().collect();
     let Some(now) = nodes.iter().map(|node| node.seen_at.0).max() else { return Vec::new() };
@@ -45,6 +45,6 @@ pub(super) fn writes(set: &WorkingSet) -> Vec<(&'static Sql, Vec<Param<'_>>)> {
         Box::new(nodes.iter().map(|node| node.stopped).collect::<Vec<_>>()),
         Box::new(nodes.iter().map(|node| node.tally.as_str()).collect::<Vec<_>>()),
     ];
-    let unheard_since = now - NODE_UNSEEN_MS_MAX as i64;
-    vec![(&PUT_NODE, columns), (&PRUNE_NODES, vec![Box::new(unheard_since)])]
+    let unseen_since = now - NODE_UNSEEN_MS_MAX as i64;
+    vec![(&PUT_NODE, columns), (&PRUNE_NODES, vec![Box::new(unseen_since)])]
 }

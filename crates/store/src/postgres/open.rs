@@ -1,4 +1,4 @@
-//! What happens before the first batch: the server is looked at, and its schema brought up to date.
+//! Checks of the server's version and settings, and migrations, before the first batch.
 
 use super::clock::one;
 use super::connection::Connection;
@@ -8,7 +8,7 @@ use super::statements::{INSERT_MIGRATION, LOCK_MIGRATIONS, MIGRATED, MIGRATIONS,
 use crate::StoreError;
 use crate::migrate::{Migration, pending};
 
-/// Transaction ids that do not wrap, and their outcomes, are there from this on.
+/// The first version with 64-bit transaction ids and their outcomes.
 const VERSION_MIN: i32 = 130_000;
 
 const ALL: [Migration; 7] = [
@@ -21,7 +21,7 @@ const ALL: [Migration; 7] = [
     Migration { number: 7, sql: include_str!("migrations/0007_connections.sql") },
 ];
 
-/// Refuses a server that would lose acknowledged work, or that cannot be written to.
+/// Refuses a server that could lose acknowledged work, or that is read-only.
 pub(super) async fn check(connection: &Connection) -> Result<(), Fault> {
     let rows = connection.query_once(&SETTINGS, &[]).await?;
     let row = one(&rows)?;
@@ -42,7 +42,7 @@ pub(super) async fn check(connection: &Connection) -> Result<(), Fault> {
     }
 }
 
-/// Runs the migrations that this database has not run, in one transaction; of several nodes one does.
+/// Runs pending migrations in one transaction; of several nodes, one does.
 pub(super) async fn migrate(connection: &Connection) -> Result<(), Fault> {
     connection.batch("begin").await?;
     let done = migrate_inside(connection).await;
@@ -60,7 +60,7 @@ async fn migrate_inside(connection: &Connection) -> Result<(), Fault> {
     for migration in pending(&ALL, &done)? {
         connection.batch_long(migration.sql).await?;
         connection.query(&INSERT_MIGRATION, &[&(migration.number as i32), &migration.checksum()]).await?;
-        tracing::info!(number = migration.number, "the database was migrated");
+        tracing::info!(number = migration.number, "database migrated");
     }
     connection.query(&NOW_FIRST, &[]).await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! The URL of a database: the driver's settings, and a few of our own (`lanes=4`, `prepared=off`, `notify=off`).
+//! The URL of a database: the driver's settings, and Tenure's `lanes=4`, `prepared=off` and `notify=off`.
 
 use std::time::Duration;
 
@@ -11,21 +11,18 @@ use crate::StoreError;
 const LANES: usize = 2;
 const LANES_MAX: usize = 64;
 
-/// How a database is spoken to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Options {
     pub(super) config: Config,
-    /// Batches in flight at once.
     pub(super) lanes: usize,
-    /// Whether statements are prepared once for each connection. Behind a pooler that moves transactions between
-    /// connections they must not be.
+    /// Whether statements are prepared. Must be off behind a pooler that moves transactions between connections.
     pub(super) prepared: bool,
-    /// Whether nodes tell each other of commits.
+    /// Whether nodes notify each other of commits.
     pub(super) notify: bool,
 }
 
 impl Options {
-    /// Reads a URL; what it does not say about time limits is filled in.
+    /// Parses a URL, with defaults for time limits.
     pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let (mut lanes, mut prepared, mut notify) = (LANES, true, true);
@@ -44,7 +41,7 @@ impl Options {
     }
 }
 
-/// A dead peer is noticed within seconds, and a standby is not taken for the primary.
+/// Detects a dead peer within seconds, and does not use a standby as the primary.
 fn with_limits(mut config: Config) -> Config {
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(Duration::from_secs(2));

@@ -1,4 +1,4 @@
-//! A few connections, made when they are needed and kept while they are good.
+//! A pool of connections, opened on demand.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,23 +11,22 @@ use tokio_postgres::Config;
 use super::connection::Connection;
 use crate::StoreError;
 
-/// How long a caller waits for a connection before it is told that there is none.
+/// How long a caller waits for a connection.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// A bounded set of connections.
 #[derive(Clone, Debug)]
 pub(super) struct Pool(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     config: Config,
-    /// Whether new connections keep statements.
+    /// Whether new connections prepare statements.
     keeps: AtomicBool,
     idle: Mutex<Vec<Connection>>,
     permits: Arc<Semaphore>,
 }
 
-/// A connection that goes back when it is dropped, unless it is in the middle of something.
+/// Returned to the pool when dropped, unless a transaction is open.
 #[derive(Debug)]
 pub(super) struct Pooled {
     connection: Option<Connection>,
@@ -47,7 +46,6 @@ impl Pool {
         }))
     }
 
-    /// A connection: an idle one, or a new one.
     pub(super) async fn get(&self) -> Result<Pooled, StoreError> {
         let none = || StoreError::Unavailable("every connection is busy".to_owned());
         let permit = tokio::time::timeout(WAIT_MAX, Arc::clone(&self.0.permits).acquire_owned()).await;
@@ -59,11 +57,11 @@ impl Pool {
         Ok(Pooled { connection: Some(connection), busy: false, pool: self.clone(), _permit: permit })
     }
 
-    /// From now on connections keep no statements, and those that do are closed.
+    /// Disables prepared statements, and closes connections that have some.
     pub(super) fn drop_prepared_statements(&self) {
         if self.0.keeps.swap(false, Ordering::Relaxed) {
             tracing::warn!(
-                "a pooler is between us and the database: statements are not kept (say prepared=off)"
+                "prepared statements disabled: a pooler moves transactions; add prepared=off to the database URL"
             );
         }
         self.idle().clear();
@@ -81,8 +79,7 @@ impl Pool {
 }
 
 impl Pooled {
-    /// A transaction begins (`true`) or has ended. A connection that is dropped between the two is closed, which ends
-    /// its transaction, too.
+    /// Marks the begin (`true`) or end of a transaction. A connection dropped in between is closed, which ends its transaction.
     pub(super) fn set_busy(&mut self, busy: bool) {
         self.busy = busy;
     }

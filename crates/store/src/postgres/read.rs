@@ -1,4 +1,4 @@
-//! The reads: each one statement on a connection of its own, outside of any transaction.
+//! Reads: each is one statement on a pooled connection, outside of any transaction.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
-use super::claim_index::{ClaimSlot, Place};
+use super::claim_index::{ClaimSlot, SlotPosition};
 use super::connection::{Params, Sql, answered};
 use super::rows::{self, EVENT_COLUMNS, Param, borrowed, get, optional_name, optional_text, text};
 use super::statements::*;
@@ -25,13 +25,13 @@ use crate::codec::{Interner, corrupt};
 use crate::list::{self, Bound, Rest};
 use crate::{Count, JournalEntry, StoreError};
 
-/// A bound on rows, as the database counts.
+/// A row limit as a parameter.
 pub(super) fn rows_max(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 impl Node {
-    /// Asks on a connection that is free.
+    /// Runs a statement on a pooled connection.
     pub(super) async fn ask(&self, sql: &'static Sql, params: &Params<'_>) -> Result<Vec<Row>, StoreError> {
         let mut connection = self.readers.get().await?;
         connection.set_busy(true);
@@ -40,7 +40,7 @@ impl Node {
         Ok(rows)
     }
 
-    /// Asks something that reads every row.
+    /// Runs a statement that reads whole tables, with a longer time limit.
     pub(super) async fn ask_long(
         &self,
         sql: &'static Sql,
@@ -73,7 +73,7 @@ impl Node {
         rows.iter().map(|row| journaled(row, &mut names)).collect()
     }
 
-    /// A listing: its head, and what `list.rs` adds.
+    /// Runs a listing: its first part from the file, and the rest from `list.rs`.
     async fn listing(&self, head: &str, (rest, values): &Rest) -> Result<Vec<Row>, StoreError> {
         let (types, params): (Vec<Type>, Vec<Param<'_>>) = values.iter().map(bound).unzip();
         let mut connection = self.readers.get().await?;
@@ -113,7 +113,7 @@ impl Node {
         let now = self.now().await?.at.0;
         let asked_at = Instant::now();
         self.claim_index.renew(&self.ask(&CLAIM_INDEX, &[]).await?, asked_at)?;
-        let claim_index: Vec<(ClaimSlot, Place)> = self.claim_index.admitted(&filter, usize::MAX);
+        let claim_index: Vec<(ClaimSlot, SlotPosition)> = self.claim_index.admitted(&filter, usize::MAX);
         let queues: Vec<&str> = claim_index.iter().map(|(shelf, _)| shelf.queue.as_str()).collect();
         let types: Vec<&str> = claim_index.iter().map(|(shelf, _)| shelf.job_type.as_str()).collect();
         let priorities: Vec<i32> = claim_index.iter().map(|(shelf, _)| shelf.priority).collect();
@@ -243,7 +243,7 @@ fn ids(rows: &[Row]) -> Result<Vec<JobId>, StoreError> {
     rows.iter().map(|row| get(row, 0).map(JobId)).collect()
 }
 
-/// A value of a listing's filter, as the driver takes it.
+/// A filter value as a driver parameter.
 fn bound(value: &Bound) -> (Type, Param<'_>) {
     match value {
         Bound::Text(text) => (Type::TEXT, Box::new(text)),

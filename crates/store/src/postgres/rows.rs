@@ -1,4 +1,4 @@
-//! Rows of PostgreSQL: how they are read, and how the rows of a batch are sent, a column at a time.
+//! Reading rows of PostgreSQL, and sending the rows of a batch as columns.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::StoreError;
 use crate::codec::{EventRow, Interner, SpecRow, StateRow, corrupt};
 
-/// A column of our own statement: it is there and has its type.
+/// A column of one of our statements: it exists and has the expected type.
 pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, StoreError> {
     row.try_get(column).map_err(|error| corrupt("column", column, &super::error::text(&error)))
 }
@@ -55,7 +55,7 @@ fn int(row: &Row, column: usize) -> Result<i64, StoreError> {
     get::<i32>(row, column).map(i64::from)
 }
 
-/// Columns of `jobs`, from the first on.
+/// Columns of `jobs`, from the first.
 pub(super) fn spec(row: &Row, names: &mut Interner) -> Result<Arc<Spec>, StoreError> {
     let spec = SpecRow {
         id: get(row, 0)?,
@@ -78,10 +78,10 @@ pub(super) fn spec(row: &Row, names: &mut Interner) -> Result<Arc<Spec>, StoreEr
     spec.decode().map(Arc::new)
 }
 
-/// How many columns of `jobs` stand before those of `job_states`.
+/// The number of columns of `jobs` before those of `job_states`.
 pub(super) const SPEC_COLUMNS: usize = 16;
 
-/// Columns of `job_states` from the column `at` on; the id is the row's first column.
+/// Columns of `job_states` from column `at`; the id is the first column of the row.
 pub(super) fn state(row: &Row, at: usize, names: &mut Interner) -> Result<StateRow, StoreError> {
     Ok(StateRow {
         id: get(row, 0)?,
@@ -136,7 +136,7 @@ pub(super) fn event(row: &Row, names: &mut Interner) -> Result<Event, StoreError
     event.decode()
 }
 
-/// How many columns [`event`] reads.
+/// The number of columns that [`event`] reads.
 pub(super) const EVENT_COLUMNS: usize = 11;
 
 /// `user_id, granted, reserved, spent`.
@@ -144,7 +144,7 @@ pub(super) fn account(row: &Row) -> Result<(UserId, Account), StoreError> {
     Ok((get::<&str>(row, 0)?.into(), amounts(row, 1)?))
 }
 
-/// `granted, reserved, spent` from a column on.
+/// `granted, reserved, spent` from a column.
 pub(super) fn amounts(row: &Row, at: usize) -> Result<Account, StoreError> {
     let amount = |column| get::<i64>(row, column).map(|amount| amount as u64);
     Ok(Account { granted: amount(at)?, reserved: amount(at + 1)?, spent: amount(at + 2)? })
@@ -193,10 +193,9 @@ pub(super) fn api_key(row: &Row) -> Result<ApiKey, StoreError> {
     })
 }
 
-/// A parameter, whatever its type.
 pub(super) type Param<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
-/// The rows of a batch as columns: one array for each parameter of an `unnest`.
+/// The rows of a batch as columns: one array per parameter of an `unnest`.
 pub(super) struct Columns<'a, R> {
     rows: &'a [R],
     columns: Vec<Param<'a>>,
@@ -207,19 +206,16 @@ impl<'a, R> Columns<'a, R> {
         Self { rows, columns: Vec::new() }
     }
 
-    /// One more column.
     pub(super) fn with<T: ToSql + Sync + Send + 'a>(mut self, value: impl Fn(&'a R) -> T) -> Self {
         self.columns.push(Box::new(self.rows.iter().map(value).collect::<Vec<T>>()));
         self
     }
 
-    /// The columns, in order.
     pub(super) fn params(self) -> Vec<Param<'a>> {
         self.columns
     }
 }
 
-/// Parameters as the driver takes them.
 pub(super) fn borrowed<'b>(params: &'b [Param<'_>]) -> Vec<&'b (dyn ToSql + Sync)> {
     params.iter().map(|param| &**param as &(dyn ToSql + Sync)).collect()
 }

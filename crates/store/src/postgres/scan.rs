@@ -1,4 +1,4 @@
-//! Everything about every job, a page at a time, for `verify`. A record that cannot be read is reported, not skipped.
+//! All records of all jobs, page by page, for `verify`. A record that cannot be read is reported, not skipped.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use super::statements::{
 use crate::codec::{Interner, corrupt};
 use crate::{Scanned, StoreError};
 
-/// What a ledger adds up to, by kind.
+/// The sums of a ledger by kind.
 type Sums = Vec<(Movement, u64)>;
 
-/// What a page of jobs has besides its rows.
+/// The other records of a page of jobs.
 #[derive(Default)]
 struct Around {
     events: HashMap<Uuid, Vec<Result<Event, StoreError>>>,
@@ -112,7 +112,7 @@ impl Around {
     }
 }
 
-/// A job, unless its state is not there.
+/// A job, if it has a state row.
 fn job(row: &Row, names: &mut Interner) -> Result<Arc<Job>, StoreError> {
     match get::<Option<&str>>(row, SPEC_COLUMNS)? {
         Some(_) => rows::job(row, names),

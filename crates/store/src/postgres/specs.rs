@@ -1,5 +1,5 @@
-//! What was asked for never changes, so it is fetched once: a worker's `start`, its heartbeats and its report need only
-//! where the job stands. Bounded by bytes; the older half is forgotten at once.
+//! A cache of specs, which never change: a worker's `start`, heartbeats and report then load only the state of the job.
+//! Bounded by bytes; the older half is evicted at once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tenure_core::id::JobId;
 use tenure_core::job::Spec;
 
-/// What each half may hold, payloads and a guess for the rest.
+/// Capacity of each half: payloads plus an estimate for the rest.
 const HALF_BYTES_MAX: usize = 32 << 20;
-/// A spec without its payload, roughly.
+/// Estimated size of a spec without its payload.
 const SPEC_BYTES: usize = 400;
 
-/// Specs that were seen lately.
+/// Recently used specs.
 #[derive(Debug, Default)]
 pub(super) struct Specs(Mutex<Halves>);
 

@@ -1,10 +1,10 @@
-//! Every statement, by the name of its file, with the types of its parameters.
+//! All statements, by file name, with the types of their parameters.
 
 use tokio_postgres::types::Type;
 
 use super::connection::Sql;
 
-/// Names a file of `sql/` and the types of its parameters.
+/// Declares a file of `sql/` and the types of its parameters.
 macro_rules! statements {
     ($($name:ident = $file:literal [$($type:ident)*])+) => {
         $(pub(super) static $name: Sql =
@@ -14,11 +14,11 @@ macro_rules! statements {
 
 /// Opens the transaction of a batch. Several statements, so it is not prepared.
 pub(super) const BEGIN: &str = include_str!("sql/begin.sql");
-/// Makes the table of migrations.
+/// Creates the table of migrations.
 pub(super) const MIGRATIONS: &str = include_str!("sql/migrations.sql");
-/// The head of a listing.
+/// The first part of a listing.
 pub(super) const LIST: &str = include_str!("sql/list.sql");
-/// The head of a listing of dead letters.
+/// The first part of a listing of dead letters.
 pub(super) const DEAD_LETTERS: &str = include_str!("sql/dead_letters.sql");
 
 statements! {
@@ -158,7 +158,7 @@ statements! {
     WORKERS = "workers" [INT8]
 }
 
-/// What every lane needs from its first batch on.
+/// The statements of every batch.
 pub(super) static HOT: [&Sql; 12] = [
     &NOW_BATCH,
     &LOAD_KEYS,

@@ -1,4 +1,4 @@
-//! One batch: load, judge, write; again if others were faster.
+//! One batch: load, decide, write; repeated after a conflict with another batch.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -19,39 +19,38 @@ use super::pool::Pooled;
 use super::write;
 use crate::StoreError;
 
-/// How often a batch is judged before its caller is told that others were faster each time.
+/// Attempts of a batch before it fails with a conflict.
 const TRIES_MAX: u32 = 10;
-/// How often a batch goes to a new connection before its caller is told that there is none.
+/// Attempts on new connections before the store counts as unavailable.
 const LOST_MAX: u32 = 2;
 
-/// What one try came to.
+/// The result of one attempt.
 enum Try<T> {
     CommandOutput(T),
-    /// The judge changed what was not locked: once more, with it among the reads.
+    /// The decision changed rows that were not locked: repeat with these among the reads.
     Widen(Box<Reads>),
-    /// Nobody ran for a while; it has been counted, and the clock must be read again.
+    /// An outage was recorded, and the clock must be read again.
     Outage,
 }
 
-/// Loads, judges and writes until it is done.
 pub(super) async fn transact<T: Send>(
     node: &Node,
     mut reads: Reads,
-    mut judge: impl FnMut(&mut WorkingSet, Now) -> T + Send,
+    mut decide: impl FnMut(&mut WorkingSet, Now) -> T + Send,
 ) -> Result<T, StoreError> {
     let (mut tries, mut losses) = (0, 0);
     while tries < TRIES_MAX {
-        match once(node, &reads, &mut judge).await {
+        match once(node, &reads, &mut decide).await {
             Ok(Try::CommandOutput(answer)) => return Ok(answer),
             Ok(Try::Widen(wider)) => reads = *wider,
             Ok(Try::Outage) => continue,
             Err(Fault::Conflict(why)) => {
-                tracing::debug!(tries, why, "a batch is judged again");
+                tracing::debug!(tries, why, "batch repeated after a conflict");
                 pause(tries).await;
             }
             Err(Fault::Lost(why)) if losses == LOST_MAX => return Err(StoreError::Unavailable(why)),
             Err(Fault::Lost(why)) => {
-                tracing::debug!(why, "a batch goes to another connection");
+                tracing::debug!(why, "batch moved to another connection");
                 losses += 1;
             }
             Err(Fault::Moved) => node.writers.drop_prepared_statements(),
@@ -65,7 +64,7 @@ pub(super) async fn transact<T: Send>(
 async fn once<T: Send>(
     node: &Node,
     reads: &Reads,
-    judge: &mut (impl FnMut(&mut WorkingSet, Now) -> T + Send),
+    decide: &mut (impl FnMut(&mut WorkingSet, Now) -> T + Send),
 ) -> Result<Try<T>, Fault> {
     let mut connection = node.writers.get().await?;
     connection.set_busy(true);
@@ -81,7 +80,7 @@ async fn once<T: Send>(
     }
     let (loaded, set, now) = present(node, loaded);
     let mut set = set;
-    let answer = judge(&mut set, now.now());
+    let answer = decide(&mut set, now.now());
     if set.changes.is_empty() {
         roll_back(&mut connection).await?;
         return Ok(Try::CommandOutput(answer));
@@ -108,7 +107,7 @@ async fn once<T: Send>(
     Ok(Try::CommandOutput(answer))
 }
 
-/// The working set, and the time of the batch: not before anything that its jobs have seen.
+/// The working set, and the time of the batch: never before the last update of its jobs.
 fn present(node: &Node, mut loaded: Loaded) -> (Loaded, WorkingSet, Reading) {
     let set = std::mem::take(&mut loaded.set);
     let last = set.jobs.values().map(|job| job.times.updated_at.0).max().unwrap_or_default();
@@ -118,7 +117,7 @@ fn present(node: &Node, mut loaded: Loaded) -> (Loaded, WorkingSet, Reading) {
     (loaded, set, reading)
 }
 
-/// The reads with what was changed without being locked, if anything was.
+/// The reads extended by the rows that were changed without a lock, if any.
 fn wider(reads: &Reads, set: &WorkingSet, loaded: &Loaded) -> Option<Reads> {
     let changes = &set.changes;
     let touched = changes.jobs.updated.iter().chain(&changes.jobs.purged).copied();
@@ -137,7 +136,7 @@ fn wider(reads: &Reads, set: &WorkingSet, loaded: &Loaded) -> Option<Reads> {
     Some(wider)
 }
 
-/// What the node keeps in mind after a commit.
+/// Updates the node's caches after a commit.
 fn remember(node: &Node, set: &WorkingSet, loaded: &Loaded) {
     let changes = &set.changes;
     for candidates in loaded.candidates.values() {
@@ -155,18 +154,18 @@ fn remember(node: &Node, set: &WorkingSet, loaded: &Loaded) {
         node.specs.forget(*id);
     }
     if !changes.appended.events.is_empty() {
-        node.hints.wrote();
+        node.notifications.wrote();
     }
 }
 
-/// Ends a transaction that is not wanted.
+/// Rolls back a transaction.
 async fn roll_back(connection: &mut Pooled) -> Result<(), Fault> {
     connection.batch("rollback").await?;
     connection.set_busy(false);
     Ok(())
 }
 
-/// Ends a transaction that failed, so that its connection can be used again.
+/// Rolls back a failed transaction, so that its connection can be reused.
 async fn give_up(mut connection: Pooled, fault: Fault) -> Fault {
     match fault {
         Fault::Lost(_) | Fault::Moved => fault,
@@ -176,7 +175,7 @@ async fn give_up(mut connection: Pooled, fault: Fault) -> Fault {
     }
 }
 
-/// Longer each time, and different for each node.
+/// Exponential, with jitter.
 async fn pause(tries: u32) {
     let most_ms = 5_u64 << tries.min(6);
     let chance = RandomState::new().build_hasher().finish();

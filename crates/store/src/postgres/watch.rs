@@ -1,4 +1,4 @@
-//! What is watched: gauges, leases, finished jobs, workers, keys of callers. None of it walks over finished jobs.
+//! Reads for monitoring: gauges, leases, finished jobs, workers, API keys. None of them scans finished jobs.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl Node {
 }
 
 impl Node {
-    /// Asks something that must not read a table whole, whatever the planner thinks of it.
+    /// Runs a statement with sequential scans disabled.
     async fn ask_by_index(&self, sql: &'static Sql) -> Result<Vec<Row>, StoreError> {
         let mut connection = self.readers.get().await?;
         connection.set_busy(true);

@@ -1,7 +1,7 @@
-//! What a batch changed, in one round trip: every statement and the commit are sent at once.
+//! Writes the changes of a batch in one round trip: every statement and the commit are sent at once.
 //!
-//! The positions of events are drawn last, under a lock that ends with the commit: so the order of positions is the
-//! order of commits, and batches stand in line only for the tail of theirs.
+//! Positions of events are assigned last, under a lock that ends with the commit, so that the order of positions is the
+//! order of commits, and batches wait for each other only at the end.
 
 use tenure_core::api_key::ApiKey;
 use tenure_core::event::{AuditLine, LogLine, Telemetry};
@@ -24,24 +24,22 @@ use super::rows::{Columns, Param, borrowed};
 use super::statements::*;
 use crate::codec::{EventRow, SpecRow, StateRow, stage_text, text};
 
-/// The sweep looks for clocks in steps of this: coarse, so that most heartbeats leave the index as it is.
+/// Clocks are indexed in steps of this size, so that most heartbeats do not change the index.
 const CLOCK_SLOT_MS: i64 = 8192;
 
-/// The step in which a clock fires.
+/// The indexed value of a clock.
 pub(super) fn clock_slot(clock_at: i64) -> i64 {
     clock_at.div_euclid(CLOCK_SLOT_MS)
 }
 
-/// A statement and its parameters.
 struct Write<'a> {
     sql: &'static Sql,
     params: Vec<Param<'a>>,
 }
 
-/// The changed rows of a batch.
 struct Changed<'a> {
     created: Vec<SpecRow>,
-    /// Each with its spec, of which copies are kept with the state.
+    /// Each with its spec, some columns of which are copied to the state.
     placed: Vec<(StateRow, &'a Job)>,
     moved: Vec<StateRow>,
     held: Vec<StateRow>,
@@ -57,7 +55,7 @@ impl<'a> Changed<'a> {
         let stays = |id: &&JobId| !changes.jobs.purged.contains(*id);
         let created: Vec<&Job> = changes.jobs.created.iter().filter(stays).map(|id| &*set.jobs[id]).collect();
         let updated = changes.jobs.updated.iter().filter(stays).map(|id| &*set.jobs[id]);
-        // Between transitions only the lease, the clocks, progress, a cancel and the log's length change.
+        // Between transitions only lease, clocks, progress, cancel request and log count change.
         let (held, moved): (Vec<&Job>, Vec<&Job>) =
             updated.partition(|job| loaded.jobs.get(&job.id()) == Some(&job.seq));
         Self {
@@ -79,7 +77,7 @@ impl<'a> Changed<'a> {
     }
 }
 
-/// Writes what `set` changed and commits. [`Fault::Lost`] means that the outcome is not known.
+/// Writes and commits the changes of `set`. [`Fault::Lost`] means that the outcome is unknown.
 pub(super) async fn commit(
     connection: &Connection,
     set: &WorkingSet,
@@ -87,7 +85,7 @@ pub(super) async fn commit(
 ) -> Result<(), Fault> {
     let changed = Changed::of(set, loaded);
     let mark = vec![Box::new(mark.id) as Param<'_>, Box::new(mark.answered.clone())];
-    // First, and not under the journal's lock.
+    // First, before the journal's lock is taken.
     let mut writes = vec![Write { sql: &INSERT_COMMIT, params: mark }];
     writes.extend(statements(set, loaded, &changed));
     connection.prepare(&writes.iter().map(|write| write.sql).collect::<Vec<_>>()).await?;
@@ -106,7 +104,7 @@ pub(super) async fn commit(
     answered(all).await
 }
 
-/// In the order in which they lock: keys, accounts, the rest, the clock, the journal.
+/// In lock order: keys, accounts, the rest, the clock, the journal.
 fn statements<'a>(set: &'a WorkingSet, loaded: &Loaded, changed: &'a Changed<'a>) -> Vec<Write<'a>> {
     let mut writes = Writes(Vec::new());
     writes.keys(set, loaded);
@@ -144,7 +142,6 @@ impl<'a> Writes<'a> {
         self.0.push(Write { sql, params });
     }
 
-    /// One statement for all rows, if there are any.
     fn add<R>(&mut self, sql: &'static Sql, rows: &'a [R], columns: impl FnOnce(&'a [R]) -> Vec<Param<'a>>) {
         if !rows.is_empty() {
             self.push(sql, columns(rows));

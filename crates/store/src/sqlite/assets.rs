@@ -1,4 +1,4 @@
-//! Assets of jobs, and objects that are promised to the garbage.
+//! Assets of jobs, and garbage records of their objects.
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use tenure_core::asset::{Asset, AssetId};
@@ -57,7 +57,6 @@ pub(super) fn garbage(
     all(connection, include_str!("sql/asset_garbage.sql"), values, |row| row.get(0).map_err(fault))
 }
 
-/// What a batch needs.
 pub(super) fn load(connection: &Connection, reads: &Reads, set: &mut WorkingSet) -> Result<(), StoreError> {
     for job in &reads.assets {
         let mut found = list(connection, *job, None, usize::MAX)?;
@@ -73,7 +72,7 @@ pub(super) fn load(connection: &Connection, reads: &Reads, set: &mut WorkingSet)
 }
 
 impl Writer {
-    /// Promises first, then what is discarded, then what is new.
+    /// Garbage records first, then discarded assets, then new ones.
     pub(super) fn write_assets(&self, changes: &Changes) -> Result<(), StoreError> {
         for (path, due) in &changes.assets.garbage {
             self.statement(include_str!("sql/put_garbage.sql"))?

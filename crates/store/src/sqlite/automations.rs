@@ -1,4 +1,4 @@
-//! Automations (schedules and webhooks): loaded and written with a batch, listed, and found when they are due.
+//! Automations: loaded and written with a batch, listed, and found when due.
 
 use rusqlite::{Connection, OptionalExtension as _, Params, params};
 use tenure_core::automation::{Automation, AutomationId, AutomationKind};

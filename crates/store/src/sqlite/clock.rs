@@ -11,21 +11,21 @@ use tenure_core::time::{Millis, Now, Timestamp};
 use crate::StoreError;
 use crate::sqlite::rows::fault;
 
-/// Jumps up to this are drift, and left alone.
+/// Smaller jumps are drift and ignored.
 const JUMP_MS_MIN: i64 = 1000;
 
 #[derive(Debug)]
 pub(super) struct Clock {
-    /// What the store's clock showed at `since`.
+    /// The store's time at `since`.
     base: Timestamp,
     since: Instant,
     stopped: Millis,
-    /// When the file was last told that a node lives.
+    /// Time of the last heartbeat.
     pub(super) told: Timestamp,
 }
 
 impl Clock {
-    /// Starts where the file left off; the time between is an outage.
+    /// Starts after the last heartbeat in the file; the time since then is an outage.
     pub(super) fn open(connection: &Connection) -> Result<Self, StoreError> {
         let mut clock = Self::look(connection)?;
         let at = clock.base.max(wall());
@@ -35,7 +35,7 @@ impl Clock {
         Ok(clock)
     }
 
-    /// What the file says, for a reader beside the process that has it.
+    /// The clock of the file, for a read-only store.
     pub(super) fn look(connection: &Connection) -> Result<Self, StoreError> {
         let row = connection
             .query_row(include_str!("sql/clock.sql"), [], |row| {
@@ -59,7 +59,7 @@ impl Clock {
         Now { at, stopped: self.stopped }
     }
 
-    /// Writes down that a node lives, in whatever transaction is open.
+    /// Writes a heartbeat in the open transaction.
     pub(super) fn tell(&self, connection: &Connection, at: Timestamp) -> Result<(), StoreError> {
         let mut statement = connection.prepare_cached(include_str!("sql/heartbeat.sql")).map_err(fault)?;
         statement.execute((at.0, self.stopped.0 as i64)).map_err(fault)?;

@@ -1,4 +1,4 @@
-//! The store's folder: one process at a time, private to its user, and checked before it is trusted.
+//! The store's folder: used by one process at a time, private to its user, checked when opened.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -12,24 +12,23 @@ use crate::StoreError;
 use crate::codec::corrupt;
 use crate::sqlite::rows::fault;
 
-/// Files up to this size are checked whole when they are opened; larger ones page by page as they are read, and whole
-/// by `tenure verify`.
+/// Files up to this size are checked when opened; larger ones page by page as they are read, and completely by `tenure
+/// verify`.
 const CHECKED_BYTES_MAX: u64 = 64 << 20;
-/// SQLite before this can corrupt a write-ahead log that two connections use.
+/// Earlier versions of SQLite can corrupt a write-ahead log that two connections use.
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
-/// The database in the store's folder.
 pub(super) const NAME: &str = "tenure.db";
 
 #[derive(Debug)]
 pub(super) struct Files {
     path: PathBuf,
-    /// Held for as long as the store is open to write.
+    /// Held while the store is open for writing.
     lock: Option<File>,
 }
 
 impl Files {
-    /// Takes the folder for this process.
+    /// Locks the folder for this process.
     pub(super) fn take(folder: &Path) -> Result<Self, StoreError> {
         let unavailable = |what: &Path, error: &dyn std::fmt::Display| {
             StoreError::Unavailable(format!("{}: {error}", what.display()))
@@ -52,14 +51,14 @@ impl Files {
             .set_len(0)
             .and_then(|()| lock.rewind())
             .and_then(|()| write!(lock, "{}", std::process::id()));
-        // The lock is what counts; the number in it only helps whoever meets it. A full disk must not keep us out.
+        // Only the lock matters; the process id in it is for the error message. A full disk must not prevent opening.
         if let Err(error) = noted {
-            tracing::warn!(%error, "the lock file does not name its holder");
+            tracing::warn!(%error, "lock file not written");
         }
         Ok(Self { path: folder.join(NAME), lock: Some(lock) })
     }
 
-    /// Looks at a folder that another process may have.
+    /// Opens a folder that another process may be using.
     pub(super) fn look(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(NAME);
         if !path.is_file() {
@@ -76,7 +75,7 @@ impl Files {
         if rusqlite::version_number() < SQLITE_VERSION_MIN {
             return Err(StoreError::Unsafe(format!("SQLite {} can corrupt its log", rusqlite::version())));
         }
-        // Made by us first, so that it is private from its first byte.
+        // Created here, so that it is private from the start.
         let mut options = OpenOptions::new();
         let made = options.write(true).create(true).truncate(false).mode(0o600).open(&self.path);
         made.map_err(|error| StoreError::Unavailable(format!("{}: {error}", self.path.display())))?;
@@ -113,10 +112,10 @@ impl Files {
 }
 
 impl Drop for Files {
-    /// Closing is not enough: a process that is just being started has a copy of every open file for a moment.
+    /// Closing is not enough: a child process that is being started briefly has a copy of every open file.
     fn drop(&mut self) {
         if let Some(Err(error)) = self.lock.as_ref().map(|lock| flock(lock, FlockOperation::Unlock)) {
-            tracing::warn!(%error, "the lock of the store's folder was not given up");
+            tracing::warn!(%error, "folder lock not released");
         }
     }
 }

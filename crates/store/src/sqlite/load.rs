@@ -1,4 +1,4 @@
-//! What a batch needs, from memory or from the file.
+//! Loads the working set of a batch from memory or from the file.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::live::Live;
 use crate::sqlite::rows::{amounts, fault, spec, state};
 use crate::sqlite::{Writer, assets, watch};
 
-/// Every live job, when the store is opened.
+/// All live jobs, when the store is opened.
 pub(super) fn live(connection: &Connection, names: &mut Interner) -> Result<Live, StoreError> {
     let mut live = Live::default();
     let mut statement = connection.prepare(include_str!("sql/open.sql")).map_err(fault)?;
@@ -94,7 +94,7 @@ impl Writer {
         let mut wanted = reads.jobs.clone();
         wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
         let live = Arc::clone(&self.live);
-        let mut live = live.lock().expect("nobody panics while holding the live jobs");
+        let mut live = live.lock().expect("no thread panics while holding the lock");
         for (filter, max) in &reads.claims {
             let candidates = live.claimable(filter, &self.paused, *max, now.at);
             wanted.extend(&candidates);

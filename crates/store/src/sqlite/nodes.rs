@@ -1,4 +1,4 @@
-//! Nodes, as they tell of themselves.
+//! Node records.
 
 use rusqlite::{Connection, Row, params};
 use tenure_core::limits::NODE_UNSEEN_MS_MAX;
@@ -30,15 +30,15 @@ fn node_seen(row: &Row<'_>) -> rusqlite::Result<NodeRecord> {
 }
 
 impl Writer {
-    /// What nodes say; whoever was not heard for long is forgotten on the occasion.
+    /// Writes node records and deletes expired ones.
     pub(super) fn write_nodes(&self, set: &WorkingSet) -> Result<(), StoreError> {
         for node in set.changes.upserted.nodes.values() {
             let NodeRecord { id, address, version, started_at, seen_at, stopped, tally } = node;
             let (id, address, version) = (id.as_str(), address.as_str(), version.as_str());
             let row = params![id, address, version, started_at.0, seen_at.0, stopped, tally];
             self.statement(include_str!("sql/put_node.sql"))?.execute(row).map_err(fault)?;
-            let unheard_since = seen_at.0 - NODE_UNSEEN_MS_MAX as i64;
-            self.statement(include_str!("sql/prune_nodes.sql"))?.execute([unheard_since]).map_err(fault)?;
+            let unseen_since = seen_at.0 - NODE_UNSEEN_MS_MAX as i64;
+            self.statement(include_str!("sql/prune_nodes.sql"))?.execute([unseen_since]).map_err(fault)?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The reads: on connections of their own, each a few statements, none across an await.
+//! Reads: on separate connections, a few statements each, never across an await.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::sqlite::{SqliteStore, assets, automations, load, nodes, scan, watch};
 use crate::{Count, Gauges, JournalEntry, Scanned, Store, StoreError};
 
 impl SqliteStore {
-    /// Runs a read on a connection of its own, off the async threads.
+    /// Runs a read on a separate connection, off the async threads.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
@@ -38,10 +38,10 @@ impl SqliteStore {
             let _permit = shared.permits.acquire().await.expect("the permits are never closed");
             let lender = Arc::clone(&shared);
             let done = tokio::task::spawn_blocking(move || {
-                let lent = lender.readers.lock().expect("nobody panics while lending a reader").pop();
+                let lent = lender.readers.lock().expect("no thread panics while holding the lock").pop();
                 let connection = lent.map_or_else(|| lender.files.connect_reader(), Ok)?;
                 let found = read(&connection);
-                lender.readers.lock().expect("nobody panics while lending a reader").push(connection);
+                lender.readers.lock().expect("no thread panics while holding the lock").push(connection);
                 found
             });
             done.await.map_err(|panic| StoreError::Statement(panic.to_string()))?
@@ -50,7 +50,6 @@ impl SqliteStore {
     }
 }
 
-/// All rows of a statement, each read by `each`.
 pub(super) fn all<T>(
     connection: &Connection,
     sql: &str,
@@ -160,9 +159,9 @@ impl Store for SqliteStore {
     async fn transact<T: Send + 'static>(
         &self,
         reads: Reads,
-        mut judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
+        mut decide: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.on_writer(move |writer| writer.transact(&reads, &mut judge)).await
+        self.on_writer(move |writer| writer.transact(&reads, &mut decide)).await
     }
 
     async fn now(&self) -> Result<Now, StoreError> {

@@ -1,4 +1,4 @@
-//! Columns of SQLite: how rows are read, and which of its errors mean what.
+//! Reading rows of SQLite, and classification of its errors.
 
 use rusqlite::{ErrorCode, Row};
 use tenure_core::api_key::{ApiKey, Role};
@@ -14,7 +14,7 @@ use crate::StoreError;
 use crate::codec::{EventRow, Interner, SpecRow, StateRow, corrupt};
 use crate::sqlite::files::NAME;
 
-/// What an error of SQLite means for us. Only a commit can leave a doubt; see [`crate::sqlite::write`].
+/// Classifies an error. Only a commit can have an unknown outcome; see [`crate::sqlite::write`].
 #[allow(clippy::needless_pass_by_value, reason = "it is the last word on the error: `map_err(fault)`")]
 pub(super) fn fault(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
@@ -27,7 +27,7 @@ pub(super) fn fault(error: rusqlite::Error) -> StoreError {
         }
         Some(ErrorCode::SystemIoFailure) => StoreError::OutcomeUnknown(error.to_string()),
         Some(_) => StoreError::Statement(error.to_string()),
-        // A value that cannot be what we wrote.
+        // A value that Tenure cannot have written.
         None => corrupt("file", NAME, &error.to_string()),
     }
 }
@@ -81,7 +81,7 @@ pub(super) fn spec(row: &Row<'_>, names: &mut Interner) -> rusqlite::Result<Spec
     })
 }
 
-/// The columns of `job_states` from the 16th on; the id is the row's first.
+/// The columns of `job_states` from the 16th; the id is the first column.
 pub(super) fn state(row: &Row<'_>, names: &mut Interner) -> rusqlite::Result<StateRow> {
     Ok(StateRow {
         id: uuid(row, 0)?,
@@ -170,7 +170,7 @@ pub(super) fn worker_seen(row: &Row<'_>) -> rusqlite::Result<WorkerRecord> {
     Ok(WorkerRecord { name, credential, seen_at: Timestamp(row.get(2)?), connection: optional_uuid(row, 3)? })
 }
 
-/// `granted, reserved, spent` from a column on.
+/// `granted, reserved, spent` from a column.
 pub(super) fn amounts(row: &Row<'_>, at: usize) -> rusqlite::Result<Account> {
     let amount = |column| row.get::<_, i64>(column).map(|amount| amount as u64);
     Ok(Account { granted: amount(at)?, reserved: amount(at + 1)?, spent: amount(at + 2)? })

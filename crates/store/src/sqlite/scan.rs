@@ -1,4 +1,4 @@
-//! What `verify` reads: everything about every job, page by page, in one snapshot a page.
+//! All records of all jobs for `verify`, page by page, one snapshot per page.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) fn jobs(
     after: Option<JobId>,
     limit: usize,
 ) -> Result<Vec<Scanned>, StoreError> {
-    // One snapshot, so that a running system does not look torn.
+    // One snapshot, so that the records of a running system are consistent.
     let snapshot = connection.unchecked_transaction().map_err(fault)?;
     let mut names = Interner::default();
     let after = after.map_or_else(Vec::new, |JobId(id)| id.as_bytes().to_vec());

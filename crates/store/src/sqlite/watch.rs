@@ -1,4 +1,4 @@
-//! What is watched: gauges, leases, workers, keys of callers. What concerns live jobs is found in memory.
+//! Reads for monitoring: gauges, leases, workers, API keys. Those about live jobs are answered from memory.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::sqlite::{SqliteStore, load};
 use crate::{Gauges, StoreError, WORKERS_MAX};
 
 impl SqliteStore {
-    /// Looks at the live jobs. A store that was opened to read keeps none in mind, and reads them for the occasion.
+    /// Reads the live jobs. A read-only store loads them for each call.
     pub(super) async fn look<T>(&self, look: impl FnOnce(&mut Live) -> T) -> Result<T, StoreError> {
         if self.0.tasks.is_some() {
             return Ok(look(&mut self.live()));

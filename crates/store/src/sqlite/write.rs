@@ -1,7 +1,7 @@
-//! What a batch changed, in one commit.
+//! Writes the changes of a batch in one commit.
 //!
-//! A disk that is full rolls the batch back, and it may be tried again. An I/O error from the commit is neither yes nor
-//! no: after a restart the batch may be there or not. The store then refuses everything, and its process must end.
+//! A full disk rolls the batch back, and it may be tried again. After an I/O error of the commit the outcome is unknown:
+//! after a restart the batch may be there or not. The store then refuses everything, and the process must end.
 
 use std::sync::Arc;
 
@@ -26,10 +26,10 @@ const MIGRATIONS: [Migration; 6] = [
     Migration { number: 6, sql: include_str!("migrations/0006_connections.sql") },
 ];
 
-/// How often the file is told that a node lives, if batches come anyway.
+/// Interval of heartbeats that are written as part of batches.
 const TELL_MS: i64 = 500;
 
-/// Brings the schema up to date, under SQLite's own write lock.
+/// Runs pending migrations under SQLite's write lock.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(fault)?;
@@ -52,7 +52,7 @@ fn id(job: &JobId) -> &[u8] {
 }
 
 impl Writer {
-    /// Writes and commits; then, and only then, the live jobs are as the batch left them.
+    /// Writes and commits; updates the live jobs only after the commit.
     pub(super) fn write(&mut self, set: WorkingSet, now: Now) -> Result<(), StoreError> {
         let adds_work = set.adds_work();
         if adds_work && self.reserve.is_spent() {
@@ -77,7 +77,7 @@ impl Writer {
         }
         let committed = self.connection.prepare_cached("commit").and_then(|mut commit| commit.execute([]));
         if let Err(error) = committed {
-            // What commits is written last: a disk that was full before that has not committed.
+            // The commit frame is written last, so a full disk means that nothing was committed.
             let full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
             let meaning = if full { StoreError::Full } else { StoreError::OutcomeUnknown(error.to_string()) };
             return Err(self.undo(meaning));
@@ -85,7 +85,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Rolls back. If even that fails, nothing can be said about the file any more.
+    /// Rolls back. If that fails, the state of the file is unknown.
     fn undo(&mut self, error: StoreError) -> StoreError {
         let rolled_back =
             self.connection.is_autocommit() || self.connection.execute_batch("rollback").is_ok();
@@ -97,7 +97,7 @@ impl Writer {
     }
 
     fn keep(&mut self, set: WorkingSet) {
-        let mut live = self.live.lock().expect("nobody panics while holding the live jobs");
+        let mut live = self.live.lock().expect("no thread panics while holding the lock");
         for id in set.changes.jobs.created.iter().chain(&set.changes.jobs.updated) {
             live.put(Arc::clone(&set.jobs[id]));
         }
@@ -134,7 +134,7 @@ impl Writer {
         self.write_automations(set)?;
         self.write_nodes(set)?;
         self.forget(changes)?;
-        let mut clock = self.clock.lock().expect("nobody panics while reading the clock");
+        let mut clock = self.clock.lock().expect("no thread panics while holding the lock");
         if TELL_MS <= now.at.0 - clock.told.0 {
             clock.tell(&self.connection, now.at)?;
             clock.told = now.at;
@@ -142,7 +142,7 @@ impl Writer {
         Ok(())
     }
 
-    /// What was asked for, and where jobs stand.
+    /// Specs and states.
     fn write_jobs(&self, set: &WorkingSet) -> Result<(), StoreError> {
         let changes = &set.changes;
         let mut insert = self.statement(include_str!("sql/insert_job.sql"))?;
@@ -282,8 +282,8 @@ impl Writer {
         if let Some(now) = changes.prune {
             self.statement(include_str!("sql/prune_telemetry.sql"))?.execute([now.0]).map_err(fault)?;
             self.statement(include_str!("sql/prune_keys.sql"))?.execute([now.0]).map_err(fault)?;
-            let unheard_since = now.0 - limits::WORKER_UNSEEN_MS_MAX as i64;
-            self.statement(include_str!("sql/prune_workers.sql"))?.execute([unheard_since]).map_err(fault)?;
+            let unseen_since = now.0 - limits::WORKER_UNSEEN_MS_MAX as i64;
+            self.statement(include_str!("sql/prune_workers.sql"))?.execute([unseen_since]).map_err(fault)?;
         }
         Ok(())
     }
@@ -292,13 +292,13 @@ impl Writer {
         self.connection.prepare_cached(sql).map_err(fault)
     }
 
-    /// Says that a node lives. A commit like any other, so its outcome can be in doubt, too.
+    /// Writes a heartbeat. Its commit can have an unknown outcome like any other.
     pub(super) fn heartbeat(&mut self) -> Result<(), StoreError> {
         if let Some(doubt) = &self.doubt {
             return Err(StoreError::OutcomeUnknown(doubt.clone()));
         }
         let told = {
-            let mut clock = self.clock.lock().expect("nobody panics while reading the clock");
+            let mut clock = self.clock.lock().expect("no thread panics while holding the lock");
             let now = clock.now();
             if now.at.0 - clock.told.0 < TELL_MS {
                 return Ok(());
@@ -308,12 +308,12 @@ impl Writer {
         told.map_err(|error| self.undo(error))
     }
 
-    /// The last word before the file is closed: the outage begins now.
+    /// The last heartbeat before the file is closed: the outage begins now.
     pub(super) fn close(mut self) {
         if self.doubt.is_none() {
-            self.clock.lock().expect("nobody panics while reading the clock").told.0 = 0;
+            self.clock.lock().expect("no thread panics while holding the lock").told.0 = 0;
             if let Err(error) = self.heartbeat() {
-                tracing::warn!(%error, "the store was closed without noting the time");
+                tracing::warn!(%error, "last heartbeat not written before close");
             }
         }
     }
@@ -342,7 +342,7 @@ fn insert_spec(insert: &mut CachedStatement<'_>, row: &SpecRow) -> Result<(), St
     inserted.map(drop).map_err(fault)
 }
 
-/// Inserts or updates: both statements number the columns alike.
+/// For inserts and updates: both statements number the columns alike.
 fn put_state(put: &mut CachedStatement<'_>, row: &StateRow) -> Result<(), StoreError> {
     let changed = put.execute(params![
         row.id.as_bytes().as_slice(),

@@ -1,5 +1,5 @@
--- claimable: the best ready jobs of some shelves (queue, type, priority), each after a place, locked; those that
--- another batch has are passed over. How many each shelf gives is found first, without locks, so that no more are
+-- claimable: the best ready jobs of some claim slots (queue, type, priority), each after a place, locked; those that
+-- another batch has are passed over. How many each slot gives is found first, without locks, so that no more are
 -- locked than are wanted. The offset of 0 keeps the planner, which cannot know how few are wanted, from reading all jobs.
 -- Index: job_states_ready, the primary key.
 with shelf as materialized (

@@ -1,4 +1,4 @@
--- claimable_slot: `claimable` where only one shelf will do, which is the common case. Index: job_states_ready.
+-- claimable_slot: `claimable` for one slot, which is the common case. Index: job_states_ready.
 select j.id, j.type, j.lifecycle, j.lifecycle_version, j.queue, j.user_id, j.priority, j.max_attempts, j.cost,
     j.payload,
     j.created_at, j.correlation_id, j.traceparent, j.idempotency_key, j.retry_of, j.compensates,

@@ -1,4 +1,4 @@
--- load_led_to: jobs that loaded things lead to, not locked: whoever changes one loads it again. Index: the primary
+-- load_led_to: jobs that loaded rows refer to, not locked: a batch that changes one loads it again. Index: the primary
 -- keys.
 select j.id, j.type, j.lifecycle, j.lifecycle_version, j.queue, j.user_id, j.priority, j.max_attempts, j.cost,
     j.payload,

@@ -1,2 +1,2 @@
--- nodes: those that were heard, the last one first. Index: nodes_seen_at.
+-- nodes: last seen first. Index: nodes_seen_at.
 select id, address, version, started_at, seen_at, stopped, tally from nodes order by seen_at desc, id limit $1

@@ -1,4 +1,4 @@
--- put_automation: standing orders that changed; they are locked. Fails (22012) unless each is there.
+-- put_automation: automations that changed; they are locked. Fails (22012) unless each is there.
 -- Index: the primary key.
 with changed as (
     update orders o set due_at = u.due_at, body = u.body

@@ -1,5 +1,5 @@
--- put_worker: workers that were heard, by name, so that two nodes lock them in one order; a later word of another node
--- stays. A connection takes the name from whoever has it: the later commit wins. Index: the primary key.
+-- put_worker: workers that were seen, by name, so that two nodes lock them in one order; a later record of another node
+-- stays. A new connection replaces the old one: the later commit wins. Index: the primary key.
 insert into workers (name, credential, seen_at, connection)
 select * from unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[])
 on conflict (name) do update set

@@ -1,2 +1,2 @@
--- worker: one worker, if it was heard. Index: the primary key.
+-- worker: one worker. Index: the primary key.
 select name, credential, seen_at, connection from workers where name = $1

@@ -1,2 +1,2 @@
--- automation: one standing order. Index: the primary key.
+-- automation: one automation. Index: the primary key.
 select body from orders where kind = ?1 and id = ?2
