@@ -1,13 +1,12 @@
 //! How a server stops: on a signal, killed, refused at start, or without its store.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, Setup, Store, eventually, in_time, rows};
+use tenure_e2e::{Process, Server, Setup, Store, eventually, in_time, rows};
 use tokio::task::JoinSet;
 use xtask::scratch::Scratch;
 
@@ -157,33 +156,22 @@ async fn a_second_signal_changes_nothing() {
     assert_eq!(server.wait_for_exit().await.code(), Some(0), "{}", server.logs());
 }
 
-/// Runs a command that must exit in time, and kills it if it does not.
-async fn output(mut command: Command) -> (Option<i32>, String) {
-    let child = Mutex::new(Ended(command.spawn().unwrap()));
-    eventually("the command ends", async || child.lock().unwrap().0.try_wait().unwrap().is_some()).await;
-    let mut child = child.into_inner().unwrap();
-    let mut said = String::new();
-    child.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    (child.0.wait().unwrap().code(), said)
-}
-
-/// A process that is killed with its test.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Runs a command that must exit in time; its exit code and its output.
+async fn output(command: Command) -> (Option<i32>, String) {
+    let run = || {
+        let mut process = Process::start(command).unwrap();
+        (process.wait().unwrap().code(), process.output())
+    };
+    tokio::task::spawn_blocking(run).await.unwrap()
 }
 
 #[tokio::test]
 async fn one_folder_has_one_server() {
     let mut server = Server::sqlite().await;
-    let (code, said) = output(server.setup().command("127.0.0.1:0")).await;
-    assert_ne!(code, Some(0), "{said}");
-    assert!(said.contains("is in use by process"), "it does not say why: {said}");
-    assert!(!said.contains("panicked") && said.lines().count() <= 3, "{said}");
+    let (code, stderr) = output(server.setup().command("127.0.0.1:0")).await;
+    assert_ne!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("is in use by process"), "{stderr}");
+    assert!(!stderr.contains("panicked") && stderr.lines().count() <= 3, "{stderr}");
     server.read("/readyz").await;
     server.kill();
     let server = server.restart().await;
@@ -194,33 +182,36 @@ async fn one_folder_has_one_server() {
 async fn an_open_server_does_not_listen_on_public_addresses() {
     for address in ["0.0.0.0:0", "[::]:0"] {
         let setup = Setup::new(Store::Sqlite).await;
-        let (code, said) = output(setup.command(address)).await;
-        assert_eq!(code, Some(7), "{said}");
-        assert!(said.contains("loopback") && said.contains("tenure key create"), "{said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
+        let (code, stderr) = output(setup.command(address)).await;
+        assert_eq!(code, Some(7), "{stderr}");
+        assert!(stderr.contains("loopback") && stderr.contains("tenure key create"), "{stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
     }
 }
 
 #[tokio::test]
 async fn a_server_with_a_key_may_listen_on_public_addresses() {
     let mut server = Server::sqlite().await;
-    server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
+    server.create_key("admin", None).await;
     assert_eq!(server.terminate().await.code(), Some(0));
-    let mut child = Ended(server.setup().command("0.0.0.0:0").spawn().unwrap());
-    let stderr = child.0.stderr.take().unwrap();
-    let first = tokio::task::spawn_blocking(move || BufReader::new(stderr).lines().next());
-    let first = in_time("its first words", first).await.unwrap().unwrap().unwrap();
+    let command = server.setup().command("0.0.0.0:0");
+    let start = || {
+        let mut process = Process::start(command).unwrap();
+        (process.wait_for_line(|line| Some(line.to_owned())), process.try_wait().unwrap())
+    };
+    let (first, exit) = tokio::task::spawn_blocking(start).await.unwrap();
+    let first = first.expect("a first line");
     assert!(first.contains("http://0.0.0.0:") && first.contains("closed"), "{first}");
-    assert!(child.0.try_wait().unwrap().is_none(), "it has ended");
+    assert_eq!(exit, None);
 }
 
 #[tokio::test]
 async fn an_address_in_use_is_reported() {
     let server = Server::sqlite().await;
     let setup = Setup::new(Store::Sqlite).await;
-    let (code, said) = output(setup.command(server.address())).await;
-    assert_ne!(code, Some(0), "{said}");
-    assert!(said.contains(server.address()), "{said}");
+    let (code, stderr) = output(setup.command(server.address())).await;
+    assert_ne!(code, Some(0), "{stderr}");
+    assert!(stderr.contains(server.address()), "{stderr}");
 }
 
 #[tokio::test]
