@@ -54,7 +54,7 @@ pub fn fold(spec: Arc<Spec>, events: &[Event], until: Option<u32>) -> Result<Job
             return Err(broken(5, format!("event {seq} follows event {}", job.seq)));
         }
         if event.facts.lease_end.is_some() && job.lease.is_none() {
-            return Err(broken(4, format!("event {} ends a lease that nobody holds", job.seq + 1)));
+            return Err(broken(4, format!("event {} ends a lease that no worker holds", job.seq + 1)));
         }
         job.evolve(event);
     }

@@ -257,7 +257,7 @@ pub struct CancelRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelMode {
-    /// The worker is told, and the job is cancelled when the grace period ends.
+    /// The worker gets a cancel request; the job is cancelled at the latest when the grace period ends.
     Soft,
     /// Immediately.
     Hard,

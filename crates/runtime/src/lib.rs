@@ -241,8 +241,8 @@ impl<S: Store> Runtime<S> {
         self.inner.waiting.admits(queue, job_type)
     }
 
-    /// The filters of the claims that wait on this node.
-    pub fn awaited(&self) -> Vec<ClaimFilter> {
+    /// The filters of the claims that wait on this node, and how many claims have each.
+    pub fn awaited(&self) -> Vec<(ClaimFilter, usize)> {
         self.inner.waiting.awaited()
     }
 

@@ -63,8 +63,8 @@ impl WaitingClaims {
         self.waiters().by_filter.keys().any(|filter| filter.admits(queue, job_type))
     }
 
-    pub(crate) fn awaited(&self) -> Vec<ClaimFilter> {
-        self.waiters().by_filter.keys().cloned().collect()
+    pub(crate) fn awaited(&self) -> Vec<(ClaimFilter, usize)> {
+        self.waiters().by_filter.iter().map(|(filter, waiting)| (filter.clone(), waiting.len())).collect()
     }
 
     /// Wakes all waiters.

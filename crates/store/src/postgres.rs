@@ -47,9 +47,9 @@ use tenure_core::working_set::{Reads, WorkingSet};
 
 use crate::{Count, Gauges, JournalEntry, Scanned, Store, StoreError};
 use claim_index::ClaimIndex;
-use clock::Clock;
+use clock::DatabaseClock;
 use commits::Commits;
-use error::Fault;
+use error::StatementFault;
 use listen::CommitNotifications;
 use options::Options;
 use pool::Pool;
@@ -66,12 +66,12 @@ pub struct PostgresStore(Arc<Node>);
 struct Node {
     writers: Pool,
     readers: Pool,
-    clock: Clock,
+    clock: DatabaseClock,
     commits: Commits,
     specs: Specs,
     claim_index: ClaimIndex,
     notifications: CommitNotifications,
-    lanes: usize,
+    parallel_batches: usize,
 }
 
 impl PostgresStore {
@@ -82,9 +82,9 @@ impl PostgresStore {
         let options = Options::parse(url)?;
         let pool = |keeps, size| Pool::new(options.config.clone(), keeps, size);
         let node = Node {
-            writers: pool(options.prepared, options.lanes),
+            writers: pool(options.prepared, options.parallel_batches),
             readers: pool(false, READERS),
-            clock: Clock::default(),
+            clock: DatabaseClock::default(),
             commits: Commits::default(),
             specs: Specs::default(),
             claim_index: ClaimIndex::default(),
@@ -93,7 +93,7 @@ impl PostgresStore {
             } else {
                 CommitNotifications::none()
             },
-            lanes: options.lanes,
+            parallel_batches: options.parallel_batches,
         };
         let mut connection = node.readers.get().await?;
         connection.set_busy(true);
@@ -114,7 +114,7 @@ impl Node {
         Ok(reading.now())
     }
 
-    async fn heartbeat(&self) -> Result<(), Fault> {
+    async fn heartbeat(&self) -> Result<(), StatementFault> {
         let mut connection = self.readers.get().await?;
         connection.set_busy(true);
         clock::beat(&connection, &self.clock).await?;
@@ -145,7 +145,7 @@ impl Store for PostgresStore {
     }
 
     fn parallel_batches(&self) -> usize {
-        self.0.lanes
+        self.0.parallel_batches
     }
 
     async fn remote_commit(&self) {

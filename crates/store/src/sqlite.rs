@@ -31,7 +31,7 @@ use tokio::sync::oneshot;
 use crate::StoreError;
 use crate::codec::{Interner, corrupt};
 use crate::live::Live;
-use clock::Clock;
+use clock::FileClock;
 use files::Files;
 use reserve::Reserve;
 
@@ -39,15 +39,15 @@ use reserve::Reserve;
 const READERS: usize = 4;
 
 #[derive(Clone, Debug)]
-pub struct SqliteStore(Arc<Shared>);
+pub struct SqliteStore(Arc<OpenStore>);
 
 #[derive(Debug)]
-struct Shared {
+struct OpenStore {
     /// `None` if the store is read-only or closing.
     tasks: Option<Sender<WriterTask>>,
     writer: Option<JoinHandle<()>>,
     live: Arc<Mutex<Live>>,
-    clock: Arc<Mutex<Clock>>,
+    clock: Arc<Mutex<FileClock>>,
     readers: Mutex<Vec<Connection>>,
     permits: tokio::sync::Semaphore,
     files: Files,
@@ -59,7 +59,7 @@ type WriterTask = Box<dyn FnOnce(&mut Writer) + Send>;
 struct Writer {
     connection: Connection,
     live: Arc<Mutex<Live>>,
-    clock: Arc<Mutex<Clock>>,
+    clock: Arc<Mutex<FileClock>>,
     names: Interner,
     paused: std::collections::BTreeSet<QueueName>,
     position: Position,
@@ -88,7 +88,7 @@ impl SqliteStore {
     fn open_files(files: Files) -> Result<Self, StoreError> {
         let mut connection = files.connect_writer()?;
         write::migrate(&mut connection)?;
-        let clock = Arc::new(Mutex::new(Clock::open(&connection)?));
+        let clock = Arc::new(Mutex::new(FileClock::open(&connection)?));
         let mut names = Interner::default();
         let live = Arc::new(Mutex::new(load::live(&connection, &mut names)?));
         let readers = (0..READERS).map(|_| files.connect_reader()).collect::<Result<Vec<_>, _>>()?;
@@ -107,7 +107,7 @@ impl SqliteStore {
         let spawned = spawned.spawn(move || run(writer, &inbox));
         let writer = Some(spawned.map_err(|error| StoreError::Unavailable(error.to_string()))?);
         let (readers, permits) = (Mutex::new(readers), tokio::sync::Semaphore::new(READERS));
-        Ok(Self(Arc::new(Shared { tasks: Some(tasks), writer, live, clock, readers, permits, files })))
+        Ok(Self(Arc::new(OpenStore { tasks: Some(tasks), writer, live, clock, readers, permits, files })))
     }
 
     /// Opens the store read-only, beside a process that may be using it: nothing is checked, repaired or written.
@@ -116,10 +116,10 @@ impl SqliteStore {
         let opened = tokio::task::spawn_blocking(move || {
             let files = Files::look(&folder)?;
             let connection = files.connect_reader()?;
-            let clock = Arc::new(Mutex::new(Clock::look(&connection)?));
+            let clock = Arc::new(Mutex::new(FileClock::look(&connection)?));
             let (readers, permits) = (Mutex::new(vec![connection]), tokio::sync::Semaphore::new(READERS));
             let live = Arc::new(Mutex::new(Live::default()));
-            Ok(Self(Arc::new(Shared { tasks: None, writer: None, live, clock, readers, permits, files })))
+            Ok(Self(Arc::new(OpenStore { tasks: None, writer: None, live, clock, readers, permits, files })))
         });
         opened.await.map_err(|panic| StoreError::Statement(panic.to_string()))?
     }
@@ -150,7 +150,7 @@ impl SqliteStore {
     }
 }
 
-impl Drop for Shared {
+impl Drop for OpenStore {
     /// When this returns, every task has run and the file is closed. The folder's lock is released after that.
     fn drop(&mut self) {
         self.tasks = None;

@@ -1,4 +1,4 @@
-//! Stop a job: at once where nobody holds it; told to its worker where somebody does; at once when hard.
+//! Cancels: immediate without a lease and when hard; otherwise the worker gets a cancel request and a grace period.
 
 use crate::command::Cancel;
 use crate::decide::report::fits;

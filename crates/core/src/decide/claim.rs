@@ -1,4 +1,4 @@
-//! Which ready jobs, in which order, to whom.
+//! Claims: grants leases on ready jobs in claim order.
 
 use crate::command::Claim;
 use crate::decide::transition::TransitionRequest;
@@ -9,7 +9,7 @@ use crate::lifecycle::{Phase, Trigger};
 use crate::limits;
 use crate::refusal::Refusal;
 
-/// Takes the best candidates that are still ready, up to `max`.
+/// Takes the first candidates that are still claimable, up to `max`.
 pub(crate) fn decide(context: &mut DecisionContext<'_>, claim: &Claim) -> CommandResult {
     if !(1..=limits::CLAIM_JOBS_MAX).contains(&claim.max) {
         return Err(Refusal::invalid("#/max", format!("must be from 1 to {}", limits::CLAIM_JOBS_MAX)));
@@ -20,7 +20,7 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, claim: &Claim) -> Comman
     let mut candidates = context.set.candidates.remove(&claim.filter).unwrap_or_default().into_iter();
     let mut jobs = Vec::new();
     for id in candidates.by_ref() {
-        // A job whose clock cannot be read spoils no claim.
+        // A job whose clock is refused does not fail the claim.
         if clock::catch_up(context, id).is_ok() && is_claimable(context, id) {
             grant(context, claim, id)?;
             jobs.push(context.job(id)?);
@@ -29,7 +29,7 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, claim: &Claim) -> Comman
             break;
         }
     }
-    // The next claim of this batch with the same filter goes on where this one stopped.
+    // The next claim of this batch with the same filter continues after these.
     context.set.candidates.insert(claim.filter.clone(), candidates.collect());
     Ok(CommandOutput::Claimed { jobs, replayed: false })
 }

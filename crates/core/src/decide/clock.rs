@@ -1,5 +1,5 @@
-//! Time as a trigger like any other (law 9): what was due before a command arrived has happened before it, at its
-//! own time and in its own order, whether or not any sweep has run.
+//! Clocks as triggers (law 9): a clock that is overdue when a command arrives fires before it, at the clock's own time
+//! and in order, whether or not a sweep has run.
 
 use crate::decide::DecisionContext;
 use crate::decide::transition::TransitionRequest;
@@ -10,7 +10,7 @@ use crate::limits;
 use crate::refusal::Refusal;
 use crate::time::Deadline;
 
-/// A clock of a job. In this order at the same moment.
+/// The clocks of a job. Those due at the same time fire in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Clock {
     LeaseEnd,
@@ -20,7 +20,7 @@ enum Clock {
     Due,
 }
 
-/// Fires every clock of the job that has run out by now.
+/// Fires every overdue clock of the job.
 pub(crate) fn catch_up(context: &mut DecisionContext<'_>, id: JobId) -> Result<(), Refusal> {
     let present = context.now;
     for _ in 0..limits::OVERDUE_MAX {
@@ -70,7 +70,7 @@ fn fire(context: &mut DecisionContext<'_>, job: &Job, clock: Clock) -> Result<()
             context.set.discard_assets(job.id(), context.now.at);
             Ok(())
         }
-        // The job went on to a state that cannot be cancelled: the request is void.
+        // The job is in a state that cannot be cancelled: the request is void.
         Clock::Grace => {
             context.set.job_mut(job.id()).cancel = None;
             Ok(())

@@ -1,4 +1,4 @@
-//! A new job like a finished one: retry by hand, and redrive. The finished one stays as it is.
+//! Copies of finished jobs: manual retries and redrives. The finished job does not change.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &Actor, retry: &Retr
     }
     let job_type = context.catalog.job_type(job.spec.job_type.as_str());
     let job_type = job_type.ok_or_else(|| Refusal::UnknownType(job.spec.job_type.clone()))?;
-    // A catch-all's job keeps the lifecycle that its creator chose, in the newest version.
+    // A job of the catch-all type keeps the lifecycle that its caller chose, in the newest version.
     let follows = if job_type.lifecycle.name == job.spec.lifecycle.name {
         Some(job_type.lifecycle.clone())
     } else {

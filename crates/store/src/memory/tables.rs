@@ -17,7 +17,7 @@ use tenure_core::node::NodeRecord;
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Millis, Now, Timestamp};
 use tenure_core::worker::WorkerRecord;
-use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
+use tenure_core::working_set::{KeyRecord, Reads, Upserted, WorkingSet};
 
 use super::assets::Assets;
 use crate::live::{self, Live};
@@ -84,8 +84,8 @@ impl Tables {
         set
     }
 
-    pub(super) fn write(&mut self, set: WorkingSet) {
-        let changes = set.changes;
+    pub(super) fn write(&mut self, mut set: WorkingSet) {
+        let changes = std::mem::take(&mut set.changes);
         self.assets.write(&changes);
         for id in changes.jobs.created.iter().chain(&changes.jobs.updated) {
             let job = &set.jobs[id];
@@ -105,47 +105,47 @@ impl Tables {
         self.telemetry.extend(changes.appended.telemetry);
         self.ledger.extend(changes.appended.ledger);
         self.audit.extend(changes.appended.audit);
-        self.accounts
-            .extend(changes.upserted.accounts.into_iter().map(|user| (user.clone(), set.accounts[&user])));
-        self.dead_letters
-            .extend(changes.upserted.dead_letters.into_iter().map(|id| (id, set.dead_letters[&id].clone())));
-        self.keys.extend(changes.upserted.keys.into_iter().map(|id| (id, set.keys[&id].clone())));
-        self.lifecycles.extend(
-            changes.upserted.lifecycles.into_iter().map(|key| (key.clone(), set.lifecycles[&key].clone())),
-        );
-        self.api_keys
-            .extend(changes.upserted.api_keys.into_iter().map(|id| (id.clone(), set.api_keys[&id].clone())));
-        for (id, node) in changes.upserted.nodes {
-            let (now, unseen) = (node.seen_at, Millis(limits::NODE_UNSEEN_MS_MAX));
-            if !self.nodes.get(&id).is_some_and(|known| known.stopped) {
-                self.nodes.insert(id, node);
-            }
-            self.nodes.retain(|_, node| now < node.seen_at + unseen);
-        }
-        for (name, mut worker) in changes.upserted.workers {
-            let known = self.worker(&name);
-            worker.connection = worker.connection.or(known.and_then(|known| known.connection));
-            self.workers.insert(name, worker);
-        }
-        for id in changes.upserted.automations {
-            match set.automations.get(&id) {
-                Some(automation) => self.automations.insert(id, automation.clone()),
-                None => self.automations.remove(&id),
-            };
-        }
-        for (queue, paused) in changes.upserted.queues {
-            if paused {
-                self.paused.insert(queue)
-            } else {
-                self.paused.remove(&queue)
-            };
-        }
+        self.upsert(&set, changes.upserted);
         self.purge(&changes.jobs.purged);
         if let Some(now) = changes.prune {
             self.telemetry.retain(|line| now < line.keep_until);
             self.keys.retain(|_, record| now < record.expires_at);
             let unseen = Millis(limits::WORKER_UNSEEN_MS_MAX);
             self.workers.retain(|_, worker| now < worker.seen_at + unseen);
+        }
+    }
+
+    fn upsert(&mut self, set: &WorkingSet, rows: Upserted) {
+        self.accounts.extend(rows.accounts.into_iter().map(|user| (user.clone(), set.accounts[&user])));
+        self.dead_letters.extend(rows.dead_letters.into_iter().map(|id| (id, set.dead_letters[&id].clone())));
+        self.keys.extend(rows.keys.into_iter().map(|id| (id, set.keys[&id].clone())));
+        self.lifecycles
+            .extend(rows.lifecycles.into_iter().map(|key| (key.clone(), set.lifecycles[&key].clone())));
+        self.api_keys.extend(rows.api_keys.into_iter().map(|id| (id.clone(), set.api_keys[&id].clone())));
+        for (id, node) in rows.nodes {
+            let (now, unseen) = (node.seen_at, Millis(limits::NODE_UNSEEN_MS_MAX));
+            if !self.nodes.get(&id).is_some_and(|known| known.stopped) {
+                self.nodes.insert(id, node);
+            }
+            self.nodes.retain(|_, node| now < node.seen_at + unseen);
+        }
+        for (name, mut worker) in rows.workers {
+            let known = self.worker(&name);
+            worker.connection = worker.connection.or(known.and_then(|known| known.connection));
+            self.workers.insert(name, worker);
+        }
+        for id in rows.automations {
+            match set.automations.get(&id) {
+                Some(automation) => self.automations.insert(id, automation.clone()),
+                None => self.automations.remove(&id),
+            };
+        }
+        for (queue, paused) in rows.queues {
+            if paused {
+                self.paused.insert(queue)
+            } else {
+                self.paused.remove(&queue)
+            };
         }
     }
 

@@ -12,7 +12,7 @@ use super::Node;
 use super::claim_index::{ClaimSlot, LOOKED_AT_FIRST, SlotPosition};
 use super::clock;
 use super::connection::{Connection, Rows, Sent, answered};
-use super::error::Fault;
+use super::error::StatementFault;
 use super::load::Loaded;
 use super::rows::{self, Param, borrowed};
 use super::statements::{CLAIM_INDEX, CLAIMABLE, CLAIMABLE_SLOT};
@@ -72,7 +72,11 @@ impl Look {
 }
 
 /// The searches of a batch, from the cached slots.
-pub(super) async fn looks(connection: &Connection, node: &Node, reads: &Reads) -> Result<Vec<Look>, Fault> {
+pub(super) async fn looks(
+    connection: &Connection,
+    node: &Node,
+    reads: &Reads,
+) -> Result<Vec<Look>, StatementFault> {
     if reads.claims.is_empty() {
         return Ok(Vec::new());
     }
@@ -100,7 +104,7 @@ pub(super) async fn again(
     node: &Node,
     (reads, short): (&Reads, &[ClaimFilter]),
     loaded: &mut Loaded,
-) -> Result<(), Fault> {
+) -> Result<(), StatementFault> {
     if short.is_empty() || !node.claim_index.may_be_searched() {
         return Ok(());
     }

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_emptied_shelf_is_looked_at_from_where_it_was_left() {
+    fn an_emptied_slot_is_searched_from_its_last_position() {
         let (claim_index, any) = (ClaimIndex::default(), ClaimFilter::default());
         let (first, second) = (a_job("q", 0, 10), a_job("q", 0, 20));
         claim_index.put(&first);

@@ -7,7 +7,7 @@ use tenure_core::time::{Millis, Now, Timestamp};
 use tokio_postgres::Row;
 
 use super::connection::Connection;
-use super::error::Fault;
+use super::error::StatementFault;
 use super::rows::get;
 use super::statements::{COUNT_OUTAGE, HEARTBEAT, NOW};
 use crate::StoreError;
@@ -47,9 +47,9 @@ impl Reading {
 
 /// The latest reading of this node.
 #[derive(Debug, Default)]
-pub(super) struct Clock(Mutex<Option<(i64, Instant)>>);
+pub(super) struct DatabaseClock(Mutex<Option<(i64, Instant)>>);
 
-impl Clock {
+impl DatabaseClock {
     /// The reading, never before an earlier reading of this node.
     pub(super) fn seen(&self, reading: Reading) -> Reading {
         let mut last = self.last();
@@ -71,7 +71,7 @@ impl Clock {
 }
 
 /// Reads the clock, after recording an outage that it shows.
-pub(super) async fn read(connection: &Connection, clock: &Clock) -> Result<Reading, Fault> {
+pub(super) async fn read(connection: &Connection, clock: &DatabaseClock) -> Result<Reading, StatementFault> {
     loop {
         let reading = Reading::of(one(&connection.query_once(&NOW, &[]).await?)?)?;
         if !reading.is_outage() {
@@ -82,14 +82,14 @@ pub(super) async fn read(connection: &Connection, clock: &Clock) -> Result<Readi
 }
 
 /// Records an outage, unless another node has done so.
-pub(super) async fn count_outage(connection: &Connection, reading: Reading) -> Result<(), Fault> {
+pub(super) async fn count_outage(connection: &Connection, reading: Reading) -> Result<(), StatementFault> {
     let ms = reading.at - reading.alive_at;
     tracing::warn!(ms, "outage recorded; all deadlines postponed");
     connection.query_once(&COUNT_OUTAGE, &[&reading.alive_at, &reading.at]).await?;
     Ok(())
 }
 
-pub(super) async fn beat(connection: &Connection, clock: &Clock) -> Result<(), Fault> {
+pub(super) async fn beat(connection: &Connection, clock: &DatabaseClock) -> Result<(), StatementFault> {
     let reading = read(connection, clock).await?;
     connection.query_once(&HEARTBEAT, &[&reading.at]).await?;
     Ok(())

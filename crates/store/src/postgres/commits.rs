@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use super::Node;
-use super::error::Fault;
+use super::error::StatementFault;
 use super::rows::get;
 use super::statements::{COMMIT_DONE, FENCE_COMMIT};
 use crate::StoreError;
@@ -56,23 +56,23 @@ impl Commits {
     }
 }
 
-/// Determines whether a commit happened. [`Fault::Lost`] means that it did not.
-pub(super) async fn outcome(node: &Node, id: Uuid, why: String) -> Result<(), Fault> {
+/// Determines whether a commit happened. [`StatementFault::Lost`] means that it did not.
+pub(super) async fn outcome(node: &Node, id: Uuid, why: String) -> Result<(), StatementFault> {
     tracing::warn!(%id, why, "connection lost during commit; resolving outcome");
     let since = Instant::now();
     while since.elapsed() < DOUBT_MAX {
         match fence(node, id).await {
             Ok(true) => return Ok(()),
-            Ok(false) => return Err(Fault::Lost(why)),
+            Ok(false) => return Err(StatementFault::Lost(why)),
             Err(fault) => tracing::debug!(%id, ?fault, "commit outcome not available yet"),
         }
         tokio::time::sleep(DOUBT_PAUSE).await;
     }
-    Err(Fault::Failed(StoreError::OutcomeUnknown(format!("batch {id}: {why}"))))
+    Err(StatementFault::Failed(StoreError::OutcomeUnknown(format!("batch {id}: {why}"))))
 }
 
 /// Whether the batch has committed; if not, it no longer can.
-async fn fence(node: &Node, id: Uuid) -> Result<bool, Fault> {
+async fn fence(node: &Node, id: Uuid) -> Result<bool, StatementFault> {
     let mut connection = node.readers.get().await?;
     connection.set_busy(true);
     connection.query_once(&FENCE_COMMIT, &[&id]).await?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, NoTls, Row, SimpleQueryMessage, Statement};
 
-use super::error::{Fault, text};
+use super::error::{StatementFault, text};
 use super::statements::{BEGIN, HOT};
 use crate::StoreError;
 
@@ -22,7 +22,7 @@ pub(super) struct Sql {
 pub(super) type Params<'a> = [&'a (dyn ToSql + Sync)];
 
 /// Pending rows.
-pub(super) type Rows = Result<Vec<Row>, Fault>;
+pub(super) type Rows = Result<Vec<Row>, StatementFault>;
 
 /// Time limit for connecting; the TCP connection has a shorter one.
 const OPEN_MAX: Duration = Duration::from_secs(5);
@@ -64,12 +64,12 @@ impl Connection {
     }
 
     /// Runs several statements without parameters.
-    pub(super) async fn batch(&self, sql: &str) -> Result<(), Fault> {
+    pub(super) async fn batch(&self, sql: &str) -> Result<(), StatementFault> {
         answered(async { Ok(self.client.batch_execute(sql).await?) }).await
     }
 
     /// Prepares the statements of every batch in one transaction, which is one server process even behind a pooler.
-    pub(super) async fn warm_up(&self) -> Result<(), Fault> {
+    pub(super) async fn warm_up(&self) -> Result<(), StatementFault> {
         let is_cold = |prepared: &Mutex<Prepared>| locked(prepared).process.is_none();
         if !self.prepared.as_ref().is_some_and(is_cold) {
             return Ok(());
@@ -80,7 +80,7 @@ impl Connection {
     }
 
     /// Prepares missing statements, so that later requests need no extra round trip.
-    pub(super) async fn prepare(&self, statements: &[&'static Sql]) -> Result<(), Fault> {
+    pub(super) async fn prepare(&self, statements: &[&'static Sql]) -> Result<(), StatementFault> {
         let Some(prepared) = &self.prepared else { return Ok(()) };
         let known = |sql: &Sql| locked(prepared).statements.contains_key(&key(sql));
         let missing: Vec<&Sql> = statements.iter().copied().filter(|sql| !known(sql)).collect();
@@ -99,7 +99,7 @@ impl Connection {
     }
 
     /// Like [`Connection::batch`], with the longer time limit.
-    pub(super) async fn batch_long(&self, sql: &str) -> Result<(), Fault> {
+    pub(super) async fn batch_long(&self, sql: &str) -> Result<(), StatementFault> {
         answered_within(LONG_ANSWER_MAX, async { Ok(self.client.batch_execute(sql).await?) }).await
     }
 
@@ -119,9 +119,9 @@ impl Connection {
         Sent::new(self.ask(sql, params))
     }
 
-    /// Like [`Connection::send`], for `begin.sql`. [`Fault::Moved`] if a different server process answers than the one with
+    /// Like [`Connection::send`], for `begin.sql`. [`StatementFault::Moved`] if a different server process answers than the one with
     /// our prepared statements: other answers of the pipeline must then not be used.
-    pub(super) fn send_begin<'a>(&'a self, sql: &'a str) -> Sent<'a, Result<(), Fault>> {
+    pub(super) fn send_begin<'a>(&'a self, sql: &'a str) -> Sent<'a, Result<(), StatementFault>> {
         Sent::new(async {
             let process = self.client.simple_query(sql).await?.iter().find_map(|message| match message {
                 SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
@@ -130,7 +130,7 @@ impl Connection {
             let Some(prepared) = &self.prepared else { return Ok(()) };
             let mut prepared = locked(prepared);
             if prepared.process.is_some() && prepared.process != process {
-                return Err(Fault::Moved);
+                return Err(StatementFault::Moved);
             }
             prepared.process = process;
             Ok(())
@@ -138,7 +138,7 @@ impl Connection {
     }
 
     /// Like [`Connection::send`], for statements without parameters.
-    pub(super) fn send_batch<'a>(&'a self, sql: &'a str) -> Sent<'a, Result<(), Fault>> {
+    pub(super) fn send_batch<'a>(&'a self, sql: &'a str) -> Sent<'a, Result<(), StatementFault>> {
         Sent::new(async { Ok(self.client.batch_execute(sql).await?) })
     }
 
@@ -169,15 +169,17 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Applies a time limit to `work`.
-pub(super) async fn answered<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+pub(super) async fn answered<T>(
+    work: impl Future<Output = Result<T, StatementFault>>,
+) -> Result<T, StatementFault> {
     answered_within(ANSWER_MAX, work).await
 }
 
 async fn answered_within<T>(
     most: Duration,
-    work: impl Future<Output = Result<T, Fault>>,
-) -> Result<T, Fault> {
-    let silent = |_| Err(Fault::Lost(format!("no answer within {} s", most.as_secs())));
+    work: impl Future<Output = Result<T, StatementFault>>,
+) -> Result<T, StatementFault> {
+    let silent = |_| Err(StatementFault::Lost(format!("no answer within {} s", most.as_secs())));
     tokio::time::timeout(most, work).await.unwrap_or_else(silent)
 }
 

@@ -10,7 +10,7 @@ use crate::codec::corrupt;
 
 /// The consequence of a failed statement for its batch.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum StatementFault {
     /// A conflict with another batch: this one may be decided again.
     Conflict(String),
     /// The connection is lost or the server is stopping: the outcome of what was sent is unknown.
@@ -21,7 +21,7 @@ pub(super) enum Fault {
     Failed(StoreError),
 }
 
-impl From<Error> for Fault {
+impl From<Error> for StatementFault {
     fn from(error: Error) -> Self {
         match error.as_db_error() {
             Some(refused) => of_server(refused),
@@ -31,19 +31,19 @@ impl From<Error> for Fault {
     }
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for StatementFault {
     fn from(error: StoreError) -> Self {
         Self::Failed(error)
     }
 }
 
-impl From<Fault> for StoreError {
+impl From<StatementFault> for StoreError {
     /// For reads, which may always be repeated.
-    fn from(fault: Fault) -> Self {
+    fn from(fault: StatementFault) -> Self {
         match fault {
-            Fault::Conflict(text) | Fault::Lost(text) => Self::Unavailable(text),
-            Fault::Moved => Self::Unavailable("a pooler is between us and the server".to_owned()),
-            Fault::Failed(error) => error,
+            StatementFault::Conflict(text) | StatementFault::Lost(text) => Self::Unavailable(text),
+            StatementFault::Moved => Self::Unavailable("a pooler is between us and the server".to_owned()),
+            StatementFault::Failed(error) => error,
         }
     }
 }
@@ -51,7 +51,7 @@ impl From<Fault> for StoreError {
 /// `update_state` and similar statements check their row counts by a division by zero.
 const WRONG_COUNT: SqlState = SqlState::DIVISION_BY_ZERO;
 
-fn of_server(error: &DbError) -> Fault {
+fn of_server(error: &DbError) -> StatementFault {
     let code = error.code();
     let text = format!("{} ({})", error.message(), code.code());
     let conflicts = [
@@ -61,15 +61,15 @@ fn of_server(error: &DbError) -> Fault {
         SqlState::LOCK_NOT_AVAILABLE,
     ];
     if conflicts.contains(code) {
-        return Fault::Conflict(text);
+        return StatementFault::Conflict(text);
     }
     if [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT].contains(code) {
-        return Fault::Moved;
+        return StatementFault::Moved;
     }
     if matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic)) || is_going(code) {
-        return Fault::Lost(text);
+        return StatementFault::Lost(text);
     }
-    Fault::Failed(match code {
+    StatementFault::Failed(match code {
         code if *code == SqlState::DISK_FULL => StoreError::Full,
         code if *code == WRONG_COUNT => {
             corrupt("rows", "of a batch", "a row that was loaded and locked is not there")

@@ -21,12 +21,12 @@ const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 /// Sends and receives notifications of commits.
 #[derive(Debug)]
 pub(super) struct CommitNotifications {
-    shared: Arc<Shared>,
+    shared: Arc<Wakeups>,
     task: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct Wakeups {
     /// Set when another node may have committed.
     remote: Notify,
     /// Set when this node has committed.
@@ -36,7 +36,7 @@ struct Shared {
 impl CommitNotifications {
     /// Listens until it is dropped.
     pub(super) fn start(config: Config) -> Self {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<Wakeups>::default();
         let task = tokio::spawn(keep_listening(config, Arc::clone(&shared)));
         Self { shared, task: Some(task) }
     }
@@ -63,7 +63,7 @@ impl Drop for CommitNotifications {
     }
 }
 
-async fn keep_listening(config: Config, shared: Arc<Shared>) {
+async fn keep_listening(config: Config, shared: Arc<Wakeups>) {
     let node = Uuid::now_v7().simple().to_string();
     loop {
         if let Err(error) = listen(&config, &shared, &node).await {
@@ -74,7 +74,7 @@ async fn keep_listening(config: Config, shared: Arc<Shared>) {
 }
 
 /// Sends and receives on one connection until it fails.
-async fn listen(config: &Config, shared: &Arc<Shared>, node: &str) -> Result<(), tokio_postgres::Error> {
+async fn listen(config: &Config, shared: &Arc<Wakeups>, node: &str) -> Result<(), tokio_postgres::Error> {
     let (client, mut driver) = config.connect(NoTls).await?;
     let receive = async {
         while let Some(message) = poll_fn(|context| driver.poll_message(context)).await {
@@ -94,7 +94,7 @@ async fn listen(config: &Config, shared: &Arc<Shared>, node: &str) -> Result<(),
     }
 }
 
-async fn send(client: &Client, shared: &Shared, node: &str) -> Result<(), tokio_postgres::Error> {
+async fn send(client: &Client, shared: &Wakeups, node: &str) -> Result<(), tokio_postgres::Error> {
     client.batch_execute("listen tenure").await?;
     // A notification may have been lost before LISTEN took effect.
     shared.remote.notify_one();

@@ -21,7 +21,7 @@ use super::automations;
 use super::claim::{self, Look};
 use super::clock::{Reading, one};
 use super::connection::{Connection, Rows, Sent};
-use super::error::Fault;
+use super::error::StatementFault;
 use super::rows::{self, Param, borrowed, get};
 use super::statements::{
     BEGIN, LOAD_ACCOUNTS, LOAD_ACCOUNTS_LED_TO, LOAD_API_KEYS, LOAD_ASSETS, LOAD_AUTOMATIONS,
@@ -80,7 +80,11 @@ impl Asked {
 }
 
 /// Begins a transaction and loads `reads` and the rows that they refer to.
-pub(super) async fn load(connection: &Connection, node: &Node, reads: &Reads) -> Result<Loaded, Fault> {
+pub(super) async fn load(
+    connection: &Connection,
+    node: &Node,
+    reads: &Reads,
+) -> Result<Loaded, StatementFault> {
     let looks = claim::looks(connection, node, reads).await?;
     let (mut loaded, short) = first(connection, node, (reads, looks)).await?;
     if loaded.reading.is_outage() {
@@ -93,7 +97,7 @@ pub(super) async fn load(connection: &Connection, node: &Node, reads: &Reads) ->
 }
 
 /// Assets and garbage records: few batches need them, and their jobs are already locked.
-async fn assets(connection: &Connection, reads: &Reads, set: &mut WorkingSet) -> Result<(), Fault> {
+async fn assets(connection: &Connection, reads: &Reads, set: &mut WorkingSet) -> Result<(), StatementFault> {
     if !reads.assets.is_empty() {
         let jobs: Vec<Uuid> = reads.assets.iter().map(|job| job.0).collect();
         for row in &connection.query(&LOAD_ASSETS, &[&jobs]).await? {
@@ -115,7 +119,7 @@ async fn first(
     connection: &Connection,
     node: &Node,
     (reads, looks): (&Reads, Vec<Look>),
-) -> Result<(Loaded, Vec<ClaimFilter>), Fault> {
+) -> Result<(Loaded, Vec<ClaimFilter>), StatementFault> {
     let asked = Asked::of(node, reads);
     let list = |ids: &[Uuid]| -> Vec<Param<'_>> { vec![Box::new(ids.to_vec())] };
     let (keys, jobs) = (list(&asked.keys), list(&asked.jobs));
@@ -302,7 +306,7 @@ fn key(row: &Row) -> Result<KeyRecord, StoreError> {
 }
 
 /// Jobs that keys name or loaded jobs compensate; then the accounts of all jobs with a cost.
-async fn led_to(connection: &Connection, loaded: &mut Loaded) -> Result<(), Fault> {
+async fn led_to(connection: &Connection, loaded: &mut Loaded) -> Result<(), StatementFault> {
     let mut names = Interner::default();
     let mut asked = BTreeSet::new();
     loop {

@@ -2,7 +2,7 @@
 
 use super::clock::one;
 use super::connection::Connection;
-use super::error::Fault;
+use super::error::StatementFault;
 use super::rows::get;
 use super::statements::{INSERT_MIGRATION, LOCK_MIGRATIONS, MIGRATED, MIGRATIONS, NOW_FIRST, SETTINGS};
 use crate::StoreError;
@@ -22,7 +22,7 @@ const ALL: [Migration; 7] = [
 ];
 
 /// Refuses a server that could lose acknowledged work, or that is read-only.
-pub(super) async fn check(connection: &Connection) -> Result<(), Fault> {
+pub(super) async fn check(connection: &Connection) -> Result<(), StatementFault> {
     let rows = connection.query_once(&SETTINGS, &[]).await?;
     let row = one(&rows)?;
     let version: i32 = get(row, 0)?;
@@ -37,20 +37,20 @@ pub(super) async fn check(connection: &Connection) -> Result<(), Fault> {
         (read_only, "this database is read-only".to_owned()),
     ];
     match refusals.into_iter().find(|(wrong, _)| *wrong) {
-        Some((_, why)) => Err(Fault::Failed(StoreError::Unsafe(why))),
+        Some((_, why)) => Err(StatementFault::Failed(StoreError::Unsafe(why))),
         None => Ok(()),
     }
 }
 
 /// Runs pending migrations in one transaction; of several nodes, one does.
-pub(super) async fn migrate(connection: &Connection) -> Result<(), Fault> {
+pub(super) async fn migrate(connection: &Connection) -> Result<(), StatementFault> {
     connection.batch("begin").await?;
     let done = migrate_inside(connection).await;
     connection.batch(if done.is_ok() { "commit" } else { "rollback" }).await?;
     done
 }
 
-async fn migrate_inside(connection: &Connection) -> Result<(), Fault> {
+async fn migrate_inside(connection: &Connection) -> Result<(), StatementFault> {
     connection.query_long(&LOCK_MIGRATIONS, &[]).await?;
     connection.batch(MIGRATIONS).await?;
     let mut done = Vec::new();

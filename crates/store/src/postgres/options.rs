@@ -8,13 +8,13 @@ use tokio_postgres::config::TargetSessionAttrs;
 use crate::StoreError;
 
 /// Two saturate a small server; more batches in flight only wait for each other.
-const LANES: usize = 2;
-const LANES_MAX: usize = 64;
+const PARALLEL_BATCHES: usize = 2;
+const PARALLEL_BATCHES_MAX: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Options {
     pub(super) config: Config,
-    pub(super) lanes: usize,
+    pub(super) parallel_batches: usize,
     /// Whether statements are prepared. Must be off behind a pooler that moves transactions between connections.
     pub(super) prepared: bool,
     /// Whether nodes notify each other of commits.
@@ -25,11 +25,11 @@ impl Options {
     /// Parses a URL, with defaults for time limits.
     pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
-        let (mut lanes, mut prepared, mut notify) = (LANES, true, true);
+        let (mut parallel_batches, mut prepared, mut notify) = (PARALLEL_BATCHES, true, true);
         let mut theirs = Vec::new();
         for part in query.split('&').filter(|part| !part.is_empty()) {
             match part.split_once('=') {
-                Some(("lanes", text)) => lanes = number(text)?,
+                Some(("lanes", text)) => parallel_batches = number(text)?,
                 Some(("prepared", text)) => prepared = switch("prepared", text)?,
                 Some(("notify", text)) => notify = switch("notify", text)?,
                 _ => theirs.push(part),
@@ -37,7 +37,7 @@ impl Options {
         }
         let url = if theirs.is_empty() { base.to_owned() } else { format!("{base}?{}", theirs.join("&")) };
         let config = url.parse::<Config>().map_err(|error| refused(&super::error::text(&error)))?;
-        Ok(Self { config: with_limits(config), lanes, prepared, notify })
+        Ok(Self { config: with_limits(config), parallel_batches, prepared, notify })
     }
 }
 
@@ -62,8 +62,9 @@ fn with_limits(mut config: Config) -> Config {
 }
 
 fn number(text: &str) -> Result<usize, StoreError> {
-    let read = text.parse().ok().filter(|lanes| (1..=LANES_MAX).contains(lanes));
-    read.ok_or_else(|| refused(&format!("lanes must be from 1 to {LANES_MAX}, not `{text}`")))
+    let read =
+        text.parse().ok().filter(|parallel_batches| (1..=PARALLEL_BATCHES_MAX).contains(parallel_batches));
+    read.ok_or_else(|| refused(&format!("lanes must be from 1 to {PARALLEL_BATCHES_MAX}, not `{text}`")))
 }
 
 fn switch(name: &str, text: &str) -> Result<bool, StoreError> {
@@ -87,7 +88,7 @@ mod tests {
         let url =
             "postgres://u@h:5433/db?lanes=4&options=-c%20search_path%3Dmine&prepared=off&connect_timeout=7";
         let options = Options::parse(url).unwrap();
-        assert_eq!((options.lanes, options.prepared, options.notify), (4, false, true));
+        assert_eq!((options.parallel_batches, options.prepared, options.notify), (4, false, true));
         assert_eq!(options.config.get_options(), Some("-c search_path=mine"));
         assert_eq!(options.config.get_connect_timeout(), Some(&Duration::from_secs(7)));
     }
@@ -95,7 +96,10 @@ mod tests {
     #[test]
     fn what_the_url_does_not_say_is_filled_in() {
         let options = Options::parse("postgres://u@h/db").unwrap();
-        assert_eq!((options.lanes, options.prepared, options.notify), (LANES, true, true));
+        assert_eq!(
+            (options.parallel_batches, options.prepared, options.notify),
+            (PARALLEL_BATCHES, true, true)
+        );
         assert_eq!(options.config.get_connect_timeout(), Some(&Duration::from_secs(2)));
     }
 

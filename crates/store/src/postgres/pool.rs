@@ -15,10 +15,10 @@ use crate::StoreError;
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug)]
-pub(super) struct Pool(Arc<Shared>);
+pub(super) struct Pool(Arc<PoolState>);
 
 #[derive(Debug)]
-struct Shared {
+struct PoolState {
     config: Config,
     /// Whether new connections prepare statements.
     keeps: AtomicBool,
@@ -38,7 +38,7 @@ pub(super) struct Pooled {
 impl Pool {
     pub(super) fn new(config: Config, keeps: bool, size: usize) -> Self {
         let keeps = AtomicBool::new(keeps);
-        Self(Arc::new(Shared {
+        Self(Arc::new(PoolState {
             config,
             keeps,
             idle: Mutex::default(),

@@ -114,9 +114,9 @@ impl Node {
         let asked_at = Instant::now();
         self.claim_index.renew(&self.ask(&CLAIM_INDEX, &[]).await?, asked_at)?;
         let claim_index: Vec<(ClaimSlot, SlotPosition)> = self.claim_index.admitted(&filter, usize::MAX);
-        let queues: Vec<&str> = claim_index.iter().map(|(shelf, _)| shelf.queue.as_str()).collect();
-        let types: Vec<&str> = claim_index.iter().map(|(shelf, _)| shelf.job_type.as_str()).collect();
-        let priorities: Vec<i32> = claim_index.iter().map(|(shelf, _)| shelf.priority).collect();
+        let queues: Vec<&str> = claim_index.iter().map(|(slot, _)| slot.queue.as_str()).collect();
+        let types: Vec<&str> = claim_index.iter().map(|(slot, _)| slot.job_type.as_str()).collect();
+        let priorities: Vec<i32> = claim_index.iter().map(|(slot, _)| slot.priority).collect();
         let rows = self.ask(&NEXT_RUN, &[&queues, &types, &priorities, &now]).await?;
         Ok(get::<Option<i64>>(clock::one(&rows)?, 0)?.map(Timestamp))
     }

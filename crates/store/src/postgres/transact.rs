@@ -13,7 +13,7 @@ use super::Node;
 use super::claim_index;
 use super::clock::{self, Reading};
 use super::commits;
-use super::error::Fault;
+use super::error::StatementFault;
 use super::load::{self, Loaded};
 use super::pool::Pooled;
 use super::write;
@@ -44,17 +44,17 @@ pub(super) async fn transact<T: Send>(
             Ok(Try::CommandOutput(answer)) => return Ok(answer),
             Ok(Try::Widen(wider)) => reads = *wider,
             Ok(Try::Outage) => continue,
-            Err(Fault::Conflict(why)) => {
+            Err(StatementFault::Conflict(why)) => {
                 tracing::debug!(tries, why, "batch repeated after a conflict");
                 pause(tries).await;
             }
-            Err(Fault::Lost(why)) if losses == LOST_MAX => return Err(StoreError::Unavailable(why)),
-            Err(Fault::Lost(why)) => {
+            Err(StatementFault::Lost(why)) if losses == LOST_MAX => return Err(StoreError::Unavailable(why)),
+            Err(StatementFault::Lost(why)) => {
                 tracing::debug!(why, "batch moved to another connection");
                 losses += 1;
             }
-            Err(Fault::Moved) => node.writers.drop_prepared_statements(),
-            Err(Fault::Failed(error)) => return Err(error),
+            Err(StatementFault::Moved) => node.writers.drop_prepared_statements(),
+            Err(StatementFault::Failed(error)) => return Err(error),
         }
         tries += 1;
     }
@@ -65,7 +65,7 @@ async fn once<T: Send>(
     node: &Node,
     reads: &Reads,
     decide: &mut (impl FnMut(&mut WorkingSet, Now) -> T + Send),
-) -> Result<Try<T>, Fault> {
+) -> Result<Try<T>, StatementFault> {
     let mut connection = node.writers.get().await?;
     connection.set_busy(true);
     connection.warm_up().await?;
@@ -95,7 +95,7 @@ async fn once<T: Send>(
             connection.set_busy(false);
             Ok(())
         }
-        Err(Fault::Lost(why)) => {
+        Err(StatementFault::Lost(why)) => {
             drop(connection);
             commits::outcome(node, mark.id, why).await
         }
@@ -140,10 +140,10 @@ fn wider(reads: &Reads, set: &WorkingSet, loaded: &Loaded) -> Option<Reads> {
 fn remember(node: &Node, set: &WorkingSet, loaded: &Loaded) {
     let changes = &set.changes;
     for candidates in loaded.candidates.values() {
-        for (shelf, upto) in
+        for (slot, upto) in
             claim_index::taken(candidates.iter().filter_map(|id| set.jobs.get(id)).map(|job| &**job))
         {
-            node.claim_index.emptied(&shelf, upto);
+            node.claim_index.emptied(&slot, upto);
         }
     }
     let changed = changes.jobs.created.iter().chain(&changes.jobs.updated).map(|id| &set.jobs[id]);
@@ -159,17 +159,17 @@ fn remember(node: &Node, set: &WorkingSet, loaded: &Loaded) {
 }
 
 /// Rolls back a transaction.
-async fn roll_back(connection: &mut Pooled) -> Result<(), Fault> {
+async fn roll_back(connection: &mut Pooled) -> Result<(), StatementFault> {
     connection.batch("rollback").await?;
     connection.set_busy(false);
     Ok(())
 }
 
 /// Rolls back a failed transaction, so that its connection can be reused.
-async fn give_up(mut connection: Pooled, fault: Fault) -> Fault {
+async fn give_up(mut connection: Pooled, fault: StatementFault) -> StatementFault {
     match fault {
-        Fault::Lost(_) | Fault::Moved => fault,
-        Fault::Conflict(_) | Fault::Failed(_) => match roll_back(&mut connection).await {
+        StatementFault::Lost(_) | StatementFault::Moved => fault,
+        StatementFault::Conflict(_) | StatementFault::Failed(_) => match roll_back(&mut connection).await {
             Ok(()) | Err(_) => fault,
         },
     }

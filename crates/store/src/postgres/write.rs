@@ -17,7 +17,7 @@ use super::assets;
 use super::automations;
 use super::commits::Mark;
 use super::connection::{Connection, Sql, answered};
-use super::error::Fault;
+use super::error::StatementFault;
 use super::load::Loaded;
 use super::nodes;
 use super::rows::{Columns, Param, borrowed};
@@ -77,12 +77,12 @@ impl<'a> Changed<'a> {
     }
 }
 
-/// Writes and commits the changes of `set`. [`Fault::Lost`] means that the outcome is unknown.
+/// Writes and commits the changes of `set`. [`StatementFault::Lost`] means that the outcome is unknown.
 pub(super) async fn commit(
     connection: &Connection,
     set: &WorkingSet,
     (loaded, mark): (&Loaded, &Mark),
-) -> Result<(), Fault> {
+) -> Result<(), StatementFault> {
     let changed = Changed::of(set, loaded);
     let mark = vec![Box::new(mark.id) as Param<'_>, Box::new(mark.answered.clone())];
     // First, before the journal's lock is taken.

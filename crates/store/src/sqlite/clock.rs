@@ -15,7 +15,7 @@ use crate::sqlite::rows::fault;
 const JUMP_MS_MIN: i64 = 1000;
 
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(super) struct FileClock {
     /// The store's time at `since`.
     base: Timestamp,
     since: Instant,
@@ -24,7 +24,7 @@ pub(super) struct Clock {
     pub(super) told: Timestamp,
 }
 
-impl Clock {
+impl FileClock {
     /// Starts after the last heartbeat in the file; the time since then is an outage.
     pub(super) fn open(connection: &Connection) -> Result<Self, StoreError> {
         let mut clock = Self::look(connection)?;
