@@ -1,6 +1,6 @@
-//! Every cell: each lifecycle, each state, each trigger, each reason why an attempt may or may not be followed by
-//! another. What the file declares happens, under the event's name that it gives; what it does not declare is refused
-//! with what is allowed, or cannot come about at all. And no rule of a file is left that no cell has followed.
+//! Every cell of every lifecycle: each state with each trigger, with and without attempts left. A declared rule is
+//! followed and recorded under its event name; an undeclared one is refused with the allowed triggers, or cannot occur.
+//! Every rule of every file is followed by some cell.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -15,40 +15,42 @@ use tenure_core::refusal::Refusal;
 use crate::make::{OneJob, lifecycles, verb};
 use crate::world::Followed;
 
-/// Why another attempt follows a failure, or not.
+/// Whether a failure can be followed by another attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Chance {
+enum RetryCase {
     /// The error is transient, and an attempt is left.
-    Left,
-    /// The error is transient, and none is left.
-    Spent,
+    AttemptLeft,
+    /// The error is transient, and no attempt is left.
+    Exhausted,
     /// The error is permanent.
-    Useless,
+    Permanent,
 }
 
-impl Chance {
-    const ALL: [Self; 3] = [Self::Left, Self::Spent, Self::Useless];
+impl RetryCase {
+    const ALL: [Self; 3] = [Self::AttemptLeft, Self::Exhausted, Self::Permanent];
 
     fn max_attempts(self) -> u32 {
-        if self == Self::Spent { 1 } else { 3 }
+        if self == Self::Exhausted { 1 } else { 3 }
     }
 
     fn class(self) -> Class {
-        if self == Self::Useless { Class::Permanent } else { Class::Transient }
+        if self == Self::Permanent { Class::Permanent } else { Class::Transient }
     }
 
     fn holds(self, condition: Condition) -> bool {
-        matches!((condition, self), (Condition::Retry, Self::Left) | (Condition::Exhausted, Self::Spent))
+        matches!(
+            (condition, self),
+            (Condition::Retry, Self::AttemptLeft) | (Condition::Exhausted, Self::Exhausted)
+        )
     }
 }
 
-/// What became of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cell {
     Followed,
     Refused,
-    /// A trigger that nobody can bring about here.
-    Cannot,
+    /// The trigger cannot occur in this state.
+    Impossible,
 }
 
 #[derive(Default)]
@@ -70,37 +72,37 @@ fn every_cell_is_as_its_file_says_and_every_rule_is_followed() {
         let triggers = triggers(&lifecycle);
         expected += lifecycle.states.len() * triggers.len();
         for state in &lifecycle.states {
-            let runs = Chance::ALL.map(|chance| (chance, reach(&lifecycle, &state.name, chance)));
+            let runs = RetryCase::ALL.map(|case| (case, reach(&lifecycle, &state.name, case)));
             for trigger in &triggers {
-                let cell = check(&runs, (&state.name, trigger), &mut tally.followed);
+                let cell = check(&runs, &state.name, trigger, &mut tally.followed);
                 tally.count(&lifecycle, cell);
             }
         }
     }
-    assert_eq!(tally.cells.values().sum::<usize>(), expected, "no cell is left out");
-    nothing_is_uncovered(&tally.followed);
+    assert_eq!(tally.cells.values().sum::<usize>(), expected, "no cell is missing");
+    check_coverage(&tally.followed);
     expect![[r"
         distributed Followed 18
         distributed Refused 55
-        distributed Cannot 32
+        distributed Impossible 32
         engine Followed 13
         engine Refused 45
-        engine Cannot 17
+        engine Impossible 17
         image Followed 10
         image Refused 53
-        image Cannot 27
+        image Impossible 27
         odd Followed 41
         odd Refused 110
-        odd Cannot 39
+        odd Impossible 39
         pattern Followed 8
         pattern Refused 44
-        pattern Cannot 23
+        pattern Impossible 23
         review Followed 12
         review Refused 65
-        review Cannot 25
+        review Impossible 25
         so1 Followed 9
         so1 Refused 43
-        so1 Cannot 23
+        so1 Impossible 23
     "]]
     .assert_eq(&shown(&tally));
 }
@@ -112,25 +114,25 @@ fn shown(tally: &Tally) -> String {
     tally.cells.iter().map(line).chain([String::new()]).collect::<Vec<_>>().join("\n")
 }
 
-fn nothing_is_uncovered(followed: &BTreeSet<Followed>) {
+fn check_coverage(followed: &BTreeSet<Followed>) {
     let mut missing = Vec::new();
     for lifecycle in lifecycles() {
         for (place, rule) in lifecycle.rules.iter().enumerate() {
             if !followed.contains(&(lifecycle.name.clone(), place)) {
-                missing.push(format!("{}: {}", lifecycle.name, told(rule)));
+                missing.push(format!("{}: {}", lifecycle.name, described(rule)));
             }
         }
     }
     assert!(missing.is_empty(), "no test follows these rules:\n{}", missing.join("\n"));
 }
 
-fn told(rule: &Rule) -> String {
+fn described(rule: &Rule) -> String {
     let from = rule.from.as_deref().unwrap_or("nothing");
     let when = rule.when.map_or_else(String::new, |when| format!(" when {when}"));
     format!("{} from {from}{when} to {}", rule.on, rule.to)
 }
 
-/// The fourteen, the signals that the file declares, and one that it does not.
+/// The fourteen built-in triggers, the signals that the file declares, and one that it does not declare.
 fn triggers(lifecycle: &Lifecycle) -> Vec<Trigger> {
     let mut all = Trigger::ALL.to_vec();
     for rule in &lifecycle.rules {
@@ -142,28 +144,29 @@ fn triggers(lifecycle: &Lifecycle) -> Vec<Trigger> {
     all
 }
 
-/// Checks one cell under every chance.
+/// Checks one cell in every retry case.
 fn check(
-    runs: &[(Chance, OneJob)],
-    (state, trigger): (&StateName, &Trigger),
+    runs: &[(RetryCase, OneJob)],
+    state: &StateName,
+    trigger: &Trigger,
     followed: &mut BTreeSet<Followed>,
 ) -> Cell {
     let mut cells = BTreeSet::new();
-    for (chance, run) in runs {
-        let (chance, mut run) = (*chance, run.clone());
-        // What is due at once leaves nothing to rest in.
+    for (case, run) in runs {
+        let (case, mut run) = (*case, run.clone());
+        // If the due time passes immediately, the job never rests in the state.
         let is_elsewhere = run.job().state != *state && *trigger != Trigger::Due;
-        // A clock's own errors are transient, so that they are never useless to repeat.
+        // Errors caused by the clock are never permanent.
         let by_clock = matches!(trigger, Trigger::LeaseExpired | Trigger::Timeout | Trigger::Disconnected);
-        if is_elsewhere || (chance == Chance::Useless && by_clock) {
+        if is_elsewhere || (case == RetryCase::Permanent && by_clock) {
             continue;
         }
         let rules = rules(&run.lifecycle, state, trigger);
-        let rule = rules.iter().find(|rule| rule.when.is_none_or(|when| chance.holds(when)));
-        let what = format!("{} {state} {trigger} {chance:?}", run.lifecycle.name);
+        let rule = rules.iter().find(|rule| rule.when.is_none_or(|when| case.holds(when)));
+        let what = format!("{} {state} {trigger} {case:?}", run.lifecycle.name);
         cells.insert(match rule {
-            Some(rule) => follow(&mut run, (rule, chance), &what),
-            None => refuse(&mut run, (state, trigger), chance, &what),
+            Some(rule) => follow(&mut run, rule, case, &what),
+            None => refuse(&mut run, state, trigger, case, &what),
         });
         followed.append(&mut run.world.followed);
     }
@@ -180,30 +183,30 @@ fn rules(lifecycle: &Lifecycle, state: &StateName, trigger: &Trigger) -> Vec<Rul
         .collect()
 }
 
-/// A rule leads out: it is followed, and what is written is what the rule says.
-fn follow(run: &mut OneJob, (rule, chance): (&Rule, Chance), what: &str) -> Cell {
+/// There is a rule: it is followed, and recorded as it says.
+fn follow(run: &mut OneJob, rule: &Rule, case: RetryCase, what: &str) -> Cell {
     let before = run.job().clone();
-    // A due time that comes at once has come together with the failure that led here.
-    let came_together = rule.from.as_ref() != Some(&before.state);
-    if !came_together {
+    // A due time that passed immediately was followed in the same batch as the failure.
+    let same_batch = rule.from.as_ref() != Some(&before.state);
+    if !same_batch {
         run.advance();
-        let answer = cause(run, &rule.on, chance);
-        assert!(answer.is_none_or(|answer| answer.is_ok()), "{what}: refused");
+        let result = cause(run, &rule.on, case);
+        assert!(result.is_none_or(|result| result.is_ok()), "{what}: refused");
     }
     let first_after = |event: &&Event| event.trigger == rule.on && event.from == rule.from;
     let events = &run.world.tables.events[&run.id];
     let event =
         events.iter().rfind(first_after).unwrap_or_else(|| panic!("{what}: not followed: {events:#?}"));
     assert_eq!((&event.to, &event.name), (&rule.to, &rule.event), "{what}");
-    assert!(came_together || event.seq == Some(before.seq + 1), "{what}: something else came first");
+    assert!(same_batch || event.seq == Some(before.seq + 1), "{what}: another event came first");
     Cell::Followed
 }
 
-/// No rule leads out: it is refused with all that there is to say, or it cannot come about.
-fn refuse(run: &mut OneJob, (state, trigger): (&StateName, &Trigger), chance: Chance, what: &str) -> Cell {
+/// There is no rule: the trigger is refused with all details, or it cannot occur.
+fn refuse(run: &mut OneJob, state: &StateName, trigger: &Trigger, case: RetryCase, what: &str) -> Cell {
     let before = run.job().clone();
     let phase = before.phase;
-    let Some(answer) = cause(run, trigger, chance) else {
+    let Some(result) = cause(run, trigger, case) else {
         let idle = match trigger {
             Trigger::Claim => phase != Phase::Ready,
             Trigger::Timeout => before.clocks.timeout.is_none(),
@@ -211,34 +214,28 @@ fn refuse(run: &mut OneJob, (state, trigger): (&StateName, &Trigger), chance: Ch
             Trigger::Due => before.clocks.due.is_none(),
             _ => false,
         };
-        assert!(idle && *run.job() == before, "{what}: it came about");
-        return Cell::Cannot;
+        assert!(idle && *run.job() == before, "{what}: it occurred");
+        return Cell::Impossible;
     };
     assert_eq!(*run.job(), before, "{what}: it changed something");
-    match (trigger, answer) {
+    match (trigger, result) {
         (Trigger::Create, Ok(CommandOutput::Job { job, .. })) => {
-            assert!(phase.is_final(), "{what}: only a finished job is tried again");
-            assert_eq!(
-                (&job.state, job.spec.links.retry_of),
-                (&run.lifecycle.initial, Some(before.id())),
-                "{what}"
-            );
+            assert!(phase.is_final(), "{what}: only a finished job can be retried");
+            let expected = (&run.lifecycle.initial, Some(before.id()));
+            assert_eq!((&job.state, job.spec.links.retry_of), expected, "{what}");
             Cell::Followed
         }
-        // NOBODY's connection can be lost; or it is, and the lease simply runs out.
-        (Trigger::Disconnected, Ok(_)) if phase.is_leased() => Cell::Cannot,
-        (Trigger::Disconnected, Err(Refusal::LeaseConflict { .. })) if !phase.is_leased() => Cell::Cannot,
+        // There is no connection to lose; or it is lost, and the lease expires later.
+        (Trigger::Disconnected, Ok(_)) if phase.is_leased() => Cell::Impossible,
+        (Trigger::Disconnected, Err(Refusal::LeaseConflict { .. })) if !phase.is_leased() => Cell::Impossible,
         (_, Err(refusal)) => {
             let allowed = allowed(&run.lifecycle, state);
             let (job, current_state, trigger) = (before.id(), state.clone(), trigger.clone());
-            assert_eq!(
-                refusal,
-                Refusal::InvalidTransition { job, current_state, trigger, allowed },
-                "{what}"
-            );
+            let expected = Refusal::InvalidTransition { job, current_state, trigger, allowed };
+            assert_eq!(refusal, expected, "{what}");
             Cell::Refused
         }
-        (_, Ok(done)) => panic!("{what}: it was done: {done:?}"),
+        (_, Ok(output)) => panic!("{what}: not refused: {output:?}"),
     }
 }
 
@@ -252,8 +249,8 @@ fn allowed(lifecycle: &Lifecycle, state: &StateName) -> Vec<Trigger> {
     found
 }
 
-/// Brings a trigger about, through whatever causes it; `None` where nobody is answered.
-fn cause(run: &mut OneJob, trigger: &Trigger, chance: Chance) -> Option<CommandResult> {
+/// Causes a trigger; `None` if it has no result.
+fn cause(run: &mut OneJob, trigger: &Trigger, case: RetryCase) -> Option<CommandResult> {
     match trigger {
         Trigger::Create => Some(run.retry()),
         Trigger::Reject => Some(run.reject()),
@@ -262,7 +259,7 @@ fn cause(run: &mut OneJob, trigger: &Trigger, chance: Chance) -> Option<CommandR
         Trigger::Disconnected => Some(run.disconnect()),
         Trigger::Signal(name) => Some(run.signal(name)),
         Trigger::Start | Trigger::Succeed | Trigger::Partial | Trigger::Fail | Trigger::Release => {
-            Some(run.report(verb(trigger, chance.class()).expect("workers say it")))
+            Some(run.report(verb(trigger, case.class()).expect("workers report it")))
         }
         Trigger::Claim => {
             run.claim();
@@ -285,13 +282,13 @@ fn cause(run: &mut OneJob, trigger: &Trigger, chance: Chance) -> Option<CommandR
     }
 }
 
-/// The shortest lawful way of a new job into a state: tries everything that can be done, breadth first.
-fn reach(lifecycle: &Lifecycle, state: &StateName, chance: Chance) -> OneJob {
-    let phase = lifecycle.state(state.as_str()).expect("it is one of its states").phase;
-    let mut seen = BTreeSet::new();
-    let mut queue = VecDeque::from([OneJob::create(lifecycle, chance.max_attempts())]);
-    // Where a failure is due at once nobody rests: having failed into it must do.
-    let passes = chance != Chance::Left && !rules(lifecycle, state, &Trigger::Due).is_empty();
+/// A new job brought into a state by the shortest path, found by breadth-first search over all triggers.
+fn reach(lifecycle: &Lifecycle, state: &StateName, case: RetryCase) -> OneJob {
+    let phase = lifecycle.state(state.as_str()).expect("a state of the lifecycle").phase;
+    let (mut seen, own) = (BTreeSet::new(), std::slice::from_ref(&case));
+    let mut queue = VecDeque::from([OneJob::create(lifecycle, case.max_attempts())]);
+    // If the due time passes immediately the job does not rest in the state: having failed into it is enough.
+    let passes = case != RetryCase::AttemptLeft && !rules(lifecycle, state, &Trigger::Due).is_empty();
     while let Some(run) = queue.pop_front() {
         let failed_into = |event: &Event| event.to == *state && event.trigger == Trigger::Fail;
         let mut events = run.world.tables.events[&run.id].iter();
@@ -305,15 +302,17 @@ fn reach(lifecycle: &Lifecycle, state: &StateName, chance: Chance) -> OneJob {
             if trigger == Trigger::Create || rules(lifecycle, &run.job().state, &trigger).is_empty() {
                 continue;
             }
-            // How a job came to its end makes no difference there, so that any way will do.
-            for chance in if phase.is_final() { vec![Chance::Left, Chance::Useless] } else { vec![chance] } {
+            // In a final state the path makes no difference, so any will do.
+            let cases =
+                if phase.is_final() { &[RetryCase::AttemptLeft, RetryCase::Permanent][..] } else { own };
+            for case in cases {
                 let mut next = run.clone();
                 next.advance();
-                if cause(&mut next, &trigger, chance).is_none_or(|answer| answer.is_ok()) {
+                if cause(&mut next, &trigger, *case).is_none_or(|result| result.is_ok()) {
                     queue.push_back(next);
                 }
             }
         }
     }
-    panic!("{}: no way leads to {state} under {chance:?}", lifecycle.name)
+    panic!("{}: no path leads to {state} in case {case:?}", lifecycle.name)
 }

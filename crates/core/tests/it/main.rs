@@ -4,6 +4,6 @@
 mod cells;
 mod make;
 mod properties;
+mod scenarios;
 mod script;
-mod stories;
 mod world;

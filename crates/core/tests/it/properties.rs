@@ -1,5 +1,4 @@
-//! The laws as properties: whatever is asked, by whomever, whenever and in whatever order. The world checks the laws
-//! after each step; here is what needs more than one look to see.
+//! The laws as properties of random commands. The world checks the laws after each batch; these tests compare runs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +23,7 @@ fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Plays the draws, and says what was asked when, so that it can be asked again.
+/// Submits the commands, and returns them with their times, so that they can be submitted again.
 fn run(draws: &[Draw]) -> (World, Vec<Step>) {
     let (mut world, mut steps) = (world(), Vec::new());
     for (n, draw) in draws.iter().enumerate() {
@@ -36,7 +35,7 @@ fn run(draws: &[Draw]) -> (World, Vec<Step>) {
     (world, steps)
 }
 
-/// What of a job its history alone can tell.
+/// The part of a job that its history determines.
 fn by_history(job: &Job) -> Job {
     let mut job = job.clone();
     if let Some(lease) = &mut job.lease {
@@ -48,9 +47,9 @@ fn by_history(job: &Job) -> Job {
     job
 }
 
-/// Whether an answer says that nothing new was done; `None` where it has no words for that.
-fn says_replayed(answer: &CommandResult) -> Option<bool> {
-    match answer {
+/// Whether a result is marked as replayed; `None` if it has no such mark.
+fn is_replayed(result: &CommandResult) -> Option<bool> {
+    match result {
         Ok(
             CommandOutput::Job { replayed, .. }
             | CommandOutput::Claimed { replayed, .. }
@@ -68,15 +67,15 @@ fn says_replayed(answer: &CommandResult) -> Option<bool> {
     }
 }
 
-fn is_claim(asked: &CommandEnvelope) -> bool {
-    matches!(asked.command, Command::Claim(_))
+fn is_claim(envelope: &CommandEnvelope) -> bool {
+    matches!(envelope.command, Command::Claim(_))
 }
 
 proptest! {
     #![proptest_config(config(100))]
 
     #[test]
-    fn no_law_is_broken_and_every_moment_of_a_job_can_be_folded_again(draws in draws()) {
+    fn no_law_is_broken_and_every_version_of_a_job_can_be_folded(draws in draws()) {
         let (world, _) = run(&draws);
         for ((id, seq), job) in &world.snapshots {
             let Some(events) = world.tables.events.get(id) else { continue };
@@ -86,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_questions_get_the_same_answers(draws in draws()) {
+    fn the_same_commands_have_the_same_results(draws in draws()) {
         let ((one, _), (other, _)) = (run(&draws), run(&draws));
         prop_assert_eq!(one.tables, other.tables);
     }
@@ -118,7 +117,7 @@ proptest! {
         let (plain, steps) = run(&draws);
         let (mut batched, mut batch) = (world(), Vec::<CommandEnvelope>::new());
         for (step, cut) in steps.iter().zip(cuts) {
-            // Claims choose from what was ready before their batch, so that they have batches of their own.
+            // Claims choose from jobs that were ready before their batch, so they get separate batches.
             let mixes = batch.last().is_some_and(|last| is_claim(last) != is_claim(&step.envelope));
             let alike = batch.last().is_none_or(|last| !is_claim(last) || same_filter(last, &step.envelope));
             if cut || mixes || !alike || step.takes_time() {
@@ -132,16 +131,16 @@ proptest! {
     }
 
     #[test]
-    fn a_command_with_a_key_that_was_done_is_not_done_again(draws in draws()) {
+    fn a_command_with_a_key_is_executed_once(draws in draws()) {
         let mut world = world();
         for (n, draw) in draws.iter().enumerate() {
             let step = draw.step(&mut world.clone(), n as u128 + 1);
             step.pass_time(&mut world);
             let answer = world.submit(&step.envelope);
-            if answer.is_ok() && step.has_key() && says_replayed(&answer) != Some(true) && !is_empty(&answer) {
+            if answer.is_ok() && step.has_key() && is_replayed(&answer) != Some(true) && !is_empty(&answer) {
                 let before = world.swept();
                 let again = world.submit(&step.envelope);
-                prop_assert!(says_replayed(&again) != Some(false) && again.is_ok(), "{:?}: {:?}", step.envelope, again);
+                prop_assert!(is_replayed(&again) != Some(false) && again.is_ok(), "{:?}: {:?}", step.envelope, again);
                 prop_assert_eq!(before, world.swept());
             }
         }
@@ -155,16 +154,16 @@ fn same_filter(one: &CommandEnvelope, other: &CommandEnvelope) -> bool {
     }
 }
 
-/// A claim that got nothing may be asked again.
-fn is_empty(answer: &CommandResult) -> bool {
-    matches!(answer, Ok(CommandOutput::Claimed { jobs, .. }) if jobs.is_empty())
+/// A claim that got no job may be repeated.
+fn is_empty(result: &CommandResult) -> bool {
+    matches!(result, Ok(CommandOutput::Claimed { jobs, .. }) if jobs.is_empty())
 }
 
-/// A property that meets nothing proves nothing: a fixed seed shows what chance brings about.
+/// With a fixed seed: the random commands follow most rules, and about half of them are accepted.
 #[test]
-fn chance_meets_most_rules() {
+fn random_commands_follow_most_rules() {
     let mut runner = TestRunner::deterministic();
-    let (mut followed, mut accepted, mut asked) = (BTreeSet::new(), 0, 0);
+    let (mut followed, mut accepted, mut submitted) = (BTreeSet::new(), 0, 0);
     for _ in 0..100 {
         let draws = draws().new_tree(&mut runner).expect("draws are not filtered").current();
         let mut world = world();
@@ -172,11 +171,11 @@ fn chance_meets_most_rules() {
             let step = draw.step(&mut world.clone(), n as u128 + 1);
             step.pass_time(&mut world);
             accepted += usize::from(world.submit(&step.envelope).is_ok());
-            asked += 1;
+            submitted += 1;
         }
         followed.append(&mut world.followed);
     }
     let rules: usize = lifecycles().iter().map(|lifecycle| lifecycle.rules.len()).sum();
-    assert!(followed.len() * 4 >= rules * 3, "chance follows {} of {rules} rules", followed.len());
-    assert!((asked / 3..asked * 4 / 5).contains(&accepted), "{accepted} of {asked} commands are accepted");
+    assert!(followed.len() * 4 >= rules * 3, "{} of {rules} rules are followed", followed.len());
+    assert!((submitted / 3..submitted * 4 / 5).contains(&accepted), "{accepted} of {submitted} are accepted");
 }

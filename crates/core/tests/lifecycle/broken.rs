@@ -1,4 +1,4 @@
-//! A table of broken files: each change breaks one rule, and the flaw names it, at the right place, and nothing else.
+//! A table of broken files: each change breaks one rule, and is reported as one flaw of that rule.
 
 mod cases;
 
@@ -8,44 +8,41 @@ use tenure_core::lifecycle::{Lifecycle, RuleId};
 use super::{flaws, review};
 
 fn check(cases: &[Case]) {
-    for (rule, changes, said) in cases {
+    for (rule, changes, message) in cases {
         let found = flaws(changes);
         let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert!(!found.is_empty(), "{rule}: {changes:?} should be refused");
         for flaw in &found {
             assert_eq!(flaw.rule, *rule, "{changes:?} broke more than one rule: {lines:#?}");
-            assert!(
-                !flaw.help.is_empty() && !flaw.locations.is_empty(),
-                "{flaw:?} says what would mend it, and where"
-            );
+            assert!(!flaw.help.is_empty() && !flaw.locations.is_empty(), "{flaw:?} has help and a location");
         }
         assert_eq!(found.len(), 1, "{changes:?} is one flaw: {lines:#?}");
-        assert!(found[0].message.contains(said), "{lines:#?} should say {said}");
+        assert!(found[0].message.contains(message), "{lines:#?} should contain {message}");
     }
 }
 
 #[test]
-fn what_is_not_well_formed_is_refused() {
+fn malformed_files_are_refused() {
     check(SYNTAX);
 }
 
 #[test]
-fn names_that_stand_for_nothing_or_for_two_things_are_refused() {
+fn unknown_and_ambiguous_names_are_refused() {
     check(NAMES);
 }
 
 #[test]
-fn beginnings_ends_and_ways_between_them_are_checked() {
+fn beginnings_ends_and_paths_between_them_are_checked() {
     check(STRUCTURE);
 }
 
 #[test]
-fn circles_and_free_attempts_are_refused() {
+fn cycles_and_unlimited_attempts_are_refused() {
     check(ORDER);
 }
 
 #[test]
-fn rules_that_answer_nothing_or_mean_nothing_are_refused() {
+fn incomplete_and_impossible_rules_are_refused() {
     check(RULES);
 }
 
@@ -61,7 +58,7 @@ fn each_rule_is_broken_by_at_least_two_files() {
 }
 
 #[test]
-fn a_lifecycle_must_be_able_to_end() {
+fn a_lifecycle_needs_a_final_state() {
     let source = "name = \"a\"\nversion = 1\ninitial = \"a\"\n[states]\na = { role = \"ready\" }\n\
                   [[transitions]]\non = \"create\"\nto = \"a\"\n";
     let found = Lifecycle::parse(source).unwrap_err();
@@ -70,7 +67,7 @@ fn a_lifecycle_must_be_able_to_end() {
 }
 
 #[test]
-fn bounds_are_kept() {
+fn sizes_are_limited() {
     let many: Vec<String> = (0..65).map(|n| format!("s{n} = {{ role = \"ready\" }}\n")).collect();
     let found = flaws(&[("[policy]", &format!("{}[policy]", many.concat()))]);
     assert_eq!(found[0].message, "there are 73 states, more than 64");

@@ -1,4 +1,4 @@
-//! The five that are built in: they pass, and what is derived from them is what one gets by hand.
+//! The built-in lifecycles: they pass, and their derived properties match values computed by hand.
 
 use tenure_core::lifecycle::{Lifecycle, LongestLife, Outcome, Phase, Wait};
 use tenure_core::time::Millis;
@@ -18,14 +18,14 @@ fn within(ms: u64) -> LongestLife {
 }
 
 #[test]
-fn they_pass_and_keep_their_words() {
+fn built_in_lifecycles_pass_and_keep_their_names() {
     let names: Vec<String> =
         Lifecycle::built_in().iter().map(|it| format!("{} v{}", it.name, it.version)).collect();
     assert_eq!(names, ["distributed v1", "engine v1", "image v1", "pattern v1", "so1 v1"]);
     let engine = named("engine");
     assert_eq!(engine.state("running").unwrap().alias.as_ref().unwrap().as_str(), "started");
-    assert_eq!(engine.rules.len(), 12, "lists are written out");
-    assert_eq!(engine.policy.cancel_grace, Millis::seconds(30), "what is not said has its default");
+    assert_eq!(engine.rules.len(), 12, "lists are expanded");
+    assert_eq!(engine.policy.cancel_grace, Millis::seconds(30), "unset values have defaults");
     assert_eq!(
         engine.api.as_ref().unwrap().fields[0],
         ("id".to_owned(), "jobId".to_owned()),
@@ -37,7 +37,7 @@ fn they_pass_and_keep_their_words() {
 }
 
 #[test]
-fn ranks_are_the_longest_way_from_the_beginning() {
+fn ranks_are_the_longest_paths_from_the_start() {
     let ranks = |name: &str| {
         let lifecycle = named(name);
         lifecycle
@@ -80,19 +80,19 @@ fn the_longest_life_of_a_job_that_no_worker_touches() {
 
 #[test]
 fn the_longest_life_of_a_job_whose_workers_all_crash() {
-    // A lost worker is noticed after two heartbeats, 30 s, and before the lease ends.
+    // A crashed worker is noticed after two heartbeats, 30 s, before the lease ends.
     // 5 attempts, and backoffs of 0.5, 1, 2 and 4 s between them.
     assert_eq!(named("distributed").longest_life_crashing(), within(5 * 30_000 + 7_500));
-    // Started at once, then lost after two heartbeats of 10 s; not started, it is over after 10 s.
+    // Started immediately, then lost after two heartbeats of 10 s; not started, it fails after 10 s.
     assert_eq!(named("engine").longest_life_crashing(), within(20_000));
-    // 3 attempts, and backoffs of 0.5 and 1 s; the last failure is due at once.
+    // 3 attempts, and backoffs of 0.5 and 1 s; the last failure is due immediately.
     assert_eq!(named("image").longest_life_crashing(), within(3 * 30_000 + 1_500));
     assert_eq!(named("pattern").longest_life_crashing(), within(30_000));
     assert_eq!(named("so1").longest_life_crashing(), within(30_000));
 }
 
 #[test]
-fn a_wait_for_ever_that_the_file_asks_for_is_found() {
+fn a_declared_unlimited_wait_is_found() {
     let life = |changes: &[(&str, &str)]| {
         let lifecycle = Lifecycle::parse(&review(changes)).unwrap();
         (lifecycle.longest_life_untouched(), lifecycle.longest_life_crashing())
@@ -102,7 +102,7 @@ fn a_wait_for_ever_that_the_file_asks_for_is_found() {
     let never = ("role = \"waiting\", timeout = \"3d\"", "role = \"waiting\", timeout = \"never\"");
     let lost = ("from = \"assigned\"\nto   = \"failed\"", "from = \"assigned\"\nto   = \"in_review\"");
     assert_eq!(life(&[never, lost]), (within(3_600_000), waits("in_review", true)));
-    // Three days of review after the loss of a held job, which comes in the third attempt at the latest.
+    // Three days of review after the lease of a held job expired, in the third attempt at the latest.
     assert_eq!(life(&[lost]).1, within(2 * 30_000 + 3_000 + 30_000 + 3 * 86_400_000));
     let unsaid = ("role = \"ready\", timeout = \"1h\"", "role = \"ready\", timeout = \"never\"");
     assert_eq!(life(&[unsaid]).0, waits("queued", true));

@@ -1,4 +1,4 @@
-//! What a new version changes, and whether live jobs could go on.
+//! Differences between versions, and whether live jobs could continue.
 
 use std::fmt::Write as _;
 
@@ -111,7 +111,7 @@ fn a_removed_live_state_blocks() {
 }
 
 #[test]
-fn a_changed_role_and_a_lost_clock_block() {
+fn a_changed_role_and_a_timer_without_a_rule_block() {
     check(
         &[
             ("role = \"waiting\", timeout = \"3d\"", "role = \"ready\""),
@@ -140,7 +140,7 @@ fn a_changed_role_and_a_lost_clock_block() {
 }
 
 #[test]
-fn what_a_worker_may_still_say_blocks() {
+fn a_report_that_a_worker_may_still_send_blocks() {
     let old = review(&[(
         "on   = \"signal:approve\"",
         "on = \"release\"\nfrom = \"drafting\"\nto = \"queued\"\n[[transitions]]\non   = \"signal:approve\"",
@@ -152,7 +152,7 @@ fn what_a_worker_may_still_say_blocks() {
 }
 
 #[test]
-fn an_order_that_is_turned_round_blocks() {
+fn a_reversed_order_blocks() {
     let two = |first: &str, second: &str| {
         let source = format!(
             "name = \"two\"\nversion = 1\ninitial = \"queued\"\n[states]\nqueued = {{ role = \"ready\" }}\n\
@@ -170,7 +170,7 @@ fn an_order_that_is_turned_round_blocks() {
 }
 
 #[test]
-fn money_that_would_stay_reserved_blocks() {
+fn credits_that_would_stay_reserved_block() {
     check(
         &[("[credits]\nsettle = [\"published\", \"rejected\"]\nrefund = [\"failed\", \"dead\"]\n", "")],
         &expect![[r#"

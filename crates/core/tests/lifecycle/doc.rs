@@ -42,11 +42,11 @@ fn changed(change: &str) -> String {
             continue;
         }
         if !new.is_empty() {
-            assert!(source.contains(&old), "the example takes out what is there: {old}");
+            assert!(source.contains(&old), "the removed lines exist: {old}");
             source = source.replacen(&old, &new, 1);
             (old, new) = (String::new(), String::new());
         }
-        old.push_str(line.strip_prefix('-').expect("a line is taken out or put in"));
+        old.push_str(line.strip_prefix('-').expect("a line is removed or added"));
         old.push('\n');
     }
     source

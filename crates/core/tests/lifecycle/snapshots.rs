@@ -1,4 +1,4 @@
-//! How the main flaws read, whole: rule, message, every place with its label, and the help.
+//! The full text of the most important flaws: rule, message, locations with labels, and help.
 
 use std::fmt::Write as _;
 

@@ -9,7 +9,7 @@ use crate::svg::rounded;
 use crate::values::MapStyle;
 use crate::{Arrow, arrows};
 
-type Cell = (usize, usize);
+type Point = (usize, usize);
 
 /// The arrows that a segment carries, combined.
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ fn taken_class(taken: bool) -> &'static str {
 
 /// A part of a line that carries the same arrows throughout.
 struct Segment {
-    points: Vec<Cell>,
+    points: Vec<Point>,
     traffic: Traffic,
     arrow_head: bool,
 }
@@ -51,7 +51,7 @@ struct Segment {
 struct Joint<'c, 'l> {
     /// The index of the leg, and the distance along it.
     position: (usize, usize),
-    at: Cell,
+    at: Point,
     other: &'c Connector<'l>,
 }
 
@@ -168,7 +168,7 @@ impl MapRenderer<'_, '_> {
 }
 
 /// Where a cell lies on a connector before its end: the index of the leg, and the distance along it.
-fn position(connector: &Connector<'_>, at: Cell) -> Option<(usize, usize)> {
+fn position(connector: &Connector<'_>, at: Point) -> Option<(usize, usize)> {
     if connector.points.last() == Some(&at) {
         return None;
     }

@@ -1,10 +1,10 @@
-//! `&&` and `||` with an error on one side: CEL's table, whole.
+//! `&&` and `||` with an error on one side: the complete table of CEL.
 
 use serde_json::json;
 
-use crate::{answer, cases};
+use crate::{cases, result};
 
-/// Each line: an operation on T(rue), F(alse), E(rror) and N (not a bool), and its answer; E is any error.
+/// Each line: an operation on T(rue), F(alse), E(rror) and N (not a bool), and its result; E is any error.
 fn check(table: &str) {
     let payload = json!({ "t": true, "f": false, "n": 1 });
     for (line, expected) in cases(table) {
@@ -18,7 +18,7 @@ fn check(table: &str) {
                 operator => operator,
             })
             .collect();
-        let found = answer(&guard, &payload);
+        let found = result(&guard, &payload);
         let found = match found.as_str() {
             "true" => "T",
             "false" => "F",
@@ -31,7 +31,7 @@ fn check(table: &str) {
 }
 
 #[test]
-fn and_is_false_if_one_side_is_false_whatever_the_other_side_is() {
+fn and_is_false_if_one_side_is_false() {
     check(
         "T && T => T
          T && F => F
@@ -50,7 +50,7 @@ fn and_is_false_if_one_side_is_false_whatever_the_other_side_is() {
 }
 
 #[test]
-fn or_is_true_if_one_side_is_true_whatever_the_other_side_is() {
+fn or_is_true_if_one_side_is_true() {
     check(
         "T || T => T
          T || F => T
@@ -69,7 +69,7 @@ fn or_is_true_if_one_side_is_true_whatever_the_other_side_is() {
 }
 
 #[test]
-fn chains_absorb_as_pairs_do_and_the_first_error_is_told() {
+fn chains_absorb_as_pairs_do_and_report_the_first_error() {
     check(
         "E && T && F => F
          T && E && T => E

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tenure_runtime::guard::{Guard, GuardInput};
 
-use crate::{answer, cases};
+use crate::{cases, result};
 
 /// Each line: a guard, and its answer over one payload that has something of everything.
 fn check(table: &str) {
@@ -13,20 +13,20 @@ fn check(table: &str) {
         "empty": "", "nothing": null, "yes": true, "in": 1, "umlaut": "äöü", "digits": "42", "grid": [[1, 2], [3]],
     });
     for (guard, expected) in cases(table) {
-        assert_eq!(answer(guard, &payload), expected, "{guard}");
+        assert_eq!(result(guard, &payload), expected, "{guard}");
     }
 }
 
 #[test]
 fn the_guard_of_the_manual_admits_a_short_and_decent_prompt_only() {
     let guard = r#"size(payload.prompt) <= 2000 && !payload.prompt.matches("(?i)forbidden")"#;
-    assert_eq!(answer(guard, &json!({ "prompt": "a cat" })), "true");
-    assert_eq!(answer(guard, &json!({ "prompt": "a ForBidden cat" })), "false");
-    assert_eq!(answer(guard, &json!({ "prompt": "x".repeat(2000) })), "true");
-    assert_eq!(answer(guard, &json!({ "prompt": "x".repeat(2001) })), "false");
-    assert_eq!(answer(guard, &json!({})), "payload.prompt is missing");
+    assert_eq!(result(guard, &json!({ "prompt": "a cat" })), "true");
+    assert_eq!(result(guard, &json!({ "prompt": "a ForBidden cat" })), "false");
+    assert_eq!(result(guard, &json!({ "prompt": "x".repeat(2000) })), "true");
+    assert_eq!(result(guard, &json!({ "prompt": "x".repeat(2001) })), "false");
+    assert_eq!(result(guard, &json!({})), "payload.prompt is missing");
     assert_eq!(
-        answer(guard, &json!({ "prompt": 7 })),
+        result(guard, &json!({ "prompt": 7 })),
         "payload.prompt is an int, not a string, a list or a map"
     );
 }
@@ -90,7 +90,7 @@ fn fields_and_indexes_reach_into_the_payload() {
 }
 
 #[test]
-fn what_is_missing_is_an_error_unless_has_asked() {
+fn a_missing_field_is_an_error_except_in_has() {
     check(
         r#"
         has(payload.prompt)                   => true
@@ -190,7 +190,7 @@ fn operators_bind_as_in_cel() {
 }
 
 #[test]
-fn functions_and_methods_do_what_they_say() {
+fn functions_and_methods() {
     check(
         r#"
         size(payload.umlaut) == 3             => true
@@ -247,12 +247,12 @@ fn an_error_quotes_the_guard_on_one_short_line_and_never_the_payload() {
         "payload.n.matches('5')",
         "payload.key",
     ] {
-        let error = answer(guard, &secret);
+        let error = result(guard, &secret);
         assert!(!error.contains("s3cret"), "{error}");
     }
     let long = format!("payload\n.absent == \"{}\"", "é".repeat(100));
-    assert_eq!(answer(&long, &secret), "payload .absent is missing");
+    assert_eq!(result(&long, &secret), "payload .absent is missing");
     let long = format!("\"{}\" > 1", "é".repeat(100));
-    let error = answer(&long, &secret);
+    let error = result(&long, &secret);
     assert!(error.starts_with("\"ééé") && error.contains("é… applies `>` to a string"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! What is refused when a guard is loaded: where, why, and the way out.
+//! Guards that are refused when loaded, with the place, the reason and the help.
 
 use tenure_runtime::guard::{GUARD_BYTES_MAX, Guard};
 
@@ -18,7 +18,7 @@ fn check(table: &str) {
 }
 
 #[test]
-fn unknown_names_are_refused_with_the_nearest_or_with_all() {
+fn unknown_names_are_refused_with_a_suggestion() {
     check(
         "
         «payloda».x == 1           => `payloda` is not a variable | did you mean `payload`?
@@ -80,7 +80,7 @@ fn patterns_are_compiled_when_loaded() {
 }
 
 #[test]
-fn what_can_never_be_true_or_false_is_refused() {
+fn an_expression_that_is_never_a_bool_is_refused() {
     check(
         "
         «1»                        => a guard must be a bool | compare it with something

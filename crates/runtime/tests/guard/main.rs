@@ -1,5 +1,4 @@
-//! Guards and schemas: what stands between a stranger's payload and a job. Cases are tables of text; each area has
-//! one `check`.
+//! Guards and schemas, which check the payload of every new job. Cases are tables of text; each module has one `check`.
 
 mod absorption;
 mod evaluation;
@@ -11,8 +10,8 @@ mod schemas;
 use serde_json::Value as Json;
 use tenure_runtime::guard::{Guard, GuardInput};
 
-/// What a guard says, as text: `true`, `false`, or the error.
-fn answer(guard: &str, payload: &Json) -> String {
+/// The result of a guard as text: `true`, `false`, or the error.
+fn result(guard: &str, payload: &Json) -> String {
     let guard = Guard::parse(guard).unwrap_or_else(|flaw| panic!("{guard} is refused: {flaw:?}"));
     let scope = GuardInput { payload, user_id: Some("u-1"), now_ms: 1_700_000_000_000 };
     match guard.admits(&scope) {
@@ -21,7 +20,7 @@ fn answer(guard: &str, payload: &Json) -> String {
     }
 }
 
-/// Lines of `left => right`, blank ones left out.
+/// Lines of `left => right`; blank ones are skipped.
 fn cases(table: &str) -> impl Iterator<Item = (&str, &str)> {
     let lines = table.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.map(|line| {

@@ -1,4 +1,4 @@
-//! What holds for every guard: no text makes it panic, and what parses ends with an answer.
+//! Properties of all guards: no text makes the parser panic, and every valid guard evaluates to a result.
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -12,8 +12,8 @@ fn payload() -> Json {
     json!({ "a": 1, "b": "text", "c": [1, 2.5, "x", null], "d": { "a": true } })
 }
 
-/// Words and symbols of the language in any order: near enough to guards to get far into the parser.
-fn soup() -> impl Strategy<Value = String> {
+/// Words and symbols of the language in random order: close enough to guards to get far into the parser.
+fn tokens() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "payload",
         ".a",
@@ -65,7 +65,7 @@ fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(words, 0..60).prop_map(|words| words.concat())
 }
 
-/// A guard that parses, of any kinds: evaluation may refuse it, but must end.
+/// A guard that parses, with random types: evaluation may fail, but must end.
 fn valid() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(vec![
         "payload",
@@ -114,7 +114,7 @@ fn valid() -> impl Strategy<Value = String> {
     })
 }
 
-/// An int expression and what it comes to, worked out beside it; nothing if it must be refused.
+/// An int expression and its value; `None` if it must be refused.
 fn sum() -> impl Strategy<Value = (String, Option<i64>)> {
     let leaf = prop_oneof![any::<i64>(), -9i64..9].prop_map(|int| (int.to_string(), Some(int)));
     leaf.prop_recursive(5, 32, 2, |inner| {
@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn no_soup_of_words_makes_it_panic_and_flaws_lie_inside_the_text(text in soup()) {
+    fn no_token_sequence_makes_the_parser_panic_and_flaws_lie_inside_the_text(text in tokens()) {
         match Guard::parse(&text) {
             Ok(guard) => drop(admits(&guard, &payload())),
             Err(flaw) => prop_assert!(text.get(flaw.start..flaw.end).is_some(), "{flaw:?}"),
@@ -154,9 +154,9 @@ proptest! {
     }
 
     #[test]
-    fn every_valid_guard_comes_to_an_answer_within_the_budget(text in valid()) {
+    fn every_valid_guard_ends_within_the_budget(text in valid()) {
         let text = format!("({text}) == null");
-        // Only length and depth can be against it: all of its names are known.
+        // It can be refused only for its length and depth: all its names are known.
         match Guard::parse(&text) {
             Ok(guard) => prop_assert!(admits(&guard, &payload()) != Err(GuardError::TooCostly)),
             Err(flaw) => prop_assert!(flaw.message.contains("at most"), "{text}: {flaw:?}"),

@@ -1,4 +1,4 @@
-//! Schemas: what is refused when loaded, and what is said about payloads.
+//! Schemas: which are refused when loaded, and the errors of payloads.
 
 use serde_json::{Value as Json, json};
 use tenure_runtime::schema::{SCHEMA_ERRORS_MAX, Schema};
@@ -7,8 +7,8 @@ fn parse(schema: &Json) -> Schema {
     Schema::parse(schema).unwrap_or_else(|flaw| panic!("{schema} is refused: {flaw:?}"))
 }
 
-/// What a schema says about a payload, one `pointer detail` each.
-fn said(schema: &Json, payload: &Json) -> Vec<String> {
+/// The errors of a payload, as `pointer detail`.
+fn errors(schema: &Json, payload: &Json) -> Vec<String> {
     parse(schema).check(payload).iter().map(ToString::to_string).collect()
 }
 
@@ -19,7 +19,7 @@ fn flaw(schema: &Json) -> String {
 }
 
 #[test]
-fn a_payload_that_matches_has_no_errors_and_one_that_does_not_has_each_at_its_place() {
+fn errors_have_the_pointer_of_their_place() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -31,12 +31,12 @@ fn a_payload_that_matches_has_no_errors_and_one_that_does_not_has_each_at_its_pl
         "required": ["prompt"],
         "additionalProperties": false,
     });
-    assert_eq!(said(&schema, &json!({ "prompt": "a cat", "size": "small", "tags": ["x"] })), [""; 0]);
-    assert_eq!(said(&schema, &json!({})), [r#"#/payload has no property "prompt""#]);
-    assert_eq!(said(&schema, &json!([])), ["#/payload is not of type object"]);
+    assert_eq!(errors(&schema, &json!({ "prompt": "a cat", "size": "small", "tags": ["x"] })), [""; 0]);
+    assert_eq!(errors(&schema, &json!({})), [r#"#/payload has no property "prompt""#]);
+    assert_eq!(errors(&schema, &json!([])), ["#/payload is not of type object"]);
     let payload =
         json!({ "prompt": "too long", "size": "s3cret", "tags": [1, "S3CRET"], "a/b~c": 1, "x/y": 1 });
-    let mut all = said(&schema, &payload);
+    let mut all = errors(&schema, &payload);
     all.sort();
     assert_eq!(
         all,
@@ -73,7 +73,7 @@ fn no_keyword_makes_an_error_quote_a_value() {
         json!(false),
     ];
     for schema in &cases {
-        let errors = said(schema, &json!(secret));
+        let errors = errors(schema, &json!(secret));
         assert!(
             !errors.is_empty() && errors.iter().all(|error| !error.contains(secret)),
             "{schema}: {errors:?}"
@@ -88,7 +88,7 @@ fn no_keyword_makes_an_error_quote_a_value() {
         json!({ "prefixItems": [true], "unevaluatedItems": false }),
     ];
     for schema in &lists {
-        let errors = said(schema, &json!([secret, secret]));
+        let errors = errors(schema, &json!([secret, secret]));
         assert!(
             !errors.is_empty() && errors.iter().all(|error| !error.contains(secret)),
             "{schema}: {errors:?}"
@@ -96,7 +96,7 @@ fn no_keyword_makes_an_error_quote_a_value() {
     }
     let names = json!({ "propertyNames": { "maxLength": 2 } });
     assert_eq!(
-        said(&names, &json!({ secret: 1 })),
+        errors(&names, &json!({ secret: 1 })),
         ["#/payload has a property whose name the schema does not allow"]
     );
 }
@@ -128,13 +128,13 @@ fn references_inside_the_schema_are_followed() {
         } },
         "$ref": "#/$defs/node",
     });
-    assert_eq!(said(&tree, &json!({ "left": { "right": {} } })), [""; 0]);
+    assert_eq!(errors(&tree, &json!({ "left": { "right": {} } })), [""; 0]);
     assert_eq!(
-        said(&tree, &json!({ "left": { "right": 1 } })),
+        errors(&tree, &json!({ "left": { "right": 1 } })),
         ["#/payload/left/right is not of type object"]
     );
     let deep = (0..60).fold(json!(1), |inner, _| json!({ "left": inner }));
-    assert_eq!(said(&tree, &deep), [format!("#/payload{} is not of type object", "/left".repeat(60))]);
+    assert_eq!(errors(&tree, &deep), [format!("#/payload{} is not of type object", "/left".repeat(60))]);
 }
 
 #[test]
@@ -153,12 +153,12 @@ fn patterns_run_on_the_linear_engine() {
     );
     assert!(Schema::parse(&json!({ "patternProperties": { "(?=a)b": true } })).is_err());
     let schema = json!({ "pattern": "^(a+)+$" });
-    assert_eq!(said(&schema, &json!(format!("{}!", "a".repeat(1 << 20)))).len(), 1);
-    assert_eq!(said(&json!({ "pattern": "^[\\p{L} ]{1,50}$" }), &json!("Äpfel und Birnen")), [""; 0]);
+    assert_eq!(errors(&schema, &json!(format!("{}!", "a".repeat(1 << 20)))).len(), 1);
+    assert_eq!(errors(&json!({ "pattern": "^[\\p{L} ]{1,50}$" }), &json!("Äpfel und Birnen")), [""; 0]);
 }
 
 #[test]
-fn what_is_not_a_schema_is_refused_where_it_is_not() {
+fn an_invalid_schema_is_refused_with_its_pointer() {
     assert_eq!(
         flaw(&json!({ "properties": { "a": { "type": "strnig" } } })),
         r#"#/properties/a/type "strnig" is not a JSON type"#
@@ -172,10 +172,7 @@ fn what_is_not_a_schema_is_refused_where_it_is_not() {
 
 #[test]
 fn size_depth_and_references_are_bounded() {
-    assert_eq!(
-        flaw(&json!({ "description": "x".repeat(64 << 10) })),
-        "# the schema has 65554",
-    );
+    assert_eq!(flaw(&json!({ "description": "x".repeat(64 << 10) })), "# the schema has 65554",);
     let nested = |depth| (0..depth).fold(json!(true), |inner, _| json!({ "not": inner }));
     assert!(Schema::parse(&nested(64)).is_ok());
     assert!(flaw(&nested(65)).ends_with("a schema nests at most 64 deep"));
@@ -186,31 +183,34 @@ fn size_depth_and_references_are_bounded() {
 }
 
 #[test]
-fn at_most_twenty_errors_are_told_and_pointers_stay_short() {
+fn at_most_twenty_errors_are_reported_with_short_pointers() {
     let strings = json!({ "items": { "type": "string" } });
-    assert_eq!(said(&strings, &json!(vec![1; 1000])).len(), SCHEMA_ERRORS_MAX);
-    assert_eq!(said(&strings, &json!(vec![1; 100_000])), ["#/payload/0 is not of type string"]);
+    assert_eq!(errors(&strings, &json!(vec![1; 1000])).len(), SCHEMA_ERRORS_MAX);
+    assert_eq!(errors(&strings, &json!(vec![1; 100_000])), ["#/payload/0 is not of type string"]);
     let empty = json!({ "additionalProperties": false });
-    assert_eq!(said(&empty, &json!({ "a": 1 })), ["#/payload has properties that the schema does not allow"]);
+    assert_eq!(
+        errors(&empty, &json!({ "a": 1 })),
+        ["#/payload has properties that the schema does not allow"]
+    );
     let closed = json!({ "properties": { "p": true }, "additionalProperties": false });
     let many: serde_json::Map<String, Json> = (0..100).map(|n| (n.to_string(), json!(1))).collect();
-    assert_eq!(said(&closed, &Json::Object(many)).len(), SCHEMA_ERRORS_MAX);
+    assert_eq!(errors(&closed, &Json::Object(many)).len(), SCHEMA_ERRORS_MAX);
     let long = json!({ "a": { "k".repeat(1 << 16): 1 } });
     let schema = json!({ "properties": { "a": closed } });
-    assert_eq!(said(&schema, &long), ["#/payload/a has properties that the schema does not allow"]);
+    assert_eq!(errors(&schema, &long), ["#/payload/a has properties that the schema does not allow"]);
     let schema = json!({ "const": "v".repeat(10_000) });
-    assert!(said(&schema, &json!(1))[0].len() < 300);
+    assert!(errors(&schema, &json!(1))[0].len() < 300);
 }
 
 #[test]
-fn a_schema_that_contains_itself_is_not_explained_at_any_price() {
-    // The library takes time to the power of the depth here; without a bound this test does not end.
+fn the_cost_of_explaining_a_recursive_schema_is_limited() {
+    // The library takes exponential time here; without a limit this test does not end.
     let operation = |name: &str| json!({ "properties": { "op": { "const": name }, "of": { "$ref": "#" } }, "required": ["op"] });
     let schema = json!({ "anyOf": [operation("and"), operation("or")] });
     let nested = |depth| (0..depth).fold(json!({}), |inner, _| json!({ "op": "and", "of": inner }));
-    assert_eq!(said(&schema, &nested(2)), ["#/payload matches none of the schemas under anyOf"]);
+    assert_eq!(errors(&schema, &nested(2)), ["#/payload matches none of the schemas under anyOf"]);
     assert_eq!(
-        said(&schema, &nested(60)),
+        errors(&schema, &nested(60)),
         ["#/payload does not match the schema; it is too large to report where"]
     );
 }
@@ -231,11 +231,11 @@ fn no_schema_and_payload_together_overflow_the_stack() {
     let nested = (0..63).fold(json!({}), |inner, _| json!({ "n": inner, "x": 1 }));
     for length in [1, 20, 40] {
         assert_eq!(
-            said(&chain(length), &nested),
+            errors(&chain(length), &nested),
             [format!("#/payload{} has no property \"x\"", "/n".repeat(63))]
         );
     }
     for length in [60, 100, 254] {
-        assert_eq!(said(&chain(length), &nested), ["#/payload is nested too deep for the schema"]);
+        assert_eq!(errors(&chain(length), &nested), ["#/payload is nested too deep for the schema"]);
     }
 }

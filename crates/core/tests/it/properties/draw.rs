@@ -1,5 +1,5 @@
-//! Chance becomes a command: a few numbers, and the world as it is, say who asks what. Half of what is drawn is
-//! lawful; the rest comes late, twice, from the wrong worker, or under a fence of long ago.
+//! Random commands: a few numbers and the current world determine the next one. Half of them are valid; the others
+//! come late, twice, from the wrong worker, or with an old fence.
 
 use proptest::prelude::*;
 use tenure_core::command::{
@@ -15,12 +15,12 @@ use tenure_core::time::Millis;
 use crate::make::{a_claim, a_job, a_type, an_error, catalog, envelope, job_id, lifecycles, verb};
 use crate::world::World;
 
-/// A type for each lifecycle, named after it, with leases so short that chance meets their ends.
+/// A type for each lifecycle, named after it, with leases so short that they expire during a run.
 pub(super) fn world() -> World {
     let mut catalog = catalog();
     for lifecycle in lifecycles() {
         let mut made = a_type(lifecycle.name.as_str(), &lifecycle);
-        // Where a state has a timeout, leases outlast it in most files; in `odd`, they do not.
+        // In lifecycles with timeouts, leases last longer, except in `odd`.
         let outlasts = ["engine", "review"].contains(&lifecycle.name.as_str());
         let (lease, heartbeat) = if outlasts { (3600, 3600) } else { (10, 4) };
         (made.policy.lease, made.policy.heartbeat) = (Millis::seconds(lease), Millis::seconds(heartbeat));
@@ -33,22 +33,22 @@ pub(super) fn world() -> World {
             "odd" => Some("pattern".into()),
             _ => None,
         };
-        catalog.add_type(made).expect("it can be in force");
+        catalog.add_type(made).expect("the type is valid");
     }
     let mut world = World::new(catalog);
     world
         .submit(&envelope("ann", Command::GrantCredits { user: "u1".into(), amount: 40, reason: None }))
-        .expect("it is not too much");
+        .expect("the grant is within limits");
     world
 }
 
-/// A few numbers.
+/// Random numbers that determine a command.
 #[derive(Clone, Debug)]
 pub(super) struct Draw {
     wait: Millis,
     outage: bool,
     what: u8,
-    /// Which job, worker and variant.
+    /// Selects the job, worker and variant.
     which: [u8; 5],
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Lets pass what is to pass before the command.
+    /// Advances the clock to the time of the command.
     pub(super) fn pass_time(&self, world: &mut World) {
         if self.outage {
             world.wait(self.wait);
@@ -101,7 +101,7 @@ impl Step {
 }
 
 impl Draw {
-    /// The command that these numbers mean in a world to which time has been added.
+    /// The command that these numbers select in a world, after advancing its clock.
     pub(super) fn step(&self, world: &mut World, n: u128) -> Step {
         let pass = Step { wait: self.wait, outage: self.outage, envelope: envelope("clock", Command::Prune) };
         pass.pass_time(world);
@@ -111,12 +111,12 @@ impl Draw {
         }
         let command = match known.get(usize::from(self.which[0]) % known.len().max(1)) {
             Some(job) if self.what >= 100 && n > 3 => {
-                self.lawful(world, job).unwrap_or_else(|| self.about(job, n))
+                self.valid(world, job).unwrap_or_else(|| self.about(job, n))
             }
             Some(job) if self.what >= 15 && n > 3 => self.about(job, n),
             _ => self.creation(world, n),
         };
-        // Few keys, so that they are met again; bodies that are the same, so that their repeats are repeats.
+        // Few keys and bodies, so that they repeat.
         let keyed = self.which[4].is_multiple_of(4)
             && !matches!(command, Command::Sweep(_) | Command::Prune | Command::Purge(_));
         let key = keyed.then(|| IdempotencyKey { key: self.key(), fingerprint: [self.which[4] % 8 / 4; 32] });
@@ -133,7 +133,7 @@ impl Draw {
     }
 
     fn creation(&self, world: &World, n: u128) -> Command {
-        // A file with more rules has more jobs.
+        // A lifecycle with more rules gets more jobs.
         let all = world.catalog.lifecycles();
         let rules: Vec<&LifecycleName> = all.flat_map(|each| each.rules.iter().map(|_| &each.name)).collect();
         let mut create = a_job(n, rules[usize::from(self.which[1]) % rules.len()].as_str());
@@ -152,13 +152,13 @@ impl Draw {
         Command::Create(Box::new(create))
     }
 
-    /// What a rule that leads from here asks for, by whoever may.
-    fn lawful(&self, world: &World, job: &Job) -> Option<Command> {
+    /// A command that follows a rule from the job's state.
+    fn valid(&self, world: &World, job: &Job) -> Option<Command> {
         let lifecycle = world.catalog.lifecycle(&job.spec.lifecycle)?;
-        let by_someone =
+        let by_command =
             |on: &Trigger| !matches!(on, Trigger::LeaseExpired | Trigger::Timeout | Trigger::Due);
         let allowed: Vec<Trigger> =
-            lifecycle.allowed(job.state.as_str()).into_iter().filter(by_someone).collect();
+            lifecycle.allowed(job.state.as_str()).into_iter().filter(by_command).collect();
         let on = allowed.get(usize::from(self.which[3]) % allowed.len().max(1))?;
         let holder =
             job.lease.as_ref().map(|lease| Holder { worker: lease.worker.clone(), fence: lease.fence });
@@ -218,7 +218,7 @@ impl Draw {
         }
     }
 
-    /// The live lease, or a fence of long ago, or one that was never granted.
+    /// The live lease, an old fence, or one that was never granted.
     fn hold(&self, job: &Job) -> Hold {
         let live = job.lease.as_ref().filter(|_| self.which[2] % 8 < 6);
         let (worker, fence) = match live {

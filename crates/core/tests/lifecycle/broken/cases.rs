@@ -1,8 +1,8 @@
-//! What is broken, and by what change to the file that passes.
+//! Changes to the valid file, each of which breaks one rule.
 
 use tenure_core::lifecycle::RuleId;
 
-/// The rule that is broken, the change that breaks it, and a piece of what is said.
+/// The broken rule, the changes that break it, and a part of the message.
 pub(super) type Case = (RuleId, &'static [(&'static str, &'static str)], &'static str);
 
 pub(super) const SYNTAX: &[Case] = &[

@@ -1,4 +1,4 @@
-//! Assets: who may add one, when an object is safe, and what a cancel leaves of them.
+//! Assets: when they can be added, when their objects are kept, and what a cancel discards.
 
 use super::check;
 
@@ -46,7 +46,7 @@ fn an_upload_keeps_its_lease_alive() {
 }
 
 #[test]
-fn an_object_must_be_promised_before_and_in_time() {
+fn an_object_must_be_announced_before_and_in_time() {
     check(
         "type work follows distributed
          0     ann create work a
@@ -66,7 +66,7 @@ fn an_object_must_be_promised_before_and_in_time() {
 }
 
 #[test]
-fn a_hard_cancel_discards_what_there_was_by_then() {
+fn a_hard_cancel_discards_earlier_assets() {
     check(
         "type work follows distributed
          0     ann create work a

@@ -1,4 +1,4 @@
-//! Schedules, whose times make one job each, whatever comes of it.
+//! Schedules: each time creates one job, whatever its result.
 
 use tenure_core::automation::Automation;
 use tenure_core::command::{Cancel, Command, Create};
@@ -18,10 +18,10 @@ fn world() -> World {
     let mut catalog = catalog();
     let built_in = lifecycles();
     let named = |name: &str| built_in.iter().find(|it| it.name == name).expect("it is built in");
-    catalog.add_type(a_type("work", named("so1"))).expect("it is there");
+    catalog.add_type(a_type("work", named("so1"))).expect("its lifecycle is known");
     let mut paid = a_type("paid", named("image"));
     paid.cost = 3;
-    catalog.add_type(paid).expect("it is there");
+    catalog.add_type(paid).expect("its lifecycle is known");
     World::new(catalog)
 }
 
@@ -42,11 +42,11 @@ fn add(world: &mut World, overlap: Overlap) -> Schedule {
     let (cron, timezone) = ("* * * * *".to_owned(), Name::from("UTC"));
     let plan = Plan { cron, timezone, job, misfire: Misfire::Once, overlap };
     let new = NewSchedule { id: "s".into(), plan, next_at: minute(1) };
-    told(world.submit(&envelope("operator:ann", Command::AddSchedule(Box::new(new))))).0
+    schedule_of(world.submit(&envelope("operator:ann", Command::AddSchedule(Box::new(new))))).0
 }
 
-fn told(answer: CommandResult) -> (Schedule, bool) {
-    match answer.expect("it is lawful") {
+fn schedule(result: CommandResult) -> (Schedule, bool) {
+    match result.expect("the command is valid") {
         CommandOutput::Automation { automation, replayed } => match *automation {
             Automation::Schedule(schedule) => (schedule, replayed),
             Automation::Webhook(_) => panic!("a schedule was expected"),
@@ -55,7 +55,7 @@ fn told(answer: CommandResult) -> (Schedule, bool) {
     }
 }
 
-/// Fires what is due, as it was read.
+/// Fires the schedule for the time that was read.
 fn fire(world: &mut World, read: &Schedule, job: Result<Create, Refusal>) -> (Schedule, bool) {
     let due_at = read.next_at.expect("it is not paused");
     let fire = Fire {
@@ -65,11 +65,11 @@ fn fire(world: &mut World, read: &Schedule, job: Result<Create, Refusal>) -> (Sc
         next_at: due_at + Millis(60_000),
         occurrence: Some((due_at, job.map(Box::new))),
     };
-    told(world.submit(&envelope("schedule:s", Command::Fire(Box::new(fire)))))
+    schedule_of(world.submit(&envelope("schedule:s", Command::Fire(Box::new(fire)))))
 }
 
 #[test]
-fn a_time_makes_one_job_and_the_schedule_goes_on() {
+fn each_time_creates_one_job_and_the_schedule_continues() {
     let mut world = world();
     let read = add(&mut world, Overlap::Allow);
     assert!(fire(&mut world, &read, Ok(a_job(1, "work"))).1, "its time has not come");
@@ -82,13 +82,13 @@ fn a_time_makes_one_job_and_the_schedule_goes_on() {
         (Some(made[0]), Some(minute(1)), Some(minute(2)))
     );
     assert_eq!(world.tables.events[&made[0]][0].actor.to_string(), "schedule:s");
-    // Another node read the same and comes second.
+    // A second node read the same time.
     assert_eq!(fire(&mut world, &read, Ok(a_job(2, "work"))), (fired, true));
     assert_eq!(world.tables.jobs.len(), 1);
 }
 
 #[test]
-fn a_job_that_is_refused_is_told_of_and_the_next_time_comes() {
+fn a_refused_creation_is_recorded_and_the_schedule_continues() {
     let mut world = world();
     let mut schedule = add(&mut world, Overlap::Allow);
     let refused = [
@@ -109,7 +109,7 @@ fn a_job_that_is_refused_is_told_of_and_the_next_time_comes() {
 }
 
 #[test]
-fn what_must_not_overlap_waits_for_its_last_job() {
+fn a_schedule_without_overlap_waits_for_its_last_job() {
     let mut world = world();
     let mut schedule = add(&mut world, Overlap::Skip);
     world.wait(Millis(60_000));
@@ -126,7 +126,7 @@ fn what_must_not_overlap_waits_for_its_last_job() {
 }
 
 #[test]
-fn what_was_missed_may_be_let_go() {
+fn missed_times_may_be_skipped() {
     let mut world = world();
     let read = add(&mut world, Overlap::Allow);
     world.wait(Millis(600_000));
@@ -137,7 +137,7 @@ fn what_was_missed_may_be_let_go() {
         next_at: minute(11),
         occurrence: None,
     };
-    let (schedule, _) = told(world.submit(&envelope("schedule:s", Command::Fire(Box::new(fire)))));
+    let (schedule, _) = schedule_of(world.submit(&envelope("schedule:s", Command::Fire(Box::new(fire)))));
     assert_eq!(schedule, Schedule { next_at: Some(minute(11)), ..read });
     assert!(world.tables.jobs.is_empty());
 }
@@ -147,16 +147,16 @@ fn a_paused_schedule_does_not_fire() {
     let mut world = world();
     let read = add(&mut world, Overlap::Allow);
     let change = |change| envelope("operator:ann", Command::ChangeSchedule { id: "s".into(), change });
-    let (paused, _) = told(world.submit(&change(ScheduleChange::Pause)));
+    let (paused, _) = schedule_of(world.submit(&change(ScheduleChange::Pause)));
     assert_eq!((paused.next_at, &wire::schedule(&paused)["paused"]), (None, &serde_json::json!(true)));
     world.wait(Millis(60_000));
     assert!(fire(&mut world, &read, Ok(a_job(1, "work"))).1);
     assert!(world.tables.jobs.is_empty());
-    let (resumed, _) = told(world.submit(&change(ScheduleChange::Resume(minute(2)))));
+    let (resumed, _) = schedule_of(world.submit(&change(ScheduleChange::Resume(minute(2)))));
     assert_eq!(resumed.next_at, Some(minute(2)));
-    let (again, replayed) = told(world.submit(&change(ScheduleChange::Resume(minute(3)))));
+    let (again, replayed) = schedule_of(world.submit(&change(ScheduleChange::Resume(minute(3)))));
     assert_eq!((again.next_at, replayed), (Some(minute(2)), true), "one that runs stays as it is");
-    told(world.submit(&change(ScheduleChange::Remove)));
+    schedule_of(world.submit(&change(ScheduleChange::Remove)));
     let gone = world.submit(&change(ScheduleChange::Pause));
     assert!(matches!(gone, Err(Refusal::NotFound { .. })));
     assert!(world.tables.automations.is_empty());

@@ -1,9 +1,9 @@
-//! Stopping a job: at once, in time, or by force.
+//! Cancels: immediate, soft with a grace period, and hard.
 
 use super::check;
 
 #[test]
-fn nobody_is_asked_where_nobody_holds_the_job() {
+fn a_job_without_a_lease_is_cancelled_immediately() {
     check(
         "type work follows distributed
          0     ann create work a
@@ -14,7 +14,7 @@ fn nobody_is_asked_where_nobody_holds_the_job() {
 }
 
 #[test]
-fn a_worker_that_is_told_may_confirm() {
+fn a_worker_may_confirm_a_soft_cancel() {
     check(
         r#"type work follows distributed
          0     ann create work a
@@ -31,7 +31,7 @@ fn a_worker_that_is_told_may_confirm() {
 }
 
 #[test]
-fn a_finish_that_comes_first_stands() {
+fn a_result_before_the_confirmation_wins() {
     check(
         "type work follows distributed
          0     ann create work a
@@ -44,7 +44,7 @@ fn a_finish_that_comes_first_stands() {
 }
 
 #[test]
-fn a_cancel_becomes_hard_when_its_grace_is_over() {
+fn a_cancel_becomes_hard_after_its_grace_period() {
     check(
         "type work follows distributed cancel_grace=10s
          0     ann create work a
@@ -58,7 +58,7 @@ fn a_cancel_becomes_hard_when_its_grace_is_over() {
 }
 
 #[test]
-fn what_was_to_be_cancelled_does_not_come_back() {
+fn a_cancelled_job_is_not_retried() {
     check(
         "type work follows distributed
          0     ann create work a
@@ -78,7 +78,7 @@ fn what_was_to_be_cancelled_does_not_come_back() {
 }
 
 #[test]
-fn a_lost_lease_ends_a_cancel_that_waited_for_it() {
+fn an_expired_lease_completes_a_pending_cancel() {
     check(
         "type work follows distributed cancel_grace=1h
          0     ann create work a
@@ -91,7 +91,7 @@ fn a_lost_lease_ends_a_cancel_that_waited_for_it() {
 }
 
 #[test]
-fn a_cancel_that_can_no_longer_be_is_void_when_its_grace_is_over() {
+fn a_cancel_without_a_rule_lapses_after_its_grace_period() {
     check(
         "type work follows odd cancel_grace=10s lease=1h heartbeat=1h
          0     ann create work a
@@ -107,7 +107,7 @@ fn a_cancel_that_can_no_longer_be_is_void_when_its_grace_is_over() {
 }
 
 #[test]
-fn a_hard_cancel_waits_for_nobody() {
+fn a_hard_cancel_does_not_wait_for_the_worker() {
     check(
         "type work follows distributed
          0     ann create work a
@@ -121,7 +121,7 @@ fn a_hard_cancel_waits_for_nobody() {
 }
 
 #[test]
-fn a_file_without_a_cancel_refuses_it() {
+fn a_lifecycle_without_a_cancel_rule_refuses_it() {
     check(
         "type strict follows engine
          0     ann create strict a

@@ -1,9 +1,9 @@
-//! Time is a trigger like any other (law 9), and an outage stops the clocks.
+//! Clocks: time is a trigger like any other (law 9), and an outage stops the clocks.
 
 use super::check;
 
 #[test]
-fn a_queue_timeout_has_happened_before_a_late_claim() {
+fn a_timeout_in_the_queue_precedes_a_late_claim() {
     check(
         "type strict follows engine
          0     ann create strict a      => timeout 30
@@ -17,7 +17,7 @@ fn a_queue_timeout_has_happened_before_a_late_claim() {
 }
 
 #[test]
-fn a_timeout_is_named_after_where_it_came() {
+fn a_timeout_error_names_its_state() {
     check(
         "type strict follows engine lease=1h heartbeat=1h
          type draft  follows review lease=1h heartbeat=1h
@@ -38,7 +38,7 @@ fn a_timeout_is_named_after_where_it_came() {
 }
 
 #[test]
-fn overdue_clocks_fire_in_a_row_each_at_its_own_time() {
+fn overdue_clocks_fire_in_order_each_at_its_own_time() {
     check(
         "type draft follows review max_attempts=5
          0     ann create draft a       => timeout 3600
@@ -50,7 +50,7 @@ fn overdue_clocks_fire_in_a_row_each_at_its_own_time() {
 }
 
 #[test]
-fn a_lease_and_a_timeout_fire_in_their_order() {
+fn a_lease_and_a_timeout_fire_in_order() {
     check(
         "type a follows engine lease=1h heartbeat=5s
          type b follows engine lease=1h heartbeat=4s
@@ -65,7 +65,7 @@ fn a_lease_and_a_timeout_fire_in_their_order() {
 }
 
 #[test]
-fn an_outage_moves_leases_timeouts_grace_and_due_times_but_not_run_at() {
+fn an_outage_shifts_leases_timeouts_grace_and_due_times_but_not_run_at() {
     check(
         "type work   follows distributed
          type strict follows engine lease=1h heartbeat=1h
@@ -101,7 +101,7 @@ fn an_outage_moves_leases_timeouts_grace_and_due_times_but_not_run_at() {
 }
 
 #[test]
-fn what_was_due_before_an_outage_happened_before_it() {
+fn deadlines_before_an_outage_fire_before_it() {
     check(
         "type work follows distributed
          0     ann create work a
@@ -113,7 +113,7 @@ fn what_was_due_before_an_outage_happened_before_it() {
 }
 
 #[test]
-fn a_key_of_a_claim_knows_what_time_has_done() {
+fn a_repeated_claim_shows_expired_leases() {
     check(
         "type strict follows engine
          0     ann create strict a
@@ -125,7 +125,7 @@ fn a_key_of_a_claim_knows_what_time_has_done() {
 }
 
 #[test]
-fn a_repeated_retry_shows_its_job_as_time_has_left_it() {
+fn a_repeated_retry_shows_the_current_job() {
     check(
         "type strict follows engine
          0     ann create strict a
@@ -137,7 +137,7 @@ fn a_repeated_retry_shows_its_job_as_time_has_left_it() {
 }
 
 #[test]
-fn a_timeout_of_the_catch_all_is_for_the_lifecycle_that_it_follows() {
+fn a_timeout_of_the_catch_all_applies_to_its_own_lifecycle_only() {
     check(
         "type * follows engine timeout.queued=5s
          0     ann create thing a       => timeout 5

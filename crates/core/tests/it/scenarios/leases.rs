@@ -1,4 +1,4 @@
-//! Who owns a job and for how long (law 4), and what a worker may say twice (law 7).
+//! Leases: one holder at a time (law 4), and reports that may be repeated (law 7).
 
 use super::check;
 
@@ -35,7 +35,7 @@ fn the_same_worker_cannot_finish_under_its_old_lease_what_it_holds_under_a_new_o
 }
 
 #[test]
-fn a_fence_tells_what_became_of_its_lease() {
+fn a_refusal_says_how_the_lease_ended() {
     check(
         "type work follows distributed
          0     ann create work a
@@ -62,7 +62,7 @@ fn a_fence_tells_what_became_of_its_lease() {
 }
 
 #[test]
-fn what_takes_a_job_from_its_worker_revokes_the_lease() {
+fn a_transition_by_others_revokes_the_lease() {
     check(
         "type work   follows distributed
          type strict follows engine heartbeat=20s
@@ -79,7 +79,7 @@ fn what_takes_a_job_from_its_worker_revokes_the_lease() {
 }
 
 #[test]
-fn a_holder_may_repeat_what_ended_its_lease() {
+fn a_holder_may_repeat_the_report_that_ended_its_lease() {
     check(
         "type work follows distributed
          0     ann create work a
@@ -98,7 +98,7 @@ fn a_holder_may_repeat_what_ended_its_lease() {
 }
 
 #[test]
-fn a_worker_whose_lease_ran_out_has_nothing_to_repeat() {
+fn a_worker_with_an_expired_lease_cannot_repeat_a_report() {
     check(
         "type work follows so1
          0     ann create work a
@@ -126,7 +126,7 @@ fn a_heartbeat_renews_when_half_of_the_lease_or_less_remains() {
 }
 
 #[test]
-fn a_refused_verb_is_no_heartbeat() {
+fn a_refused_report_is_not_a_heartbeat() {
     check(
         "type work follows distributed
          0     ann create work a
@@ -140,7 +140,7 @@ fn a_refused_verb_is_no_heartbeat() {
 }
 
 #[test]
-fn two_missed_heartbeats_come_before_the_end_of_the_lease() {
+fn two_missed_heartbeats_end_the_lease_early() {
     check(
         "type slow  follows distributed lease=60s heartbeat=15s
          type quick follows distributed lease=20s heartbeat=15s
@@ -159,7 +159,7 @@ fn two_missed_heartbeats_come_before_the_end_of_the_lease() {
 }
 
 #[test]
-fn a_connection_that_is_gone_loses_the_job_where_the_file_says_so() {
+fn a_lost_connection_ends_the_lease_if_the_lifecycle_says_so() {
     check(
         "type strict follows engine
          type work   follows distributed

@@ -1,4 +1,4 @@
-//! Attempts: which failures cost one, how long the next one waits, and what is written when none is left.
+//! Attempts: which failures use one up, the delay before the next, and the dead letter when none is left.
 
 use super::check;
 
@@ -20,7 +20,7 @@ fn a_failure_is_followed_by_the_next_attempt_until_none_is_left() {
 }
 
 #[test]
-fn delays_grow_to_their_bound() {
+fn delays_grow_up_to_their_maximum() {
     check(
         "type work follows distributed base=1s max=3s
          0     ann create work a
@@ -36,7 +36,7 @@ fn delays_grow_to_their_bound() {
 }
 
 #[test]
-fn a_worker_may_say_when_to_try_again() {
+fn a_worker_may_set_the_retry_delay() {
     check(
         "type work  follows distributed
          type image follows image
@@ -51,7 +51,7 @@ fn a_worker_may_say_when_to_try_again() {
 }
 
 #[test]
-fn a_release_does_not_count() {
+fn a_release_uses_up_no_attempt() {
     check(
         r#"type work follows distributed max_attempts=1
          0     ann create work a
@@ -65,7 +65,7 @@ fn a_release_does_not_count() {
 }
 
 #[test]
-fn a_permanent_failure_is_not_tried_again() {
+fn a_permanent_failure_is_not_retried() {
     check(
         "type work  follows distributed
          type image follows image
@@ -82,7 +82,7 @@ fn a_permanent_failure_is_not_tried_again() {
 }
 
 #[test]
-fn a_waiting_job_comes_back_when_it_is_due() {
+fn a_waiting_job_returns_to_the_queue_when_due() {
     check(
         "type image follows image
          0     ann create image a
@@ -108,7 +108,7 @@ fn a_success_clears_the_error_and_a_failure_keeps_the_progress() {
 }
 
 #[test]
-fn a_dead_letter_says_why() {
+fn a_dead_letter_has_a_reason() {
     check(
         "type image  follows image max_attempts=2
          0     ann create image exhausted
@@ -150,7 +150,7 @@ fn only_a_transient_failure_exhausts_the_attempts() {
 }
 
 #[test]
-fn a_dead_letter_by_hand_says_what_the_hand_said() {
+fn a_manual_dead_letter_has_the_given_reason() {
     check(
         "type work follows distributed
          0     ann create work a

@@ -1,4 +1,4 @@
-//! What commands of one batch see of each other: everything, in order; but claims choose from what was ready before.
+//! Commands of one batch see the changes of earlier ones, but claims choose from jobs that were ready before the batch.
 
 use tenure_core::command::{
     Claim, ClaimFilter, Command, CommandEnvelope, CreationKey, Holder, IdempotencyKey, Report, Verb,
@@ -14,7 +14,7 @@ use crate::world::World;
 fn world() -> World {
     let mut catalog: Catalog = catalog();
     let lifecycle = catalog.newest("distributed").expect("it is built in").clone();
-    catalog.add_type(a_type("work", &lifecycle)).expect("its lifecycle is there");
+    catalog.add_type(a_type("work", &lifecycle)).expect("its lifecycle is known");
     World::new(catalog)
 }
 
@@ -31,11 +31,11 @@ fn report(n: u128, worker: &str, verb: Verb) -> CommandEnvelope {
     envelope(worker, Command::Report(Box::new(Report { job: job_id(n), holder, verb })))
 }
 
-/// How many jobs an answer hands out.
-fn claimed(answer: &CommandResult) -> usize {
-    match answer {
+/// The number of claimed jobs in a result.
+fn claimed(result: &CommandResult) -> usize {
+    match result {
         Ok(CommandOutput::Claimed { jobs, .. }) => jobs.len(),
-        other => panic!("not a claim's answer: {other:?}"),
+        other => panic!("not the result of a claim: {other:?}"),
     }
 }
 
@@ -43,45 +43,45 @@ fn claimed(answer: &CommandResult) -> usize {
 fn two_claims_of_one_batch_never_get_the_same_job() {
     let mut world = world();
     world.submit_all(&[create(1), create(2)]);
-    let answers = world.submit_all(&[claim("w1"), claim("w2"), claim("w3")]);
-    assert_eq!(answers.iter().map(claimed).collect::<Vec<_>>(), [1, 1, 0]);
+    let results = world.submit_all(&[claim("w1"), claim("w2"), claim("w3")]);
+    assert_eq!(results.iter().map(claimed).collect::<Vec<_>>(), [1, 1, 0]);
     let holder = |n| world.tables.jobs[&job_id(n)].worker().cloned();
     assert_eq!((holder(1), holder(2)), (Some("w1".into()), Some("w2".into())));
 }
 
 #[test]
-fn one_refusal_of_a_batch_spoils_nothing_else() {
+fn one_refusal_does_not_affect_the_rest_of_the_batch() {
     let mut world = world();
     world.submit_all(&[create(1), create(2)]);
     let unknown = envelope("ann", Command::Create(Box::new(a_job(3, "unknown"))));
     let start = report(1, "w1", Verb::Start);
-    let answers = world.submit_all(&[claim("w1"), unknown, start.clone(), start]);
-    let ok: Vec<bool> = answers.iter().map(Result::is_ok).collect();
+    let results = world.submit_all(&[claim("w1"), unknown, start.clone(), start]);
+    let ok: Vec<bool> = results.iter().map(Result::is_ok).collect();
     assert_eq!(ok, [true, false, true, false]);
     assert_eq!(world.tables.jobs[&job_id(1)].state, "running");
 }
 
 #[test]
-fn a_queue_that_was_paused_in_the_batch_gives_nothing_after_it() {
+fn a_queue_paused_in_the_batch_offers_no_jobs_after_it() {
     let mut world = world();
-    world.submit(&create(1)).expect("nothing forbids it");
+    world.submit(&create(1)).expect("the creation is valid");
     let pause = envelope("ann", Command::PauseQueue { queue: "default".into(), paused: true });
     assert_eq!(claimed(&world.submit_all(&[pause, claim("w1")])[1]), 0);
 }
 
 #[test]
-fn a_job_that_was_put_off_in_the_batch_is_not_claimed_in_it() {
+fn a_job_delayed_in_the_batch_is_not_claimed_in_it() {
     let mut world = world();
-    world.submit(&create(1)).expect("nothing forbids it");
+    world.submit(&create(1)).expect("the creation is valid");
     let later = report(1, "w1", Verb::Release { checkpoint: None, delay: Some(Millis::seconds(9)) });
     let filter = ClaimFilter { types: Some(vec!["work".into()]), queues: None };
     let other = envelope("w2", Command::Claim(Claim { filter, ..a_claim("w2") }));
-    let answers = world.submit_all(&[claim("w1"), later, other]);
-    assert_eq!((claimed(&answers[0]), claimed(&answers[2])), (1, 0));
+    let results = world.submit_all(&[claim("w1"), later, other]);
+    assert_eq!((claimed(&results[0]), claimed(&results[2])), (1, 0));
 }
 
 #[test]
-fn two_creations_of_one_batch_with_one_key_are_one() {
+fn two_creations_with_one_key_in_one_batch_create_one_job() {
     let mut world = world();
     let keyed = |n, body| {
         let key = CreationKey::Given(IdempotencyKey { key: "k".into(), fingerprint: [body; 32] });
@@ -89,10 +89,10 @@ fn two_creations_of_one_batch_with_one_key_are_one() {
         create.key = key;
         envelope("ann", Command::Create(Box::new(create)))
     };
-    let answers = world.submit_all(&[keyed(1, 0), keyed(2, 0), keyed(3, 1)]);
+    let results = world.submit_all(&[keyed(1, 0), keyed(2, 0), keyed(3, 1)]);
     assert!(
-        matches!(&answers[1], Ok(CommandOutput::Job { job, replayed: true, .. }) if job.id() == job_id(1))
+        matches!(&results[1], Ok(CommandOutput::Job { job, replayed: true, .. }) if job.id() == job_id(1))
     );
-    assert_eq!(answers[2].as_ref().expect_err("another body").code(), "idempotency_mismatch");
+    assert_eq!(results[2].as_ref().expect_err("another body").code(), "idempotency_mismatch");
     assert_eq!(world.tables.jobs.len(), 1);
 }

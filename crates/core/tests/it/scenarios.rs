@@ -1,4 +1,4 @@
-//! Stories, by what they are about. Each is a sentence and a script.
+//! Scenarios by topic. Each test name is a sentence, with a script that shows it.
 
 use crate::script::check;
 

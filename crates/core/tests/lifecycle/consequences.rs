@@ -1,4 +1,4 @@
-//! One slip of the pen is one flaw: what only follows from another is not told.
+//! One mistake is one flaw: flaws that only follow from another are not reported.
 
 use expect_test::{Expect, expect};
 use tenure_core::lifecycle::Lifecycle;
@@ -11,7 +11,7 @@ fn check(changes: &[(&str, &str)], expected: &Expect) {
 }
 
 #[test]
-fn a_misspelled_state_makes_nothing_unreachable() {
+fn a_misspelled_state_makes_no_state_unreachable() {
     check(
         &[("to   = \"in_review\"", "to   = \"in_revue\"")],
         &expect![[r#"
@@ -21,7 +21,7 @@ fn a_misspelled_state_makes_nothing_unreachable() {
 }
 
 #[test]
-fn a_state_that_is_nowhere_declared_is_told_once_with_every_place() {
+fn an_undeclared_state_is_reported_once_with_every_place() {
     let found = flaws(&[("in_review = { role = \"waiting\", timeout = \"3d\" }\n", "")]);
     assert_eq!(found.len(), 1, "{found:#?}");
     assert_eq!(found[0].locations.len(), 4);
@@ -55,7 +55,7 @@ fn an_unknown_trigger_might_have_been_the_missing_one() {
 }
 
 #[test]
-fn a_state_behind_an_unreachable_one_is_told_with_it() {
+fn a_state_behind_an_unreachable_one_is_reported_with_it() {
     let found = flaws(&[
         (
             "on   = \"succeed\"\nfrom = \"drafting\"\nto   = \"in_review\"",
@@ -68,7 +68,7 @@ fn a_state_behind_an_unreachable_one_is_told_with_it() {
 }
 
 #[test]
-fn a_way_into_a_trap_is_told_with_the_trap() {
+fn a_state_that_leads_into_a_trap_is_reported_with_it() {
     let found = flaws(&[
         ("[policy]", "limbo = { role = \"waiting\", timeout = \"never\" }\n[policy]"),
         ("to   = \"published\"", "to   = \"limbo\""),
@@ -80,7 +80,7 @@ fn a_way_into_a_trap_is_told_with_the_trap() {
 }
 
 #[test]
-fn flaws_that_do_not_follow_from_each_other_come_all_at_once() {
+fn independent_flaws_are_reported_together() {
     check(
         &[
             ("version = 1", "version = 0"),

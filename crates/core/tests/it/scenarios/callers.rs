@@ -1,4 +1,4 @@
-//! Who may ask: keys of callers, and workers that were heard.
+//! API keys, and records of workers that were seen.
 
 use serde_json::json;
 use tenure_core::api_key::{ApiKey, Role};
@@ -12,7 +12,7 @@ use crate::make::{catalog, envelope};
 use crate::world::World;
 
 #[test]
-fn the_first_key_is_an_admins() {
+fn the_first_key_must_be_an_admin_key() {
     check(
         "0     ann add-key k1 worker          => validation_failed
          0     ann add-key k1 producer user=u => validation_failed
@@ -34,7 +34,7 @@ fn a_producers_key_needs_a_user() {
 }
 
 #[test]
-fn the_same_key_again_is_a_repeat_and_another_is_refused() {
+fn adding_the_same_key_again_is_a_replay_and_another_secret_is_refused() {
     check(
         "0     ann add-key k1 admin
          1     ann add-key k2 worker secret=s  => not replayed
@@ -59,11 +59,11 @@ fn a_key_is_revoked_once() {
 
 fn refusal(new: NewKey) -> Refusal {
     let mut world = World::new(catalog());
-    world.submit(&envelope("ann", Command::AddKey(Box::new(new)))).expect_err("it is unlawful")
+    world.submit(&envelope("ann", Command::AddKey(Box::new(new)))).expect_err("it is invalid")
 }
 
 #[test]
-fn a_refused_key_says_what_is_wrong_where() {
+fn a_refused_key_names_the_field_and_the_reason() {
     let new = NewKey { id: "k".into(), role: Role::Viewer, user_id: None, digest: [1; 32] };
     let invalid = Refusal::invalid;
     assert_eq!(refusal(new.clone()), invalid("#/role", "the first key must be an admin's"));
@@ -80,7 +80,7 @@ fn a_refused_key_says_what_is_wrong_where() {
 }
 
 #[test]
-fn roles_are_known_by_their_names() {
+fn roles_are_parsed_from_their_names() {
     for role in Role::ALL {
         assert_eq!(Role::parse(role.as_str()), Some(role));
         assert_eq!(json!(role), json!(role.as_str()));
@@ -107,7 +107,7 @@ fn a_key_is_shown_without_its_digest() {
 }
 
 #[test]
-fn workers_are_known_by_when_they_were_heard() {
+fn workers_are_recorded_with_the_time_they_were_seen() {
     check(
         "0     node seen w2 w1:k1    => nothing
          0     -    workers          => w1 with k1@0 > w2 with nothing@0
@@ -121,7 +121,7 @@ fn workers_are_known_by_when_they_were_heard() {
 }
 
 #[test]
-fn a_workers_name_is_its_newest_connections() {
+fn a_worker_is_bound_to_its_newest_connection() {
     check(
         "0     w1   seat k1 7        => nothing
          1     w2   seat k1 8

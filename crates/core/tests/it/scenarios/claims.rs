@@ -1,4 +1,4 @@
-//! Which job goes to whom, and in which order.
+//! Claims: which job a worker gets, and in which order.
 
 use super::check;
 
@@ -17,7 +17,7 @@ fn claims_take_priority_then_run_at_then_creation() {
 }
 
 #[test]
-fn a_claim_takes_no_more_than_it_may_and_only_what_it_asked_for() {
+fn a_claim_respects_its_maximum_and_its_filter() {
     check(
         "type work follows distributed
          type run follows distributed queue=games
@@ -36,7 +36,7 @@ fn a_claim_takes_no_more_than_it_may_and_only_what_it_asked_for() {
 }
 
 #[test]
-fn a_claim_that_starts_makes_both_transitions_where_there_are_two() {
+fn a_claim_with_start_makes_both_transitions_if_there_are_two() {
     check(
         "type work follows distributed
          type run follows so1
@@ -49,7 +49,7 @@ fn a_claim_that_starts_makes_both_transitions_where_there_are_two() {
 }
 
 #[test]
-fn a_request_that_is_repeated_gets_the_same_jobs_as_far_as_they_are_still_held() {
+fn a_repeated_claim_request_returns_the_jobs_that_are_still_held() {
     check(
         "type work follows distributed
          0     ann create work a
@@ -67,7 +67,7 @@ fn a_request_that_is_repeated_gets_the_same_jobs_as_far_as_they_are_still_held()
 }
 
 #[test]
-fn a_request_that_got_nothing_may_be_asked_again() {
+fn a_claim_request_without_a_job_may_be_repeated() {
     check(
         "type work follows distributed
          0     w1  claim request=r      => none
@@ -77,7 +77,7 @@ fn a_request_that_got_nothing_may_be_asked_again() {
 }
 
 #[test]
-fn a_claim_may_come_with_a_key_like_any_other_verb() {
+fn a_claim_accepts_an_idempotency_key() {
     check(
         "type work follows distributed
          0     ann create work a

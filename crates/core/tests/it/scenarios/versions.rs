@@ -1,4 +1,4 @@
-//! A job keeps the version of its lifecycle that it was created under, whatever its type says by now.
+//! A job keeps the lifecycle version it was created under, even if its type has a newer one.
 
 use tenure_core::command::{Command, Retry, When};
 use tenure_core::decide::CommandOutput;
@@ -7,24 +7,24 @@ use tenure_core::time::Millis;
 
 use crate::make::{OneJob, a_type, job_id};
 
-/// `so1` with a timeout, which its first version has not.
+/// `so1` with a timeout, which its first version does not have.
 fn second_version() -> Lifecycle {
     let first = BUILT_IN.iter().find(|source| source.contains("name    = \"so1\"")).expect("it is built in");
     let timeout =
         "[[transitions]]\non = \"timeout\"\nfrom = [\"pending\", \"running\"]\nto = \"failed\"\n\n[api]";
     let second = first.replace("version = 1", "version = 2").replacen("[api]", timeout, 1);
-    Lifecycle::parse(&second).expect("one more rule does no harm")
+    Lifecycle::parse(&second).expect("the second version is valid")
 }
 
 #[test]
-fn a_live_job_stays_under_the_version_that_it_was_created_under() {
+fn a_live_job_keeps_the_version_it_was_created_under() {
     let second = second_version();
     let first = Lifecycle::built_in().into_iter().find(|each| each.name == "so1").expect("it is built in");
     let mut run = OneJob::create(&first, 1);
     let mut job_type = a_type("work", &second);
     job_type.timeouts = vec![("running".into(), Millis::seconds(1))];
     run.world.catalog.add_lifecycle(second);
-    run.world.catalog.add_type(job_type).expect("its lifecycle is there");
+    run.world.catalog.add_type(job_type).expect("its lifecycle is known");
 
     assert!(run.claim());
     assert_eq!(run.job().spec.lifecycle.version, 1);
@@ -33,7 +33,7 @@ fn a_live_job_stays_under_the_version_that_it_was_created_under() {
 
     let again = run.submit(Command::Retry(Retry { job: run.id, id: job_id(2), when: When::Now }));
     let Ok(CommandOutput::Job { job, .. }) = again else {
-        panic!("a finished job can be tried again: {again:?}")
+        panic!("a finished job can be retried: {again:?}")
     };
     assert_eq!(job.spec.lifecycle.version, 2, "a new job follows the newest version");
 }

@@ -1,9 +1,9 @@
-//! Signals, keyed verbs, rejections, progress, logs, retention.
+//! Signals, commands with keys, rejections, progress, logs, retention.
 
 use super::check;
 
 #[test]
-fn a_lifecycle_of_ones_own_has_signals_of_its_own() {
+fn a_lifecycle_may_declare_signals() {
     check(
         r#"type draft follows review
          0     ann create draft a
@@ -23,7 +23,7 @@ fn a_lifecycle_of_ones_own_has_signals_of_its_own() {
 }
 
 #[test]
-fn the_same_verb_with_the_same_key_has_one_effect() {
+fn a_command_with_a_key_takes_effect_once() {
     check(
         "type work follows distributed
          0     ann create work a
@@ -41,7 +41,7 @@ fn the_same_verb_with_the_same_key_has_one_effect() {
 }
 
 #[test]
-fn a_key_is_forgotten_after_a_day() {
+fn a_key_expires_after_a_day() {
     check(
         "type work follows distributed
          0     ann create work a
@@ -52,7 +52,7 @@ fn a_key_is_forgotten_after_a_day() {
 }
 
 #[test]
-fn a_refusal_uses_up_no_key() {
+fn a_refusal_does_not_consume_the_key() {
     check(
         "type work follows distributed
          0     ann create work a
@@ -76,7 +76,7 @@ fn a_key_does_not_keep_a_lost_lease_alive() {
 }
 
 #[test]
-fn a_rejection_is_the_holders_or_where_there_is_none_an_operators() {
+fn a_job_is_rejected_by_its_holder_or_without_one_by_an_operator() {
     check(
         "type image follows image
          type work  follows distributed
@@ -136,7 +136,7 @@ fn log_lines_are_numbered_without_a_gap_and_kept_past_the_end() {
 }
 
 #[test]
-fn a_job_is_forgotten_when_its_retention_is_over() {
+fn a_job_is_purged_after_its_retention() {
     check(
         "type work follows distributed
          0       ann create work a
@@ -152,7 +152,7 @@ fn a_job_is_forgotten_when_its_retention_is_over() {
 }
 
 #[test]
-fn a_job_that_is_not_finished_is_never_forgotten() {
+fn an_unfinished_job_is_never_purged() {
     check(
         "type work follows distributed
          0        ann create work a key=k
@@ -164,7 +164,7 @@ fn a_job_that_is_not_finished_is_never_forgotten() {
 }
 
 #[test]
-fn a_failure_has_an_error_though_no_worker_told_one() {
+fn a_failure_without_a_report_has_an_error() {
     check(
         "type work follows odd
          0     ann create work a
@@ -177,7 +177,7 @@ fn a_failure_has_an_error_though_no_worker_told_one() {
 }
 
 #[test]
-fn partial_success_is_said_plainly() {
+fn a_partial_success_is_recorded_as_partial() {
     check(
         "type work follows pattern
          0     ann create work a

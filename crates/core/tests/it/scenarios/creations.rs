@@ -1,9 +1,9 @@
-//! New jobs: types, keys, credits; and the jobs that undo others.
+//! Creations: types, keys, credits, and compensations.
 
 use super::check;
 
 #[test]
-fn a_type_that_is_not_known_is_refused() {
+fn an_unknown_type_is_refused() {
     check(
         "type work follows distributed payload_bytes_max=4
          0     ann create else a        => unknown_type
@@ -16,7 +16,7 @@ fn a_type_that_is_not_known_is_refused() {
 }
 
 #[test]
-fn the_catch_all_lets_its_caller_choose_a_lifecycle() {
+fn a_caller_of_the_catch_all_may_choose_a_lifecycle() {
     check(
         "type * follows distributed
          0     ann create anything a    => type anything, lifecycle distributed, queued, max_attempts 5
@@ -44,7 +44,7 @@ fn a_type_may_override_each_policy_of_its_lifecycle() {
 }
 
 #[test]
-fn a_given_key_finds_the_job_that_it_made() {
+fn a_given_key_finds_the_job_it_created() {
     check(
         "type work follows distributed
          0     ann create work a key=k  => a, not replayed
@@ -57,7 +57,7 @@ fn a_given_key_finds_the_job_that_it_made() {
 }
 
 #[test]
-fn keys_of_different_types_do_not_meet() {
+fn keys_of_different_types_are_separate() {
     check(
         "type work follows distributed
          type run follows distributed
@@ -68,7 +68,7 @@ fn keys_of_different_types_do_not_meet() {
 }
 
 #[test]
-fn a_derived_key_reaches_over_the_turn_of_a_minute() {
+fn a_derived_key_covers_the_previous_minute() {
     check(
         "type image follows image
          50    ann create image a derived=cat  => a
@@ -107,7 +107,7 @@ fn a_job_in_a_reusable_state_frees_its_key() {
 }
 
 #[test]
-fn what_was_due_before_a_creation_decides_about_its_key() {
+fn due_clocks_fire_before_a_creation_checks_its_key() {
     check(
         "type image follows image max_attempts=2
          0     ann create image a key=k
@@ -145,7 +145,7 @@ fn credits_are_reserved_and_settled_or_refunded_once() {
 }
 
 #[test]
-fn a_repeated_creation_is_not_charged_twice() {
+fn a_repeated_creation_is_charged_once() {
     check(
         "type image follows image cost=4
          0     ann grant u1 10 key=g
@@ -157,7 +157,7 @@ fn a_repeated_creation_is_not_charged_twice() {
 }
 
 #[test]
-fn the_cost_of_a_catch_all_is_given_back_where_the_lifecycle_has_no_credits() {
+fn a_catch_all_job_is_refunded_if_its_lifecycle_has_no_credits() {
     check(
         "type * follows image cost=4
          0     ann grant u1 4
@@ -169,7 +169,7 @@ fn the_cost_of_a_catch_all_is_given_back_where_the_lifecycle_has_no_credits() {
 }
 
 #[test]
-fn what_a_failed_job_did_is_undone() {
+fn a_failed_job_is_compensated() {
     check(
         "type work follows distributed compensate_with=undo max_attempts=1
          type undo follows distributed max_attempts=1
@@ -186,7 +186,7 @@ fn what_a_failed_job_did_is_undone() {
 }
 
 #[test]
-fn a_compensation_that_fails_is_a_dead_letter_whatever_its_lifecycle() {
+fn a_failed_compensation_writes_a_dead_letter_in_any_lifecycle() {
     check(
         "type work follows distributed compensate_with=undo
          type undo follows pattern
@@ -207,7 +207,7 @@ fn a_compensation_that_fails_is_a_dead_letter_whatever_its_lifecycle() {
 }
 
 #[test]
-fn what_never_ran_needs_no_undoing() {
+fn a_job_that_never_ran_is_not_compensated() {
     check(
         "type work follows distributed compensate_with=undo
          type undo follows pattern
