@@ -45,7 +45,7 @@ fn add(world: &mut World, overlap: Overlap) -> Schedule {
     schedule_of(world.submit(&envelope("operator:ann", Command::AddSchedule(Box::new(new))))).0
 }
 
-fn schedule(result: CommandResult) -> (Schedule, bool) {
+fn schedule_of(result: CommandResult) -> (Schedule, bool) {
     match result.expect("the command is valid") {
         CommandOutput::Automation { automation, replayed } => match *automation {
             Automation::Schedule(schedule) => (schedule, replayed),
