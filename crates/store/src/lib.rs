@@ -41,6 +41,91 @@ pub use memory::{Fault, MemoryStore};
 pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 
+/// The reads of a store. The trait and the stores that only pass a call on expand this list, so that a new read is
+/// declared once.
+macro_rules! store_reads {
+    ($expand:ident) => {
+        $expand! {
+            fn job(id: JobId) -> Option<Arc<Job>>;
+            /// In order, notes after the numbered events.
+            fn history(id: JobId) -> Vec<Event>;
+            /// The journal after a position, in commit order, which is the same for all readers.
+            fn events(after: Position, limit: usize) -> Vec<JournalEntry>;
+            fn journal_end() -> Position;
+            /// Newest first.
+            fn list(filter: JobFilter, page: Page) -> Vec<Arc<Job>>;
+            /// The job that is `jobs` jobs older than `before`, if there is one: bounds a search that must not read everything.
+            /// `jobs` is at least one.
+            fn nth_older(before: Option<JobId>, jobs: usize) -> Option<JobId>;
+            /// The number of jobs by lifecycle, type, queue and state.
+            fn counts() -> Vec<Count>;
+            /// Counts of live jobs and dead letters. Never reads finished jobs.
+            fn gauges() -> Gauges;
+            /// Jobs with a lease, in any order.
+            fn leased(limit: usize) -> Vec<Arc<Job>>;
+            /// Jobs in a waiting state, oldest first.
+            fn waiting(limit: usize) -> Vec<Arc<Job>>;
+            /// Jobs with an overdue clock, most overdue first.
+            fn due(limit: usize) -> Vec<JobId>;
+            /// The earliest future `run_at` of the ready jobs that the filter admits.
+            fn next_run(filter: ClaimFilter) -> Option<Timestamp>;
+            /// Finished jobs of a lifecycle that completed before a time, oldest first.
+            fn completed_before(lifecycle: LifecycleName, before: Timestamp, limit: usize) -> Vec<JobId>;
+            /// Jobs that completed at or after a time, newest completion first.
+            fn finished(since: Timestamp, limit: usize) -> Vec<Arc<Job>>;
+            /// Log lines after number `after`.
+            fn logs(job: JobId, after: u64, limit: usize) -> Vec<LogLine>;
+            fn telemetry(job: JobId) -> Vec<Telemetry>;
+            /// Newest job first.
+            fn dead_letters(filter: DeadLetterFilter, page: Page) -> Vec<DeadLetter>;
+            fn account(user: UserId) -> Account;
+            /// Ledger lines after row `after`, each with its row number.
+            fn ledger(user: UserId, after: u64, limit: usize) -> Vec<(u64, LedgerLine)>;
+            /// Accounts after a user, ordered by user.
+            fn accounts(after: Option<UserId>, limit: usize) -> Vec<(UserId, Account)>;
+            /// Ledger lines before a row, newest first, each with its row number.
+            fn ledger_before(user: UserId, before: u64, limit: usize) -> Vec<(u64, LedgerLine)>;
+            /// Audit lines before a row, newest first, each with its row number.
+            fn audit_before(before: u64, limit: usize) -> Vec<(u64, AuditLine)>;
+            /// Audit lines after row `after`, each with its row number.
+            fn audit(after: u64, limit: usize) -> Vec<(u64, AuditLine)>;
+            fn paused() -> Vec<QueueName>;
+            /// Every lifecycle file that was ever registered.
+            fn lifecycles() -> Vec<(LifecycleRef, String)>;
+            /// All API keys by id, revoked ones included.
+            fn api_keys() -> Vec<ApiKey>;
+            /// Newest first, optionally before one.
+            fn assets(job: JobId, before: Option<AssetId>, limit: usize) -> Vec<Asset>;
+            fn asset(id: AssetId) -> Option<Asset>;
+            /// Storage paths of objects that are due for deletion.
+            fn asset_garbage(limit: usize) -> Vec<String>;
+            /// By id; at most [`tenure_core::limits::AUTOMATIONS_MAX`].
+            fn automations(kind: AutomationKind) -> Vec<Automation>;
+            /// Due automations of a kind, oldest first.
+            fn due_automations(kind: AutomationKind, limit: usize) -> Vec<Automation>;
+            /// Last seen first; at most [`WORKERS_MAX`].
+            fn workers() -> Vec<WorkerRecord>;
+            fn worker(name: WorkerId) -> Option<WorkerRecord>;
+            /// Last seen first; at most [`NODES_MAX`].
+            fn nodes() -> Vec<NodeRecord>;
+            /// For `verify`: all records of the jobs after an id, in id order.
+            fn scan(after: Option<JobId>, limit: usize) -> Vec<Scanned>;
+            /// For `verify`: accounts after a user with the sums of their ledgers; also users that have only one of the two.
+            fn scan_accounts(after: Option<UserId>, limit: usize) -> Vec<AccountSums>;
+            /// For `verify`: rows without a job, and the findings of the database's integrity check.
+            fn orphans(limit: usize) -> Vec<String>;
+        }
+    };
+}
+pub(crate) use store_reads;
+
+macro_rules! declare_reads {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*) => {$(
+        $(#[$doc])*
+        fn $name(&self, $($arg: $type),*) -> impl Future<Output = Result<$output, StoreError>> + Send;
+    )*};
+}
+
 pub trait Store: Clone + Send + Sync + 'static {
     /// The only write besides `heartbeat`. Loads `reads`, calls `decide` at the store's time, and writes the changes: all or
     /// nothing, durable when it returns. After a conflict `decide`, which is pure, is called again.
@@ -65,186 +150,7 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// Resolves when another node may have committed. May be missed, and may be spurious.
     fn remote_commit(&self) -> impl Future<Output = ()> + Send;
 
-    fn job(&self, id: JobId) -> impl Future<Output = Result<Option<Arc<Job>>, StoreError>> + Send;
-
-    /// In order, notes after the numbered events.
-    fn history(&self, id: JobId) -> impl Future<Output = Result<Vec<Event>, StoreError>> + Send;
-
-    /// The journal after a position, in commit order, which is the same for all readers.
-    fn events(
-        &self,
-        after: Position,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<JournalEntry>, StoreError>> + Send;
-
-    fn journal_end(&self) -> impl Future<Output = Result<Position, StoreError>> + Send;
-
-    /// Newest first.
-    fn list(
-        &self,
-        filter: JobFilter,
-        page: Page,
-    ) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
-
-    /// The job that is `jobs` jobs older than `before`, if there is one: bounds a search that must not read everything.
-    /// `jobs` is at least one.
-    fn nth_older(
-        &self,
-        before: Option<JobId>,
-        jobs: usize,
-    ) -> impl Future<Output = Result<Option<JobId>, StoreError>> + Send;
-
-    /// The number of jobs by lifecycle, type, queue and state.
-    fn counts(&self) -> impl Future<Output = Result<Vec<Count>, StoreError>> + Send;
-
-    /// Counts of live jobs and dead letters. Never reads finished jobs.
-    fn gauges(&self) -> impl Future<Output = Result<Gauges, StoreError>> + Send;
-
-    /// Jobs with a lease, in any order.
-    fn leased(&self, limit: usize) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
-
-    /// Jobs in a waiting state, oldest first.
-    fn waiting(&self, limit: usize) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
-
-    /// Jobs with an overdue clock, most overdue first.
-    fn due(&self, limit: usize) -> impl Future<Output = Result<Vec<JobId>, StoreError>> + Send;
-
-    /// The earliest future `run_at` of the ready jobs that the filter admits.
-    fn next_run(
-        &self,
-        filter: ClaimFilter,
-    ) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send;
-
-    /// Finished jobs of a lifecycle that completed before a time, oldest first.
-    fn completed_before(
-        &self,
-        lifecycle: LifecycleName,
-        before: Timestamp,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<JobId>, StoreError>> + Send;
-
-    /// Jobs that completed at or after a time, newest completion first.
-    fn finished(
-        &self,
-        since: Timestamp,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<Arc<Job>>, StoreError>> + Send;
-
-    /// Log lines after number `after`.
-    fn logs(
-        &self,
-        job: JobId,
-        after: u64,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<LogLine>, StoreError>> + Send;
-
-    fn telemetry(&self, job: JobId) -> impl Future<Output = Result<Vec<Telemetry>, StoreError>> + Send;
-
-    /// Newest job first.
-    fn dead_letters(
-        &self,
-        filter: DeadLetterFilter,
-        page: Page,
-    ) -> impl Future<Output = Result<Vec<DeadLetter>, StoreError>> + Send;
-
-    fn account(&self, user: UserId) -> impl Future<Output = Result<Account, StoreError>> + Send;
-
-    /// Ledger lines after row `after`, each with its row number.
-    fn ledger(
-        &self,
-        user: UserId,
-        after: u64,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<(u64, LedgerLine)>, StoreError>> + Send;
-
-    /// Accounts after a user, ordered by user.
-    fn accounts(
-        &self,
-        after: Option<UserId>,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<(UserId, Account)>, StoreError>> + Send;
-
-    /// Ledger lines before a row, newest first, each with its row number.
-    fn ledger_before(
-        &self,
-        user: UserId,
-        before: u64,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<(u64, LedgerLine)>, StoreError>> + Send;
-
-    /// Audit lines before a row, newest first, each with its row number.
-    fn audit_before(
-        &self,
-        before: u64,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<(u64, AuditLine)>, StoreError>> + Send;
-
-    /// Audit lines after row `after`, each with its row number.
-    fn audit(
-        &self,
-        after: u64,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<(u64, AuditLine)>, StoreError>> + Send;
-
-    fn paused(&self) -> impl Future<Output = Result<Vec<QueueName>, StoreError>> + Send;
-
-    /// Every lifecycle file that was ever registered.
-    fn lifecycles(&self) -> impl Future<Output = Result<Vec<(LifecycleRef, String)>, StoreError>> + Send;
-
-    /// All API keys by id, revoked ones included.
-    fn api_keys(&self) -> impl Future<Output = Result<Vec<ApiKey>, StoreError>> + Send;
-
-    /// Newest first, optionally before one.
-    fn assets(
-        &self,
-        job: JobId,
-        before: Option<AssetId>,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<Asset>, StoreError>> + Send;
-
-    fn asset(&self, id: AssetId) -> impl Future<Output = Result<Option<Asset>, StoreError>> + Send;
-
-    /// Storage paths of objects that are due for deletion.
-    fn asset_garbage(&self, limit: usize) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
-
-    /// By id; at most [`tenure_core::limits::AUTOMATIONS_MAX`].
-    fn automations(
-        &self,
-        kind: AutomationKind,
-    ) -> impl Future<Output = Result<Vec<Automation>, StoreError>> + Send;
-
-    /// Due automations of a kind, oldest first.
-    fn due_automations(
-        &self,
-        kind: AutomationKind,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<Automation>, StoreError>> + Send;
-
-    /// Last seen first; at most [`WORKERS_MAX`].
-    fn workers(&self) -> impl Future<Output = Result<Vec<WorkerRecord>, StoreError>> + Send;
-
-    fn worker(&self, name: WorkerId)
-    -> impl Future<Output = Result<Option<WorkerRecord>, StoreError>> + Send;
-
-    /// Last seen first; at most [`NODES_MAX`].
-    fn nodes(&self) -> impl Future<Output = Result<Vec<NodeRecord>, StoreError>> + Send;
-
-    /// For `verify`: all records of the jobs after an id, in id order.
-    fn scan(
-        &self,
-        after: Option<JobId>,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<Scanned>, StoreError>> + Send;
-
-    /// For `verify`: accounts after a user with the sums of their ledgers; also users that have only one of the two.
-    fn scan_accounts(
-        &self,
-        after: Option<UserId>,
-        limit: usize,
-    ) -> impl Future<Output = Result<Vec<AccountSums>, StoreError>> + Send;
-
-    /// For `verify`: rows without a job, and the findings of the database's integrity check.
-    fn orphans(&self, limit: usize) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
+    store_reads!(declare_reads);
 }
 
 /// An event with its position and the fields that readers filter by.

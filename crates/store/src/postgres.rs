@@ -27,25 +27,7 @@ mod transact;
 mod watch;
 mod write;
 
-use std::sync::Arc;
-
-use tenure_core::api_key::ApiKey;
-use tenure_core::asset::{Asset, AssetId};
-use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::command::ClaimFilter;
-use tenure_core::credit::{Account, LedgerLine};
-use tenure_core::dead_letter::DeadLetter;
-use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
-use tenure_core::id::{JobId, LifecycleName, Position, QueueName, UserId, WorkerId};
-use tenure_core::job::{Job, LifecycleRef};
-use tenure_core::limits::AUTOMATIONS_MAX;
-use tenure_core::node::NodeRecord;
-use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
-use tenure_core::time::{Now, Timestamp};
-use tenure_core::worker::WorkerRecord;
-use tenure_core::working_set::{Reads, WorkingSet};
-
-use crate::{Count, Gauges, JournalEntry, Scanned, Store, StoreError};
+use super::*;
 use claim_index::ClaimIndex;
 use clock::DatabaseClock;
 use commits::Commits;
@@ -123,6 +105,14 @@ impl Node {
     }
 }
 
+macro_rules! delegate_reads {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*) => {$(
+        async fn $name(&self, $($arg: $type),*) -> Result<$output, StoreError> {
+            self.0.$name($($arg),*).await
+        }
+    )*};
+}
+
 impl Store for PostgresStore {
     async fn transact<T: Send + 'static>(
         &self,
@@ -152,187 +142,5 @@ impl Store for PostgresStore {
         self.0.notifications.remote_commit().await;
     }
 
-    async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>, StoreError> {
-        self.0.job(id).await
-    }
-
-    async fn history(&self, id: JobId) -> Result<Vec<Event>, StoreError> {
-        self.0.history(id).await
-    }
-
-    async fn events(&self, after: Position, limit: usize) -> Result<Vec<JournalEntry>, StoreError> {
-        self.0.events(after, limit).await
-    }
-
-    async fn list(&self, filter: JobFilter, page: Page) -> Result<Vec<Arc<Job>>, StoreError> {
-        self.0.list(filter, page).await
-    }
-
-    async fn nth_older(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
-        self.0.nth_older(before, jobs).await
-    }
-
-    async fn counts(&self) -> Result<Vec<Count>, StoreError> {
-        self.0.counts().await
-    }
-
-    async fn gauges(&self) -> Result<Gauges, StoreError> {
-        self.0.gauges().await
-    }
-
-    async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
-        self.0.waiting(limit).await
-    }
-
-    async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
-        self.0.leased(limit).await
-    }
-
-    async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
-        self.0.due(limit).await
-    }
-
-    async fn next_run(&self, filter: ClaimFilter) -> Result<Option<Timestamp>, StoreError> {
-        self.0.next_run(filter).await
-    }
-
-    async fn completed_before(
-        &self,
-        lifecycle: LifecycleName,
-        before: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<JobId>, StoreError> {
-        self.0.completed_before(lifecycle, before, limit).await
-    }
-
-    async fn finished(&self, since: Timestamp, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
-        self.0.finished(since, limit).await
-    }
-
-    async fn logs(&self, job: JobId, after: u64, limit: usize) -> Result<Vec<LogLine>, StoreError> {
-        self.0.logs(job, after, limit).await
-    }
-
-    async fn telemetry(&self, job: JobId) -> Result<Vec<Telemetry>, StoreError> {
-        self.0.telemetry(job).await
-    }
-
-    async fn dead_letters(
-        &self,
-        filter: DeadLetterFilter,
-        page: Page,
-    ) -> Result<Vec<DeadLetter>, StoreError> {
-        self.0.dead_letters(filter, page).await
-    }
-
-    async fn account(&self, user: UserId) -> Result<Account, StoreError> {
-        self.0.account(user).await
-    }
-
-    async fn ledger(
-        &self,
-        user: UserId,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
-        self.0.ledger(user, after, limit).await
-    }
-
-    async fn accounts(
-        &self,
-        after: Option<UserId>,
-        limit: usize,
-    ) -> Result<Vec<(UserId, Account)>, StoreError> {
-        self.0.accounts(after, limit).await
-    }
-
-    async fn ledger_before(
-        &self,
-        user: UserId,
-        before: u64,
-        limit: usize,
-    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
-        self.0.ledger_before(user, before, limit).await
-    }
-
-    async fn audit_before(&self, before: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
-        self.0.audit_before(before, limit).await
-    }
-
-    async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
-        self.0.audit(after, limit).await
-    }
-
-    async fn journal_end(&self) -> Result<Position, StoreError> {
-        self.0.journal_end().await
-    }
-
-    async fn paused(&self) -> Result<Vec<QueueName>, StoreError> {
-        self.0.paused().await
-    }
-
-    async fn lifecycles(&self) -> Result<Vec<(LifecycleRef, String)>, StoreError> {
-        self.0.lifecycles().await
-    }
-
-    async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
-        self.0.api_keys().await
-    }
-
-    async fn assets(
-        &self,
-        job: JobId,
-        before: Option<AssetId>,
-        limit: usize,
-    ) -> Result<Vec<Asset>, StoreError> {
-        self.0.assets(job, before, limit).await
-    }
-
-    async fn asset(&self, id: AssetId) -> Result<Option<Asset>, StoreError> {
-        self.0.asset(id).await
-    }
-
-    async fn asset_garbage(&self, limit: usize) -> Result<Vec<String>, StoreError> {
-        self.0.asset_garbage(limit).await
-    }
-
-    async fn automations(&self, kind: AutomationKind) -> Result<Vec<Automation>, StoreError> {
-        self.0.automations(kind, AUTOMATIONS_MAX).await
-    }
-
-    async fn due_automations(
-        &self,
-        kind: AutomationKind,
-        limit: usize,
-    ) -> Result<Vec<Automation>, StoreError> {
-        self.0.due_automations(kind, limit).await
-    }
-
-    async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
-        self.0.workers().await
-    }
-
-    async fn worker(&self, name: WorkerId) -> Result<Option<WorkerRecord>, StoreError> {
-        self.0.worker(name).await
-    }
-
-    async fn nodes(&self) -> Result<Vec<NodeRecord>, StoreError> {
-        self.0.nodes().await
-    }
-
-    async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {
-        self.0.scan(after, limit).await
-    }
-
-    async fn scan_accounts(
-        &self,
-        after: Option<UserId>,
-        limit: usize,
-    ) -> Result<Vec<crate::AccountSums>, StoreError> {
-        self.0.scan_accounts(after, limit).await
-    }
-
-    async fn orphans(&self, limit: usize) -> Result<Vec<String>, StoreError> {
-        self.0.orphans(limit).await
-    }
+    store_reads!(delegate_reads);
 }

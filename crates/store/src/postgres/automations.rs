@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use tenure_core::automation::{Automation, AutomationId, AutomationKind};
+use tenure_core::limits::AUTOMATIONS_MAX;
 use tenure_core::working_set::WorkingSet;
 use tokio_postgres::Row;
 
@@ -15,12 +16,12 @@ use crate::StoreError;
 use crate::codec::{automation, text};
 
 impl Node {
-    pub(super) async fn automations(
-        &self,
-        kind: AutomationKind,
-        limit: usize,
-    ) -> Result<Vec<Automation>, StoreError> {
-        self.ask(&AUTOMATIONS, &[&kind.as_str(), &rows_max(limit)]).await?.iter().map(decoded).collect()
+    pub(super) async fn automations(&self, kind: AutomationKind) -> Result<Vec<Automation>, StoreError> {
+        self.ask(&AUTOMATIONS, &[&kind.as_str(), &rows_max(AUTOMATIONS_MAX)])
+            .await?
+            .iter()
+            .map(decoded)
+            .collect()
     }
 
     pub(super) async fn due_automations(
