@@ -1,31 +1,27 @@
-//! `cargo xtask fuzz`: schemathesis reads `/openapi.json` of a running server and tries to make the two disagree.
+//! `cargo xtask fuzz`: runs schemathesis against a server, which must behave as its `/openapi.json` says.
 //!
-//! The server is the real program on an embedded store, with jobs of every lifecycle in many states. What is asked of
-//! schemathesis is in `xtask/fuzz`. Its environment is made once, under the target folder.
+//! The server is the real program on an embedded store, with jobs of every lifecycle in many states. The configuration is in
+//! `xtask/fuzz`. Schemathesis is installed once, under the target folder.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tenure_launcher::ServerProcess;
 
 use crate::step::{self, Report};
-use crate::{all, cargo, python};
+use crate::{all, cargo, http, python};
 
-/// Another version has other checks: raise it on purpose.
+/// Pinned: another version has other checks.
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
-/// Schemathesis stops by itself before this; whatever hangs does not.
+/// Schemathesis ends before this unless it hangs.
 const SECONDS_MAX: &str = "180";
-const ANSWER_MAX: Duration = Duration::from_secs(10);
 const SERVER_CONFIG: &str = include_str!("../fuzz/tenure.toml");
 const SETTINGS: &str = include_str!("../fuzz/schemathesis.toml");
 
-/// The step.
+/// Runs the step.
 pub fn run() -> Result<Report> {
     let program = schemathesis()?;
     let folder = cargo::target().join("xtask/fuzz");
@@ -34,7 +30,7 @@ pub fn run() -> Result<Report> {
     }
     fs::create_dir_all(&folder)?;
     let server = Server::start(&all::tenure()?, &folder)?;
-    let (key, jobs) = server.fill().context("the server cannot be filled")?;
+    let (key, jobs) = server.create_jobs().context("cannot create the jobs to fuzz")?;
     let settings = folder.join("schemathesis.toml");
     fs::write(&settings, settings_of(&key, &jobs)?)?;
     let mut fuzz = Command::new("timeout");
@@ -49,15 +45,16 @@ pub fn run() -> Result<Report> {
 
 /// The installed schemathesis.
 pub fn schemathesis() -> Result<PathBuf> {
-    let python = python::with("schemathesis", &[SCHEMATHESIS]).context("nothing else fuzzes")?;
+    let python =
+        python::with("schemathesis", &[SCHEMATHESIS]).context("schemathesis is needed for fuzzing")?;
     Ok(python.with_file_name("schemathesis"))
 }
 
-/// Ours, and what only this run knows.
+/// The committed settings, and those of this run.
 fn settings_of(key: &Key, jobs: &[String]) -> Result<String> {
     let hooks = cargo::root().join("xtask/fuzz/hooks.py");
     let headers = format!("Bearer {}", key.text);
-    // JSON's strings and lists are TOML's, too.
+    // Strings and lists in JSON are valid TOML.
     let (hooks, headers) = (serde_json::to_string(&hooks)?, serde_json::to_string(&headers)?);
     let jobs = serde_json::to_string(jobs)?;
     Ok(format!(
@@ -65,7 +62,7 @@ fn settings_of(key: &Key, jobs: &[String]) -> Result<String> {
     ))
 }
 
-/// The key in whose name everything is asked.
+/// The API key of the run.
 struct Key {
     id: String,
     text: String,
@@ -86,9 +83,9 @@ impl Server {
         Ok(Self(ServerProcess::start(command)?))
     }
 
-    /// Jobs of every lifecycle: ready, held, failed, dead, cancelled, delayed, finished. From the first call on the
-    /// server is closed, so that no key that schemathesis makes or revokes changes who it is.
-    fn fill(&self) -> Result<(Key, Vec<String>)> {
+    /// Creates jobs of every lifecycle: ready, held, failed, dead, cancelled, delayed, finished. The first call creates a
+    /// key, so that the server requires keys, and keys that schemathesis creates or revokes do not change its rights.
+    fn create_jobs(&self) -> Result<(Key, Vec<String>)> {
         let issued = self.call("POST", "/api/keys", None, Some(&json!({ "role": "admin" })))?;
         let key = Key { id: text(&issued["id"])?, text: text(&issued["key"])? };
         let post = |path: &str, body: Value| self.call("POST", path, Some(&key), Some(&body));
@@ -133,26 +130,11 @@ impl Server {
         Ok((key, jobs))
     }
 
-    /// One request on a connection of its own; anything but a 2xx is an error.
     fn call(&self, method: &str, path: &str, key: Option<&Key>, body: Option<&Value>) -> Result<Value> {
-        let mut socket = TcpStream::connect(self.0.address())?;
-        socket.set_read_timeout(Some(ANSWER_MAX))?;
         let key = key.map(|key| format!("Authorization: Bearer {}\r\n", key.text)).unwrap_or_default();
+        let headers = format!("{key}Content-Type: application/json\r\n");
         let body = body.map(Value::to_string).unwrap_or_default();
-        write!(
-            socket,
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{key}\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            self.0.address(),
-            body.len()
-        )?;
-        let mut answer = String::new();
-        socket.read_to_string(&mut answer)?;
-        let (head, body) = answer.split_once("\r\n\r\n").context("the answer has no end of its head")?;
-        if !head.starts_with("HTTP/1.1 2") {
-            bail!("{method} {path}: {head}\n{body}");
-        }
-        Ok(serde_json::from_str(body)?)
+        Ok(serde_json::from_str(&http::request(self.0.address(), method, path, &headers, &body)?)?)
     }
 }
 
@@ -165,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_settings_are_toml_with_what_the_run_knows() {
+    fn the_settings_are_valid_toml() {
         let key = Key { id: "k1".into(), text: "secret".into() };
         let text = settings_of(&key, &["j1".into(), "j2".into()]).unwrap();
         let settings: toml::Table = toml::from_str(&text).unwrap();

@@ -10,6 +10,7 @@ pub mod bucket;
 pub mod cargo;
 pub mod deny;
 pub mod fuzz;
+mod http;
 pub mod install;
 pub mod node;
 pub mod peers;

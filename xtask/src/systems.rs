@@ -1,5 +1,5 @@
-//! `cargo xtask systems`: each folder of `examples/` is a whole system, whose `run` starts it, tries it, and says by its
-//! exit code whether it did what its README says.
+//! `cargo xtask systems`: runs the systems of `examples/`. Each folder has a script `run` that starts the system and checks
+//! that it does what its README says.
 
 use std::fs;
 use std::process::Command;
@@ -12,11 +12,11 @@ use crate::step::{self, Report};
 
 const SECONDS_MAX: &str = "60";
 
-/// The step, with the programs that cargo has built.
+/// Runs every system with the programs that cargo has built.
 pub fn run(built: &[Program]) -> Result<Report> {
     let program = |name: &str, example: bool| {
         let found = built.iter().find(|program| program.name == name && program.example == example);
-        found.map(|program| &program.path).with_context(|| format!("cargo built no {name}"))
+        found.map(|program| &program.path).with_context(|| format!("cargo did not build {name}"))
     };
     let mut report = Report::default();
     for name in names()? {
