@@ -115,7 +115,7 @@ fn read(path: &Path, flaws: &mut Flaws) -> Option<Lifecycle> {
     };
     let source = Source::new(path.to_path_buf(), text);
     for flaw in found {
-        let at = flaw.places.first().map_or(0..0, |place| place.start..place.end);
+        let at = flaw.locations.first().map_or(0..0, |place| place.start..place.end);
         let error = ValueError::new(format!("{} {}", flaw.rule, flaw.message), flaw.help);
         flaws.add_elsewhere(source.place(at), error);
     }

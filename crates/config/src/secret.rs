@@ -93,7 +93,7 @@ fn hide_parameters(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::*;
+    use super::*;
 
     #[test]
     fn passwords_are_hidden_in_every_notation() {

@@ -41,7 +41,7 @@ impl fmt::Display for Size {
 
 #[cfg(test)]
 mod tests {
-    use crate::*;
+    use super::*;
 
     #[test]
     fn sizes_are_parsed_and_printed_with_units() {

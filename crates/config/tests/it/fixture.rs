@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use expect_test::Expect;
+use expect_test::expect_file;
 use tempfile::TempDir;
 use tenure_config::{ConfigError, Flags, Loaded, Origin, Setting, load_in};
 
@@ -74,44 +74,11 @@ impl Fixture {
     }
 }
 
-pub(crate) fn check(file: &str, expected: &Expect) {
-    expected.assert_eq(&Fixture::new(file).error());
+/// Compares the flaws of `cases/{case}.toml` with `cases/{case}.txt`.
+pub(crate) fn check(case: &str) {
+    let path = |extension: &str| format!("{}/tests/it/cases/{case}.{extension}", env!("CARGO_MANIFEST_DIR"));
+    let file = fs::read_to_string(path("toml")).expect("the case has a file");
+    expect_file![path("txt")].assert_eq(&Fixture::new(&file).error());
 }
 
-pub(crate) const ERRAND: &str = r#"
-name    = "errand"
-version = 1
-about   = "CommandOutput by a worker, or not."
-initial = "queued"
-
-[states]
-queued  = { role = "ready" }
-running = { role = "active" }
-done    = { outcome = "succeeded" }
-failed  = { outcome = "failed" }
-
-[[transitions]]
-on = "create"
-to = "queued"
-
-[[transitions]]
-on   = "claim"
-from = "queued"
-to   = "running"
-
-[[transitions]]
-on   = "succeed"
-from = "running"
-to   = "done"
-
-[[transitions]]
-on   = ["fail", "lease_expired"]
-from = "running"
-when = "retry"
-to   = "queued"
-
-[[transitions]]
-on   = ["fail", "lease_expired"]
-from = "running"
-to   = "failed"
-"#;
+pub(crate) const ERRAND: &str = include_str!("cases/errand.toml");

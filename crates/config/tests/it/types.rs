@@ -30,18 +30,18 @@ fn schema_files_are_checked() {
     );
     let fixture = fixture.with("a.json", "{").with("b.json", r#"{ "type": "strnig" }"#);
     expect![[r#"
-        tenure.toml:2:37: the schema a.json is not JSON: EOF while parsing an object at line 1 column 1
+        tenure.toml:2:37: schema a.json is not JSON: EOF while parsing an object at line 1 column 1
           |
         2 | a = { lifecycle = 'image', schema = 'a.json' }
           |                                     ^^^^^^^^
-          = a schema file is one JSON object
+          = write one JSON object into the file
 
-        tenure.toml:3:37: the schema b.json, at #/type: "strnig" is not a JSON type
+        tenure.toml:3:37: schema b.json, at #/type: "strnig" is not a JSON type
           |
         3 | b = { lifecycle = 'image', schema = 'b.json' }
           |                                     ^^^^^^^^
 
-        tenure.toml:4:37: the schema c.json cannot be read: there is no such file
+        tenure.toml:4:37: cannot read the schema c.json: no such file
           |
         4 | c = { lifecycle = 'image', schema = 'c.json' }
           |                                     ^^^^^^^^
@@ -50,9 +50,9 @@ fn schema_files_are_checked() {
           |
         5 | d = { lifecycle = 'image', schema = { x = 1979-05-27 } }
           |                                           ^^^^^^^^^^
-          = a schema is JSON, even if it is written as TOML
+          = a schema is JSON, even when it is written as TOML
 
-        tenure.toml:6:37: `schema` must be a text or a table, and this is a number
+        tenure.toml:6:37: `schema` must be a string or a table, not a number
           |
         6 | e = { lifecycle = 'image', schema = 5 }
           |                                     ^
