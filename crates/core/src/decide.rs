@@ -11,6 +11,7 @@ mod audit;
 mod cancel;
 mod claim;
 mod clock;
+mod compensation;
 mod consequences;
 mod create;
 mod dead_letter;

@@ -124,15 +124,16 @@ fn check_path(record: &Record, lifecycle: &Lifecycle, say: &mut impl FnMut(u8, S
             );
         }
         if let Some(last) = before {
-            check_step(lifecycle, (last, event), seq, say);
+            check_transition(lifecycle, last, event, seq, say);
         }
         before = Some(event);
     }
 }
 
-fn check_step(
+fn check_transition(
     lifecycle: &Lifecycle,
-    (last, event): (&Event, &Event),
+    last: &Event,
+    event: &Event,
     seq: u32,
     say: &mut impl FnMut(u8, String),
 ) {

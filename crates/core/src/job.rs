@@ -82,7 +82,7 @@ impl Links {
 }
 
 /// The 32 hex digits of the trace that a `traceparent` belongs to.
-pub(crate) fn trace_id_of(traceparent: &Name) -> &str {
+fn trace_id_of(traceparent: &Name) -> &str {
     traceparent.as_str().get(3..35).unwrap_or_default()
 }
 

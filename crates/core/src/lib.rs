@@ -27,6 +27,5 @@ pub mod schedule;
 pub mod text;
 pub mod time;
 pub mod webhook;
-pub mod wire;
 pub mod worker;
 pub mod working_set;

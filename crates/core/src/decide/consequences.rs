@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use crate::backoff::mix;
 use crate::command::When;
 use crate::credit::{LedgerLine, Movement};
 use crate::dead_letter::{DeadLetter, ReasonCode};
-use crate::decide::{DecisionContext, create};
+use crate::decide::{DecisionContext, compensation, create};
 use crate::event::{AuditLine, Event, Facts};
 use crate::id::{JobId, StateName};
 use crate::job::{Class, Job, JobError, Links, Spec, Stage};
 use crate::json::Json;
 use crate::lifecycle::{Lifecycle, Outcome, Phase, Rule, Trigger};
 use crate::refusal::Refusal;
-use crate::wire::JobForm;
 
 pub(crate) fn of(
     context: &mut DecisionContext<'_>,
@@ -166,7 +163,7 @@ fn compensate(
         priority: job_type.priority,
         max_attempts: job_type.policy.max_attempts,
         cost: 0,
-        payload: compensation_payload(context, job),
+        payload: compensation::payload(job),
         created_at: job.times.updated_at,
         links: Links {
             correlation_id: Some(job.spec.correlation_id()),
@@ -184,21 +181,4 @@ fn compensation_id(context: &DecisionContext<'_>, job: &Job) -> JobId {
     let seed = job.id().seed();
     let chance = (u128::from(mix(seed)) << 64) | u128::from(mix(seed.rotate_left(17) ^ u128::from(job.seq)));
     JobId::new(context.now.at.0 as u64, chance)
-}
-
-fn compensation_payload(context: &DecisionContext<'_>, job: &Job) -> Json {
-    #[derive(Serialize)]
-    struct Payload<'a> {
-        job: JobForm<'a>,
-        result: Option<&'a Json>,
-        checkpoint: Option<&'a Json>,
-        error: Option<&'a JobError>,
-    }
-    let output = &job.output;
-    Json::of(&Payload {
-        job: JobForm::new(job, context.now),
-        result: output.result.as_ref(),
-        checkpoint: output.checkpoint.as_ref(),
-        error: output.error.as_deref(),
-    })
 }

@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::Node;
-use super::claim_index::{ClaimSlot, LOOKED_AT_FIRST, SlotPosition};
+use super::claim_index::{ClaimSlot, SLOTS_AT_FIRST, SlotPosition};
 use super::clock;
 use super::connection::{Connection, Rows, Sent, answered};
 use super::error::StatementFault;
@@ -20,24 +20,20 @@ use crate::StoreError;
 use crate::codec::Interner;
 
 /// A search for candidates.
-pub(super) struct Look {
+pub(super) struct Search {
     pub(super) filter: ClaimFilter,
     pub(super) max: usize,
     /// When the candidates were read.
     now: i64,
     /// Whether the slots were just read, so that none is missing.
     thorough: bool,
-    claim_index: usize,
+    slots: usize,
     params: Vec<Param<'static>>,
 }
 
-impl Look {
-    fn new(
-        filter: &ClaimFilter,
-        max: usize,
-        (claim_index, now): (Vec<(ClaimSlot, SlotPosition)>, i64),
-    ) -> Self {
-        let mut params: Vec<Param<'static>> = match &claim_index[..] {
+impl Search {
+    fn new(filter: &ClaimFilter, max: usize, slots: &[(ClaimSlot, SlotPosition)], now: i64) -> Self {
+        let mut params: Vec<Param<'static>> = match slots {
             [(slot, (run_at, id))] => vec![
                 Box::new(slot.queue.to_string()),
                 Box::new(slot.job_type.to_string()),
@@ -46,23 +42,23 @@ impl Look {
                 Box::new(*id),
             ],
             _ => vec![
-                Box::new(claim_index.iter().map(|(slot, _)| slot.queue.to_string()).collect::<Vec<_>>()),
-                Box::new(claim_index.iter().map(|(slot, _)| slot.job_type.to_string()).collect::<Vec<_>>()),
-                Box::new(claim_index.iter().map(|(slot, _)| slot.priority).collect::<Vec<_>>()),
-                Box::new(claim_index.iter().map(|(_, (run_at, _))| *run_at).collect::<Vec<i64>>()),
-                Box::new(claim_index.iter().map(|(_, (_, id))| *id).collect::<Vec<Uuid>>()),
+                Box::new(slots.iter().map(|(slot, _)| slot.queue.to_string()).collect::<Vec<_>>()),
+                Box::new(slots.iter().map(|(slot, _)| slot.job_type.to_string()).collect::<Vec<_>>()),
+                Box::new(slots.iter().map(|(slot, _)| slot.priority).collect::<Vec<_>>()),
+                Box::new(slots.iter().map(|(_, (run_at, _))| *run_at).collect::<Vec<i64>>()),
+                Box::new(slots.iter().map(|(_, (_, id))| *id).collect::<Vec<Uuid>>()),
             ],
         };
         params.push(Box::new(now));
         params.push(Box::new(max as i64));
-        Self { filter: filter.clone(), max, now, thorough: false, claim_index: claim_index.len(), params }
+        Self { filter: filter.clone(), max, now, thorough: false, slots: slots.len(), params }
     }
 
     /// Sends the search, if there is a slot to search.
     pub(super) fn send<'a>(&'a self, connection: &'a Connection) -> Option<Sent<'a, Rows>> {
-        let sql = if self.claim_index == 1 { &CLAIMABLE_SLOT } else { &CLAIMABLE };
+        let sql = if self.slots == 1 { &CLAIMABLE_SLOT } else { &CLAIMABLE };
         let ask = async move { connection.ask(sql, &borrowed(&self.params)).await };
-        (self.claim_index > 0).then(|| Sent::new(ask))
+        (self.slots > 0).then(|| Sent::new(ask))
     }
 
     /// Whether `found` is too few and there may be more at `now`.
@@ -72,11 +68,11 @@ impl Look {
 }
 
 /// The searches of a batch, from the cached slots.
-pub(super) async fn looks(
+pub(super) async fn searches(
     connection: &Connection,
     node: &Node,
     reads: &Reads,
-) -> Result<Vec<Look>, StatementFault> {
+) -> Result<Vec<Search>, StatementFault> {
     if reads.claims.is_empty() {
         return Ok(Vec::new());
     }
@@ -89,12 +85,12 @@ pub(super) async fn looks(
         Some(now) => now,
         None => clock::read(connection, &node.clock).await?.at,
     };
-    let look = |(filter, max): (&ClaimFilter, &usize)| {
-        let claim_index = node.claim_index.admitted(filter, LOOKED_AT_FIRST);
-        let thorough = thorough && claim_index.len() < LOOKED_AT_FIRST;
-        Look { thorough, ..Look::new(filter, *max, (claim_index, now)) }
+    let search = |(filter, max): (&ClaimFilter, &usize)| {
+        let slots = node.claim_index.admitted(filter, SLOTS_AT_FIRST);
+        let thorough = thorough && slots.len() < SLOTS_AT_FIRST;
+        Search { thorough, ..Search::new(filter, *max, &slots, now) }
     };
-    Ok(reads.claims.iter().map(look).collect())
+    Ok(reads.claims.iter().map(search).collect())
 }
 
 /// Searches again where too few jobs were found: every slot from its start. If a claim is empty after this, there is no
@@ -102,7 +98,8 @@ pub(super) async fn looks(
 pub(super) async fn again(
     connection: &Connection,
     node: &Node,
-    (reads, short): (&Reads, &[ClaimFilter]),
+    reads: &Reads,
+    short: &[ClaimFilter],
     loaded: &mut Loaded,
 ) -> Result<(), StatementFault> {
     if short.is_empty() || !node.claim_index.may_be_searched() {
@@ -112,10 +109,10 @@ pub(super) async fn again(
     node.claim_index.renew(&connection.query(&CLAIM_INDEX, &[]).await?, asked_at)?;
     let mut names = Interner::default();
     for filter in short {
-        let claim_index = node.claim_index.admitted(filter, usize::MAX);
-        let look = Look::new(filter, reads.claims[filter], (claim_index, loaded.reading.at));
-        if let Some(sent) = look.send(connection) {
-            take(node, loaded, (filter, &answered(sent).await?), &mut names)?;
+        let slots = node.claim_index.admitted(filter, usize::MAX);
+        let search = Search::new(filter, reads.claims[filter], &slots, loaded.reading.at);
+        if let Some(sent) = search.send(connection) {
+            take(node, loaded, filter, &answered(sent).await?, &mut names)?;
         }
     }
     Ok(())
@@ -125,7 +122,8 @@ pub(super) async fn again(
 pub(super) fn take(
     node: &Node,
     loaded: &mut Loaded,
-    (filter, rows): (&ClaimFilter, &[Row]),
+    filter: &ClaimFilter,
+    rows: &[Row],
     names: &mut Interner,
 ) -> Result<usize, StoreError> {
     let mut found: Vec<JobId> = Vec::with_capacity(rows.len());

@@ -26,7 +26,7 @@ const FAST_SEARCH: Duration = Duration::from_millis(5);
 /// Slow full searches use at most one part in this many of the time.
 const SLOW_SEARCH_SHARE: u32 = 20;
 /// Slots that a claim searches before it searches all of them.
-pub(super) const LOOKED_AT_FIRST: usize = 64;
+pub(super) const SLOTS_AT_FIRST: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ClaimSlot {

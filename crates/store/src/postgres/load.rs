@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::Node;
 use super::automations;
-use super::claim::{self, Look};
+use super::claim::{self, Search};
 use super::clock::{Reading, one};
 use super::connection::{Connection, Rows, Sent};
 use super::error::StatementFault;
@@ -49,18 +49,18 @@ pub(super) struct Loaded {
 }
 
 /// The parameters of the first round trip.
-struct Asked {
+struct LoadParams {
     keys: Vec<Uuid>,
     jobs: Vec<Uuid>,
     /// Jobs whose specs are not cached.
-    strange: Vec<Uuid>,
+    uncached: Vec<Uuid>,
     users: Vec<String>,
     dead_letters: Vec<Uuid>,
     lifecycles: (Vec<String>, Vec<i32>),
     automations: (Vec<&'static str>, Vec<String>),
 }
 
-impl Asked {
+impl LoadParams {
     fn of(node: &Node, reads: &Reads) -> Self {
         let mut users: BTreeSet<&str> = reads.accounts.iter().map(|it| &**it).collect();
         let known: Vec<_> = reads.jobs.iter().map(|id| (id.0, node.specs.get(*id))).collect();
@@ -70,7 +70,7 @@ impl Asked {
         Self {
             keys: reads.keys.iter().map(|key| Uuid::from_bytes(key.0)).collect(),
             jobs: reads.jobs.iter().map(|id| id.0).collect(),
-            strange: known.iter().filter(|(_, spec)| spec.is_none()).map(|(id, _)| *id).collect(),
+            uncached: known.iter().filter(|(_, spec)| spec.is_none()).map(|(id, _)| *id).collect(),
             users: users.into_iter().map(str::to_owned).collect(),
             dead_letters: reads.dead_letters.iter().map(|id| id.0).collect(),
             lifecycles: reads.lifecycles.iter().map(|key| (key.name.to_string(), key.version as i32)).unzip(),
@@ -85,13 +85,13 @@ pub(super) async fn load(
     node: &Node,
     reads: &Reads,
 ) -> Result<Loaded, StatementFault> {
-    let looks = claim::looks(connection, node, reads).await?;
-    let (mut loaded, short) = first(connection, node, (reads, looks)).await?;
+    let searches = claim::searches(connection, node, reads).await?;
+    let (mut loaded, short) = first(connection, node, reads, searches).await?;
     if loaded.reading.is_outage() {
         return Ok(loaded);
     }
-    claim::again(connection, node, (reads, &short), &mut loaded).await?;
-    led_to(connection, &mut loaded).await?;
+    claim::again(connection, node, reads, &short, &mut loaded).await?;
+    load_referenced(connection, &mut loaded).await?;
     assets(connection, reads, &mut loaded.set).await?;
     Ok(loaded)
 }
@@ -118,32 +118,33 @@ async fn assets(connection: &Connection, reads: &Reads, set: &mut WorkingSet) ->
 async fn first(
     connection: &Connection,
     node: &Node,
-    (reads, looks): (&Reads, Vec<Look>),
+    reads: &Reads,
+    searches: Vec<Search>,
 ) -> Result<(Loaded, Vec<ClaimFilter>), StatementFault> {
-    let asked = Asked::of(node, reads);
+    let params = LoadParams::of(node, reads);
     let list = |ids: &[Uuid]| -> Vec<Param<'_>> { vec![Box::new(ids.to_vec())] };
-    let (keys, jobs) = (list(&asked.keys), list(&asked.jobs));
-    let (strange, letters) = (list(&asked.strange), list(&asked.dead_letters));
-    let accounts: Vec<Param<'_>> = vec![Box::new(asked.users.clone()), Box::new(asked.strange.clone())];
-    let (names, versions) = &asked.lifecycles;
-    let (keys, jobs, strange) = (borrowed(&keys), borrowed(&jobs), borrowed(&strange));
+    let (keys, jobs) = (list(&params.keys), list(&params.jobs));
+    let (uncached, letters) = (list(&params.uncached), list(&params.dead_letters));
+    let accounts: Vec<Param<'_>> = vec![Box::new(params.users.clone()), Box::new(params.uncached.clone())];
+    let (names, versions) = &params.lifecycles;
+    let (keys, jobs, uncached) = (borrowed(&keys), borrowed(&jobs), borrowed(&uncached));
     let (letters, accounts) = (borrowed(&letters), borrowed(&accounts));
     let lifecycles: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [names, versions];
     let automations: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
-        [&asked.automations.0, &asked.automations.1];
+        [&params.automations.0, &params.automations.1];
 
     let begin = connection.send_begin(BEGIN);
     let now = connection.send(&NOW_BATCH, &[]);
-    let keys = (!asked.keys.is_empty()).then(|| connection.send(&LOAD_KEYS, &keys));
-    let states = (!asked.jobs.is_empty()).then(|| connection.send(&LOAD_JOB_STATES, &jobs));
-    let specs = (!asked.strange.is_empty()).then(|| connection.send(&LOAD_JOBS, &strange));
-    let claims: Vec<_> = looks.iter().map(|look| look.send(connection)).collect();
-    let has_accounts = !asked.users.is_empty() || !asked.strange.is_empty();
+    let keys = (!params.keys.is_empty()).then(|| connection.send(&LOAD_KEYS, &keys));
+    let states = (!params.jobs.is_empty()).then(|| connection.send(&LOAD_JOB_STATES, &jobs));
+    let specs = (!params.uncached.is_empty()).then(|| connection.send(&LOAD_JOBS, &uncached));
+    let claims: Vec<_> = searches.iter().map(|search| search.send(connection)).collect();
+    let has_accounts = !params.users.is_empty() || !params.uncached.is_empty();
     let accounts = has_accounts.then(|| connection.send(&LOAD_ACCOUNTS, &accounts));
     let api_keys = reads.api_keys.then(|| connection.send(&LOAD_API_KEYS, &[]));
     let automations =
         (!reads.automations.is_empty()).then(|| connection.send(&LOAD_AUTOMATIONS, &automations));
-    let letters = (!asked.dead_letters.is_empty()).then(|| connection.send(&LOAD_DEAD_LETTERS, &letters));
+    let letters = (!params.dead_letters.is_empty()).then(|| connection.send(&LOAD_DEAD_LETTERS, &letters));
     let lifecycles = (!names.is_empty()).then(|| connection.send(&LOAD_LIFECYCLES, &lifecycles));
 
     begin.await?;
@@ -153,10 +154,10 @@ async fn first(
     loading.specs(&come(specs).await?)?;
     loading.states(&states)?;
     let mut short = Vec::new();
-    for (look, sent) in looks.iter().zip(claims) {
-        let found = loading.candidates(look, &come(sent).await?)?;
-        let is_short = look.is_short(found, loading.loaded.reading.at);
-        short.extend(is_short.then(|| look.filter.clone()));
+    for (search, sent) in searches.iter().zip(claims) {
+        let found = loading.candidates(search, &come(sent).await?)?;
+        let is_short = search.is_short(found, loading.loaded.reading.at);
+        short.extend(is_short.then(|| search.filter.clone()));
     }
     loading.accounts(reads, &come(accounts).await?)?;
     loading.api_keys(&come(api_keys).await?)?;
@@ -226,8 +227,8 @@ impl<'a> Loading<'a> {
         Ok(())
     }
 
-    fn candidates(&mut self, look: &Look, rows: &[Row]) -> Result<usize, StoreError> {
-        claim::take(self.node, &mut self.loaded, (&look.filter, rows), &mut self.names)
+    fn candidates(&mut self, search: &Search, rows: &[Row]) -> Result<usize, StoreError> {
+        claim::take(self.node, &mut self.loaded, &search.filter, rows, &mut self.names)
     }
 
     fn accounts(&mut self, reads: &Reads, rows: &[Row]) -> Result<(), StoreError> {
@@ -306,15 +307,15 @@ fn key(row: &Row) -> Result<KeyRecord, StoreError> {
 }
 
 /// Jobs that keys name or loaded jobs compensate; then the accounts of all jobs with a cost.
-async fn led_to(connection: &Connection, loaded: &mut Loaded) -> Result<(), StatementFault> {
+async fn load_referenced(connection: &Connection, loaded: &mut Loaded) -> Result<(), StatementFault> {
     let mut names = Interner::default();
-    let mut asked = BTreeSet::new();
+    let mut params = BTreeSet::new();
     loop {
         let set = &loaded.set;
         let targets = set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job));
         let firsts = set.jobs.values().filter_map(|job| job.spec.links.compensates);
         let wanted = targets.chain(firsts).filter(|id| !set.jobs.contains_key(id));
-        let wanted: Vec<Uuid> = wanted.filter(|id| asked.insert(*id)).map(|id| id.0).collect();
+        let wanted: Vec<Uuid> = wanted.filter(|id| params.insert(*id)).map(|id| id.0).collect();
         if wanted.is_empty() {
             break;
         }

@@ -90,7 +90,7 @@ async fn once<T: Send>(
         return Ok(Try::Widen(Box::new(wider)));
     }
     let mark = node.commits.mark();
-    let committed = match write::commit(&connection, &set, (&loaded, &mark)).await {
+    let committed = match write::commit(&connection, &set, &loaded, &mark).await {
         Ok(()) => {
             connection.set_busy(false);
             Ok(())

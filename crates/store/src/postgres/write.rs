@@ -81,7 +81,8 @@ impl<'a> Changed<'a> {
 pub(super) async fn commit(
     connection: &Connection,
     set: &WorkingSet,
-    (loaded, mark): (&Loaded, &Mark),
+    loaded: &Loaded,
+    mark: &Mark,
 ) -> Result<(), StatementFault> {
     let changed = Changed::of(set, loaded);
     let mark = vec![Box::new(mark.id) as Param<'_>, Box::new(mark.answered.clone())];

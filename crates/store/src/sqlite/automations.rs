@@ -21,7 +21,8 @@ pub(super) fn automations(
 
 pub(super) fn due(
     connection: &Connection,
-    (kind, now): (AutomationKind, Timestamp),
+    kind: AutomationKind,
+    now: Timestamp,
     limit: usize,
 ) -> Result<Vec<Automation>, StoreError> {
     decoded(connection, include_str!("sql/due_automations.sql"), (kind.as_str(), now.0, limit as i64))

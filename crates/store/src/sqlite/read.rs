@@ -407,7 +407,7 @@ impl Store for SqliteStore {
         limit: usize,
     ) -> Result<Vec<Automation>, StoreError> {
         let now = self.now_blocking().at;
-        self.read(move |connection| automations::due(connection, (kind, now), limit)).await
+        self.read(move |connection| automations::due(connection, kind, now, limit)).await
     }
 
     async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
