@@ -1,4 +1,4 @@
-//! Accounts: who has how many credits, and every movement of them.
+//! Accounts: credits of each user, and the ledger.
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -55,7 +55,7 @@ impl Page for Accounts {
         let older = accounts.last().filter(|_| accounts.len() == ROWS).map(|(user, _)| user.clone());
         let shown = html! {
             @if accounts.is_empty() {
-                (nothing("Nobody has credits. A grant makes an account:", "tenure account grant USER 100 --reason \"a gift\""))
+                (nothing("No accounts yet. A grant creates one:", "tenure account grant USER 100 --reason \"a gift\""))
             } @else {
                 (table("Accounts by user", &["User", "#Granted", "#Reserved", "#Spent", "#Available"], &html! {
                     @for (user, account) in &accounts {
@@ -75,7 +75,7 @@ fn address(user: &UserId) -> String {
     format!("/ui/accounts/{}", encode(user.as_str()))
 }
 
-/// They add up: granted is reserved, spent and available.
+/// Granted is the sum of reserved, spent and available.
 fn amounts(account: Account) -> Markup {
     let Account { granted, reserved, spent } = account;
     html! { @for amount in [granted, reserved, spent, account.available()] { td.number { (count(amount)) } } }
@@ -128,7 +128,7 @@ fn grant_form(user: &UserId, caller: &Caller) -> Markup {
     html! {
         form.filters method="post" action=(format!("{}/grant", address(user))) {
             label { "Credits" input type="number" name="grant" min="1" required; }
-            label { "Why" input name="reason" required maxlength="200"; }
+            label { "Reason" input name="reason" required maxlength="200"; }
             button type="submit" disabled[lacks.is_some()] title=[lacks] { "Grant" }
         }
     }
@@ -137,9 +137,9 @@ fn grant_form(user: &UserId, caller: &Caller) -> Markup {
 fn ledger(lines: &[(u64, LedgerLine)]) -> Markup {
     html! {
         @if lines.is_empty() {
-            (nothing("No credit has moved here.", ""))
+            (nothing("The ledger is empty.", ""))
         } @else {
-            (table("Every movement of credits, newest first", &["When", "What", "#Credits", "Job", "Why"], &html! {
+            (table("Ledger, newest first", &["Time", "Movement", "#Credits", "Job", "Reason"], &html! {
                 @for (_, line) in lines {
                     tr {
                         td { (when(line.ts)) }
@@ -159,7 +159,7 @@ fn movement(kind: Movement) -> &'static str {
         Movement::Grant => "granted",
         Movement::Reserve => "reserved",
         Movement::Settle => "spent",
-        Movement::Refund => "given back",
+        Movement::Refund => "refunded",
     }
 }
 
@@ -173,5 +173,5 @@ pub(crate) async fn grant(
     form.done()?;
     let credits = credits.trim().parse().map_err(|_| Problem::malformed("grant", "must be a number"))?;
     accounts::grant(&dashboard, &visitor.caller, None, &user, credits, reason).await?;
-    Ok(back(&address(&user), &format!("{} credits were granted to {user}.", count(credits))))
+    Ok(back(&address(&user), &format!("Granted {} credits to {user}.", count(credits))))
 }

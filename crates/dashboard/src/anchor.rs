@@ -1,4 +1,4 @@
-//! Listings whose rows stay where they are: the stream of a page draws the rows that the page has, whatever came since.
+//! Keeps the rows of a listing in place: the stream of a page updates the rows that the page shows and adds none.
 
 use tenure_core::id::JobId;
 use tenure_service::problem::Problem;
@@ -8,7 +8,7 @@ use uuid::Uuid;
 /// Rows of a page.
 pub(crate) const ROWS: usize = 50;
 
-/// The first and the last row that a page has; nobody's id for both if it has none.
+/// The first and the last row of a page; the nil id for an empty page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Anchor {
     pub(crate) top: JobId,
@@ -16,17 +16,14 @@ pub(crate) struct Anchor {
 }
 
 impl Anchor {
-    /// What the address of a stream says.
     pub(crate) fn read(params: &mut QueryParams) -> Result<Option<Self>, Problem> {
         let (top, end) = (params.id("top")?, params.id("end")?);
         Ok(top.zip(end).map(|(top, end)| Self { top, end }))
     }
 
-    /// Of the rows that are shown.
     pub(crate) fn of(rows: impl Iterator<Item = JobId>) -> Self {
-        let nobody = JobId(Uuid::nil());
         let mut rows = rows;
-        let top = rows.next().unwrap_or(nobody);
+        let top = rows.next().unwrap_or(JobId(Uuid::nil()));
         Self { top, end: rows.last().unwrap_or(top) }
     }
 
@@ -36,13 +33,13 @@ impl Anchor {
         format!("{page}{joint}top={}&end={}", self.top, self.end)
     }
 
-    /// Where a listing begins that has the first row first.
+    /// The cursor of a listing that begins with the first row.
     pub(crate) fn before(self) -> JobId {
         just_after(self.top)
     }
 }
 
-/// The id that comes next.
+/// The next id.
 pub(crate) fn just_after(id: JobId) -> JobId {
     JobId(Uuid::from_u128(id.seed().wrapping_add(1)))
 }

@@ -1,30 +1,34 @@
-//! A small chart: lines over the last hour, without a script.
+//! A line chart of the last hour, as SVG.
 
 use maud::{Markup, html};
 
 const WIDTH: usize = 600;
 const HEIGHT: usize = 120;
 
-/// A line: what it is called, its class, and a value for each minute, the newest last.
-pub(crate) type Line<'a> = (&'a str, &'a str, &'a [u64]);
+/// A named line with a value for each minute, the newest last.
+pub(crate) struct Line<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) class: &'a str,
+    pub(crate) values: &'a [u64],
+}
 
-/// Lines on one scale, with what the highest point stands for.
+/// Lines on one scale, with a legend.
 pub(crate) fn lines(title: &str, lines: &[Line<'_>]) -> Markup {
-    let highest = lines.iter().flat_map(|(_, _, values)| *values).copied().max().unwrap_or(0).max(1);
+    let highest = lines.iter().flat_map(|line| line.values).copied().max().unwrap_or(0).max(1);
     let last = |values: &[u64]| values.last().copied().unwrap_or(0);
-    let told: Vec<String> =
-        lines.iter().map(|(name, _, values)| format!("{} {name} in this minute", last(values))).collect();
+    let current = lines.iter().map(|line| format!("{} {} in this minute", last(line.values), line.name));
+    let current = current.collect::<Vec<_>>().join(", ");
     html! {
         svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img"
-            aria-label=(format!("{title}, minute by minute for an hour: {}", told.join(", "))) {
+            aria-label=(format!("{title} per minute in the last hour: {current}")) {
             @for part in 1..4 { line.grid x1="0" x2=(WIDTH) y1=(HEIGHT * part / 4) y2=(HEIGHT * part / 4) {} }
-            @for (_, class, values) in lines {
-                polyline class=(class) points=(points(values, highest)) {}
+            @for line in lines {
+                polyline class=(line.class) points=(points(line.values, highest)) {}
             }
         }
         p.legend {
-            @for (name, class, _) in lines { span class=(class) { "— " (name) } " " }
-            span.quiet { "an hour, at most " (crate::format::count(highest)) " a minute" }
+            @for line in lines { span class=(line.class) { "— " (line.name) } " " }
+            span.quiet { "last hour, peak " (crate::format::count(highest)) " per minute" }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Dead letters: an inbox in which those that died of the same thing lie together, and what can be done about them.
+//! Dead letters, grouped by cause.
 
 pub(crate) mod actions;
 mod groups;
@@ -21,13 +21,12 @@ use crate::format::{count, job as link, nothing, when};
 use crate::layout::Tab;
 use crate::session::Visitor;
 use crate::{Dashboard, Page, Parts, show};
-pub(crate) use groups::Inbox;
+pub(crate) use groups::GroupCache;
 use groups::{Group, Groups, Kind, LETTERS_MAX};
-use list::List;
+use list::LetterList;
 
-/// All groups.
-struct Letters {
-    inbox: Arc<Inbox>,
+struct GroupsPage {
+    cache: Arc<GroupCache>,
 }
 
 pub(crate) async fn page(
@@ -43,12 +42,13 @@ pub(crate) async fn page(
     let anchor = Anchor::read(&mut params)?;
     params.done()?;
     match (kind, dismissed) {
-        (None, false) => show(&dashboard, visitor, Letters { inbox: Arc::clone(dashboard.inbox()) }).await,
-        (kind, _) => show(&dashboard, visitor, List::new(kind, cursor, anchor)).await,
+        (None, false) => {
+            show(&dashboard, visitor, GroupsPage { cache: Arc::clone(dashboard.dead_letter_groups()) }).await
+        }
+        (kind, _) => show(&dashboard, visitor, LetterList::new(kind, cursor, anchor)).await,
     }
 }
 
-/// What is open, and what was put aside.
 fn tabs(dismissed: bool) -> Markup {
     html! {
         nav aria-label="Dead letters" {
@@ -60,7 +60,7 @@ fn tabs(dismissed: bool) -> Markup {
     }
 }
 
-impl Page for Letters {
+impl Page for GroupsPage {
     fn title(&self) -> String {
         "Dead letters".to_owned()
     }
@@ -70,20 +70,20 @@ impl Page for Letters {
     }
 
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        let groups = self.inbox.groups(service, caller).await?;
-        Ok(html! { (tabs(false)) div #groups { (parts.keep("groups", inbox(&groups))) } })
+        let groups = self.cache.groups(service, caller).await?;
+        Ok(html! { (tabs(false)) div #groups { (parts.keep("groups", overview(&groups))) } })
     }
 }
 
-fn inbox(groups: &Groups) -> Markup {
+fn overview(groups: &Groups) -> Markup {
     if groups.groups.is_empty() {
-        return nothing("No dead letter is open. That is good: nothing waits for you here.", "");
+        return nothing("No open dead letters.", "");
     }
     html! {
         p data-tell="" {
             @if groups.is_more { "More than " (count(LETTERS_MAX as u64)) " dead letters; the newest " (count(LETTERS_MAX as u64)) }
             @else { (count(groups.letters())) @if groups.letters() == 1 { " dead letter" } @else { " dead letters" } }
-            " by what they died of. What began last comes first."
+            ", grouped by reason, stage and error; the newest group first."
         }
         div.wide tabindex="0" role="region" aria-label="Groups of dead letters" {
             table.jobs {
@@ -91,7 +91,7 @@ fn inbox(groups: &Groups) -> Markup {
                 thead {
                     tr {
                         @for column in ["Reason", "Stage", "Error"] { th scope="col" { (column) } }
-                        th.number scope="col" { "Letters" }
+                        th.number scope="col" { "Count" }
                         @for column in ["First", "Last", "Example"] { th scope="col" { (column) } }
                     }
                 }
@@ -106,12 +106,12 @@ fn row(group: &Group) -> Markup {
     html! {
         tr {
             th scope="row" { a href=(kind.address("/ui/dead-letters", &[])) { (kind.reason.as_str()) } }
-            td { (kind.stage_word().unwrap_or("–")) }
+            td { (kind.stage_name().unwrap_or("–")) }
             td { @if let Some(code) = &kind.code { code { (code) } } @else { "–" } }
             td.number { (count(group.count)) }
             td { (when(group.first)) }
             td { (when(group.last)) }
-            td { (link(group.example)) " " span.quiet { (group.says) } }
+            td { (link(group.example)) " " span.quiet { (group.message) } }
         }
     }
 }

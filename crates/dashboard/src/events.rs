@@ -1,4 +1,4 @@
-//! Events: the journal's end, filtered, as it grows.
+//! Events: the newest entries of the journal, filtered and live.
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -20,19 +20,19 @@ use crate::{Dashboard, Page, Parts, show};
 
 /// Rows of a page.
 const ROWS: usize = 100;
-/// Places of the journal that are looked at in one step back.
+/// Journal entries that are read in one step back.
 const STEP: u64 = 500;
-/// Steps back that one page may take to find rows that match; a link leads to what is before.
+/// Steps back per page; a link leads to older entries.
 const STEPS_MAX: usize = 2;
 
 struct Events {
     filter: EventFilter,
     before: Option<Position>,
-    /// As it was asked for.
-    asked: Vec<(&'static str, &'static str, String)>,
+    /// Name, label and value of each filter.
+    fields: Vec<(&'static str, &'static str, String)>,
 }
 
-/// What may be asked, and how a person calls it.
+/// Filters and their labels.
 const FIELDS: [(&str, &str); 7] = [
     ("type", "Event"),
     ("lifecycle", "Lifecycle"),
@@ -50,16 +50,16 @@ pub(crate) async fn page(
 ) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
     params.drop_empty();
-    let asked = FIELDS.map(|(name, label)| (name, label, params.peek(name).unwrap_or_default().to_owned()));
+    let fields = FIELDS.map(|(name, label)| (name, label, params.peek(name).unwrap_or_default().to_owned()));
     let mut filter = EventFilter::read(&mut params, &visitor.caller)?;
     (filter.from, filter.to) = (params.name("from")?, params.name("to")?);
     let before = params.number("before", 0..=i64::MAX as u64)?.map(Position);
     params.done()?;
-    show(&dashboard, visitor, Events { filter, before, asked: asked.into() }).await
+    show(&dashboard, visitor, Events { filter, before, fields: fields.into() }).await
 }
 
 impl Events {
-    /// The last events that match, newest first; and where those before them begin, if there may be more.
+    /// Matching events, newest first, and the cursor of older ones.
     async fn newest(
         &self,
         service: &Service,
@@ -69,7 +69,7 @@ impl Events {
             Some(before) => before.0.saturating_sub(1),
             None => service.store().journal_end().await?.0,
         };
-        // Where everything matches, no more is read than is shown.
+        // If everything matches, no more is read than is shown.
         let sees_all = self.filter == EventFilter::default() && caller.role != Role::Worker;
         let step = if sees_all { ROWS as u64 } else { STEP };
         let mut found = Vec::new();
@@ -95,13 +95,13 @@ impl Events {
     }
 
     fn is_filtered(&self) -> bool {
-        self.asked.iter().any(|(_, _, value)| !value.is_empty())
+        self.fields.iter().any(|(_, _, value)| !value.is_empty())
     }
 
     fn address(&self, before: Position) -> String {
-        let asked = self.asked.iter().filter(|(_, _, value)| !value.is_empty());
-        let asked = asked.map(|(name, _, value)| format!("&{name}={}", encode(value)));
-        format!("/ui/events?before={}{}", before.0, asked.collect::<String>())
+        let filters = self.fields.iter().filter(|(_, _, value)| !value.is_empty());
+        let filters = filters.map(|(name, _, value)| format!("&{name}={}", encode(value)));
+        format!("/ui/events?before={}{}", before.0, filters.collect::<String>())
     }
 }
 
@@ -116,21 +116,21 @@ impl Page for Events {
 
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
         let (entries, older) = self.newest(service, caller).await?;
-        let is_asked = self.is_filtered();
+        let is_filtered = self.is_filtered();
         let table = html! {
-            @if entries.is_empty() && is_asked {
-                (nothing("No event among those looked at matches; there may be older ones.", ""))
+            @if entries.is_empty() && is_filtered {
+                (nothing("No recent event matches. Older events may match.", ""))
             } @else if entries.is_empty() {
-                (nothing("Nothing has happened yet. A job makes an event with each step:", "tenure run hello"))
+                (nothing("No events yet. Every transition of a job is an event:", "tenure run hello"))
             } @else {
                 (rows(&entries))
             }
         };
         Ok(html! {
             form.filters action="/ui/events" {
-                @for (name, label, value) in &self.asked { label { (label) input name=(name) value=(value); } }
+                @for (name, label, value) in &self.fields { label { (label) input name=(name) value=(value); } }
                 button type="submit" { "Filter" }
-                @if is_asked { a.button href="/ui/events" { "Clear" } }
+                @if is_filtered { a.button href="/ui/events" { "Clear" } }
             }
             div #events { (parts.keep("events", table)) }
             p.row {
@@ -143,7 +143,7 @@ impl Page for Events {
 
 fn rows(entries: &[JournalEntry]) -> Markup {
     html! {
-        (table("Events, newest first", &["When", "Event", "Job", "Type", "From", "To", "By", "Cause"], &html! {
+        (table("Events, newest first", &["Time", "Event", "Job", "Type", "From", "To", "Actor", "Cause"], &html! {
             @for JournalEntry { event, job_type, .. } in entries {
                 tr {
                     td { (when(event.ts)) }

@@ -1,4 +1,4 @@
-//! The files that pages load: one style, one script, one picture, inside the binary.
+//! The style sheet, script and icon, embedded in the binary.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ const STYLE: &str = concat!(include_str!("tenure.css"), include_str!("map.css"))
 const SCRIPT: &str = include_str!("tenure.js");
 const ICON: &str = include_str!("icon.svg");
 
-/// What their addresses end with, so that a browser may keep them until they change.
+/// Digest of the files, in their addresses, so that browsers cache them until they change.
 pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let digest = Sha256::new().chain_update(STYLE).chain_update(SCRIPT).chain_update(ICON).finalize();
     digest.iter().take(6).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))

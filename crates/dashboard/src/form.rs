@@ -1,4 +1,4 @@
-//! Forms that a page of ours sends.
+//! Forms of the dashboard.
 
 use axum::extract::{FromRequest, Request};
 use http::header;
@@ -7,9 +7,9 @@ use tenure_service::problem::{Problem, ProblemCode};
 use tenure_service::query::{QueryParams, decode};
 
 use crate::Dashboard;
-use crate::session::is_own_form;
+use crate::session::check_origin;
 
-/// What was filled in, each field to be taken once. A form from elsewhere is refused before it is read.
+/// The fields of a form, each of which is taken once. A form from another origin is refused before it is read.
 #[derive(Debug, Default)]
 pub(crate) struct Form(Vec<(String, String)>);
 
@@ -18,13 +18,13 @@ impl FromRequest<Dashboard> for Form {
 
     async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Problem> {
         let (parts, content) = request.into_parts();
-        is_own_form(&parts.headers, &parts.uri)?;
+        check_origin(&parts.headers, &parts.uri)?;
         let kind =
             parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if !kind.starts_with("application/x-www-form-urlencoded") {
             return Err(Problem::new(
                 ProblemCode::UnsupportedMediaType,
-                "a form is sent as application/x-www-form-urlencoded",
+                "send forms as application/x-www-form-urlencoded",
             ));
         }
         let text = body::read(content, &parts.headers, dashboard.limits().body).await?;
@@ -40,32 +40,31 @@ impl FromRequest<Dashboard> for Form {
 }
 
 impl Form {
-    /// Takes a field.
     pub(crate) fn take(&mut self, name: &str) -> Option<String> {
-        let place = self.0.iter().position(|(params, _)| params == name)?;
-        Some(self.0.remove(place).1)
+        let index = self.0.iter().position(|(given, _)| given == name)?;
+        Some(self.0.remove(index).1)
     }
 
-    /// Takes a field that must be filled in.
+    /// Takes a required field.
     pub(crate) fn need(&mut self, name: &str) -> Result<String, Problem> {
         let filled = self.take(name).filter(|value| !value.trim().is_empty());
         filled.ok_or_else(|| Problem::malformed(name, "must be filled in"))
     }
 
-    /// Takes all of a name: boxes that were ticked.
+    /// Takes all fields with a name, such as selected checkboxes.
     pub(crate) fn all(&mut self, name: &str) -> Vec<String> {
-        let (taken, rest) = std::mem::take(&mut self.0).into_iter().partition(|(params, _)| params == name);
+        let (taken, rest) = std::mem::take(&mut self.0).into_iter().partition(|(given, _)| given == name);
         self.0 = rest;
         let taken: Vec<(String, String)> = taken;
         taken.into_iter().map(|(_, value)| value).collect()
     }
 
-    /// What is left, to be read as a query is.
+    /// The remaining fields as query parameters.
     pub(crate) fn rest(self) -> Result<QueryParams, Problem> {
         QueryParams::of_fields(self.0)
     }
 
-    /// Nothing may be left over.
+    /// Refuses fields that were not taken.
     pub(crate) fn done(self) -> Result<(), Problem> {
         match self.0.into_iter().next() {
             Some((name, _)) => Err(Problem::malformed(name, "is not known here")),

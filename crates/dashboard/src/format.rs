@@ -1,4 +1,4 @@
-//! Numbers, times, ids and states as people read them.
+//! Formats numbers, times, ids and states for display.
 
 use maud::{Markup, html};
 use tenure_core::id::JobId;
@@ -7,7 +7,7 @@ pub(crate) use tenure_core::text::grouped as count;
 use tenure_core::time::{Millis, Timestamp};
 use tenure_diagram::symbol;
 
-/// `80 ms`, `28 s`, `4 m 12 s`, `3 h 5 m`, `2 d 4 h`: two units are enough.
+/// `80 ms`, `28 s`, `4 m 12 s`, `3 h 5 m`, `2 d 4 h`.
 pub(crate) fn span(Millis(ms): Millis) -> String {
     let two = |big: u64, small: u64, names: (&str, &str)| {
         if small == 0 {
@@ -26,12 +26,12 @@ pub(crate) fn span(Millis(ms): Millis) -> String {
     }
 }
 
-/// A time. The script says how long ago it is, and goes on saying so; without it, it is the time itself.
+/// A time, which the script shows as "3 m ago".
 pub(crate) fn when(at: Timestamp) -> Markup {
     html! { time datetime=(at) { (at) } }
 }
 
-/// A time to come: the script counts down to it.
+/// A future time, to which the script counts down.
 pub(crate) fn until(at: Timestamp) -> Markup {
     html! { time datetime=(at) data-until="" { (at) } }
 }
@@ -45,30 +45,30 @@ pub(crate) fn job_address(id: JobId) -> String {
     format!("/ui/jobs/{id}")
 }
 
-/// As much of an id as tells jobs apart among people.
+/// Start and end of an id.
 pub(crate) fn short(id: JobId) -> String {
     let text = id.to_string();
     format!("{}…{}", &text[..8], &text[32..])
 }
 
-/// A state: its sign, its name, and a colour that says nothing which these two do not.
+/// A state with symbol, name and colour. The colour adds no information.
 pub(crate) fn state(name: &str, phase: Phase) -> Markup {
     html! { span class=(format!("state {}", kind(phase))) { span.sign aria-hidden="true" { (symbol(phase)) } " " (name) } }
 }
 
-/// What a state's colour goes by.
+/// The CSS class of a phase or outcome.
 pub(crate) fn kind(phase: Phase) -> &'static str {
     phase.outcome().map_or(phase.as_str(), Outcome::as_str)
 }
 
-/// What an empty page says: why it is empty, and the command that would fill it.
+/// The content of an empty page: why it is empty, and a command that changes that.
 pub(crate) fn nothing(why: &str, command: &str) -> Markup {
     html! { div.nothing { p { (why) } @if !command.is_empty() { p { code { (command) } } } } }
 }
 
-/// A table that may be wider than the page. A column whose name begins with `#` has numbers.
+/// A scrollable table. A column whose name begins with `#` has numbers.
 pub(crate) fn table(caption: &str, columns: &[&str], rows: &Markup) -> Markup {
-    debug_assert!(columns.iter().all(|column| *column != "#"), "a column of numbers has a name, too");
+    debug_assert!(columns.iter().all(|column| *column != "#"), "a column of numbers needs a name");
     html! {
         div.wide tabindex="0" role="region" aria-label=(caption) {
             table {
@@ -86,7 +86,7 @@ pub(crate) fn table(caption: &str, columns: &[&str], rows: &Markup) -> Markup {
     }
 }
 
-/// A button that does something, in a form of its own; one who may not sees it, and why not.
+/// A button in a form; without the right it is disabled and says why.
 pub(crate) fn button(label: &str, action: &str, fields: &[(&str, &str)], lacks: Option<&str>) -> Markup {
     html! {
         form.act method="post" action=(action) {

@@ -1,5 +1,4 @@
-//! A job's page: what it is and what may be done to it, why it is here, the way that it took, and everything that went in
-//! and came out.
+//! The page of a job: state, actions, explanation, path, log, payload, result, assets and history.
 
 mod actions;
 mod assets;
@@ -38,9 +37,9 @@ use crate::{Dashboard, Page, Parts, show};
 
 pub(crate) use actions::{act, signal};
 pub(crate) use assets::content;
-pub(crate) use output::{whole_log, whole_text};
+pub(crate) use output::{full_log, full_text};
 
-/// The sections below the path, in their order.
+/// Sections below the path, in order.
 const SECTIONS: [(&str, &str); 7] = [
     ("log", "Log"),
     ("payload", "Payload"),
@@ -54,14 +53,14 @@ const SECTIONS: [(&str, &str); 7] = [
 struct JobPage {
     id: JobId,
     title: String,
-    /// Where the visitor found us. It is in no part, since parts are shared.
+    /// The address of the server as the visitor sees it. Not in a part, since parts are shared between visitors.
     server: String,
 }
 
-/// The server as the visitor's browser calls it.
-pub(crate) struct Server(String);
+/// Scheme and host of the request.
+pub(crate) struct ServerUrl(String);
 
-impl FromRequestParts<Dashboard> for Server {
+impl FromRequestParts<Dashboard> for ServerUrl {
     type Rejection = Infallible;
 
     async fn from_request_parts(request: &mut RequestParts, _: &Dashboard) -> Result<Self, Infallible> {
@@ -76,21 +75,21 @@ pub(crate) async fn page(
     visitor: Visitor,
     Id(id): Id,
     params: QueryParams,
-    Server(server): Server,
+    ServerUrl(server): ServerUrl,
 ) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
     params.done()?;
-    let job = seen(&dashboard, &visitor.caller, id).await?;
+    let job = find(&dashboard, &visitor.caller, id).await?;
     let title = format!("{} {}", job.spec.job_type, short(id));
     show(&dashboard, visitor, JobPage { id, title, server }).await
 }
 
-/// The job; one that is not there may have been.
-async fn seen(service: &Service, caller: &Caller, id: JobId) -> Result<Arc<Job>, Problem> {
+/// The job, with a longer explanation if it does not exist.
+async fn find(service: &Service, caller: &Caller, id: JobId) -> Result<Arc<Job>, Problem> {
     let words = || {
         format!(
-            "there is no job {id}. It was never created here, or it was over for longer than its lifecycle keeps jobs; then \
-             its history, its log and its assets are gone with it"
+            "there is no job {id}. It never existed, or its retention has ended, which also deletes its history, log and \
+             assets"
         )
     };
     service.job(caller, id).await.map_err(|problem| {
@@ -119,8 +118,8 @@ impl Page for JobPage {
     }
 
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
-        // The row first: what happens meanwhile is then in the history, and not the other way round.
-        let job = seen(service, caller, self.id).await?;
+        // The job is read first, so that its history is at least as new.
+        let job = find(service, caller, self.id).await?;
         let events = service.store().history(self.id).await?;
         let telemetry = service.store().telemetry(self.id).await?;
         let (rules, now) = (of_job(service, &job)?, service.runtime().reading());
@@ -130,29 +129,29 @@ impl Page for JobPage {
         let left = assets::newest(service, self.id).await?;
         let others = related::Related::find(service, caller, &job).await?;
         let stays = path::stays(&events);
-        let standing = head::standing(&job, letter.as_ref());
+        let status = head::status(&job, letter.as_ref());
         let forms = actions::forms(caller, &explanation, &job, letter.as_ref());
         let failure = job.output.error.as_deref().map(error::error);
         Ok(html! {
-            section aria-label="The job" {
-                div #job-standing { (parts.keep("job-standing", standing)) }
+            section aria-label="Job" {
+                div #job-status { (parts.keep("job-status", status)) }
                 p { span.id { (self.id) } " " button type="button" data-copy=(self.id) { "Copy" } }
                 div.known {
-                    (head::asked_for(&job))
-                    dl #job-tenure .facts { (parts.keep("job-tenure", head::tenure(&job, now))) }
+                    (head::spec(&job))
+                    dl #job-attempt .facts { (parts.keep("job-attempt", head::attempt(&job, now))) }
                 }
-                div #job-acts { (parts.keep("job-acts", forms)) }
+                div #job-actions { (parts.keep("job-actions", forms)) }
                 (head::commands(self.id, &self.server, caller.credential == "open"))
             }
             section aria-labelledby="why" {
-                h2 #why { "Why it is here" }
+                h2 #why { "Why is it here?" }
                 div #job-why { (parts.keep("job-why", why::why(&explanation, &job, &rules))) }
                 div #error { (parts.keep("error", html! { @if let Some(failure) = failure { h3 { "Error" } (failure) } })) }
             }
             section aria-labelledby="path" {
                 h2 #path { "Path" }
                 (path::map(&rules, &stays, parts))
-                div #job-lanes .lanes { (parts.keep("job-lanes", attempt_timeline::lanes(&job, &stays, &telemetry, now))) }
+                div #job-attempts .attempts { (parts.keep("job-attempts", attempt_timeline::timeline(&job, &stays, &telemetry, now))) }
             }
             nav aria-label="Sections" { ul.tabs { @for (id, name) in SECTIONS { li { a href=(format!("#{id}")) { (name) } } } } }
             section #log aria-label="Log" {

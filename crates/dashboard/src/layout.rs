@@ -1,4 +1,4 @@
-//! What every page has around it: the bar, the navigation, the place where a refusal is read.
+//! The layout around every page: header, navigation, flash message, and the error page.
 
 use axum::response::{Html, IntoResponse as _, Response};
 use http::{HeaderMap, header};
@@ -10,10 +10,10 @@ use tenure_service::problem::{Problem, ProblemCode};
 use crate::files::VERSION;
 use crate::session::{Visitor, theme};
 
-/// The places of the navigation, in their order.
+/// Entries of the navigation, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tab {
-    Now,
+    Overview,
     Lifecycles,
     Jobs,
     DeadLetters,
@@ -26,7 +26,7 @@ pub(crate) enum Tab {
 
 impl Tab {
     const ALL: [Self; 9] = [
-        Self::Now,
+        Self::Overview,
         Self::Lifecycles,
         Self::Jobs,
         Self::DeadLetters,
@@ -37,10 +37,10 @@ impl Tab {
         Self::System,
     ];
 
-    /// Its name, its address, and the key that leads there after `g`.
-    fn words(self) -> (&'static str, &'static str, &'static str) {
+    /// Name, address, and the key that opens it after `g`.
+    fn entry(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Now => ("Now", "/ui", "n"),
+            Self::Overview => ("Overview", "/ui", "o"),
             Self::Lifecycles => ("Lifecycles", "/ui/lifecycles", "l"),
             Self::Jobs => ("Jobs", "/ui/jobs", "j"),
             Self::DeadLetters => ("Dead letters", "/ui/dead-letters", "d"),
@@ -55,41 +55,43 @@ impl Tab {
     fn right(self) -> Right {
         match self {
             Self::Jobs | Self::DeadLetters | Self::Events | Self::Accounts => Right::ReadJobs,
-            Self::Now | Self::Lifecycles | Self::Workers | Self::Queues | Self::System => Right::ReadSystem,
+            Self::Overview | Self::Lifecycles | Self::Workers | Self::Queues | Self::System => {
+                Right::ReadSystem
+            }
         }
     }
 }
 
-/// What the frame says of a page.
-pub(crate) struct Head {
+/// What the layout needs to know of a page.
+pub(crate) struct PageInfo {
     pub(crate) title: String,
     pub(crate) tab: Tab,
-    /// Where its stream is.
+    /// Address of its stream.
     pub(crate) stream: String,
 }
 
-/// A page with everything around it.
-pub(crate) fn whole(visitor: &Visitor, head: &Head, main: &Markup) -> Markup {
+/// A page with its layout.
+pub(crate) fn full(visitor: &Visitor, info: &PageInfo, main: &Markup) -> Markup {
     let body = html! {
-        a.skip href="#main" { "Skip to the content" }
+        a.skip href="#main" { "Skip to content" }
         (bar(visitor))
-        nav aria-label="Pages" { ul { @for tab in Tab::ALL { (link(visitor, tab, head.tab)) } } }
+        nav aria-label="Pages" { ul { @for tab in Tab::ALL { (link(visitor, tab, info.tab)) } } }
         main #main tabindex="-1" {
-            @if let Some(said) = &visitor.said { p.said role="status" { (said) } }
-            h1 { (head.title) }
+            @if let Some(flash) = &visitor.flash { p.flash role="status" { (flash) } }
+            h1 { (info.title) }
             (main)
         }
-        div #told .unseen role="status" aria-live="polite" {}
-        (keys())
+        div #announcements .unseen role="status" aria-live="polite" {}
+        (shortcuts())
     };
     document(
         visitor.theme,
-        &head.title,
-        &html! { body data-stream=(head.stream) data-now=(visitor.now) { (body) } },
+        &info.title,
+        &html! { body data-stream=(info.stream) data-now=(visitor.now) { (body) } },
     )
 }
 
-/// A page for somebody who is not in yet, or to whom nothing else can be shown.
+/// A page without navigation: the sign-in page and error pages.
 pub(crate) fn bare(theme: Option<&'static str>, title: &str, main: &Markup) -> Markup {
     let body = html! {
         body.bare {
@@ -123,15 +125,15 @@ fn brand() -> Markup {
 }
 
 fn bar(visitor: &Visitor) -> Markup {
-    let who = &visitor.caller;
+    let caller = &visitor.caller;
     html! {
         header {
             (brand())
             form.search role="search" action="/ui/search" {
-                label.unseen for="search" { "Find a job by its id, or jobs by state:failed type:image" }
-                input #search type="search" name="q" placeholder="id, or state:failed type:image" autocomplete="off" spellcheck="false";
+                label.unseen for="search" { "Find a job by id, or jobs by state:failed type:image" }
+                input #search type="search" name="q" placeholder="id or state:failed type:image" autocomplete="off" spellcheck="false";
             }
-            p #live .live data-live="off" title="Numbers do not move without scripts" { span aria-hidden="true" { "●" } " " span.live-word { "still" } }
+            p #live .live data-live="off" title="Live updates need JavaScript" { span aria-hidden="true" { "●" } " " span.live-word { "static" } }
             form method="post" action="/ui/theme" {
                 input type="hidden" name="back" value=(visitor.address);
                 label.unseen for="theme" { "Theme" }
@@ -142,9 +144,9 @@ fn bar(visitor: &Visitor) -> Markup {
                 }
                 noscript { button type="submit" { "Set" } }
             }
-            button #help type="button" title="Keys that work here" aria-label="Keys that work here" { "?" }
-            @if who.credential != "open" {
-                p.who { (who.role.as_str()) @if let Some(user) = &who.user { " · " (user) } }
+            button #help type="button" title="Keyboard shortcuts" aria-label="Keyboard shortcuts" { "?" }
+            @if caller.credential != "open" {
+                p.caller { (caller.role.as_str()) @if let Some(user) = &caller.user { " · " (user) } }
                 form method="post" action="/ui/sign-out" { button type="submit" { "Sign out" } }
             }
         }
@@ -152,7 +154,7 @@ fn bar(visitor: &Visitor) -> Markup {
 }
 
 fn link(visitor: &Visitor, tab: Tab, here: Tab) -> Markup {
-    let (name, address, key) = tab.words();
+    let (name, address, key) = tab.entry();
     let lacks = Visitor::lacks(&visitor.caller, tab.right());
     html! {
         li {
@@ -165,27 +167,27 @@ fn link(visitor: &Visitor, tab: Tab, here: Tab) -> Markup {
     }
 }
 
-/// What can be typed, told when somebody asks.
-fn keys() -> Markup {
-    let told = [
-        ("/", "to the search"),
-        ("g then n l j d w q a e s", "to a page"),
-        ("j k", "down and up the rows"),
+/// The dialog with the keyboard shortcuts.
+fn shortcuts() -> Markup {
+    let shortcuts = [
+        ("/", "search"),
+        ("g then o l j d w q a e s", "open a page"),
+        ("j k", "next and previous row"),
         ("Enter", "open the row"),
         ("x", "select the row"),
-        ("p", "pause, and go on"),
-        ("?", "this"),
+        ("p", "pause or resume live updates"),
+        ("?", "show this help"),
     ];
     html! {
         dialog #keys aria-labelledby="keys-title" {
-            h2 #keys-title { "Keys" }
-            dl { @for (key, what) in told { div { dt { kbd { (key) } } dd { (what) } } } }
+            h2 #keys-title { "Keyboard shortcuts" }
+            dl { @for (key, what) in shortcuts { div { dt { kbd { (key) } } dd { (what) } } } }
             form method="dialog" { button { "Close" } }
         }
     }
 }
 
-/// A refusal as a person reads it; somebody who is not signed in is led to where he can.
+/// A problem as a page. Requests that are not signed in are redirected to the sign-in page.
 pub(crate) fn problem(problem: &Problem, headers: &HeaderMap, address: &str) -> Option<Response> {
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     if !accept.contains("text/html") {
@@ -197,8 +199,8 @@ pub(crate) fn problem(problem: &Problem, headers: &HeaderMap, address: &str) -> 
     }
     let main = html! {
         p.bad role="alert" { (problem.detail()) }
-        p { "What to do about it: " a href=(format!("/problems/{}", problem.code())) { (problem.code()) } "." }
-        p { a href="/ui" { "To the first page" } }
+        p { "Help: " a href=(format!("/problems/{}", problem.code())) { (problem.code()) } "." }
+        p { a href="/ui" { "Go to the overview" } }
     };
     let page = bare(theme(headers), problem.title(), &main);
     Some((problem.status(), Html(page.into_string())).into_response())

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::response::{Html, IntoResponse as _};
 use axum::routing::{get, post};
-use dead_letters::Inbox;
+use dead_letters::GroupCache;
 use live::LivePages;
 pub(crate) use live::Parts;
 use maud::Markup;
@@ -49,7 +49,7 @@ pub(crate) struct Dashboard(Arc<Inner>);
 struct Inner {
     service: Service,
     live_pages: LivePages,
-    inbox: Arc<Inbox>,
+    dead_letter_groups: Arc<GroupCache>,
 }
 
 impl Dashboard {
@@ -57,8 +57,8 @@ impl Dashboard {
         &self.0.live_pages
     }
 
-    fn inbox(&self) -> &Arc<Inbox> {
-        &self.0.inbox
+    fn dead_letter_groups(&self) -> &Arc<GroupCache> {
+        &self.0.dead_letter_groups
     }
 }
 
@@ -72,15 +72,15 @@ impl Deref for Dashboard {
 
 /// The dashboard's pages, for a server to serve.
 pub fn pages(service: Service) -> Pages {
-    let inner = Inner { service, live_pages: LivePages::default(), inbox: Arc::default() };
+    let inner = Inner { service, live_pages: LivePages::default(), dead_letter_groups: Arc::default() };
     Pages { router: routes().with_state(Dashboard(Arc::new(inner))), problem: layout::problem }
 }
 
 /// Every page and form.
 fn routes() -> Router<Dashboard> {
     Router::new()
-        .route("/", get(session::lead_in))
-        .route("/ui/", get(session::lead_in))
+        .route("/", get(session::redirect_to_overview))
+        .route("/ui/", get(session::redirect_to_overview))
         .route("/ui/sign-in", get(session::sign_in_page).post(session::sign_in))
         .route("/ui/sign-out", post(session::sign_out))
         .route("/ui/theme", post(session::set_theme))
@@ -109,8 +109,8 @@ fn routes() -> Router<Dashboard> {
         .route("/ui/system", get(system::page))
         .route("/ui/workers", get(workers::page))
         .route("/ui/jobs/{id}", get(job::page))
-        .route("/ui/jobs/{id}/log", get(job::whole_log))
-        .route("/ui/jobs/{id}/text/{what}", get(job::whole_text))
+        .route("/ui/jobs/{id}/log", get(job::full_log))
+        .route("/ui/jobs/{id}/text/{what}", get(job::full_text))
         .route("/ui/jobs/{id}/assets/{asset}", get(job::content))
         .route("/ui/jobs/{id}/signals/{name}", post(job::signal))
         .route("/ui/jobs/{id}/{act}", post(job::act))
@@ -138,13 +138,13 @@ pub(crate) trait Page: Send + Sync + 'static {
 
 /// Answers with a page, or with its stream.
 async fn show(dashboard: &Dashboard, visitor: Visitor, page: impl Page) -> Reply {
-    if visitor.is_listening {
+    if visitor.wants_stream {
         return Ok(live::stream(dashboard, visitor, page));
     }
     let mut parts = Parts::default();
     let main = page.draw(dashboard, &visitor.caller, &mut parts).await?;
     let stream = page.stream().unwrap_or_else(|| visitor.address.clone());
     let whole =
-        layout::whole(&visitor, &layout::Head { title: page.title(), tab: page.tab(), stream }, &main);
-    Ok(session::having_said(Html(whole.into_string()).into_response(), &visitor))
+        layout::full(&visitor, &layout::PageInfo { title: page.title(), tab: page.tab(), stream }, &main);
+    Ok(session::without_flash(Html(whole.into_string()).into_response(), &visitor))
 }

@@ -1,4 +1,4 @@
-//! Lifecycles: each as a live map, as a table of rules, and as the file it was declared in.
+//! Lifecycles, as live map, table of rules, and source file.
 
 use std::sync::Arc;
 
@@ -60,7 +60,6 @@ impl Page for All {
     }
 }
 
-/// What of a lifecycle is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum View {
     Map,
@@ -130,17 +129,17 @@ impl One {
         html! {
             section {
                 div.wide tabindex="0" role="region" aria-label="Map" { (map::map(&self.lifecycle, snapshot, MapStyle::Full, parts)) }
-                p.hint { "Solid: somebody acts. Dashed: the clock does. A state leads to its jobs, a label to who took that way." }
+                p.hint { "Solid: triggered by a caller or worker. Dashed: triggered by a clock. Click a state for its jobs, a label for its events." }
             }
             section { h2 { "States" } div #states { (parts.keep("states", self.states(snapshot))) } }
         }
     }
 
-    /// The map as a table, for those who read rather than look.
+    /// The map as a table.
     fn states(&self, snapshot: &Snapshot) -> Markup {
         let now = snapshot.lifecycles.iter().find(|it| it.name == self.lifecycle.name);
         html! {
-            (table("States in their order", &["State", "#Jobs", "Oldest", "#p95", "#Ends after"], &html! {
+            (table("States in order", &["State", "#Jobs", "Oldest", "#p95", "#Timeout"], &html! {
                 @for state in now.into_iter().flat_map(|now| &now.states) { (self.state(state, snapshot)) }
             }))
         }
@@ -173,10 +172,10 @@ impl One {
             same.map(|step| step.per_minute).sum()
         };
         html! {
-            (table("Rules, in the order of the file", &["From", "On", "When", "To", "Event", "Audit", "#Now"], &html! {
+            (table("Rules in the order of the file", &["From", "On", "When", "To", "Event", "Audit", "#Rate"], &html! {
                 @for (at, rule) in self.lifecycle.rules.iter().enumerate() {
                     tr {
-                        td { @if let Some(from) = &rule.from { (from) } @else { span.quiet { "nothing" } } }
+                        td { @if let Some(from) = &rule.from { (from) } @else { span.quiet { "(creation)" } } }
                         td.mono { (rule.on) }
                         td { @if let Some(when) = rule.when { (when) } }
                         td { (rule.to) }

@@ -1,4 +1,4 @@
-//! The live map: a lifecycle as core draws it, with the numbers of the pulse.
+//! The live map of a lifecycle: the diagram with current statistics.
 
 use maud::{Markup, PreEscaped};
 use tenure_core::id::LifecycleName;
@@ -18,8 +18,8 @@ const RATE_WIDEST: f64 = 100_000.0;
 
 /// Draws a lifecycle, and keeps its numbers true.
 pub(crate) fn map(lifecycle: &Lifecycle, snapshot: &Snapshot, look: MapStyle, parts: &mut Parts) -> Markup {
-    let figures = figures(lifecycle, snapshot);
-    for Fragment { id, markup } in map_fragments(lifecycle, look, &figures) {
+    let values = values(lifecycle, snapshot);
+    for Fragment { id, markup } in map_fragments(lifecycle, look, &values) {
         parts.push(id, markup);
     }
     let name = encode(lifecycle.name.as_str());
@@ -31,33 +31,33 @@ pub(crate) fn map(lifecycle: &Lifecycle, snapshot: &Snapshot, look: MapStyle, pa
         },
     };
     // Core escapes every name that a file could have params.
-    PreEscaped(map_svg(lifecycle, look, &figures, &links))
+    PreEscaped(map_svg(lifecycle, look, &values, &links))
 }
 
 /// What is known of a lifecycle, as its map shows it.
-fn figures(lifecycle: &Lifecycle, snapshot: &Snapshot) -> MapValues {
-    let mut figures = MapValues::default();
-    let Some(now) = snapshot.lifecycles.iter().find(|it| it.name == lifecycle.name) else { return figures };
+fn values(lifecycle: &Lifecycle, snapshot: &Snapshot) -> MapValues {
+    let mut values = MapValues::default();
+    let Some(now) = snapshot.lifecycles.iter().find(|it| it.name == lifecycle.name) else { return values };
     for state in &now.states {
         let declared = lifecycle.state(state.name.as_str());
-        let mut shown = state_figures(state, declared, now, snapshot.at);
+        let mut shown = state_values(state, declared, now, snapshot.at);
         shown.count = shown.count.filter(|_| snapshot.finished_known || !state.phase.is_final());
-        figures.states.insert(state.name.clone(), shown);
+        values.states.insert(state.name.clone(), shown);
     }
     for step in &now.transitions {
         let Some(from) = &step.from else { continue };
-        let arrow: &mut ArrowValues = figures.arrows.entry((from.clone(), step.to.clone())).or_default();
-        // For the time being its weight is its rate: several rules may share it.
+        let arrow: &mut ArrowValues = values.arrows.entry((from.clone(), step.to.clone())).or_default();
+        // Several rules may share an arrow: the weight is the sum of their rates until it is scaled below.
         arrow.weight += step.per_minute;
     }
-    for arrow in figures.arrows.values_mut() {
+    for arrow in values.arrows.values_mut() {
         arrow.rate = (arrow.weight > 0.0).then(|| rate(arrow.weight));
         arrow.weight = arrow.weight.ln_1p() / RATE_WIDEST.ln_1p();
     }
-    figures
+    values
 }
 
-fn state_figures(
+fn state_values(
     state: &StateNow,
     declared: Option<&State>,
     all: &LifecycleNow,
@@ -77,13 +77,13 @@ fn state_figures(
     }
 }
 
-/// Whether the state's oldest job nears the end of its time there, or has been there for far longer than is usual.
+/// Whether the oldest job has used 80 % of the state's timeout, or has been there far longer than usual.
 pub(crate) fn is_late(state: &StateNow, declared: Option<&State>, now: Timestamp) -> bool {
-    let nears_its_end = match (declared.map(|state| state.timeout), state.oldest_since) {
+    let is_near_timeout = match (declared.map(|state| state.timeout), state.oldest_since) {
         (Some(Timeout::After(end)), Some(since)) => (now - since).0 * 5 >= end.0 * 4,
         _ => false,
     };
-    nears_its_end || state.is_overlong(now)
+    is_near_timeout || state.is_overlong(now)
 }
 
 /// `0.2/min`, `118/min`, `12k/min`.
@@ -95,7 +95,6 @@ pub(crate) fn rate(per_minute: f64) -> String {
     }
 }
 
-/// The address of a lifecycle's page.
 pub(crate) fn address(lifecycle: &LifecycleName) -> String {
     format!("/ui/lifecycles/{}", encode(lifecycle.as_str()))
 }
@@ -105,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_fit_beside_a_line() {
+    fn rates_are_short() {
         let shown = [0.0, 0.25, 9.94, 118.2, 9_999.0, 12_345.0, 999_000.0].map(rate);
         assert_eq!(shown, ["0.0/min", "0.2/min", "9.9/min", "118/min", "9999/min", "12k/min", "999k/min"]);
         assert!(shown.iter().all(|text| text.len() <= 9));

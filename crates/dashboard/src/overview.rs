@@ -1,8 +1,9 @@
-//! Now: what needs somebody, where everything is, and how it goes.
+//! The overview: what needs attention, the lifecycles, and throughput.
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect};
 use maud::{Markup, html};
+use tenure_core::job_type::CATCH_ALL;
 use tenure_core::time::Millis;
 use tenure_diagram::MapStyle;
 use tenure_service::Service;
@@ -13,28 +14,29 @@ use tenure_service::problem::Problem;
 use tenure_service::query::QueryParams;
 use tenure_stats::snapshot::{FailureNow, Minutes, Percentiles, Snapshot, TypeNow};
 
+use crate::chart::{self, Line};
 use crate::format::{count, job, nothing, span, table, when};
 use crate::layout::Tab;
 use crate::session::Visitor;
-use crate::{Dashboard, Page, Parts, chart, map, show};
+use crate::{Dashboard, Page, Parts, map, show};
 
-struct Now;
+struct Overview;
 
 pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, params: QueryParams) -> Reply {
     params.done()?;
     if !visitor.caller.is(Right::ReadSystem) {
         return Ok(Redirect::to("/ui/jobs").into_response());
     }
-    show(&dashboard, visitor, Now).await
+    show(&dashboard, visitor, Overview).await
 }
 
-impl Page for Now {
+impl Page for Overview {
     fn title(&self) -> String {
-        "Now".to_owned()
+        "Overview".to_owned()
     }
 
     fn tab(&self) -> Tab {
-        Tab::Now
+        Tab::Overview
     }
 
     async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
@@ -54,17 +56,17 @@ impl Page for Now {
         };
         Ok(html! {
             section aria-labelledby="needs" {
-                h2 #needs { "Needs you" }
+                h2 #needs { "Needs attention" }
                 div #attention { (parts.keep("attention", attention(&snapshot))) }
             }
-            h2 { "Where jobs are" }
+            h2 { "Lifecycles" }
             (maps)
             section {
-                h2 { "How it goes" }
+                h2 { "Throughput" }
                 div #minutes { (parts.keep("minutes", minutes(&snapshot.minutes))) }
             }
             section { h2 { "Types" } div #types { (parts.keep("types", types(&snapshot.types))) } }
-            section { h2 { "Failures of the last hour" } div #failures { (parts.keep("failures", failures(&snapshot.failures))) } }
+            section { h2 { "Failures in the last hour" } div #failures { (parts.keep("failures", failures(&snapshot.failures))) } }
         })
     }
 }
@@ -72,7 +74,7 @@ impl Page for Now {
 fn attention(snapshot: &Snapshot) -> Markup {
     html! {
         @if snapshot.attention.is_empty() {
-            p.well { "✓ Nothing: all is well." }
+            p.well { "✓ Nothing needs attention." }
         } @else {
             ul.attention {
                 @for matter in &snapshot.attention {
@@ -89,12 +91,12 @@ fn minutes(all: &Minutes) -> Markup {
         p data-tell="" {
             strong { (recent(&all.created)) } " created, "
             strong { (recent(&all.finished)) } " finished, "
-            strong { (recent(&all.failed)) } " failed in this minute and the last."
+            strong { (recent(&all.failed)) } " failed in the current minute and the last."
         }
         (chart::lines("Jobs", &[
-            ("created", "ready", &all.created),
-            ("finished", "succeeded", &all.finished),
-            ("failed", "failed", &all.failed),
+            Line { name: "created", class: "ready", values: &all.created },
+            Line { name: "finished", class: "succeeded", values: &all.finished },
+            Line { name: "failed", class: "failed", values: &all.failed },
         ]))
     }
 }
@@ -107,20 +109,20 @@ fn types(types: &[TypeNow]) -> Markup {
     };
     html! {
         @if types.is_empty() {
-            (nothing("No type is declared and no job was created yet. Any type will do:", "tenure run hello"))
+            (nothing("No types and no jobs yet. Create a job of any type:", "tenure run hello"))
         } @else {
-            (table("Types: what was made in the last hour, and how long it waits and runs", &["Type", "#Created", "#Finished", "#Failed", "#Wait p50", "#p95", "#Run p50", "#p95", "Workers"], &html! {
+            (table("Types: jobs of the last hour, wait and run times", &["Type", "#Created", "#Finished", "#Failed", "#Wait p50", "#p95", "#Run p50", "#p95", "Workers"], &html! {
                 @for it in types {
                     tr {
                         th scope="row" {
-                            @if it.name == "*" { "any other" } @else { a href=(format!("/ui/jobs?type={}", encode(it.name.as_str()))) { (it.name) } }
+                            @if it.name == CATCH_ALL { "* (catch-all)" } @else { a href=(format!("/ui/jobs?type={}", encode(it.name.as_str()))) { (it.name) } }
                             " " span.quiet { (it.lifecycle) }
                         }
                         td.number { (sum(&it.minutes.created)) }
                         td.number { (sum(&it.minutes.finished)) }
                         td.number { (sum(&it.minutes.failed)) }
                         (spans(&it.wait_ms)) (spans(&it.run_ms))
-                        td { @if it.awaited { "waiting for work" } @else { span.quiet { "none waits" } } }
+                        td { (it.idle) " idle" @if it.busy > 0 { ", " (it.busy) " busy" } }
                     }
                 }
             }))
@@ -133,7 +135,7 @@ fn failures(failures: &[FailureNow]) -> Markup {
         @if failures.is_empty() {
             p.well { "✓ None." }
         } @else {
-            (table("Failed attempts by type and error, the most frequent first", &["#Times", "Type", "Error", "First", "Last", "Such as"], &html! {
+            (table("Failed attempts by type and error, most frequent first", &["#Count", "Type", "Error", "First", "Last", "Example"], &html! {
                 @for it in failures {
                     tr {
                         td.number { (count(it.count)) }

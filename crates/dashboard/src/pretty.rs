@@ -1,23 +1,23 @@
-//! Stored texts as people read them: JSON with line breaks, sizes in words, and what is too long cut where it says so.
+//! Formats stored texts: indented JSON, sizes, and truncation.
 
 use maud::{Markup, html};
 
-/// Of a stored text, this much is shown on a page.
+/// Bytes of a stored text that a page shows.
 const SHOWN_BYTES: usize = 64 << 10;
 
-/// A JSON text, and a link to the whole of it if that is too long to be shown.
+/// A JSON text, truncated with a link to the full text.
 pub(crate) fn json(text: &str, whole: &str) -> Markup {
     let (shown, is_cut) = pretty(text, SHOWN_BYTES);
     html! {
         pre tabindex="0" { (shown) }
         @if is_cut {
-            p.hint { "This is its beginning. " a href=(whole) { "The whole, " (size(text.len() as u64)) } }
+            p.hint { "Truncated. " a href=(whole) { "Full text, " (size(text.len() as u64)) } }
         }
     }
 }
 
-/// A JSON text with line breaks, at most `room` bytes of it, and whether that was not all. White space is put between its
-/// parts and taken from there, and nothing else is touched: numbers stay as they were written.
+/// Indented JSON of at most `room` bytes, and whether it was truncated. Only white space between tokens changes: numbers
+/// stay as they were written.
 pub(crate) fn pretty(text: &str, room: usize) -> (String, bool) {
     let mut out = String::with_capacity(text.len().min(room) + 64);
     let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
@@ -87,7 +87,7 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// At most so many letters; the last is an ellipsis where there were more.
+/// Truncates to this many characters, the last of which is then an ellipsis.
 pub(crate) fn cut(text: &str, letters: usize) -> String {
     match text.char_indices().nth(letters) {
         None => text.to_owned(),
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_white_space_between_parts_changes() {
+    fn only_white_space_between_tokens_changes() {
         let text =
             r#"{"big":18446744073709551616, "exact" : 0.1000,"s":"a, {b}: \"c\\","none":[ ],"list":[1,{}]}"#;
         let (shown, is_cut) = pretty(text, 10_000);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_cut_between_letters() {
+    fn long_text_is_truncated_between_characters() {
         let text = format!("\"{}\"", "ü".repeat(100));
         let (shown, is_cut) = pretty(&text, 10);
         assert!(is_cut && shown.len() <= 10 && shown.starts_with("\"üü"), "{shown}");

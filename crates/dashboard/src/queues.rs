@@ -1,4 +1,4 @@
-//! Queues: how deep each is, and its switch.
+//! The queues: their depth, and pausing them.
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -38,13 +38,13 @@ impl Page for Queues {
 
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
         let snapshot = service.stats().snapshot().await?;
-        // Who has just pressed the button sees what it came to.
+        // Read from the store, so that the page shows the effect of a button at once.
         let paused = service.store().paused().await?;
         let is_paused = |queue: &QueueNow| paused.contains(&queue.name);
         let lacks = Visitor::lacks(caller, Right::Operate);
         let table = html! {
             @if snapshot.queues.is_empty() {
-                (nothing("No type is declared and no job was created yet.", "tenure run hello"))
+                (nothing("No types and no jobs yet. Create a job of any type:", "tenure run hello"))
             } @else {
                 table {
                     caption.unseen { "Queues by name" }
@@ -52,7 +52,7 @@ impl Page for Queues {
                         tr {
                             th scope="col" { "Queue" }
                             @for column in ["Ready", "Running", "Waiting"] { th.number scope="col" { (column) } }
-                            th scope="col" { "Claims" }
+                            th scope="col" { "Status" }
                         }
                     }
                     tbody { @for queue in &snapshot.queues { (row(queue, is_paused(queue), lacks.as_deref())) } }
@@ -79,7 +79,7 @@ fn row(queue: &QueueNow, paused: bool, lacks: Option<&str>) -> Markup {
                     span.state.held { "⏸ paused" } " "
                     (button("Resume", &format!("/ui/queues/{name}/resume"), &[], lacks))
                 } @else {
-                    span.quiet { "open" } " "
+                    span.quiet { "active" } " "
                     (button("Pause", &format!("/ui/queues/{name}/pause"), &[], lacks))
                 }
             }
@@ -93,7 +93,7 @@ pub(crate) async fn pause(
     named: Named<QueueName>,
     form: Form,
 ) -> Reply {
-    set_paused(state, visitor, named, (form, true)).await
+    set_paused(state, visitor, named, form, true).await
 }
 
 pub(crate) async fn resume(
@@ -102,18 +102,19 @@ pub(crate) async fn resume(
     named: Named<QueueName>,
     form: Form,
 ) -> Reply {
-    set_paused(state, visitor, named, (form, false)).await
+    set_paused(state, visitor, named, form, false).await
 }
 
 async fn set_paused(
     State(dashboard): State<Dashboard>,
     visitor: Visitor,
     Named(queue): Named<QueueName>,
-    (form, paused): (Form, bool),
+    form: Form,
+    paused: bool,
 ) -> Reply {
     visitor.caller.may(Right::Operate)?;
     form.done()?;
     dashboard.submit(&visitor.caller, None, Command::PauseQueue { queue: queue.clone(), paused }).await?;
-    let said = if paused { "is paused: what it holds waits" } else { "is open again" };
-    Ok(back("/ui/queues", &format!("Queue {queue} {said}.")))
+    let message = if paused { "is paused; its jobs wait" } else { "is active again" };
+    Ok(back("/ui/queues", &format!("Queue {queue} {message}.")))
 }

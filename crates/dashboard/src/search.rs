@@ -1,4 +1,4 @@
-//! The bar at the top: a job by its id or the beginning of one, or jobs by `word:value`.
+//! Search: a job by id or prefix, or jobs by `key:value`.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ use crate::{Dashboard, Page, Parts, show};
 /// Hexadecimal digits of an id.
 const DIGITS: usize = 32;
 
-/// What can be asked by `word:value`, and the filter that it means.
-const WORDS: [(&str, &str); 14] = [
+/// Search keys and the filters that they set.
+const KEYS: [(&str, &str); 14] = [
     ("state", "state"),
     ("type", "type"),
     ("queue", "queue"),
@@ -43,8 +43,7 @@ const WORDS: [(&str, &str); 14] = [
     ("created_before", "created_before"),
 ];
 
-/// What was asked, and what came of it.
-struct Found {
+struct SearchResult {
     query: String,
     jobs: Vec<Arc<Job>>,
 }
@@ -60,17 +59,17 @@ pub(crate) async fn page(
     if let Some(listing) = listing(&query) {
         return Ok(Redirect::to(&listing).into_response());
     }
-    let jobs = match beginning(&query) {
+    let jobs = match id_prefix(&query) {
         Some(whole) if whole.len() == DIGITS => {
             let id = Uuid::try_parse(&whole).expect("32 hexadecimal digits are an id");
             return Ok(Redirect::to(&job_address(JobId(id))).into_response());
         }
-        Some(digits) => begin_so(&dashboard, &visitor.caller, &digits).await?,
+        Some(digits) => by_prefix(&dashboard, &visitor.caller, &digits).await?,
         None => Vec::new(),
     };
     match jobs.as_slice() {
         [only] => Ok(Redirect::to(&job_address(only.id())).into_response()),
-        _ => show(&dashboard, visitor, Found { query, jobs }).await,
+        _ => show(&dashboard, visitor, SearchResult { query, jobs }).await,
     }
 }
 
@@ -78,7 +77,7 @@ pub(crate) async fn page(
 fn listing(query: &str) -> Option<String> {
     let one = |token: &'_ str| {
         let (word, value) = token.split_once(':')?;
-        let (_, filter) = WORDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(word))?;
+        let (_, filter) = KEYS.iter().find(|(known, _)| known.eq_ignore_ascii_case(word))?;
         (!value.is_empty()).then(|| (*filter, value.to_owned()))
     };
     let pairs: Option<Vec<(&str, String)>> = query.split_whitespace().map(one).collect();
@@ -86,18 +85,18 @@ fn listing(query: &str) -> Option<String> {
     Some(address("/ui/jobs", pairs.iter().map(|(name, value)| (*name, value.as_str()))))
 }
 
-/// The digits that an id is to begin with.
-fn beginning(query: &str) -> Option<String> {
+/// The query as hexadecimal digits of an id's prefix.
+fn id_prefix(query: &str) -> Option<String> {
     let digits = query.replace('-', "").to_ascii_lowercase();
     let fits =
         !digits.is_empty() && digits.len() <= DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     fits.then_some(digits)
 }
 
-/// The newest jobs whose ids begin so. Ids are in order, so the rows from the last one that could begin so are enough.
-async fn begin_so(service: &Service, caller: &Caller, digits: &str) -> Result<Vec<Arc<Job>>, Problem> {
+/// The newest jobs whose ids have a prefix. Ids are ordered, so one page from the largest possible id is enough.
+async fn by_prefix(service: &Service, caller: &Caller, digits: &str) -> Result<Vec<Arc<Job>>, Problem> {
     let last = format!("{digits}{}", "f".repeat(DIGITS - digits.len()));
-    let last = u128::from_str_radix(&last, 16).expect("32 hexadecimal digits are a number of 128 bits");
+    let last = u128::from_str_radix(&last, 16).expect("32 hexadecimal digits fit into 128 bits");
     let before = (last < u128::MAX).then(|| just_after(JobId(Uuid::from_u128(last))));
     let mut filter = JobFilter::default();
     caller.narrow(&mut filter)?;
@@ -106,7 +105,7 @@ async fn begin_so(service: &Service, caller: &Caller, digits: &str) -> Result<Ve
     Ok(found)
 }
 
-impl Page for Found {
+impl Page for SearchResult {
     fn title(&self) -> String {
         "Search".to_owned()
     }
@@ -124,15 +123,15 @@ impl Page for Found {
     }
 }
 
-impl Found {
+impl SearchResult {
     fn several(&self) -> Markup {
         let is_all = self.jobs.len() < ROWS;
         html! {
             p {
                 @if is_all { (self.jobs.len()) " jobs have" } @else { "The newest " (self.jobs.len()) " jobs that have" }
-                " ids that begin with " code { (self.query) } @if is_all { "." } @else { "; write more of it to see others." }
+                " ids that begin with " code { (self.query) } @if is_all { "." } @else { "; type more of the id to see others." }
             }
-            (table("Jobs whose ids begin so, the newest first", &["Job", "Type", "State", "Created"], &html! {
+            (table("Jobs whose ids have this prefix, newest first", &["Job", "Type", "State", "Created"], &html! {
                 @for job in &self.jobs {
                     tr {
                         th scope="row" { a.id href=(job_address(job.id())) { (job.id()) } }
@@ -147,29 +146,29 @@ impl Found {
 
     fn help(&self) -> Markup {
         let examples = [
-            ("state:failed type:image", "jobs by words; all of them must fit"),
-            ("outcome:dead", "every job that ended dead, whatever its lifecycle calls that"),
-            ("user:u1 phase:active", "what runs for a user"),
-            ("correlation:order-17", "what belongs together"),
+            ("state:failed type:image", "jobs that match all filters"),
+            ("outcome:dead", "jobs with the outcome dead, in every lifecycle"),
+            ("user:u1 phase:active", "running jobs of a user"),
+            ("correlation:order-17", "jobs with the same correlation id"),
         ];
         let words: Vec<&str> =
-            WORDS.iter().map(|(word, _)| *word).filter(|word| !word.ends_with("_id")).collect();
+            KEYS.iter().map(|(word, _)| *word).filter(|word| !word.ends_with("_id")).collect();
         html! {
             @if !self.query.is_empty() {
                 p.warn role="status" {
-                    @if beginning(&self.query).is_some() { "No job's id begins with " code { (self.query) } "." }
-                    @else { "Nothing can be found by " code { (self.query) } "." }
+                    @if id_prefix(&self.query).is_some() { "No job's id begins with " code { (self.query) } "." }
+                    @else { code { (self.query) } " is not a search." }
                 }
             }
             section {
-                h2 { "What can be asked" }
-                p { "A job's id, or as much of its beginning as tells it from others. Or words with values, as many as wanted:" }
+                h2 { "Search syntax" }
+                p { "A job's id or a prefix of it, or any number of filters:" }
                 ul {
                     @for (example, what) in examples {
                         li { a href=(address("/ui/search", [("q", example)].into_iter())) { code { (example) } } " " span.quiet { (what) } }
                     }
                 }
-                p.hint { "Words: " @for word in words { code { (word) ":" } " " } }
+                p.hint { "Filters: " @for word in words { code { (word) ":" } " " } }
             }
         }
     }
@@ -180,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_with_values_are_a_listing() {
+    fn filters_lead_to_a_listing() {
         let listing = |query| listing(query).unwrap_or_default();
         assert_eq!(listing("state:failed type:image"), "/ui/jobs?state=failed&type=image");
         assert_eq!(listing("User:a:b"), "/ui/jobs?user_id=a%3Ab");
@@ -189,8 +188,8 @@ mod tests {
 
     #[test]
     fn an_id_begins_with_digits_and_hyphens() {
-        assert_eq!(beginning("0199-AB").as_deref(), Some("0199ab"));
-        assert_eq!(beginning("01990c3a-7d2e-7abc-8def-0123456789ab").map(|digits| digits.len()), Some(32));
-        assert_eq!([beginning(""), beginning("xyz"), beginning(&"0".repeat(33))], [None, None, None]);
+        assert_eq!(id_prefix("0199-AB").as_deref(), Some("0199ab"));
+        assert_eq!(id_prefix("01990c3a-7d2e-7abc-8def-0123456789ab").map(|digits| digits.len()), Some(32));
+        assert_eq!([id_prefix(""), id_prefix("xyz"), id_prefix(&"0".repeat(33))], [None, None, None]);
     }
 }

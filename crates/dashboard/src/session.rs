@@ -1,5 +1,5 @@
-//! Who looks: somebody who signed in with a key or a token, which his browser keeps in a cookie that no script can read.
-//! There is no session besides: a key that is revoked is out at once, on every node.
+//! The visitor of a page: signed in with a key or token, which the browser keeps in an HTTP-only cookie. There is no
+//! session on the server, so a revoked key is refused at once, on every node.
 
 use axum::extract::{FromRequestParts, State};
 use axum::response::{Html, IntoResponse as _, Redirect, Response};
@@ -19,28 +19,26 @@ use crate::{Dashboard, layout};
 
 /// The cookie with the key or token.
 const KEY: &str = "tenure_key";
-/// The cookie with what the last form came to, until the next page has said it.
-const SAID: &str = "tenure_said";
-/// How much of that a cookie carries.
-const SAID_CHARS_MAX: usize = 500;
-/// The cookie with `light` or `dark`, for those who do not want their system's choice.
+/// The cookie with the result of the last form, until a page has shown it.
+const FLASH: &str = "tenure_said";
+const FLASH_CHARS_MAX: usize = 500;
+/// The cookie with `light` or `dark`, if the visitor chose one.
 const THEME: &str = "tenure_theme";
-/// For how long a browser keeps the key: a working day.
-const KEPT_SECONDS: u32 = 12 * 60 * 60;
+/// How long a browser keeps the key: a working day.
+const KEY_SECONDS: u32 = 12 * 60 * 60;
 
-/// Somebody at a page.
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     pub(crate) caller: Caller,
-    /// The page, as it was asked for.
+    /// Path and query of the page.
     pub(crate) address: String,
-    /// `light` or `dark`, if he chose.
+    /// `light` or `dark`, if chosen.
     pub(crate) theme: Option<&'static str>,
-    /// What his last form came to.
-    pub(crate) said: Option<String>,
-    /// Whether the page is asked for as a stream.
-    pub(crate) is_listening: bool,
-    /// When he came, by our clock: his own may be wrong.
+    /// Result of the last form.
+    pub(crate) flash: Option<String>,
+    /// Whether the stream of the page is requested.
+    pub(crate) wants_stream: bool,
+    /// Server time of the request, since the clock of the browser may be wrong.
     pub(crate) now: Timestamp,
 }
 
@@ -61,10 +59,10 @@ impl FromRequestParts<Dashboard> for Visitor {
             caller,
             address: parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
             theme: theme(&parts.headers),
-            said: cookie(&parts.headers, SAID)
-                .and_then(|said| decode(said).ok())
-                .filter(|said| !said.is_empty()),
-            is_listening: sse::is_wanted(&parts.headers),
+            flash: cookie(&parts.headers, FLASH)
+                .and_then(|flash| decode(flash).ok())
+                .filter(|flash| !flash.is_empty()),
+            wants_stream: sse::is_wanted(&parts.headers),
             now: dashboard.runtime().now(),
         })
     }
@@ -80,38 +78,38 @@ pub(crate) fn theme(headers: &HeaderMap) -> Option<&'static str> {
     ["light", "dark"].into_iter().find(|theme| cookie(headers, THEME) == Some(theme))
 }
 
-/// Has the browser keep a cookie; with an empty value, forget it.
-fn keep(response: &mut Response, name: &str, value: &str, (seconds, is_secure): (u32, bool)) {
+/// Sets a cookie; an empty value removes it.
+fn set_cookie(response: &mut Response, name: &str, value: &str, seconds: u32, is_secure: bool) {
     let seconds = if value.is_empty() { 0 } else { seconds };
     let secure = if is_secure { "; Secure" } else { "" };
     let text = format!("{name}={value}; Path=/ui; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
     response.headers_mut().extend(HeaderValue::try_from(text).ok().map(|value| (header::SET_COOKIE, value)));
 }
 
-/// Forgets what the last form came to, now that a page has said it.
-pub(crate) fn having_said(mut response: Response, visitor: &Visitor) -> Response {
-    if visitor.said.is_some() {
-        keep(&mut response, SAID, "", (0, false));
+/// Removes the flash message that a page has shown.
+pub(crate) fn without_flash(mut response: Response, visitor: &Visitor) -> Response {
+    if visitor.flash.is_some() {
+        set_cookie(&mut response, FLASH, "", 0, false);
     }
     response
 }
 
-/// After a form: back to a page of ours, which says what it came to.
-pub(crate) fn back(to: &str, said: &str) -> Response {
-    let mut response = Redirect::to(own(to)).into_response();
-    let said: String = said.chars().take(SAID_CHARS_MAX).collect();
-    keep(&mut response, SAID, &encode(&said), (60, false));
+/// Redirects to a page after a form, with a message for that page to show.
+pub(crate) fn back(to: &str, message: &str) -> Response {
+    let mut response = Redirect::to(local(to)).into_response();
+    let message: String = message.chars().take(FLASH_CHARS_MAX).collect();
+    set_cookie(&mut response, FLASH, &encode(&message), 60, false);
     response
 }
 
-/// An address of the dashboard; anything else is its first page.
-fn own(address: &str) -> &str {
-    let is_own = address == "/ui" || ["/ui/", "/ui?"].iter().any(|start| address.starts_with(start));
-    if is_own && !address.contains(char::is_control) { address } else { "/ui" }
+/// An address of the dashboard; anything else becomes the overview.
+fn local(address: &str) -> &str {
+    let is_local = address == "/ui" || ["/ui/", "/ui?"].iter().any(|start| address.starts_with(start));
+    if is_local && !address.contains(char::is_control) { address } else { "/ui" }
 }
 
-/// `/` and `/ui/` lead to the dashboard.
-pub(crate) async fn lead_in() -> Redirect {
+/// `/` and `/ui/`.
+pub(crate) async fn redirect_to_overview() -> Redirect {
     Redirect::to("/ui")
 }
 
@@ -123,21 +121,20 @@ pub(crate) async fn sign_in_page(
     let to = params.text("to").unwrap_or_default();
     params.done()?;
     if dashboard.keyring().current().await?.is_open() {
-        return Ok(Redirect::to(own(&to)).into_response());
+        return Ok(Redirect::to(local(&to)).into_response());
     }
-    Ok(door(&headers, &to, None))
+    Ok(sign_in_form(&headers, &to, None))
 }
 
-/// The page on which one signs in.
-fn door(headers: &HeaderMap, to: &str, refused: Option<&Problem>) -> Response {
+fn sign_in_form(headers: &HeaderMap, to: &str, refused: Option<&Problem>) -> Response {
     let main = html! {
         form.sign-in method="post" action="/ui/sign-in" {
             @if let Some(problem) = refused { p.bad role="alert" { (problem.detail()) } }
-            input type="hidden" name="to" value=(own(to));
-            label for="key" { "Key, or token" }
+            input type="hidden" name="to" value=(local(to));
+            label for="key" { "API key or token" }
             input #key type="password" name="key" autocomplete="current-password" required autofocus;
             button.main type="submit" { "Sign in" }
-            p.hint { "An admin makes keys: " code { "tenure key create --role viewer" } }
+            p.hint { "An admin creates keys with " code { "tenure key create --role viewer" } }
         }
     };
     let status = if refused.is_some() { StatusCode::UNAUTHORIZED } else { StatusCode::OK };
@@ -161,22 +158,22 @@ pub(crate) async fn sign_in(
         let peer = peer.map(|peer| peer.0.0);
         dashboard.keyring().identify(&keys, Some(&format!("Bearer {}", key.trim())), peer).await
     } else {
-        Err(Problem::new(ProblemCode::Unauthenticated, "this is neither a key nor a token"))
+        Err(Problem::new(ProblemCode::Unauthenticated, "this is not a valid key or token"))
     };
     match identified {
         Ok(_) => {
-            let mut response = Redirect::to(own(&to)).into_response();
-            keep(&mut response, KEY, key.trim(), (KEPT_SECONDS, secure.is_some()));
+            let mut response = Redirect::to(local(&to)).into_response();
+            set_cookie(&mut response, KEY, key.trim(), KEY_SECONDS, secure.is_some());
             Ok(response)
         }
-        Err(problem) => Ok(door(&headers, &to, Some(&problem))),
+        Err(problem) => Ok(sign_in_form(&headers, &to, Some(&problem))),
     }
 }
 
 pub(crate) async fn sign_out(form: Form) -> Reply {
     form.done()?;
     let mut response = Redirect::to("/ui/sign-in").into_response();
-    keep(&mut response, KEY, "", (0, false));
+    set_cookie(&mut response, KEY, "", 0, false);
     Ok(response)
 }
 
@@ -184,25 +181,25 @@ pub(crate) async fn set_theme(mut form: Form) -> Reply {
     let (theme, to) = (form.take("theme").unwrap_or_default(), form.take("back").unwrap_or_default());
     form.done()?;
     let theme = ["light", "dark"].into_iter().find(|known| *known == theme).unwrap_or_default();
-    let mut response = Redirect::to(own(&to)).into_response();
-    keep(&mut response, THEME, theme, (365 * 24 * 60 * 60, false));
+    let mut response = Redirect::to(local(&to)).into_response();
+    set_cookie(&mut response, THEME, theme, 365 * 24 * 60 * 60, false);
     Ok(response)
 }
 
 impl Visitor {
-    /// Why he may not, in the words of a button that he cannot press.
+    /// Why the caller lacks a right, as the tooltip of a disabled button.
     pub(crate) fn lacks(caller: &Caller, right: Right) -> Option<String> {
         caller.may(right).err().map(|problem| problem.detail().to_owned())
     }
 }
 
-/// Whether a request came from a page of ours. Browsers say with each form where it stood.
-pub(crate) fn is_own_form(headers: &HeaderMap, uri: &http::Uri) -> Result<(), Problem> {
+/// Refuses a form that was not sent from a page of this server.
+pub(crate) fn check_origin(headers: &HeaderMap, uri: &http::Uri) -> Result<(), Problem> {
     let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
-    let came_from_us = site.is_none_or(|site| site == "same-origin") && headers.contains_key(header::ORIGIN);
-    if came_from_us {
+    let is_local = site.is_none_or(|site| site == "same-origin") && headers.contains_key(header::ORIGIN);
+    if is_local {
         tenure_service::extract::own_origin(headers, uri)
     } else {
-        Err(Problem::new(ProblemCode::Forbidden, "a form is taken from the dashboard's own pages alone"))
+        Err(Problem::new(ProblemCode::Forbidden, "forms are accepted from pages of the dashboard only"))
     }
 }

@@ -1,4 +1,4 @@
-//! System: the nodes, the store, what runs by itself, who did what, and every setting with its origin.
+//! System: nodes, store, schedules, webhooks, audit log and settings.
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -21,8 +21,8 @@ use crate::layout::Tab;
 use crate::session::Visitor;
 use crate::{Dashboard, Page, Parts, show};
 
-/// Lines of the trail that are shown.
-const TRAIL_LINES: usize = 20;
+/// Lines of the audit log that are shown.
+const AUDIT_LINES: usize = 20;
 
 struct System;
 
@@ -52,19 +52,19 @@ impl Page for System {
                 }
             }
         }
-        let trail = service.store().audit_before(u64::MAX, TRAIL_LINES).await?;
+        let audit = service.store().audit_before(u64::MAX, AUDIT_LINES).await?;
         Ok(html! {
             p.hint {
                 "Tenure " (env!("CARGO_PKG_VERSION")) ". "
-                a href="/docs" { "The interface for programs" } ", "
-                a href="/openapi.json" { "its description" } ", "
+                a href="/docs" { "API reference" } ", "
+                a href="/openapi.json" { "OpenAPI" } ", "
                 a href="/metrics" { "metrics" } "."
             }
             section { h2 { "Nodes" } div #nodes { (parts.keep("nodes", nodes(&snapshot.nodes))) } }
             section { h2 { "Store" } div #store { (parts.keep("store", store(&snapshot.store))) } }
             section { h2 { "Schedules" } div #schedules { (parts.keep("schedules", schedules_table(&schedules))) } }
             section { h2 { "Webhooks" } div #webhooks { (parts.keep("webhooks", webhooks_table(&webhooks))) } }
-            section { h2 { "What operators did last" } div #trail { (parts.keep("trail", trail_table(&trail))) } }
+            section { h2 { "Audit log" } div #audit { (parts.keep("audit", audit_table(&audit))) } }
             section { h2 { "Configuration" } (configuration(service.settings())) }
         })
     }
@@ -79,7 +79,7 @@ fn nodes(nodes: &[NodeNow]) -> Markup {
     let rows = html! {
         @for node in nodes {
             tr {
-                th.mono scope="row" { (node.id) @if node.own { " " span.quiet { "(this one)" } } }
+                th.mono scope="row" { (node.id) @if node.own { " " span.quiet { "(this node)" } } }
                 td { (life(node)) }
                 td { (node.address) }
                 td { (node.version) }
@@ -88,7 +88,7 @@ fn nodes(nodes: &[NodeNow]) -> Markup {
             }
         }
     };
-    table("Nodes of the last hour", &["Node", "Is", "Listens on", "Version", "Started", "Heard"], &rows)
+    table("Nodes of the last hour", &["Node", "Status", "Address", "Version", "Started", "Last seen"], &rows)
 }
 
 fn store(store: &StoreNow) -> Markup {
@@ -107,20 +107,17 @@ fn store(store: &StoreNow) -> Markup {
     html! {
         dl.pairs {
             dt { "Kind" } dd { (kind) }
-            dt { "Commands in a commit" } dd { "half " (number(commands.p50)) ", most " (number(commands.p95)) }
-            dt { "A commit takes" } dd { "half " (took(commit.p50)) ", most " (took(commit.p95)) ", nearly all " (took(commit.p99)) }
-            dt { "Commands that wait" } dd { (count(store.waiting_commands as u64)) }
+            dt { "Batch size" } dd { "p50 " (number(commands.p50)) ", p95 " (number(commands.p95)) }
+            dt { "Commit time" } dd { "p50 " (took(commit.p50)) ", p95 " (took(commit.p95)) ", p99 " (took(commit.p99)) }
+            dt { "Queued commands" } dd { (count(store.queued_commands as u64)) }
         }
-        p.hint { "Over the last minutes, at this node." }
+        p.hint { "Last 5 to 10 minutes on this node." }
     }
 }
 
 fn schedules_table(schedules: &[Schedule]) -> Markup {
     if schedules.is_empty() {
-        return nothing(
-            "No schedule makes jobs.",
-            "tenure schedule create NAME --cron '0 3 * * *' --type TYPE",
-        );
+        return nothing("No schedules.", "tenure schedule create NAME --cron '0 3 * * *' --type TYPE");
     }
     let rows = html! {
         @for it in schedules {
@@ -134,30 +131,30 @@ fn schedules_table(schedules: &[Schedule]) -> Markup {
             }
         }
     };
-    table("Schedules", &["Schedule", "When", "Type", "Next", "Last", "Trouble"], &rows)
+    table("Schedules", &["Schedule", "Cron", "Type", "Next run", "Last run", "Last error"], &rows)
 }
 
 fn webhooks_table(webhooks: &[Webhook]) -> Markup {
     if webhooks.is_empty() {
-        return nothing("No webhook sends events.", "tenure webhook create NAME --url https://…");
+        return nothing("No webhooks.", "tenure webhook create NAME --url https://…");
     }
     let rows = html! {
         @for it in webhooks {
             tr {
                 th scope="row" { (it.id) }
                 td { (it.url) }
-                td { @if let Some(at) = it.disabled_at { span.state.failed { "✗ disabled" } " " (when(at)) } @else if it.failures > 0 { span.state.held { "failing, " (it.failures) " tries" } } @else { span.state.succeeded { "✓ sends" } } }
+                td { @if let Some(at) = it.disabled_at { span.state.failed { "✗ disabled" } " " (when(at)) } @else if it.failures > 0 { span.state.held { "failing, " (it.failures) " attempts" } } @else { span.state.succeeded { "✓ active" } } }
                 td.number { (count(it.position.0)) }
                 td { @if let Some(error) = &it.last_error { span.failed { (error) } } }
             }
         }
     };
-    table("Webhooks", &["Webhook", "Sends to", "Is", "Sent up to", "Trouble"], &rows)
+    table("Webhooks", &["Webhook", "URL", "Status", "#Position", "Last error"], &rows)
 }
 
-fn trail_table(lines: &[(u64, AuditLine)]) -> Markup {
+fn audit_table(lines: &[(u64, AuditLine)]) -> Markup {
     if lines.is_empty() {
-        return nothing("No operator has done anything yet.", "");
+        return nothing("The audit log is empty.", "");
     }
     let rows = html! {
         @for (_, line) in lines {
@@ -170,17 +167,17 @@ fn trail_table(lines: &[(u64, AuditLine)]) -> Markup {
             }
         }
     };
-    table("What operators did, newest first", &["When", "Who", "What", "Job", "Why"], &rows)
+    table("Audit log, newest first", &["Time", "Actor", "Action", "Job", "Reason"], &rows)
 }
 
 fn configuration(settings: &[Setting]) -> Markup {
     if settings.is_empty() {
-        return html! { p.quiet { "Nothing was configured: everything is as it comes." } };
+        return html! { p.quiet { "Default configuration." } };
     }
     let rows = html! {
         @for setting in settings {
             tr { th.mono scope="row" { (setting.name) } td.mono { (setting.value) } td { (setting.origin) } }
         }
     };
-    table("Settings", &["Setting", "Value", "Said by"], &rows)
+    table("Settings", &["Setting", "Value", "Source"], &rows)
 }

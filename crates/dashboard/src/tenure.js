@@ -1,8 +1,8 @@
-// What moves on a page: its parts, its times, its keys. Everything else works without this file.
+// Live parts, relative times and keyboard shortcuts. Everything else works without this file.
 
 const each = (what, where, then) => { for (const one of where.querySelectorAll(what)) then(one); };
 
-// Times: how long ago, or how long to go; the time itself is in the title.
+// Relative times; the absolute time is in the title.
 
 const UNITS = [["d", 86400], ["h", 3600], ["m", 60], ["s", 1]];
 
@@ -15,10 +15,10 @@ function span(seconds) {
   return `${Math.floor(seconds / size)} ${unit}` + (rest ? ` ${rest} ${lower}` : "");
 }
 
-// The server's clock counts: this machine's may be wrong.
+// Offset to the server's clock, since this machine's may be wrong.
 let ahead = 0;
 
-function say(time) {
+function showTime(time) {
   const at = Date.parse(time.dateTime);
   const left = Math.round((at - Date.now() - ahead) / 1000);
   time.title ||= time.dateTime;
@@ -28,16 +28,16 @@ function say(time) {
   if (time.textContent !== text) time.textContent = text;
 }
 
-const sayAll = (where = document) => each("time[datetime]", where, say);
+const showTimes = (where = document) => each("time[datetime]", where, showTime);
 
-// Parts: the stream says which came out otherwise, and they are put where they were. Nothing else on the page moves.
+// Live parts: the stream sends those that changed, and each replaces the content of its element.
 
 const mark = document.getElementById("live");
-const told = document.getElementById("told");
+const announcements = document.getElementById("announcements");
 let stream, lostAt, retry, waiting = [];
 let paused = false;
 
-const isHeld = () => paused || document.querySelector("tbody input:checked") !== null;
+const isPaused = () => paused || document.querySelector("tbody input:checked") !== null;
 
 function live(state, word, title) {
   if (!mark) return;
@@ -46,7 +46,7 @@ function live(state, word, title) {
   mark.querySelector(".live-word").textContent = word;
 }
 
-function put([id, html]) {
+function replacePart([id, html]) {
   const place = document.getElementById(id);
   if (!place) return;
   if (html === null) return place.classList.add("gone");
@@ -62,26 +62,26 @@ function put([id, html]) {
   [...place.querySelectorAll("details")].forEach((one, at) => { if (open[at] !== undefined) one.open = open[at]; });
   if (focused) place.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
   place.scrollTop = isAtEnd && "tail" in place.dataset ? place.scrollHeight : top;
-  sayAll(place);
+  showTimes(place);
 }
 
 function take(parts) {
-  if (isHeld()) {
+  if (isPaused()) {
     waiting.push(...parts);
     if (waiting.length > 5000) waiting = waiting.slice(-5000);
     return;
   }
-  parts.forEach(put);
+  parts.forEach(replacePart);
   document.dispatchEvent(new CustomEvent("parts", { detail: parts }));
 }
 
-function goOn() {
-  document.body.classList.toggle("paused", isHeld());
-  if (isHeld()) return live("paused", "paused", "Press p to go on, or clear the selection");
+function resume() {
+  document.body.classList.toggle("paused", isPaused());
+  if (isPaused()) return live("paused", "paused", "Press p to resume, or clear the selection");
   const parts = waiting;
   waiting = [];
-  parts.forEach(put);
-  if (stream) live("on", "live", "Numbers move as they change");
+  parts.forEach(replacePart);
+  if (stream) live("on", "live", "Live updates");
 }
 
 function listen() {
@@ -89,12 +89,12 @@ function listen() {
   if (!address || stream) return;
   clearTimeout(retry);
   stream = new EventSource(address);
-  stream.addEventListener("open", () => { lostAt = undefined; live("on", "live", "Numbers move as they change"); goOn(); });
+  stream.addEventListener("open", () => { lostAt = undefined; live("on", "live", "Live updates"); resume(); });
   stream.addEventListener("parts", (event) => take(JSON.parse(event.data)));
   stream.addEventListener("error", () => {
     stop();
     lostAt ??= new Date();
-    live("lost", `not live since ${lostAt.toLocaleTimeString()}`, "The server does not answer; trying again");
+    live("lost", `disconnected since ${lostAt.toLocaleTimeString()}`, "The server does not answer; retrying");
     retry = setTimeout(listen, 2000);
   });
 }
@@ -108,7 +108,7 @@ function stop() {
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
     stop();
-    live("off", "still", "Stopped while this tab is hidden");
+    live("off", "static", "Paused while this tab is hidden");
   } else {
     listen();
   }
@@ -116,18 +116,18 @@ document.addEventListener("visibilitychange", () => {
 addEventListener("pagehide", stop);
 addEventListener("pageshow", (event) => { if (event.persisted) listen(); });
 
-// One sentence at most every ten seconds, for those who listen to a page.
+// Announces one sentence to screen readers, at most every ten seconds.
 
-let lastTold = 0;
+let lastAnnounced = 0;
 document.addEventListener("parts", () => {
   const sentence = document.querySelector("[data-tell]")?.textContent.trim().replace(/\s+/g, " ");
-  if (sentence && told && Date.now() - lastTold > 10000 && told.textContent !== sentence) {
-    lastTold = Date.now();
-    told.textContent = sentence;
+  if (sentence && announcements && Date.now() - lastAnnounced > 10000 && announcements.textContent !== sentence) {
+    lastAnnounced = Date.now();
+    announcements.textContent = sentence;
   }
 });
 
-// Keys.
+// Keyboard shortcuts.
 
 const isTyping = (target) => target.closest("input, select, textarea, [contenteditable]");
 const rows = () => [...document.querySelectorAll("main tbody tr")].filter((row) => row.querySelector("a[href]"));
@@ -150,7 +150,7 @@ const KEYS = {
   j: () => step(1),
   k: () => step(-1),
   x: () => document.querySelector("tr.at input[type=checkbox]")?.click(),
-  p: () => { paused = !paused; goOn(); },
+  p: () => { paused = !paused; resume(); },
   g: () => { going = true; setTimeout(() => { going = false; }, 1500); },
 };
 
@@ -170,30 +170,30 @@ document.addEventListener("keydown", (event) => {
 
 document.getElementById("help")?.addEventListener("click", () => document.getElementById("keys").showModal());
 
-// Forms: a choice takes effect at once; what cannot be undone asks first; ticked boxes hold the page still.
+// Forms: the theme applies at once, irreversible actions ask first, and a selection pauses live updates.
 
 document.getElementById("theme")?.addEventListener("change", (event) => event.target.form.requestSubmit());
 
 document.addEventListener("submit", (event) => {
   const question = event.submitter?.dataset.ask ?? event.target.dataset.ask;
-  if (question && !confirm(question.replace("{n}", ticked().length))) event.preventDefault();
+  if (question && !confirm(question.replace("{n}", selected().length))) event.preventDefault();
 });
 
-const ticked = () => [...document.querySelectorAll("tbody input[type=checkbox]:checked")];
+const selected = () => [...document.querySelectorAll("tbody input[type=checkbox]:checked")];
 
 document.addEventListener("change", (event) => {
   if (!event.target.matches("input[type=checkbox]")) return;
   if (event.target.matches("thead input")) {
     each("tbody input[type=checkbox]", event.target.closest("table"), (box) => { box.checked = event.target.checked; });
   }
-  const count = ticked().length;
-  each("[data-ticked]", document, (place) => { place.textContent = count; });
-  each("[data-needs-ticked]", document, (button) => { button.disabled = count === 0; });
-  goOn();
+  const count = selected().length;
+  each("[data-selected-count]", document, (place) => { place.textContent = count; });
+  each("[data-needs-selection]", document, (button) => { button.disabled = count === 0; });
+  resume();
 });
-each("[data-needs-ticked]", document, (button) => { button.disabled = ticked().length === 0; });
+each("[data-needs-selection]", document, (button) => { button.disabled = selected().length === 0; });
 
-// A text to the clipboard, also where there is no secure context.
+// Copies to the clipboard, also without a secure context.
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-copy]");
@@ -205,18 +205,18 @@ document.addEventListener("click", (event) => {
   const done = document.execCommand("copy");
   area.remove();
   button.focus();
-  if (told) told.textContent = done ? "Copied" : "Could not copy";
+  if (announcements) announcements.textContent = done ? "Copied" : "Could not copy";
   if (done) { const was = button.textContent; button.textContent = "copied"; setTimeout(() => { button.textContent = was; }, 1200); }
 });
 
-// On a phone the navigation is wider than the screen.
+// The navigation may be wider than a small screen.
 document.querySelector("nav a[aria-current=page]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 
 const now = document.body.dataset.now;
 if (now) ahead = Date.parse(now) - Date.now();
-sayAll();
-setInterval(sayAll, 1000);
+showTimes();
+setInterval(showTimes, 1000);
 if (!document.hidden) listen();
 
-// A job's log is read from its end.
+// Logs are shown from their end.
 each("[data-tail]", document, (place) => { place.scrollTop = place.scrollHeight; });

@@ -1,4 +1,4 @@
-//! Workers: who was heard, when, and what each holds.
+//! The workers: when each was last seen, and which jobs it holds.
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -34,18 +34,18 @@ impl Page for Workers {
         let workers = workers::list(service).await?;
         let table = html! {
             @if workers.is_empty() {
-                (nothing("No worker was heard of yet. Any program can be one:", "tenure work TYPE -- COMMAND"))
+                (nothing("No workers yet. Start one:", "tenure work TYPE -- COMMAND"))
             } @else {
                 table {
-                    caption.unseen { "Workers, the last heard first" }
-                    thead { tr { th scope="col" { "Worker" } th scope="col" { "Last heard" } th scope="col" { "Holds" } } }
+                    caption.unseen { "Workers, last seen first" }
+                    thead { tr { th scope="col" { "Worker" } th scope="col" { "Last seen" } th scope="col" { "Jobs" } } }
                     tbody {
                         @for worker in &workers {
                             tr {
                                 th scope="row" { (worker.name) }
-                                td { @if let Some(at) = worker.seen_at { (when(at)) } @else { "never here" } }
+                                td { @if let Some(at) = worker.seen_at { (when(at)) } @else { "never" } }
                                 td {
-                                    @if worker.holds.is_empty() { span.quiet { "nothing" } }
+                                    @if worker.holds.is_empty() { span.quiet { "none" } }
                                     @for held in &worker.holds { (job(held.id())) " " (held.spec.job_type) " " }
                                 }
                             }

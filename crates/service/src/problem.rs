@@ -70,6 +70,12 @@ impl Problem {
         Self::new(code, shown).with("errors", json!([{ "pointer": pointer, "detail": detail }]))
     }
 
+    /// The same idempotency key with a different body.
+    pub fn key_reused(key: &str) -> Self {
+        let detail = format!("idempotency key {key} was already used with a different body");
+        Self::pointed(ProblemCode::IdempotencyMismatch, "#".to_owned(), detail)
+    }
+
     pub fn not_found(what: &str, name: impl std::fmt::Display) -> Self {
         Self::new(ProblemCode::NotFound, format!("there is no {what} {name}"))
     }

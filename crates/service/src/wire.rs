@@ -6,6 +6,8 @@ mod history;
 mod job;
 mod lifecycle;
 mod operators;
+#[cfg(test)]
+mod tests;
 
 use std::marker::PhantomData;
 

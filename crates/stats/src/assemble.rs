@@ -118,7 +118,7 @@ impl SnapshotInputs<'_> {
     }
 
     /// Every declared type with its lifecycle, and every other pair that was counted.
-    pub(super) fn types(&self, is_awaited: impl Fn(&QueueName, &TypeName) -> bool) -> Vec<TypeNow> {
+    pub(super) fn types(&self, idle: impl Fn(&QueueName, &TypeName) -> usize) -> Vec<TypeNow> {
         let declared = self.catalog.types();
         let declared = declared.map(|job_type| (job_type.name.clone(), job_type.lifecycle.name.clone()));
         let mut pairs: BTreeSet<(TypeName, LifecycleName)> =
@@ -131,11 +131,22 @@ impl SnapshotInputs<'_> {
             let times = self.sample.types.get(&(lifecycle.clone(), name.clone()));
             let TypeTimes { wait_ms, run_ms } = times.copied().unwrap_or_default();
             let queue = self.catalog.job_type(name.as_str()).map(|job_type| job_type.queue.clone());
-            let awaited = queue.is_some_and(|queue| is_awaited(&queue, &name));
+            let idle = queue.map_or(0, |queue| idle(&queue, &name));
+            let busy = self.busy(&name);
             let minutes = self.minutes(of_type);
-            TypeNow { name, lifecycle, minutes, wait_ms, run_ms, awaited }
+            TypeNow { name, lifecycle, minutes, wait_ms, run_ms, idle, busy }
         };
         pairs.into_iter().map(shown).collect()
+    }
+
+    /// How many workers hold jobs of a type. The catch-all stands for every type that is not declared.
+    fn busy(&self, name: &TypeName) -> usize {
+        let is_counted = |held: &TypeName| match name.as_str() {
+            CATCH_ALL => self.catalog.types().all(|declared| declared.name != *held),
+            _ => held == name,
+        };
+        let workers = self.held.workers.iter().filter(|(held, _)| is_counted(held));
+        workers.flat_map(|(_, workers)| workers).collect::<BTreeSet<_>>().len()
     }
 
     /// All types together.

@@ -35,14 +35,14 @@ pub(super) fn of_dead_letters(gauges: &Gauges) -> Option<Attention> {
 /// Ready jobs that no worker on any node waits for or works on.
 pub(super) fn of_ready(
     inputs: &SnapshotInputs<'_>,
-    is_awaited: impl Fn(&QueueName, &TypeName) -> bool,
+    idle: impl Fn(&QueueName, &TypeName) -> usize,
 ) -> Vec<Attention> {
     let gauges = &inputs.live.gauges;
     let is_unclaimed = |queue: &QueueName, job_type: &TypeName, since| {
         inputs.live.now - since > GRACE
             && !inputs.live.paused.contains(queue)
-            && !inputs.held.types.contains(job_type)
-            && !is_awaited(queue, job_type)
+            && !inputs.held.workers.contains_key(job_type)
+            && idle(queue, job_type) == 0
     };
     let unclaimed = gauges.oldest_ready.iter().filter(|it| is_unclaimed(&it.queue, &it.job_type, it.since));
     let shown = unclaimed.map(|it| {
@@ -52,8 +52,7 @@ pub(super) fn of_ready(
             phase(inputs.catalog, &count.lifecycle, &count.state) == Some(Phase::Ready)
         };
         let jobs = number(here.filter(is_ready).map(|count| count.count).sum(), "ready job");
-        let text =
-            format!("{jobs} of type {} in queue {}, and no worker asks for them", it.job_type, it.queue);
+        let text = format!("{jobs} of type {} in queue {}, but no worker claims them", it.job_type, it.queue);
         Attention {
             what: AttentionKind::NoWorker,
             text,
@@ -75,8 +74,8 @@ pub(super) fn of_states(lifecycles: &[LifecycleNow], now: Timestamp, is_unclaime
         let shown = |state: &StateNow| {
             let usual = Millis(state.p95_ms.unwrap_or_default());
             let text = format!(
-                "a job of lifecycle {} has been {} for long; 95 of 100 leave within {usual}",
-                lifecycle.name, state.name
+                "the oldest job in state {} of lifecycle {} is far over the p95 of {usual}",
+                state.name, lifecycle.name
             );
             Attention {
                 what: AttentionKind::Overlong,
@@ -109,7 +108,11 @@ fn of_webhook(webhook: &Webhook) -> Option<Attention> {
     let text = match webhook.disabled_at {
         Some(_) => format!("webhook {} is disabled{why}", webhook.id),
         None if webhook.failures > 0 => {
-            format!("webhook {} fails, {} so far{why}", webhook.id, number(webhook.failures.into(), "time"))
+            format!(
+                "webhook {} is failing after {}{why}",
+                webhook.id,
+                number(webhook.failures.into(), "attempt")
+            )
         }
         None => return None,
     };
@@ -121,7 +124,7 @@ fn of_schedule(schedule: &Schedule, now: Timestamp) -> Option<Attention> {
     let late = schedule.next_at.filter(|next| now > *next && now - *next > GRACE);
     let text = match (late, &schedule.last_error) {
         (Some(_), _) => format!("schedule {} is late", schedule.id),
-        (None, Some(error)) => format!("schedule {} inputs no job: {error}", schedule.id),
+        (None, Some(error)) => format!("schedule {} created no job: {error}", schedule.id),
         (None, None) => return None,
     };
     let since = late.or(schedule.last_at);
@@ -130,7 +133,7 @@ fn of_schedule(schedule: &Schedule, now: Timestamp) -> Option<Attention> {
 
 pub(super) fn of_nodes(nodes: &[NodeNow]) -> impl Iterator<Item = Attention> {
     nodes.iter().filter(|node| node.life == NodeLife::Gone).map(|node| {
-        let text = format!("node {} is gone and has not said that it stops", node.address);
+        let text = format!("node {} stopped reporting", node.address);
         let since = Some(node.seen_at);
         Attention { what: AttentionKind::NodeGone, text, since, subject: Subject::System }
     })

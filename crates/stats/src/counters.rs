@@ -55,11 +55,11 @@ pub struct Counters {
     types: BTreeSet<TypeName>,
     catch_all: TypeName,
     started: Instant,
-    inner: Mutex<Inner>,
+    state: Mutex<State>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct State {
     counted: Counted,
     finished: FinishedDelta,
     commits: Commits,
@@ -119,11 +119,11 @@ pub(crate) struct Commits {
 impl Counters {
     pub fn new(catalog: &Catalog) -> Self {
         let types = catalog.types().map(|job_type| job_type.name.clone()).collect();
-        Self { types, catch_all: CATCH_ALL.into(), started: Instant::now(), inner: Mutex::default() }
+        Self { types, catch_all: CATCH_ALL.into(), started: Instant::now(), state: Mutex::default() }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().expect("no panic while counting")
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no panic while counting")
     }
 
     /// The name under which a type is counted.
@@ -133,14 +133,14 @@ impl Counters {
 
     /// Counts a commit.
     pub fn count(&self, committed: &Committed) {
-        let mut inner = self.inner();
+        let mut state = self.state();
         let minute = (self.started.elapsed().as_secs() / 60) as i64;
         let took_us = u32::try_from(committed.took.as_micros()).unwrap_or(u32::MAX);
-        inner.commits.commands.add(minute, committed.commands as u32);
-        inner.commits.took_us.add(minute, took_us);
-        inner.version += committed.transitions.len() as u64;
+        state.commits.commands.add(minute, committed.commands as u32);
+        state.commits.took_us.add(minute, took_us);
+        state.version += committed.transitions.len() as u64;
         for it in &committed.transitions {
-            inner.counted.count(self.label(&it.job_type), it);
+            state.counted.count(self.label(&it.job_type), it);
             if it.phase.is_final() {
                 let key = CountKey {
                     lifecycle: it.lifecycle.clone(),
@@ -148,33 +148,33 @@ impl Counters {
                     queue: it.queue.clone(),
                     state: it.to.clone(),
                 };
-                inner.add_finished(key, 1);
+                state.add_finished(key, 1);
             }
         }
         for job in &committed.purged {
-            inner.add_finished(CountKey::of_job(job), -1);
+            state.add_finished(CountKey::of_job(job), -1);
         }
     }
 
     pub(crate) fn by_minute(&self) -> Counted {
-        self.inner().counted.clone()
+        self.state().counted.clone()
     }
 
     /// Changes whenever a count by minute changes.
     pub(crate) fn version(&self) -> u64 {
-        self.inner().version
+        self.state().version
     }
 
     pub(crate) fn finished(&self) -> FinishedDelta {
-        self.inner().finished.clone()
+        self.state().finished.clone()
     }
 
     pub(crate) fn commits(&self) -> Commits {
-        self.inner().commits.clone()
+        self.state().commits.clone()
     }
 }
 
-impl Inner {
+impl State {
     fn add_finished(&mut self, key: CountKey, more: i64) {
         if let Some(known) = self.finished.get_mut(&key) {
             *known += more;

@@ -154,14 +154,14 @@ impl Stats {
         let inputs = SnapshotInputs { catalog: &catalog, now, live, held, sample, counted: &counted };
         let mut awaited = Awaited::on_this_node(&self.runtime);
         awaited.extend(peers.others.awaited.iter().cloned());
-        let is_awaited = |queue: &QueueName, job_type: &TypeName| Awaited::any(&awaited, queue, job_type);
+        let idle = |queue: &QueueName, job_type: &TypeName| Awaited::count(&awaited, queue, job_type);
         let counts = counts(&live.gauges.jobs, finished, &self.counters.finished());
         let (lifecycles, queues) = (inputs.lifecycles(&counts), inputs.queues());
         let mut nodes = vec![self.this_node_now(live.now)];
         nodes.extend(peers.others.nodes.iter().cloned());
         let mut attention: Vec<_> = attention::of_dead_letters(&live.gauges).into_iter().collect();
         attention.extend(attention::of_queues(&queues));
-        attention.extend(attention::of_ready(&inputs, is_awaited));
+        attention.extend(attention::of_ready(&inputs, idle));
         let is_unclaimed =
             |it: &Attention| matches!(it.what, AttentionKind::NoWorker | AttentionKind::PausedQueue);
         attention.extend(attention::of_states(&lifecycles, live.now, attention.iter().any(is_unclaimed)));
@@ -169,7 +169,7 @@ impl Stats {
         attention.extend(attention::of_nodes(&nodes));
         Snapshot {
             at: live.now,
-            types: inputs.types(is_awaited),
+            types: inputs.types(idle),
             minutes: inputs.all_minutes(),
             failures: inputs.failures(),
             store: self.store(),
@@ -193,7 +193,7 @@ impl Stats {
             },
             commands_per_commit: commits.commands.percentiles(),
             commit_us: commits.took_us.percentiles(),
-            waiting_commands: self.runtime.queued_commands(),
+            queued_commands: self.runtime.queued_commands(),
         }
     }
 }

@@ -50,11 +50,18 @@ pub(crate) struct NodeReport {
     awaited: Vec<Awaited>,
 }
 
-/// Filter of a waiting claim.
+/// Waiting claims with the same filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Awaited {
     types: Option<Vec<TypeName>>,
     queues: Option<Vec<QueueName>>,
+    #[serde(default = "one")]
+    claims: usize,
+}
+
+/// Reports of older versions have no number of claims.
+fn one() -> usize {
+    1
 }
 
 impl Awaited {
@@ -65,12 +72,13 @@ impl Awaited {
     }
 
     pub(super) fn on_this_node(runtime: &Runtime<AnyStore>) -> Vec<Self> {
-        let awaited = |ClaimFilter { types, queues }| Self { types, queues };
+        let awaited = |(ClaimFilter { types, queues }, claims)| Self { types, queues, claims };
         runtime.awaited().into_iter().map(awaited).collect()
     }
 
-    pub(super) fn any(all: &[Self], queue: &QueueName, job_type: &TypeName) -> bool {
-        all.iter().any(|awaited| awaited.admits(queue, job_type))
+    /// How many claims wait for a type in a queue.
+    pub(super) fn count(all: &[Self], queue: &QueueName, job_type: &TypeName) -> usize {
+        all.iter().filter(|awaited| awaited.admits(queue, job_type)).map(|awaited| awaited.claims).sum()
     }
 
     fn same_set(all: &[Self], others: &[Self]) -> bool {

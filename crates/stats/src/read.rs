@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::id::{LifecycleName, Name, QueueName, StateName, TypeName};
+use tenure_core::id::{LifecycleName, Name, QueueName, StateName, TypeName, WorkerId};
 use tenure_core::job::Job;
 use tenure_core::lifecycle::Phase;
 use tenure_core::time::{Millis, Timestamp};
@@ -42,7 +42,8 @@ pub(super) async fn live(runtime: Runtime<AnyStore>) -> Result<Live, StoreError>
 pub(super) struct Held {
     /// When the oldest job entered its state, by lifecycle and state.
     pub(super) oldest: BTreeMap<(LifecycleName, StateName), Timestamp>,
-    pub(super) types: BTreeSet<TypeName>,
+    /// The workers that hold jobs, by type.
+    pub(super) workers: BTreeMap<TypeName, BTreeSet<WorkerId>>,
 }
 
 impl Held {
@@ -61,7 +62,7 @@ pub(super) async fn held(runtime: Runtime<AnyStore>) -> Result<Held, StoreError>
     }
     for job in runtime.store().leased(LEASES_MAX).await? {
         held.note(&job);
-        held.types.insert(job.spec.job_type.clone());
+        held.workers.entry(job.spec.job_type.clone()).or_default().extend(job.worker().cloned());
     }
     Ok(held)
 }

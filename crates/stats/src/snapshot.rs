@@ -14,9 +14,9 @@ use crate::attention::GRACE;
 pub struct Snapshot {
     /// The store's time when the live numbers were read.
     pub at: Timestamp,
-    /// Every lifecycle in force, by name.
+    /// The active lifecycles, by name.
     pub lifecycles: Vec<LifecycleNow>,
-    /// Every type of the configuration, and what the catch-all stands for, by name.
+    /// Every declared type and the catch-all, by name.
     pub types: Vec<TypeNow>,
     /// All types together.
     pub minutes: Minutes,
@@ -24,9 +24,8 @@ pub struct Snapshot {
     pub failures: Vec<FailureNow>,
     /// By name.
     pub queues: Vec<QueueNow>,
-    /// Nodes that were heard in the last hour: this one, then the last heard first.
+    /// Nodes that reported in the last hour: this one first, then by last report.
     pub nodes: Vec<NodeNow>,
-    /// How the store keeps up.
     pub store: StoreNow,
     /// Empty on a healthy system.
     pub attention: Vec<Attention>,
@@ -38,161 +37,131 @@ pub struct Snapshot {
     pub recent: Vec<RecentNow>,
 }
 
-/// One lifecycle.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct LifecycleNow {
     pub name: LifecycleName,
-    /// Its states in the order of its newest version; then those of older versions in which jobs still are.
+    /// In the order of the newest version, followed by states of older versions that still have jobs.
     pub states: Vec<StateNow>,
-    /// Transitions that were made in the last hour.
+    /// Transitions of the last hour.
     pub transitions: Vec<TransitionNow>,
 }
 
-/// One state.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct StateNow {
     pub name: StateName,
-    /// What may happen there.
-    #[serde(serialize_with = "as_text")]
     pub phase: Phase,
-    /// Jobs that are there now.
     pub count: u64,
-    /// How many jobs came, by minute, the last 20 of them.
+    /// Jobs that entered the state in each of the last 20 minutes.
     pub trend: Vec<u64>,
-    /// Since when the oldest of its jobs is there; for a ready state, since when it could be claimed. Never for a final
-    /// one; among waiting ones, those that were created first are looked at.
+    /// When the oldest job entered the state, or became claimable in a ready state. `None` for final states. For waiting
+    /// states only the jobs that were created first are read.
     pub oldest_since: Option<Timestamp>,
-    /// How long jobs usually stay: 95 of 100 of the last finished ones no longer than this.
+    /// 95th percentile of the time that the last finished jobs stayed here.
     pub p95_ms: Option<u64>,
 }
 
-/// One kind of transition.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct TransitionNow {
-    /// Where from; `None` at creation.
+    /// `None` at creation.
     pub from: Option<StateName>,
-    /// What happened.
     pub trigger: Trigger,
-    /// Where to.
     pub to: StateName,
-    /// How many a minute, over the last full minute and the current one.
+    /// Over the last full minute and the current one.
     pub per_minute: f64,
 }
 
-/// Jobs by minute, the last 60.
+/// Jobs in each of the last 60 minutes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Minutes {
-    /// Created.
     pub created: Vec<u64>,
-    /// Finished, whatever the outcome.
+    /// With any outcome.
     pub finished: Vec<u64>,
     /// Failed attempts, retried or not.
     pub failed: Vec<u64>,
 }
 
-/// Half, most, nearly all are no longer than this, in milliseconds unless said otherwise; nothing without a sample.
+/// In milliseconds unless the field's name has another unit; empty without a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Percentiles {
-    /// Of 50 in 100.
     pub p50: Option<u64>,
-    /// Of 95 in 100.
     pub p95: Option<u64>,
-    /// Of 99 in 100.
     pub p99: Option<u64>,
 }
 
-/// One type; `*` stands for all that the configuration does not name.
-#[derive(Debug, Serialize)]
+/// A type; `*` stands for all types that are not declared.
+#[derive(Debug)]
 pub struct TypeNow {
     pub name: TypeName,
-    /// The lifecycle that its jobs follow.
     pub lifecycle: LifecycleName,
-    /// What happened.
     pub minutes: Minutes,
     /// From creation to the last claim, of the last finished jobs.
     pub wait_ms: Percentiles,
     /// From start to end, of the last finished jobs.
     pub run_ms: Percentiles,
-    /// Whether a claim waits for its jobs on some node.
-    pub awaited: bool,
+    /// Claims that wait for its jobs, on any node.
+    pub idle: usize,
+    /// Workers that hold its jobs.
+    pub busy: usize,
 }
 
-/// Failed attempts that have type and error code in common.
+/// Failed attempts of the last hour with the same type and error code.
 #[derive(Clone, Debug, Serialize)]
 pub struct FailureNow {
-    /// The jobs' type.
     #[serde(rename = "type")]
     pub job_type: TypeName,
-    /// The error's code.
     pub code: Name,
-    /// How many in the last hour.
     pub count: u64,
-    /// The first of them.
     pub first_at: Timestamp,
-    /// The last of them.
     pub last_at: Timestamp,
     /// The job of the last one.
     pub job_id: JobId,
-    /// What that one said, cut short.
+    /// The message of the last one, truncated.
     pub message: Name,
 }
 
-/// One queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QueueNow {
     pub name: QueueName,
-    /// Whether claims take nothing from it.
     pub paused: bool,
-    /// Jobs that could be claimed, now or at their time.
+    /// Claimable now or at their `run_at`.
     pub ready: u64,
-    /// Jobs that a worker has.
+    /// Held by a worker.
     pub running: u64,
-    /// Jobs that wait for something else.
     pub waiting: u64,
 }
 
-/// One node.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeNow {
     /// New with each start.
     pub id: Name,
-    /// Where it listens.
     pub address: String,
-    /// Its version of Tenure.
     pub version: String,
-    /// When it started.
     pub started_at: Timestamp,
-    /// When it last told the store that it lives.
+    /// Time of the last report.
     pub seen_at: Timestamp,
-    /// Whether it is the one that answers.
+    /// Whether it is the node that answers.
     pub own: bool,
-    /// Whether it is there.
     pub life: NodeLife,
 }
 
-/// Whether a node is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeLife {
-    /// It was heard lately.
     Live,
-    /// It has said that it stops.
+    /// Its last report says that it stops.
     Stopped,
-    /// It was not heard, and has not said why.
+    /// Its reports ended without a last one.
     Gone,
 }
 
-/// How the store keeps up, as this node sees it; over the last five to ten minutes.
-#[derive(Debug, Serialize)]
+/// The store as this node sees it, over the last five to ten minutes.
+#[derive(Debug)]
 pub struct StoreNow {
     /// `sqlite`, `postgres` or `memory`.
     pub kind: &'static str,
-    /// Commands that were committed together.
     pub commands_per_commit: Percentiles,
-    /// How long a commit took, in microseconds.
     pub commit_us: Percentiles,
-    /// Commands that wait for a commit now.
-    pub waiting_commands: usize,
+    pub queued_commands: usize,
 }
 
 /// Something that needs attention.
@@ -229,15 +198,12 @@ pub enum AttentionKind {
     PausedQueue,
     /// A webhook is disabled, or its deliveries fail.
     Webhook,
-    /// A schedule made no job when it should have.
+    /// A schedule created no job when it should have.
     Schedule,
-    /// A node stopped reporting without a last report.
     NodeGone,
 }
 
-/// How many jobs are where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs, reason = "the names are the job's own fields")]
 pub struct CountNow {
     pub lifecycle: LifecycleName,
     #[serde(rename = "type")]
@@ -247,21 +213,17 @@ pub struct CountNow {
     pub count: u64,
 }
 
-/// What finished lately, of one lifecycle and type.
+/// Recently finished jobs of one lifecycle and type.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecentNow {
-    /// The jobs' lifecycle.
     pub lifecycle: LifecycleName,
-    /// The jobs' type.
     #[serde(rename = "type")]
     pub job_type: TypeName,
-    /// How far back it reaches.
+    /// The time that the numbers cover.
     pub window: Millis,
-    /// How many.
     pub finished: u64,
-    /// How many a second.
+    /// Per second.
     pub rate: f64,
-    /// How many by outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
     /// From creation to the last claim.
     pub wait_ms: Percentiles,
@@ -270,7 +232,7 @@ pub struct RecentNow {
 }
 
 impl StateNow {
-    /// Whether its oldest job has been there for over a minute and for ten times as long as is usual.
+    /// Whether its oldest job has been there for over a minute and ten times the 95th percentile.
     pub fn is_overlong(&self, now: Timestamp) -> bool {
         let (Some(since), Some(p95)) = (self.oldest_since, self.p95_ms) else { return false };
         now - since > GRACE.max(Millis(p95.saturating_mul(10)))
@@ -278,19 +240,11 @@ impl StateNow {
 }
 
 impl Percentiles {
-    /// Of a sample, which is put in order.
-    pub fn of(values: &mut [u64]) -> Self {
+    /// Sorts the sample.
+    pub(crate) fn of(values: &mut [u64]) -> Self {
         values.sort_unstable();
         let last = values.len().saturating_sub(1);
         let at = |percent: usize| values.get((values.len() * percent / 100).min(last)).copied();
         Self { p50: at(50), p95: at(95), p99: at(99) }
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
-fn as_text<S: serde::Serializer>(phase: &Phase, serializer: S) -> Result<S::Ok, S::Error> {
-    match phase.outcome() {
-        Some(outcome) => serializer.serialize_str(outcome.as_str()),
-        None => serializer.serialize_str(phase.as_str()),
     }
 }

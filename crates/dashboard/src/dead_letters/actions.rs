@@ -1,4 +1,4 @@
-//! What operators do about dead letters: redrive or dismiss those that were ticked, or, after the number was said, a group.
+//! Redrives or dismisses selected dead letters, or a whole group after a confirmation page.
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -23,16 +23,18 @@ use crate::layout::Tab;
 use crate::session::{Visitor, back};
 use crate::{Dashboard, Page, Parts, show};
 
-/// What is to be done, with what it needs.
-enum Action {
-    /// New jobs, so many a second; and whether the letters are put aside then.
-    Redrive { rate: Option<f64>, settle: bool },
-    /// Put aside, for a reason.
-    Dismiss { reason: String },
+enum DeadLetterAction {
+    /// Creates new jobs at a rate, and dismisses the dead letters if `settle`.
+    Redrive {
+        rate: Option<f64>,
+        settle: bool,
+    },
+    Dismiss {
+        reason: String,
+    },
 }
 
-/// What is asked about before it is done.
-struct Confirm {
+struct ConfirmGroup {
     redrive: bool,
     kind: Kind,
     matched: usize,
@@ -53,7 +55,7 @@ pub(crate) async fn confirm(
     let kind = Kind::read(&mut params)?.ok_or_else(no_kind)?;
     params.done()?;
     let (letters, more) = matching(&dashboard, kind.filter(), None, |letter| kind.holds(letter)).await?;
-    let confirm = Confirm { redrive, kind, matched: letters.len(), is_more: more.is_some() };
+    let confirm = ConfirmGroup { redrive, kind, matched: letters.len(), is_more: more.is_some() };
     show(&dashboard, visitor, confirm).await
 }
 
@@ -62,10 +64,10 @@ fn unknown() -> Problem {
 }
 
 fn no_kind() -> Problem {
-    Problem::malformed("reason_code", "must be named: which group")
+    Problem::malformed("reason_code", "is required: it names the group")
 }
 
-impl Page for Confirm {
+impl Page for ConfirmGroup {
     fn title(&self) -> String {
         if self.redrive { "Redrive the group?".to_owned() } else { "Dismiss the group?".to_owned() }
     }
@@ -85,22 +87,22 @@ impl Page for Confirm {
         Ok(html! {
             section {
                 p.big { (number) @if self.is_more { " and more" } (noun) }
-                p { "are open now: " b { (self.kind.words()) } "." }
-                @if self.redrive { p { "Each becomes a new job like the one that died. The dead ones stay as they are." } }
-                @else { p { "They leave the inbox, and are found among the dismissed ones. Their jobs stay as they are." } }
-                @if self.is_more { p.hint { (count(ACTION_JOBS_MAX as u64)) " can be done at once: the newest ones first." } }
+                p { "open: " b { (self.kind.words()) } "." }
+                @if self.redrive { p { "Each becomes a new job. The dead jobs stay as they are." } }
+                @else { p { "They move to the dismissed dead letters. Their jobs stay as they are." } }
+                @if self.is_more { p.hint { (count(ACTION_JOBS_MAX as u64)) " per request, the newest first." } }
                 form.sheet-form method="post" action="/ui/dead-letters/actions" {
                     input type="hidden" name="action" value=(verb.trim().to_lowercase());
                     @for (name, value) in self.kind.pairs() { input type="hidden" name=(name) value=(value); }
                     @if self.redrive {
-                        p { label { "At most so many a second (all at once if empty) " input name="max_per_second" inputmode="decimal" autocomplete="off"; } }
-                        p { label { input type="checkbox" name="settle" value="yes" checked; " and dismiss what was redriven" } }
+                        p { label { "Rate limit per second (empty: all at once) " input name="max_per_second" inputmode="decimal" autocomplete="off"; } }
+                        p { label { input type="checkbox" name="settle" value="yes" checked; " and dismiss them" } }
                     } @else {
-                        p { label { "Why " input name="reason" required autocomplete="off"; } }
+                        p { label { "Reason " input name="reason" required autocomplete="off"; } }
                     }
                     div.row {
                         button type="submit" class=(if self.redrive { "main" } else { "danger" }) disabled[self.matched == 0] { (verb) (number) (noun) }
-                        a.button href=(self.kind.address("/ui/dead-letters", &[])) { "Back, do nothing" }
+                        a.button href=(self.kind.address("/ui/dead-letters", &[])) { "Go back" }
                     }
                 }
             }
@@ -111,7 +113,7 @@ impl Page for Confirm {
 pub(crate) async fn act(State(dashboard): State<Dashboard>, visitor: Visitor, mut form: Form) -> Reply {
     let caller = &visitor.caller;
     caller.may(Right::Operate)?;
-    let (ticked, to) = (form.all("job"), form.take("back"));
+    let (selected, to) = (form.all("job"), form.take("back"));
     let action = action(&mut form)?;
     let mut params = form.rest()?;
     let kind = Kind::read(&mut params)?;
@@ -120,45 +122,48 @@ pub(crate) async fn act(State(dashboard): State<Dashboard>, visitor: Visitor, mu
         let (jobs, more) = matching(&dashboard, kind.filter(), None, |letter| kind.holds(letter)).await?;
         (jobs, Vec::new(), more.is_some())
     } else {
-        let (jobs, missing) = named(&dashboard, &ticked).await?;
+        let (jobs, missing) = selected_jobs(&dashboard, &selected).await?;
         (jobs, missing, false)
     };
-    let mut said = if jobs.is_empty() && missing.is_empty() {
-        "Nothing was selected, and nothing was done.".to_owned()
+    let mut message = if jobs.is_empty() && missing.is_empty() {
+        "Nothing was selected.".to_owned()
     } else {
-        do_it(&dashboard, caller, action, (jobs, missing)).await
+        perform(&dashboard, caller, action, jobs, missing).await
     };
     if is_more {
-        said.push_str(" There are more: do it again.");
+        message.push_str(" There are more; repeat the action.");
     }
-    dashboard.inbox().forget().await;
-    Ok(back(to.as_deref().unwrap_or("/ui/dead-letters"), &said))
+    dashboard.dead_letter_groups().invalidate().await;
+    Ok(back(to.as_deref().unwrap_or("/ui/dead-letters"), &message))
 }
 
-fn action(form: &mut Form) -> Result<Action, Problem> {
+fn action(form: &mut Form) -> Result<DeadLetterAction, Problem> {
     match form.take("action").as_deref() {
         Some("redrive") => {
-            // The form in which letters are ticked has a field for the reason of a dismissal, too.
+            // The form with the selection also has a field for the reason of a dismissal.
             form.take("reason");
             let rate = form.take("max_per_second").filter(|rate| !rate.trim().is_empty());
             let bad = |_| Problem::malformed("max_per_second", "must be a number");
             let rate = rate.map(|rate| rate.trim().parse::<f64>()).transpose().map_err(bad)?;
             check_rate("max_per_second", rate)?;
-            Ok(Action::Redrive { rate, settle: form.take("settle").is_some() })
+            Ok(DeadLetterAction::Redrive { rate, settle: form.take("settle").is_some() })
         }
         Some("dismiss") => {
             form.take("settle");
             let reason = message("reason", Some(form.need("reason")?))?.unwrap_or_default();
-            Ok(Action::Dismiss { reason })
+            Ok(DeadLetterAction::Dismiss { reason })
         }
         _ => Err(unknown()),
     }
 }
 
-/// Of the jobs that were ticked those that have a dead letter, and what to say of the others.
-async fn named(service: &Service, ticked: &[String]) -> Result<(Vec<JobId>, Vec<Problem>), Problem> {
+/// The selected jobs that have a dead letter, and a problem for each of the others.
+async fn selected_jobs(
+    service: &Service,
+    selected: &[String],
+) -> Result<(Vec<JobId>, Vec<Problem>), Problem> {
     let (mut jobs, mut missing) = (Vec::new(), Vec::new());
-    for text in ticked.iter().take(ACTION_JOBS_MAX) {
+    for text in selected.iter().take(ACTION_JOBS_MAX) {
         let id = job_id(text).ok_or_else(|| Problem::malformed("job", "is not a job's id"))?;
         match find(service, id).await? {
             Some(_) => jobs.push(id),
@@ -168,19 +173,20 @@ async fn named(service: &Service, ticked: &[String]) -> Result<(Vec<JobId>, Vec<
     Ok((jobs, missing))
 }
 
-async fn do_it(
+async fn perform(
     service: &Service,
     caller: &Caller,
-    action: Action,
-    (jobs, missing): (Vec<JobId>, Vec<Problem>),
+    action: DeadLetterAction,
+    jobs: Vec<JobId>,
+    missing: Vec<Problem>,
 ) -> String {
     match action {
-        Action::Dismiss { reason } => {
+        DeadLetterAction::Dismiss { reason } => {
             let asked = jobs.iter().map(|job| (*job, reason.clone()));
             let answers = dismiss_each(service, caller, asked).await;
-            tell("Dismissed", missing, answers, "")
+            report("Dismissed", missing, answers, "")
         }
-        Action::Redrive { rate, settle } => {
+        DeadLetterAction::Redrive { rate, settle } => {
             let answers = redrive_each(service, caller, rate, None, &jobs).await;
             let redriven = jobs.iter().zip(&answers).filter_map(|(job, answer)| match answer {
                 Ok(Ok(CommandOutput::Job { job: made, .. })) => {
@@ -191,7 +197,7 @@ async fn do_it(
             if settle {
                 dismiss_each(service, caller, redriven).await;
             }
-            tell("Redrove", missing, answers, if settle { ", and dismissed them" } else { "" })
+            report("Redrove", missing, answers, if settle { ", and dismissed them" } else { "" })
         }
     }
 }
@@ -209,11 +215,11 @@ async fn dismiss_each(
     service.runtime().submit_all(letters.map(ask).collect::<Vec<_>>()).await
 }
 
-fn tell(
+fn report(
     verb: &str,
     mut refused: Vec<Problem>,
     answers: Vec<Result<CommandResult, Failure>>,
-    besides: &str,
+    suffix: &str,
 ) -> String {
     let (all, mut done) = (answers.len() + refused.len(), 0);
     for answer in answers {
@@ -223,5 +229,5 @@ fn tell(
             Err(failure) => refused.push(failure.into()),
         }
     }
-    summary(verb, (done, all), if done > 0 { besides } else { "" }, &refused)
+    summary(verb, done, all, if done > 0 { suffix } else { "" }, &refused)
 }

@@ -22,14 +22,13 @@ use tokio::sync::Mutex;
 
 use crate::jobs::filters::address;
 
-/// Letters that are looked at for groups: the newest.
+/// Dead letters that are read for groups: the newest.
 pub(crate) const LETTERS_MAX: usize = 5000;
-/// Groups are not made again sooner than this many times what making them took.
-const REST: u32 = 20;
-/// Of what an example says, this much.
-const SAYS_CHARS: usize = 100;
+/// Groups are cached for this many times the duration of reading them.
+const AGE_COSTS: u32 = 20;
+const MESSAGE_CHARS: usize = 100;
 
-/// What letters died of.
+/// The common cause of a group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Kind {
     pub(crate) reason: ReasonCode,
@@ -43,7 +42,7 @@ impl Kind {
         Self { reason: letter.reason_code, stage: letter.stage, code }
     }
 
-    /// What an address or a form names: with a reason the kind without stage or code where none is named.
+    /// Reads a kind from a query or form. Without stage or code it is the kind that has none.
     pub(crate) fn read(params: &mut QueryParams) -> Result<Option<Self>, Problem> {
         params.drop_empty();
         let a_stage = |text: &str| serde_json::from_value::<Stage>(Value::from(text)).ok();
@@ -51,7 +50,7 @@ impl Kind {
         let stage = params.read("stage", "fetch, input, exec, output or commit", a_stage)?;
         let code = params.name("code")?;
         if reason.is_none() && (stage.is_some() || code.is_some()) {
-            return Err(Problem::malformed("?reason_code", "must be named with a stage or a code"));
+            return Err(Problem::malformed("?reason_code", "is required with a stage or a code"));
         }
         Ok(reason.map(|reason| Self { reason, stage, code }))
     }
@@ -60,12 +59,12 @@ impl Kind {
         Self::of(letter) == *self
     }
 
-    /// What a store can find of it.
+    /// The part of it that a store can filter by.
     pub(crate) fn filter(&self) -> DeadLetterFilter {
         DeadLetterFilter { reason_code: Some(self.reason), stage: self.stage, ..DeadLetterFilter::default() }
     }
 
-    pub(crate) fn stage_word(&self) -> Option<&'static str> {
+    pub(crate) fn stage_name(&self) -> Option<&'static str> {
         self.stage.map(|stage| match stage {
             Stage::Fetch => "fetch",
             Stage::Input => "input",
@@ -77,7 +76,7 @@ impl Kind {
 
     /// The names and values that make the same again.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        let (stage, code) = (self.stage_word(), self.code.as_deref());
+        let (stage, code) = (self.stage_name(), self.code.as_deref());
         let stage = stage.map(|stage| ("stage", stage));
         [("reason_code", self.reason.as_str())]
             .into_iter()
@@ -91,29 +90,28 @@ impl Kind {
 
     /// `timeout in exec: E_SLOW`.
     pub(crate) fn words(&self) -> String {
-        let stage = self.stage_word().map(|stage| format!(" in {stage}")).unwrap_or_default();
+        let stage = self.stage_name().map(|stage| format!(" in {stage}")).unwrap_or_default();
         let code = self.code.as_ref().map(|code| format!(": {code}")).unwrap_or_default();
         format!("{}{stage}{code}", self.reason.as_str())
     }
 }
 
-/// Letters of one kind.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) kind: Kind,
     pub(crate) count: u64,
     pub(crate) first: Timestamp,
     pub(crate) last: Timestamp,
-    /// The job of the last one, and what went wrong there.
+    /// Job and error message of the last one.
     pub(crate) example: JobId,
-    pub(crate) says: String,
+    pub(crate) message: String,
 }
 
-/// All of them; the kind that began last comes first, so that a new kind is seen and no other changes its place.
+/// All groups, the newest first, so that a new group is noticed and the others keep their order.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     pub(crate) groups: Vec<Group>,
-    /// Whether there are more letters than were looked at.
+    /// Whether there are more dead letters than were read.
     pub(crate) is_more: bool,
 }
 
@@ -152,52 +150,50 @@ impl Groups {
 impl Group {
     fn new(kind: Kind, letter: &DeadLetter) -> Self {
         let at = letter.created_at;
-        Self { kind, count: 0, first: at, last: at, example: letter.job_id, says: says(letter) }
+        Self { kind, count: 0, first: at, last: at, example: letter.job_id, message: message_of(letter) }
     }
 
     fn add(&mut self, letter: &DeadLetter) {
         self.count += 1;
         self.first = self.first.min(letter.created_at);
         if letter.created_at > self.last {
-            (self.last, self.example, self.says) = (letter.created_at, letter.job_id, says(letter));
+            (self.last, self.example, self.message) = (letter.created_at, letter.job_id, message_of(letter));
         }
     }
 }
 
-fn says(letter: &DeadLetter) -> String {
+fn message_of(letter: &DeadLetter) -> String {
     let message = letter.last_error.as_ref().map(|error| error.message.as_str()).unwrap_or_default();
-    message.lines().next().unwrap_or_default().chars().take(SAYS_CHARS).collect()
+    message.lines().next().unwrap_or_default().chars().take(MESSAGE_CHARS).collect()
 }
 
-/// The groups as they were a moment ago, for everyone who may see all of them.
+/// Cache of the groups, for callers who may see all of them.
 #[derive(Default)]
-pub(crate) struct Inbox(Mutex<Option<Kept>>);
+pub(crate) struct GroupCache(Mutex<Option<CachedGroups>>);
 
-struct Kept {
+struct CachedGroups {
     groups: Arc<Groups>,
-    made: Instant,
-    rest: Duration,
+    read_at: Instant,
+    max_age: Duration,
 }
 
-impl Inbox {
-    /// The groups that the caller may see.
+impl GroupCache {
     pub(crate) async fn groups(&self, service: &Service, caller: &Caller) -> Result<Arc<Groups>, Problem> {
         if caller.role == Role::Producer {
             return Groups::read(service, DeadLetterFilter::default(), caller).await.map(Arc::new);
         }
-        let mut kept = self.0.lock().await;
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.made.elapsed() < kept.rest) {
-            return Ok(Arc::clone(&kept.groups));
+        let mut cached = self.0.lock().await;
+        if let Some(cached) = cached.as_ref().filter(|cached| cached.read_at.elapsed() < cached.max_age) {
+            return Ok(Arc::clone(&cached.groups));
         }
         let began = Instant::now();
         let groups = Arc::new(Groups::read(service, DeadLetterFilter::default(), caller).await?);
-        let rest = began.elapsed() * REST;
-        *kept = Some(Kept { groups: Arc::clone(&groups), made: Instant::now(), rest });
+        let max_age = began.elapsed() * AGE_COSTS;
+        *cached = Some(CachedGroups { groups: Arc::clone(&groups), read_at: Instant::now(), max_age });
         Ok(groups)
     }
 
-    /// Has them made again: something was done about them.
-    pub(crate) async fn forget(&self) {
+    pub(crate) async fn invalidate(&self) {
         *self.0.lock().await = None;
     }
 }

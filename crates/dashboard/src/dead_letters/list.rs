@@ -1,4 +1,4 @@
-//! Letters one by one: those of a group, or those that were dismissed.
+//! Dead letters of a group, or dismissed ones.
 
 use std::sync::OnceLock;
 
@@ -23,21 +23,24 @@ use crate::layout::Tab;
 use crate::session::Visitor;
 use crate::{Page, Parts};
 
-/// Letters that are read at once.
+/// Dead letters per read of the store.
 const READ: usize = 100;
 
-/// Letters of a kind that are open; without one those that were dismissed.
-pub(crate) struct List {
+/// Open dead letters of a kind; without a kind, dismissed ones.
+pub(crate) struct LetterList {
     kind: Option<Kind>,
     cursor: Option<JobId>,
     anchor: Option<Anchor>,
     drawn: OnceLock<Anchor>,
 }
 
-/// A letter, and the type of its job.
-type Letter = (DeadLetter, Option<TypeName>);
+/// A dead letter and the type of its job.
+struct Letter {
+    letter: DeadLetter,
+    job_type: Option<TypeName>,
+}
 
-impl List {
+impl LetterList {
     pub(crate) fn new(kind: Option<Kind>, cursor: Option<JobId>, anchor: Option<Anchor>) -> Self {
         Self { kind, cursor, anchor, drawn: OnceLock::new() }
     }
@@ -51,7 +54,7 @@ impl List {
         }
     }
 
-    /// The letters of this page, and where older ones begin.
+    /// The dead letters of this page, and the cursor of older ones.
     async fn find(
         &self,
         service: &Service,
@@ -88,14 +91,13 @@ impl List {
     }
 }
 
-/// Adds what a letter does not say itself.
 async fn with_types(service: &Service, letters: Vec<DeadLetter>) -> Result<Vec<Letter>, Problem> {
     let jobs = try_join_all(letters.iter().map(|letter| service.store().job(letter.job_id))).await?;
     let types = jobs.into_iter().map(|job| job.map(|job| job.spec.job_type.clone()));
-    Ok(letters.into_iter().zip(types).collect())
+    Ok(letters.into_iter().zip(types).map(|(letter, job_type)| Letter { letter, job_type }).collect())
 }
 
-impl Page for List {
+impl Page for LetterList {
     fn title(&self) -> String {
         match &self.kind {
             Some(kind) => format!("Dead letters: {}", kind.words()),
@@ -117,8 +119,8 @@ impl Page for List {
         let letters = with_types(service, letters).await?;
         let table = match &self.kind {
             _ if letters.is_empty() => html! {
-                @if self.kind.is_some() { (nothing("No letter of this kind is open.", "")) }
-                @else { (nothing("No dead letter was dismissed.", "")) }
+                @if self.kind.is_some() { (nothing("This group has no open dead letters.", "")) }
+                @else { (nothing("No dismissed dead letters.", "")) }
             },
             Some(kind) => self.open(kind, &letters, Visitor::lacks(caller, Right::Operate).as_deref(), parts),
             None => dismissed(&letters),
@@ -127,14 +129,14 @@ impl Page for List {
             (tabs(self.kind.is_none()))
             (table)
             nav.row aria-label="Pages of dead letters" {
-                @if self.cursor.is_some() { a.button rel="prev" href=(self.address(None)) { "Back to the newest" } }
+                @if self.cursor.is_some() { a.button rel="prev" href=(self.address(None)) { "Newest" } }
                 @if older.is_some() { a.button rel="next" href=(self.address(older)) { "Older" } }
             }
         })
     }
 }
 
-impl List {
+impl LetterList {
     fn open(&self, kind: &Kind, letters: &[Letter], lacks: Option<&str>, parts: &mut Parts) -> Markup {
         html! {
             form method="post" action="/ui/dead-letters/actions" {
@@ -142,11 +144,11 @@ impl List {
                 (bar(kind, lacks))
                 div.wide tabindex="0" role="region" aria-label="Dead letters" {
                     table.jobs {
-                        caption.unseen { "Dead letters of this kind, the newest job first" }
+                        caption.unseen { "Dead letters of this group, newest job first" }
                         thead {
                             tr {
                                 th scope="col" { input type="checkbox" aria-label="Select all rows"; }
-                                @for column in ["Job", "Type", "Died", "Attempts", "Last worker", "Error"] { th scope="col" { (column) } }
+                                @for column in ["Job", "Type", "Dead since", "Attempts", "Last worker", "Error"] { th scope="col" { (column) } }
                             }
                         }
                         tbody { @for letter in letters { (row(letter, parts)) } }
@@ -167,20 +169,20 @@ fn bar(kind: &Kind, lacks: Option<&str>) -> Markup {
     html! {
         div.bulk.row {
             button type="submit" name="action" value="redrive" formnovalidate disabled[lacks.is_some()] title=[lacks]
-                data-needs-ticked[lacks.is_none()] { "Redrive selected " span data-ticked {} }
-            label { input type="checkbox" name="settle" value="yes" checked; " and dismiss what was redriven" }
+                data-needs-selection[lacks.is_none()] { "Redrive selected " span data-selected-count {} }
+            label { input type="checkbox" name="settle" value="yes" checked; " and dismiss them" }
             (group("redrive", "Redrive the whole group…"))
         }
         div.bulk.row {
-            label { "Why " input name="reason" required disabled[lacks.is_some()] autocomplete="off"; }
+            label { "Reason " input name="reason" required disabled[lacks.is_some()] autocomplete="off"; }
             button.danger type="submit" name="action" value="dismiss" data-ask="Dismiss {n} dead letters?" disabled[lacks.is_some()] title=[lacks]
-                data-needs-ticked[lacks.is_none()] { "Dismiss selected " span data-ticked {} }
+                data-needs-selection[lacks.is_none()] { "Dismiss selected " span data-selected-count {} }
             (group("dismiss", "Dismiss the whole group…"))
         }
     }
 }
 
-fn row((letter, job_type): &Letter, parts: &mut Parts) -> Markup {
+fn row(Letter { letter, job_type }: &Letter, parts: &mut Parts) -> Markup {
     let place = format!("d-{}", letter.job_id.0.simple());
     let error = html! { @if let Some(error) = &letter.last_error { (failure(error)) } };
     html! {
@@ -198,8 +200,8 @@ fn row((letter, job_type): &Letter, parts: &mut Parts) -> Markup {
 
 fn dismissed(letters: &[Letter]) -> Markup {
     html! {
-        (table("Dismissed dead letters, the newest job first", &["Job", "Type", "Reason", "Error", "Dismissed", "By", "Why"], &html! {
-            @for (letter, job_type) in letters {
+        (table("Dismissed dead letters, newest job first", &["Job", "Type", "Reason code", "Error", "Dismissed", "By", "Reason"], &html! {
+            @for Letter { letter, job_type } in letters {
                 tr {
                     th scope="row" { (link(letter.job_id)) }
                     td { @if let Some(name) = job_type { (name) } }

@@ -1,5 +1,5 @@
-//! What a visitor may do to a job: a form for each lawful act, and what comes of it. What the lifecycle does not allow from
-//! here is not offered; what the visitor's role may not is, with the reason.
+//! Actions on a job: a form for each, and its result. Actions that the lifecycle does not allow are not offered; actions
+//! that the visitor's role does not allow are disabled, with the reason.
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -23,9 +23,8 @@ use crate::form::Form;
 use crate::format::job_address;
 use crate::session::{Visitor, back};
 
-/// Something that can be done to a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Act {
+enum JobAction {
     Retry,
     Signal(Name),
     Cancel,
@@ -35,8 +34,8 @@ enum Act {
     Dismiss,
 }
 
-impl Act {
-    /// The last part of a form's address.
+impl JobAction {
+    /// Parses the last segment of a form's address.
     fn parse(text: &str) -> Option<Self> {
         match text {
             "retry" => Some(Self::Retry),
@@ -69,12 +68,11 @@ impl Act {
         }
     }
 
-    /// Whether there is no way back: then it asks first, and stands apart.
-    fn is_for_good(&self) -> bool {
+    /// Such actions need a confirmation and are shown separately.
+    fn is_irreversible(&self) -> bool {
         matches!(self, Self::CancelHard | Self::DeadLetter | Self::Reject | Self::Dismiss)
     }
 
-    /// What its form asks for.
     fn command(self, service: &Service, job: JobId, form: &mut Form) -> Result<Command, Problem> {
         let mut text = |field: &str| form.take(field).filter(|text| !text.trim().is_empty());
         Ok(match self {
@@ -106,83 +104,85 @@ impl Act {
         })
     }
 
-    /// What was done, once it is.
-    fn said(&self, after: &Job) -> String {
+    /// The message after the action.
+    fn message(&self, after: &Job) -> String {
         match self {
-            Self::Retry => "This is the new job; the one before stays as it was.".to_owned(),
+            Self::Retry => "This is the new job. The original job is unchanged.".to_owned(),
             Self::Cancel if !after.phase.is_final() => {
-                "Its worker is asked to stop; it has until the grace ends.".to_owned()
+                "The worker is asked to stop and has until the grace period ends.".to_owned()
             }
             Self::Cancel | Self::CancelHard => format!("The job is {}.", after.state),
-            Self::Signal(name) => format!("The signal {name} was sent; the job is {}.", after.state),
-            Self::DeadLetter => "The job was given up and is a dead letter.".to_owned(),
+            Self::Signal(name) => format!("Signal {name} sent; the job is {}.", after.state),
+            Self::DeadLetter => "The job is now a dead letter.".to_owned(),
             Self::Reject => format!("The job was rejected and is {}.", after.state),
-            Self::Dismiss => "The dead letter was put aside.".to_owned(),
+            Self::Dismiss => "The dead letter is dismissed.".to_owned(),
         }
     }
 }
 
-/// What is lawful now, by the explanation's own list.
-fn lawful(why: &Explanation, job: &Job, letter: Option<&DeadLetter>) -> Vec<Act> {
+/// The actions that the lifecycle allows now.
+fn allowed(why: &Explanation, job: &Job, letter: Option<&DeadLetter>) -> Vec<JobAction> {
     let mut acts = Vec::new();
     for step in &why.next {
         match &step.trigger {
-            Trigger::Signal(name) => acts.push(Act::Signal(name.clone())),
-            Trigger::Cancel if job.cancel.is_none() => acts.extend([Act::Cancel, Act::CancelHard]),
-            Trigger::Cancel => acts.push(Act::CancelHard),
-            Trigger::DeadLetter => acts.push(Act::DeadLetter),
-            Trigger::Reject if !job.phase.is_leased() => acts.push(Act::Reject),
+            Trigger::Signal(name) => acts.push(JobAction::Signal(name.clone())),
+            Trigger::Cancel if job.cancel.is_none() => {
+                acts.extend([JobAction::Cancel, JobAction::CancelHard])
+            }
+            Trigger::Cancel => acts.push(JobAction::CancelHard),
+            Trigger::DeadLetter => acts.push(JobAction::DeadLetter),
+            Trigger::Reject if !job.phase.is_leased() => acts.push(JobAction::Reject),
             _ => {}
         }
     }
     if job.phase.is_final() {
-        acts.push(Act::Retry);
+        acts.push(JobAction::Retry);
     }
     if letter.is_some_and(|letter| letter.dismissed.is_none()) {
-        acts.push(Act::Dismiss);
+        acts.push(JobAction::Dismiss);
     }
     acts
 }
 
-/// The forms, what has no way back apart from the rest.
+/// The forms; irreversible actions come last.
 pub(super) fn forms(caller: &Caller, why: &Explanation, job: &Job, letter: Option<&DeadLetter>) -> Markup {
-    let (apart, plain): (Vec<Act>, Vec<Act>) =
-        lawful(why, job, letter).into_iter().partition(Act::is_for_good);
-    let form = |act: &Act| {
+    let (irreversible, plain): (Vec<JobAction>, Vec<JobAction>) =
+        allowed(why, job, letter).into_iter().partition(JobAction::is_irreversible);
+    let form = |act: &JobAction| {
         let lacks = Visitor::lacks(caller, act.right());
-        let is_off = lacks.is_some();
         html! {
             form.act method="post" action=(act.address(job.id())) {
-                (fields(act, job, letter.is_some(), (is_off, lacks.as_deref())))
+                (fields(act, job, letter.is_some(), lacks.as_deref()))
             }
         }
     };
     html! {
         div.row { @for act in &plain { (form(act)) } }
-        @if !apart.is_empty() {
+        @if !irreversible.is_empty() {
             details.apart {
-                summary { "What cannot be undone" }
-                div.row { @for act in &apart { (form(act)) } }
+                summary { "Irreversible actions" }
+                div.row { @for act in &irreversible { (form(act)) } }
             }
         }
     }
 }
 
-fn fields(act: &Act, job: &Job, is_letter: bool, (is_off, lacks): (bool, Option<&str>)) -> Markup {
-    let press = |label: &str| html! { button type="submit" disabled[is_off] title=[lacks] data-focus=(label) { (label) } };
-    let asks = |label: &str, ask: &str| html! { button.danger type="submit" disabled[is_off] title=[lacks] data-ask=(ask) data-focus=(label) { (label) } };
+fn fields(act: &JobAction, job: &Job, is_letter: bool, lacks: Option<&str>) -> Markup {
+    let is_off = lacks.is_some();
+    let button = |label: &str| html! { button type="submit" disabled[is_off] title=[lacks] data-focus=(label) { (label) } };
+    let confirmed = |label: &str, ask: &str| html! { button.danger type="submit" disabled[is_off] title=[lacks] data-ask=(ask) data-focus=(label) { (label) } };
     let line = |id: &str, name: &str, label: &str, required: bool| {
         html! { label for=(id) { (label) } " " input id=(id) name=(name) maxlength="2000" disabled[is_off] required[required]; " " }
     };
     match act {
-        Act::Retry => html! {
+        JobAction::Retry => html! {
             button.main type="submit" disabled[is_off] title=[lacks] data-focus="again" { @if is_letter { "Redrive" } @else { "Retry" } }
         },
-        Act::Cancel => press("Cancel"),
-        Act::Signal(name) => {
+        JobAction::Cancel => button("Cancel"),
+        JobAction::Signal(name) => {
             let id = format!("payload-{name}");
             html! {
-                (press(&format!("Signal {name}")))
+                (button(&format!("Signal {name}")))
                 details.with {
                     summary { "with a payload" }
                     label for=(id) { "JSON" }
@@ -190,27 +190,27 @@ fn fields(act: &Act, job: &Job, is_letter: bool, (is_off, lacks): (bool, Option<
                 }
             }
         }
-        Act::CancelHard => {
+        JobAction::CancelHard => {
             let ask = if job.phase.is_leased() {
-                "Cancel it now? Its worker loses it in the middle of its work, and its assets are discarded."
+                "Cancel it now? Its worker loses the lease at once, and its assets are discarded."
             } else {
-                "Cancel it now, and discard its assets?"
+                "Cancel it now and discard its assets?"
             };
-            html! { (line("why-cancel", "reason", "Why", false)) (asks("Cancel now", ask)) }
+            html! { (line("why-cancel", "reason", "Reason", false)) (confirmed("Cancel now", ask)) }
         }
-        Act::DeadLetter => html! {
+        JobAction::DeadLetter => html! {
             label for="reason-code" { "Reason" } " "
             select #reason-code name="reason_code" disabled[is_off] {
                 @for code in ReasonCode::ALL { option value=(code.as_str()) { (code.as_str()) } }
             } " "
             (line("dead-detail", "detail", "Detail", false))
-            (asks("Send to dead letters", "Give this job up? It becomes a dead letter."))
+            (confirmed("Send to dead letters", "Turn this job into a dead letter?"))
         },
-        Act::Reject => {
-            html! { (line("why-reject", "reason", "Why", true)) (asks("Reject", "Reject this job? It will not be done.")) }
+        JobAction::Reject => {
+            html! { (line("why-reject", "reason", "Reason", true)) (confirmed("Reject", "Reject this job? It will not run.")) }
         }
-        Act::Dismiss => {
-            html! { (line("why-dismiss", "reason", "Why", true)) (asks("Dismiss", "Put this dead letter aside?")) }
+        JobAction::Dismiss => {
+            html! { (line("why-dismiss", "reason", "Reason", true)) (confirmed("Dismiss", "Dismiss this dead letter?")) }
         }
     }
 }
@@ -223,9 +223,9 @@ pub(crate) async fn act(
     form: Form,
 ) -> Reply {
     let unknown =
-        || Problem::new(ProblemCode::NotFound, format!("nothing is called {} here", path[1].escape_debug()));
-    let act = Act::parse(&path[1]).ok_or_else(unknown)?;
-    perform(&dashboard, &visitor, (&path[0], act), form).await
+        || Problem::new(ProblemCode::NotFound, format!("there is no action {}", path[1].escape_debug()));
+    let act = JobAction::parse(&path[1]).ok_or_else(unknown)?;
+    perform(&dashboard, &visitor, &path[0], act, form).await
 }
 
 /// `POST /ui/jobs/{id}/signals/{name}`.
@@ -238,18 +238,17 @@ pub(crate) async fn signal(
     if !is_name(&path[1]) {
         return Err(Problem::malformed("#", "the path does not name a signal"));
     }
-    perform(&dashboard, &visitor, (&path[0], Act::Signal(path[1].as_str().into())), form).await
+    perform(&dashboard, &visitor, &path[0], JobAction::Signal(path[1].as_str().into()), form).await
 }
 
-async fn perform(service: &Service, visitor: &Visitor, (id, act): (&str, Act), mut form: Form) -> Reply {
+async fn perform(service: &Service, visitor: &Visitor, id: &str, act: JobAction, mut form: Form) -> Reply {
     visitor.caller.may(act.right())?;
     let id = job_id(id).ok_or_else(|| Problem::malformed("#", "the path does not name a job"))?;
     let command = act.clone().command(service, id, &mut form)?;
-    // Fields of a form that this act has no use for are not there.
     form.done()?;
     service.job(&visitor.caller, id).await?;
     match service.submit(&visitor.caller, None, command).await? {
-        CommandOutput::Job { job, .. } => Ok(back(&job_address(job.id()), &act.said(&job))),
-        _ => Ok(back(&job_address(id), "CommandOutput.")),
+        CommandOutput::Job { job, .. } => Ok(back(&job_address(job.id()), &act.message(&job))),
+        _ => Ok(back(&job_address(id), "Done.")),
     }
 }

@@ -1,4 +1,4 @@
-//! What the work left behind: a list with small pictures, and the content of each under the visitor's cookie.
+//! The assets of a job, with thumbnails, and downloads with the credentials of the dashboard.
 
 use axum::extract::State;
 use http::{HeaderMap, HeaderValue, header};
@@ -18,12 +18,12 @@ use crate::format::{job_address, table, when};
 use crate::pretty::{cut, size};
 use crate::session::Visitor;
 
-/// Assets that are shown: the newest ones.
+/// The newest assets are shown.
 const SHOWN: usize = 50;
-/// A larger picture is not fetched only to be made small.
-const PICTURE_BYTES_MAX: u64 = 4 << 20;
+/// Larger images have no thumbnail.
+const THUMBNAIL_BYTES_MAX: u64 = 4 << 20;
 
-/// The newest assets, and one more if there are more.
+/// The newest assets, and one more if there are further ones.
 pub(super) async fn newest(service: &Service, id: JobId) -> Result<Vec<Asset>, Problem> {
     Ok(service.store().assets(id, None, SHOWN + 1).await?)
 }
@@ -31,10 +31,10 @@ pub(super) async fn newest(service: &Service, id: JobId) -> Result<Vec<Asset>, P
 pub(super) fn list(assets: &[Asset]) -> Markup {
     html! {
         @if assets.is_empty() {
-            p.quiet { "None. A worker leaves some with " code { "POST /api/jobs/{id}/assets" } ", a program of " code { "tenure work" } " with " code { "::asset TYPE FILE" } "." }
+            p.quiet { "None. Workers add assets with " code { "POST /api/jobs/{id}/assets" } ", programs of " code { "tenure work" } " with " code { "::asset TYPE FILE" } "." }
         } @else {
             @if assets.len() > SHOWN { p.hint { "The newest " (SHOWN) "; " code { "tenure job assets" } " lists all." } }
-            (table("Assets, the newest first", &["Name", "Type", "Size", "Added"], &html! {
+            (table("Assets, newest first", &["Name", "Type", "Size", "Added"], &html! {
                 @for asset in assets.iter().take(SHOWN) { (row(asset)) }
             }))
         }
@@ -43,16 +43,16 @@ pub(super) fn list(assets: &[Asset]) -> Markup {
 
 fn row(asset: &Asset) -> Markup {
     let here = format!("{}/assets/{}", job_address(asset.job_id), asset.id);
-    let is_there = asset.stored && asset.discarded_at.is_none();
-    let is_small = asset.file_size.is_some_and(|bytes| bytes <= PICTURE_BYTES_MAX);
+    let is_stored = asset.stored && asset.discarded_at.is_none();
+    let is_small = asset.file_size.is_some_and(|bytes| bytes <= THUMBNAIL_BYTES_MAX);
     let name = file_name(asset.storage_path.as_deref().unwrap_or(&asset.url));
     html! {
         tr {
             th scope="row" {
-                @if is_there && is_small && picture(asset).is_some() {
+                @if is_stored && is_small && image_type(asset).is_some() {
                     a href=(here) { img.thumb src=(here) alt=(cut(&name, 100)) loading="lazy" width="64" height="64"; } " "
                 }
-                @if is_there {
+                @if is_stored {
                     a href=(here) { (cut(&name, 120)) }
                 } @else if asset.stored {
                     (cut(&name, 120)) " " span.quiet { "discarded" @if let Some(at) = asset.discarded_at { " " (when(at)) } }
@@ -61,14 +61,14 @@ fn row(asset: &Asset) -> Markup {
                 }
             }
             td { (asset.asset_type) }
-            td { @if let Some(bytes) = asset.file_size { (size(bytes)) } @else { span.quiet { "not said" } } }
+            td { @if let Some(bytes) = asset.file_size { (size(bytes)) } @else { span.quiet { "unknown" } } }
             td { (when(asset.created_at)) }
         }
     }
 }
 
-/// What a browser may show, by the end of its name: pictures that cannot do anything.
-fn picture(asset: &Asset) -> Option<&'static str> {
+/// Content types that a browser may show: image formats without scripts.
+fn image_type(asset: &Asset) -> Option<&'static str> {
     let name = file_name(asset.storage_path.as_deref()?).to_ascii_lowercase();
     let kinds = [
         (".png", "image/png"),
@@ -80,7 +80,7 @@ fn picture(asset: &Asset) -> Option<&'static str> {
     kinds.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, kind)| kind)
 }
 
-/// `GET /ui/jobs/{id}/assets/{asset}`: its content, to be saved, or shown if it is a picture.
+/// `GET /ui/jobs/{id}/assets/{asset}`: the content as a download, or shown if it is an image.
 pub(crate) async fn content(
     State(dashboard): State<Dashboard>,
     visitor: Visitor,
@@ -90,7 +90,7 @@ pub(crate) async fn content(
 ) -> Reply {
     params.done()?;
     let (asset, mut response) = content::open(&dashboard, &visitor.caller, path, &headers).await?;
-    if let Some(kind) = picture(&asset).filter(|_| response.status().is_success()) {
+    if let Some(kind) = image_type(&asset).filter(|_| response.status().is_success()) {
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         response.headers_mut().insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("inline"));
     }

@@ -1,4 +1,4 @@
-//! A lane for each attempt: how long it waited, was held and ran, when its worker was heard, and how it ended.
+//! Timeline of a job's attempts: how long each waited, was held and ran, its heartbeats, and how it ended.
 
 use maud::{Markup, html};
 use tenure_core::event::{Event, Telemetry};
@@ -6,32 +6,32 @@ use tenure_core::job::{Job, Lease};
 use tenure_core::lifecycle::Phase;
 use tenure_core::time::{Millis, Now, Timestamp};
 
-use super::error::{error, word};
+use super::error::{code, error};
 use super::path::Stay;
 use crate::format::{count, kind, span, state, until, when};
 
-/// Attempts that are shown: the last ones.
-const LANES_MAX: usize = 20;
-/// The axis, in units of the picture.
+/// The last attempts are shown.
+const ATTEMPTS_MAX: usize = 20;
+/// Width of the axis in SVG units.
 const WIDTH: f64 = 1000.0;
-/// Heartbeats nearer to each other than this, in units, are one tick.
-const TICK: f64 = 3.0;
+/// Heartbeats closer than this, in SVG units, are one tick.
+const TICK_DISTANCE: f64 = 3.0;
 
-/// The time that the lanes share. It ends with what is known, not with the present, so that nothing changes by itself.
+/// The common time axis. It ends with the last known time rather than the present, so that it changes with events only.
 struct Axis {
     from: Timestamp,
     to: Timestamp,
 }
 
 impl Axis {
-    fn of(shown: &[Lane<'_>], job: &Job, now: Now) -> Option<Self> {
+    fn of(shown: &[Attempt<'_>], job: &Job, now: Now) -> Option<Self> {
         let from = shown.first()?.stays.first()?.from();
         let last = shown.last()?;
         let mut to = last.stays.iter().map(|stay| stay.out.unwrap_or(stay.by).ts).max()?;
         to = last.beats.last().copied().unwrap_or(to).max(to);
         match &job.lease {
             Some(lease) => to = to.max(now.calendar(lease.expires())),
-            // Room for a stay that goes on.
+            // Space for an unfinished stay.
             None if !job.phase.is_final() => to = to + Millis(((to - from).0 / 10).max(1000)),
             None => {}
         }
@@ -44,22 +44,20 @@ impl Axis {
     }
 }
 
-/// One attempt.
-struct Lane<'e> {
-    attempt: u32,
+struct Attempt<'e> {
+    number: u32,
     stays: Vec<Stay<'e>>,
-    /// The claim, and the lease that it granted.
+    /// The claim and its lease.
     claim: Option<(&'e Event, &'e Lease)>,
-    /// When its worker was heard.
+    /// Times of heartbeats and progress reports.
     beats: Vec<Timestamp>,
-    /// What ended it.
     end: Option<&'e Event>,
     lease_end: Option<Timestamp>,
 }
 
-impl<'e> Lane<'e> {
+impl<'e> Attempt<'e> {
     fn new(stays: &[Stay<'e>], telemetry: &[Telemetry], job: &Job, now: Now) -> Option<Self> {
-        let attempt = stays.first()?.by.attempt;
+        let number = stays.first()?.by.attempt;
         let claim = stays.iter().find_map(|stay| Some((stay.by, stay.by.facts.lease.as_deref()?)));
         let fence = claim.map(|(_, lease)| lease.fence);
         let beats = telemetry.iter().filter(|line| Some(line.fence) == fence).map(|line| line.ts).collect();
@@ -67,19 +65,19 @@ impl<'e> Lane<'e> {
         let held = job.lease.as_deref().filter(|lease| Some(lease.fence) == fence);
         let lease_end = match held {
             Some(lease) => Some(now.calendar(lease.expires())),
-            None => claim.and_then(|claim| ended(claim, stays)),
+            None => claim.and_then(|(claim, lease)| ended_lease(claim, lease, stays)),
         };
         let stays = stays.iter().filter(|stay| !stay.phase().is_final()).copied().collect();
-        Some(Self { attempt, stays, claim, beats, end, lease_end })
+        Some(Self { number, stays, claim, beats, end, lease_end })
     }
 
-    /// Until when something is known of an open stay of a worker's.
-    fn heard(&self, stay: &Stay<'_>) -> Timestamp {
+    /// The last sign of the worker in an unfinished stay.
+    fn last_beat(&self, stay: &Stay<'_>) -> Timestamp {
         self.beats.last().copied().unwrap_or_default().max(stay.from())
     }
 
-    /// What the picture says.
-    fn said(&self) -> String {
+    /// Text equivalent of the drawing.
+    fn description(&self) -> String {
         let one = |stay: &Stay<'_>| match stay.lasted() {
             Some(lasted) => format!("{} {}", stay.by.to, span(lasted)),
             None => format!("{} now", stay.by.to),
@@ -88,27 +86,27 @@ impl<'e> Lane<'e> {
     }
 }
 
-/// When a lease that is over would have run out: by the calendar of its claim, which later outages did not move.
-fn ended((claim, lease): (&Event, &Lease), stays: &[Stay<'_>]) -> Option<Timestamp> {
+/// When an ended lease would have expired, by the clock at its claim, without later outages.
+fn ended_lease(claim: &Event, lease: &Lease, stays: &[Stay<'_>]) -> Option<Timestamp> {
     let end = stays.iter().filter_map(|stay| stay.out).find_map(|event| event.facts.lease_end)?;
     let outages = claim.ts.0 - (lease.ends.0 - i64::try_from(lease.ttl.0).ok()?);
     Some(Timestamp(end.expires.0.saturating_add(outages)))
 }
 
-/// All lanes on one axis; each opens to what is known of its attempt.
-pub(super) fn lanes(job: &Job, stays: &[Stay<'_>], telemetry: &[Telemetry], now: Now) -> Markup {
+/// All attempts on one axis; each unfolds to its details.
+pub(super) fn timeline(job: &Job, stays: &[Stay<'_>], telemetry: &[Telemetry], now: Now) -> Markup {
     let attempts: Vec<&[Stay<'_>]> = stays.chunk_by(|one, next| one.by.attempt == next.by.attempt).collect();
-    let left_out = attempts.len().saturating_sub(LANES_MAX);
-    let shown: Vec<Lane<'_>> =
-        attempts[left_out..].iter().filter_map(|stays| Lane::new(stays, telemetry, job, now)).collect();
+    let left_out = attempts.len().saturating_sub(ATTEMPTS_MAX);
+    let shown: Vec<Attempt<'_>> =
+        attempts[left_out..].iter().filter_map(|stays| Attempt::new(stays, telemetry, job, now)).collect();
     let Some(axis) = Axis::of(&shown, job, now) else { return html! {} };
     html! {
         @if left_out > 0 {
-            p.hint { "The last " (LANES_MAX) " of " (count(attempts.len() as u64)) " attempts; all are in the history." }
+            p.hint { "The last " (ATTEMPTS_MAX) " of " (count(attempts.len() as u64)) " attempts; all are in the history." }
         }
-        @for lane in &shown { (drawn(lane, &axis)) }
+        @for attempt in &shown { (row(attempt, &axis)) }
         p.axis { (when(axis.from)) (until_or_when(axis.to, job)) }
-        p.hint { "Thin: nobody has it. Middle: a worker holds it. Full: it runs. Strokes: its worker was heard. Dashes: where its lease ends." }
+        p.hint { "Thin: ready or waiting. Medium: held by a worker. Full: running. Ticks: heartbeats. Dashed line: end of the lease." }
     }
 }
 
@@ -116,30 +114,30 @@ fn until_or_when(at: Timestamp, job: &Job) -> Markup {
     if job.lease.is_some() { until(at) } else { when(at) }
 }
 
-fn drawn(lane: &Lane<'_>, axis: &Axis) -> Markup {
+fn row(attempt: &Attempt<'_>, axis: &Axis) -> Markup {
     html! {
-        details.lane {
+        details.attempt {
             summary {
-                span.which { "Attempt " (lane.attempt) }
-                (bars(lane, axis))
+                span.which { "Attempt " (attempt.number) }
+                (bars(attempt, axis))
                 span.how {
-                    @match lane.end {
+                    @match attempt.end {
                         Some(end) => { "→ " (state(end.to.as_str(), end.facts.phase())) }
-                        None => span.quiet { "goes on" },
+                        None => span.quiet { "in progress" },
                     }
-                    @if let Some(error) = lane.end.and_then(|end| end.facts.error.as_deref()) { " " (error.code) }
+                    @if let Some(error) = attempt.end.and_then(|end| end.facts.error.as_deref()) { " " (error.code) }
                 }
             }
-            p.hint { (lane.said()) }
-            (told(lane))
+            p.hint { (attempt.description()) }
+            (details(attempt))
         }
     }
 }
 
-fn bars(lane: &Lane<'_>, axis: &Axis) -> Markup {
-    let (mut ticks, mut last) = (Vec::new(), -TICK);
-    for x in lane.beats.iter().map(|beat| axis.x(*beat)) {
-        if x - last >= TICK {
+fn bars(attempt: &Attempt<'_>, axis: &Axis) -> Markup {
+    let (mut ticks, mut last) = (Vec::new(), -TICK_DISTANCE);
+    for x in attempt.beats.iter().map(|beat| axis.x(*beat)) {
+        if x - last >= TICK_DISTANCE {
             ticks.push(x);
             last = x;
         }
@@ -149,16 +147,16 @@ fn bars(lane: &Lane<'_>, axis: &Axis) -> Markup {
         html! { line class=(class) x1=(x) x2=(x) y1="0" y2="20" {} }
     };
     html! {
-        svg viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label=(lane.said()) {
-            @for stay in &lane.stays { (bar(lane, stay, axis)) }
+        svg viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label=(attempt.description()) {
+            @for stay in &attempt.stays { (bar(attempt, stay, axis)) }
             @for x in ticks { (line(x, "beat")) }
-            @if let Some(end) = lane.lease_end.filter(|end| *end <= axis.to) { (line(axis.x(end), "lease")) }
+            @if let Some(end) = attempt.lease_end.filter(|end| *end <= axis.to) { (line(axis.x(end), "lease")) }
         }
     }
 }
 
-/// A stay. Of one that goes on in a worker's hands, what is not known yet is faint.
-fn bar(lane: &Lane<'_>, stay: &Stay<'_>, axis: &Axis) -> Markup {
+/// A stay. The part after the last heartbeat of an unfinished stay is faint.
+fn bar(attempt: &Attempt<'_>, stay: &Stay<'_>, axis: &Axis) -> Markup {
     let phase = stay.phase();
     let (y, height) = match phase {
         Phase::Active => ("1", "18"),
@@ -173,40 +171,40 @@ fn bar(lane: &Lane<'_>, stay: &Stay<'_>, axis: &Axis) -> Markup {
     match stay.out {
         Some(out) => rect(stay.from(), out.ts, class.to_owned()),
         None if phase.is_leased() => {
-            let heard = lane.heard(stay);
+            let last_beat = attempt.last_beat(stay);
             html! {
-                (rect(stay.from(), heard, class.to_owned()))
-                (rect(heard, lane.lease_end.unwrap_or(axis.to), format!("{class} open")))
+                (rect(stay.from(), last_beat, class.to_owned()))
+                (rect(last_beat, attempt.lease_end.unwrap_or(axis.to), format!("{class} open")))
             }
         }
         None => rect(stay.from(), axis.to, format!("{class} open")),
     }
 }
 
-/// Who had it, from when to when, and what went wrong.
-fn told(lane: &Lane<'_>) -> Markup {
+/// Worker, times and error of an attempt.
+fn details(attempt: &Attempt<'_>) -> Markup {
     html! {
         dl.pairs {
-            @if let Some((claim, lease)) = lane.claim {
+            @if let Some((claim, lease)) = attempt.claim {
                 dt { "Worker" } dd { (lease.worker) ", fence " (lease.fence) }
                 dt { "Claimed" } dd { (when(claim.ts)) }
             }
-            @for stay in &lane.stays {
+            @for stay in &attempt.stays {
                 dt { (stay.by.to) }
                 dd { "from " (when(stay.from())) @if let Some(lasted) = stay.lasted() { ", for " (span(lasted)) } }
             }
-            @if let Some(last) = lane.beats.last() {
-                dt { "Heard" } dd { (count(lane.beats.len() as u64)) "×, last " (when(*last)) }
+            @if let Some(last) = attempt.beats.last() {
+                dt { "Heartbeats" } dd { (count(attempt.beats.len() as u64)) ", last " (when(*last)) }
             }
-            @if let Some(end) = lane.lease_end { dt { "Lease" } dd { "to " (when(end)) } }
-            @if let Some(end) = lane.end {
+            @if let Some(end) = attempt.lease_end { dt { "Lease" } dd { "to " (when(end)) } }
+            @if let Some(end) = attempt.end {
                 dt { "Ended" }
                 dd {
                     (when(end.ts)) " by " (end.trigger) ", " (end.actor.0)
-                    @if let Some(end) = &end.facts.lease_end { "; its lease was " (word(&end.how)) }
+                    @if let Some(end) = &end.facts.lease_end { "; its lease was " (code(&end.how)) }
                 }
             }
         }
-        @if let Some(failure) = lane.end.and_then(|end| end.facts.error.as_deref()) { (error(failure)) }
+        @if let Some(failure) = attempt.end.and_then(|end| end.facts.error.as_deref()) { (error(failure)) }
     }
 }

@@ -1,4 +1,4 @@
-//! What went wrong, as people read it: the code and the first line at once, what is long folded.
+//! The error of a job: code and first line, with long texts folded.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,27 @@ use tenure_core::json::Json;
 
 use crate::pretty::{cut, pretty};
 
-/// Letters of a message that are shown at once.
-const MESSAGE_LETTERS: usize = 400;
-/// Of what is folded, this much.
+/// Characters of the message that are not folded.
+const MESSAGE_CHARS: usize = 400;
 const FOLDED_BYTES: usize = 16 << 10;
-/// Members of an error's details under which languages put where they were.
+/// Members of an error's details that may have a stack trace.
 const STACKS: [&str; 4] = ["stack", "stacktrace", "stack_trace", "traceback"];
 
 pub(super) fn error(error: &JobError) -> Markup {
     let first = error.message.lines().next().unwrap_or_default();
-    let shown = cut(first, MESSAGE_LETTERS);
+    let shown = cut(first, MESSAGE_CHARS);
     let stack = error.details.as_ref().and_then(stack);
     html! {
         p {
             strong.failed { "✗ " (error.code) } " "
             span.quiet {
-                (word(&error.category)) " · " (word(&error.class))
-                @if let Some(stage) = &error.stage { " · in " (word(stage)) }
+                (code(&error.category)) " · " (code(&error.class))
+                @if let Some(stage) = &error.stage { " · in " (code(stage)) }
                 @if let Some(reason) = error.reason_code { " · " (reason.as_str()) }
             }
             @if !shown.is_empty() { br; (shown) }
         }
-        @if shown != error.message.trim_end() { (folded("The whole message", &cut_bytes(&error.message))) }
+        @if shown != error.message.trim_end() { (folded("Full message", &cut_bytes(&error.message))) }
         @if let Some(stack) = &stack { (folded("Stack", &cut_bytes(stack))) }
         @if let Some(details) = &error.details {
             (folded("Details", &pretty(details.as_str(), FOLDED_BYTES).0))
@@ -47,15 +46,15 @@ fn cut_bytes(text: &str) -> String {
     cut(text, FOLDED_BYTES)
 }
 
-/// Where the work was, if its worker said so: lines, or a list of them.
+/// The stack trace, as a text or a list of lines.
 fn stack(details: &Json) -> Option<String> {
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(details.as_str()).ok()?;
-    let told = STACKS.iter().find_map(|name| members.get(*name))?.get();
-    let lines = || serde_json::from_str::<Vec<String>>(told).ok().map(|lines| lines.join("\n"));
-    serde_json::from_str::<String>(told).ok().or_else(lines).filter(|text| !text.is_empty())
+    let text = STACKS.iter().find_map(|name| members.get(*name))?.get();
+    let lines = || serde_json::from_str::<Vec<String>>(text).ok().map(|lines| lines.join("\n"));
+    serde_json::from_str::<String>(text).ok().or_else(lines).filter(|text| !text.is_empty())
 }
 
-/// A value of a list in the spec, by its name there.
-pub(super) fn word(value: &impl Serialize) -> String {
+/// The wire name of an enum value.
+pub(super) fn code(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Everything that happened to a job, and whether it adds up to what the job is.
+//! The history of a job, and whether folding it gives the job's current row.
 
 use maud::{Markup, html};
 use tenure_core::event::Event;
@@ -7,13 +7,13 @@ use tenure_core::job::Job;
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Lifecycle;
 
-use super::path::place;
+use super::path::state_of;
 use crate::format::{count, job_address, table, when};
 use crate::pretty::{cut, pretty};
 
-/// Events that are shown: the last ones.
+/// The last events are shown.
 const SHOWN: usize = 200;
-/// Bytes of what an event carried.
+/// Bytes of an event's facts.
 const FACTS_BYTES: usize = 4 << 10;
 
 pub(super) fn history(job: &Job, lifecycle: &Lifecycle, events: &[Event]) -> Markup {
@@ -23,9 +23,9 @@ pub(super) fn history(job: &Job, lifecycle: &Lifecycle, events: &[Event]) -> Mar
         (agreement(job, events))
         p.hint {
             @if left_out > 0 { "The last " (SHOWN) " of " (count(events.len() as u64)) " events. " }
-            a href=(whole) { "The whole history as text" }
+            a href=(whole) { "Full history as text" }
         }
-        (table("Events of this job, the oldest first", &["#Seq", "When", "Event", "From → to", "Attempt", "By", "Cause", "Facts"], &html! {
+        (table("Events of this job, oldest first", &["#Seq", "Time", "Event", "From → to", "Attempt", "Actor", "Cause", "Facts"], &html! {
             @for event in &events[left_out..] { (row(event, lifecycle)) }
         }))
     }
@@ -55,7 +55,7 @@ fn row(event: &Event, lifecycle: &Lifecycle) -> Markup {
             td.number { @match event.seq { Some(seq) => (seq), None => "note" } }
             td { (when(event.ts)) }
             th scope="row" { (event.name) br; code.quiet { (event.trigger) } }
-            td { @if let Some(from) = &event.from { (place(lifecycle, from)) " → " } (place(lifecycle, &event.to)) }
+            td { @if let Some(from) = &event.from { (state_of(lifecycle, from)) " → " } (state_of(lifecycle, &event.to)) }
             td.number { (event.attempt) }
             td { (event.actor) }
             td { @if let Some(cause) = &event.cause { (cut(cause.as_str(), 200)) } }

@@ -26,28 +26,26 @@ use crate::format::{count, job_address};
 use crate::pretty::{self, cut};
 use crate::session::Visitor;
 
-/// Lines of a log that a page shows: the last ones.
+/// The last lines of the log are shown.
 const LINES_SHOWN: u64 = 200;
-/// Letters of a line that it shows.
-const LINE_LETTERS: usize = 1000;
-/// Lines that are read at once for the whole log.
+/// Characters of a line that are shown.
+const LINE_CHARS: usize = 1000;
+/// Lines per read of the store.
 const LINES_READ: usize = 500;
 
-/// The last lines of a job's log.
 pub(super) async fn last_lines(service: &Service, job: &Job) -> Result<Vec<LogLine>, Problem> {
     let after = job.output.log_count.saturating_sub(LINES_SHOWN);
     Ok(service.store().logs(job.id(), after, LINES_SHOWN as usize).await?)
 }
 
-/// How much of the log is shown.
 pub(super) fn about_log(job: &Job) -> Markup {
     let lines = job.output.log_count;
     html! {
         p.hint {
-            @if lines == 0 { "Nothing was written yet. Its worker, its owner or an operator can: " code { "POST /api/jobs/{id}/logs" } "." }
+            @if lines == 0 { "No log lines yet. Write some with " code { "POST /api/jobs/{id}/logs" } "." }
             @else if lines > LINES_SHOWN { "The last " (LINES_SHOWN) " of " (count(lines)) " lines. " }
             @else { (count(lines)) @if lines == 1 { " line. " } @else { " lines. " } }
-            @if lines > 0 { a href=(format!("{}/log", job_address(job.id()))) { "The whole log as text" } }
+            @if lines > 0 { a href=(format!("{}/log", job_address(job.id()))) { "Full log as text" } }
         }
     }
 }
@@ -57,14 +55,14 @@ pub(super) fn log(lines: &[LogLine]) -> Markup {
         @for line in lines {
             @let is_bad = line.level == "error" || line.stream == "stderr";
             span class=[is_bad.then_some("failed")] title=(format!("{} · {} · {}", line.ts, line.stream, line.level)) {
-                span.n { (line.n) } " " (cut(&line.text, LINE_LETTERS))
+                span.n { (line.n) } " " (cut(&line.text, LINE_CHARS))
             }
             "\n"
         }
     }
 }
 
-/// What came out: only what is there.
+/// Result and checkpoint.
 pub(super) fn output(job: &Job) -> Markup {
     let of = |what: &str| format!("{}/text/{what}", job_address(job.id()));
     let output = &job.output;
@@ -72,12 +70,12 @@ pub(super) fn output(job: &Job) -> Markup {
         h2 { "Result" }
         @match &output.result {
             Some(result) => (pretty::json(result.as_str(), &of("result"))),
-            None if job.phase.is_final() => p.quiet { "It left none." },
+            None if job.phase.is_final() => p.quiet { "No result." },
             None => p.quiet { "None yet." },
         }
         @if let Some(checkpoint) = &output.checkpoint {
             h2 { "Checkpoint" }
-            p.hint { "Where the next attempt may go on." }
+            p.hint { "The next attempt can continue from here." }
             (pretty::json(checkpoint.as_str(), &of("checkpoint")))
         }
     }
@@ -90,8 +88,8 @@ pub(super) fn payload(job: &Job) -> Markup {
     }
 }
 
-/// `GET /ui/jobs/{id}/log`: all of it, read page by page as it is sent.
-pub(crate) async fn whole_log(
+/// `GET /ui/jobs/{id}/log`: the full log, read in pages while it is sent.
+pub(crate) async fn full_log(
     State(dashboard): State<Dashboard>,
     visitor: Visitor,
     Id(id): Id,
@@ -114,8 +112,8 @@ pub(crate) async fn whole_log(
     Ok(plain(Body::from_stream(pages)))
 }
 
-/// `GET /ui/jobs/{id}/text/{what}`: a stored text, as it is.
-pub(crate) async fn whole_text(
+/// `GET /ui/jobs/{id}/text/{what}`: a stored text, unformatted.
+pub(crate) async fn full_text(
     State(dashboard): State<Dashboard>,
     visitor: Visitor,
     Segments(path): Segments,
@@ -134,15 +132,16 @@ pub(crate) async fn whole_text(
         "history" => Some(history(&dashboard, id).await?),
         _ => None,
     };
-    let text =
-        text.ok_or_else(|| Problem::new(ProblemCode::NotFound, format!("job {id} has none of this")))?;
+    let text = text.ok_or_else(|| {
+        Problem::new(ProblemCode::NotFound, format!("job {id} has no {}", path[1].escape_debug()))
+    })?;
     Ok(plain(Body::from(text)))
 }
 
-/// Every event on a line of its own, what it carried as it is stored.
+/// One event per line, with its facts as stored.
 async fn history(service: &Service, id: JobId) -> Result<String, Problem> {
     #[derive(Serialize)]
-    struct Line<'e> {
+    struct HistoryLine<'e> {
         seq: Option<u32>,
         ts: Timestamp,
         #[serde(rename = "type")]
@@ -156,7 +155,7 @@ async fn history(service: &Service, id: JobId) -> Result<String, Problem> {
         payload: &'e Facts,
     }
     let line = |event: &Event| {
-        let line = Line {
+        let line = HistoryLine {
             seq: event.seq,
             ts: event.ts,
             name: event.name.as_str(),

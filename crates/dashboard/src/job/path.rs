@@ -1,4 +1,4 @@
-//! The way that a job took, from its events alone: each stay in a state, and the map with that way lit.
+//! The path of a job through its lifecycle, from its events: each stay in a state, and the map with the path marked.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,11 @@ use tenure_service::links::jobs_in;
 use crate::Parts;
 use crate::format::{span, state};
 
-/// A stay in a state.
 #[derive(Clone, Copy)]
 pub(super) struct Stay<'e> {
-    /// The event that led into it.
+    /// The event that began it.
     pub(super) by: &'e Event,
-    /// The event that led out of it, if it is over.
+    /// The event that ended it.
     pub(super) out: Option<&'e Event>,
 }
 
@@ -33,60 +32,60 @@ impl Stay<'_> {
         self.by.ts
     }
 
-    /// How long, if it is over. A clock that was set back makes it zero, never less.
+    /// Its duration, if it has ended. Zero if the clock was set back.
     pub(super) fn lasted(&self) -> Option<Millis> {
         self.out.map(|out| out.ts - self.by.ts)
     }
 }
 
-/// Every stay, in order; the final one too, which has no end.
+/// Every stay in order, including the final one, which has no end.
 pub(super) fn stays(events: &[Event]) -> Vec<Stay<'_>> {
     let steps: Vec<&Event> = events.iter().filter(|event| event.seq.is_some()).collect();
     let next = steps.iter().skip(1).map(|event| Some(*event)).chain([None]);
     steps.iter().zip(next).map(|(by, out)| Stay { by, out }).collect()
 }
 
-/// A state by its name.
-pub(super) fn place(lifecycle: &Lifecycle, name: &StateName) -> Markup {
+/// A state by name.
+pub(super) fn state_of(lifecycle: &Lifecycle, name: &StateName) -> Markup {
     let known = lifecycle.state(name.as_str());
     known.map_or_else(|| html! { (name) }, |known| state(name.as_str(), known.phase))
 }
 
-/// The map with the way lit, and how long the job was where. Nothing on it moves when that changes.
+/// The map with the path marked and the time spent in each state.
 pub(super) fn map(lifecycle: &Lifecycle, stays: &[Stay<'_>], parts: &mut Parts) -> Markup {
-    let figures = figures(stays);
-    for Fragment { id, markup } in map_fragments(lifecycle, MapStyle::Path, &figures) {
+    let values = values(stays);
+    for Fragment { id, markup } in map_fragments(lifecycle, MapStyle::Path, &values) {
         parts.keep(id, PreEscaped(markup));
     }
     let of_state = |state: &StateName| jobs_in(&lifecycle.name, state);
     let links = MapLinks { state: &of_state, arrow: &|_, _| "#history".to_owned() };
-    let map = map_svg(lifecycle, MapStyle::Path, &figures, &links);
-    html! { div.wide.way tabindex="0" role="region" aria-label="The way that the job took" { (PreEscaped(map)) } }
+    let map = map_svg(lifecycle, MapStyle::Path, &values, &links);
+    html! { div.wide.way tabindex="0" role="region" aria-label="Path of the job" { (PreEscaped(map)) } }
 }
 
-fn figures(stays: &[Stay<'_>]) -> MapValues {
-    let mut figures = MapValues::default();
+fn values(stays: &[Stay<'_>]) -> MapValues {
+    let mut values = MapValues::default();
     let mut visits: BTreeMap<&StateName, (u32, Millis)> = BTreeMap::new();
     for stay in stays {
         let (count, spent) = visits.entry(&stay.by.to).or_default();
         *count += 1;
         *spent = Millis(spent.0.saturating_add(stay.lasted().unwrap_or_default().0));
         if let Some(from) = &stay.by.from {
-            let arrow = figures.arrows.entry((from.clone(), stay.by.to.clone())).or_default();
+            let arrow = values.arrows.entry((from.clone(), stay.by.to.clone())).or_default();
             *arrow = ArrowValues { taken: true, ..ArrowValues::default() };
         }
     }
     for (state, (count, spent)) in visits {
-        let is_over =
+        let has_ended =
             spent > Millis(0) || stays.iter().any(|stay| stay.by.to == *state && stay.out.is_some());
         let times = if count > 1 { format!(", {count}×") } else { String::new() };
         let shown = StateValues {
-            spent: is_over.then(|| format!("{}{times}", span(spent))),
+            spent: has_ended.then(|| format!("{}{times}", span(spent))),
             taken: true,
             here: stays.last().is_some_and(|last| last.by.to == *state),
             ..StateValues::default()
         };
-        figures.states.insert(state.clone(), shown);
+        values.states.insert(state.clone(), shown);
     }
-    figures
+    values
 }

@@ -1,5 +1,4 @@
-//! What a job belongs to: what it was made from and what was made from it, what shares its correlation, its trace, and its
-//! credits.
+//! Related jobs (retries, the same correlation id), trace and credits of a job.
 
 use std::sync::Arc;
 
@@ -17,20 +16,20 @@ use tenure_store::Store as _;
 
 use crate::format::{count, job as link, state, when};
 
-/// Jobs of a kind that are shown.
+/// Jobs per kind of relation.
 const SHOWN: usize = 20;
-/// How far back the jobs that this one was made from are followed.
+/// Length of the chain of retries that is followed.
 const CHAIN_MAX: usize = 10;
 
-/// Jobs that have to do with one, as far as the visitor may see them.
+/// Related jobs that the visitor may see.
 pub(super) struct Related {
-    /// What it was made from, the nearest first.
+    /// The chain of jobs that it retries, the nearest first.
     before: Vec<Arc<Job>>,
-    /// What was made from it.
+    /// Retries of it.
     after: Vec<Arc<Job>>,
-    /// What shares its correlation.
+    /// Jobs with the same correlation id.
     with: Vec<Arc<Job>>,
-    /// Whether there may be more of those.
+    /// Whether there may be more of these.
     has_more: bool,
 }
 
@@ -51,11 +50,11 @@ impl Related {
         let alike = JobFilter { correlation_id: Some(job.spec.correlation_id()), ..JobFilter::default() };
         let mut with = listed(service, caller, alike).await?;
         let has_more = with.len() == SHOWN;
-        let is_told = |id: JobId| {
-            let told = before.iter().chain(&after).map(|other| other.id());
-            told.chain([job.id()]).any(|told| told == id)
+        let is_shown = |id: JobId| {
+            let shown = before.iter().chain(&after).map(|other| other.id());
+            shown.chain([job.id()]).any(|shown| shown == id)
         };
-        with.retain(|other| !is_told(other.id()));
+        with.retain(|other| !is_shown(other.id()));
         Ok(Self { before, after, with, has_more })
     }
 }
@@ -89,16 +88,16 @@ pub(super) fn related(job: &Job, events: &[Event], related: &Related) -> Markup 
             }
             @if links.retry_of.is_some() {
                 dt { "Retry of" }
-                dd { @if related.before.is_empty() { span.quiet { "a job that is gone" } } (jobs(&related.before)) }
+                dd { @if related.before.is_empty() { span.quiet { "a deleted job" } } (jobs(&related.before)) }
             }
             @if !related.after.is_empty() { dt { "Retried as" } dd { (jobs(&related.after)) } }
-            @if let Some(undone) = links.compensates { dt { "Undoes" } dd { (link(undone)) } }
+            @if let Some(undone) = links.compensates { dt { "Compensates" } dd { (link(undone)) } }
             @if let Some(key) = &links.idempotency_key { dt { "Idempotency key" } dd { span.mono { (key) } } }
             dt { "Correlation" }
             dd {
                 a.mono href=(format!("/ui/jobs?correlation_id={}", encode(correlation.as_str()))) { (correlation) }
                 @if !related.with.is_empty() { br; (jobs(&related.with)) }
-                @if related.has_more { span.quiet { " and maybe more" } }
+                @if related.has_more { span.quiet { " and possibly more" } }
             }
             dt { "Trace" } dd { span.mono { (job.spec.trace_id()) } " " button type="button" data-copy=(job.spec.trace_id()) { "Copy" } }
         }
@@ -115,14 +114,14 @@ fn jobs(jobs: &[Arc<Job>]) -> Markup {
     }
 }
 
-/// Where its credits are. Law 7: a reservation is settled or refunded exactly once, when the job is final.
+/// Credits of the job. A reservation is settled or refunded exactly once, when the job is final.
 pub(super) fn credits(job: &Job, lifecycle: &Lifecycle) -> Markup {
     let spec = &job.spec;
     let is_settled = lifecycle.credits.as_ref().is_some_and(|credits| credits.settle.contains(&job.state));
     html! {
         h2 { "Credits" }
         @if spec.cost == 0 {
-            p.quiet { "Jobs of this type cost nothing." }
+            p.quiet { "Jobs of this type are free." }
         } @else {
             dl.pairs {
                 @if let Some(user) = &spec.user_id { dt { "Account" } dd { a href="/ui/accounts" { (user) } } }
@@ -130,7 +129,7 @@ pub(super) fn credits(job: &Job, lifecycle: &Lifecycle) -> Markup {
                 @match job.times.completed_at {
                     Some(at) if is_settled => { dt { "Settled" } dd { (count(spec.cost)) ", " (when(at)) } }
                     Some(at) => { dt { "Refunded" } dd { (count(spec.cost)) ", " (when(at)) } }
-                    None => { dt { "Then" } dd { span.quiet { "settled or given back when the job is over" } } }
+                    None => { dt { "Pending" } dd { span.quiet { "settled or refunded when the job finishes" } } }
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Why a job is here: the same explanation that the `explain` call gives, with clocks that count down.
+//! The explanation of the `explain` call, with clocks that count down.
 
 use maud::{Markup, html};
 use tenure_core::id::StateName;
@@ -6,12 +6,11 @@ use tenure_core::job::Job;
 use tenure_core::lifecycle::Lifecycle;
 use tenure_service::explain::{Clock, Explanation, NextStep};
 
-use super::path::place;
+use super::path::state_of;
 use crate::format::{state, until, when};
 use crate::pretty::cut;
 
-/// Letters of a sentence.
-const SENTENCE_LETTERS: usize = 600;
+const SENTENCE_CHARS: usize = 600;
 
 pub(super) fn why(explanation: &Explanation, job: &Job, lifecycle: &Lifecycle) -> Markup {
     let mut waiting = explanation.waiting_for.iter();
@@ -19,27 +18,27 @@ pub(super) fn why(explanation: &Explanation, job: &Job, lifecycle: &Lifecycle) -
         p.why {
             (state(job.state.as_str(), job.phase)) " since " (when(explanation.since))
             @if let Some(first) = waiting.next() {
-                "; " (cut(&first.detail, SENTENCE_LETTERS))
+                "; " (cut(&first.detail, SENTENCE_CHARS))
                 @if let Some(at) = first.until { " " span.quiet { "(" (until(at)) ")" } }
             }
         }
         @for more in waiting {
-            p { (cut(&more.detail, SENTENCE_LETTERS)) @if let Some(at) = more.until { " " span.quiet { "(" (until(at)) ")" } } }
+            p { (cut(&more.detail, SENTENCE_CHARS)) @if let Some(at) = more.until { " " span.quiet { "(" (until(at)) ")" } } }
         }
         @if !explanation.clocks.is_empty() {
-            h3 { "Clocks that run" }
-            ul.plain { @for clock in &explanation.clocks { li { (counted(clock, lifecycle)) } } }
+            h3 { "Running clocks" }
+            ul.plain { @for clock in &explanation.clocks { li { (clock_line(clock, lifecycle)) } } }
         }
         @if !explanation.next.is_empty() { (next(&explanation.next, lifecycle)) }
         @if !explanation.suggestions.is_empty() {
-            h3 { "To try" }
+            h3 { "Suggested commands" }
             ul.plain { @for command in &explanation.suggestions { li { (command_line(command)) } } }
         }
     }
 }
 
 /// `→ failed in 41 s, timeout`.
-fn counted(clock: &Clock, lifecycle: &Lifecycle) -> Markup {
+fn clock_line(clock: &Clock, lifecycle: &Lifecycle) -> Markup {
     html! {
         @if !clock.to.is_empty() { "→ " (states(&clock.to, lifecycle)) " " }
         (until(clock.at)) ", " code { (clock.trigger) }
@@ -48,11 +47,11 @@ fn counted(clock: &Clock, lifecycle: &Lifecycle) -> Markup {
 
 fn next(steps: &[NextStep], lifecycle: &Lifecycle) -> Markup {
     html! {
-        h3 { "What may happen next" }
-        div.wide tabindex="0" role="region" aria-label="What may happen next" {
+        h3 { "Possible transitions" }
+        div.wide tabindex="0" role="region" aria-label="Possible transitions" {
             table.close {
-                caption.unseen { "What may happen next, and who may do it" }
-                thead { tr { th scope="col" { "Trigger" } th scope="col" { "Leads to" } th scope="col" { "Who" } } }
+                caption.unseen { "Possible transitions and who can trigger them" }
+                thead { tr { th scope="col" { "Trigger" } th scope="col" { "To" } th scope="col" { "By" } } }
                 tbody {
                     @for step in steps {
                         tr {
@@ -71,12 +70,12 @@ fn states(names: &[StateName], lifecycle: &Lifecycle) -> Markup {
     html! {
         @for (nth, name) in names.iter().enumerate() {
             @if nth > 0 { " or " }
-            (place(lifecycle, name))
+            (state_of(lifecycle, name))
         }
     }
 }
 
-/// A line to be typed, and the button that copies it.
+/// A command with a copy button.
 pub(super) fn command_line(command: &str) -> Markup {
     html! { span.line { code { (command) } " " button type="button" data-copy=(command) { "Copy" } } }
 }

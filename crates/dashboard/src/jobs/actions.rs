@@ -1,4 +1,4 @@
-//! One action on many jobs: on those that were ticked, or, after the number was said, on all that match.
+//! Bulk actions on selected jobs, or on all matching jobs after a confirmation page.
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -14,17 +14,16 @@ use tenure_service::query::{QueryParams, job_id};
 
 use crate::form::Form;
 use crate::format::count;
-use crate::jobs::filters::Asked;
+use crate::jobs::filters::Filters;
 use crate::layout::Tab;
 use crate::session::{Visitor, back};
 use crate::{Dashboard, Page, Parts, show};
 
-/// What is asked about before it is done.
-struct Confirm {
+struct ConfirmMatching {
     action: Action,
-    asked: Asked,
+    filters: Filters,
     matched: usize,
-    /// Whether there are more than can be done at once.
+    /// Whether more jobs match than one request may touch.
     is_more: bool,
 }
 
@@ -35,16 +34,16 @@ pub(crate) async fn confirm(
 ) -> Reply {
     visitor.caller.may(Right::Operate)?;
     let action = action(params.text("action").as_deref())?;
-    let asked = Asked::read(&dashboard, &visitor.caller, &mut params)?;
+    let filters = Filters::read(&dashboard, &visitor.caller, &mut params)?;
     params.done()?;
-    let (jobs, more) = matching(&dashboard, &asked.filter, None).await?;
-    let confirm = Confirm { action, asked, matched: jobs.len(), is_more: more.is_some() };
+    let (jobs, more) = matching(&dashboard, &filters.filter, None).await?;
+    let confirm = ConfirmMatching { action, filters, matched: jobs.len(), is_more: more.is_some() };
     show(&dashboard, visitor, confirm).await
 }
 
-impl Page for Confirm {
+impl Page for ConfirmMatching {
     fn title(&self) -> String {
-        format!("{} all that match?", self.verb())
+        format!("{} all matching jobs?", self.verb())
     }
 
     fn tab(&self) -> Tab {
@@ -52,40 +51,40 @@ impl Page for Confirm {
     }
 
     fn stream(&self) -> Option<String> {
-        // What is asked here must not change under the one who reads it.
+        // A confirmation must not change while it is read.
         Some(String::new())
     }
 
     async fn draw(&self, _: &Service, _: &Caller, _: &mut Parts) -> Result<Markup, Problem> {
         let number = count(self.matched as u64);
-        let words = if self.asked.is_anything() { "every job".to_owned() } else { self.asked.words() };
-        let listing = self.asked.address("/ui/jobs", &[]);
+        let words = if self.filters.is_empty() { "every job".to_owned() } else { self.filters.words() };
+        let listing = self.filters.address("/ui/jobs", &[]);
         Ok(html! {
             section {
                 p.big { (number) @if self.is_more { " and more" } @if self.matched == 1 { " job" } @else { " jobs" } }
-                p { "match now: " b { (words) } "." }
+                p { "match: " b { (words) } "." }
                 @match self.action {
-                    Action::Cancel => p { "Who runs one of them is asked to stop, and has the lifecycle's grace for it. A cancelled job stays cancelled; it can be retried as a new one." },
-                    Action::Retry => p { "Each becomes a new job like it. The finished ones stay as they are." },
+                    Action::Cancel => p { "Workers of running jobs are asked to stop and get the grace period of the type. Cancelled jobs stay cancelled; a retry creates a new job." },
+                    Action::Retry => p { "Each becomes a new job. The finished jobs stay as they are." },
                 }
-                @if self.is_more { p.hint { (count(ACTION_JOBS_MAX as u64)) " can be done at once: the newest ones first." } }
+                @if self.is_more { p.hint { (count(ACTION_JOBS_MAX as u64)) " per request, the newest first." } }
                 div.row {
                     form.act method="post" action="/ui/jobs/actions" {
                         input type="hidden" name="scope" value="matching";
                         input type="hidden" name="action" value=(self.verb().to_lowercase());
-                        @for (name, value) in self.asked.pairs() { input type="hidden" name=(name) value=(value); }
+                        @for (name, value) in self.filters.pairs() { input type="hidden" name=(name) value=(value); }
                         button type="submit" class=(if self.action == Action::Cancel { "danger" } else { "main" }) disabled[self.matched == 0] {
                             (self.verb()) " " (number) @if self.matched == 1 { " job" } @else { " jobs" }
                         }
                     }
-                    a.button href=(listing) { "Back, do nothing" }
+                    a.button href=(listing) { "Go back" }
                 }
             }
         })
     }
 }
 
-impl Confirm {
+impl ConfirmMatching {
     fn verb(&self) -> &'static str {
         match self.action {
             Action::Cancel => "Cancel",
@@ -94,8 +93,8 @@ impl Confirm {
     }
 }
 
-fn action(said: Option<&str>) -> Result<Action, Problem> {
-    match said {
+fn action(text: Option<&str>) -> Result<Action, Problem> {
+    match text {
         Some("cancel") => Ok(Action::Cancel),
         Some("retry") => Ok(Action::Retry),
         _ => Err(Problem::malformed("action", "must be cancel or retry")),
@@ -108,34 +107,35 @@ pub(crate) async fn act(State(dashboard): State<Dashboard>, visitor: Visitor, mu
     if form.take("scope").as_deref() == Some("matching") {
         caller.may(Right::Operate)?;
         let mut params = form.rest()?;
-        let asked = Asked::read(&dashboard, caller, &mut params)?;
+        let filters = Filters::read(&dashboard, caller, &mut params)?;
         params.done()?;
-        let (jobs, more) = matching(&dashboard, &asked.filter, None).await?;
-        let mut said = ask(&dashboard, caller, action, (jobs, Vec::new())).await;
+        let (jobs, more) = matching(&dashboard, &filters.filter, None).await?;
+        let mut message = perform(&dashboard, caller, action, jobs, Vec::new()).await;
         if more.is_some() {
-            said.push_str(" There are more: do it again.");
+            message.push_str(" There are more; repeat the action.");
         }
-        return Ok(back(&asked.address("/ui/jobs", &[]), &said));
+        return Ok(back(&filters.address("/ui/jobs", &[]), &message));
     }
     caller.may(Right::ManageJobs)?;
-    let (ticked, to) = (form.all("job"), form.take("back").unwrap_or_default());
+    let (selected, to) = (form.all("job"), form.take("back").unwrap_or_default());
     form.done()?;
-    let said = if ticked.is_empty() {
-        "Nothing was selected, and nothing was done.".to_owned()
+    let message = if selected.is_empty() {
+        "Nothing was selected.".to_owned()
     } else {
-        ask(&dashboard, caller, action, own(&dashboard, caller, &ticked).await?).await
+        let (jobs, refused) = selected_jobs(&dashboard, caller, &selected).await?;
+        perform(&dashboard, caller, action, jobs, refused).await
     };
-    Ok(back(&to, &said))
+    Ok(back(&to, &message))
 }
 
-/// Of the jobs that were ticked those that are the caller's to touch, and why the others are not.
-async fn own(
+/// The selected jobs that the caller may act on, and a problem for each of the others.
+async fn selected_jobs(
     service: &Service,
     caller: &Caller,
-    ticked: &[String],
+    selected: &[String],
 ) -> Result<(Vec<JobId>, Vec<Problem>), Problem> {
     let (mut jobs, mut refused) = (Vec::new(), Vec::new());
-    for text in ticked.iter().take(ACTION_JOBS_MAX) {
+    for text in selected.iter().take(ACTION_JOBS_MAX) {
         let id = job_id(text).ok_or_else(|| Problem::malformed("job", "is not a job's id"))?;
         match service.job(caller, id).await {
             Ok(_) => jobs.push(id),
@@ -145,18 +145,19 @@ async fn own(
     Ok((jobs, refused))
 }
 
-async fn ask(
+async fn perform(
     service: &Service,
     caller: &Caller,
     action: Action,
-    (jobs, mut refused): (Vec<JobId>, Vec<Problem>),
+    jobs: Vec<JobId>,
+    mut refused: Vec<Problem>,
 ) -> String {
-    let (mut done, mut told) = (0, 0);
+    let (mut done, mut stopping) = (0, 0);
     let all = jobs.len() + refused.len();
     for answer in submit_each(service, caller, action, CancelMode::Soft, None, &jobs).await {
         match answer {
             Ok(Ok(CommandOutput::Job { job, .. })) if action == Action::Cancel && !job.phase.is_final() => {
-                told += 1
+                stopping += 1
             }
             Ok(Ok(_)) => done += 1,
             Ok(Err(refusal)) => refused.push(refusal.into()),
@@ -164,15 +165,15 @@ async fn ask(
         }
     }
     let verb = if action == Action::Cancel { "Cancelled" } else { "Retried" };
-    let asked = if told == 0 { String::new() } else { format!("; {} asked to stop", count(told)) };
-    summary(verb, (done, all), &asked, &refused)
+    let suffix = if stopping == 0 { String::new() } else { format!("; {} asked to stop", count(stopping)) };
+    summary(verb, done, all, &suffix, &refused)
 }
 
 /// `Cancelled 41 of 43; 2 refused: …`.
-pub(crate) fn summary(verb: &str, (done, all): (u64, usize), besides: &str, refused: &[Problem]) -> String {
+pub(crate) fn summary(verb: &str, done: u64, all: usize, suffix: &str, refused: &[Problem]) -> String {
     let why = refused.first().map(|first| {
         let others = if refused.len() > 1 { ", and others" } else { "" };
         format!("; {} refused: {}{others}", count(refused.len() as u64), first.detail())
     });
-    format!("{verb} {} of {}{besides}{}.", count(done), count(all as u64), why.unwrap_or_default())
+    format!("{verb} {} of {}{suffix}{}.", count(done), count(all as u64), why.unwrap_or_default())
 }

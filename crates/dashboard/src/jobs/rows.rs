@@ -1,4 +1,4 @@
-//! The table of jobs, in the form that acts on those that are ticked. What changes in a row are its cells, each for itself.
+//! The table of jobs, in a form for bulk actions. Each cell that may change is updated separately.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use tenure_service::links::encode;
 
 use crate::Parts;
 use crate::format::{job as link, state, when};
-use crate::jobs::Lawful;
-use crate::jobs::filters::Asked;
+use crate::jobs::AllowedActions;
+use crate::jobs::filters::Filters;
 
-/// Of what goes wrong, this much fits into a row.
+/// Characters of an error message in a row.
 const ERROR_CHARS: usize = 120;
 
-/// What can be done to many of them.
+/// The bulk actions of the table.
 pub(crate) struct Bulk<'a> {
-    pub(crate) asked: &'a Asked,
-    pub(crate) lawful: Lawful,
-    /// Where the form leads back to.
+    pub(crate) filters: &'a Filters,
+    pub(crate) allowed: AllowedActions,
+    /// The page to return to.
     pub(crate) back: String,
     pub(crate) lacks_own: Option<String>,
     pub(crate) lacks_operate: Option<String>,
@@ -28,7 +28,6 @@ pub(crate) struct Bulk<'a> {
 const COLUMNS: [&str; 10] =
     ["State", "Job", "Type", "User", "Attempt", "Progress", "Created", "In state", "Worker", "Error"];
 
-/// The table and its form.
 pub(crate) fn draw(bulk: &Bulk<'_>, jobs: &[Arc<Job>], parts: &mut Parts) -> Markup {
     html! {
         form method="post" action="/ui/jobs/actions" {
@@ -36,7 +35,7 @@ pub(crate) fn draw(bulk: &Bulk<'_>, jobs: &[Arc<Job>], parts: &mut Parts) -> Mar
             (bulk.bar())
             div.wide tabindex="0" role="region" aria-label="Jobs" {
                 table.jobs {
-                    caption.unseen { "Jobs, the newest first" }
+                    caption.unseen { "Jobs, newest first" }
                     thead {
                         tr {
                             th scope="col" { input type="checkbox" aria-label="Select all rows"; }
@@ -53,14 +52,14 @@ pub(crate) fn draw(bulk: &Bulk<'_>, jobs: &[Arc<Job>], parts: &mut Parts) -> Mar
 fn row(job: &Job, parts: &mut Parts) -> Markup {
     let (id, spec) = (job.id(), &job.spec);
     let mut cell = |letter: char, content: Markup| {
-        let place = format!("{letter}-{}", id.0.simple());
-        html! { td id=(place) { (parts.keep(place.as_str(), content)) } }
+        let id_attr = format!("{letter}-{}", id.0.simple());
+        html! { td id=(id_attr) { (parts.keep(id_attr.as_str(), content)) } }
     };
-    let stands = html! { (state(job.state.as_str(), job.phase)) @if job.cancel.is_some() { " " span.quiet { "cancelling" } } };
+    let status = html! { (state(job.state.as_str(), job.phase)) @if job.cancel.is_some() { " " span.quiet { "cancelling" } } };
     html! {
         tr {
             td { input type="checkbox" name="job" value=(id) aria-label=(format!("Select job {id}")); }
-            (cell('s', stands))
+            (cell('s', status))
             th scope="row" { (link(id)) }
             td { a.plain href=(format!("/ui/jobs?type={}", encode(spec.job_type.as_str()))) { (spec.job_type) } }
             td { @if let Some(user) = &spec.user_id { (user) } }
@@ -74,7 +73,7 @@ fn row(job: &Job, parts: &mut Parts) -> Markup {
     }
 }
 
-/// Since when it is where it is.
+/// When the job entered its state.
 fn since(job: &Job) -> Timestamp {
     let entered = job.times.entered.iter().find(|(state, _)| *state == job.state);
     entered.map_or(job.times.updated_at, |(_, at)| *at)
@@ -85,7 +84,7 @@ fn bar(progress: &Progress) -> Markup {
     html! { span title=[progress.message.as_ref()] { progress max="100" value=(percent) aria-label="Progress" {} " " (percent) " %" } }
 }
 
-/// The code, and the first line of what was said.
+/// Code and first line of the message.
 pub(crate) fn failure(error: &JobError) -> Markup {
     let line = error.message.lines().next().unwrap_or_default();
     let is_cut = line.chars().count() > ERROR_CHARS;
@@ -96,13 +95,13 @@ pub(crate) fn failure(error: &JobError) -> Markup {
 impl Bulk<'_> {
     fn bar(&self) -> Markup {
         let offered = [
-            (self.lawful.retry, "retry", "Retry", None),
-            (self.lawful.cancel, "cancel", "Cancel", Some("Cancel {n} jobs?")),
+            (self.allowed.retry, "retry", "Retry", None),
+            (self.allowed.cancel, "cancel", "Cancel", Some("Cancel {n} jobs?")),
         ];
         html! {
             div.bulk.row {
-                @for (is_lawful, action, label, ask) in offered {
-                    @if is_lawful { (self.selected(action, label, ask)) (self.all(action, label)) }
+                @for (is_allowed, action, label, ask) in offered {
+                    @if is_allowed { (self.selected(action, label, ask)) (self.all(action, label)) }
                 }
             }
         }
@@ -112,19 +111,19 @@ impl Bulk<'_> {
         let lacks = self.lacks_own.as_deref();
         html! {
             button type="submit" name="action" value=(action) class=[ask.map(|_| "danger")] data-ask=[ask]
-                disabled[lacks.is_some()] title=[lacks] data-needs-ticked[lacks.is_none()] { (label) " selected " span data-ticked {} }
+                disabled[lacks.is_some()] title=[lacks] data-needs-selection[lacks.is_none()] { (label) " selected " span data-selected-count {} }
         }
     }
 
-    /// Leads to where the number is said before anything is done.
+    /// Leads to the confirmation page.
     fn all(&self, action: &str, label: &str) -> Markup {
         let lacks = self.lacks_operate.as_deref();
-        let lacks = lacks.or((!self.lawful.is_settled()).then_some("Choose a state first"));
+        let lacks = lacks.or((!self.allowed.is_unambiguous()).then_some("Choose a state first"));
         html! {
             @if lacks.is_some() {
                 button type="button" disabled title=[lacks] { (label) " all matching…" }
             } @else {
-                a.button href=(self.asked.address("/ui/jobs/actions", &[("action", action)])) { (label) " all matching…" }
+                a.button href=(self.filters.address("/ui/jobs/actions", &[("action", action)])) { (label) " all matching…" }
             }
         }
     }

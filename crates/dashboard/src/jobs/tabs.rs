@@ -1,4 +1,4 @@
-//! Lifecycles to choose from, and the states of the chosen one as tabs with their numbers.
+//! Tabs of the job list: lifecycles, and the states of the chosen one with live counts.
 
 use std::collections::BTreeMap;
 
@@ -13,49 +13,48 @@ use tenure_service::problem::Problem;
 
 use crate::Parts;
 use crate::format::{count, kind};
-use crate::jobs::filters::Asked;
+use crate::jobs::filters::Filters;
 
-/// One tab: the filter that it sets, its value, and what it looks like.
-struct Tab {
+/// A tab, the filter that it sets, and the value.
+struct StateTab {
     filter: &'static str,
     value: String,
     phase: Phase,
 }
 
-/// How many jobs each tab has, by its value.
+/// Job counts by tab value.
 type Numbers = BTreeMap<String, u64>;
 
-/// Both rows. Numbers are live.
 pub(crate) async fn draw(
     service: &Service,
     caller: &Caller,
-    asked: &Asked,
+    filters: &Filters,
     parts: &mut Parts,
 ) -> Result<Markup, Problem> {
-    let (catalog, lifecycle) = (service.runtime().catalog(), asked.filter.lifecycle.as_ref());
+    let (catalog, lifecycle) = (service.runtime().catalog(), filters.filter.lifecycle.as_ref());
     let mut lifecycles: Vec<&LifecycleName> = catalog.lifecycles().map(|lifecycle| &lifecycle.name).collect();
     lifecycles.dedup();
-    let tabs = lifecycle.map_or_else(roles, |name| states(&catalog, name));
-    let numbers = numbers(service, caller, asked).await?;
+    let tabs = lifecycle.map_or_else(phases, |name| states(&catalog, name));
+    let numbers = numbers(service, caller, filters).await?;
     let is_all =
-        asked.filter.state.is_none() && asked.filter.phase.is_none() && asked.filter.outcome.is_none();
+        filters.filter.state.is_none() && filters.filter.phase.is_none() && filters.filter.outcome.is_none();
     let name = lifecycle.map(|it| &**it);
     Ok(html! {
         nav aria-label="Lifecycles" {
             ul.chips {
-                li { a.chip href=(asked.at(None, None)) aria-current=[lifecycle.is_none().then_some("true")] { "every lifecycle" } }
+                li { a.chip href=(filters.at(None, None)) aria-current=[lifecycle.is_none().then_some("true")] { "All lifecycles" } }
                 @for each in lifecycles {
-                    li { a.chip href=(asked.at(Some(each.as_str()), None)) aria-current=[(lifecycle == Some(each)).then_some("true")] { (each) } }
+                    li { a.chip href=(filters.at(Some(each.as_str()), None)) aria-current=[(lifecycle == Some(each)).then_some("true")] { (each) } }
                 }
             }
         }
-        nav aria-label=(if lifecycle.is_some() { "States" } else { "Roles and outcomes" }) {
+        nav aria-label=(if lifecycle.is_some() { "States" } else { "Phases and outcomes" }) {
             ul.tabs {
-                li { a href=(asked.at(name, None)) aria-current=[is_all.then_some("true")] {
+                li { a href=(filters.at(name, None)) aria-current=[is_all.then_some("true")] {
                     "All " (number("all", numbers.as_ref().map(|numbers| numbers.values().sum()), parts))
                 } }
                 @for tab in &tabs {
-                    li { a href=(asked.at(name, Some((tab.filter, &tab.value)))) aria-current=[is_here(tab, asked).then_some("true")] {
+                    li { a href=(filters.at(name, Some((tab.filter, &tab.value)))) aria-current=[is_here(tab, filters).then_some("true")] {
                         span class=(kind(tab.phase)) aria-hidden="true" { (symbol(tab.phase)) } " " (tab.value) " "
                         (number(&tab.value, numbers.as_ref().map(|numbers| numbers.get(&tab.value).copied().unwrap_or(0)), parts))
                     } }
@@ -70,48 +69,48 @@ fn number(tab: &str, number: Option<u64>, parts: &mut Parts) -> Markup {
     html! { @if let Some(number) = number { span.count id=(id) { (parts.text(id.as_str(), &count(number))) } } }
 }
 
-fn is_here(tab: &Tab, asked: &Asked) -> bool {
-    asked.pairs().any(|(name, value)| name == tab.filter && value == tab.value)
+fn is_here(tab: &StateTab, filters: &Filters) -> bool {
+    filters.pairs().any(|(name, value)| name == tab.filter && value == tab.value)
 }
 
-/// Where there are several lifecycles: what all their states have in common.
-fn roles() -> Vec<Tab> {
+/// Without a chosen lifecycle: phases and outcomes.
+fn phases() -> Vec<StateTab> {
     let live = [Phase::Ready, Phase::Held, Phase::Active, Phase::Waiting];
-    let roles =
-        live.into_iter().map(|phase| Tab { filter: "phase", value: phase.as_str().to_owned(), phase });
+    let phases =
+        live.into_iter().map(|phase| StateTab { filter: "phase", value: phase.as_str().to_owned(), phase });
     let outcomes = Outcome::ALL.into_iter();
-    let outcomes = outcomes.map(|outcome| Tab {
+    let outcomes = outcomes.map(|outcome| StateTab {
         filter: "outcome",
         value: outcome.as_str().to_owned(),
         phase: Phase::Final(outcome),
     });
-    roles.chain(outcomes).collect()
+    phases.chain(outcomes).collect()
 }
 
-/// The states of a lifecycle in its own order: those of its newest version, then what older ones had besides.
-fn states(catalog: &Catalog, lifecycle: &LifecycleName) -> Vec<Tab> {
+/// The states of the newest version in order, followed by further states of older versions.
+fn states(catalog: &Catalog, lifecycle: &LifecycleName) -> Vec<StateTab> {
     let mut versions: Vec<_> = catalog.lifecycles().filter(|it| it.name == *lifecycle).collect();
     versions.reverse();
-    let mut tabs: Vec<Tab> = Vec::new();
+    let mut tabs: Vec<StateTab> = Vec::new();
     for version in versions {
         let mut states: Vec<_> = version.states.iter().collect();
         states.sort_by_key(|state| state.rank);
         for state in states {
             if tabs.iter().all(|tab| state.name != tab.value.as_str()) {
-                tabs.push(Tab { filter: "state", value: state.name.to_string(), phase: state.phase });
+                tabs.push(StateTab { filter: "state", value: state.name.to_string(), phase: state.phase });
             }
         }
     }
     tabs
 }
 
-/// What is counted anyway: nothing for those who must not know of others' jobs, nor for filters that nobody counts by.
-async fn numbers(service: &Service, caller: &Caller, asked: &Asked) -> Result<Option<Numbers>, Problem> {
+/// Counts from the statistics. None for callers without access to them, or if a filter is not among the count keys.
+async fn numbers(service: &Service, caller: &Caller, filters: &Filters) -> Result<Option<Numbers>, Problem> {
     let counted = ["lifecycle", "state", "phase", "outcome", "type", "queue"];
-    if !caller.is(Right::ReadSystem) || asked.pairs().any(|(name, _)| !counted.contains(&name)) {
+    if !caller.is(Right::ReadSystem) || filters.pairs().any(|(name, _)| !counted.contains(&name)) {
         return Ok(None);
     }
-    let (snapshot, filter) = (service.stats().snapshot().await?, &asked.filter);
+    let (snapshot, filter) = (service.stats().snapshot().await?, &filters.filter);
     if !snapshot.finished_known {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! What takes a minute to matter, without waiting for it.
+//! Conditions that are reported after a minute, without waiting for it.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::snapshot::Percentiles;
 
 const NOW: Timestamp = Timestamp(1_000_000_000);
 
-/// Three jobs are queued, the oldest for so long; nothing else is there.
+/// Three queued jobs, the oldest for the given time, and nothing else.
 struct Fixture {
     catalog: Catalog,
     live: Live,
@@ -48,8 +48,8 @@ impl Fixture {
         SnapshotInputs { catalog, now: NOW, live, held, sample, counted }
     }
 
-    fn unclaimed(&self, awaited: bool) -> Vec<String> {
-        of_ready(&self.inputs(), |_, _| awaited).into_iter().map(|found| found.text).collect()
+    fn unclaimed(&self, idle: usize) -> Vec<String> {
+        of_ready(&self.inputs(), |_, _| idle).into_iter().map(|found| found.text).collect()
     }
 
     fn overlong(&self) -> Vec<Subject> {
@@ -59,22 +59,22 @@ impl Fixture {
 }
 
 #[test]
-fn ready_jobs_that_nobody_asks_for_matter_after_a_minute() {
+fn ready_jobs_without_a_worker_are_reported_after_a_minute() {
     let fixture = Fixture::queued_for(60_001);
-    let text = "3 ready jobs of type a in queue default, and no worker asks for them";
-    assert_eq!(fixture.unclaimed(false), [text]);
-    assert!(fixture.unclaimed(true).is_empty(), "somebody waits");
-    assert!(Fixture::queued_for(60_000).unclaimed(false).is_empty(), "it is soon");
+    let text = "3 ready jobs of type a in queue default, but no worker claims them";
+    assert_eq!(fixture.unclaimed(0), [text]);
+    assert!(fixture.unclaimed(1).is_empty(), "a claim waits");
+    assert!(Fixture::queued_for(60_000).unclaimed(0).is_empty(), "within the grace period");
     let mut fixture = Fixture::queued_for(60_001);
-    fixture.held.types.insert("a".into());
-    assert!(fixture.unclaimed(false).is_empty(), "somebody works on such");
+    fixture.held.workers.entry("a".into()).or_default().insert("w".into());
+    assert!(fixture.unclaimed(0).is_empty(), "a worker holds such a job");
     let mut fixture = Fixture::queued_for(60_001);
     fixture.live.paused.push("default".into());
-    assert!(fixture.unclaimed(false).is_empty(), "that the queue is paused is told of elsewhere");
+    assert!(fixture.unclaimed(0).is_empty(), "the paused queue is reported instead");
 }
 
 #[test]
-fn a_state_matters_when_its_oldest_job_is_far_past_its_usual_time() {
+fn a_state_is_reported_when_its_oldest_job_is_far_past_its_usual_time() {
     let usually = |p95, queued_for| {
         let mut fixture = Fixture::queued_for(queued_for);
         let spans = Percentiles { p95: Some(p95), ..Percentiles::default() };
@@ -85,6 +85,6 @@ fn a_state_matters_when_its_oldest_job_is_far_past_its_usual_time() {
     assert_eq!(usually(10_000, 100_001), [queued]);
     assert!(usually(10_000, 100_000).is_empty());
     assert_eq!(usually(10, 60_001).len(), 1);
-    assert!(usually(10, 60_000).is_empty(), "a minute is nothing");
-    assert!(Fixture::queued_for(1_000_000).overlong().is_empty(), "nobody knows what is usual");
+    assert!(usually(10, 60_000).is_empty(), "within the grace period");
+    assert!(Fixture::queued_for(1_000_000).overlong().is_empty(), "no sample to compare with");
 }

@@ -20,7 +20,7 @@ await story(async (test) => {
   // Irreversible actions are hidden at first, and can be declined.
   const hard = main.getByRole("button", { name: "Cancel now" });
   assert.equal(await hard.isVisible(), false);
-  await main.getByText("What cannot be undone").click();
+  await main.getByText("Irreversible actions").click();
   assert.match(await confirm(page, () => hard.click(), false), /\?/);
   assert.equal((await now()).state, "running");
   await confirm(page, () => hard.click());

@@ -8,7 +8,7 @@ await story(async (test) => {
   const failed = (await api().get("/api/jobs?state=failed&type=render_scene")).jobs[0];
 
   // The first page shows what needs attention, and failures by error.
-  await main.getByRole("heading", { name: "Needs you" }).waitFor();
+  await main.getByRole("heading", { name: "Needs attention" }).waitFor();
   await main.getByRole("link", { name: /dead letter/ }).first().waitFor();
   const failure = main.getByRole("row").filter({ hasText: "OUT_OF_MEMORY" });
   // One click shows the job, its error and its worker.
@@ -17,7 +17,7 @@ await story(async (test) => {
   assert(page.url().endsWith(failed.id));
   await main.getByText("texture atlas needs 9.1 GiB, 8 GiB are there").first().waitFor();
   await main.getByText("gpu-2").first().waitFor();
-  await main.getByRole("heading", { name: "Why it is here" }).waitFor();
+  await main.getByRole("heading", { name: "Why is it here?" }).waitFor();
   // The visited states are highlighted, with the time in each.
   for (const state of ["queued", "dispatched", "running", "failed"])
     await main.getByRole("group", { name: /the way of the job/ }).getByRole("link", { name: new RegExp(`^${state}(:|$)`) }).waitFor();

@@ -37,9 +37,9 @@ await story(async (test) => {
 
   // The list of shortcuts.
   await page.keyboard.press("?");
-  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   await page.keyboard.press("Escape");
-  await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "hidden" });
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor({ state: "hidden" });
 
   // Every state on a map is a tab stop, in the order of the lifecycle.
   await page.goto(test.url + "/ui/lifecycles/distributed");

@@ -32,7 +32,7 @@ await story(async (test) => {
   // A hidden tab receives nothing; shown again, it catches up.
   await setHidden(page, true);
   await eventually("the stream is closed", () => open === 0);
-  await shows("still");
+  await shows("static");
   await api().create({ type: "a" });
   await setHidden(page, false);
   await isReady(3);
@@ -48,7 +48,7 @@ await story(async (test) => {
   // The server is killed and started again.
   test.expect(/ERR_CONNECTION_REFUSED/, /ERR_INCOMPLETE_CHUNKED_ENCODING/, /ERR_CONNECTION_RESET/, /ERR_EMPTY_RESPONSE/);
   await request("kill");
-  await shows("not live");
+  await shows("disconnected");
   await request("start");
   await shows(/^\W*live/);
   await api().create({ type: "a" });

@@ -10,12 +10,11 @@ const MAIL: &str = "[types.send]\nlifecycle = \"distributed\"\nqueue = \"mail\"\
 pub(crate) async fn with_keys(mut server: Server) -> (Server, Value) {
     let mut keys = json!({});
     for role in ["admin", "operator", "viewer"] {
-        let created = server.post("/api/keys", &json!({ "role": role })).await.expect(201);
-        let key = created["key"].as_str().expect("a new key is shown");
-        keys[role] = key.into();
+        let key = server.create_key(role, None).await;
         if role == "admin" {
-            server.use_key(Some(key));
+            server.use_key(Some(&key));
         }
+        keys[role] = key.into();
     }
     (server, keys)
 }

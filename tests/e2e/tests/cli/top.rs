@@ -36,7 +36,7 @@ fn a_failed_job_is_found_explained_and_retried() {
     top.press("j\r");
     top.wait_for("EXIT_1: exited with 1: the disk is full");
     top.press("e");
-    top.wait_for("it is over, failed");
+    top.wait_for("finished: failed");
     top.press("l");
     top.wait_for("! the disk is full");
     top.press("h");

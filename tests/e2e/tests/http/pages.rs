@@ -27,7 +27,7 @@ fn a_browser_is_redirected_to_the_dashboard() {
     on_both_stores(async |server| {
         for path in ["/", "/ui", "/ui/"] {
             let page = server.get(path).await;
-            assert!(page.status == 200 && page.text.contains("<h1>Now</h1>"), "{path}: {}", page.text);
+            assert!(page.status == 200 && page.text.contains("<h1>Overview</h1>"), "{path}: {}", page.text);
         }
     });
 }

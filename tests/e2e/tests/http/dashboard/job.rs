@@ -69,13 +69,13 @@ fn a_job_page_shows_its_state_and_the_reason() {
                 "tenure work index -- COMMAND",
                 &format!("curl {}/api/jobs/{id}", server.url()),
                 "History and row agree",
-                "Nothing was written yet",
+                "No log lines yet",
             ],
         );
-        let acts = inside(&text, "id=\"job-acts\"", "As CLI and as curl");
+        let acts = inside(&text, "id=\"job-actions\"", "CLI and curl");
         assert_contains(
             acts,
-            &[">Cancel<", "What cannot be undone", ">Cancel now<", ">Send to dead letters<", "data-ask="],
+            &[">Cancel<", "Irreversible actions", ">Cancel now<", ">Send to dead letters<", "data-ask="],
         );
         assert_lacks(acts, &["Retry", "Signal", "disabled"]);
         assert_lacks(&text, &[" style=", "<script>", "onclick", "javascript:"]);
@@ -89,18 +89,18 @@ fn a_job_page_shows_its_state_and_the_reason() {
         let text = open_page(&server, &job).await;
         assert_contains(
             &text,
-            &["value=\"41.5\"", "41.5 %", "halfway", "worker w1 has it", "lease_expired", "data-until"],
+            &["value=\"41.5\"", "41.5 %", "halfway", "worker w1 holds it", "lease_expired", "data-until"],
         );
         assert_contains(
-            inside(&text, "class=\"lane\"", "</details>"),
-            &["Attempt 1", "class=\"beat\"", "class=\"lease\"", "goes on"],
+            inside(&text, "class=\"attempt\"", "</details>"),
+            &["Attempt 1", "class=\"beat\"", "class=\"lease\"", "in progress"],
         );
 
         server.report(&claimed, "succeed", json!({ "result": { "pages": 3 } })).await.expect(200);
         let text = open_page(&server, &job).await;
         bars_are_on_the_axis(&text);
-        assert_contains(&text, &["✓", "it is over, succeeded", "&quot;pages&quot;: 3"]);
-        let acts = inside(&text, "id=\"job-acts\"", "As CLI and as curl");
+        assert_contains(&text, &["✓", "finished: succeeded", "&quot;pages&quot;: 3"]);
+        let acts = inside(&text, "id=\"job-actions\"", "CLI and curl");
         assert_contains(acts, &[">Retry<"]);
         assert_lacks(acts, &["Cancel", "dead letters"]);
         let answer = server.read(&path(&job, "explain")).await;
@@ -120,8 +120,8 @@ backoff = { base = "0s", factor = 1.0, max = "0s", jitter = "none" }
 /// The bars of the timeline: start and width in thousandths of the axis.
 fn bars(page: &str) -> Vec<(f64, f64)> {
     let number = |rect: &str, name: &str| inside(rect, &format!(" {name}=\""), "\"").parse::<f64>().unwrap();
-    let lanes = inside(page, "id=\"job-lanes\"", "class=\"axis\"");
-    lanes.split("<rect").skip(1).map(|rect| (number(rect, "x"), number(rect, "width"))).collect()
+    let attempts = inside(page, "id=\"job-attempts\"", "class=\"axis\"");
+    attempts.split("<rect").skip(1).map(|rect| (number(rect, "x"), number(rect, "width"))).collect()
 }
 
 #[track_caller]
@@ -149,15 +149,15 @@ fn each_attempt_is_in_the_timeline_with_its_error() {
             server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
         }
         let text = open_page(&server, &job).await;
-        let lanes = inside(&text, "id=\"job-lanes\"", "class=\"axis\"");
-        assert_eq!(lanes.matches("class=\"lane\"").count(), 2);
+        let attempts = inside(&text, "id=\"job-attempts\"", "class=\"axis\"");
+        assert_eq!(attempts.matches("class=\"attempt\"").count(), 2);
         for piece in
             ["Attempt 1", "Attempt 2", "E1", "E2", "w1, fence", "w2, fence", "at work.rs:7\nat main.rs:1"]
         {
-            assert_contains(lanes, &[piece]);
+            assert_contains(attempts, &[piece]);
         }
         assert_contains(
-            lanes,
+            attempts,
             &["system · transient · in exec", "and this is why", "its lease was reported"],
         );
         bars_are_on_the_axis(&text);
@@ -165,9 +165,9 @@ fn each_attempt_is_in_the_timeline_with_its_error() {
         assert_contains(inside(&text, "class=\"map path\"", "</svg>"), &["2×", "taken", "here"]);
         assert_contains(&text, &["Dead letter: ", "exhausted_retries", ">Redrive<", ">Dismiss<", "2 failed"]);
 
-        let put_aside = press(&server, &job, "/dismiss", "reason=known").await;
-        assert_contains(&put_aside.text, &["put aside", "known"]);
-        assert_lacks(&put_aside.text, &[">Dismiss<"]);
+        let dismissed = press(&server, &job, "/dismiss", "reason=known").await;
+        assert_contains(&dismissed.text, &["dismissed", "known"]);
+        assert_lacks(&dismissed.text, &[">Dismiss<"]);
         let again = press(&server, &job, "/retry", "").await;
         assert_eq!(again.status, 200);
         assert_contains(&again.text, &["Retry of", "◷", "no worker waits"]);
@@ -177,11 +177,6 @@ fn each_attempt_is_in_the_timeline_with_its_error() {
 
 /// A lifecycle with a state without a worker, from which an operator can reject.
 const SCREENED: &str = include_str!("../fixtures/screened.toml");
-
-async fn key(server: &Server, body: Value) -> String {
-    let created = server.post("/api/keys", &body).await.expect(201);
-    created["key"].as_str().expect("a new key is shown").to_owned()
-}
 
 #[test]
 fn text_of_a_job_is_escaped() {
@@ -336,14 +331,14 @@ fn an_open_page_is_updated() {
         let job = server.create(json!({ "type": "a" })).await;
         let request = server.request("GET", &page(&job, "")).header("accept", "text/event-stream");
         let (mut stream, mut received) = (request.open().await, Vec::new());
-        wait_for_part(&mut stream, &mut received, "job-standing", &["queued"]).await;
+        wait_for_part(&mut stream, &mut received, "job-status", &["queued"]).await;
         let claimed = server.claim_one().await;
-        wait_for_part(&mut stream, &mut received, "job-tenure", &["w1", "data-until"]).await;
+        wait_for_part(&mut stream, &mut received, "job-attempt", &["w1", "data-until"]).await;
         server.report(&claimed, "progress", json!({ "progress": 50 })).await.expect(200);
-        wait_for_part(&mut stream, &mut received, "job-standing", &["50 %"]).await;
+        wait_for_part(&mut stream, &mut received, "job-status", &["50 %"]).await;
         server.call(&job, "logs", &json!({ "lines": [{ "text": "hello there" }] })).await.expect(200);
         wait_for_part(&mut stream, &mut received, "job-log", &["hello there"]).await;
         server.report(&claimed, "succeed", json!({ "result": [1] })).await.expect(200);
-        wait_for_part(&mut stream, &mut received, "job-acts", &["Retry"]).await;
+        wait_for_part(&mut stream, &mut received, "job-actions", &["Retry"]).await;
     });
 }

@@ -86,25 +86,19 @@ fn row_count(page: &str) -> usize {
     page.matches("name=\"job\"").count()
 }
 
-/// Creates a key of a role; the first must be an admin's.
-pub(crate) async fn new_key(server: &Server, body: Value) -> String {
-    let created = server.post("/api/keys", &body).await.expect(201);
-    created["key"].as_str().unwrap().to_owned()
-}
-
 #[test]
 fn an_empty_list_explains_why_and_suggests_a_next_step() {
     on_both_stores_without_redirects(async |server| {
         let page = shown(ask(&server, "/ui/jobs").await);
-        assert!(page.contains("No job was created yet") && page.contains("tenure run TYPE"), "{page}");
+        assert!(page.contains("No jobs yet") && page.contains("tenure run TYPE"), "{page}");
         server.create(json!({ "type": "a" })).await;
         let page = shown(ask(&server, "/ui/jobs?lifecycle=distributed&state=succeeded").await);
-        assert!(page.contains("No job is here now: lifecycle distributed, state succeeded."), "{page}");
+        assert!(page.contains("No jobs: lifecycle distributed, state succeeded."), "{page}");
         let page = shown(ask(&server, "/ui/jobs?phase=ready&type=b").await);
-        assert!(page.contains("No job matches: phase ready, type b."), "{page}");
+        assert!(page.contains("No jobs match: phase ready, type b."), "{page}");
         assert!(page.contains("<a href=\"/ui/jobs?phase=ready\">Clear the filter</a>"), "{page}");
         let page = shown(ask(&server, "/ui/jobs?lifecycle=image").await);
-        assert!(page.contains("No job follows the lifecycle image yet"), "{page}");
+        assert!(page.contains("No jobs of lifecycle image yet"), "{page}");
     });
 }
 
@@ -218,7 +212,7 @@ fn selected_jobs_are_cancelled_or_retried() {
         let running = [("job", id(&claimed)), ("action", "cancel"), ("back", "https://example.com")];
         let reply = send(&server, "/ui/jobs/actions", &running).await;
         assert_eq!(said(&reply), "Cancelled 0 of 1; 1 asked to stop.");
-        assert_eq!(reply.header("location"), Some("/ui"), "a form leads to pages of ours alone");
+        assert_eq!(reply.header("location"), Some("/ui"), "a form leads to pages of this server only");
         let none = send(&server, "/ui/jobs/actions", &[("action", "cancel"), back]).await;
         assert!(said(&none).starts_with("Nothing was selected"));
         let foreign = server.request("POST", "/ui/jobs/actions").header("origin", "http://example.com");
@@ -256,16 +250,15 @@ fn a_bulk_action_shows_the_number_of_matches_first() {
 #[test]
 fn producers_see_and_change_only_their_jobs() {
     on_both_stores_without_redirects(async |mut server| {
-        let admin = new_key(&server, json!({ "role": "admin" })).await;
-        server.use_key(Some(&admin));
+        server.use_admin_key().await;
         let mine = server.create(json!({ "type": "a", "user_id": "u1" })).await;
         let other = server.create(json!({ "type": "a", "user_id": "u2" })).await;
         let page = shown(ask(&server, "/ui/jobs").await);
         assert!(row_count(&page) == 2 && page.contains("id=\"n-ready\""), "{page}");
 
-        let viewer = new_key(&server, json!({ "role": "viewer" })).await;
-        let producer = new_key(&server, json!({ "role": "producer", "user_id": "u1" })).await;
-        let worker = new_key(&server, json!({ "role": "worker" })).await;
+        let viewer = server.create_key("viewer", None).await;
+        let producer = server.create_key("producer", Some("u1")).await;
+        let worker = server.create_key("worker", None).await;
         server.use_key(Some(&viewer));
         let page = shown(ask(&server, "/ui/jobs?phase=ready").await);
         assert!(row_count(&page) == 2 && page.contains("the role viewer may not do this"), "{page}");
@@ -314,7 +307,7 @@ fn the_search_finds_jobs() {
         assert!(page.contains("2 jobs have ids that begin with"), "{page}");
         for query in ["", "hello", "colour%3Ared", "ffff", "%3Cb%3E"] {
             let page = shown(ask(&server, &format!("/ui/search?q={query}")).await);
-            assert!(page.contains("What can be asked") && !page.contains("<b>"), "{query}: {page}");
+            assert!(page.contains("Search syntax") && !page.contains("<b>"), "{query}: {page}");
         }
     });
 }

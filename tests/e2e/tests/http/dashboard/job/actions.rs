@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_e2e::{on_both_stores, on_both_stores_with_files};
 
-use super::{SCREENED, assert_contains, assert_lacks, form, inside, key, open_page, page, press};
+use super::{SCREENED, assert_contains, assert_lacks, form, inside, open_page, page, press};
 use crate::jobs::REVIEW_FILES;
 
 #[test]
@@ -19,11 +19,11 @@ fn allowed_actions_are_done_and_others_refused() {
         let held = server.create(json!({ "type": "a" })).await;
         server.claim_one().await;
         let text = press(&server, &held, "/cancel", "reason=enough").await.text;
-        assert_contains(&text, &["a cancel was asked for by admin:open", "▶"]);
+        assert_contains(&text, &["admin:open requested a cancel", "▶"]);
         assert_lacks(&text, &[">Cancel<"]);
         assert_contains(
             &press(&server, &held, "/cancel-hard", "reason=now").await.text,
-            &["it is over, cancelled"],
+            &["finished: cancelled"],
         );
 
         let dead = server.create(json!({ "type": "a" })).await;
@@ -78,7 +78,7 @@ fn an_operator_can_reject_a_job_without_a_worker() {
         assert_eq!(press(&server, &job, "/reject", "reason=").await.status, 400);
         assert_contains(
             &press(&server, &job, "/reject", "reason=spam").await.text,
-            &["it is over, rejected"],
+            &["finished: rejected"],
         );
         let job = server.create(json!({ "type": "a" })).await;
         server.claim_one().await;
@@ -89,11 +89,10 @@ fn an_operator_can_reject_a_job_without_a_worker() {
 #[test]
 fn a_caller_without_the_right_sees_why_and_is_refused() {
     on_both_stores(async |mut server| {
-        let admin = key(&server, json!({ "role": "admin" })).await;
-        server.use_key(Some(&admin));
-        let viewer = key(&server, json!({ "role": "viewer" })).await;
-        let producer = key(&server, json!({ "role": "producer", "user_id": "ann" })).await;
-        let worker = key(&server, json!({ "role": "worker" })).await;
+        server.use_admin_key().await;
+        let viewer = server.create_key("viewer", None).await;
+        let producer = server.create_key("producer", Some("ann")).await;
+        let worker = server.create_key("worker", None).await;
         let own = server.create(json!({ "type": "a", "user_id": "ann" })).await;
         let other =
             server.create(json!({ "type": "b", "user_id": "bob", "correlation_id": own["id"] })).await;
@@ -105,7 +104,7 @@ fn a_caller_without_the_right_sees_why_and_is_refused() {
         };
 
         let seen = see(&viewer, &own).await.text;
-        let acts = inside(&seen, "id=\"job-acts\"", "As CLI and as curl");
+        let acts = inside(&seen, "id=\"job-actions\"", "CLI and curl");
         assert_eq!(
             acts.matches("<button").count(),
             acts.matches("title=\"the role viewer may not do this\"").count()
@@ -117,7 +116,7 @@ fn a_caller_without_the_right_sees_why_and_is_refused() {
         }
 
         let seen = see(&producer, &own).await.text;
-        let acts = inside(&seen, "id=\"job-acts\"", "As CLI and as curl");
+        let acts = inside(&seen, "id=\"job-actions\"", "CLI and curl");
         assert_contains(acts, &["data-focus=\"Cancel\"", "title=\"the role producer may not do this\""]);
         assert_lacks(inside(acts, "/cancel\"", "</form>"), &["disabled"]);
         assert_lacks(&seen, &[&page(&other, "")]);
@@ -130,7 +129,7 @@ fn a_caller_without_the_right_sees_why_and_is_refused() {
 
         assert_eq!(see(&worker, &own).await.status, 403);
         let claim = json!({ "worker": "w9", "types": ["a"], "max": 1 });
-        server.request("POST", "/api/claims").key(&worker).json(&claim).send().await.expect(200);
+        server.post_as(&worker, "/api/claims", &claim).await.expect(200);
         assert_eq!(see(&worker, &own).await.status, 200);
         assert_eq!(press_as(&producer, &own, "/cancel-hard").await.status, 200);
 
