@@ -54,6 +54,7 @@ answers! {
         transitions: Vec<LifecycleTransition> = Json(r##"{"type":"array","items":{"$ref":"#/components/schemas/LifecycleTransition"},"minItems":1,"maxItems":4096}"##),
         longest_life: LongestLives = of::<LongestLives>(),
         /// The text of the file.
+        #[serde(skip_serializing_if = "String::is_empty")]
         source: String = Text,
     }
 

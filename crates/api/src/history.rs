@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Form, Owned};
 use crate::job::{JobError, JobErrorOf};
 use crate::schema::Schema::{Integer, Json, Nullable, Ref, Text};
 use crate::schema::of;
 use crate::values::TRACE_ID;
+use crate::{Form, Owned};
 
 answers! {
     /// The record of one transition.

@@ -32,12 +32,14 @@ pub use catalog::{
 pub use form::{Form, Owned};
 pub use history::{DeadLetter, DeadLetterOf, Event, EventOf, LogLine};
 pub use job::{
-    ActionResults, CancelRequest, CancelRequestOf, ClaimedJobs, Clock, Explanation, FinalStatus, FinalStatusOf,
-    HeartbeatAnswer, HeartbeatAnswerOf, ItemResult, ItemResults, JobBrief, JobBriefOf, JobError, JobErrorOf,
-    JobOf, JobRecord, Lease, LeaseOf, LogCount, NamedResult, NextTransition, RedriveResults, WaitingFor,
+    ActionResults, CancelRequest, CancelRequestOf, ClaimedJobs, Clock, Explanation, FinalStatus,
+    FinalStatusOf, HeartbeatAnswer, HeartbeatAnswerOf, ItemResult, ItemResults, JobBrief, JobBriefOf,
+    JobError, JobErrorOf, JobOf, JobRecord, Lease, LeaseOf, LogCount, NamedResult, NextTransition,
+    RedriveResults, WaitingFor,
 };
 pub use operators::{
-    Account, ApiKey, Asset, AuditLine, Health, HeldJob, LedgerLine, PausedQueue, Queue, Readiness, WorkerStatus,
+    Account, ApiKey, Asset, AuditLine, Health, HeldJob, LedgerLine, PausedQueue, Queue, Readiness,
+    WorkerStatus,
 };
 pub use problem::{Problem, ProblemCode};
 pub use right::Right;

@@ -7,7 +7,7 @@ use axum::extract::FromRef;
 use tenure_config::WebhooksConfig;
 use tenure_service::Service;
 
-use crate::door::Doors;
+use crate::lifecycle_api::LifecycleApis;
 use crate::event_broadcast::EventBroadcast;
 use crate::metrics::Metrics;
 use crate::socket::hub::Hub;
@@ -26,7 +26,7 @@ struct Inner {
 pub(crate) struct AppParts {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) hub: Arc<Hub>,
-    pub(crate) doors: Doors,
+    pub(crate) lifecycle_apis: LifecycleApis,
     pub(crate) webhooks: WebhooksConfig,
 }
 
@@ -55,8 +55,8 @@ impl App {
         &self.0.parts.hub
     }
 
-    pub(crate) fn doors(&self) -> &Doors {
-        &self.0.parts.doors
+    pub(crate) fn lifecycle_apis(&self) -> &LifecycleApis {
+        &self.0.parts.lifecycle_apis
     }
 
     pub(crate) fn webhooks(&self) -> &WebhooksConfig {

@@ -1,21 +1,16 @@
 //! Parses request bodies strictly: declared as JSON, UTF-8, within limits, no duplicate keys, no unknown fields.
 
-use std::fmt;
-use std::marker::PhantomData;
-
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, header};
-use http_body_util::BodyExt as _;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::json;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use tenure_api::ObjectOnly;
 use tenure_core::command::IdempotencyKey;
 use tenure_core::json::{Json, JsonFlaw};
 use tenure_service::body::read;
-use tenure_service::problem::{Problem, UNSUPPORTED_MEDIA_TYPE};
+use tenure_service::problem::{Problem, ProblemCode};
 
 use crate::app::App;
 use crate::headers::idempotency_key;
@@ -71,29 +66,9 @@ fn flawed(flaw: &JsonFlaw) -> Problem {
     Problem::malformed("#", flaw.to_string())
 }
 
-/// A JSON object. Serde alone also accepts an array for a struct.
-#[derive(Debug)]
-pub(crate) struct Object<T>(pub(crate) T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Members<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
-            type Value = T;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(members))
-            }
-        }
-        from.deserialize_map(Members(PhantomData)).map(Self)
-    }
-}
-
 /// Parses checked JSON.
 pub(crate) fn parse<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, Problem> {
-    serde_json::from_str(text).map(|Object(value)| value).map_err(|error| {
+    serde_json::from_str(text).map(|ObjectOnly(value)| value).map_err(|error| {
         let message = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
         let detail = message.strip_suffix(&place).unwrap_or(&message);
@@ -144,7 +119,7 @@ fn pointer_at(text: &[u8]) -> String {
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
-    let unsupported = |detail: &str| Err(Problem::new(&UNSUPPORTED_MEDIA_TYPE, detail));
+    let unsupported = |detail: &str| Err(Problem::new(ProblemCode::UnsupportedMediaType, detail));
     if headers.get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
         return unsupported("Content-Encoding is not supported; send the body without it");
     }

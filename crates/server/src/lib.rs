@@ -1,16 +1,16 @@
 //! The server: HTTP API, Socket.IO, event streams, webhooks, assets, metrics and telemetry on one port.
 //!
-//! In reading order: `router` (all routes), `middleware` (around every request), `http` (one file per noun), `door` (the
-//! same calls under a lifecycle's own names), `socket` (engines and front ends), `listen` (connections and TLS). The
+//! In reading order: `router` (all routes), `middleware` (around every request), `http` (one file per noun),
+//! `lifecycle_api` (the same calls with a lifecycle's field names), `socket` (engines and front ends), `listen` (connections and TLS). The
 //! dashboard is passed in: see [`Pages`].
 
 mod app;
 mod assets;
 mod body;
-mod door;
 mod event_broadcast;
 mod headers;
 mod http;
+mod lifecycle_api;
 mod listen;
 mod metrics;
 mod middleware;
@@ -42,7 +42,7 @@ use tokio::time::{sleep, timeout};
 
 use app::{App, AppParts};
 use assets::garbage;
-use door::Doors;
+use lifecycle_api::LifecycleApis;
 use metrics::Metrics;
 use socket::hub::Hub;
 
@@ -103,7 +103,7 @@ impl Server {
     ) -> Result<Self, ServeError> {
         let contents = Contents::open(&config, &store).map_err(ServeError::Config)?;
         let Config { listen, definitions, limits, webhooks, jwt, tls, settings, .. } = config;
-        let doors = Doors::open(&definitions.lifecycles).map_err(ServeError::Config)?;
+        let lifecycle_apis = LifecycleApis::new(&definitions.lifecycles).map_err(ServeError::Config)?;
         let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
         let jwt = jwt.map(Jwt::open).transpose().map_err(ServeError::Config)?;
         let keyring = Arc::new(Keyring::open(store.clone(), jwt).await?);
@@ -121,7 +121,7 @@ impl Server {
         let stats = Stats::new(runtime.clone(), counters, this_node);
         let service = Service::new(ServiceParts { runtime, keyring, stats, limits, contents, settings });
         let pages = pages(service.clone());
-        let app = App::new(service, AppParts { metrics, hub, doors, webhooks });
+        let app = App::new(service, AppParts { metrics, hub, lifecycle_apis, webhooks });
         let router = router::router(&app, pages);
         let (stop, stopped) = oneshot::channel();
         let serve = tokio::spawn(async move {

@@ -11,7 +11,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Metric, Registry};
 use tenure_core::id::{LifecycleName, StateName, TypeName};
 use tenure_core::job::{Category, Class};
 use tenure_core::job_type::{CATCH_ALL, Catalog};
@@ -100,54 +100,49 @@ fn seconds() -> Histogram {
 impl Metrics {
     /// Every counter exists from the start, at zero.
     pub(crate) fn new(catalog: &Catalog) -> Self {
+        let mut registry = Registry::with_prefix("tenure");
+        let to = &mut registry;
         let durations = || Durations::new_with_constructor(seconds);
         let mut metrics = Self {
-            registry: Registry::with_prefix("tenure"),
+            claims: register(to, "claims", "Jobs claimed", Family::default()),
+            conflicts: register(to, "claim_conflicts", "Lease conflicts answered", Counter::default()),
+            renewals: register(to, "lease_renewals", "Leases renewed", Counter::default()),
+            expiries: register(to, "lease_expiries", "Leases lost", Family::default()),
+            retries: register(to, "retries", "Failed attempts that are retried", Family::default()),
+            failures: register(to, "failures", "Failed attempts", Family::default()),
+            transitions: register(to, "transitions", "Transitions", Family::default()),
+            waits: register(to, "wait_seconds", "From ready to claimed", durations()),
+            runs: register(to, "run_seconds", "From started to completed", durations()),
+            jobs: register(to, "jobs", "Jobs by lifecycle and state", Family::default()),
+            dead_letters: register(to, "dead_letters", "Open dead letters", Gauge::default()),
+            oldest_ready: register(
+                to,
+                "oldest_ready_seconds",
+                "Age of the oldest ready job",
+                Family::default(),
+            ),
+            engines: register(to, "engines", "Engines connected to this node", Gauge::default()),
+            oldest_dead_letter: register(
+                to,
+                "oldest_dead_letter_seconds",
+                "Age of the oldest open dead letter",
+                Seconds::default(),
+            ),
+            credits_imbalance: register(
+                to,
+                "credits_imbalance",
+                "Difference between accounts and ledger in credits; must be zero",
+                Gauge::default(),
+            ),
+            registry,
             types: BTreeMap::new(),
             transition_cache: RwLock::default(),
-            claims: Family::default(),
-            conflicts: Counter::default(),
-            renewals: Counter::default(),
-            expiries: Family::default(),
-            retries: Family::default(),
-            failures: Family::default(),
-            transitions: Family::default(),
-            waits: durations(),
-            runs: durations(),
-            jobs: Family::default(),
-            dead_letters: Gauge::default(),
-            oldest_ready: Family::default(),
-            oldest_dead_letter: Seconds::default(),
-            credits_imbalance: Gauge::default(),
-            engines: Gauge::default(),
             last_commit: Mutex::new(Instant::now()),
         };
-        metrics.register();
         let names = catalog.types().map(|it| it.name.clone()).chain([CATCH_ALL.into()]);
         metrics.types = names.map(|name| (name.clone(), metrics.counters_of(&name))).collect();
         metrics.create_at_zero(catalog);
         metrics
-    }
-
-    fn register(&mut self) {
-        let to = &mut self.registry;
-        to.register("claims", "Jobs claimed", self.claims.clone());
-        to.register("claim_conflicts", "Lease conflicts answered", self.conflicts.clone());
-        to.register("lease_renewals", "Leases renewed", self.renewals.clone());
-        to.register("lease_expiries", "Leases lost", self.expiries.clone());
-        to.register("retries", "Failed attempts that are retried", self.retries.clone());
-        to.register("failures", "Failed attempts", self.failures.clone());
-        to.register("transitions", "Transitions", self.transitions.clone());
-        to.register("wait_seconds", "From ready to claimed", self.waits.clone());
-        to.register("run_seconds", "From started to completed", self.runs.clone());
-        to.register("jobs", "Jobs by lifecycle and state", self.jobs.clone());
-        to.register("dead_letters", "Open dead letters", self.dead_letters.clone());
-        to.register("oldest_ready_seconds", "Age of the oldest ready job", self.oldest_ready.clone());
-        to.register("engines", "Engines connected to this node", self.engines.clone());
-        let age = "Age of the oldest open dead letter";
-        to.register("oldest_dead_letter_seconds", age, self.oldest_dead_letter.clone());
-        let imbalance = "Difference between accounts and ledger in credits; must be zero";
-        to.register("credits_imbalance", imbalance, self.credits_imbalance.clone());
     }
 
     fn counters_of(&self, name: &TypeName) -> TypeCounters {
@@ -265,6 +260,11 @@ impl Metrics {
         }
         Ok(())
     }
+}
+
+fn register<M: Metric + Clone>(to: &mut Registry, name: &str, help: &str, metric: M) -> M {
+    to.register(name, help, metric.clone());
+    metric
 }
 
 fn category_text(category: Category) -> &'static str {

@@ -9,7 +9,7 @@ use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderValue, Method, Uri, header};
 use tenure_service::extract::{host_of, own_origin};
 use tenure_service::pages::{Pages, ProblemPage};
-use tenure_service::problem::{INTERNAL, METHOD_NOT_ALLOWED, MISDIRECTED, NOT_FOUND, Problem};
+use tenure_service::problem::{Problem, ProblemCode};
 use tracing::{Instrument as _, Span};
 
 use crate::app::App;
@@ -73,7 +73,7 @@ fn check_loopback_host(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
         return Ok(());
     }
     let detail = "a server without keys only accepts the hosts localhost, 127.0.0.1 and [::1]";
-    Err(Problem::new(&MISDIRECTED, detail))
+    Err(Problem::new(ProblemCode::Misdirected, detail))
 }
 
 fn security_headers(headers: &mut HeaderMap, path: &str) {
@@ -89,15 +89,15 @@ fn security_headers(headers: &mut HeaderMap, path: &str) {
 }
 
 pub(crate) async fn unknown_path(uri: Uri) -> Problem {
-    Problem::new(&NOT_FOUND, format!("there is nothing at {}", uri.path()))
+    Problem::new(ProblemCode::NotFound, format!("there is nothing at {}", uri.path()))
 }
 
 /// A method that the path does not support; the router adds `Allow`.
 pub(crate) async fn unknown_method(method: Method, uri: Uri) -> Problem {
-    Problem::new(&METHOD_NOT_ALLOWED, format!("{} does not support {method}", uri.path()))
+    Problem::new(ProblemCode::MethodNotAllowed, format!("{} does not support {method}", uri.path()))
 }
 
 fn panicked() -> Response {
     tracing::error!("request handler panicked");
-    Problem::new(&INTERNAL, "the server has a defect; details are in its log").into_response()
+    Problem::new(ProblemCode::Internal, "the server has a defect; details are in its log").into_response()
 }

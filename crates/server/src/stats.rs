@@ -1,21 +1,22 @@
 //! `/api/stats`: the snapshot as JSON. The same from every node, and there after a restart.
 
 use serde_json::{Value, json};
+use tenure_service::links::page_of;
+use tenure_service::problem::Problem;
+use tenure_stats::snapshot::{Attention, LifecycleNow};
 
 use crate::app::App;
-use crate::problem::Problem;
-use crate::pulse::snapshot::LifecycleNow;
 
 pub(crate) async fn stats(app: &App) -> Result<Value, Problem> {
-    let now = app.pulse().now(app).await?;
+    let now = app.stats().snapshot().await?;
     Ok(json!({
         "at": now.at,
         "counts": now.counts,
-        "types": now.lately,
+        "types": now.recent,
         "states": now.lifecycles.iter().flat_map(states).collect::<Vec<_>>(),
         "transitions": now.lifecycles.iter().flat_map(transitions).collect::<Vec<_>>(),
         "failures": now.failures,
-        "attention": now.attention,
+        "attention": now.attention.iter().map(attention).collect::<Vec<_>>(),
         "minutes": now.minutes,
         "nodes": now.nodes,
     }))
@@ -37,4 +38,8 @@ fn transitions(lifecycle: &LifecycleNow) -> impl Iterator<Item = Value> {
             "per_minute": it.per_minute,
         })
     })
+}
+
+fn attention(it: &Attention) -> Value {
+    json!({ "what": it.what, "text": it.text, "since": it.since, "link": page_of(&it.subject) })
 }

@@ -15,6 +15,7 @@ use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Response, StatusCode, Url};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tenure_api::EventOf;
 use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::command::{Command, CommandEnvelope};
 use tenure_core::decide::CommandOutput;
@@ -22,7 +23,7 @@ use tenure_core::id::{Actor, Name, Position};
 use tenure_core::json::Json;
 use tenure_core::time::{Millis, Timestamp};
 use tenure_core::webhook::{EventFilter, Webhook, WebhookChange};
-use tenure_core::wire::EventForm;
+use tenure_service::wire::{self, Borrowed};
 use tenure_store::{JournalEntry, Store as _};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -84,7 +85,7 @@ pub(crate) async fn deliver_all(app: App) {
 }
 
 /// The outcome of one delivery attempt.
-enum Outcome {
+enum DeliveryOutcome {
     /// A 2xx.
     Delivered(u16),
     /// Retried, not before `not_before` if the receiver sent `Retry-After`.
@@ -107,8 +108,8 @@ struct WebhookLease<'s> {
 impl WebhookSender {
     async fn change(&self, id: &Name, change: WebhookChange) -> Option<Webhook> {
         let command = Command::ChangeWebhook { id: id.clone(), change };
-        let asked = CommandEnvelope { by: Actor::from("webhooks"), key: None, command };
-        match self.app.runtime().submit(asked).await {
+        let envelope = CommandEnvelope { by: Actor::from("webhooks"), key: None, command };
+        match self.app.runtime().submit(envelope).await {
             Ok(Ok(CommandOutput::Automation { automation, .. })) => match *automation {
                 Automation::Webhook(webhook) => Some(webhook),
                 Automation::Schedule(_) => None,
@@ -132,8 +133,8 @@ impl WebhookSender {
         }
     }
 
-    async fn post(&self, webhook: &Webhook, event: &JournalEntry) -> Outcome {
-        let failed = |status, error: String| Outcome::Failed { status, error, not_before: None };
+    async fn post(&self, webhook: &Webhook, event: &JournalEntry) -> DeliveryOutcome {
+        let failed = |status, error: String| DeliveryOutcome::Failed { status, error, not_before: None };
         let url = match Url::parse(&webhook.url) {
             Ok(url) if self.policy.still_admits(&url) => url,
             _ => return failed(None, "its address is not an allowed webhook target".to_owned()),
@@ -212,12 +213,14 @@ impl WebhookLease<'_> {
             }
         };
         match outcome {
-            Outcome::Delivered(status) => {
+            DeliveryOutcome::Delivered(status) => {
                 self.position = event.position;
                 self.renew(LEASE, Some(status)).await
             }
-            Outcome::Gone => self.fail(Some(410), "410 Gone: the webhook is disabled".to_owned(), None).await,
-            Outcome::Failed { status, error, not_before } => {
+            DeliveryOutcome::Gone => {
+                self.fail(Some(410), "410 Gone: the webhook is disabled".to_owned(), None).await
+            }
+            DeliveryOutcome::Failed { status, error, not_before } => {
                 let retry_in = self.sender.retry_delay(webhook.failures);
                 let retry_in = retry_in.map(|span| span.max(not_before.unwrap_or_default()));
                 let note = if retry_in.is_none() { "; disabled after too many failures" } else { "" };
@@ -254,13 +257,13 @@ struct WebhookMessage<'a> {
 #[derive(Serialize)]
 struct EventData<'a> {
     #[serde(flatten)]
-    event: EventForm<'a>,
+    event: EventOf<Borrowed<'a>>,
     job: Value,
 }
 
 /// The `webhook-id` of an event, and the body.
 fn message(line: &JournalEntry) -> (String, String) {
-    let event = EventForm::new(&line.event, line.correlation_id.as_str(), line.trace_id.as_str());
+    let event = wire::event(&line.event, line.correlation_id.as_str(), line.trace_id.as_str());
     let job = json!({
         "id": line.event.job_id,
         "type": line.job_type,
@@ -275,7 +278,7 @@ fn message(line: &JournalEntry) -> (String, String) {
 }
 
 /// Only a 2xx is a success; redirects are not followed.
-async fn outcome(mut response: Response) -> Outcome {
+async fn outcome(mut response: Response) -> DeliveryOutcome {
     let status = response.status();
     let seconds = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
     let not_before = seconds.map(|seconds: u64| Millis(seconds.saturating_mul(1000)).min(RETRY_AFTER_MAX));
@@ -288,12 +291,12 @@ async fn outcome(mut response: Response) -> Outcome {
         }
     }
     if status.is_success() {
-        return Outcome::Delivered(status.as_u16());
+        return DeliveryOutcome::Delivered(status.as_u16());
     }
     if status == StatusCode::GONE {
-        return Outcome::Gone;
+        return DeliveryOutcome::Gone;
     }
-    Outcome::Failed { status: Some(status.as_u16()), error: status.to_string(), not_before }
+    DeliveryOutcome::Failed { status: Some(status.as_u16()), error: status.to_string(), not_before }
 }
 
 /// The innermost cause of a failed request, without the URL.

@@ -17,7 +17,7 @@ struct Payload<'a> {
 }
 
 /// An ended job, with the fields of a job in the HTTP API. Payloads are stored, so this form is independent of the API's; a
-/// test of the service keeps the two alike.
+/// test keeps the two alike.
 #[derive(Serialize)]
 struct EndedJob<'a> {
     id: JobId,
@@ -133,5 +133,39 @@ fn ended(job: &Job) -> EndedJob<'_> {
         entered: Entered(&times.entered),
         duration_ms: job.duration().map(|span| span.0),
         run_ms: job.run_time().map(|span| span.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+    use tenure_api::schema::{Described as _, Schema};
+
+    use super::*;
+    use crate::job::{LifecycleRef, Links, Spec};
+
+    #[test]
+    fn an_ended_job_has_the_fields_of_a_job_in_the_api() {
+        let job = Job::blank(Arc::new(Spec {
+            id: JobId::new(0, 1),
+            job_type: "a".into(),
+            lifecycle: LifecycleRef { name: "pattern".into(), version: 1 },
+            queue: "default".into(),
+            user_id: None,
+            priority: 0,
+            max_attempts: 1,
+            cost: 0,
+            payload: Json::null(),
+            created_at: Timestamp(0),
+            links: Links::default().shared(),
+        }));
+        let shown: Value = json!(payload(&job));
+        let shown: BTreeSet<&str> = shown["job"].as_object().unwrap().keys().map(String::as_str).collect();
+        let fields = tenure_api::JobRecord::OBJECT.fields.iter();
+        let fields = fields.filter(|field| !matches!(field.schema, Schema::Extra(_)));
+        assert_eq!(shown, fields.map(|field| field.name).collect());
     }
 }

@@ -13,7 +13,7 @@ use tenure_core::command::{Command, CommandEnvelope};
 use tenure_core::refusal::Refusal;
 use tenure_service::assets::Contents;
 use tenure_service::caller::Caller;
-use tenure_service::problem::{Problem, STORE_UNAVAILABLE, TOO_LARGE, UNAUTHENTICATED};
+use tenure_service::problem::{Problem, ProblemCode};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -49,7 +49,7 @@ impl RunningUpload {
     ) -> Result<Self, Problem> {
         let command = Command::Upload(upload.clone());
         app.runtime().submit(CommandEnvelope { by: caller.actor(), key: None, command }).await??;
-        let upload = Upload { goes_on: true, ..upload };
+        let upload = Upload { continues: true, ..upload };
         Ok(Self { app, contents, caller, upload, renewed_at: Instant::now() })
     }
 
@@ -106,7 +106,7 @@ impl RunningUpload {
     async fn renew(&mut self) -> Result<(), Problem> {
         self.renewed_at = Instant::now();
         if !self.app.keyring().still_admits(&self.caller, self.app.runtime().now()).await {
-            return Err(Problem::new(&UNAUTHENTICATED, "the key or token is no longer valid"));
+            return Err(Problem::new(ProblemCode::Unauthenticated, "the key or token is no longer valid"));
         }
         let command = Command::Upload(self.upload.clone());
         match self.app.runtime().submit(CommandEnvelope { by: self.caller.actor(), key: None, command }).await
@@ -136,18 +136,19 @@ pub(crate) fn refused(refusal: Refusal, upload: &Upload) -> Problem {
         Refusal::NotFound { what: "upload", .. } => {
             tracing::warn!(path = upload.storage_path, "upload expired");
             let detail = "the store was unavailable during the upload, and nothing was changed; upload again";
-            Problem::new(&STORE_UNAVAILABLE, detail).retry_after(1)
+            Problem::new(ProblemCode::StoreUnavailable, detail).retry_after(1)
         }
         refusal => refusal.into(),
     }
 }
 
 pub(crate) fn too_large(limit: u64) -> Problem {
-    Problem::new(&TOO_LARGE, format!("the content is larger than {limit} bytes")).with("limit", limit.into())
+    Problem::new(ProblemCode::TooLarge, format!("the content is larger than {limit} bytes"))
+        .with("limit", limit.into())
 }
 
 fn broken(error: &dyn std::fmt::Display) -> Problem {
     tracing::error!(%error, "asset store write failed");
     let detail = "the asset store cannot be written to; try again, or look into the server's log";
-    Problem::new(&STORE_UNAVAILABLE, detail).retry_after(5)
+    Problem::new(ProblemCode::StoreUnavailable, detail).retry_after(5)
 }

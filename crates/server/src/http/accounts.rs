@@ -1,89 +1,50 @@
 //! Credits of a user, and the ledger of every movement.
 
 use axum::extract::State;
-use axum::response::Response;
-use serde::Deserialize;
-use serde_json::json;
-use tenure_core::api_key::Role;
-use tenure_core::command::{Command, GivenKey};
-use tenure_core::id::Name;
-use tenure_core::limits::CREDITS_MAX;
-use tenure_core::wire;
+use tenure_api::{Account, request};
+use tenure_core::id::UserId;
+use tenure_service::accounts::{self, may_see};
+use tenure_service::caller::Caller;
+use tenure_service::extract::{Named, Reply};
+use tenure_service::query::QueryParams;
+use tenure_service::wire;
 use tenure_store::Store as _;
 
 use crate::app::App;
 use crate::body::Body;
-use crate::caller::{Caller, Right};
-use crate::http::jobs::message;
-use crate::http::{Named, Reply, answer};
-use crate::problem::Problem;
-use crate::query::Given;
+use crate::http::{next_cursor, ok};
 
 pub(crate) async fn get(
     State(app): State<App>,
     caller: Caller,
-    Named(user): Named,
-    mut given: Given,
+    Named(user): Named<UserId>,
+    mut params: QueryParams,
 ) -> Reply {
     may_see(&caller, &user)?;
-    let (after, limit) = (given.rows_after("cursor")?, given.limit()?);
-    given.done()?;
-    shown(&app, user, (after, limit)).await
+    let (after, limit) = (params.rows_after("cursor")?, params.limit()?);
+    params.done()?;
+    account(&app, user, after, limit).await
 }
 
-/// Whether the account of a user is the caller's to see.
-pub(crate) fn may_see(caller: &Caller, user: &Name) -> Result<(), Problem> {
-    if caller.role != Role::Producer {
-        return caller.may(Right::Oversee);
-    }
-    if caller.user.as_ref() == Some(user) {
-        return Ok(());
-    }
-    Err(Problem::forbidden("a producer sees the account of its own user"))
-}
-
-async fn shown(app: &App, user: Name, (after, limit): (u64, usize)) -> Result<Response, Problem> {
+async fn account(app: &App, user: UserId, after: u64, limit: usize) -> Reply {
     let account = app.store().account(user.clone()).await?;
     let lines = app.store().ledger(user, after, limit).await?;
-    let next = (lines.len() == limit).then(|| lines.last().map(|(row, _)| row.to_string())).flatten();
-    let mut body = wire::account(account);
-    body["ledger"] = lines.iter().map(|(row, line)| wire::ledger_line(*row, line)).collect();
-    body["next_cursor"] = json!(next);
-    Ok(answer(http::StatusCode::OK, &body))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct GrantBody {
-    grant: u64,
-    reason: String,
+    ok(&Account {
+        ledger: lines.iter().map(|(row, line)| wire::ledger_line(*row, line)).collect(),
+        next_cursor: next_cursor(&lines, limit, |(row, _)| row.to_string()),
+        ..wire::account(account)
+    })
 }
 
 pub(crate) async fn grant(
     State(app): State<App>,
     caller: Caller,
-    Named(user): Named,
-    given: Given,
-    body: Body<GrantBody>,
+    Named(user): Named<UserId>,
+    params: QueryParams,
+    body: Body<request::Grant>,
 ) -> Reply {
-    given.done()?;
-    let GrantBody { grant, reason } = body.value;
-    give(&app, &caller, body.key, (&user, grant, reason)).await?;
-    shown(&app, user, (0, 500)).await
-}
-
-/// Grants credits.
-pub(crate) async fn give(
-    app: &App,
-    caller: &Caller,
-    key: Option<GivenKey>,
-    (user, grant, reason): (&Name, u64, String),
-) -> Result<(), Problem> {
-    caller.may(Right::Operate)?;
-    let reason = message("#/reason", Some(reason))?;
-    if !(1..=CREDITS_MAX).contains(&grant) {
-        return Err(Problem::malformed("#/grant", format!("must be from 1 to {CREDITS_MAX}")));
-    }
-    app.submit(caller, key, Command::Grant(user.clone(), grant, reason)).await?;
-    Ok(())
+    params.done()?;
+    let request::Grant { grant, reason } = body.value;
+    accounts::grant(&app, &caller, body.key, &user, grant, reason).await?;
+    account(&app, user, 0, 500).await
 }

@@ -1,4 +1,4 @@
-//! The feed of all events, in commit order: as pages, or live.
+//! All events in commit order, as pages or as a live stream.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,102 +6,49 @@ use std::time::Instant;
 
 use axum::extract::State;
 use http::HeaderMap;
-use tenure_core::api_key::Role;
-use tenure_core::id::{JobId, Name, Position};
-use tenure_core::wire::EventForm;
-use tenure_store::{Journaled, Store as _};
-use tokio::sync::broadcast::{self, error::RecvError};
+use tenure_api::{CallId, EventOf};
+use tenure_core::id::Position;
+use tenure_service::caller::Caller;
+use tenure_service::events::{EventFilter, may_see};
+use tenure_service::extract::Reply;
+use tenure_service::problem::Problem;
+use tenure_service::query::QueryParams;
+use tenure_service::sse;
+use tenure_service::wire::{self, Borrowed};
+use tenure_store::{JournalEntry, Store as _};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
 
 use crate::app::App;
-use crate::caller::{Caller, Right};
-use crate::feed::Page;
-use crate::http::{Reply, page};
-use crate::problem::Problem;
-use crate::query::Given;
-use crate::sse;
+use crate::event_broadcast::EventPage;
+use crate::http::page;
 
-/// Events that are read at once.
+/// Events per read.
 const PAGE_EVENTS: usize = 500;
-/// Pages that one request looks through for events that match.
+/// Reads per request in search of matching events.
 const PAGES_MAX: usize = 20;
 
-/// Which events.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Filter {
-    kind: Option<Name>,
-    lifecycle: Option<Name>,
-    job_id: Option<JobId>,
-    correlation_id: Option<Name>,
-    user_id: Option<Name>,
-    /// Where from and where to, which only the dashboard asks.
-    pub(crate) from: Option<Name>,
-    pub(crate) to: Option<Name>,
-}
-
-impl Filter {
-    pub(crate) fn read(given: &mut Given, caller: &Caller) -> Result<Self, Problem> {
-        let mut filter = Self {
-            kind: given.name("type")?,
-            lifecycle: given.name("lifecycle")?,
-            job_id: given.id("job_id")?,
-            correlation_id: given.name("correlation_id")?,
-            user_id: given.name("user_id")?,
-            ..Self::default()
-        };
-        if caller.role == Role::Producer {
-            if filter.user_id.is_some() && filter.user_id != caller.user {
-                return Err(Problem::forbidden("a producer reads events of its own user"));
-            }
-            filter.user_id.clone_from(&caller.user);
-        }
-        Ok(filter)
-    }
-
-    pub(crate) fn admits(&self, entry: &Journaled) -> bool {
-        let is = |wanted: &Option<Name>, actual: &Name| wanted.as_ref().is_none_or(|wanted| wanted == actual);
-        is(&self.kind, &entry.event.name)
-            && is(&self.lifecycle, &entry.lifecycle)
-            && self.job_id.is_none_or(|job| job == entry.event.job_id)
-            && is(&self.correlation_id, &entry.correlation_id)
-            && self.user_id.as_ref().is_none_or(|user| entry.user_id.as_ref() == Some(user))
-            && self.from.as_ref().is_none_or(|from| entry.event.from.as_ref() == Some(from))
-            && is(&self.to, &entry.event.to)
-    }
-}
-
-/// The filter has left out other users' jobs; a worker sees what it holds.
-pub(crate) async fn may_see(app: &App, caller: &Caller, entry: &Journaled) -> Result<bool, Problem> {
-    if caller.role != Role::Worker {
-        return Ok(true);
-    }
-    match app.store().job(entry.event.job_id).await? {
-        Some(job) => app.may_see(caller, &job).await,
-        None => Ok(false),
-    }
-}
-
-fn shown(entry: &Journaled) -> EventForm<'_> {
-    EventForm::new(&entry.event, entry.correlation_id.as_str(), entry.trace_id.as_str())
+fn shown(entry: &JournalEntry) -> EventOf<Borrowed<'_>> {
+    wire::event(&entry.event, entry.correlation_id.as_str(), entry.trace_id.as_str())
 }
 
 pub(crate) async fn events(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    mut given: Given,
+    mut params: QueryParams,
 ) -> Reply {
-    caller.may(Right::See)?;
-    let filter = Filter::read(&mut given, &caller)?;
-    let limit = given.limit()?;
-    let asked = given.text("after");
-    given.done()?;
+    let filter = EventFilter::read(&mut params, &caller)?;
+    let limit = params.limit()?;
+    let cursor = params.text("after");
+    params.done()?;
     let live = sse::is_wanted(&headers);
-    let mut after = cursor_of(&app, asked.as_deref()).await?;
+    let mut after = cursor_of(&app, cursor.as_deref()).await?;
     if live && let Some(last) = sse::last_id(&headers)? {
         after = cursor_of(&app, Some(last)).await?;
     }
     if live {
-        return Ok(sse::stream(Following::new(app, caller, (filter, after)), Following::next));
+        return Ok(sse::stream(LiveEvents::new(app, caller, filter, after), LiveEvents::next));
     }
     let (mut rows, mut after) = (Vec::new(), after);
     for _ in 0..PAGES_MAX {
@@ -120,14 +67,14 @@ pub(crate) async fn events(
             break;
         }
     }
-    page("events", rows.iter().map(shown).collect(), Some(after.0.to_string()))
+    page(CallId::ListEvents, rows.iter().map(shown).collect(), Some(after.0.to_string()))
 }
 
-/// A cursor of an earlier answer; `latest` is the end as it is now; nothing is the beginning.
+/// A cursor of an earlier answer; `latest` is the current end; without a cursor, the beginning.
 async fn cursor_of(app: &App, cursor: Option<&str>) -> Result<Position, Problem> {
     match cursor {
         None => Ok(Position(0)),
-        Some("latest") => Ok(app.store().tail().await?),
+        Some("latest") => Ok(app.store().journal_end().await?),
         Some(text) => {
             let position =
                 text.parse().ok().filter(|position| i64::try_from(*position).is_ok()).map(Position);
@@ -136,49 +83,49 @@ async fn cursor_of(app: &App, cursor: Option<&str>) -> Result<Position, Problem>
     }
 }
 
-/// A live feed: from the store up to where the node's follower is, then from there.
-struct Following {
+/// A live stream: events from the store up to the position of the node's follower, then from the follower.
+struct LiveEvents {
     app: App,
     caller: Caller,
-    filter: Filter,
-    /// Everything up to here was sent, or did not match.
+    filter: EventFilter,
+    /// Everything up to this position was sent or did not match.
     after: Position,
-    live: Option<broadcast::Receiver<Arc<Page>>>,
+    live: Option<broadcast::Receiver<Arc<EventPage>>>,
     ready: VecDeque<String>,
-    spoke_at: Instant,
+    sent_at: Instant,
 }
 
-impl Following {
-    fn new(app: App, caller: Caller, (filter, after): (Filter, Position)) -> Self {
-        Self { app, caller, filter, after, live: None, ready: VecDeque::new(), spoke_at: Instant::now() }
+impl LiveEvents {
+    fn new(app: App, caller: Caller, filter: EventFilter, after: Position) -> Self {
+        Self { app, caller, filter, after, live: None, ready: VecDeque::new(), sent_at: Instant::now() }
     }
 
     async fn next(mut self) -> Option<(String, Self)> {
         loop {
             if let Some(text) = self.ready.pop_front() {
-                self.spoke_at = Instant::now();
+                self.sent_at = Instant::now();
                 return Some((text, self));
             }
             match self.live.take() {
-                Some(live) => self.hear(live).await?,
+                Some(live) => self.receive(live).await?,
                 None => self.catch_up().await?,
             }
-            // Asked when something came: what came is not for somebody whose key was revoked meanwhile.
-            if !self.app.may_go_on(&self.caller).await {
+            // Checked before new events are sent: the key may have been revoked meanwhile.
+            if !self.app.may_continue(&self.caller).await {
                 return None;
             }
-            if self.ready.is_empty() && self.spoke_at.elapsed() >= sse::KEEP_ALIVE {
+            if self.ready.is_empty() && self.sent_at.elapsed() >= sse::KEEP_ALIVE {
                 self.ready.push_back(sse::comment());
             }
         }
     }
 
-    /// Reads a page from the store. At the end of the journal it listens first and looks once more, so that nothing
-    /// falls between the two.
+    /// Reads a page from the store. At the end of the journal it subscribes first and reads once more, so that no event
+    /// is missed in between.
     async fn catch_up(&mut self) -> Option<()> {
         let entries = self.app.store().events(self.after, PAGE_EVENTS).await.ok()?;
         if entries.is_empty() {
-            let live = self.app.feed().listen(self.after);
+            let live = self.app.event_broadcast().subscribe(self.after);
             let entries = self.app.store().events(self.after, PAGE_EVENTS).await.ok()?;
             self.take(&entries).await?;
             self.live = Some(live);
@@ -188,7 +135,7 @@ impl Following {
         Some(())
     }
 
-    async fn take(&mut self, entries: &[Journaled]) -> Option<()> {
+    async fn take(&mut self, entries: &[JournalEntry]) -> Option<()> {
         for entry in entries.iter().filter(|entry| entry.position > self.after) {
             if self.filter.admits(entry) && may_see(&self.app, &self.caller, entry).await.ok()? {
                 let kind = entry.event.name.as_str();
@@ -199,14 +146,14 @@ impl Following {
         Some(())
     }
 
-    /// Waits for the next page of the node's follower.
-    async fn hear(&mut self, mut live: broadcast::Receiver<Arc<Page>>) -> Option<()> {
+    /// Waits for the next page from the node's follower.
+    async fn receive(&mut self, mut live: broadcast::Receiver<Arc<EventPage>>) -> Option<()> {
         let page = tokio::select! {
             page = tokio::time::timeout(sse::KEEP_ALIVE, live.recv()) => page,
             () = self.app.drained() => return None,
         };
         match page {
-            // A page that begins after where we stand has a gap before it: back to the store.
+            // A page that begins behind our position leaves a gap: continue from the store.
             Ok(Ok(page)) if page.after <= self.after => {
                 self.take(&page.events).await?;
                 self.live = Some(live);

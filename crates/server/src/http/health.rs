@@ -1,35 +1,40 @@
-//! Whether the process lives, whether it can work, and its metrics.
+//! Health, readiness and metrics.
 
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::IntoResponse as _;
 use http::{HeaderValue, header};
-use serde_json::json;
+use tenure_api::{Health, Readiness};
+use tenure_service::extract::Reply;
+use tenure_service::problem::{Problem, ProblemCode};
 use tenure_store::Store as _;
 
 use crate::app::App;
-use crate::http::{Reply, ok};
-use crate::problem::{OVERLOADED, Problem, STORE_UNAVAILABLE};
+use crate::http::ok;
 
-/// How long the store may take to say that it is there.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// Commands that wait this long while nothing is committed are stuck.
+/// How long the store may take to answer.
+const STORE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The node is not ready when commands wait this long without a commit.
 const STUCK: Duration = Duration::from_secs(5);
 
 pub(crate) async fn live() -> Reply {
-    ok(&json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
+    ok(&Health { status: "ok".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() })
 }
 
 pub(crate) async fn ready(State(app): State<App>) -> Reply {
     app.refuse_if_draining()?;
-    if app.metrics().stuck_for(app.runtime().waiting_commands()) > STUCK {
-        return Err(Problem::new(&OVERLOADED, "commands wait, and nothing is committed").retry_after(1));
+    if app.metrics().stuck_for(app.runtime().queued_commands()) > STUCK {
+        return Err(
+            Problem::new(ProblemCode::Overloaded, "commands wait and nothing is committed").retry_after(1)
+        );
     }
-    match tokio::time::timeout(PATIENCE, app.store().now()).await {
-        Ok(Ok(_)) => ok(&json!({ "ready": true })),
+    match tokio::time::timeout(STORE_TIMEOUT, app.store().now()).await {
+        Ok(Ok(_)) => ok(&Readiness { ready: true }),
         Ok(Err(error)) => Err(error.into()),
-        Err(_) => Err(Problem::new(&STORE_UNAVAILABLE, "the store does not answer").retry_after(1)),
+        Err(_) => {
+            Err(Problem::new(ProblemCode::StoreUnavailable, "the store does not answer").retry_after(1))
+        }
     }
 }
 

@@ -1,15 +1,12 @@
-//! What a person reads in a browser: the description of this interface, and what to do about a problem.
+//! The description of the API, a page that shows it, and the pages of the problem codes.
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, header};
+use tenure_service::extract::{Reply, Segments};
+use tenure_service::problem::{Problem, ProblemCode, page as problem_page};
 
 use crate::app::App;
-use crate::http::{Reply, Segments};
-use crate::problem::{KINDS, Problem};
-
-/// The description of the interface; that of the doors is made of it.
-pub(crate) const OPENAPI: &str = include_str!("../openapi.json");
 
 fn text(kind: &'static str, body: impl Into<String>) -> Response {
     let mut response = body.into().into_response();
@@ -18,7 +15,7 @@ fn text(kind: &'static str, body: impl Into<String>) -> Response {
 }
 
 pub(crate) async fn openapi(State(app): State<App>) -> Response {
-    text("application/json", app.doors().description())
+    text("application/json", app.lifecycle_apis().description())
 }
 
 pub(crate) async fn docs() -> Response {
@@ -33,20 +30,19 @@ pub(crate) async fn docs_style() -> Response {
     text("text/css; charset=utf-8", include_str!("../docs/docs.css"))
 }
 
-/// The page of a problem, as it is written; a browser gets it as a page.
+/// The page of a problem code: Markdown, or HTML for a browser.
 pub(crate) async fn problem(headers: HeaderMap, Segments(segments): Segments) -> Reply {
-    let kind = KINDS.iter().find(|kind| kind.code == segments[0]);
-    let kind = kind.ok_or_else(|| Problem::not_found("problem", segments[0].escape_debug()))?;
+    let code = ProblemCode::ALL.iter().copied().find(|code| code.code() == segments[0]);
+    let code = code.ok_or_else(|| Problem::not_found("problem", segments[0].escape_debug()))?;
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     if !accept.contains("text/html") {
-        return Ok(text("text/markdown; charset=utf-8", kind.page));
+        return Ok(text("text/markdown; charset=utf-8", problem_page(code)));
     }
-    let escaped = kind.page.replace('&', "&amp;").replace('<', "&lt;");
+    let escaped = problem_page(code).replace('&', "&amp;").replace('<', "&lt;");
     let style = "<link rel=\"icon\" href=\"/ui/icon.svg\"><link rel=\"stylesheet\" href=\"/docs/docs.css\">";
-    let head = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{}</title>{style}",
-        kind.title()
-    );
+    let title = code.title();
+    let head =
+        format!("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>{style}");
     Ok(text(
         "text/html; charset=utf-8",
         format!("{head}<main><pre class=\"problem\">{escaped}</pre></main></html>"),

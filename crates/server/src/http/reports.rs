@@ -1,259 +1,228 @@
-//! What workers say of jobs that they hold: one verb at a time, or many at once.
+//! Reports of workers about jobs that they hold: one call for each verb, or many reports in one call.
 
 use axum::extract::State;
-use serde::Deserialize;
 use serde_json::value::RawValue;
-use tenure_core::command::{Asked, Command, GivenKey, Hold, Report, Verb};
-use tenure_core::dead_letter::ReasonCode;
-use tenure_core::id::{Actor, Fence, JobId, Name};
-use tenure_core::job::{Category, Class, JobError, Stage};
+use tenure_api::request::{ErrorReport, Report, Reports};
+use tenure_api::{CallId, Verb};
+use tenure_core::command::{self, Command, CommandEnvelope, Hold, Holder, IdempotencyKey};
+use tenure_core::id::{Actor, Fence, JobId, WorkerId};
+use tenure_core::job::{Category, Class, JobError};
 use tenure_core::json::Json;
-use tenure_core::time::Millis;
+use tenure_service::caller::{Caller, Right};
+use tenure_service::extract::{Id, Reply};
+use tenure_service::fields::{message, name, parsed};
+use tenure_service::problem::Problem;
+use tenure_service::query::{QueryParams, job_id};
 
 use crate::app::App;
-use crate::body::{Body, Object, parse};
-use crate::caller::{Caller, Right};
-use crate::headers::Extent;
-use crate::http::jobs::message;
-use crate::http::{Id, Part, Reply, changed, name, results};
-use crate::problem::Problem;
-use crate::query::{Given, job_id};
+use crate::body::{Body, parse};
+use crate::headers::ReturnPreference;
+use crate::http::{changed, results};
 
 /// Reports in one request.
 const REPORTS_MAX: usize = 10_000;
 
-/// Every verb of a worker.
-pub(crate) const VERBS: [&str; 9] =
-    ["start", "heartbeat", "progress", "succeed", "partial", "fail", "reject", "release", "cancel-confirm"];
-
-/// A report, whatever its verb; which members a verb takes is said below.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ReportBody {
-    pub(crate) worker: Option<String>,
-    pub(crate) fence: Option<u64>,
-    pub(crate) job: Option<String>,
-    pub(crate) verb: Option<String>,
-    pub(crate) progress: Option<f64>,
-    pub(crate) message: Option<String>,
-    pub(crate) result: Option<Box<RawValue>>,
-    pub(crate) error: Option<Object<ErrorBody>>,
-    pub(crate) retry_after: Option<Millis>,
-    pub(crate) reason: Option<String>,
-    pub(crate) checkpoint: Option<Box<RawValue>>,
-    pub(crate) delay: Option<Millis>,
+/// An error report of `CODE: message`, or of a message alone.
+pub(crate) fn error_of_text(text: &str) -> ErrorReport {
+    let is_code = |code: &str| !code.is_empty() && !code.contains(char::is_whitespace);
+    let (code, message) = match text.split_once(": ") {
+        Some((code, message)) if is_code(code) => (Some(code.to_owned()), message),
+        _ => (None, text),
+    };
+    ErrorReport { code, message: Some(message.to_owned()), ..ErrorReport::default() }
 }
 
-/// An error as a worker tells it.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ErrorBody {
-    code: Option<String>,
-    message: Option<String>,
-    category: Option<Category>,
-    class: Option<Class>,
-    stage: Option<Stage>,
-    reason_code: Option<ReasonCode>,
-    details: Option<Box<RawValue>>,
-    /// As the job's own error shows it; made of the others, so not looked at.
-    #[serde(rename = "text")]
-    _text: Option<String>,
-}
-
-impl ErrorBody {
-    /// `CODE: message`, or a message alone.
-    pub(crate) fn of_text(text: &str) -> Self {
-        let is_code = |code: &str| !code.is_empty() && !code.contains(char::is_whitespace);
-        let (code, message) = match text.split_once(": ") {
-            Some((code, message)) if is_code(code) => (Some(code.to_owned()), message),
-            _ => (None, text),
-        };
-        Self { code, message: Some(message.to_owned()), ..Self::default() }
-    }
-
-    fn error(self) -> Result<JobError, Problem> {
-        Ok(JobError {
-            code: name("#/error/code", self.code)?.unwrap_or_else(|| "FAILED".into()),
-            message: message("#/error/message", self.message)?.unwrap_or_default(),
-            category: self.category.unwrap_or(Category::Engine),
-            class: self.class.unwrap_or(Class::Transient),
-            stage: self.stage,
-            reason_code: self.reason_code,
-            details: json_of(self.details),
-        })
-    }
+fn error(report: ErrorReport) -> Result<JobError, Problem> {
+    Ok(JobError {
+        code: name("#/error/code", report.code)?.unwrap_or_else(|| "FAILED".into()),
+        message: message("#/error/message", report.message)?.unwrap_or_default(),
+        category: parsed("#/error/category", report.category)?.unwrap_or(Category::Engine),
+        class: parsed("#/error/class", report.class)?.unwrap_or(Class::Transient),
+        stage: parsed("#/error/stage", report.stage)?,
+        reason_code: parsed("#/error/reason_code", report.reason_code)?,
+        details: json_of(report.details),
+    })
 }
 
 fn json_of(raw: Option<Box<RawValue>>) -> Option<Json> {
     raw.map(|raw| Json::stored(raw.get()))
 }
 
-impl ReportBody {
-    /// Refuses members that the verb does not take.
-    fn check_members(&self, verb: &str) -> Result<(), Problem> {
-        let taken: &[&str] = match verb {
-            "progress" => &["progress", "message"],
-            "succeed" | "partial" => &["result", "error"],
-            "fail" => &["error", "retry_after"],
-            "reject" => &["reason"],
-            "release" => &["checkpoint", "delay"],
-            "cancel-confirm" => &["checkpoint", "result"],
-            _ => &[],
-        };
-        let given = [
-            ("progress", self.progress.is_some()),
-            ("message", self.message.is_some()),
-            ("result", self.result.is_some()),
-            ("error", self.error.is_some()),
-            ("retry_after", self.retry_after.is_some()),
-            ("reason", self.reason.is_some()),
-            ("checkpoint", self.checkpoint.is_some()),
-            ("delay", self.delay.is_some()),
-        ];
-        match given.iter().find(|(member, given)| *given && !taken.contains(member)) {
-            Some((member, _)) => {
-                Err(Problem::malformed(format!("#/{member}"), format!("{verb} does not take it")))
-            }
-            None => Ok(()),
-        }
-    }
+/// A required field is missing.
+pub(crate) fn missing(member: &str) -> Problem {
+    Problem::malformed(format!("#/{member}"), format!("missing field `{member}`"))
+}
 
-    /// The command that a verb is, from whoever holds the job.
-    pub(crate) fn command(self, job: JobId, verb: &str, worker: Option<Name>) -> Result<Command, Problem> {
-        self.check_members(verb)?;
-        let holder = match (worker, self.fence) {
-            (Some(worker), Some(fence)) => Some((worker, Fence(fence))),
-            (None, None) if verb == "reject" => None,
-            (None, _) => return Err(Problem::malformed("#/worker", "missing field `worker`")),
-            (_, None) => return Err(Problem::malformed("#/fence", "missing field `fence`")),
-        };
-        let missing =
-            |member: &str| Problem::malformed(format!("#/{member}"), format!("missing field `{member}`"));
-        let hold = |holder: Option<(Name, Fence)>| {
-            let (worker, fence) = holder.expect("only a reject comes without a holder");
-            Hold { job, worker, fence }
-        };
-        let verb = match verb {
-            "heartbeat" => return Ok(Command::Heartbeat(hold(holder))),
-            "progress" => {
-                let percent = self.progress.ok_or_else(|| missing("progress"))?;
-                if !(0.0..=100.0).contains(&percent) {
-                    return Err(Problem::malformed("#/progress", "must be from 0 to 100"));
-                }
-                return Ok(Command::Progress(hold(holder), percent, message("#/message", self.message)?));
-            }
-            "start" => Verb::Start,
-            "succeed" | "partial" => {
-                let (result, error) =
-                    (json_of(self.result), self.error.map(|Object(error)| error.error()).transpose()?);
-                if verb == "succeed" {
-                    Verb::Succeed { result, error }
-                } else {
-                    Verb::Partial { result, error }
-                }
-            }
-            "fail" => {
-                let Object(error) = self.error.ok_or_else(|| missing("error"))?;
-                let error = error.error()?;
-                Verb::Fail { error, retry_after: self.retry_after }
-            }
-            "reject" => {
-                let reason = message("#/reason", self.reason)?.ok_or_else(|| missing("reason"))?;
-                Verb::Reject { reason }
-            }
-            "release" => Verb::Release { checkpoint: json_of(self.checkpoint), delay: self.delay },
-            "cancel-confirm" => {
-                Verb::CancelConfirm { checkpoint: json_of(self.checkpoint), result: json_of(self.result) }
-            }
-            other => {
-                return Err(Problem::malformed(
-                    "#/verb",
-                    format!("`{}` is not a verb", other.escape_debug()),
-                ));
-            }
-        };
-        Ok(Command::Report(Box::new(Report { job, holder, verb })))
+/// Worker and fence are given together or not at all; `incomplete` makes the problem about the missing one.
+pub(crate) fn optional_holder(
+    worker: Option<WorkerId>,
+    fence: Option<u64>,
+    incomplete: impl Fn(&str) -> Problem,
+) -> Result<Option<Holder>, Problem> {
+    match (worker, fence) {
+        (Some(worker), Some(fence)) => Ok(Some(Holder { worker, fence: Fence(fence) })),
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(incomplete("worker")),
+        (Some(_), None) => Err(incomplete("fence")),
     }
 }
 
-/// `POST /api/jobs/{id}/{verb}`.
+/// Refuses members that do not belong to the verb.
+fn check_members(report: &Report, verb: Verb) -> Result<(), Problem> {
+    let given = [
+        ("progress", report.progress.is_some()),
+        ("message", report.message.is_some()),
+        ("result", report.result.is_some()),
+        ("error", report.error.is_some()),
+        ("retry_after", report.retry_after.is_some()),
+        ("reason", report.reason.is_some()),
+        ("checkpoint", report.checkpoint.is_some()),
+        ("delay", report.delay.is_some()),
+    ];
+    let belongs = |member: &str| verb.members().iter().any(|(name, _)| *name == member);
+    match given.iter().find(|(member, given)| *given && !belongs(member)) {
+        Some((member, _)) => {
+            Err(Problem::malformed(format!("#/{member}"), format!("{} does not take it", verb.as_str())))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The command of a report about a job that the worker holds. Only a rejection needs no worker.
+pub(crate) fn command(
+    report: Report,
+    job: JobId,
+    verb: Verb,
+    worker: Option<WorkerId>,
+) -> Result<Command, Problem> {
+    check_members(&report, verb)?;
+    let holder = optional_holder(worker, report.fence, missing)?;
+    if holder.is_none() && verb != Verb::Reject {
+        return Err(missing("worker"));
+    }
+    let hold = |holder: Option<Holder>| {
+        let Holder { worker, fence } = holder.expect("only a rejection has no holder");
+        Hold { job, worker, fence }
+    };
+    let verb = match verb {
+        Verb::Heartbeat => return Ok(Command::Heartbeat(hold(holder))),
+        Verb::Progress => {
+            let percent = report.progress.ok_or_else(|| missing("progress"))?;
+            if !(0.0..=100.0).contains(&percent) {
+                return Err(Problem::malformed("#/progress", "must be from 0 to 100"));
+            }
+            let message = message("#/message", report.message)?;
+            return Ok(Command::Progress { hold: hold(holder), percent, message });
+        }
+        Verb::Start => command::Verb::Start,
+        Verb::Succeed => {
+            let error = report.error.map(error).transpose()?;
+            command::Verb::Succeed { result: json_of(report.result), error }
+        }
+        Verb::Partial => {
+            let error = report.error.map(error).transpose()?;
+            command::Verb::Partial { result: json_of(report.result), error }
+        }
+        Verb::Fail => {
+            let error = error(report.error.ok_or_else(|| missing("error"))?)?;
+            command::Verb::Fail { error, retry_after: parsed("#/retry_after", report.retry_after)? }
+        }
+        Verb::Reject => {
+            let reason = message("#/reason", report.reason)?.ok_or_else(|| missing("reason"))?;
+            command::Verb::Reject { reason }
+        }
+        Verb::Release => {
+            let delay = parsed("#/delay", report.delay)?;
+            command::Verb::Release { checkpoint: json_of(report.checkpoint), delay }
+        }
+        Verb::CancelConfirm => command::Verb::CancelConfirm {
+            checkpoint: json_of(report.checkpoint),
+            result: json_of(report.result),
+        },
+    };
+    Ok(Command::Report(Box::new(command::Report { job, holder, verb })))
+}
+
+/// A report about one job; the path has its verb.
 pub(crate) async fn report(
+    verb: Verb,
     State(app): State<App>,
     caller: Caller,
-    (Id(job), verb): (Id, &'static str),
-    (given, extent): (Given, Extent),
-    body: Body<ReportBody>,
+    Id(job): Id,
+    params: QueryParams,
+    preference: ReturnPreference,
+    body: Body<Report>,
 ) -> Reply {
-    caller.may(Right::Work)?;
-    given.done()?;
-    let unknown = [("#/job", body.value.job.is_some()), ("#/verb", body.value.verb.is_some())];
-    if let Some((pointer, _)) = unknown.iter().find(|(_, given)| *given) {
-        return Err(Problem::malformed(*pointer, "the path says it already"));
+    params.done()?;
+    let mut report = body.value;
+    let in_path = [("#/job", report.job.is_some()), ("#/verb", report.verb.is_some())];
+    if let Some((pointer, _)) = in_path.iter().find(|(_, given)| *given) {
+        return Err(Problem::malformed(*pointer, "the path has it already"));
     }
-    let mut value = body.value;
-    let worker = name("#/worker", value.worker.take())?;
+    let worker = name("#/worker", report.worker.take())?;
     if let Some(worker) = &worker {
-        app.hear(&caller, worker).await?;
-    } else if verb == "reject" {
+        app.touch_worker(&caller, worker).await?;
+    } else if verb == Verb::Reject {
         caller.may(Right::Operate)?;
     }
-    let command = value.command(job, verb, worker)?;
-    let done = app.submit(&caller, body.key, command).await?;
-    Ok(changed(done, &app, extent))
+    let command = command(report, job, verb, worker)?;
+    let output = app.submit(&caller, body.key, command).await?;
+    Ok(changed(output, &app, preference))
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ReportsBody {
-    worker: String,
-    reports: Vec<Box<RawValue>>,
-}
-
-/// `POST /api/reports`.
+/// Reports about many jobs.
 pub(crate) async fn reports(
     State(app): State<App>,
     caller: Caller,
-    (given, extent): (Given, Extent),
-    body: Body<ReportsBody>,
+    params: QueryParams,
+    preference: ReturnPreference,
+    body: Body<Reports>,
 ) -> Reply {
-    caller.may(Right::Work)?;
-    given.done()?;
-    let ReportsBody { worker, reports } = body.value;
+    params.done()?;
+    let Reports { worker, reports } = body.value;
     if reports.len() > REPORTS_MAX {
         return Err(Problem::malformed("#/reports", format!("at most {REPORTS_MAX} reports at once")));
     }
     let worker = name("#/worker", Some(worker))?.unwrap_or_else(|| "".into());
-    app.hear(&caller, &worker).await?;
+    app.touch_worker(&caller, &worker).await?;
     let by = caller.actor();
-    let ask = |(index, raw): (usize, Box<RawValue>)| {
-        let key = body.key.as_ref().map(|given| GivenKey {
-            key: format!("{}#{index}", given.key).into(),
-            fingerprint: Json::stored(raw.get()).digest(),
-        });
-        asked(&raw, &worker, (&by, key))
+    let one = |(index, raw): (usize, Box<RawValue>)| {
+        let key = body.key.as_ref().map(|key| key_of_item(key, index, &raw));
+        envelope(&raw, &worker, &by, key)
     };
-    let asked: Vec<_> = reports.into_iter().enumerate().map(ask).collect();
-    let good: Vec<Asked> = asked.iter().filter_map(|asked| asked.as_ref().ok().cloned()).collect();
-    let mut answers = app.runtime().submit_all(good).await.into_iter();
-    let now = app.runtime().reading();
-    let parts = asked.into_iter().map(|asked| {
-        let result = asked.and_then(|_| Ok(answers.next().expect("one answer for each report")??));
-        Part::new(result, now, ("/api/reports", extent))
-    });
-    results(parts.collect(), extent)
+    let envelopes: Vec<_> = reports.into_iter().enumerate().map(one).collect();
+    let valid: Vec<CommandEnvelope> = envelopes.iter().filter_map(|it| it.as_ref().ok().cloned()).collect();
+    let mut answers = app.runtime().submit_all(valid).await.into_iter();
+    let outputs = envelopes
+        .into_iter()
+        .map(|envelope| envelope.and_then(|_| Ok(answers.next().expect("one answer for each report")??)));
+    results(CallId::ReportJobs, outputs, app.runtime().reading(), preference)
 }
 
-/// One report of many: it names its job and its verb; the worker is named once for all.
-fn asked(raw: &RawValue, worker: &Name, (by, key): (&Actor, Option<GivenKey>)) -> Result<Asked, Problem> {
-    let mut report: ReportBody = parse(raw.get())?;
-    if report.worker.is_some() {
-        return Err(Problem::malformed("#/worker", "is named once for all reports"));
+/// The key of one item of a batch, derived from the key of the call.
+pub(crate) fn key_of_item(key: &IdempotencyKey, index: usize, raw: &RawValue) -> IdempotencyKey {
+    IdempotencyKey {
+        key: format!("{}#{index}", key.key).into(),
+        fingerprint: Json::stored(raw.get()).digest(),
     }
-    let missing =
-        |member: &str| Problem::malformed(format!("#/{member}"), format!("missing field `{member}`"));
+}
+
+/// One report of many: it has its job and its verb; the call has the worker.
+fn envelope(
+    raw: &RawValue,
+    worker: &WorkerId,
+    by: &Actor,
+    key: Option<IdempotencyKey>,
+) -> Result<CommandEnvelope, Problem> {
+    let mut report: Report = parse(raw.get())?;
+    if report.worker.is_some() {
+        return Err(Problem::malformed("#/worker", "is given once for all reports"));
+    }
     let job = report.job.take().ok_or_else(|| missing("job"))?;
     let job = job_id(&job).ok_or_else(|| Problem::malformed("#/job", "is not a job's id"))?;
     let verb = report.verb.take().ok_or_else(|| missing("verb"))?;
-    let command = report.command(job, &verb, Some(worker.clone()))?;
-    Ok(Asked { by: by.clone(), key, command })
+    let unknown = || Problem::malformed("#/verb", format!("`{}` is not a verb", verb.escape_debug()));
+    let verb = Verb::parse(&verb).ok_or_else(unknown)?;
+    let command = command(report, job, verb, Some(worker.clone()))?;
+    Ok(CommandEnvelope { by: by.clone(), key, command })
 }

@@ -1,73 +1,64 @@
-//! Schedules: made, listed with their next times and in words, paused, resumed, removed.
+//! Schedules: create, list with their next times, pause, resume, delete.
 
 use axum::extract::State;
-use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use tenure_api::{CallId, request};
+use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::command::{Command, When};
 use tenure_core::id::Name;
-use tenure_core::order::{Order, OrderKind};
-use tenure_core::schedule::{Misfire, Overlap, Plan, Schedule, ScheduleChange, Template};
-use tenure_core::wire;
+use tenure_core::schedule::{Plan, Schedule, ScheduleChange, Template};
 use tenure_runtime::cron::Cron;
+use tenure_service::caller::Caller;
+use tenure_service::extract::{Named, Reply};
+use tenure_service::fields::parsed;
+use tenure_service::problem::Problem;
+use tenure_service::query::QueryParams;
+use tenure_service::wire;
 use tenure_store::Store as _;
 
 use crate::app::App;
 use crate::body::{Body, OptionalBody, parse};
-use crate::caller::{Caller, Right};
 use crate::headers::Trace;
-use crate::http::jobs::{EmptyBody, NewJobBody};
-use crate::http::orders::{self, order_of};
-use crate::http::{Named, Reply, ok, page};
-use crate::problem::Problem;
-use crate::query::Given;
+use crate::http::automations::{self, automation_of, created, find};
+use crate::http::jobs::new_job;
+use crate::http::{ok, page};
 
-/// Times that are told ahead.
+/// How many of the next times an answer has.
 const NEXT_TIMES: usize = 5;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ScheduleBody {
-    id: Option<String>,
-    cron: String,
-    timezone: Option<String>,
-    job: Box<RawValue>,
-    misfire: Option<Misfire>,
-    overlap: Option<Overlap>,
-}
 
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
-    given: Given,
-    body: Body<ScheduleBody>,
+    params: QueryParams,
+    body: Body<request::NewSchedule>,
 ) -> Reply {
-    caller.may(Right::Operate)?;
-    given.done()?;
+    params.done()?;
     let (key, body) = (body.key, body.value);
-    let id = orders::id_of(body.id, key.as_ref())?;
+    let id = automations::new_id(body.id, key.as_ref())?;
+    let job = body.job.as_deref().map_or("null", RawValue::get);
     let plan = Plan {
         cron: body.cron,
         timezone: body.timezone.unwrap_or_else(|| "UTC".to_owned()).into(),
-        job: template(&caller, body.job.get()).map_err(|problem| problem.inside("job"))?,
-        misfire: body.misfire.unwrap_or_default(),
-        overlap: body.overlap.unwrap_or_default(),
+        job: template(&caller, job).map_err(|problem| problem.inside("job"))?,
+        misfire: parsed("#/misfire", body.misfire)?.unwrap_or_default(),
+        overlap: parsed("#/overlap", body.overlap)?.unwrap_or_default(),
     };
-    let asked = match app.runtime().add_schedule(caller.actor(), id.clone(), plan).await? {
-        Ok(done) => done,
+    let output = match app.runtime().add_schedule(caller.actor(), id.clone(), plan).await? {
+        Ok(output) => output,
         Err(refusal) => {
-            return Err(orders::refused(&app, &(OrderKind::Schedule, id), key, refusal.into()).await);
+            let id = (AutomationKind::Schedule, id);
+            return Err(automations::refused(&app, &id, key, refusal.into()).await);
         }
     };
-    let (order, replayed) = order_of(asked);
-    Ok(orders::made(&shown(&app, &order), format!("/api/schedules/{id}"), replayed))
+    let (automation, replayed) = automation_of(output);
+    Ok(created(&shown(&app, &automation), CallId::GetSchedule, &id, replayed))
 }
 
-/// The job of a schedule is asked for like any other; when it runs is the schedule's to say.
+/// The job of a schedule is checked like any other; the schedule sets its time and its correlation id.
 fn template(caller: &Caller, text: &str) -> Result<Template, Problem> {
-    let new = parse::<NewJobBody>(text)?.ask(caller, &Trace(None), None)?;
+    let new = new_job(parse(text)?, caller, &Trace(None), None)?;
     if new.when != When::Now || new.links.correlation_id.is_some() {
-        let detail = "run_at, delay and correlation_id are made of the schedule's times";
+        let detail = format!("the schedule sets {}", request::SET_BY_SCHEDULE.join(", "));
         return Err(Problem::malformed("#", detail));
     }
     Ok(Template {
@@ -81,75 +72,74 @@ fn template(caller: &Caller, text: &str) -> Result<Template, Problem> {
     })
 }
 
-fn as_schedule(order: &Order) -> &Schedule {
-    match order {
-        Order::Schedule(schedule) => schedule,
-        Order::Webhook(_) => unreachable!("orders of this kind are schedules"),
+fn as_schedule(automation: &Automation) -> &Schedule {
+    match automation {
+        Automation::Schedule(schedule) => schedule,
+        Automation::Webhook(_) => unreachable!("an automation of this kind is a schedule"),
     }
 }
 
-/// A schedule with its expression in words and the times to come.
-fn shown(app: &App, order: &Order) -> Value {
-    let (schedule, now) = (as_schedule(order), app.runtime().now());
-    let mut shown = wire::schedule(schedule);
+/// A schedule with its description in words and its next times.
+fn shown(app: &App, automation: &Automation) -> tenure_api::Schedule {
+    let (schedule, now) = (as_schedule(automation), app.runtime().now());
     let cron = Cron::parse(&schedule.plan.cron, schedule.plan.timezone.as_str()).ok();
     let mut next = schedule.next_at;
-    let mut times = Vec::new();
-    while let (Some(at), Some(cron), true) = (next, &cron, times.len() < NEXT_TIMES) {
-        times.push(at);
+    let mut next_times = Vec::new();
+    while let (Some(at), Some(cron), true) = (next, &cron, next_times.len() < NEXT_TIMES) {
+        next_times.push(at.to_string());
         next = cron.next(at.max(now));
     }
-    shown["describe"] = json!(cron.map(|cron| cron.describe()));
-    shown["next_times"] = json!(times);
-    shown
+    let describe = cron.map(|cron| cron.describe());
+    tenure_api::Schedule { describe, next_times, ..wire::schedule(schedule) }
 }
 
-pub(crate) async fn list(State(app): State<App>, caller: Caller, given: Given) -> Reply {
-    caller.may(Right::Oversee)?;
-    given.done()?;
-    let known = app.store().orders(OrderKind::Schedule).await?;
-    page("schedules", known.iter().map(|order| shown(&app, order)).collect(), None)
+pub(crate) async fn list(State(app): State<App>, params: QueryParams) -> Reply {
+    params.done()?;
+    let known = app.store().automations(AutomationKind::Schedule).await?;
+    let schedules = known.iter().map(|automation| shown(&app, automation));
+    page(CallId::ListSchedules, schedules.collect(), None)
 }
 
-pub(crate) async fn get(State(app): State<App>, caller: Caller, Named(id): Named, given: Given) -> Reply {
-    caller.may(Right::Oversee)?;
-    given.done()?;
-    ok(&shown(&app, &orders::find(&app, &(OrderKind::Schedule, id)).await?))
+pub(crate) async fn get(State(app): State<App>, Named(id): Named<Name>, params: QueryParams) -> Reply {
+    params.done()?;
+    ok(&shown(&app, &find(&app, &(AutomationKind::Schedule, id)).await?))
 }
 
-pub(crate) async fn remove(State(app): State<App>, caller: Caller, Named(id): Named, given: Given) -> Reply {
-    caller.may(Right::Operate)?;
-    given.done()?;
+pub(crate) async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Named(id): Named<Name>,
+    params: QueryParams,
+) -> Reply {
+    params.done()?;
     change(&app, &caller, id, ScheduleChange::Remove).await
 }
 
 pub(crate) async fn pause(
     State(app): State<App>,
     caller: Caller,
-    Named(id): Named,
-    given: Given,
-    _: OptionalBody<EmptyBody>,
+    Named(id): Named<Name>,
+    params: QueryParams,
+    _: OptionalBody<request::Empty>,
 ) -> Reply {
-    caller.may(Right::Operate)?;
-    given.done()?;
+    params.done()?;
     change(&app, &caller, id, ScheduleChange::Pause).await
 }
 
 async fn change(app: &App, caller: &Caller, id: Name, change: ScheduleChange) -> Reply {
-    let done = app.submit(caller, None, Command::ChangeSchedule(id, change)).await?;
-    ok(&shown(app, &order_of(done).0))
+    let output = app.submit(caller, None, Command::ChangeSchedule { id, change }).await?;
+    ok(&shown(app, &automation_of(output).0))
 }
 
 pub(crate) async fn resume(
     State(app): State<App>,
     caller: Caller,
-    Named(id): Named,
-    given: Given,
-    _: OptionalBody<EmptyBody>,
+    Named(id): Named<Name>,
+    params: QueryParams,
+    _: OptionalBody<request::Empty>,
 ) -> Reply {
-    caller.may(Right::Operate)?;
-    given.done()?;
-    let order = orders::find(&app, &(OrderKind::Schedule, id)).await?;
-    let done = app.runtime().resume_schedule(caller.actor(), as_schedule(&order)).await??;
-    ok(&shown(&app, &order_of(done).0))
+    params.done()?;
+    let automation = find(&app, &(AutomationKind::Schedule, id)).await?;
+    let output = app.runtime().resume_schedule(caller.actor(), as_schedule(&automation)).await??;
+    ok(&shown(&app, &automation_of(output).0))
 }

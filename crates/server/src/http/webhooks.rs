@@ -1,112 +1,100 @@
-//! Webhooks: made, listed, enabled again, removed. Their secret is shown once, in the answer that makes it.
+//! Webhooks: create, list, enable, delete. The answer to a creation shows the secret once.
 
 use axum::extract::State;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use tenure_api::{CallId, request};
+use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::command::Command;
 use tenure_core::id::Name;
-use tenure_core::order::OrderKind;
 use tenure_core::webhook::{EventFilter, NewWebhook, WebhookChange};
-use tenure_core::wire;
+use tenure_service::caller::Caller;
+use tenure_service::extract::{Named, Reply};
+use tenure_service::fields::name;
+use tenure_service::problem::Problem;
+use tenure_service::query::QueryParams;
+use tenure_service::wire;
 use tenure_store::Store as _;
 
 use crate::app::App;
-use crate::body::{Body, Object, OptionalBody};
-use crate::caller::{Caller, Right};
-use crate::http::jobs::EmptyBody;
-use crate::http::orders::{self, order_of};
-use crate::http::{Named, Reply, name, ok, page};
-use crate::problem::Problem;
-use crate::query::Given;
+use crate::body::{Body, OptionalBody};
+use crate::http::automations::{self, automation_of, created, find};
+use crate::http::{ok, page};
 use crate::webhooks::new_secret;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WebhookBody {
-    id: Option<String>,
-    url: String,
-    filter: Option<Object<FilterBody>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FilterBody {
-    #[serde(rename = "type")]
-    job_type: Option<String>,
-    lifecycle: Option<String>,
-    event: Option<String>,
-    user_id: Option<String>,
-}
-
-impl FilterBody {
-    fn read(self) -> Result<EventFilter, Problem> {
-        Ok(EventFilter {
-            job_type: name("#/filter/type", self.job_type)?,
-            lifecycle: name("#/filter/lifecycle", self.lifecycle)?,
-            event: name("#/filter/event", self.event)?,
-            user_id: name("#/filter/user_id", self.user_id)?,
-        })
-    }
+fn event_filter(filter: request::NewWebhookFilter) -> Result<EventFilter, Problem> {
+    Ok(EventFilter {
+        job_type: name("#/filter/type", filter.job_type)?,
+        lifecycle: name("#/filter/lifecycle", filter.lifecycle)?,
+        event: name("#/filter/event", filter.event)?,
+        user_id: name("#/filter/user_id", filter.user_id)?,
+    })
 }
 
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
-    given: Given,
-    body: Body<WebhookBody>,
+    params: QueryParams,
+    body: Body<request::NewWebhook>,
 ) -> Reply {
-    caller.may(Right::Operate)?;
-    given.done()?;
+    params.done()?;
     let (key, body) = (body.key, body.value);
-    let id = orders::id_of(body.id, key.as_ref())?;
-    let filter = body.filter.map(|Object(filter)| filter.read()).transpose()?.unwrap_or_default();
-    let url = app.policy().check(&body.url).await?.to_string();
-    let (secret, position) = (new_secret(), app.store().tail().await?);
+    let id = automations::new_id(body.id, key.as_ref())?;
+    let filter = body.filter.map(event_filter).transpose()?.unwrap_or_default();
+    let url = app.target_policy().check(&body.url).await?.to_string();
+    let (secret, position) = (new_secret(), app.store().journal_end().await?);
     let new = NewWebhook { id: id.clone(), url, secret: secret.clone(), filter, position };
-    let done = match app.submit(&caller, None, Command::AddWebhook(Box::new(new))).await {
-        Ok(done) => done,
-        Err(problem) => return Err(orders::refused(&app, &(OrderKind::Webhook, id), key, problem).await),
+    let output = match app.submit(&caller, None, Command::AddWebhook(Box::new(new))).await {
+        Ok(output) => output,
+        Err(problem) => {
+            let id = (AutomationKind::Webhook, id);
+            return Err(automations::refused(&app, &id, key, problem).await);
+        }
     };
-    let (order, replayed) = order_of(done);
-    let mut shown = wire::order(&order);
-    if !replayed {
-        shown["secret"] = json!(secret.0);
+    let (automation, replayed) = automation_of(output);
+    let secret = (!replayed).then_some(secret.0);
+    let webhook = tenure_api::Webhook { secret, ..shown(&automation) };
+    Ok(created(&webhook, CallId::GetWebhook, &id, replayed))
+}
+
+fn shown(automation: &Automation) -> tenure_api::Webhook {
+    match automation {
+        Automation::Webhook(webhook) => wire::webhook(webhook),
+        Automation::Schedule(_) => unreachable!("an automation of this kind is a webhook"),
     }
-    Ok(orders::made(&shown, format!("/api/webhooks/{id}"), replayed))
 }
 
-pub(crate) async fn list(State(app): State<App>, caller: Caller, given: Given) -> Reply {
-    caller.may(Right::Oversee)?;
-    given.done()?;
-    let known = app.store().orders(OrderKind::Webhook).await?;
-    page("webhooks", known.iter().map(wire::order).collect::<Vec<Value>>(), None)
+pub(crate) async fn list(State(app): State<App>, params: QueryParams) -> Reply {
+    params.done()?;
+    let known = app.store().automations(AutomationKind::Webhook).await?;
+    page(CallId::ListWebhooks, known.iter().map(shown).collect(), None)
 }
 
-pub(crate) async fn get(State(app): State<App>, caller: Caller, Named(id): Named, given: Given) -> Reply {
-    caller.may(Right::Oversee)?;
-    given.done()?;
-    ok(&wire::order(&orders::find(&app, &(OrderKind::Webhook, id)).await?))
+pub(crate) async fn get(State(app): State<App>, Named(id): Named<Name>, params: QueryParams) -> Reply {
+    params.done()?;
+    ok(&shown(&find(&app, &(AutomationKind::Webhook, id)).await?))
 }
 
-pub(crate) async fn remove(State(app): State<App>, caller: Caller, Named(id): Named, given: Given) -> Reply {
-    caller.may(Right::Operate)?;
-    given.done()?;
+pub(crate) async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Named(id): Named<Name>,
+    params: QueryParams,
+) -> Reply {
+    params.done()?;
     change(&app, &caller, id, WebhookChange::Remove).await
 }
 
 pub(crate) async fn enable(
     State(app): State<App>,
     caller: Caller,
-    Named(id): Named,
-    given: Given,
-    _: OptionalBody<EmptyBody>,
+    Named(id): Named<Name>,
+    params: QueryParams,
+    _: OptionalBody<request::Empty>,
 ) -> Reply {
-    caller.may(Right::Operate)?;
-    given.done()?;
+    params.done()?;
     change(&app, &caller, id, WebhookChange::Enable).await
 }
 
 async fn change(app: &App, caller: &Caller, id: Name, change: WebhookChange) -> Reply {
-    let done = app.submit(caller, None, Command::ChangeWebhook(id, change)).await?;
-    ok(&wire::order(&order_of(done).0))
+    let output = app.submit(caller, None, Command::ChangeWebhook { id, change }).await?;
+    ok(&shown(&automation_of(output).0))
 }

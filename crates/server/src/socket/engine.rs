@@ -32,13 +32,12 @@ use tenure_stats::LEASES_MAX;
 use tenure_store::Store as _;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval};
 use uuid::Uuid;
 
 use crate::app::App;
 use crate::socket::handshake::EngineHandshake;
 use crate::socket::hub::{HolderNotice, Registration};
-use crate::socket::{PendingSession, Session, on_disconnect, wait_true};
+use crate::socket::{PendingSession, Session, on_disconnect, ticks, wait_true};
 
 /// How often the engine's credentials, its name and its jobs are checked.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -164,8 +163,7 @@ impl EngineTask {
         disconnected: &mut watch::Receiver<bool>,
         registration: &mut Registration,
     ) -> EndReason {
-        let mut checks = interval(CHECK_INTERVAL);
-        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut checks = ticks(CHECK_INTERVAL);
         let app = self.app.clone();
         let drained = app.drained();
         tokio::pin!(drained);

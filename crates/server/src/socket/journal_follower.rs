@@ -14,11 +14,12 @@ use tenure_runtime::Follower;
 use tenure_stats::LEASES_MAX;
 use tenure_store::{AnyStore, JournalEntry, Store as _, StoreError};
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::sleep;
 
 use crate::app::App;
 use crate::socket::hub::HolderNotice;
 use crate::socket::subscribers::Publisher;
+use crate::socket::ticks;
 
 /// How often leased jobs are read, in case other nodes changed them.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -46,8 +47,7 @@ pub(super) async fn follow(app: App, after: Position, mut progress: mpsc::Receiv
         polled: None,
         reported: BTreeSet::new(),
     };
-    let mut polls = interval(POLL_INTERVAL);
-    polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut polls = ticks(POLL_INTERVAL);
     let drained = app.drained();
     tokio::pin!(drained);
     loop {

@@ -6,14 +6,16 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use tenure_api::Verb;
+use tenure_api::request::{ErrorReport, Report};
 use tenure_core::command::Command;
 use tenure_core::id::WorkerId;
 use tenure_core::json::Json;
 use tenure_service::problem::Problem;
 use tenure_service::query::job_id;
 
-use crate::body::{self, Object};
-use crate::http::reports::{ErrorBody, ReportBody};
+use crate::body;
+use crate::http::reports;
 use crate::socket::unknown_event;
 
 /// A parsed event.
@@ -30,13 +32,13 @@ pub(super) enum EngineRequest {
 }
 
 /// Events and their verbs in the HTTP API.
-const VERBS: [(&str, &str); 6] = [
-    ("job_ack", "start"),
-    ("job_progress", "progress"),
-    ("job_complete", "succeed"),
-    ("job_failed", "fail"),
-    ("job_cancelled", "cancel-confirm"),
-    ("job_release", "release"),
+const VERBS: [(&str, Verb); 6] = [
+    ("job_ack", Verb::Start),
+    ("job_progress", Verb::Progress),
+    ("job_complete", Verb::Succeed),
+    ("job_failed", Verb::Fail),
+    ("job_cancelled", Verb::CancelConfirm),
+    ("job_release", Verb::Release),
 ];
 
 #[derive(Deserialize)]
@@ -54,7 +56,7 @@ struct EventBody {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EmptyBody {}
+struct HeartbeatBody {}
 
 impl EngineMessage {
     /// Parses an event as received: `["job_ack", { … }]`.
@@ -83,7 +85,7 @@ fn request(event: &str, text: &str, data: &[&RawValue], worker: &WorkerId) -> Re
     match (verb, data) {
         (None, []) if event == "heartbeat" => Ok(EngineRequest::Heartbeat),
         (None, [data]) if event == "heartbeat" => {
-            body::parse::<EmptyBody>(data.get()).map(|_| EngineRequest::Heartbeat)
+            body::parse::<HeartbeatBody>(data.get()).map(|_| EngineRequest::Heartbeat)
         }
         (Some(verb), [data]) => command(body::parse(data.get())?, verb, worker).map(EngineRequest::Job),
         (None, _) if event != "heartbeat" => Err(unknown_event(event)),
@@ -91,36 +93,36 @@ fn request(event: &str, text: &str, data: &[&RawValue], worker: &WorkerId) -> Re
     }
 }
 
-fn command(body: EventBody, verb: &str, worker: &WorkerId) -> Result<Command, Problem> {
+fn command(body: EventBody, verb: Verb, worker: &WorkerId) -> Result<Command, Problem> {
     let job = job_id(&body.job_id).ok_or_else(|| Problem::malformed("#/jobId", "is not a job id"))?;
-    let report = ReportBody {
+    let report = Report {
         fence: Some(body.fence),
         progress: body.progress,
         message: body.message,
         result: body.result,
-        error: body.error.map(|ReportedError(error)| Object(error)),
+        error: body.error.map(|ReportedError(error)| error),
         checkpoint: body.checkpoint,
-        ..ReportBody::default()
+        ..Report::default()
     };
-    report.command(job, verb, Some(worker.clone()))
+    reports::command(report, job, verb, Some(worker.clone()))
 }
 
 /// An error as an engine sends it: an object, or `CODE: message`.
-struct ReportedError(ErrorBody);
+struct ReportedError(ErrorReport);
 
 impl<'de> Deserialize<'de> for ReportedError {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct ObjectOrText;
         impl<'de> Visitor<'de> for ObjectOrText {
-            type Value = ErrorBody;
+            type Value = ErrorReport;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object or \"CODE: message\"")
             }
-            fn visit_str<E>(self, text: &str) -> Result<ErrorBody, E> {
-                Ok(ErrorBody::of_text(text))
+            fn visit_str<E>(self, text: &str) -> Result<ErrorReport, E> {
+                Ok(reports::error_of_text(text))
             }
-            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<ErrorBody, A::Error> {
-                ErrorBody::deserialize(MapAccessDeserializer::new(members))
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<ErrorReport, A::Error> {
+                ErrorReport::deserialize(MapAccessDeserializer::new(members))
             }
         }
         from.deserialize_any(ObjectOrText).map(Self)

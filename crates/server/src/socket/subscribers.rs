@@ -16,11 +16,13 @@ use tenure_core::id::{UserId, WorkerId};
 use tenure_service::caller::{Caller, Right};
 use tenure_service::problem::Problem;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, sleep};
 
 use crate::app::App;
 use crate::socket::rate_limit::TokenBucket;
-use crate::socket::{PendingSession, Session, answer, handshake, on_disconnect, unknown_event, wait_true};
+use crate::socket::{
+    PendingSession, Session, answer, handshake, on_disconnect, ticks, unknown_event, wait_true,
+};
 
 pub(super) use publisher::Publisher;
 
@@ -107,7 +109,7 @@ impl FrontEnd {
     /// Admits a front end and subscribes it: it receives every event from here on.
     pub(crate) async fn admit(app: App, socket: &SocketRef, auth: Option<&RawValue>) -> Result<(), Problem> {
         let caller = handshake::front_end(&app, socket, auth).await?;
-        caller.may(Right::See)?;
+        caller.may(Right::ReadJobs)?;
         let only_user = if caller.role == Role::Producer { caller.user.clone() } else { None };
         let (queue, messages) = mpsc::channel(QUEUED_MESSAGES_MAX);
         let subscribers = app.hub().subscribers();
@@ -127,8 +129,7 @@ impl FrontEnd {
     }
 
     async fn run(mut self, socket: SocketRef) {
-        let mut checks = interval(CHECK_INTERVAL);
-        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut checks = ticks(CHECK_INTERVAL);
         let app = self.app.clone();
         let drained = app.drained();
         tokio::pin!(drained);

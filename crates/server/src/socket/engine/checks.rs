@@ -2,7 +2,7 @@
 
 use tenure_core::command::{Command, CommandEnvelope};
 use tenure_core::id::{Actor, JobId};
-use tenure_service::problem::{FORBIDDEN, Problem};
+use tenure_service::problem::{Problem, ProblemCode};
 use tenure_store::Store as _;
 
 use crate::socket::engine::{EndReason, EngineTask};
@@ -44,7 +44,9 @@ impl EngineTask {
     /// Why the engine must end, if it must. Also reads the jobs that were not read since their dispatch.
     pub(super) async fn check(&mut self) -> Option<EndReason> {
         let touched = self.app.touch_worker(&self.handshake.caller, &self.handshake.worker).await;
-        if !self.is_admitted().await || touched.is_err_and(|problem| problem.code() == FORBIDDEN.code) {
+        if !self.is_admitted().await
+            || touched.is_err_and(|problem| problem.code() == ProblemCode::Forbidden.code())
+        {
             return Some(EndReason::Unauthorized);
         }
         if self.has_lost_name().await {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::value::RawValue;
 use socketioxide::extract::{AckSender, SocketRef, TryData};
 use tenure_core::id::WorkerId;
-use tenure_service::problem::{OVERLOADED, Problem, RATE_LIMITED};
+use tenure_service::problem::{Problem, ProblemCode};
 use tokio::sync::mpsc;
 
 use crate::socket::answer;
@@ -90,7 +90,7 @@ fn enqueue(
     let is_too_fast = rate.lock().expect("the lock is never poisoned").take(1.0, Instant::now()).is_err();
     let (refused, problem) = if is_too_fast {
         let detail = format!("more than {EVENTS_PER_SECOND_MAX} events per second");
-        (incoming, Problem::new(&RATE_LIMITED, detail).retry_after(1))
+        (incoming, Problem::new(ProblemCode::RateLimited, detail).retry_after(1))
     } else if waiting_bytes.load(Ordering::Acquire) > WAITING_BYTES_MAX {
         (incoming, overloaded())
     } else {
@@ -106,5 +106,5 @@ fn enqueue(
 }
 
 fn overloaded() -> Problem {
-    Problem::new(&OVERLOADED, "too many events of this engine are waiting").retry_after(1)
+    Problem::new(ProblemCode::Overloaded, "too many events of this engine are waiting").retry_after(1)
 }

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use socketioxide::extract::AckSender;
-use tenure_core::command::{Command, CommandEnvelope, Hold, Report, Verb};
+use tenure_core::command::{Command, CommandEnvelope, Hold, Holder, Report, Verb};
 use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::id::JobId;
 use tenure_core::refusal::Refusal;
@@ -123,16 +123,22 @@ impl EngineTask {
             (Ok(Ok(CommandOutput::Heartbeat { cancel: Some(mode), .. })), Some(job)) => {
                 self.send_cancel(job, *mode);
             }
-            (Ok(Err(Refusal::LeaseConflict { fence, .. })), Some(job))
-                if self.held.get(&job).is_some_and(|held| Some(held.fence) == *fence) =>
-            {
-                self.drop_job(job);
-            }
-            (Ok(Err(Refusal::NotFound { .. })), Some(job)) => self.drop_job(job),
+            (Ok(Err(refusal)), Some(job)) if self.has_lost(job, refusal) => self.drop_job(job),
             _ => {}
         }
         result??;
         Ok(())
+    }
+
+    /// Whether a refusal means that the engine no longer holds the job.
+    fn has_lost(&self, job: JobId, refusal: &Refusal) -> bool {
+        match refusal {
+            Refusal::LeaseConflict { fence, .. } => {
+                self.held.get(&job).is_some_and(|held| Some(held.fence) == *fence)
+            }
+            Refusal::NotFound { .. } => true,
+            _ => false,
+        }
     }
 
     fn reply(&mut self, ack: AckSender, result: Result<(), Problem>, event: &str) {
@@ -142,9 +148,7 @@ impl EngineTask {
 
 /// The command that starts the job of a progress report.
 fn start(command: &Command) -> Command {
-    let Command::Progress { hold: Hold { job, percent: worker, message: fence }, .. } = command else {
-        return command.clone();
-    };
-    let holder = Some((worker.clone(), *fence));
+    let Command::Progress { hold: Hold { job, worker, fence }, .. } = command else { return command.clone() };
+    let holder = Some(Holder { worker: worker.clone(), fence: *fence });
     Command::Report(Box::new(Report { job: *job, holder, verb: Verb::Start }))
 }

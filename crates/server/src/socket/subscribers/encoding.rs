@@ -3,14 +3,15 @@
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
+use tenure_api::JobOf;
 use tenure_core::event::Event;
 use tenure_core::id::{Actor, JobId, Name, StateName};
 use tenure_core::job::Job;
 use tenure_core::lifecycle::{Lifecycle, Trigger};
 use tenure_core::time::{Now, Timestamp};
-use tenure_core::wire::JobForm;
+use tenure_service::wire::{self, Borrowed};
 
-use crate::door::words::Words;
+use crate::lifecycle_api::field_names::FieldNames;
 
 /// The fields of an event that `[api.events]` does not name.
 const DEFAULT_FIELDS: [&str; 3] = ["id", "type", "state"];
@@ -20,7 +21,7 @@ const PROGRESS: &str = "job_progress";
 /// The names of one lifecycle.
 #[derive(Debug, Default)]
 pub(super) struct EventEncoder {
-    words: Words,
+    names: FieldNames,
     /// Events, and the canonical fields that each carries.
     events: Vec<(String, Vec<String>)>,
     /// States, and their former names.
@@ -31,7 +32,7 @@ pub(super) struct EventEncoder {
 #[derive(Serialize)]
 struct EventFields<'a> {
     #[serde(flatten)]
-    job: JobForm<'a>,
+    job: JobOf<Borrowed<'a>>,
     job_id: JobId,
     trigger: &'a Trigger,
     from: &'a Option<StateName>,
@@ -53,7 +54,7 @@ impl EventEncoder {
         let (fields, events) =
             lifecycle.api.as_ref().map(|api| (api.fields.as_slice(), api.events.clone())).unwrap_or_default();
         let states = lifecycle.states.iter().map(|state| (state.name.clone(), state.alias.clone()));
-        Self { words: Words::new(fields), events, states: states.collect() }
+        Self { names: FieldNames::new(fields), events, states: states.collect() }
     }
 
     /// Whether any event carries part of the payload.
@@ -67,7 +68,7 @@ impl EventEncoder {
         let state = self.states.iter().find(|(state, _)| *state == event.to);
         let alias = state.map(|(state, alias)| format!("job_{}", alias.as_ref().unwrap_or(state)));
         let fields = EventFields {
-            job: JobForm::new(job, now),
+            job: wire::job(job, now),
             job_id: event.job_id,
             trigger: &event.trigger,
             from: &event.from,
@@ -85,7 +86,7 @@ impl EventEncoder {
         let name = declared.into_iter().find(|name| name.eq_ignore_ascii_case(PROGRESS));
         let name = name.map_or_else(|| PROGRESS.to_owned(), String::clone);
         let alias = Some(PROGRESS.to_owned());
-        self.encode(name, alias, &JobForm::new(job, now), &["id", "type", "state", "progress"])
+        self.encode(name, alias, &wire::job(job, now), &["id", "type", "state", "progress"])
     }
 
     /// Picks the declared fields, or the default ones. The alias is sent too if the lifecycle has any former names.
@@ -99,10 +100,10 @@ impl EventEncoder {
         let fields = to_raw_value(fields).expect("keys are strings and numbers are finite");
         let declared = self.events.iter().find(|(event, _)| *event == name);
         let picked = match declared {
-            Some((_, picked)) => self.words.pick(&fields, picked),
+            Some((_, picked)) => self.names.pick(&fields, picked),
             None => {
                 let picked: Vec<String> = default_fields.iter().map(ToString::to_string).collect();
-                self.words.pick(&fields, &picked)
+                self.names.pick(&fields, &picked)
             }
         };
         let has_aliases = self.states.iter().any(|(_, alias)| alias.is_some());

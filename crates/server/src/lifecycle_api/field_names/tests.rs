@@ -1,32 +1,32 @@
-//! Words there and back, on the built-in doors and on made-up ones.
+//! Translation in both directions, with the built-in lifecycle APIs and invented ones.
 
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tenure_core::lifecycle::Lifecycle;
 
-use super::{UNKNOWN, Words};
+use super::{FieldNames, UNKNOWN};
 
-fn words(fields: &[(&str, &str)]) -> Words {
+fn field_names(fields: &[(&str, &str)]) -> FieldNames {
     let owned = |(field, name): &(&str, &str)| ((*field).to_owned(), (*name).to_owned());
-    Words::new(&fields.iter().map(owned).collect::<Vec<_>>())
+    FieldNames::new(&fields.iter().map(owned).collect::<Vec<_>>())
 }
 
-fn built_in(name: &str) -> Words {
+fn built_in(name: &str) -> FieldNames {
     let lifecycle = Lifecycle::built_in().into_iter().find(|it| it.name == name).unwrap();
-    Words::new(&lifecycle.api.unwrap().fields)
+    FieldNames::new(&lifecycle.api.unwrap().fields)
 }
 
 fn raw(text: &str) -> Box<RawValue> {
     RawValue::from_string(text.to_owned()).unwrap()
 }
 
-fn spoken(words: &Words, canonical: &str) -> String {
-    words.job(&raw(canonical)).get().to_owned()
+fn translated(names: &FieldNames, canonical: &str) -> String {
+    names.job(&raw(canonical)).get().to_owned()
 }
 
-fn understood(words: &Words, sent: &str, takes: &[&str]) -> String {
-    words.canonical(&raw(sent), takes).get().to_owned()
+fn canonical(names: &FieldNames, sent: &str, takes: &[&str]) -> String {
+    names.canonical(&raw(sent), takes).get().to_owned()
 }
 
 #[test]
@@ -34,23 +34,23 @@ fn a_job_has_the_door_s_names_in_the_canonical_order() {
     let canonical =
         r#"{"id":"a","type":"x","state":"running","error":null,"entered":{"queued":"t1"},"seq":2}"#;
     assert_eq!(
-        spoken(&built_in("engine"), canonical),
+        translated(&built_in("engine"), canonical),
         r#"{"jobId":"a","jobType":"x","status":"running","error":null,"entered":{"queued":"t1"},"queuedAt":"t1","dispatchedAt":null,"failedAt":null,"seq":2}"#
     );
 }
 
 #[test]
 fn a_part_and_its_whole_both_appear() {
-    let door = built_in("image");
+    let api = built_in("image");
     assert_eq!(
-        spoken(&door, r#"{"result":{"url":"u","n":1}}"#),
+        translated(&api, r#"{"result":{"url":"u","n":1}}"#),
         r#"{"result":{"url":"u","n":1},"resultUrl":"u"}"#
     );
-    assert_eq!(spoken(&door, r#"{"result":null}"#), r#"{"result":null,"resultUrl":null}"#);
-    assert_eq!(spoken(&door, r#"{"result":[1]}"#), r#"{"result":[1],"resultUrl":null}"#);
-    let deep = words(&[("payload.a.b", "ab"), ("payload", "input")]);
+    assert_eq!(translated(&api, r#"{"result":null}"#), r#"{"result":null,"resultUrl":null}"#);
+    assert_eq!(translated(&api, r#"{"result":[1]}"#), r#"{"result":[1],"resultUrl":null}"#);
+    let deep = field_names(&[("payload.a.b", "ab"), ("payload", "input")]);
     assert_eq!(
-        spoken(&deep, r#"{"payload":{"a":{"b":[1.0]}}}"#),
+        translated(&deep, r#"{"payload":{"a":{"b":[1.0]}}}"#),
         r#"{"input":{"a":{"b":[1.0]}},"ab":[1.0]}"#
     );
 }
@@ -58,12 +58,12 @@ fn a_part_and_its_whole_both_appear() {
 #[test]
 fn a_name_that_is_given_away_is_the_other_thing() {
     let error = r#"{"error":{"code":"BAD","message":"m","text":"BAD: m"}}"#;
-    assert_eq!(spoken(&built_in("engine"), error), r#"{"error":"BAD: m"}"#);
-    let swapped = words(&[("state", "outcome"), ("outcome", "state")]);
-    assert_eq!(spoken(&swapped, r#"{"state":"a","outcome":"b"}"#), r#"{"outcome":"a","state":"b"}"#);
+    assert_eq!(translated(&built_in("engine"), error), r#"{"error":"BAD: m"}"#);
+    let swapped = field_names(&[("state", "outcome"), ("outcome", "state")]);
+    assert_eq!(translated(&swapped, r#"{"state":"a","outcome":"b"}"#), r#"{"outcome":"a","state":"b"}"#);
     // Only where the other thing is there: the last word of a stream has no `result`.
     assert_eq!(
-        spoken(&built_in("so1"), r#"{"state":"success","output":1}"#),
+        translated(&built_in("so1"), r#"{"state":"success","output":1}"#),
         r#"{"state":"success","output":1}"#
     );
 }
@@ -71,17 +71,17 @@ fn a_name_that_is_given_away_is_the_other_thing() {
 #[test]
 fn what_is_no_object_stays_as_it_is() {
     for text in ["null", "[1]", "\"a\"", "12345678901234567890123"] {
-        assert_eq!(spoken(&built_in("engine"), text), text);
-        assert_eq!(understood(&built_in("engine"), text, &["type"]), text);
+        assert_eq!(translated(&built_in("engine"), text), text);
+        assert_eq!(canonical(&built_in("engine"), text, &["type"]), text);
     }
 }
 
 #[test]
 fn an_event_carries_the_fields_that_it_names() {
-    let door = built_in("engine");
+    let api = built_in("engine");
     let job = raw(r#"{"id":"a","worker":"w","entered":{},"error":{"text":"BAD: m"},"duration_ms":5}"#);
     let fields = ["id", "worker", "entered.failed", "error.text", "duration_ms", "seq", "lease.fence"];
-    let picked = door.pick(&job, &fields.map(str::to_owned));
+    let picked = api.pick(&job, &fields.map(str::to_owned));
     assert_eq!(
         picked.get(),
         r#"{"jobId":"a","engineId":"w","failedAt":null,"error":"BAD: m","duration":5,"seq":null,"lease.fence":null}"#
@@ -89,40 +89,40 @@ fn an_event_carries_the_fields_that_it_names() {
 }
 
 #[test]
-fn a_request_is_understood() {
+fn a_request_is_canonical() {
     let takes = ["type", "payload", "user_id"];
     assert_eq!(
-        understood(&built_in("so1"), r#"{"action":"a","input":{"n":1e400},"user_id":"u"}"#, &takes),
+        canonical(&built_in("so1"), r#"{"action":"a","input":{"n":1e400},"user_id":"u"}"#, &takes),
         r#"{"type":"a","payload":{"n":1e400},"user_id":"u"}"#
     );
-    let deep = words(&[("payload.text", "text"), ("payload.size.w", "w"), ("payload.size.h", "h")]);
+    let deep = field_names(&[("payload.text", "text"), ("payload.size.w", "w"), ("payload.size.h", "h")]);
     assert_eq!(
-        understood(&deep, r#"{"w":1,"type":"t","text":"a: b","h":2}"#, &takes),
+        canonical(&deep, r#"{"w":1,"type":"t","text":"a: b","h":2}"#, &takes),
         r#"{"type":"t","payload":{"size":{"w":1,"h":2},"text":"a: b"}}"#
     );
 }
 
 #[test]
 fn a_part_beside_its_whole_is_unknown() {
-    let door = words(&[("payload.prompt", "prompt"), ("payload.prompt.text", "text")]);
+    let api = field_names(&[("payload.prompt", "prompt"), ("payload.prompt.text", "text")]);
     assert_eq!(
-        understood(&door, r#"{"prompt":"b","payload":{"prompt":"a"}}"#, &["payload"]),
+        canonical(&api, r#"{"prompt":"b","payload":{"prompt":"a"}}"#, &["payload"]),
         format!(r#"{{"payload":{{"prompt":"a"}},"{UNKNOWN}prompt":{{"prompt":"b"}}}}"#)
     );
     assert_eq!(
-        understood(&door, r#"{"prompt":"a","text":"b"}"#, &["payload"]),
+        canonical(&api, r#"{"prompt":"a","text":"b"}"#, &["payload"]),
         format!(r#"{{"payload":{{"prompt":"a"}},"{UNKNOWN}text":{{"prompt":{{"text":"b"}}}}}}"#)
     );
 }
 
 #[test]
 fn a_canonical_name_that_was_renamed_is_unknown() {
-    let door = built_in("engine");
-    let sent = understood(&door, r#"{"type":"a","state":"b","jobType":"c","queuedAt":"d"}"#, &["type"]);
+    let api = built_in("engine");
+    let sent = canonical(&api, r#"{"type":"a","state":"b","jobType":"c","queuedAt":"d"}"#, &["type"]);
     assert_eq!(sent, format!(r#"{{"{UNKNOWN}type":"a","{UNKNOWN}state":"b","type":"c","queuedAt":"d"}}"#));
-    assert_eq!(door.pointer(&format!("#/{UNKNOWN}type")), "#/type");
+    assert_eq!(api.pointer(&format!("#/{UNKNOWN}type")), "#/type");
     let detail = format!("unknown field `{UNKNOWN}type`, expected one of `type`, `payload`, `user_id`");
-    assert_eq!(door.detail(&detail), "unknown field `type`, expected one of `jobType`, `payload`, `userId`");
+    assert_eq!(api.detail(&detail), "unknown field `type`, expected one of `jobType`, `payload`, `userId`");
 }
 
 #[test]
@@ -130,23 +130,27 @@ fn an_error_s_text_is_its_code_and_its_message() {
     let takes = ["error"];
     let engine = built_in("engine");
     let whole = r#"{"error":{"code":"BAD","message":"m: n"}}"#;
-    assert_eq!(understood(&engine, r#"{"error":"BAD: m: n"}"#, &takes), whole);
-    assert_eq!(understood(&engine, whole, &takes), whole);
-    assert_eq!(understood(&engine, r#"{"error":null}"#, &takes), r#"{"error":null}"#);
+    assert_eq!(canonical(&engine, r#"{"error":"BAD: m: n"}"#, &takes), whole);
+    assert_eq!(canonical(&engine, whole, &takes), whole);
+    assert_eq!(canonical(&engine, r#"{"error":null}"#, &takes), r#"{"error":null}"#);
     let pattern = built_in("pattern");
     assert_eq!(
-        understood(&pattern, r#"{"error_message":"it broke: why?"}"#, &takes),
+        canonical(&pattern, r#"{"error_message":"it broke: why?"}"#, &takes),
         r#"{"error":{"message":"it broke: why?"}}"#
     );
-    assert_eq!(understood(&pattern, r#"{"error_message":null}"#, &takes), "{}");
-    assert_eq!(understood(&pattern, r#"{"error_message":5}"#, &takes), r#"{"error":{"text":5}}"#);
+    assert_eq!(canonical(&pattern, r#"{"error_message":null}"#, &takes), "{}");
+    assert_eq!(canonical(&pattern, r#"{"error_message":5}"#, &takes), r#"{"error":{"text":5}}"#);
     assert_eq!(pattern.pointer("#/error/text"), "#/error_message");
 }
 
 #[test]
-fn places_are_told_in_these_words() {
-    let door =
-        words(&[("payload", "request"), ("payload.size.w", "w/h"), ("state", "status"), ("run_at", "runAt")]);
+fn pointers_have_the_names_of_the_api() {
+    let api = field_names(&[
+        ("payload", "request"),
+        ("payload.size.w", "w/h"),
+        ("state", "status"),
+        ("run_at", "runAt"),
+    ]);
     for (canonical, here) in [
         ("#", "#"),
         ("#/payload", "#/request"),
@@ -157,13 +161,13 @@ fn places_are_told_in_these_words() {
         ("?state", "?status"),
         ("#/filter/state", "#/filter/status"),
     ] {
-        assert_eq!(door.pointer(canonical), here);
+        assert_eq!(api.pointer(canonical), here);
     }
-    assert_eq!(door.detail("run_at and delay exclude each other"), "runAt and delay exclude each other");
-    assert_eq!(door.detail("the state of things, expected `state`"), "the state of things, expected `state`");
-    assert_eq!(door.detail("missing field `state`"), "missing field `status`");
-    assert_eq!(door.canonical_name("status", &["state"]), "state");
-    assert_eq!(door.canonical_name("limit", &["state"]), "limit");
+    assert_eq!(api.detail("run_at and delay exclude each other"), "runAt and delay exclude each other");
+    assert_eq!(api.detail("the state of things, expected `state`"), "the state of things, expected `state`");
+    assert_eq!(api.detail("missing field `state`"), "missing field `status`");
+    assert_eq!(api.canonical_name("status", &["state"]), "state");
+    assert_eq!(api.canonical_name("limit", &["state"]), "limit");
 }
 
 const FIELDS: [&str; 6] = ["id", "type", "payload", "result", "user_id", "worker"];
@@ -197,16 +201,16 @@ proptest! {
         prop_assume!(names.iter().all(|name| !FIELDS.contains(&name.as_str())));
         let fields: Vec<(String, String)> = FIELDS.iter().zip(names).zip(named).filter(|(_, named)| *named)
             .map(|((field, name), _)| ((*field).to_owned(), name)).collect();
-        let door = Words::new(&fields);
+        let api = FieldNames::new(&fields);
         let one = |(field, value): (&&str, &String)| format!("{}:{value}", json!(field));
         let members: Vec<String> = FIELDS.iter().zip(&values).map(one).collect();
         let canonical = format!("{{{}}}", members.join(","));
-        let here = spoken(&door, &canonical);
+        let here = translated(&api, &canonical);
         for (field, name) in &fields {
             let members = super::members(serde_json::from_str(&here).unwrap()).unwrap();
             prop_assert!(members.iter().any(|(member, _)| member == name));
             prop_assert!(members.iter().all(|(member, _)| member != field));
         }
-        prop_assert_eq!(understood(&door, &here, &FIELDS), canonical);
+        prop_assert_eq!(canonical(&api, &here, &FIELDS), canonical);
     }
 }

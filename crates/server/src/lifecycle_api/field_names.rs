@@ -1,8 +1,8 @@
-//! A lifecycle's own words: what each canonical field is called at its door, there and back. Values pass as the text
-//! that they are, so no number changes on its way.
+//! Field names of a lifecycle API: the name of each canonical field, in both directions. Values pass as text, so no number
+//! changes.
 //!
-//! A dotted field picks a value: it appears beside its parent, which stays whole under its own name. A canonical name
-//! that a door gives to something else is that other thing: with `"error.text" = "error"`, `error` is the text.
+//! A dotted field selects a part of a value: it appears beside the whole field, which keeps its own name. A canonical name
+//! that the API gives to another field means that field: with `"error.text" = "error"`, `error` is the text.
 
 #[cfg(test)]
 mod tests;
@@ -13,22 +13,22 @@ use std::fmt;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Put before a name that was sent and that this door does not know, so that it is refused like any unknown name.
+/// Prefix of a sent name that the API does not have, so that it is refused like any unknown name.
 const UNKNOWN: char = '\u{e000}';
 
-/// The names of one door.
+/// The field names of one lifecycle API.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Words(Vec<Named>);
+pub(crate) struct FieldNames(Vec<FieldAlias>);
 
 #[derive(Clone, Debug)]
-struct Named {
+struct FieldAlias {
     /// The canonical field; more than one step for a dotted one.
     path: Vec<String>,
     /// On the wire.
     name: String,
 }
 
-impl Named {
+impl FieldAlias {
     fn head(&self) -> &str {
         &self.path[0]
     }
@@ -38,42 +38,42 @@ impl Named {
     }
 }
 
-impl Words {
-    /// The words of an `[api.fields]` table: canonical field, name on the wire.
+impl FieldNames {
+    /// From an `[api.fields]` table: canonical field, name on the wire.
     pub(crate) fn new(fields: &[(String, String)]) -> Self {
-        let named = |(field, name): &(String, String)| Named {
+        let named = |(field, name): &(String, String)| FieldAlias {
             path: field.split('.').map(str::to_owned).collect(),
             name: name.clone(),
         };
         Self(fields.iter().map(named).collect())
     }
 
-    /// What a canonical field is called here, dotted ones too.
+    /// The name of a canonical field, including dotted ones.
     pub(crate) fn name<'a>(&'a self, field: &'a str) -> &'a str {
         let named = self.0.iter().find(|named| named.path.iter().map(String::as_str).eq(field.split('.')));
         named.map_or(field, |named| &named.name)
     }
 
-    /// The dotted fields that are named, and their names.
+    /// The dotted fields and their names.
     pub(super) fn parts(&self) -> impl Iterator<Item = (String, &str)> {
         let dotted = self.0.iter().filter(|named| named.path.len() > 1);
         dotted.map(|named| (named.path.join("."), named.name.as_str()))
     }
 
-    /// A job, or any object with fields of a job, in these words; anything else as it is.
+    /// A job, or any object with fields of a job, with these names; anything else unchanged.
     pub(crate) fn job(&self, canonical: &RawValue) -> Box<RawValue> {
         let Some(members) = members(canonical) else { return canonical.to_owned() };
-        let is_there = |named: &&Named| members.iter().any(|(field, _)| field == named.head());
-        let spoken: Vec<&Named> = self.0.iter().filter(is_there).collect();
-        let mut object = Object::default();
+        let is_there = |named: &&FieldAlias| members.iter().any(|(field, _)| field == named.head());
+        let present: Vec<&FieldAlias> = self.0.iter().filter(is_there).collect();
+        let mut object = ObjectWriter::default();
         for (field, value) in &members {
-            match spoken.iter().find(|named| named.is_plain(field)) {
+            match present.iter().find(|named| named.is_plain(field)) {
                 Some(named) => object.member(&named.name, value.get()),
-                // Its name is taken by another field.
-                None if spoken.iter().any(|named| named.name == *field) => {}
+                // Another field has its name.
+                None if present.iter().any(|named| named.name == *field) => {}
                 None => object.member(field, value.get()),
             }
-            let parts = spoken.iter().filter(|named| named.path.len() > 1 && named.head() == field);
+            let parts = present.iter().filter(|named| named.path.len() > 1 && named.head() == field);
             for part in parts {
                 object.member(&part.name, pick(value, &part.path[1..]));
             }
@@ -82,9 +82,9 @@ impl Words {
     }
 
     /// These fields of a job, or of an event, and nothing else; null where there is none.
-    #[allow(dead_code, reason = "for those who tell events in a door's words")]
+    #[allow(dead_code, reason = "for events with the field names of a lifecycle API")]
     pub(crate) fn pick(&self, canonical: &RawValue, fields: &[String]) -> Box<RawValue> {
-        let mut object = Object::default();
+        let mut object = ObjectWriter::default();
         for field in fields {
             let path: Vec<String> = field.split('.').map(str::to_owned).collect();
             object.member(self.name(field), pick(canonical, &path));
@@ -92,15 +92,15 @@ impl Words {
         object.finish()
     }
 
-    /// What was sent in these words, as the canonical object; `takes` are the fields of a job that it may have. A name
-    /// that this door does not know stays unknown, and so does a part that comes beside its whole.
+    /// A sent object with canonical names; `takes` are the fields of a job that it may have. A name that the API does not
+    /// have stays unknown, and so does a part that is sent beside the whole field.
     pub(crate) fn canonical(&self, sent: &RawValue, takes: &[&str]) -> Box<RawValue> {
         let Some(members) = members(sent) else { return sent.to_owned() };
-        let mut object = Object::default();
+        let mut object = ObjectWriter::default();
         let (mut given, mut wholes) = (Vec::new(), Vec::new());
         for (name, value) in &members {
             let text = value.get();
-            let Some(named) = self.meant(name, takes) else {
+            let Some(named) = self.field_of(name, takes) else {
                 given.push(name.as_str());
                 object.member(&self.as_sent(name), text);
                 continue;
@@ -127,24 +127,24 @@ impl Words {
         object.finish()
     }
 
-    /// A name of a query, as the canonical one.
+    /// The canonical name of a query parameter.
     pub(crate) fn canonical_name<'a>(&'a self, sent: &'a str, takes: &[&str]) -> Cow<'a, str> {
-        let plain = self.meant(sent, takes).filter(|named| named.path.len() == 1);
+        let plain = self.field_of(sent, takes).filter(|named| named.path.len() == 1);
         plain.map_or_else(|| self.as_sent(sent), |named| Cow::Borrowed(named.head()))
     }
 
-    /// The field that a name stands for, among those that may be sent.
-    fn meant(&self, name: &str, takes: &[&str]) -> Option<&Named> {
+    /// The field with this name, among those that may be sent.
+    fn field_of(&self, name: &str, takes: &[&str]) -> Option<&FieldAlias> {
         self.0.iter().find(|named| named.name == name && takes.contains(&named.head()))
     }
 
-    /// A name without a meaning here: the canonical name of what is called otherwise is made one that nobody knows.
+    /// A name without a field: the canonical name of a renamed field is made unknown.
     fn as_sent<'a>(&self, name: &'a str) -> Cow<'a, str> {
-        let is_renamed = |named: &Named| named.is_plain(name) && named.name != name;
+        let is_renamed = |named: &FieldAlias| named.is_plain(name) && named.name != name;
         if self.0.iter().any(is_renamed) { format!("{UNKNOWN}{name}").into() } else { name.into() }
     }
 
-    /// Where an error is, in these words: `#/payload/prompt` is `#/request/prompt`, and `?state` is `?status`.
+    /// Where an error is, in these names: `#/payload/prompt` is `#/request/prompt`, and `?state` is `?status`.
     pub(crate) fn pointer(&self, canonical: &str) -> String {
         let leads = ["#/filter/", "#/", "?"];
         let Some(lead) = leads.into_iter().find(|lead| canonical.starts_with(lead)) else {
@@ -155,7 +155,7 @@ impl Words {
             return format!("{lead}{sent}");
         }
         let steps: Vec<&str> = rest.split('/').collect();
-        let leads_there = |named: &&Named| {
+        let leads_there = |named: &&FieldAlias| {
             named.path.len() <= steps.len() && named.path.iter().zip(&steps).all(|(a, b)| escape(a) == **b)
         };
         let Some(named) = self.0.iter().filter(leads_there).max_by_key(|named| named.path.len()) else {
@@ -166,7 +166,7 @@ impl Words {
         format!("{lead}{}", steps.collect::<Vec<_>>().join("/"))
     }
 
-    /// A sentence about a shape that was wrong: the fields that it names are called what they are called here.
+    /// A message about a wrong shape, with these names.
     pub(crate) fn detail(&self, canonical: &str) -> String {
         let about_fields = ["unknown field `", "missing field `", "duplicate field `"];
         let about_fields = about_fields.iter().any(|start| canonical.starts_with(start));
@@ -189,7 +189,7 @@ impl Words {
     }
 }
 
-/// Where in its whole a part goes. An error's text is its code and its message; everything else is one value.
+/// The place of a part in its whole field. An error's text is its code and its message; everything else is one value.
 fn parts<'a>(path: &[String], text: &'a str) -> Vec<(Vec<String>, Cow<'a, str>)> {
     let said = if *path == ["error", "text"] { serde_json::from_str::<String>(text).ok() } else { None };
     let Some(said) = said else { return vec![(path[1..].to_vec(), text.into())] };
@@ -203,8 +203,13 @@ fn parts<'a>(path: &[String], text: &'a str) -> Vec<(Vec<String>, Cow<'a, str>)>
     code.map(|code| part("code", code)).into_iter().chain([part("message", message)]).collect()
 }
 
-/// Puts a part into its whole; where there is something already, into another whole of the same name.
-fn put<'a>(wholes: &mut Vec<(&'a Named, Node<'a>)>, part: &'a Named, path: &[String], text: Cow<'a, str>) {
+/// Puts a part into its whole field; if its place is taken, into another whole field of the same name.
+fn put<'a>(
+    wholes: &mut Vec<(&'a FieldAlias, PartialValue<'a>)>,
+    part: &'a FieldAlias,
+    path: &[String],
+    text: Cow<'a, str>,
+) {
     let text = match wholes.iter_mut().find(|(first, _)| first.head() == part.head()) {
         Some((_, whole)) => match whole.insert(path, text) {
             Ok(()) => return,
@@ -212,19 +217,19 @@ fn put<'a>(wholes: &mut Vec<(&'a Named, Node<'a>)>, part: &'a Named, path: &[Str
         },
         None => text,
     };
-    let mut whole = Node::Branch(Vec::new());
+    let mut whole = PartialValue::Branch(Vec::new());
     whole.insert(path, text).expect("nothing is in the way of the first part");
     wholes.push((part, whole));
 }
 
-/// A value that is put together out of parts.
-enum Node<'a> {
+/// A value that is assembled from parts.
+enum PartialValue<'a> {
     Leaf(Cow<'a, str>),
     Branch(Vec<(String, Self)>),
 }
 
-impl<'a> Node<'a> {
-    /// Gives the part back if something else is in its place.
+impl<'a> PartialValue<'a> {
+    /// Returns the part if its place is taken.
     fn insert(&mut self, path: &[String], text: Cow<'a, str>) -> Result<(), Cow<'a, str>> {
         let Self::Branch(children) = self else { return Err(text) };
         let (step, rest) = path.split_first().expect("a part has a name");
@@ -248,7 +253,7 @@ impl<'a> Node<'a> {
         match self {
             Self::Leaf(text) => text.as_ref().into(),
             Self::Branch(children) => {
-                let mut object = Object::default();
+                let mut object = ObjectWriter::default();
                 for (name, child) in children {
                     object.member(name, &child.text());
                 }
@@ -266,11 +271,11 @@ fn pick<'a>(value: &'a RawValue, path: &[String]) -> &'a str {
     path.iter().try_fold(value, step).map_or("null", RawValue::get)
 }
 
-/// An object that is being written.
+/// Writes a JSON object.
 #[derive(Default)]
-pub(super) struct Object(String);
+pub(super) struct ObjectWriter(String);
 
-impl Object {
+impl ObjectWriter {
     pub(super) fn member(&mut self, name: &str, text: &str) {
         self.0.push(if self.0.is_empty() { '{' } else { ',' });
         self.0.push_str(&quoted(name));

@@ -1,0 +1,74 @@
+//! What calls about schedules and about webhooks share: ids, lookups and answers to creations.
+
+use axum::response::Response;
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+use tenure_api::CallId;
+use tenure_core::automation::{Automation, AutomationId};
+use tenure_core::command::IdempotencyKey;
+use tenure_core::decide::CommandOutput;
+use tenure_core::id::Name;
+use tenure_service::auth::key::IssuedKey;
+use tenure_service::problem::Problem;
+use tenure_store::Store as _;
+
+use crate::app::App;
+use crate::http::{answer, mark_replayed};
+
+/// Ids are parts of other names.
+const ID_BYTES_MAX: usize = 64;
+
+/// The given id, or a generated one; the repeat of a request with a key generates the same id.
+pub(super) fn new_id(given: Option<String>, key: Option<&IdempotencyKey>) -> Result<Name, Problem> {
+    let Some(id) = given else {
+        let issued = key.map_or_else(IssuedKey::new, |key| IssuedKey::repeatable(key.key.as_str()));
+        return Ok(issued.id.into());
+    };
+    let fits = |letter: u8| letter.is_ascii_alphanumeric() || b"._-".contains(&letter);
+    if (1..=ID_BYTES_MAX).contains(&id.len()) && id.bytes().all(fits) {
+        return Ok(id.into());
+    }
+    let detail = format!("must have 1 to {ID_BYTES_MAX} letters, digits, dots, dashes and underscores");
+    Err(Problem::malformed("#/id", detail))
+}
+
+/// The automation in the output of a command about one, and whether the command had been executed before.
+pub(super) fn automation_of(output: CommandOutput) -> (Automation, bool) {
+    match output {
+        CommandOutput::Automation { automation, replayed } => (*automation, replayed),
+        _ => unreachable!("a command about an automation is answered with it"),
+    }
+}
+
+pub(super) async fn find(app: &App, id: &AutomationId) -> Result<Automation, Problem> {
+    let known = app.store().automations(id.0).await?;
+    let found = known.into_iter().find(|automation| automation.id() == *id);
+    found.ok_or_else(|| Problem::not_found(id.0.as_str(), &id.1))
+}
+
+/// The refusal of a creation. If its key generated the id of an existing automation, the key was used for another body.
+pub(super) async fn refused(
+    app: &App,
+    id: &AutomationId,
+    key: Option<IdempotencyKey>,
+    problem: Problem,
+) -> Problem {
+    match key {
+        Some(key) if find(app, id).await.is_ok() => Problem::key_reused(key.key.as_str()),
+        _ => problem,
+    }
+}
+
+/// 201 and the path of a new automation; 200 for one that existed.
+pub(super) fn created(body: &impl Serialize, get: CallId, id: &Name, replayed: bool) -> Response {
+    if replayed {
+        let mut response = answer(StatusCode::OK, body);
+        mark_replayed(&mut response);
+        return response;
+    }
+    let mut response = answer(StatusCode::CREATED, body);
+    if let Ok(location) = HeaderValue::try_from(get.call().path_of(&[id.as_str()])) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}

@@ -1,0 +1,238 @@
+//! Requests of a lifecycle API, translated to canonical ones.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts as _, Request};
+use bytes::Bytes;
+use http::{Method, Uri};
+use serde_json::value::RawValue;
+use tenure_api::call::{Place, escape};
+use tenure_api::schema::{Described as _, Object};
+use tenure_api::{CallId, JobRecord, request};
+use tenure_core::id::JobId;
+use tenure_core::json::Json;
+use tenure_service::body::read;
+use tenure_service::caller::Caller;
+use tenure_service::extract::Authenticated;
+use tenure_service::problem::Problem;
+use tenure_service::query::{decode, job_id};
+use tenure_store::Store as _;
+
+use super::answer::{each, within};
+use super::field_names::{ObjectWriter, members};
+use super::{AtLifecycleApi, CANONICAL, LifecycleApi};
+use crate::app::App;
+use crate::body::BufferedBody;
+
+/// How a call of a lifecycle API has fields of a job in its request and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    Jobs,
+    Batch,
+    Actions,
+    /// One job: read, explained, or after a change.
+    Job,
+    Replay,
+    Report,
+    Signal,
+    Stream,
+    Logs,
+    /// Its assets, or one of them.
+    Assets,
+    /// No fields of a job.
+    Other,
+}
+
+impl Route {
+    pub(super) fn of(call: CallId) -> Self {
+        match call {
+            CallId::CreateJob | CallId::ListJobs => Self::Jobs,
+            CallId::CreateJobs => Self::Batch,
+            CallId::ActOnJobs => Self::Actions,
+            CallId::GetJob
+            | CallId::ExplainJob
+            | CallId::CancelJob
+            | CallId::RetryJob
+            | CallId::DeadLetterJob => Self::Job,
+            CallId::ReplayJob => Self::Replay,
+            CallId::SignalJob => Self::Signal,
+            CallId::StreamJob => Self::Stream,
+            CallId::ListJobLogs | CallId::AppendJobLogs => Self::Logs,
+            CallId::ListJobAssets | CallId::AddJobAsset | CallId::GetJobAsset => Self::Assets,
+            _ if call.verb().is_some() => Self::Report,
+            _ => Self::Other,
+        }
+    }
+
+    /// The fields of a job that the body may have; `None` where the body is passed on unchanged.
+    fn body_fields(self) -> Option<Vec<&'static str>> {
+        match self {
+            Self::Jobs | Self::Batch => Some(job_fields(&request::NewJob::OBJECT)),
+            Self::Actions => Some(job_fields(&request::JobFilter::OBJECT)),
+            Self::Report => Some(job_fields(&request::Report::OBJECT)),
+            Self::Signal => Some(job_fields(&request::Signal::OBJECT)),
+            Self::Logs => Some(job_fields(&request::NewLogLines::OBJECT)),
+            Self::Job => Some(Vec::new()),
+            Self::Replay | Self::Stream | Self::Assets | Self::Other => None,
+        }
+    }
+}
+
+fn is_job_field(name: &str) -> bool {
+    JobRecord::OBJECT.fields.iter().any(|field| field.name == name)
+}
+
+fn job_fields(object: &Object) -> Vec<&'static str> {
+    object.fields.iter().map(|field| field.name).filter(|name| is_job_field(name)).collect()
+}
+
+/// The fields of a job that are query parameters of a call.
+pub(super) fn query_fields(call: CallId) -> Vec<&'static str> {
+    let call = call.call();
+    let parameters = call.parameters.iter().filter(|parameter| parameter.place == Place::Query);
+    let parameters = parameters.map(|parameter| parameter.name).filter(|name| is_job_field(name));
+    parameters.chain(call.filter.map(job_fields).unwrap_or_default()).collect()
+}
+
+/// One request of a lifecycle API.
+#[derive(Debug)]
+pub(super) struct AliasedRequest {
+    pub(super) api: Arc<LifecycleApi>,
+    pub(super) method: Method,
+    call: Option<CallId>,
+    pub(super) route: Route,
+    /// The path of the request.
+    pub(super) path: String,
+    /// The canonical path.
+    pub(super) inside: String,
+    /// The body is passed on unchanged, because it is not JSON.
+    pub(super) is_as_sent: bool,
+    job: Option<JobId>,
+}
+
+impl AliasedRequest {
+    /// `rest` is the part of the path below the mount; a trailing slash is ignored.
+    pub(super) fn new(api: Arc<LifecycleApi>, request: &Request, rest: &str) -> Self {
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let inside = format!("{CANONICAL}{rest}");
+        let read_as = if method == Method::HEAD { Method::GET } else { method.clone() };
+        let call = CallId::find(read_as.as_str(), &inside);
+        let route = call.map_or(Route::Other, Route::of);
+        let named = rest.split('/').nth(1).filter(|_| !matches!(route, Route::Batch | Route::Actions));
+        let job = named.and_then(|text| job_id(&decode(text).ok()?));
+        Self { api, method, call, route, path, inside, is_as_sent: false, job }
+    }
+
+    /// The canonical request. Callers without valid credentials are refused by the canonical route.
+    pub(super) async fn translate(&mut self, app: &App, request: Request) -> Result<Request, Problem> {
+        let (mut parts, mut body) = request.into_parts();
+        let caller = Caller::from_request_parts(&mut parts, app).await;
+        let mut inside = self.inside.clone();
+        if caller.is_ok() {
+            self.check_job(app).await?;
+            inside.push_str(&self.query(parts.uri.query().unwrap_or_default())?);
+            if self.method == Method::POST
+                && let Some(takes) = self.route.body_fields()
+            {
+                let text = read(body, &parts.headers, app.limits().body).await?;
+                parts.extensions.insert(BufferedBody(self.canonical(text, &takes)?));
+                body = Body::empty();
+            }
+        }
+        parts.uri = Uri::try_from(inside).expect("a path below another prefix is a path");
+        if self.method == Method::HEAD {
+            // The answer is translated before its length is known.
+            parts.method = Method::GET;
+        }
+        parts.extensions.insert(Authenticated(caller));
+        if matches!(self.call, Some(CallId::CreateJob | CallId::CreateJobs)) {
+            let at = AtLifecycleApi(Some((Arc::clone(&self.api), app.runtime().catalog())));
+            parts.extensions.insert(at);
+        }
+        Ok(Request::from_parts(parts, body))
+    }
+
+    /// A job of another lifecycle is not found here.
+    async fn check_job(&self, app: &App) -> Result<(), Problem> {
+        let Some(id) = self.job else { return Ok(()) };
+        match app.store().job(id).await? {
+            Some(job) if job.spec.lifecycle.name != self.api.lifecycle => Err(Problem::not_found("job", id)),
+            _ => Ok(()),
+        }
+    }
+
+    fn other_lifecycle(&self, pointer: &str) -> Problem {
+        Problem::malformed(pointer, format!("here every job follows {}", self.api.lifecycle))
+    }
+
+    /// The canonical query, with its `?`; a list is restricted to jobs of this lifecycle.
+    fn query(&self, sent: &str) -> Result<String, Problem> {
+        let own = self.api.lifecycle.as_str();
+        let mut pairs = Vec::new();
+        let takes = self.call.map(query_fields).unwrap_or_default();
+        let mut narrowed = self.call != Some(CallId::ListJobs);
+        for pair in sent.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = decode(name)?;
+            let name = self.api.names.canonical_name(&name, &takes);
+            if !narrowed && name == "lifecycle" {
+                if decode(value)? != own {
+                    return Err(self.other_lifecycle("?lifecycle"));
+                }
+                narrowed = true;
+            }
+            pairs.push(format!("{}={value}", escape(&name)));
+        }
+        if !narrowed {
+            pairs.push(format!("lifecycle={own}"));
+        }
+        Ok(if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) })
+    }
+
+    /// The canonical body. A body that is not JSON is passed on unchanged, and refused by the canonical route.
+    fn canonical(&mut self, sent: Bytes, takes: &[&str]) -> Result<Bytes, Problem> {
+        let text = std::str::from_utf8(&sent).ok().and_then(|text| Json::check(text).ok());
+        let Some(whole) = text.and_then(|text| serde_json::from_str::<&RawValue>(text).ok()) else {
+            self.is_as_sent = true;
+            return Ok(sent);
+        };
+        let names = &self.api.names;
+        let translated = match self.route {
+            Route::Batch => within(whole, "jobs", |jobs| each(jobs, |job| names.canonical(job, takes))),
+            Route::Actions => {
+                let filter = members(whole).into_iter().flatten().find(|(name, _)| name == "filter");
+                if filter.is_some_and(|(_, filter)| self.has_other_lifecycle(&names.canonical(filter, takes)))
+                {
+                    return Err(self.other_lifecycle("#/filter/lifecycle"));
+                }
+                within(whole, "filter", |filter| self.narrowed(&names.canonical(filter, takes)))
+            }
+            _ => names.canonical(whole, takes),
+        };
+        Ok(Bytes::from(translated.get().to_owned()))
+    }
+
+    fn has_other_lifecycle(&self, filter: &RawValue) -> bool {
+        let given = members(filter).into_iter().flatten().find(|(name, _)| name == "lifecycle");
+        given.is_some_and(|(_, given)| {
+            serde_json::from_str::<Option<String>>(given.get())
+                .is_ok_and(|given| given.is_some_and(|given| given != self.api.lifecycle.as_str()))
+        })
+    }
+
+    /// A filter restricted to jobs of this lifecycle.
+    fn narrowed(&self, filter: &RawValue) -> Box<RawValue> {
+        let Some(members) = members(filter) else { return filter.to_owned() };
+        let mut object = ObjectWriter::default();
+        let is_null = |(name, value): &&(String, &RawValue)| name == "lifecycle" && value.get() == "null";
+        for (name, value) in members.iter().filter(|member| !is_null(member)) {
+            object.member(name, value.get());
+        }
+        if members.iter().filter(|member| !is_null(member)).all(|(name, _)| name != "lifecycle") {
+            object.member("lifecycle", &format!("\"{}\"", self.api.lifecycle));
+        }
+        object.finish()
+    }
+}
