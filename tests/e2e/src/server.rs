@@ -61,6 +61,19 @@ impl Server {
         created["key"].as_str().expect("a new key is shown").to_owned()
     }
 
+    /// Creates an admin key, which closes the server, and uses it from now on.
+    pub async fn use_admin_key(&mut self) -> String {
+        let key = self.create_key("admin", None).await;
+        self.use_key(Some(&key));
+        key
+    }
+
+    /// Revokes a key.
+    pub async fn revoke(&self, key: &str) -> Value {
+        let id = key.split('_').nth(1).expect("a key is tn_ID_SECRET_CHECK");
+        self.delete(&format!("/api/keys/{id}")).await.expect(200)
+    }
+
     /// Grants credits to a user.
     pub async fn grant(&self, user: &str, credits: u64) {
         let body = json!({ "grant": credits, "reason": "test" });
@@ -158,6 +171,14 @@ impl Server {
 
     pub async fn post(&self, path: &str, body: &Value) -> Reply {
         self.request("POST", path).json(body).send().await
+    }
+
+    pub async fn get_as(&self, key: &str, path: &str) -> Reply {
+        self.request("GET", path).key(key).send().await
+    }
+
+    pub async fn post_as(&self, key: &str, path: &str, body: &Value) -> Reply {
+        self.request("POST", path).key(key).json(body).send().await
     }
 
     pub async fn delete(&self, path: &str) -> Reply {

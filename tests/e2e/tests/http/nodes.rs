@@ -248,19 +248,17 @@ async fn a_queue_paused_on_one_node_is_paused_on_all() {
 async fn keys_are_valid_or_revoked_on_every_node() {
     let mut a = Server::with(CONFIG, Store::Postgres).await;
     let mut b = a.second_node().await;
-    let made = a.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
-    let admin = made["key"].as_str().unwrap();
+    let admin = a.create_key("admin", None).await;
     let refused = async || b.get("/api/jobs").await.status == 401;
     eventually("the other node is closed, too", refused).await;
-    a.use_key(Some(admin));
-    b.use_key(Some(admin));
-    let made = b.post("/api/keys", &json!({ "role": "viewer" })).await.expect(201);
-    let (id, viewer) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
-    let taken = async || a.request("GET", "/api/jobs").key(viewer).send().await.status == 200;
-    eventually("a key of one node is known at the other", taken).await;
-    a.delete(&format!("/api/keys/{id}")).await.expect(200);
+    a.use_key(Some(&admin));
+    b.use_key(Some(&admin));
+    let viewer = b.create_key("viewer", None).await;
+    let accepted = async || a.get_as(&viewer, "/api/jobs").await.status == 200;
+    eventually("a key of one node is known on the other", accepted).await;
+    a.revoke(&viewer).await;
     for node in [&a, &b] {
-        node.request("GET", "/api/jobs").key(viewer).send().await.problem(401, "unauthenticated");
+        node.get_as(&viewer, "/api/jobs").await.problem(401, "unauthenticated");
     }
 }
 

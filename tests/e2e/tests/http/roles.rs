@@ -6,7 +6,7 @@ mod visibility;
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Reply, Server, assert_fields, column, field_names, find, on_both_stores, path, rows, sorted_words,
+    Server, assert_fields, column, field_names, find, on_both_stores, path, rows, sorted_words,
 };
 
 const UNKNOWN_ID: &str = "01990c3a-7d2e-7000-8000-000000000000";
@@ -15,27 +15,13 @@ const ROLES: [&str; 5] = ["producer", "worker", "operator", "viewer", "admin"];
 
 /// Creates a key per role, in the order of [`ROLES`]; the producer's user is `u1`. The server's key is the admin's from now
 /// on.
-async fn close(server: &mut Server) -> [String; 5] {
-    let admin = new_key(server, json!({ "role": "admin" })).await;
-    server.use_key(Some(&admin));
-    let producer = new_key(server, json!({ "role": "producer", "user_id": "u1" })).await;
-    let worker = new_key(server, json!({ "role": "worker" })).await;
-    let operator = new_key(server, json!({ "role": "operator" })).await;
-    let viewer = new_key(server, json!({ "role": "viewer" })).await;
+async fn create_keys(server: &mut Server) -> [String; 5] {
+    let admin = server.use_admin_key().await;
+    let producer = server.create_key("producer", Some("u1")).await;
+    let worker = server.create_key("worker", None).await;
+    let operator = server.create_key("operator", None).await;
+    let viewer = server.create_key("viewer", None).await;
     [producer, worker, operator, viewer, admin]
-}
-
-async fn new_key(server: &Server, body: Value) -> String {
-    let created = server.post("/api/keys", &body).await.expect(201);
-    created["key"].as_str().expect("a new key is shown").to_owned()
-}
-
-async fn get_as(server: &Server, key: &str, path: &str) -> Reply {
-    server.request("GET", path).key(key).send().await
-}
-
-async fn post_as(server: &Server, key: &str, path: &str, body: &Value) -> Reply {
-    server.request("POST", path).key(key).json(body).send().await
 }
 
 #[test]
@@ -54,7 +40,7 @@ fn the_first_key_must_be_an_admin_key_and_closes_the_server() {
         assert!(challenge.is_some_and(|value| value.starts_with("Bearer")));
         closed.problem(401, "unauthenticated");
         for bad in [format!("{key}x"), "nonsense".to_owned(), key[..key.len() - 1].to_owned()] {
-            get_as(&server, &bad, "/api/jobs").await.problem(401, "unauthenticated");
+            server.get_as(&bad, "/api/jobs").await.problem(401, "unauthenticated");
         }
         let basic = server.request("GET", "/api/jobs").header("authorization", "Basic YTpi").send().await;
         basic.problem(401, "unauthenticated");
@@ -85,8 +71,7 @@ fn the_first_key_must_be_an_admin_key_and_closes_the_server() {
 #[test]
 fn creating_a_key_is_idempotent() {
     on_both_stores(async |mut server| {
-        let admin = new_key(&server, json!({ "role": "admin" })).await;
-        server.use_key(Some(&admin));
+        server.use_admin_key().await;
         let ask =
             async |body: Value| server.request("POST", "/api/keys").idempotent("k").json(&body).send().await;
         let first = ask(json!({ "role": "viewer" })).await.expect(201);
@@ -101,16 +86,15 @@ fn creating_a_key_is_idempotent() {
 #[test]
 fn a_revoked_key_is_refused_at_once() {
     on_both_stores(async |mut server| {
-        let [_, _, _, viewer, _] = close(&mut server).await;
+        let [_, _, _, viewer, _] = create_keys(&mut server).await;
         let page = server.read("/api/keys").await;
         let row = find(&page["keys"], "role", "viewer");
-        get_as(&server, &viewer, "/api/jobs").await.expect(200);
-        let revoked = server.delete(&format!("/api/keys/{}", row["id"].as_str().unwrap())).await.expect(200);
-        assert!(revoked["revoked_at"].is_string());
+        server.get_as(&viewer, "/api/jobs").await.expect(200);
+        assert!(server.revoke(&viewer).await["revoked_at"].is_string());
         let audit = server.read("/api/audit").await;
         let line = rows(&audit["audit"]).last().unwrap();
         assert_fields(&line, json!({ "action": "key_revoke", "reason": row["id"] }));
-        get_as(&server, &viewer, "/api/jobs").await.problem(401, "unauthenticated");
+        server.get_as(&viewer, "/api/jobs").await.problem(401, "unauthenticated");
         server.delete("/api/keys/nothing").await.problem(404, "not_found");
     });
 }
@@ -119,19 +103,16 @@ fn a_revoked_key_is_refused_at_once() {
 async fn a_key_revoked_on_one_node_is_refused_on_the_other() {
     let mut one = Server::postgres().await;
     let two = one.second_node().await;
-    let admin = new_key(&one, json!({ "role": "admin" })).await;
-    one.use_key(Some(&admin));
+    one.use_admin_key().await;
     for round in 0..3 {
-        let created = one.post("/api/keys", &json!({ "role": "viewer" })).await.expect(201);
-        let key = created["key"].as_str().unwrap();
-        let both = [&one, &two];
-        for node in both {
-            let claimed = get_as(node, key, "/api/jobs").await;
-            assert_eq!(claimed.status, 200, "round {round}, a key that was just made: {}", claimed.text);
+        let key = one.create_key("viewer", None).await;
+        for node in [&one, &two] {
+            let accepted = node.get_as(&key, "/api/jobs").await;
+            assert_eq!(accepted.status, 200, "round {round}, a new key: {}", accepted.text);
         }
-        one.delete(&format!("/api/keys/{}", created["id"].as_str().unwrap())).await.expect(200);
-        for node in both {
-            let refused = get_as(node, key, "/api/jobs").await;
+        one.revoke(&key).await;
+        for node in [&one, &two] {
+            let refused = node.get_as(&key, "/api/jobs").await;
             assert_eq!(refused.status, 401, "round {round}: {}", refused.text);
         }
     }
@@ -142,9 +123,9 @@ async fn the_first_key_closes_every_node() {
     let mut one = Server::postgres().await;
     let two = one.second_node().await;
     two.read("/api/jobs").await;
-    let admin = new_key(&one, json!({ "role": "admin" })).await;
+    let admin = one.create_key("admin", None).await;
     two.get("/api/jobs").await.problem(401, "unauthenticated");
-    get_as(&two, &admin, "/api/jobs").await.expect(200);
+    two.get_as(&admin, "/api/jobs").await.expect(200);
     one.use_key(Some(&admin));
     one.read("/api/jobs").await;
 }
@@ -152,7 +133,7 @@ async fn the_first_key_closes_every_node() {
 #[tokio::test]
 async fn failed_authentication_is_rate_limited_without_blocking_others() {
     let mut server = Server::sqlite().await;
-    let admin = new_key(&server, json!({ "role": "admin" })).await;
+    let admin = server.create_key("admin", None).await;
     server.use_key(Some("nonsense"));
     let mut statuses = Vec::new();
     for _ in 0..200 {
@@ -170,22 +151,20 @@ async fn failed_authentication_is_rate_limited_without_blocking_others() {
     }
     assert_eq!(statuses.pop(), Some(429));
     assert!(statuses.iter().all(|status| *status == 401));
-    get_as(&server, &admin, "/api/jobs").await.expect(200);
+    server.get_as(&admin, "/api/jobs").await.expect(200);
 }
 
 #[test]
 fn streams_end_when_their_key_is_revoked() {
     on_both_stores(async |mut server| {
-        let [_, _, _, viewer, admin] = close(&mut server).await;
-        let page = server.read("/api/keys").await;
-        let row = find(&page["keys"], "role", "viewer");
+        let [_, _, _, viewer, admin] = create_keys(&mut server).await;
         let job = server.create(json!({ "type": "a" })).await;
         server.use_key(Some(&viewer));
         let mut feed = server.stream("/api/events", None).await;
         feed.next().await.expect("the creation");
         let mut log = server.stream(&path(&job, "stream"), None).await;
         server.use_key(Some(&admin));
-        server.delete(&format!("/api/keys/{}", row["id"].as_str().unwrap())).await.expect(200);
+        server.revoke(&viewer).await;
         server.call(&job, "logs", &json!({ "lines": [{ "text": "secret" }] })).await.expect(200);
         server.create(json!({ "type": "secret" })).await;
         assert_eq!((feed.next().await, log.next().await), (None, None), "no further events");

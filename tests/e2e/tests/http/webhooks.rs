@@ -155,9 +155,8 @@ fn a_webhook_is_created_listed_and_deleted_and_its_secret_shown_once() {
             assert_eq!(problem["errors"][0]["pointer"], "#/url", "{bad}");
         }
         // A server with keys refuses webhooks to its own machine.
-        let key = server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
-        let request = server.request("POST", "/api/webhooks").key(key["key"].as_str().unwrap());
-        let closed = request.json(&json!({ "url": "http://127.0.0.1:9/" })).send().await;
+        let key = server.create_key("admin", None).await;
+        let closed = server.post_as(&key, "/api/webhooks", &json!({ "url": "http://127.0.0.1:9/" })).await;
         closed.problem(422, "validation_failed");
     });
 }

@@ -131,38 +131,31 @@ fn many_events_arrive_in_order() {
             server.post("/api/reports", &json!({ "worker": "w1", "reports": reports })).await.expect(200);
         }
         let order = ["JOB_QUEUED", "JOB_DISPATCHED", "JOB_RUNNING", "JOB_COMPLETED"];
-        let mut places = std::collections::HashMap::<String, usize>::new();
+        let mut counts = std::collections::HashMap::<String, usize>::new();
         for _ in 0..JOBS * 8 {
             let (name, data) = front.next_event().await;
-            let Some(location) = order.iter().position(|it| *it == name) else { continue };
-            let seen = places.entry(data["jobId"].as_str().unwrap().to_owned()).or_default();
-            assert_eq!(*seen, location, "{name} {data}");
+            let Some(index) = order.iter().position(|it| *it == name) else { continue };
+            let seen = counts.entry(data["jobId"].as_str().unwrap().to_owned()).or_default();
+            assert_eq!(*seen, index, "{name} {data}");
             *seen += 1;
             assert!(data.get("engineId").is_none_or(|it| it == "w1"));
         }
-        assert!(places.len() == JOBS && places.values().all(|location| *location == 4));
+        assert!(counts.len() == JOBS && counts.values().all(|count| *count == 4));
     });
 }
 
 #[test]
 fn producers_receive_only_their_jobs() {
     on_both_stores_with_config(TYPES, async |mut server: Server| {
-        let key = async |server: &Server, body: Value| server.post("/api/keys", &body).await.expect(201);
-        let admin = key(&server, json!({ "role": "admin" })).await;
-        server.use_key(admin["key"].as_str());
-        let token = |key: &Value| json!({ "token": key["key"] });
-        let mut all = front_end(&server, &token(&key(&server, json!({ "role": "viewer" })).await)).await;
-        let mut mine =
-            front_end(&server, &token(&key(&server, json!({ "role": "producer", "user_id": "u1" })).await))
-                .await;
-        let worker = key(&server, json!({ "role": "worker" })).await;
-        let mut held = front_end(&server, &token(&worker)).await;
+        server.use_admin_key().await;
+        let token = |key: String| json!({ "token": key });
+        let mut all = front_end(&server, &token(server.create_key("viewer", None).await)).await;
+        let mut mine = front_end(&server, &token(server.create_key("producer", Some("u1")).await)).await;
+        let worker = server.create_key("worker", None).await;
+        let mut held = front_end(&server, &token(worker.clone())).await;
         let mut engine = SocketClient::new(Language::JavaScript);
-        engine.connect(
-            &server,
-            "/engine",
-            &json!({ "token": worker["key"], "engineId": "e1", "jobTypes": ["scene"] }),
-        );
+        let auth = json!({ "token": worker, "engineId": "e1", "jobTypes": ["scene"] });
+        engine.connect(&server, "/engine", &auth);
         engine.connected().await;
         let theirs = server.create(json!({ "type": "index", "user_id": "u2" })).await;
         let own = server.create(json!({ "type": "scene", "user_id": "u1" })).await;

@@ -7,13 +7,9 @@ use tenure_e2e::{Server, Store, eventually, on_both_stores_with_config};
 use crate::engines::TYPES;
 
 async fn refused(server: &Server, namespace: &str, auth: &Value) -> String {
-    let mut peer = SocketClient::new(Language::JavaScript);
-    peer.connect(server, namespace, auth);
-    peer.refused().await
-}
-
-async fn key(server: &Server, body: Value) -> Value {
-    server.post("/api/keys", &body).await.expect(201)
+    let mut client = SocketClient::new(Language::JavaScript);
+    client.connect(server, namespace, auth);
+    client.refused().await
 }
 
 #[tokio::test]
@@ -31,8 +27,8 @@ async fn an_invalid_handshake_is_refused() {
         (json!({ "engineId": "e1", "jobTypes": ["scene"], "capacity": 1001 }), "#/capacity"),
         (json!({ "engineId": "e1", "jobTypes": ["scene"], "extra": 1 }), "unknown field `extra`"),
     ] {
-        let said = refused(&server, "/engine", &auth).await;
-        assert!(said.starts_with("malformed: ") && said.contains(why), "{auth}: {said}");
+        let reason = refused(&server, "/engine", &auth).await;
+        assert!(reason.starts_with("malformed: ") && reason.contains(why), "{auth}: {reason}");
     }
     assert!(refused(&server, "/jobs", &json!({ "user": 1 })).await.starts_with("malformed: "));
     assert_eq!(refused(&server, "/nowhere", &json!({})).await, "Invalid namespace");
@@ -44,36 +40,31 @@ async fn an_invalid_handshake_is_refused() {
 #[test]
 fn keys_and_roles_work_like_over_http() {
     on_both_stores_with_config(TYPES, async |mut server: Server| {
-        let admin = key(&server, json!({ "role": "admin" })).await;
-        server.use_key(admin["key"].as_str());
-        let producer = key(&server, json!({ "role": "producer", "user_id": "u1" })).await;
-        let viewer = key(&server, json!({ "role": "viewer" })).await;
-        let (mine, others) = (
-            key(&server, json!({ "role": "worker" })).await,
-            key(&server, json!({ "role": "worker" })).await,
-        );
-        let hello = |token: &Value| json!({ "token": token, "engineId": "e1", "jobTypes": ["index"] });
+        server.use_admin_key().await;
+        let producer = server.create_key("producer", Some("u1")).await;
+        let viewer = server.create_key("viewer", None).await;
+        let mine = server.create_key("worker", None).await;
+        let others = server.create_key("worker", None).await;
+        let auth = |token: &str| json!({ "token": token, "engineId": "e1", "jobTypes": ["index"] });
         let unknown = json!({ "engineId": "e1", "jobTypes": ["index"] });
         assert!(refused(&server, "/engine", &unknown).await.starts_with("unauthenticated: "));
-        assert!(
-            refused(&server, "/engine", &hello(&json!("nonsense"))).await.starts_with("unauthenticated: ")
-        );
+        assert!(refused(&server, "/engine", &auth("nonsense")).await.starts_with("unauthenticated: "));
         assert!(refused(&server, "/jobs", &json!({})).await.starts_with("unauthenticated: "));
         for other in [&producer, &viewer] {
-            assert!(refused(&server, "/engine", &hello(&other["key"])).await.starts_with("forbidden: "));
+            assert!(refused(&server, "/engine", &auth(other)).await.starts_with("forbidden: "));
         }
         let mut engine = SocketClient::new(Language::JavaScript);
-        engine.connect(&server, "/engine", &hello(&mine["key"]));
+        engine.connect(&server, "/engine", &auth(&mine));
         engine.connected().await;
         let job = server.create(json!({ "type": "index" })).await;
         let dispatch = engine.event("job_dispatch").await;
         // Another key cannot use the name of an engine that holds jobs.
-        assert!(refused(&server, "/engine", &hello(&others["key"])).await.starts_with("forbidden: "));
+        assert!(refused(&server, "/engine", &auth(&others)).await.starts_with("forbidden: "));
         assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
         // A revoked key ends its connection.
-        let mut front = front_end(&server, &json!({ "token": viewer["key"] })).await;
-        for it in [&mine, &viewer] {
-            server.delete(&format!("/api/keys/{}", it["id"].as_str().unwrap())).await.expect(200);
+        let mut front = front_end(&server, &json!({ "token": viewer })).await;
+        for key in [&mine, &viewer] {
+            server.revoke(key).await;
         }
         engine.disconnected().await;
         front.disconnected().await;

@@ -58,9 +58,7 @@ impl Callers {
             ("holder", "worker", None),
             ("other", "worker", None),
         ] {
-            let created =
-                server.post("/api/keys", &json!({ "role": role, "user_id": user })).await.expect(201);
-            let key = created["key"].as_str().unwrap().to_owned();
+            let key = server.create_key(role, user).await;
             if name == "admin" {
                 server.use_key(Some(&key));
             }
@@ -69,7 +67,7 @@ impl Callers {
         let job = server.create(json!({ "type": "t", "user_id": "ann" })).await;
         let asset = upload(server, &job, "asset_type=t", b"secret").await.expect(201);
         let claim = json!({ "worker": "w1", "max": 1, "start": true });
-        let claimed = server.request("POST", "/api/claims").key(&keys["holder"]).json(&claim).send().await;
+        let claimed = server.post_as(&keys["holder"], "/api/claims", &claim).await;
         let held = format!("&worker=w1&fence={}", claimed.expect(200)["jobs"][0]["lease"]["fence"]);
         Self { keys, job, asset, held }
     }
@@ -88,7 +86,7 @@ fn assets_are_visible_to_callers_that_see_the_job() {
         let at = [path(&callers.job, "assets"), content.trim_end_matches("/content").to_owned(), content];
         for (caller, key) in &callers.keys {
             for at in &at {
-                let got = server.request("GET", at).key(key).send().await;
+                let got = server.get_as(key, at).await;
                 if ["bob", "other"].contains(caller) {
                     got.problem(403, "forbidden");
                 } else {
@@ -99,7 +97,7 @@ fn assets_are_visible_to_callers_that_see_the_job() {
         // An asset is found only under its job.
         let own = server.create(json!({ "type": "t", "user_id": "bob" })).await;
         let sneaky = path(&own, &format!("assets/{}/content", callers.asset["id"].as_str().unwrap()));
-        let sneaky = server.request("GET", &sneaky).key(&callers.keys["bob"]).send().await;
+        let sneaky = server.get_as(&callers.keys["bob"], &sneaky).await;
         sneaky.problem(404, "not_found");
     });
 }

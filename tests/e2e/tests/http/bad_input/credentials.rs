@@ -12,20 +12,13 @@ use tenure_e2e::{Server, Setup, Store, in_time, on_both_stores_with_config};
 use super::http::{raw, wire};
 use super::{CONFIG, lines, prepare, snapshot};
 
-/// Creates a key; its id and its text.
-async fn create_key(server: &Server, role: &str, user: Option<&str>) -> (String, String) {
-    let created = server.post("/api/keys", &json!({ "role": role, "user_id": user })).await.expect(201);
-    (created["id"].as_str().unwrap().to_owned(), created["key"].as_str().unwrap().to_owned())
-}
-
 #[test]
 fn invalid_credentials_are_refused() {
     on_both_stores_with_config(CONFIG, async |mut server| {
         let jobs = prepare(&server).await;
-        let (_, admin) = create_key(&server, "admin", None).await;
-        server.use_key(Some(&admin));
-        let (id, revoked) = create_key(&server, "admin", None).await;
-        server.delete(&format!("/api/keys/{id}")).await.expect(200);
+        let admin = server.use_admin_key().await;
+        let revoked = server.create_key("admin", None).await;
+        server.revoke(&revoked).await;
         let before = snapshot(&server, &jobs).await;
         let (other, shorter) = (format!("{}~", &admin[..admin.len() - 1]), &admin[..admin.len() - 9]);
         let mut credentials =
@@ -79,12 +72,11 @@ const FORBIDDEN: &str = include_str!("forbidden.txt");
 fn insufficient_roles_are_refused() {
     on_both_stores_with_config(CONFIG, async |mut server| {
         let jobs = prepare(&server).await;
-        let (_, admin) = create_key(&server, "admin", None).await;
-        server.use_key(Some(&admin));
+        server.use_admin_key().await;
         let mut keys = BTreeMap::new();
         for role in ["viewer", "producer", "worker", "operator"] {
             let user = (role == "producer").then_some("u2");
-            keys.insert(role, create_key(&server, role, user).await.1);
+            keys.insert(role, server.create_key(role, user).await);
         }
         let before = snapshot(&server, &jobs).await;
         for line in lines(FORBIDDEN) {
@@ -181,12 +173,12 @@ async fn invalid_tokens_are_refused() {
     for store in Store::ALL {
         let setup = Setup::new(store).await.config(JWT).file("jwks.json", jwks.to_string());
         let server = setup.start().await;
-        server.request("GET", "/api/jobs").key(&good).send().await.expect(200);
+        server.get_as(&good, "/api/jobs").await.expect(200);
         for token in &bad {
-            let reply = server.request("GET", "/api/jobs").key(token).send().await;
+            let reply = server.get_as(token, "/api/jobs").await;
             reply.problem(401, "unauthenticated");
         }
-        server.request("GET", "/api/jobs").key(&good).send().await.expect(200);
+        server.get_as(&good, "/api/jobs").await.expect(200);
         server.get("/api/jobs").await.problem(401, "unauthenticated");
     }
 }
@@ -194,11 +186,10 @@ async fn invalid_tokens_are_refused() {
 #[tokio::test]
 async fn guessing_keys_is_rate_limited() {
     let mut server = Server::sqlite().await;
-    let created = server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
-    server.use_key(created["key"].as_str());
+    server.use_admin_key().await;
     let guesses = async {
         loop {
-            let reply = server.request("GET", "/api/jobs").key("guess").send().await;
+            let reply = server.get_as("guess", "/api/jobs").await;
             if reply.status == 429 {
                 return reply;
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, Setup, Store, field_names, rows};
+use tenure_e2e::{Setup, Store, field_names, rows};
 
 use super::{MOUNTS, new_job, with_lifecycle_apis};
 use crate::jobs::REVIEW;
@@ -59,11 +59,7 @@ fn rights_and_methods_are_the_same_as_under_api() {
     with_lifecycle_apis(async |mut server| {
         let job = server.post("/engine/jobs", &new_job("/engine/jobs")).await.expect(202);
         let location = format!("/engine/jobs/{}", job["jobId"].as_str().unwrap());
-        let key = async |server: &Server, body: Value| {
-            let created = server.post("/api/keys", &body).await.expect(201);
-            created["key"].as_str().unwrap().to_owned()
-        };
-        let admin = key(&server, json!({ "role": "admin" })).await;
+        let admin = server.create_key("admin", None).await;
         server.get(&location).await.problem(401, "unauthenticated");
         server.get("/engine/jobs").await.problem(401, "unauthenticated");
         server.post("/engine/jobs", &json!({ "nonsense": 1 })).await.problem(401, "unauthenticated");
@@ -71,13 +67,13 @@ fn rights_and_methods_are_the_same_as_under_api() {
         server.get("/engine/job").await.problem(404, "not_found");
         server.get("/engine/jobsx").await.problem(404, "not_found");
         server.use_key(Some(&admin));
-        let mine = key(&server, json!({ "role": "producer", "user_id": "u1" })).await;
-        let other = key(&server, json!({ "role": "producer", "user_id": "u2" })).await;
-        let viewer = key(&server, json!({ "role": "viewer" })).await;
-        let own = server.request("GET", &location).key(&mine).send().await.expect(200);
+        let mine = server.create_key("producer", Some("u1")).await;
+        let other = server.create_key("producer", Some("u2")).await;
+        let viewer = server.create_key("viewer", None).await;
+        let own = server.get_as(&mine, &location).await.expect(200);
         assert_eq!(own["userId"], "u1");
-        server.request("GET", &location).key(&other).send().await.problem(403, "forbidden");
-        let listed = server.request("GET", "/engine/jobs").key(&other).send().await.expect(200);
+        server.get_as(&other, &location).await.problem(403, "forbidden");
+        let listed = server.get_as(&other, "/engine/jobs").await.expect(200);
         assert_eq!(listed["jobs"], json!([]));
         let asked = server.request("POST", "/engine/jobs").key(&viewer).json(&json!({ "jobType": "scene" }));
         asked.send().await.problem(403, "forbidden");

@@ -10,43 +10,17 @@ use tenure_e2e::{
 };
 use tokio::task::JoinSet;
 
-use super::{TransitionTable, assert_timestamps, claim, claim_started, history, new_job};
+use super::{assert_timestamps, check_transitions, claim, claim_started, history, new_job};
 use crate::jobs::EVENT;
 
 const CONFIG: &str = include_str!("../fixtures/promise_distributed.toml");
 
-const TABLE: TransitionTable = TransitionTable {
-    kind: "index",
-    paths: &[
-        ("queued", &[]),
-        ("assigned", &["claim"]),
-        ("running", &["claim", "start"]),
-        ("succeeded", &["claim", "start", "succeed"]),
-        ("failed", &["claim", "start", "give_up"]),
-        ("cancelled", &["cancel"]),
-        ("dead_lettered", &["dead_letter"]),
-    ],
-    allowed: &[
-        ("queued", "claim", "assigned"),
-        ("queued", "cancel", "cancelled"),
-        ("queued", "dead_letter", "dead_lettered"),
-        ("assigned", "start", "running"),
-        ("assigned", "cancel", "cancelled"),
-        ("assigned", "dead_letter", "dead_lettered"),
-        ("running", "succeed", "succeeded"),
-        ("running", "give_up", "failed"),
-        ("running", "cancel", "cancelled"),
-        ("running", "dead_letter", "dead_lettered"),
-        // Back to the queue with the next attempt.
-        ("running", "fail", "queued"),
-        ("assigned", "release", "queued"),
-        ("running", "release", "queued"),
-    ],
-};
+/// Each state with the triggers that lead there, then every allowed transition.
+const TABLE: &str = include_str!("distributed.txt");
 
 #[test]
 fn the_allowed_transitions_happen_and_all_others_are_refused() {
-    on_both_stores_with_config(CONFIG, async |server| TABLE.check(&server).await);
+    on_both_stores_with_config(CONFIG, async |server| check_transitions(&server, "index", TABLE).await);
 }
 
 /// The rank of a state within one attempt.

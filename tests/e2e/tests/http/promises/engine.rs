@@ -5,31 +5,16 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use tenure_e2e::{Server, assert_fields, column, eventually, millis, on_both_stores_with_config, path, rows};
 
-use super::{TransitionTable, assert_timestamps, claim, claim_started, history, new_job};
+use super::{assert_timestamps, check_transitions, claim, claim_started, history, new_job};
 
 const CONFIG: &str = include_str!("../fixtures/promise_engine.toml");
 
-const TABLE: TransitionTable = TransitionTable {
-    kind: "scene",
-    paths: &[
-        ("queued", &[]),
-        ("dispatched", &["claim"]),
-        ("running", &["claim", "start"]),
-        ("completed", &["claim", "start", "succeed"]),
-        ("failed", &["claim", "start", "give_up"]),
-    ],
-    allowed: &[
-        ("queued", "claim", "dispatched"),
-        ("dispatched", "start", "running"),
-        ("running", "succeed", "completed"),
-        ("running", "fail", "failed"),
-        ("running", "give_up", "failed"),
-    ],
-};
+/// Each state with the triggers that lead there, then every allowed transition.
+const TABLE: &str = include_str!("engine.txt");
 
 #[test]
 fn the_four_valid_transitions_happen_and_all_others_are_rejected() {
-    on_both_stores_with_config(CONFIG, async |server| TABLE.check(&server).await);
+    on_both_stores_with_config(CONFIG, async |server| check_transitions(&server, "scene", TABLE).await);
 }
 
 /// Milliseconds from the entry of the current state until its timeout; later on a busy machine.

@@ -5,34 +5,16 @@ use tenure_e2e::{
     Reply, Server, assert_fields, column, eventually, millis, on_both_stores_with_config, rows,
 };
 
-use super::{TransitionTable, assert_timestamps, claim, history, new_job};
+use super::{assert_timestamps, check_transitions, claim, history, new_job};
 
 const CONFIG: &str = include_str!("../fixtures/promise_image.toml");
 
-const TABLE: TransitionTable = TransitionTable {
-    kind: "free",
-    paths: &[
-        ("queued", &[]),
-        ("running", &["claim"]),
-        ("failed", &["claim", "fail"]),
-        ("completed", &["claim", "succeed"]),
-        ("rejected", &["claim", "reject"]),
-        ("dead_letter", &["claim", "give_up"]),
-    ],
-    allowed: &[
-        ("queued", "claim", "running"),
-        ("queued", "reject", "rejected"),
-        ("running", "succeed", "completed"),
-        ("running", "fail", "failed"),
-        // A permanent failure passes `failed` and is dead in the same commit.
-        ("running", "give_up", "dead_letter"),
-        ("running", "reject", "rejected"),
-    ],
-};
+/// Each state with the triggers that lead there, then every allowed transition.
+const TABLE: &str = include_str!("image.txt");
 
 #[test]
 fn only_the_allowed_next_states_are_reached() {
-    on_both_stores_with_config(CONFIG, async |server| TABLE.check(&server).await);
+    on_both_stores_with_config(CONFIG, async |server| check_transitions(&server, "free", TABLE).await);
 }
 
 async fn ask(server: &Server, user: &str, prompt: Value) -> Reply {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_e2e::{Server, assert_fields, column, on_both_stores_with_config, path};
 
-use super::{TransitionTable, assert_timestamps, claim, new_job};
+use super::{assert_timestamps, check_transitions, claim, new_job};
 
 const CONFIG: &str = r#"
 [types.export]
@@ -12,27 +12,12 @@ lifecycle = "pattern"
 lifecycle = "pattern"
 "#;
 
-const TABLE: TransitionTable = TransitionTable {
-    kind: "export",
-    paths: &[
-        ("queued", &[]),
-        ("processing", &["claim"]),
-        ("completed", &["claim", "succeed"]),
-        ("partial", &["claim", "partial"]),
-        ("failed", &["claim", "give_up"]),
-    ],
-    allowed: &[
-        ("queued", "claim", "processing"),
-        ("processing", "succeed", "completed"),
-        ("processing", "partial", "partial"),
-        ("processing", "fail", "failed"),
-        ("processing", "give_up", "failed"),
-    ],
-};
+/// Each state with the triggers that lead there, then every allowed transition.
+const TABLE: &str = include_str!("pattern.txt");
 
 #[test]
 fn valid_transitions_happen_and_an_invalid_one_names_the_current_state() {
-    on_both_stores_with_config(CONFIG, async |server| TABLE.check(&server).await);
+    on_both_stores_with_config(CONFIG, async |server| check_transitions(&server, "export", TABLE).await);
 }
 
 async fn processing(server: &Server) -> Value {
@@ -106,26 +91,19 @@ fn a_partial_success_has_a_result_and_an_error_and_a_failure_keeps_its_progress(
 #[test]
 fn users_list_their_jobs_newest_first_by_state_and_type() {
     on_both_stores_with_config(CONFIG, async |mut server| {
-        let admin = server.post("/api/keys", &json!({ "role": "admin" })).await.expect(201);
-        server.use_key(admin["key"].as_str());
-        let key = async |user: &str| {
-            let created =
-                server.post("/api/keys", &json!({ "role": "producer", "user_id": user })).await.expect(201);
-            created["key"].as_str().unwrap().to_owned()
-        };
-        let (ann, bob) = (key("ann").await, key("bob").await);
+        server.use_admin_key().await;
+        let ann = server.create_key("producer", Some("ann")).await;
+        let bob = server.create_key("producer", Some("bob")).await;
         let mut created = Vec::new();
         for kind in ["export", "generation", "export"] {
             let body = json!({ "type": kind });
-            let reply = server.request("POST", "/api/jobs").key(&ann).json(&body).send().await;
+            let reply = server.post_as(&ann, "/api/jobs", &body).await;
             created.insert(0, reply.expect(202)["id"].clone());
         }
-        let bobs =
-            server.request("POST", "/api/jobs").key(&bob).json(&json!({ "type": "export" })).send().await;
+        let bobs = server.post_as(&bob, "/api/jobs", &json!({ "type": "export" })).await;
         let bobs = bobs.expect(202);
         let listed = async |query: &str| {
-            let page =
-                server.request("GET", &format!("/api/jobs?{query}")).key(&ann).send().await.expect(200);
+            let page = server.get_as(&ann, &format!("/api/jobs?{query}")).await.expect(200);
             column(&page["jobs"], "id")
         };
         assert_eq!(listed("").await, created);
@@ -133,9 +111,9 @@ fn users_list_their_jobs_newest_first_by_state_and_type() {
         assert_eq!(listed("state=queued&type=generation").await, [created[1].clone()]);
         assert_eq!(listed("state=completed").await, Vec::<Value>::new());
         assert_eq!(listed("limit=2").await, created[..2]);
-        let theirs = server.request("GET", &path(&bobs, "")).key(&ann).send().await;
+        let theirs = server.get_as(&ann, &path(&bobs, "")).await;
         theirs.problem(403, "forbidden");
         let unknown = "/api/jobs/01990c3a-7d2e-7000-8000-000000000000";
-        server.request("GET", unknown).key(&ann).send().await.problem(404, "not_found");
+        server.get_as(&ann, unknown).await.problem(404, "not_found");
     });
 }

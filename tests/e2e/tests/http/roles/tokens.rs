@@ -7,7 +7,7 @@ use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::{Value, json};
 use tenure_e2e::{Setup, Store, path};
 
-use super::{ROLES, get_as, post_as};
+use super::ROLES;
 
 /// Signs tokens.
 struct Issuer(Ed25519KeyPair);
@@ -47,17 +47,18 @@ async fn a_token_of_the_issuer_works_like_a_key() {
                     "iat": now, "exp": now + 300 })
         };
         for role in ROLES {
-            get_as(&server, &issuer.token(&good(role)), "/api/jobs").await.expect(200);
+            server.get_as(&issuer.token(&good(role)), "/api/jobs").await.expect(200);
         }
         let producer = issuer.token(&good("producer"));
-        let job = post_as(&server, &producer, "/api/jobs", &json!({ "type": "a" })).await.expect(202);
+        let job = server.post_as(&producer, "/api/jobs", &json!({ "type": "a" })).await.expect(202);
         assert_eq!(job["user_id"], "u1");
         let other = json!({ "type": "a", "user_id": "u2" });
-        post_as(&server, &producer, "/api/jobs", &other).await.problem(403, "forbidden");
-        post_as(&server, &issuer.token(&good("viewer")), &path(&job, "cancel"), &json!({}))
+        server.post_as(&producer, "/api/jobs", &other).await.problem(403, "forbidden");
+        server
+            .post_as(&issuer.token(&good("viewer")), &path(&job, "cancel"), &json!({}))
             .await
             .problem(403, "forbidden");
-        get_as(&server, &issuer.token(&good("admin")), "/api/keys").await.expect(200);
+        server.get_as(&issuer.token(&good("admin")), "/api/keys").await.expect(200);
 
         let but = |field: &str, value: Value| {
             let mut claims = good("admin");
@@ -83,7 +84,7 @@ async fn a_token_of_the_issuer_works_like_a_key() {
         parts[1] = &changed;
         bad.push(parts.join("."));
         for token in &bad {
-            get_as(&server, token, "/api/jobs").await.problem(401, "unauthenticated");
+            server.get_as(token, "/api/jobs").await.problem(401, "unauthenticated");
         }
     }
 }

@@ -5,25 +5,25 @@ use tenure_e2e::{
     Server, assert_fields, column, find, on_both_stores, on_both_stores_with_files, path, rows,
 };
 
-use super::{UNKNOWN_ID, close, get_as, new_key, post_as};
+use super::{UNKNOWN_ID, create_keys};
 use crate::jobs::REVIEW_FILES;
 
 #[test]
 fn a_producer_sees_only_its_own_jobs() {
     on_both_stores_with_files(REVIEW_FILES, async |mut server| {
-        let [producer, ..] = close(&mut server).await;
-        let own = post_as(&server, &producer, "/api/jobs", &json!({ "type": "a" })).await.expect(202);
+        let [producer, ..] = create_keys(&mut server).await;
+        let own = server.post_as(&producer, "/api/jobs", &json!({ "type": "a" })).await.expect(202);
         assert_eq!(own["user_id"], "u1", "its user is the key's");
         let foreign = server.create(json!({ "type": "a", "user_id": "u2" })).await;
         let unowned = server.create(json!({ "type": "a" })).await;
         let missing = json!({ "id": UNKNOWN_ID });
         for call in ["", "events", "replay", "explain", "logs", "stream"] {
-            get_as(&server, &producer, &path(&missing, call)).await.problem(404, "not_found");
+            server.get_as(&producer, &path(&missing, call)).await.problem(404, "not_found");
             for other in [&foreign, &unowned] {
-                get_as(&server, &producer, &path(other, call)).await.problem(403, "forbidden");
+                server.get_as(&producer, &path(other, call)).await.problem(403, "forbidden");
             }
             if call != "stream" {
-                get_as(&server, &producer, &path(&own, call)).await.expect(200);
+                server.get_as(&producer, &path(&own, call)).await.expect(200);
             }
         }
         let posts = [
@@ -33,81 +33,79 @@ fn a_producer_sees_only_its_own_jobs() {
             ("logs", json!({ "lines": [{ "text": "x" }] })),
         ];
         for (call, body) in &posts {
-            post_as(&server, &producer, &path(&missing, call), body).await.problem(404, "not_found");
+            server.post_as(&producer, &path(&missing, call), body).await.problem(404, "not_found");
             for other in [&foreign, &unowned] {
-                post_as(&server, &producer, &path(other, call), body).await.problem(403, "forbidden");
+                server.post_as(&producer, &path(other, call), body).await.problem(403, "forbidden");
             }
         }
         assert_eq!(server.job(&foreign).await["state"], "queued");
         let other = json!({ "type": "a", "user_id": "u2" });
-        post_as(&server, &producer, "/api/jobs", &other).await.problem(403, "forbidden");
+        server.post_as(&producer, "/api/jobs", &other).await.problem(403, "forbidden");
         let batch = json!({ "jobs": [{ "type": "b" }, { "type": "b", "user_id": "u2" }] });
-        let results = post_as(&server, &producer, "/api/jobs/batch", &batch).await.expect(200);
+        let results = server.post_as(&producer, "/api/jobs/batch", &batch).await.expect(200);
         assert_eq!(results["results"][0]["ok"]["user_id"], "u1");
         assert_eq!(results["results"][1]["error"]["code"], "forbidden");
 
-        let jobs = get_as(&server, &producer, "/api/jobs").await.expect(200);
+        let jobs = server.get_as(&producer, "/api/jobs").await.expect(200);
         assert!(column(&jobs["jobs"], "user_id").iter().all(|user| user == "u1"), "others are left out");
         assert_eq!(rows(&jobs["jobs"]).len(), 2);
-        let feed = get_as(&server, &producer, "/api/events").await.expect(200);
+        let feed = server.get_as(&producer, "/api/events").await.expect(200);
         assert_eq!(rows(&feed["events"]).len(), 2, "in feeds too");
         for job in [&own, &foreign] {
             let body = json!({ "reason_code": "timeout", "detail": "" });
             server.call(job, "dead-letter", &body).await.expect(200);
         }
-        let letters = get_as(&server, &producer, "/api/dead-letters").await.expect(200);
+        let letters = server.get_as(&producer, "/api/dead-letters").await.expect(200);
         assert_eq!(column(&letters["dead_letters"], "job_id"), [own["id"].clone()]);
-        get_as(&server, &producer, "/api/accounts/u1/credits").await.expect(200);
-        get_as(&server, &producer, "/api/accounts/u2/credits").await.problem(403, "forbidden");
+        server.get_as(&producer, "/api/accounts/u1/credits").await.expect(200);
+        server.get_as(&producer, "/api/accounts/u2/credits").await.problem(403, "forbidden");
     });
 }
 
 #[test]
 fn a_worker_sees_only_the_jobs_it_holds() {
     on_both_stores(async |mut server| {
-        let [_, worker, ..] = close(&mut server).await;
-        let other = new_key(&server, json!({ "role": "worker" })).await;
+        let [_, worker, ..] = create_keys(&mut server).await;
+        let other = server.create_key("worker", None).await;
         let job = server.create(json!({ "type": "a" })).await;
-        get_as(&server, &worker, &path(&job, "")).await.problem(403, "forbidden");
+        server.get_as(&worker, &path(&job, "")).await.problem(403, "forbidden");
         let claim = json!({ "worker": "w", "max": 1, "start": true });
-        let claimed = post_as(&server, &worker, "/api/claims", &claim).await.expect(200);
+        let claimed = server.post_as(&worker, "/api/claims", &claim).await.expect(200);
         assert_eq!(claimed["jobs"][0]["id"], job["id"]);
         for call in ["", "events", "replay", "explain", "logs"] {
-            get_as(&server, &worker, &path(&job, call)).await.expect(200);
-            get_as(&server, &other, &path(&job, call)).await.problem(403, "forbidden");
-            get_as(&server, &other, &path(&json!({ "id": UNKNOWN_ID }), call))
-                .await
-                .problem(404, "not_found");
+            server.get_as(&worker, &path(&job, call)).await.expect(200);
+            server.get_as(&other, &path(&job, call)).await.problem(403, "forbidden");
+            server.get_as(&other, &path(&json!({ "id": UNKNOWN_ID }), call)).await.problem(404, "not_found");
         }
         server.create(json!({ "type": "b" })).await;
-        let seen = get_as(&server, &worker, "/api/jobs").await.expect(200);
+        let seen = server.get_as(&worker, "/api/jobs").await.expect(200);
         assert_eq!(column(&seen["jobs"], "id"), [job["id"].clone()], "others are left out");
-        assert_eq!(get_as(&server, &other, "/api/jobs").await.expect(200)["jobs"], json!([]));
+        assert_eq!(server.get_as(&other, "/api/jobs").await.expect(200)["jobs"], json!([]));
     });
 }
 
 #[test]
 fn using_a_workers_name_does_not_give_access_to_its_jobs() {
     on_both_stores(async |mut server| {
-        let [_, worker, ..] = close(&mut server).await;
-        let other = new_key(&server, json!({ "role": "worker" })).await;
+        let [_, worker, ..] = create_keys(&mut server).await;
+        let other = server.create_key("worker", None).await;
         let job = server.create(json!({ "type": "a" })).await;
-        post_as(&server, &worker, "/api/claims", &json!({ "worker": "w", "max": 1 })).await.expect(200);
+        server.post_as(&worker, "/api/claims", &json!({ "worker": "w", "max": 1 })).await.expect(200);
         let claim = json!({ "worker": "w", "max": 1, "types": ["none"] });
-        post_as(&server, &other, "/api/claims", &claim).await;
-        get_as(&server, &other, &path(&job, "")).await.problem(403, "forbidden");
-        get_as(&server, &worker, &path(&job, "")).await.expect(200);
+        server.post_as(&other, "/api/claims", &claim).await;
+        server.get_as(&other, &path(&job, "")).await.problem(403, "forbidden");
+        server.get_as(&worker, &path(&job, "")).await.expect(200);
     });
 }
 
 #[test]
 fn a_worker_reads_only_events_of_jobs_it_holds() {
     on_both_stores(async |mut server| {
-        let [_, worker, ..] = close(&mut server).await;
+        let [_, worker, ..] = create_keys(&mut server).await;
         let job = server.create(json!({ "type": "a" })).await;
-        post_as(&server, &worker, "/api/claims", &json!({ "worker": "w", "max": 1 })).await.expect(200);
+        server.post_as(&worker, "/api/claims", &json!({ "worker": "w", "max": 1 })).await.expect(200);
         server.create(json!({ "type": "b" })).await;
-        let feed = get_as(&server, &worker, "/api/events").await.expect(200);
+        let feed = server.get_as(&worker, "/api/events").await.expect(200);
         assert!(column(&feed["events"], "job_id").iter().all(|id| *id == job["id"]), "{feed}");
     });
 }
@@ -115,22 +113,22 @@ fn a_worker_reads_only_events_of_jobs_it_holds() {
 #[tokio::test]
 async fn the_jobs_of_a_worker_are_known_on_every_node() {
     let mut one = Server::postgres().await;
-    let [_, worker, ..] = close(&mut one).await;
+    let [_, worker, ..] = create_keys(&mut one).await;
     let two = one.second_node().await;
     let job = one.create(json!({ "type": "a" })).await;
-    post_as(&one, &worker, "/api/claims", &json!({ "worker": "w", "max": 1 })).await.expect(200);
-    get_as(&two, &worker, &path(&job, "")).await.expect(200);
+    one.post_as(&worker, "/api/claims", &json!({ "worker": "w", "max": 1 })).await.expect(200);
+    two.get_as(&worker, &path(&job, "")).await.expect(200);
 }
 
 #[test]
 fn events_name_the_caller() {
     on_both_stores(async |mut server| {
-        let [producer, worker, operator, ..] = close(&mut server).await;
-        let job = post_as(&server, &producer, "/api/jobs", &json!({ "type": "a" })).await.expect(202);
+        let [producer, worker, operator, ..] = create_keys(&mut server).await;
+        let job = server.post_as(&producer, "/api/jobs", &json!({ "type": "a" })).await.expect(202);
         let claim = json!({ "worker": "w", "max": 1, "start": true });
-        post_as(&server, &worker, "/api/claims", &claim).await.expect(200);
+        server.post_as(&worker, "/api/claims", &claim).await.expect(200);
         let hard = json!({ "mode": "hard", "reason": "enough" });
-        post_as(&server, &operator, &path(&job, "cancel"), &hard).await.expect(200);
+        server.post_as(&operator, &path(&job, "cancel"), &hard).await.expect(200);
         let events = server.read(&path(&job, "events")).await;
         let actors = column(&events["events"], "actor");
         assert_eq!((&actors[0], &actors[1]), (&json!("user:u1"), &json!("worker:w")));
