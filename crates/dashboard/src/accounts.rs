@@ -42,13 +42,7 @@ pub(crate) async fn page(
 }
 
 impl Page for Accounts {
-    fn title(&self) -> String {
-        "Accounts".to_owned()
-    }
-
-    fn tab(&self) -> Tab {
-        Tab::Accounts
-    }
+    const TAB: Tab = Tab::Accounts;
 
     async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
         let accounts = service.store().accounts(self.after.clone(), ROWS).await?;
@@ -100,12 +94,10 @@ pub(crate) async fn one(
 }
 
 impl Page for OneAccount {
-    fn title(&self) -> String {
-        format!("Account of {}", self.user)
-    }
+    const TAB: Tab = Tab::Accounts;
 
-    fn tab(&self) -> Tab {
-        Tab::Accounts
+    fn title(&self) -> Option<String> {
+        Some(format!("Account of {}", self.user))
     }
 
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {

@@ -17,7 +17,7 @@ use tenure_service::problem::Problem;
 use tenure_service::query::{QueryParams, job_id};
 
 use crate::anchor::Anchor;
-use crate::format::{count, job as link, nothing, when};
+use crate::format::{count, job as link, nothing, styled_table, when};
 use crate::layout::Tab;
 use crate::session::Visitor;
 use crate::{Dashboard, Page, Parts, show};
@@ -43,7 +43,7 @@ pub(crate) async fn page(
     params.done()?;
     match (kind, dismissed) {
         (None, false) => {
-            show(&dashboard, visitor, GroupsPage { cache: Arc::clone(dashboard.dead_letter_groups()) }).await
+            show(&dashboard, visitor, GroupsPage { cache: Arc::clone(&dashboard.dead_letter_groups) }).await
         }
         (kind, _) => show(&dashboard, visitor, LetterList::new(kind, cursor, anchor)).await,
     }
@@ -61,13 +61,7 @@ fn tabs(dismissed: bool) -> Markup {
 }
 
 impl Page for GroupsPage {
-    fn title(&self) -> String {
-        "Dead letters".to_owned()
-    }
-
-    fn tab(&self) -> Tab {
-        Tab::DeadLetters
-    }
+    const TAB: Tab = Tab::DeadLetters;
 
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
         let groups = self.cache.groups(service, caller).await?;
@@ -85,19 +79,9 @@ fn overview(groups: &Groups) -> Markup {
             @else { (count(groups.letters())) @if groups.letters() == 1 { " dead letter" } @else { " dead letters" } }
             ", grouped by reason, stage and error; the newest group first."
         }
-        div.wide tabindex="0" role="region" aria-label="Groups of dead letters" {
-            table.jobs {
-                caption.unseen { "Dead letters by reason, stage and error" }
-                thead {
-                    tr {
-                        @for column in ["Reason", "Stage", "Error"] { th scope="col" { (column) } }
-                        th.number scope="col" { "Count" }
-                        @for column in ["First", "Last", "Example"] { th scope="col" { (column) } }
-                    }
-                }
-                tbody { @for group in &groups.groups { (row(group)) } }
-            }
-        }
+        (styled_table("jobs", "Dead letters by reason, stage and error", &["Reason", "Stage", "Error", "#Count", "First", "Last", "Example"], &html! {
+            @for group in &groups.groups { (row(group)) }
+        }))
     }
 }
 

@@ -106,13 +106,7 @@ impl Events {
 }
 
 impl Page for Events {
-    fn title(&self) -> String {
-        "Events".to_owned()
-    }
-
-    fn tab(&self) -> Tab {
-        Tab::Events
-    }
+    const TAB: Tab = Tab::Events;
 
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
         let (entries, older) = self.newest(service, caller).await?;

@@ -68,10 +68,15 @@ pub(crate) fn nothing(why: &str, command: &str) -> Markup {
 
 /// A scrollable table. A column whose name begins with `#` has numbers.
 pub(crate) fn table(caption: &str, columns: &[&str], rows: &Markup) -> Markup {
+    styled_table("", caption, columns, rows)
+}
+
+/// A table with a CSS class.
+pub(crate) fn styled_table(class: &str, caption: &str, columns: &[&str], rows: &Markup) -> Markup {
     debug_assert!(columns.iter().all(|column| *column != "#"), "a column of numbers needs a name");
     html! {
         div.wide tabindex="0" role="region" aria-label=(caption) {
-            table {
+            table class=[Some(class).filter(|class| !class.is_empty())] {
                 caption.unseen { (caption) }
                 thead {
                     tr {

@@ -109,12 +109,10 @@ async fn letter_of(service: &Service, job: &Job) -> Result<Option<DeadLetter>, P
 }
 
 impl Page for JobPage {
-    fn title(&self) -> String {
-        self.title.clone()
-    }
+    const TAB: Tab = Tab::Jobs;
 
-    fn tab(&self) -> Tab {
-        Tab::Jobs
+    fn title(&self) -> Option<String> {
+        Some(self.title.clone())
     }
 
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {

@@ -61,13 +61,7 @@ pub(crate) async fn page(
 }
 
 impl Page for Jobs {
-    fn title(&self) -> String {
-        "Jobs".to_owned()
-    }
-
-    fn tab(&self) -> Tab {
-        Tab::Jobs
-    }
+    const TAB: Tab = Tab::Jobs;
 
     fn stream(&self) -> Option<String> {
         self.rendered.get().map(|anchor| anchor.stream(&self.address()))

@@ -52,6 +52,10 @@ impl Tab {
         }
     }
 
+    pub(crate) fn name(self) -> &'static str {
+        self.entry().0
+    }
+
     fn right(self) -> Right {
         match self {
             Self::Jobs | Self::DeadLetters | Self::Events | Self::Accounts => Right::ReadJobs,

@@ -44,36 +44,24 @@ use tenure_service::problem::Problem;
 
 /// The service, and what pages share between requests. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Dashboard(Arc<Inner>);
-
-struct Inner {
+pub(crate) struct Dashboard {
     service: Service,
-    live_pages: LivePages,
+    live_pages: Arc<LivePages>,
     dead_letter_groups: Arc<GroupCache>,
-}
-
-impl Dashboard {
-    fn live_pages(&self) -> &LivePages {
-        &self.0.live_pages
-    }
-
-    fn dead_letter_groups(&self) -> &Arc<GroupCache> {
-        &self.0.dead_letter_groups
-    }
 }
 
 impl Deref for Dashboard {
     type Target = Service;
 
     fn deref(&self) -> &Service {
-        &self.0.service
+        &self.service
     }
 }
 
 /// The dashboard's pages, for a server to serve.
 pub fn pages(service: Service) -> Pages {
-    let inner = Inner { service, live_pages: LivePages::default(), dead_letter_groups: Arc::default() };
-    Pages { router: routes().with_state(Dashboard(Arc::new(inner))), problem: layout::problem }
+    let dashboard = Dashboard { service, live_pages: Arc::default(), dead_letter_groups: Arc::default() };
+    Pages { router: routes().with_state(dashboard), problem: layout::problem }
 }
 
 /// Every page and form.
@@ -117,10 +105,13 @@ fn routes() -> Router<Dashboard> {
 }
 
 pub(crate) trait Page: Send + Sync + 'static {
-    /// Heading and browser title.
-    fn title(&self) -> String;
+    /// Its entry in the navigation.
+    const TAB: layout::Tab;
 
-    fn tab(&self) -> layout::Tab;
+    /// Heading and browser title, if not the name of the tab.
+    fn title(&self) -> Option<String> {
+        None
+    }
 
     /// Address of the stream, if not the page's own: a listing adds which rows it shows.
     fn stream(&self) -> Option<String> {
@@ -137,14 +128,14 @@ pub(crate) trait Page: Send + Sync + 'static {
 }
 
 /// Answers with a page, or with its stream.
-async fn show(dashboard: &Dashboard, visitor: Visitor, page: impl Page) -> Reply {
+async fn show<P: Page>(dashboard: &Dashboard, visitor: Visitor, page: P) -> Reply {
     if visitor.wants_stream {
         return Ok(live::stream(dashboard, visitor, page));
     }
     let mut parts = Parts::default();
     let main = page.draw(dashboard, &visitor.caller, &mut parts).await?;
     let stream = page.stream().unwrap_or_else(|| visitor.address.clone());
-    let whole =
-        layout::full(&visitor, &layout::PageInfo { title: page.title(), tab: page.tab(), stream }, &main);
-    Ok(session::without_flash(Html(whole.into_string()).into_response(), &visitor))
+    let title = page.title().unwrap_or_else(|| P::TAB.name().to_owned());
+    let full = layout::full(&visitor, &layout::PageInfo { title, tab: P::TAB, stream }, &main);
+    Ok(session::without_flash(Html(full.into_string()).into_response(), &visitor))
 }

@@ -30,13 +30,7 @@ pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, p
 }
 
 impl Page for All {
-    fn title(&self) -> String {
-        "Lifecycles".to_owned()
-    }
-
-    fn tab(&self) -> Tab {
-        Tab::Lifecycles
-    }
+    const TAB: Tab = Tab::Lifecycles;
 
     async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
         let snapshot = service.stats().snapshot().await?;
@@ -95,12 +89,10 @@ pub(crate) async fn one(
 }
 
 impl Page for One {
-    fn title(&self) -> String {
-        format!("{} v{}", self.lifecycle.name, self.lifecycle.version)
-    }
+    const TAB: Tab = Tab::Lifecycles;
 
-    fn tab(&self) -> Tab {
-        Tab::Lifecycles
+    fn title(&self) -> Option<String> {
+        Some(format!("{} v{}", self.lifecycle.name, self.lifecycle.version))
     }
 
     async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {

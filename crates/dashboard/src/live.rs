@@ -142,7 +142,7 @@ fn changes(last: Option<&Rendered>, parts: &Parts) -> String {
 
 /// The stream of a page: first all its parts, then those that changed.
 pub(crate) fn stream<P: Page>(dashboard: &Dashboard, visitor: Visitor, page: P) -> Response {
-    let mut renderings = dashboard.live_pages().watch(dashboard, &visitor, page);
+    let mut renderings = dashboard.live_pages.watch(dashboard, &visitor, page);
     // A new viewer gets the current rendering at once.
     renderings.mark_changed();
     let viewer =

@@ -31,13 +31,7 @@ pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, p
 }
 
 impl Page for Overview {
-    fn title(&self) -> String {
-        "Overview".to_owned()
-    }
-
-    fn tab(&self) -> Tab {
-        Tab::Overview
-    }
+    const TAB: Tab = Tab::Overview;
 
     async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
         let snapshot = service.stats().snapshot().await?;

@@ -14,7 +14,7 @@ use tenure_stats::snapshot::QueueNow;
 use tenure_store::Store as _;
 
 use crate::form::Form;
-use crate::format::{button, count, nothing};
+use crate::format::{button, count, nothing, table};
 use crate::layout::Tab;
 use crate::session::{Visitor, back};
 use crate::{Dashboard, Page, Parts, show};
@@ -28,13 +28,7 @@ pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, p
 }
 
 impl Page for Queues {
-    fn title(&self) -> String {
-        "Queues".to_owned()
-    }
-
-    fn tab(&self) -> Tab {
-        Tab::Queues
-    }
+    const TAB: Tab = Tab::Queues;
 
     async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
         let snapshot = service.stats().snapshot().await?;
@@ -42,26 +36,16 @@ impl Page for Queues {
         let paused = service.store().paused().await?;
         let is_paused = |queue: &QueueNow| paused.contains(&queue.name);
         let lacks = Visitor::lacks(caller, Right::Operate);
-        let table = html! {
+        let content = html! {
             @if snapshot.queues.is_empty() {
                 (nothing("No types and no jobs yet. Create a job of any type:", "tenure run hello"))
             } @else {
-                table {
-                    caption.unseen { "Queues by name" }
-                    thead {
-                        tr {
-                            th scope="col" { "Queue" }
-                            @for column in ["Ready", "Running", "Waiting"] { th.number scope="col" { (column) } }
-                            th scope="col" { "Status" }
-                        }
-                    }
-                    tbody { @for queue in &snapshot.queues { (row(queue, is_paused(queue), lacks.as_deref())) } }
-                }
+                (table("Queues by name", &["Queue", "#Ready", "#Running", "#Waiting", "Status"], &html! {
+                    @for queue in &snapshot.queues { (row(queue, is_paused(queue), lacks.as_deref())) }
+                }))
             }
         };
-        Ok(
-            html! { div #queues .wide tabindex="0" role="region" aria-label="Queues" { (parts.keep("queues", table)) } },
-        )
+        Ok(html! { div #queues { (parts.keep("queues", content)) } })
     }
 }
 

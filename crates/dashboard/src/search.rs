@@ -106,12 +106,10 @@ async fn by_prefix(service: &Service, caller: &Caller, digits: &str) -> Result<V
 }
 
 impl Page for SearchResult {
-    fn title(&self) -> String {
-        "Search".to_owned()
-    }
+    const TAB: Tab = Tab::Jobs;
 
-    fn tab(&self) -> Tab {
-        Tab::Jobs
+    fn title(&self) -> Option<String> {
+        Some("Search".to_owned())
     }
 
     fn stream(&self) -> Option<String> {

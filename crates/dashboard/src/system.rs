@@ -33,13 +33,7 @@ pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, p
 }
 
 impl Page for System {
-    fn title(&self) -> String {
-        "System".to_owned()
-    }
-
-    fn tab(&self) -> Tab {
-        Tab::System
-    }
+    const TAB: Tab = Tab::System;
 
     async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
         let snapshot = service.stats().snapshot().await?;

@@ -2,13 +2,14 @@
 
 use axum::extract::State;
 use maud::{Markup, html};
+use tenure_service::Service;
 use tenure_service::caller::{Caller, Right};
 use tenure_service::extract::Reply;
 use tenure_service::problem::Problem;
 use tenure_service::query::QueryParams;
-use tenure_service::{Service, workers};
+use tenure_service::workers::{self, Worker};
 
-use crate::format::{job, nothing, when};
+use crate::format::{job, nothing, table, when};
 use crate::layout::Tab;
 use crate::session::Visitor;
 use crate::{Dashboard, Page, Parts, show};
@@ -22,40 +23,30 @@ pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, p
 }
 
 impl Page for Workers {
-    fn title(&self) -> String {
-        "Workers".to_owned()
-    }
-
-    fn tab(&self) -> Tab {
-        Tab::Workers
-    }
+    const TAB: Tab = Tab::Workers;
 
     async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
         let workers = workers::list(service).await?;
-        let table = html! {
+        let content = html! {
             @if workers.is_empty() {
                 (nothing("No workers yet. Start one:", "tenure work TYPE -- COMMAND"))
             } @else {
-                table {
-                    caption.unseen { "Workers, last seen first" }
-                    thead { tr { th scope="col" { "Worker" } th scope="col" { "Last seen" } th scope="col" { "Jobs" } } }
-                    tbody {
-                        @for worker in &workers {
-                            tr {
-                                th scope="row" { (worker.name) }
-                                td { @if let Some(at) = worker.seen_at { (when(at)) } @else { "never" } }
-                                td {
-                                    @if worker.holds.is_empty() { span.quiet { "none" } }
-                                    @for held in &worker.holds { (job(held.id())) " " (held.spec.job_type) " " }
-                                }
-                            }
-                        }
-                    }
-                }
+                (table("Workers, last seen first", &["Worker", "Last seen", "Jobs"], &html! { @for worker in &workers { (row(worker)) } }))
             }
         };
-        Ok(
-            html! { div #workers .wide tabindex="0" role="region" aria-label="Workers" { (parts.keep("workers", table)) } },
-        )
+        Ok(html! { div #workers { (parts.keep("workers", content)) } })
+    }
+}
+
+fn row(worker: &Worker) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (worker.name) }
+            td { @if let Some(at) = worker.seen_at { (when(at)) } @else { "never" } }
+            td {
+                @if worker.holds.is_empty() { span.quiet { "none" } }
+                @for held in &worker.holds { (job(held.id())) " " (held.spec.job_type) " " }
+            }
+        }
     }
 }

@@ -68,12 +68,10 @@ fn no_kind() -> Problem {
 }
 
 impl Page for ConfirmGroup {
-    fn title(&self) -> String {
-        if self.redrive { "Redrive the group?".to_owned() } else { "Dismiss the group?".to_owned() }
-    }
+    const TAB: Tab = Tab::DeadLetters;
 
-    fn tab(&self) -> Tab {
-        Tab::DeadLetters
+    fn title(&self) -> Option<String> {
+        Some(if self.redrive { "Redrive the group?".to_owned() } else { "Dismiss the group?".to_owned() })
     }
 
     fn stream(&self) -> Option<String> {
@@ -133,7 +131,7 @@ pub(crate) async fn act(State(dashboard): State<Dashboard>, visitor: Visitor, mu
     if is_more {
         message.push_str(" There are more; repeat the action.");
     }
-    dashboard.dead_letter_groups().invalidate().await;
+    dashboard.dead_letter_groups.invalidate().await;
     Ok(back(to.as_deref().unwrap_or("/ui/dead-letters"), &message))
 }
 

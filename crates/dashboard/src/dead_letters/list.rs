@@ -98,15 +98,13 @@ async fn with_types(service: &Service, letters: Vec<DeadLetter>) -> Result<Vec<L
 }
 
 impl Page for LetterList {
-    fn title(&self) -> String {
-        match &self.kind {
+    const TAB: Tab = Tab::DeadLetters;
+
+    fn title(&self) -> Option<String> {
+        Some(match &self.kind {
             Some(kind) => format!("Dead letters: {}", kind.words()),
             None => "Dismissed dead letters".to_owned(),
-        }
-    }
-
-    fn tab(&self) -> Tab {
-        Tab::DeadLetters
+        })
     }
 
     fn stream(&self) -> Option<String> {

@@ -10,7 +10,7 @@ use tenure_service::links::encode;
 use tenure_service::shell_quote::shell_quote;
 
 use super::why::command_line;
-use crate::format::{state, until, when};
+use crate::format::{state, styled_table, until, when};
 use crate::pretty::cut;
 
 const MESSAGE_CHARS: usize = 300;
@@ -104,17 +104,11 @@ pub(super) fn commands(id: JobId, server: &str, is_open: bool) -> Markup {
     html! {
         details {
             summary { "CLI and curl" }
-            div.wide tabindex="0" role="region" aria-label="Commands" {
-                table.close {
-                    caption.unseen { "Commands for a terminal" }
-                    thead { tr { th scope="col" { "Action" } th scope="col" { "CLI" } th scope="col" { "curl" } } }
-                    tbody {
-                        @for (what, tenure, curl) in &lines {
-                            tr { th scope="row" { (what) } td { (command_line(tenure)) } td { (command_line(curl)) } }
-                        }
-                    }
+            (styled_table("close", "Commands for a terminal", &["Action", "CLI", "curl"], &html! {
+                @for (what, tenure, curl) in &lines {
+                    tr { th scope="row" { (what) } td { (command_line(tenure)) } td { (command_line(curl)) } }
                 }
-            }
+            }))
         }
     }
 }

@@ -7,7 +7,7 @@ use tenure_core::lifecycle::Lifecycle;
 use tenure_service::explain::{Clock, Explanation, NextStep};
 
 use super::path::state_of;
-use crate::format::{state, until, when};
+use crate::format::{state, styled_table, until, when};
 use crate::pretty::cut;
 
 const SENTENCE_CHARS: usize = 600;
@@ -48,21 +48,15 @@ fn clock_line(clock: &Clock, lifecycle: &Lifecycle) -> Markup {
 fn next(steps: &[NextStep], lifecycle: &Lifecycle) -> Markup {
     html! {
         h3 { "Possible transitions" }
-        div.wide tabindex="0" role="region" aria-label="Possible transitions" {
-            table.close {
-                caption.unseen { "Possible transitions and who can trigger them" }
-                thead { tr { th scope="col" { "Trigger" } th scope="col" { "To" } th scope="col" { "By" } } }
-                tbody {
-                    @for step in steps {
-                        tr {
-                            th scope="row" { code { (step.trigger) } }
-                            td { (states(&step.to, lifecycle)) }
-                            td { (step.who.join(" or ")) }
-                        }
-                    }
+        (styled_table("close", "Possible transitions and who can trigger them", &["Trigger", "To", "By"], &html! {
+            @for step in steps {
+                tr {
+                    th scope="row" { code { (step.trigger) } }
+                    td { (states(&step.to, lifecycle)) }
+                    td { (step.who.join(" or ")) }
                 }
             }
-        }
+        }))
     }
 }
 

@@ -42,12 +42,10 @@ pub(crate) async fn confirm(
 }
 
 impl Page for ConfirmMatching {
-    fn title(&self) -> String {
-        format!("{} all matching jobs?", self.verb())
-    }
+    const TAB: Tab = Tab::Jobs;
 
-    fn tab(&self) -> Tab {
-        Tab::Jobs
+    fn title(&self) -> Option<String> {
+        Some(format!("{} all matching jobs?", self.verb()))
     }
 
     fn stream(&self) -> Option<String> {
