@@ -300,10 +300,13 @@ pub struct NamedResult<I = String, J = JobRecord, E = Problem> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ActionResults<I = String, J = JobRecord, E = Problem> {
     /// How many jobs matched in this call.
+    #[serde(default)]
     pub matched: u64,
     /// One for each job.
+    #[serde(default = "Vec::new")]
     pub results: Vec<NamedResult<I, J, E>>,
     /// Where to continue if more jobs match.
+    #[serde(default = "Option::default")]
     pub next_cursor: Option<I>,
 }
 
@@ -311,10 +314,13 @@ pub struct ActionResults<I = String, J = JobRecord, E = Problem> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RedriveResults<I = String, J = JobRecord, E = Problem> {
     /// How many new jobs there are.
+    #[serde(default)]
     pub redriven: u64,
     /// One for each dead letter.
+    #[serde(default = "Vec::new")]
     pub results: Vec<NamedResult<I, J, E>>,
     /// Where to continue if more dead letters match.
+    #[serde(default = "Option::default")]
     pub next_cursor: Option<I>,
 }
 

@@ -178,7 +178,7 @@ mod tests {
         for (one, other) in [("/x", "/x"), ("/x", "/x/batch"), ("/x/actions", "/x")] {
             let refused = LifecycleApis::new(&[at("a", 1, one), at("b", 1, other)]).unwrap_err();
             assert!(
-                refused.contains(&format!("b cannot be at {other}: that of lifecycle a is at {one}")),
+                refused.contains(&format!("b cannot be mounted at {other}: lifecycle a is mounted at {one}")),
                 "{refused}"
             );
         }

@@ -4,21 +4,23 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure_client::{
-    Action, CancelMode, Claim, Client, DeadLetterFilter, EventFilter, Holder, JobFilter, NewLine, Page,
-    Redrive, Report, Result, Verb,
+    Action, CallId, CancelMode, Claim, Client, DeadLetterFilter, EventFilter, Holder, JobFilter, NewLine,
+    Page, Redrive, Report, Result, Verb,
 };
 
-use crate::fake_server::{FakeServer, Reply};
+use crate::fake_server::{FakeServer, Reply, Request};
 
-/// An answer that every call can decode.
-fn anything() -> Value {
-    let lists =
-        ["jobs", "events", "dead_letters", "lines", "audit", "workers", "queues", "types", "lifecycles"];
-    let mut answer: Value = lists.into_iter().map(|name| (name.to_owned(), json!([]))).collect();
+/// An answer that the call can decode, whichever it is.
+fn answer_to(request: &Request) -> Value {
+    let lists = CallId::ALL.iter().filter_map(|id| id.call().rows());
+    let mut answer: Value = lists.map(|name| (name.to_owned(), json!([]))).collect();
     answer["id"] = json!("j 1");
     answer["replayed"] = json!(true);
     answer["lease"] = json!({ "fence": 3, "expires_at": "", "heartbeat": "10s", "ttl": "1m 30s" });
     answer["cancel"] = json!("soft");
+    if request.method == "POST" {
+        answer["lines"] = json!(1);
+    }
     answer
 }
 
@@ -85,11 +87,15 @@ async fn by_operators(client: &Client) -> Result<()> {
 
 #[tokio::test]
 async fn every_call_has_the_specified_path_and_body() {
-    let server = FakeServer::start(|_| async { Reply::Json(200, anything()) });
+    let server = FakeServer::start(|request| async move { Reply::Json(200, answer_to(&request)) });
     let client = server.client();
     about_jobs(&client).await.unwrap();
     by_workers(&client).await.unwrap();
     by_operators(&client).await.unwrap();
+    for request in server.requests() {
+        let path = request.path.split('?').next().unwrap_or_default();
+        assert!(CallId::find(&request.method, path).is_some(), "{} {path}", request.method);
+    }
     let sent = server.requests().into_iter().map(|request| match request.body {
         Value::Null => format!("{} {}", request.method, request.path),
         body => format!("{} {} {}", request.method, request.path, sorted(&body)),
