@@ -76,10 +76,7 @@ fn an_operator_can_reject_a_job_without_a_worker() {
         let job = server.create(json!({ "type": "a" })).await;
         assert_contains(&open_page(&server, &job).await, &[">Reject<"]);
         assert_eq!(press(&server, &job, "/reject", "reason=").await.status, 400);
-        assert_contains(
-            &press(&server, &job, "/reject", "reason=spam").await.text,
-            &["finished: rejected"],
-        );
+        assert_contains(&press(&server, &job, "/reject", "reason=spam").await.text, &["finished: rejected"]);
         let job = server.create(json!({ "type": "a" })).await;
         server.claim_one().await;
         assert_lacks(&open_page(&server, &job).await, &[">Reject<"]);
