@@ -24,8 +24,9 @@ use socketioxide::handler::ConnectHandler as _;
 use socketioxide::layer::SocketIoLayer;
 use socketioxide::{ParserConfig, SocketIo};
 use subscribers::FrontEnd;
-use tenure_service::problem::{NOT_FOUND, Problem};
+use tenure_service::problem::{Problem, ProblemCode};
 use tokio::sync::watch;
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::app::App;
 
@@ -110,6 +111,13 @@ async fn connected<T: Session>(socket: SocketRef) {
     }
 }
 
+/// An interval in which a missed tick delays the following ones.
+fn ticks(period: Duration) -> Interval {
+    let mut ticks = interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
 /// Becomes true when the peer disconnects.
 fn on_disconnect(socket: &SocketRef) -> watch::Receiver<bool> {
     let (sender, disconnected) = watch::channel(false);
@@ -135,5 +143,5 @@ fn answer(ack: AckSender, result: Result<(), Problem>, event: &str) -> bool {
 }
 
 fn unknown_event(event: &str) -> Problem {
-    Problem::new(&NOT_FOUND, format!("there is no event {}", event.escape_debug()))
+    Problem::new(ProblemCode::NotFound, format!("there is no event {}", event.escape_debug()))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use reqwest::dns::{Name, Resolve, Resolving};
 use reqwest::{Client, Url, redirect};
 use tenure_config::AddressBlock;
-use tenure_core::refusal::Refusal;
+use tenure_service::problem::Problem;
 use tokio::net::lookup_host;
 use tokio::time::timeout;
 
@@ -39,8 +39,8 @@ impl TargetPolicy {
     }
 
     /// Refuses a URL that is never allowed. An unresolvable name is accepted: it may resolve later.
-    pub(crate) async fn check(&self, text: &str) -> Result<Url, Refusal> {
-        let refused = |detail: &str| Refusal::invalid("#/url", detail);
+    pub(crate) async fn check(&self, text: &str) -> Result<Url, Problem> {
+        let refused = |detail: &str| Problem::invalid("#/url", detail);
         if text.len() > URL_BYTES_MAX {
             return Err(refused("is longer than 2048 bytes"));
         }
@@ -133,6 +133,8 @@ impl Resolve for CheckedResolver {
 
 #[cfg(test)]
 mod tests {
+    use tenure_service::problem::ProblemCode;
+
     use super::*;
 
     fn policy(allow: &[&str], is_open: bool) -> TargetPolicy {
@@ -155,8 +157,9 @@ mod tests {
             https://user@1.1.1.1/ https://user:secret@1.1.1.1/ https://1.1.1.1/#x file:///etc/passwd https:// x \
             http://nowhere.invalid/";
         for bad in bad.split_whitespace() {
-            let Err(Refusal::ValidationFailed(flaws)) = closed.check(bad).await else { panic!("{bad}") };
-            assert_eq!(flaws[0].pointer, "#/url", "{bad}");
+            let problem = closed.check(bad).await.unwrap_err();
+            assert_eq!(problem.code(), ProblemCode::ValidationFailed.code(), "{bad}");
+            assert!(problem.detail().starts_with("#/url: "), "{bad}");
         }
     }
 
