@@ -1,4 +1,4 @@
-//! Installs Python packages from PyPI, each set in a separate virtual environment under the target folder.
+//! Installs Python packages with pip, each set in a separate virtual environment under the target folder.
 
 use std::fs;
 use std::path::PathBuf;

@@ -49,8 +49,8 @@ pub(super) fn arrows(tree: &Tree) -> Vec<Flaw> {
             continue;
         };
         let wrong = dependencies(&manifest).filter(|(dependency, is_optional)| {
-            let is_in = |names: &str| names.split(' ').any(|name| name == *dependency);
-            !is_in(layer.below) && !(*is_optional && is_in(layer.optional))
+            let optional = if *is_optional { layer.optional } else { "" };
+            !layer.below.split(' ').chain(optional.split(' ')).any(|name| name == *dependency)
         });
         flaws.extend(wrong.map(|(dependency, _)| {
             Flaw::new(&path, 0, format!("tenure-{dependency} is not below {name}: move what is needed down"))

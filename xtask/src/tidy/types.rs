@@ -40,7 +40,7 @@ pub(super) fn glossary(tree: &Tree) -> Vec<Flaw> {
         tree.rust().flat_map(|(_, source)| definitions(source)).map(|(_, name)| name).collect();
     let mut flaws = Vec::new();
     for (line, name) in names_in_code(&file.text) {
-        let is_file = name.ends_with(".rs") || name.ends_with(".sql");
+        let is_file = matches!(name.rsplit_once('.'), Some((_, "rs" | "sql")));
         let missing = if is_file {
             !tree.files.iter().any(|file| file.path == name || file.path.ends_with(&format!("/{name}")))
         } else {
