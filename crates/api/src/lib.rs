@@ -50,6 +50,6 @@ pub use stats::{
 pub use strict::ObjectOnly;
 pub use values::{CancelMode, Verb};
 
-/// The description of the API (OpenAPI 3.1), generated from this crate. `UPDATE_EXPECT=1 cargo test -p tenure-api`
+/// The description of the API (`OpenAPI` 3.1), generated from this crate. `UPDATE_EXPECT=1 cargo test -p tenure-api`
 /// rewrites it.
 pub const OPENAPI: &str = include_str!("../openapi.json");

@@ -1,5 +1,5 @@
-//! Bodies of requests. Values with a syntax of their own (times, durations, ids, words) are texts here; the server checks
-//! them and names the field in its answer.
+//! Bodies of requests. Values with a syntax (times, durations, ids, words) are texts here; the server checks them and names
+//! the field in its answer.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -30,7 +30,7 @@ requests! {
         payload: Option<Box<RawValue>> = Optional(&Any),
         /// Only the catch-all type lets its caller choose; for others it must be the type's lifecycle.
         lifecycle: Option<String> = NAME,
-        /// The owner. A producer creates jobs of its own user.
+        /// The owner. A producer creates only its user's jobs.
         user_id: Option<String> = NAME,
         /// Overrides the type's queue.
         queue: Option<String> = NAME,

@@ -60,9 +60,9 @@ answers! {
 
     /// In milliseconds; null without measurements.
     pub struct Percentiles {
-        p50: Option<f64> = MILLISECONDS,
-        p95: Option<f64> = MILLISECONDS,
-        p99: Option<f64> = MILLISECONDS,
+        p50: Option<u64> = MILLISECONDS,
+        p95: Option<u64> = MILLISECONDS,
+        p99: Option<u64> = MILLISECONDS,
     }
 
     /// One state of one lifecycle.

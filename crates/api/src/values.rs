@@ -44,6 +44,7 @@ words! {
     }
 }
 
+#[allow(clippy::derivable_impls, reason = "the macro that declares it does not mark a default")]
 impl Default for CancelMode {
     fn default() -> Self {
         Self::Soft

@@ -16,7 +16,6 @@ mod metrics;
 mod middleware;
 mod router;
 mod socket;
-mod stats;
 pub mod telemetry;
 mod trace_context;
 mod webhooks;

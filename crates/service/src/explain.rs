@@ -1,6 +1,5 @@
 //! Explains why a job is in its state: what it waits for, which clocks run, and which transitions are possible.
 
-use serde::Serialize;
 use tenure_core::id::{JobId, StateName, TypeName};
 use tenure_core::job::Job;
 use tenure_core::lifecycle::{Lifecycle, Outcome, Phase, Trigger};
@@ -12,10 +11,9 @@ use crate::problem::Problem;
 use crate::service::Service;
 use crate::shell_quote::shell_quote;
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Explanation {
     pub job_id: JobId,
-    #[serde(rename = "type")]
     pub job_type: TypeName,
     pub state: StateName,
     pub phase: &'static str,
@@ -28,11 +26,10 @@ pub struct Explanation {
     pub clocks: Vec<Clock>,
     pub next: Vec<NextStep>,
     /// Suggested commands.
-    #[serde(rename = "try")]
     pub suggestions: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Waiting {
     /// A stable code.
     pub what: &'static str,
@@ -40,7 +37,7 @@ pub struct Waiting {
     pub until: Option<Timestamp>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Clock {
     pub trigger: Trigger,
     pub at: Timestamp,
@@ -48,7 +45,7 @@ pub struct Clock {
 }
 
 /// A possible transition.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct NextStep {
     pub trigger: Trigger,
     pub to: Vec<StateName>,

@@ -6,6 +6,7 @@ mod history;
 mod job;
 mod lifecycle;
 mod operators;
+mod stats;
 #[cfg(test)]
 mod tests;
 
@@ -22,9 +23,10 @@ use tenure_core::time::Timestamp;
 
 pub use automations::{schedule, webhook};
 pub use history::{dead_letter, event, log_line, telemetry};
-pub use job::{JobExtras, brief, cancel_mode, final_status, heartbeat_answer, job, job_with};
+pub use job::{JobExtras, brief, cancel_mode, explanation, final_status, heartbeat_answer, job, job_with};
 pub use lifecycle::{job_type, lifecycle, lifecycle_summary};
 pub use operators::{account, api_key, asset, audit_line, ledger_line, worker};
+pub use stats::stats;
 
 /// Answers whose values are borrowed from the engine's records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -111,7 +111,7 @@ const USER: Parameter = Parameter::path("user", "The user.", Ref("Name"), r#""u1
 
 pub(super) const GET_CREDITS: Call = Call::get("/api/accounts/{user}/credits", Tag::Accounts, ReadSystem)
     .access(Access::Either(ManageJobs, ReadSystem))
-    .says("Get a user's credits and ledger", "A producer reads the account of its own user.")
+    .says("Get a user's credits and ledger", "A producer reads only its user's account.")
     .takes(&[USER, LIMIT, ROW_CURSOR])
     .answers(&[answer(200, "The account.", &[(JSON, of::<Account>())])]);
 

@@ -23,7 +23,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Goes on after the event with this id.
+    /// Continues behind the event with this id.
     pub(crate) fn begin_after(&mut self, id: &str) {
         self.id = Some(id.to_owned());
     }

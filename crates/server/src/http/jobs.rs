@@ -86,7 +86,7 @@ fn max_attempts(value: u64) -> Result<u32, Problem> {
     bounded.ok_or_else(|| Problem::malformed("#/max_attempts", format!("must be from 1 to {ATTEMPTS_MAX}")))
 }
 
-/// A producer creates jobs of its own user.
+/// A producer creates only its user's jobs.
 fn owner(user_id: Option<String>, caller: &Caller) -> Result<Option<UserId>, Problem> {
     let user_id = name("#/user_id", user_id)?;
     if caller.role != Role::Producer {
@@ -247,7 +247,7 @@ pub(crate) async fn explain(
 ) -> Reply {
     params.done()?;
     let job = app.job(&caller, id).await?;
-    ok(&explain::explain(&app, &job).await?)
+    ok(&wire::explanation(&explain::explain(&app, &job).await?))
 }
 
 /// The mode of a request, for a command.

@@ -77,5 +77,6 @@ pub(crate) async fn audit(State(app): State<App>, mut params: QueryParams) -> Re
 
 pub(crate) async fn stats(State(app): State<App>, params: QueryParams) -> Reply {
     params.done()?;
-    ok(&crate::stats::stats(&app).await?)
+    let snapshot = app.stats().snapshot().await?;
+    ok(&wire::stats(&snapshot))
 }

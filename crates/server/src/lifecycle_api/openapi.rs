@@ -117,7 +117,7 @@ fn point_here(api: &LifecycleApi, value: &mut Value) {
     }
 }
 
-/// Renames the fields of a schema, and adds the parts of fields that have names of their own in the API.
+/// Renames the fields of a schema, and adds the parts of fields that have names in the API.
 fn rename(api: &LifecycleApi, schema: &mut Value, is_sent: bool) {
     let Some(fields) = schema.get("properties").and_then(Value::as_object).cloned() else { return };
     let is_here = |field: &str| fields.contains_key(field);

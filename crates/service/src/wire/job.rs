@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use tenure_api::{
-    CancelMode, CancelRequestOf, FinalStatusOf, HeartbeatAnswerOf, JobBriefOf, JobErrorOf, JobOf, LeaseOf,
+    CancelMode, CancelRequestOf, Clock, Explanation, FinalStatusOf, HeartbeatAnswerOf, JobBriefOf,
+    JobErrorOf, JobOf, LeaseOf, NextTransition, WaitingFor,
 };
+use tenure_core::id::StateName;
 use tenure_core::job::{self, Job};
 use tenure_core::time::Now;
 
-use super::{Borrowed, Entered, Text};
+use super::{Borrowed, Entered, Text, text};
+use crate::explain;
 
 /// What an answer adds to a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,5 +140,36 @@ pub(super) fn error(error: &job::JobError) -> JobErrorOf<Borrowed<'_>> {
         reason_code: error.reason_code.map(|reason| reason.as_str().into()),
         details: error.details.as_ref(),
         text: Text::Owned(error.text()),
+    }
+}
+
+pub fn explanation(it: &explain::Explanation) -> Explanation {
+    let names = |states: &[StateName]| states.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let waiting = it.waiting_for.iter().map(|waiting| WaitingFor {
+        what: waiting.what.to_owned(),
+        detail: waiting.detail.clone(),
+        until: waiting.until.map(|at| at.to_string()),
+    });
+    let clocks = it.clocks.iter().map(|clock| Clock {
+        trigger: text(&clock.trigger),
+        at: clock.at.to_string(),
+        to: names(&clock.to),
+    });
+    let next = it.next.iter().map(|next| NextTransition {
+        trigger: text(&next.trigger),
+        to: names(&next.to),
+        who: next.who.iter().map(ToString::to_string).collect(),
+    });
+    Explanation {
+        job_id: it.job_id.to_string(),
+        job_type: it.job_type.to_string(),
+        state: it.state.to_string(),
+        phase: it.phase.to_owned(),
+        since: it.since.to_string(),
+        summary: it.summary.clone(),
+        waiting_for: waiting.collect(),
+        clocks: clocks.collect(),
+        next: next.collect(),
+        tries: it.suggestions.clone(),
     }
 }

@@ -30,7 +30,7 @@ fn canonical(names: &FieldNames, sent: &str, takes: &[&str]) -> String {
 }
 
 #[test]
-fn a_job_has_the_door_s_names_in_the_canonical_order() {
+fn a_job_has_the_names_of_the_api_in_the_canonical_order() {
     let canonical =
         r#"{"id":"a","type":"x","state":"running","error":null,"entered":{"queued":"t1"},"seq":2}"#;
     assert_eq!(
@@ -204,13 +204,13 @@ proptest! {
         let api = FieldNames::new(&fields);
         let one = |(field, value): (&&str, &String)| format!("{}:{value}", json!(field));
         let members: Vec<String> = FIELDS.iter().zip(&values).map(one).collect();
-        let canonical = format!("{{{}}}", members.join(","));
-        let here = translated(&api, &canonical);
+        let whole = format!("{{{}}}", members.join(","));
+        let here = translated(&api, &whole);
         for (field, name) in &fields {
             let members = super::members(serde_json::from_str(&here).unwrap()).unwrap();
             prop_assert!(members.iter().any(|(member, _)| member == name));
             prop_assert!(members.iter().all(|(member, _)| member != field));
         }
-        prop_assert_eq!(canonical(&api, &here, &FIELDS), canonical);
+        prop_assert_eq!(canonical(&api, &here, &FIELDS), whole);
     }
 }
