@@ -23,7 +23,7 @@ const SIM_OPTIMIZED: bool = false;
 /// An example must end within this time.
 const EXAMPLE_SECONDS_MAX: &str = "120";
 /// Examples that run until they are stopped: only built here; tests run them.
-const ENDLESS: &[&str] = &[cargo::BENCH_EXAMPLE, "worker"];
+const ENDLESS: &[&str] = &["worker"];
 
 /// Runs every step up to the first failure, then prints the test runners' summaries and their sum.
 pub fn run() -> Result<()> {
@@ -63,13 +63,13 @@ pub fn fmt() -> Result<Report> {
 
 /// Runs clippy over everything, tests and examples included; a warning is a failure.
 pub fn clippy() -> Result<Report> {
-    let arguments = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
+    let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"];
     step::command("clippy", &mut cargo::command(&arguments))
 }
 
 /// Builds the documentation of this workspace's crates; a broken link is a failure.
 pub fn doc() -> Result<Report> {
-    let mut command = cargo::command(&["doc", "--workspace", "--no-deps", "--quiet"]);
+    let mut command = cargo::command(&["doc", "--workspace", "--all-features", "--no-deps", "--quiet"]);
     step::command("doc", command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
@@ -77,16 +77,16 @@ fn tests(scratch: &Scratch) -> Result<Report> {
     // Tests mostly wait: two for each core keep the cores busy.
     let threads = (2 * std::thread::available_parallelism().map_or(1, NonZero::get)).to_string();
     let arguments: &[&str] = if cargo::has("nextest") {
-        &["nextest", "run", "--workspace", "--no-fail-fast", "--test-threads", &threads]
+        &["nextest", "run", "--workspace", "--all-features", "--no-fail-fast", "--test-threads", &threads]
     } else {
-        &["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]
+        &["test", "--workspace", "--all-features", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]
     };
     let mut command = cargo::command(arguments);
     step::command("tests", command.env("CARGO_TERM_COLOR", "never").envs(scratch.env()))
 }
 
 fn doc_tests() -> Result<Report> {
-    step::command("doctests", &mut cargo::command(&["test", "--workspace", "--doc"]))
+    step::command("doctests", &mut cargo::command(&["test", "--workspace", "--all-features", "--doc"]))
 }
 
 fn examples(scratch: &Scratch) -> Result<Report> {
@@ -144,7 +144,7 @@ pub fn tenure() -> Result<PathBuf> {
 /// Builds every program of the workspace. Examples are always included: they need the features of the tests, and without
 /// those cargo would build the dependencies again.
 fn build(step: &str, optimized: bool) -> Result<Vec<Program>> {
-    let arguments = ["build", "--workspace", "--bins", "--examples", "--quiet"];
+    let arguments = ["build", "--workspace", "--all-features", "--bins", "--examples", "--quiet"];
     let mut command = cargo::command(&arguments);
     command.arg("--message-format=json-render-diagnostics");
     if optimized {

@@ -5,25 +5,24 @@
 
 mod escape;
 mod lines;
+#[cfg(feature = "otel")]
+mod traces;
+#[cfg(not(feature = "otel"))]
+#[path = "telemetry/no_traces.rs"]
 mod traces;
 
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use opentelemetry::trace::{
-    SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState, TracerProvider,
-};
-use opentelemetry_sdk::trace::SdkTracerProvider;
 use tenure_config::{LogConfig, LogFormat, OtelConfig};
 use tracing::{Span, Subscriber};
-use tracing_opentelemetry::OpenTelemetrySpanExt;
-use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, registry};
 
 use crate::trace_context::TraceContext;
+use traces::Traces;
 
 static IS_TRACED: AtomicBool = AtomicBool::new(false);
 
@@ -31,7 +30,7 @@ static IS_TRACED: AtomicBool = AtomicBool::new(false);
 #[derive(Debug)]
 #[must_use = "dropping it stops telemetry"]
 pub struct Telemetry {
-    traces: Option<SdkTracerProvider>,
+    traces: Option<Traces>,
 }
 
 impl Telemetry {
@@ -65,27 +64,14 @@ pub fn is_traced() -> bool {
 
 /// Makes a span part of the caller's trace. Must be called before the span is entered; an invalid header is ignored.
 pub fn set_parent(span: &Span, traceparent: &str) {
-    let Some(parent) = TraceContext::parse(traceparent) else { return };
-    let context = SpanContext::new(
-        TraceId::from_bytes(parent.trace_id.to_be_bytes()),
-        SpanId::from_bytes(parent.parent_id.to_be_bytes()),
-        TraceFlags::new(parent.flags),
-        true,
-        TraceState::default(),
-    );
-    // Fails only if the span is not traced.
-    let _untraced = span.set_parent(opentelemetry::Context::new().with_remote_span_context(context));
+    if let Some(parent) = TraceContext::parse(traceparent) {
+        traces::set_parent(span, &parent);
+    }
 }
 
 /// The `traceparent` of a span's children; `None` if the span is not traced.
 pub fn traceparent_of(span: &Span) -> Option<String> {
-    let context = span.context().span().span_context().clone();
-    let parent = TraceContext {
-        trace_id: u128::from_be_bytes(context.trace_id().to_bytes()),
-        parent_id: u64::from_be_bytes(context.span_id().to_bytes()),
-        flags: context.trace_flags().to_u8(),
-    };
-    context.is_valid().then(|| parent.to_string())
+    traces::context_of(span).map(|context| context.to_string())
 }
 
 fn subscriber<W>(
@@ -93,7 +79,7 @@ fn subscriber<W>(
     otel: Option<&OtelConfig>,
     colour: bool,
     writer: W,
-) -> Result<(impl Subscriber + Send + Sync + use<W>, Option<SdkTracerProvider>), String>
+) -> Result<(impl Subscriber + Send + Sync + use<W>, Option<Traces>), String>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
@@ -101,12 +87,7 @@ where
     let filter = EnvFilter::try_new(format!("tokio_postgres=warn,{}", log.filter))
         .map_err(|error| format!("log.filter {:?}: {error}", log.filter))?;
     let traces = otel.map(|otel| traces::open(&otel.endpoint)).transpose()?;
-    // Only our own spans: exporting those of the exporter's client would create more.
-    let traced = traces.as_ref().map(|provider| {
-        let layer =
-            tracing_opentelemetry::layer().with_tracer(provider.tracer("tenure")).with_location(false);
-        layer.with_filter(filter_fn(|metadata| metadata.target().starts_with("tenure")))
-    });
+    let traced = traces.as_ref().map(traces::layer);
     let lines = match log.format {
         LogFormat::Text => lines::text(colour, writer).boxed(),
         LogFormat::Json => lines::json(writer).boxed(),
@@ -114,5 +95,5 @@ where
     Ok((registry().with(filter).with(traced).with(lines), traces))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "otel"))]
 mod tests;

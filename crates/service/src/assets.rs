@@ -8,17 +8,20 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
+#[cfg(feature = "s3")]
 use std::time::Duration;
 
+#[cfg(feature = "s3")]
 use object_store::aws::AmazonS3Builder;
 use object_store::buffered::BufWriter;
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
+#[cfg(feature = "s3")]
 use object_store::prefix::PrefixStore;
-use object_store::{
-    ClientOptions, GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt as _, RetryConfig,
-};
+#[cfg(feature = "s3")]
+use object_store::{ClientOptions, RetryConfig};
+use object_store::{GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt as _};
 use tenure_config::{Config, StoreLocation};
 use tenure_store::AnyStore;
 
@@ -28,6 +31,7 @@ const FOLDER: &str = "assets";
 const PART_BYTES: usize = 5 << 20;
 const CONCURRENT_PARTS: usize = 2;
 /// The longest wait for a bucket's response or its next part.
+#[cfg(feature = "s3")]
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The asset store.
@@ -66,7 +70,13 @@ impl Contents {
         Ok(Self { objects: Arc::new(files.with_fsync(true)), folder: Some(folder) })
     }
 
+    #[cfg(not(feature = "s3"))]
+    fn bucket(_: &str) -> Result<Self, String> {
+        Err("cannot use assets.store: this binary was built without the cargo feature `s3`".to_owned())
+    }
+
     /// Keys, region and endpoint are read from the usual AWS environment variables.
+    #[cfg(feature = "s3")]
     fn bucket(place: &str) -> Result<Self, String> {
         // Fails if a provider is installed already.
         let _already = rustls::crypto::ring::default_provider().install_default();

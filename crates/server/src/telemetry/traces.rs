@@ -6,17 +6,27 @@
 use std::thread;
 use std::time::Duration;
 
-use opentelemetry_otlp::{SpanExporter, WithExportConfig};
+use opentelemetry::trace::{
+    SpanContext, SpanId, TraceContextExt as _, TraceFlags, TraceId, TraceState, TracerProvider as _,
+};
+use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::SdkTracerProvider;
+pub(super) use opentelemetry_sdk::trace::SdkTracerProvider as Traces;
 use reqwest::Url;
+use tracing::{Span, Subscriber};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::Layer;
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::trace_context::TraceContext;
 
 const SERVICE: &str = "tenure";
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Starts exporting spans to this endpoint. An unreachable collector is only noticed when they are sent.
-pub(super) fn open(endpoint: &str) -> Result<SdkTracerProvider, String> {
+pub(super) fn open(endpoint: &str) -> Result<Traces, String> {
     let url = spans_url(endpoint)?;
     // Reqwest needs a default provider; an installed one stays.
     let _already = rustls::crypto::ring::default_provider().install_default();
@@ -25,13 +35,45 @@ pub(super) fn open(endpoint: &str) -> Result<SdkTracerProvider, String> {
             SpanExporter::builder().with_http().with_endpoint(url).with_timeout(SEND_TIMEOUT).build();
         let exporter = exporter.map_err(|error| format!("otel.endpoint: {error}"))?;
         let resource = Resource::builder().with_service_name(SERVICE).build();
-        Ok(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build())
+        Ok(Traces::builder().with_batch_exporter(exporter).with_resource(resource).build())
     })
 }
 
 /// Sends the remaining spans, and stops.
-pub(super) fn shut_down(provider: SdkTracerProvider) -> Result<(), String> {
+pub(super) fn shut_down(provider: Traces) -> Result<(), String> {
     on_new_thread(move || provider.shutdown_with_timeout(SHUTDOWN_TIMEOUT).map_err(|error| error.to_string()))
+}
+
+/// Exports only our own spans: exporting those of the exporter's client would create more.
+pub(super) fn layer<S>(provider: &Traces) -> impl Layer<S> + Send + Sync + use<S>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("tenure")).with_location(false);
+    layer.with_filter(filter_fn(|metadata| metadata.target().starts_with("tenure")))
+}
+
+/// Makes a span a child of the caller's.
+pub(super) fn set_parent(span: &Span, parent: &TraceContext) {
+    let context = SpanContext::new(
+        TraceId::from_bytes(parent.trace_id.to_be_bytes()),
+        SpanId::from_bytes(parent.parent_id.to_be_bytes()),
+        TraceFlags::new(parent.flags),
+        true,
+        TraceState::default(),
+    );
+    // Fails only if the span is not traced.
+    let _untraced = span.set_parent(opentelemetry::Context::new().with_remote_span_context(context));
+}
+
+/// `None` if the span is not traced.
+pub(super) fn context_of(span: &Span) -> Option<TraceContext> {
+    let context = span.context().span().span_context().clone();
+    context.is_valid().then(|| TraceContext {
+        trace_id: u128::from_be_bytes(context.trace_id().to_bytes()),
+        parent_id: u64::from_be_bytes(context.span_id().to_bytes()),
+        flags: context.trace_flags().to_u8(),
+    })
 }
 
 fn on_new_thread<T: Send + 'static>(
