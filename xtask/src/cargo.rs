@@ -7,8 +7,6 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 pub const SIM_PACKAGE: &str = "tenure-sim";
-/// The example that is a benchmark: built with the others, not run with them.
-pub const BENCH_EXAMPLE: &str = "bench";
 
 /// The workspace's root.
 pub fn root() -> PathBuf {

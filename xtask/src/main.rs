@@ -20,9 +20,7 @@ cargo xtask COMMAND
   fuzz                     runs schemathesis against a server and its /openapi.json
   db [-- COMMAND…]         runs COMMAND with a scratch PostgreSQL; without one, keeps it until Ctrl-C
   sim [--seeds N …]        runs the simulator, optimized
-  bench [ARGS…]            runs the benchmark, optimized, with a scratch PostgreSQL";
-
-const BENCH: &[&str] = &["-p", "tenure-runtime", "--example", cargo::BENCH_EXAMPLE];
+  bench [ARGS…]            runs `tenure bench`, optimized, with a scratch PostgreSQL; without ARGS, on both stores";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -68,9 +66,14 @@ fn sim(arguments: &[String]) -> Result<ExitCode> {
 
 fn bench(arguments: &[String]) -> Result<ExitCode> {
     let scratch = Scratch::start()?;
-    let mut run = cargo::command(&["run", "--quiet", "--release"]);
-    run.args(BENCH).arg("--").args(arguments);
-    exit_code_of(run.env("TENURE_BENCH_POSTGRES", scratch.url()).envs(scratch.env()))
+    let mut run = cargo::command(&["run", "--quiet", "--release", "-p", "tenure", "--", "bench"]);
+    run.args(arguments);
+    if arguments.is_empty() {
+        run.args(["--stores", "sqlite,postgres"]);
+    }
+    // The target folder is on a disk; the system's temporary folder may not be.
+    run.env("TMPDIR", cargo::target()).env("TENURE_BENCH_POSTGRES", scratch.url());
+    exit_code_of(run.envs(scratch.env()))
 }
 
 fn db(arguments: &[String]) -> Result<ExitCode> {

@@ -1,55 +1,46 @@
-//! `tenure account …`: what a user may spend.
+//! `tenure account …`: shows and grants credits.
 
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde_json::json;
+use tenure_api::{Account, CallId, LedgerLine};
 
-use crate::args::{AccountCommand, Form};
-use crate::client::{Query, Server, escaped};
+use crate::args::{AccountCommand, OutputFormat};
+use crate::client::{Answer, PAGE_ROWS_MAX, Server};
 use crate::output::{self, Exit};
 use crate::show::{self, text};
 
-/// Runs one.
-pub(crate) async fn run(command: AccountCommand, server: &Server, form: Form) -> Result<Exit> {
+pub(crate) async fn run(command: AccountCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
     match command {
         AccountCommand::Get(args) => {
-            let query = Query::new().with("limit", Some(500));
-            print(form, &args.user, &server.get(&path(&args.user), &query).await?)
+            let query = json!({ "limit": PAGE_ROWS_MAX });
+            let account = server.get_with(CallId::GetCredits, &[&args.user], &query).await?;
+            print(format, &args.user, &account)
         }
         AccountCommand::Grant(args) => {
             let body = json!({ "grant": args.credits, "reason": args.reason });
-            print(form, &args.user, &server.post(&path(&args.user), &body).await?)
+            print(format, &args.user, &server.post(CallId::GrantCredits, &[&args.user], &body).await?)
         }
     }
 }
 
-fn path(user: &str) -> String {
-    format!("/api/accounts/{}/credits", escaped(user))
-}
-
-fn print(form: Form, user: &str, account: &Value) -> Result<Exit> {
-    if form == Form::Name {
-        output::data(&show::plain(user))?;
-        return Ok(Exit::Done);
-    }
-    show::one(form, account, "", || {
-        let counted = |name: &'static str| (name, text(&account[name]));
+fn print(format: OutputFormat, user: &str, account: &Answer<Account>) -> Result<Exit> {
+    show::one(format, account, user, || {
         vec![
             ("user", show::plain(user)),
-            counted("granted"),
-            counted("reserved"),
-            counted("spent"),
-            counted("available"),
+            ("granted", text(&account.granted)),
+            ("reserved", text(&account.reserved)),
+            ("spent", text(&account.spent)),
+            ("available", text(&account.available)),
         ]
     })?;
-    if form == Form::Wide {
-        let lines = account["ledger"].as_array().cloned().unwrap_or_default();
-        let cells = |line: &Value| {
-            ["ts", "kind", "amount", "job_id", "reason"].map(|name| text(&line[name])).to_vec()
+    if format == OutputFormat::Wide {
+        let row = |line: &LedgerLine| {
+            vec![text(&line.ts), text(&line.kind), text(&line.amount), text(&line.job_id), text(&line.reason)]
         };
         output::data("\n")?;
         output::table(
             &["TIME", "KIND", "AMOUNT", "JOB", "REASON"],
-            &lines.iter().map(cells).collect::<Vec<_>>(),
+            &account.ledger.iter().map(row).collect::<Vec<_>>(),
         )?;
     }
     Ok(Exit::Done)

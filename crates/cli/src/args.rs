@@ -1,4 +1,4 @@
-//! Every flag of every command, a file for each family. The examples in the help are run by a test.
+//! The command line: every command, flag and help text. A test runs the examples.
 
 mod bench;
 mod dev;
@@ -13,24 +13,24 @@ mod work;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-pub(crate) use bench::Bench;
-pub(crate) use dev::Dev;
+pub(crate) use bench::{BenchArgs, StoreKind};
+pub(crate) use dev::DevArgs;
 pub(crate) use job::{
-    Cancel, Events, Give, History, JobCommand, JobFilter, JobList, Logs, Moment, NewJob, One, Replay, Signal,
-    Wait,
+    CancelArgs, DeadLetterArgs, EventsArgs, HistoryArgs, JobArgs, JobCommand, JobFilter, JobListArgs,
+    LogsArgs, NewJobArgs, ReplayArgs, SignalArgs, TimeArg, WaitArgs,
 };
-pub(crate) use lifecycle::{Check, Diff, Format, LifecycleCommand, Show};
+pub(crate) use lifecycle::{CheckArgs, DiagramFormat, DiffArgs, LifecycleCommand, ShowArgs};
 pub(crate) use operators::{
-    AccountCommand, DeadCommand, DeadFilter, DeadList, Dismiss, KeyCommand, KeyCreate, QueueCommand, Redrive,
-    WorkerCommand,
+    AccountCommand, DeadCommand, DeadFilter, DeadListArgs, DismissArgs, KeyCommand, KeyCreateArgs,
+    QueueCommand, RedriveArgs, WorkerCommand,
 };
-pub(crate) use schedule::{ScheduleCommand, ScheduleCreate};
-pub(crate) use server::{Completions, Config, Man, Serve, Verify};
-pub(crate) use top::{Top, View};
-pub(crate) use webhook::{WebhookCommand, WebhookCreate};
-pub(crate) use work::Work;
+pub(crate) use schedule::{ScheduleCommand, ScheduleCreateArgs};
+pub(crate) use server::{CompletionsArgs, ConfigArgs, ManArgs, ServeArgs, VerifyArgs};
+pub(crate) use top::{TopArgs, View};
+pub(crate) use webhook::{WebhookCommand, WebhookCreateArgs};
+pub(crate) use work::WorkArgs;
 
-/// A durable job engine.
+/// A durable job engine
 #[derive(Parser)]
 #[command(
     name = "tenure",
@@ -39,26 +39,22 @@ pub(crate) use work::Work;
   tenure lifecycle list
   tenure job list
   tenure run hello -p '{\"name\": \"Ada\"}'",
-    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 the job ended but not well, 4 not authenticated or not \
-allowed, 5 not found, 6 refused, 7 a file or payload does not pass its check, 8 timed out waiting, 9 server \
-unreachable, 130 interrupted."
+    after_help = "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the job finished without success, 4 not authenticated \
+or not allowed, 5 not found, 6 refused, 7 a file or payload is invalid, 8 timed out, 9 server unreachable, 130 interrupted."
 )]
 pub(crate) struct Args {
-    /// How data is written to stdout
-    #[arg(short, long, global = true, value_enum, default_value_t = Form::Table, value_name = "FORM")]
-    pub(crate) output: Form,
-    /// Which server.
+    /// Output format
+    #[arg(short, long, global = true, value_enum, default_value_t = OutputFormat::Table, value_name = "FORMAT")]
+    pub(crate) output: OutputFormat,
     #[command(flatten)]
-    pub(crate) server: Server,
-    /// What to do.
+    pub(crate) server: ServerArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// Which server is asked, and in whose name.
 #[derive(Clone, ClapArgs)]
-pub(crate) struct Server {
-    /// The server's address
+pub(crate) struct ServerArgs {
+    /// Address of the server
     #[arg(
         long,
         global = true,
@@ -67,84 +63,82 @@ pub(crate) struct Server {
         default_value = tenure_client::DEFAULT_URL
     )]
     pub(crate) server: String,
-    /// The caller's key, or a JWT
-    #[arg(long, global = true, env = "TENURE_KEY", hide_env_values = true, value_name = "KEY")]
+    /// API key or JWT
+    #[arg(long, global = true, env = "TENURE_KEY", hide_env_values = true)]
     pub(crate) key: Option<String>,
 }
 
-/// How data is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
-    /// Columns for people
+pub(crate) enum OutputFormat {
+    /// A table
     Table,
-    /// More columns
+    /// A table with more columns
     Wide,
     /// One JSON document
     Json,
     /// One JSON document per line
     Jsonl,
-    /// Names alone
+    /// Only ids or names
     Name,
 }
 
-/// The nouns, and what people type all day.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run everything on this machine, nothing configured, with demo types and a worker inside
+    /// Run a server with demo types and a worker on this machine, without configuration
     #[command(before_help = dev::HELP)]
-    Dev(Dev),
-    /// Create a job and follow it to its end
+    Dev(DevArgs),
+    /// Create a job and follow it until it has finished
     #[command(before_help = "Examples:
   tenure run hello
   tenure run resize -p '{\"width\": 640}' --queue pictures --priority 5
   tenure run import -p @payload.json -o json
 
-Transitions, progress and log lines go to stderr, the result to stdout. Exits with 0 if the job succeeded, with 3 if it
-ended otherwise.")]
-    Run(NewJob),
-    /// Make a worker out of any program
+Prints transitions, progress and log lines to stderr, the result to stdout. Exits with 0 if the job succeeded, with 3 if
+it finished otherwise.")]
+    Run(NewJobArgs),
+    /// Run a program for each job: a worker in any language
     #[command(before_help = work::HELP)]
-    Work(Work),
-    /// Say why a job is where it is, and what can happen next
+    Work(WorkArgs),
+    /// Explain why a job is in its state and what can happen next
     #[command(before_help = "Examples:
   tenure explain 01990c3a-7d2e")]
-    Explain(One),
-    /// Watch it all in this terminal: lifecycles, jobs, dead letters, workers, the journal
+    Explain(JobArgs),
+    /// Watch lifecycles, jobs, dead letters, workers and the journal in this terminal
     #[command(before_help = top::HELP)]
-    Top(Top),
-    /// Create, list, look at, stop and repeat jobs
+    Top(TopArgs),
+    /// Create, list, show, cancel and retry jobs
     #[command(subcommand)]
     Job(JobCommand),
-    /// Read the journal: every event of every job, in the order of their commits
+    /// Read the journal: the events of all jobs in commit order
     #[command(before_help = "Examples:
   tenure events --limit 5
   tenure events --type job_failed -o jsonl
   tenure events -f
 
-Without -f it begins at the beginning, or after --after; with it, at the end as it is now, or after --after.")]
-    Events(Events),
-    /// Jobs that were given up: list, look, redrive, dismiss
+Starts at the beginning of the journal; with -f, at its current end; with --after, after that cursor.")]
+    Events(EventsArgs),
+    /// List, show, redrive and dismiss dead letters
     #[command(subcommand)]
     Dead(DeadCommand),
-    /// Queues: list, pause, resume
+    /// List, pause and resume queues
     #[command(subcommand)]
     Queue(QueueCommand),
-    /// Workers that were heard
+    /// List workers
     #[command(subcommand)]
     Worker(WorkerCommand),
-    /// Credits of a user
+    /// Show and grant credits of users
     #[command(subcommand)]
     Account(AccountCommand),
-    /// Schedules, which make jobs at their times: list, create, pause, resume, delete
+    /// Manage schedules, which create jobs at set times
     #[command(subcommand)]
     Schedule(ScheduleCommand),
-    /// Webhooks, which send events to a URL: list, create, enable, delete
+    /// Manage webhooks, which send events to a URL
     #[command(subcommand)]
     Webhook(WebhookCommand),
-    /// Keys of callers: create, list, revoke
+    /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Check, show and compare lifecycle files
+    /// Check, show and compare lifecycles
     #[command(subcommand)]
     Lifecycle(LifecycleCommand),
     /// Run the server
@@ -153,34 +147,34 @@ Without -f it begins at the beginning, or after --after; with it, at the end as 
   tenure serve --listen 127.0.0.1:7117 --data ./tenure-data
   tenure serve --config tenure.toml --database-url postgres://localhost/tenure
 
-SIGTERM drains: no new claims, open requests finish, then it exits with 0.")]
-    Serve(Serve),
-    /// Print every setting of the server, its value and where it came from
+On SIGTERM the server hands out no more jobs, finishes open requests and exits with 0.")]
+    Serve(ServeArgs),
+    /// Print every server setting with its value and origin
     #[command(before_help = "Examples:
   tenure config
   tenure config --config tenure.toml -o json
 
-Exits with 7 if the file does not pass its check.")]
-    Config(Config),
-    /// Fold every history of a store, check every law, report each difference
+Exits with 7 if the configuration is invalid.")]
+    Config(ConfigArgs),
+    /// Verify a store: replay every history and compare it with the stored rows
     #[command(before_help = "Examples:
   tenure verify
   tenure verify --data ./tenure-data -o jsonl
 
-Works on a running system too. Exits with 0 if there is no difference, with 1 if there is one, with 5 if there is no
+Also works while the server runs. Exits with 0 if there is no difference, with 1 if there is one, with 5 if there is no
 store, with 9 if the database cannot be reached.")]
-    Verify(Verify),
-    /// Load a server, and say how fast it is beside the disk and the runtime alone
+    Verify(VerifyArgs),
+    /// Measure the throughput and latency of a server, next to the limits of the machine
     #[command(before_help = bench::HELP)]
-    Bench(Bench),
-    /// Print completions for a shell
+    Bench(BenchArgs),
+    /// Print shell completions
     #[command(before_help = "Examples:
   tenure completions bash > tenure.bash
   tenure completions zsh > _tenure")]
-    Completions(Completions),
-    /// Print the manual
+    Completions(CompletionsArgs),
+    /// Print the manual page
     #[command(before_help = "Examples:
   tenure man > tenure.1
   tenure man --dir .")]
-    Man(Man),
+    Man(ManArgs),
 }

@@ -1,103 +1,190 @@
-//! `tenure bench`: load on a server, or on a server and a store of its own. Everything that is compared is measured in
-//! one run on one machine: the disk alone, the runtime without HTTP, the server that answers nothing but `/healthz`.
+//! `tenure bench`: throughput and latency of a server, measured next to the limits of the same machine in the same run:
+//! the disk alone, the runtime without HTTP, a server that only answers `/healthz`.
 
+mod cpu_split;
 mod disk;
 mod embedded;
 mod engines;
-mod halves;
 mod load;
-mod own_server;
+mod machine;
 mod pages;
 mod report;
+mod stores;
 
+use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+use tenure_launcher::ServerProcess;
+use tokio::task::JoinSet;
 
-use crate::args::{Bench, Form, Server};
-use crate::output::Exit;
+use crate::args::{BenchArgs, OutputFormat, ServerArgs};
+use crate::output::{self, CliError, Exit};
+use cpu_split::CpuSplit;
 use embedded::Embedded;
-use halves::Halves;
 use load::Load;
-use own_server::OwnServer;
-use report::Report;
+use report::{Dashboards, Engines, Idle, Report};
 
-pub(crate) fn run(bench: &Bench, form: Form, server: &Server) -> Result<Exit> {
-    let folder = tempfile::tempdir().context("no room for a store")?;
-    let report = if bench.running {
-        let load = Load::on(&server.server, server.key.as_deref());
-        let mut report = Report::default();
-        threads(half())?.block_on(against(bench, &load, &mut report, None))?;
-        report
-    } else if bench.pages > 0 {
-        let taken = threads(half())?.block_on(pages::with_jobs(bench.pages, folder.path()))?;
-        Report { pages: Some((bench.pages, taken)), ..Report::default() }
-    } else {
-        let mut report = threads(half())?.block_on(alone(bench, folder.path()))?;
-        let halves = Halves::of_machine()?;
-        halves.take_load()?;
-        threads(halves.load_threads())?.block_on(served(bench, folder.path(), &halves, &mut report))?;
-        report
+pub(crate) fn run(bench: &BenchArgs, format: OutputFormat, server: &ServerArgs) -> Result<Exit> {
+    if let Some(store) = &bench.open {
+        output::data(&threads(1)?.block_on(stores::open(store))?)?;
+        return Ok(Exit::Done);
+    }
+    let folder = tempfile::tempdir().context("no temporary folder for the store")?;
+    if !bench.stores.is_empty() {
+        let comparison = threads(half())?.block_on(stores::measure(bench, folder.path()))?;
+        report::print_stores(format, &comparison)?;
+        return Ok(Exit::Done);
+    }
+    let callers = match bench.callers[..] {
+        [] => 128,
+        [callers] => callers,
+        _ => return Err(CliError::new(Exit::Usage, "several numbers of --callers need --stores").into()),
     };
-    report.print(form)?;
+    if bench.pages > 0 {
+        let pages = threads(half())?.block_on(pages::with_jobs(bench.pages, folder.path()))?;
+        report::print_pages(format, bench.pages, &pages)?;
+        return Ok(Exit::Done);
+    }
+    let mut report = Report::default();
+    if bench.running {
+        let load = Load::on(&server.server, server.key.as_deref());
+        threads(half())?.block_on(measure_server(bench, callers, &load, &mut report, None))?;
+    } else {
+        threads(half())?.block_on(measure_alone(bench, callers, folder.path(), &mut report))?;
+        let split = CpuSplit::of_machine()?;
+        split.pin_load()?;
+        threads(split.load_threads())?.block_on(async {
+            let server = split.for_server(|| start_server(&folder.path().join("served")))?;
+            let load = Load::on(server.url(), None);
+            let pid = Some(server.process().id());
+            measure_server(bench, callers, &load, &mut report, pid).await?;
+            stop_server(server)
+        })?;
+    }
+    report.print(format)?;
     Ok(Exit::Done)
 }
 
-fn threads(count: usize) -> std::io::Result<tokio::runtime::Runtime> {
+fn threads(count: usize) -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(count).enable_all().build()
 }
 
+/// Starts this binary as a server on the store in this folder.
+fn start_server(data: &Path) -> io::Result<ServerProcess> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+    command.env_clear().env("TENURE_LOG_FILTER", "warn").current_dir(data.parent().unwrap_or(data));
+    ServerProcess::start_with(command, |line| {
+        if !line.starts_with("tenure ") {
+            output::message(line);
+        }
+    })
+}
+
+fn stop_server(mut server: ServerProcess) -> Result<()> {
+    let status = server.terminate()?;
+    ensure!(status.success(), "the server exited with {status}");
+    Ok(())
+}
+
 fn half() -> usize {
-    std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
+    machine::cores().div_ceil(2)
 }
 
-/// What needs no server: the disk, and the runtime.
-async fn alone(bench: &Bench, folder: &Path) -> Result<Report> {
+/// The payload of every job: 200 bytes.
+fn payload() -> Value {
+    json!({ "text": "x".repeat(189) })
+}
+
+/// Measures what needs no server: the disk and the runtime.
+async fn measure_alone(bench: &BenchArgs, callers: usize, folder: &Path, report: &mut Report) -> Result<()> {
     let span = Duration::from_secs(bench.seconds);
-    let disk = disk::syncs_per_second(folder, span.min(Duration::from_secs(2)))?;
+    report.disk = Some(disk::syncs_per_second(folder, span.min(Duration::from_secs(2)))?);
     let embedded = Embedded::open(&folder.join("embedded")).await?;
-    let singles = embedded.singles(bench.callers, span).await?;
-    let batches = embedded.batches(bench.batch_callers, bench.batch, span).await?;
+    report.embedded = Some(embedded.drive(callers, 1, span).await?.per_second());
+    report.embedded_batches =
+        Some(embedded.drive(bench.batch_callers, bench.batch, span).await?.per_second());
     embedded.close().await;
-    let (embedded, embedded_batches) = (Some(singles), Some(batches));
-    Ok(Report { disk: Some(disk), embedded, embedded_batches, ..Report::default() })
+    Ok(())
 }
 
-/// Everything that needs a server, on one of its own.
-async fn served(bench: &Bench, folder: &Path, halves: &Halves, report: &mut Report) -> Result<()> {
-    let own = OwnServer::start(&folder.join("served"), Some(halves)).await?;
-    let load = Load::on(own.url(), None);
-    against(bench, &load, report, Some(own.pid())).await?;
-    own.stop().await
-}
-
-/// Everything that needs a server.
-async fn against(bench: &Bench, load: &Load, report: &mut Report, pid: Option<u32>) -> Result<()> {
+/// Measures everything that needs a server. `pid` is the server's, if its memory can be read.
+async fn measure_server(
+    bench: &BenchArgs,
+    callers: usize,
+    load: &Load,
+    report: &mut Report,
+    pid: Option<u32>,
+) -> Result<()> {
     let span = Duration::from_secs(bench.seconds);
-    report.healthz = Some(load.healthz(bench.callers, span).await?);
-    report.singles = Some(load.singles(bench.callers, span).await?);
+    report.healthz = Some(load.healthz(callers, span).await?);
+    report.singles = Some(load.singles(callers, span).await?);
     report.batches = Some(load.batches(bench.batch_callers, bench.batch, span).await?);
     report.latency = Some(load.latency(bench.samples).await?);
     if bench.engines > 0 {
-        report.engines = Some((bench.engines, load.engines(bench.engines, span).await?));
+        let per_second = load.engines(bench.engines, span).await?;
+        report.engines = Some(Engines { connected: bench.engines, per_second });
     }
     if bench.idle > 0 {
-        let before = pid.map(own_server::resident_bytes).transpose()?;
-        let crowd = load.crowd(bench.idle).await?;
-        report.idle = Some((bench.idle, load.singles(bench.callers, span).await?));
-        let after = pid.map(own_server::resident_bytes).transpose()?;
-        report.idle_bytes = before.zip(after).map(|(before, after)| after.saturating_sub(before));
-        drop(crowd);
+        let before = pid.map(machine::resident_bytes).transpose()?;
+        let connections = load.open_idle(bench.idle).await?;
+        let per_second = load.singles(callers, span).await?;
+        let after = pid.map(machine::resident_bytes).transpose()?;
+        let bytes = before.zip(after).map(|(before, after)| after.saturating_sub(before));
+        report.idle = Some(Idle { open: bench.idle, per_second, bytes });
+        drop(connections);
     }
     if bench.dashboards > 0 {
-        // Measured around the dashboards, so that what the store has got by then counts for both.
-        let before = load.singles(bench.callers, span).await?;
-        let crowd = pages::open(&load.url, bench.dashboards).await?;
-        let beside = load.singles(bench.callers, span).await?;
-        drop(crowd);
-        let after = load.singles(bench.callers, span).await?;
-        report.dashboards = Some((bench.dashboards, beside, f64::midpoint(before, after)));
+        // The rate without dashboards is the mean of one before and one after: the store grows meanwhile.
+        let before = load.singles(callers, span).await?;
+        let connections = pages::open(&load.url, bench.dashboards).await?;
+        let per_second = load.singles(callers, span).await?;
+        drop(connections);
+        let after = load.singles(callers, span).await?;
+        let without = f64::midpoint(before, after);
+        report.dashboards = Some(Dashboards { open: bench.dashboards, per_second, without });
     }
     Ok(())
+}
+
+/// How many operations were completed, and in what time.
+struct Throughput {
+    operations: usize,
+    elapsed: Duration,
+}
+
+impl Throughput {
+    fn per_second(&self) -> f64 {
+        self.operations as f64 / self.elapsed.as_secs_f64()
+    }
+}
+
+/// Runs a task for each caller that repeats `operation` for `span`; `operation` returns how many it completed.
+async fn drive<C, O, F>(callers: Vec<C>, span: Duration, operation: O) -> Result<Throughput>
+where
+    C: Clone + Send + 'static,
+    O: Fn(C) -> F + Clone + Send + 'static,
+    F: Future<Output = Result<usize>> + Send,
+{
+    let start = Instant::now();
+    let mut tasks = JoinSet::new();
+    for caller in callers {
+        let operation = operation.clone();
+        tasks.spawn(async move {
+            let mut operations = 0;
+            while start.elapsed() < span {
+                operations += operation(caller.clone()).await?;
+            }
+            anyhow::Ok(operations)
+        });
+    }
+    let mut operations = 0;
+    for completed in tasks.join_all().await {
+        operations += completed?;
+    }
+    Ok(Throughput { operations, elapsed: start.elapsed() })
 }

@@ -1,186 +1,237 @@
-//! The way to the server: connecting, asking, and what a refusal means for the exit code.
+//! Calls to the server, their answers, and the exit code of each error.
 
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
+use std::ops::Deref;
 
-use anyhow::Result;
-use serde_json::{Map, Value, json};
-use tenure_client::{Client, Error, Method, Problem};
+use anyhow::{Context as _, Result};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+use tenure_api::{CallId, Problem};
+use tenure_client::{Client, Error};
 
-use crate::args;
-use crate::output::{Exit, Trouble};
+use crate::args::ServerArgs;
+use crate::output::{CliError, Exit};
+
+/// The most rows that the server returns at a time.
+pub(crate) const PAGE_ROWS_MAX: usize = 500;
 
 /// The server that the command line names.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
-    /// For calls that have a type, streams and the worker.
     pub(crate) client: Client,
 }
 
+/// An answer of the server: its JSON as it was sent, and what this program reads of it.
+pub(crate) struct Answer<T> {
+    pub(crate) raw: Box<RawValue>,
+    value: T,
+}
+
+impl<T: DeserializeOwned> Answer<T> {
+    pub(crate) fn new(raw: Box<RawValue>) -> Result<Self> {
+        let value = serde_json::from_str(raw.get()).context("the server sent an unexpected answer")?;
+        Ok(Self { raw, value })
+    }
+}
+
+impl<T> Answer<T> {
+    pub(crate) fn into_inner(self) -> T {
+        self.value
+    }
+}
+
+impl<T> Deref for Answer<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// Rows of a list, and the cursor at which it continues.
+pub(crate) struct Page<T> {
+    pub(crate) raw: Box<RawValue>,
+    pub(crate) rows: Vec<Answer<T>>,
+    pub(crate) next_cursor: Option<String>,
+}
+
+impl<T: DeserializeOwned> Page<T> {
+    pub(crate) fn new(call: CallId, raw: Box<RawValue>) -> Result<Self> {
+        let fields: Answer<BTreeMap<String, Box<RawValue>>> = Answer::new(raw)?;
+        let rows: Vec<Box<RawValue>> = match fields.get(rows_field(call)) {
+            Some(rows) => serde_json::from_str(rows.get())?,
+            None => Vec::new(),
+        };
+        let next_cursor = match fields.get("next_cursor") {
+            Some(cursor) => serde_json::from_str(cursor.get())?,
+            None => None,
+        };
+        Ok(Self {
+            rows: rows.into_iter().map(Answer::new).collect::<Result<_>>()?,
+            next_cursor,
+            raw: fields.raw,
+        })
+    }
+
+    /// Joins rows of several pages into one.
+    pub(crate) fn join(call: CallId, rows: Vec<Answer<T>>, next_cursor: Option<String>) -> Result<Self> {
+        let raw_rows: Vec<&RawValue> = rows.iter().map(|row| &*row.raw).collect();
+        let fields =
+            [(rows_field(call), to_raw_value(&raw_rows)?), ("next_cursor", to_raw_value(&next_cursor)?)];
+        Ok(Self { raw: to_raw_value(&BTreeMap::from(fields))?, rows, next_cursor })
+    }
+
+    pub(crate) fn into_rows(self) -> impl Iterator<Item = T> {
+        self.rows.into_iter().map(Answer::into_inner)
+    }
+}
+
+/// The field of a list that has its rows.
+fn rows_field(call: CallId) -> &'static str {
+    call.call().rows().expect("the call returns a list")
+}
+
 impl Server {
-    /// Nothing is sent yet.
-    pub(crate) fn new(args: &args::Server) -> Result<Self> {
+    pub(crate) fn new(args: &ServerArgs) -> Result<Self> {
         let client = Client::new(&args.server).map_err(|error| {
-            Trouble::new(Exit::Usage, error.to_string())
-                .help("say --server http://HOST:PORT, or set TENURE_URL")
+            CliError::new(Exit::Usage, error.to_string())
+                .help("set the address with --server http://HOST:PORT or TENURE_URL")
         })?;
         let key = args.key.as_ref().filter(|key| !key.is_empty());
         Ok(Self { client: key.map_or(client.clone(), |key| client.with_key(key)) })
     }
 
-    /// A GET, as the API answers it.
-    pub(crate) async fn get(&self, path: &str, query: &Query) -> Result<Value> {
-        Ok(self.client.call(Method::GET, &query.after(path), None).await?)
+    /// A call without a body.
+    pub(crate) async fn get<T: DeserializeOwned>(&self, call: CallId, path: &[&str]) -> Result<Answer<T>> {
+        self.get_with(call, path, &Value::Null).await
     }
 
-    /// A POST that changes something, under a key of its own, so that it can be repeated if its answer is lost.
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value> {
-        Ok(self.client.call_keyed(Method::POST, path, body, &fresh_key()).await?)
+    /// A call without a body. Fields of the query that are null are omitted.
+    pub(crate) async fn get_with<T: DeserializeOwned>(
+        &self,
+        call: CallId,
+        path: &[&str],
+        query: &Value,
+    ) -> Result<Answer<T>> {
+        Answer::new(self.client.call_raw(call, path, query, None, None).await?)
     }
 
-    /// Up to `limit` rows of a list, over as many pages as it takes, as if it had been one page.
-    pub(crate) async fn list(&self, path: &str, plural: &str, query: &Query, limit: usize) -> Result<Value> {
-        const PAGE_ROWS_MAX: usize = 500;
-        let (mut rows, mut query) = (Vec::new(), query.clone());
-        loop {
-            let missing = limit.saturating_sub(rows.len());
-            query.set("limit", missing.clamp(1, PAGE_ROWS_MAX));
-            let mut page = self.get(path, &query).await?;
-            if let Some(Value::Array(more)) = page.get_mut(plural).map(Value::take) {
-                rows.extend(more);
-            }
-            let next = page["next_cursor"].as_str().map(str::to_owned);
-            match next {
-                Some(next) if rows.len() < limit => query.set("cursor", next),
-                next => return Ok(json!({ plural: rows, "next_cursor": next })),
-            }
+    /// A call with a new idempotency key, so that it can be repeated if its answer is lost.
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        call: CallId,
+        path: &[&str],
+        body: &Value,
+    ) -> Result<Answer<T>> {
+        let key = Some(fresh_key());
+        Answer::new(self.client.call_raw(call, path, &Value::Null, Some(body), key).await?)
+    }
+
+    /// A call that is never repeated, because a second answer would lack the secret.
+    pub(crate) async fn create_secret<T>(&self, call: CallId, body: &Value) -> Result<Answer<T>>
+    where
+        T: DeserializeOwned,
+    {
+        Answer::new(self.client.call_raw(call, &[], &Value::Null, Some(body), None).await?)
+    }
+
+    /// One page of a list. Fields of the query that are null are omitted.
+    pub(crate) async fn page<T: DeserializeOwned>(
+        &self,
+        call: CallId,
+        path: &[&str],
+        query: &Value,
+    ) -> Result<Page<T>> {
+        Page::new(call, self.client.call_raw(call, path, query, None, None).await?)
+    }
+
+    /// Up to `limit` rows of a list, as one page.
+    pub(crate) async fn list<T: DeserializeOwned>(
+        &self,
+        call: CallId,
+        path: &[&str],
+        mut query: Value,
+        limit: usize,
+    ) -> Result<Page<T>> {
+        query["limit"] = json!(limit.clamp(1, PAGE_ROWS_MAX));
+        let mut list = self.page(call, path, &query).await?;
+        while let Some(cursor) = list.next_cursor.take_if(|_| list.rows.len() < limit) {
+            query["limit"] = json!((limit - list.rows.len()).clamp(1, PAGE_ROWS_MAX));
+            query["cursor"] = json!(cursor);
+            let next: Page<T> = self.page(call, path, &query).await?;
+            list.rows.extend(next.rows);
+            list = Page::join(call, list.rows, next.next_cursor)?;
         }
+        Ok(list)
     }
 }
 
-/// A value as a query says it.
-pub(crate) struct Said(String);
-
-impl<T: std::fmt::Display> From<T> for Said {
-    fn from(value: T) -> Self {
-        Self(value.to_string())
-    }
-}
-
-/// What stands after the question mark.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Query(Vec<(&'static str, String)>);
-
-impl Query {
-    /// Nothing yet.
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
-    /// Says it, or says it anew.
-    pub(crate) fn set(&mut self, name: &'static str, value: impl Into<Said>) {
-        self.0.retain(|(other, _)| *other != name);
-        self.0.push((name, value.into().0));
-    }
-
-    /// Says it if there is something to say.
-    #[must_use]
-    pub(crate) fn with(mut self, name: &'static str, value: Option<impl Into<Said>>) -> Self {
-        if let Some(value) = value {
-            self.set(name, value);
-        }
-        self
-    }
-
-    /// What is said under this name.
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(other, _)| *other == name).map(|(_, value)| value.as_str())
-    }
-
-    /// The same as an object, for filters in bodies.
-    pub(crate) fn object(&self) -> Value {
-        self.0.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect::<Map<_, _>>().into()
-    }
-
-    fn after(&self, path: &str) -> String {
-        if self.0.is_empty() {
-            return path.to_owned();
-        }
-        let pairs: Vec<String> =
-            self.0.iter().map(|(name, value)| format!("{name}={}", escaped(value))).collect();
-        format!("{path}?{}", pairs.join("&"))
-    }
-}
-
-/// A path below a job.
-pub(crate) fn job_path(job: &str, rest: &str) -> String {
-    format!("/api/jobs/{}{rest}", escaped(job))
-}
-
-/// A text as one segment of a path, or as one value of a query.
-pub(crate) fn escaped(text: &str) -> String {
-    let one = |byte: u8| {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            char::from(byte).to_string()
-        } else {
-            format!("%{byte:02X}")
-        }
-    };
-    text.bytes().map(one).collect()
-}
-
-/// A name that no other request has: each state of the standard hasher is seeded by chance.
+/// A unique idempotency key: each state of the standard hasher has a random seed.
 pub(crate) fn fresh_key() -> String {
     let (left, right) = (RandomState::new().hash_one(0), RandomState::new().hash_one(1));
     format!("cli-{}-{left:016x}{right:016x}", std::process::id())
 }
 
-/// What an error means: the exit code, one sentence, and help where there is something to do.
-pub(crate) fn trouble(error: &anyhow::Error) -> Trouble {
-    if let Some(trouble) = error.downcast_ref::<Trouble>() {
-        return trouble.clone();
+/// The exit code, message and help for an error.
+pub(crate) fn cli_error(error: &anyhow::Error) -> CliError {
+    if let Some(error) = error.downcast_ref::<CliError>() {
+        return error.clone();
     }
     match error.downcast_ref::<Error>() {
-        Some(error @ Error::Unreachable(_)) => Trouble::new(Exit::Unreachable, error.to_string())
-            .help("start one with `tenure serve`, or name another with --server or TENURE_URL"),
-        Some(Error::Refused(problem)) => refused(problem),
-        Some(Error::Protocol(_)) | None => Trouble::new(Exit::Failed, format!("{error:#}")),
+        Some(error @ Error::Unreachable(_)) => CliError::new(Exit::Unreachable, error.to_string())
+            .help("start a server with `tenure serve`, or set another address with --server or TENURE_URL"),
+        Some(Error::Refused(problem)) => refusal(problem),
+        Some(Error::Protocol(_)) | None => CliError::new(Exit::Failed, format!("{error:#}")),
     }
 }
 
-fn refused(problem: &Problem) -> Trouble {
+/// Fields that only some problems have.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ProblemFields {
+    errors: Vec<PayloadFlaw>,
+    allowed: Vec<String>,
+}
+
+/// One place in a payload that does not match its schema.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PayloadFlaw {
+    pointer: String,
+    detail: String,
+}
+
+fn refusal(problem: &Problem) -> CliError {
     let exit = match (problem.status, problem.code()) {
         (401 | 403 | 421, _) => Exit::NotAllowed,
         (404, _) => Exit::NotFound,
         (402 | 409 | 429, _) | (_, "idempotency_mismatch") => Exit::Refused,
-        (400 | 413 | 415 | 422, _) => Exit::Flawed,
+        (400 | 413 | 415 | 422, _) => Exit::Invalid,
         (503, _) => Exit::Unreachable,
         _ => Exit::Failed,
     };
-    let mut sentence = problem.to_string();
-    for flaw in problem.extra.get("errors").and_then(Value::as_array).into_iter().flatten() {
-        let (at, what) = (flaw["pointer"].as_str(), flaw["detail"].as_str());
-        let (at, what) = (at.unwrap_or_default(), what.unwrap_or_default());
-        // The one flaw is often the whole detail already.
-        if !sentence.contains(what) || !sentence.contains(at) {
-            sentence = format!("{sentence}\n  {at}: {what}");
+    let more: ProblemFields =
+        serde_json::from_value(Value::Object(problem.extra.clone())).unwrap_or_default();
+    let mut message = problem.to_string();
+    for flaw in &more.errors {
+        // A single flaw is often the whole detail already.
+        if !message.contains(&flaw.detail) || !message.contains(&flaw.pointer) {
+            message = format!("{message}\n  {}: {}", flaw.pointer, flaw.detail);
         }
     }
-    let trouble = Trouble::new(exit, sentence);
+    let error = CliError::new(exit, message);
     match problem.code() {
-        "unauthenticated" => trouble.help("give a key with --key or TENURE_KEY"),
-        "invalid_transition" => {
-            let allowed = problem.extra.get("allowed").and_then(Value::as_array);
-            let allowed: Vec<_> = allowed.into_iter().flatten().filter_map(Value::as_str).collect();
-            if allowed.is_empty() {
-                trouble
-            } else {
-                trouble.help(format!("possible now: {}", allowed.join(", ")))
-            }
+        "unauthenticated" => error.help("pass a key with --key or TENURE_KEY"),
+        "invalid_transition" if !more.allowed.is_empty() => {
+            error.help(format!("possible now: {}", more.allowed.join(", ")))
         }
-        "unknown_type" => trouble.help("`tenure config` shows the types that are declared"),
+        "unknown_type" => error.help("list the declared types with `tenure config`"),
         "insufficient_credits" => {
-            trouble.help("grant some with `tenure account grant USER CREDITS --reason TEXT`")
+            error.help("grant credits with `tenure account grant USER CREDITS --reason TEXT`")
         }
-        _ => trouble,
+        _ => error,
     }
 }

@@ -1,46 +1,43 @@
-//! `tenure config`: every setting of the server, and where it came from.
+//! `tenure config`: every server setting with its value and origin.
+
+use std::io;
 
 use anyhow::Result;
 use serde_json::json;
-use tenure_config::{ConfigError, Flags};
+use tenure_config::{ConfigError, DEFAULT_FILE, Flags, Setting};
 
-use crate::args::{Config, Form};
-use crate::output::{self, Exit};
-use crate::show::List;
+use crate::args::{ConfigArgs, OutputFormat};
+use crate::output::{self, CliError, Exit};
 
-const SETTINGS: List = List {
-    plural: "settings",
-    name: "name",
-    columns: &[
-        ("SETTING", |setting| crate::show::text(&setting["name"])),
-        ("VALUE", |setting| crate::show::text(&setting["value"])),
-        ("ORIGIN", |setting| crate::show::text(&setting["origin"])),
-    ],
-    more: &[],
-};
-
-pub(crate) fn run(args: Config, form: Form) -> Result<Exit> {
+pub(crate) fn run(args: ConfigArgs, format: OutputFormat) -> Result<Exit> {
     let flags = Flags { config: args.config, ..Flags::default() };
-    let loaded = match tenure_config::load(&flags, |name| std::env::var(name).ok()) {
-        Ok(loaded) => loaded,
-        Err(error) => {
-            output::words(&format!("tenure: {error}"));
-            return Ok(match error {
-                ConfigError::Unreadable { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
-                    Exit::NotFound
-                }
-                ConfigError::Unreadable { .. } => Exit::Failed,
-                ConfigError::Flawed(_) => Exit::Flawed,
-            });
-        }
-    };
-    let settings = loaded.config.settings.iter().map(|setting| {
-        json!({ "name": setting.name, "value": setting.value, "origin": setting.origin.to_string() })
-    });
+    let loaded = tenure_config::load(&flags, |name| std::env::var(name).ok()).map_err(|error| {
+        let exit = match &error {
+            ConfigError::Unreadable { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+                Exit::NotFound
+            }
+            ConfigError::Unreadable { .. } => Exit::Failed,
+            ConfigError::Flawed(_) => Exit::Invalid,
+        };
+        CliError::new(exit, error.to_string())
+    })?;
+    let setting = |setting: &Setting| json!({ "name": setting.name, "value": setting.value, "origin": setting.origin.to_string() });
+    let settings = loaded.config.settings.iter();
     let file = loaded.file.as_ref().map(|file| file.display().to_string());
-    SETTINGS.print(form, &json!({ "file": file, "settings": settings.collect::<Vec<_>>() }))?;
-    if file.is_none() && matches!(form, Form::Table | Form::Wide) {
-        output::words(&format!("no file was read: there is no {} in this folder", tenure_config::DEFAULT_FILE));
+    match format {
+        OutputFormat::Json => {
+            let settings: Vec<_> = settings.map(setting).collect();
+            output::json(format, &json!({ "file": file, "settings": settings }))?;
+        }
+        OutputFormat::Jsonl => settings.map(setting).try_for_each(|it| output::json(format, &it))?,
+        OutputFormat::Name => settings.map(|it| &it.name).try_for_each(|name| output::data(name))?,
+        OutputFormat::Table | OutputFormat::Wide => {
+            let row = |it: &Setting| vec![it.name.clone(), it.value.clone(), it.origin.to_string()];
+            output::table(&["SETTING", "VALUE", "ORIGIN"], &settings.map(row).collect::<Vec<_>>())?;
+            if file.is_none() {
+                output::message(&format!("no configuration file: there is no {DEFAULT_FILE} in this folder"));
+            }
+        }
     }
     Ok(Exit::Done)
 }

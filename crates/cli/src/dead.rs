@@ -1,85 +1,87 @@
-//! `tenure dead …`: jobs that were given up.
+//! `tenure dead …`: lists, shows, redrives and dismisses dead letters.
 
 use anyhow::Result;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tenure_api::{CallId, DeadLetter, JobRecord, Problem, RedriveResults};
 use tenure_core::time::Timestamp;
 
-use crate::args::{DeadCommand, DeadFilter, DeadList, Dismiss, Form, Redrive};
-use crate::client::{Query, Server, escaped, job_path};
-use crate::output::{self, Exit, Trouble};
+use crate::args::{DeadCommand, DeadFilter, DeadListArgs, DismissArgs, OutputFormat, RedriveArgs};
+use crate::client::{Answer, Page, Server};
+use crate::output::{self, CliError, Exit};
 use crate::show::{self, List, age, text};
 use crate::{id, job};
 
-/// Dead letters, for people.
-pub(crate) const LETTERS: List = List {
-    plural: "dead_letters",
-    name: "job_id",
+pub(crate) const DEAD_LETTERS: List<DeadLetter> = List {
+    name: |letter| text(&letter.job_id),
     columns: &[
-        ("JOB", |letter| text(&letter["job_id"])),
-        ("REASON", |letter| text(&letter["reason_code"])),
-        ("STAGE", |letter| text(&letter["stage"])),
-        ("ATTEMPTS", |letter| text(&letter["attempts"])),
-        ("AGE", |letter| age(&letter["created_at"])),
-        ("ERROR", |letter| show::error(&letter["last_error"])),
+        ("JOB", |letter| text(&letter.job_id)),
+        ("REASON", |letter| text(&letter.reason_code)),
+        ("STAGE", |letter| text(&letter.stage)),
+        ("ATTEMPTS", |letter| text(&letter.attempts)),
+        ("AGE", |letter| age(&letter.created_at)),
+        ("ERROR", |letter| show::error(letter.last_error.as_ref())),
     ],
-    more: &[
-        ("LAST OWNER", |letter| text(&letter["last_owner"])),
-        ("CORRELATION", |letter| text(&letter["correlation_id"])),
-        ("DISMISSED", |letter| text(&letter["dismissed_reason"])),
+    wide_columns: &[
+        ("LAST OWNER", |letter| text(&letter.last_owner)),
+        ("CORRELATION", |letter| text(&letter.correlation_id)),
+        ("DISMISSED", |letter| text(&letter.dismissed_reason)),
     ],
 };
 
-/// Runs one.
-pub(crate) async fn run(command: DeadCommand, server: &Server, form: Form) -> Result<Exit> {
+pub(crate) async fn run(command: DeadCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
     match command {
-        DeadCommand::List(args) => list(&args, server, form).await,
+        DeadCommand::List(args) => list(&args, server, format).await,
         DeadCommand::Get(args) => {
             let job = id::resolve(server, &args.job).await?;
-            print(form, &letter_of(server, &job).await?)
+            print(format, &letter_of(server, &job).await?)
         }
-        DeadCommand::Redrive(args) => redrive(&args, server, form).await,
-        DeadCommand::Dismiss(args) => dismiss(&args, server, form).await,
+        DeadCommand::Redrive(args) => redrive(&args, server, format).await,
+        DeadCommand::Dismiss(args) => dismiss(&args, server, format).await,
     }
 }
 
 /// The filters of `GET /api/dead-letters`.
-pub(crate) async fn filter(filter: &DeadFilter, server: &Server) -> Result<Query> {
-    let query = job::filter(&filter.jobs, server).await?;
-    Ok(query.with("reason_code", filter.reason_code.as_ref()).with("stage", filter.stage.as_ref()))
+pub(crate) async fn filter(filter: &DeadFilter, server: &Server) -> Result<Value> {
+    let mut query = job::filter(&filter.jobs, server).await?;
+    query["reason_code"] = json!(filter.reason_code);
+    query["stage"] = json!(filter.stage);
+    Ok(query)
 }
 
-async fn list(args: &DeadList, server: &Server, form: Form) -> Result<Exit> {
-    let query = filter(&args.filter, server).await?;
-    let query =
-        query.with("dismissed", args.dismissed.then_some("true")).with("cursor", args.cursor.as_ref());
-    let answer = server.list("/api/dead-letters", "dead_letters", &query, args.limit).await?;
-    LETTERS.print(form, &answer)?;
-    job::say_more(&answer, "tenure dead list");
+async fn list(args: &DeadListArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
+    let mut query = filter(&args.filter, server).await?;
+    query["dismissed"] = json!(args.dismissed.then_some(true));
+    query["cursor"] = json!(args.cursor);
+    let page = server.list(CallId::ListDeadLetters, &[], query, args.limit).await?;
+    DEAD_LETTERS.print(format, &page)?;
+    job::hint_more(page.next_cursor.as_deref(), "tenure dead list --cursor");
     Ok(Exit::Done)
 }
 
-/// The letter of a job, dismissed or not: among those of jobs that were created in the same millisecond.
-async fn letter_of(server: &Server, id: &str) -> Result<Value> {
-    let job = server.get(&job_path(id, ""), &Query::new()).await?;
-    let created = job["created_at"].as_str().and_then(Timestamp::parse).unwrap_or_default().0;
-    for dismissed in ["false", "true"] {
-        let query = Query::new()
-            .with("created_after", Some(Timestamp((created - 1).max(0))))
-            .with("created_before", Some(Timestamp(created + 1)))
-            .with("dismissed", Some(dismissed));
-        let mut letters = server.list("/api/dead-letters", "dead_letters", &query, usize::MAX).await?;
-        let letters = letters["dead_letters"].as_array_mut().map(std::mem::take).unwrap_or_default();
-        if let Some(letter) = letters.into_iter().find(|letter| letter["job_id"] == id) {
+/// The dead letter of a job, dismissed or not: found among those of jobs created in the same millisecond.
+async fn letter_of(server: &Server, id: &str) -> Result<Answer<DeadLetter>> {
+    let job: Answer<JobRecord> = server.get(CallId::GetJob, &[id]).await?;
+    let created = Timestamp::parse(&job.created_at).unwrap_or_default().0;
+    for dismissed in [false, true] {
+        let query = json!({
+            "created_after": Timestamp((created - 1).max(0)),
+            "created_before": Timestamp(created + 1),
+            "dismissed": dismissed,
+        });
+        let page: Page<DeadLetter> = server.list(CallId::ListDeadLetters, &[], query, usize::MAX).await?;
+        if let Some(letter) = page.rows.into_iter().find(|letter| letter.job_id == id) {
             return Ok(letter);
         }
     }
-    let sentence = format!("job {id} has no dead letter: it is {}", text(&job["state"]));
-    Err(Trouble::new(Exit::NotFound, sentence).into())
+    let message = format!("job {id} has no dead letter; its state is {}", text(&job.state));
+    Err(CliError::new(Exit::NotFound, message).into())
 }
 
-async fn redrive(args: &Redrive, server: &Server, form: Form) -> Result<Exit> {
+async fn redrive(args: &RedriveArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
     let mut body = if args.all {
-        json!({ "filter": filter(&args.filter, server).await?.object() })
+        json!({ "filter": filter(&args.filter, server).await? })
     } else {
         let mut ids = Vec::new();
         for job in &args.jobs {
@@ -90,44 +92,51 @@ async fn redrive(args: &Redrive, server: &Server, form: Form) -> Result<Exit> {
     if let Some(count) = args.max_per_second {
         body["max_per_second"] = json!(count);
     }
-    let answer = server.post("/api/dead-letters/redrive", &body).await?;
-    let results = answer["results"].as_array().cloned().unwrap_or_default();
-    let refused: Vec<&Value> = results.iter().filter(|result| !result["error"].is_null()).collect();
-    match form {
-        Form::Json => output::json(form, &answer)?,
-        Form::Jsonl => results.iter().try_for_each(|result| output::json(form, result))?,
-        Form::Name | Form::Table | Form::Wide => {
-            let made = results.iter().filter(|result| result["error"].is_null());
-            made.map(|result| text(&result["ok"]["id"])).try_for_each(|id| output::data(&id))?;
+    let answer: Answer<RedriveResults> = server.post(CallId::RedriveDeadLetters, &[], &body).await?;
+    match format {
+        OutputFormat::Json => output::raw_json(format, &answer.raw)?,
+        OutputFormat::Jsonl => {
+            let rows: RawResults = serde_json::from_str(answer.raw.get())?;
+            rows.results.iter().try_for_each(|result| output::raw_json(format, result))?;
+        }
+        OutputFormat::Name | OutputFormat::Table | OutputFormat::Wide => {
+            let created = answer.results.iter().filter_map(|result| result.ok.as_ref());
+            created.map(|job| text(&job.id)).try_for_each(|id| output::data(&id))?;
         }
     }
-    for result in &refused {
-        let problem = &result["error"];
-        output::words(&format!("tenure: {}: {}", text(&problem["code"]), text(&problem["detail"])));
+    let refused: Vec<&Problem> = answer.results.iter().filter_map(|result| result.error.as_ref()).collect();
+    for problem in &refused {
+        output::message(&format!("tenure: {}", show::plain(&problem.to_string())));
     }
-    output::words(&format!("{} redriven, {} refused", results.len() - refused.len(), refused.len()));
+    output::message(&format!("{} redriven, {} refused", answer.results.len() - refused.len(), refused.len()));
     Ok(if refused.is_empty() { Exit::Done } else { Exit::Refused })
 }
 
-async fn dismiss(args: &Dismiss, server: &Server, form: Form) -> Result<Exit> {
-    let job = id::resolve(server, &args.job).await?;
-    let path = format!("/api/dead-letters/{}/dismiss", escaped(&job));
-    print(form, &server.post(&path, &json!({ "reason": args.reason })).await?)
+/// The same answer, with each result as the server sent it.
+#[derive(Deserialize)]
+struct RawResults {
+    results: Vec<Box<RawValue>>,
 }
 
-fn print(form: Form, letter: &Value) -> Result<Exit> {
-    show::one(form, letter, "job_id", || {
+async fn dismiss(args: &DismissArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
+    let job = id::resolve(server, &args.job).await?;
+    let body = json!({ "reason": args.reason });
+    print(format, &server.post(CallId::DismissDeadLetter, &[&job], &body).await?)
+}
+
+fn print(format: OutputFormat, letter: &Answer<DeadLetter>) -> Result<Exit> {
+    show::one(format, letter, &letter.job_id, || {
         vec![
-            ("job", text(&letter["job_id"])),
-            ("reason", text(&letter["reason_code"])),
-            ("stage", text(&letter["stage"])),
-            ("error", text(&letter["last_error"]["text"])),
-            ("attempts", text(&letter["attempts"])),
-            ("last owner", text(&letter["last_owner"])),
-            ("created", text(&letter["created_at"])),
-            ("dismissed", text(&letter["dismissed_at"])),
-            ("by", text(&letter["dismissed_by"])),
-            ("because", text(&letter["dismissed_reason"])),
+            ("job", text(&letter.job_id)),
+            ("reason", text(&letter.reason_code)),
+            ("stage", text(&letter.stage)),
+            ("error", letter.last_error.as_ref().map(|error| text(&error.text)).unwrap_or_default()),
+            ("attempts", text(&letter.attempts)),
+            ("last owner", text(&letter.last_owner)),
+            ("created", text(&letter.created_at)),
+            ("dismissed", text(&letter.dismissed_at)),
+            ("dismissed by", text(&letter.dismissed_by)),
+            ("dismissed because", text(&letter.dismissed_reason)),
         ]
     })?;
     Ok(Exit::Done)

@@ -1,61 +1,58 @@
-//! `tenure explain`: the `explain` call in words.
+//! `tenure explain`: why a job is in its state and what can happen next.
 
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use serde_json::Value;
+use tenure_api::{CallId, Clock, Explanation, NextTransition};
 use tenure_core::time::Timestamp;
 
-use crate::args::{Form, One};
-use crate::client::{Query, Server, job_path};
+use crate::args::{JobArgs, OutputFormat};
+use crate::client::{Answer, Server};
 use crate::id;
 use crate::output::{self, Exit};
 use crate::show::{self, text};
 
-pub(crate) async fn run(args: &One, server: &Server, form: Form) -> Result<Exit> {
+pub(crate) async fn run(args: &JobArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
     let job = id::resolve(server, &args.job).await?;
-    let answer = server.get(&job_path(&job, "/explain"), &Query::new()).await?;
-    match form {
-        Form::Json | Form::Jsonl => output::json(form, &answer)?,
-        Form::Name => output::data(&text(&answer["state"]))?,
-        Form::Table | Form::Wide => output::data(&words(&answer))?,
+    let explanation: Answer<Explanation> = server.get(CallId::ExplainJob, &[&job]).await?;
+    match format {
+        OutputFormat::Json | OutputFormat::Jsonl => output::raw_json(format, &explanation.raw)?,
+        OutputFormat::Name => output::data(&text(&explanation.state))?,
+        OutputFormat::Table | OutputFormat::Wide => output::data(&describe(&explanation))?,
     }
     Ok(Exit::Done)
 }
 
-/// The answer in words, line by line.
-pub(crate) fn words(answer: &Value) -> String {
-    let id = text(&answer["job_id"]);
-    let since = show::age(&answer["since"]);
-    let (job_type, state) = (text(&answer["type"]), text(&answer["state"]));
-    let mut told = format!("{}  {job_type}  {state} for {since}\n", show::short(&id));
-    let mut say = |title: &str, lines: Vec<String>| {
+/// The explanation as lines of text.
+pub(crate) fn describe(explanation: &Explanation) -> String {
+    let Explanation { job_id, job_type, state, since, .. } = explanation;
+    let mut out =
+        format!("{}  {}  {} for {}\n", show::short(job_id), text(job_type), text(state), show::age(since));
+    let mut section = |title: &str, lines: Vec<String>| {
         for (index, line) in lines.into_iter().enumerate() {
             let title = if index == 0 { title } else { "" };
-            let _ = writeln!(told, "  {title:12}  {line}");
+            let _ = writeln!(out, "  {title:12}  {line}");
         }
     };
-    let rows = |name: &str| answer[name].as_array().cloned().unwrap_or_default();
-    say("waiting for", rows("waiting_for").iter().map(|it| text(&it["detail"])).collect());
-    say("clock", rows("clocks").iter().map(clock).collect());
-    say("next", next(&rows("next")));
-    say("try", rows("try").iter().map(text).collect());
-    told
+    section("waiting for", explanation.waiting_for.iter().map(|it| text(&it.detail)).collect());
+    section("clock", explanation.clocks.iter().map(clock).collect());
+    section("next", next_steps(&explanation.next));
+    section("try", explanation.tries.iter().map(text).collect());
+    out
 }
 
-fn names(value: &Value) -> String {
-    let names = value.as_array().into_iter().flatten().map(text);
-    names.collect::<Vec<_>>().join(" or ")
+fn alternatives(names: &[String]) -> String {
+    names.iter().map(text).collect::<Vec<_>>().join(" or ")
 }
 
-fn clock(clock: &Value) -> String {
-    let at = clock["at"].as_str().and_then(Timestamp::parse);
-    let left = at.map(|at| show::coarse(at - show::now())).unwrap_or_default();
-    format!("{} → {} in {left}, at {}", text(&clock["trigger"]), names(&clock["to"]), text(&clock["at"]))
+fn clock(clock: &Clock) -> String {
+    let at = Timestamp::parse(&clock.at);
+    let left = at.map(|at| show::short_duration(at - show::now())).unwrap_or_default();
+    format!("{} → {} in {left}, at {}", text(&clock.trigger), alternatives(&clock.to), text(&clock.at))
 }
 
-fn next(steps: &[Value]) -> Vec<String> {
-    let step = |step: &Value| format!("{} → {}", text(&step["trigger"]), names(&step["to"]));
-    let width = steps.iter().map(|it| step(it).chars().count()).max().unwrap_or(0);
-    steps.iter().map(|it| format!("{:width$}  by {}", step(it), names(&it["who"]))).collect()
+fn next_steps(steps: &[NextTransition]) -> Vec<String> {
+    let transition = |step: &NextTransition| format!("{} → {}", text(&step.trigger), alternatives(&step.to));
+    let width = steps.iter().map(|step| transition(step).chars().count()).max().unwrap_or(0);
+    steps.iter().map(|step| format!("{:width$}  by {}", transition(step), alternatives(&step.who))).collect()
 }

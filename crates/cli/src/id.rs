@@ -1,91 +1,88 @@
-//! Jobs by the beginning of their id. An id begins with the moment of its creation, so a beginning spans a time, and
-//! only the jobs of that time are looked at.
+//! Finds jobs by a prefix of their id. An id begins with the time of its creation, so a prefix spans a time range, and
+//! only jobs of that range are fetched.
 
 use anyhow::Result;
-use serde_json::Value;
+use serde_json::json;
+use tenure_api::{CallId, JobRecord};
 use tenure_core::time::Timestamp;
 
-use crate::client::{Query, Server};
-use crate::output::{Exit, Trouble};
-use crate::show;
+use crate::client::{PAGE_ROWS_MAX, Page, Server};
+use crate::output::{CliError, Exit};
+use crate::show::plain;
 
 /// Hexadecimal digits of an id, and how many of them are its time.
 const DIGITS: usize = 32;
 const TIME_DIGITS: usize = 12;
-/// How far an id's own time may be from the one that the store wrote down.
+/// How far the time in an id may be from the stored creation time.
 const SLACK_MS: i64 = 5000;
-/// Candidates that are told at most.
+/// The most candidates that an error message lists.
 const CANDIDATES_MAX: usize = 10;
-const PAGE_ROWS: usize = 500;
 
-/// The id of the one job whose id begins so.
-pub(crate) async fn resolve(server: &Server, text: &str) -> Result<String> {
-    let digits = text.replace('-', "").to_ascii_lowercase();
+/// The id of the only job whose id begins with `prefix`.
+pub(crate) async fn resolve(server: &Server, prefix: &str) -> Result<String> {
+    let digits = prefix.replace('-', "").to_ascii_lowercase();
+    let not_found = || {
+        let message = format!("no job has an id that begins with {prefix:?}");
+        CliError::new(Exit::NotFound, message).help("list ids with `tenure job list`")
+    };
     if digits.is_empty() || digits.len() > DIGITS || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        let sentence = format!("`{text}` is no job's id, nor the beginning of one");
-        return Err(Trouble::new(Exit::NotFound, sentence).help("`tenure job list` shows ids").into());
+        return Err(not_found().into());
     }
     if digits.len() == DIGITS {
         return Ok(hyphenated(&digits));
     }
     let mut found = candidates(server, &digits).await?;
     match found.len() {
-        0 => {
-            let sentence = format!("no job's id begins with {text}");
-            Err(Trouble::new(Exit::NotFound, sentence).help("`tenure job list` shows ids").into())
-        }
-        1 => Ok(show::text(&found.remove(0)["id"])),
+        0 => Err(not_found().into()),
+        1 => Ok(found.remove(0).id),
         many => {
-            let told = found.iter().take(CANDIDATES_MAX).map(|job| {
-                format!(
-                    "\n  {}  {}  {}",
-                    show::text(&job["id"]),
-                    show::text(&job["type"]),
-                    show::text(&job["state"])
-                )
+            let list = found.iter().take(CANDIDATES_MAX).map(|job| {
+                format!("\n  {}  {}  {}", plain(&job.id), plain(&job.job_type), plain(&job.state))
             });
             let and_more = if many > CANDIDATES_MAX { "\n  …" } else { "" };
-            let sentence =
-                format!("more than one job's id begins with {text}:{}{and_more}", told.collect::<String>());
-            Err(Trouble::new(Exit::Refused, sentence).help("write more of it").into())
+            let list: String = list.collect();
+            let message = format!("several jobs have ids that begin with {prefix:?}:{list}{and_more}");
+            Err(CliError::new(Exit::Refused, message).help("use a longer prefix").into())
         }
     }
 }
 
-/// Jobs whose ids begin so: all, or more than are told.
-async fn candidates(server: &Server, digits: &str) -> Result<Vec<Value>> {
-    let (from, to) = spanned(digits);
-    let after = Timestamp((from - SLACK_MS).max(0));
-    let mut query = Query::new().with("created_after", Some(after)).with("limit", Some(PAGE_ROWS));
-    // Beyond the calendar that the server knows there is no bound to name.
-    if let Some(before) =
-        to.checked_add(SLACK_MS).map(Timestamp).filter(|at| Timestamp::parse(&at.to_string()).is_some())
-    {
-        query.set("created_before", before);
+/// Resolves an optional prefix.
+pub(crate) async fn resolve_optional(server: &Server, prefix: Option<&String>) -> Result<Option<String>> {
+    match prefix {
+        Some(prefix) => resolve(server, prefix).await.map(Some),
+        None => Ok(None),
     }
-    if Timestamp::parse(&after.to_string()).is_none() {
+}
+
+/// Jobs whose ids begin with these digits: all of them, or more than `CANDIDATES_MAX`.
+async fn candidates(server: &Server, digits: &str) -> Result<Vec<JobRecord>> {
+    let (from, to) = time_range(digits);
+    // The server's calendar ends before that of an id.
+    let is_valid = |at: &Timestamp| Timestamp::parse(&at.to_string()).is_some();
+    let Some(after) = Some(Timestamp((from - SLACK_MS).max(0))).filter(is_valid) else {
         return Ok(Vec::new());
-    }
+    };
+    let before = to.checked_add(SLACK_MS).map(Timestamp).filter(is_valid);
+    let mut query = json!({ "created_after": after, "created_before": before, "limit": PAGE_ROWS_MAX });
     let mut found = Vec::new();
     loop {
-        let page = server.get("/api/jobs", &query).await?;
-        let jobs = page["jobs"].as_array().cloned().unwrap_or_default();
-        found.extend(
-            jobs.into_iter().filter(|job| show::text(&job["id"]).replace('-', "").starts_with(digits)),
-        );
-        match page["next_cursor"].as_str() {
-            Some(next) if found.len() <= CANDIDATES_MAX => query.set("cursor", next),
+        let mut page: Page<JobRecord> = server.page(CallId::ListJobs, &[], &query).await?;
+        let next = page.next_cursor.take();
+        found.extend(page.into_rows().filter(|job| job.id.replace('-', "").starts_with(digits)));
+        match next {
+            Some(next) if found.len() <= CANDIDATES_MAX => query["cursor"] = json!(next),
             _ => return Ok(found),
         }
     }
 }
 
-/// The first and the last millisecond of ids that begin so.
-fn spanned(digits: &str) -> (i64, i64) {
+/// The first and the last millisecond of ids that begin with these digits.
+fn time_range(digits: &str) -> (i64, i64) {
     let time = &digits[..digits.len().min(TIME_DIGITS)];
     let edge = |fill: &str| {
         let padded = format!("{time}{}", fill.repeat(TIME_DIGITS - time.len()));
-        i64::from_str_radix(&padded, 16).expect("twelve hexadecimal digits are a number of 48 bits")
+        i64::from_str_radix(&padded, 16).expect("twelve hexadecimal digits are a 48-bit number")
     };
     (edge("0"), edge("f"))
 }
@@ -100,10 +97,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_beginning_spans_a_time() {
-        assert_eq!(spanned("0199"), (0x0199_0000_0000, 0x0199_ffff_ffff));
-        assert_eq!(spanned("01990c3a7d2e"), (0x0199_0c3a_7d2e, 0x0199_0c3a_7d2e));
-        assert_eq!(spanned("01990c3a7d2e7abc"), (0x0199_0c3a_7d2e, 0x0199_0c3a_7d2e));
+    fn a_prefix_spans_a_time_range() {
+        assert_eq!(time_range("0199"), (0x0199_0000_0000, 0x0199_ffff_ffff));
+        assert_eq!(time_range("01990c3a7d2e"), (0x0199_0c3a_7d2e, 0x0199_0c3a_7d2e));
+        assert_eq!(time_range("01990c3a7d2e7abc"), (0x0199_0c3a_7d2e, 0x0199_0c3a_7d2e));
     }
 
     #[test]

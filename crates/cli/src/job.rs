@@ -1,4 +1,4 @@
-//! `tenure job …`: the job calls.
+//! `tenure job …`: creates, lists, shows and changes jobs.
 
 mod log;
 
@@ -6,98 +6,98 @@ use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use tenure_client::{CancelMode, Error, Follow};
+use tenure_api::{Asset, CallId, CancelMode, Event, JobRecord};
+use tenure_client::{Error, Follow, NewJob};
+use tenure_core::time::Timestamp;
 
 use crate::args::{
-    Cancel, Form, Give, History, JobCommand, JobFilter, JobList, Moment, NewJob, Replay, Signal, Wait,
+    CancelArgs, DeadLetterArgs, HistoryArgs, JobCommand, JobFilter, JobListArgs, NewJobArgs, OutputFormat,
+    ReplayArgs, SignalArgs, TimeArg, WaitArgs,
 };
-use crate::client::{Query, Server, escaped, job_path};
-use crate::output::{self, Exit, Trouble};
+use crate::client::{Answer, Server};
+use crate::output::{self, CliError, Exit};
 use crate::show::{self, List, age, text};
 use crate::{id, payload};
 
-/// Jobs, for people.
-pub(crate) const JOBS: List = List {
-    plural: "jobs",
-    name: "id",
+/// Printed when an idempotency key finds an earlier job.
+pub(crate) const ALREADY_EXISTS: &str = "the job already exists";
+
+pub(crate) const JOBS: List<JobRecord> = List {
+    name: |job| text(&job.id),
     columns: &[
-        ("JOB", |job| text(&job["id"])),
-        ("TYPE", |job| text(&job["type"])),
-        ("STATE", |job| text(&job["state"])),
-        ("ATTEMPT", |job| text(&job["attempt"])),
-        ("AGE", |job| age(&job["created_at"])),
-        ("IN STATE", |job| age(&job["entered"][text(&job["state"])])),
-        ("ERROR", |job| show::error(&job["error"])),
+        ("JOB", |job| text(&job.id)),
+        ("TYPE", |job| text(&job.job_type)),
+        ("STATE", |job| text(&job.state)),
+        ("ATTEMPT", |job| text(&job.attempt)),
+        ("AGE", |job| age(&job.created_at)),
+        ("IN STATE", |job| age(job.entered.get(&job.state))),
+        ("ERROR", |job| show::error(job.error.as_ref())),
     ],
-    more: &[
-        ("LIFECYCLE", |job| text(&job["lifecycle"])),
-        ("QUEUE", |job| text(&job["queue"])),
-        ("USER", |job| text(&job["user_id"])),
-        ("WORKER", |job| text(&job["worker"])),
-        ("PROGRESS", |job| text(&job["progress"])),
-        ("PRIORITY", |job| text(&job["priority"])),
+    wide_columns: &[
+        ("LIFECYCLE", |job| text(&job.lifecycle)),
+        ("QUEUE", |job| text(&job.queue)),
+        ("USER", |job| text(&job.user_id)),
+        ("WORKER", |job| text(&job.worker)),
+        ("PROGRESS", |job| text(&job.progress)),
+        ("PRIORITY", |job| text(&job.priority)),
     ],
 };
 
-/// What has happened to a job, for people.
-pub(crate) const EVENTS: List = List {
-    plural: "events",
-    name: "id",
+/// The history of a job.
+pub(crate) const EVENTS: List<Event> = List {
+    name: |event| text(&event.id),
     columns: &[
-        ("SEQ", |event| text(&event["seq"])),
-        ("TIME", |event| text(&event["ts"])),
-        ("EVENT", |event| text(&event["type"])),
-        ("FROM", |event| text(&event["from"])),
-        ("TO", |event| text(&event["to"])),
-        ("ATTEMPT", |event| text(&event["attempt"])),
-        ("ACTOR", |event| text(&event["actor"])),
+        ("SEQ", |event| text(&event.seq)),
+        ("TIME", |event| text(&event.ts)),
+        ("EVENT", |event| text(&event.event_type)),
+        ("FROM", |event| text(&event.from)),
+        ("TO", |event| text(&event.to)),
+        ("ATTEMPT", |event| text(&event.attempt)),
+        ("ACTOR", |event| text(&event.actor)),
     ],
-    more: &[("TRIGGER", |event| text(&event["trigger"])), ("PAYLOAD", |event| text(&event["payload"]))],
+    wide_columns: &[("TRIGGER", |event| text(&event.trigger)), ("PAYLOAD", |event| text(&event.payload))],
 };
 
-const ASSETS: List = List {
-    plural: "assets",
-    name: "id",
+const ASSETS: List<Asset> = List {
+    name: |asset| text(&asset.id),
     columns: &[
-        ("ASSET", |asset| text(&asset["id"])),
-        ("TYPE", |asset| text(&asset["asset_type"])),
-        ("BYTES", |asset| text(&asset["file_size"])),
-        ("AGE", |asset| age(&asset["created_at"])),
-        ("DISCARDED", |asset| age(&asset["discarded_at"])),
-        ("URL", |asset| text(&asset["url"])),
+        ("ASSET", |asset| text(&asset.id)),
+        ("TYPE", |asset| text(&asset.asset_type)),
+        ("BYTES", |asset| text(&asset.file_size)),
+        ("AGE", |asset| age(&asset.created_at)),
+        ("DISCARDED", |asset| age(asset.discarded_at.as_ref())),
+        ("URL", |asset| text(&asset.url)),
     ],
-    more: &[("USER", |asset| text(&asset["user_id"])), ("PATH", |asset| text(&asset["storage_path"]))],
+    wide_columns: &[("USER", |asset| text(&asset.user_id)), ("PATH", |asset| text(&asset.storage_path))],
 };
 
-/// Runs one.
-pub(crate) async fn run(command: JobCommand, server: &Server, form: Form) -> Result<Exit> {
+pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
     match command {
-        JobCommand::Create(args) => create(&args, server, form).await,
-        JobCommand::List(args) => list(&args, server, form).await,
+        JobCommand::Create(args) => create(&args, server, format).await,
+        JobCommand::List(args) => list(&args, server, format).await,
         JobCommand::Get(args) => {
             let job = id::resolve(server, &args.job).await?;
-            print(form, &server.get(&job_path(&job, ""), &Query::new()).await?)
+            print(format, &server.get(CallId::GetJob, &[&job]).await?)
         }
-        JobCommand::Events(args) => history(&args, server, form).await,
-        JobCommand::Replay(args) => replay(&args, server, form).await,
-        JobCommand::Logs(args) => log::run(&args, server, form).await,
-        JobCommand::Assets(args) => assets(&args.job, server, form).await,
-        JobCommand::Cancel(args) => cancel(&args, server, form).await,
+        JobCommand::Events(args) => history(&args, server, format).await,
+        JobCommand::Replay(args) => replay(&args, server, format).await,
+        JobCommand::Logs(args) => log::run(&args, server, format).await,
+        JobCommand::Assets(args) => assets(&args.job, server, format).await,
+        JobCommand::Cancel(args) => cancel(&args, server, format).await,
         JobCommand::Retry(args) => {
             let job = id::resolve(server, &args.job).await?;
-            print(form, &server.post(&job_path(&job, "/retry"), &json!({})).await?)
+            print(format, &server.post(CallId::RetryJob, &[&job], &json!({})).await?)
         }
-        JobCommand::Wait(args) => wait(&args, server, form).await,
-        JobCommand::DeadLetter(args) => dead_letter(&args, server, form).await,
-        JobCommand::Signal(args) => signal(&args, server, form).await,
+        JobCommand::Wait(args) => wait(&args, server, format).await,
+        JobCommand::DeadLetter(args) => dead_letter(&args, server, format).await,
+        JobCommand::Signal(args) => signal(&args, server, format).await,
     }
 }
 
-/// What the SDK is asked to create. Without a key of the caller's none is sent, so that the lifecycle's own rule for
-/// what is the same job holds.
-pub(crate) fn asked(args: &NewJob) -> Result<tenure_client::NewJob> {
+/// The job to create. Without --idempotency-key no key is sent, so that the lifecycle's derived key applies.
+pub(crate) fn new_job(args: &NewJobArgs) -> Result<NewJob> {
     let payload = args.payload.as_deref().map_or_else(|| Ok(json!({})), payload::read)?;
-    let mut new = tenure_client::NewJob::new(&args.job_type, &payload)?;
+    let mut new = NewJob::new(&args.job_type, &payload)?;
     new = match &args.idempotency_key {
         Some(key) => new.key(key),
         None => new.derived_key(),
@@ -126,186 +126,171 @@ pub(crate) fn asked(args: &NewJob) -> Result<tenure_client::NewJob> {
     Ok(new)
 }
 
-async fn create(args: &NewJob, server: &Server, form: Form) -> Result<Exit> {
-    let created = server.client.create(asked(args)?).await?;
+async fn create(args: &NewJobArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
+    let created = server.client.create(new_job(args)?).await?;
     if created.replayed {
-        output::words("the job was there already");
+        output::message(ALREADY_EXISTS);
     }
-    print(form, &server.get(&job_path(&created.job.id, ""), &Query::new()).await?)
+    print(format, &server.get(CallId::GetJob, &[&created.job.id]).await?)
 }
 
-async fn assets(job: &str, server: &Server, form: Form) -> Result<Exit> {
+async fn assets(job: &str, server: &Server, format: OutputFormat) -> Result<Exit> {
     let job = id::resolve(server, job).await?;
     let limit = tenure_core::limits::ASSETS_MAX;
-    let answer = server.list(&job_path(&job, "/assets"), "assets", &Query::new(), limit).await?;
-    ASSETS.print(form, &answer)?;
+    let page = server.list(CallId::ListJobAssets, &[&job], json!({}), limit).await?;
+    ASSETS.print(format, &page)?;
     Ok(Exit::Done)
 }
 
-async fn list(args: &JobList, server: &Server, form: Form) -> Result<Exit> {
-    let query = filter(&args.filter, server).await?.with("cursor", args.cursor.as_ref());
-    let answer = server.list("/api/jobs", "jobs", &query, args.limit).await?;
-    JOBS.print(form, &answer)?;
-    say_more(&answer, "tenure job list");
+async fn list(args: &JobListArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
+    let mut query = filter(&args.filter, server).await?;
+    query["cursor"] = json!(args.cursor);
+    let page = server.list(CallId::ListJobs, &[], query, args.limit).await?;
+    JOBS.print(format, &page)?;
+    hint_more(page.next_cursor.as_deref(), "tenure job list --cursor");
     Ok(Exit::Done)
 }
 
-/// Says where a list goes on.
-pub(crate) fn say_more(answer: &Value, command: &str) {
-    if let Some(cursor) = answer["next_cursor"].as_str() {
-        output::words(&format!("there may be more: {command} --cursor {cursor}"));
+/// Prints the command that continues a list, if there may be more rows.
+pub(crate) fn hint_more(cursor: Option<&str>, command: &str) {
+    if let Some(cursor) = cursor {
+        output::message(&format!("there may be more: {command} {cursor}"));
     }
 }
 
 /// The filters of `GET /api/jobs`.
-pub(crate) async fn filter(filter: &JobFilter, server: &Server) -> Result<Query> {
-    let moment = |moment: Moment| match moment {
-        Moment::At(at) => at.to_string(),
-        Moment::Ago(span) => {
-            tenure_core::time::Timestamp(show::now().0.saturating_sub_unsigned(span.0).max(0)).to_string()
-        }
+pub(crate) async fn filter(filter: &JobFilter, server: &Server) -> Result<Value> {
+    let time = |time: TimeArg| match time {
+        TimeArg::At(at) => at,
+        TimeArg::Ago(duration) => Timestamp(show::now().0.saturating_sub_unsigned(duration.0).max(0)),
     };
-    let retry_of = match &filter.retry_of {
-        Some(job) => Some(id::resolve(server, job).await?),
-        None => None,
-    };
-    Ok(Query::new()
-        .with("state", filter.state.as_ref())
-        .with("phase", filter.phase.as_ref())
-        .with("outcome", filter.outcome.as_ref())
-        .with("lifecycle", filter.lifecycle.as_ref())
-        .with("type", filter.job_type.as_ref())
-        .with("queue", filter.queue.as_ref())
-        .with("user_id", filter.user.as_ref())
-        .with("worker", filter.worker.as_ref())
-        .with("correlation_id", filter.correlation_id.as_ref())
-        .with("retry_of", retry_of)
-        .with("created_after", filter.since.map(moment))
-        .with("created_before", filter.until.map(moment)))
+    Ok(json!({
+        "state": filter.state,
+        "phase": filter.phase,
+        "outcome": filter.outcome,
+        "lifecycle": filter.lifecycle,
+        "type": filter.job_type,
+        "queue": filter.queue,
+        "user_id": filter.user,
+        "worker": filter.worker,
+        "correlation_id": filter.correlation_id,
+        "retry_of": id::resolve_optional(server, filter.retry_of.as_ref()).await?,
+        "created_after": filter.since.map(time),
+        "created_before": filter.until.map(time),
+    }))
 }
 
-async fn history(args: &History, server: &Server, form: Form) -> Result<Exit> {
+async fn history(args: &HistoryArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
     let job = id::resolve(server, &args.job).await?;
-    let query = Query::new().with("telemetry", args.telemetry.then_some("true"));
-    EVENTS.print(form, &server.get(&job_path(&job, "/events"), &query).await?)?;
+    let query = json!({ "telemetry": args.telemetry.then_some(true) });
+    EVENTS.print(format, &server.page(CallId::ListJobEvents, &[&job], &query).await?)?;
     Ok(Exit::Done)
 }
 
-async fn replay(args: &Replay, server: &Server, form: Form) -> Result<Exit> {
+async fn replay(args: &ReplayArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
     let job = id::resolve(server, &args.job).await?;
-    let query = Query::new().with("seq", args.seq);
-    print(form, &server.get(&job_path(&job, "/replay"), &query).await?)
+    let query = json!({ "seq": args.seq });
+    print(format, &server.get_with(CallId::ReplayJob, &[&job], &query).await?)
 }
 
-async fn cancel(args: &Cancel, server: &Server, form: Form) -> Result<Exit> {
+async fn cancel(args: &CancelArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
     let job = id::resolve(server, &args.job).await?;
     let mode = if args.hard { CancelMode::Hard } else { CancelMode::Soft };
-    let mut body = json!({ "mode": mode });
-    if let Some(reason) = &args.reason {
-        body["reason"] = json!(reason);
+    let body = json!({ "mode": mode, "reason": args.reason });
+    let job: Answer<JobRecord> = server.post(CallId::CancelJob, &[&job], &body).await?;
+    if job.cancel_requested.is_some() && !job.is_final() {
+        output::message("the worker was asked to stop");
     }
-    let answer = server.post(&job_path(&job, "/cancel"), &body).await?;
-    if !answer["cancel_requested"].is_null() && answer["phase"] != "final" {
-        output::words("its worker is asked to stop");
-    }
-    print(form, &answer)
+    print(format, &job)
 }
 
-async fn dead_letter(args: &Give, server: &Server, form: Form) -> Result<Exit> {
+async fn dead_letter(args: &DeadLetterArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
     let job = id::resolve(server, &args.job).await?;
     let body = json!({ "reason_code": args.reason_code, "detail": args.detail });
-    print(form, &server.post(&job_path(&job, "/dead-letter"), &body).await?)
+    print(format, &server.post(CallId::DeadLetterJob, &[&job], &body).await?)
 }
 
-async fn signal(args: &Signal, server: &Server, form: Form) -> Result<Exit> {
+async fn signal(args: &SignalArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
     let job = id::resolve(server, &args.job).await?;
     let body = match &args.payload {
-        Some(named) => json!({ "payload": payload::read(named)? }),
+        Some(payload) => json!({ "payload": payload::read(payload)? }),
         None => json!({}),
     };
-    print(form, &server.post(&job_path(&job, &format!("/signals/{}", escaped(&args.name))), &body).await?)
+    print(format, &server.post(CallId::SignalJob, &[&job, &args.name], &body).await?)
 }
 
-async fn wait(args: &Wait, server: &Server, form: Form) -> Result<Exit> {
+async fn wait(args: &WaitArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
     let job = id::resolve(server, &args.job).await?;
-    let end = end_of(server, &job);
+    let finished = wait_until_finished(server, &job);
     match args.timeout {
-        Some(span) => {
-            let late = || {
-                let sentence = format!("the job did not end in {span}");
-                Trouble::new(Exit::TimedOut, sentence)
-                    .help(format!("`tenure explain {}` says why", show::short(&job)))
-            };
-            let in_time = tokio::time::timeout(Duration::from_millis(span.0), end).await;
-            in_time.map_err(|_| late())??;
+        Some(limit) => {
+            let finished = tokio::time::timeout(Duration::from_millis(limit.0), finished).await;
+            finished.map_err(|_| {
+                CliError::new(Exit::TimedOut, format!("the job did not finish within {limit}"))
+                    .help(format!("find out why with `tenure explain {}`", show::short(&job)))
+            })??;
         }
-        None => end.await?,
+        None => finished.await?,
     }
-    let answer = server.get(&job_path(&job, ""), &Query::new()).await?;
-    print(form, &answer)?;
-    Ok(judged(&answer))
+    let job = server.get(CallId::GetJob, &[&job]).await?;
+    print(format, &job)?;
+    Ok(exit_code(&job))
 }
 
-/// Waits until the job has ended, however long the server is away meanwhile.
-async fn end_of(server: &Server, job: &str) -> Result<(), Error> {
+/// Waits even while the server is unreachable.
+async fn wait_until_finished(server: &Server, job: &str) -> Result<(), Error> {
     let mut following = server.client.follow(job);
-    while let Some(seen) = following.next().await {
-        if let Follow::Status { .. } = seen? {
+    while let Some(item) = following.next().await {
+        if let Follow::Status { .. } = item? {
             break;
         }
     }
     Ok(())
 }
 
-/// The exit code of a job's end.
-pub(crate) fn judged(job: &Value) -> Exit {
-    if job["outcome"] == "succeeded" { Exit::Done } else { Exit::EndedBadly }
+/// The exit code for a finished job.
+pub(crate) fn exit_code(job: &JobRecord) -> Exit {
+    if job.is_succeeded() { Exit::Done } else { Exit::Unsuccessful }
 }
 
-/// One job in every form.
-pub(crate) fn print(form: Form, job: &Value) -> Result<Exit> {
-    show::one(form, job, "id", || pairs(job))?;
+pub(crate) fn print(format: OutputFormat, job: &Answer<JobRecord>) -> Result<Exit> {
+    show::one(format, job, &job.id, || pairs(job))?;
     Ok(Exit::Done)
 }
 
-/// What there is to say of a job.
-pub(crate) fn pairs(job: &Value) -> Vec<(&'static str, String)> {
-    let ago = |value: &Value| {
-        if value.is_null() { String::new() } else { format!("{} ({} ago)", text(value), age(value)) }
+/// The fields of a job that are shown to people.
+pub(crate) fn pairs(job: &JobRecord) -> Vec<(&'static str, String)> {
+    let time = |at: &String| format!("{} ({} ago)", text(at), age(at));
+    let optional_time = |at: &Option<String>| at.as_ref().map(time).unwrap_or_default();
+    let attempt = match (job.attempt, job.max_attempts) {
+        (0, None) => String::new(),
+        (attempt, None) => text(&attempt),
+        (attempt, Some(max)) => format!("{attempt} of {max}"),
     };
-    let of = |value: &Value, rest: &Value| match (value, rest) {
-        (none, Value::Null) if *none == 0 => String::new(),
-        (value, Value::Null) => text(value),
-        (value, rest) => format!("{} of {}", text(value), text(rest)),
+    let progress = match (job.progress.unwrap_or(0.0), &job.progress_message) {
+        (0.0, None) => String::new(),
+        (percent, message) => format!("{percent} % {}", text(message)).trim_end().to_owned(),
     };
-    let state = match &job["outcome"] {
-        Value::Null => format!("{} ({})", text(&job["state"]), text(&job["phase"])),
-        outcome => format!("{} ({})", text(&job["state"]), text(outcome)),
-    };
-    let progress = match (&job["progress"], &job["progress_message"]) {
-        (none, Value::Null) if *none == 0 => String::new(),
-        (percent, message) => format!("{} % {}", text(percent), text(message)).trim_end().to_owned(),
-    };
-    let payload = if job["payload"] == json!({}) { String::new() } else { text(&job["payload"]) };
+    let cancel = job.cancel_requested.as_ref().and_then(|request| request.mode).map(|mode| json!(mode));
     vec![
-        ("job", text(&job["id"])),
-        ("type", text(&job["type"])),
-        ("lifecycle", format!("{} v{}", text(&job["lifecycle"]), text(&job["lifecycle_version"]))),
-        ("state", state),
-        ("attempt", of(&job["attempt"], &job["max_attempts"])),
-        ("queue", text(&job["queue"])),
-        ("user", text(&job["user_id"])),
-        ("worker", text(&job["worker"])),
+        ("job", text(&job.id)),
+        ("type", text(&job.job_type)),
+        ("lifecycle", format!("{} v{}", text(&job.lifecycle), job.lifecycle_version)),
+        ("state", format!("{} ({})", text(&job.state), text(job.outcome.as_ref().unwrap_or(&job.phase)))),
+        ("attempt", attempt),
+        ("queue", text(&job.queue)),
+        ("user", text(&job.user_id)),
+        ("worker", text(&job.worker)),
         ("progress", progress),
-        ("cancel", text(&job["cancel_requested"]["mode"])),
-        ("payload", payload),
-        ("result", text(&job["result"])),
-        ("error", text(&job["error"]["text"])),
-        ("checkpoint", text(&job["checkpoint"])),
-        ("key", text(&job["idempotency_key"])),
-        ("retry of", text(&job["retry_of"])),
-        ("created", ago(&job["created_at"])),
-        ("started", ago(&job["started_at"])),
-        ("completed", ago(&job["completed_at"])),
+        ("cancel", text(&cancel)),
+        ("payload", if job.payload == json!({}) { String::new() } else { text(&job.payload) }),
+        ("result", text(&job.result)),
+        ("error", job.error.as_ref().map(|error| text(&error.text)).unwrap_or_default()),
+        ("checkpoint", text(&job.checkpoint)),
+        ("key", text(&job.idempotency_key)),
+        ("retry of", text(&job.retry_of)),
+        ("created", if job.created_at.is_empty() { String::new() } else { time(&job.created_at) }),
+        ("started", optional_time(&job.started_at)),
+        ("completed", optional_time(&job.completed_at)),
     ]
 }

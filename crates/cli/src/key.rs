@@ -1,82 +1,82 @@
-//! `tenure key …`: who may call.
+//! `tenure key …`: creates, lists and revokes API keys.
 
 use anyhow::Result;
 use clap::ValueEnum as _;
-use serde_json::Value;
-use tenure_client::Method;
+use serde_json::{Value, json};
+use tenure_api::{ApiKey, CallId};
 
-use crate::args::{Form, KeyCommand, KeyCreate};
-use crate::client::{Query, Server, escaped};
-use crate::output::{self, Exit, Trouble};
-use crate::show::{self, List, age, text};
+use crate::args::{KeyCommand, KeyCreateArgs, OutputFormat};
+use crate::client::{Answer, Page, Server};
+use crate::output::{self, CliError, Exit};
+use crate::show::{self, List, age, text, yes_or_no};
 
-const KEYS: List = List {
-    plural: "keys",
-    name: "id",
+const KEYS: List<ApiKey> = List {
+    name: |key| text(&key.id),
     columns: &[
-        ("KEY", |key| text(&key["id"])),
-        ("ROLE", |key| text(&key["role"])),
-        ("USER", |key| text(&key["user_id"])),
-        ("AGE", |key| age(&key["created_at"])),
-        ("REVOKED", |key| if key["revoked_at"].is_null() { "no" } else { "yes" }.to_owned()),
+        ("KEY", |key| text(&key.id)),
+        ("ROLE", |key| text(&key.role)),
+        ("USER", |key| text(&key.user_id)),
+        ("AGE", |key| age(&key.created_at)),
+        ("REVOKED", |key| yes_or_no(key.revoked_at.is_some())),
     ],
-    more: &[("CREATED BY", |key| text(&key["created_by"])), ("REVOKED AT", |key| text(&key["revoked_at"]))],
+    wide_columns: &[("CREATED BY", |key| text(&key.created_by)), ("REVOKED AT", |key| text(&key.revoked_at))],
 };
 
-/// Runs one.
-pub(crate) async fn run(command: KeyCommand, server: &Server, form: Form) -> Result<Exit> {
+pub(crate) async fn run(command: KeyCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
     match command {
-        KeyCommand::Create(args) => create(&args, server, form).await,
+        KeyCommand::Create(args) => create(&args, server, format).await,
         KeyCommand::List => {
-            KEYS.print(form, &server.get("/api/keys", &Query::new()).await?)?;
+            KEYS.print(format, &server.page(CallId::ListKeys, &[], &Value::Null).await?)?;
             Ok(Exit::Done)
         }
         KeyCommand::Revoke(args) => {
             let id = resolve(server, &args.id).await?;
-            let path = format!("/api/keys/{}", escaped(&id));
-            print(form, &server.client.call(Method::DELETE, &path, None).await?)
+            print(format, &server.get(CallId::RevokeKey, &[&id]).await?)
         }
     }
 }
 
-async fn create(args: &KeyCreate, server: &Server, form: Form) -> Result<Exit> {
+async fn create(args: &KeyCreateArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
     let role = args.role.to_possible_value().expect("no role is hidden");
-    let answer = server.client.create_key(role.get_name(), args.user.as_deref()).await?;
-    output::words(&format!(
-        "key {} for a {}: keep it, it is not shown again",
-        text(&answer["id"]),
+    let body = json!({ "role": role.get_name(), "user_id": args.user });
+    let key: Answer<ApiKey> = server.create_secret(CallId::CreateKey, &body).await?;
+    let id = text(&key.id);
+    output::message(&format!(
+        "created {} key {id}; store the secret, it is not shown again",
         role.get_name()
     ));
-    match form {
-        Form::Table | Form::Wide => output::data(&text(&answer["key"]))?,
-        _ => return print(form, &answer),
+    match format {
+        OutputFormat::Table | OutputFormat::Wide => output::data(&text(&key.key))?,
+        _ => return print(format, &key),
     }
     Ok(Exit::Done)
 }
 
-/// The id of the one key whose id begins so.
-async fn resolve(server: &Server, begins: &str) -> Result<String> {
-    let answer = server.get("/api/keys", &Query::new()).await?;
-    let ids = answer["keys"].as_array().into_iter().flatten().map(|key| text(&key["id"]));
-    let mut ids: Vec<String> = ids.filter(|id| !begins.is_empty() && id.starts_with(begins)).collect();
+/// The id of the only key whose id begins with `prefix`.
+async fn resolve(server: &Server, prefix: &str) -> Result<String> {
+    let keys: Page<ApiKey> = server.page(CallId::ListKeys, &[], &Value::Null).await?;
+    let ids = keys.into_rows().map(|key| key.id);
+    let mut ids: Vec<String> = ids.filter(|id| !prefix.is_empty() && id.starts_with(prefix)).collect();
     match ids.len() {
-        0 => Err(Trouble::new(Exit::NotFound, format!("no key's id begins with {begins}")).into()),
+        0 => Err(CliError::new(Exit::NotFound, format!("no key has an id that begins with {prefix:?}"))
+            .help("list ids with `tenure key list`")
+            .into()),
         1 => Ok(ids.remove(0)),
         _ => {
-            let sentence = format!("more than one key's id begins with {begins}: {}", ids.join(", "));
-            Err(Trouble::new(Exit::Refused, sentence).help("write more of it").into())
+            let message = format!("several keys have ids that begin with {prefix:?}: {}", ids.join(", "));
+            Err(CliError::new(Exit::Refused, message).help("use a longer prefix").into())
         }
     }
 }
 
-fn print(form: Form, key: &Value) -> Result<Exit> {
-    show::one(form, key, "id", || {
+fn print(format: OutputFormat, key: &Answer<ApiKey>) -> Result<Exit> {
+    show::one(format, key, &key.id, || {
         vec![
-            ("key", text(&key["id"])),
-            ("role", text(&key["role"])),
-            ("user", text(&key["user_id"])),
-            ("created", text(&key["created_at"])),
-            ("revoked", text(&key["revoked_at"])),
+            ("key", text(&key.id)),
+            ("role", text(&key.role)),
+            ("user", text(&key.user_id)),
+            ("created", text(&key.created_at)),
+            ("revoked", text(&key.revoked_at)),
         ]
     })?;
     Ok(Exit::Done)

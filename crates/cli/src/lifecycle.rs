@@ -1,65 +1,64 @@
-//! `tenure lifecycle …`: check, show, list, diff. Needs no server: a lifecycle is a file, or one of those built in.
+//! `tenure lifecycle …`: checks, shows, lists and compares lifecycles: files or built-in ones. Needs no server.
 
 mod flaws;
 mod json;
 mod source;
 
 use anyhow::Result;
-use serde_json::Value;
-use tenure_core::lifecycle::{ChangeKind, Diff, Format, Lifecycle, LongestLife, diff};
-use tenure_core::wire;
+use serde_json::{Value, json};
+use tenure_core::lifecycle::{ChangeKind, Diff, Lifecycle, LongestLife, diff};
+use tenure_diagram::{Format, draw};
+use tenure_service::wire;
 
-use crate::args::{self, Form, LifecycleCommand};
+use crate::args::{CheckArgs, DiagramFormat, DiffArgs, LifecycleCommand, OutputFormat, ShowArgs};
 use crate::output::{self, Exit};
-use source::{Found, Source};
+use source::Source;
 
-/// Runs one.
-pub(crate) fn run(command: LifecycleCommand, form: Form) -> Result<Exit> {
+pub(crate) fn run(command: LifecycleCommand, format: OutputFormat) -> Result<Exit> {
     match command {
-        LifecycleCommand::Check(args) => check(&args, form),
-        LifecycleCommand::Show(args) => show(&args, form),
-        LifecycleCommand::List => list(form),
-        LifecycleCommand::Diff(args) => compare(&args, form),
+        LifecycleCommand::Check(args) => check(&args, format),
+        LifecycleCommand::Show(args) => show(&args, format),
+        LifecycleCommand::List => list(format),
+        LifecycleCommand::Diff(args) => compare(&args, format),
     }
 }
 
-fn check(args: &args::Check, form: Form) -> Result<Exit> {
+fn check(args: &CheckArgs, format: OutputFormat) -> Result<Exit> {
     let mut exit = Exit::Done;
     let mut answers: Vec<Value> = Vec::new();
     for name in &args.files {
         let source = match source::find(name) {
-            Found::Source(source) => source,
-            Found::Not(why, failed) => {
-                output::words(&why);
-                exit = worse(exit, failed);
+            Ok(source) => source,
+            Err(error) => {
+                error.print();
+                exit = worse(exit, error.exit);
                 continue;
             }
         };
         let flaws = source.lifecycle.as_ref().err().map_or(&[][..], Vec::as_slice);
         if !flaws.is_empty() {
-            exit = worse(exit, Exit::Flawed);
+            exit = worse(exit, Exit::Invalid);
         }
-        match form {
-            Form::Json => answers.push(json::checked(&source.name, flaws)),
-            Form::Jsonl => output::json(form, &json::checked(&source.name, flaws))?,
-            Form::Name => {
+        match format {
+            OutputFormat::Json => answers.push(json::checked(&source.name, flaws)),
+            OutputFormat::Jsonl => output::json(format, &json::checked(&source.name, flaws))?,
+            OutputFormat::Name => {
                 if let Ok(lifecycle) = &source.lifecycle {
                     output::data(lifecycle.name.as_str())?;
                 }
-                flaws::tell(&source);
+                flaws::print(&source);
             }
-            Form::Table | Form::Wide => {
-                flaws::tell(&source);
+            OutputFormat::Table | OutputFormat::Wide => {
+                flaws::print(&source);
                 output::data(&verdict(&source))?;
             }
         }
     }
-    if form == Form::Json {
-        // One file, one object; several, a list of them.
-        let one = args.files.len() == 1;
-        let answer = if one { answers.pop() } else { Some(Value::Array(answers)) };
+    if format == OutputFormat::Json {
+        // One object for one file, an array for several.
+        let answer = if args.files.len() == 1 { answers.pop() } else { Some(Value::Array(answers)) };
         if let Some(answer) = answer {
-            output::json(form, &answer)?;
+            output::json(format, &answer)?;
         }
     }
     Ok(exit)
@@ -79,44 +78,42 @@ fn verdict(source: &Source) -> String {
     }
 }
 
-/// A flawed file says more than one that is not there, and that more than one that could not be read.
+/// The greater exit code: a flawed file outranks a missing one, and that an unreadable one.
 fn worse(one: Exit, other: Exit) -> Exit {
     if (other as u8) > (one as u8) { other } else { one }
 }
 
-/// The lifecycle of this name or file; or, after saying why not, how to end.
-fn proved(name: &str) -> Result<Lifecycle, Exit> {
-    match source::find(name) {
-        Found::Not(why, exit) => {
-            output::words(&why);
-            Err(exit)
-        }
-        Found::Source(source) => {
-            flaws::tell(&source);
-            source.lifecycle.map_err(|_| Exit::Flawed)
-        }
-    }
+/// The lifecycle of this name or file; or, after printing what is wrong with it, the exit code.
+fn checked(name: &str) -> Result<Lifecycle, Exit> {
+    let source = source::find(name).map_err(|error| {
+        error.print();
+        error.exit
+    })?;
+    flaws::print(&source);
+    source.lifecycle.map_err(|_| Exit::Invalid)
 }
 
-fn show(args: &args::Show, form: Form) -> Result<Exit> {
-    let lifecycle = match proved(&args.lifecycle) {
+fn show(args: &ShowArgs, format: OutputFormat) -> Result<Exit> {
+    let lifecycle = match checked(&args.lifecycle) {
         Ok(lifecycle) => lifecycle,
         Err(exit) => return Ok(exit),
     };
     if let Some(format) = args.format {
         let format = match format {
-            args::Format::Text => Format::Text,
-            args::Format::Mermaid => Format::Mermaid,
-            args::Format::Dot => Format::Dot,
-            args::Format::Svg => Format::Svg,
+            DiagramFormat::Text => Format::Text,
+            DiagramFormat::Mermaid => Format::Mermaid,
+            DiagramFormat::Dot => Format::Dot,
+            DiagramFormat::Svg => Format::Svg,
         };
-        output::data(&lifecycle.draw(format))?;
+        output::data(&draw(&lifecycle, format))?;
         return Ok(Exit::Done);
     }
-    match form {
-        Form::Json | Form::Jsonl => output::json(form, &wire::lifecycle(&lifecycle))?,
-        Form::Name => output::data(lifecycle.name.as_str())?,
-        Form::Table | Form::Wide => output::data(&shown(&lifecycle))?,
+    match format {
+        OutputFormat::Json | OutputFormat::Jsonl => {
+            output::json(format, &json!(wire::lifecycle(&lifecycle)))?
+        }
+        OutputFormat::Name => output::data(lifecycle.name.as_str())?,
+        OutputFormat::Table | OutputFormat::Wide => output::data(&shown(&lifecycle))?,
     }
     Ok(Exit::Done)
 }
@@ -132,48 +129,50 @@ fn shown(lifecycle: &Lifecycle) -> String {
         lifecycle.name,
         lifecycle.version,
         if lifecycle.about.is_empty() { String::new() } else { format!("{}\n", lifecycle.about) },
-        lifecycle.draw(Format::Text),
+        draw(lifecycle, Format::Text),
         policy.max_attempts,
         policy.lease,
         policy.heartbeat,
         policy.cancel_grace,
         ranks.join(" · "),
-        life("a job that no worker touches", &lifecycle.longest_life_untouched()),
-        life("a job whose workers all crash", &lifecycle.longest_life_crashing()),
+        longest("a job that no worker claims", &lifecycle.longest_life_untouched()),
+        longest("a job whose workers all crash", &lifecycle.longest_life_crashing()),
     )
 }
 
-fn life(who: &str, life: &LongestLife) -> String {
+fn longest(job: &str, life: &LongestLife) -> String {
     match life {
-        LongestLife::Within(span) => format!("{who} is final within {span}"),
-        LongestLife::Waits(wait) if wait.said => {
-            format!("{who} may wait for ever in `{}`: the file says timeout = \"never\"", wait.state)
+        LongestLife::Within(span) => format!("{job} finishes within {span}"),
+        LongestLife::Waits(wait) if wait.declared => {
+            format!("{job} may wait indefinitely in `{}`, which has timeout = \"never\"", wait.state)
         }
         LongestLife::Waits(wait) => {
-            format!("{who} may wait for ever in `{}`, which has no timeout", wait.state)
+            format!("{job} may wait indefinitely in `{}`, which has no timeout", wait.state)
         }
     }
 }
 
-fn list(form: Form) -> Result<Exit> {
+fn list(format: OutputFormat) -> Result<Exit> {
     let lifecycles = Lifecycle::built_in();
-    match form {
-        Form::Json => {
-            let all: Vec<Value> = lifecycles.iter().map(wire::lifecycle).collect();
-            output::json(form, &serde_json::json!({ "lifecycles": all, "next_cursor": null }))?;
+    match format {
+        OutputFormat::Json => {
+            let all: Vec<_> = lifecycles.iter().map(wire::lifecycle).collect();
+            output::json(format, &json!({ "lifecycles": all, "next_cursor": null }))?;
         }
-        Form::Jsonl => {
+        OutputFormat::Jsonl => {
             for lifecycle in &lifecycles {
-                output::json(form, &wire::lifecycle(lifecycle))?;
+                output::json(format, &json!(wire::lifecycle(lifecycle)))?;
             }
         }
-        Form::Name => {
+        OutputFormat::Name => {
             for lifecycle in &lifecycles {
                 output::data(lifecycle.name.as_str())?;
             }
         }
-        Form::Table => output::table(&["NAME", "VERSION", "STATES", "ABOUT"], &rows(&lifecycles, false))?,
-        Form::Wide => {
+        OutputFormat::Table => {
+            output::table(&["NAME", "VERSION", "STATES", "ABOUT"], &rows(&lifecycles, false))?
+        }
+        OutputFormat::Wide => {
             output::table(
                 &["NAME", "VERSION", "STATES", "RULES", "MOUNT", "ABOUT"],
                 &rows(&lifecycles, true),
@@ -200,23 +199,23 @@ fn rows(lifecycles: &[Lifecycle], wide: bool) -> Vec<Vec<String>> {
     lifecycles.iter().map(row).collect()
 }
 
-fn compare(args: &args::Diff, form: Form) -> Result<Exit> {
-    // Both are looked at, so that the flaws of both are told.
-    let (old, new) = (proved(&args.old), proved(&args.new));
+fn compare(args: &DiffArgs, format: OutputFormat) -> Result<Exit> {
+    // Both are checked before either fails, so that the flaws of both are printed.
+    let (old, new) = (checked(&args.old), checked(&args.new));
     let (old, new) = match (old, new) {
         (Ok(old), Ok(new)) => (old, new),
         (Err(one), Err(other)) => return Ok(worse(one, other)),
         (Err(exit), Ok(_)) | (Ok(_), Err(exit)) => return Ok(exit),
     };
     let found = diff(&old, &new);
-    match form {
-        Form::Json | Form::Jsonl => output::json(form, &json::diff(&old, &new, &found))?,
-        Form::Name => {
+    match format {
+        OutputFormat::Json | OutputFormat::Jsonl => output::json(format, &json::diff(&old, &new, &found))?,
+        OutputFormat::Name => {
             for change in &found.changes {
                 output::data(&change.what)?;
             }
         }
-        Form::Table | Form::Wide => {
+        OutputFormat::Table | OutputFormat::Wide => {
             for change in &found.changes {
                 let sign = match change.kind {
                     ChangeKind::Added => '+',
@@ -230,22 +229,24 @@ fn compare(args: &args::Diff, form: Form) -> Result<Exit> {
             }
         }
     }
-    output::words(&summary(&old, &new, &found));
+    output::message(&summary(&old, &new, &found));
     Ok(if found.compatible { Exit::Done } else { Exit::Refused })
 }
 
 fn summary(old: &Lifecycle, new: &Lifecycle, found: &Diff) -> String {
     let (was, is) = (format!("{} v{}", old.name, old.version), format!("{} v{}", new.name, new.version));
     if found.changes.is_empty() {
-        return format!("{was} and {is} are the same");
+        return format!("{was} and {is} are identical");
     }
     let mut text = if found.compatible {
-        format!("live jobs of {was} could go on under {is}")
+        format!("live jobs of {was} could continue under {is}")
     } else {
-        format!("live jobs of {was} could not go on under {is}")
+        format!("live jobs of {was} could not continue under {is}")
     };
     if old.name == new.name && old.version >= new.version {
-        text.push_str("; the new file must raise `version`, since jobs keep the one they were created under");
+        text.push_str(
+            "; the new file must raise `version`, because jobs keep the version they were created with",
+        );
     }
     text
 }

@@ -1,4 +1,4 @@
-//! The `tenure` binary: parse, dispatch, exit code. What a command does is in the file of its noun.
+//! The `tenure` binary: parses the command line, runs the command, returns its exit code. Each command has a module.
 
 mod account;
 mod args;
@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use args::{Args, Command, Form};
+use args::{Args, Command, OutputFormat};
 use client::Server;
 use output::Exit;
 
@@ -41,59 +41,56 @@ use output::Exit;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    match run(args) {
+    match run(Args::parse()) {
         Ok(exit) => exit.into(),
-        // Whoever read our output has seen enough.
+        // The reader of our output, such as `head`, has closed it.
         Err(error) if is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            let trouble = client::trouble(&error);
-            output::words(&format!("tenure: {}", trouble.sentence));
-            if let Some(help) = trouble.help {
-                output::words(&format!("help: {help}"));
-            }
-            trouble.exit.into()
+            let error = client::cli_error(&error);
+            error.print();
+            error.exit.into()
         }
     }
 }
 
-/// What needs no server; the rest asks one.
+/// Runs commands that need no server; passes the others on.
 fn run(args: Args) -> anyhow::Result<Exit> {
-    let form = args.output;
+    let format = args.output;
     match args.command {
-        Command::Lifecycle(command) => lifecycle::run(command, form),
+        Command::Lifecycle(command) => lifecycle::run(command, format),
         Command::Dev(dev) => dev::run(&dev, args.server.key.as_deref()),
         Command::Serve(serve) => serve::run(serve),
-        Command::Verify(verify) => verify::run(&verify, form),
-        Command::Config(config) => config::run(config, form),
-        Command::Bench(bench) => bench::run(&bench, form, &args.server),
+        Command::Verify(verify) => verify::run(&verify, format),
+        Command::Config(config) => config::run(config, format),
+        Command::Bench(bench) => bench::run(&bench, format, &args.server),
         Command::Completions(completions) => shell::completions(&completions),
         Command::Man(man) => shell::man(&man),
         command => {
             let runtime =
                 tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-            let exit = runtime.block_on(async { ask(command, &Server::new(&args.server)?, form).await });
+            let exit = runtime.block_on(async { call(command, &Server::new(&args.server)?, format).await });
             runtime.shutdown_timeout(Duration::from_millis(100));
             exit
         }
     }
 }
 
-async fn ask(command: Command, server: &Server, form: Form) -> anyhow::Result<Exit> {
+/// Runs commands that call a server.
+async fn call(command: Command, server: &Server, format: OutputFormat) -> anyhow::Result<Exit> {
     match command {
-        Command::Run(new) => run::run(&new, server, form).await,
+        Command::Run(new) => run::run(&new, server, format).await,
         Command::Work(work) => work::run(work, server).await,
-        Command::Explain(one) => explain::run(&one, server, form).await,
+        Command::Explain(job) => explain::run(&job, server, format).await,
         Command::Top(args) => top::run(&args, server).await,
-        Command::Job(command) => job::run(command, server, form).await,
-        Command::Events(events) => events::run(&events, server, form).await,
-        Command::Dead(command) => dead::run(command, server, form).await,
-        Command::Queue(command) => queue::run(command, server, form).await,
-        Command::Worker(command) => worker::run(command, server, form).await,
-        Command::Account(command) => account::run(command, server, form).await,
-        Command::Schedule(command) => schedule::run(command, server, form).await,
-        Command::Webhook(command) => webhook::run(command, server, form).await,
-        Command::Key(command) => key::run(command, server, form).await,
+        Command::Job(command) => job::run(command, server, format).await,
+        Command::Events(events) => events::run(&events, server, format).await,
+        Command::Dead(command) => dead::run(command, server, format).await,
+        Command::Queue(command) => queue::run(command, server, format).await,
+        Command::Worker(command) => worker::run(command, server, format).await,
+        Command::Account(command) => account::run(command, server, format).await,
+        Command::Schedule(command) => schedule::run(command, server, format).await,
+        Command::Webhook(command) => webhook::run(command, server, format).await,
+        Command::Key(command) => key::run(command, server, format).await,
         Command::Dev(_)
         | Command::Lifecycle(_)
         | Command::Serve(_)
@@ -101,7 +98,7 @@ async fn ask(command: Command, server: &Server, form: Form) -> anyhow::Result<Ex
         | Command::Config(_)
         | Command::Bench(_)
         | Command::Completions(_)
-        | Command::Man(_) => unreachable!("what needs no server was run before"),
+        | Command::Man(_) => unreachable!("commands without a server are run before"),
     }
 }
 

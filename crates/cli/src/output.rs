@@ -1,39 +1,31 @@
-//! Data goes to stdout, words go to stderr; colours only where a terminal shows them (`NO_COLOR` is honoured).
-//!
-//! Exit codes are named here once, so that no command invents its own.
+//! Output: data to stdout, messages to stderr, colours only on a terminal (`NO_COLOR` is honoured); and exit codes.
 
 use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::value::RawValue;
 
-use crate::args::Form;
+use crate::args::OutputFormat;
 
-/// What a process says by its end.
+/// The exit codes of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done.
     Done = 0,
-    /// Something broke.
     Failed = 1,
-    /// The command line is not one.
     Usage = 2,
-    /// The job ended, but not well.
-    EndedBadly = 3,
+    /// The job finished without success.
+    Unsuccessful = 3,
     /// Not authenticated, or not allowed.
     NotAllowed = 4,
-    /// There is no such thing.
     NotFound = 5,
-    /// It is there, and the answer is no.
     Refused = 6,
     /// A file or a payload does not pass its check.
-    Flawed = 7,
-    /// What was waited for did not happen in time.
+    Invalid = 7,
     TimedOut = 8,
     /// The server, or the database, cannot be reached.
     Unreachable = 9,
-    /// The user had enough.
     Interrupted = 130,
 }
 
@@ -43,35 +35,40 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command does not go on: one sentence, an exit code, and what could be done.
+/// Why a command failed: a message, an exit code, and what to do about it.
 #[derive(Clone, Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct CliError {
     pub(crate) exit: Exit,
-    pub(crate) sentence: String,
+    pub(crate) message: String,
     pub(crate) help: Option<String>,
 }
 
-impl Trouble {
-    /// Nothing can be done about it, or it is plain what.
-    pub(crate) fn new(exit: Exit, sentence: impl Into<String>) -> Self {
-        Self { exit, sentence: sentence.into(), help: None }
+impl CliError {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), help: None }
     }
 
-    /// What could be done.
     pub(crate) fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
-}
 
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.sentence)
+    pub(crate) fn print(&self) {
+        message(&format!("tenure: {}", self.message));
+        if let Some(help) = &self.help {
+            message(&format!("help: {help}"));
+        }
     }
 }
 
-impl std::error::Error for Trouble {}
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
 
-/// Data, as it is.
+impl std::error::Error for CliError {}
+
+/// Writes data to stdout, with a line break at its end.
 pub(crate) fn data(text: &str) -> io::Result<()> {
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(text.as_bytes())?;
@@ -81,12 +78,63 @@ pub(crate) fn data(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Data as JSON: on one line for `jsonl`, else laid out.
-pub(crate) fn json(form: Form, value: &Value) -> io::Result<()> {
-    if form == Form::Jsonl { data(&value.to_string()) } else { data(&format!("{value:#}")) }
+/// Writes a value as JSON: on one line for `jsonl`, otherwise indented.
+pub(crate) fn json(format: OutputFormat, value: &impl Serialize) -> io::Result<()> {
+    if format == OutputFormat::Jsonl {
+        data(&serde_json::to_string(value)?)
+    } else {
+        data(&serde_json::to_string_pretty(value)?)
+    }
 }
 
-/// Rows under headings, each column as wide as it must be.
+/// Writes JSON as the server sent it, like [`json`]. It is not parsed: that would drop digits of large numbers.
+pub(crate) fn raw_json(format: OutputFormat, raw: &RawValue) -> io::Result<()> {
+    data(&laid_out(raw.get(), format != OutputFormat::Jsonl))
+}
+
+/// Valid JSON with other white space: indented by two spaces per level, or none at all.
+fn laid_out(json: &str, indented: bool) -> String {
+    let (mut out, mut depth, mut in_string, mut escaped) =
+        (String::with_capacity(json.len()), 0, false, false);
+    let mut last = ' ';
+    for letter in json.chars() {
+        let newline = |out: &mut String, depth: usize| {
+            if indented {
+                out.push('\n');
+                out.extend(std::iter::repeat_n("  ", depth));
+            }
+        };
+        if in_string {
+            in_string = escaped || letter != '"';
+            escaped = !escaped && letter == '\\';
+        } else {
+            match letter {
+                ' ' | '\n' | '\r' | '\t' => continue,
+                '}' | ']' => {
+                    depth -= 1;
+                    if !matches!(last, '{' | '[') {
+                        newline(&mut out, depth);
+                    }
+                }
+                _ if matches!(last, '{' | '[' | ',') => newline(&mut out, depth),
+                _ => {}
+            }
+            match letter {
+                '{' | '[' => depth += 1,
+                '"' => in_string = true,
+                _ => {}
+            }
+            last = letter;
+        }
+        out.push(letter);
+        if letter == ':' && !in_string && indented {
+            out.push(' ');
+        }
+    }
+    out
+}
+
+/// Writes rows under headings, each column as wide as its widest cell.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
@@ -102,18 +150,13 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     data(&text)
 }
 
-/// One row of cells; the last may be as wide as it likes.
+/// One row of a table.
 pub(crate) fn line(cells: &[String], widths: &[usize]) -> String {
     let cells: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
     cells.join("  ").trim_end().to_owned()
 }
 
-/// Names and values, one to a line; those without a value are left out.
-pub(crate) fn pairs(pairs: &[(&str, String)]) -> io::Result<()> {
-    data(&aligned(pairs))
-}
-
-/// The same as text.
+/// Names and values, one pair per line; pairs without a value are omitted.
 pub(crate) fn aligned(pairs: &[(&str, String)]) -> String {
     let pairs: Vec<_> = pairs.iter().filter(|(_, value)| !value.is_empty()).collect();
     let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
@@ -121,8 +164,25 @@ pub(crate) fn aligned(pairs: &[(&str, String)]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Words, for people. That they cannot be read is no reason to fail.
-pub(crate) fn words(text: &str) {
+/// Writes a message to stderr. A closed stderr is not an error.
+pub(crate) fn message(text: &str) {
     let mut stderr = anstream::stderr().lock();
     let _ = writeln!(stderr, "{}", text.trim_end_matches('\n'));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_laid_out_without_being_changed() {
+        let json = r#"{"a": [1, {"b\"{": 12345678901234567890123.10}], "c": {}, "d": [], "e": "x, y: \\"}"#;
+        let indented = laid_out(json, true);
+        assert!(indented.contains("\n      \"b\\\"{\": 12345678901234567890123.10\n"), "{indented}");
+        assert!(indented.contains("\n  \"c\": {},\n  \"d\": [],\n  \"e\": \"x, y: \\\\\"\n}"), "{indented}");
+        assert_eq!(
+            laid_out(&indented, false),
+            json.replace(": ", ":").replace(", ", ",").replace("x,y:", "x, y: ")
+        );
+    }
 }

@@ -1,44 +1,35 @@
-//! A payload from the command line: JSON itself, a file, or stdin.
+//! Payloads on the command line: JSON, a file, or stdin.
 
-use std::io::Read as _;
+use std::io::{self, Read as _};
 
 use anyhow::Result;
 use serde_json::Value;
 use tenure_core::json::Json;
 
-use crate::output::{Exit, Trouble};
+use crate::output::{CliError, Exit};
 
-/// Reads what `-p` names.
-pub(crate) fn read(named: &str) -> Result<Value> {
-    let (text, whence) = match named.strip_prefix('@') {
-        Some(file) => (from_file(file)?, file),
-        None if named == "-" => (from_stdin()?, "stdin"),
-        None => (named.to_owned(), "the payload"),
+/// Reads the value of `-p`.
+pub(crate) fn read(value: &str) -> Result<Value> {
+    let (source, text) = match value.strip_prefix('@') {
+        Some(file) => (file, std::fs::read_to_string(file)),
+        None if value == "-" => {
+            let mut text = String::new();
+            ("stdin", io::stdin().read_to_string(&mut text).map(|_| text))
+        }
+        None => ("the payload", Ok(value.to_owned())),
     };
-    // As strict as the server is, whose judge would not see a key that came twice.
-    let json = Json::parse(&text).map_err(|why| {
-        let trouble = Trouble::new(Exit::Flawed, format!("{whence} is not accepted: {why}"));
-        trouble.help("write -p '{\"name\": \"value\"}', -p @FILE, or -p - for stdin")
-    })?;
-    Ok(json.to_value())
-}
-
-fn from_file(file: &str) -> Result<String> {
-    std::fs::read_to_string(file).map_err(|why| {
-        let exit = match why.kind() {
-            std::io::ErrorKind::NotFound => Exit::NotFound,
-            std::io::ErrorKind::InvalidData => Exit::Flawed,
+    let text = text.map_err(|error| {
+        let exit = match error.kind() {
+            io::ErrorKind::NotFound => Exit::NotFound,
+            io::ErrorKind::InvalidData => Exit::Invalid,
             _ => Exit::Failed,
         };
-        Trouble::new(exit, format!("{file} cannot be read: {why}")).into()
-    })
-}
-
-fn from_stdin() -> Result<String> {
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(|why| {
-        let exit = if why.kind() == std::io::ErrorKind::InvalidData { Exit::Flawed } else { Exit::Failed };
-        Trouble::new(exit, format!("stdin cannot be read: {why}"))
+        CliError::new(exit, format!("cannot read {source}: {error}"))
     })?;
-    Ok(text)
+    // The server's own parser: it also rejects duplicate keys.
+    let json = Json::parse(&text).map_err(|error| {
+        CliError::new(Exit::Invalid, format!("{source} is not valid JSON: {error}"))
+            .help("pass JSON with -p '{\"name\": \"value\"}', a file with -p @FILE, or stdin with -p -")
+    })?;
+    Ok(json.to_value())
 }

@@ -1,43 +1,38 @@
-//! `tenure queue …`: what waits, and where.
+//! `tenure queue …`: lists, pauses and resumes queues.
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use tenure_api::{CallId, PausedQueue, Queue};
 
-use crate::args::{Form, QueueCommand};
-use crate::client::{Query, Server, escaped};
+use crate::args::{OutputFormat, QueueCommand};
+use crate::client::{Answer, Server};
 use crate::output::Exit;
-use crate::show::{self, List, text};
+use crate::show::{self, List, text, yes_or_no};
 
-const QUEUES: List = List {
-    plural: "queues",
-    name: "name",
+const QUEUES: List<Queue> = List {
+    name: |queue| text(&queue.name),
     columns: &[
-        ("QUEUE", |queue| text(&queue["name"])),
-        ("PAUSED", |queue| yes(&queue["paused"])),
-        ("READY", |queue| text(&queue["ready"])),
-        ("RUNNING", |queue| text(&queue["running"])),
-        ("WAITING", |queue| text(&queue["waiting"])),
+        ("QUEUE", |queue| text(&queue.name)),
+        ("PAUSED", |queue| yes_or_no(queue.paused)),
+        ("READY", |queue| text(&queue.ready)),
+        ("RUNNING", |queue| text(&queue.running)),
+        ("WAITING", |queue| text(&queue.waiting)),
     ],
-    more: &[],
+    wide_columns: &[],
 };
 
-fn yes(value: &Value) -> String {
-    if *value == json!(true) { "yes" } else { "no" }.to_owned()
-}
-
-/// Runs one.
-pub(crate) async fn run(command: QueueCommand, server: &Server, form: Form) -> Result<Exit> {
-    let (queue, verb) = match command {
+pub(crate) async fn run(command: QueueCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
+    let (queue, call) = match command {
         QueueCommand::List => {
-            QUEUES.print(form, &server.get("/api/queues", &Query::new()).await?)?;
+            QUEUES.print(format, &server.page(CallId::ListQueues, &[], &Value::Null).await?)?;
             return Ok(Exit::Done);
         }
-        QueueCommand::Pause(args) => (args.queue, "pause"),
-        QueueCommand::Resume(args) => (args.queue, "resume"),
+        QueueCommand::Pause(args) => (args.queue, CallId::PauseQueue),
+        QueueCommand::Resume(args) => (args.queue, CallId::ResumeQueue),
     };
-    let answer = server.post(&format!("/api/queues/{}/{verb}", escaped(&queue)), &json!({})).await?;
-    show::one(form, &answer, "name", || {
-        vec![("queue", text(&answer["name"])), ("paused", yes(&answer["paused"]))]
+    let queue: Answer<PausedQueue> = server.post(call, &[&queue], &json!({})).await?;
+    show::one(format, &queue, &queue.name, || {
+        vec![("queue", text(&queue.name)), ("paused", yes_or_no(queue.paused))]
     })?;
     Ok(Exit::Done)
 }

@@ -1,150 +1,154 @@
-//! `tenure run`: a job from its creation to its end. What happens goes to stderr, the result to stdout.
+//! `tenure run`: creates a job and follows it until it has finished. Events go to stderr, the result to stdout.
 
-mod screen;
+mod progress;
 
 use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::Result;
 use futures_util::{Stream, StreamExt as _};
-use serde_json::Value;
-use tenure_client::{Error, Event, EventFilter, Follow};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tenure_api::{CallId, Event, JobRecord};
+use tenure_client::{Error, EventFilter, Follow};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::args::{Form, NewJob};
-use crate::client::{Query, Server, job_path};
-use crate::output::{self, Exit};
-use crate::show::{self, text};
+use crate::args::{NewJobArgs, OutputFormat};
+use crate::client::{Answer, Server};
+use crate::output::{self, CliError, Exit};
+use crate::show;
 use crate::{events, job};
-use screen::Screen;
+use progress::Progress;
 
-/// How often a job is asked for its progress: for a bar, and for lines.
-const BAR_EVERY: Duration = Duration::from_millis(300);
-const LINES_EVERY: Duration = Duration::from_secs(10);
+/// How often progress is fetched: for a bar, and for lines.
+const BAR_INTERVAL: Duration = Duration::from_millis(300);
+const LINES_INTERVAL: Duration = Duration::from_secs(10);
 
-pub(crate) async fn run(args: &NewJob, server: &Server, form: Form) -> Result<Exit> {
-    let new = job::asked(args)?;
-    // Before the creation, so that nothing of the job lies before it.
+/// The part of a job whose JSON is printed as it is.
+#[derive(Deserialize)]
+struct JobResult {
+    #[serde(default)]
+    result: Option<Box<RawValue>>,
+}
+
+pub(crate) async fn run(args: &NewJobArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
+    let new = job::new_job(args)?;
+    // Read before the job is created, so that none of its events is missed.
     let cursor = events::latest(server).await?;
     let created = server.client.create(new).await?;
     let id = created.job.id;
-    let mut story = Story { screen: Screen::new(), seen: 0 };
-    story.screen.say(&format!("{id}  {}", show::plain(&created.job.job_type)));
+    let mut follower = Follower { progress: Progress::new(), last_seq: 0 };
+    follower.progress.line(&format!("{id}  {}", show::plain(&created.job.job_type)));
     if created.replayed {
-        story.screen.say("the job was there already");
-        story.catch_up(server, &id).await?;
+        follower.progress.line(job::ALREADY_EXISTS);
+        follower.catch_up(server, &id).await?;
     }
     let filter = EventFilter { job_id: Some(id.clone()), ..EventFilter::default() };
     let events = server.client.events(Some(&cursor), &filter)?.into_stream();
-    let following = server.client.follow(&id).into_stream();
-    let interrupted = tokio::signal::ctrl_c();
-    let ended = tokio::select! {
-        ended = story.follow(server, &id, following, events) => ended,
-        _ = interrupted => {
-            story.screen.end();
+    let log = server.client.follow(&id).into_stream();
+    tokio::select! {
+        followed = follower.follow(server, &id, log, events) => followed?,
+        _ = tokio::signal::ctrl_c() => {
+            follower.progress.finish();
             let id = show::short(&id);
-            output::words(&format!("the job goes on: `tenure job wait {id}` waits for it, `tenure job cancel {id}` stops it"));
+            output::message(&format!(
+                "the job continues: wait for it with `tenure job wait {id}`, cancel it with `tenure job cancel {id}`"
+            ));
             return Ok(Exit::Interrupted);
         }
-    };
-    ended?;
-    story.catch_up(server, &id).await?;
-    story.screen.end();
-    finish(form, &server.get(&job_path(&id, ""), &Query::new()).await?)
+    }
+    follower.catch_up(server, &id).await?;
+    follower.progress.finish();
+    finish(format, &server.get(CallId::GetJob, &[&id]).await?)
 }
 
-fn finish(form: Form, job: &Value) -> Result<Exit> {
-    match form {
-        Form::Table | Form::Wide if job["result"].is_null() => {}
-        Form::Table | Form::Wide => output::json(Form::Json, &job["result"])?,
-        _ => {
-            job::print(form, job)?;
+fn finish(format: OutputFormat, job: &Answer<JobRecord>) -> Result<Exit> {
+    if matches!(format, OutputFormat::Table | OutputFormat::Wide) {
+        let JobResult { result } = serde_json::from_str(job.raw.get())?;
+        if let Some(result) = result {
+            output::raw_json(OutputFormat::Json, &result)?;
         }
+    } else {
+        job::print(format, job)?;
     }
-    let exit = job::judged(job);
+    let exit = job::exit_code(job);
     if exit != Exit::Done {
-        let id = text(&job["id"]);
-        let error = job["error"]["text"].as_str().map(|error| format!(": {error}")).unwrap_or_default();
-        output::words(&format!("tenure: the job ended {}{error}", text(&job["state"])));
-        output::words(&format!("help: `tenure job events {}` shows what happened", show::short(&id)));
+        let error = job.error.as_ref().map(|error| format!(": {}", error.text)).unwrap_or_default();
+        CliError::new(exit, format!("the job finished in state {}{error}", show::plain(&job.state)))
+            .help(format!("show what happened with `tenure job events {}`", show::short(&job.id)))
+            .print();
     }
     Ok(exit)
 }
 
-/// What was told of a job.
-struct Story {
-    screen: Screen,
-    /// The number of the last transition that was told.
-    seen: u64,
+/// Prints the events and the log of a job.
+struct Follower {
+    progress: Progress,
+    /// The number of the last transition that was printed.
+    last_seq: u64,
 }
 
-impl Story {
-    /// Tells what happens until the job has ended.
+impl Follower {
+    /// Prints events, log lines and progress until the job has finished.
     async fn follow(
         &mut self,
         server: &Server,
         id: &str,
-        following: impl Stream<Item = Result<Follow, Error>>,
+        log: impl Stream<Item = Result<Follow, Error>>,
         events: impl Stream<Item = Result<(Event, String), Error>>,
     ) -> Result<()> {
-        // Streams keep what they are in the middle of, so nothing is lost when another branch goes first.
-        let (mut following, mut events) = (pin!(following), pin!(events));
-        let mut beat = interval(if self.screen.has_bar() { BAR_EVERY } else { LINES_EVERY });
-        beat.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let (mut log, mut events) = (pin!(log), pin!(events));
+        let mut tick = interval(if self.progress.has_bar() { BAR_INTERVAL } else { LINES_INTERVAL });
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
             tokio::select! {
                 biased;
                 Some(event) = events.next() => match event {
-                    Ok((event, _)) => self.tell(&event),
-                    Err(error) => self.complain(error)?,
+                    Ok((event, _)) => self.print(&event),
+                    Err(error) => self.report(error)?,
                 },
-                seen = following.next() => match seen {
-                    Some(Ok(Follow::Log(line))) => self.screen.log(&line),
-                    Some(Err(error)) => self.complain(error)?,
+                item = log.next() => match item {
+                    Some(Ok(Follow::Log(line))) => self.progress.log(&line),
+                    Some(Err(error)) => self.report(error)?,
                     Some(Ok(Follow::Status { .. })) | None => return Ok(()),
                 },
-                _ = beat.tick() => {
-                    // That it cannot be had now is told by the streams.
-                    if let Ok(job) = server.get(&job_path(id, ""), &Query::new()).await {
-                        self.screen.progress(&job);
+                _ = tick.tick() => {
+                    // If this fails, the streams fail too and report it.
+                    if let Ok(job) = server.get(CallId::GetJob, &[id]).await {
+                        self.progress.update(&job);
                     }
                 }
             }
         }
     }
 
-    fn complain(&mut self, error: Error) -> Result<()> {
-        if !error.is_passing() {
-            self.screen.end();
+    fn report(&mut self, error: Error) -> Result<()> {
+        if !error.is_retryable() {
+            self.progress.finish();
             return Err(error.into());
         }
-        self.screen.say(&format!("{error}; trying again"));
+        self.progress.line(&format!("{error}; retrying"));
         Ok(())
     }
 
-    /// Tells the transitions that have not been told yet.
+    /// Prints the transitions that have not been printed yet.
     async fn catch_up(&mut self, server: &Server, id: &str) -> Result<()> {
         for event in server.client.history(id, false).await?.rows {
-            self.tell(&event);
+            self.print(&event);
         }
         Ok(())
     }
 
-    fn tell(&mut self, event: &Event) {
+    fn print(&mut self, event: &Event) {
         match event.seq {
-            Some(seq) if seq <= self.seen => return,
-            Some(seq) => self.seen = seq,
+            Some(seq) if seq <= self.last_seq => return,
+            Some(seq) => self.last_seq = seq,
             None => {}
         }
-        let to = event.to.as_deref().unwrap_or_default();
-        let moved = event.from.as_deref().map_or_else(|| to.to_owned(), |from| format!("{from} → {to}"));
         let time = event.ts.get(11..23).unwrap_or(&event.ts);
         let actor = event.actor.as_deref().unwrap_or_default();
-        let error = match &event.payload["error"] {
-            Value::Null => String::new(),
-            error => format!("  {}: {}", text(&error["code"]), text(&error["message"])),
-        };
-        let line = format!("{time}  {moved:28}  {}  {actor}{error}", event.event_type);
-        self.screen.say(line.trim_end());
+        let error = events::error_of(event).map(|error| format!("  {error}")).unwrap_or_default();
+        let line = format!("{time}  {:28}  {}  {actor}{error}", events::transition(event), event.event_type);
+        self.progress.line(line.trim_end());
     }
 }

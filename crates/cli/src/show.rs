@@ -1,43 +1,42 @@
-//! How values look to people: ages, short ids, one line for an error; and lists and objects in every form.
+//! How values are shown to people: text cells, ages, short ids; and lists and objects in every output format.
 
 use std::collections::HashSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use serde_json::Value;
+use tenure_api::JobError;
 use tenure_core::time::{Millis, Timestamp};
 
-use crate::args::Form;
+use crate::args::OutputFormat;
+use crate::client::{Answer, Page};
 use crate::output;
 
-/// A column of a table: its heading, and what stands in it.
-pub(crate) type Column = (&'static str, fn(&Value) -> String);
+/// A column of a table: its heading, and the text of a row's cell.
+pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
 
-/// A list in every form: `columns` for a table, and `more` of them for a wide one.
-pub(crate) struct List {
-    /// Under which name the answer has its rows.
-    pub(crate) plural: &'static str,
-    /// Which member names a row.
-    pub(crate) name: &'static str,
-    pub(crate) columns: &'static [Column],
-    pub(crate) more: &'static [Column],
+/// A list in every output format.
+pub(crate) struct List<T: 'static> {
+    /// The column by which `-o name` prints a row.
+    pub(crate) name: fn(&T) -> String,
+    pub(crate) columns: &'static [Column<T>],
+    /// Columns that `-o wide` adds.
+    pub(crate) wide_columns: &'static [Column<T>],
 }
 
-impl List {
-    /// Prints the API's answer.
-    pub(crate) fn print(&self, form: Form, answer: &Value) -> Result<()> {
-        let none = Vec::new();
-        let rows = answer[self.plural].as_array().unwrap_or(&none);
-        match form {
-            Form::Json => output::json(form, answer)?,
-            Form::Jsonl => rows.iter().try_for_each(|row| output::json(form, row))?,
-            Form::Name => rows.iter().try_for_each(|row| output::data(&text(&row[self.name])))?,
-            Form::Table | Form::Wide => {
-                let more = if form == Form::Wide { self.more } else { &[] };
-                let columns: Vec<&Column> = self.columns.iter().chain(more).collect();
+impl<T> List<T> {
+    pub(crate) fn print(&self, format: OutputFormat, page: &Page<T>) -> Result<()> {
+        match format {
+            OutputFormat::Json => output::raw_json(format, &page.raw)?,
+            OutputFormat::Jsonl => page.rows.iter().try_for_each(|row| output::raw_json(format, &row.raw))?,
+            OutputFormat::Name => page.rows.iter().try_for_each(|row| output::data(&(self.name)(row)))?,
+            OutputFormat::Table | OutputFormat::Wide => {
+                let wide = if format == OutputFormat::Wide { self.wide_columns } else { &[] };
+                let columns: Vec<&Column<T>> = self.columns.iter().chain(wide).collect();
                 let headings: Vec<&str> = columns.iter().map(|(heading, _)| *heading).collect();
-                let mut cells = cells(&columns, rows);
-                if form == Form::Table {
+                let row = |row: &Answer<T>| columns.iter().map(|(_, cell)| filled(cell(row))).collect();
+                let mut cells: Vec<Vec<String>> = page.rows.iter().map(row).collect();
+                if format == OutputFormat::Table {
                     shorten(&headings, &mut cells);
                 }
                 output::table(&headings, &cells)?;
@@ -45,19 +44,21 @@ impl List {
         }
         Ok(())
     }
-}
 
-/// What stands in each column of each row.
-pub(crate) fn cells(columns: &[&Column], rows: &[Value]) -> Vec<Vec<String>> {
-    let row = |row| columns.iter().map(|(_, cell)| filled(cell(row))).collect();
-    rows.iter().map(row).collect()
+    pub(crate) fn headings(&self) -> Vec<&'static str> {
+        self.columns.iter().map(|(heading, _)| *heading).collect()
+    }
+
+    pub(crate) fn cells(&self, row: &T) -> Vec<String> {
+        self.columns.iter().map(|(_, cell)| filled(cell(row))).collect()
+    }
 }
 
 fn filled(cell: String) -> String {
     if cell.is_empty() { "-".to_owned() } else { cell }
 }
 
-/// Ids under JOB are cut to as few of their parts as tell these rows apart.
+/// Cuts the ids in the column JOB to the shortest prefix that distinguishes the rows.
 pub(crate) fn shorten(headings: &[&str], rows: &mut [Vec<String>]) {
     let Some(column) = headings.iter().position(|heading| *heading == "JOB") else { return };
     let ids: HashSet<String> = rows.iter().map(|row| row[column].clone()).collect();
@@ -70,56 +71,91 @@ pub(crate) fn shorten(headings: &[&str], rows: &mut [Vec<String>]) {
     }
 }
 
-/// What of an id is its time: enough among people.
+/// The length of the timestamp in an id.
 const SHORT: usize = 13;
 
-/// An id, cut.
+/// The first part of an id: its timestamp.
 pub(crate) fn short(id: &str) -> &str {
     id.get(..SHORT).unwrap_or(id)
 }
 
-/// One object in every form; for people, as `pairs`.
-pub(crate) fn one(
-    form: Form,
-    value: &Value,
+/// Prints one object in every output format; `pairs` is what people see.
+pub(crate) fn one<T>(
+    format: OutputFormat,
+    answer: &Answer<T>,
     name: &str,
     pairs: impl FnOnce() -> Vec<(&'static str, String)>,
 ) -> Result<()> {
-    match form {
-        Form::Json | Form::Jsonl => output::json(form, value)?,
-        Form::Name => output::data(&text(&value[name]))?,
-        Form::Table | Form::Wide => output::pairs(&pairs())?,
+    match format {
+        OutputFormat::Json | OutputFormat::Jsonl => output::raw_json(format, &answer.raw)?,
+        OutputFormat::Name => output::data(&plain(name))?,
+        OutputFormat::Table | OutputFormat::Wide => output::data(&output::aligned(&pairs()))?,
     }
     Ok(())
 }
 
-/// A value without quotes; nothing for null.
-pub(crate) fn text(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => plain(text),
-        Value::Number(number) => number
-            .as_f64()
-            .filter(|n| n.fract() == 0.0 && n.abs() < 1e15)
-            .map_or_else(|| number.to_string(), |whole| format!("{whole:.0}")),
-        other => other.to_string(),
+/// A value that can be shown in a cell.
+pub(crate) trait Cell {
+    fn cell(&self) -> String;
+}
+
+impl Cell for String {
+    fn cell(&self) -> String {
+        plain(self)
     }
 }
 
-/// A text on one line that cannot steer a terminal.
+macro_rules! number_cells {
+    ($($number:ty),*) => {
+        $(impl Cell for $number {
+            fn cell(&self) -> String {
+                self.to_string()
+            }
+        })*
+    };
+}
+
+number_cells!(u16, u32, u64, i32, f64);
+
+impl Cell for Value {
+    fn cell(&self) -> String {
+        match self {
+            Value::Null => String::new(),
+            Value::String(text) => plain(text),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl<T: Cell> Cell for Option<T> {
+    fn cell(&self) -> String {
+        self.as_ref().map(T::cell).unwrap_or_default()
+    }
+}
+
+/// A value as text, without quotes and control characters; empty for none.
+pub(crate) fn text(value: &impl Cell) -> String {
+    value.cell()
+}
+
+pub(crate) fn yes_or_no(value: bool) -> String {
+    if value { "yes" } else { "no" }.to_owned()
+}
+
+/// A text without line breaks and other control characters, which could steer a terminal.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-/// A moment as how long ago it was; nothing for null.
-pub(crate) fn age(value: &Value) -> String {
-    let at = value.as_str().and_then(Timestamp::parse);
-    at.map(|at| coarse(now() - at)).unwrap_or_default()
+/// The time since an RFC 3339 timestamp; empty if there is none.
+pub(crate) fn age<'a>(timestamp: impl Into<Option<&'a String>>) -> String {
+    let at = timestamp.into().and_then(|text| Timestamp::parse(text));
+    at.map(|at| short_duration(now() - at)).unwrap_or_default()
 }
 
-/// A span in its largest unit.
-pub(crate) fn coarse(span: Millis) -> String {
-    match span.0 {
+/// A duration in its largest unit.
+pub(crate) fn short_duration(duration: Millis) -> String {
+    match duration.0 {
         ms if ms < 1000 => format!("{ms}ms"),
         ms if ms < 120_000 => format!("{}s", ms / 1000),
         ms if ms < 7_200_000 => format!("{}m", ms / 60_000),
@@ -134,10 +170,10 @@ pub(crate) fn now() -> Timestamp {
     Timestamp(since.as_millis() as i64)
 }
 
-/// The first line of an error, not too long for a table.
-pub(crate) fn error(error: &Value) -> String {
+/// The first line of an error, cut to fit a table.
+pub(crate) fn error(error: Option<&JobError>) -> String {
     const CHARS_MAX: usize = 60;
-    let text = error["text"].as_str().unwrap_or_default();
+    let text = error.map(|error| error.text.as_str()).unwrap_or_default();
     let line = plain(text.lines().next().unwrap_or_default());
     if line.chars().count() <= CHARS_MAX {
         return line;
@@ -151,14 +187,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_coarse() {
-        let said = |ms| coarse(Millis(ms));
-        assert_eq!([said(5), said(61_000), said(3_600_000), said(7_200_000)], ["5ms", "61s", "60m", "2h"]);
-        assert_eq!(said(10 * 86_400_000), "10d");
+    fn durations_are_shown_in_one_unit() {
+        let shown = |ms| short_duration(Millis(ms));
+        assert_eq!(
+            [shown(5), shown(61_000), shown(3_600_000), shown(7_200_000)],
+            ["5ms", "61s", "60m", "2h"]
+        );
+        assert_eq!(shown(10 * 86_400_000), "10d");
     }
 
     #[test]
-    fn ids_are_cut_as_far_as_they_differ() {
+    fn ids_are_cut_to_the_shortest_prefix_that_differs() {
         let mut rows = vec![
             vec!["01990c3a-7d2e-7abc-8def-0123456789ab".to_owned()],
             vec!["01990c3a-7d2e-7abd-8def-0123456789ab".to_owned()],

@@ -1,15 +1,16 @@
-//! `tenure top`: lifecycles, jobs, dead letters, workers and the journal in a terminal, over the public API. The model
-//! (`model`) knows no terminal and no server; `view` draws it, `asking` asks for it, and the loop here brings them
-//! together: it draws after a change, at once after a key, otherwise at most four times a second.
+//! `tenure top`: lifecycles, jobs, dead letters, workers and the journal in a terminal, through the public API.
+//!
+//! `model` holds the state and knows neither terminal nor server; `view` draws it, `fetch` calls the server. The loop
+//! here connects them: it draws at once after a key, and otherwise at most four times per second after a change.
 
-mod act;
-mod asking;
+mod action;
 mod colours;
+mod fetch;
 mod filter;
 mod keys;
-mod leaf;
 mod map;
 mod model;
+mod pane;
 mod rows;
 mod terminal;
 #[cfg(test)]
@@ -25,57 +26,56 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use crate::args;
+use crate::args::TopArgs;
 use crate::client::Server;
-use crate::output::{self, Exit, Trouble};
+use crate::output::{self, CliError, Exit};
 use crate::show;
 use colours::Colours;
-use model::{Message, Top, Wish};
+use model::{Effect, Message, Top};
 use terminal::Screen;
 
-/// How often what is shown is asked for.
-const BEAT: Duration = Duration::from_secs(1);
-/// The least time between two drawings that no key asked for.
-const PAUSE: Duration = Duration::from_millis(250);
+/// How often the shown page is fetched.
+const FETCH_INTERVAL: Duration = Duration::from_secs(1);
+/// The shortest time between two drawings without a key.
+const DRAW_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Runs until it is told to stop.
-pub(crate) async fn run(args: &args::Top, server: &Server) -> Result<Exit> {
+pub(crate) async fn run(args: &TopArgs, server: &Server) -> Result<Exit> {
     let filter = args.filter.join(" ");
     if let Some(flaw) = filter::flaw(args.view, &filter) {
-        return Err(Trouble::new(Exit::Usage, flaw).into());
+        return Err(CliError::new(Exit::Usage, flaw).into());
     }
     let mut screen = Screen::take()?;
     let size = screen.terminal.size()?;
     let top = Top::new(server.client.url().to_owned(), args.view, filter, (size.width, size.height));
-    let mut running =
-        Running { top, server, tasks: JoinSet::new(), asking: None, colours: Colours::of_environment() };
-    let exit = running.run(&mut screen).await;
+    let mut event_loop =
+        EventLoop { top, server, tasks: JoinSet::new(), fetch: None, colours: Colours::of_environment() };
+    let exit = event_loop.run(&mut screen).await;
     drop(screen);
-    running.finish().await;
+    event_loop.finish().await;
     exit
 }
 
-/// The model, and what is done for it.
-struct Running<'s> {
+/// The model, and the tasks that run for it.
+struct EventLoop<'s> {
     top: Top,
     server: &'s Server,
     tasks: JoinSet<Message>,
-    /// The question whose answer counts.
-    asking: Option<AbortHandle>,
+    /// The latest fetch; earlier ones are aborted.
+    fetch: Option<AbortHandle>,
     colours: Colours,
 }
 
-impl Running<'_> {
+impl EventLoop<'_> {
     async fn run(&mut self, screen: &mut Screen) -> Result<Exit> {
         let mut events = terminal::events();
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        let mut beat = interval(BEAT);
-        beat.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut tick = interval(FETCH_INTERVAL);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let (mut drawn, mut changed) = (long_ago(), true);
         loop {
-            if changed && drawn.elapsed() >= PAUSE {
-                // Asked anew each time: a change of size that comes together with a key is not always told.
+            if changed && drawn.elapsed() >= DRAW_INTERVAL {
+                // Read each time: a resize at the same time as a key is not always reported.
                 let size = screen.terminal.size()?;
                 self.top.update(Message::Size(size.width, size.height));
                 screen.terminal.draw(|frame| view::draw(frame, &self.top, self.colours))?;
@@ -91,62 +91,62 @@ impl Running<'_> {
                 },
                 _ = interrupt.recv() => return Ok(Exit::Interrupted),
                 _ = terminate.recv() => return Ok(Exit::Done),
-                Some(done) = self.tasks.join_next() => match done {
+                Some(joined) = self.tasks.join_next() => match joined {
                     Ok(message) => message,
                     Err(error) if error.is_cancelled() => continue,
                     Err(error) => std::panic::resume_unwind(error.into_panic()),
                 },
-                () = sleep_until(drawn + PAUSE), if changed => continue,
-                _ = beat.tick() => Message::Beat,
+                () = sleep_until(drawn + DRAW_INTERVAL), if changed => continue,
+                _ = tick.tick() => Message::Tick,
             };
             if matches!(message, Message::Key(_) | Message::Size(..)) {
                 drawn = long_ago();
             }
             changed = true;
-            for wish in self.top.update(message) {
-                if let Some(exit) = self.fulfil(wish) {
+            for effect in self.top.update(message) {
+                if let Some(exit) = self.perform(effect) {
                     return Ok(exit);
                 }
             }
         }
     }
 
-    /// What was begun is brought to its end, and told.
+    /// Waits for running actions and prints their outcomes.
     async fn finish(&mut self) {
-        if let Some(asking) = self.asking.take() {
-            asking.abort();
+        if let Some(fetch) = self.fetch.take() {
+            fetch.abort();
         }
-        while let Some(done) = self.tasks.join_next().await {
-            if let Ok(Message::Acted(acted)) = done {
-                output::words(&acted.sentence());
+        while let Some(joined) = self.tasks.join_next().await {
+            if let Ok(Message::ActionFinished(outcome)) = joined {
+                output::message(&outcome.summary());
             }
         }
     }
 
-    fn fulfil(&mut self, wish: Wish) -> Option<Exit> {
+    fn perform(&mut self, effect: Effect) -> Option<Exit> {
         let server = self.server.clone();
-        match wish {
-            Wish::Ask(turn, ask) => {
-                let asking = self.tasks.spawn(async move {
-                    let answer = asking::answer(&server, &ask).await;
-                    Message::Answer(turn, answer, show::now())
+        match effect {
+            Effect::Fetch(number, request) => {
+                let fetch = self.tasks.spawn(async move {
+                    let result = fetch::fetch(&server, &request).await;
+                    Message::Fetched(number, result, show::now())
                 });
-                if let Some(earlier) = self.asking.replace(asking) {
+                if let Some(earlier) = self.fetch.replace(fetch) {
                     earlier.abort();
                 }
             }
-            Wish::Act(act) => {
-                self.tasks.spawn(async move { Message::Acted(act.run(&server).await) });
+            Effect::Act(action) => {
+                self.tasks.spawn(async move { Message::ActionFinished(action.run(&server).await) });
             }
-            Wish::Quit { interrupted: true } => return Some(Exit::Interrupted),
-            Wish::Quit { interrupted: false } => return Some(Exit::Done),
+            Effect::Quit { interrupted: true } => return Some(Exit::Interrupted),
+            Effect::Quit { interrupted: false } => return Some(Exit::Done),
         }
         None
     }
 }
 
-/// So that the next drawing waits for nothing.
+/// A time after which a drawing is due at once.
 fn long_ago() -> Instant {
     let now = Instant::now();
-    now.checked_sub(PAUSE).unwrap_or(now)
+    now.checked_sub(DRAW_INTERVAL).unwrap_or(now)
 }

@@ -1,4 +1,4 @@
-//! `tenure verify`: every difference as a line of data, the sum of it in words.
+//! `tenure verify`: prints each difference between histories and stored rows to stdout, and a summary to stderr.
 
 use std::io;
 
@@ -6,58 +6,59 @@ use serde_json::json;
 use tenure_core::fold::Difference;
 use tenure_store::{AnyStore, StoreError};
 
-use crate::args::{Form, Verify};
-use crate::output::{self, Exit};
+use crate::args::{OutputFormat, VerifyArgs};
+use crate::output::{self, CliError, Exit};
 
-pub(crate) fn run(verify: &Verify, form: Form) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &VerifyArgs, format: OutputFormat) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let opened = match &verify.database_url {
+        let opened = match &args.database_url {
             Some(url) => AnyStore::connect(url).await,
-            None if !verify.data.is_dir() => {
-                output::words(&format!("tenure: there is no store in {}", verify.data.display()));
-                return Ok(Exit::NotFound);
+            None if !args.data.is_dir() => {
+                let message = format!("there is no store in {}", args.data.display());
+                return Err(CliError::new(Exit::NotFound, message)
+                    .help("name its folder with --data, or a database with --database-url")
+                    .into());
             }
-            None => AnyStore::open_to_read(&verify.data).await,
+            None => AnyStore::open_to_read(&args.data).await,
         };
         match opened {
-            Ok(store) => report(&store, form).await,
-            Err(error @ StoreError::Unavailable(_)) if verify.database_url.is_some() => {
-                output::words(&format!("tenure: {error}"));
-                Ok(Exit::Unreachable)
+            Ok(store) => report(&store, format).await,
+            Err(error @ StoreError::Unavailable(_)) if args.database_url.is_some() => {
+                Err(CliError::new(Exit::Unreachable, error.to_string()).into())
             }
             Err(error) => Err(error.into()),
         }
     })
 }
 
-async fn report(store: &AnyStore, form: Form) -> anyhow::Result<Exit> {
-    let mut told: io::Result<()> = Ok(());
-    let seen = tenure_runtime::verify(store, |difference| {
-        if told.is_ok() {
-            told = tell(difference, form);
+async fn report(store: &AnyStore, format: OutputFormat) -> anyhow::Result<Exit> {
+    let mut printed: io::Result<()> = Ok(());
+    let verified = tenure_runtime::verify(store, |difference| {
+        if printed.is_ok() {
+            printed = print(difference, format);
         }
     })
     .await?;
-    told?;
-    let (jobs, events, accounts) = (seen.jobs, seen.events, seen.accounts);
-    let found = match seen.differences {
+    printed?;
+    let (jobs, events, accounts) = (verified.jobs, verified.events, verified.accounts);
+    let found = match verified.differences {
         0 => "no difference".to_owned(),
         1 => "1 difference".to_owned(),
         n => format!("{n} differences"),
     };
-    output::words(&format!("{jobs} jobs, {events} events and {accounts} accounts: {found}"));
-    Ok(if seen.differences == 0 { Exit::Done } else { Exit::Failed })
+    output::message(&format!("{jobs} jobs, {events} events and {accounts} accounts: {found}"));
+    Ok(if verified.differences == 0 { Exit::Done } else { Exit::Failed })
 }
 
-fn tell(difference: &Difference, form: Form) -> io::Result<()> {
+fn print(difference: &Difference, format: OutputFormat) -> io::Result<()> {
     let Difference { job, law, what } = difference;
-    match form {
-        Form::Table | Form::Wide => output::data(&difference.to_string()),
-        // One document a line in both: a whole one could not be streamed.
-        Form::Json | Form::Jsonl => {
-            output::json(Form::Jsonl, &json!({ "job": job, "law": law, "what": what }))
+    match format {
+        OutputFormat::Table | OutputFormat::Wide => output::data(&difference.to_string()),
+        // One document per line in both, so that differences are printed as they are found.
+        OutputFormat::Json | OutputFormat::Jsonl => {
+            output::json(OutputFormat::Jsonl, &json!({ "job": job, "law": law, "what": what }))
         }
-        Form::Name => job.map_or(Ok(()), |job| output::data(&job.to_string())),
+        OutputFormat::Name => job.map_or(Ok(()), |job| output::data(&job.to_string())),
     }
 }

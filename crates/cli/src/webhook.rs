@@ -1,57 +1,55 @@
-//! `tenure webhook …`: events, sent to a URL.
+//! `tenure webhook …`: manages webhooks.
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use tenure_client::Method;
+use tenure_api::{CallId, Webhook};
 
-use crate::args::{Form, WebhookCommand, WebhookCreate};
-use crate::client::{Query, Server, escaped};
+use crate::args::{OutputFormat, WebhookCommand, WebhookCreateArgs};
+use crate::client::{Answer, Server};
 use crate::output::{self, Exit};
 use crate::show::{self, List, text};
 
-const WEBHOOKS: List = List {
-    plural: "webhooks",
-    name: "id",
+const WEBHOOKS: List<Webhook> = List {
+    name: |webhook| text(&webhook.id),
     columns: &[
-        ("WEBHOOK", |webhook| text(&webhook["id"])),
-        ("URL", |webhook| text(&webhook["url"])),
-        ("EVENT", |webhook| text(&webhook["filter"]["event"])),
+        ("WEBHOOK", |webhook| text(&webhook.id)),
+        ("URL", |webhook| text(&webhook.url)),
+        ("EVENT", |webhook| text(&webhook.filter.event)),
         ("STATE", state),
-        ("STATUS", |webhook| text(&webhook["last_status"])),
+        ("STATUS", |webhook| text(&webhook.last_status)),
     ],
-    more: &[
-        ("TYPE", |webhook| text(&webhook["filter"]["type"])),
-        ("LIFECYCLE", |webhook| text(&webhook["filter"]["lifecycle"])),
-        ("USER", |webhook| text(&webhook["filter"]["user_id"])),
-        ("POSITION", |webhook| text(&webhook["position"])),
-        ("LAST ERROR", |webhook| text(&webhook["last_error"])),
+    wide_columns: &[
+        ("TYPE", |webhook| text(&webhook.filter.job_type)),
+        ("LIFECYCLE", |webhook| text(&webhook.filter.lifecycle)),
+        ("USER", |webhook| text(&webhook.filter.user_id)),
+        ("POSITION", |webhook| text(&webhook.position)),
+        ("LAST ERROR", |webhook| text(&webhook.last_error)),
     ],
 };
 
-fn state(webhook: &Value) -> String {
-    match (&webhook["disabled_at"], webhook["failures"].as_u64()) {
-        (Value::String(_), _) => "disabled".to_owned(),
-        (_, Some(failures @ 1..)) => format!("failed {failures} times"),
-        _ => "sends".to_owned(),
+fn state(webhook: &Webhook) -> String {
+    match (&webhook.disabled_at, webhook.failures) {
+        (Some(_), _) => "disabled".to_owned(),
+        (None, 0) => "active".to_owned(),
+        (None, 1) => "1 failure".to_owned(),
+        (None, failures) => format!("{failures} failures"),
     }
 }
 
-/// Runs one.
-pub(crate) async fn run(command: WebhookCommand, server: &Server, form: Form) -> Result<Exit> {
-    let path = |id: &str| format!("/api/webhooks/{}", escaped(id));
-    let answer = match command {
+pub(crate) async fn run(command: WebhookCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
+    let webhook = match command {
         WebhookCommand::List => {
-            WEBHOOKS.print(form, &server.get("/api/webhooks", &Query::new()).await?)?;
+            WEBHOOKS.print(format, &server.page(CallId::ListWebhooks, &[], &Value::Null).await?)?;
             return Ok(Exit::Done);
         }
-        WebhookCommand::Create(args) => return create(&args, server, form).await,
-        WebhookCommand::Enable(args) => server.client.enable_webhook(&args.id).await?,
-        WebhookCommand::Delete(args) => server.client.call(Method::DELETE, &path(&args.id), None).await?,
+        WebhookCommand::Create(args) => return create(&args, server, format).await,
+        WebhookCommand::Enable(args) => server.post(CallId::EnableWebhook, &[&args.id], &json!({})).await?,
+        WebhookCommand::Delete(args) => server.get(CallId::DeleteWebhook, &[&args.id]).await?,
     };
-    print(form, &answer)
+    print(format, &webhook)
 }
 
-async fn create(args: &WebhookCreate, server: &Server, form: Form) -> Result<Exit> {
+async fn create(args: &WebhookCreateArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
     let filter = [
         ("type", &args.job_type),
         ("lifecycle", &args.lifecycle),
@@ -66,27 +64,25 @@ async fn create(args: &WebhookCreate, server: &Server, form: Form) -> Result<Exi
     if let Some(id) = &args.id {
         body["id"] = json!(id);
     }
-    let answer = server.client.create_webhook(&body).await?;
-    match (form, answer["secret"].as_str()) {
-        (Form::Table | Form::Wide, Some(secret)) => {
-            output::words(&format!(
-                "webhook {}: keep its secret, it is not shown again",
-                text(&answer["id"])
-            ));
+    let webhook: Answer<Webhook> = server.create_secret(CallId::CreateWebhook, &body).await?;
+    match (format, &webhook.secret) {
+        (OutputFormat::Table | OutputFormat::Wide, Some(secret)) => {
+            let id = text(&webhook.id);
+            output::message(&format!("created webhook {id}; store the secret, it is not shown again"));
             output::data(secret)?;
             Ok(Exit::Done)
         }
-        _ => print(form, &answer),
+        _ => print(format, &webhook),
     }
 }
 
-fn print(form: Form, webhook: &Value) -> Result<Exit> {
-    show::one(form, webhook, "id", || {
+fn print(format: OutputFormat, webhook: &Answer<Webhook>) -> Result<Exit> {
+    show::one(format, webhook, &webhook.id, || {
         vec![
-            ("webhook", text(&webhook["id"])),
-            ("url", text(&webhook["url"])),
+            ("webhook", text(&webhook.id)),
+            ("url", text(&webhook.url)),
             ("state", state(webhook)),
-            ("last error", text(&webhook["last_error"])),
+            ("last error", text(&webhook.last_error)),
         ]
     })?;
     Ok(Exit::Done)

@@ -1,5 +1,5 @@
-//! `tenure work`: a worker out of any program. Claims, leases and reports are the SDK's; here are the program, its
-//! words, and the signals.
+//! `tenure work`: runs a program for each job. The SDK claims, renews leases and reports; this module starts the
+//! program, reads its output and handles signals.
 
 mod child;
 mod lines;
@@ -11,36 +11,38 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use serde_json::Value;
 use tenure_client::{Job, Worker};
-use tenure_server::telemetry::{self, TelemetrySettings};
+use tenure_config::LogConfig;
+use tenure_server::telemetry;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::args::Work;
+use crate::args::WorkArgs;
 use crate::client::Server;
-use crate::output::{self, Exit, Trouble};
+use crate::output::{self, CliError, Exit};
 use child::Program;
 
-/// What the signals have said so far.
+/// What the worker does, as signals change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Order {
-    Work,
-    /// No new jobs; those begun finish.
+enum Mode {
+    Claim,
+    /// Claims no more jobs; running jobs finish.
     Drain,
-    /// Those begun are ended and released.
+    /// Stops running jobs and releases them.
     Kill,
 }
 
-pub(crate) async fn run(args: Work, server: &Server) -> Result<Exit> {
-    let Work { types, slots, queues, name, retry_on, command } = args;
-    let settings = TelemetrySettings { filter: "warn".to_owned(), ..TelemetrySettings::default() };
-    let _telemetry = telemetry::start(&settings).map_err(|why| anyhow!(why))?;
-    if !is_there(&command[0]) {
-        let sentence = format!("there is no program {}", command[0]);
-        return Err(Trouble::new(Exit::NotFound, sentence).into());
+pub(crate) async fn run(args: WorkArgs, server: &Server) -> Result<Exit> {
+    let WorkArgs { types, slots, queues, name, retry_on, command } = args;
+    let log = LogConfig { filter: "warn".to_owned(), ..LogConfig::default() };
+    let _telemetry = telemetry::start(&log, None).map_err(|error| anyhow!(error))?;
+    if !is_executable(&command[0]) {
+        return Err(CliError::new(Exit::NotFound, format!("there is no program {}", command[0]))
+            .help("put the program and its arguments after --")
+            .into());
     }
-    let (orders, mut told) = watch::channel(Order::Work);
-    tokio::spawn(listen(orders)?);
-    let program = Arc::new(Program { command, retry_on, client: server.client.clone(), told: told.clone() });
+    let (sender, mut mode) = watch::channel(Mode::Claim);
+    tokio::spawn(handle_signals(sender)?);
+    let program = Arc::new(Program { command, retry_on, client: server.client.clone(), mode: mode.clone() });
     let mut worker = Worker::new(server.client.clone()).slots(slots.into()).queues(queues);
     if let Some(name) = name {
         worker = worker.name(name);
@@ -49,11 +51,11 @@ pub(crate) async fn run(args: Work, server: &Server) -> Result<Exit> {
         let program = program.clone();
         worker = worker.on(job_type, move |job: Job<Value>| program.clone().attempt(job));
     }
-    let at = server.client.url();
-    output::words(&format!("working on {} from {at}, {slots} at a time", types.join(", ")));
+    let url = server.client.url();
+    output::message(&format!("working on {} from {url}, {slots} at a time", types.join(", ")));
     let drain = async {
-        // An error means that nobody listens any more, which is not a reason to stop.
-        if told.wait_for(|order| *order >= Order::Drain).await.is_err() {
+        // An error means that signals are no longer handled, which is not a reason to stop.
+        if mode.wait_for(|mode| *mode >= Mode::Drain).await.is_err() {
             std::future::pending::<()>().await;
         }
     };
@@ -61,28 +63,28 @@ pub(crate) async fn run(args: Work, server: &Server) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Hears SIGTERM and ctrl-c: the first drains, the second kills.
-fn listen(orders: watch::Sender<Order>) -> Result<impl Future<Output = ()>> {
+/// Handles SIGTERM and SIGINT: the first drains, the second kills.
+fn handle_signals(mode: watch::Sender<Mode>) -> Result<impl Future<Output = ()>> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
-        for (order, words) in [
-            (Order::Drain, "no new jobs; those begun finish (again to end and release them)"),
-            (Order::Kill, "the jobs are ended and released"),
+        for (next, message) in [
+            (Mode::Drain, "no new jobs; waiting for running jobs (repeat to stop and release them)"),
+            (Mode::Kill, "stopping and releasing running jobs"),
         ] {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
-            output::words(words);
-            orders.send_replace(order);
+            output::message(message);
+            mode.send_replace(next);
         }
-        // Whoever waits for an order must not take the end of this for one.
-        orders.closed().await;
+        // Dropping the sender would wake its receivers.
+        mode.closed().await;
     })
 }
 
-/// Whether the shell would find it: jobs should not be the ones to learn that it is misspelt.
-fn is_there(program: &str) -> bool {
+/// Whether the shell would find the program. Checked at the start, so that a misspelt name fails no job.
+fn is_executable(program: &str) -> bool {
     if program.contains('/') {
         return Path::new(program).is_file();
     }

@@ -1,30 +1,28 @@
-//! `tenure worker …`: who works.
+//! `tenure worker …`: lists workers.
 
 use anyhow::Result;
+use serde_json::Value;
+use tenure_api::{CallId, WorkerStatus};
 
-use crate::args::{Form, WorkerCommand};
-use crate::client::{Query, Server};
+use crate::args::{OutputFormat, WorkerCommand};
+use crate::client::Server;
 use crate::output::Exit;
 use crate::show::{List, age, text};
 
-/// Workers, for people.
-pub(crate) const WORKERS: List = List {
-    plural: "workers",
-    name: "name",
+pub(crate) const WORKERS: List<WorkerStatus> = List {
+    name: |worker| text(&worker.name),
     columns: &[
-        ("WORKER", |worker| text(&worker["name"])),
-        ("SEEN", |worker| age(&worker["seen_at"])),
-        ("HOLDS", |worker| worker["holds"].as_array().map_or(0, Vec::len).to_string()),
+        ("WORKER", |worker| text(&worker.name)),
+        ("LAST SEEN", |worker| age(worker.seen_at.as_ref())),
+        ("JOBS HELD", |worker| worker.holds.len().to_string()),
     ],
-    more: &[("JOBS", |worker| {
-        let held = worker["holds"].as_array().into_iter().flatten();
-        held.map(|held| text(&held["job_id"])).collect::<Vec<_>>().join(" ")
+    wide_columns: &[("JOBS", |worker| {
+        worker.holds.iter().map(|held| text(&held.job_id)).collect::<Vec<_>>().join(" ")
     })],
 };
 
-/// Runs one.
-pub(crate) async fn run(command: WorkerCommand, server: &Server, form: Form) -> Result<Exit> {
+pub(crate) async fn run(command: WorkerCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
     let WorkerCommand::List = command;
-    WORKERS.print(form, &server.get("/api/workers", &Query::new()).await?)?;
+    WORKERS.print(format, &server.page(CallId::ListWorkers, &[], &Value::Null).await?)?;
     Ok(Exit::Done)
 }

@@ -1,4 +1,4 @@
-//! A worker in twelve lines: counts the words of a text. `TENURE_URL` and `TENURE_KEY` say where and as whom.
+//! A worker in twelve lines: counts the words of a text. `TENURE_URL` and `TENURE_KEY` name the server and the API key.
 
 use tenure_client::{Client, Fail, Job, Result, Worker};
 

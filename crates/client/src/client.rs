@@ -114,21 +114,22 @@ impl Client {
         self.json(Request::new(method, path).json(body)?.key(key.to_owned())).await
     }
 
-    /// Like [`Client::call`] or, with a key, [`Client::call_keyed`], but the answer is not parsed: no digit of a large
-    /// number and no unknown field is lost.
+    /// A call of the API whose answer is not parsed: no digit of a large number and no unknown field is lost. `path` has
+    /// the values for the names in the call's path. With an idempotency key it is retried like a GET.
     pub async fn call_raw(
         &self,
-        method: Method,
-        path_and_query: &str,
+        call: CallId,
+        path: &[&str],
+        query: &Value,
         body: Option<&Value>,
-        key: Option<&str>,
+        key: Option<String>,
     ) -> Result<Box<RawValue>> {
-        let mut request = Request::new(method, path_and_query);
+        let mut request = Request::to(call, path).query(std::slice::from_ref(query));
         if let Some(body) = body {
             request = request.json(body)?;
         }
         if let Some(key) = key {
-            request = request.key(key.to_owned());
+            request = request.key(key);
         }
         self.json(request).await
     }

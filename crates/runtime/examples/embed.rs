@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tenure_core::command::{Asked, Claim, ClaimFilter, Command, Report, Verb};
-use tenure_core::decide::Done;
+use tenure_core::command::{CommandEnvelope, Claim, ClaimFilter, Command, Report, Verb};
+use tenure_core::decide::CommandOutput;
 use tenure_core::json::Json;
 use tenure_runtime::{Definitions, NewJob, Options, Runtime};
 use tenure_store::{AnyStore, Store};
@@ -17,13 +17,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let claim =
         Claim { worker: "w1".into(), filter: ClaimFilter::default(), max: 1, request_id: None, start: true };
-    let Done::Claimed { jobs, .. } = tenure.claim(claim, Duration::from_secs(1)).await?? else {
+    let CommandOutput::Claimed { jobs, .. } = tenure.claim(claim, Duration::from_secs(1)).await?? else {
         unreachable!()
     };
     let (job, holder) = (jobs[0].id(), Some(("w1".into(), jobs[0].fence)));
     let verb = Verb::Succeed { result: Some(Json::parse(r#""hello, world""#)?), error: None };
     let report = Command::Report(Box::new(Report { job, holder, verb }));
-    tenure.submit(Asked { by: "worker:w1".into(), key: None, command: report }).await??;
+    tenure.submit(CommandEnvelope { by: "worker:w1".into(), key: None, command: report }).await??;
 
     for event in tenure.store().history(job).await? {
         println!("{} {} {} by {}", event.ts, event.name, event.to, event.actor);

@@ -1,56 +1,84 @@
 //! `tenure bench`.
 
-use clap::Args as ClapArgs;
+use std::path::PathBuf;
 
-/// The examples of its help.
+use clap::{Args as ClapArgs, ValueEnum};
+
 pub(crate) const HELP: &str = "Examples:
   tenure bench
   tenure bench --seconds 2 --callers 16 --idle 100 -o json
   tenure bench --engines 500
   tenure bench --dashboards 100
   tenure bench --pages 1000000
+  tenure bench --stores memory,sqlite --waiting 10000 --callers 1,16,128
   tenure bench --running --server http://127.0.0.1:7117
 
-Without --running it starts a server and a store of its own in a temporary folder, and measures beside it, in the same
-run, what the disk and the runtime do alone. The load has one half of the cores, the server the other. A lifecycle is a
-job that is created, claimed, started and finished: four requests, four events. The requests are those of the SDK's
-workers: who does not look at a job that comes back asks for none (Prefer: return=minimal).";
+Without --running, starts a server on a temporary store and measures, in the same run and for comparison, the disk alone
+and the runtime without HTTP. Half of the CPU cores run the load, the other half the server. One lifecycle is a job that
+is created, claimed, started and finished: four requests, four events. Requests are those that SDK workers send: they do
+not ask for the job in the response (Prefer: return=minimal).";
 
 /// `tenure bench`.
 #[derive(ClapArgs)]
-pub(crate) struct Bench {
-    /// Load the server that --server names, instead of one of its own
+pub(crate) struct BenchArgs {
+    /// Load the server given by --server instead of starting one
     #[arg(long)]
     pub(crate) running: bool,
-    /// How long each measurement takes
+    /// Duration of each measurement in seconds
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: u64,
-    /// Callers at once that wait for every answer
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = positive)]
-    pub(crate) callers: usize,
+    /// Concurrent callers, each waiting for every response [default: 128; with --stores: 1,16,128,1024]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = positive)]
+    pub(crate) callers: Vec<usize>,
     /// Jobs in a batch
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = positive)]
     pub(crate) batch: usize,
-    /// Callers at once that send batches
+    /// Concurrent callers that send batches
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = positive)]
     pub(crate) batch_callers: usize,
-    /// Jobs whose way from creation to start is timed
+    /// Jobs for which the time from creation to start is measured
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = positive)]
     pub(crate) samples: usize,
-    /// Open this many waiting claims and as many streams, and measure beside them
+    /// Also measure with this many waiting claims and as many event streams open
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) idle: usize,
-    /// Open this many pages of the dashboard, and measure beside them
+    /// Also measure with this many dashboard pages open
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) dashboards: usize,
-    /// Make this many jobs, and measure how long the pages of the dashboard take, and nothing else
+    /// Only measure how long each dashboard page takes on a store with this many jobs
     #[arg(long, value_name = "JOBS", default_value_t = 0, conflicts_with = "running")]
     pub(crate) pages: usize,
-    /// Connect this many engines to the socket, and measure how fast they are served
+    /// Also measure this many engines connected to the socket
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) engines: usize,
+    /// Only measure the runtime without HTTP on these stores, compared with a bare log file
+    #[arg(long, value_enum, value_name = "STORES", value_delimiter = ',', conflicts_with_all = ["running", "pages"])]
+    pub(crate) stores: Vec<StoreKind>,
+    /// Jobs that wait in the store while --stores measures
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        default_value = "10000,1000000",
+        requires = "stores"
+    )]
+    pub(crate) waiting: Vec<usize>,
+    /// PostgreSQL server for --stores postgres; needs psql, and a new database is created for each measurement
+    #[arg(long, env = "TENURE_BENCH_POSTGRES", hide_env_values = true, value_name = "URL")]
+    pub(crate) database_url: Option<String>,
+    /// Open the store in this folder, print how long that took and the memory it needs
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) open: Option<PathBuf>,
+}
+
+/// A store on which the runtime can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StoreKind {
+    Memory,
+    Sqlite,
+    Postgres,
 }
 
 fn positive(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|number| (1..=1000).contains(number)).ok_or_else(|| "from 1 to 1000".to_owned())
+    text.parse().ok().filter(|number| (1..=4096).contains(number)).ok_or_else(|| "from 1 to 4096".to_owned())
 }

@@ -1,309 +1,285 @@
-//! `tenure job …`, and what `run` and `events` share with it.
+//! `tenure job …`, and arguments that `run`, `dead` and `events` share with it.
 
 use clap::{Args as ClapArgs, Subcommand};
 use tenure_core::time::{Millis, Timestamp};
 
-/// `tenure job …`.
 #[derive(Subcommand)]
 #[command(before_help = "Examples:
   tenure job create hello -p '{\"name\": \"Ada\"}'
   tenure job list --state queued
   tenure job get 01990c3a-7d2e
 
-A job may be named by any beginning of its id that no other job has.")]
+JOB is the id of a job or any unique prefix of it.")]
 pub(crate) enum JobCommand {
     /// Create a job
     #[command(before_help = "Examples:
   tenure job create hello
   tenure job create resize -p '{\"width\": 640}' --delay 10s --idempotency-key order-42
   echo '{\"rows\": 3}' | tenure job create import -p - -o name")]
-    Create(NewJob),
+    Create(NewJobArgs),
     /// List jobs, newest first
     #[command(before_help = "Examples:
   tenure job list
   tenure job list --state failed --type resize --since 1h
   tenure job list --outcome dead --limit 1000 -o name")]
-    List(JobList),
+    List(JobListArgs),
     /// Show a job
     #[command(before_help = "Examples:
   tenure job get 01990c3a-7d2e
   tenure job get 01990c3a-7d2e -o json")]
-    Get(One),
-    /// Show what has happened to a job
+    Get(JobArgs),
+    /// Show the history of a job
     #[command(before_help = "Examples:
   tenure job events 01990c3a-7d2e
   tenure job events 01990c3a-7d2e --telemetry -o jsonl")]
-    Events(History),
-    /// Show a job as it was, folded from its events
+    Events(HistoryArgs),
+    /// Rebuild a job from its events, optionally as it was earlier
     #[command(before_help = "Examples:
   tenure job replay 01990c3a-7d2e
   tenure job replay 01990c3a-7d2e --seq 1 -o json")]
-    Replay(Replay),
-    /// Print a job's log
+    Replay(ReplayArgs),
+    /// Print the log of a job
     #[command(before_help = "Examples:
   tenure job logs 01990c3a-7d2e
   tenure job logs 01990c3a-7d2e -o wide
   tenure job logs -f 01990c3a-7d2e")]
-    Logs(Logs),
-    /// List what a job left behind, newest first
+    Logs(LogsArgs),
+    /// List the assets of a job, newest first
     #[command(before_help = "Examples:
   tenure job assets 01990c3a-7d2e
   tenure job assets 01990c3a-7d2e -o json")]
-    Assets(One),
-    /// Stop a job: its worker is told, and may finish; --hard stops it now
+    Assets(JobArgs),
+    /// Cancel a job: its worker is asked to stop; with --hard, the job ends now
     #[command(before_help = "Examples:
   tenure job cancel 01990c3a-7d2e --hard --reason 'no longer needed'")]
-    Cancel(Cancel),
+    Cancel(CancelArgs),
     /// Create a new job like this finished one
     #[command(before_help = "Examples:
   tenure job retry 01990c3a-7d2e")]
-    Retry(One),
-    /// Wait for a job's end
+    Retry(JobArgs),
+    /// Wait until a job has finished
     #[command(before_help = "Examples:
   tenure job wait 01990c3a-7d2e --timeout 30s
 
-Exits with 0 if the job succeeded, with 3 if it ended otherwise, with 8 if it did not end in time.")]
-    Wait(Wait),
-    /// Give a job up
+Exits with 0 if the job succeeded, with 3 if it finished otherwise, with 8 if it did not finish in time.")]
+    Wait(WaitArgs),
+    /// Move a job to the dead letters
     #[command(before_help = "Examples:
   tenure job dead-letter 01990c3a-7d2e --reason-code policy_violation --detail 'seen by Ada'")]
-    DeadLetter(Give),
+    DeadLetter(DeadLetterArgs),
     /// Send a signal that the job's lifecycle declares
     #[command(before_help = "Examples:
   tenure job signal 01990c3a-7d2e approve")]
-    Signal(Signal),
+    Signal(SignalArgs),
 }
 
-/// A command on one job.
 #[derive(ClapArgs)]
-pub(crate) struct One {
-    /// Its id, or a beginning of it
-    #[arg(value_name = "JOB")]
+pub(crate) struct JobArgs {
+    /// Id of the job, or a unique prefix
     pub(crate) job: String,
 }
 
-/// A job to be created.
 #[derive(ClapArgs)]
-pub(crate) struct NewJob {
-    /// Its type
+pub(crate) struct NewJobArgs {
+    /// Type of the job
     #[arg(value_name = "TYPE")]
     pub(crate) job_type: String,
-    /// Its payload: JSON, @FILE, or - for stdin [default: {}]
+    /// Payload: JSON, @FILE, or - for stdin [default: {}]
     #[arg(short, long, value_name = "JSON|@FILE|-")]
     pub(crate) payload: Option<String>,
-    /// The same key again finds the same job
+    /// Return the existing job if one was created with the same key
     #[arg(long, value_name = "KEY")]
     pub(crate) idempotency_key: Option<String>,
-    /// Its owner
-    #[arg(long, value_name = "USER")]
+    /// Owner of the job
+    #[arg(long)]
     pub(crate) user: Option<String>,
-    /// Its queue, instead of the type's
-    #[arg(long, value_name = "QUEUE")]
+    /// Queue [default: the type's]
+    #[arg(long)]
     pub(crate) queue: Option<String>,
-    /// Its lifecycle, where the type leaves it open
+    /// Lifecycle, if the type does not define one
     #[arg(long, value_name = "NAME")]
     pub(crate) lifecycle: Option<String>,
-    /// Higher is claimed first
+    /// Priority; higher is claimed first
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) priority: Option<i32>,
-    /// Not before this much time has passed, such as 10s or 1h
-    #[arg(long, value_name = "SPAN", value_parser = span)]
+    /// Time to wait before the job can be claimed, such as 10s or 1h
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) delay: Option<Millis>,
-    /// How many attempts it may have
+    /// Maximum number of attempts
     #[arg(long, value_name = "N")]
     pub(crate) max_attempts: Option<u32>,
-    /// What it belongs to
+    /// Correlation id, passed on to the worker and to every event
     #[arg(long, value_name = "ID")]
     pub(crate) correlation_id: Option<String>,
 }
 
-/// Which jobs.
 #[derive(ClapArgs, Default)]
 pub(crate) struct JobFilter {
     /// In this state
-    #[arg(long, value_name = "STATE")]
+    #[arg(long)]
     pub(crate) state: Option<String>,
-    /// In a state of this role (ready, held, active, waiting), or final
-    #[arg(long, value_name = "PHASE")]
+    /// In this phase: ready, held, active, waiting, final
+    #[arg(long)]
     pub(crate) phase: Option<String>,
-    /// Ended so: succeeded, partial, failed, cancelled, rejected, dead
-    #[arg(long, value_name = "OUTCOME")]
+    /// With this outcome: succeeded, partial, failed, cancelled, rejected, dead
+    #[arg(long)]
     pub(crate) outcome: Option<String>,
-    /// Of this lifecycle
+    /// With this lifecycle
     #[arg(long, value_name = "NAME")]
     pub(crate) lifecycle: Option<String>,
     /// Of this type
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) job_type: Option<String>,
-    /// Of this queue
-    #[arg(long, value_name = "QUEUE")]
+    /// In this queue
+    #[arg(long)]
     pub(crate) queue: Option<String>,
     /// Of this user
-    #[arg(long, value_name = "USER")]
+    #[arg(long)]
     pub(crate) user: Option<String>,
     /// Held by this worker
-    #[arg(long, value_name = "WORKER")]
+    #[arg(long)]
     pub(crate) worker: Option<String>,
-    /// Belonging to this
+    /// With this correlation id
     #[arg(long, value_name = "ID")]
     pub(crate) correlation_id: Option<String>,
-    /// Created again from this job
+    /// Created by a retry of this job
     #[arg(long, value_name = "JOB")]
     pub(crate) retry_of: Option<String>,
-    /// Created after this moment (RFC 3339), or not longer ago than this (1h)
-    #[arg(long, value_name = "TIME|SPAN", value_parser = moment)]
-    pub(crate) since: Option<Moment>,
-    /// Created before this moment (RFC 3339), or longer ago than this (1h)
-    #[arg(long, value_name = "TIME|SPAN", value_parser = moment)]
-    pub(crate) until: Option<Moment>,
+    /// Created after this time (RFC 3339), or within this duration (1h)
+    #[arg(long, value_name = "TIME|DURATION", value_parser = time)]
+    pub(crate) since: Option<TimeArg>,
+    /// Created before this time (RFC 3339), or longer ago than this duration (1h)
+    #[arg(long, value_name = "TIME|DURATION", value_parser = time)]
+    pub(crate) until: Option<TimeArg>,
 }
 
-/// `tenure job list`.
 #[derive(ClapArgs)]
-pub(crate) struct JobList {
+pub(crate) struct JobListArgs {
     #[command(flatten)]
     pub(crate) filter: JobFilter,
-    /// At most so many
+    /// Maximum number of rows
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
-    /// Where an earlier list stopped
-    #[arg(long, value_name = "CURSOR")]
+    /// Continue a previous list at its cursor
+    #[arg(long)]
     pub(crate) cursor: Option<String>,
 }
 
-/// `tenure job events`.
 #[derive(ClapArgs)]
-pub(crate) struct History {
-    /// Its id, or a beginning of it
-    #[arg(value_name = "JOB")]
+pub(crate) struct HistoryArgs {
+    /// Id of the job, or a unique prefix
     pub(crate) job: String,
-    /// With its heartbeats, renewals and progress
+    /// Include heartbeats, lease renewals and progress
     #[arg(long)]
     pub(crate) telemetry: bool,
 }
 
-/// `tenure job replay`.
 #[derive(ClapArgs)]
-pub(crate) struct Replay {
-    /// Its id, or a beginning of it
-    #[arg(value_name = "JOB")]
+pub(crate) struct ReplayArgs {
+    /// Id of the job, or a unique prefix
     pub(crate) job: String,
-    /// After this many transitions [default: all]
+    /// Stop after this many transitions [default: all]
     #[arg(long, value_name = "N")]
     pub(crate) seq: Option<u32>,
 }
 
-/// `tenure job logs`.
 #[derive(ClapArgs)]
-pub(crate) struct Logs {
-    /// Its id, or a beginning of it
-    #[arg(value_name = "JOB")]
+pub(crate) struct LogsArgs {
+    /// Id of the job, or a unique prefix
     pub(crate) job: String,
-    /// Goes on until the job's end
+    /// Follow the log until the job has finished
     #[arg(short, long)]
     pub(crate) follow: bool,
-    /// Only lines after the one with this number
+    /// Only lines after this line number
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "follow")]
     pub(crate) after: u64,
 }
 
-/// `tenure job cancel`.
 #[derive(ClapArgs)]
-pub(crate) struct Cancel {
-    /// Its id, or a beginning of it
-    #[arg(value_name = "JOB")]
+pub(crate) struct CancelArgs {
+    /// Id of the job, or a unique prefix
     pub(crate) job: String,
-    /// Now, whatever its worker does
+    /// Cancel at once and revoke the worker's lease
     #[arg(long)]
     pub(crate) hard: bool,
-    /// Why, for those who look later
+    /// Reason, recorded in the history
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
 }
 
-/// `tenure job wait`.
 #[derive(ClapArgs)]
-pub(crate) struct Wait {
-    /// Its id, or a beginning of it
-    #[arg(value_name = "JOB")]
+pub(crate) struct WaitArgs {
+    /// Id of the job, or a unique prefix
     pub(crate) job: String,
-    /// At most so long, such as 30s [default: as long as it takes]
-    #[arg(long, value_name = "SPAN", value_parser = span)]
+    /// Give up after this time, such as 30s [default: never]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Millis>,
 }
 
-/// `tenure job dead-letter`.
 #[derive(ClapArgs)]
-pub(crate) struct Give {
-    /// Its id, or a beginning of it
-    #[arg(value_name = "JOB")]
+pub(crate) struct DeadLetterArgs {
+    /// Id of the job, or a unique prefix
     pub(crate) job: String,
-    /// The reason, as dead letters are sorted by it
+    /// Reason code, by which dead letters are grouped
     #[arg(long, value_name = "CODE")]
     pub(crate) reason_code: String,
-    /// The reason, for people
+    /// Description of the reason
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) detail: String,
 }
 
-/// `tenure job signal`.
 #[derive(ClapArgs)]
-pub(crate) struct Signal {
-    /// Its id, or a beginning of it
-    #[arg(value_name = "JOB")]
+pub(crate) struct SignalArgs {
+    /// Id of the job, or a unique prefix
     pub(crate) job: String,
-    /// The signal
-    #[arg(value_name = "NAME")]
+    /// Name of the signal
     pub(crate) name: String,
-    /// What goes with it: JSON, @FILE, or - for stdin
+    /// Payload of the signal: JSON, @FILE, or - for stdin
     #[arg(short, long, value_name = "JSON|@FILE|-")]
     pub(crate) payload: Option<String>,
 }
 
-/// `tenure events`.
 #[derive(ClapArgs)]
-pub(crate) struct Events {
-    /// Goes on for ever
+pub(crate) struct EventsArgs {
+    /// Follow the journal until interrupted
     #[arg(short, long)]
     pub(crate) follow: bool,
-    /// After this cursor
+    /// Start after this cursor
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<String>,
-    /// At most so many
+    /// Maximum number of events
     #[arg(short = 'n', long, value_name = "N", default_value_t = 100, conflicts_with = "follow")]
     pub(crate) limit: usize,
     /// Of this type, such as `job_failed`
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) event_type: Option<String>,
-    /// Of jobs of this lifecycle
+    /// Of jobs with this lifecycle
     #[arg(long, value_name = "NAME")]
     pub(crate) lifecycle: Option<String>,
     /// Of this job
-    #[arg(long, value_name = "JOB")]
+    #[arg(long)]
     pub(crate) job: Option<String>,
-    /// Of jobs that belong to this
+    /// Of jobs with this correlation id
     #[arg(long, value_name = "ID")]
     pub(crate) correlation_id: Option<String>,
     /// Of this user's jobs
-    #[arg(long, value_name = "USER")]
+    #[arg(long)]
     pub(crate) user: Option<String>,
 }
 
-/// A moment, or how long ago it was.
+/// A point in time, absolute or relative to now.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Moment {
-    /// On the calendar.
+pub(crate) enum TimeArg {
     At(Timestamp),
-    /// Before now.
     Ago(Millis),
 }
 
-fn moment(text: &str) -> Result<Moment, String> {
-    let at = Timestamp::parse(text).map(Moment::At);
-    at.or_else(|| Millis::parse(text).map(Moment::Ago))
-        .ok_or_else(|| "neither a time such as 2026-11-16T12:00:00Z nor a span such as 1h".to_owned())
+fn time(text: &str) -> Result<TimeArg, String> {
+    let at = Timestamp::parse(text).map(TimeArg::At);
+    at.or_else(|| Millis::parse(text).map(TimeArg::Ago))
+        .ok_or_else(|| "expected a time such as 2026-11-16T12:00:00Z or a duration such as 1h".to_owned())
 }
 
-fn span(text: &str) -> Result<Millis, String> {
-    Millis::parse(text).ok_or_else(|| "not a span of time: write 500ms, 30s, 5m or 1h".to_owned())
+fn duration(text: &str) -> Result<Millis, String> {
+    Millis::parse(text).ok_or_else(|| "expected a duration such as 500ms, 30s, 5m or 1h".to_owned())
 }

@@ -2,62 +2,60 @@
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-/// `tenure lifecycle …`: works without a server.
 #[derive(Subcommand)]
 #[command(before_help = "Examples:
   tenure lifecycle check lifecycles/*.toml
   tenure lifecycle show image
-  tenure lifecycle diff image lifecycles/image.toml")]
+  tenure lifecycle diff image lifecycles/image.toml
+
+These commands need no server.")]
 pub(crate) enum LifecycleCommand {
-    /// Prove files: every flaw at once, each with its rule, its place and what would mend it
+    /// Check lifecycle files and report every flaw with its rule, its place and a suggestion
     #[command(before_help = "Examples:
   tenure lifecycle check lifecycles/engine.toml
   tenure lifecycle check lifecycles/*.toml -o json
 
-Exits with 0 if all pass, with 7 if one does not, with 5 if one is not there.")]
-    Check(Check),
-    /// Print what a lifecycle is: a drawing, its rules, its ranks and its longest life
+Exits with 0 if all files pass, with 7 if one has a flaw, with 5 if one does not exist.")]
+    Check(CheckArgs),
+    /// Show a lifecycle: diagram, rules, ranks and longest possible duration
     #[command(before_help = "Examples:
   tenure lifecycle show engine
   tenure lifecycle show lifecycles/engine.toml -o json
   tenure lifecycle show engine --format svg > engine.svg")]
-    Show(Show),
-    /// List the lifecycles that are built in
+    Show(ShowArgs),
+    /// List the built-in lifecycles
     #[command(before_help = "Examples:
   tenure lifecycle list
   tenure lifecycle list -o name")]
     List,
-    /// Say what a new version adds, removes and changes, and whether live jobs could go on under it
+    /// Show what a new version adds, removes and changes, and whether live jobs could continue under it
     #[command(before_help = "Examples:
   tenure lifecycle diff engine lifecycles/engine.toml
   tenure lifecycle diff engine lifecycles/engine.toml -o json
 
-Exits with 6 if live jobs of the old one could not go on under the new.")]
-    Diff(Diff),
+Exits with 6 if live jobs of the old version could not continue under the new one.")]
+    Diff(DiffArgs),
 }
 
-/// `tenure lifecycle check`.
 #[derive(ClapArgs)]
-pub(crate) struct Check {
+pub(crate) struct CheckArgs {
     /// Lifecycle files
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
 }
 
-/// `tenure lifecycle show`.
 #[derive(ClapArgs)]
-pub(crate) struct Show {
-    /// A lifecycle that is built in, or a file
+pub(crate) struct ShowArgs {
+    /// Built-in lifecycle or file
     #[arg(value_name = "NAME|FILE")]
     pub(crate) lifecycle: String,
-    /// Only the drawing, in this format
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<Format>,
+    /// Print only the diagram, in this format
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<DiagramFormat>,
 }
 
-/// How a lifecycle is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum DiagramFormat {
     /// For a terminal
     Text,
     /// A Mermaid state diagram
@@ -68,13 +66,10 @@ pub(crate) enum Format {
     Svg,
 }
 
-/// `tenure lifecycle diff`.
 #[derive(ClapArgs)]
-pub(crate) struct Diff {
-    /// The old one: built in, or a file
-    #[arg(value_name = "OLD")]
+pub(crate) struct DiffArgs {
+    /// Old version: built-in lifecycle or file
     pub(crate) old: String,
-    /// The new one: built in, or a file
-    #[arg(value_name = "NEW")]
+    /// New version: built-in lifecycle or file
     pub(crate) new: String,
 }

@@ -1,10 +1,9 @@
-//! What operators do: `dead`, `queue`, `worker`, `account`, `key`.
+//! Commands for operators: `dead`, `queue`, `worker`, `account`, `key`.
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-use super::job::{JobFilter, One};
+use super::job::{JobArgs, JobFilter};
 
-/// `tenure dead …`.
 #[derive(Subcommand)]
 #[command(before_help = "Examples:
   tenure dead list
@@ -15,23 +14,22 @@ pub(crate) enum DeadCommand {
   tenure dead list
   tenure dead list --reason-code exhausted_retries --since 1d
   tenure dead list --dismissed -o json")]
-    List(DeadList),
+    List(DeadListArgs),
     /// Show a dead letter
     #[command(before_help = "Examples:
   tenure dead get 01990c3a-7d2e")]
-    Get(One),
-    /// Create a new job for each of these
+    Get(JobArgs),
+    /// Create a new job for each of these dead letters
     #[command(before_help = "Examples:
   tenure dead redrive 01990c3a-7d2e
   tenure dead redrive --all --type resize --max-per-second 50")]
-    Redrive(Redrive),
-    /// Put a dead letter aside
+    Redrive(RedriveArgs),
+    /// Dismiss a dead letter
     #[command(before_help = "Examples:
   tenure dead dismiss 01990c3a-7d2e --reason 'the customer left'")]
-    Dismiss(Dismiss),
+    Dismiss(DismissArgs),
 }
 
-/// Which dead letters.
 #[derive(ClapArgs, Default)]
 pub(crate) struct DeadFilter {
     #[command(flatten)]
@@ -39,186 +37,167 @@ pub(crate) struct DeadFilter {
     /// With this reason
     #[arg(long, value_name = "CODE")]
     pub(crate) reason_code: Option<String>,
-    /// Whose last error arose here: fetch, input, exec, output, commit
-    #[arg(long, value_name = "STAGE")]
+    /// Whose last error occurred at this stage: fetch, input, exec, output, commit
+    #[arg(long)]
     pub(crate) stage: Option<String>,
 }
 
-/// `tenure dead list`.
 #[derive(ClapArgs)]
-pub(crate) struct DeadList {
+pub(crate) struct DeadListArgs {
     #[command(flatten)]
     pub(crate) filter: DeadFilter,
-    /// Those that were put aside, instead
+    /// List dismissed dead letters instead
     #[arg(long)]
     pub(crate) dismissed: bool,
-    /// At most so many
+    /// Maximum number of rows
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
-    /// Where an earlier list stopped
-    #[arg(long, value_name = "CURSOR")]
+    /// Continue a previous list at its cursor
+    #[arg(long)]
     pub(crate) cursor: Option<String>,
 }
 
-/// `tenure dead redrive`.
 #[derive(ClapArgs)]
-pub(crate) struct Redrive {
-    /// Their jobs' ids, or beginnings of them
+pub(crate) struct RedriveArgs {
+    /// Ids of the jobs, or unique prefixes
     #[arg(value_name = "JOB", required_unless_present = "all", conflicts_with = "all")]
     pub(crate) jobs: Vec<String>,
-    /// All that match the filters
+    /// Redrive every dead letter that matches the filters
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) filter: DeadFilter,
-    /// At most so many new jobs a second
+    /// Maximum number of new jobs per second
     #[arg(long, value_name = "N")]
     pub(crate) max_per_second: Option<u32>,
 }
 
-/// `tenure dead dismiss`.
 #[derive(ClapArgs)]
-pub(crate) struct Dismiss {
-    /// Its job's id, or a beginning of it
-    #[arg(value_name = "JOB")]
+pub(crate) struct DismissArgs {
+    /// Id of the job, or a unique prefix
     pub(crate) job: String,
-    /// Why
+    /// Reason, kept with the dead letter
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: String,
 }
 
-/// `tenure queue …`.
 #[derive(Subcommand)]
 #[command(before_help = "Examples:
   tenure queue list
   tenure queue pause pictures")]
 pub(crate) enum QueueCommand {
-    /// List queues and what is in them
+    /// List queues and the number of jobs in them
     #[command(before_help = "Examples:
   tenure queue list")]
     List,
-    /// Give out no more of its jobs; those that run go on
+    /// Stop handing out jobs of a queue; running jobs continue
     #[command(before_help = "Examples:
   tenure queue pause pictures")]
-    Pause(Queue),
-    /// Give out its jobs again
+    Pause(QueueArgs),
+    /// Hand out jobs of a queue again
     #[command(before_help = "Examples:
   tenure queue resume pictures")]
-    Resume(Queue),
+    Resume(QueueArgs),
 }
 
-/// A command on one queue.
 #[derive(ClapArgs)]
-pub(crate) struct Queue {
-    /// The queue
-    #[arg(value_name = "QUEUE")]
+pub(crate) struct QueueArgs {
+    /// Name of the queue
     pub(crate) queue: String,
 }
 
-/// `tenure worker …`.
 #[derive(Subcommand)]
 #[command(before_help = "Examples:
   tenure worker list")]
 pub(crate) enum WorkerCommand {
-    /// List workers, when they were heard last, and what they hold
+    /// List workers, when they were last seen, and the jobs they hold
     #[command(before_help = "Examples:
   tenure worker list
   tenure worker list -o json")]
     List,
 }
 
-/// `tenure account …`.
 #[derive(Subcommand)]
 #[command(before_help = "Examples:
   tenure account get ada
   tenure account grant ada 100 --reason 'invoice 17'")]
 pub(crate) enum AccountCommand {
-    /// Show what a user may spend; -o wide with every movement
+    /// Show a user's credits; with -o wide, the ledger too
     #[command(before_help = "Examples:
   tenure account get ada
   tenure account get ada -o wide")]
-    Get(Account),
-    /// Grant a user credits
+    Get(AccountArgs),
+    /// Grant credits to a user
     #[command(before_help = "Examples:
   tenure account grant ada 100 --reason 'invoice 17'")]
-    Grant(Grant),
+    Grant(GrantArgs),
 }
 
-/// A command on one account.
 #[derive(ClapArgs)]
-pub(crate) struct Account {
-    /// The user
-    #[arg(value_name = "USER")]
+pub(crate) struct AccountArgs {
+    /// Id of the user
     pub(crate) user: String,
 }
 
-/// `tenure account grant`.
 #[derive(ClapArgs)]
-pub(crate) struct Grant {
-    /// The user
-    #[arg(value_name = "USER")]
+pub(crate) struct GrantArgs {
+    /// Id of the user
     pub(crate) user: String,
-    /// How many
-    #[arg(value_name = "CREDITS")]
+    /// Number of credits
     pub(crate) credits: u64,
-    /// Why, for the ledger
+    /// Reason, recorded in the ledger
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: String,
 }
 
-/// `tenure key …`.
 #[derive(Subcommand)]
 #[command(before_help = "Examples:
   tenure key create --role admin
   tenure key list
 
-On a server without keys the first one must be an admin's; from then on the server asks every caller for a key.")]
+The first key of a server must be an admin key. From then on the server requires a key for every call.")]
 pub(crate) enum KeyCommand {
-    /// Create a key and print it, this once
+    /// Create a key and print its secret, which is shown only once
     #[command(before_help = "Examples:
   tenure key create --role admin
   tenure key create --role producer --user ada")]
-    Create(KeyCreate),
-    /// List keys, without what was printed once
+    Create(KeyCreateArgs),
+    /// List keys, without their secrets
     #[command(before_help = "Examples:
   tenure key list")]
     List,
-    /// Make a key worthless
+    /// Revoke a key
     #[command(before_help = "Examples:
   tenure key revoke 7k2m9qfd0xyz")]
-    Revoke(KeyId),
+    Revoke(KeyIdArgs),
 }
 
-/// `tenure key create`.
 #[derive(ClapArgs)]
-pub(crate) struct KeyCreate {
-    /// What its holder may do
-    #[arg(long, value_enum, value_name = "ROLE")]
+pub(crate) struct KeyCreateArgs {
+    /// What the key allows
+    #[arg(long, value_enum)]
     pub(crate) role: Role,
-    /// Whose jobs; a producer's key is for one user
-    #[arg(long, value_name = "USER")]
+    /// User whose jobs the key gives access to; required for a producer
+    #[arg(long)]
     pub(crate) user: Option<String>,
 }
 
-/// What the holder of a key may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Role {
-    /// Its own user's jobs
+    /// Create and manage the jobs of one user
     Producer,
-    /// Claims and reports
+    /// Claim jobs and report on them
     Worker,
-    /// Everything but keys
+    /// Everything except keys
     Operator,
-    /// Sees everything, changes nothing
+    /// Read everything, change nothing
     Viewer,
     /// Everything
     Admin,
 }
 
-/// A command on one key.
 #[derive(ClapArgs)]
-pub(crate) struct KeyId {
-    /// The key's id, as `key list` shows it
-    #[arg(value_name = "ID")]
+pub(crate) struct KeyIdArgs {
+    /// Id of the key, as shown by `tenure key list`, or a unique prefix
     pub(crate) id: String,
 }

@@ -2,40 +2,40 @@
 
 use clap::Args as ClapArgs;
 
-/// What stands before its help.
 pub(super) const HELP: &str = "Examples:
   tenure work hello -- ./hello.sh
   tenure work resize thumbnail --slots 4 --queue pictures -- python3 pictures.py
   tenure work import --retry-on 1,75 -- sh -c 'echo ::progress 50 half; cat'
 
-The payload is on the program's stdin. In its environment are TENURE_JOB_ID, TENURE_ATTEMPT, TENURE_FENCE, TENURE_TYPE,
-TENURE_LIFECYCLE, TENURE_WORKER, TENURE_CORRELATION_ID, TENURE_TRACEPARENT (and TRACEPARENT), and TENURE_CHECKPOINT if
-there is one. What it writes becomes the job's log, but for lines such as
+The program gets the payload on stdin and these environment variables: TENURE_JOB_ID, TENURE_ATTEMPT, TENURE_FENCE,
+TENURE_TYPE, TENURE_LIFECYCLE, TENURE_WORKER, TENURE_CORRELATION_ID, TENURE_TRACEPARENT (also as TRACEPARENT), and
+TENURE_CHECKPOINT if the job has a checkpoint. Its output becomes the job's log, except for these lines:
   ::progress 40 text     progress, from 0 to 100
-  ::result {\"n\": 1}      the result: any JSON; the last one counts
-Exit 0 succeeds, 75 fails for now, anything else fails for good. SIGTERM comes on a soft cancel, SIGKILL on a hard one or
-when the lease is lost. SIGTERM to this command: no new jobs, those begun finish; a second one ends and releases them.";
+  ::result {\"n\": 1}      the result, any JSON; the last one is used
+  ::asset png out.png    a file to store as an asset of this type
+Exit code 0 means success, 75 a transient failure, any other a permanent failure. The program gets SIGTERM when the job is
+cancelled, SIGKILL when it is cancelled with --hard or its lease is lost. On SIGTERM, this command claims no more jobs and
+exits when running jobs have finished; on a second SIGTERM it stops them and releases the jobs.";
 
-/// `tenure work`.
 #[derive(ClapArgs)]
-pub(crate) struct Work {
-    /// Which types of jobs
+pub(crate) struct WorkArgs {
+    /// Job types to work on
     #[arg(required = true, value_name = "TYPE")]
     pub(crate) types: Vec<String>,
-    /// How many jobs at a time
+    /// Number of jobs to run at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) slots: u16,
-    /// Only from this queue; may be said more than once
+    /// Only claim from this queue; may be repeated
     #[arg(long = "queue", value_name = "QUEUE")]
     pub(crate) queues: Vec<String>,
-    /// The worker's name; no two live ones may have the same [default: one of its own]
-    #[arg(long, value_name = "NAME")]
+    /// Name of the worker, unique among running workers [default: generated]
+    #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Exit codes after which another attempt may help
+    /// Exit codes that count as transient failures
     #[arg(long, value_name = "CODES", value_delimiter = ',', default_value = "75")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) retry_on: Vec<u8>,
-    /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    /// Program to run for each job, and its arguments
+    #[arg(last = true, required = true)]
     pub(crate) command: Vec<String>,
 }

@@ -1,25 +1,31 @@
-//! The runtime without HTTP: the same load as the server gets, on a store of its own.
+//! The runtime without HTTP, on a store in this process.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use tenure_core::command::{Asked, Claim, ClaimFilter, Command, Report, Verb};
-use tenure_core::decide::Done;
-use tenure_core::id::{Actor, Name};
+use tenure_core::command::{Claim, ClaimFilter, Command, CommandEnvelope, Holder, Report, Verb};
+use tenure_core::decide::CommandOutput;
+use tenure_core::id::{Actor, WorkerId};
 use tenure_core::job::Job;
 use tenure_core::json::Json;
 use tenure_runtime::{Definitions, NewJob, Options, Runtime};
 use tenure_store::AnyStore;
-use tokio::task::JoinSet;
 
-use super::load::payload;
+use super::{Throughput, drive, payload};
+
+/// Jobs that are created by one call while a store is filled.
+const FILL_BATCH: usize = 500;
 
 pub(super) struct Embedded(Runtime<AnyStore>);
 
 impl Embedded {
     pub(super) async fn open(folder: &Path) -> Result<Self> {
-        let store = AnyStore::open(folder).await?;
+        Self::on(AnyStore::open(folder).await?).await
+    }
+
+    pub(super) async fn on(store: AnyStore) -> Result<Self> {
         Ok(Self(Runtime::start(store, Definitions::default(), Options::default()).await?))
     }
 
@@ -27,74 +33,61 @@ impl Embedded {
         self.0.stop().await;
     }
 
-    /// Lifecycles per second of callers that wait for every answer.
-    pub(super) async fn singles(&self, callers: usize, span: Duration) -> Result<f64> {
-        self.drive(callers, span, 1).await
-    }
-
-    /// Lifecycles per second of callers that ask for many at once.
-    pub(super) async fn batches(&self, callers: usize, batch: usize, span: Duration) -> Result<f64> {
-        self.drive(callers, span, batch).await
-    }
-
-    /// Makes so many jobs: half of them are finished, the rest wait.
-    pub(super) async fn fill(&self, jobs: usize) -> Result<()> {
-        const BATCH: usize = 500;
-        let (worker, mut made) = (Name::from("filler"), 0);
-        while made < jobs / 2 {
-            made += lifecycles(&self.0, &worker, BATCH.min(jobs / 2 - made)).await?;
-        }
-        while made < jobs {
-            let batch = BATCH.min(jobs - made);
-            let new = (0..batch).map(|_| NewJob::new("bench", Json::of(&payload())));
-            for created in self.0.create_all(new.collect::<Vec<_>>()).await {
-                created?.map_err(|refusal| anyhow!(refusal))?;
-            }
-            made += batch;
+    /// Creates jobs and leaves them waiting.
+    pub(super) async fn fill_waiting(&self, jobs: usize) -> Result<()> {
+        let mut created = 0;
+        while created < jobs {
+            let batch = FILL_BATCH.min(jobs - created);
+            create(&self.0, batch).await?;
+            created += batch;
         }
         Ok(())
     }
 
-    async fn drive(&self, callers: usize, span: Duration, batch: usize) -> Result<f64> {
-        let begun = Instant::now();
-        let mut tasks = JoinSet::new();
-        for caller in 0..callers {
-            let (runtime, worker) = (self.0.clone(), Name::from(format!("w{caller}")));
-            tasks.spawn(async move {
-                let mut count = 0;
-                while begun.elapsed() < span {
-                    count += lifecycles(&runtime, &worker, batch).await?;
-                }
-                anyhow::Ok(count)
-            });
+    /// Creates jobs and finishes them.
+    pub(super) async fn fill_finished(&self, jobs: usize) -> Result<()> {
+        let (worker, mut finished) = (WorkerId::from("filler"), 0);
+        while finished < jobs {
+            finished += run_lifecycles(&self.0, &worker, FILL_BATCH.min(jobs - finished)).await?;
         }
-        let mut count = 0;
-        for done in tasks.join_all().await {
-            count += done?;
-        }
-        Ok(count as f64 / begun.elapsed().as_secs_f64())
+        Ok(())
+    }
+
+    /// Lifecycles of concurrent callers, each of which takes `batch` jobs at a time and waits for every result.
+    pub(super) async fn drive(&self, callers: usize, batch: usize, span: Duration) -> Result<Throughput> {
+        let callers = (0..callers).map(|number| (self.0.clone(), WorkerId::from(format!("w{number}"))));
+        let operation = move |(runtime, worker): (Runtime<AnyStore>, WorkerId)| async move {
+            run_lifecycles(&runtime, &worker, batch).await
+        };
+        drive(callers.collect(), span, operation).await
     }
 }
 
-/// Create, claim, start, succeed; says how many.
-async fn lifecycles(runtime: &Runtime<AnyStore>, worker: &Name, batch: usize) -> Result<usize> {
+async fn create(runtime: &Runtime<AnyStore>, batch: usize) -> Result<()> {
     let payload = Json::of(&payload());
-    let new = (0..batch).map(|_| NewJob::new("bench", payload.clone()));
-    for created in runtime.create_all(new.collect::<Vec<_>>()).await {
+    let new: Vec<NewJob> = (0..batch).map(|_| NewJob::new("bench", payload.clone())).collect();
+    for created in runtime.create_all(new).await {
         created?.map_err(|refusal| anyhow!(refusal))?;
     }
+    Ok(())
+}
+
+/// Creates, claims, starts and finishes up to `batch` jobs; returns how many. The claim takes the oldest waiting jobs.
+async fn run_lifecycles(runtime: &Runtime<AnyStore>, worker: &WorkerId, batch: usize) -> Result<usize> {
+    create(runtime, batch).await?;
     let filter = ClaimFilter::default();
     let claim = Claim { worker: worker.clone(), filter, max: batch as u32, request_id: None, start: false };
     let claimed = runtime.claim(claim, Duration::from_secs(5)).await?.map_err(|refusal| anyhow!(refusal))?;
-    let Done::Claimed { jobs, .. } = claimed else { unreachable!("a claim is answered with jobs") };
+    let CommandOutput::Claimed { jobs, .. } = claimed else { unreachable!("a claim returns jobs") };
     for verb in [Verb::Start, Verb::Succeed { result: None, error: None }] {
-        let ask = |job: &std::sync::Arc<Job>| {
-            let report =
-                Report { job: job.id(), holder: Some((worker.clone(), job.fence)), verb: verb.clone() };
-            Asked { by: Actor::worker(worker), key: None, command: Command::Report(Box::new(report)) }
+        let envelope = |job: &Arc<Job>| {
+            let holder = Some(Holder { worker: worker.clone(), fence: job.fence });
+            let report = Report { job: job.id(), holder, verb: verb.clone() };
+            let command = Command::Report(Box::new(report));
+            CommandEnvelope { by: Actor::worker(worker), key: None, command }
         };
-        for done in runtime.submit_all(jobs.iter().map(ask).collect::<Vec<_>>()).await {
-            done?.map_err(|refusal| anyhow!(refusal))?;
+        for reported in runtime.submit_all(jobs.iter().map(envelope).collect::<Vec<_>>()).await {
+            reported?.map_err(|refusal| anyhow!(refusal))?;
         }
     }
     Ok(jobs.len())

@@ -1,20 +1,21 @@
-//! What was measured, and the ratios.
+//! The results of a benchmark as a table or as JSON.
 
 use std::time::Duration;
 
 use anyhow::Result;
+use clap::ValueEnum as _;
 use serde_json::{Value, json};
 
-use crate::args::Form;
+use super::load::Latency;
+use super::pages::PageTime;
+use super::stores::{Comparison, LIFECYCLE_BYTES, StoreRate};
+use crate::args::OutputFormat;
 use crate::output;
 
-use super::load::Latency;
-use super::pages::Taken;
-
-/// Rates are lifecycles per second (create, claim, start, succeed), unless said otherwise.
+/// Rates are lifecycles per second (create, claim, start, succeed) unless stated otherwise.
 #[derive(Default)]
 pub(super) struct Report {
-    /// Durable writes per second, one after the other.
+    /// Durable writes per second.
     pub(super) disk: Option<f64>,
     pub(super) embedded: Option<f64>,
     pub(super) embedded_batches: Option<f64>,
@@ -23,66 +24,80 @@ pub(super) struct Report {
     pub(super) singles: Option<f64>,
     pub(super) batches: Option<f64>,
     pub(super) latency: Option<Latency>,
-    /// How many engines were connected, and the rate at which their jobs were pushed, acked and completed.
-    pub(super) engines: Option<(usize, f64)>,
-    /// How many claims and streams were open, and the rate beside them.
-    pub(super) idle: Option<(usize, f64)>,
-    pub(super) idle_bytes: Option<u64>,
-    /// How many dashboards were open, the rate beside them, and that without.
-    pub(super) dashboards: Option<(usize, f64, f64)>,
-    /// How many jobs there were, and how long the read of one row and each page took.
-    pub(super) pages: Option<(usize, Vec<Taken>)>,
+    pub(super) engines: Option<Engines>,
+    pub(super) idle: Option<Idle>,
+    pub(super) dashboards: Option<Dashboards>,
+}
+
+/// Jobs per second that connected engines acknowledge and complete.
+pub(super) struct Engines {
+    pub(super) connected: usize,
+    pub(super) per_second: f64,
+}
+
+/// The rate while claims and streams are open, and the memory they need.
+pub(super) struct Idle {
+    pub(super) open: usize,
+    pub(super) per_second: f64,
+    pub(super) bytes: Option<u64>,
+}
+
+/// The rate while dashboard pages are open, and the rate without them.
+pub(super) struct Dashboards {
+    pub(super) open: usize,
+    pub(super) per_second: f64,
+    pub(super) without: f64,
 }
 
 impl Report {
-    pub(super) fn print(&self, form: Form) -> Result<()> {
-        if matches!(form, Form::Json | Form::Jsonl) {
-            return Ok(output::json(form, &self.json())?);
+    pub(super) fn print(&self, format: OutputFormat) -> Result<()> {
+        if matches!(format, OutputFormat::Json | OutputFormat::Jsonl) {
+            return Ok(output::json(format, &self.json())?);
         }
-        if let Some((_, taken)) = &self.pages {
-            return print_pages(taken);
-        }
-        let percent = |part: Option<f64>, whole: Option<f64>| {
-            part.zip(whole).map(|(part, whole)| format!("{:.0} %", part * 100.0 / whole)).unwrap_or_default()
+        let percent = |part: Option<f64>, whole: Option<f64>, of: &str| {
+            let ratio = part.zip(whole).map(|(part, whole)| format!("{:.0} % of {of}", part * 100.0 / whole));
+            ratio.unwrap_or_default()
         };
         let quarter = self.healthz.map(|rate| rate / 4.0);
-        let idle = self.idle.map(|(_, rate)| rate);
-        let engines = self.engines.map(|(_, rate)| rate);
-        let (dashboards, without) = (self.dashboards.map(|it| it.1), self.dashboards.map(|it| it.2));
+        let engines = self.engines.as_ref().map(|it| it.per_second);
+        let idle = self.idle.as_ref().map(|it| it.per_second);
+        let memory = self.idle.as_ref().and_then(|it| it.bytes);
         let memory =
-            self.idle_bytes.map(|bytes| format!(", {} MB more", bytes / 1_000_000)).unwrap_or_default();
+            memory.map(|bytes| format!(", {} MB more memory", bytes / 1_000_000)).unwrap_or_default();
+        let dashboards = self.dashboards.as_ref().map(|it| it.per_second);
+        let without = self.dashboards.as_ref().map(|it| it.without);
         let lines = [
-            ("disk alone: durable writes", self.disk, String::new()),
-            ("runtime without HTTP", self.embedded, percent(self.embedded, self.disk) + " of the disk alone"),
-            ("runtime without HTTP, in batches", self.embedded_batches, String::new()),
+            ("disk: durable writes", self.disk, String::new()),
+            ("runtime without HTTP", self.embedded, percent(self.embedded, self.disk, "the disk")),
+            ("runtime without HTTP, batches", self.embedded_batches, String::new()),
             ("GET /healthz: requests", self.healthz, String::new()),
             (
-                "server, one request a verb",
+                "server, one request per verb",
                 self.singles,
-                percent(self.singles, quarter) + " of a quarter of /healthz",
+                percent(self.singles, quarter, "a quarter of /healthz"),
             ),
             (
-                "server, in batches",
+                "server, batches",
                 self.batches,
-                percent(self.batches, self.embedded_batches) + " of the runtime in batches",
+                percent(self.batches, self.embedded_batches, "the runtime with batches"),
             ),
-            ("engines on the socket", engines, percent(engines, self.batches) + " of the server in batches"),
+            ("engines on the socket", engines, percent(engines, self.batches, "the server with batches")),
             (
-                "server, beside open claims and streams",
+                "server with idle claims and streams",
                 idle,
-                percent(idle, self.singles) + " of without" + &memory,
+                percent(idle, self.singles, "the rate without them") + &memory,
             ),
             (
-                "server, beside open dashboards",
+                "server with open dashboards",
                 dashboards,
-                percent(dashboards, without) + " of just before and after",
+                percent(dashboards, without, "the rate before and after"),
             ),
         ];
         let rows: Vec<Vec<String>> = lines
             .into_iter()
             .filter_map(|(what, rate, ratio)| Some(vec![what.to_owned(), format!("{:.0}", rate?), ratio]))
             .collect();
-        output::table(&["WHAT", "PER SECOND", "RATIO"], &rows)?;
+        output::table(&["MEASUREMENT", "PER SECOND", "RATIO"], &rows)?;
         if let Some(Latency { p50_us, p99_us }) = self.latency {
             let ms = |us: u64| us as f64 / 1000.0;
             output::data(&format!("created to started: p50 {:.1} ms, p99 {:.1} ms", ms(p50_us), ms(p99_us)))?;
@@ -99,33 +114,78 @@ impl Report {
             "singles_per_second": self.singles,
             "batches_per_second": self.batches,
             "latency_us": self.latency.map(|it| json!({ "p50": it.p50_us, "p99": it.p99_us })),
-            "engines": self.engines.map(|(connected, _)| connected),
-            "engines_per_second": self.engines.map(|(_, rate)| rate),
-            "idle_open": self.idle.map(|(open, _)| open),
-            "idle_singles_per_second": self.idle.map(|(_, rate)| rate),
-            "idle_bytes": self.idle_bytes,
-            "dashboards_open": self.dashboards.map(|it| it.0),
-            "dashboards_singles_per_second": self.dashboards.map(|it| it.1),
-            "dashboards_without_per_second": self.dashboards.map(|it| it.2),
-            "pages_jobs": self.pages.as_ref().map(|(jobs, _)| jobs),
-            "pages_us": self.pages.as_ref().map(|(_, taken)| taken.iter().map(|it| {
-                json!({ "address": it.address, "p50": it.p50.as_micros() as u64, "worst": it.worst.as_micros() as u64 })
-            }).collect::<Vec<_>>()),
+            "engines": self.engines.as_ref().map(|it| it.connected),
+            "engines_per_second": self.engines.as_ref().map(|it| it.per_second),
+            "idle_open": self.idle.as_ref().map(|it| it.open),
+            "idle_singles_per_second": self.idle.as_ref().map(|it| it.per_second),
+            "idle_bytes": self.idle.as_ref().map(|it| it.bytes),
+            "dashboards_open": self.dashboards.as_ref().map(|it| it.open),
+            "dashboards_singles_per_second": self.dashboards.as_ref().map(|it| it.per_second),
+            "dashboards_without_per_second": self.dashboards.as_ref().map(|it| it.without),
         })
     }
 }
 
-/// Each page beside the first line, which is the read of one row.
-fn print_pages(taken: &[Taken]) -> Result<()> {
+/// Prints the time of each page next to that of the first line, the read of one row.
+pub(super) fn print_pages(format: OutputFormat, jobs: usize, pages: &[PageTime]) -> Result<()> {
+    if matches!(format, OutputFormat::Json | OutputFormat::Jsonl) {
+        let us = |span: Duration| span.as_micros() as u64;
+        let page = |it: &PageTime| json!({ "address": it.address, "p50": us(it.p50), "worst": us(it.worst) });
+        let pages: Vec<Value> = pages.iter().map(page).collect();
+        return Ok(output::json(format, &json!({ "pages_jobs": jobs, "pages_us": pages }))?);
+    }
     let ms = |span: Duration| format!("{:.2}", span.as_secs_f64() * 1000.0);
-    let one_row = taken.first().map_or(1.0, |it| it.p50.as_secs_f64());
-    let row = |it: &Taken| {
+    let one_row = pages.first().map_or(1.0, |it| it.p50.as_secs_f64());
+    let row = |it: &PageTime| {
         let times = format!("{:.1}", it.p50.as_secs_f64() / one_row);
         vec![it.address.clone(), ms(it.p50), ms(it.worst), times]
     };
-    output::table(
-        &["ADDRESS", "P50 MS", "WORST MS", "TIMES ONE ROW"],
-        &taken.iter().map(row).collect::<Vec<_>>(),
-    )?;
+    let rows: Vec<_> = pages.iter().map(row).collect();
+    Ok(output::table(&["ADDRESS", "P50 MS", "WORST MS", "TIMES ONE ROW"], &rows)?)
+}
+
+/// Prints the rates of each store next to those of a bare log file.
+pub(super) fn print_stores(format: OutputFormat, comparison: &Comparison) -> Result<()> {
+    let name =
+        |it: &StoreRate| it.store.to_possible_value().expect("no store is hidden").get_name().to_owned();
+    if matches!(format, OutputFormat::Json | OutputFormat::Jsonl) {
+        let rate = |it: &StoreRate| {
+            json!({
+                "store": name(it), "waiting": it.waiting, "callers": it.callers,
+                "per_second": it.runtime.per_second, "cpu_us": it.runtime.cpu_us,
+                "limit_per_second": it.limit.per_second, "limit_cpu_us": it.limit.cpu_us,
+            })
+        };
+        let openings = comparison.openings.iter().map(
+            |it| json!({ "waiting": it.waiting, "open_ms": it.ms, "resident_bytes": it.resident_bytes }),
+        );
+        let answer = json!({
+            "lifecycle_bytes": LIFECYCLE_BYTES,
+            "stores": comparison.rates.iter().map(rate).collect::<Vec<_>>(),
+            "openings": openings.collect::<Vec<_>>(),
+        });
+        return Ok(output::json(format, &answer)?);
+    }
+    let row = |it: &StoreRate| {
+        let ratio = 100.0 * it.runtime.per_second / it.limit.per_second;
+        vec![
+            name(it),
+            it.waiting.to_string(),
+            it.callers.to_string(),
+            format!("{:.0}", it.runtime.per_second),
+            format!("{:.0}", it.runtime.cpu_us),
+            format!("{:.0}", it.limit.per_second),
+            format!("{ratio:.1} %"),
+        ]
+    };
+    let headings = ["STORE", "WAITING", "CALLERS", "PER SECOND", "CPU US", "LIMIT PER SECOND", "RATIO"];
+    output::table(&headings, &comparison.rates.iter().map(row).collect::<Vec<_>>())?;
+    for it in &comparison.openings {
+        let mb = it.resident_bytes / 1_000_000;
+        output::data(&format!(
+            "sqlite with {} waiting: opened in {} ms, {mb} MB resident",
+            it.waiting, it.ms
+        ))?;
+    }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Demo types, each of which runs without a payload, and the worker that runs them.
+//! Demo types, all of which run without a payload, and their worker.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,10 +12,9 @@ use tokio::sync::watch;
 
 use crate::output;
 
-/// What can be run.
 pub(super) const NAMES: [&str; 7] = ["hello", "flaky", "crash", "scene", "workflow", "export", "picture"];
 
-/// The five lifecycles, a type for each, and the catch-all.
+/// A type for each built-in lifecycle, and the catch-all.
 pub(super) fn definitions() -> Definitions {
     let soon = Backoff { base: Millis(700), factor: 1.5, max: Millis::seconds(5), jitter: Jitter::None };
     let quick = TypeDefinition {
@@ -37,11 +36,11 @@ pub(super) fn definitions() -> Definitions {
     definitions
 }
 
-/// Works until it is told to stop.
-pub(super) async fn work(url: String, key: Option<String>, stopping: watch::Receiver<bool>) {
+/// Runs the demo worker until `stop` is true.
+pub(super) async fn work(url: String, key: Option<String>, stop: watch::Receiver<bool>) {
     let client = match super::client(&url, key.as_deref()) {
         Ok(client) => client,
-        Err(error) => return output::words(&format!("tenure: no demo worker: {error}")),
+        Err(error) => return output::message(&format!("tenure: cannot start the demo worker: {error}")),
     };
     let worker = Worker::new(client)
         .name("demo")
@@ -52,17 +51,17 @@ pub(super) async fn work(url: String, key: Option<String>, stopping: watch::Rece
         .on("workflow", |job: Job<Value>| steps(job, &["fetching", "running", "collecting"]))
         .on("export", export)
         .on("picture", |job: Job<Value>| steps(job, &["sampling", "denoising", "encoding"]));
-    let told = told(stopping.clone());
-    let (worked, ()) = tokio::join!(worker.run_until(told), doomed(&url, key.as_deref(), stopping));
+    let stopped = stopped(stop.clone());
+    let (worked, ()) =
+        tokio::join!(worker.run_until(stopped), run_crashing_worker(&url, key.as_deref(), stop));
     if let Err(error) = worked {
-        output::words(&format!("tenure: the demo worker ended: {error}"));
+        output::message(&format!("tenure: the demo worker failed: {error}"));
     }
 }
 
-/// Resolves when the work is to stop.
-async fn told(mut stopping: watch::Receiver<bool>) {
-    // The sender lives until it has told.
-    drop(stopping.wait_for(|stop| *stop).await);
+async fn stopped(mut stop: watch::Receiver<bool>) {
+    // The sender sends `true` before it is dropped.
+    drop(stop.wait_for(|stop| *stop).await);
 }
 
 async fn hello(job: Job<Value>) -> Result<Value, Fail> {
@@ -73,7 +72,7 @@ async fn hello(job: Job<Value>) -> Result<Value, Fail> {
 
 /// Fails twice, then succeeds.
 async fn flaky(job: Job<Value>) -> Result<Value, Fail> {
-    job.progress(30, "asking upstream");
+    job.progress(30, "calling upstream");
     tokio::time::sleep(Duration::from_millis(300)).await;
     if job.attempt < 3 {
         job.log(format!("attempt {}: no answer", job.attempt));
@@ -94,7 +93,7 @@ async fn steps(job: Job<Value>, names: &'static [&'static str]) -> Result<Value,
     Ok(json!({ "steps": names.len() }))
 }
 
-/// Leaves a small file behind.
+/// Stores a small asset.
 async fn export(job: Job<Value>) -> Result<Value, Fail> {
     let result = steps(job.clone(), &["reading", "laying out", "writing"]).await?;
     let rows = format!("job,attempt,steps\n{},{},{}\n", job.id, job.attempt, result["steps"]);
@@ -102,14 +101,14 @@ async fn export(job: Job<Value>) -> Result<Value, Fail> {
     Ok(json!({ "steps": result["steps"], "url": asset.url, "bytes": asset.file_size }))
 }
 
-/// A worker of its own for `crash`, in a process of its own: the first attempt of each job kills it, and it is started
-/// again. The job's lease runs out, and the next attempt succeeds.
-async fn doomed(url: &str, key: Option<&str>, stopping: watch::Receiver<bool>) {
+/// Runs a worker for `crash` in a child process. The first attempt of each job kills the process, which is started again;
+/// the job's lease expires, and the next attempt succeeds.
+async fn run_crashing_worker(url: &str, key: Option<&str>, stop: watch::Receiver<bool>) {
     const SCRIPT: &str =
         "if [ \"$TENURE_ATTEMPT\" = 1 ]; then kill -9 $PPID; fi; echo '::result {\"survived\": true}'";
-    let Ok(own) = std::env::current_exe() else { return };
+    let Ok(tenure) = std::env::current_exe() else { return };
     loop {
-        let mut command = tokio::process::Command::new(&own);
+        let mut command = tokio::process::Command::new(&tenure);
         command.args(["work", "crash", "--name", "doomed", "--", "sh", "-c", SCRIPT]);
         command.env("TENURE_URL", url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.kill_on_drop(true);
@@ -119,14 +118,14 @@ async fn doomed(url: &str, key: Option<&str>, stopping: watch::Receiver<bool>) {
         let Ok(mut child) = command.spawn() else { return };
         tokio::select! {
             _ = child.wait() => {}
-            () = told(stopping.clone()) => {
+            () = stopped(stop.clone()) => {
                 if let Err(error) = child.kill().await {
-                    output::words(&format!("tenure: a worker was left behind: {error}"));
+                    output::message(&format!("tenure: cannot stop a demo worker: {error}"));
                 }
                 return;
             }
         }
-        // It died, as it should; not more often than twice a second.
+        // Restarts at most twice per second.
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }

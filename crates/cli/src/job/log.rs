@@ -1,65 +1,62 @@
-//! `tenure job logs`: the lines themselves for people, everything about them for programs.
+//! `tenure job logs`: prints or follows the log of a job.
 
 use anyhow::Result;
-use serde_json::{Value, json};
-use tenure_client::{Follow, LogLine};
+use serde_json::json;
+use tenure_api::{CallId, LogLine};
+use tenure_client::Follow;
 
-use crate::args::{Form, Logs};
-use crate::client::{Query, Server, job_path};
+use crate::args::{LogsArgs, OutputFormat};
+use crate::client::{Page, Server};
+use crate::id;
 use crate::output::{self, Exit};
-use crate::{id, show};
+use crate::show::{plain, text};
 
-pub(super) async fn run(args: &Logs, server: &Server, form: Form) -> Result<Exit> {
+pub(super) async fn run(args: &LogsArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
     let job = id::resolve(server, &args.job).await?;
     if args.follow {
-        return follow(server, &job, form).await;
+        return follow(server, &job, format).await;
     }
-    let (mut lines, mut after) = (Vec::new(), args.after.to_string());
+    let (mut kept, mut after) = (Vec::new(), args.after.to_string());
     loop {
-        let page = server.get(&job_path(&job, "/logs"), &Query::new().with("after", Some(&after))).await?;
-        let more = page["lines"].as_array().cloned().unwrap_or_default();
-        if form == Form::Json {
-            lines.extend(more);
-        } else {
-            more.iter().try_for_each(|line| print(form, line))?;
+        let query = json!({ "after": after });
+        let page: Page<LogLine> = server.page(CallId::ListJobLogs, &[&job], &query).await?;
+        match format {
+            OutputFormat::Json => kept.extend(page.rows),
+            OutputFormat::Jsonl => page.rows.iter().try_for_each(|row| output::raw_json(format, &row.raw))?,
+            _ => page.rows.iter().try_for_each(|line| print(format, line))?,
         }
-        match page["next_cursor"].as_str() {
-            Some(next) => next.clone_into(&mut after),
+        match page.next_cursor {
+            Some(next) => after = next,
             None => break,
         }
     }
-    if form == Form::Json {
-        output::json(form, &json!({ "lines": lines, "next_cursor": null }))?;
+    if format == OutputFormat::Json {
+        output::raw_json(format, &Page::join(CallId::ListJobLogs, kept, None)?.raw)?;
     }
     Ok(Exit::Done)
 }
 
-async fn follow(server: &Server, job: &str, form: Form) -> Result<Exit> {
-    // What has no end in sight is written a line at a time.
-    let form = if form == Form::Json { Form::Jsonl } else { form };
+async fn follow(server: &Server, job: &str, format: OutputFormat) -> Result<Exit> {
     let mut following = server.client.follow(job);
-    while let Some(seen) = following.next().await {
-        match seen? {
-            Follow::Log(LogLine { n, ts, stream, level, text }) => {
-                let line = json!({ "n": n, "ts": ts, "stream": stream, "level": level, "text": text });
-                print(form, &line)?;
-            }
-            Follow::Status { state, .. } => output::words(&format!("the job ended: {state}")),
+    while let Some(item) = following.next().await {
+        match item? {
+            Follow::Log(line) => print(format, &line)?,
+            Follow::Status { state, .. } => output::message(&format!("the job finished in state {state}")),
         }
     }
     Ok(Exit::Done)
 }
 
-fn print(form: Form, line: &Value) -> Result<()> {
-    let text = line["text"].as_str().map(show::plain).unwrap_or_default();
-    match form {
-        Form::Json | Form::Jsonl => output::json(Form::Jsonl, line)?,
-        Form::Name => output::data(&show::text(&line["n"]))?,
-        Form::Table => output::data(&text)?,
-        Form::Wide => {
-            let cells = [&line["n"], &line["ts"], &line["stream"], &line["level"]].map(show::text);
-            let head = output::line(&cells, &[4, 24, 6, 5]);
-            output::data(&format!("{head}  {text}"))?;
+/// Prints one line; JSON on one line, because a log that is followed is printed as it grows.
+fn print(format: OutputFormat, line: &LogLine) -> Result<()> {
+    let LogLine { n, ts, stream, level, text: content } = line;
+    match format {
+        OutputFormat::Json | OutputFormat::Jsonl => output::json(OutputFormat::Jsonl, line)?,
+        OutputFormat::Name => output::data(&text(n))?,
+        OutputFormat::Table => output::data(&plain(content))?,
+        OutputFormat::Wide => {
+            let head = output::line(&[text(n), text(ts), text(stream), text(level)], &[4, 24, 6, 5]);
+            output::data(&format!("{head}  {}", plain(content)))?;
         }
     }
     Ok(())

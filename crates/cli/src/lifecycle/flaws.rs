@@ -1,4 +1,4 @@
-//! Flaws as people see them: the place in the file, what is wrong there, and what would mend it.
+//! Prints flaws of a lifecycle file: the place, what is wrong there, and a suggestion.
 
 use std::fmt;
 
@@ -8,32 +8,32 @@ use tenure_core::lifecycle::{Flaw, RuleId};
 use super::source::Source;
 use crate::output;
 
-/// Columns that a report may take.
 const WIDTH: usize = 100;
-/// A longer line is not shown: it would drown what is said about it.
+/// Longer lines are not quoted in a report.
 const LINE_BYTES_MAX: usize = 400;
 
-/// Tells of every flaw, on stderr.
-pub(super) fn tell(source: &Source) {
+/// Prints every flaw to stderr.
+pub(super) fn print(source: &Source) {
     let Err(flaws) = &source.lifecycle else { return };
     let named = NamedSource::new(&source.name, source.text.clone());
-    // Always in colour: the stream takes it out where it would not be seen.
+    // Always in colour: the output stream removes colours where they are not shown.
     let handler =
         GraphicalReportHandler::new_themed(GraphicalTheme::unicode()).with_width(WIDTH).with_links(false);
     for flaw in flaws {
-        let report = Report { flaw, source: &named, shown: is_shown(flaw, &source.text), name: &source.name };
+        let report =
+            FlawReport { flaw, source: &named, quoted: is_quotable(flaw, &source.text), name: &source.name };
         let mut text = String::new();
         if handler.render_report(&mut text, &report).is_err() {
             text = format!("{}:{flaw}\n", source.name);
         }
-        output::words(&text);
-        output::words("");
+        output::message(&text);
+        output::message("");
     }
 }
 
-/// Whether the lines around a flaw can be shown.
-fn is_shown(flaw: &Flaw, text: &str) -> bool {
-    flaw.places.iter().all(|place| {
+/// Whether the lines around a flaw can be quoted.
+fn is_quotable(flaw: &Flaw, text: &str) -> bool {
+    flaw.locations.iter().all(|place| {
         place.end <= text.len()
             && text
                 .lines()
@@ -43,28 +43,28 @@ fn is_shown(flaw: &Flaw, text: &str) -> bool {
     }) && !text.is_empty()
 }
 
-/// A flaw in the shape that the renderer wants.
+/// A flaw as the renderer expects it.
 #[derive(Debug)]
-struct Report<'a> {
+struct FlawReport<'a> {
     flaw: &'a Flaw,
     source: &'a NamedSource<String>,
-    shown: bool,
+    quoted: bool,
     name: &'a str,
 }
 
-impl fmt::Display for Report<'_> {
+impl fmt::Display for FlawReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.flaw.message)?;
-        match self.flaw.places.first().filter(|_| !self.shown) {
+        match self.flaw.locations.first().filter(|_| !self.quoted) {
             Some(place) => write!(f, " ({}:{}:{})", self.name, place.line, place.column),
             None => Ok(()),
         }
     }
 }
 
-impl std::error::Error for Report<'_> {}
+impl std::error::Error for FlawReport<'_> {}
 
-impl Diagnostic for Report<'_> {
+impl Diagnostic for FlawReport<'_> {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         let rule = self.flaw.rule;
         Some(if rule == RuleId::Syntax {
@@ -79,14 +79,14 @@ impl Diagnostic for Report<'_> {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.shown.then_some(self.source)
+        self.quoted.then_some(self.source)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        if !self.shown {
+        if !self.quoted {
             return None;
         }
-        let labels = self.flaw.places.iter().enumerate().map(|(nth, place)| {
+        let labels = self.flaw.locations.iter().enumerate().map(|(nth, place)| {
             let (label, span) = (Some(place.label.clone()), (place.start, place.end - place.start));
             if nth == 0 {
                 LabeledSpan::new_primary_with_span(label, span)

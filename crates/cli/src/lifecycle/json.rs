@@ -1,9 +1,9 @@
-//! The same answers for programs.
+//! The JSON output of `tenure lifecycle`.
 
 use serde_json::{Value, json};
 use tenure_core::lifecycle::{Diff, Flaw, Lifecycle};
 
-/// What became of a file's check.
+/// The result of `check` for one file.
 pub(super) fn checked(file: &str, flaws: &[Flaw]) -> Value {
     let flaws: Vec<Value> = flaws.iter().map(flaw).collect();
     json!({ "file": file, "ok": flaws.is_empty(), "flaws": flaws })
@@ -11,7 +11,7 @@ pub(super) fn checked(file: &str, flaws: &[Flaw]) -> Value {
 
 fn flaw(flaw: &Flaw) -> Value {
     let places: Vec<Value> = flaw
-        .places
+        .locations
         .iter()
         .map(|place| {
             json!({
@@ -20,7 +20,7 @@ fn flaw(flaw: &Flaw) -> Value {
             })
         })
         .collect();
-    let first = flaw.places.first();
+    let first = flaw.locations.first();
     json!({
         "rule": flaw.rule.as_str(),
         "message": flaw.message,
@@ -31,7 +31,7 @@ fn flaw(flaw: &Flaw) -> Value {
     })
 }
 
-/// What differs.
+/// The result of `diff`.
 pub(super) fn diff(old: &Lifecycle, new: &Lifecycle, diff: &Diff) -> Value {
     let changes: Vec<Value> = diff
         .changes

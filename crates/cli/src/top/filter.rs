@@ -1,34 +1,33 @@
-//! What stands after `/`: the flags of `tenure job list`, `dead list` and `events` as `name:value`, read by the same
-//! code; and plain words, which must stand in a row as it is shown.
+//! The filter of `tenure top`: flags of `tenure job list`, `dead list` and `events` as `name:value`, parsed by the same
+//! code, and plain words that a row must contain.
 
 use clap::{Args, CommandFactory, Parser};
 
-use crate::args::{DeadFilter, Events, JobFilter, View};
+use crate::args::{DeadFilter, EventsArgs, JobFilter, View};
 
-/// A filter that has been read.
-pub(super) struct Sought<F> {
-    /// What the server is asked for.
-    pub(super) asked: F,
-    /// What a row must have in it, in small letters.
+pub(super) struct Filter<F> {
+    /// Sent to the server.
+    pub(super) flags: F,
+    /// Words that a row must contain, in lower case.
     pub(super) words: Vec<String>,
 }
 
-/// Flags without a program before them.
+/// Flags without a program name.
 #[derive(Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
-struct Spoken<F: Args> {
+struct FilterFlags<F: Args> {
     #[command(flatten)]
-    asked: F,
+    flags: F,
 }
 
-/// No flags at all: workers are few.
+/// For views without flags.
 #[derive(Args)]
-pub(super) struct Nothing {}
+pub(super) struct NoFlags {}
 
-/// Reads a filter, or says what is wrong with it.
-pub(super) fn read<F: Args>(text: &str) -> Result<Sought<F>, String> {
+/// Parses a filter, or returns what is wrong with it.
+pub(super) fn parse<F: Args>(text: &str) -> Result<Filter<F>, String> {
     let (named, words): (Vec<&str>, Vec<&str>) = text.split_whitespace().partition(|word| word.contains(':'));
-    let command = Spoken::<F>::command();
+    let command = FilterFlags::<F>::command();
     let names: Vec<&str> = command
         .get_arguments()
         .filter(|argument| argument.get_action().takes_values())
@@ -36,26 +35,30 @@ pub(super) fn read<F: Args>(text: &str) -> Result<Sought<F>, String> {
         .collect();
     for (name, _) in named.iter().filter_map(|word| word.split_once(':')) {
         if !names.contains(&name) {
-            let known = if names.is_empty() { "plain words alone".to_owned() } else { names.join(" ") };
-            return Err(format!("no filter is called {name:?} here; there are: {known}"));
+            let known = if names.is_empty() {
+                "this view filters by words only".to_owned()
+            } else {
+                format!("use {}", names.join(" "))
+            };
+            return Err(format!("unknown filter {name:?}; {known}"));
         }
     }
     let flags = named.iter().map(|word| format!("--{}", word.replacen(':', "=", 1)));
-    let spoken = Spoken::<F>::try_parse_from(flags).map_err(|error| {
-        let told = error.to_string();
-        told.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+    let parsed = FilterFlags::<F>::try_parse_from(flags).map_err(|error| {
+        let message = error.to_string();
+        message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
     })?;
     let words = words.iter().map(|word| word.to_lowercase()).collect();
-    Ok(Sought { asked: spoken.asked, words })
+    Ok(Filter { flags: parsed.flags, words })
 }
 
-/// What is wrong with a filter of this view, if anything.
+/// What is wrong with a filter of this view.
 pub(super) fn flaw(view: View, text: &str) -> Option<String> {
     match view {
-        View::Jobs => read::<JobFilter>(text).err(),
-        View::Dead => read::<DeadFilter>(text).err(),
-        View::Log => read::<Events>(text).err(),
-        View::Map | View::Workers => read::<Nothing>(text).err(),
+        View::Jobs => parse::<JobFilter>(text).err(),
+        View::Dead => parse::<DeadFilter>(text).err(),
+        View::Log => parse::<EventsArgs>(text).err(),
+        View::Map | View::Workers => parse::<NoFlags>(text).err(),
     }
 }
 
@@ -64,29 +67,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_is_the_flags_of_the_list() {
-        let sought = read::<DeadFilter>("state:failed Timeout type:image since:1h stage:exec").ok().unwrap();
-        assert_eq!(sought.asked.jobs.state.as_deref(), Some("failed"));
-        assert_eq!(sought.asked.jobs.job_type.as_deref(), Some("image"));
-        assert_eq!(sought.asked.stage.as_deref(), Some("exec"));
-        assert!(sought.asked.jobs.since.is_some());
-        assert_eq!(sought.words, ["timeout"]);
+    fn a_filter_has_the_flags_of_the_list_command() {
+        let filter = parse::<DeadFilter>("state:failed Timeout type:image since:1h stage:exec").ok().unwrap();
+        assert_eq!(filter.flags.jobs.state.as_deref(), Some("failed"));
+        assert_eq!(filter.flags.jobs.job_type.as_deref(), Some("image"));
+        assert_eq!(filter.flags.stage.as_deref(), Some("exec"));
+        assert!(filter.flags.jobs.since.is_some());
+        assert_eq!(filter.words, ["timeout"]);
     }
 
     #[test]
-    fn what_is_no_filter_is_told() {
+    fn an_invalid_filter_is_explained() {
         let flaw = |view, text| flaw(view, text).unwrap_or_default();
         assert_eq!(flaw(View::Jobs, "state:failed one two"), "");
-        assert!(
-            flaw(View::Jobs, "stat:failed")
-                .starts_with("no filter is called \"stat\" here; there are: state")
-        );
-        assert!(
-            flaw(View::Jobs, "since:soon").contains("neither a time"),
-            "{}",
-            flaw(View::Jobs, "since:soon")
-        );
-        assert!(flaw(View::Workers, "state:failed").ends_with("plain words alone"));
-        assert!(flaw(View::Log, "follow:true").starts_with("no filter"));
+        assert!(flaw(View::Jobs, "stat:failed").starts_with("unknown filter \"stat\"; use state"));
+        let since = flaw(View::Jobs, "since:soon");
+        assert!(since.contains("expected a time"), "{since}");
+        assert!(flaw(View::Workers, "state:failed").ends_with("by words only"));
+        assert!(flaw(View::Log, "follow:true").starts_with("unknown filter"));
     }
 }

@@ -1,62 +1,60 @@
-//! The lifecycles with the number of jobs in each state.
+//! The lifecycle view: one lifecycle with the number of jobs in each state.
 
-use serde_json::Value;
-use tenure_core::lifecycle::{Figures, Lifecycle, State, StateFigures};
+use tenure_api::{LifecycleSummary, Stats};
+use tenure_core::lifecycle::{Lifecycle, State};
+use tenure_core::text::grouped;
 use tenure_core::time::Millis;
-use tenure_core::words::grouped;
+use tenure_diagram::{MapValues, StateValues};
 
-use super::asking::Ask;
+use super::fetch::{FetchRequest, MapData};
 use super::rows::Move;
 use crate::show::{self, text};
 
-/// One lifecycle, chosen among all.
 #[derive(Default)]
-pub(super) struct Map {
-    /// All of them, and how many jobs each has.
+pub(super) struct LifecycleMap {
+    /// All lifecycles and their numbers of jobs.
     pub(super) names: Vec<(String, u64)>,
-    /// The one that was asked for; none is whichever has the most jobs.
-    wanted: Option<String>,
+    /// `None`: the lifecycle with the most jobs.
+    selected: Option<String>,
     pub(super) lifecycle: Option<Lifecycle>,
-    stats: Value,
-    /// Why there are no numbers.
-    pub(super) refused: Option<String>,
-    /// Which state, by rank.
+    stats: Option<Stats>,
+    /// Why there are no statistics.
+    pub(super) refusal: Option<String>,
+    /// The index of the selected state, by rank.
     pub(super) cursor: usize,
 }
 
-impl Map {
-    pub(super) fn ask(&self) -> Ask {
+impl LifecycleMap {
+    pub(super) fn request(&self) -> FetchRequest {
         let known = self.lifecycle.as_ref().map(|it| (it.name.to_string(), it.version));
-        Ask::Map { wanted: self.wanted.clone(), known }
+        FetchRequest::Map { selected: self.selected.clone(), known }
     }
 
-    pub(super) fn take(&mut self, answer: &mut Value) {
-        self.stats = answer["stats"].take();
-        self.refused = answer["refused"].as_str().map(str::to_owned);
-        let names = answer["lifecycles"].as_array().into_iter().flatten();
-        self.names =
-            names.map(|it| text(&it["name"])).map(|name| (name.clone(), total(&self.stats, &name))).collect();
-        if let Some(source) = answer["source"].as_str() {
-            self.lifecycle = Lifecycle::parse(source).ok();
+    pub(super) fn update(&mut self, data: MapData) {
+        self.stats = data.stats;
+        self.refusal = data.refusal;
+        let stats = self.stats.as_ref();
+        self.names = data.lifecycles.iter().map(|it| (text(&it.name), total(stats, &it.name))).collect();
+        if let Some(source) = data.source {
+            self.lifecycle = Lifecycle::parse(&source).ok();
             self.cursor = 0;
         }
-        if self.wanted.is_none() {
-            self.wanted = self.lifecycle.as_ref().map(|it| it.name.to_string());
+        if self.selected.is_none() {
+            self.selected = self.lifecycle.as_ref().map(|it| it.name.to_string());
         }
     }
 
-    /// The lifecycle so many places further on, in a ring.
+    /// Selects another lifecycle, relative to the current one; after the last comes the first.
     pub(super) fn turn(&mut self, by: isize) {
-        let at = self.names.iter().position(|(name, _)| Some(name) == self.wanted.as_ref()).unwrap_or(0);
+        let at = self.names.iter().position(|(name, _)| Some(name) == self.selected.as_ref()).unwrap_or(0);
         let count = self.names.len() as isize;
         if count > 0 {
-            self.wanted = Some(self.names[(at as isize + by).rem_euclid(count) as usize].0.clone());
+            self.selected = Some(self.names[(at as isize + by).rem_euclid(count) as usize].0.clone());
         }
     }
 
-    /// Whether this one is shown, or about to be.
-    pub(super) fn is_chosen(&self, name: &str) -> bool {
-        self.wanted.as_deref() == Some(name)
+    pub(super) fn is_selected(&self, name: &str) -> bool {
+        self.selected.as_deref() == Some(name)
     }
 
     pub(super) fn step(&mut self, to: Move) {
@@ -69,66 +67,60 @@ impl Map {
         };
     }
 
-    /// The jobs of the state under the cursor.
+    /// The filter for jobs in the selected state.
     pub(super) fn filter(&self) -> Option<String> {
         let lifecycle = self.lifecycle.as_ref()?;
         let state = lifecycle.by_rank().get(self.cursor)?.name.clone();
         Some(format!("lifecycle:{} state:{state}", lifecycle.name))
     }
 
-    /// What is known of each state of the lifecycle that is shown.
-    pub(super) fn figures(&self) -> Figures {
-        let Some(lifecycle) = self.lifecycle.as_ref().filter(|_| !self.stats.is_null()) else {
-            return Figures::default();
+    /// The numbers of each state of the selected lifecycle.
+    pub(super) fn values(&self) -> MapValues {
+        let (Some(lifecycle), Some(stats)) = (&self.lifecycle, &self.stats) else {
+            return MapValues::default();
         };
-        let of = |plural, member: &'static str, state: &State| {
-            let (name, state) = (lifecycle.name.to_string(), state.name.to_string());
-            rows(&self.stats, plural).filter(move |it| it["lifecycle"] == *name && it[member] == *state)
-        };
-        let one = |state: &State| {
-            let mut counts = of("counts", "state", state).filter_map(|it| it["count"].as_u64()).sum();
-            let mut figures = StateFigures::default();
-            for known in of("states", "state", state) {
-                counts = known["count"].as_u64().unwrap_or(counts);
-                figures.oldest = Some(show::age(&known["oldest_since"])).filter(|age| !age.is_empty());
-                figures.p95 = known["p95_ms"].as_u64().map(|ms| show::coarse(Millis(ms)));
-            }
-            let arriving: f64 =
-                of("transitions", "to", state).filter_map(|it| it["per_minute"].as_f64()).sum();
-            figures.arriving = (arriving > 0.0).then(|| rate(arriving));
-            StateFigures { count: Some(grouped(counts)), ..figures }
-        };
-        let states = lifecycle.states.iter().map(|state| (state.name.clone(), one(state)));
-        Figures { states: states.collect(), ..Figures::default() }
+        let states = lifecycle.states.iter();
+        let states = states.map(|state| (state.name.clone(), state_values(stats, lifecycle, state)));
+        MapValues { states: states.collect(), ..MapValues::default() }
     }
 
-    /// What somebody should look at.
-    pub(super) fn attention(&self) -> Vec<String> {
-        rows(&self.stats, "attention").map(|it| text(&it["text"])).collect()
+    /// What needs attention.
+    pub(super) fn attention(&self) -> impl Iterator<Item = String> {
+        self.stats.iter().flat_map(|stats| &stats.attention).map(|it| text(&it.text))
     }
 
-    /// Whether there are more numbers than counts.
-    pub(super) fn has_times(&self) -> bool {
-        self.stats["states"].is_array()
+    pub(super) fn has_stats(&self) -> bool {
+        self.stats.is_some()
     }
 }
 
-fn rows<'v>(stats: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    stats[name].as_array().into_iter().flatten()
+fn state_values(stats: &Stats, lifecycle: &Lifecycle, state: &State) -> StateValues {
+    let is_here = |name: &str, other: &str| name == lifecycle.name.as_str() && other == state.name.as_str();
+    let mut values = StateValues::default();
+    let counts = stats.counts.iter().filter(|it| is_here(&it.lifecycle, &it.state));
+    let mut count = counts.map(|it| it.count).sum();
+    for it in stats.states.iter().filter(|it| is_here(&it.lifecycle, &it.state)) {
+        count = it.count;
+        values.oldest = Some(show::age(it.oldest_since.as_ref())).filter(|age| !age.is_empty());
+        values.p95 = it.p95_ms.map(|ms| show::short_duration(Millis(ms)));
+    }
+    let arriving = stats.transitions.iter().filter(|it| is_here(&it.lifecycle, &it.to));
+    let arriving: f64 = arriving.map(|it| it.per_minute).sum();
+    values.arriving = (arriving > 0.0).then(|| rate(arriving));
+    StateValues { count: Some(grouped(count)), ..values }
 }
 
-fn total(stats: &Value, lifecycle: &str) -> u64 {
-    let counts = rows(stats, "counts").filter(|it| it["lifecycle"] == lifecycle);
-    counts.filter_map(|it| it["count"].as_u64()).sum()
+fn total(stats: Option<&Stats>, lifecycle: &str) -> u64 {
+    let counts = stats.into_iter().flat_map(|stats| &stats.counts);
+    counts.filter(|it| it.lifecycle == lifecycle).map(|it| it.count).sum()
 }
 
 /// The lifecycle with the most jobs, the first among equals.
-pub(super) fn busiest(lifecycles: &Value, stats: &Value) -> Option<String> {
-    let names = lifecycles.as_array()?.iter().map(|it| text(&it["name"]));
-    names.rev().max_by_key(|name| total(stats, name))
+pub(super) fn busiest(lifecycles: &[LifecycleSummary], stats: Option<&Stats>) -> Option<String> {
+    lifecycles.iter().rev().map(|it| &it.name).max_by_key(|name| total(stats, name)).cloned()
 }
 
-/// `+118/min`, with a tenth where that is much of it.
+/// `+118/min`; below ten, with one decimal.
 fn rate(per_minute: f64) -> String {
     if per_minute < 10.0 { format!("+{per_minute:.1}/min") } else { format!("+{per_minute:.0}/min") }
 }

@@ -1,15 +1,14 @@
-//! What `tenure top` is at any moment, and what becomes of it by a key, a beat of the clock or an answer of the server.
-//! Nothing is asked or drawn here: a message changes the model and leaves wishes, which others fulfil.
+//! The state of `tenure top`, and how keys, ticks and answers change it. It calls no server and draws nothing: `update`
+//! takes a message and returns effects, which the event loop performs.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use serde_json::Value;
 use tenure_core::time::Timestamp;
 
-use super::act::{Act, Acted, Verb};
-use super::asking::Ask;
+use super::action::{Action, ActionKind, ActionOutcome};
+use super::fetch::{FetchError, FetchRequest, Fetched};
 use super::filter;
-use super::keys::{self, Command};
-use super::leaf::{Body, Leaf};
+use super::keys::{self, KeyAction};
+use super::pane::{Body, Pane};
 use super::rows::{Move, Rows};
 use crate::args::View;
 use crate::show;
@@ -23,31 +22,28 @@ pub(super) const VIEWS: [(View, &str); 5] = [
     (View::Log, "log"),
 ];
 
-/// Lines of the screen that are not the body: two above, one below.
+/// Lines of the screen outside the body: two above, one below.
 pub(super) const FRAME_LINES: u16 = 3;
 
-/// What can be on the screen.
+/// What a pane shows. Jobs are given by id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Page {
+pub(super) enum PaneKind {
     View(View),
-    /// A job, by its id.
     Job(String),
     Explain(String),
     History(String),
     Log(String),
 }
 
-/// Whether what is shown is as it is now.
+/// Whether the shown data is current.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Live {
-    /// Nothing was heard yet.
-    Unheard,
-    Now,
-    /// Not since then, and why.
-    Away(Timestamp, String),
+pub(super) enum Connection {
+    Connecting,
+    Live,
+    Lost { since: Timestamp, message: String },
 }
 
-/// What is being typed.
+/// A line being typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Prompt {
     /// `:` or `/`.
@@ -57,275 +53,271 @@ pub(super) struct Prompt {
     pub(super) flaw: Option<String>,
 }
 
-/// What happens to the model.
 pub(super) enum Message {
     Key(KeyEvent),
-    /// The terminal has so many columns and lines.
+    /// Columns and lines of the terminal.
     Size(u16, u16),
-    /// A second went by.
-    Beat,
-    /// What the server said to the question of this number, and when.
-    Answer(u64, Result<Value, Refused>, Timestamp),
-    Acted(Acted),
+    /// Sent once per second.
+    Tick,
+    /// The result of the fetch with this number, and when it arrived.
+    Fetched(u64, Result<Fetched, FetchError>, Timestamp),
+    ActionFinished(ActionOutcome),
 }
 
-/// Why there is no answer.
-#[derive(Clone, Debug)]
-pub(super) struct Refused {
-    pub(super) sentence: String,
-    /// The server is not there, or cannot answer now.
-    pub(super) away: bool,
-}
-
-/// What the model wants done.
 #[derive(Debug)]
-pub(super) enum Wish {
-    /// Ask the server; only the answer with the newest number counts.
-    Ask(u64, Ask),
-    Act(Act),
+pub(super) enum Effect {
+    /// Only the result of the fetch with the highest number is used.
+    Fetch(u64, FetchRequest),
+    Act(Action),
     Quit {
         interrupted: bool,
     },
 }
 
-/// The model.
 pub(super) struct Top {
     /// The server's address.
     pub(super) server: String,
-    /// What was opened, the newest last; never empty.
-    stack: Vec<Leaf>,
+    /// Open panes, the shown one last; never empty.
+    panes: Vec<Pane>,
     pub(super) prompt: Option<Prompt>,
-    /// What is to be done if the answer is yes.
-    pub(super) question: Option<Act>,
-    /// The help is open, from this line on.
+    /// An action to be confirmed.
+    pub(super) question: Option<Action>,
+    /// The first shown line of the help, if it is open.
     pub(super) help: Option<u16>,
-    /// What the last action came to.
+    /// The outcome of the last action.
     pub(super) note: Option<String>,
-    pub(super) live: Live,
+    pub(super) connection: Connection,
     pub(super) paused: bool,
     size: (u16, u16),
-    turn: u64,
-    waiting: bool,
+    /// The number of the last fetch.
+    fetches: u64,
+    is_fetching: bool,
 }
 
 impl Top {
-    /// At its start; the first beat asks.
+    /// The first tick fetches.
     pub(super) fn new(server: String, view: View, filter: String, size: (u16, u16)) -> Self {
         Self {
             server,
-            stack: vec![Leaf::new(Page::View(view), filter)],
+            panes: vec![Pane::new(PaneKind::View(view), filter)],
             prompt: None,
             question: None,
             help: None,
             note: None,
-            live: Live::Unheard,
+            connection: Connection::Connecting,
             paused: false,
             size,
-            turn: 0,
-            waiting: false,
+            fetches: 0,
+            is_fetching: false,
         }
     }
 
-    /// What is on the screen.
-    pub(super) fn leaf(&self) -> &Leaf {
-        self.stack.last().expect("the first leaf is never closed")
+    /// The shown pane.
+    pub(super) fn pane(&self) -> &Pane {
+        self.panes.last().expect("the first pane is never closed")
     }
 
-    fn leaf_mut(&mut self) -> &mut Leaf {
-        self.stack.last_mut().expect("the first leaf is never closed")
+    fn pane_mut(&mut self) -> &mut Pane {
+        self.panes.last_mut().expect("the first pane is never closed")
     }
 
-    /// The view from which everything on the screen was opened.
+    /// The view from which the shown pane was opened.
     pub(super) fn view(&self) -> View {
-        let views = self.stack.iter().rev().filter_map(|leaf| match leaf.page {
-            Page::View(view) => Some(view),
+        let views = self.panes.iter().rev().filter_map(|pane| match pane.page {
+            PaneKind::View(view) => Some(view),
             _ => None,
         });
         views.into_iter().next().unwrap_or(View::Map)
     }
 
-    /// What becomes of it.
-    pub(super) fn update(&mut self, message: Message) -> Vec<Wish> {
+    pub(super) fn update(&mut self, message: Message) -> Vec<Effect> {
         match message {
             Message::Key(key) => self.press(&key),
             Message::Size(width, height) => {
                 self.size = (width, height);
                 Vec::new()
             }
-            Message::Beat if self.paused || self.waiting => Vec::new(),
-            Message::Beat => self.ask(),
-            Message::Answer(turn, answer, at) if turn == self.turn => self.hear(answer, at),
-            Message::Answer(..) => Vec::new(),
-            Message::Acted(acted) => {
-                self.note = Some(acted.sentence());
-                if let Body::Rows(rows) = &mut self.leaf_mut().body {
+            Message::Tick if self.paused || self.is_fetching => Vec::new(),
+            Message::Tick => self.fetch(),
+            Message::Fetched(number, result, at) => {
+                if number == self.fetches {
+                    self.fetched(result, at);
+                }
+                Vec::new()
+            }
+            Message::ActionFinished(outcome) => {
+                self.note = Some(outcome.summary());
+                if let Body::Rows(rows) = &mut self.pane_mut().body {
                     rows.marks.clear();
                 }
-                self.ask()
+                self.fetch()
             }
         }
     }
 
-    fn ask(&mut self) -> Vec<Wish> {
-        self.turn += 1;
-        self.waiting = true;
-        vec![Wish::Ask(self.turn, self.leaf().ask())]
+    fn fetch(&mut self) -> Vec<Effect> {
+        self.fetches += 1;
+        self.is_fetching = true;
+        vec![Effect::Fetch(self.fetches, self.pane().request())]
     }
 
-    fn hear(&mut self, answer: Result<Value, Refused>, at: Timestamp) -> Vec<Wish> {
-        self.waiting = false;
-        match answer {
-            Ok(answer) => {
-                self.live = Live::Now;
-                self.leaf_mut().take(answer);
+    fn fetched(&mut self, result: Result<Fetched, FetchError>, at: Timestamp) {
+        self.is_fetching = false;
+        match result {
+            Ok(fetched) => {
+                self.connection = Connection::Live;
+                self.pane_mut().update(fetched);
             }
-            Err(refused) if refused.away => {
-                let since = if let Live::Away(since, _) = self.live { since } else { at };
-                self.live = Live::Away(since, refused.sentence);
+            Err(FetchError { message, unavailable: true }) => {
+                let since = if let Connection::Lost { since, .. } = self.connection { since } else { at };
+                self.connection = Connection::Lost { since, message };
             }
-            Err(refused) => {
-                self.live = Live::Now;
-                self.leaf_mut().refused = Some(refused.sentence);
+            Err(FetchError { message, unavailable: false }) => {
+                self.connection = Connection::Live;
+                self.pane_mut().refusal = Some(message);
             }
         }
-        Vec::new()
     }
 
-    fn press(&mut self, key: &KeyEvent) -> Vec<Wish> {
+    fn press(&mut self, key: &KeyEvent) -> Vec<Effect> {
         if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
-            return vec![Wish::Quit { interrupted: true }];
+            return vec![Effect::Quit { interrupted: true }];
         }
         self.note = None;
-        if let Some(act) = self.question.take() {
-            return decided(act, key.code);
+        if let Some(action) = self.question.take() {
+            return confirmed(action, key.code);
         }
         if let Some(prompt) = self.prompt.take() {
             return self.edit(prompt, key);
         }
-        match (keys::command(key, &self.leaf().page), self.help.take()) {
-            (Some(Command::Move(to)), Some(at)) => {
+        match (keys::command(key, &self.pane().page), self.help.take()) {
+            (Some(KeyAction::Move(to)), Some(at)) => {
                 let up = matches!(to, Move::Up | Move::PageUp | Move::First);
                 self.help = Some(if up { at.saturating_sub(1) } else { at.saturating_add(1) });
                 Vec::new()
             }
             (_, Some(_)) | (None, None) => Vec::new(),
-            (Some(command), None) => self.obey(command),
+            (Some(command), None) => self.execute(command),
         }
     }
 
-    fn obey(&mut self, command: Command) -> Vec<Wish> {
+    fn execute(&mut self, command: KeyAction) -> Vec<Effect> {
         match command {
-            Command::View(view) => return self.turn_to(view, String::new()),
-            Command::NextView => {
+            KeyAction::View(view) => return self.open_view(view, String::new()),
+            KeyAction::NextView => {
                 let at = VIEWS.iter().position(|(view, _)| *view == self.view()).unwrap_or(0);
-                return self.turn_to(VIEWS[(at + 1) % VIEWS.len()].0, String::new());
+                return self.open_view(VIEWS[(at + 1) % VIEWS.len()].0, String::new());
             }
-            Command::Move(to) => {
-                let room = self.room();
-                if self.leaf_mut().step(to, room) {
-                    return self.ask();
+            KeyAction::Move(to) => {
+                let size = self.body_size();
+                if self.pane_mut().step(to, size) {
+                    return self.fetch();
                 }
             }
-            Command::Lifecycle(by) => {
-                if let Body::Map(map) = &mut self.leaf_mut().body {
+            KeyAction::Lifecycle(by) => {
+                if let Body::Map(map) = &mut self.pane_mut().body {
                     map.turn(by);
-                    return self.ask();
+                    return self.fetch();
                 }
             }
-            Command::Open => return self.open(),
-            Command::Explain => return self.open_job(Page::Explain),
-            Command::Log => return self.open_job(Page::Log),
-            Command::History => return self.open_job(Page::History),
-            Command::Mark => {
-                let height = self.room().1;
-                if let Some(rows) = self.leaf_mut().rows_mut() {
+            KeyAction::Open => return self.open(),
+            KeyAction::Explain => return self.open_job(PaneKind::Explain),
+            KeyAction::Log => return self.open_job(PaneKind::Log),
+            KeyAction::History => return self.open_job(PaneKind::History),
+            KeyAction::Mark => {
+                let height = self.body_size().1;
+                if let Some(rows) = self.pane_mut().rows_mut() {
                     rows.mark(height);
                 }
             }
-            Command::MarkAll => self.leaf_mut().rows_mut().into_iter().for_each(Rows::mark_all),
-            Command::Cancel => self.consider(Verb::Cancel { hard: false }),
-            Command::Retry if self.leaf().page == Page::View(View::Dead) => self.consider(Verb::Redrive),
-            Command::Retry => self.consider(Verb::Retry),
-            Command::Newer => self.leaf_mut().rows_mut().into_iter().for_each(Rows::bring),
-            Command::Pause => {
-                self.paused = !self.paused;
-                return if self.paused { Vec::new() } else { self.ask() };
+            KeyAction::MarkAll => self.pane_mut().rows_mut().into_iter().for_each(Rows::mark_all),
+            KeyAction::Cancel => self.ask(ActionKind::Cancel { hard: false }),
+            KeyAction::Retry if self.pane().page == PaneKind::View(View::Dead) => {
+                self.ask(ActionKind::Redrive)
             }
-            Command::Filter => self.begin('/', self.leaf().filter.clone()),
-            Command::Colon => self.begin(':', String::new()),
-            Command::Help => self.help = Some(0),
-            Command::Back => return self.back(),
-            Command::Quit => return vec![Wish::Quit { interrupted: false }],
+            KeyAction::Retry => self.ask(ActionKind::Retry),
+            KeyAction::Newer => self.pane_mut().rows_mut().into_iter().for_each(Rows::show_latest),
+            KeyAction::Pause => {
+                self.paused = !self.paused;
+                return if self.paused { Vec::new() } else { self.fetch() };
+            }
+            KeyAction::Filter => self.open_prompt('/', self.pane().filter.clone()),
+            KeyAction::Colon => self.open_prompt(':', String::new()),
+            KeyAction::Help => self.help = Some(0),
+            KeyAction::Back => return self.back(),
+            KeyAction::Quit => return vec![Effect::Quit { interrupted: false }],
         }
         Vec::new()
     }
 
-    /// Columns and lines of the body's rows.
-    fn room(&self) -> (usize, usize) {
-        let height = self.size.1.saturating_sub(FRAME_LINES + self.leaf().headings());
+    /// Columns and lines of the body, without headings.
+    fn body_size(&self) -> (usize, usize) {
+        let height = self.size.1.saturating_sub(FRAME_LINES + self.pane().heading_lines());
         (usize::from(self.size.0), usize::from(height))
     }
 
-    fn begin(&mut self, sign: char, text: String) {
+    fn open_prompt(&mut self, sign: char, text: String) {
         self.prompt = Some(Prompt { sign, text, flaw: None });
     }
 
-    fn turn_to(&mut self, view: View, filter: String) -> Vec<Wish> {
-        self.stack = vec![Leaf::new(Page::View(view), filter)];
-        self.ask()
+    /// Closes all panes and opens a view.
+    fn open_view(&mut self, view: View, filter: String) -> Vec<Effect> {
+        self.panes = vec![Pane::new(PaneKind::View(view), filter)];
+        self.fetch()
     }
 
-    fn push(&mut self, page: Page, filter: String) -> Vec<Wish> {
-        self.stack.push(Leaf::new(page, filter));
-        self.ask()
+    fn push(&mut self, page: PaneKind, filter: String) -> Vec<Effect> {
+        self.panes.push(Pane::new(page, filter));
+        self.fetch()
     }
 
-    fn back(&mut self) -> Vec<Wish> {
-        if self.stack.len() > 1 {
-            self.stack.pop();
-            return self.ask();
+    /// Closes the pane; in the first one, removes the selection, then the filter.
+    fn back(&mut self) -> Vec<Effect> {
+        if self.panes.len() > 1 {
+            self.panes.pop();
+            return self.fetch();
         }
-        let leaf = self.leaf_mut();
-        if let Some(rows) = leaf.rows_mut().filter(|rows| rows.cursor.is_some() || !rows.marks.is_empty()) {
+        let pane = self.pane_mut();
+        if let Some(rows) = pane.rows_mut().filter(|rows| rows.cursor.is_some() || !rows.marks.is_empty()) {
             rows.marks.clear();
             rows.cursor = None;
-            rows.bring();
-        } else if !leaf.filter.is_empty() {
-            let Page::View(view) = leaf.page else { return Vec::new() };
-            return self.turn_to(view, String::new());
+            rows.show_latest();
+        } else if !pane.filter.is_empty() {
+            let PaneKind::View(view) = pane.page else { return Vec::new() };
+            return self.open_view(view, String::new());
         }
         Vec::new()
     }
 
-    fn open(&mut self) -> Vec<Wish> {
-        match self.leaf().target() {
+    fn open(&mut self) -> Vec<Effect> {
+        match self.pane().target() {
             Some((page, filter)) => self.push(page, filter),
-            None => self.say_choose(),
+            None => self.note_no_selection(),
         }
     }
 
-    fn open_job(&mut self, page: fn(String) -> Page) -> Vec<Wish> {
-        match self.leaf().job() {
+    fn open_job(&mut self, page: fn(String) -> PaneKind) -> Vec<Effect> {
+        match self.pane().job() {
             Some(job) => self.push(page(job), String::new()),
-            None => self.say_choose(),
+            None => self.note_no_selection(),
         }
     }
 
-    fn say_choose(&mut self) -> Vec<Wish> {
-        self.note = Some("choose a row first: ↓".to_owned());
+    fn note_no_selection(&mut self) -> Vec<Effect> {
+        self.note = Some("select a row first with ↓".to_owned());
         Vec::new()
     }
 
-    fn consider(&mut self, verb: Verb) {
-        let jobs = self.leaf().chosen();
+    fn ask(&mut self, kind: ActionKind) {
+        let jobs = self.pane().selected_jobs();
         if jobs.is_empty() {
-            self.say_choose();
+            self.note_no_selection();
         } else {
-            self.question = Some(Act { verb, jobs });
+            self.question = Some(Action { kind, jobs });
         }
     }
 
-    fn edit(&mut self, mut prompt: Prompt, key: &KeyEvent) -> Vec<Wish> {
+    fn edit(&mut self, mut prompt: Prompt, key: &KeyEvent) -> Vec<Effect> {
         prompt.flaw = None;
         match key.code {
             KeyCode::Esc => return Vec::new(),
@@ -341,23 +333,23 @@ impl Top {
         Vec::new()
     }
 
-    fn submit(&mut self, prompt: Prompt) -> Vec<Wish> {
+    fn submit(&mut self, prompt: Prompt) -> Vec<Effect> {
         let text = prompt.text.split_whitespace().collect::<Vec<_>>().join(" ");
         let (view, filter) = if prompt.sign == '/' {
             (Ok(self.view()), text.as_str())
         } else {
             let (name, filter) = text.split_once(' ').unwrap_or((&text, ""));
             if matches!(name, "q" | "quit") {
-                return vec![Wish::Quit { interrupted: false }];
+                return vec![Effect::Quit { interrupted: false }];
             }
-            (named(name), filter)
+            (view_named(name), filter)
         };
         match view.and_then(|view| filter::flaw(view, filter).map_or(Ok(view), Err)) {
-            Ok(view) if prompt.sign == '/' && self.stack.len() > 1 => {
-                self.stack.pop();
-                self.push(Page::View(view), filter.to_owned())
+            Ok(view) if prompt.sign == '/' && self.panes.len() > 1 => {
+                self.panes.pop();
+                self.push(PaneKind::View(view), filter.to_owned())
             }
-            Ok(view) => self.turn_to(view, filter.to_owned()),
+            Ok(view) => self.open_view(view, filter.to_owned()),
             Err(flaw) => {
                 self.prompt = Some(Prompt { flaw: Some(show::plain(&flaw)), ..prompt });
                 Vec::new()
@@ -366,19 +358,18 @@ impl Top {
     }
 }
 
-/// The one view whose name begins so.
-fn named(name: &str) -> Result<View, String> {
-    let found = VIEWS.iter().find(|(_, view)| !name.is_empty() && view.starts_with(name));
+/// The view whose name begins with this text.
+fn view_named(prefix: &str) -> Result<View, String> {
+    let found = VIEWS.iter().find(|(_, view)| !prefix.is_empty() && view.starts_with(prefix));
     let names = VIEWS.map(|(_, view)| view).join(" ");
-    found.map(|(view, _)| *view).ok_or_else(|| format!("no view is called {name:?}; there are: {names}"))
+    found.map(|(view, _)| *view).ok_or_else(|| format!("unknown view {prefix:?}; use {names}"))
 }
 
-/// What a question comes to.
-fn decided(act: Act, code: KeyCode) -> Vec<Wish> {
-    let verb = match (code, act.verb) {
-        (KeyCode::Char('y' | 'Y'), verb) => verb,
-        (KeyCode::Char('h' | 'H'), Verb::Cancel { .. }) => Verb::Cancel { hard: true },
+fn confirmed(action: Action, code: KeyCode) -> Vec<Effect> {
+    let kind = match (code, action.kind) {
+        (KeyCode::Char('y' | 'Y'), kind) => kind,
+        (KeyCode::Char('h' | 'H'), ActionKind::Cancel { .. }) => ActionKind::Cancel { hard: true },
         _ => return Vec::new(),
     };
-    vec![Wish::Act(Act { verb, ..act })]
+    vec![Effect::Act(Action { kind, ..action })]
 }

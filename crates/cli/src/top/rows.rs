@@ -1,41 +1,45 @@
-//! Rows with a cursor in them. While nobody has the cursor in them they follow what the server says; while somebody has,
-//! they stay where they are: what changes is changed in its place, and what is new waits until it is called for.
+//! A list with a cursor. Without a selected row it shows the server's latest rows. While a row is selected, rows keep
+//! their places: changes are shown in place, and new rows wait until they are asked for.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use serde_json::Value;
+use tenure_core::lifecycle::Phase;
 
-/// Rows that are asked for at first, and with each step beyond the last one.
+/// Rows that are fetched at first, and with each step beyond the last one.
 const STEP: usize = 100;
-/// A page of the API has no more.
-const ROWS_MAX: usize = 500;
+const ROWS_MAX: usize = crate::client::PAGE_ROWS_MAX;
 
-/// The rows of a list.
+/// A row as it is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Row {
+    pub(super) id: String,
+    pub(super) cells: Vec<String>,
+    /// The job that keys act on.
+    pub(super) job: Option<String>,
+    pub(super) phase: Option<Phase>,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
-    /// As they are shown.
-    pub(super) shown: Vec<Value>,
-    /// Which member names a row.
-    name: &'static str,
-    /// The row that keys are about; none, and the rows follow the server.
+    pub(super) shown: Vec<Row>,
+    /// The selected row; without one, the list shows the latest rows.
     pub(super) cursor: Option<usize>,
     /// The first row on the screen.
     pub(super) offset: usize,
-    /// Rows that the next action is about, by name.
+    /// Ids of marked rows, which the next action applies to.
     pub(super) marks: BTreeSet<String>,
-    /// Rows that the server has no longer, by name.
+    /// Ids of shown rows that the server no longer returns.
     gone: HashSet<String>,
-    /// How many are not shown yet.
+    /// Rows that are not shown yet.
     pub(super) newer: usize,
-    /// What the server said last.
-    latest: Vec<Value>,
-    /// Whether the server has more.
+    /// The server's last answer.
+    latest: Vec<Row>,
+    /// Whether the server has more rows.
     pub(super) more: bool,
-    /// How many are asked for.
+    /// How many rows are fetched.
     pub(super) limit: usize,
 }
 
-/// Where a cursor goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
     Up,
@@ -47,11 +51,9 @@ pub(super) enum Move {
 }
 
 impl Rows {
-    /// None yet.
-    pub(super) fn new(name: &'static str) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             shown: Vec::new(),
-            name,
             cursor: None,
             offset: 0,
             marks: BTreeSet::new(),
@@ -63,88 +65,81 @@ impl Rows {
         }
     }
 
-    /// A row's name.
-    pub(super) fn named(&self, row: &Value) -> String {
-        row[self.name].as_str().unwrap_or_default().to_owned()
-    }
-
-    /// The row under the cursor.
-    pub(super) fn current(&self) -> Option<&Value> {
+    /// The selected row.
+    pub(super) fn current(&self) -> Option<&Row> {
         self.shown.get(self.cursor?)
     }
 
-    /// What an action is about: the marked rows, else the one under the cursor.
-    pub(super) fn chosen(&self) -> Vec<String> {
+    /// The marked rows, or the selected one if none is marked.
+    pub(super) fn selected(&self) -> Vec<String> {
         if self.marks.is_empty() {
-            return self.current().map(|row| self.named(row)).into_iter().collect();
+            return self.current().map(|row| row.id.clone()).into_iter().collect();
         }
-        let names = self.shown.iter().map(|row| self.named(row));
-        names.filter(|name| self.marks.contains(name)).collect()
+        let ids = self.shown.iter().map(|row| row.id.clone());
+        ids.filter(|id| self.marks.contains(id)).collect()
     }
 
-    /// Whether the server has it no longer.
-    pub(super) fn is_gone(&self, row: &Value) -> bool {
-        self.gone.contains(&self.named(row))
+    /// Whether the server no longer returns the row.
+    pub(super) fn is_gone(&self, row: &Row) -> bool {
+        self.gone.contains(&row.id)
     }
 
-    /// What the server has now.
-    pub(super) fn take(&mut self, rows: Vec<Value>, more: bool) {
+    /// Shows the server's rows, as far as the selection allows.
+    pub(super) fn update(&mut self, rows: Vec<Row>, more: bool) {
         self.more = more;
         self.latest = rows;
         if self.cursor.is_none() && self.marks.is_empty() {
-            self.bring();
+            self.show_latest();
             return;
         }
-        let mut fresh: HashMap<String, Value> =
-            self.latest.iter().map(|row| (self.named(row), row.clone())).collect();
+        let mut fresh: HashMap<String, Row> =
+            self.latest.iter().map(|row| (row.id.clone(), row.clone())).collect();
         self.gone.clear();
-        for index in 0..self.shown.len() {
-            let name = self.named(&self.shown[index]);
-            match fresh.remove(&name) {
-                Some(row) => self.shown[index] = row,
-                None => drop(self.gone.insert(name)),
+        for row in &mut self.shown {
+            match fresh.remove(&row.id) {
+                Some(latest) => *row = latest,
+                None => drop(self.gone.insert(row.id.clone())),
             }
         }
-        // What comes after the last row that is shown is older, and moves nothing.
-        let last = self.shown.last().map(|row| self.named(row));
-        let end = self.latest.iter().rposition(|row| Some(self.named(row)) == last);
+        // Rows after the last shown one are older; appending them moves nothing.
+        let last = self.shown.last().map(|row| &row.id);
+        let end = self.latest.iter().rposition(|row| Some(&row.id) == last);
         let older = end.map_or(&[][..], |at| &self.latest[at + 1..]);
-        let older: Vec<Value> =
-            older.iter().filter(|row| fresh.contains_key(&self.named(row))).cloned().collect();
+        let older: Vec<Row> = older.iter().filter(|row| fresh.contains_key(&row.id)).cloned().collect();
         self.newer = fresh.len() - older.len();
         self.shown.extend(older);
     }
 
-    /// Shows everything that the server has; the cursor stays with its row, as far as there is one.
-    pub(super) fn bring(&mut self) {
-        let at = self.current().map(|row| self.named(row));
+    /// Shows all of the server's rows; the same row stays selected, if it is still there.
+    pub(super) fn show_latest(&mut self) {
+        let selected = self.current().map(|row| row.id.clone());
         self.shown.clone_from(&self.latest);
         self.newer = 0;
         self.gone.clear();
-        let names: HashSet<String> = self.shown.iter().map(|row| self.named(row)).collect();
-        self.marks.retain(|mark| names.contains(mark));
-        self.cursor = at.and_then(|at| self.shown.iter().position(|row| self.named(row) == at));
+        let ids: HashSet<&String> = self.shown.iter().map(|row| &row.id).collect();
+        self.marks.retain(|mark| ids.contains(mark));
+        self.cursor = selected.and_then(|id| self.shown.iter().position(|row| row.id == id));
         if self.cursor.is_none() {
             self.offset = 0;
         }
     }
 
-    /// Marks the row under the cursor, or no longer, and goes on to the next.
+    /// Marks or unmarks the selected row and selects the next one.
     pub(super) fn mark(&mut self, height: usize) {
-        let Some(name) = self.current().map(|row| self.named(row)) else { return };
-        if !self.marks.remove(&name) {
-            self.marks.insert(name);
+        let Some(id) = self.current().map(|row| row.id.clone()) else { return };
+        if !self.marks.remove(&id) {
+            self.marks.insert(id);
         }
         self.step(Move::Down, height);
     }
 
-    /// Marks all of them, or none if all are.
+    /// Marks all rows; unmarks them if all are marked.
     pub(super) fn mark_all(&mut self) {
-        let all: BTreeSet<String> = self.shown.iter().map(|row| self.named(row)).collect();
+        let all: BTreeSet<String> = self.shown.iter().map(|row| row.id.clone()).collect();
         self.marks = if self.marks == all { BTreeSet::new() } else { all };
     }
 
-    /// Moves the cursor; above the first row it leaves them. True if more rows should be asked for.
+    /// Moves the selection; above the first row it ends. Returns whether more rows are to be fetched.
     pub(super) fn step(&mut self, to: Move, height: usize) -> bool {
         let last = self.shown.len().saturating_sub(1);
         let page = height.max(2) - 1;
@@ -163,7 +158,7 @@ impl Rows {
             None => self.offset = 0,
         }
         if self.cursor.is_none() && self.marks.is_empty() {
-            self.bring();
+            self.show_latest();
         }
         let wants = self.cursor == Some(last) && self.more && self.limit < ROWS_MAX;
         if wants {
@@ -175,72 +170,77 @@ impl Rows {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
-    fn rows(names: &str) -> Vec<Value> {
-        names.chars().map(|name| json!({ "id": name.to_string() })).collect()
+    fn row(id: char) -> Row {
+        Row { id: id.to_string(), cells: Vec::new(), job: None, phase: None }
     }
 
-    fn told(rows: &Rows) -> String {
-        let cursor = rows.current().map_or("-".to_owned(), |row| rows.named(row));
-        let shown: String = rows.shown.iter().map(|row| rows.named(row)).collect();
+    fn rows(ids: &str) -> Vec<Row> {
+        ids.chars().map(row).collect()
+    }
+
+    fn described(rows: &Rows) -> String {
+        let cursor = rows.current().map_or("-", |row| &row.id);
+        let shown: String = rows.shown.iter().map(|row| row.id.as_str()).collect();
         format!("{shown} at {cursor}, {} newer", rows.newer)
     }
 
     #[test]
-    fn rows_follow_until_the_cursor_is_in_them() {
-        let mut it = Rows::new("id");
-        it.take(rows("cba"), false);
-        it.take(rows("dcba"), false);
-        assert_eq!(told(&it), "dcba at -, 0 newer");
+    fn rows_follow_the_server_until_one_is_selected() {
+        let mut it = Rows::new();
+        it.update(rows("cba"), false);
+        it.update(rows("dcba"), false);
+        assert_eq!(described(&it), "dcba at -, 0 newer");
         it.step(Move::Down, 10);
         it.step(Move::Down, 10);
-        it.take(rows("fedcb"), false);
-        assert_eq!(told(&it), "dcba at c, 2 newer");
-        assert!(it.is_gone(&json!({ "id": "a" })) && !it.is_gone(&json!({ "id": "b" })));
-        it.bring();
-        assert_eq!(told(&it), "fedcb at c, 0 newer");
+        it.update(rows("fedcb"), false);
+        assert_eq!(described(&it), "dcba at c, 2 newer");
+        assert!(it.is_gone(&row('a')) && !it.is_gone(&row('b')));
+        it.show_latest();
+        assert_eq!(described(&it), "fedcb at c, 0 newer");
         it.step(Move::First, 10);
-        it.take(rows("gfedcb"), false);
-        assert_eq!(told(&it), "gfedcb at -, 0 newer");
+        it.update(rows("gfedcb"), false);
+        assert_eq!(described(&it), "gfedcb at -, 0 newer");
     }
 
     #[test]
-    fn older_rows_come_after_the_last_and_move_nothing() {
-        let mut it = Rows::new("id");
-        it.take(rows("dc"), true);
-        assert!(it.step(Move::Last, 10), "more are asked for");
-        it.take(rows("edcba"), false);
-        assert_eq!(told(&it), "dcba at c, 1 newer");
+    fn older_rows_are_appended() {
+        let mut it = Rows::new();
+        it.update(rows("dc"), true);
+        assert!(it.step(Move::Last, 10), "more are fetched");
+        it.update(rows("edcba"), false);
+        assert_eq!(described(&it), "dcba at c, 1 newer");
         assert!(!it.step(Move::Last, 10), "there are no more");
     }
 
     #[test]
-    fn marks_are_what_an_action_is_about() {
-        let mut it = Rows::new("id");
-        it.take(rows("dcba"), false);
-        assert_eq!(it.chosen(), Vec::<String>::new());
+    fn actions_apply_to_marked_rows() {
+        let mut it = Rows::new();
+        it.update(rows("dcba"), false);
+        assert_eq!(it.selected(), Vec::<String>::new());
         it.step(Move::Down, 10);
-        assert_eq!(it.chosen(), ["d"]);
+        assert_eq!(it.selected(), ["d"]);
         it.mark(10);
         it.mark(10);
-        assert_eq!((it.chosen(), told(&it).as_str()), (vec!["d".into(), "c".into()], "dcba at b, 0 newer"));
+        assert_eq!(
+            (it.selected(), described(&it).as_str()),
+            (vec!["d".into(), "c".into()], "dcba at b, 0 newer")
+        );
         it.mark_all();
-        assert_eq!(it.chosen().len(), 4);
+        assert_eq!(it.selected().len(), 4);
         it.mark_all();
-        assert_eq!(it.chosen(), ["b"]);
+        assert_eq!(it.selected(), ["b"]);
     }
 
     #[test]
-    fn what_is_shown_stays_around_the_cursor() {
-        let mut it = Rows::new("id");
-        it.take(rows("jihgfedcba"), false);
+    fn the_selected_row_stays_on_the_screen() {
+        let mut it = Rows::new();
+        it.update(rows("jihgfedcba"), false);
         it.step(Move::Last, 4);
         assert_eq!(it.offset, 6);
         it.step(Move::Up, 4);
-        assert_eq!(it.offset, 6, "nothing moves that need not");
+        assert_eq!(it.offset, 6, "rows move only if they must");
         it.step(Move::PageUp, 4);
         assert_eq!((it.cursor, it.offset), (Some(5), 5));
         for to in [Move::PageUp, Move::PageUp, Move::PageUp, Move::Up, Move::PageDown] {

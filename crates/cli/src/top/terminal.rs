@@ -1,4 +1,4 @@
-//! The terminal: taken, read and given back, whatever happens meanwhile.
+//! Takes over the terminal and restores it, also after a panic.
 
 use std::io::{self, IsTerminal as _, Stdout, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,29 +14,28 @@ use ratatui::crossterm::terminal::{
 };
 use tokio::sync::mpsc;
 
-use crate::output::{Exit, Trouble};
+use crate::output::{CliError, Exit};
 
-/// Keys that wait to be understood.
+/// Keys that are buffered.
 const KEYS_MAX: usize = 64;
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The whole screen, until it is dropped.
+/// The whole screen; dropping it restores the terminal.
 pub(super) struct Screen {
     pub(super) terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
 impl Screen {
-    /// Takes the terminal; a panic gives it back before it is told.
+    /// Takes over the terminal. A panic restores it before its message is printed.
     pub(super) fn take() -> Result<Self> {
         if !io::stdin().is_terminal() || !stdout().is_terminal() {
-            let sentence = "top needs a terminal, and this is none";
-            let help = "`tenure job list` and `tenure events` write to files and pipes";
-            return Err(Trouble::new(Exit::Usage, sentence).help(help).into());
+            let help = "use `tenure job list` or `tenure events` in files and pipes";
+            return Err(CliError::new(Exit::Usage, "top needs a terminal").help(help).into());
         }
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            give_back();
+            restore();
             before(panic);
         }));
         TAKEN.store(true, Ordering::SeqCst);
@@ -48,12 +47,12 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
-/// Once: what stands on the terminal afterwards is not ours. That it cannot be given back cannot be told anybody.
-fn give_back() {
+/// Restores the terminal once: later output on it is not ours. Errors are ignored, because they cannot be shown.
+fn restore() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
@@ -61,7 +60,7 @@ fn give_back() {
     let _ = execute!(stdout(), LeaveAlternateScreen, Show);
 }
 
-/// Keys and sizes as they come; the end of it is the end of the terminal.
+/// Keys and resizes; the channel closes with the terminal.
 pub(super) fn events() -> mpsc::Receiver<Event> {
     let (sender, receiver) = mpsc::channel(KEYS_MAX);
     std::thread::spawn(move || {

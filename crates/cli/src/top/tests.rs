@@ -1,9 +1,6 @@
-//! What the screen shows, and what keys do to it: whole screens as text.
+//! What the screen shows and what keys do: whole screens as text.
 
 mod picture;
-#[path = "../../tests/it/pty.rs"]
-#[allow(dead_code, reason = "shared with the tests of the binary, which use all of it")]
-mod pty;
 mod screens;
 
 use std::collections::HashSet;
@@ -14,42 +11,82 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Color;
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
+use tenure_api::CallId;
 use tenure_core::lifecycle::Lifecycle;
 use tenure_core::time::Timestamp;
+use tenure_e2e::terminal;
 
-use super::act::{Act, Acted, Verb};
-use super::asking::Ask;
+use super::action::{Action, ActionKind, ActionOutcome};
 use super::colours::Colours;
-use super::model::{Message, Refused, Top, Wish};
+use super::fetch::{FetchError, FetchRequest, Fetched, JOURNAL, MapData};
+use super::model::{Effect, Message, Top};
 use super::terminal::Screen;
 use super::view;
 use crate::args::View;
+use crate::client::Page;
+use crate::job::EVENTS;
 use crate::show;
 
-/// A top on a screen of this size, which has asked its first question.
+/// A model on a screen of this size, after the first tick.
 struct Driven {
     top: Top,
     size: (u16, u16),
-    wishes: Vec<Wish>,
-    turn: u64,
+    effects: Vec<Effect>,
+    fetches: u64,
 }
 
 fn driven(view: View, filter: &str, size: (u16, u16)) -> Driven {
     let top = Top::new("http://127.0.0.1:7117".to_owned(), view, filter.to_owned(), size);
-    let mut driven = Driven { top, size, wishes: Vec::new(), turn: 0 };
-    driven.tell(Message::Beat);
+    let mut driven = Driven { top, size, effects: Vec::new(), fetches: 0 };
+    driven.send(Message::Tick);
     driven
 }
 
+/// The server's JSON as the answer to this request.
+fn fetched(request: &FetchRequest, mut answer: Value) -> Fetched {
+    let raw = || to_raw_value(&answer).unwrap();
+    match request {
+        FetchRequest::Map { .. } => Fetched::Map(Box::new(MapData {
+            lifecycles: serde_json::from_value(answer["lifecycles"].take()).unwrap(),
+            stats: serde_json::from_value(answer["stats"].take()).unwrap(),
+            refusal: None,
+            source: answer["source"].as_str().map(str::to_owned),
+        })),
+        FetchRequest::Jobs { .. } => Fetched::jobs(Page::new(CallId::ListJobs, raw()).unwrap()),
+        FetchRequest::Dead { .. } => {
+            Fetched::dead_letters(Page::new(CallId::ListDeadLetters, raw()).unwrap())
+        }
+        FetchRequest::Workers { .. } => Fetched::workers(Page::new(CallId::ListWorkers, raw()).unwrap()),
+        FetchRequest::Journal { .. } => {
+            Fetched::events(&JOURNAL, Page::new(CallId::ListEvents, raw()).unwrap())
+        }
+        FetchRequest::History(_) => {
+            Fetched::events(&EVENTS, Page::new(CallId::ListJobEvents, raw()).unwrap())
+        }
+        FetchRequest::Job(_) => Fetched::Job {
+            job: Box::new(serde_json::from_value(answer["job"].take()).unwrap()),
+            explanation: serde_json::from_value(answer["explain"].take()).unwrap(),
+        },
+        FetchRequest::Explain(_) => {
+            Fetched::Explanation(Box::new(serde_json::from_value(answer["explain"].take()).unwrap()))
+        }
+        FetchRequest::Log { .. } => Fetched::Log {
+            lines: serde_json::from_value(answer["lines"].take()).unwrap(),
+            next_cursor: answer["next_cursor"].as_str().map(str::to_owned),
+        },
+    }
+}
+
 impl Driven {
-    fn tell(&mut self, message: Message) {
-        let wishes = self.top.update(message);
-        self.turn += wishes.iter().filter(|wish| matches!(wish, Wish::Ask(..))).count() as u64;
-        self.wishes.extend(wishes);
+    fn send(&mut self, message: Message) {
+        let effects = self.top.update(message);
+        self.fetches += effects.iter().filter(|effect| matches!(effect, Effect::Fetch(..))).count() as u64;
+        self.effects.extend(effects);
     }
 
-    /// `\n` is enter, `\x1b` escape, `↑↓←→` the arrows, the rest is what it is.
+    /// `\n` is enter, `\x1b` escape, `↑↓←→` the arrows; other characters are themselves.
     fn press(&mut self, keys: &str) -> &mut Self {
         for key in keys.chars() {
             let code = match key {
@@ -65,32 +102,31 @@ impl Driven {
                 '⇟' => KeyCode::PageDown,
                 letter => KeyCode::Char(letter),
             };
-            self.tell(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+            self.send(Message::Key(KeyEvent::new(code, KeyModifiers::NONE)));
         }
         self
     }
 
-    /// The server's answer to the last question.
-    fn hears(&mut self, answer: Value) -> &mut Self {
-        self.tell(Message::Answer(self.turn, Ok(answer), Timestamp(0)));
+    /// The server's answer to the last request.
+    fn answer(&mut self, answer: Value) -> &mut Self {
+        let fetched = fetched(self.request(), answer);
+        self.send(Message::Fetched(self.fetches, Ok(fetched), Timestamp(0)));
         self
     }
 
-    fn refused(&mut self, sentence: &str, away: bool) -> &mut Self {
+    fn fail(&mut self, message: &str, unavailable: bool) -> &mut Self {
         let at = Timestamp::parse("2026-11-16T12:30:45.000Z").unwrap();
-        let refused = Refused { sentence: sentence.to_owned(), away };
-        self.tell(Message::Answer(self.turn, Err(refused), at));
+        let error = FetchError { message: message.to_owned(), unavailable };
+        self.send(Message::Fetched(self.fetches, Err(error), at));
         self
     }
 
-    /// What was asked last.
-    fn asked(&self) -> &Ask {
-        let asked = self
-            .wishes
-            .iter()
-            .rev()
-            .find_map(|wish| if let Wish::Ask(_, ask) = wish { Some(ask) } else { None });
-        asked.expect("the first beat asks")
+    /// The last request.
+    fn request(&self) -> &FetchRequest {
+        let mut effects = self.effects.iter().rev();
+        let request =
+            effects.find_map(|effect| if let Effect::Fetch(_, it) = effect { Some(it) } else { None });
+        request.expect("the first tick fetches")
     }
 
     fn buffer(&self, colours: Colours) -> Buffer {
@@ -109,7 +145,7 @@ impl Driven {
     }
 }
 
-/// So many minutes and a half ago: what is told of it in minutes stays so for a while.
+/// This many and a half minutes ago, so that the age in minutes does not change during a test.
 fn ago(minutes: i64) -> Timestamp {
     Timestamp(show::now().0 - minutes * 60_000 - 30_000)
 }
@@ -137,7 +173,6 @@ fn job(number: u32, state: &str) -> Value {
     })
 }
 
-/// Jobs of these numbers, newest first.
 fn jobs(rows: &[(u32, &str)]) -> Value {
     let jobs: Vec<Value> = rows.iter().map(|(number, state)| job(*number, state)).collect();
     json!({ "jobs": jobs, "next_cursor": null })
@@ -147,8 +182,8 @@ fn lifecycles() -> Vec<Lifecycle> {
     Lifecycle::built_in()
 }
 
-/// What the map asks for, with numbers as a busy server has them.
-fn the_map(name: &str) -> Value {
+/// The answer for the lifecycle view, with numbers of a busy server.
+fn map_of(name: &str) -> Value {
     let all = lifecycles();
     let names: Vec<Value> = all.iter().map(|it| json!({ "name": it.name, "version": it.version })).collect();
     let lifecycle = all.iter().find(|it| it.name == name).unwrap();
@@ -184,24 +219,24 @@ fn the_map(name: &str) -> Value {
 }
 
 #[test]
-fn a_question_is_asked_once_a_second_unless_it_is_paused_or_unanswered() {
+fn pages_are_fetched_once_per_second_unless_paused_or_pending() {
     let mut it = driven(View::Jobs, "", (80, 10));
-    let asked = |it: &Driven| it.turn;
-    it.tell(Message::Beat);
-    assert_eq!(asked(&it), 1, "the first one has no answer yet");
-    it.hears(jobs(&[])).tell(Message::Beat);
-    assert_eq!(asked(&it), 2);
-    it.hears(jobs(&[])).press("p").tell(Message::Beat);
-    assert_eq!(asked(&it), 2);
+    it.send(Message::Tick);
+    assert_eq!(it.fetches, 1, "the first fetch is pending");
+    it.answer(jobs(&[])).send(Message::Tick);
+    assert_eq!(it.fetches, 2);
+    it.answer(jobs(&[])).press("p").send(Message::Tick);
+    assert_eq!(it.fetches, 2);
     it.press("p");
-    assert_eq!(asked(&it), 3, "going on asks at once");
+    assert_eq!(it.fetches, 3, "resuming fetches at once");
 }
 
 #[test]
-fn an_answer_to_an_earlier_question_is_not_for_this_page() {
+fn answers_to_earlier_requests_are_ignored() {
     let mut it = driven(View::Jobs, "", (80, 10));
+    let earlier = fetched(it.request(), jobs(&[(1, "queued")]));
     it.press("3");
-    it.tell(Message::Answer(1, Ok(jobs(&[(1, "queued")])), Timestamp(0)));
+    it.send(Message::Fetched(1, Ok(earlier), Timestamp(0)));
     assert!(!it.screen().contains("queued"));
 }
 
@@ -209,77 +244,78 @@ fn an_answer_to_an_earlier_question_is_not_for_this_page() {
 fn views_are_chosen_by_digit_name_and_tab() {
     let mut it = driven(View::Map, "", (80, 10));
     it.press("2");
-    assert_eq!(*it.asked(), Ask::Jobs { filter: String::new(), limit: 100 });
+    assert_eq!(*it.request(), FetchRequest::Jobs { filter: String::new(), limit: 100 });
     it.press(":dead stage:exec\n");
-    assert_eq!(*it.asked(), Ask::Dead { filter: "stage:exec".to_owned(), limit: 100 });
+    assert_eq!(*it.request(), FetchRequest::Dead { filter: "stage:exec".to_owned(), limit: 100 });
     it.press("\t");
-    assert_eq!(*it.asked(), Ask::Workers { filter: String::new() });
+    assert_eq!(*it.request(), FetchRequest::Workers { filter: String::new() });
     it.press(":l\n");
-    assert_eq!(*it.asked(), Ask::Journal { filter: String::new(), after: None });
-    it.press("/type:job_failed\n").hears(json!({ "events": [], "next_cursor": "42" })).tell(Message::Beat);
-    assert_eq!(
-        *it.asked(),
-        Ask::Journal { filter: "type:job_failed".to_owned(), after: Some("42".to_owned()) }
-    );
+    assert_eq!(*it.request(), FetchRequest::Journal { filter: String::new(), after: None });
+    it.press("/type:job_failed\n").answer(json!({ "events": [], "next_cursor": "42" })).send(Message::Tick);
+    let after = Some("42".to_owned());
+    assert_eq!(*it.request(), FetchRequest::Journal { filter: "type:job_failed".to_owned(), after });
     it.press("\x1b");
-    assert_eq!(*it.asked(), Ask::Journal { filter: String::new(), after: None }, "esc removes the filter");
+    let without_filter = FetchRequest::Journal { filter: String::new(), after: None };
+    assert_eq!(*it.request(), without_filter, "esc removes the filter");
 }
 
 #[test]
-fn enter_leads_from_the_map_to_jobs_to_a_job_and_esc_back() {
+fn enter_opens_jobs_and_a_job_and_esc_goes_back() {
     let mut it = driven(View::Map, "", (110, 30));
-    it.hears(the_map("distributed")).press("↓↓\n");
-    assert_eq!(
-        *it.asked(),
-        Ask::Jobs { filter: "lifecycle:distributed state:running".to_owned(), limit: 100 }
-    );
-    it.hears(jobs(&[(2, "running"), (1, "running")])).press("\n");
-    assert!(it.screen().contains("choose a row first"), "{}", it.screen());
+    it.answer(map_of("distributed")).press("↓↓\n");
+    let filter = "lifecycle:distributed state:running".to_owned();
+    assert_eq!(*it.request(), FetchRequest::Jobs { filter, limit: 100 });
+    it.answer(jobs(&[(2, "running"), (1, "running")])).press("\n");
+    assert!(it.screen().contains("select a row first"), "{}", it.screen());
     it.press("j\n");
-    assert_eq!(*it.asked(), Ask::Job(id(2)));
-    for (key, ask) in
-        [("e", Ask::Explain(id(2))), ("h", Ask::History(id(2))), ("l", Ask::Log { job: id(2), after: None })]
-    {
+    assert_eq!(*it.request(), FetchRequest::Job(id(2)));
+    for (key, request) in [
+        ("e", FetchRequest::Explain(id(2))),
+        ("h", FetchRequest::History(id(2))),
+        ("l", FetchRequest::Log { job: id(2), after: None }),
+    ] {
         it.press(key);
-        assert_eq!(*it.asked(), ask);
+        assert_eq!(*it.request(), request);
         it.press("\x1b");
-        assert_eq!(*it.asked(), Ask::Job(id(2)));
+        assert_eq!(*it.request(), FetchRequest::Job(id(2)));
     }
     it.press("\x1b\x1b");
-    assert!(matches!(it.asked(), Ask::Map { .. }));
+    assert!(matches!(it.request(), FetchRequest::Map { .. }));
 }
 
 #[test]
-fn an_action_asks_first_and_says_the_number() {
+fn an_action_is_confirmed_with_the_number_of_jobs() {
     let mut it = driven(View::Jobs, "", (80, 10));
-    it.hears(jobs(&[(3, "running"), (2, "running"), (1, "failed")])).press("j  c");
+    it.answer(jobs(&[(3, "running"), (2, "running"), (1, "failed")])).press("j  c");
     assert!(it.screen().contains("Cancel 2 jobs?"), "{}", it.screen());
     it.press("x");
-    assert!(!it.wishes.iter().any(|wish| matches!(wish, Wish::Act(_))), "any other key is a no");
+    assert!(!it.effects.iter().any(|effect| matches!(effect, Effect::Act(_))), "any other key is a no");
     it.press("cy");
-    let Some(Wish::Act(act)) = it.wishes.last() else { panic!("{:?}", it.wishes) };
-    assert_eq!(*act, Act { verb: Verb::Cancel { hard: false }, jobs: vec![id(3), id(2)] });
-    let acted = Acted { verb: act.verb, done: vec![id(3)], refused: vec!["forbidden: no".to_owned()] };
-    it.tell(Message::Acted(acted));
+    let Some(Effect::Act(action)) = it.effects.last() else { panic!("{:?}", it.effects) };
+    let jobs = vec![id(3), id(2)];
+    assert_eq!(*action, Action { kind: ActionKind::Cancel { hard: false }, jobs });
+    let (kind, refused) = (action.kind, vec!["forbidden: no".to_owned()]);
+    it.send(Message::ActionFinished(ActionOutcome { kind, done: vec![id(3)], refused }));
     assert!(it.screen().contains("1 asked to stop, 1 refused: forbidden: no"), "{}", it.screen());
     assert!(!it.screen().contains("marked"));
 }
 
 #[test]
-fn no_size_and_no_key_is_too_much() {
-    let answers = [the_map("pattern"), the_map("engine"), jobs(&[(2, "queued"), (1, "failed")])];
+fn any_key_works_on_any_page_of_any_size() {
     let views = [View::Map, View::Jobs, View::Dead, View::Workers, View::Log];
     for size in [(0, 0), (1, 1), (2, 3), (7, 2), (9, 40), (40, 10), (80, 24), (300, 100)] {
         for view in views {
             let mut it = driven(view, "", size);
-            for answer in &answers {
-                let mut answer = answer.clone();
+            for mut answer in [map_of("pattern"), map_of("engine"), map_of("so1")] {
+                answer["jobs"] = jobs(&[(2, "queued"), (1, "failed")])["jobs"].take();
                 answer["dead_letters"] = json!([{ "job_id": id(1), "reason_code": "x" }]);
                 answer["workers"] = json!([{ "name": "w1", "holds": [] }]);
                 answer["events"] = json!([{ "id": "1", "job_id": id(1), "ts": "2026-11-16T12:30:45.000Z" }]);
-                it.hears(answer);
+                answer["lines"] = json!([{ "n": 1, "text": "line" }]);
+                answer["job"] = job(1, "failed");
+                answer["explain"] = json!({ "job_id": id(1), "state": "failed", "phase": "final" });
                 for key in "↓↑⇟⇞Ggj k→←[]acyrnnp?\x1b/x\n:q\x1b\t\nelh\x1b\x1b".chars() {
-                    it.press(&key.to_string());
+                    it.answer(answer.clone()).press(&key.to_string());
                     it.screen();
                 }
             }
@@ -288,9 +324,9 @@ fn no_size_and_no_key_is_too_much() {
 }
 
 #[test]
-fn without_colours_there_are_none() {
+fn no_color_removes_all_colours() {
     let mut it = driven(View::Jobs, "", (80, 10));
-    it.hears(jobs(&[(2, "running"), (1, "failed")])).press("j");
+    it.answer(jobs(&[(2, "running"), (1, "failed")])).press("j");
     let colours = |colours| -> HashSet<Color> {
         it.buffer(colours).content().iter().flat_map(|cell| [cell.fg, cell.bg]).collect()
     };
@@ -298,9 +334,9 @@ fn without_colours_there_are_none() {
     assert!(colours(Colours::all()).len() > 3);
 }
 
-/// Runs itself again, in a terminal of its own.
+/// Runs itself again in a terminal.
 #[test]
-fn a_panic_gives_the_terminal_back() {
+fn a_panic_restores_the_terminal() {
     const INSIDE: &str = "TENURE_TEST_INSIDE";
     if std::env::var_os(INSIDE).is_some() {
         let mut screen = Screen::take().unwrap();
@@ -308,11 +344,12 @@ fn a_panic_gives_the_terminal_back() {
         screen.terminal.draw(|frame| view::draw(frame, &it.top, Colours::all())).unwrap();
         panic!("a panic, on purpose");
     }
-    let mut own = Command::new(std::env::current_exe().unwrap());
-    own.args(["--exact", "--nocapture", "top::tests::a_panic_gives_the_terminal_back"])
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "--nocapture", "top::tests::a_panic_restores_the_terminal"])
         .env(INSIDE, "1")
         .env("RUST_BACKTRACE", "0");
-    let terminal = pty::Pty::start(&own, (80, 24));
-    terminal.shows("a panic, on purpose");
-    assert_eq!(terminal.ends().code(), Some(101));
+    let terminal = terminal::Terminal::start(&command, (80, 24));
+    terminal.wait_for("a panic, on purpose");
+    assert_eq!(terminal.wait_for_exit().code(), Some(101));
 }

@@ -1,44 +1,42 @@
-//! Lines that are read: a job, why it is where it is, its log. Long ones are broken at the edge of the screen.
+//! Scrollable text: a job, its explanation, its log. Long lines are wrapped at the edge of the screen.
 
 use ratatui::text::Span;
 
 use super::rows::Move;
 
-/// Lines of a log that are kept.
+/// Log lines that are kept.
 const LINES_MAX: usize = 5000;
 
-/// Lines, and where the reader is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Text {
     pub(super) lines: Vec<String>,
-    /// The first line on the screen, as lines are after they were broken; none is the end, which is followed.
+    /// The first line on the screen, counted after wrapping; `None` follows the end.
     at: Option<usize>,
 }
 
 impl Text {
-    /// Read from the beginning.
+    /// Shown from the beginning.
     pub(super) fn new() -> Self {
         Self { lines: Vec::new(), at: Some(0) }
     }
 
-    /// Read at its end, as it grows.
+    /// Shown at its end as it grows.
     pub(super) fn following() -> Self {
         Self::default()
     }
 
-    /// Whether its end is followed.
     pub(super) fn is_following(&self) -> bool {
         self.at.is_none()
     }
 
-    /// More lines at the end; the oldest go.
+    /// Appends lines and drops the oldest ones beyond the limit.
     pub(super) fn extend(&mut self, lines: impl IntoIterator<Item = String>) {
         self.lines.extend(lines);
         let over = self.lines.len().saturating_sub(LINES_MAX);
         self.lines.drain(..over);
     }
 
-    /// Moves what is on the screen.
+    /// Scrolls.
     pub(super) fn step(&mut self, to: Move, (width, height): (usize, usize)) {
         let (end, page) = (self.end(width, height), height.max(2) - 1);
         let at = self.at.unwrap_or(end).min(end);
@@ -50,26 +48,26 @@ impl Text {
             Move::First => 0,
             Move::Last => end,
         };
-        // At its end what grows is followed; what does not grow cannot tell.
+        // At the end, text that grows is followed.
         self.at = Some(at).filter(|at| *at < end);
     }
 
-    /// What is on the screen.
+    /// The lines on the screen.
     pub(super) fn shown(&self, width: usize, height: usize) -> Vec<String> {
         let at = self.at.unwrap_or(usize::MAX).min(self.end(width, height));
-        self.broken(width).skip(at).take(height).collect()
+        self.wrapped(width).skip(at).take(height).collect()
     }
 
     fn end(&self, width: usize, height: usize) -> usize {
-        self.broken(width).count().saturating_sub(height)
+        self.wrapped(width).count().saturating_sub(height)
     }
 
-    fn broken(&self, width: usize) -> impl Iterator<Item = String> {
-        self.lines.iter().flat_map(move |line| broken(line, width.max(1)))
+    fn wrapped(&self, width: usize) -> impl Iterator<Item = String> {
+        self.lines.iter().flat_map(move |line| wrap(line, width.max(1)))
     }
 }
 
-fn broken(line: &str, width: usize) -> Vec<String> {
+fn wrap(line: &str, width: usize) -> Vec<String> {
     if line.len() <= width {
         return vec![line.to_owned()];
     }
@@ -93,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_lines_are_broken_and_the_end_is_followed() {
+    fn long_lines_are_wrapped_and_the_end_is_followed() {
         let mut text = Text::following();
         text.extend(["one".to_owned(), "twothree".to_owned(), "日本語".to_owned()]);
         assert_eq!(text.shown(5, 9), ["one", "twoth", "ree", "日本", "語"]);

@@ -1,4 +1,4 @@
-//! How the model looks: two lines above, the body, a line below. Nothing is remembered here.
+//! Draws the model: two lines above, the body, one line below.
 
 mod map;
 mod table;
@@ -8,18 +8,17 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
-use serde_json::Value;
+use tenure_diagram::symbol;
 
-use super::colours::{Colours, phase_of};
+use super::colours::Colours;
 use super::keys;
-use super::leaf::{Body, Leaf, titled};
-use super::model::{Live, Page, Top, VIEWS};
+use super::model::{Connection, PaneKind, Top, VIEWS};
+use super::pane::{Body, Pane, Subject, headings};
 use crate::args::View;
-use crate::show::text;
+use crate::show::short;
 
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 
-/// Draws all of it.
 pub(super) fn draw(frame: &mut Frame, top: &Top, colours: Colours) {
     let [head, title, body, foot] = Layout::vertical([
         Constraint::Length(1),
@@ -28,16 +27,16 @@ pub(super) fn draw(frame: &mut Frame, top: &Top, colours: Colours) {
         Constraint::Length(1),
     ])
     .areas(frame.area());
-    frame.render_widget(both_ends(tabs(top, colours), live(top, colours), head), head);
+    frame.render_widget(both_ends(tabs(top, colours), connection(top, colours), head), head);
     frame.render_widget(titles(top, colours), title);
     draw_body(frame, body, top, colours);
     draw_foot(frame, foot, top, colours);
     if let Some(from) = top.help {
-        draw_help(frame, (top, from), colours);
+        draw_help(frame, top, from, colours);
     }
 }
 
-/// One line from both ends; where they would meet, the right one stays whole.
+/// One line with text at both ends; where they overlap, the left one is cut.
 fn both_ends<'l>(left: Line<'l>, right: Line<'l>, area: Rect) -> Line<'l> {
     let room = usize::from(area.width).saturating_sub(right.width());
     let mut spans = Vec::new();
@@ -67,15 +66,15 @@ fn tabs<'l>(top: &Top, colours: Colours) -> Line<'l> {
     Line::from(spans)
 }
 
-fn live<'l>(top: &Top, colours: Colours) -> Line<'l> {
+fn connection<'l>(top: &Top, colours: Colours) -> Line<'l> {
     let server = top.server.trim_start_matches("http://").trim_start_matches("https://").to_owned();
-    let (mark, style) = match &top.live {
+    let (mark, style) = match &top.connection {
         _ if top.paused => ("‖ paused".to_owned(), colours.of(Color::Yellow)),
-        Live::Unheard => ("○ asking".to_owned(), colours.faint()),
-        Live::Now => ("● live".to_owned(), colours.of(Color::Green)),
-        Live::Away(since, _) => {
+        Connection::Connecting => ("○ connecting".to_owned(), colours.faint()),
+        Connection::Live => ("● live".to_owned(), colours.of(Color::Green)),
+        Connection::Lost { since, .. } => {
             let since = since.to_string();
-            (format!("○ not live since {}", since.get(11..19).unwrap_or_default()), colours.bad())
+            (format!("○ disconnected since {}", since.get(11..19).unwrap_or_default()), colours.bad())
         }
     };
     Line::from(vec![
@@ -85,27 +84,27 @@ fn live<'l>(top: &Top, colours: Colours) -> Line<'l> {
     ])
 }
 
-/// What is shown, which of it, and what is not shown yet.
+/// The title of the page, its filter, and the number of rows.
 fn titles<'l>(top: &Top, colours: Colours) -> Line<'l> {
-    let leaf = top.leaf();
-    let mut spans = vec![Span::styled(titled_page(&leaf.page), BOLD)];
-    spans.extend(state(&leaf.subject, colours));
-    if !leaf.filter.is_empty() {
-        spans.push(Span::styled(format!("  /{}", leaf.filter), colours.of(Color::Cyan)));
+    let pane = top.pane();
+    let mut spans = vec![Span::styled(title(&pane.page), BOLD)];
+    spans.extend(pane.subject.iter().flat_map(|subject| state(subject, colours)));
+    if !pane.filter.is_empty() {
+        spans.push(Span::styled(format!("  /{}", pane.filter), colours.of(Color::Cyan)));
     }
-    match &leaf.body {
-        Body::Rows(rows) if leaf.heard => {
+    match &pane.body {
+        Body::Rows(rows) if pane.loaded => {
             let more = if rows.more { "+" } else { "" };
             spans.push(Span::styled(format!("  {}{more}", rows.shown.len()), colours.faint()));
             if !rows.marks.is_empty() {
                 spans.push(Span::styled(format!("  {} marked", rows.marks.len()), colours.of(Color::Yellow)));
             }
             if rows.newer > 0 {
-                spans.push(Span::styled(format!("  {} newer: n", rows.newer), colours.of(Color::Green)));
+                spans.push(Span::styled(format!("  {} newer (n)", rows.newer), colours.of(Color::Green)));
             }
         }
-        Body::Text(text) if matches!(leaf.page, Page::Log(_)) => {
-            let follows = if text.is_following() { "  follows" } else { "  held: G follows" };
+        Body::Text(text) if matches!(pane.page, PaneKind::Log(_)) => {
+            let follows = if text.is_following() { "  following" } else { "  scrolled back (G follows)" };
             spans.push(Span::styled(follows, colours.faint()));
         }
         Body::Map(map) => {
@@ -115,44 +114,42 @@ fn titles<'l>(top: &Top, colours: Colours) -> Line<'l> {
         }
         Body::Rows(_) | Body::Text(_) => {}
     }
-    if let Live::Away(_, why) = &top.live {
-        spans.push(Span::styled(format!("  {}", crate::show::plain(why)), colours.bad()));
+    if let Connection::Lost { message, .. } = &top.connection {
+        spans.push(Span::styled(format!("  {}", crate::show::plain(message)), colours.bad()));
     }
     Line::from(spans)
 }
 
-fn titled_page(page: &Page) -> String {
+fn title(page: &PaneKind) -> String {
     match page {
-        Page::View(View::Map) => "Map".to_owned(),
-        Page::View(View::Jobs) => "Jobs".to_owned(),
-        Page::View(View::Dead) => "Dead letters".to_owned(),
-        Page::View(View::Workers) => "Workers".to_owned(),
-        Page::View(View::Log) => "Journal".to_owned(),
-        Page::Job(job) => titled(job),
-        Page::Explain(job) => format!("why {} is where it is", titled(job)),
-        Page::History(job) => format!("history of {}", titled(job)),
-        Page::Log(job) => format!("log of {}", titled(job)),
+        PaneKind::View(View::Map) => "Lifecycles".to_owned(),
+        PaneKind::View(View::Jobs) => "Jobs".to_owned(),
+        PaneKind::View(View::Dead) => "Dead letters".to_owned(),
+        PaneKind::View(View::Workers) => "Workers".to_owned(),
+        PaneKind::View(View::Log) => "Journal".to_owned(),
+        PaneKind::Job(job) => format!("Job {}", short(job)),
+        PaneKind::Explain(job) => format!("Job {}: why is it here?", short(job)),
+        PaneKind::History(job) => format!("Job {}: history", short(job)),
+        PaneKind::Log(job) => format!("Job {}: log", short(job)),
     }
 }
 
-/// A job's type and state.
-fn state<'l>(job: &Value, colours: Colours) -> Vec<Span<'l>> {
-    let Some(phase) = phase_of(job) else { return Vec::new() };
-    let word = format!("  {} {}", phase.sign(), text(&job["state"]));
-    vec![Span::raw(format!("  {}", text(&job["type"]))), Span::styled(word, colours.phase(phase))]
+fn state<'l>(subject: &Subject, colours: Colours) -> [Span<'l>; 2] {
+    let word = format!("  {} {}", symbol(subject.phase), subject.state);
+    [Span::raw(format!("  {}", subject.job_type)), Span::styled(word, colours.phase(subject.phase))]
 }
 
 fn draw_body(frame: &mut Frame, area: Rect, top: &Top, colours: Colours) {
-    let leaf = top.leaf();
-    if let Some(sentence) = &leaf.refused {
-        let lines: Vec<Line> = sentence.lines().map(|line| Line::styled(line, colours.bad())).collect();
+    let pane = top.pane();
+    if let Some(message) = &pane.refusal {
+        let lines: Vec<Line> = message.lines().map(|line| Line::styled(line, colours.bad())).collect();
         frame.render_widget(Paragraph::new(lines).wrap(ratatui::widgets::Wrap { trim: true }), area);
         return;
     }
-    match &leaf.body {
+    match &pane.body {
         Body::Map(map) => map::draw(frame, area, map, colours),
-        Body::Rows(rows) if rows.shown.is_empty() => draw_empty(frame, area, leaf, colours),
-        Body::Rows(rows) => table::draw(frame, area, (rows, super::leaf::list(&leaf.page)), colours),
+        Body::Rows(rows) if rows.shown.is_empty() => draw_empty(frame, area, pane, colours),
+        Body::Rows(rows) => table::draw(frame, area, rows, &headings(&pane.page), colours),
         Body::Text(text) => {
             let shown = text.shown(area.width.into(), area.height.into());
             let lines: Vec<Line> = shown.into_iter().map(Line::raw).collect();
@@ -161,18 +158,18 @@ fn draw_body(frame: &mut Frame, area: Rect, top: &Top, colours: Colours) {
     }
 }
 
-/// Why there is nothing, and what would change that.
-fn draw_empty(frame: &mut Frame, area: Rect, leaf: &Leaf, colours: Colours) {
-    let sentence = match &leaf.page {
-        _ if !leaf.heard => "",
-        _ if !leaf.filter.is_empty() => "Nothing matches the filter; esc removes it.",
-        Page::View(View::Jobs) => "No jobs yet: `tenure run TYPE` makes one.",
-        Page::View(View::Dead) => "No dead letters: no job was given up.",
-        Page::View(View::Workers) => "No worker was heard: `tenure work TYPE -- COMMAND` is one.",
-        Page::View(View::Log) => "Nothing happened lately; what happens appears here.",
+/// Explains an empty page.
+fn draw_empty(frame: &mut Frame, area: Rect, pane: &Pane, colours: Colours) {
+    let message = match &pane.page {
+        _ if !pane.loaded => "",
+        _ if !pane.filter.is_empty() => "No rows match the filter. Press esc to remove it.",
+        PaneKind::View(View::Jobs) => "No jobs yet. Create one with `tenure run TYPE`.",
+        PaneKind::View(View::Dead) => "No dead letters.",
+        PaneKind::View(View::Workers) => "No workers. Start one with `tenure work TYPE -- COMMAND`.",
+        PaneKind::View(View::Log) => "No recent events. New events appear here.",
         _ => "Nothing yet.",
     };
-    frame.render_widget(Paragraph::new(Line::styled(sentence, colours.faint())), area);
+    frame.render_widget(Paragraph::new(Line::styled(message, colours.faint())), area);
 }
 
 fn draw_foot(frame: &mut Frame, area: Rect, top: &Top, colours: Colours) {
@@ -188,9 +185,9 @@ fn draw_foot(frame: &mut Frame, area: Rect, top: &Top, colours: Colours) {
             None => Span::styled(hint, colours.faint()),
         });
         Line::from(spans)
-    } else if let Some(act) = &top.question {
-        let (question, keys) = act.question();
-        Line::from(vec![Span::styled(question, colours.bad()), Span::styled(format!("  {keys}"), BOLD)])
+    } else if let Some(action) = &top.question {
+        let keys = Span::styled(format!("  {}", action.keys()), BOLD);
+        Line::from(vec![Span::styled(action.question(), colours.bad()), keys])
     } else if let Some(note) = &top.note {
         Line::styled(crate::show::plain(note), BOLD)
     } else {
@@ -199,17 +196,17 @@ fn draw_foot(frame: &mut Frame, area: Rect, top: &Top, colours: Colours) {
     frame.render_widget(line, area);
 }
 
-/// As many keys as fit; the way to the others, and out, always.
+/// As many keys as fit; help and quit always.
 fn footer<'l>(top: &Top, width: usize, colours: Colours) -> Line<'l> {
-    let said = |key: &keys::Key| {
+    let spans_of = |key: &keys::Key| {
         [Span::styled(key.label, BOLD), Span::styled(format!(" {}  ", key.short), colours.faint())]
     };
-    let shown = keys::of(&top.leaf().page).filter(|key| !key.short.is_empty());
+    let shown = keys::of(&top.pane().page).filter(|key| !key.short.is_empty());
     let (last, others): (Vec<_>, Vec<_>) = shown.partition(|key| matches!(key.label, "?" | "q"));
-    let last: Vec<Span> = last.into_iter().flat_map(said).collect();
+    let last: Vec<Span> = last.into_iter().flat_map(spans_of).collect();
     let mut room = width.saturating_sub(last.iter().map(Span::width).sum());
     let mut spans = Vec::new();
-    for pair in others.into_iter().map(said) {
+    for pair in others.into_iter().map(spans_of) {
         let wide: usize = pair.iter().map(Span::width).sum();
         if wide > room {
             break;
@@ -221,8 +218,8 @@ fn footer<'l>(top: &Top, width: usize, colours: Colours) -> Line<'l> {
     Line::from(spans)
 }
 
-fn draw_help(frame: &mut Frame, (top, from): (&Top, u16), colours: Colours) {
-    let lines: Vec<Line> = keys::of(&top.leaf().page)
+fn draw_help(frame: &mut Frame, top: &Top, from: u16, colours: Colours) {
+    let lines: Vec<Line> = keys::of(&top.pane().page)
         .map(|key| {
             let label = format!("{:>10}  ", key.label);
             Line::from(vec![Span::styled(label, BOLD), Span::styled(key.long, colours.faint())])
@@ -233,7 +230,7 @@ fn draw_help(frame: &mut Frame, (top, from): (&Top, u16), colours: Colours) {
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
     let [area] = Layout::vertical([Constraint::Max(height)]).flex(ratatui::layout::Flex::Center).areas(area);
     let hidden = height.saturating_sub(area.height);
-    let title = if hidden > from { " keys that work here: ↓ for more " } else { " keys that work here " };
+    let title = if hidden > from { " Keys (↓ for more) " } else { " Keys " };
     frame.render_widget(Clear, area);
     frame.render_widget(
         Paragraph::new(lines).block(Block::bordered().title(title)).scroll((from.min(hidden), 0)),

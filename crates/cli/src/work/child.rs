@@ -1,4 +1,4 @@
-//! One attempt: the program is started, fed, heard, stopped, and its end is judged.
+//! One attempt: starts the program, writes its stdin, reads its output, stops it, and turns its exit into a result.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
@@ -14,35 +14,51 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::{mpsc, watch};
 
-use super::Order;
+use super::Mode;
 use super::lines;
-use super::log::{Heard, hear};
+use super::log::{ProgramOutput, forward};
 use crate::output;
 use crate::show;
 
-/// How long what a program left behind may hold its pipes open, and again after it was killed.
+/// How long background processes of a program may hold its pipes open, and again after they were killed.
 const PIPE_GRACE: Duration = Duration::from_secs(2);
-/// Lines that are read ahead of the server; a program that is faster waits.
+/// Lines that are buffered for the server; then the program is blocked.
 const LINES_AHEAD: usize = 256;
 
-/// What runs for each job.
+/// The program that runs for each job.
 pub(super) struct Program {
     pub(super) command: Vec<String>,
-    /// Exit codes after which another attempt may help.
+    /// Exit codes that count as transient failures.
     pub(super) retry_on: Vec<u8>,
     pub(super) client: Client,
-    pub(super) told: watch::Receiver<Order>,
+    pub(super) mode: watch::Receiver<Mode>,
 }
 
-/// The program's process group. Whoever drops it kills the group, unless its leader has ended.
-struct Group(Option<Pid>);
+/// How an attempt ended: a message for the terminal, and the result for the server.
+struct AttemptEnd {
+    message: String,
+    result: Result<Value, Fail>,
+}
 
-impl Group {
+impl AttemptEnd {
+    fn new(message: impl Into<String>, result: Result<Value, Fail>) -> Self {
+        Self { message: message.into(), result }
+    }
+
+    fn failed(message: String, fail: Fail, stage: Stage) -> Self {
+        Self { message, result: Err(fail.stage(stage)) }
+    }
+}
+
+/// The program's process group. It is killed on drop, unless the program has exited.
+struct ProcessGroup(Option<Pid>);
+
+impl ProcessGroup {
     fn of(child: &Child) -> Self {
         Self(child.id().and_then(|id| Pid::from_raw(id.cast_signed())))
     }
 
-    /// That it is gone already is no failure.
+    /// Ignores that the group may be gone.
     fn send(&self, signal: Signal) {
         if let Some(pid) = self.0 {
             let _ = kill_process_group(pid, signal);
@@ -50,63 +66,63 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.send(Signal::KILL);
     }
 }
 
 impl Program {
-    /// Runs the program for a job. Dropping this kills it: the SDK does so when the job is no longer ours.
+    /// Runs the program for a job. Dropping the future kills it: the SDK does so when the lease is lost.
     pub(super) async fn attempt(self: Arc<Self>, job: Job<Value>) -> Result<Value, Fail> {
         let name =
             format!("{}  {}  attempt {}", show::short(&job.id), show::plain(&job.job_type), job.attempt);
-        output::words(&format!("{name}  begun"));
-        let mut told = self.told.clone();
-        let (words, ended) = tokio::select! {
+        output::message(&format!("{name}  started"));
+        let mut mode = self.mode.clone();
+        let end = tokio::select! {
             biased;
-            ended = self.live(&job) => ended,
-            _ = told.wait_for(|order| *order == Order::Kill) => ("released".to_owned(), Err(Fail::release())),
+            end = self.run(&job) => end,
+            _ = mode.wait_for(|mode| *mode == Mode::Kill) => AttemptEnd::new("released", Err(Fail::release())),
             stop = job.stopped_at_least(Stop::Shutdown) => {
-                let words = if stop == Stop::LeaseLost { "ended: its lease is lost" } else { "ended: it is cancelled" };
-                (words.to_owned(), Err(Fail::release()))
+                let message = if stop == Stop::LeaseLost { "stopped: lease lost" } else { "stopped: cancelled" };
+                AttemptEnd::new(message, Err(Fail::release()))
             }
         };
-        output::words(&format!("{name}  {words}"));
-        ended
+        output::message(&format!("{name}  {}", end.message));
+        end.result
     }
 
-    async fn live(&self, job: &Job<Value>) -> Ended {
+    async fn run(&self, job: &Job<Value>) -> AttemptEnd {
         let mut child = match self.spawn(job) {
             Ok(child) => child,
-            Err(why) => return not_started(&why),
+            Err(error) => return not_started(&error),
         };
-        let mut group = Group::of(&child);
+        let mut group = ProcessGroup::of(&child);
         let (to, from) = mpsc::channel(LINES_AHEAD);
         let ahead = to.downgrade();
-        let feeding = feed(child.stdin.take(), job.payload.to_string());
+        let writing = write(child.stdin.take(), job.payload.to_string());
         let out = lines::read(child.stdout.take(), "stdout", to.clone());
         let err = lines::read(child.stderr.take(), "stderr", to);
-        let mut reading = Box::pin(async { tokio::join!(feeding, out, err) });
-        let (mut is_read, mut is_asked, mut heard) = (false, false, None);
-        let mut hearing = pin!(hear(&self.client, job, from));
+        let mut reading = Box::pin(async { tokio::join!(writing, out, err) });
+        let (mut is_read, mut is_cancelled, mut output) = (false, false, None);
+        let mut forwarding = pin!(forward(&self.client, job, from));
         let status = loop {
             tokio::select! {
                 status = child.wait() => break status,
                 _ = &mut reading, if !is_read => is_read = true,
-                all = &mut hearing, if heard.is_none() => heard = Some(all),
-                _ = job.stopped(), if !is_asked => {
-                    is_asked = true;
+                all = &mut forwarding, if output.is_none() => output = Some(all),
+                _ = job.stopped(), if !is_cancelled => {
+                    is_cancelled = true;
                     group.send(Signal::TERM);
                 }
             }
         };
-        // What it left behind may hold its pipes open for ever: it is killed, and what is in the pipes is still read.
+        // Background processes may hold the pipes open: they are killed, and what is in the pipes is still read.
         let mut is_killed = false;
         while !is_read {
             tokio::select! {
                 _ = &mut reading => is_read = true,
-                all = &mut hearing, if heard.is_none() => heard = Some(all),
+                all = &mut forwarding, if output.is_none() => output = Some(all),
                 () = tokio::time::sleep(PIPE_GRACE) => {
                     let is_server_slow = ahead.upgrade().is_some_and(|to| to.capacity() == 0);
                     if is_killed && !is_server_slow {
@@ -119,13 +135,13 @@ impl Program {
         }
         group.0 = None;
         drop(reading);
-        let heard = match heard {
-            Some(heard) => heard,
-            None => hearing.await,
+        let output = match output {
+            Some(output) => output,
+            None => forwarding.await,
         };
         match status {
-            Ok(status) => self.judge(status, heard, is_asked),
-            Err(why) => not_started(&why),
+            Ok(status) => self.evaluate(status, output, is_cancelled),
+            Err(error) => not_started(&error),
         }
     }
 
@@ -155,63 +171,59 @@ impl Program {
         command.spawn()
     }
 
-    fn judge(&self, status: ExitStatus, heard: Heard, is_asked: bool) -> Ended {
-        let tail = heard.tail();
-        let told = |what: &str| if tail.is_empty() { what.to_owned() } else { format!("{what}: {tail}") };
-        let (words, fail) = match (status.code(), status.signal()) {
-            (Some(0), _) if heard.lost_asset.is_some() => {
-                let words = heard.lost_asset.unwrap_or_default();
-                return (words.clone(), Err(Fail::permanent("BAD_ASSET", words).stage(Stage::Output)));
+    fn evaluate(&self, status: ExitStatus, output: ProgramOutput, is_cancelled: bool) -> AttemptEnd {
+        let stderr = output.last_errors();
+        let with_stderr =
+            |what: &str| if stderr.is_empty() { what.to_owned() } else { format!("{what}: {stderr}") };
+        match (status.code(), output.result) {
+            (Some(0), _) if output.failed_asset.is_some() => {
+                let message = output.failed_asset.unwrap_or_default();
+                AttemptEnd::failed(message.clone(), Fail::permanent("BAD_ASSET", message), Stage::Output)
             }
-            (Some(0), _) => match heard.result {
-                None => return ("succeeded".to_owned(), Ok(Value::Null)),
-                Some(Ok(result)) => return ("succeeded".to_owned(), Ok(result)),
-                Some(Err(why)) => {
-                    let words = format!("::result is not JSON: {why}");
-                    return (words.clone(), Err(Fail::permanent("BAD_RESULT", words).stage(Stage::Output)));
-                }
-            },
-            _ if is_asked => {
-                let fail = match heard.result {
-                    Some(Ok(result)) => Fail::cancelled().result(result),
-                    _ => Fail::cancelled(),
-                };
-                return ("cancelled".to_owned(), Err(fail));
+            (Some(0), Some(Err(error))) => {
+                let message = format!("::result is not JSON: {error}");
+                AttemptEnd::failed(message.clone(), Fail::permanent("BAD_RESULT", message), Stage::Output)
             }
+            (Some(0), result) => {
+                AttemptEnd::new("succeeded", Ok(result.and_then(Result::ok).unwrap_or_default()))
+            }
+            (_, Some(Ok(result))) if is_cancelled => {
+                AttemptEnd::new("cancelled", Err(Fail::cancelled().result(result)))
+            }
+            _ if is_cancelled => AttemptEnd::new("cancelled", Err(Fail::cancelled())),
             (Some(code), _) => {
-                let (name, words) = (format!("EXIT_{code}"), format!("exited with {code}"));
-                let is_passing = u8::try_from(code).is_ok_and(|code| self.retry_on.contains(&code));
-                let message = told(&words);
-                let fail =
-                    if is_passing { Fail::transient(name, message) } else { Fail::permanent(name, message) };
-                (words, fail)
+                let (name, message) = (format!("EXIT_{code}"), format!("exited with {code}"));
+                let is_transient = u8::try_from(code).is_ok_and(|code| self.retry_on.contains(&code));
+                let details = with_stderr(&message);
+                let fail = if is_transient {
+                    Fail::transient(name, details)
+                } else {
+                    Fail::permanent(name, details)
+                };
+                AttemptEnd::failed(message, fail, Stage::Exec)
             }
-            (None, signal) => {
-                let signal = signal.unwrap_or_default();
-                let words = format!("killed by signal {signal}");
-                let fail = Fail::transient(format!("SIGNAL_{signal}"), told(&words));
-                (words, fail)
+            (None, _) => {
+                let signal = status.signal().unwrap_or_default();
+                let message = format!("killed by signal {signal}");
+                let fail = Fail::transient(format!("SIGNAL_{signal}"), with_stderr(&message));
+                AttemptEnd::failed(message, fail, Stage::Exec)
             }
-        };
-        (words, Err(fail.stage(Stage::Exec)))
+        }
     }
 }
 
-/// How an attempt ended: for whoever watches the worker, and for the server.
-type Ended = (String, Result<Value, Fail>);
-
-/// Another attempt may find more room, but not a shorter environment.
-fn not_started(why: &io::Error) -> Ended {
-    let words = format!("the program cannot be started: {why}");
-    let fail = match why.kind() {
-        io::ErrorKind::ArgumentListTooLong => Fail::permanent("NOT_STARTED", &words),
-        _ => Fail::transient("NOT_STARTED", &words),
+/// Transient, unless the environment is too long: another attempt would not shorten it.
+fn not_started(error: &io::Error) -> AttemptEnd {
+    let message = format!("cannot start the program: {error}");
+    let fail = match error.kind() {
+        io::ErrorKind::ArgumentListTooLong => Fail::permanent("NOT_STARTED", &message),
+        _ => Fail::transient("NOT_STARTED", &message),
     };
-    (words, Err(fail.stage(Stage::Exec)))
+    AttemptEnd::failed(message, fail, Stage::Exec)
 }
 
-/// A program need not read its payload.
-async fn feed(stdin: Option<ChildStdin>, mut payload: String) {
+/// Writes the payload to the program, which need not read it.
+async fn write(stdin: Option<ChildStdin>, mut payload: String) {
     payload.push('\n');
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(payload.as_bytes()).await;

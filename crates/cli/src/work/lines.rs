@@ -1,23 +1,23 @@
-//! A program's output, line by line, however long the lines and whatever the bytes.
+//! Splits a program's output into log lines: any length, any bytes.
 
 use tenure_core::limits::{EVENT_BYTES_MAX, LOG_LINE_BYTES_MAX};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::sync::mpsc;
 
-/// What a line begins with that carries a result, which may be longer than a line of a log.
+/// The prefix of a result, which may be longer than a log line.
 pub(super) const RESULT: &str = "::result ";
 
-/// A line, or a piece of one that is too long.
+/// A line, or a part of one that is too long for a log line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Line {
     /// `stdout` or `stderr`.
     pub(super) stream: &'static str,
     pub(super) text: String,
-    /// Not the rest of a line that was cut.
+    /// Whether this is the beginning of a line.
     pub(super) is_first: bool,
 }
 
-/// Sends every line until the end, or until nobody listens. Waits for whoever listens.
+/// Sends every line until the end of the output, or until the receiver is dropped.
 pub(super) async fn read(from: Option<impl AsyncRead + Unpin>, stream: &'static str, to: mpsc::Sender<Line>) {
     let Some(from) = from else { return };
     let mut reader = BufReader::new(from);
@@ -34,31 +34,31 @@ pub(super) async fn read(from: Option<impl AsyncRead + Unpin>, stream: &'static 
         } else if bytes.len() >= EVENT_BYTES_MAX
             || (bytes.len() >= LOG_LINE_BYTES_MAX && !bytes.starts_with(RESULT.as_bytes()))
         {
-            between_letters(&bytes)
+            character_boundary(&bytes)
         } else {
             continue;
         };
         let piece: Vec<u8> = bytes.drain(..cut).collect();
-        // The end of a line that was cut just before it says nothing.
-        let is_news = if is_end { !piece.is_empty() } else { is_first || piece != b"\n" };
+        // A lone line break after a line that was split there is not a line.
+        let is_line = if is_end { !piece.is_empty() } else { is_first || piece != b"\n" };
         let line = Line { stream, text: text(&piece), is_first };
-        if (is_news && to.send(line).await.is_err()) || is_end {
+        if (is_line && to.send(line).await.is_err()) || is_end {
             return;
         }
         is_first = is_whole;
     }
 }
 
-/// Where to cut so that no letter is torn, if they are letters.
-fn between_letters(bytes: &[u8]) -> usize {
-    let is_inside = |byte: u8| byte & 0b1100_0000 == 0b1000_0000;
-    let back = bytes.iter().rev().take(3).take_while(|byte| is_inside(**byte)).count();
+/// Where to split so that no UTF-8 character is split.
+fn character_boundary(bytes: &[u8]) -> usize {
+    let is_continuation = |byte: u8| byte & 0b1100_0000 == 0b1000_0000;
+    let back = bytes.iter().rev().take(3).take_while(|byte| is_continuation(**byte)).count();
     let cut = bytes.len() - back;
-    // What stands before them begins a letter only if its high bits say so.
+    // A multi-byte character begins with two or more high bits.
     if cut > 1 && bytes[cut - 1] >= 0b1100_0000 { cut - 1 } else { bytes.len() }
 }
 
-/// The bytes as text: what is none is replaced, and so is U+0000, which no log takes.
+/// The bytes as text. Invalid UTF-8 and U+0000, which logs reject, are replaced.
 fn text(bytes: &[u8]) -> String {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_end_where_they_end() {
+    async fn lines_end_at_line_breaks() {
         assert_eq!(texts_of(b"a\r\n\nb").await, ["a", "", "b"]);
         assert_eq!(texts_of(b"").await, [""; 0]);
         assert_eq!(texts_of(b"\xffx\0y\n").await, ["\u{fffd}x\u{fffd}y"]);
     }
 
     #[tokio::test]
-    async fn long_lines_are_cut_between_letters() {
+    async fn long_lines_are_split_between_characters() {
         let long = "ü".repeat(LOG_LINE_BYTES_MAX);
         let lines = lines_of(format!("a{long}\nb\n").as_bytes()).await;
         assert!(lines.iter().all(|line| line.text.len() <= LOG_LINE_BYTES_MAX));
@@ -100,13 +100,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_that_just_fits_is_one() {
+    async fn a_line_of_the_maximum_length_is_not_split() {
         let fits = "x".repeat(LOG_LINE_BYTES_MAX);
         assert_eq!(texts_of(format!("{fits}\ny\n").as_bytes()).await, [fits.as_str(), "y"]);
     }
 
     #[tokio::test]
-    async fn a_result_may_be_longer() {
+    async fn a_result_may_be_longer_than_a_log_line() {
         let result = format!("::result \"{}\"", "x".repeat(2 * LOG_LINE_BYTES_MAX));
         assert_eq!(texts_of(format!("{result}\n").as_bytes()).await, [result]);
     }

@@ -1,4 +1,4 @@
-//! The picture of the README: a screen as SVG, light or dark as the reader has it.
+//! The screenshot in the README: a screen as SVG, light or dark as the reader prefers.
 
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ fn colour(cell: &Cell) -> &'static str {
     }
 }
 
-/// Cells of one look in a row: where they begin, and what stands in them.
+/// Adjacent cells with the same style: the column of the first one, their text, and the style.
 fn runs(buffer: &Buffer, y: u16) -> Vec<(u16, String, &Cell)> {
     let mut runs: Vec<(u16, String, &Cell)> = Vec::new();
     for x in 0..buffer.area.width {
@@ -89,9 +89,9 @@ fn svg(buffer: &Buffer) -> String {
 }
 
 #[test]
-fn the_picture_of_the_readme_is_what_it_shows() {
+fn the_screenshot_in_the_readme_is_current() {
     let mut it = driven(View::Map, "", (118, 34));
-    it.hears(the_map("distributed")).press("↓↓");
+    it.answer(map_of("distributed")).press("↓↓");
     let picture = svg(&it.buffer(Colours::all()));
     assert!(picture.len() < BYTES_MAX, "{}", picture.len());
     expect_file!["../../../../../docs/pictures/top.svg"].assert_eq(&picture);

@@ -1,16 +1,16 @@
-//! Half of the machine for the load and half for the server, so that neither waits for the other's turn.
+//! Splits the CPU cores: half for the load, half for the server, so that neither slows the other down.
 
 use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-pub(super) struct Halves {
+pub(super) struct CpuSplit {
     load: CpuSet,
     server: CpuSet,
 }
 
-impl Halves {
-    /// The cores that this process may use, shared out; a core too many is the server's. One core is everybody's.
+impl CpuSplit {
+    /// Splits the cores that this process may use; an odd core goes to the server, a single core is shared.
     pub(super) fn of_machine() -> io::Result<Self> {
         let all = sched_getaffinity(None)?;
         let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core)).collect();
@@ -19,20 +19,19 @@ impl Halves {
         Ok(Self { load: set_of(load), server: set_of(server) })
     }
 
-    /// From now on this thread, and whatever it starts, is load.
-    pub(super) fn take_load(&self) -> io::Result<()> {
+    /// Pins this thread, and the threads it starts from now on, to the load's cores.
+    pub(super) fn pin_load(&self) -> io::Result<()> {
         Ok(sched_setaffinity(None, &self.load)?)
     }
 
-    /// Starts something that stays on the server's half, from a thread that is load.
+    /// Starts something on the server's cores, from a thread that is pinned to the load's.
     pub(super) fn for_server<T>(&self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         sched_setaffinity(None, &self.server)?;
         let started = start();
-        self.take_load()?;
+        self.pin_load()?;
         started
     }
 
-    /// Threads for the load: one for each of its cores.
     pub(super) fn load_threads(&self) -> usize {
         self.load.count() as usize
     }

@@ -1,0 +1,117 @@
+//! The runtime without HTTP on each kind of store, with many waiting jobs, next to the limit of a bare log file.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result, ensure};
+use tenure_store::{AnyStore, MemoryStore, Store as _};
+
+use super::embedded::Embedded;
+use super::{Throughput, disk, machine};
+use crate::args::{BenchArgs, StoreKind};
+use crate::output;
+
+/// The payload and the four events of one lifecycle, as JSON.
+pub(super) const LIFECYCLE_BYTES: usize = 1_722;
+const CALLERS: [usize; 4] = [1, 16, 128, 1024];
+
+/// Lifecycles per second, and CPU time for each.
+#[derive(Clone, Copy)]
+pub(super) struct Rate {
+    pub(super) per_second: f64,
+    pub(super) cpu_us: f64,
+}
+
+/// One store with so many waiting jobs and callers.
+pub(super) struct StoreRate {
+    pub(super) store: StoreKind,
+    pub(super) waiting: usize,
+    pub(super) callers: usize,
+    pub(super) runtime: Rate,
+    pub(super) limit: Rate,
+}
+
+/// How long it took to open an embedded store, and the memory of the process afterwards.
+pub(super) struct Opening {
+    pub(super) waiting: usize,
+    pub(super) ms: u64,
+    pub(super) resident_bytes: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Comparison {
+    pub(super) rates: Vec<StoreRate>,
+    pub(super) openings: Vec<Opening>,
+}
+
+pub(super) async fn measure(bench: &BenchArgs, folder: &Path) -> Result<Comparison> {
+    let callers = if bench.callers.is_empty() { &CALLERS[..] } else { &bench.callers };
+    let span = Duration::from_secs(bench.seconds);
+    let mut comparison = Comparison::default();
+    for &store in &bench.stores {
+        for &waiting in &bench.waiting {
+            let data = folder.join(format!("{store:?}-{waiting}"));
+            let embedded = Embedded::on(fresh(store, &data, bench.database_url.as_deref()).await?).await?;
+            embedded.fill_waiting(waiting).await?;
+            for &callers in callers {
+                output::message(&format!("measuring {store:?}, {waiting} waiting, {callers} callers"));
+                let cpu = machine::cpu_us(store == StoreKind::Postgres)?;
+                let throughput = embedded.drive(callers, 1, span).await?;
+                let runtime = rate(&throughput, machine::cpu_us(store == StoreKind::Postgres)?, cpu);
+                let cpu = machine::cpu_us(false)?;
+                let throughput = disk::group_commits(folder, callers, span, LIFECYCLE_BYTES).await?;
+                let limit = rate(&throughput, machine::cpu_us(false)?, cpu);
+                comparison.rates.push(StoreRate { store, waiting, callers, runtime, limit });
+            }
+            embedded.close().await;
+            if store == StoreKind::Sqlite {
+                comparison.openings.push(open_again(&data, waiting)?);
+            }
+        }
+    }
+    Ok(comparison)
+}
+
+fn rate(throughput: &Throughput, cpu_after: u64, cpu_before: u64) -> Rate {
+    let cpu_us = cpu_after.saturating_sub(cpu_before) as f64 / throughput.operations.max(1) as f64;
+    Rate { per_second: throughput.per_second(), cpu_us }
+}
+
+async fn fresh(store: StoreKind, folder: &Path, database_url: Option<&str>) -> Result<AnyStore> {
+    match store {
+        StoreKind::Memory => Ok(AnyStore::Memory(MemoryStore::new())),
+        StoreKind::Sqlite => Ok(AnyStore::open(folder).await?),
+        StoreKind::Postgres => {
+            let url = database_url.context("--stores postgres needs --database-url")?;
+            let store = AnyStore::connect(&fresh_database(url)?).await?;
+            store.now().await?;
+            Ok(store)
+        }
+    }
+}
+
+/// Creates an empty database on the server of `url`. It is not dropped.
+fn fresh_database(url: &str) -> Result<String> {
+    let name = format!("bench_{}_{}", std::process::id(), UNIX_EPOCH.elapsed()?.as_millis());
+    let created = Command::new("psql").args([url, "-qc", &format!("create database {name}")]).status();
+    ensure!(created.context("psql cannot be started")?.success(), "psql could not create a database");
+    let (server, _) = url.rsplit_once('/').context("the database URL does not end with a database name")?;
+    Ok(format!("{server}/{name}"))
+}
+
+/// Opens a store in a new process, so that its memory is that of the live jobs.
+fn open_again(folder: &Path, waiting: usize) -> Result<Opening> {
+    let output =
+        Command::new(std::env::current_exe()?).args(["bench", "--open"]).arg(folder).output()?.stdout;
+    let output = String::from_utf8(output)?;
+    let (ms, bytes) = output.trim().split_once(' ').context("the store could not be opened again")?;
+    Ok(Opening { waiting, ms: ms.parse()?, resident_bytes: bytes.parse()? })
+}
+
+/// `tenure bench --open`: milliseconds to open the store, and resident bytes afterwards.
+pub(super) async fn open(folder: &Path) -> Result<String> {
+    let start = Instant::now();
+    let _store = AnyStore::open(folder).await?;
+    Ok(format!("{} {}", start.elapsed().as_millis(), machine::resident_bytes(std::process::id())?))
+}
