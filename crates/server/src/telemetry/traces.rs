@@ -47,7 +47,7 @@ pub(super) fn shut_down(provider: Traces) -> Result<(), String> {
 /// Exports only our own spans: exporting those of the exporter's client would create more.
 pub(super) fn layer<S>(provider: &Traces) -> impl Layer<S> + Send + Sync + use<S>
 where
-    S: Subscriber + for<'a> LookupSpan<'a>,
+    S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
 {
     let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("tenure")).with_location(false);
     layer.with_filter(filter_fn(|metadata| metadata.target().starts_with("tenure")))
