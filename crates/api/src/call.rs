@@ -305,6 +305,11 @@ impl Call {
         })
     }
 
+    /// Whether it has query parameters.
+    pub fn has_query(&self) -> bool {
+        self.filter.is_some() || self.parameters.iter().any(|parameter| parameter.place == Place::Query)
+    }
+
     /// Every problem code that the call can answer with.
     pub fn problem_codes(&self) -> Vec<ProblemCode> {
         use ProblemCode::{

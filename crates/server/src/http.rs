@@ -30,7 +30,7 @@ use tenure_core::decide::CommandOutput;
 use tenure_core::time::Now;
 use tenure_service::extract::Reply;
 use tenure_service::problem::Problem;
-use tenure_service::wire::{self, Borrowed, JobExtras};
+use tenure_service::wire::{self, Borrowed, JobExtras, JobView};
 
 use crate::app::App;
 use crate::headers::ReturnPreference;
@@ -92,7 +92,7 @@ impl Serialize for OutputAnswer {
             }
             CommandOutput::Claimed { jobs, .. } => {
                 let extras = JobExtras { claimed: true, ..JobExtras::default() };
-                let jobs: Vec<_> = jobs.iter().map(|job| wire::job_with(job, now, extras)).collect();
+                let jobs: Vec<_> = jobs.iter().map(|job| JobView { job, now, extras }).collect();
                 to.collect_map([("jobs", jobs)])
             }
             CommandOutput::Logged(lines) => tenure_api::LogCount { lines: *lines }.serialize(to),

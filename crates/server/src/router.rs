@@ -8,11 +8,12 @@ use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse as _;
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use tenure_api::call::Access;
-use tenure_api::{CallId, Method, Verb};
+use tenure_api::{Call, CallId, Method, Verb};
 use tenure_service::caller::Caller;
 use tenure_service::extract::Authenticated;
 use tenure_service::pages::Pages;
 use tenure_service::problem::Problem;
+use tenure_service::query::QueryParams;
 
 use crate::app::App;
 use crate::http::{
@@ -129,8 +130,8 @@ handlers! {
 }
 
 fn report(verb: Verb) -> MethodRouter<App> {
-    route(CallId::of_verb(verb), move |state, caller, id, params, preference, body| {
-        reports::report(verb, state, caller, id, params, preference, body)
+    route(CallId::of_verb(verb), move |state, caller, id, preference, body| {
+        reports::report(verb, state, caller, id, preference, body)
     })
 }
 
@@ -142,24 +143,27 @@ fn route<H: Handler<T, App>, T: 'static>(id: CallId, handler: H) -> MethodRouter
         Method::Post => MethodFilter::POST,
         Method::Delete => MethodFilter::DELETE,
     };
-    let access = call.access;
-    if access == Access::Public {
+    if call.access == Access::Public {
         return on(method, handler);
     }
     on(method, move |State(app): State<App>, request: Request| async move {
-        match authorize(access, &app, request).await {
+        match admit(call, &app, request).await {
             Ok(request) => handler.call(request, app).await,
             Err(problem) => problem.into_response(),
         }
     })
 }
 
-/// Identifies the caller, refuses one without the right, and leaves it in the request for the handler.
-async fn authorize(access: Access, app: &App, request: Request) -> Result<Request, Problem> {
+/// Identifies the caller, refuses one without the right, and leaves it in the request for the handler. A query of a call
+/// that has no query parameters is refused too.
+async fn admit(call: &Call, app: &App, request: Request) -> Result<Request, Problem> {
     let (mut parts, body) = request.into_parts();
     let caller = Caller::from_request_parts(&mut parts, app).await?;
-    if !access.allows(caller.role.as_str()) {
+    if !call.access.allows(caller.role.as_str()) {
         return Err(caller.lacks_right());
+    }
+    if !call.has_query() {
+        QueryParams::from_request_parts(&mut parts, app).await?.done()?;
     }
     parts.extensions.insert(Authenticated(Ok(caller)));
     Ok(Request::from_parts(parts, body))

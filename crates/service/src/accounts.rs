@@ -17,7 +17,7 @@ pub fn may_see(caller: &Caller, user: &UserId) -> Result<(), Problem> {
     if caller.user.as_ref() == Some(user) {
         return Ok(());
     }
-    Err(Problem::forbidden("a producer sees the account of its own user only"))
+    Err(Problem::forbidden("a producer sees only the account of its user"))
 }
 
 pub async fn grant(

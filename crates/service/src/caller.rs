@@ -66,7 +66,7 @@ impl Caller {
     pub fn narrow(&self, filter: &mut JobFilter) -> Result<(), Problem> {
         if self.role == Role::Producer {
             if filter.user_id.is_some() && filter.user_id != self.user {
-                return Err(Problem::forbidden("a producer lists jobs of its own user only"));
+                return Err(Problem::forbidden("a producer lists only jobs of its user"));
             }
             filter.user_id.clone_from(&self.user);
         }

@@ -37,7 +37,7 @@ impl EventFilter {
         };
         if caller.role == Role::Producer {
             if filter.user_id.is_some() && filter.user_id != caller.user {
-                return Err(Problem::forbidden("a producer reads events of its own user only"));
+                return Err(Problem::forbidden("a producer reads only events of its user"));
             }
             filter.user_id.clone_from(&caller.user);
         }

@@ -23,7 +23,9 @@ use tenure_core::time::Timestamp;
 
 pub use automations::{schedule, webhook};
 pub use history::{dead_letter, event, log_line, telemetry};
-pub use job::{JobExtras, brief, cancel_mode, explanation, final_status, heartbeat_answer, job, job_with};
+pub use job::{
+    JobExtras, JobView, brief, cancel_mode, explanation, final_status, heartbeat_answer, job, job_with,
+};
 pub use lifecycle::{job_type, lifecycle, lifecycle_summary};
 pub use operators::{account, api_key, asset, audit_line, ledger_line, worker};
 pub use stats::stats;

@@ -40,10 +40,8 @@ pub(crate) async fn grant(
     State(app): State<App>,
     caller: Caller,
     Named(user): Named<UserId>,
-    params: QueryParams,
     body: Body<request::Grant>,
 ) -> Reply {
-    params.done()?;
     let request::Grant { grant, reason } = body.value;
     accounts::grant(&app, &caller, body.key, &user, grant, reason).await?;
     account(&app, user, 0, 500).await

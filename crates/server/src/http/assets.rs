@@ -206,13 +206,7 @@ async fn admit(
     app.store().job(id).await?.ok_or_else(|| Problem::not_found("job", id))
 }
 
-pub(crate) async fn get(
-    State(app): State<App>,
-    caller: Caller,
-    path: AssetPath,
-    params: QueryParams,
-) -> Reply {
-    params.done()?;
+pub(crate) async fn get(State(app): State<App>, caller: Caller, path: AssetPath) -> Reply {
     ok(&wire::asset(&content::find(&app, &caller, path).await?))
 }
 
@@ -220,9 +214,7 @@ pub(crate) async fn content(
     State(app): State<App>,
     caller: Caller,
     path: AssetPath,
-    params: QueryParams,
     headers: HeaderMap,
 ) -> Reply {
-    params.done()?;
     Ok(content::open(&app, &caller, path, &headers).await?.1)
 }

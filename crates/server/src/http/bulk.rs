@@ -20,13 +20,7 @@ use crate::http::dead_letters::cursor_of;
 use crate::http::jobs::core_mode;
 use crate::http::{OutputAnswer, ok};
 
-pub(crate) async fn act(
-    State(app): State<App>,
-    caller: Caller,
-    params: QueryParams,
-    body: Body<request::JobAction>,
-) -> Reply {
-    params.done()?;
+pub(crate) async fn act(State(app): State<App>, caller: Caller, body: Body<request::JobAction>) -> Reply {
     let request::JobAction { action, filter, mode, cursor } = body.value;
     let action = parsed::<Action>("#/action", Some(action))?.expect("a given text is parsed");
     if action == Action::Retry && mode.is_some() {

@@ -8,19 +8,16 @@ use tenure_core::id::LifecycleName;
 use tenure_diagram::{Format, draw};
 use tenure_service::extract::{Named, Reply};
 use tenure_service::lifecycles::newest;
-use tenure_service::query::QueryParams;
 use tenure_service::wire;
 
 use crate::app::App;
 use crate::http::{ok, page};
 
-pub(crate) async fn types(State(app): State<App>, params: QueryParams) -> Reply {
-    params.done()?;
+pub(crate) async fn types(State(app): State<App>) -> Reply {
     page(CallId::ListTypes, app.runtime().catalog().types().map(|it| wire::job_type(it)).collect(), None)
 }
 
-pub(crate) async fn lifecycles(State(app): State<App>, params: QueryParams) -> Reply {
-    params.done()?;
+pub(crate) async fn lifecycles(State(app): State<App>) -> Reply {
     let catalog = app.runtime().catalog();
     let is_newest = |it: &&std::sync::Arc<tenure_core::lifecycle::Lifecycle>| {
         catalog.newest(it.name.as_str()).is_some_and(|newest| newest.version == it.version)
@@ -29,22 +26,12 @@ pub(crate) async fn lifecycles(State(app): State<App>, params: QueryParams) -> R
     page(CallId::ListLifecycles, summaries.collect(), None)
 }
 
-pub(crate) async fn lifecycle(
-    State(app): State<App>,
-    Named(name): Named<LifecycleName>,
-    params: QueryParams,
-) -> Reply {
-    params.done()?;
+pub(crate) async fn lifecycle(State(app): State<App>, Named(name): Named<LifecycleName>) -> Reply {
     let lifecycle = newest(&app, name.as_str())?;
     ok(&Lifecycle { source: lifecycle.source.to_string(), ..wire::lifecycle(&lifecycle) })
 }
 
-pub(crate) async fn diagram(
-    State(app): State<App>,
-    Named(name): Named<LifecycleName>,
-    params: QueryParams,
-) -> Reply {
-    params.done()?;
+pub(crate) async fn diagram(State(app): State<App>, Named(name): Named<LifecycleName>) -> Reply {
     let mut response = draw(&*newest(&app, name.as_str())?, Format::Svg).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("image/svg+xml"));
     Ok(response)

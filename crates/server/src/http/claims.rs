@@ -13,7 +13,6 @@ use tenure_service::caller::Caller;
 use tenure_service::extract::Reply;
 use tenure_service::fields::{name, parsed};
 use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
 
 use crate::app::App;
 use crate::body::Body;
@@ -62,13 +61,7 @@ pub(crate) fn names<T: From<String> + Ord>(
     Ok(Some(names))
 }
 
-pub(crate) async fn claim(
-    State(app): State<App>,
-    caller: Caller,
-    params: QueryParams,
-    body: Body<request::Claim>,
-) -> Reply {
-    params.done()?;
+pub(crate) async fn claim(State(app): State<App>, caller: Caller, body: Body<request::Claim>) -> Reply {
     let (claim, wait) = command(body.value, body.key.map(|given| given.key))?;
     app.refuse_if_draining()?;
     app.touch_worker(&caller, &claim.worker).await?;

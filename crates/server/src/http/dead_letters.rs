@@ -28,13 +28,7 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, mut params: Que
     page(CallId::ListDeadLetters, letters.iter().map(wire::dead_letter).collect(), next)
 }
 
-pub(crate) async fn redrive(
-    State(app): State<App>,
-    caller: Caller,
-    params: QueryParams,
-    body: Body<request::Redrive>,
-) -> Reply {
-    params.done()?;
+pub(crate) async fn redrive(State(app): State<App>, caller: Caller, body: Body<request::Redrive>) -> Reply {
     let request::Redrive { ids, filter, max_per_second, cursor } = body.value;
     check_rate("#/max_per_second", max_per_second)?;
     let by_filter = filter.is_some();
@@ -84,10 +78,8 @@ pub(crate) async fn dismiss(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    params: QueryParams,
     body: Body<request::Dismissal>,
 ) -> Reply {
-    params.done()?;
     let reason = message("#/reason", Some(body.value.reason))?.unwrap_or_default();
     app.submit(&caller, body.key, Command::DismissDeadLetter { job: id, reason }).await?;
     let letter = find(&app, id).await?;

@@ -26,7 +26,7 @@ use tenure_service::fields::{message, name, parsed};
 use tenure_service::listing;
 use tenure_service::problem::{Problem, ProblemCode};
 use tenure_service::query::{QueryParams, is_name, job_id};
-use tenure_service::wire::{self, Borrowed};
+use tenure_service::wire::{self, Borrowed, JobExtras, JobView};
 use tenure_store::Store as _;
 use uuid::Uuid;
 
@@ -93,7 +93,7 @@ fn owner(user_id: Option<String>, caller: &Caller) -> Result<Option<UserId>, Pro
         return Ok(user_id);
     }
     if user_id.is_some() && user_id != caller.user {
-        return Err(Problem::forbidden("a producer creates jobs of its own user only"));
+        return Err(Problem::forbidden("a producer creates only jobs of its user"));
     }
     Ok(caller.user.clone())
 }
@@ -103,11 +103,9 @@ pub(crate) async fn create(
     caller: Caller,
     trace: Trace,
     at: AtLifecycleApi,
-    params: QueryParams,
     preference: ReturnPreference,
     body: Body<request::NewJob>,
 ) -> Reply {
-    params.done()?;
     let new = at.admit(new_job(body.value, &caller, &trace, body.key)?)?;
     let output = app.runtime().create(new).await??;
     Ok(created(output, &app, preference))
@@ -139,11 +137,9 @@ pub(crate) async fn create_batch(
     caller: Caller,
     trace: Trace,
     at: AtLifecycleApi,
-    params: QueryParams,
     preference: ReturnPreference,
     body: Body<request::NewJobs>,
 ) -> Reply {
-    params.done()?;
     if body.value.jobs.len() > BATCH_JOBS_MAX {
         return Err(Problem::malformed("#/jobs", format!("at most {BATCH_JOBS_MAX} jobs at once")));
     }
@@ -176,12 +172,11 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller, mut params: Que
     app.resolve_state_alias(&mut filter);
     let (jobs, next) = listing::list(&app, &caller, filter, rows).await?;
     let now = app.runtime().reading();
-    let next = next.map(|id| id.to_string());
-    page(CallId::ListJobs, jobs.iter().map(|job| wire::job(job, now)).collect(), next)
+    let rows = jobs.iter().map(|job| JobView { job, now, extras: JobExtras::default() });
+    page(CallId::ListJobs, rows.collect(), next.map(|id| id.to_string()))
 }
 
-pub(crate) async fn get(State(app): State<App>, caller: Caller, Id(id): Id, params: QueryParams) -> Reply {
-    params.done()?;
+pub(crate) async fn get(State(app): State<App>, caller: Caller, Id(id): Id) -> Reply {
     let job = app.job(&caller, id).await?;
     ok(&wire::job(&job, app.runtime().reading()))
 }
@@ -239,13 +234,7 @@ pub(crate) async fn replay(
     ok(&wire::job(&folded, app.runtime().reading()))
 }
 
-pub(crate) async fn explain(
-    State(app): State<App>,
-    caller: Caller,
-    Id(id): Id,
-    params: QueryParams,
-) -> Reply {
-    params.done()?;
+pub(crate) async fn explain(State(app): State<App>, caller: Caller, Id(id): Id) -> Reply {
     let job = app.job(&caller, id).await?;
     ok(&wire::explanation(&explain::explain(&app, &job).await?))
 }
@@ -262,11 +251,9 @@ pub(crate) async fn cancel(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    params: QueryParams,
     preference: ReturnPreference,
     OptionalBody(body): OptionalBody<request::Cancel>,
 ) -> Reply {
-    params.done()?;
     let reason = message("#/reason", body.value.reason)?;
     app.job(&caller, id).await?;
     let mode = body.value.mode.map_or(CancelMode::Soft, core_mode);
@@ -278,11 +265,9 @@ pub(crate) async fn retry(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    params: QueryParams,
     preference: ReturnPreference,
     OptionalBody(body): OptionalBody<request::Empty>,
 ) -> Reply {
-    params.done()?;
     app.job(&caller, id).await?;
     let retry = Retry { job: id, id: app.runtime().new_id(), when: When::Now };
     let output = app.submit(&caller, body.key, Command::Retry(retry)).await?;
@@ -293,11 +278,9 @@ pub(crate) async fn dead_letter(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    params: QueryParams,
     preference: ReturnPreference,
     body: Body<request::GiveUp>,
 ) -> Reply {
-    params.done()?;
     let request::GiveUp { reason_code, detail } = body.value;
     let reason = parsed("#/reason_code", Some(reason_code))?.expect("a given text is parsed");
     let output = app.submit(&caller, body.key, Command::DeadLetter { job: id, reason, detail }).await?;
@@ -308,11 +291,9 @@ pub(crate) async fn signal(
     State(app): State<App>,
     caller: Caller,
     Segments(segments): Segments,
-    params: QueryParams,
     preference: ReturnPreference,
     OptionalBody(body): OptionalBody<request::Signal>,
 ) -> Reply {
-    params.done()?;
     let job = job_id(&segments[0]).ok_or_else(|| Problem::malformed("#", "the path does not name a job"))?;
     if !is_name(&segments[1]) {
         return Err(Problem::malformed("#", "the path does not name a signal"));

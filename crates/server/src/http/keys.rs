@@ -12,7 +12,6 @@ use tenure_service::caller::Caller;
 use tenure_service::extract::{Named, Reply};
 use tenure_service::fields::{name, parsed};
 use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
 use tenure_service::wire;
 use tenure_store::Store as _;
 
@@ -20,13 +19,7 @@ use crate::app::App;
 use crate::body::Body;
 use crate::http::{answer, ok, output_reply, page};
 
-pub(crate) async fn create(
-    State(app): State<App>,
-    caller: Caller,
-    params: QueryParams,
-    body: Body<request::NewKey>,
-) -> Reply {
-    params.done()?;
+pub(crate) async fn create(State(app): State<App>, caller: Caller, body: Body<request::NewKey>) -> Reply {
     let role = parsed::<Role>("#/role", Some(body.value.role))?.expect("a given text is parsed");
     let user_id = name("#/user_id", body.value.user_id)?;
     let given = body.key.as_ref().map(|given| given.key.as_str());
@@ -47,20 +40,13 @@ pub(crate) async fn create(
     Ok(answer(StatusCode::CREATED, &ApiKey { key: secret, ..wire::api_key(&key) }))
 }
 
-pub(crate) async fn list(State(app): State<App>, params: QueryParams) -> Reply {
-    params.done()?;
+pub(crate) async fn list(State(app): State<App>) -> Reply {
     let keys = app.store().api_keys().await?;
     page(CallId::ListKeys, keys.iter().map(wire::api_key).collect(), None)
 }
 
 /// Answers when no node accepts the key any more.
-pub(crate) async fn revoke(
-    State(app): State<App>,
-    caller: Caller,
-    Named(id): Named<Name>,
-    params: QueryParams,
-) -> Reply {
-    params.done()?;
+pub(crate) async fn revoke(State(app): State<App>, caller: Caller, Named(id): Named<Name>) -> Reply {
     let output = app.submit(&caller, None, Command::RevokeKey(id.clone())).await?;
     app.keyring().changed().await?;
     let CommandOutput::Key { key, .. } = output else { return Err(Problem::not_found("key", id)) };

@@ -36,10 +36,8 @@ pub(crate) async fn append(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    params: QueryParams,
     body: Body<request::NewLogLines>,
 ) -> Reply {
-    params.done()?;
     let request::NewLogLines { worker, fence, lines } = body.value;
     let lines = checked(lines)?;
     let holder = optional_holder(name("#/worker", worker)?, fence, missing)?;

@@ -12,7 +12,7 @@ use tenure_service::caller::{Caller, Right};
 use tenure_service::extract::{Id, Reply};
 use tenure_service::fields::{message, name, parsed};
 use tenure_service::problem::Problem;
-use tenure_service::query::{QueryParams, job_id};
+use tenure_service::query::job_id;
 
 use crate::app::App;
 use crate::body::{Body, parse};
@@ -149,11 +149,9 @@ pub(crate) async fn report(
     State(app): State<App>,
     caller: Caller,
     Id(job): Id,
-    params: QueryParams,
     preference: ReturnPreference,
     body: Body<Report>,
 ) -> Reply {
-    params.done()?;
     let mut report = body.value;
     let in_path = [("#/job", report.job.is_some()), ("#/verb", report.verb.is_some())];
     if let Some((pointer, _)) = in_path.iter().find(|(_, given)| *given) {
@@ -174,11 +172,9 @@ pub(crate) async fn report(
 pub(crate) async fn reports(
     State(app): State<App>,
     caller: Caller,
-    params: QueryParams,
     preference: ReturnPreference,
     body: Body<Reports>,
 ) -> Reply {
-    params.done()?;
     let Reports { worker, reports } = body.value;
     if reports.len() > REPORTS_MAX {
         return Err(Problem::malformed("#/reports", format!("at most {REPORTS_MAX} reports at once")));

@@ -12,7 +12,6 @@ use tenure_service::caller::Caller;
 use tenure_service::extract::{Named, Reply};
 use tenure_service::fields::parsed;
 use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
 use tenure_service::wire;
 use tenure_store::Store as _;
 
@@ -29,10 +28,8 @@ const NEXT_TIMES: usize = 5;
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
-    params: QueryParams,
     body: Body<request::NewSchedule>,
 ) -> Reply {
-    params.done()?;
     let (key, body) = (body.key, body.value);
     let id = automations::new_id(body.id, key.as_ref())?;
     let job = body.job.as_deref().map_or("null", RawValue::get);
@@ -93,25 +90,17 @@ fn shown(app: &App, automation: &Automation) -> tenure_api::Schedule {
     tenure_api::Schedule { describe, next_times, ..wire::schedule(schedule) }
 }
 
-pub(crate) async fn list(State(app): State<App>, params: QueryParams) -> Reply {
-    params.done()?;
+pub(crate) async fn list(State(app): State<App>) -> Reply {
     let known = app.store().automations(AutomationKind::Schedule).await?;
     let schedules = known.iter().map(|automation| shown(&app, automation));
     page(CallId::ListSchedules, schedules.collect(), None)
 }
 
-pub(crate) async fn get(State(app): State<App>, Named(id): Named<Name>, params: QueryParams) -> Reply {
-    params.done()?;
+pub(crate) async fn get(State(app): State<App>, Named(id): Named<Name>) -> Reply {
     ok(&shown(&app, &find(&app, &(AutomationKind::Schedule, id)).await?))
 }
 
-pub(crate) async fn remove(
-    State(app): State<App>,
-    caller: Caller,
-    Named(id): Named<Name>,
-    params: QueryParams,
-) -> Reply {
-    params.done()?;
+pub(crate) async fn remove(State(app): State<App>, caller: Caller, Named(id): Named<Name>) -> Reply {
     change(&app, &caller, id, ScheduleChange::Remove).await
 }
 
@@ -119,10 +108,8 @@ pub(crate) async fn pause(
     State(app): State<App>,
     caller: Caller,
     Named(id): Named<Name>,
-    params: QueryParams,
     _: OptionalBody<request::Empty>,
 ) -> Reply {
-    params.done()?;
     change(&app, &caller, id, ScheduleChange::Pause).await
 }
 
@@ -135,10 +122,8 @@ pub(crate) async fn resume(
     State(app): State<App>,
     caller: Caller,
     Named(id): Named<Name>,
-    params: QueryParams,
     _: OptionalBody<request::Empty>,
 ) -> Reply {
-    params.done()?;
     let automation = find(&app, &(AutomationKind::Schedule, id)).await?;
     let output = app.runtime().resume_schedule(caller.actor(), as_schedule(&automation)).await??;
     ok(&shown(&app, &automation_of(output).0))

@@ -14,14 +14,12 @@ use crate::app::App;
 use crate::body::OptionalBody;
 use crate::http::{next_cursor, ok, page};
 
-pub(crate) async fn workers(State(app): State<App>, params: QueryParams) -> Reply {
-    params.done()?;
+pub(crate) async fn workers(State(app): State<App>) -> Reply {
     let rows = workers::list(&app).await?;
     page(CallId::ListWorkers, rows.iter().map(wire::worker).collect(), None)
 }
 
-pub(crate) async fn queues(State(app): State<App>, params: QueryParams) -> Reply {
-    params.done()?;
+pub(crate) async fn queues(State(app): State<App>) -> Reply {
     let (paused, gauges) = (app.store().paused().await?, app.store().gauges().await?);
     let rows = tenure_stats::queues(&app.runtime().catalog(), &paused, &gauges.jobs);
     let rows = rows.into_iter().map(|queue| Queue {
@@ -38,10 +36,8 @@ pub(crate) async fn pause_queue(
     State(app): State<App>,
     caller: Caller,
     Named(queue): Named<QueueName>,
-    params: QueryParams,
     OptionalBody(body): OptionalBody<request::Empty>,
 ) -> Reply {
-    params.done()?;
     set_paused(&app, &caller, queue, true, body.key).await
 }
 
@@ -49,10 +45,8 @@ pub(crate) async fn resume_queue(
     State(app): State<App>,
     caller: Caller,
     Named(queue): Named<QueueName>,
-    params: QueryParams,
     OptionalBody(body): OptionalBody<request::Empty>,
 ) -> Reply {
-    params.done()?;
     set_paused(&app, &caller, queue, false, body.key).await
 }
 
@@ -75,8 +69,7 @@ pub(crate) async fn audit(State(app): State<App>, mut params: QueryParams) -> Re
     page(CallId::ListAudit, lines.iter().map(|(row, line)| wire::audit_line(*row, line)).collect(), next)
 }
 
-pub(crate) async fn stats(State(app): State<App>, params: QueryParams) -> Reply {
-    params.done()?;
+pub(crate) async fn stats(State(app): State<App>) -> Reply {
     let snapshot = app.stats().snapshot().await?;
     ok(&wire::stats(&snapshot))
 }

@@ -10,7 +10,6 @@ use tenure_service::caller::Caller;
 use tenure_service::extract::{Named, Reply};
 use tenure_service::fields::name;
 use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
 use tenure_service::wire;
 use tenure_store::Store as _;
 
@@ -29,13 +28,7 @@ fn event_filter(filter: request::NewWebhookFilter) -> Result<EventFilter, Proble
     })
 }
 
-pub(crate) async fn create(
-    State(app): State<App>,
-    caller: Caller,
-    params: QueryParams,
-    body: Body<request::NewWebhook>,
-) -> Reply {
-    params.done()?;
+pub(crate) async fn create(State(app): State<App>, caller: Caller, body: Body<request::NewWebhook>) -> Reply {
     let (key, body) = (body.key, body.value);
     let id = automations::new_id(body.id, key.as_ref())?;
     let filter = body.filter.map(event_filter).transpose()?.unwrap_or_default();
@@ -62,24 +55,16 @@ fn shown(automation: &Automation) -> tenure_api::Webhook {
     }
 }
 
-pub(crate) async fn list(State(app): State<App>, params: QueryParams) -> Reply {
-    params.done()?;
+pub(crate) async fn list(State(app): State<App>) -> Reply {
     let known = app.store().automations(AutomationKind::Webhook).await?;
     page(CallId::ListWebhooks, known.iter().map(shown).collect(), None)
 }
 
-pub(crate) async fn get(State(app): State<App>, Named(id): Named<Name>, params: QueryParams) -> Reply {
-    params.done()?;
+pub(crate) async fn get(State(app): State<App>, Named(id): Named<Name>) -> Reply {
     ok(&shown(&find(&app, &(AutomationKind::Webhook, id)).await?))
 }
 
-pub(crate) async fn remove(
-    State(app): State<App>,
-    caller: Caller,
-    Named(id): Named<Name>,
-    params: QueryParams,
-) -> Reply {
-    params.done()?;
+pub(crate) async fn remove(State(app): State<App>, caller: Caller, Named(id): Named<Name>) -> Reply {
     change(&app, &caller, id, WebhookChange::Remove).await
 }
 
@@ -87,10 +72,8 @@ pub(crate) async fn enable(
     State(app): State<App>,
     caller: Caller,
     Named(id): Named<Name>,
-    params: QueryParams,
     _: OptionalBody<request::Empty>,
 ) -> Reply {
-    params.done()?;
     change(&app, &caller, id, WebhookChange::Enable).await
 }
 

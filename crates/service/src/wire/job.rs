@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
 use tenure_api::{
     CancelMode, CancelRequestOf, Clock, Explanation, FinalStatusOf, HeartbeatAnswerOf, JobBriefOf,
     JobErrorOf, JobOf, LeaseOf, NextTransition, WaitingFor,
@@ -22,6 +23,20 @@ pub struct JobExtras {
     pub ignored: bool,
     /// The job goes to the worker that claimed it: with the trace context and the durations of the lease.
     pub claimed: bool,
+}
+
+/// A job that is converted when it is written: a list of these is small.
+#[derive(Clone, Copy, Debug)]
+pub struct JobView<'a> {
+    pub job: &'a Job,
+    pub now: Now,
+    pub extras: JobExtras,
+}
+
+impl Serialize for JobView<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        job_with(self.job, self.now, self.extras).serialize(to)
+    }
 }
 
 /// A job at this time.
