@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use tenure_core::command::Create;
-use tenure_core::decide::{Answer, Done};
+use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::id::JobId;
 use tenure_core::job::Class;
 use tenure_core::json::Json;
@@ -156,11 +156,11 @@ pub(crate) fn kind(error: &StoreError) -> &'static str {
     }
 }
 
-fn acknowledge(answers: &[Answer]) {
-    for done in answers.iter().flatten() {
+fn acknowledge(results: &[CommandResult]) {
+    for done in results.iter().flatten() {
         match done {
-            Done::Job { job, .. } => tell(&format!("ack {} {}", job.id(), job.seq)),
-            Done::Claimed { jobs, .. } => {
+            CommandOutput::Job { job, .. } => tell(&format!("ack {} {}", job.id(), job.seq)),
+            CommandOutput::Claimed { jobs, .. } => {
                 for job in jobs {
                     tell(&format!("ack {} {}", job.id(), job.seq));
                 }
@@ -177,10 +177,10 @@ async fn load(store: AnyStore, tasks: usize) {
         .map(|n| {
             let store = store.clone();
             tokio::spawn(async move {
-                let mut chance = Chance(n as u64 + u64::from(std::process::id()));
+                let mut random = Random(n as u64 + u64::from(std::process::id()));
                 // Until it is killed.
                 for _ in 0..usize::MAX {
-                    a_round(&store, &format!("w{n}"), &mut chance).await;
+                    a_round(&store, &format!("w{n}"), &mut random).await;
                 }
             })
         })
@@ -190,20 +190,20 @@ async fn load(store: AnyStore, tasks: usize) {
     }
 }
 
-async fn a_round(store: &AnyStore, worker: &str, chance: &mut Chance) {
-    let size = chance.below(4) + 1;
+async fn a_round(store: &AnyStore, worker: &str, random: &mut Random) {
+    let size = random.below(4) + 1;
     let creations = (0..size).map(|_| {
         let own =
-            Create { user_id: Some("ann".into()), ..a_job(chance.pick(&["so1", "eager", "paid", "saga"])) };
-        create(Create { payload: Json::of(&"x".repeat(chance.below(2000))), ..own })
+            Create { user_id: Some("ann".into()), ..a_job(random.pick(&["so1", "eager", "paid", "saga"])) };
+        create(Create { payload: Json::of(&"x".repeat(random.below(2000))), ..own })
     });
     submit_and_tell(store, creations.collect()).await;
-    let Some(mut answers) = submit_and_tell(store, vec![claim(worker, any(), size as u32)]).await else {
+    let Some(mut results) = submit_and_tell(store, vec![claim(worker, any(), size as u32)]).await else {
         return;
     };
-    let held = claimed(answers.remove(0));
-    let reports = held.iter().map(|job| match chance.below(3) {
-        0 => fail(&hold(job), chance.pick(&[Class::Transient, Class::Permanent])),
+    let held = claimed(results.remove(0));
+    let reports = held.iter().map(|job| match random.below(3) {
+        0 => fail(&hold(job), random.pick(&[Class::Transient, Class::Permanent])),
         _ => succeed(&hold(job)),
     });
     submit_and_tell(store, reports.collect()).await;
@@ -212,12 +212,12 @@ async fn a_round(store: &AnyStore, worker: &str, chance: &mut Chance) {
 /// One batch; its acknowledgements are told, and so is an error after which it may be tried again.
 async fn submit_and_tell(
     store: &AnyStore,
-    commands: Vec<tenure_core::command::Asked>,
-) -> Option<Vec<Answer>> {
+    commands: Vec<tenure_core::command::CommandEnvelope>,
+) -> Option<Vec<CommandResult>> {
     match try_submit(store, commands).await {
-        Ok(answers) => {
-            acknowledge(&answers);
-            Some(answers)
+        Ok(results) => {
+            acknowledge(&results);
+            Some(results)
         }
         Err(error) if error.is_retryable() => {
             tell(&format!("again {}", kind(&error)));
@@ -252,7 +252,7 @@ pub(crate) async fn claim_until_empty<S: Store>(
     mut got: impl FnMut(JobId, u64),
 ) {
     loop {
-        let jobs = claimed(insist(store, &[claim(worker, any(), max)]).await.remove(0));
+        let jobs = claimed(submit_until_done(store, &[claim(worker, any(), max)]).await.remove(0));
         for job in &jobs {
             got(job.id(), job.fence.0);
         }
@@ -271,7 +271,7 @@ pub(crate) async fn claim_until_empty<S: Store>(
 async fn serial(store: AnyStore) {
     for round in 0.. {
         match try_submit(&store, vec![create(a_job("so1"))]).await {
-            Ok(answers) if round < 100 => acknowledge(&answers),
+            Ok(results) if round < 100 => acknowledge(&results),
             Ok(_) => return tell("survived"),
             Err(error) => {
                 tell(&format!("failed {}", kind(&error)));
@@ -283,7 +283,7 @@ async fn serial(store: AnyStore) {
         let refused = try_submit(&store, vec![create(a_job("so1"))]).await;
         tell(&format!("then {}", refused.as_ref().map_or_else(kind, |_| "accepted")));
     }
-    let beat = store.beat().await;
+    let beat = store.heartbeat().await;
     tell(&format!("then {}", beat.as_ref().map_or_else(kind, |()| "accepted")));
 }
 
@@ -301,6 +301,6 @@ async fn fill(store: AnyStore) {
         tell(&format!("readable {}", all_jobs(&store).await.len()));
     }
     std::fs::remove_file(&flag).expect("the flag is there");
-    acknowledge(&insist(&store, &[create(creation())]).await);
+    acknowledge(&submit_until_done(&store, &[create(creation())]).await);
     tell("after");
 }

@@ -1,8 +1,8 @@
 //! kill -9 in the middle of load, again and again: whatever was acknowledged is there, and nothing is torn.
 
-use crate::beds;
 use crate::child::{Acknowledged, Process, assert_kept, note};
-use crate::fixture::Chance;
+use crate::fixture::Random;
+use crate::stores;
 
 /// How often, unless `TENURE_TEST_KILLS` says otherwise.
 fn kills(usual: usize) -> usize {
@@ -10,10 +10,10 @@ fn kills(usual: usize) -> usize {
 }
 
 /// Lets a child work until a random number of acknowledgements, and kills it. What it said until its end counts.
-fn kill_in_the_middle(place: &str, chance: &mut Chance, acknowledged: &mut Acknowledged) {
+fn kill_in_the_middle(place: &str, random: &mut Random, acknowledged: &mut Acknowledged) {
     let mut child = Process::start("load", place, 4, &[]);
     assert_eq!(child.next(), Some(vec!["open".to_owned()]));
-    let enough = chance.below(150) + 1;
+    let enough = random.below(150) + 1;
     let mut heard = 0;
     while let Some(words) = child.next() {
         assert_ne!(words[0], "unopened");
@@ -30,24 +30,24 @@ fn kill_in_the_middle(place: &str, chance: &mut Chance, acknowledged: &mut Ackno
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_sqlite_acknowledged_survives_kill_9() {
-    let mut chance = Chance::of_run();
-    let folder = beds::a_folder();
+    let mut random = Random::from_env();
+    let folder = stores::a_folder();
     let mut acknowledged = Acknowledged::new();
     for _ in 0..kills(25) {
-        kill_in_the_middle(folder.path().to_str().expect("a plain path"), &mut chance, &mut acknowledged);
-        assert_kept(&beds::open(folder.path()).await, &acknowledged).await;
+        kill_in_the_middle(folder.path().to_str().expect("a plain path"), &mut random, &mut acknowledged);
+        assert_kept(&stores::open(folder.path()).await, &acknowledged).await;
     }
     assert!(!acknowledged.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_postgres_acknowledged_survives_kill_9_of_the_node() {
-    let mut chance = Chance::of_run();
-    let url = beds::a_database().await;
-    let store = beds::connect(&url).await;
+    let mut random = Random::from_env();
+    let url = stores::a_database().await;
+    let store = stores::connect(&url).await;
     let mut acknowledged = Acknowledged::new();
     for _ in 0..kills(10) {
-        kill_in_the_middle(&url, &mut chance, &mut acknowledged);
+        kill_in_the_middle(&url, &mut random, &mut acknowledged);
         assert_kept(&store, &acknowledged).await;
     }
     assert!(!acknowledged.is_empty());

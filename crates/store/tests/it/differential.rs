@@ -1,30 +1,30 @@
-//! The same commands in the same order on every store: the same answers, the same jobs, the same histories. The store
-//! in memory is the reference. Only times differ, and the ids of compensations, which are made of the time.
+//! Random commands in the same order on every store must give the same results, jobs and histories as on the reference,
+//! the store in memory. Only times differ, and the ids of compensations, which contain the time.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use tenure_core::api_key::Role;
 use tenure_core::asset::{AssetId, NewAsset};
-use tenure_core::command::{AppendLog, Asked, Cancel, Command, Create, Hold, NewKey, Retry, Verb, When};
+use tenure_core::automation::{Automation, AutomationKind};
+use tenure_core::command::{Cancel, Command, CommandEnvelope, Create, Hold, NewKey, Retry, Verb, When};
 use tenure_core::dead_letter::ReasonCode;
-use tenure_core::decide::{Answer, Done, decide_batch};
+use tenure_core::decide::{CommandOutput, CommandResult, decide_batch};
 use tenure_core::event::Event;
 use tenure_core::id::JobId;
 use tenure_core::job::{CancelMode, Class, Job};
 use tenure_core::job_type::{Catalog, JobType};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::{Backoff, Jitter, Policy, Timeout};
-use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::DeadLetterFilter;
 use tenure_core::schedule::ScheduleChange;
 use tenure_core::time::{Millis, Timestamp};
 use tenure_core::working_set::Reads;
 use tenure_store::{MemoryStore, Store};
 
-use crate::beds;
 use crate::conformance::{a_job_with, add_schedule, fire, journal, new_asset, page, upload};
 use crate::fixture::*;
+use crate::stores;
 
 const TYPES: [&str; 8] = ["eager", "so1", "pattern", "paid", "image", "engine", "saga", "brief"];
 const WORKERS: [&str; 3] = ["w1", "w2", "w3"];
@@ -32,30 +32,29 @@ const USERS: [&str; 2] = ["ann", "bob"];
 const KEYS: [&str; 4] = ["a", "b", "c", "d"];
 const BATCHES: usize = 250;
 
-/// The catalog of all tests, with waits that end at once or not before the test does: a clock that runs out between
-/// two stores' turns would make them differ, and rightly.
-static PATIENT: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
+/// The catalog with waits of zero or an hour: a deadline that passes between the turns of two stores would make them
+/// differ.
+static SLOW_CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
     let mut catalog = Catalog::clone(&CATALOG);
     for job_type in CATALOG.types() {
-        let lifecycle =
-            CATALOG.lifecycle(&job_type.lifecycle).expect("a type follows a lifecycle that is there");
+        let lifecycle = CATALOG.lifecycle(&job_type.lifecycle).expect("the lifecycle of a type is known");
         let waits = lifecycle.states.iter().filter(|state| matches!(state.timeout, Timeout::After(_)));
         let backoff = match job_type.policy.backoff {
-            at_once @ Backoff { base: Millis(0), .. } => at_once,
+            zero @ Backoff { base: Millis(0), .. } => zero,
             _ => Backoff { base: HOUR, factor: 1.0, max: HOUR, jitter: Jitter::None },
         };
         let policy = Policy { lease: HOUR, heartbeat: HOUR, cancel_grace: HOUR, backoff, ..job_type.policy };
         let timeouts = waits.map(|state| (state.name.clone(), HOUR)).collect();
-        let patient = JobType { policy, timeouts, ..JobType::clone(job_type) };
-        catalog.add_type(patient).expect("only times are changed");
+        let slow = JobType { policy, timeouts, ..JobType::clone(job_type) };
+        catalog.add_type(slow).expect("only times are changed");
     }
     Arc::new(catalog)
 });
 const HOUR: Millis = Millis(3_600_000);
 
-/// What is asked, by places in what came before rather than by ids.
+/// A command that refers to jobs and leases by index, because ids differ between stores.
 #[derive(Clone, Debug)]
-enum Move {
+enum RandomCommand {
     Create(Box<Create>),
     Claim(&'static str, Vec<&'static str>, u32),
     Report(usize, Verb),
@@ -80,65 +79,67 @@ enum Move {
     Fire(&'static str, JobId),
 }
 
-fn a_move(chance: &mut Chance) -> Move {
-    let place = chance.below(1000);
-    match chance.below(20) {
-        0..=4 => Move::Create(Box::new(Create {
-            user_id: chance.maybe(&USERS).map(Into::into),
-            queue: chance.maybe(&["q1", "q2"]).map(Into::into),
-            priority: chance.maybe(&[-1, 0, 5]),
-            max_attempts: chance.maybe(&[1, 2]),
+fn a_command(random: &mut Random) -> RandomCommand {
+    let place = random.below(1000);
+    match random.below(20) {
+        0..=4 => RandomCommand::Create(Box::new(Create {
+            user_id: random.maybe(&USERS).map(Into::into),
+            queue: random.maybe(&["q1", "q2"]).map(Into::into),
+            priority: random.maybe(&[-1, 0, 5]),
+            max_attempts: random.maybe(&[1, 2]),
             payload: Json::of(&place),
-            key: if chance.below(4) == 0 {
-                key(chance.pick(&["k1", "k2", "k3"]), 1)
+            key: if random.below(4) == 0 {
+                key(random.pick(&["k1", "k2", "k3"]), 1)
             } else {
                 a_job("so1").key
             },
-            ..a_job(chance.pick(&TYPES))
+            ..a_job(random.pick(&TYPES))
         })),
         5..=8 => {
             let types = (0..4).map(|_| {
-                chance.pick(&["eager", "so1", "pattern", "paid", "image", "engine", "saga", "undo", "brief"])
+                random.pick(&["eager", "so1", "pattern", "paid", "image", "engine", "saga", "undo", "brief"])
             });
             let types = types.collect();
-            Move::Claim(chance.pick(&WORKERS), types, 1 + chance.below(3) as u32)
+            RandomCommand::Claim(random.pick(&WORKERS), types, 1 + random.below(3) as u32)
         }
-        9..=12 => Move::Report(place, a_verb(chance)),
-        13 => Move::Heartbeat(place),
-        14 => Move::Progress(place, chance.below(101) as f64),
-        15 => match chance.below(2) {
-            0 => Move::Log(place),
-            _ => Move::AddAsset(place, AssetId(an_id().0)),
+        9..=12 => RandomCommand::Report(place, a_report(random)),
+        13 => RandomCommand::Heartbeat(place),
+        14 => RandomCommand::Progress(place, random.below(101) as f64),
+        15 => match random.below(2) {
+            0 => RandomCommand::Log(place),
+            _ => RandomCommand::AddAsset(place, AssetId(an_id().0)),
         },
-        16 => match chance.below(4) {
-            0 => Move::Cancel(place, CancelMode::Soft),
-            1 => Move::Cancel(place, CancelMode::Hard),
-            2 => Move::DeadLetter(place),
-            _ => Move::Dismiss(place),
+        16 => match random.below(4) {
+            0 => RandomCommand::Cancel(place, CancelMode::Soft),
+            1 => RandomCommand::Cancel(place, CancelMode::Hard),
+            2 => RandomCommand::DeadLetter(place),
+            _ => RandomCommand::Dismiss(place),
         },
-        17 => Move::Retry(place, an_id()),
-        18 => Move::Grant(chance.pick(&USERS), chance.below(8) as u64),
-        _ => match chance.below(14) {
-            8 | 9 => Move::AddSchedule(chance.pick(&KEYS), chance.pick(&["so1", "nothing", "paid"])),
-            10 => Move::PauseSchedule(chance.pick(&KEYS)),
-            11 => Move::RemoveSchedule(chance.pick(&KEYS)),
-            12 | 13 => Move::Fire(chance.pick(&KEYS), an_id()),
-            3 => Move::Seen((0..3).map(|_| chance.pick(&WORKERS)).collect()),
-            4..=6 => Move::AddKey(chance.pick(&KEYS), chance.pick(&Role::ALL), chance.below(2) as u8),
-            7 => Move::RevokeKey(chance.pick(&KEYS)),
-            0 => Move::Pause(chance.pick(&["q1", "q2"]), chance.below(2) == 0),
-            1 => Move::Purge(place),
-            _ => Move::Prune,
+        17 => RandomCommand::Retry(place, an_id()),
+        18 => RandomCommand::Grant(random.pick(&USERS), random.below(8) as u64),
+        _ => match random.below(14) {
+            8 | 9 => RandomCommand::AddSchedule(random.pick(&KEYS), random.pick(&["so1", "nothing", "paid"])),
+            10 => RandomCommand::PauseSchedule(random.pick(&KEYS)),
+            11 => RandomCommand::RemoveSchedule(random.pick(&KEYS)),
+            12 | 13 => RandomCommand::Fire(random.pick(&KEYS), an_id()),
+            3 => RandomCommand::Seen((0..3).map(|_| random.pick(&WORKERS)).collect()),
+            4..=6 => {
+                RandomCommand::AddKey(random.pick(&KEYS), random.pick(&Role::ALL), random.below(2) as u8)
+            }
+            7 => RandomCommand::RevokeKey(random.pick(&KEYS)),
+            0 => RandomCommand::Pause(random.pick(&["q1", "q2"]), random.below(2) == 0),
+            1 => RandomCommand::Purge(place),
+            _ => RandomCommand::Prune,
         },
     }
 }
 
-fn a_verb(chance: &mut Chance) -> Verb {
+fn a_report(random: &mut Random) -> Verb {
     let error = |class| tenure_core::job::JobError {
         class,
         ..tenure_core::job::JobError::own("BROKEN", "it broke", tenure_core::job::Category::Engine)
     };
-    match chance.below(8) {
+    match random.below(8) {
         0 | 1 => Verb::Fail { error: error(Class::Transient), retry_after: None },
         2 => Verb::Fail { error: error(Class::Permanent), retry_after: None },
         3 => Verb::Partial { result: None, error: None },
@@ -149,106 +150,112 @@ fn a_verb(chance: &mut Chance) -> Verb {
     }
 }
 
-/// A store, and what was made and held in it, in order.
-struct World<S: Store> {
+/// A store with its jobs and leases in order.
+struct Replica<S: Store> {
     store: S,
     jobs: Vec<JobId>,
     held: Vec<Hold>,
 }
 
-impl<S: Store> World<S> {
+impl<S: Store> Replica<S> {
     fn new(store: S) -> Self {
         Self { store, jobs: Vec::new(), held: Vec::new() }
     }
 
-    /// The move in this store's own ids; `None` while there is nothing to make it on.
-    fn asked(&self, wanted: &Move) -> Option<Asked> {
+    /// The command with the ids of this store; `None` if there is no job or lease yet.
+    fn envelope(&self, wanted: &RandomCommand) -> Option<CommandEnvelope> {
         let job = |place: usize| self.jobs.get(place % self.jobs.len().max(1)).copied();
         let hold = |place: usize| self.held.get(place % self.held.len().max(1)).cloned();
         Some(match wanted.clone() {
-            Move::Create(creation) => create(*creation),
-            Move::Claim(worker, types, max) => claim(worker, of_types(&types), max),
-            Move::Report(place, verb) => report(&hold(place)?, verb),
-            Move::Heartbeat(place) => by("worker", Command::Heartbeat(hold(place)?)),
-            Move::Progress(place, percent) => by("worker", Command::Progress(hold(place)?, percent, None)),
-            Move::Log(place) => {
-                let lines = vec![("stdout".into(), "info".into(), format!("line {place}"))];
-                by("user:ann", Command::Log(AppendLog { job: job(place)?, holder: None, lines }))
+            RandomCommand::Create(creation) => create(*creation),
+            RandomCommand::Claim(worker, types, max) => claim(worker, of_types(&types), max),
+            RandomCommand::Report(place, verb) => report(&hold(place)?, verb),
+            RandomCommand::Heartbeat(place) => by("worker", Command::Heartbeat(hold(place)?)),
+            RandomCommand::Progress(place, percent) => {
+                by("worker", Command::Progress { hold: hold(place)?, percent, message: None })
             }
-            Move::AddAsset(place, id) => {
+            RandomCommand::Log(place) => append_log(job(place)?, None, &[&format!("line {place}")]),
+            RandomCommand::AddAsset(place, id) => {
                 let new = NewAsset { id, ..new_asset(job(place)?, Some(&id.to_string())) };
                 by("user:ann", Command::AddAsset(Box::new(new)))
             }
-            Move::Cancel(place, mode) => {
+            RandomCommand::Cancel(place, mode) => {
                 by("user:ann", Command::Cancel(Cancel { job: job(place)?, mode, reason: None }))
             }
-            Move::DeadLetter(place) => by(
+            RandomCommand::DeadLetter(place) => by(
                 "operator:ann",
-                Command::DeadLetter(job(place)?, ReasonCode::PolicyViolation, "enough".to_owned()),
+                Command::DeadLetter {
+                    job: job(place)?,
+                    reason: ReasonCode::PolicyViolation,
+                    detail: "enough".to_owned(),
+                },
             ),
-            Move::Dismiss(place) => by("operator:ann", Command::Dismiss(job(place)?, "seen".to_owned())),
-            Move::Retry(place, id) => {
+            RandomCommand::Dismiss(place) => {
+                by("operator:ann", Command::DismissDeadLetter { job: job(place)?, reason: "seen".to_owned() })
+            }
+            RandomCommand::Retry(place, id) => {
                 by("user:ann", Command::Retry(Retry { job: job(place)?, id, when: When::Now }))
             }
-            Move::Purge(place) => by("clock", Command::Purge(job(place)?)),
-            Move::Pause(queue, paused) => by("operator:ann", Command::Pause(queue.into(), paused)),
-            Move::Grant(user, amount) => grant(user, amount),
-            Move::Prune => by("clock", Command::Prune),
-            Move::Seen(workers) => {
-                let heard = workers.into_iter().map(|name| (name.into(), None)).collect();
-                by("node", Command::Seen(heard))
+            RandomCommand::Purge(place) => by("clock", Command::Purge(job(place)?)),
+            RandomCommand::Pause(queue, paused) => {
+                by("operator:ann", Command::PauseQueue { queue: queue.into(), paused })
             }
-            Move::AddKey(id, role, digest) => {
+            RandomCommand::Grant(user, amount) => grant(user, amount),
+            RandomCommand::Prune => by("clock", Command::Prune),
+            RandomCommand::Seen(workers) => {
+                let workers: Vec<_> = workers.into_iter().map(|worker| (worker, None)).collect();
+                seen(&workers)
+            }
+            RandomCommand::AddKey(id, role, digest) => {
                 let new = NewKey { id: id.into(), role, user_id: Some("ann".into()), digest: [digest; 32] };
                 by("admin:ann", Command::AddKey(Box::new(new)))
             }
-            Move::RevokeKey(id) => by("admin:ann", Command::RevokeKey(id.into())),
-            Move::AddSchedule(id, job_type) => add_schedule(id, job_type, Timestamp(1)),
-            Move::PauseSchedule(id) => {
-                by("operator:ann", Command::ChangeSchedule(id.into(), ScheduleChange::Pause))
+            RandomCommand::RevokeKey(id) => by("admin:ann", Command::RevokeKey(id.into())),
+            RandomCommand::AddSchedule(id, job_type) => add_schedule(id, job_type, Timestamp(1)),
+            RandomCommand::PauseSchedule(id) => {
+                by("operator:ann", Command::ChangeSchedule { id: id.into(), change: ScheduleChange::Pause })
             }
-            Move::RemoveSchedule(id) => {
-                by("operator:ann", Command::ChangeSchedule(id.into(), ScheduleChange::Remove))
+            RandomCommand::RemoveSchedule(id) => {
+                by("operator:ann", Command::ChangeSchedule { id: id.into(), change: ScheduleChange::Remove })
             }
-            // Twice at most: the first time is read as it was made, the second as the first left it.
-            Move::Fire(id, job) => fire(id, (Timestamp(1), Timestamp(2)), a_job_with(job, "paid")),
+            // Fires at most twice.
+            RandomCommand::Fire(id, job) => fire(id, Timestamp(1), Timestamp(2), a_job_with(job, "paid")),
         })
     }
 
-    /// Makes the moves in one batch, and says what came of each.
-    async fn make(&mut self, moves: &[Move]) -> Vec<String> {
-        let mut asked: Vec<_> = moves.iter().filter_map(|wanted| self.asked(wanted)).collect();
-        // An object is promised in the batch that takes it back: no promise can run out meanwhile.
-        let new = asked.iter().filter_map(|asked| match &asked.command {
+    /// Submits the commands in one batch, and describes each result.
+    async fn submit(&mut self, commands: &[RandomCommand]) -> Vec<String> {
+        let mut batch: Vec<_> = commands.iter().filter_map(|wanted| self.envelope(wanted)).collect();
+        // An object is announced in the batch that adds its asset, so the announcement cannot expire.
+        let uploads = batch.iter().filter_map(|envelope| match &envelope.command {
             Command::AddAsset(new) => Some(upload(new.job, new.storage_path.as_deref()?, false)),
             _ => None,
         });
-        asked.splice(0..0, new.collect::<Vec<_>>());
-        let judged = self
-            .store
-            .transact(Reads::of(&asked), move |set, now| decide_batch(set, &PATIENT, &asked, now))
-            .await;
-        let answers = judged.expect("the store works");
-        for done in answers.iter().flatten() {
-            match done {
-                Done::Job { job, .. } if !self.jobs.contains(&job.id()) => self.jobs.push(job.id()),
-                Done::Claimed { jobs, .. } => self.held.extend(jobs.iter().map(|job| hold(job))),
+        let uploads: Vec<_> = uploads.collect();
+        batch.splice(0..0, uploads);
+        let reads = Reads::of(&batch);
+        let decide = move |set: &mut _, now| decide_batch(set, &SLOW_CATALOG, &batch, now);
+        let results = self.store.transact(reads, decide).await.expect("the store works");
+        for output in results.iter().flatten() {
+            match output {
+                CommandOutput::Job { job, .. } if !self.jobs.contains(&job.id()) => self.jobs.push(job.id()),
+                CommandOutput::Claimed { jobs, .. } => self.held.extend(jobs.iter().map(|job| hold(job))),
                 _ => {}
             }
         }
-        answers.iter().map(said).collect()
+        results.iter().map(described).collect()
     }
 
-    /// Everything there is, without its times.
-    async fn told(&self) -> String {
+    /// Everything in the store, without times.
+    async fn contents(&self) -> String {
         let mut text = String::new();
         let mut records: Vec<_> =
             scan_all(&self.store).await.into_iter().map(|it| it.record.unwrap()).collect();
         records.sort_by_key(|record| shown(record.job.id()));
         for record in records {
-            writeln!(text, "{}", standing(&record.job)).unwrap();
+            writeln!(text, "{}", job_line(&record.job)).unwrap();
             for event in &record.events {
-                writeln!(text, "    {}", line(event)).unwrap();
+                writeln!(text, "    {}", event_line(event)).unwrap();
             }
             let letter = record
                 .dead_letter
@@ -271,17 +278,17 @@ impl<S: Store> World<S> {
         let trail: Vec<_> = trail.iter().map(|(_, line)| (&line.action, line.job_id.map(shown))).collect();
         let letters = self.store.dead_letters(DeadLetterFilter::default(), page(1000)).await.unwrap().len();
         let (counts, paused) = (self.store.counts().await.unwrap(), self.store.paused().await.unwrap());
-        writeln!(text, "{}", self.watched().await).unwrap();
+        writeln!(text, "{}", self.observed().await).unwrap();
         writeln!(text, "{trail:?}\n{letters} letters\n{counts:?}\n{paused:?}").unwrap();
         text
     }
 
-    /// What is watched, without its times.
-    async fn watched(&self) -> String {
+    /// What dashboards read, without times.
+    async fn observed(&self) -> String {
         let store = &self.store;
         let gauges = store.gauges().await.unwrap();
         let shown = |jobs: Vec<Arc<Job>>| {
-            let mut shown: Vec<_> = jobs.iter().map(standing).collect();
+            let mut shown: Vec<_> = jobs.iter().map(job_line).collect();
             shown.sort();
             shown.join("\n")
         };
@@ -292,43 +299,47 @@ impl<S: Store> World<S> {
         let keys: Vec<_> =
             keys.iter().map(|key| (&key.id, key.role, key.digest[0], key.revoked_at.is_some())).collect();
         let (jobs, letters) = (gauges.jobs, gauges.dead_letters);
-        let orders = store.orders(OrderKind::Schedule).await.unwrap();
-        let orders: Vec<_> = orders.iter().map(order).collect();
-        let due = store.due_orders(OrderKind::Schedule, 100).await.unwrap();
-        let due: Vec<_> = due.iter().map(|order| order.id().1).collect();
-        format!("{jobs:?}\n{letters} open\n{leased}\n{finished}\n{workers:?}\n{keys:?}\n{orders:?}\n{due:?}")
+        let schedules = store.automations(AutomationKind::Schedule).await.unwrap();
+        let schedules: Vec<_> = schedules.iter().map(automation_line).collect();
+        let due = store.due_automations(AutomationKind::Schedule, 100).await.unwrap();
+        let due: Vec<_> = due.iter().map(|automation| automation.id().1).collect();
+        format!(
+            "{jobs:?}\n{letters} open\n{leased}\n{finished}\n{workers:?}\n{keys:?}\n{schedules:?}\n{due:?}"
+        )
     }
 }
 
-/// A schedule without the time in which it was made.
-fn order(order: &Order) -> String {
-    let Order::Schedule(it) = order else { return order.id().1.to_string() };
+/// A schedule without the time of its creation.
+fn automation_line(automation: &Automation) -> String {
+    let Automation::Schedule(it) = automation else { return automation.id().1.to_string() };
     let last = it.last_job.map(shown);
     format!("{} {:?} {:?} {:?} {last:?} {:?}", it.id, it.plan, it.next_at, it.last_at, it.last_error)
 }
 
-/// An id without the time in it.
+/// An id without its time.
 fn shown(id: JobId) -> String {
     id.to_string().split_off(14)
 }
 
-fn said(answer: &Answer) -> String {
-    match answer {
-        Ok(Done::Job { job, replayed, ignored }) => {
-            format!("{} replayed {replayed} ignored {ignored}", standing(job))
+fn described(result: &CommandResult) -> String {
+    match result {
+        Ok(CommandOutput::Job { job, replayed, ignored }) => {
+            format!("{} replayed {replayed} ignored {ignored}", job_line(job))
         }
-        Ok(Done::Claimed { jobs, .. }) => jobs.iter().map(standing).collect::<Vec<_>>().join("\n"),
-        Ok(Done::Beat { lease, cancel }) => format!("beat {} {cancel:?}", lease.fence),
-        Ok(Done::Key { key, replayed }) => {
+        Ok(CommandOutput::Claimed { jobs, .. }) => jobs.iter().map(job_line).collect::<Vec<_>>().join("\n"),
+        Ok(CommandOutput::Heartbeat { lease, cancel }) => format!("heartbeat {} {cancel:?}", lease.fence),
+        Ok(CommandOutput::Key { key, replayed }) => {
             format!("{} {:?} revoked {} replayed {replayed}", key.id, key.role, key.revoked_at.is_some())
         }
-        Ok(Done::Asset { asset, replayed }) => {
+        Ok(CommandOutput::Asset { asset, replayed }) => {
             format!("{} of {} replayed {replayed}", shown(JobId(asset.id.0)), shown(asset.job_id))
         }
-        Ok(Done::Order { order: told, replayed }) => format!("{} replayed {replayed}", order(told)),
+        Ok(CommandOutput::Automation { automation, replayed }) => {
+            format!("{} replayed {replayed}", automation_line(automation))
+        }
         Ok(other) => format!("{other:?}"),
         Err(refusal) => {
-            // Refusals name jobs by their ids.
+            // Refusals contain job ids, whose beginnings differ.
             let words: Vec<_> =
                 refusal.to_string().split(' ').map(|word| word.chars().rev().take(18).collect()).collect();
             let words: Vec<String> = words;
@@ -337,7 +348,7 @@ fn said(answer: &Answer) -> String {
     }
 }
 
-fn standing(job: &Arc<Job>) -> String {
+fn job_line(job: &Arc<Job>) -> String {
     let spec = &job.spec;
     let lease = job.lease.as_ref().map(|lease| (lease.fence, lease.worker.clone()));
     let last =
@@ -347,7 +358,7 @@ fn standing(job: &Arc<Job>) -> String {
     output.progress =
         output.progress.map(|progress| Box::new(tenure_core::job::Progress { message: None, ..*progress }));
     let cancel = job.cancel.as_ref().map(|cancel| (cancel.mode, cancel.by.clone()));
-    // A compensation carries the first job with all its times.
+    // The payload of a compensation contains the times of the first job.
     let payload = if spec.links.compensates.is_some() { "" } else { spec.payload.as_str() };
     format!(
         "{} {} {} {:?} {} {} {payload} | {} {:?} seq {} attempt {} failed {} fence {} | {lease:?} {last:?} {entered:?} {output:?} {cancel:?}",
@@ -366,7 +377,7 @@ fn standing(job: &Arc<Job>) -> String {
     )
 }
 
-fn line(event: &Event) -> String {
+fn event_line(event: &Event) -> String {
     let facts = &event.facts;
     let note = facts.note.is_some();
     format!(
@@ -385,41 +396,41 @@ fn line(event: &Event) -> String {
     )
 }
 
-/// No two batches share a millisecond, so that what is ordered by time is ordered alike everywhere.
+/// Waits for the next millisecond, so that the order by time is the same in all stores.
 async fn tick<S: Store>(store: &S) {
     let now = store.now().await.unwrap().at;
     until("the clock has moved", async || (store.now().await.unwrap().at > now).then_some(())).await;
 }
 
-async fn agrees_with_memory<S: Store>(store: S) {
-    let mut chance = Chance::of_run();
-    let mut reference = World::new(MemoryStore::new());
-    let mut world = World::new(store);
+async fn check_against_memory<S: Store>(store: S) {
+    let mut random = Random::from_env();
+    let mut reference = Replica::new(MemoryStore::new());
+    let mut replica = Replica::new(store);
     for batch in 0..BATCHES {
-        let moves: Vec<_> = (0..=chance.below(6)).map(|_| a_move(&mut chance)).collect();
+        let commands: Vec<_> = (0..=random.below(6)).map(|_| a_command(&mut random)).collect();
         tick(&reference.store).await;
-        tick(&world.store).await;
-        let expected = reference.make(&moves).await;
-        assert_eq!(world.make(&moves).await, expected, "batch {batch}: {moves:?}");
+        tick(&replica.store).await;
+        let expected = reference.submit(&commands).await;
+        assert_eq!(replica.submit(&commands).await, expected, "batch {batch}: {commands:?}");
     }
     assert!(reference.jobs.len() > 80 && reference.held.len() > 40);
-    let (expected, told) = (reference.told().await, world.told().await);
-    for (ours, theirs) in told.lines().zip(expected.lines()) {
+    let (expected, found) = (reference.contents().await, replica.contents().await);
+    for (ours, theirs) in found.lines().zip(expected.lines()) {
         assert_eq!(ours, theirs);
     }
-    assert_eq!(told.lines().count(), expected.lines().count());
+    assert_eq!(found.lines().count(), expected.lines().count());
     assert_lawful(&reference.store).await;
-    assert_lawful(&world.store).await;
+    assert_lawful(&replica.store).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sqlite_does_what_memory_does() {
-    let bed = beds::sqlite().await;
-    agrees_with_memory(bed.store.clone()).await;
+async fn sqlite_behaves_like_memory() {
+    let stores = stores::sqlite().await;
+    check_against_memory(stores.store.clone()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn postgres_does_what_memory_does() {
-    let bed = beds::postgres().await;
-    agrees_with_memory(bed.store.clone()).await;
+async fn postgres_behaves_like_memory() {
+    let stores = stores::postgres().await;
+    check_against_memory(stores.store.clone()).await;
 }

@@ -1,4 +1,4 @@
-//! What every test starts from: a catalog, commands by one call each, and the questions that end a test.
+//! Fixtures: a catalog, builders of commands, and checks.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,11 +6,12 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use tenure_core::command::{
-    Asked, Claim, ClaimFilter, Command, Create, CreationKey, GivenKey, Hold, Report, Verb, When,
+    AppendLog, Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, Hold, IdempotencyKey,
+    NewLogLine, Report, Verb, When, WorkerSighting,
 };
-use tenure_core::decide::{Answer, Done, decide_batch};
+use tenure_core::decide::{CommandOutput, CommandResult, decide_batch};
 use tenure_core::fold::{verify, verify_account};
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::JobId;
 use tenure_core::job::{Category, Class, Job, JobError, Links};
 use tenure_core::job_type::{Catalog, JobType};
 use tenure_core::json::Json;
@@ -20,12 +21,12 @@ use tenure_core::time::Millis;
 use tenure_core::working_set::Reads;
 use tenure_store::{Scanned, Store, StoreError};
 
-/// Longer than anything that a test waits for; a test that waits this long has failed.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// A test that waits longer has failed.
+const WAIT_MAX: Duration = Duration::from_mins(1);
 
-/// The five built-in lifecycles under types of their own names, and a few types with a purpose:
-/// `paid` costs 3, `quick` has a lease of a few milliseconds, `eager` retries at once, `saga` is undone by `undo`,
-/// and `brief` may be forgotten as soon as it is over.
+/// A type for each built-in lifecycle, with its name, and a few special types: `paid` costs 3, `quick` has a lease of a
+/// few milliseconds, `eager` retries immediately, `saga` is compensated by `undo`, and `brief` can be purged as soon as
+/// it is finished.
 pub(crate) static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
     let mut catalog = Catalog::default();
     let built_in: BTreeMap<String, Lifecycle> =
@@ -54,25 +55,25 @@ pub(crate) static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
         catalog.add_lifecycle(lifecycle);
     }
     for job_type in types {
-        catalog.add_type(job_type).expect("the types of the tests follow lifecycles that are there");
+        catalog.add_type(job_type).expect("the types are valid");
     }
     Arc::new(catalog)
 });
 
-/// A new id, after all that were made before in this process.
+/// A new id, after all earlier ones of this process.
 pub(crate) fn an_id() -> JobId {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = u128::from(COUNT.fetch_add(1, Ordering::Relaxed));
-    // Two processes must not make the same id.
+    // Ids of two processes must differ.
     let process = u128::from(std::process::id());
     JobId::new(1_700_000_000_000, (count << 24) | process)
 }
 
-pub(crate) fn by(who: &str, command: Command) -> Asked {
-    Asked { by: who.into(), key: None, command }
+pub(crate) fn by(actor: &str, command: Command) -> CommandEnvelope {
+    CommandEnvelope { by: actor.into(), key: None, command }
 }
 
-/// A creation that says nothing but its type.
+/// A creation with defaults for everything but its type.
 pub(crate) fn a_job(job_type: &str) -> Create {
     Create {
         id: an_id(),
@@ -90,13 +91,13 @@ pub(crate) fn a_job(job_type: &str) -> Create {
     }
 }
 
-pub(crate) fn create(create: Create) -> Asked {
+pub(crate) fn create(create: Create) -> CommandEnvelope {
     by("user:ann", Command::Create(Box::new(create)))
 }
 
-/// A caller's key; the fingerprint tells one body from another.
+/// An idempotency key; the fingerprint differs for different bodies.
 pub(crate) fn key(text: &str, body: u8) -> CreationKey {
-    CreationKey::Given(GivenKey { key: text.into(), fingerprint: [body; 32] })
+    CreationKey::Given(IdempotencyKey { key: text.into(), fingerprint: [body; 32] })
 }
 
 pub(crate) fn any() -> ClaimFilter {
@@ -104,81 +105,104 @@ pub(crate) fn any() -> ClaimFilter {
 }
 
 pub(crate) fn of_types(types: &[&str]) -> ClaimFilter {
-    ClaimFilter { types: Some(types.iter().map(|name| Name::from(*name)).collect()), queues: None }
+    ClaimFilter { types: Some(types.iter().map(|name| (*name).into()).collect()), queues: None }
 }
 
 pub(crate) fn of_queues(queues: &[&str]) -> ClaimFilter {
-    ClaimFilter { types: None, queues: Some(queues.iter().map(|name| Name::from(*name)).collect()) }
+    ClaimFilter { types: None, queues: Some(queues.iter().map(|name| (*name).into()).collect()) }
 }
 
-/// A claim that also starts what it gets.
-pub(crate) fn claim(worker: &str, filter: ClaimFilter, max: u32) -> Asked {
+/// A claim that also starts the jobs.
+pub(crate) fn claim(worker: &str, filter: ClaimFilter, max: u32) -> CommandEnvelope {
     by("worker", Command::Claim(Claim { worker: worker.into(), filter, max, request_id: None, start: true }))
 }
 
-/// The hold that a claimed job gives its worker.
+/// The hold of a claimed job.
 pub(crate) fn hold(job: &Job) -> Hold {
     let lease = job.lease.as_deref().expect("a claimed job has a lease");
     Hold { job: job.id(), worker: lease.worker.clone(), fence: lease.fence }
 }
 
-pub(crate) fn report(hold: &Hold, verb: Verb) -> Asked {
-    let holder = Some((hold.worker.clone(), hold.fence));
+pub(crate) fn report(hold: &Hold, verb: Verb) -> CommandEnvelope {
+    let holder = Some(hold.clone().holder());
     by("worker", Command::Report(Box::new(Report { job: hold.job, holder, verb })))
 }
 
-pub(crate) fn succeed(hold: &Hold) -> Asked {
+/// Appends lines to a job's log, as its holder or as its owner.
+pub(crate) fn append_log(job: JobId, hold: Option<&Hold>, texts: &[&str]) -> CommandEnvelope {
+    let line =
+        |text: &&str| NewLogLine { stream: "stdout".into(), level: "info".into(), text: (*text).to_owned() };
+    let holder = hold.map(|hold| hold.clone().holder());
+    by("user:ann", Command::Log(AppendLog { job, holder, lines: texts.iter().map(line).collect() }))
+}
+
+/// A sighting of workers, each perhaps with a credential.
+pub(crate) fn seen(workers: &[(&str, Option<&str>)]) -> CommandEnvelope {
+    let sighting = |(worker, key): &(&str, Option<&str>)| WorkerSighting {
+        worker: (*worker).into(),
+        credential: key.map(Into::into),
+    };
+    by("node", Command::WorkersSeen(workers.iter().map(sighting).collect()))
+}
+
+pub(crate) fn succeed(hold: &Hold) -> CommandEnvelope {
     report(hold, Verb::Succeed { result: Some(Json::of(&"made")), error: None })
 }
 
-pub(crate) fn fail(hold: &Hold, class: Class) -> Asked {
+pub(crate) fn fail(hold: &Hold, class: Class) -> CommandEnvelope {
     let error = JobError { class, ..JobError::own("BROKEN", "it broke", Category::Engine) };
     report(hold, Verb::Fail { error, retry_after: None })
 }
 
-pub(crate) fn grant(user: &str, amount: u64) -> Asked {
-    by("operator:ann", Command::Grant(user.into(), amount, Some("a gift".to_owned())))
+pub(crate) fn grant(user: &str, amount: u64) -> CommandEnvelope {
+    by("operator:ann", Command::GrantCredits { user: user.into(), amount, reason: Some("a gift".to_owned()) })
 }
 
-/// One batch, decided by the rules.
-pub(crate) async fn try_submit<S: Store>(store: &S, commands: Vec<Asked>) -> Result<Vec<Answer>, StoreError> {
+/// Submits one batch.
+pub(crate) async fn try_submit<S: Store>(
+    store: &S,
+    commands: Vec<CommandEnvelope>,
+) -> Result<Vec<CommandResult>, StoreError> {
     let catalog = Arc::clone(&CATALOG);
     store.transact(Reads::of(&commands), move |set, now| decide_batch(set, &catalog, &commands, now)).await
 }
 
-/// One batch on a store that works.
-pub(crate) async fn submit<S: Store>(store: &S, commands: Vec<Asked>) -> Vec<Answer> {
+/// Submits one batch to a store that works.
+pub(crate) async fn submit<S: Store>(store: &S, commands: Vec<CommandEnvelope>) -> Vec<CommandResult> {
     try_submit(store, commands).await.expect("the store works")
 }
 
-/// One batch; what may be tried again is tried again.
-pub(crate) async fn insist<S: Store>(store: &S, commands: &[Asked]) -> Vec<Answer> {
+/// Submits one batch, and again after every retryable error.
+pub(crate) async fn submit_until_done<S: Store>(
+    store: &S,
+    commands: &[CommandEnvelope],
+) -> Vec<CommandResult> {
     loop {
         match try_submit(store, commands.to_vec()).await {
-            Ok(answers) => return answers,
+            Ok(results) => return results,
             Err(error) if error.is_retryable() => tokio::task::yield_now().await,
             Err(error) => panic!("{error}"),
         }
     }
 }
 
-/// One command on a store that works.
-pub(crate) async fn one<S: Store>(store: &S, command: Asked) -> Answer {
+/// Submits one command to a store that works.
+pub(crate) async fn one<S: Store>(store: &S, command: CommandEnvelope) -> CommandResult {
     submit(store, vec![command]).await.remove(0)
 }
 
-/// The job in an answer.
-pub(crate) fn job_of(answer: Answer) -> Arc<Job> {
-    match answer.expect("the rules allow it") {
-        Done::Job { job, .. } => job,
+/// The job in a result.
+pub(crate) fn job_of(result: CommandResult) -> Arc<Job> {
+    match result.expect("the command is valid") {
+        CommandOutput::Job { job, .. } => job,
         other => panic!("a job was expected, not {other:?}"),
     }
 }
 
-/// The jobs in a claim's answer.
-pub(crate) fn claimed(answer: Answer) -> Vec<Arc<Job>> {
-    match answer.expect("a claim is not refused") {
-        Done::Claimed { jobs, .. } => jobs,
+/// The jobs in the result of a claim.
+pub(crate) fn claimed(result: CommandResult) -> Vec<Arc<Job>> {
+    match result.expect("a claim is not refused") {
+        CommandOutput::Claimed { jobs, .. } => jobs,
         other => panic!("claimed jobs were expected, not {other:?}"),
     }
 }
@@ -193,7 +217,7 @@ pub(crate) async fn created_one<S: Store>(store: &S, creation: Create) -> Arc<Jo
     created(store, vec![creation]).await.remove(0)
 }
 
-/// Claims and starts.
+/// Claims and starts jobs.
 pub(crate) async fn take<S: Store>(store: &S, worker: &str, filter: ClaimFilter, max: u32) -> Vec<Arc<Job>> {
     claimed(one(store, claim(worker, filter, max)).await)
 }
@@ -209,7 +233,7 @@ pub(crate) async fn list_all<S: Store>(store: &S, filter: JobFilter, limit: usiz
     loop {
         let before = found.last().map(|job| job.id());
         let page = store.list(filter.clone(), Page { before, limit }).await.expect("the store works");
-        assert!(page.len() <= limit, "a page is never longer than was asked");
+        assert!(page.len() <= limit, "a page is never longer than requested");
         let last = page.len() < limit;
         found.extend(page);
         if last {
@@ -230,7 +254,7 @@ pub(crate) async fn scan_all<S: Store>(store: &S) -> Vec<Scanned> {
     }
 }
 
-/// No law is broken: every job folds to its row, every account is what its ledger adds up to, no row is astray.
+/// Checks the laws: every history folds to its row, every account matches its ledger, and there are no orphans.
 pub(crate) async fn assert_lawful<S: Store>(store: &S) {
     for scanned in scan_all(store).await {
         let record = scanned.record.unwrap_or_else(|why| panic!("job {}: {why}", scanned.id));
@@ -238,7 +262,7 @@ pub(crate) async fn assert_lawful<S: Store>(store: &S) {
         let found = verify(&record, lifecycle.map(AsRef::as_ref));
         assert!(found.is_empty(), "{found:?}");
     }
-    let mut after: Option<Name> = None;
+    let mut after = None;
     loop {
         let page = store.scan_accounts(after.clone(), 100).await.expect("the store works");
         let Some((last, ..)) = page.last() else { break };
@@ -247,30 +271,30 @@ pub(crate) async fn assert_lawful<S: Store>(store: &S) {
             assert_eq!(verify_account(&user, account, &sums), []);
         }
     }
-    assert_eq!(store.strays(10).await.expect("the store works"), Vec::<String>::new());
+    assert_eq!(store.orphans(10).await.expect("the store works"), Vec::<String>::new());
 }
 
-/// Waits until a question is answered with `Some`: for a thing, never for a while.
+/// Waits until `ask` returns `Some`.
 pub(crate) async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut ask: impl FnMut() -> F) -> T {
     let mut ticks = tokio::time::interval(Duration::from_millis(2));
     let wait = async {
         loop {
             ticks.tick().await;
-            if let Some(answer) = ask().await {
-                return answer;
+            if let Some(result) = ask().await {
+                return result;
             }
         }
     };
-    tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("waited in vain until {what}"))
+    tokio::time::timeout(WAIT_MAX, wait).await.unwrap_or_else(|_| panic!("timed out waiting until {what}"))
 }
 
-/// Numbers that look random and are the same for the same seed (SplitMix64).
+/// Pseudo-random numbers, the same for the same seed (SplitMix64).
 #[derive(Clone, Debug)]
-pub(crate) struct Chance(pub(crate) u64);
+pub(crate) struct Random(pub(crate) u64);
 
-impl Chance {
-    /// From a variable if it is set, so that a failure can be repeated; else new with each run.
-    pub(crate) fn of_run() -> Self {
+impl Random {
+    /// Seeded from `TENURE_TEST_SEED`, to repeat a failure, otherwise at random.
+    pub(crate) fn from_env() -> Self {
         let seed = std::env::var("TENURE_TEST_SEED").ok().and_then(|text| text.parse().ok());
         let fresh = || std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), 0);
         let seed = seed.unwrap_or_else(fresh);
@@ -291,12 +315,12 @@ impl Chance {
         (self.next() % bound as u64) as usize
     }
 
-    /// One of these.
+    /// One of the choices.
     pub(crate) fn pick<T: Clone>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())].clone()
     }
 
-    /// One of these, or nothing.
+    /// One of the choices, or `None`.
     pub(crate) fn maybe<T: Clone>(&mut self, choices: &[T]) -> Option<T> {
         (self.below(2) == 0).then(|| self.pick(choices))
     }

@@ -1,8 +1,7 @@
-//! The stores, held to one list of promises, and then to everything that can go wrong with each.
+//! Tests of the stores: one list of promises for all of them, then the failures of each.
 
-#![allow(clippy::unwrap_used, reason = "a test says by its panic what it did not expect")]
+#![allow(clippy::unwrap_used, reason = "a test fails with a panic")]
 
-mod beds;
 mod child;
 mod conformance;
 mod crash;
@@ -15,4 +14,5 @@ mod postgres;
 mod races;
 mod schema;
 mod sqlite;
+mod stores;
 mod upgrade;

@@ -1,3 +1,3 @@
 //! The promises, kept in memory.
 
-crate::conformance::promises!(crate::beds::memory);
+crate::conformance::promises!(crate::stores::memory);

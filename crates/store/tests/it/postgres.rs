@@ -1,3 +1,3 @@
 //! The promises, kept by PostgreSQL for two nodes at once.
 
-crate::conformance::promises!(crate::beds::postgres);
+crate::conformance::promises!(crate::stores::postgres);

@@ -7,9 +7,9 @@ use tenure_core::command::Create;
 use tenure_core::id::JobId;
 use tenure_store::Store;
 
-use crate::beds;
 use crate::child::{Process, claim_until_empty};
 use crate::fixture::*;
+use crate::stores;
 
 /// The whole journal against the jobs, by the tables alone.
 const COUNTS: &str = "select
@@ -36,8 +36,8 @@ fn sqlite_counts(folder: &Path) -> Vec<i64> {
 }
 
 async fn race_on_sqlite(claimers: usize, jobs: usize, max: u32) {
-    let folder = beds::a_folder();
-    let store = beds::open(folder.path()).await;
+    let folder = stores::a_folder();
+    let store = stores::open(folder.path()).await;
     fill(&store, jobs).await;
     let claimers: Vec<_> = (0..claimers)
         .map(|n| {
@@ -59,8 +59,8 @@ async fn race_on_sqlite(claimers: usize, jobs: usize, max: u32) {
 }
 
 async fn race_on_postgres(claimers: usize, jobs: usize) {
-    let url = beds::a_database().await;
-    let store = beds::connect(&url).await;
+    let url = stores::a_database().await;
+    let store = stores::connect(&url).await;
     fill(&store, jobs).await;
     let nodes = (0..2).map(|_| Process::start("claim", &url, claimers / 2, &[])).collect::<Vec<_>>();
     let hear = |mut node: Process| {
@@ -81,7 +81,7 @@ async fn race_on_postgres(claimers: usize, jobs: usize) {
         got.extend(node.await.expect("a node does its work"));
     }
     assert_eq!((got.len(), got.iter().collect::<BTreeSet<_>>().len()), (jobs, jobs), "no job has two owners");
-    let row = beds::ask(&url, COUNTS).await.remove(0);
+    let row = stores::ask(&url, COUNTS).await.remove(0);
     let counts: Vec<i64> = row.into_iter().map(|count| count.unwrap().parse().unwrap()).collect();
     assert_counts(jobs, &counts);
     assert_lawful(&store).await;

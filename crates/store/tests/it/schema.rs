@@ -3,12 +3,12 @@
 use expect_test::expect_file;
 use rusqlite::Connection;
 
-use crate::beds;
+use crate::stores;
 
 #[tokio::test]
-async fn the_schema_of_sqlite_is_written_down() {
-    let folder = beds::a_folder();
-    drop(beds::open(folder.path()).await);
+async fn the_schema_of_sqlite_matches_its_snapshot() {
+    let folder = stores::a_folder();
+    drop(stores::open(folder.path()).await);
     let connection = Connection::open(folder.path().join("tenure.db")).unwrap();
     let sql = "select sql from sqlite_schema where sql is not null order by type = 'index', tbl_name, name";
     let mut statement = connection.prepare(sql).unwrap();
@@ -39,10 +39,10 @@ const POSTGRES: &str = "
     ) it order by kind, name, place";
 
 #[tokio::test]
-async fn the_schema_of_postgres_is_written_down() {
-    let url = beds::a_database().await;
-    drop(beds::connect(&url).await);
-    let rows = beds::ask(&url, POSTGRES).await;
+async fn the_schema_of_postgres_matches_its_snapshot() {
+    let url = stores::a_database().await;
+    drop(stores::connect(&url).await);
+    let rows = stores::ask(&url, POSTGRES).await;
     let lines: Vec<String> =
         rows.into_iter().map(|mut row| format!("-- {}", row.remove(0).unwrap())).collect();
     let head = "-- The schema of the shared store after all migrations. Written by a test; never run.\n\n";

@@ -1,3 +1,3 @@
 //! The promises, kept by SQLite.
 
-crate::conformance::promises!(crate::beds::sqlite);
+crate::conformance::promises!(crate::stores::sqlite);

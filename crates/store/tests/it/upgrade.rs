@@ -6,21 +6,27 @@ use tenure_core::dead_letter::ReasonCode;
 use tenure_core::query::DeadLetterFilter;
 use tenure_store::{Gauges, Store};
 
-use crate::beds;
 use crate::conformance::page;
 use crate::fixture::*;
+use crate::stores;
 
 /// Jobs in several states, and three dead letters, of which one is dismissed. The gauges, as they must stay.
 async fn some_past<S: Store>(store: &S) -> Gauges {
     let jobs = created(store, (0..6).map(|_| a_job("distributed")).collect()).await;
     take(store, "w1", any(), 4).await;
     for job in &jobs[..3] {
-        let end = Command::DeadLetter(job.id(), ReasonCode::Timeout, "enough".to_owned());
+        let end =
+            Command::DeadLetter { job: job.id(), reason: ReasonCode::Timeout, detail: "enough".to_owned() };
         let over = job_of(one(store, by("operator:ann", end)).await);
         let at = over.times.completed_at.expect("it is over");
         until("the clock has moved on", async || (store.now().await.unwrap().at > at).then_some(())).await;
     }
-    one(store, by("operator:ann", Command::Dismiss(jobs[0].id(), "seen".to_owned()))).await.unwrap();
+    one(
+        store,
+        by("operator:ann", Command::DismissDeadLetter { job: jobs[0].id(), reason: "seen".to_owned() }),
+    )
+    .await
+    .unwrap();
     let gauges = store.gauges().await.unwrap();
     let letters = store.dead_letters(DeadLetterFilter::default(), page(9)).await.unwrap();
     assert_eq!(gauges.dead_letters, 2);
@@ -32,15 +38,15 @@ async fn is_up_to_date<S: Store>(store: &S, gauges: &Gauges) {
     assert_eq!(store.gauges().await.unwrap(), *gauges);
     let letters = store.dead_letters(DeadLetterFilter::default(), page(9)).await.unwrap();
     assert_eq!(letters.len(), 2);
-    one(store, by("node", Command::Seen(vec![("w1".into(), None)]))).await.unwrap();
+    one(store, seen(&[("w1", None)])).await.unwrap();
     assert_eq!(store.workers().await.unwrap().len(), 1);
     assert_lawful(store).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_of_the_first_schema_is_brought_up_to_date() {
-    let folder = beds::a_folder();
-    let store = beds::open(folder.path()).await;
+async fn a_file_of_the_first_schema_is_migrated() {
+    let folder = stores::a_folder();
+    let store = stores::open(folder.path()).await;
     let gauges = some_past(&store).await;
     drop(store);
     let file = Connection::open(folder.path().join("tenure.db")).unwrap();
@@ -56,14 +62,14 @@ async fn a_file_of_the_first_schema_is_brought_up_to_date() {
         delete from migrations where number > 1;";
     file.execute_batch(as_it_was).unwrap();
     drop(file);
-    let store = beds::open(folder.path()).await;
+    let store = stores::open(folder.path()).await;
     is_up_to_date(&store, &gauges).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_of_an_older_schema_is_brought_up_to_date() {
-    let url = beds::a_database().await;
-    let store = beds::connect(&url).await;
+async fn a_database_of_an_older_schema_is_migrated() {
+    let url = stores::a_database().await;
+    let store = stores::connect(&url).await;
     let gauges = some_past(&store).await;
     drop(store);
     let as_it_was = "
@@ -77,15 +83,15 @@ async fn a_database_of_an_older_schema_is_brought_up_to_date() {
         drop index job_states_busy;
         alter table dead_letters drop column created_at;
         delete from migrations where number > 2;";
-    beds::ask(&url, as_it_was).await;
-    let store = beds::connect(&url).await;
+    stores::ask(&url, as_it_was).await;
+    let store = stores::connect(&url).await;
     is_up_to_date(&store, &gauges).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_is_opened_to_read_tells_the_same() {
-    let folder = beds::a_folder();
-    let store = beds::open(folder.path()).await;
+async fn a_store_opened_read_only_returns_the_same() {
+    let folder = stores::a_folder();
+    let store = stores::open(folder.path()).await;
     let gauges = some_past(&store).await;
     let reader = tenure_store::SqliteStore::open_to_read(folder.path()).await.unwrap();
     // The reader's clock begins where the file was last told the time.

@@ -1,19 +1,19 @@
 //! Assets, and the objects that they leave behind.
 
 use tenure_core::asset::{Asset, AssetId, NewAsset, Upload};
-use tenure_core::command::{Asked, Cancel, Command, Create, GivenKey, Hold};
-use tenure_core::decide::{Answer, Done};
+use tenure_core::command::{Cancel, Command, CommandEnvelope, Create, Hold, IdempotencyKey};
+use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::id::JobId;
 use tenure_core::job::CancelMode;
 use tenure_core::limits;
 use tenure_core::refusal::Refusal;
 use tenure_store::Store;
 
-use crate::beds::Bed;
 use crate::fixture::*;
+use crate::stores::TestStores;
 
-pub(crate) fn upload(job: JobId, path: &str, goes_on: bool) -> Asked {
-    by("user:ann", Command::Upload(Upload { job, holder: None, storage_path: path.to_owned(), goes_on }))
+pub(crate) fn upload(job: JobId, path: &str, continues: bool) -> CommandEnvelope {
+    by("user:ann", Command::Upload(Upload { job, holder: None, storage_path: path.to_owned(), continues }))
 }
 
 /// An asset whose content is an object of ours, if there is a path, or a page of somebody else's.
@@ -30,17 +30,17 @@ pub(crate) fn new_asset(job: JobId, path: Option<&str>) -> NewAsset {
     }
 }
 
-fn add(new: NewAsset) -> Asked {
+fn add(new: NewAsset) -> CommandEnvelope {
     by("user:ann", Command::AddAsset(Box::new(new)))
 }
 
-fn cancel(job: JobId, mode: CancelMode) -> Asked {
+fn cancel(job: JobId, mode: CancelMode) -> CommandEnvelope {
     by("user:ann", Command::Cancel(Cancel { job, mode, reason: None }))
 }
 
-fn asset_of(answer: Answer) -> (Asset, bool) {
-    match answer.expect("the rules allow it") {
-        Done::Asset { asset, replayed } => (*asset, replayed),
+fn asset_of(result: CommandResult) -> (Asset, bool) {
+    match result.expect("the command is valid") {
+        CommandOutput::Asset { asset, replayed } => (*asset, replayed),
         other => panic!("an asset was expected, not {other:?}"),
     }
 }
@@ -53,8 +53,8 @@ async fn garbage<S: Store>(store: &S) -> Vec<String> {
     store.asset_garbage(100).await.unwrap()
 }
 
-pub(crate) async fn assets_are_listed_newest_first<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn assets_are_listed_newest_first<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let job = created_one(store, Create { user_id: Some("ann".into()), ..a_job("so1") }).await.id();
     let other = created_one(store, a_job("so1")).await.id();
     let mut added = Vec::new();
@@ -62,62 +62,59 @@ pub(crate) async fn assets_are_listed_newest_first<S: Store>(bed: Bed<S>) {
         added.push(asset_of(one(store, add(new_asset(job, None))).await).0);
     }
     let bare = NewAsset { file_size: None, ..new_asset(other, None) };
-    let (bare, _) = asset_of(one(&bed.other, add(bare)).await);
+    let (bare, _) = asset_of(one(&stores.other, add(bare)).await);
     added.reverse();
-    assert_eq!(listed(&bed.other, job).await, added);
+    assert_eq!(listed(&stores.other, job).await, added);
     assert_eq!(added[0].user_id, Some("ann".into()));
     assert_eq!(listed(store, other).await, std::slice::from_ref(&bare));
     assert_eq!((bare.user_id.clone(), bare.file_size), (None, None));
     assert_eq!(store.assets(job, Some(added[0].id), 1).await.unwrap(), added[1..2]);
-    assert_eq!(bed.other.asset(bare.id).await.unwrap(), Some(bare));
+    assert_eq!(stores.other.asset(bare.id).await.unwrap(), Some(bare));
     assert_eq!(store.asset(AssetId(job.0)).await.unwrap(), None);
     assert_eq!(garbage(store).await, Vec::<String>::new(), "what is not ours is not ours to delete");
     assert_lawful(store).await;
 }
 
-pub(crate) async fn an_asset_under_a_key_is_added_once<S: Store>(bed: Bed<S>) {
-    let job = created_one(&bed.store, a_job("so1")).await.id();
+pub(crate) async fn an_asset_under_a_key_is_added_once<S: Store>(stores: TestStores<S>) {
+    let job = created_one(&stores.store, a_job("so1")).await.id();
     let keyed = |body: u8| {
-        let key = GivenKey { key: "again".into(), fingerprint: [body; 32] };
-        Asked { key: Some(key), ..add(new_asset(job, None)) }
+        let key = IdempotencyKey { key: "again".into(), fingerprint: [body; 32] };
+        CommandEnvelope { key: Some(key), ..add(new_asset(job, None)) }
     };
-    let (first, replayed) = asset_of(one(&bed.store, keyed(1)).await);
+    let (first, replayed) = asset_of(one(&stores.store, keyed(1)).await);
     assert!(!replayed);
-    assert_eq!(asset_of(one(&bed.other, keyed(1)).await), (first.clone(), true));
-    assert!(matches!(one(&bed.other, keyed(2)).await, Err(Refusal::IdempotencyMismatch(_))));
-    assert_eq!(listed(&bed.store, job).await, [first]);
+    assert_eq!(asset_of(one(&stores.other, keyed(1)).await), (first.clone(), true));
+    assert!(matches!(one(&stores.other, keyed(2)).await, Err(Refusal::IdempotencyMismatch(_))));
+    assert_eq!(listed(&stores.store, job).await, [first]);
 }
 
-pub(crate) async fn a_job_has_so_many_assets_and_no_more<S: Store>(bed: Bed<S>) {
-    let job = created_one(&bed.store, a_job("so1")).await.id();
+pub(crate) async fn the_number_of_assets_per_job_is_limited<S: Store>(stores: TestStores<S>) {
+    let job = created_one(&stores.store, a_job("so1")).await.id();
     let many = (0..=limits::ASSETS_MAX).map(|_| add(new_asset(job, None)));
-    let answers = submit(&bed.store, many.collect()).await;
-    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), limits::ASSETS_MAX);
-    let refused = one(&bed.other, add(new_asset(job, None))).await;
+    let results = submit(&stores.store, many.collect()).await;
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), limits::ASSETS_MAX);
+    let refused = one(&stores.other, add(new_asset(job, None))).await;
     assert!(matches!(refused, Err(Refusal::ValidationFailed(_))), "{refused:?}");
-    let refused = one(&bed.other, upload(job, "a/b", false)).await;
+    let refused = one(&stores.other, upload(job, "a/b", false)).await;
     assert!(matches!(refused, Err(Refusal::ValidationFailed(_))), "{refused:?}");
 }
 
-pub(crate) async fn only_the_holder_adds_assets_under_a_lease<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn only_the_holder_adds_assets_under_a_lease<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     created_one(store, a_job("so1")).await;
     let held = hold(&take(store, "w1", any(), 1).await[0]);
-    let under = |hold: &Hold| NewAsset {
-        holder: Some((hold.worker.clone(), hold.fence)),
-        ..new_asset(hold.job, None)
-    };
-    asset_of(one(&bed.other, add(under(&held))).await);
+    let under = |hold: &Hold| NewAsset { holder: Some(hold.clone().holder()), ..new_asset(hold.job, None) };
+    asset_of(one(&stores.other, add(under(&held))).await);
     let stranger = Hold { worker: "w2".into(), ..held.clone() };
     assert!(matches!(one(store, add(under(&stranger))).await, Err(Refusal::LeaseConflict { .. })));
     one(store, succeed(&held)).await.unwrap();
     assert!(matches!(one(store, add(under(&held))).await, Err(Refusal::LeaseConflict { .. })));
     asset_of(one(store, add(new_asset(held.job, None))).await);
-    assert_eq!(listed(&bed.other, held.job).await.len(), 2);
+    assert_eq!(listed(&stores.other, held.job).await.len(), 2);
 }
 
-pub(crate) async fn an_object_is_garbage_unless_it_is_an_asset<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn an_object_is_garbage_unless_it_is_an_asset<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let job = created_one(store, a_job("so1")).await.id();
     let unpromised = one(store, add(new_asset(job, Some("p/1")))).await;
     assert!(matches!(unpromised, Err(Refusal::NotFound { .. })), "{unpromised:?}");
@@ -125,10 +122,10 @@ pub(crate) async fn an_object_is_garbage_unless_it_is_an_asset<S: Store>(bed: Be
     assert!(matches!(unheard_of, Err(Refusal::NotFound { .. })), "{unheard_of:?}");
     for path in ["p/1", "p/2"] {
         one(store, upload(job, path, false)).await.unwrap();
-        one(&bed.other, upload(job, path, true)).await.unwrap();
+        one(&stores.other, upload(job, path, true)).await.unwrap();
     }
     assert_eq!(garbage(store).await, Vec::<String>::new(), "it is not due yet");
-    let (asset, _) = asset_of(one(&bed.other, add(new_asset(job, Some("p/1")))).await);
+    let (asset, _) = asset_of(one(&stores.other, add(new_asset(job, Some("p/1")))).await);
     assert_eq!(asset.storage_path.as_deref(), Some("p/1"));
     let twice = one(store, add(new_asset(job, Some("p/1")))).await;
     assert!(matches!(twice, Err(Refusal::NotFound { .. })), "{twice:?}");
@@ -138,8 +135,8 @@ pub(crate) async fn an_object_is_garbage_unless_it_is_an_asset<S: Store>(bed: Be
     assert_eq!(listed(store, job).await, [asset]);
 }
 
-pub(crate) async fn a_hard_cancel_discards_what_there_was<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn a_hard_cancel_discards_assets<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let job = created_one(store, a_job("distributed")).await.id();
     let stays = created_one(store, a_job("distributed")).await.id();
     for (job, path) in [(job, "p/1"), (job, "p/2"), (job, "p/3"), (stays, "q/1")] {
@@ -155,20 +152,22 @@ pub(crate) async fn a_hard_cancel_discards_what_there_was<S: Store>(bed: Bed<S>)
         cancel(stays, CancelMode::Soft),
         add(new_asset(job, Some("p/3"))),
     ];
-    assert!(submit(&bed.other, batch).await.iter().all(Result::is_ok));
+    assert!(submit(&stores.other, batch).await.iter().all(Result::is_ok));
     let discarded: Vec<bool> =
         listed(store, job).await.iter().rev().map(|asset| asset.discarded_at.is_some()).collect();
     assert_eq!(discarded, [true, true, true, false]);
     assert_eq!(listed(store, stays).await[0].discarded_at, None, "a soft cancel discards nothing");
     // What was promised in the last minute and never made an asset of waits for its time.
-    assert_eq!(garbage(&bed.other).await, ["p/1"]);
+    assert_eq!(garbage(&stores.other).await, ["p/1"]);
     one(store, by("node", Command::ForgetGarbage(vec!["p/1".to_owned()]))).await.unwrap();
     assert_eq!(garbage(store).await, Vec::<String>::new());
     assert_lawful(store).await;
 }
 
-pub(crate) async fn assets_go_with_their_job_and_their_objects_are_garbage<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn assets_are_purged_with_their_job_and_their_objects_become_garbage<S: Store>(
+    stores: TestStores<S>,
+) {
+    let store = &stores.store;
     let job = created_one(store, a_job("brief")).await.id();
     let stays = created_one(store, a_job("so1")).await.id();
     for (job, path) in [(job, "p/1"), (job, "p/2"), (stays, "q/1")] {
@@ -181,9 +180,9 @@ pub(crate) async fn assets_go_with_their_job_and_their_objects_are_garbage<S: St
     one(store, succeed(&held)).await.unwrap();
     // What is added in the commit that forgets its job is not there after it.
     let batch = vec![add(new_asset(job, Some("p/3"))), by("clock", Command::Purge(job))];
-    assert!(submit(&bed.other, batch).await.iter().all(Result::is_ok));
+    assert!(submit(&stores.other, batch).await.iter().all(Result::is_ok));
     assert_eq!(listed(store, job).await, []);
     assert_eq!(garbage(store).await, ["p/1", "p/2"]);
-    assert_eq!(listed(&bed.other, stays).await.len(), 1);
+    assert_eq!(listed(&stores.other, stays).await.len(), 1);
     assert_lawful(store).await;
 }

@@ -3,32 +3,32 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tenure_core::command::{AppendLog, Cancel, Command, Verb, When};
-use tenure_core::decide::Done;
+use tenure_core::command::{Cancel, Command, Verb, When};
+use tenure_core::decide::CommandOutput;
 use tenure_core::job::{CancelMode, Category, Class, JobError, Links, Stage};
 use tenure_core::json::Json;
 use tenure_core::refusal::Refusal;
 use tenure_core::working_set::Reads;
 use tenure_store::Store;
 
-use crate::beds::Bed;
 use crate::fixture::*;
+use crate::stores::TestStores;
 
-pub(crate) async fn what_a_batch_changed_is_there_after_it<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
-    let answers = submit(
+pub(crate) async fn the_changes_of_a_batch_are_stored<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
+    let results = submit(
         store,
         vec![
             grant("ann", 10),
             create(tenure_core::command::Create { user_id: Some("ann".into()), ..a_job("paid") }),
             create(a_job("so1")),
-            by("operator:ann", Command::Pause("night".into(), true)),
+            by("operator:ann", Command::PauseQueue { queue: "night".into(), paused: true }),
             claim("w1", of_types(&["paid"]), 1),
         ],
     )
     .await;
-    let paid = job_of(answers[1].clone());
-    for node in [&bed.store, &bed.other] {
+    let paid = job_of(results[1].clone());
+    for node in [&stores.store, &stores.other] {
         let job = node.job(paid.id()).await.unwrap().expect("it was created");
         assert_eq!(
             (job.state.as_str(), job.seq),
@@ -42,64 +42,64 @@ pub(crate) async fn what_a_batch_changed_is_there_after_it<S: Store>(bed: Bed<S>
     }
     let held = take(store, "w1", of_types(&["paid"]), 1).await.remove(0);
     assert_eq!(
-        bed.other.job(paid.id()).await.unwrap().as_ref(),
+        stores.other.job(paid.id()).await.unwrap().as_ref(),
         Some(&held),
         "a job is read as it was answered"
     );
     assert_lawful(store).await;
 }
 
-pub(crate) async fn a_refused_command_changes_nothing<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn a_refused_command_changes_nothing<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let job = created_one(store, a_job("so1")).await;
     let before = store.events(tenure_core::id::Position(0), 10).await.unwrap();
     let stranger =
         tenure_core::command::Hold { worker: "w9".into(), fence: tenure_core::id::Fence(7), job: job.id() };
     let poor = tenure_core::command::Create { user_id: Some("bob".into()), ..a_job("paid") };
-    let answers =
+    let results =
         submit(store, vec![succeed(&stranger), create(poor), create(a_job("nobody_knows_me_so_catch_all"))])
             .await;
-    assert!(matches!(answers[0], Err(Refusal::InvalidTransition { .. } | Refusal::LeaseConflict { .. })));
-    assert!(matches!(answers[1], Err(Refusal::InsufficientCredits { cost: 3, available: 0 })));
-    assert!(matches!(answers[2], Err(Refusal::UnknownType(_))));
+    assert!(matches!(results[0], Err(Refusal::InvalidTransition { .. } | Refusal::LeaseConflict { .. })));
+    assert!(matches!(results[1], Err(Refusal::InsufficientCredits { cost: 3, available: 0 })));
+    assert!(matches!(results[2], Err(Refusal::UnknownType(_))));
     assert_eq!(store.events(tenure_core::id::Position(0), 10).await.unwrap(), before);
     assert_eq!(store.job(job.id()).await.unwrap(), Some(job));
     assert_eq!(all_jobs(store).await.len(), 1);
     assert_lawful(store).await;
 }
 
-pub(crate) async fn a_judge_that_changes_nothing_writes_nothing<S: Store>(bed: Bed<S>) {
+pub(crate) async fn a_decision_without_changes_writes_nothing<S: Store>(stores: TestStores<S>) {
     let calls = Arc::new(AtomicU32::new(0));
     let seen = Arc::clone(&calls);
-    let answer = bed.store.transact(Reads::default(), move |set, _| {
+    let result = stores.store.transact(Reads::default(), move |set, _| {
         seen.fetch_add(1, Ordering::Relaxed);
         set.jobs.len()
     });
-    assert_eq!(answer.await.unwrap(), 0);
+    assert_eq!(result.await.unwrap(), 0);
     assert_eq!(calls.load(Ordering::Relaxed), 1);
-    assert_eq!(bed.store.events(tenure_core::id::Position(0), 10).await.unwrap(), []);
+    assert_eq!(stores.store.events(tenure_core::id::Position(0), 10).await.unwrap(), []);
 }
 
-pub(crate) async fn a_batch_is_decided_in_order_on_one_working_set<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn a_batch_is_decided_in_order_on_one_working_set<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let jobs = created(store, (0..3).map(|_| a_job("distributed")).collect()).await;
     // Three claims of one filter in one batch share what is there, in order.
-    let answers = submit(store, (1..=3).map(|n| claim(&format!("w{n}"), any(), 1)).collect()).await;
-    let held: Vec<_> = answers.into_iter().map(|answer| claimed(answer).remove(0)).collect();
+    let results = submit(store, (1..=3).map(|n| claim(&format!("w{n}"), any(), 1)).collect()).await;
+    let held: Vec<_> = results.into_iter().map(|result| claimed(result).remove(0)).collect();
     assert_eq!(
         held.iter().map(|job| job.id()).collect::<Vec<_>>(),
         jobs.iter().map(|job| job.id()).collect::<Vec<_>>()
     );
     let first = hold(&held[0]);
     let release = report(&first, Verb::Release { checkpoint: Some(Json::of(&7)), delay: None });
-    let answers = submit(store, vec![release, succeed(&first)]).await;
-    assert_eq!(job_of(answers[0].clone()).attempt, 2);
-    assert!(matches!(answers[1], Err(Refusal::LeaseConflict { .. })), "the second sees what the first did");
+    let results = submit(store, vec![release, succeed(&first)]).await;
+    assert_eq!(job_of(results[0].clone()).attempt, 2);
+    assert!(matches!(results[1], Err(Refusal::LeaseConflict { .. })), "the second sees what the first did");
     assert_lawful(store).await;
 }
 
-pub(crate) async fn what_loaded_things_lead_to_is_loaded<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn referenced_records_are_loaded_too<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     submit(store, vec![grant("ann", 3)]).await;
     let paid =
         tenure_core::command::Create { user_id: Some("ann".into()), key: key("k", 1), ..a_job("paid") };
@@ -123,8 +123,8 @@ pub(crate) async fn what_loaded_things_lead_to_is_loaded<S: Store>(bed: Bed<S>) 
     assert_eq!(accounts["ann"].reserved, 3);
 }
 
-pub(crate) async fn every_value_comes_back_as_it_went<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn every_value_is_read_as_written<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let odd = "Grüße 'quoted' \"and\" \\ %_ 漢字 \u{1F600}";
     let links = Links {
         correlation_id: Some(odd.into()),
@@ -151,7 +151,7 @@ pub(crate) async fn every_value_comes_back_as_it_went<S: Store>(bed: Bed<S>) {
         details: Some(Json::parse("[1, 2.50]").unwrap()),
         ..JobError::own("ODD", odd, Category::Engine)
     };
-    let progress = Command::Progress(first.clone(), 12.5, Some(odd.to_owned()));
+    let progress = Command::Progress { hold: first.clone(), percent: 12.5, message: Some(odd.to_owned()) };
     let release = Verb::Release { checkpoint: Some(Json::parse("{\"at\":  3}").unwrap()), delay: None };
     submit(store, vec![by("worker", progress), report(&first, Verb::Fail { error, retry_after: None })])
         .await;
@@ -159,13 +159,15 @@ pub(crate) async fn every_value_comes_back_as_it_went<S: Store>(bed: Bed<S>) {
     submit(store, vec![report(&second, release)]).await;
     let third = take(store, "w3", any(), 1).await.remove(0);
     let soft = Cancel { job: job.id(), mode: CancelMode::Soft, reason: Some(odd.to_owned()) };
-    let answers = submit(
+    let results = submit(
         store,
         vec![by("user:ann", Command::Cancel(soft)), by("worker", Command::Heartbeat(hold(&third)))],
     );
-    let Ok(Done::Beat { lease, cancel }) = answers.await.remove(1) else { panic!("a heartbeat is heard") };
+    let Ok(CommandOutput::Heartbeat { lease, cancel }) = results.await.remove(1) else {
+        panic!("a heartbeat is heard")
+    };
     assert_eq!(cancel, Some(CancelMode::Soft));
-    for node in [&bed.store, &bed.other] {
+    for node in [&stores.store, &stores.other] {
         let read = node.job(job.id()).await.unwrap().expect("it is there");
         assert_eq!(read.spec, job.spec);
         assert_eq!(read.lease.as_deref(), Some(&lease));
@@ -185,8 +187,8 @@ pub(crate) async fn every_value_comes_back_as_it_went<S: Store>(bed: Bed<S>) {
 }
 
 /// A little of everything that a store can hold.
-pub(crate) async fn records_of_every_kind_pass_verify<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn records_of_every_kind_pass_verify<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     submit(store, vec![grant("ann", 100), grant("bob", 1)]).await;
     let own = |job_type| tenure_core::command::Create { user_id: Some("ann".into()), ..a_job(job_type) };
     let later = tenure_core::command::Create {
@@ -199,12 +201,11 @@ pub(crate) async fn records_of_every_kind_pass_verify<S: Store>(bed: Bed<S>) {
     )
     .await;
     let paid = take(store, "w1", of_types(&["paid"]), 3).await;
-    let lines = vec![("stdout".into(), "info".into(), "nul \0 and ü".to_owned())];
-    let log = AppendLog { job: paid[0].id(), holder: Some(("w1".into(), paid[0].fence)), lines };
+    let log = append_log(paid[0].id(), Some(&hold(&paid[0])), &["nul \0 and ü"]);
     submit(
         store,
         vec![
-            by("worker", Command::Log(log)),
+            log,
             succeed(&hold(&paid[0])),
             fail(&hold(&paid[1]), Class::Permanent),
             report(&hold(&paid[2]), Verb::Reject { reason: "no".to_owned() }),

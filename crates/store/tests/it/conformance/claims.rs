@@ -7,19 +7,19 @@ use tenure_core::id::JobId;
 use tenure_core::time::Millis;
 use tenure_store::Store;
 
-use crate::beds::Bed;
 use crate::fixture::*;
+use crate::stores::TestStores;
 
-pub(crate) async fn claims_take_the_best_first<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn claims_take_the_best_first<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let with = |priority, queue: &str| Create {
         priority: Some(priority),
         queue: Some(queue.into()),
         ..a_job(if priority % 2 == 0 { "so1" } else { "distributed" })
     };
-    let mut chance = Chance(1);
+    let mut random = Random(1);
     let creations: Vec<Create> =
-        (0..40).map(|_| with(chance.below(5) as i32 - 2, chance.pick(&["a", "b", "c"]))).collect();
+        (0..40).map(|_| with(random.below(5) as i32 - 2, random.pick(&["a", "b", "c"]))).collect();
     // In a few batches, so that `run_at` differs too; the ids are made in order.
     let mut jobs = Vec::new();
     for batch in creations.chunks(10) {
@@ -29,14 +29,14 @@ pub(crate) async fn claims_take_the_best_first<S: Store>(bed: Bed<S>) {
     let expected: Vec<JobId> = jobs.iter().map(|job| job.id()).collect();
     let mut taken = Vec::new();
     for max in [1, 7, 13, 100] {
-        taken.extend(take(&bed.other, "w1", any(), max).await.iter().map(|job| job.id()));
+        taken.extend(take(&stores.other, "w1", any(), max).await.iter().map(|job| job.id()));
     }
     assert_eq!(taken, expected);
     assert_eq!(take(store, "w1", any(), 1).await, []);
 }
 
-pub(crate) async fn claims_follow_their_filter<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn claims_follow_their_filter<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let in_queue = |job_type, queue: &str| Create { queue: Some(queue.into()), ..a_job(job_type) };
     let jobs = created(
         store,
@@ -59,8 +59,8 @@ pub(crate) async fn claims_follow_their_filter<S: Store>(bed: Bed<S>) {
     }
 }
 
-pub(crate) async fn a_delayed_job_waits_for_its_time<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn a_delayed_job_waits_for_its_time<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let after = |ms| Create { when: When::In(Millis(ms)), ..a_job("so1") };
     let jobs = created(
         store,
@@ -80,7 +80,7 @@ pub(crate) async fn a_delayed_job_waits_for_its_time<S: Store>(bed: Bed<S>) {
     assert_eq!(got.iter().map(|job| job.id()).collect::<Vec<_>>(), [jobs[1].id()]);
     assert!(jobs[1].run_at <= got[0].times.claimed_at.unwrap(), "not before its time");
     assert_eq!(
-        bed.other.next_run(any()).await.unwrap(),
+        stores.other.next_run(any()).await.unwrap(),
         Some(jobs[0].run_at),
         "the next one is an hour away"
     );
@@ -89,27 +89,29 @@ pub(crate) async fn a_delayed_job_waits_for_its_time<S: Store>(bed: Bed<S>) {
     assert_eq!(store.next_run(any()).await.unwrap(), Some(jobs[0].run_at));
 }
 
-pub(crate) async fn a_paused_queue_gives_nothing<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn a_paused_queue_offers_no_jobs<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let job = created_one(store, Create { queue: Some("night".into()), ..a_job("so1") }).await;
-    let pause = |paused| by("operator:ann", Command::Pause("night".into(), paused));
-    one(&bed.other, pause(true)).await.unwrap();
+    let pause = |paused| by("operator:ann", Command::PauseQueue { queue: "night".into(), paused });
+    one(&stores.other, pause(true)).await.unwrap();
     assert_eq!(take(store, "w1", any(), 1).await, []);
-    assert_eq!(take(&bed.other, "w1", of_queues(&["night"]), 1).await, []);
+    assert_eq!(take(&stores.other, "w1", of_queues(&["night"]), 1).await, []);
     assert_eq!(store.paused().await.unwrap(), ["night"]);
     one(store, pause(false)).await.unwrap();
-    assert_eq!(bed.other.paused().await.unwrap(), Vec::<tenure_core::id::Name>::new());
-    assert_eq!(take(&bed.other, "w1", any(), 1).await[0].id(), job.id());
+    assert_eq!(stores.other.paused().await.unwrap(), Vec::<&str>::new());
+    assert_eq!(take(&stores.other, "w1", any(), 1).await[0].id(), job.id());
 }
 
-pub(crate) async fn concurrent_claims_share_the_jobs<S: Store>(bed: Bed<S>) {
-    created(&bed.store, (0..120).map(|n| Create { priority: Some(n % 3), ..a_job("so1") }).collect()).await;
+pub(crate) async fn concurrent_claims_share_the_jobs<S: Store>(stores: TestStores<S>) {
+    created(&stores.store, (0..120).map(|n| Create { priority: Some(n % 3), ..a_job("so1") }).collect())
+        .await;
     let claimers = (0..12).map(|n| {
-        let store = if n % 2 == 0 { bed.store.clone() } else { bed.other.clone() };
+        let store = if n % 2 == 0 { stores.store.clone() } else { stores.other.clone() };
         tokio::spawn(async move {
             let mut got = Vec::new();
             loop {
-                let jobs = claimed(insist(&store, &[claim(&format!("w{n}"), any(), 3)]).await.remove(0));
+                let jobs =
+                    claimed(submit_until_done(&store, &[claim(&format!("w{n}"), any(), 3)]).await.remove(0));
                 if jobs.is_empty()
                     && store.counts().await.unwrap().iter().all(|count| count.state != "pending")
                 {
@@ -125,14 +127,14 @@ pub(crate) async fn concurrent_claims_share_the_jobs<S: Store>(bed: Bed<S>) {
     }
     assert_eq!(got.len(), 120);
     assert_eq!(got.iter().collect::<BTreeSet<_>>().len(), 120, "no job has two owners");
-    assert_lawful(&bed.store).await;
+    assert_lawful(&stores.store).await;
 }
 
-pub(crate) async fn a_job_claimed_by_one_node_is_held_for_all<S: Store>(bed: Bed<S>) {
-    let job = created_one(&bed.store, a_job("distributed")).await;
-    let held = take(&bed.other, "w1", any(), 1).await;
-    assert_eq!(take(&bed.store, "w2", any(), 1).await, []);
-    assert_eq!(bed.store.job(job.id()).await.unwrap().as_ref(), Some(&held[0]));
-    let done = job_of(one(&bed.store, succeed(&hold(&held[0]))).await);
-    assert_eq!(bed.other.job(job.id()).await.unwrap(), Some(done));
+pub(crate) async fn a_job_claimed_by_one_node_is_held_for_all<S: Store>(stores: TestStores<S>) {
+    let job = created_one(&stores.store, a_job("distributed")).await;
+    let held = take(&stores.other, "w1", any(), 1).await;
+    assert_eq!(take(&stores.store, "w2", any(), 1).await, []);
+    assert_eq!(stores.store.job(job.id()).await.unwrap().as_ref(), Some(&held[0]));
+    let done = job_of(one(&stores.store, succeed(&hold(&held[0]))).await);
+    assert_eq!(stores.other.job(job.id()).await.unwrap(), Some(done));
 }

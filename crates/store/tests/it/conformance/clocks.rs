@@ -7,18 +7,18 @@ use tenure_core::time::Timestamp;
 use tenure_core::working_set::Reads;
 use tenure_store::Store;
 
-use crate::beds::Bed;
 use crate::fixture::*;
+use crate::stores::TestStores;
 
-pub(crate) async fn the_clock_never_runs_backwards<S: Store>(bed: Bed<S>) {
+pub(crate) async fn the_clock_never_runs_backwards<S: Store>(stores: TestStores<S>) {
     let mut last = Timestamp(0);
     for n in 0..60 {
-        let node = if n % 2 == 0 { &bed.store } else { &bed.other };
+        let node = if n % 2 == 0 { &stores.store } else { &stores.other };
         let at = match n % 3 {
             0 => node.now().await.unwrap().at,
             1 => node.transact(Reads::default(), |_, now| now.at).await.unwrap(),
             _ => {
-                node.beat().await.unwrap();
+                node.heartbeat().await.unwrap();
                 created_one(node, a_job("so1")).await.spec.created_at
             }
         };
@@ -27,16 +27,16 @@ pub(crate) async fn the_clock_never_runs_backwards<S: Store>(bed: Bed<S>) {
     }
 }
 
-pub(crate) async fn a_judge_is_told_the_stores_time<S: Store>(bed: Bed<S>) {
-    let before = bed.store.now().await.unwrap();
-    let told = bed.store.transact(Reads::default(), |_, now| now).await.unwrap();
-    let after = bed.other.now().await.unwrap();
+pub(crate) async fn decisions_receive_the_time_of_the_store<S: Store>(stores: TestStores<S>) {
+    let before = stores.store.now().await.unwrap();
+    let told = stores.store.transact(Reads::default(), |_, now| now).await.unwrap();
+    let after = stores.other.now().await.unwrap();
     assert!(before.at <= told.at && told.at <= after.at, "{before:?} {told:?} {after:?}");
     assert!(before.stopped <= told.stopped && told.stopped <= after.stopped);
 }
 
-pub(crate) async fn what_is_due_is_found_oldest_first<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn due_jobs_are_found_oldest_first<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     assert_eq!(store.due(10).await.unwrap(), []);
     let jobs = created(store, (0..4).map(|_| a_job("quick")).collect()).await;
     created_one(store, a_job("engine")).await;
@@ -49,7 +49,7 @@ pub(crate) async fn what_is_due_is_found_oldest_first<S: Store>(bed: Bed<S>) {
     }
     let expected: Vec<_> = jobs.iter().map(|job| job.id()).collect();
     let due = until("all four leases have run out", async || {
-        Some(bed.other.due(10).await.unwrap()).filter(|due| due.len() == 4)
+        Some(stores.other.due(10).await.unwrap()).filter(|due| due.len() == 4)
     });
     assert_eq!(due.await, expected, "and nothing that still has time");
     assert_eq!(store.due(2).await.unwrap(), expected[..2]);
@@ -58,8 +58,8 @@ pub(crate) async fn what_is_due_is_found_oldest_first<S: Store>(bed: Bed<S>) {
     assert_lawful(store).await;
 }
 
-pub(crate) async fn a_lost_lease_returns_the_job<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn a_lost_lease_returns_the_job<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let job = created_one(store, Create { when: When::Now, ..a_job("quick") }).await;
     let first = hold(&take(store, "w1", any(), 1).await[0]);
     until("the lease has run out", async || {
@@ -69,8 +69,8 @@ pub(crate) async fn a_lost_lease_returns_the_job<S: Store>(bed: Bed<S>) {
     })
     .await;
     // No sweep has run; the clock comes first all the same (law 9).
-    assert!(one(&bed.other, succeed(&first)).await.is_err());
-    let again = take(&bed.other, "w2", any(), 1).await.remove(0);
+    assert!(one(&stores.other, succeed(&first)).await.is_err());
+    let again = take(&stores.other, "w2", any(), 1).await.remove(0);
     assert_eq!((again.id(), again.attempt, again.fence), (job.id(), 2, first.fence.next()));
     assert_lawful(store).await;
 }

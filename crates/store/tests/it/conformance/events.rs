@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use tenure_core::command::Create;
 use tenure_core::id::{JobId, Position};
 use tenure_core::job::Class;
-use tenure_store::{Journaled, Store};
+use tenure_store::{JournalEntry, Store};
 
-use crate::beds::Bed;
 use crate::fixture::*;
+use crate::stores::TestStores;
 
 /// The whole journal, page by page.
-pub(crate) async fn journal<S: Store>(store: &S, limit: usize) -> Vec<Journaled> {
-    let mut found: Vec<Journaled> = Vec::new();
+pub(crate) async fn journal<S: Store>(store: &S, limit: usize) -> Vec<JournalEntry> {
+    let mut found: Vec<JournalEntry> = Vec::new();
     loop {
         let after = found.last().map_or(Position(0), |last| last.position);
         let page = store.events(after, limit).await.expect("the store works");
@@ -24,14 +24,14 @@ pub(crate) async fn journal<S: Store>(store: &S, limit: usize) -> Vec<Journaled>
     }
 }
 
-pub(crate) async fn the_journal_is_read_in_pages<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn the_journal_is_read_in_pages<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let own = Create { user_id: Some("ann".into()), queue: Some("q".into()), ..a_job("distributed") };
     let job = created_one(store, own).await;
     created(store, (0..7).map(|_| a_job("so1")).collect()).await;
     let held = take(store, "w1", of_queues(&["q"]), 1).await;
     one(store, succeed(&hold(&held[0]))).await.unwrap();
-    let whole = journal(&bed.other, 100).await;
+    let whole = journal(&stores.other, 100).await;
     assert_eq!(whole.len(), 11);
     for limit in [1, 2, 3, 11] {
         assert_eq!(journal(store, limit).await, whole);
@@ -47,37 +47,38 @@ pub(crate) async fn the_journal_is_read_in_pages<S: Store>(bed: Bed<S>) {
         (line.lifecycle.as_str(), line.job_type.as_str(), line.queue.as_str()),
         ("distributed", "distributed", "q")
     );
-    assert_eq!(line.user_id.as_ref().map(tenure_core::id::Name::as_str), Some("ann"));
+    assert_eq!(line.user_id.as_deref(), Some("ann"));
     assert_eq!((&line.correlation_id, &line.trace_id), (&job.spec.correlation_id(), &job.spec.trace_id()));
     assert_eq!(store.events(whole[10].position, 5).await.unwrap(), []);
 }
 
 /// Many tasks commit at once on both nodes while a follower reads from its cursor.
-pub(crate) async fn a_follower_misses_nothing_and_sees_one_order<S: Store>(bed: Bed<S>) {
+pub(crate) async fn a_follower_sees_every_event_in_one_order<S: Store>(stores: TestStores<S>) {
     const WRITERS: usize = 8;
     const ROUNDS: usize = 12;
     let writers: Vec<_> = (0..WRITERS)
         .map(|n| {
-            let store = if n % 2 == 0 { bed.store.clone() } else { bed.other.clone() };
+            let store = if n % 2 == 0 { stores.store.clone() } else { stores.other.clone() };
             tokio::spawn(async move {
                 let queue = format!("q{n}");
                 for round in 0..ROUNDS {
                     // Small and large batches, so that short commits overtake long ones.
                     let size = if round % 3 == 0 { 20 } else { 1 };
                     let creation = || create(Create { queue: Some(queue.as_str().into()), ..a_job("so1") });
-                    insist(&store, &(0..size).map(|_| creation()).collect::<Vec<_>>()).await;
-                    let answer = insist(&store, &[claim("w", of_queues(&[&queue]), 2)]).await.remove(0);
-                    let reports: Vec<_> = claimed(answer).iter().map(|job| succeed(&hold(job))).collect();
-                    insist(&store, &reports).await;
+                    submit_until_done(&store, &(0..size).map(|_| creation()).collect::<Vec<_>>()).await;
+                    let result =
+                        submit_until_done(&store, &[claim("w", of_queues(&[&queue]), 2)]).await.remove(0);
+                    let reports: Vec<_> = claimed(result).iter().map(|job| succeed(&hold(job))).collect();
+                    submit_until_done(&store, &reports).await;
                 }
             })
         })
         .collect();
     let follower = {
-        let store = bed.other.clone();
+        let store = stores.other.clone();
         let (done, mut is_done) = tokio::sync::watch::channel(false);
         let following = tokio::spawn(async move {
-            let mut seen: Vec<Journaled> = Vec::new();
+            let mut seen: Vec<JournalEntry> = Vec::new();
             loop {
                 let finished = *is_done.borrow_and_update();
                 let after = seen.last().map_or(Position(0), |last| last.position);
@@ -96,26 +97,26 @@ pub(crate) async fn a_follower_misses_nothing_and_sees_one_order<S: Store>(bed: 
     follower.0.send(true).expect("the follower is there");
     let seen = follower.1.await.expect("the follower does not panic");
     assert!(seen.is_sorted_by(|a, b| a.position < b.position), "positions ascend");
-    assert_eq!(seen, journal(&bed.store, 500).await, "what was read live is what is there");
+    assert_eq!(seen, journal(&stores.store, 500).await, "what was read live is what is there");
     let mut seqs = BTreeMap::<JobId, u32>::new();
     for line in &seen {
         let seq = seqs.entry(line.event.job_id).or_default();
         *seq += 1;
         assert_eq!(line.event.seq, Some(*seq), "the events of a job are in order and without a gap");
     }
-    let jobs = all_jobs(&bed.store).await;
+    let jobs = all_jobs(&stores.store).await;
     assert_eq!(seqs.len(), jobs.len());
     assert!(jobs.iter().all(|job| seqs[&job.id()] == job.seq), "one event for each transition");
 }
 
-pub(crate) async fn a_history_has_its_notes_last<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn notes_are_last_in_a_history<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let saga = created_one(store, a_job("saga")).await;
     let held = take(store, "w1", any(), 1).await;
     one(store, fail(&hold(&held[0]), Class::Permanent)).await.unwrap();
     let undo = take(store, "w1", of_types(&["undo"]), 1).await;
     one(store, succeed(&hold(&undo[0]))).await.unwrap();
-    let history = bed.other.history(saga.id()).await.unwrap();
+    let history = stores.other.history(saga.id()).await.unwrap();
     let seqs: Vec<_> = history.iter().map(|event| event.seq).collect();
     assert_eq!(seqs, [Some(1), Some(2), Some(3), None]);
     assert_eq!(history[3].name, "job_compensated");

@@ -1,27 +1,27 @@
-//! Idempotency keys: one effect, however often and from however many sides it is asked.
+//! Idempotency keys: one effect, however often and from however many sides it is envelope.
 
 use std::collections::BTreeSet;
 
-use tenure_core::command::{Asked, Claim, Command, Create, GivenKey};
-use tenure_core::decide::Done;
+use tenure_core::command::{Claim, Command, CommandEnvelope, Create, IdempotencyKey};
+use tenure_core::decide::CommandOutput;
 use tenure_core::refusal::Refusal;
 use tenure_store::Store;
 
-use crate::beds::Bed;
 use crate::fixture::*;
+use crate::stores::TestStores;
 
-pub(crate) async fn a_key_leads_to_one_job_under_concurrency<S: Store>(bed: Bed<S>) {
-    submit(&bed.store, vec![grant("ann", 1000)]).await;
+pub(crate) async fn a_key_leads_to_one_job_under_concurrency<S: Store>(stores: TestStores<S>) {
+    submit(&stores.store, vec![grant("ann", 1000)]).await;
     let callers: Vec<_> = (0..16)
         .map(|n| {
-            let store = if n % 2 == 0 { bed.store.clone() } else { bed.other.clone() };
+            let store = if n % 2 == 0 { stores.store.clone() } else { stores.other.clone() };
             tokio::spawn(async move {
                 let mut got = Vec::new();
                 for round in 0..5 {
                     let key = key(&format!("k{round}"), 1);
                     let creation = Create { user_id: Some("ann".into()), key, ..a_job("paid") };
-                    let Ok(Done::Job { job, replayed, .. }) =
-                        insist(&store, &[create(creation)]).await.remove(0)
+                    let Ok(CommandOutput::Job { job, replayed, .. }) =
+                        submit_until_done(&store, &[create(creation)]).await.remove(0)
                     else {
                         panic!("the creation is lawful")
                     };
@@ -39,38 +39,38 @@ pub(crate) async fn a_key_leads_to_one_job_under_concurrency<S: Store>(bed: Bed<
     assert_eq!(first.len(), 5, "each key made one job");
     let jobs: BTreeSet<_> = got.iter().map(|(round, id, _)| (round, id)).collect();
     assert_eq!(jobs.len(), 5, "and everyone was told the same one");
-    assert_eq!(all_jobs(&bed.store).await.len(), 5);
-    assert_eq!(bed.other.account("ann".into()).await.unwrap().reserved, 15, "and it was paid for once");
-    assert_lawful(&bed.store).await;
+    assert_eq!(all_jobs(&stores.store).await.len(), 5);
+    assert_eq!(stores.other.account("ann".into()).await.unwrap().reserved, 15, "and it was paid for once");
+    assert_lawful(&stores.store).await;
 }
 
-pub(crate) async fn a_verb_under_a_key_happens_once<S: Store>(bed: Bed<S>) {
-    let keyed = |command: Asked| Asked {
-        key: Some(GivenKey { key: "once".into(), fingerprint: [1; 32] }),
+pub(crate) async fn a_command_with_a_key_is_executed_once_under_concurrency<S: Store>(stores: TestStores<S>) {
+    let keyed = |command: CommandEnvelope| CommandEnvelope {
+        key: Some(IdempotencyKey { key: "once".into(), fingerprint: [1; 32] }),
         ..command
     };
-    one(&bed.store, keyed(grant("ann", 5))).await.unwrap();
-    one(&bed.other, keyed(grant("ann", 5))).await.unwrap();
-    assert_eq!(bed.store.account("ann".into()).await.unwrap().granted, 5);
-    created(&bed.store, vec![a_job("so1"), a_job("so1")]).await;
+    one(&stores.store, keyed(grant("ann", 5))).await.unwrap();
+    one(&stores.other, keyed(grant("ann", 5))).await.unwrap();
+    assert_eq!(stores.store.account("ann".into()).await.unwrap().granted, 5);
+    created(&stores.store, vec![a_job("so1"), a_job("so1")]).await;
     let request = || {
         let claim =
             Claim { worker: "w".into(), filter: any(), max: 1, request_id: Some("r1".into()), start: true };
         by("worker", Command::Claim(claim))
     };
-    let first = claimed(one(&bed.store, request()).await);
-    let again = claimed(one(&bed.other, request()).await);
+    let first = claimed(one(&stores.store, request()).await);
+    let again = claimed(one(&stores.other, request()).await);
     assert_eq!(first, again, "the same request gets the same job");
-    assert_lawful(&bed.store).await;
+    assert_lawful(&stores.store).await;
 }
 
-pub(crate) async fn a_key_with_another_body_is_refused<S: Store>(bed: Bed<S>) {
-    let first = created_one(&bed.store, Create { key: key("k", 1), ..a_job("so1") }).await;
-    let other = one(&bed.other, create(Create { key: key("k", 2), ..a_job("so1") })).await;
+pub(crate) async fn a_key_with_another_body_is_refused<S: Store>(stores: TestStores<S>) {
+    let first = created_one(&stores.store, Create { key: key("k", 1), ..a_job("so1") }).await;
+    let other = one(&stores.other, create(Create { key: key("k", 2), ..a_job("so1") })).await;
     assert_eq!(other, Err(Refusal::IdempotencyMismatch("k".into())));
-    let same = one(&bed.other, create(Create { key: key("k", 1), ..a_job("so1") })).await;
-    assert!(matches!(same, Ok(Done::Job { job, replayed: true, .. }) if job == first));
+    let same = one(&stores.other, create(Create { key: key("k", 1), ..a_job("so1") })).await;
+    assert!(matches!(same, Ok(CommandOutput::Job { job, replayed: true, .. }) if job == first));
     // Another type is another scope.
-    created_one(&bed.store, Create { key: key("k", 2), ..a_job("pattern") }).await;
-    assert_eq!(all_jobs(&bed.store).await.len(), 2);
+    created_one(&stores.store, Create { key: key("k", 2), ..a_job("pattern") }).await;
+    assert_eq!(all_jobs(&stores.store).await.len(), 2);
 }

@@ -6,23 +6,23 @@ use tenure_core::job::Class;
 use tenure_core::refusal::Refusal;
 use tenure_store::Store;
 
-use crate::beds::Bed;
 use crate::fixture::*;
+use crate::stores::TestStores;
 
 fn paid() -> Create {
     Create { user_id: Some("ann".into()), ..a_job("paid") }
 }
 
-pub(crate) async fn a_balance_is_never_overdrawn_under_concurrency<S: Store>(bed: Bed<S>) {
+pub(crate) async fn a_balance_is_never_overdrawn_under_concurrency<S: Store>(stores: TestStores<S>) {
     // Enough for ten jobs at 3 each, and a little more.
-    submit(&bed.store, vec![grant("ann", 32)]).await;
+    submit(&stores.store, vec![grant("ann", 32)]).await;
     let callers: Vec<_> = (0..12)
         .map(|n| {
-            let store = if n % 2 == 0 { bed.store.clone() } else { bed.other.clone() };
+            let store = if n % 2 == 0 { stores.store.clone() } else { stores.other.clone() };
             tokio::spawn(async move {
                 let mut made = 0;
                 for _ in 0..4 {
-                    match insist(&store, &[create(paid())]).await.remove(0) {
+                    match submit_until_done(&store, &[create(paid())]).await.remove(0) {
                         Ok(_) => made += 1,
                         Err(Refusal::InsufficientCredits { cost: 3, .. }) => {}
                         Err(other) => panic!("{other}"),
@@ -37,19 +37,19 @@ pub(crate) async fn a_balance_is_never_overdrawn_under_concurrency<S: Store>(bed
         made += caller.await.expect("a caller does not panic");
     }
     assert_eq!(made, 10);
-    let account = bed.other.account("ann".into()).await.unwrap();
+    let account = stores.other.account("ann".into()).await.unwrap();
     assert_eq!((account.granted, account.reserved, account.spent), (32, 30, 0));
-    assert_eq!(bed.store.ledger("ann".into(), 0, 100).await.unwrap().len(), 11);
-    assert_lawful(&bed.store).await;
+    assert_eq!(stores.store.ledger("ann".into(), 0, 100).await.unwrap().len(), 11);
+    assert_lawful(&stores.store).await;
 }
 
-pub(crate) async fn a_ledger_is_read_in_pages<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn a_ledger_is_read_in_pages<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     submit(store, vec![grant("ann", 10), grant("bob", 4)]).await;
     let job = created_one(store, paid()).await;
     let held = take(store, "w1", any(), 1).await;
     one(store, succeed(&hold(&held[0]))).await.unwrap();
-    let whole = bed.other.ledger("ann".into(), 0, 10).await.unwrap();
+    let whole = stores.other.ledger("ann".into(), 0, 10).await.unwrap();
     let kinds: Vec<_> = whole.iter().map(|(_, line)| (line.kind, line.amount, line.job_id)).collect();
     assert_eq!(
         kinds,
@@ -75,8 +75,8 @@ pub(crate) async fn a_ledger_is_read_in_pages<S: Store>(bed: Bed<S>) {
     assert_eq!(store.account("ann".into()).await.unwrap().spent, 3);
 }
 
-pub(crate) async fn accounts_are_scanned_with_their_sums<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn accounts_are_scanned_with_their_sums<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let users = ["Zoe", "ann", "bob", "\u{e9}mile"];
     submit(store, users.iter().map(|user| grant(user, 7)).collect()).await;
     submit(store, vec![create(paid()), grant("ann", 1)]).await;
@@ -85,7 +85,7 @@ pub(crate) async fn accounts_are_scanned_with_their_sums<S: Store>(bed: Bed<S>) 
     let mut found = Vec::new();
     let mut after = None;
     loop {
-        let page = bed.other.scan_accounts(after.clone(), 2).await.unwrap();
+        let page = stores.other.scan_accounts(after.clone(), 2).await.unwrap();
         assert!(page.len() <= 2);
         let Some((last, ..)) = page.last() else { break };
         after = Some(last.clone());

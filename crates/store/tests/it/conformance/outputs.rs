@@ -1,6 +1,6 @@
 //! What comes out besides transitions: dead letters, logs, telemetry, the operators' trail, lifecycle files.
 
-use tenure_core::command::{AppendLog, Command};
+use tenure_core::command::Command;
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::event::Signal;
 use tenure_core::job::LifecycleRef;
@@ -8,29 +8,37 @@ use tenure_core::query::{DeadLetterFilter, Page};
 use tenure_core::refusal::Refusal;
 use tenure_store::Store;
 
-use crate::beds::Bed;
 use crate::conformance::page;
 use crate::fixture::*;
+use crate::stores::TestStores;
 
-pub(crate) async fn dead_letters_are_listed_and_dismissed<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn dead_letters_are_listed_and_dismissed<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let jobs = created(store, (0..5).map(|_| a_job("distributed")).collect()).await;
     let held = take(store, "w1", any(), 5).await;
     let reasons = [ReasonCode::Timeout, ReasonCode::PolicyViolation];
     let ends = jobs.iter().enumerate().map(|(n, job)| {
-        by("operator:ann", Command::DeadLetter(job.id(), reasons[n % 2], "enough".to_owned()))
+        by(
+            "operator:ann",
+            Command::DeadLetter { job: job.id(), reason: reasons[n % 2], detail: "enough".to_owned() },
+        )
     });
     submit(store, ends.collect()).await;
     let list = async |reason_code, dismissed, page| {
         let filter = DeadLetterFilter { reason_code, dismissed, ..DeadLetterFilter::default() };
-        let letters = bed.other.dead_letters(filter, page).await.unwrap();
+        let letters = stores.other.dead_letters(filter, page).await.unwrap();
         letters.into_iter().map(|letter| letter.job_id).collect::<Vec<_>>()
     };
     let ids = |places: &[usize]| places.iter().map(|n| jobs[*n].id()).collect::<Vec<_>>();
     assert_eq!(list(None, false, page(10)).await, ids(&[4, 3, 2, 1, 0]));
     assert_eq!(list(Some(ReasonCode::Timeout), false, page(2)).await, ids(&[4, 2]));
     assert_eq!(list(None, false, Page { before: Some(jobs[3].id()), limit: 2 }).await, ids(&[2, 1]));
-    one(store, by("operator:ann", Command::Dismiss(jobs[2].id(), "seen".to_owned()))).await.unwrap();
+    one(
+        store,
+        by("operator:ann", Command::DismissDeadLetter { job: jobs[2].id(), reason: "seen".to_owned() }),
+    )
+    .await
+    .unwrap();
     assert_eq!(list(None, false, page(10)).await, ids(&[4, 3, 1, 0]));
     assert_eq!(list(None, true, page(10)).await, ids(&[2]));
     let filter = DeadLetterFilter { dismissed: true, ..DeadLetterFilter::default() };
@@ -43,24 +51,23 @@ pub(crate) async fn dead_letters_are_listed_and_dismissed<S: Store>(bed: Bed<S>)
     assert_lawful(store).await;
 }
 
-pub(crate) async fn log_lines_are_numbered_without_a_gap<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn log_lines_are_numbered_without_a_gap<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let job = created_one(store, a_job("so1")).await;
-    let line = |text: &str| ("stdout".into(), "info".into(), text.to_owned());
-    let append = |lines| by("user:ann", Command::Log(AppendLog { job: job.id(), holder: None, lines }));
-    submit(store, vec![append(vec![line("one"), line("two")]), append(vec![line("three")])]).await;
-    submit(&bed.other, vec![append(vec![line("fo\0ur")])]).await;
+    let append = |texts: &[&str]| append_log(job.id(), None, texts);
+    submit(store, vec![append(&["one", "two"]), append(&["three"])]).await;
+    submit(&stores.other, vec![append(&["fo\0ur"])]).await;
     let lines = store.logs(job.id(), 0, 10).await.unwrap();
     assert_eq!(lines.iter().map(|line| line.n).collect::<Vec<_>>(), [1, 2, 3, 4]);
     assert_eq!(lines[3].text, "fo\u{fffd}ur");
-    assert_eq!(bed.other.logs(job.id(), 1, 2).await.unwrap(), lines[1..3]);
+    assert_eq!(stores.other.logs(job.id(), 1, 2).await.unwrap(), lines[1..3]);
     assert_eq!(store.logs(job.id(), 4, 2).await.unwrap(), []);
     assert_eq!(store.job(job.id()).await.unwrap().unwrap().output.log_count, 4);
     assert_lawful(store).await;
 }
 
-pub(crate) async fn telemetry_is_kept_in_order<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn telemetry_is_kept_in_order<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     created(store, vec![a_job("so1"), a_job("so1")]).await;
     let held: Vec<_> = take(store, "w1", any(), 2).await.iter().map(|job| hold(job)).collect();
     submit(
@@ -68,11 +75,14 @@ pub(crate) async fn telemetry_is_kept_in_order<S: Store>(bed: Bed<S>) {
         vec![
             by("worker", Command::Heartbeat(held[0].clone())),
             by("worker", Command::Heartbeat(held[1].clone())),
-            by("worker", Command::Progress(held[0].clone(), 50.0, Some("half".to_owned()))),
+            by(
+                "worker",
+                Command::Progress { hold: held[0].clone(), percent: 50.0, message: Some("half".to_owned()) },
+            ),
         ],
     )
     .await;
-    let lines = bed.other.telemetry(held[0].job).await.unwrap();
+    let lines = stores.other.telemetry(held[0].job).await.unwrap();
     let progress = Signal::JobProgress { progress: 50.0, message: Some("half".to_owned()) };
     assert_eq!(lines.first().map(|line| &line.signal), Some(&Signal::JobHeartbeat));
     assert_eq!(lines.last().map(|line| &line.signal), Some(&progress));
@@ -86,16 +96,16 @@ pub(crate) async fn telemetry_is_kept_in_order<S: Store>(bed: Bed<S>) {
     assert!((read.output.progress.as_ref().unwrap().percent - 50.0).abs() < f64::EPSILON);
 }
 
-pub(crate) async fn the_trail_of_operators_is_read_in_pages<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
-    let pause = |paused| by("operator:ann", Command::Pause("q".into(), paused));
+pub(crate) async fn the_audit_log_is_read_in_pages<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
+    let pause = |paused| by("operator:ann", Command::PauseQueue { queue: "q".into(), paused });
     submit(store, vec![pause(true), pause(true), pause(false)]).await;
-    submit(&bed.other, vec![grant("bob", 1)]).await;
+    submit(&stores.other, vec![grant("bob", 1)]).await;
     let job = created_one(store, a_job("image")).await;
     let held = take(store, "w1", any(), 1).await;
     let reject = tenure_core::command::Verb::Reject { reason: "unsafe".to_owned() };
     one(store, report(&hold(&held[0]), reject)).await.unwrap();
-    let trail = bed.other.audit(0, 10).await.unwrap();
+    let trail = stores.other.audit(0, 10).await.unwrap();
     let actions: Vec<_> = trail.iter().map(|(_, line)| line.action.as_str()).collect();
     assert_eq!(actions, ["pause", "resume", "grant", "SAFE_BLOCK"]);
     assert_eq!(trail[3].1.job_id, Some(job.id()));
@@ -105,20 +115,25 @@ pub(crate) async fn the_trail_of_operators_is_read_in_pages<S: Store>(bed: Bed<S
     assert_eq!(store.audit_before(trail[2].0, 1).await.unwrap(), trail[1..2]);
 }
 
-pub(crate) async fn a_lifecycle_comes_into_force_once<S: Store>(bed: Bed<S>) {
+pub(crate) async fn a_lifecycle_version_is_registered_once<S: Store>(stores: TestStores<S>) {
     let reference = |version| LifecycleRef { name: "own".into(), version };
-    let register =
-        |version, text: &str| by("operator:ann", Command::Register(reference(version), text.to_owned()));
-    one(&bed.store, register(1, "first")).await.unwrap();
-    one(&bed.other, register(1, "first")).await.unwrap();
-    let changed = one(&bed.other, register(1, "other")).await;
+    let register = |version, text: &str| {
+        by(
+            "operator:ann",
+            Command::RegisterLifecycle { lifecycle: reference(version), source: text.to_owned() },
+        )
+    };
+    one(&stores.store, register(1, "first")).await.unwrap();
+    one(&stores.other, register(1, "first")).await.unwrap();
+    let changed = one(&stores.other, register(1, "other")).await;
     assert_eq!(changed, Err(Refusal::LifecycleChanged(reference(1))));
-    one(&bed.store, register(10, "tenth")).await.unwrap();
-    one(&bed.store, register(2, "second")).await.unwrap();
+    one(&stores.store, register(10, "tenth")).await.unwrap();
+    one(&stores.store, register(2, "second")).await.unwrap();
     let expected = [(1, "first"), (2, "second"), (10, "tenth")];
     let expected = expected.map(|(version, source)| (reference(version), source.to_owned()));
-    assert_eq!(bed.other.lifecycles().await.unwrap(), expected);
+    assert_eq!(stores.other.lifecycles().await.unwrap(), expected);
     // Two nodes that start at once with the same new file.
-    let (ours, theirs) = tokio::join!(one(&bed.store, register(11, "x")), one(&bed.other, register(11, "x")));
+    let (ours, theirs) =
+        tokio::join!(one(&stores.store, register(11, "x")), one(&stores.other, register(11, "x")));
     assert!(ours.is_ok() && theirs.is_ok());
 }

@@ -1,40 +1,38 @@
 //! What is over is forgotten: whole, once, and without a trace in what stays.
 
-use tenure_core::command::{AppendLog, Command, Create};
-use tenure_core::decide::Done;
+use tenure_core::command::{Command, Create};
+use tenure_core::decide::CommandOutput;
 use tenure_core::id::{JobId, Position};
 use tenure_core::job::Class;
 use tenure_core::query::DeadLetterFilter;
 use tenure_store::Store;
 
-use crate::beds::Bed;
 use crate::conformance::{journal, page};
 use crate::fixture::*;
+use crate::stores::TestStores;
 
-/// A finished job that may be forgotten, with a log and telemetry.
-async fn a_brief_life<S: Store>(store: &S) -> JobId {
+/// A finished job that can be purged, with a log and telemetry.
+async fn a_brief_job<S: Store>(store: &S) -> JobId {
     let job = created_one(store, Create { user_id: Some("ann".into()), ..a_job("brief") }).await;
     let held = hold(&take(store, "w1", of_types(&["brief"]), 1).await[0]);
-    let lines = vec![("stdout".into(), "info".into(), "line".to_owned())];
-    let log = AppendLog { job: job.id(), holder: Some((held.worker.clone(), held.fence)), lines };
-    submit(store, vec![by("worker", Command::Log(log)), by("worker", Command::Heartbeat(held.clone()))])
-        .await;
+    let log = append_log(job.id(), Some(&held), &["line"]);
+    submit(store, vec![log, by("worker", Command::Heartbeat(held.clone()))]).await;
     one(store, succeed(&held)).await.unwrap();
     job.id()
 }
 
-pub(crate) async fn a_purged_job_leaves_only_its_ledger_and_trail<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn a_purged_job_leaves_only_ledger_and_audit_lines<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     submit(store, vec![grant("ann", 5)]).await;
-    let id = a_brief_life(store).await;
+    let id = a_brief_job(store).await;
     let stays = created_one(store, Create { user_id: Some("ann".into()), ..a_job("paid") }).await;
     assert_eq!(store.logs(id, 0, 9).await.unwrap().len(), 1);
     assert!(!store.telemetry(id).await.unwrap().is_empty());
     let (ledger, trail) = (store.ledger("ann".into(), 0, 9).await.unwrap(), store.audit(0, 9).await.unwrap());
     let purge = |id| by("clock", Command::Purge(id));
-    let answers = submit(&bed.other, vec![purge(id), purge(stays.id())]).await;
-    assert!(answers.iter().all(|answer| *answer == Ok(Done::Nothing)));
-    for node in [&bed.store, &bed.other] {
+    let results = submit(&stores.other, vec![purge(id), purge(stays.id())]).await;
+    assert!(results.iter().all(|result| *result == Ok(CommandOutput::Nothing)));
+    for node in [&stores.store, &stores.other] {
         assert_eq!(node.job(id).await.unwrap(), None);
         assert_eq!(node.history(id).await.unwrap(), []);
         assert_eq!(node.logs(id, 0, 9).await.unwrap(), []);
@@ -48,38 +46,38 @@ pub(crate) async fn a_purged_job_leaves_only_its_ledger_and_trail<S: Store>(bed:
     assert_lawful(store).await;
 }
 
-pub(crate) async fn positions_are_not_given_out_again<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
-    let id = a_brief_life(store).await;
+pub(crate) async fn positions_are_not_reused<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
+    let id = a_brief_job(store).await;
     let last = journal(store, 9).await.last().expect("there were events").position;
     one(store, by("clock", Command::Purge(id))).await.unwrap();
     assert_eq!(store.events(Position(0), 9).await.unwrap(), []);
-    created_one(&bed.other, a_job("so1")).await;
+    created_one(&stores.other, a_job("so1")).await;
     let next = store.events(last, 9).await.unwrap();
     assert_eq!(next.len(), 1, "a follower that had read all before does not miss what comes after");
 }
 
-pub(crate) async fn what_is_past_its_time_is_pruned<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn expired_records_are_pruned<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let keyed = |job_type| Create { key: key("k", 1), ..a_job(job_type) };
     let brief = created_one(store, keyed("brief")).await;
     let kept = created_one(store, keyed("so1")).await;
     let held: Vec<_> = take(store, "w1", any(), 2).await.iter().map(|job| hold(job)).collect();
     submit(store, held.iter().map(|hold| by("worker", Command::Heartbeat(hold.clone()))).collect()).await;
     assert_eq!(store.telemetry(brief.id()).await.unwrap().len(), 1);
-    one(&bed.other, by("clock", Command::Prune)).await.unwrap();
+    one(&stores.other, by("clock", Command::Prune)).await.unwrap();
     assert_eq!(store.telemetry(brief.id()).await.unwrap(), []);
     assert_eq!(store.telemetry(kept.id()).await.unwrap().len(), 1, "it is kept for a day");
     let replayed = async |job_type| {
-        let answer = one(store, create(keyed(job_type))).await;
-        matches!(answer, Ok(Done::Job { replayed: true, .. }))
+        let result = one(store, create(keyed(job_type))).await;
+        matches!(result, Ok(CommandOutput::Job { replayed: true, .. }))
     };
     assert!(!replayed("brief").await, "its key is forgotten");
     assert!(replayed("so1").await, "its key lasts a day");
 }
 
-pub(crate) async fn finished_jobs_are_found_by_age<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn finished_jobs_are_found_by_age<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let mut ended = Vec::new();
     for job_type in ["brief", "so1", "brief", "brief"] {
         created_one(store, a_job(job_type)).await;
@@ -90,7 +88,7 @@ pub(crate) async fn finished_jobs_are_found_by_age<S: Store>(bed: Bed<S>) {
         until("the clock has moved on", async || (store.now().await.unwrap().at > at).then_some(())).await;
     }
     created_one(store, a_job("brief")).await;
-    let before = async |at, limit| bed.other.completed_before("brief".into(), at, limit).await.unwrap();
+    let before = async |at, limit| stores.other.completed_before("brief".into(), at, limit).await.unwrap();
     let now = store.now().await.unwrap().at;
     assert_eq!(before(now, 9).await, [ended[0].0, ended[2].0, ended[3].0]);
     assert_eq!(before(now, 2).await, [ended[0].0, ended[2].0]);
@@ -98,16 +96,16 @@ pub(crate) async fn finished_jobs_are_found_by_age<S: Store>(bed: Bed<S>) {
     assert_eq!(store.dead_letters(DeadLetterFilter::default(), page(5)).await.unwrap(), []);
 }
 
-pub(crate) async fn a_scan_sees_every_job_once<S: Store>(bed: Bed<S>) {
-    let jobs = created(&bed.store, (0..23).map(|_| a_job("so1")).collect()).await;
+pub(crate) async fn a_scan_sees_every_job_once<S: Store>(stores: TestStores<S>) {
+    let jobs = created(&stores.store, (0..23).map(|_| a_job("so1")).collect()).await;
     let mut seen = Vec::new();
     loop {
-        let page = bed.other.scan(seen.last().copied(), 5).await.unwrap();
+        let page = stores.other.scan(seen.last().copied(), 5).await.unwrap();
         if page.is_empty() {
             break;
         }
         seen.extend(page.iter().map(|scanned| scanned.id));
     }
     assert_eq!(seen, jobs.iter().map(|job| job.id()).collect::<Vec<_>>());
-    assert_eq!(bed.store.strays(5).await.unwrap(), Vec::<String>::new());
+    assert_eq!(stores.store.orphans(5).await.unwrap(), Vec::<String>::new());
 }

@@ -11,9 +11,9 @@ use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::{Millis, Timestamp};
 use tenure_store::{Count, Gauges, OldestReady, Store};
 
-use crate::beds::Bed;
 use crate::conformance::{a_crowd, a_filter, page};
 use crate::fixture::*;
+use crate::stores::TestStores;
 
 /// The gauges, by looking at every job.
 async fn counted<S: Store>(store: &S) -> Gauges {
@@ -43,22 +43,22 @@ async fn counted<S: Store>(store: &S) -> Gauges {
 }
 
 /// The gauges, when they are what looking at every job says.
-async fn agreed<S: Store>(bed: &Bed<S>) -> Gauges {
+async fn agreed<S: Store>(stores: &TestStores<S>) -> Gauges {
     loop {
-        let before = counted(&bed.store).await;
-        let gauges = bed.other.gauges().await.unwrap();
+        let before = counted(&stores.store).await;
+        let gauges = stores.other.gauges().await.unwrap();
         // The time of a job that waits may have come in between.
-        if before == counted(&bed.store).await {
+        if before == counted(&stores.store).await {
             assert_eq!(gauges, before);
             return gauges;
         }
     }
 }
 
-pub(crate) async fn gauges_tell_of_live_jobs_and_open_dead_letters<S: Store>(bed: Bed<S>) {
-    assert_eq!(bed.store.gauges().await.unwrap(), Gauges::default());
-    let mut chance = Chance::of_run();
-    a_crowd(&bed.store, &mut chance).await;
+pub(crate) async fn gauges_count_live_jobs_and_open_dead_letters<S: Store>(stores: TestStores<S>) {
+    assert_eq!(stores.store.gauges().await.unwrap(), Gauges::default());
+    let mut random = Random::from_env();
+    a_crowd(&stores.store, &mut random).await;
     let other = |when, priority| Create {
         when,
         priority: Some(priority),
@@ -67,58 +67,66 @@ pub(crate) async fn gauges_tell_of_live_jobs_and_open_dead_letters<S: Store>(bed
     };
     let later = When::In(Millis(3_600_000));
     let jobs = vec![other(When::Now, -5), other(later, 0), other(When::Now, 7), other(later, -9)];
-    let first = created(&bed.store, jobs).await.remove(0);
+    let first = created(&stores.store, jobs).await.remove(0);
     let alone = Create { when: later, queue: Some("later".into()), ..a_job("distributed") };
-    created_one(&bed.store, alone).await;
-    let gauges = agreed(&bed).await;
+    created_one(&stores.store, alone).await;
+    let gauges = agreed(&stores).await;
     let in_other = gauges.oldest_ready.iter().find(|oldest| oldest.queue == "other");
     assert_eq!(in_other.map(|oldest| oldest.since), Some(first.run_at));
     assert!(gauges.oldest_ready.iter().all(|oldest| oldest.queue != "later"), "its time has not come");
-    let held = take(&bed.store, "w1", of_queues(&["other"]), 2).await;
+    let held = take(&stores.store, "w1", of_queues(&["other"]), 2).await;
     let ends = held.iter().map(|job| {
-        by("operator:ann", Command::DeadLetter(job.id(), ReasonCode::Timeout, "enough".to_owned()))
+        by(
+            "operator:ann",
+            Command::DeadLetter { job: job.id(), reason: ReasonCode::Timeout, detail: "enough".to_owned() },
+        )
     });
-    submit(&bed.store, ends.collect()).await;
-    let gauges = agreed(&bed).await;
-    one(&bed.store, by("operator:ann", Command::Dismiss(held[0].id(), "seen".to_owned()))).await.unwrap();
-    assert_eq!(agreed(&bed).await.dead_letters, gauges.dead_letters - 1);
+    submit(&stores.store, ends.collect()).await;
+    let gauges = agreed(&stores).await;
+    one(
+        &stores.store,
+        by("operator:ann", Command::DismissDeadLetter { job: held[0].id(), reason: "seen".to_owned() }),
+    )
+    .await
+    .unwrap();
+    assert_eq!(agreed(&stores).await.dead_letters, gauges.dead_letters - 1);
 }
 
-pub(crate) async fn leased_jobs_are_those_that_are_held<S: Store>(bed: Bed<S>) {
-    assert_eq!(bed.store.leased(9).await.unwrap(), []);
-    let mut chance = Chance::of_run();
-    let jobs = a_crowd(&bed.store, &mut chance).await;
-    take(&bed.store, "w9", any(), 3).await;
-    let expected: BTreeMap<JobId, _> = all_jobs(&bed.store)
+pub(crate) async fn leased_jobs_are_listed<S: Store>(stores: TestStores<S>) {
+    assert_eq!(stores.store.leased(9).await.unwrap(), []);
+    let mut random = Random::from_env();
+    let jobs = a_crowd(&stores.store, &mut random).await;
+    take(&stores.store, "w9", any(), 3).await;
+    let expected: BTreeMap<JobId, _> = all_jobs(&stores.store)
         .await
         .into_iter()
         .filter(|job| job.lease.is_some())
         .map(|it| (it.id(), it))
         .collect();
     let leased: BTreeMap<_, _> =
-        bed.other.leased(jobs.len()).await.unwrap().into_iter().map(|job| (job.id(), job)).collect();
+        stores.other.leased(jobs.len()).await.unwrap().into_iter().map(|job| (job.id(), job)).collect();
     assert_eq!(leased, expected);
-    assert_eq!(bed.other.leased(2).await.unwrap().len(), 2);
+    assert_eq!(stores.other.leased(2).await.unwrap().len(), 2);
     let holds: Vec<_> = leased.values().map(|job| hold(job)).collect();
-    submit(&bed.store, holds.iter().map(|hold| fail(hold, Class::Permanent)).collect()).await;
-    assert_eq!(bed.other.leased(9).await.unwrap(), []);
+    submit(&stores.store, holds.iter().map(|hold| fail(hold, Class::Permanent)).collect()).await;
+    assert_eq!(stores.other.leased(9).await.unwrap(), []);
 }
 
-pub(crate) async fn waiting_jobs_are_those_that_wait<S: Store>(bed: Bed<S>) {
-    assert_eq!(bed.store.waiting(9).await.unwrap(), []);
-    created(&bed.store, vec![a_job("image"), a_job("image"), a_job("image")]).await;
-    let held = take(&bed.store, "w1", any(), 2).await;
-    submit(&bed.store, held.iter().map(|job| fail(&hold(job), Class::Transient)).collect()).await;
-    let all = all_jobs(&bed.store).await.into_iter().filter(|job| job.phase == Phase::Waiting);
+pub(crate) async fn waiting_jobs_are_listed<S: Store>(stores: TestStores<S>) {
+    assert_eq!(stores.store.waiting(9).await.unwrap(), []);
+    created(&stores.store, vec![a_job("image"), a_job("image"), a_job("image")]).await;
+    let held = take(&stores.store, "w1", any(), 2).await;
+    submit(&stores.store, held.iter().map(|job| fail(&hold(job), Class::Transient)).collect()).await;
+    let all = all_jobs(&stores.store).await.into_iter().filter(|job| job.phase == Phase::Waiting);
     let expected: BTreeMap<JobId, _> = all.map(|job| (job.id(), job)).collect();
     assert_eq!(expected.len(), 2);
-    let waiting = bed.other.waiting(9).await.unwrap();
+    let waiting = stores.other.waiting(9).await.unwrap();
     assert_eq!(waiting.into_iter().map(|job| (job.id(), job)).collect::<BTreeMap<_, _>>(), expected);
-    assert_eq!(bed.other.waiting(1).await.unwrap().len(), 1);
+    assert_eq!(stores.other.waiting(1).await.unwrap().len(), 1);
 }
 
-pub(crate) async fn finished_jobs_are_told_newest_first<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
+pub(crate) async fn finished_jobs_are_listed_newest_first<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
     let mut ended = Vec::new();
     for job_type in ["brief", "image", "brief", "distributed"] {
         created(store, vec![a_job(job_type), a_job(job_type)]).await;
@@ -132,7 +140,7 @@ pub(crate) async fn finished_jobs_are_told_newest_first<S: Store>(bed: Bed<S>) {
     }
     created_one(store, a_job("brief")).await;
     ended.reverse();
-    let finished = async |since: Timestamp, limit| bed.other.finished(since, limit).await.unwrap();
+    let finished = async |since: Timestamp, limit| stores.other.finished(since, limit).await.unwrap();
     assert_eq!(finished(Timestamp(0), 99).await, ended);
     assert_eq!(finished(Timestamp(0), 3).await, ended[..3]);
     let third = ended[5].times.completed_at.expect("it is over");
@@ -141,13 +149,13 @@ pub(crate) async fn finished_jobs_are_told_newest_first<S: Store>(bed: Bed<S>) {
     assert_eq!(finished(store.now().await.unwrap().at, 99).await, []);
 }
 
-pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(bed: Bed<S>) {
-    let store = &bed.store;
-    let mut chance = Chance::of_run();
-    a_crowd(store, &mut chance).await;
+pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
+    let mut random = Random::from_env();
+    a_crowd(store, &mut random).await;
     let more = (0..40).map(|_| Create {
-        user_id: chance.maybe(&["ann", "bob"]).map(Into::into),
-        queue: chance.maybe(&["slow", "night"]).map(Into::into),
+        user_id: random.maybe(&["ann", "bob"]).map(Into::into),
+        queue: random.maybe(&["slow", "night"]).map(Into::into),
         ..a_job("distributed")
     });
     let more = more.collect();
@@ -156,7 +164,10 @@ pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(bed: Bed<S>) 
     let crowd = all_jobs(store).await;
     let reasons = [ReasonCode::Timeout, ReasonCode::PolicyViolation];
     let ends = crowd.iter().map(|job| {
-        by("operator:ann", Command::DeadLetter(job.id(), chance.pick(&reasons), "enough".to_owned()))
+        by(
+            "operator:ann",
+            Command::DeadLetter { job: job.id(), reason: random.pick(&reasons), detail: "enough".to_owned() },
+        )
     });
     let ends = ends.collect();
     submit(store, ends).await;
@@ -165,7 +176,8 @@ pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(bed: Bed<S>) 
     assert!(letters.len() >= 40, "these at least could be given up");
     assert!(letters.iter().all(|it| Some(it.created_at) == jobs[&it.job_id].times.completed_at));
     let dismissed = letters.iter().step_by(3).map(|it| it.job_id);
-    let dismissals = dismissed.map(|job| by("operator:ann", Command::Dismiss(job, "seen".to_owned())));
+    let dismissals = dismissed
+        .map(|job| by("operator:ann", Command::DismissDeadLetter { job, reason: "seen".to_owned() }));
     submit(store, dismissals.collect()).await;
     let mut all = Vec::new();
     for dismissed in [false, true] {
@@ -176,18 +188,18 @@ pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(bed: Bed<S>) 
     assert_eq!(all.len(), letters.len());
     for _ in 0..100 {
         let filter = DeadLetterFilter {
-            reason_code: chance.maybe(&reasons),
+            reason_code: random.maybe(&reasons),
             stage: None,
-            dismissed: chance.below(2) == 0,
-            jobs: a_filter(&mut chance, &crowd),
+            dismissed: random.below(2) == 0,
+            jobs: a_filter(&mut random, &crowd),
         };
         let expected = all.iter().filter(|letter| filter.admits(letter, &jobs[&letter.job_id]));
         let expected: Vec<_> = expected.cloned().collect();
-        let limit = chance.pick(&[1, 5, 200]);
+        let limit = random.pick(&[1, 5, 200]);
         let mut found: Vec<tenure_core::dead_letter::DeadLetter> = Vec::new();
         loop {
             let page = Page { before: found.last().map(|letter| letter.job_id), limit };
-            let more = bed.other.dead_letters(filter.clone(), page).await.unwrap();
+            let more = stores.other.dead_letters(filter.clone(), page).await.unwrap();
             if more.is_empty() {
                 break;
             }

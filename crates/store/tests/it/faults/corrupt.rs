@@ -9,14 +9,14 @@ use tenure_core::id::Position;
 use tenure_core::query::JobFilter;
 use tenure_store::{SqliteStore, Store, StoreError};
 
-use crate::beds;
 use crate::conformance::page;
 use crate::fixture::*;
+use crate::stores;
 
 /// A closed store with a few hundred jobs.
 async fn a_good_file() -> TempDir {
-    let folder = beds::a_folder();
-    let store = beds::open(folder.path()).await;
+    let folder = stores::a_folder();
+    let store = stores::open(folder.path()).await;
     for _ in 0..4 {
         created(&store, (0..100).map(|_| a_job("so1")).collect()).await;
         let held = take(&store, "w1", any(), 60).await;
@@ -50,8 +50,8 @@ async fn refused(folder: &Path) -> StoreError {
 }
 
 #[tokio::test]
-async fn what_is_no_database_is_refused_and_left_alone() {
-    let folder = beds::a_folder();
+async fn a_file_that_is_not_a_database_is_refused_and_left_unchanged() {
+    let folder = stores::a_folder();
     let text = "this is a letter, and a long one at that ".repeat(500);
     fs::write(folder.path().join("tenure.db"), &text).unwrap();
     let error = refused(folder.path()).await;
@@ -64,7 +64,7 @@ async fn a_truncated_file_is_refused() {
     let good = a_good_file().await;
     let length = fs::metadata(good.path().join("tenure.db")).unwrap().len();
     for part in [length / 2, length / 3, length - 4096, length - 100, 100] {
-        let folder = beds::a_folder();
+        let folder = stores::a_folder();
         fs::copy(good.path().join("tenure.db"), folder.path().join("tenure.db")).unwrap();
         let file = OpenOptions::new().write(true).open(folder.path().join("tenure.db")).unwrap();
         file.set_len(part).unwrap();
@@ -85,16 +85,16 @@ async fn a_broken_page_is_refused() {
 
 /// Anywhere, not only where it is easy to see: whatever reads it says what it found, or what was there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn flipped_bytes_never_panic_and_are_never_our_own_mistake() {
+async fn flipped_bytes_never_panic_and_are_reported_as_corruption() {
     let good = a_good_file().await;
     let length = fs::metadata(good.path().join("tenure.db")).unwrap().len();
-    let mut chance = Chance::of_run();
+    let mut random = Random::from_env();
     let mut found = 0;
     for _ in 0..60 {
-        let folder = beds::a_folder();
+        let folder = stores::a_folder();
         let file = folder.path().join("tenure.db");
         fs::copy(good.path().join("tenure.db"), &file).unwrap();
-        let (at, bytes) = (chance.next() % length, chance.below(40) + 1);
+        let (at, bytes) = (random.next() % length, random.below(40) + 1);
         flip(&file, at, bytes);
         let said = |error: &StoreError| {
             let right = matches!(
@@ -116,7 +116,7 @@ async fn flipped_bytes_never_panic_and_are_never_our_own_mistake() {
             store.events(Position(0), 10_000).await.map(|_| false),
             store.list(JobFilter::default(), page(1000)).await.map(|_| false),
             store.counts().await.map(|_| false),
-            store.strays(10).await.map(|strays| !strays.is_empty()),
+            store.orphans(10).await.map(|strays| !strays.is_empty()),
         ];
         found += usize::from(read.iter().any(|read| !matches!(read, Ok(false))));
         read.iter().filter_map(|read| read.as_ref().err()).for_each(said);

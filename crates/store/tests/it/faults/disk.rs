@@ -8,9 +8,9 @@ use tenure_core::json::Json;
 use tenure_store::{Store, StoreError};
 
 use super::shim::Shim;
-use crate::beds;
 use crate::child::{Acknowledged, Process, assert_kept, note};
 use crate::fixture::*;
+use crate::stores;
 
 /// The n-th sync fails: its batch may or may not be there, nothing is accepted after it, and all before it is kept.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -18,7 +18,7 @@ async fn a_sync_that_fails_stops_the_store() {
     let shim = Shim::build();
     let (mut at_open, mut at_commit) = (0, 0);
     for n in 1..=20 {
-        let folder = beds::a_folder();
+        let folder = stores::a_folder();
         let place = folder.path().to_str().expect("a plain path");
         let mut child = Process::start("serial", place, 1, &shim.env("TENURE_SHIM_SYNC", n.to_string()));
         let mut acknowledged = Acknowledged::new();
@@ -45,7 +45,7 @@ async fn a_sync_that_fails_stops_the_store() {
             assert_eq!(failed, "unknown", "sync {n}: the outcome of the batch is not known");
             assert_eq!(then, ["unknown"; 4], "sync {n}: nothing is accepted after it");
         }
-        let store = beds::open(folder.path()).await;
+        let store = stores::open(folder.path()).await;
         assert_kept(&store, &acknowledged).await;
         let unknown = all_jobs(&store).await.len() - acknowledged.len();
         assert!(unknown <= 1, "sync {n}: only the batch in doubt may be there unacknowledged");
@@ -58,7 +58,7 @@ async fn a_sync_that_fails_stops_the_store() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_refuses_and_recovers() {
     let shim = Shim::build();
-    let folder = beds::a_folder();
+    let folder = stores::a_folder();
     let flag = shim.folder().join("full").display().to_string();
     let place = folder.path().to_str().expect("a plain path");
     let mut child = Process::start("fill", place, 1, &shim.env("TENURE_SHIM_FULL", flag));
@@ -74,7 +74,7 @@ async fn a_full_disk_refuses_and_recovers() {
     assert!(child.ended_well());
     let twice = ["while-full full", "readable 5"];
     assert_eq!(heard, [&twice[..], &twice, &twice, &["after"]].concat());
-    let store = beds::open(folder.path()).await;
+    let store = stores::open(folder.path()).await;
     assert_kept(&store, &acknowledged).await;
     assert_eq!((acknowledged.len(), all_jobs(&store).await.len()), (6, 6));
 }
@@ -106,19 +106,19 @@ impl Drop for SmallDisk<'_> {
 /// The same on a real file system that is really full.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_small_disk_refuses_and_recovers() {
-    let folder = beds::a_folder();
+    let folder = stores::a_folder();
     let Some(disk) = SmallDisk::mount(folder.path(), 4) else {
         println!(
             "may not mount a file system here: a_full_disk_refuses_and_recovers shows the same with the shim"
         );
         return;
     };
-    let store = beds::open(&folder.path().join("store")).await;
+    let store = stores::open(&folder.path().join("store")).await;
     let creation = || vec![create(Create { payload: Json::of(&"x".repeat(30_000)), ..a_job("so1") })];
     let mut acknowledged = Acknowledged::new();
     let kept = async |acknowledged: &mut Acknowledged| match try_submit(&store, creation()).await {
-        Ok(answers) => {
-            let job = job_of(answers.into_iter().next().expect("one command, one answer"));
+        Ok(results) => {
+            let job = job_of(results.into_iter().next().expect("one command, one result"));
             acknowledged.insert(job.id(), job.seq).is_none()
         }
         Err(StoreError::Full) => false,
@@ -137,22 +137,22 @@ async fn a_small_disk_refuses_and_recovers() {
         assert!(kept(&mut acknowledged).await, "there is room again, and no restart was needed");
     }
     assert_kept(&store, &acknowledged).await;
-    store.beat().await.unwrap();
+    store.heartbeat().await.unwrap();
     drop(store);
-    let store = beds::open(&folder.path().join("store")).await;
+    let store = stores::open(&folder.path().join("store")).await;
     assert_kept(&store, &acknowledged).await;
     drop(store);
 }
 
 /// A full disk refuses new work, and what runs goes on from the reserve; with room again, all is as before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_runs_goes_on_when_the_disk_is_full() {
-    let folder = beds::a_folder();
+async fn running_jobs_continue_when_the_disk_is_full() {
+    let folder = stores::a_folder();
     let Some(disk) = SmallDisk::mount(folder.path(), 24) else {
         println!("may not mount a file system here, so there is no disk to fill");
         return;
     };
-    let store = beds::open(&folder.path().join("store")).await;
+    let store = stores::open(&folder.path().join("store")).await;
     created(&store, (0..50).map(|_| a_job("distributed")).collect()).await;
     let held = take(&store, "w1", any(), 50).await;
     assert_eq!(held.len(), 50);
@@ -164,9 +164,9 @@ async fn what_runs_goes_on_when_the_disk_is_full() {
         assert!(matches!(try_submit(&store, large()).await, Err(StoreError::Full)), "new work is refused");
     }
     disk.grow();
-    insist(&store, &large()).await;
+    submit_until_done(&store, &large()).await;
     drop(store);
-    let store = beds::open(&folder.path().join("store")).await;
+    let store = stores::open(&folder.path().join("store")).await;
     assert_lawful(&store).await;
     drop(store);
 }

@@ -8,17 +8,17 @@ use rusqlite::Connection;
 use tenure_core::time::Millis;
 use tenure_store::{SqliteStore, Store, StoreError};
 
-use crate::beds;
 use crate::child::Process;
 use crate::fixture::*;
+use crate::stores;
 
 fn raw(folder: &Path) -> Connection {
     Connection::open(folder.join("tenure.db")).expect("the file is there")
 }
 
 #[tokio::test]
-async fn a_second_process_is_told_who_has_the_store() {
-    let folder = beds::a_folder();
+async fn a_second_process_is_refused_with_the_owner_of_the_store() {
+    let folder = stores::a_folder();
     let place = folder.path().to_str().expect("a plain path");
     let mut child = Process::start("hold", place, 1, &[]);
     assert_eq!(child.next(), Some(vec!["open".to_owned()]));
@@ -30,25 +30,25 @@ async fn a_second_process_is_told_who_has_the_store() {
     }
     child.kill();
     assert!(!child.ended_well());
-    beds::open(folder.path()).await;
+    stores::open(folder.path()).await;
 }
 
 #[tokio::test]
 async fn a_second_store_in_the_same_process_is_refused_too() {
-    let folder = beds::a_folder();
-    let store = beds::open(folder.path()).await;
+    let folder = stores::a_folder();
+    let store = stores::open(folder.path()).await;
     assert!(matches!(SqliteStore::open(folder.path()).await, Err(StoreError::InUse { .. })));
     drop(store);
-    beds::open(folder.path()).await;
+    stores::open(folder.path()).await;
 }
 
 /// Orders that were given are carried out before the folder is anyone else's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_closed_store_is_free_at_once_and_finished_what_it_began() {
-    let folder = beds::a_folder();
+async fn a_closed_store_is_released_after_its_last_write() {
+    let folder = stores::a_folder();
     let mut expected = 0;
     for round in 0..30 {
-        let store = beds::open(folder.path()).await;
+        let store = stores::open(folder.path()).await;
         assert_eq!(all_jobs(&store).await.len(), expected);
         // Given and not waited for: polled once, then let go.
         let mut begun = Box::pin(submit(&store, (0..round % 5).map(|_| create(a_job("so1"))).collect()));
@@ -59,14 +59,14 @@ async fn a_closed_store_is_free_at_once_and_finished_what_it_began() {
         drop(begun);
         drop(store);
     }
-    assert_lawful(&beds::open(folder.path()).await).await;
+    assert_lawful(&stores::open(folder.path()).await).await;
 }
 
 #[tokio::test]
 async fn the_files_are_private() {
-    let folder = beds::a_folder();
+    let folder = stores::a_folder();
     let inner = folder.path().join("store");
-    let store = beds::open(&inner).await;
+    let store = stores::open(&inner).await;
     created_one(&store, a_job("so1")).await;
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&inner), 0o700);
@@ -81,8 +81,8 @@ async fn the_files_are_private() {
 
 #[tokio::test]
 async fn a_newer_schema_and_an_edited_migration_are_refused() {
-    let folder = beds::a_folder();
-    drop(beds::open(folder.path()).await);
+    let folder = stores::a_folder();
+    drop(stores::open(folder.path()).await);
     raw(folder.path()).execute("insert into migrations values (99, 'from the future')", []).unwrap();
     let refused = SqliteStore::open(folder.path()).await;
     assert!(matches!(refused, Err(StoreError::SchemaAhead { found: 99, .. })), "{refused:?}");
@@ -94,16 +94,16 @@ async fn a_newer_schema_and_an_edited_migration_are_refused() {
 
 /// The time for which a store was closed counts against no lease, and into `stopped`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lease_outlives_the_time_for_which_the_store_was_closed() {
-    let folder = beds::a_folder();
-    let store = beds::open(folder.path()).await;
+async fn a_lease_is_not_shortened_while_the_store_is_closed() {
+    let folder = stores::a_folder();
+    let store = stores::open(folder.path()).await;
     let job = created_one(&store, a_job("distributed")).await;
     take(&store, "w1", any(), 1).await;
     let before = store.now().await.unwrap();
     drop(store);
     // As if it had been closed an hour ago.
     raw(folder.path()).execute("update clock set alive_at = alive_at - 3600000", []).unwrap();
-    let store = beds::open(folder.path()).await;
+    let store = stores::open(folder.path()).await;
     let after = store.now().await.unwrap();
     assert!(before.at <= after.at);
     let hour = Millis::seconds(3600);
@@ -116,9 +116,9 @@ async fn a_lease_outlives_the_time_for_which_the_store_was_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_closed_store_stands_still() {
-    let folder = beds::a_folder();
-    let store = beds::open(folder.path()).await;
+async fn the_clock_stops_while_the_store_is_closed() {
+    let folder = stores::a_folder();
+    let store = stores::open(folder.path()).await;
     created_one(&store, a_job("quick")).await;
     let held = take(&store, "w1", any(), 1).await.remove(0);
     drop(store);
@@ -126,7 +126,7 @@ async fn a_closed_store_stands_still() {
     let closed = Instant::now();
     until("the lease is over by the calendar", async || (closed.elapsed().as_millis() > 60).then_some(()))
         .await;
-    let store = beds::open(folder.path()).await;
+    let store = stores::open(folder.path()).await;
     let now = store.now().await.unwrap();
     assert!(now.stopped.0 >= 60);
     assert!(
@@ -138,7 +138,7 @@ async fn a_closed_store_stands_still() {
     // A wall clock that was set back does not take the store along.
     drop(store);
     raw(folder.path()).execute("update clock set alive_at = alive_at + 86400000", []).unwrap();
-    let store = beds::open(folder.path()).await;
+    let store = stores::open(folder.path()).await;
     let ahead = store.now().await.unwrap();
     assert!(now.at + Millis::seconds(86_000) < ahead.at);
     assert!(created_one(&store, a_job("so1")).await.spec.created_at >= ahead.at);

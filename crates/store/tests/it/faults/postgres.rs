@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use tenure_core::command::Create;
-use tenure_core::decide::{Done, decide_batch};
+use tenure_core::decide::{CommandOutput, decide_batch};
 use tenure_core::job::Class;
 use tenure_core::working_set::Reads;
 use tenure_store::{PostgresStore, Store, StoreError};
 
-use crate::beds::{self, ask, connect};
 use crate::child::{Acknowledged, assert_kept};
 use crate::conformance;
 use crate::fixture::*;
+use crate::stores::{self, ask, connect};
 
 /// Work from several tasks until it is stopped; every error must be one after which it may be tried again.
 struct Load {
@@ -34,9 +34,9 @@ impl Load {
             let (store, stopped) = (nodes[n % nodes.len()].clone(), stopped.clone());
             let (acknowledged, count) = (Arc::clone(&acknowledged), Arc::clone(&count));
             tokio::spawn(async move {
-                let mut chance = Chance(n as u64);
+                let mut random = Random(n as u64);
                 while !*stopped.borrow() {
-                    for job in a_round(&store, &format!("w{n}"), &mut chance).await {
+                    for job in a_round(&store, &format!("w{n}"), &mut random).await {
                         let mut acknowledged = acknowledged.lock().unwrap();
                         let last = acknowledged.entry(job.id()).or_default();
                         *last = job.seq.max(*last);
@@ -67,13 +67,13 @@ impl Load {
 async fn a_round(
     store: &PostgresStore,
     worker: &str,
-    chance: &mut Chance,
+    random: &mut Random,
 ) -> Vec<Arc<tenure_core::job::Job>> {
-    let size = 1 + chance.below(3);
-    let creations = (0..size).map(|_| create(a_job(chance.pick(&["so1", "eager", "saga"])))).collect();
+    let size = 1 + random.below(3);
+    let creations = (0..size).map(|_| create(a_job(random.pick(&["so1", "eager", "saga"])))).collect();
     let mut changed = retryable(try_submit(store, creations).await);
     let held = retryable(try_submit(store, vec![claim(worker, any(), size as u32)]).await);
-    let reports = held.iter().map(|job| match chance.below(3) {
+    let reports = held.iter().map(|job| match random.below(3) {
         0 => fail(&hold(job), Class::Transient),
         _ => succeed(&hold(job)),
     });
@@ -83,18 +83,18 @@ async fn a_round(
     changed
 }
 
-/// The jobs of answers; none if it may be tried again.
+/// The jobs of results; none if it may be tried again.
 fn retryable(
-    result: Result<Vec<tenure_core::decide::Answer>, StoreError>,
+    result: Result<Vec<tenure_core::decide::CommandResult>, StoreError>,
 ) -> Vec<Arc<tenure_core::job::Job>> {
     let jobs = |done| match done {
-        Done::Job { job, .. } => vec![job],
-        Done::Claimed { jobs, .. } => jobs,
+        CommandOutput::Job { job, .. } => vec![job],
+        CommandOutput::Claimed { jobs, .. } => jobs,
         _ => Vec::new(),
     };
     match result {
-        // A lease may be lost to an outage that was not counted yet; that is an answer, not a fault.
-        Ok(answers) => answers.into_iter().flatten().flat_map(jobs).collect(),
+        // A lease may be lost to an outage that was not counted yet; that is an result, not a fault.
+        Ok(results) => results.into_iter().flatten().flat_map(jobs).collect(),
         Err(error) => {
             assert!(error.is_retryable(), "{error:?}");
             Vec::new()
@@ -104,8 +104,8 @@ fn retryable(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_crashes_under_load_loses_nothing_acknowledged() {
-    let mut server = beds::a_server();
-    let url = beds::database_on(&server.url(), "crashing").await;
+    let mut server = stores::a_server();
+    let url = stores::database_on(&server.url(), "crashing").await;
     let (one_node, other_node) = (connect(&url).await, connect(&url).await);
     let load = Load::start(&[one_node.clone(), other_node]);
     for _ in 0..5 {
@@ -121,8 +121,8 @@ async fn a_server_that_crashes_under_load_loses_nothing_acknowledged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_that_are_cut_again_and_again_lose_nothing_acknowledged() {
-    let url = beds::a_database().await;
+async fn repeatedly_cut_connections_lose_nothing_acknowledged() {
+    let url = stores::a_database().await;
     let (one_node, other_node) = (connect(&url).await, connect(&url).await);
     let load = Load::start(&[one_node.clone(), other_node]);
     for _ in 0..25 {
@@ -137,8 +137,8 @@ async fn connections_that_are_cut_again_and_again_lose_nothing_acknowledged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nodes_that_start_at_once_on_an_empty_database_migrate_it_once() {
-    let url = beds::a_database().await;
+async fn nodes_that_start_together_on_an_empty_database_migrate_it_once() {
+    let url = stores::a_database().await;
     let nodes = (0..6).map(|_| {
         let url = url.clone();
         tokio::spawn(async move { connect(&url).await })
@@ -154,7 +154,7 @@ async fn nodes_that_start_at_once_on_an_empty_database_migrate_it_once() {
 
 #[tokio::test]
 async fn a_newer_schema_and_an_edited_migration_are_refused() {
-    let url = beds::a_database().await;
+    let url = stores::a_database().await;
     drop(connect(&url).await);
     ask(&url, "insert into migrations values (99, 'from the future')").await;
     let refused = PostgresStore::connect(&url).await;
@@ -166,8 +166,8 @@ async fn a_newer_schema_and_an_edited_migration_are_refused() {
 
 #[tokio::test]
 async fn a_server_that_would_lose_acknowledged_work_is_refused() {
-    let server = beds::a_server();
-    let url = beds::database_on(&server.url(), "unsafe").await;
+    let server = stores::a_server();
+    let url = stores::database_on(&server.url(), "unsafe").await;
     for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
         ask(&url, &format!("alter system set {setting} = off")).await;
         ask(&url, "select pg_reload_conf()").await;
@@ -192,8 +192,8 @@ async fn a_server_that_would_lose_acknowledged_work_is_refused() {
 
 /// While one batch is being judged, another node takes the key that it is about to write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_conflict_is_judged_again_on_what_is_there_then() {
-    let url = beds::a_database().await;
+async fn a_conflict_is_decided_again_on_the_current_data() {
+    let url = stores::a_database().await;
     let (slow, fast) = (connect(&url).await, connect(&url).await);
     let keyed = || create(Create { key: key("k", 1), ..a_job("so1") });
     let (judging, is_judging) = mpsc::channel();
@@ -216,16 +216,16 @@ async fn a_conflict_is_judged_again_on_what_is_there_then() {
     tokio::task::spawn_blocking(move || is_judging.recv()).await.unwrap().expect("the first judge is called");
     let first = job_of(one(&fast, keyed()).await);
     go.send(()).expect("the judge waits for this");
-    let answer = batch.await.unwrap().expect("the batch is judged again").remove(0);
-    assert!(matches!(answer, Ok(Done::Job { job, replayed: true, .. }) if job.id() == first.id()));
+    let result = batch.await.unwrap().expect("the batch is judged again").remove(0);
+    assert!(matches!(result, Ok(CommandOutput::Job { job, replayed: true, .. }) if job.id() == first.id()));
     assert_eq!(calls.load(Ordering::Relaxed), 2);
     assert_eq!(all_jobs(&slow).await.len(), 1);
 }
 
 /// An hour in which no node lived counts against no lease, once, whichever node sees it first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lease_outlives_the_time_in_which_no_node_ran() {
-    let url = beds::a_database().await;
+async fn a_lease_is_not_shortened_while_no_node_runs() {
+    let url = stores::a_database().await;
     let (one_node, other_node) = (connect(&url).await, connect(&url).await);
     let job = created_one(&one_node, a_job("distributed")).await;
     take(&one_node, "w1", any(), 1).await;
@@ -257,7 +257,7 @@ impl Pooler {
         let places = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"];
         let program = places.iter().find(|place| Path::new(place).exists());
         let program = program.expect("PgBouncer is not installed: `cargo xtask install` does it");
-        let folder = beds::a_folder();
+        let folder = stores::a_folder();
         let port =
             TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port is free").port();
         let at = server
@@ -275,7 +275,7 @@ impl Pooler {
         std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         let mut command = Command::new(program);
         command.arg("-q").arg(&file);
-        if xtask::scratch::we_are_root().expect("/proc is mounted") {
+        if xtask::scratch::is_root().expect("/proc is mounted") {
             command.args(["-u", "nobody"]);
         }
         Self { process: command.spawn().expect("PgBouncer starts"), port, _folder: folder }
@@ -283,7 +283,7 @@ impl Pooler {
 
     /// A new database on the server, through the pooler.
     async fn database(&self) -> String {
-        let url = beds::a_database().await;
+        let url = stores::a_database().await;
         let (_, name) = url.rsplit_once('/').expect("a database's address ends with its name");
         format!("postgres://postgres@127.0.0.1:{}/{name}?prepared=off", self.port)
     }
@@ -297,15 +297,15 @@ impl Drop for Pooler {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_works_through_a_pooler_that_moves_transactions() {
-    let pooler = Pooler::start(&beds::a_database().await);
+    let pooler = Pooler::start(&stores::a_database().await);
     until("the pooler listens", async || TcpStream::connect(("127.0.0.1", pooler.port)).ok()).await;
-    let bed = async || beds::two_nodes(&pooler.database().await).await;
-    conformance::what_a_batch_changed_is_there_after_it(bed().await).await;
-    conformance::records_of_every_kind_pass_verify(bed().await).await;
-    conformance::concurrent_claims_share_the_jobs(bed().await).await;
-    conformance::a_key_leads_to_one_job_under_concurrency(bed().await).await;
-    conformance::a_balance_is_never_overdrawn_under_concurrency(bed().await).await;
-    conformance::a_follower_misses_nothing_and_sees_one_order(bed().await).await;
-    conformance::a_listing_is_what_its_filter_admits(bed().await).await;
-    conformance::a_purged_job_leaves_only_its_ledger_and_trail(bed().await).await;
+    let stores = async || stores::two_nodes(&pooler.database().await).await;
+    conformance::the_changes_of_a_batch_are_stored(stores().await).await;
+    conformance::records_of_every_kind_pass_verify(stores().await).await;
+    conformance::concurrent_claims_share_the_jobs(stores().await).await;
+    conformance::a_key_leads_to_one_job_under_concurrency(stores().await).await;
+    conformance::a_balance_is_never_overdrawn_under_concurrency(stores().await).await;
+    conformance::a_follower_sees_every_event_in_one_order(stores().await).await;
+    conformance::a_listing_contains_what_its_filter_admits(stores().await).await;
+    conformance::a_purged_job_leaves_only_ledger_and_audit_lines(stores().await).await;
 }

@@ -5,14 +5,14 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::beds;
+use crate::stores;
 
 /// The built shim; it goes when this is dropped.
 pub(crate) struct Shim(TempDir);
 
 impl Shim {
     pub(crate) fn build() -> Self {
-        let folder = beds::a_folder();
+        let folder = stores::a_folder();
         std::fs::write(folder.path().join("shim.c"), include_str!("shim.c"))
             .expect("there is room for the shim");
         let mut compiler = Command::new("cc");

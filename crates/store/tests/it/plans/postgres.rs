@@ -1,14 +1,14 @@
 //! PostgreSQL: `explain` of every statement on tables of some size, with values such as are sent.
 
-use tenure_core::command::{AppendLog, Command, Create};
+use tenure_core::command::{Command, Create};
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::job::Links;
 use tenure_store::Store;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use super::with_listings;
-use crate::beds;
 use crate::fixture::*;
+use crate::stores;
 
 /// What may read a table from one end to the other, and why.
 const WHOLE: [(&str, &str); 3] = [
@@ -56,21 +56,18 @@ async fn fill<S: Store>(store: &S) {
             Create { user_id: Some(users[n].as_str().into()), key, links, ..a_job("distributed") }
         });
         let jobs = created(store, creations.collect()).await;
-        let workers = users.iter().map(|user| (user.as_str().into(), None)).collect();
-        submit(store, vec![by("node", Command::Seen(workers))]).await;
+        let workers: Vec<_> = users.iter().map(|user| (user.as_str(), None)).collect();
+        submit(store, vec![seen(&workers)]).await;
         let held = take(store, "w1", any(), 400).await;
-        let lines = |job| vec![(job, "stdout".into(), "line".to_owned())];
         let mut commands: Vec<_> =
             held.iter().map(|job| by("worker", Command::Heartbeat(hold(job)))).collect();
-        commands.extend(jobs.iter().take(300).map(|job| {
-            by(
-                "user:ann",
-                Command::Log(AppendLog { job: job.id(), holder: None, lines: lines("info".into()) }),
-            )
-        }));
+        commands.extend(jobs.iter().take(300).map(|job| append_log(job.id(), None, &["line"])));
         submit(store, commands).await;
         let end = |job: &std::sync::Arc<tenure_core::job::Job>| {
-            by("operator:ann", Command::DeadLetter(job.id(), ReasonCode::Timeout, String::new()))
+            by(
+                "operator:ann",
+                Command::DeadLetter { job: job.id(), reason: ReasonCode::Timeout, detail: String::new() },
+            )
         };
         submit(
             store,
@@ -100,7 +97,7 @@ const SENT: [(&str, &[&str]); 8] = [
         &["'{default,default}'", "'{distributed,distributed}'", "'{0,1}'", "'{0,0}'", NO_IDS, NOW, "64"],
     ),
     (
-        "claimable_shelf",
+        "claimable_slot",
         &["'default'", "'distributed'", "0", "0", "'00000000-0000-0000-0000-000000000000'", NOW, "64"],
     ),
     ("completed_before", &["'distributed'", NOW, "100"]),
@@ -144,8 +141,8 @@ async fn plan(client: &Client, name: &str, sql: &str) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_statement_of_postgres_uses_an_index() {
-    let url = beds::a_database().await;
-    let store = beds::connect(&url).await;
+    let url = stores::a_database().await;
+    let store = stores::connect(&url).await;
     fill(&store).await;
     let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
     tokio::spawn(connection);

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use rusqlite::types::Null;
 
 use super::with_listings;
-use crate::beds;
+use crate::stores;
 
 /// What may read a table from one end to the other, and why.
 const WHOLE: [(&str, &str); 10] = [
@@ -22,8 +22,8 @@ const WHOLE: [(&str, &str); 10] = [
 
 #[tokio::test]
 async fn every_statement_of_sqlite_uses_an_index() {
-    let folder = beds::a_folder();
-    drop(beds::open(folder.path()).await);
+    let folder = stores::a_folder();
+    drop(stores::open(folder.path()).await);
     let connection = Connection::open(folder.path().join("tenure.db")).unwrap();
     for (name, sql) in with_listings("sqlite", |n| format!("?{n}")) {
         let mut statement = match connection.prepare(&format!("explain query plan {sql}")) {

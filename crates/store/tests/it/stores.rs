@@ -1,4 +1,4 @@
-//! Fresh stores: each test has one of its own, and what it leaves behind goes with it.
+//! Empty stores, one for each test, deleted afterwards.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,46 +9,46 @@ use tenure_store::{MemoryStore, PostgresStore, SqliteStore, Store};
 use tokio_postgres::NoTls;
 use xtask::scratch::Scratch;
 
-/// A store as two nodes see it; where only one process can have it, both are the same.
-pub(crate) struct Bed<S: Store> {
+/// A store as seen by two nodes. For a store of a single process, both are the same.
+pub(crate) struct TestStores<S: Store> {
     pub(crate) store: S,
     pub(crate) other: S,
     _folder: Option<TempDir>,
 }
 
-pub(crate) async fn memory() -> Bed<MemoryStore> {
+pub(crate) async fn memory() -> TestStores<MemoryStore> {
     let store = MemoryStore::new();
-    Bed { other: store.clone(), store, _folder: None }
+    TestStores { other: store.clone(), store, _folder: None }
 }
 
-pub(crate) async fn sqlite() -> Bed<SqliteStore> {
+pub(crate) async fn sqlite() -> TestStores<SqliteStore> {
     let folder = a_folder();
     let store = open(folder.path()).await;
-    Bed { other: store.clone(), store, _folder: Some(folder) }
+    TestStores { other: store.clone(), store, _folder: Some(folder) }
 }
 
-pub(crate) async fn postgres() -> Bed<PostgresStore> {
+pub(crate) async fn postgres() -> TestStores<PostgresStore> {
     two_nodes(&a_database().await).await
 }
 
 /// Two nodes on one database.
-pub(crate) async fn two_nodes(url: &str) -> Bed<PostgresStore> {
+pub(crate) async fn two_nodes(url: &str) -> TestStores<PostgresStore> {
     let (store, other) = (connect(url).await, connect(url).await);
-    Bed { store, other, _folder: None }
+    TestStores { store, other, _folder: None }
 }
 
 pub(crate) fn a_folder() -> TempDir {
-    tempfile::Builder::new().prefix("tenure-store-").tempdir().expect("there is room for a folder")
+    tempfile::Builder::new().prefix("tenure-store-").tempdir().expect("a temporary folder can be created")
 }
 
 /// The embedded store in a folder.
 pub(crate) async fn open(folder: &Path) -> SqliteStore {
-    SqliteStore::open(folder).await.expect("the folder holds a good store, or none")
+    SqliteStore::open(folder).await.expect("the folder has a valid store, or none")
 }
 
 /// A node on a database.
 pub(crate) async fn connect(url: &str) -> PostgresStore {
-    PostgresStore::connect(url).await.expect("the database is there")
+    PostgresStore::connect(url).await.expect("the database exists")
 }
 
 /// A new, empty database on the server of this run.
@@ -58,28 +58,28 @@ pub(crate) async fn a_database() -> String {
     database_on(&server(), &name).await
 }
 
-/// A new, empty database on a server, given any database of it.
+/// A new, empty database on the server of another database.
 pub(crate) async fn database_on(url: &str, name: &str) -> String {
     ask(url, &format!("create database {name}")).await;
-    let (server, _) = url.rsplit_once('/').expect("the server's address names a database");
+    let (server, _) = url.rsplit_once('/').expect("the URL names a database");
     format!("{server}/{name}")
 }
 
-/// The server that `cargo xtask test` started, or one of this process's own. It ends with this process.
+/// The server that `cargo xtask test` started, or one for this process, which ends with it.
 fn server() -> String {
     static OWN: LazyLock<Mutex<Scratch>> = LazyLock::new(|| Mutex::new(a_server()));
-    let own = || OWN.lock().expect("nobody panics while asking for an address").url();
+    let own = || OWN.lock().expect("the lock is not poisoned").url();
     std::env::var("TENURE_TEST_POSTGRES").unwrap_or_else(|_| own())
 }
 
-/// A server of the test's own, which it may stop and start.
+/// A server that the test may stop and start.
 pub(crate) fn a_server() -> Scratch {
     Scratch::start().expect("PostgreSQL is installed: `cargo xtask install` does it")
 }
 
-/// Statements past the store, to look at the tables or to break them.
+/// Runs SQL directly, to read the tables or to break them.
 pub(crate) async fn ask(url: &str, sql: &str) -> Vec<Vec<Option<String>>> {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("the server is there");
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("the server is running");
     let driver = tokio::spawn(connection);
     let messages = client.simple_query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     drop(client);
