@@ -1,9 +1,7 @@
 //! Calls of operators: dead letters, queues, definitions, credits, schedules, webhooks, keys, statistics.
 
 use serde_json::{Value, json};
-use tenure_api::request::{
-    self, Dismissal, Empty, Grant, JobAction, NewKey, NewSchedule, NewWebhook,
-};
+use tenure_api::request::{self, Dismissal, Empty, Grant, JobAction, NewKey, NewSchedule, NewWebhook};
 use tenure_api::{
     Account, ActionResults, ApiKey, AuditLine, CallId, DeadLetter, JobType, Lifecycle, LifecycleSummary,
     PausedQueue, Queue, RedriveResults, Schedule, Stats, Webhook,
@@ -29,7 +27,8 @@ impl Client {
 
     /// Creates a new job for each of these dead letters, at most this many a second.
     pub async fn redrive(&self, which: &Redrive, max_per_second: Option<u32>) -> Result<RedriveResults> {
-        let mut body = request::Redrive { max_per_second: max_per_second.map(f64::from), ..Default::default() };
+        let mut body =
+            request::Redrive { max_per_second: max_per_second.map(f64::from), ..Default::default() };
         match which {
             Redrive::Ids(ids) => body.ids = Some(ids.clone()),
             Redrive::Filter(filter) => body.filter = Some(to_object("the filter", filter)?),

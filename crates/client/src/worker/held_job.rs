@@ -97,8 +97,8 @@ impl HeldJob {
             for text in chunks {
                 if output.lines.len() < LINES_MAX {
                     output.lines.push_back(NewLine {
-                        stream: stream.to_owned(),
-                        level: level.to_owned(),
+                        stream: Some(stream.to_owned()),
+                        level: Some(level.to_owned()),
                         text,
                     });
                 } else {
