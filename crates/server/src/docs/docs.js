@@ -1,5 +1,5 @@
-// The page at /docs: reads /openapi.json and shows it. Text from it is only ever set as text, never as markup.
-// Schemas are drawn when they are opened, so that one that contains others costs nothing until it is looked at.
+// The page at /docs: reads /openapi.json and renders it. Its texts are set as text, never as markup.
+// A schema is rendered when it is opened, so nested schemas cost nothing before.
 
 const METHODS = ["get", "post", "delete"];
 const main = document.getElementById("operations");
@@ -19,7 +19,7 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Prose: `code` between backticks, and nothing else. */
+/** Text in which only backticks have a meaning: they enclose code. */
 function prose(text) {
   return (text ?? "").split("`").map((part, at) => (at % 2 ? make("code", {}, part) : part));
 }
@@ -29,14 +29,14 @@ function table(headings, rows) {
   return make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), make("tbody", {}, rows)));
 }
 
-/** What a description is read with: references are followed, and remembered by name. */
+/** Reads a description and follows its references. */
 class Reader {
   constructor(root) {
     this.root = root;
     this.codes = root.components.schemas.Problem.properties.code.enum;
   }
 
-  /** The thing itself, with what stands beside the reference in its place. */
+  /** The target of a reference, merged with the keywords beside the reference. */
   follow(thing) {
     let beside = {};
     while (thing && typeof thing === "object" && thing.$ref) {
@@ -51,7 +51,7 @@ class Reader {
     return thing?.$ref?.split("/").pop();
   }
 
-  /** The choices of a schema without null, or nothing. */
+  /** The alternatives of a schema, without null; null if it has none. */
   choices(schema) {
     const list = schema.oneOf ?? schema.anyOf;
     return list?.every((one) => one.$ref || one.type || one.const !== undefined) ? list.filter((one) => one.type !== "null") : null;
@@ -76,7 +76,7 @@ class Reader {
     return name ? `${name} (${words})` : schema.format ? `${words} (${schema.format})` : words;
   }
 
-  /** What a value is held to, one phrase each. */
+  /** The constraints of a value, one phrase each. */
   bounds(given) {
     const s = this.follow(given);
     if (s.const !== undefined) return [];
@@ -99,7 +99,7 @@ class Reader {
     ].filter(Boolean);
   }
 
-  /** The members of an object, those of `allOf` and of its references included; later ones win. */
+  /** The members of an object, including those of `allOf` and of references; later ones win. */
   members(given) {
     const schema = this.follow(given);
     const all = { properties: {}, required: new Set(schema.required) };
@@ -112,7 +112,7 @@ class Reader {
     return all;
   }
 
-  /** Whether there is anything inside to show. */
+  /** Whether a schema has details to show. */
   hasInside(given) {
     const schema = this.follow(given);
     if (schema.type === "array") return this.hasInside(schema.items);
@@ -121,7 +121,7 @@ class Reader {
     return Boolean(this.choices(schema)?.some((one) => this.hasInside(one)));
   }
 
-  /** The table of a schema's members; for choices, one after the other. */
+  /** The table of a schema's members; one table for each alternative. */
   inside(given) {
     const schema = this.follow(given);
     if (schema.type === "array") return this.inside(schema.items);
@@ -134,7 +134,7 @@ class Reader {
     return table(["member", "type", ""], Object.entries(properties).map(([name, one]) => this.member(name, one, required.has(name))));
   }
 
-  /** A choice by its name, or by its members. */
+  /** The title of an alternative: its name, or its members. */
   choiceName(one) {
     return this.nameOf(one) ?? `{ ${Object.keys(this.members(one).properties).join(", ")} }`;
   }
@@ -150,7 +150,7 @@ class Reader {
     );
   }
 
-  /** A schema behind a word, drawn when it is opened. */
+  /** A disclosure with a schema, rendered when it is opened. */
   fold(word, schema, open = false) {
     const box = make("div");
     const draw = () => box.firstChild ?? box.append(this.inside(schema));
@@ -167,7 +167,7 @@ class Reader {
   }
 }
 
-/** One line for a shell that makes the call. */
+/** A curl command for the call. */
 function curl(reader, method, path, operation, parameters) {
   const value = (one) => encodeURIComponent(one.example ?? one.name.toUpperCase());
   let url = path.replace(/\{(\w+)\}/g, (_, name) => value(parameters.find((one) => one.in === "path" && one.name === name) ?? { name }));
@@ -221,7 +221,7 @@ function drawInside(reader, method, path, item, operation) {
   );
 }
 
-/** One operation: a line that opens. Returns what search needs. */
+/** One operation, as a disclosure. Returns the text to search in. */
 function draw(reader, method, path, item, operation) {
   const box = make(
     "details", { class: "operation", id: operation.operationId },
@@ -258,7 +258,7 @@ function show(root) {
   if (search.value) filter(groups);
 }
 
-/** Leaves what has every word that was typed. */
+/** Shows only operations that contain every word of the search. */
 function filter(groups) {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   let count = 0;
@@ -275,7 +275,7 @@ function filter(groups) {
   found.textContent = words.length ? `${count} found` : "";
 }
 
-/** Opens what the address names. */
+/** Opens the operation that the address names. */
 function goToHash() {
   const target = document.getElementById(location.hash.slice(1));
   if (!target?.classList.contains("operation")) return;
