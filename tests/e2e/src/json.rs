@@ -47,11 +47,12 @@ pub fn millis(time: &Value) -> i64 {
     Timestamp::parse(time.as_str().expect("a time")).expect("RFC 3339").0
 }
 
-/// Checks some fields of an object.
+/// Checks some fields of an object. A name with a slash is a JSON pointer, such as `/error/code`.
 #[track_caller]
 pub fn assert_fields(object: &Value, expected: Value) {
     let Value::Object(expected) = expected else { panic!("fields are an object") };
     for (name, value) in expected {
-        assert_eq!(object[&name], value, "{name} of {object}");
+        let found = if name.starts_with('/') { object.pointer(&name) } else { object.get(&name) };
+        assert_eq!(found.unwrap_or(&Value::Null), &value, "{name} of {object}");
     }
 }

@@ -1,6 +1,7 @@
 //! Exit codes and error messages.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use tenure_e2e::assert_fields;
 use tenure_e2e::cli::{Folder, exit_code, transcript};
 
 use crate::start_server;
@@ -113,8 +114,7 @@ fn the_configuration_shows_its_sources() {
         "{text}"
     );
     let answer: Value = serde_json::from_str(&server.run_ok(&["config", "-o", "json"])).unwrap();
-    assert_eq!(answer["file"], "tenure.toml");
-    assert_eq!(answer["settings"][0]["name"], "listen");
+    assert_fields(&answer, json!({ "file": "tenure.toml", "/settings/0/name": "listen" }));
 }
 
 #[test]

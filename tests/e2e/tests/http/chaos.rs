@@ -113,17 +113,6 @@ async fn kill_at_random(nodes: &mut Vec<Server>, chance: &mut SeededRandom) {
     wait_for_left(&nodes[0], 0).await;
 }
 
-/// Every job, in pages of the largest size.
-async fn all_jobs(server: &Server) -> Vec<Value> {
-    let (mut jobs, mut cursor) = (Vec::new(), String::new());
-    loop {
-        let page = server.read(&format!("/api/jobs?limit=500{cursor}")).await;
-        jobs.extend(rows(&page["jobs"]).iter().cloned());
-        let Some(next) = page["next_cursor"].as_str() else { return jobs };
-        cursor = format!("&cursor={next}");
-    }
-}
-
 #[tokio::test]
 async fn ten_thousand_jobs_survive_servers_and_workers_that_are_killed_at_random() {
     let mut chance = SeededRandom::new();
@@ -134,7 +123,7 @@ async fn ten_thousand_jobs_survive_servers_and_workers_that_are_killed_at_random
     for event in nodes[0].journal().await {
         histories.entry(event["job_id"].as_str().unwrap().to_owned()).or_default().push(event);
     }
-    let jobs = all_jobs(&nodes[1]).await;
+    let jobs = nodes[1].all_pages("/api/jobs?limit=500", "jobs").await;
     assert_eq!((jobs.len(), histories.len()), (JOBS, JOBS), "none is lost, none is doubled");
     for job in &jobs {
         let history = &histories[job["id"].as_str().unwrap()];

@@ -52,8 +52,8 @@ async fn a_thousand_concurrent_creations_with_a_balance_of_a_hundred_make_a_hund
             });
         }
         let mut statuses: BTreeMap<u16, usize> = BTreeMap::new();
-        while let Some(status) = asks.join_next().await {
-            *statuses.entry(status.unwrap()).or_default() += 1;
+        for status in asks.join_all().await {
+            *statuses.entry(status).or_default() += 1;
         }
         assert_eq!(statuses, BTreeMap::from([(202, 100), (402, CREATIONS - 100)]), "{store:?}");
         assert_eq!(server.account("u1").await, [100, 100, 0, 0]);
@@ -266,10 +266,7 @@ fn credits_never_go_below_zero_under_concurrency() {
                 server.post("/api/jobs", &body).await.status
             });
         }
-        let mut statuses = Vec::new();
-        while let Some(status) = asks.join_next().await {
-            statuses.push(status.unwrap());
-        }
+        let mut statuses = asks.join_all().await;
         statuses.sort_unstable();
         assert_eq!(statuses, [[202; 5].as_slice(), [402; 15].as_slice()].concat());
         assert_eq!(server.read("/api/accounts/u1/credits").await["available"], 0);

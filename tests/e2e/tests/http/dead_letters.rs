@@ -71,14 +71,8 @@ fn dead_letters_are_filtered_and_paged() {
         assert_eq!(listed("user_id=u").await.len(), 7);
         assert_eq!(listed("worker=w1&stage=fetch").await.len(), 4);
         assert_eq!(listed("outcome=failed").await.len(), 0);
-        let (mut seen, mut cursor) = (Vec::new(), String::new());
-        loop {
-            let page = server.read(&format!("/api/dead-letters?limit=3{cursor}")).await;
-            seen.extend(column(&page["dead_letters"], "job_id"));
-            let Some(next) = page["next_cursor"].as_str() else { break };
-            cursor = format!("&cursor={next}");
-        }
-        assert_eq!(seen, ids);
+        let seen = server.all_pages("/api/dead-letters?limit=3", "dead_letters").await;
+        assert_eq!(column(&json!(seen), "job_id"), ids);
         for bad in ["reason_code=x", "stage=x", "dismissed=x", "limit=501", "colour=red"] {
             server.get(&format!("/api/dead-letters?{bad}")).await.problem(400, "malformed");
         }

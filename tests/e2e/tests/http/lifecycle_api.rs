@@ -187,8 +187,7 @@ fn image_shows_the_result_and_its_url() {
         let done =
             json!({ "worker": "w1", "fence": fence, "result": { "url": "https://a.example/1.png", "n": 1 } });
         let job = server.post(&format!("/image/jobs/{id}/succeed"), &done).await.expect(200);
-        assert_eq!(job["resultUrl"], "https://a.example/1.png");
-        assert_eq!(job["result"]["n"], 1);
+        assert_fields(&job, json!({ "resultUrl": "https://a.example/1.png", "/result/n": 1 }));
 
         let asked = json!({ "type": "picture", "userId": "u2", "request": { "prompt": 5 } });
         let refused = server.post("/image/jobs", &asked).await.problem(422, "validation_failed");
@@ -304,14 +303,14 @@ fn an_invalid_item_of_a_batch_does_not_affect_the_others() {
             5,
         ]});
         let results = server.post("/so1/api/jobs/batch", &jobs).await.expect(200)["results"].take();
-        assert_eq!(
-            (&results[0]["ok"]["action"], &results[0]["ok"]["input"]["n"]),
-            (&json!("workflow"), &json!(1))
+        assert_fields(
+            &results,
+            json!({
+                "/0/ok/action": "workflow", "/0/ok/input/n": 1, "/1/error/errors/0/pointer": "#/type",
+                "/1/error/instance": "/so1/api/jobs/batch", "/2/error/code": "unknown_type",
+                "/2/error/errors/0/pointer": "#/action",
+            }),
         );
-        assert_eq!(results[1]["error"]["errors"][0]["pointer"], "#/type");
-        assert_eq!(results[1]["error"]["instance"], "/so1/api/jobs/batch");
-        assert_eq!(results[2]["error"]["code"], "unknown_type");
-        assert_eq!(results[2]["error"]["errors"][0]["pointer"], "#/action");
         assert_eq!(results[3]["ok"]["lifecycle"], "so1", "the catch-all type has the lifecycle of the API");
         assert_eq!(results[4]["error"]["code"], "malformed");
 

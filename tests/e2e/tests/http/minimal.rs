@@ -124,12 +124,14 @@ fn a_minimal_batch_has_every_id_and_every_refusal() {
         ] });
         let answer = minimal(&server, "/api/reports", &reports).send().await.expect(200)["results"].clone();
         let (one, other) = (&claimed[0]["id"], &claimed[1]["id"]);
-        assert_eq!(answer[0]["ok"], json!({ "id": one }));
-        assert_eq!(answer[1]["ok"]["lease"]["fence"], json!(1));
-        assert_eq!(answer[2]["ok"], json!({ "id": one }));
-        assert_eq!(answer[3]["ok"], json!({ "id": one, "replayed": true }));
-        assert_eq!(answer[4]["ok"], json!({ "id": other, "ignored": true }));
-        assert_eq!(answer[5]["error"]["code"], json!("malformed"));
+        assert_fields(
+            &answer,
+            json!({
+                "/0/ok": { "id": one }, "/1/ok/lease/fence": 1, "/2/ok": { "id": one },
+                "/3/ok": { "id": one, "replayed": true }, "/4/ok": { "id": other, "ignored": true },
+                "/5/error/code": "malformed",
+            }),
+        );
         assert_eq!(server.job(&claimed[0]).await["outcome"], json!("succeeded"));
     });
 }

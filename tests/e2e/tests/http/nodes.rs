@@ -129,27 +129,8 @@ fn load(fleet: &Arc<Fleet>, kind: &'static str, jobs: usize, done: &Arc<Acknowle
     tasks
 }
 
-async fn all(mut tasks: JoinSet<()>) {
-    let whole = async {
-        while let Some(ended) = tasks.join_next().await {
-            ended.unwrap();
-        }
-    };
-    tokio::time::timeout(LOAD, whole).await.expect("the load ends");
-}
-
-/// Every event, page by page.
-async fn events(server: &Server) -> Vec<Value> {
-    let (mut all, mut cursor) = (Vec::new(), "0".to_owned());
-    loop {
-        let page = server.read(&format!("/api/events?after={cursor}&limit=500")).await;
-        let events = rows(&page["events"]);
-        if events.is_empty() {
-            return all;
-        }
-        all.extend(events.iter().cloned());
-        page["next_cursor"].as_str().unwrap().clone_into(&mut cursor);
-    }
+async fn all(tasks: JoinSet<()>) {
+    tokio::time::timeout(LOAD, tasks.join_all()).await.expect("the load ends");
 }
 
 /// Each job exists once, succeeded once, never had two leases at a time, and the store agrees with its history.
@@ -159,7 +140,7 @@ async fn nothing_is_lost_or_doubled(server: &Server, done: &Acknowledged, jobs: 
     created.dedup();
     assert_eq!(created.len(), jobs, "each key made one job");
     let mut histories: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for event in events(server).await {
+    for event in server.journal().await {
         histories.entry(event["job_id"].as_str().unwrap().to_owned()).or_default().push(event);
     }
     assert_eq!(histories.len(), jobs, "no job but the acknowledged ones");
@@ -227,7 +208,7 @@ async fn changes_on_one_node_are_visible_on_the_others() {
     assert_eq!(last.len(), 1, "{last:?}");
     assert_eq!((last[0].event.as_str(), &last[0].data["state"]), ("status", &json!("cancelled")));
     assert_eq!(a.read(&path).await, b.read(&path).await);
-    let both = [events(&a).await, events(&b).await];
+    let both = [a.journal().await, b.journal().await];
     assert_eq!(both[0], both[1]);
     verify(&a).await;
 }
@@ -273,10 +254,10 @@ async fn the_feed_is_the_same_on_every_node() {
         feeds.push(node.stream("/api/events", None).await);
     }
     all(load(&fleet, "steady", JOBS, &done)).await;
-    let written = events(&nodes[0]).await;
+    let written = nodes[0].journal().await;
     let ids: Vec<&Value> = written.iter().map(|event| &event["id"]).collect();
     for (node, feed) in nodes.iter().zip(&mut feeds) {
-        assert_eq!(events(node).await, written, "{}: its pages differ", node.url());
+        assert_eq!(node.journal().await, written, "{}: its pages differ", node.url());
         let mut cursor = 0;
         for id in &ids {
             let received = feed.next().await.unwrap();
@@ -301,7 +282,7 @@ async fn a_killed_node_loses_no_jobs() {
     assert!(done.finished() < JOBS, "it was killed too late to matter");
     all(tasks).await;
     nothing_is_lost_or_doubled(&a, &done, JOBS).await;
-    assert_eq!(events(&a).await, events(&b).await);
+    assert_eq!(a.journal().await, b.journal().await);
 }
 
 #[tokio::test]

@@ -148,14 +148,7 @@ fn every_operator_action_is_in_the_audit_log() {
             assert!(lines.iter().any(|line| is_it(&line)), "{action} {job} {reason}: {page}");
         }
         assert_eq!(lines.iter().filter(|line| line["action"] == "cancel").count(), 2, "a bulk action too");
-        let (mut seen, mut cursor) = (Vec::new(), String::new());
-        loop {
-            let page = server.read(&format!("/api/audit?limit=2{cursor}")).await;
-            seen.extend(rows(&page["audit"]).iter().cloned());
-            let Some(next) = page["next_cursor"].as_str() else { break };
-            cursor = format!("&cursor={next}");
-        }
-        assert_eq!(&seen, lines);
+        assert_eq!(server.all_pages("/api/audit?limit=2", "audit").await, lines);
     });
 }
 

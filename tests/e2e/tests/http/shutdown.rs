@@ -71,13 +71,8 @@ async fn until_there_is_much(done: &Acknowledged) {
     eventually("some jobs are finished", async || done.finished.lock().unwrap().len() >= 50).await;
 }
 
-async fn ends(mut tasks: JoinSet<()>) {
-    let whole = async {
-        while let Some(ended) = tasks.join_next().await {
-            ended.unwrap();
-        }
-    };
-    in_time("every client notices the end", whole).await;
+async fn ends(tasks: JoinSet<()>) {
+    in_time("every client notices the end", tasks.join_all()).await;
 }
 
 /// Everything that was acknowledged is stored.

@@ -85,10 +85,7 @@ fn a_failure_is_retried_until_no_attempt_is_left() {
         let claimed = server.claim_one().await;
         let finished =
             server.report(&claimed, "fail", json!({ "error": { "class": "permanent" } })).await.expect(200);
-        assert_eq!(
-            (&finished["state"], &finished["error"]["class"]),
-            (&json!("failed"), &json!("permanent"))
-        );
+        assert_fields(&finished, json!({ "state": "failed", "/error/class": "permanent" }));
     });
 }
 

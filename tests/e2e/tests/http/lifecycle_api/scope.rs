@@ -174,7 +174,10 @@ async fn a_duplicate_mount_is_refused_at_start() {
         let answer = setup.file("review.toml", lifecycle).command("127.0.0.1:0").output().unwrap();
         let said = String::from_utf8_lossy(&answer.stderr).into_owned();
         assert!(!answer.status.success(), "{said}");
-        assert!(said.contains(&format!("the API of lifecycle review cannot be mounted at {mount}")), "{said}");
+        assert!(
+            said.contains(&format!("the API of lifecycle review cannot be mounted at {mount}")),
+            "{said}"
+        );
         assert!(said.contains("review.toml"), "{said}");
     }
 }

@@ -81,10 +81,7 @@ fn sixty_four_claimers_share_a_thousand_jobs_with_one_event_for_each_transition(
             let node = Arc::clone(&nodes[n % nodes.len()]);
             claimers.spawn(async move { work(&node, &format!("w{n}")).await });
         }
-        let mut claimed = Vec::new();
-        while let Some(ids) = claimers.join_next().await {
-            claimed.extend(ids.expect("a claimer does not fail"));
-        }
+        let claimed = claimers.join_all().await.concat();
         assert_eq!(
             (claimed.len(), claimed.iter().collect::<BTreeSet<_>>().len()),
             (JOBS, JOBS),

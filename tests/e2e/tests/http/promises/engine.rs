@@ -95,10 +95,7 @@ fn an_engine_without_heartbeats_fails_all_of_its_jobs() {
         for job in &jobs {
             eventually("it has failed", async || server.job(job).await["state"] == "failed").await;
             let finished = server.job(job).await;
-            assert_eq!(
-                (&finished["error"]["code"], &finished["worker"]),
-                (&json!("HEARTBEAT_LOST"), &json!("engine_01"))
-            );
+            assert_fields(&finished, json!({ "/error/code": "HEARTBEAT_LOST", "worker": "engine_01" }));
         }
     });
 }
@@ -121,9 +118,7 @@ fn every_job_is_queued_once_and_completes_or_fails_once_in_the_journal() {
                 server.report(&held, verb, more).await.expect(200);
             });
         }
-        while let Some(ended) = lives.join_next().await {
-            ended.unwrap();
-        }
+        lives.join_all().await;
         let mut kinds_by_job: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for event in server.journal().await {
             let kind = event["type"].as_str().unwrap().to_owned();

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Store, assert_fields, column, eventually, field_names, millis, on_both_stores,
-    on_both_stores_with_config, path, rows, sorted_words,
+    assert_fields, column, eventually, field_names, millis, on_both_stores, on_both_stores_with_config, path,
+    rows, sorted_words,
 };
 use tokio::io::AsyncWriteExt as _;
 
@@ -189,11 +189,7 @@ fn every_job_goes_to_one_worker() {
     const WORKERS: usize = 8;
     const JOBS: usize = 400;
     on_both_stores(async |server| {
-        let server = Arc::new(server);
-        let mut nodes = vec![Arc::clone(&server)];
-        if server.store() == Store::Postgres {
-            nodes.push(Arc::new(server.second_node().await));
-        }
+        let nodes = server.with_second_node().await;
         let mut workers = tokio::task::JoinSet::new();
         for worker in 0..WORKERS {
             let node = Arc::clone(&nodes[worker % nodes.len()]);
@@ -221,10 +217,7 @@ fn every_job_goes_to_one_worker() {
             let jobs = json!({ "jobs": vec![json!({ "type": "a" }); JOBS / 4] });
             nodes[part % nodes.len()].post("/api/jobs/batch", &jobs).await.expect(200);
         }
-        let mut claimed = Vec::new();
-        while let Some(ids) = workers.join_next().await {
-            claimed.extend(ids.expect("a worker does not fail"));
-        }
+        let claimed = workers.join_all().await.concat();
         let different: BTreeSet<&String> = claimed.iter().collect();
         assert_eq!((claimed.len(), different.len()), (JOBS, JOBS));
     });
@@ -234,11 +227,7 @@ fn every_job_goes_to_one_worker() {
 fn each_job_wakes_one_waiting_claim() {
     const CLAIMS: usize = 20;
     on_both_stores(async |server| {
-        let server = Arc::new(server);
-        let mut nodes = vec![Arc::clone(&server)];
-        if server.store() == Store::Postgres {
-            nodes.push(Arc::new(server.second_node().await));
-        }
+        let nodes = server.with_second_node().await;
         let began = Instant::now();
         let mut claims = tokio::task::JoinSet::new();
         for claim in 0..CLAIMS {
@@ -247,12 +236,8 @@ fn each_job_wakes_one_waiting_claim() {
             claims.spawn(async move { node.claim(body).await.len() });
         }
         let jobs = json!({ "jobs": vec![json!({ "type": "a" }); CLAIMS] });
-        server.post("/api/jobs/batch", &jobs).await.expect(200);
-        let mut got = Vec::new();
-        while let Some(count) = claims.join_next().await {
-            got.push(count.unwrap());
-        }
-        assert_eq!(got, [1; CLAIMS]);
+        nodes[0].post("/api/jobs/batch", &jobs).await.expect(200);
+        assert_eq!(claims.join_all().await, [1; CLAIMS]);
         assert!(began.elapsed() < Duration::from_secs(15), "they were woken, {:?}", began.elapsed());
     });
 }
