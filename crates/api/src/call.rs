@@ -56,60 +56,39 @@ impl Access {
     }
 }
 
-/// A group of calls in the description.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the descriptions are in `Tag::about`")]
-pub enum Tag {
-    Jobs,
-    Workers,
-    DeadLetters,
-    Queues,
-    Catalog,
-    Accounts,
-    Events,
-    Operations,
-    Schedules,
-    Webhooks,
-    Keys,
-    Service,
+macro_rules! tags {
+    ($($Tag:ident $name:literal $about:literal),+ $(,)?) => {
+        /// A group of calls in the description.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Tag {
+            $(#[doc = $about] $Tag),+
+        }
+
+        impl Tag {
+            /// Every tag, in the order of the description.
+            pub const ALL: &'static [Self] = &[$(Self::$Tag),+];
+
+            /// Its name and its description.
+            pub const fn about(self) -> (&'static str, &'static str) {
+                match self { $(Self::$Tag => ($name, $about)),+ }
+            }
+        }
+    };
 }
 
-impl Tag {
-    /// Every tag, in the order of the description.
-    pub const ALL: &'static [Self] = &[
-        Self::Jobs,
-        Self::Workers,
-        Self::DeadLetters,
-        Self::Queues,
-        Self::Catalog,
-        Self::Accounts,
-        Self::Events,
-        Self::Operations,
-        Self::Schedules,
-        Self::Webhooks,
-        Self::Keys,
-        Self::Service,
-    ];
-
-    /// Its name and its description.
-    pub const fn about(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Jobs => ("Jobs", "Create, read, cancel and follow jobs."),
-            Self::Workers => ("Workers", "Claim jobs and report on them, under a lease."),
-            Self::DeadLetters => ("Dead letters", "Jobs that were given up: list, redrive, dismiss."),
-            Self::Queues => ("Queues", "Pause and resume queues."),
-            Self::Catalog => {
-                ("Lifecycles and types", "Definitions: what can happen to a job, and the kinds of jobs.")
-            }
-            Self::Accounts => ("Accounts", "Credits and their ledger."),
-            Self::Events => ("Events", "All events, in commit order."),
-            Self::Operations => ("Operations", "Statistics and the audit log."),
-            Self::Schedules => ("Schedules", "Jobs that are created at calendar times."),
-            Self::Webhooks => ("Webhooks", "Events, sent to a URL."),
-            Self::Keys => ("Keys", "API keys."),
-            Self::Service => ("Service", "Health, metrics, and this description."),
-        }
-    }
+tags! {
+    Jobs "Jobs" "Create, read, cancel and follow jobs.",
+    Workers "Workers" "Claim jobs and report on them, under a lease.",
+    DeadLetters "Dead letters" "Jobs that were given up: list, redrive, dismiss.",
+    Queues "Queues" "Pause and resume queues.",
+    Catalog "Lifecycles and types" "Definitions: what can happen to a job, and the kinds of jobs.",
+    Accounts "Accounts" "Credits and their ledger.",
+    Events "Events" "All events, in commit order.",
+    Operations "Operations" "Statistics and the audit log.",
+    Schedules "Schedules" "Jobs that are created at calendar times.",
+    Webhooks "Webhooks" "Events, sent to a URL.",
+    Keys "Keys" "API keys.",
+    Service "Service" "Health, metrics, and this description.",
 }
 
 /// Where a parameter stands.

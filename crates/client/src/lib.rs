@@ -1,4 +1,4 @@
-//! The Rust SDK of Tenure: a client with a method for each call of the HTTP interface, and the worker.
+//! The Rust SDK of Tenure: a client with a method for each call of the HTTP API, and the worker.
 //!
 //! A worker, whole:
 //!
