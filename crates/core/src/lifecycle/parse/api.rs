@@ -172,3 +172,18 @@ fn check_part(reader: &mut DraftReader<'_>, field: &Located<String>, part: &str,
         reader.flaws.add(RuleId::L1, message, &[(field.at, "unknown")], help);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use tenure_api::schema::{Described as _, Schema};
+
+    #[test]
+    fn every_field_of_a_job_in_the_api_can_be_renamed() {
+        let fields = tenure_api::JobRecord::OBJECT.fields.iter();
+        let fields = fields.filter(|field| !matches!(field.schema, Schema::Extra(_)));
+        let fields: BTreeSet<&str> = fields.map(|field| field.name).collect();
+        assert_eq!(super::FIELDS.iter().copied().collect::<BTreeSet<_>>(), fields);
+    }
+}

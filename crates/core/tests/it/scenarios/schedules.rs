@@ -9,7 +9,6 @@ use tenure_core::json::Json;
 use tenure_core::refusal::Refusal;
 use tenure_core::schedule::{Fire, Misfire, NewSchedule, Overlap, Plan, Schedule, ScheduleChange, Template};
 use tenure_core::time::{Millis, Timestamp};
-use tenure_core::wire;
 
 use crate::make::{a_job, a_type, catalog, envelope, lifecycles};
 use crate::world::{START, World};
@@ -148,7 +147,7 @@ fn a_paused_schedule_does_not_fire() {
     let read = add(&mut world, Overlap::Allow);
     let change = |change| envelope("operator:ann", Command::ChangeSchedule { id: "s".into(), change });
     let (paused, _) = schedule_of(world.submit(&change(ScheduleChange::Pause)));
-    assert_eq!((paused.next_at, &wire::schedule(&paused)["paused"]), (None, &serde_json::json!(true)));
+    assert_eq!(paused.next_at, None);
     world.wait(Millis(60_000));
     assert!(fire(&mut world, &read, Ok(a_job(1, "work"))).1);
     assert!(world.tables.jobs.is_empty());
