@@ -1,23 +1,16 @@
 //! Accounts: credits of each user, and the ledger.
 
-use axum::extract::State;
-use maud::{Markup, html};
 use tenure_core::api_key::Role;
 use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::id::UserId;
-use tenure_service::caller::{Caller, Right};
-use tenure_service::extract::{Named, Reply};
+use tenure_service::accounts;
+use tenure_service::extract::Named;
 use tenure_service::links::encode;
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
-use tenure_service::{Service, accounts};
-use tenure_store::Store as _;
 
 use crate::form::Form;
 use crate::format::{count, job, nothing, table, when};
-use crate::layout::Tab;
-use crate::session::{Visitor, back};
-use crate::{Dashboard, Page, Parts, show};
+use crate::prelude::*;
+use crate::session::back;
 
 /// Rows of a page.
 const ROWS: usize = 50;
@@ -27,18 +20,14 @@ struct Accounts {
     after: Option<UserId>,
 }
 
-pub(crate) async fn page(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    mut params: QueryParams,
-) -> Reply {
+pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
     let after = params.name("after")?;
     params.done()?;
     if let (Role::Producer, Some(user)) = (visitor.caller.role, visitor.caller.user.clone()) {
-        return show(&dashboard, visitor, OneAccount { user, before: None }).await;
+        return show(visitor, OneAccount { user, before: None }).await;
     }
     visitor.caller.may(Right::ReadSystem)?;
-    show(&dashboard, visitor, Accounts { after }).await
+    show(visitor, Accounts { after }).await
 }
 
 impl Page for Accounts {
@@ -81,16 +70,11 @@ struct OneAccount {
     before: Option<u64>,
 }
 
-pub(crate) async fn one(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    Named(user): Named<UserId>,
-    mut params: QueryParams,
-) -> Reply {
+pub(crate) async fn one(visitor: Visitor, Named(user): Named<UserId>, mut params: QueryParams) -> Reply {
     accounts::may_see(&visitor.caller, &user)?;
     let before = params.number("before", 0..=i64::MAX as u64)?;
     params.done()?;
-    show(&dashboard, visitor, OneAccount { user, before }).await
+    show(visitor, OneAccount { user, before }).await
 }
 
 impl Page for OneAccount {
@@ -155,15 +139,10 @@ fn movement(kind: Movement) -> &'static str {
     }
 }
 
-pub(crate) async fn grant(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    Named(user): Named<UserId>,
-    mut form: Form,
-) -> Reply {
+pub(crate) async fn grant(visitor: Visitor, Named(user): Named<UserId>, mut form: Form) -> Reply {
     let (credits, reason) = (form.need("grant")?, form.need("reason")?);
     form.done()?;
     let credits = credits.trim().parse().map_err(|_| Problem::malformed("grant", "must be a number"))?;
-    accounts::grant(&dashboard, &visitor.caller, None, &user, credits, reason).await?;
+    accounts::grant(&visitor.dashboard, &visitor.caller, None, &user, credits, reason).await?;
     Ok(back(&address(&user), &format!("Granted {} credits to {user}.", count(credits))))
 }

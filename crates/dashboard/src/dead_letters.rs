@@ -6,21 +6,13 @@ mod list;
 
 use std::sync::Arc;
 
-use axum::extract::State;
-use maud::{Markup, html};
 use tenure_core::id::JobId;
-use tenure_service::Service;
-use tenure_service::caller::{Caller, Right};
 use tenure_service::dead_letters::narrow;
-use tenure_service::extract::Reply;
-use tenure_service::problem::Problem;
-use tenure_service::query::{QueryParams, job_id};
+use tenure_service::query::job_id;
 
 use crate::anchor::Anchor;
 use crate::format::{count, job as link, nothing, styled_table, when};
-use crate::layout::Tab;
-use crate::session::Visitor;
-use crate::{Dashboard, Page, Parts, show};
+use crate::prelude::*;
 pub(crate) use groups::GroupCache;
 use groups::{Group, Groups, Kind, LETTERS_MAX};
 use list::LetterList;
@@ -29,11 +21,7 @@ struct GroupsPage {
     cache: Arc<GroupCache>,
 }
 
-pub(crate) async fn page(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    mut params: QueryParams,
-) -> Reply {
+pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
     narrow(&visitor.caller, &mut tenure_core::query::DeadLetterFilter::default())?;
     let kind = Kind::read(&mut params)?;
@@ -41,12 +29,11 @@ pub(crate) async fn page(
     let cursor: Option<JobId> = params.read("cursor", "a cursor of an earlier page", job_id)?;
     let anchor = Anchor::read(&mut params)?;
     params.done()?;
-    match (kind, dismissed) {
-        (None, false) => {
-            show(&dashboard, visitor, GroupsPage { cache: Arc::clone(&dashboard.dead_letter_groups) }).await
-        }
-        (kind, _) => show(&dashboard, visitor, LetterList::new(kind, cursor, anchor)).await,
+    if kind.is_none() && !dismissed {
+        let cache = Arc::clone(&visitor.dashboard.dead_letter_groups);
+        return show(visitor, GroupsPage { cache }).await;
     }
+    show(visitor, LetterList::new(kind, cursor, anchor)).await
 }
 
 fn tabs(dismissed: bool) -> Markup {

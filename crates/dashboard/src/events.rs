@@ -1,22 +1,13 @@
 //! Events: the newest entries of the journal, filtered and live.
 
-use axum::extract::State;
-use maud::{Markup, html};
 use tenure_core::api_key::Role;
 use tenure_core::id::Position;
-use tenure_service::Service;
-use tenure_service::caller::{Caller, Right};
 use tenure_service::events::{EventFilter, may_see};
-use tenure_service::extract::Reply;
 use tenure_service::links::encode;
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
-use tenure_store::{JournalEntry, Store as _};
+use tenure_store::JournalEntry;
 
 use crate::format::{job, nothing, table, when};
-use crate::layout::Tab;
-use crate::session::Visitor;
-use crate::{Dashboard, Page, Parts, show};
+use crate::prelude::*;
 
 /// Rows of a page.
 const ROWS: usize = 100;
@@ -43,11 +34,7 @@ const FIELDS: [(&str, &str); 7] = [
     ("user_id", "User"),
 ];
 
-pub(crate) async fn page(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    mut params: QueryParams,
-) -> Reply {
+pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
     params.drop_empty();
     let fields = FIELDS.map(|(name, label)| (name, label, params.peek(name).unwrap_or_default().to_owned()));
@@ -55,7 +42,7 @@ pub(crate) async fn page(
     (filter.from, filter.to) = (params.name("from")?, params.name("to")?);
     let before = params.number("before", 0..=i64::MAX as u64)?.map(Position);
     params.done()?;
-    show(&dashboard, visitor, Events { filter, before, fields: fields.into() }).await
+    show(visitor, Events { filter, before, fields: fields.into() }).await
 }
 
 impl Events {

@@ -71,7 +71,7 @@ pub(crate) fn table(caption: &str, columns: &[&str], rows: &Markup) -> Markup {
     styled_table("", caption, columns, rows)
 }
 
-/// A table with a CSS class.
+/// A table with a CSS class. A column without a name has checkboxes that select rows.
 pub(crate) fn styled_table(class: &str, caption: &str, columns: &[&str], rows: &Markup) -> Markup {
     debug_assert!(columns.iter().all(|column| *column != "#"), "a column of numbers needs a name");
     html! {
@@ -81,7 +81,10 @@ pub(crate) fn styled_table(class: &str, caption: &str, columns: &[&str], rows: &
                 thead {
                     tr {
                         @for column in columns {
-                            th.number[column.starts_with('#')] scope="col" { (column.trim_start_matches('#')) }
+                            th.number[column.starts_with('#')] scope="col" {
+                                @if column.is_empty() { input type="checkbox" aria-label="Select all rows"; }
+                                (column.trim_start_matches('#'))
+                            }
                         }
                     }
                 }
@@ -92,10 +95,9 @@ pub(crate) fn styled_table(class: &str, caption: &str, columns: &[&str], rows: &
 }
 
 /// A button in a form; without the right it is disabled and says why.
-pub(crate) fn button(label: &str, action: &str, fields: &[(&str, &str)], lacks: Option<&str>) -> Markup {
+pub(crate) fn button(label: &str, action: &str, lacks: Option<&str>) -> Markup {
     html! {
         form.act method="post" action=(action) {
-            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
             button type="submit" disabled[lacks.is_some()] title=[lacks] { (label) }
         }
     }

@@ -14,26 +14,20 @@ mod why;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, State};
+use axum::extract::FromRequestParts;
 use http::request::Parts as RequestParts;
-use maud::{Markup, html};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::id::JobId;
 use tenure_core::job::Job;
 use tenure_core::lifecycle::{Outcome, Phase};
-use tenure_service::caller::{Caller, Right};
+use tenure_service::dead_letters;
 use tenure_service::explain::explain;
-use tenure_service::extract::{Id, IsSecure, Reply, host_of};
+use tenure_service::extract::{Id, IsSecure, host_of};
 use tenure_service::lifecycles::of_job;
-use tenure_service::problem::{Problem, ProblemCode};
-use tenure_service::query::QueryParams;
-use tenure_service::{Service, dead_letters};
-use tenure_store::Store as _;
+use tenure_service::problem::ProblemCode;
 
 use crate::format::short;
-use crate::layout::Tab;
-use crate::session::Visitor;
-use crate::{Dashboard, Page, Parts, show};
+use crate::prelude::*;
 
 pub(crate) use actions::{act, signal};
 pub(crate) use assets::content;
@@ -71,7 +65,6 @@ impl FromRequestParts<Dashboard> for ServerUrl {
 }
 
 pub(crate) async fn page(
-    State(dashboard): State<Dashboard>,
     visitor: Visitor,
     Id(id): Id,
     params: QueryParams,
@@ -79,9 +72,9 @@ pub(crate) async fn page(
 ) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
     params.done()?;
-    let job = find(&dashboard, &visitor.caller, id).await?;
+    let job = find(&visitor.dashboard, &visitor.caller, id).await?;
     let title = format!("{} {}", job.spec.job_type, short(id));
-    show(&dashboard, visitor, JobPage { id, title, server }).await
+    show(visitor, JobPage { id, title, server }).await
 }
 
 /// The job, with a longer explanation if it does not exist.

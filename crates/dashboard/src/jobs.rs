@@ -7,27 +7,19 @@ mod tabs;
 
 use std::sync::{Arc, OnceLock};
 
-use axum::extract::State;
 use filters::Filters;
-use maud::{Markup, html};
 use tenure_core::api_key::Role;
 use tenure_core::id::JobId;
 use tenure_core::job::Job;
 use tenure_core::job_type::CATCH_ALL;
 use tenure_core::lifecycle::{Phase, Trigger};
 use tenure_core::query::{JobFilter, Page as Rows};
-use tenure_service::caller::{Caller, Right};
-use tenure_service::extract::Reply;
-use tenure_service::problem::Problem;
-use tenure_service::query::{QueryParams, job_id};
-use tenure_service::{Service, listing};
-use tenure_store::Store as _;
+use tenure_service::listing;
+use tenure_service::query::job_id;
 
 use crate::anchor::{Anchor, ROWS};
 use crate::format::{count, nothing};
-use crate::layout::Tab;
-use crate::session::Visitor;
-use crate::{Dashboard, Page, Parts, show};
+use crate::prelude::*;
 pub(crate) use rows::failure;
 
 /// Jobs that may have come to match between the rows of a page before rows drop out of it.
@@ -47,17 +39,13 @@ struct Jobs {
     rendered: OnceLock<Anchor>,
 }
 
-pub(crate) async fn page(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    mut params: QueryParams,
-) -> Reply {
+pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
-    let filters = Filters::read(&dashboard, &visitor.caller, &mut params)?;
+    let filters = Filters::read(&visitor.dashboard, &visitor.caller, &mut params)?;
     let cursor = params.read("cursor", "a cursor of an earlier page", job_id)?;
     let anchor = Anchor::read(&mut params)?;
     params.done()?;
-    show(&dashboard, visitor, Jobs { filters, cursor, anchor, rendered: OnceLock::new() }).await
+    show(visitor, Jobs { filters, cursor, anchor, rendered: OnceLock::new() }).await
 }
 
 impl Page for Jobs {

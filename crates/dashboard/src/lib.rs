@@ -18,6 +18,7 @@ mod lifecycles;
 mod live;
 mod map;
 mod overview;
+mod prelude;
 mod pretty;
 mod queues;
 mod search;
@@ -128,12 +129,12 @@ pub(crate) trait Page: Send + Sync + 'static {
 }
 
 /// Answers with a page, or with its stream.
-async fn show<P: Page>(dashboard: &Dashboard, visitor: Visitor, page: P) -> Reply {
+async fn show<P: Page>(visitor: Visitor, page: P) -> Reply {
     if visitor.wants_stream {
-        return Ok(live::stream(dashboard, visitor, page));
+        return Ok(live::stream(visitor, page));
     }
     let mut parts = Parts::default();
-    let main = page.draw(dashboard, &visitor.caller, &mut parts).await?;
+    let main = page.draw(&visitor.dashboard, &visitor.caller, &mut parts).await?;
     let stream = page.stream().unwrap_or_else(|| visitor.address.clone());
     let title = page.title().unwrap_or_else(|| P::TAB.name().to_owned());
     let full = layout::full(&visitor, &layout::PageInfo { title, tab: P::TAB, stream }, &main);

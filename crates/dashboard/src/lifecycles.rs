@@ -2,31 +2,25 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
-use maud::{Markup, html};
 use tenure_core::id::LifecycleName;
 use tenure_core::lifecycle::{Lifecycle, Rule, Timeout};
 use tenure_core::time::Millis;
 use tenure_diagram::MapStyle;
-use tenure_service::caller::{Caller, Right};
-use tenure_service::extract::{Named, Reply};
+use tenure_service::extract::Named;
+use tenure_service::lifecycles as service_lifecycles;
 use tenure_service::links::jobs_in;
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
-use tenure_service::{Service, lifecycles as service_lifecycles};
 use tenure_stats::snapshot::{LifecycleNow, Snapshot, StateNow};
 
 use crate::format::{count, span, state, table, when};
-use crate::layout::Tab;
-use crate::session::Visitor;
-use crate::{Dashboard, Page, Parts, map, show};
+use crate::map;
+use crate::prelude::*;
 
 struct All;
 
-pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, params: QueryParams) -> Reply {
+pub(crate) async fn page(visitor: Visitor, params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadSystem)?;
     params.done()?;
-    show(&dashboard, visitor, All).await
+    show(visitor, All).await
 }
 
 impl Page for All {
@@ -76,7 +70,6 @@ struct One {
 }
 
 pub(crate) async fn one(
-    State(dashboard): State<Dashboard>,
     visitor: Visitor,
     Named(name): Named<LifecycleName>,
     mut params: QueryParams,
@@ -84,8 +77,8 @@ pub(crate) async fn one(
     visitor.caller.may(Right::ReadSystem)?;
     let view = params.read("view", "map, rules or source", View::parse)?.unwrap_or(View::Map);
     params.done()?;
-    let lifecycle = service_lifecycles::newest(&dashboard, name.as_str())?;
-    show(&dashboard, visitor, One { lifecycle, view }).await
+    let lifecycle = service_lifecycles::newest(&visitor.dashboard, name.as_str())?;
+    show(visitor, One { lifecycle, view }).await
 }
 
 impl Page for One {

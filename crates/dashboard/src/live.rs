@@ -14,8 +14,8 @@ use tenure_service::caller::Caller;
 use tenure_service::{Service, sse};
 use tokio::sync::watch;
 
+use crate::Page;
 use crate::session::Visitor;
-use crate::{Dashboard, Page};
 
 const RENDER_INTERVAL_MIN: Duration = Duration::from_secs(1);
 /// The interval is also at least this many times the duration of a rendering, so that pages take a small share of the CPU.
@@ -141,7 +141,8 @@ fn changes(last: Option<&Rendered>, parts: &Parts) -> String {
 }
 
 /// The stream of a page: first all its parts, then those that changed.
-pub(crate) fn stream<P: Page>(dashboard: &Dashboard, visitor: Visitor, page: P) -> Response {
+pub(crate) fn stream<P: Page>(visitor: Visitor, page: P) -> Response {
+    let dashboard = &visitor.dashboard;
     let mut renderings = dashboard.live_pages.watch(dashboard, &visitor, page);
     // A new viewer gets the current rendering at once.
     renderings.mark_changed();

@@ -1,33 +1,25 @@
 //! The overview: what needs attention, the lifecycles, and throughput.
 
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect};
-use maud::{Markup, html};
 use tenure_core::job_type::CATCH_ALL;
 use tenure_core::time::Millis;
 use tenure_diagram::MapStyle;
-use tenure_service::Service;
-use tenure_service::caller::{Caller, Right};
-use tenure_service::extract::Reply;
 use tenure_service::links::{encode, page_of};
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
 use tenure_stats::snapshot::{FailureNow, Minutes, Percentiles, Snapshot, TypeNow};
 
 use crate::chart::{self, Line};
 use crate::format::{count, job, nothing, span, table, when};
-use crate::layout::Tab;
-use crate::session::Visitor;
-use crate::{Dashboard, Page, Parts, map, show};
+use crate::map;
+use crate::prelude::*;
 
 struct Overview;
 
-pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, params: QueryParams) -> Reply {
+pub(crate) async fn page(visitor: Visitor, params: QueryParams) -> Reply {
     params.done()?;
     if !visitor.caller.is(Right::ReadSystem) {
         return Ok(Redirect::to("/ui/jobs").into_response());
     }
-    show(&dashboard, visitor, Overview).await
+    show(visitor, Overview).await
 }
 
 impl Page for Overview {

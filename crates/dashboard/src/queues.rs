@@ -1,30 +1,22 @@
 //! The queues: their depth, and pausing them.
 
-use axum::extract::State;
-use maud::{Markup, html};
 use tenure_core::command::Command;
 use tenure_core::id::QueueName;
-use tenure_service::Service;
-use tenure_service::caller::{Caller, Right};
-use tenure_service::extract::{Named, Reply};
+use tenure_service::extract::Named;
 use tenure_service::links::encode;
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
 use tenure_stats::snapshot::QueueNow;
-use tenure_store::Store as _;
 
 use crate::form::Form;
 use crate::format::{button, count, nothing, table};
-use crate::layout::Tab;
-use crate::session::{Visitor, back};
-use crate::{Dashboard, Page, Parts, show};
+use crate::prelude::*;
+use crate::session::back;
 
 struct Queues;
 
-pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, params: QueryParams) -> Reply {
+pub(crate) async fn page(visitor: Visitor, params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadSystem)?;
     params.done()?;
-    show(&dashboard, visitor, Queues).await
+    show(visitor, Queues).await
 }
 
 impl Page for Queues {
@@ -61,44 +53,29 @@ fn row(queue: &QueueNow, paused: bool, lacks: Option<&str>) -> Markup {
             td {
                 @if paused {
                     span.state.held { "⏸ paused" } " "
-                    (button("Resume", &format!("/ui/queues/{name}/resume"), &[], lacks))
+                    (button("Resume", &format!("/ui/queues/{name}/resume"), lacks))
                 } @else {
                     span.quiet { "active" } " "
-                    (button("Pause", &format!("/ui/queues/{name}/pause"), &[], lacks))
+                    (button("Pause", &format!("/ui/queues/{name}/pause"), lacks))
                 }
             }
         }
     }
 }
 
-pub(crate) async fn pause(
-    state: State<Dashboard>,
-    visitor: Visitor,
-    named: Named<QueueName>,
-    form: Form,
-) -> Reply {
-    set_paused(state, visitor, named, form, true).await
+pub(crate) async fn pause(visitor: Visitor, named: Named<QueueName>, form: Form) -> Reply {
+    set_paused(visitor, named, form, true).await
 }
 
-pub(crate) async fn resume(
-    state: State<Dashboard>,
-    visitor: Visitor,
-    named: Named<QueueName>,
-    form: Form,
-) -> Reply {
-    set_paused(state, visitor, named, form, false).await
+pub(crate) async fn resume(visitor: Visitor, named: Named<QueueName>, form: Form) -> Reply {
+    set_paused(visitor, named, form, false).await
 }
 
-async fn set_paused(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    Named(queue): Named<QueueName>,
-    form: Form,
-    paused: bool,
-) -> Reply {
-    visitor.caller.may(Right::Operate)?;
+async fn set_paused(visitor: Visitor, Named(queue): Named<QueueName>, form: Form, paused: bool) -> Reply {
+    let Visitor { dashboard, caller, .. } = visitor;
+    caller.may(Right::Operate)?;
     form.done()?;
-    dashboard.submit(&visitor.caller, None, Command::PauseQueue { queue: queue.clone(), paused }).await?;
+    dashboard.submit(&caller, None, Command::PauseQueue { queue: queue.clone(), paused }).await?;
     let message = if paused { "is paused; its jobs wait" } else { "is active again" };
     Ok(back("/ui/queues", &format!("Queue {queue} {message}.")))
 }

@@ -2,25 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect};
-use maud::{Markup, html};
 use tenure_core::id::JobId;
 use tenure_core::job::Job;
 use tenure_core::query::{JobFilter, Page as Rows};
-use tenure_service::caller::{Caller, Right};
-use tenure_service::extract::Reply;
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
-use tenure_service::{Service, listing};
+use tenure_service::listing;
 use uuid::Uuid;
 
 use crate::anchor::{ROWS, just_after};
 use crate::format::{job_address, state, table, when};
 use crate::jobs::filters::address;
-use crate::layout::Tab;
-use crate::session::Visitor;
-use crate::{Dashboard, Page, Parts, show};
+use crate::prelude::*;
 
 /// Hexadecimal digits of an id.
 const DIGITS: usize = 32;
@@ -48,11 +40,7 @@ struct SearchResult {
     jobs: Vec<Arc<Job>>,
 }
 
-pub(crate) async fn page(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    mut params: QueryParams,
-) -> Reply {
+pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
     let query = params.text("q").unwrap_or_default().trim().to_owned();
     params.done()?;
@@ -64,12 +52,12 @@ pub(crate) async fn page(
             let id = Uuid::try_parse(&whole).expect("32 hexadecimal digits are an id");
             return Ok(Redirect::to(&job_address(JobId(id))).into_response());
         }
-        Some(digits) => by_prefix(&dashboard, &visitor.caller, &digits).await?,
+        Some(digits) => by_prefix(&visitor.dashboard, &visitor.caller, &digits).await?,
         None => Vec::new(),
     };
     match jobs.as_slice() {
         [only] => Ok(Redirect::to(&job_address(only.id())).into_response()),
-        _ => show(&dashboard, visitor, SearchResult { query, jobs }).await,
+        _ => show(visitor, SearchResult { query, jobs }).await,
     }
 }
 

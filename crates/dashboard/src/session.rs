@@ -5,17 +5,16 @@ use axum::extract::{FromRequestParts, State};
 use axum::response::{Html, IntoResponse as _, Redirect, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use maud::html;
 use tenure_core::time::Timestamp;
-use tenure_service::caller::{Caller, Right};
-use tenure_service::extract::{IsSecure, Peer, Reply};
+use tenure_service::extract::{IsSecure, Peer};
 use tenure_service::links::encode;
-use tenure_service::problem::{Problem, ProblemCode};
-use tenure_service::query::{QueryParams, decode};
+use tenure_service::problem::ProblemCode;
+use tenure_service::query::decode;
 use tenure_service::sse;
 
 use crate::form::Form;
-use crate::{Dashboard, layout};
+use crate::layout;
+use crate::prelude::*;
 
 /// The cookie with the key or token.
 const KEY: &str = "tenure_key";
@@ -27,8 +26,10 @@ const THEME: &str = "tenure_theme";
 /// How long a browser keeps the key: a working day.
 const KEY_SECONDS: u32 = 12 * 60 * 60;
 
-#[derive(Clone, Debug)]
+/// A request for a page.
+#[derive(Clone)]
 pub(crate) struct Visitor {
+    pub(crate) dashboard: Dashboard,
     pub(crate) caller: Caller,
     /// Path and query of the page.
     pub(crate) address: String,
@@ -56,6 +57,7 @@ impl FromRequestParts<Dashboard> for Visitor {
             dashboard.keyring().identify(&keys, given.or(kept.as_deref()), peer).await?
         };
         Ok(Self {
+            dashboard: dashboard.clone(),
             caller,
             address: parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
             theme: theme(&parts.headers),

@@ -1,35 +1,25 @@
 //! System: nodes, store, schedules, webhooks, audit log and settings.
 
-use axum::extract::State;
-use maud::{Markup, html};
 use tenure_config::Setting;
 use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::event::AuditLine;
 use tenure_core::schedule::Schedule;
 use tenure_core::time::Millis;
 use tenure_core::webhook::Webhook;
-use tenure_service::Service;
-use tenure_service::caller::{Caller, Right};
-use tenure_service::extract::Reply;
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
 use tenure_stats::snapshot::{NodeLife, NodeNow, StoreNow};
-use tenure_store::Store as _;
 
 use crate::format::{count, job, nothing, span, table, until, when};
-use crate::layout::Tab;
-use crate::session::Visitor;
-use crate::{Dashboard, Page, Parts, show};
+use crate::prelude::*;
 
 /// Lines of the audit log that are shown.
 const AUDIT_LINES: usize = 20;
 
 struct System;
 
-pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, params: QueryParams) -> Reply {
+pub(crate) async fn page(visitor: Visitor, params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadSystem)?;
     params.done()?;
-    show(&dashboard, visitor, System).await
+    show(visitor, System).await
 }
 
 impl Page for System {

@@ -1,25 +1,16 @@
 //! The workers: when each was last seen, and which jobs it holds.
 
-use axum::extract::State;
-use maud::{Markup, html};
-use tenure_service::Service;
-use tenure_service::caller::{Caller, Right};
-use tenure_service::extract::Reply;
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
 use tenure_service::workers::{self, Worker};
 
 use crate::format::{job, nothing, table, when};
-use crate::layout::Tab;
-use crate::session::Visitor;
-use crate::{Dashboard, Page, Parts, show};
+use crate::prelude::*;
 
 struct Workers;
 
-pub(crate) async fn page(State(dashboard): State<Dashboard>, visitor: Visitor, params: QueryParams) -> Reply {
+pub(crate) async fn page(visitor: Visitor, params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadSystem)?;
     params.done()?;
-    show(&dashboard, visitor, Workers).await
+    show(visitor, Workers).await
 }
 
 impl Page for Workers {

@@ -39,10 +39,6 @@ impl App {
         Self(Arc::new(Inner { service, parts, event_broadcast, target_policy }))
     }
 
-    pub(crate) fn service(&self) -> &Service {
-        &self.0.service
-    }
-
     pub(crate) fn event_broadcast(&self) -> &EventBroadcast {
         &self.0.event_broadcast
     }

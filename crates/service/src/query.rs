@@ -166,12 +166,20 @@ impl QueryParams {
         })
     }
 
+    pub fn reason_code(&mut self) -> Result<Option<ReasonCode>, Problem> {
+        self.read("reason_code", "a reason code", ReasonCode::parse)
+    }
+
+    pub fn stage(&mut self) -> Result<Option<Stage>, Problem> {
+        let parse = |value: &str| serde_json::from_value(Value::from(value)).ok();
+        self.read("stage", "fetch, input, exec, output or commit", parse)
+    }
+
     /// The filters of `GET /api/dead-letters`.
     pub fn dead_letters(&mut self) -> Result<DeadLetterFilter, Problem> {
-        let a_stage = |value: &str| serde_json::from_value::<Stage>(Value::from(value)).ok();
         Ok(DeadLetterFilter {
-            reason_code: self.read("reason_code", "a reason code", ReasonCode::parse)?,
-            stage: self.read("stage", "fetch, input, exec, output or commit", a_stage)?,
+            reason_code: self.reason_code()?,
+            stage: self.stage()?,
             dismissed: self.flag("dismissed")?,
             jobs: self.jobs()?,
         })

@@ -1,27 +1,20 @@
 //! Redrives or dismisses selected dead letters, or a whole group after a confirmation page.
 
-use axum::extract::State;
-use maud::{Markup, html};
 use tenure_core::command::{Command, CommandEnvelope};
 use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::id::JobId;
 use tenure_runtime::Failure;
-use tenure_service::Service;
 use tenure_service::bulk::ACTION_JOBS_MAX;
-use tenure_service::caller::{Caller, Right};
 use tenure_service::dead_letters::{check_rate, find, matching, redrive_each};
-use tenure_service::extract::Reply;
 use tenure_service::fields::message;
-use tenure_service::problem::Problem;
-use tenure_service::query::{QueryParams, job_id};
+use tenure_service::query::job_id;
 
 use super::groups::Kind;
 use crate::form::Form;
 use crate::format::count;
 use crate::jobs::actions::summary;
-use crate::layout::Tab;
-use crate::session::{Visitor, back};
-use crate::{Dashboard, Page, Parts, show};
+use crate::prelude::*;
+use crate::session::back;
 
 enum DeadLetterAction {
     /// Creates new jobs at a rate, and dismisses the dead letters if `settle`.
@@ -41,11 +34,7 @@ struct ConfirmGroup {
     is_more: bool,
 }
 
-pub(crate) async fn confirm(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    mut params: QueryParams,
-) -> Reply {
+pub(crate) async fn confirm(visitor: Visitor, mut params: QueryParams) -> Reply {
     visitor.caller.may(Right::Operate)?;
     let redrive = match params.text("action").as_deref() {
         Some("redrive") => true,
@@ -54,9 +43,10 @@ pub(crate) async fn confirm(
     };
     let kind = Kind::read(&mut params)?.ok_or_else(no_kind)?;
     params.done()?;
-    let (letters, more) = matching(&dashboard, kind.filter(), None, |letter| kind.holds(letter)).await?;
+    let (letters, more) =
+        matching(&visitor.dashboard, kind.filter(), None, |letter| kind.holds(letter)).await?;
     let confirm = ConfirmGroup { redrive, kind, matched: letters.len(), is_more: more.is_some() };
-    show(&dashboard, visitor, confirm).await
+    show(visitor, confirm).await
 }
 
 fn unknown() -> Problem {
@@ -108,7 +98,7 @@ impl Page for ConfirmGroup {
     }
 }
 
-pub(crate) async fn act(State(dashboard): State<Dashboard>, visitor: Visitor, mut form: Form) -> Reply {
+pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
     let caller = &visitor.caller;
     caller.may(Right::Operate)?;
     let (selected, to) = (form.all("job"), form.take("back"));
@@ -117,21 +107,22 @@ pub(crate) async fn act(State(dashboard): State<Dashboard>, visitor: Visitor, mu
     let kind = Kind::read(&mut params)?;
     params.done()?;
     let (jobs, missing, is_more) = if let Some(kind) = &kind {
-        let (jobs, more) = matching(&dashboard, kind.filter(), None, |letter| kind.holds(letter)).await?;
+        let (jobs, more) =
+            matching(&visitor.dashboard, kind.filter(), None, |letter| kind.holds(letter)).await?;
         (jobs, Vec::new(), more.is_some())
     } else {
-        let (jobs, missing) = selected_jobs(&dashboard, &selected).await?;
+        let (jobs, missing) = selected_jobs(&visitor.dashboard, &selected).await?;
         (jobs, missing, false)
     };
     let mut message = if jobs.is_empty() && missing.is_empty() {
         "Nothing was selected.".to_owned()
     } else {
-        perform(&dashboard, caller, action, jobs, missing).await
+        perform(&visitor.dashboard, caller, action, jobs, missing).await
     };
     if is_more {
         message.push_str(" There are more; repeat the action.");
     }
-    dashboard.dead_letter_groups.invalidate().await;
+    visitor.dashboard.dead_letter_groups.invalidate().await;
     Ok(back(to.as_deref().unwrap_or("/ui/dead-letters"), &message))
 }
 

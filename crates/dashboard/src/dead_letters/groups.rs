@@ -4,23 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use tenure_core::api_key::Role;
 use tenure_core::dead_letter::{DeadLetter, ReasonCode};
 use tenure_core::id::{JobId, Name};
 use tenure_core::job::Stage;
 use tenure_core::query::{DeadLetterFilter, Page as Rows};
 use tenure_core::time::Timestamp;
-use tenure_service::Service;
 use tenure_service::bulk::PAGE_JOBS;
-use tenure_service::caller::Caller;
 use tenure_service::dead_letters::narrow;
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
-use tenure_store::Store as _;
 use tokio::sync::Mutex;
 
 use crate::jobs::filters::address;
+use crate::prelude::*;
 
 /// Dead letters that are read for groups: the newest.
 pub(crate) const LETTERS_MAX: usize = 5000;
@@ -45,10 +40,7 @@ impl Kind {
     /// Reads a kind from a query or form. Without stage or code it is the kind that has none.
     pub(crate) fn read(params: &mut QueryParams) -> Result<Option<Self>, Problem> {
         params.drop_empty();
-        let a_stage = |text: &str| serde_json::from_value::<Stage>(Value::from(text)).ok();
-        let reason = params.read("reason_code", "a reason code", ReasonCode::parse)?;
-        let stage = params.read("stage", "fetch, input, exec, output or commit", a_stage)?;
-        let code = params.name("code")?;
+        let (reason, stage, code) = (params.reason_code()?, params.stage()?, params.name("code")?);
         if reason.is_none() && (stage.is_some() || code.is_some()) {
             return Err(Problem::malformed("?reason_code", "is required with a stage or a code"));
         }
@@ -74,7 +66,7 @@ impl Kind {
         })
     }
 
-    /// The names and values that make the same again.
+    /// Names and values, for an address or a form.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         let (stage, code) = (self.stage_name(), self.code.as_deref());
         let stage = stage.map(|stage| ("stage", stage));

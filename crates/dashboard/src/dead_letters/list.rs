@@ -3,26 +3,20 @@
 use std::sync::OnceLock;
 
 use futures_util::future::try_join_all;
-use maud::{Markup, html};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::id::{JobId, TypeName};
 use tenure_core::query::{DeadLetterFilter, Page as Rows};
-use tenure_service::Service;
-use tenure_service::caller::{Caller, Right};
 use tenure_service::dead_letters::narrow;
-use tenure_service::problem::Problem;
-use tenure_store::Store as _;
 
 use super::groups::{Kind, LETTERS_MAX};
 use super::tabs;
 use crate::anchor::{Anchor, ROWS};
-use crate::format::{job as link, nothing, table, when};
+use crate::format::{job as link, nothing, styled_table, table, when};
 use crate::jobs::failure;
 use crate::jobs::filters::address;
-use crate::layout::Tab;
-use crate::session::Visitor;
-use crate::{Page, Parts};
+use crate::prelude::*;
 
+const COLUMNS: [&str; 7] = ["", "Job", "Type", "Dead since", "Attempts", "Last worker", "Error"];
 /// Dead letters per read of the store.
 const READ: usize = 100;
 
@@ -140,18 +134,9 @@ impl LetterList {
             form method="post" action="/ui/dead-letters/actions" {
                 input type="hidden" name="back" value=(self.address(self.cursor));
                 (bar(kind, lacks))
-                div.wide tabindex="0" role="region" aria-label="Dead letters" {
-                    table.jobs {
-                        caption.unseen { "Dead letters of this group, newest job first" }
-                        thead {
-                            tr {
-                                th scope="col" { input type="checkbox" aria-label="Select all rows"; }
-                                @for column in ["Job", "Type", "Dead since", "Attempts", "Last worker", "Error"] { th scope="col" { (column) } }
-                            }
-                        }
-                        tbody { @for letter in letters { (row(letter, parts)) } }
-                    }
-                }
+                (styled_table("jobs", "Dead letters of this group, newest job first", &COLUMNS, &html! {
+                    @for letter in letters { (row(letter, parts)) }
+                }))
             }
         }
     }

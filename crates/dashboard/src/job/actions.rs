@@ -1,8 +1,6 @@
 //! Actions on a job: a form for each, and its result. Actions that the lifecycle does not allow are not offered; actions
 //! that the visitor's role does not allow are disabled, with the reason.
 
-use axum::extract::State;
-use maud::{Markup, html};
 use tenure_core::command::{Cancel, Command, Report, Retry, Verb, When};
 use tenure_core::dead_letter::{DeadLetter, ReasonCode};
 use tenure_core::decide::CommandOutput;
@@ -10,18 +8,16 @@ use tenure_core::id::{JobId, Name};
 use tenure_core::job::{CancelMode, Job};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Trigger;
-use tenure_service::Service;
-use tenure_service::caller::{Caller, Right};
 use tenure_service::explain::Explanation;
-use tenure_service::extract::{Reply, Segments};
+use tenure_service::extract::Segments;
 use tenure_service::fields::message;
-use tenure_service::problem::{Problem, ProblemCode};
+use tenure_service::problem::ProblemCode;
 use tenure_service::query::{is_name, job_id};
 
-use crate::Dashboard;
 use crate::form::Form;
 use crate::format::job_address;
-use crate::session::{Visitor, back};
+use crate::prelude::*;
+use crate::session::back;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum JobAction {
@@ -35,30 +31,27 @@ enum JobAction {
 }
 
 impl JobAction {
-    /// Parses the last segment of a form's address.
-    fn parse(text: &str) -> Option<Self> {
-        match text {
-            "retry" => Some(Self::Retry),
-            "cancel" => Some(Self::Cancel),
-            "cancel-hard" => Some(Self::CancelHard),
-            "dead-letter" => Some(Self::DeadLetter),
-            "reject" => Some(Self::Reject),
-            "dismiss" => Some(Self::Dismiss),
-            _ => None,
-        }
+    /// The last segment of the address of each action except signals.
+    const SEGMENTS: [(&'static str, Self); 6] = [
+        ("retry", Self::Retry),
+        ("cancel", Self::Cancel),
+        ("cancel-hard", Self::CancelHard),
+        ("dead-letter", Self::DeadLetter),
+        ("reject", Self::Reject),
+        ("dismiss", Self::Dismiss),
+    ];
+
+    fn parse(segment: &str) -> Option<Self> {
+        Self::SEGMENTS.into_iter().find(|(known, _)| *known == segment).map(|(_, action)| action)
     }
 
     fn address(&self, id: JobId) -> String {
-        let act = match self {
-            Self::Retry => "retry",
-            Self::Cancel => "cancel",
-            Self::CancelHard => "cancel-hard",
-            Self::DeadLetter => "dead-letter",
-            Self::Reject => "reject",
-            Self::Dismiss => "dismiss",
-            Self::Signal(name) => return format!("{}/signals/{name}", job_address(id)),
-        };
-        format!("{}/{act}", job_address(id))
+        let job = job_address(id);
+        match (self, Self::SEGMENTS.iter().find(|(_, action)| action == self)) {
+            (Self::Signal(name), _) => format!("{job}/signals/{name}"),
+            (_, Some((segment, _))) => format!("{job}/{segment}"),
+            (_, None) => unreachable!("every other action has a segment"),
+        }
     }
 
     fn right(&self) -> Right {
@@ -216,29 +209,19 @@ fn fields(act: &JobAction, job: &Job, is_letter: bool, lacks: Option<&str>) -> M
 }
 
 /// `POST /ui/jobs/{id}/{act}`.
-pub(crate) async fn act(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    Segments(path): Segments,
-    form: Form,
-) -> Reply {
+pub(crate) async fn act(visitor: Visitor, Segments(path): Segments, form: Form) -> Reply {
     let unknown =
         || Problem::new(ProblemCode::NotFound, format!("there is no action {}", path[1].escape_debug()));
     let act = JobAction::parse(&path[1]).ok_or_else(unknown)?;
-    perform(&dashboard, &visitor, &path[0], act, form).await
+    perform(&visitor.dashboard, &visitor, &path[0], act, form).await
 }
 
 /// `POST /ui/jobs/{id}/signals/{name}`.
-pub(crate) async fn signal(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    Segments(path): Segments,
-    form: Form,
-) -> Reply {
+pub(crate) async fn signal(visitor: Visitor, Segments(path): Segments, form: Form) -> Reply {
     if !is_name(&path[1]) {
         return Err(Problem::malformed("#", "the path does not name a signal"));
     }
-    perform(&dashboard, &visitor, &path[0], JobAction::Signal(path[1].as_str().into()), form).await
+    perform(&visitor.dashboard, &visitor, &path[0], JobAction::Signal(path[1].as_str().into()), form).await
 }
 
 async fn perform(service: &Service, visitor: &Visitor, id: &str, act: JobAction, mut form: Form) -> Reply {

@@ -1,22 +1,15 @@
 //! The assets of a job, with thumbnails, and downloads with the credentials of the dashboard.
 
-use axum::extract::State;
 use http::{HeaderMap, HeaderValue, header};
-use maud::{Markup, html};
 use tenure_core::asset::Asset;
 use tenure_core::id::JobId;
-use tenure_service::Service;
 use tenure_service::assets::content;
 use tenure_service::assets::name::file_name;
-use tenure_service::extract::{AssetPath, Reply};
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
-use tenure_store::Store as _;
+use tenure_service::extract::AssetPath;
 
-use crate::Dashboard;
 use crate::format::{job_address, table, when};
+use crate::prelude::*;
 use crate::pretty::{cut, size};
-use crate::session::Visitor;
 
 /// The newest assets are shown.
 const SHOWN: usize = 50;
@@ -82,14 +75,13 @@ fn image_type(asset: &Asset) -> Option<&'static str> {
 
 /// `GET /ui/jobs/{id}/assets/{asset}`: the content as a download, or shown if it is an image.
 pub(crate) async fn content(
-    State(dashboard): State<Dashboard>,
     visitor: Visitor,
     path: AssetPath,
     params: QueryParams,
     headers: HeaderMap,
 ) -> Reply {
     params.done()?;
-    let (asset, mut response) = content::open(&dashboard, &visitor.caller, path, &headers).await?;
+    let (asset, mut response) = content::open(&visitor.dashboard, &visitor.caller, path, &headers).await?;
     if let Some(kind) = image_type(&asset).filter(|_| response.status().is_success()) {
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         response.headers_mut().insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("inline"));

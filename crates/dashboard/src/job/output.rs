@@ -2,29 +2,24 @@
 //! of each as plain text.
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream::try_unfold;
 use http::{HeaderValue, header};
-use maud::{Markup, html};
 use serde::Serialize;
 use tenure_core::event::{Event, Facts, LogLine};
 use tenure_core::id::JobId;
 use tenure_core::job::Job;
 use tenure_core::json::Json;
 use tenure_core::time::Timestamp;
-use tenure_service::Service;
-use tenure_service::caller::Right;
-use tenure_service::extract::{Id, Reply, Segments};
-use tenure_service::problem::{Problem, ProblemCode};
-use tenure_service::query::{QueryParams, job_id};
-use tenure_store::{Store as _, StoreError};
+use tenure_service::extract::{Id, Segments};
+use tenure_service::problem::ProblemCode;
+use tenure_service::query::job_id;
+use tenure_store::StoreError;
 
-use crate::Dashboard;
 use crate::format::{count, job_address};
+use crate::prelude::*;
 use crate::pretty::{self, cut};
-use crate::session::Visitor;
 
 /// The last lines of the log are shown.
 const LINES_SHOWN: u64 = 200;
@@ -89,21 +84,17 @@ pub(super) fn payload(job: &Job) -> Markup {
 }
 
 /// `GET /ui/jobs/{id}/log`: the full log, read in pages while it is sent.
-pub(crate) async fn full_log(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    Id(id): Id,
-    params: QueryParams,
-) -> Reply {
+pub(crate) async fn full_log(visitor: Visitor, Id(id): Id, params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
     params.done()?;
-    let job = dashboard.job(&visitor.caller, id).await?;
+    let job = visitor.dashboard.job(&visitor.caller, id).await?;
     let last = job.output.log_count;
+    let service = Service::clone(&visitor.dashboard);
     let pages = try_unfold(0, move |after| {
-        let dashboard = dashboard.clone();
+        let service = service.clone();
         async move {
             let lines =
-                if after < last { dashboard.store().logs(id, after, LINES_READ).await? } else { Vec::new() };
+                if after < last { service.store().logs(id, after, LINES_READ).await? } else { Vec::new() };
             let Some(next) = lines.last().map(|line| line.n) else { return Ok::<_, StoreError>(None) };
             let line = |line: &LogLine| format!("{} {} {} {}\n", line.ts, line.stream, line.level, line.text);
             Ok(Some((Bytes::from(lines.iter().map(line).collect::<String>()), next)))
@@ -113,23 +104,18 @@ pub(crate) async fn full_log(
 }
 
 /// `GET /ui/jobs/{id}/text/{what}`: a stored text, unformatted.
-pub(crate) async fn full_text(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    Segments(path): Segments,
-    params: QueryParams,
-) -> Reply {
+pub(crate) async fn full_text(visitor: Visitor, Segments(path): Segments, params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
     params.done()?;
     let id = job_id(&path[0]).ok_or_else(|| Problem::malformed("#", "the path does not name a job"))?;
-    let job = dashboard.job(&visitor.caller, id).await?;
+    let job = visitor.dashboard.job(&visitor.caller, id).await?;
     let json = |json: &Option<Json>| json.as_ref().map(|json| json.as_str().to_owned());
     let text = match path[1].as_str() {
         "payload" => Some(job.spec.payload.as_str().to_owned()),
         "result" => json(&job.output.result),
         "checkpoint" => json(&job.output.checkpoint),
         "error" => job.output.error.as_ref().map(|error| Json::of(&**error).as_str().to_owned()),
-        "history" => Some(history(&dashboard, id).await?),
+        "history" => Some(history(&visitor.dashboard, id).await?),
         _ => None,
     };
     let text = text.ok_or_else(|| {

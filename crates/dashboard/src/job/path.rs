@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use maud::{Markup, PreEscaped, html};
+use maud::PreEscaped;
 use tenure_core::event::Event;
 use tenure_core::id::StateName;
 use tenure_core::lifecycle::{Lifecycle, Phase};
@@ -12,8 +12,8 @@ use tenure_diagram::{
 };
 use tenure_service::links::jobs_in;
 
-use crate::Parts;
 use crate::format::{span, state};
+use crate::prelude::*;
 
 #[derive(Clone, Copy)]
 pub(super) struct Stay<'e> {

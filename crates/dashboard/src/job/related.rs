@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use maud::{Markup, html};
 use tenure_core::event::Event;
 use tenure_core::id::JobId;
 use tenure_core::job::Job;
 use tenure_core::lifecycle::Lifecycle;
 use tenure_core::query::{JobFilter, Page};
-use tenure_service::Service;
-use tenure_service::caller::Caller;
 use tenure_service::links::encode;
-use tenure_service::problem::Problem;
-use tenure_store::Store as _;
 
 use crate::format::{count, job as link, state, when};
+use crate::prelude::*;
 
 /// Jobs per kind of relation.
 const SHOWN: usize = 20;

@@ -1,23 +1,16 @@
 //! Bulk actions on selected jobs, or on all matching jobs after a confirmation page.
 
-use axum::extract::State;
-use maud::{Markup, html};
 use tenure_core::decide::CommandOutput;
 use tenure_core::id::JobId;
 use tenure_core::job::CancelMode;
-use tenure_service::Service;
 use tenure_service::bulk::{ACTION_JOBS_MAX, Action, matching, submit_each};
-use tenure_service::caller::{Caller, Right};
-use tenure_service::extract::Reply;
-use tenure_service::problem::Problem;
-use tenure_service::query::{QueryParams, job_id};
+use tenure_service::query::job_id;
 
 use crate::form::Form;
 use crate::format::count;
 use crate::jobs::filters::Filters;
-use crate::layout::Tab;
-use crate::session::{Visitor, back};
-use crate::{Dashboard, Page, Parts, show};
+use crate::prelude::*;
+use crate::session::back;
 
 struct ConfirmMatching {
     action: Action,
@@ -27,18 +20,14 @@ struct ConfirmMatching {
     is_more: bool,
 }
 
-pub(crate) async fn confirm(
-    State(dashboard): State<Dashboard>,
-    visitor: Visitor,
-    mut params: QueryParams,
-) -> Reply {
+pub(crate) async fn confirm(visitor: Visitor, mut params: QueryParams) -> Reply {
     visitor.caller.may(Right::Operate)?;
     let action = action(params.text("action").as_deref())?;
-    let filters = Filters::read(&dashboard, &visitor.caller, &mut params)?;
+    let filters = Filters::read(&visitor.dashboard, &visitor.caller, &mut params)?;
     params.done()?;
-    let (jobs, more) = matching(&dashboard, &filters.filter, None).await?;
+    let (jobs, more) = matching(&visitor.dashboard, &filters.filter, None).await?;
     let confirm = ConfirmMatching { action, filters, matched: jobs.len(), is_more: more.is_some() };
-    show(&dashboard, visitor, confirm).await
+    show(visitor, confirm).await
 }
 
 impl Page for ConfirmMatching {
@@ -99,16 +88,16 @@ fn action(text: Option<&str>) -> Result<Action, Problem> {
     }
 }
 
-pub(crate) async fn act(State(dashboard): State<Dashboard>, visitor: Visitor, mut form: Form) -> Reply {
+pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
     let caller = &visitor.caller;
     let action = action(form.take("action").as_deref())?;
     if form.take("scope").as_deref() == Some("matching") {
         caller.may(Right::Operate)?;
         let mut params = form.rest()?;
-        let filters = Filters::read(&dashboard, caller, &mut params)?;
+        let filters = Filters::read(&visitor.dashboard, caller, &mut params)?;
         params.done()?;
-        let (jobs, more) = matching(&dashboard, &filters.filter, None).await?;
-        let mut message = perform(&dashboard, caller, action, jobs, Vec::new()).await;
+        let (jobs, more) = matching(&visitor.dashboard, &filters.filter, None).await?;
+        let mut message = perform(&visitor.dashboard, caller, action, jobs, Vec::new()).await;
         if more.is_some() {
             message.push_str(" There are more; repeat the action.");
         }
@@ -120,8 +109,8 @@ pub(crate) async fn act(State(dashboard): State<Dashboard>, visitor: Visitor, mu
     let message = if selected.is_empty() {
         "Nothing was selected.".to_owned()
     } else {
-        let (jobs, refused) = selected_jobs(&dashboard, caller, &selected).await?;
-        perform(&dashboard, caller, action, jobs, refused).await
+        let (jobs, refused) = selected_jobs(&visitor.dashboard, caller, &selected).await?;
+        perform(&visitor.dashboard, caller, action, jobs, refused).await
     };
     Ok(back(&to, &message))
 }

@@ -1,13 +1,10 @@
 //! Filters of the job list. They are in the address of the page, and shown as tabs, form fields and removable chips.
 
-use maud::{Markup, html};
 use tenure_core::id::{LifecycleName, Name};
 use tenure_core::query::JobFilter;
-use tenure_service::Service;
-use tenure_service::caller::Caller;
 use tenure_service::links::encode;
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
+
+use crate::prelude::*;
 
 /// Filters and their labels. The first four are chosen by tabs.
 const FILTERS: [(&str, &str); 12] = [

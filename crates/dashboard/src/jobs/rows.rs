@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use maud::{Markup, html};
 use tenure_core::job::{Job, JobError, Progress};
 use tenure_core::time::Timestamp;
 use tenure_service::links::encode;
 
-use crate::Parts;
-use crate::format::{job as link, state, when};
+use crate::format::{job as link, state, styled_table, when};
 use crate::jobs::AllowedActions;
 use crate::jobs::filters::Filters;
+use crate::prelude::*;
 
 /// Characters of an error message in a row.
 const ERROR_CHARS: usize = 120;
@@ -25,26 +24,15 @@ pub(crate) struct Bulk<'a> {
     pub(crate) lacks_operate: Option<String>,
 }
 
-const COLUMNS: [&str; 10] =
-    ["State", "Job", "Type", "User", "Attempt", "Progress", "Created", "In state", "Worker", "Error"];
+const COLUMNS: [&str; 11] =
+    ["", "State", "Job", "Type", "User", "Attempt", "Progress", "Created", "In state", "Worker", "Error"];
 
 pub(crate) fn draw(bulk: &Bulk<'_>, jobs: &[Arc<Job>], parts: &mut Parts) -> Markup {
     html! {
         form method="post" action="/ui/jobs/actions" {
             input type="hidden" name="back" value=(bulk.back);
             (bulk.bar())
-            div.wide tabindex="0" role="region" aria-label="Jobs" {
-                table.jobs {
-                    caption.unseen { "Jobs, newest first" }
-                    thead {
-                        tr {
-                            th scope="col" { input type="checkbox" aria-label="Select all rows"; }
-                            @for column in COLUMNS { th scope="col" { (column) } }
-                        }
-                    }
-                    tbody { @for job in jobs { (row(job, parts)) } }
-                }
-            }
+            (styled_table("jobs", "Jobs, newest first", &COLUMNS, &html! { @for job in jobs { (row(job, parts)) } }))
         }
     }
 }

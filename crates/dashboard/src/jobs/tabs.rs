@@ -2,18 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use maud::{Markup, html};
 use tenure_core::id::LifecycleName;
 use tenure_core::job_type::Catalog;
 use tenure_core::lifecycle::{Outcome, Phase};
 use tenure_diagram::symbol;
-use tenure_service::Service;
-use tenure_service::caller::{Caller, Right};
-use tenure_service::problem::Problem;
 
-use crate::Parts;
 use crate::format::{count, kind};
 use crate::jobs::filters::Filters;
+use crate::prelude::*;
 
 /// A tab, the filter that it sets, and the value.
 struct StateTab {
