@@ -2,6 +2,8 @@
 
 use serde_json::json;
 use tenure_core::api_key::{ApiKey, Role};
+use tenure_core::json::Json;
+use tenure_core::schedule::{Misfire, Overlap, Plan, Schedule, Template};
 use tenure_core::time::Timestamp;
 
 #[test]
@@ -20,4 +22,36 @@ fn a_key_is_shown_without_its_digest() {
         "created_by": "admin:ann", "revoked_at": null,
     });
     assert_eq!(json!(super::api_key(&key)), shown);
+}
+
+#[test]
+fn a_schedule_without_a_next_time_is_paused() {
+    let mut schedule = Schedule {
+        id: "nightly".into(),
+        plan: Plan {
+            cron: "30 2 * * *".to_owned(),
+            timezone: "UTC".into(),
+            job: Template {
+                job_type: "index".into(),
+                payload: Json::null(),
+                lifecycle: None,
+                user_id: None,
+                queue: None,
+                priority: None,
+                max_attempts: None,
+            },
+            misfire: Misfire::Once,
+            overlap: Overlap::Allow,
+        },
+        created_at: Timestamp(0),
+        created_by: "operator:ann".into(),
+        next_at: Some(Timestamp(1000)),
+        last_at: None,
+        last_job: None,
+        last_error: None,
+    };
+    let shown = super::schedule(&schedule);
+    assert_eq!((shown.paused, &*shown.misfire, &*shown.overlap), (false, "once", "allow"));
+    schedule.next_at = None;
+    assert!(super::schedule(&schedule).paused);
 }
