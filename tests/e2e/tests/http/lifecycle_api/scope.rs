@@ -38,7 +38,7 @@ fn a_lifecycle_api_has_only_jobs_and_types_of_its_lifecycle() {
         let foreign = foreign.problem(422, "unknown_type");
         assert_eq!(foreign["errors"][0]["pointer"], "#/jobType");
         assert!(
-            foreign["detail"].as_str().unwrap().contains("which knows scene and every type"),
+            foreign["detail"].as_str().unwrap().contains("which accepts scene and every type"),
             "{foreign}"
         );
         let named = server.post("/engine/jobs", &json!({ "jobType": "x", "lifecycle": "so1" })).await;
