@@ -263,7 +263,7 @@ impl FakeJobs {
 
     fn results(&self, body: &Value) -> Value {
         let reports = body["reports"].as_array().unwrap();
-        let result = |report| match (self.judge)(report) {
+        let result = |report| match (self.handle_report)(report) {
             Ok(answer) => json!({ "ok": answer }),
             Err(problem) => json!({ "error": problem }),
         };
