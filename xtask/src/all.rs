@@ -63,7 +63,8 @@ pub fn fmt() -> Result<Report> {
 
 /// Runs clippy over everything, tests and examples included; a warning is a failure.
 pub fn clippy() -> Result<Report> {
-    let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"];
+    let arguments =
+        ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"];
     step::command("clippy", &mut cargo::command(&arguments))
 }
 
@@ -79,7 +80,16 @@ fn tests(scratch: &Scratch) -> Result<Report> {
     let arguments: &[&str] = if cargo::has("nextest") {
         &["nextest", "run", "--workspace", "--all-features", "--no-fail-fast", "--test-threads", &threads]
     } else {
-        &["test", "--workspace", "--all-features", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]
+        &[
+            "test",
+            "--workspace",
+            "--all-features",
+            "--no-fail-fast",
+            "--lib",
+            "--bins",
+            "--tests",
+            "--examples",
+        ]
     };
     let mut command = cargo::command(arguments);
     step::command("tests", command.env("CARGO_TERM_COLOR", "never").envs(scratch.env()))

@@ -68,7 +68,7 @@ pub use tenure_api::{
     HeldJob, ItemResult, ItemResults, JobBrief, JobCount, JobError, JobRecord, JobType, Lease, LedgerLine,
     Lifecycle, LifecycleState, LifecycleSummary, LifecycleTransition, LogCount, LogLine, LongestLife,
     LongestLives, Minutes, NamedResult, NextTransition, Node, PausedQueue, Percentiles, Queue, Readiness,
-    RedriveResults, Schedule, ScheduledJob, StateStats, Stats, TransitionStats, TypeStats, WaitingFor, Webhook,
-    WebhookFilter, WorkerStatus,
+    RedriveResults, Schedule, ScheduledJob, StateStats, Stats, TransitionStats, TypeStats, WaitingFor,
+    Webhook, WebhookFilter, WorkerStatus,
 };
 pub use worker::{Fail, Job, Stage, Stop, Worker};

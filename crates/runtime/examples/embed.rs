@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::command::{CommandEnvelope, Claim, ClaimFilter, Command, Report, Verb};
+use tenure_core::command::{Claim, ClaimFilter, Command, CommandEnvelope, Holder, Report, Verb};
 use tenure_core::decide::CommandOutput;
 use tenure_core::json::Json;
 use tenure_runtime::{Definitions, NewJob, Options, Runtime};
@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let CommandOutput::Claimed { jobs, .. } = tenure.claim(claim, Duration::from_secs(1)).await?? else {
         unreachable!()
     };
-    let (job, holder) = (jobs[0].id(), Some(("w1".into(), jobs[0].fence)));
+    let (job, holder) = (jobs[0].id(), Some(Holder { worker: "w1".into(), fence: jobs[0].fence }));
     let verb = Verb::Succeed { result: Some(Json::parse(r#""hello, world""#)?), error: None };
     let report = Command::Report(Box::new(Report { job, holder, verb }));
     tenure.submit(CommandEnvelope { by: "worker:w1".into(), key: None, command: report }).await??;

@@ -7,8 +7,8 @@ use axum::extract::FromRef;
 use tenure_config::WebhooksConfig;
 use tenure_service::Service;
 
-use crate::lifecycle_api::LifecycleApis;
 use crate::event_broadcast::EventBroadcast;
+use crate::lifecycle_api::LifecycleApis;
 use crate::metrics::Metrics;
 use crate::socket::hub::Hub;
 use crate::webhooks::TargetPolicy;

@@ -216,7 +216,11 @@ impl Cluster {
             crash.outcome_unknown.store(true, Ordering::Relaxed);
             crash.send();
         };
-        Options { random: Arc::new(draw), on_unknown_outcome: Arc::new(on_unknown_outcome), ..Options::default() }
+        Options {
+            random: Arc::new(draw),
+            on_unknown_outcome: Arc::new(on_unknown_outcome),
+            ..Options::default()
+        }
     }
 
     /// Begins or ends an outage, by whether any node reaches the store.

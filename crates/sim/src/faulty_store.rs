@@ -75,12 +75,12 @@ impl Store for FaultyStore {
     async fn transact<T: Send + 'static>(
         &self,
         reads: Reads,
-        mut judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
+        mut decide: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
     ) -> Result<T, StoreError> {
         let store = self.connected()?;
         let then = |tamper: fn(&mut WorkingSet)| {
             move |set: &mut WorkingSet, now: Now| {
-                let answer = judge(set, now);
+                let answer = decide(set, now);
                 tamper(set);
                 answer
             }

@@ -252,7 +252,8 @@ impl KeeperTask {
             let LeaseKey { job, fence } = key;
             match result {
                 Ok(answer) => {
-                    let HeartbeatAnswer { lease, cancel } = HeartbeatAnswer::deserialize(answer).unwrap_or_default();
+                    let HeartbeatAnswer { lease, cancel } =
+                        HeartbeatAnswer::deserialize(answer).unwrap_or_default();
                     kept.in_flight = false;
                     kept.lease.renew(lease.as_ref(), sent_at);
                     match cancel {

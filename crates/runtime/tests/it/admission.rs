@@ -1,9 +1,9 @@
-//! What passes before a job is asked for, and in which order.
+//! The checks before a job is created, and their order.
 
 use std::time::Duration;
 
 use serde_json::json;
-use tenure_core::decide::Done;
+use tenure_core::decide::CommandOutput;
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Lifecycle;
 use tenure_core::refusal::Refusal;
@@ -11,7 +11,7 @@ use tenure_core::time::Millis;
 use tenure_runtime::{Definitions, NewJob, Options, Runtime, StartError, TypeDefinition};
 use tenure_store::MemoryStore;
 
-use crate::fixture::{START, a_job, asked, created, pass, with};
+use crate::fixture::{START, a_job, created, envelope, pass, with};
 
 fn pictures() -> Definitions {
     let mut picture = TypeDefinition::new("picture", "image");
@@ -31,15 +31,15 @@ fn picture(payload: &str) -> NewJob {
 
 async fn code(runtime: &Runtime<MemoryStore>, new: NewJob) -> &'static str {
     match runtime.create(new).await.unwrap() {
-        Ok(Done::Job { replayed: false, .. }) => "created",
-        Ok(Done::Job { replayed: true, .. }) => "found",
+        Ok(CommandOutput::Job { replayed: false, .. }) => "created",
+        Ok(CommandOutput::Job { replayed: true, .. }) => "found",
         Ok(_) => "something else",
         Err(refusal) => refusal.code(),
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_that_says_no_decides_in_the_models_order() {
+async fn the_first_failing_check_decides_in_the_documented_order() {
     let (runtime, _) = with(pictures(), Options::default()).await;
     let unknown = NewJob::new("unheard-of", Json::parse("[]").unwrap());
     assert_eq!(code(&runtime, unknown).await, "unknown_type");
@@ -50,8 +50,8 @@ async fn the_first_that_says_no_decides_in_the_models_order() {
         "too_large"
     );
     assert_eq!(code(&runtime, picture(r#"{"prompt":"a cat"}"#)).await, "insufficient_credits");
-    let grant = tenure_core::command::Command::Grant("u1".into(), 5, None);
-    runtime.submit(asked(grant)).await.unwrap().unwrap();
+    let grant = tenure_core::command::Command::GrantCredits { user: "u1".into(), amount: 5, reason: None };
+    runtime.submit(envelope(grant)).await.unwrap().unwrap();
     assert_eq!(code(&runtime, picture(r#"{"prompt":"a cat"}"#)).await, "created");
     assert_eq!(
         code(&runtime, picture(r#"{ "prompt": "a cat" }"#)).await,
@@ -74,11 +74,11 @@ async fn a_given_key_finds_its_job_and_refuses_another_body() {
     assert_eq!(code(&runtime, order(r#"{"a":1}"#)).await, "idempotency_mismatch");
 }
 
-/// Breaks a type.
+/// Makes a type invalid.
 type Change = fn(&mut TypeDefinition);
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_in_force_is_refused_when_it_is_loaded() {
+async fn invalid_definitions_are_refused_when_loaded() {
     let broken = |change: Change| {
         let mut definitions = pictures();
         change(&mut definitions.types[0]);
@@ -105,10 +105,10 @@ async fn what_cannot_be_in_force_is_refused_when_it_is_loaded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hundred_creations_at_once_spend_exactly_what_is_there() {
+async fn a_hundred_concurrent_creations_spend_exactly_the_balance() {
     let (runtime, _) = with(pictures(), Options::default()).await;
-    let grant = tenure_core::command::Command::Grant("u1".into(), 30, None);
-    runtime.submit(asked(grant)).await.unwrap().unwrap();
+    let grant = tenure_core::command::Command::GrantCredits { user: "u1".into(), amount: 30, reason: None };
+    runtime.submit(envelope(grant)).await.unwrap().unwrap();
     let mut tasks = tokio::task::JoinSet::new();
     for n in 0..100 {
         let runtime = runtime.clone();
@@ -116,15 +116,16 @@ async fn a_hundred_creations_at_once_spend_exactly_what_is_there() {
             async move { runtime.create(picture(&format!(r#"{{"prompt":"cat {n}"}}"#))).await.unwrap() },
         );
     }
-    let answers = tasks.join_all().await;
-    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 10);
-    let short =
-        |answer: &&tenure_core::decide::Answer| matches!(answer, Err(Refusal::InsufficientCredits { .. }));
-    assert_eq!(answers.iter().filter(short).count(), 90);
+    let results = tasks.join_all().await;
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 10);
+    let short = |result: &&tenure_core::decide::CommandResult| {
+        matches!(result, Err(Refusal::InsufficientCredits { .. }))
+    };
+    assert_eq!(results.iter().filter(short).count(), 90);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_user_makes_so_many_in_a_second_and_a_repeat_does_not_count() {
+async fn creations_of_a_user_are_rate_limited_and_a_repeat_does_not_count() {
     let options = Options { creations_per_second: Some(2), ..Options::default() };
     let (runtime, _) = with(Definitions::default(), options).await;
     let of = |user: &str, key: &str| NewJob { user_id: Some(user.into()), ..a_job("work").keyed(key) };
@@ -132,14 +133,14 @@ async fn a_user_makes_so_many_in_a_second_and_a_repeat_does_not_count() {
     created(&runtime, of("ann", "b")).await;
     let limited = runtime.create(of("ann", "c")).await.unwrap();
     assert!(matches!(limited, Err(Refusal::RateLimited { retry_after: Millis(1..=500) })), "{limited:?}");
-    assert_eq!(created(&runtime, of("ann", "a")).await.id(), first.id(), "it was made before");
+    assert_eq!(created(&runtime, of("ann", "a")).await.id(), first.id(), "it already exists");
     created(&runtime, of("bob", "a")).await;
     let many: Vec<_> = (0..4).map(|n| of("eve", &format!("k{n}"))).collect();
-    let answers = runtime.create_all(many).await;
-    assert_eq!(answers.iter().filter(|answer| matches!(answer, Ok(Ok(_)))).count(), 2);
+    let results = runtime.create_all(many).await;
+    assert_eq!(results.iter().filter(|result| matches!(result, Ok(Ok(_)))).count(), 2);
     pass(Duration::from_secs(1)).await;
     created(&runtime, of("ann", "c")).await;
-    // What is refused for another reason is given back.
+    // A creation refused for another reason does not count.
     let other = NewJob { lifecycle: Some("nothing".into()), ..of("ann", "d") };
     assert!(runtime.create(other).await.unwrap().is_err());
     created(&runtime, of("ann", "d")).await;

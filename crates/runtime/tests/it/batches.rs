@@ -1,4 +1,4 @@
-//! Many callers, few commits; full is an answer; a store that goes away is one too.
+//! Batches: many callers per commit, overload, and an unavailable store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,10 +8,10 @@ use tenure_core::command::Command;
 use tenure_runtime::{Definitions, Failure, Options};
 use tenure_store::{Fault, Store, StoreError};
 
-use crate::fixture::{a_claim, a_job, asked, claimed, created, report, runtime, state, succeed, with};
+use crate::fixture::{a_claim, a_job, claimed, created, envelope, report, runtime, state, succeed, with};
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_callers_at_once_each_get_their_own_answer() {
+async fn a_thousand_concurrent_callers_each_get_their_own_result() {
     let (runtime, store) = runtime().await;
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..1000 {
@@ -26,30 +26,30 @@ async fn a_thousand_callers_at_once_each_get_their_own_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_queue_is_overloaded_and_keeps_room_for_those_who_hold_a_lease() {
+async fn a_full_queue_is_overloaded_and_reserves_space_for_lease_holders() {
     let options = Options { queue_commands_max: 10, ..Options::default() };
     let (runtime, _) = with(Definitions::default(), options).await;
     created(&runtime, a_job("work")).await;
     let job = claimed(&runtime, "w1", Duration::ZERO).await.remove(0);
-    // Nothing is taken from the queue until this task waits, so all of it queues up here.
+    // The queue is not read until this task waits, so it fills up here.
     let creations = (0..12).map(|_| Box::pin(runtime.create(a_job("work")))).collect::<Vec<_>>();
     let mut overloaded = 0;
     let mut waiting = Vec::new();
     for mut creation in creations {
         match futures_poll(&mut creation).await {
             Some(Err(Failure::Overloaded)) => overloaded += 1,
-            Some(other) => panic!("{other:?} before anything was decided"),
+            Some(other) => panic!("{other:?} before a batch was decided"),
             None => waiting.push(creation),
         }
     }
-    assert!(overloaded >= 2, "a queue of ten does not take twelve");
-    assert!(report(&runtime, &job, succeed()).await.is_ok(), "whoever holds a lease is heard");
+    assert!(overloaded >= 2, "a queue of ten does not accept twelve");
+    assert!(report(&runtime, &job, succeed()).await.is_ok(), "the holder of a lease can report");
     for creation in waiting {
         creation.await.unwrap().unwrap();
     }
 }
 
-/// Polls once, without letting anyone else run.
+/// Polls once, without running other tasks.
 async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     std::future::poll_fn(|context| {
         std::task::Poll::Ready(match std::pin::Pin::new(&mut *future).poll(context) {
@@ -61,7 +61,7 @@ async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_goes_away_fails_the_batch_and_changes_nothing() {
+async fn an_unavailable_store_fails_the_batch_and_changes_nothing() {
     let (runtime, store) = runtime().await;
     for fault in [Fault::BeforeCommit, Fault::Full] {
         store.inject(fault);
@@ -74,24 +74,25 @@ async fn a_store_that_goes_away_fails_the_batch_and_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_commit_whose_outcome_is_unknown_ends_the_process_rather_than_guess() {
+async fn a_commit_with_unknown_outcome_ends_the_process() {
     let doubts = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&doubts);
-    let on_doubt = Arc::new(move |_: &StoreError| {
+    let on_unknown_outcome = Arc::new(move |_: &StoreError| {
         counted.fetch_add(1, Ordering::SeqCst);
     });
-    let (runtime, store) = with(Definitions::default(), Options { on_doubt, ..Options::default() }).await;
+    let (runtime, store) =
+        with(Definitions::default(), Options { on_unknown_outcome, ..Options::default() }).await;
     store.inject(Fault::AfterCommit);
     assert!(runtime.create(a_job("work")).await.is_err());
-    assert_eq!(doubts.load(Ordering::SeqCst), 1, "the process would have ended here");
+    assert_eq!(doubts.load(Ordering::SeqCst), 1, "the process would end here");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_runtime_that_stops_answers_those_who_wait_and_takes_no_more() {
+async fn a_stopping_runtime_answers_waiting_callers_and_accepts_no_more() {
     let (runtime, _) = runtime().await;
     let job = created(&runtime, a_job("work")).await;
     let last = runtime.clone();
-    let sweep = tokio::spawn(async move { last.submit(asked(Command::Sweep(job.id()))).await });
+    let sweep = tokio::spawn(async move { last.submit(envelope(Command::Sweep(job.id()))).await });
     tokio::task::yield_now().await;
     runtime.stop().await;
     assert!(sweep.await.unwrap().is_ok());

@@ -1,11 +1,11 @@
-//! A runtime in memory on virtual time, and short words for what callers and workers say.
+//! A runtime in memory with virtual time, and builders of commands.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::command::{Asked, Claim, ClaimFilter, Command, Report, Verb};
-use tenure_core::decide::{Answer, Done};
-use tenure_core::id::{Actor, JobId, Name};
+use tenure_core::command::{Claim, ClaimFilter, Command, CommandEnvelope, Holder, Report, Verb};
+use tenure_core::decide::{CommandOutput, CommandResult};
+use tenure_core::id::{Actor, JobId};
 use tenure_core::job::{Category, Class, Job, JobError};
 use tenure_core::json::Json;
 use tenure_core::time::Timestamp;
@@ -14,7 +14,7 @@ use tenure_store::{MemoryStore, Store};
 
 pub(crate) const START: Timestamp = Timestamp(1_800_000_000_000);
 
-/// A runtime on virtual time with nothing configured.
+/// A runtime with virtual time and default configuration.
 pub(crate) async fn runtime() -> (Runtime<MemoryStore>, MemoryStore) {
     with(Definitions::default(), Options::default()).await
 }
@@ -22,11 +22,11 @@ pub(crate) async fn runtime() -> (Runtime<MemoryStore>, MemoryStore) {
 pub(crate) async fn with(definitions: Definitions, options: Options) -> (Runtime<MemoryStore>, MemoryStore) {
     let store = MemoryStore::with_tokio_clock(START);
     let runtime =
-        Runtime::start(store.clone(), definitions, options).await.expect("the definitions are good");
+        Runtime::start(store.clone(), definitions, options).await.expect("the definitions are valid");
     (runtime, store)
 }
 
-/// Lets virtual time pass, with everything that happens in it.
+/// Advances virtual time, running everything that is due.
 pub(crate) async fn pass(span: Duration) {
     let _ = tokio::time::timeout(span, std::future::pending::<()>()).await;
 }
@@ -39,10 +39,10 @@ pub(crate) async fn created<S: Store>(runtime: &Runtime<S>, new: NewJob) -> Arc<
     job_of(runtime.create(new).await.unwrap())
 }
 
-pub(crate) fn job_of(answer: Answer) -> Arc<Job> {
-    match answer.expect("it was not refused") {
-        Done::Job { job, .. } => job,
-        other => panic!("{other:?} is not about one job"),
+pub(crate) fn job_of(result: CommandResult) -> Arc<Job> {
+    match result.expect("it was not refused") {
+        CommandOutput::Job { job, .. } => job,
+        other => panic!("{other:?} is not a single job"),
     }
 }
 
@@ -52,20 +52,20 @@ pub(crate) fn a_claim(worker: &str, max: u32) -> Claim {
 
 pub(crate) async fn claimed<S: Store>(runtime: &Runtime<S>, worker: &str, wait: Duration) -> Vec<Arc<Job>> {
     match runtime.claim(a_claim(worker, 1), wait).await.unwrap().unwrap() {
-        Done::Claimed { jobs, .. } => jobs,
-        other => panic!("{other:?} is not a claim's answer"),
+        CommandOutput::Claimed { jobs, .. } => jobs,
+        other => panic!("{other:?} is not the result of a claim"),
     }
 }
 
-pub(crate) fn asked(command: Command) -> Asked {
-    Asked { by: Actor::from("test"), key: None, command }
+pub(crate) fn envelope(command: Command) -> CommandEnvelope {
+    CommandEnvelope { by: Actor::from("test"), key: None, command }
 }
 
-pub(crate) async fn report<S: Store>(runtime: &Runtime<S>, job: &Job, verb: Verb) -> Answer {
+pub(crate) async fn report<S: Store>(runtime: &Runtime<S>, job: &Job, verb: Verb) -> CommandResult {
     let lease = job.lease.as_ref().expect("a claimed job is leased");
-    let holder: Option<(Name, _)> = Some((lease.worker.clone(), lease.fence));
+    let holder = Some(Holder { worker: lease.worker.clone(), fence: lease.fence });
     let report = Report { job: job.id(), holder, verb };
-    runtime.submit(asked(Command::Report(Box::new(report)))).await.unwrap()
+    runtime.submit(envelope(Command::Report(Box::new(report)))).await.unwrap()
 }
 
 pub(crate) fn succeed() -> Verb {
@@ -78,5 +78,5 @@ pub(crate) fn fail(class: Class) -> Verb {
 }
 
 pub(crate) async fn state<S: Store>(runtime: &Runtime<S>, id: JobId) -> String {
-    runtime.store().job(id).await.unwrap().expect("the job is there").state.to_string()
+    runtime.store().job(id).await.unwrap().expect("the job exists").state.to_string()
 }

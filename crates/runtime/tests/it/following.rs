@@ -1,4 +1,4 @@
-//! Followers of the journal miss nothing, whenever they begin.
+//! Followers of the journal see every event, whenever they begin.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ async fn a_follower_sees_every_event_once_and_in_order_whether_it_catches_up_or_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_follower_reads_on_where_it_stood_after_the_store_was_away() {
+async fn a_follower_continues_at_its_position_after_an_outage_of_the_store() {
     let (runtime, store) = runtime().await;
     created(&runtime, a_job("work")).await;
     let mut follower = runtime.follow(Position(0));

@@ -1,5 +1,5 @@
-//! The runtime on the memory store with virtual time, and on SQLite where a file matters. Nobody sleeps: tokio's paused
-//! clock goes on by itself while everyone waits.
+//! The runtime on the memory store with virtual time, and on SQLite where a file matters. Tests do not sleep: tokio's
+//! paused clock advances when all tasks are idle.
 
 #![allow(clippy::unwrap_used, reason = "fixtures may panic")]
 

@@ -1,13 +1,13 @@
-//! Schedules while a runtime runs, and what becomes of their times while none does.
+//! Schedules while a runtime runs, and times missed while none runs.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::command::Command;
-use tenure_core::decide::Done;
+use tenure_core::decide::CommandOutput;
 use tenure_core::job::Job;
 use tenure_core::json::Json;
-use tenure_core::order::{Order, OrderKind};
 use tenure_core::query::{JobFilter, Page};
 use tenure_core::refusal::Refusal;
 use tenure_core::schedule::{Misfire, Overlap, Plan, Schedule, ScheduleChange, Template};
@@ -15,7 +15,7 @@ use tenure_core::time::Timestamp;
 use tenure_runtime::{Definitions, Options, Runtime, TypeDefinition};
 use tenure_store::{MemoryStore, Store};
 
-use crate::fixture::{asked, claimed, pass, report, runtime, succeed};
+use crate::fixture::{claimed, envelope, pass, report, runtime, succeed};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -35,18 +35,18 @@ fn plan(cron: &str, timezone: &str) -> Plan {
 
 async fn add<S: Store>(runtime: &Runtime<S>, plan: Plan) -> Result<Schedule, Refusal> {
     match runtime.add_schedule("operator:ann".into(), "s".into(), plan).await.unwrap()? {
-        Done::Order { order, .. } => match *order {
-            Order::Schedule(schedule) => Ok(schedule),
-            Order::Webhook(_) => panic!("it is a schedule"),
+        CommandOutput::Automation { automation, .. } => match *automation {
+            Automation::Schedule(schedule) => Ok(schedule),
+            Automation::Webhook(_) => panic!("it is a schedule"),
         },
         other => panic!("{other:?} is not a schedule"),
     }
 }
 
 async fn schedule<S: Store>(store: &S) -> Schedule {
-    match store.orders(OrderKind::Schedule).await.unwrap().remove(0) {
-        Order::Schedule(schedule) => schedule,
-        Order::Webhook(_) => panic!("it is a schedule"),
+    match store.automations(AutomationKind::Schedule).await.unwrap().remove(0) {
+        Automation::Schedule(schedule) => schedule,
+        Automation::Webhook(_) => panic!("it is a schedule"),
     }
 }
 
@@ -57,7 +57,7 @@ async fn jobs<S: Store>(store: &S) -> Vec<Arc<Job>> {
     jobs
 }
 
-/// The times for which jobs were made.
+/// The times for which jobs were created.
 async fn occurrences<S: Store>(store: &S) -> Vec<String> {
     let times = jobs(store).await;
     times.iter().map(|job| job.spec.correlation_id().as_str().trim_start_matches("s@").to_owned()).collect()
@@ -73,7 +73,7 @@ async fn at_with(time: &str, options: Options) -> (Runtime<MemoryStore>, MemoryS
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_is_made_within_a_second_of_each_time() {
+async fn a_job_is_created_within_a_second_of_each_time() {
     let (runtime, store) = at("2026-03-01T11:58:30Z").await;
     add(&runtime, plan("*/5 * * * *", "UTC")).await.unwrap();
     pass(11 * MINUTE).await;
@@ -90,7 +90,7 @@ async fn a_job_is_made_within_a_second_of_each_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nodes_that_share_a_store_make_one_job_for_each_time() {
+async fn nodes_that_share_a_store_create_one_job_for_each_time() {
     let (first, store) = at("2026-03-01T11:58:30Z").await;
     let mut nodes = vec![first];
     for _ in 0..3 {
@@ -105,13 +105,13 @@ async fn nodes_that_share_a_store_make_one_job_for_each_time() {
     assert_eq!(times.len(), 10);
 }
 
-/// What was made for the times that passed while no node ran.
+/// The jobs created for times that were missed during an outage.
 async fn after_an_outage(misfire: Misfire, down: Duration) -> Vec<String> {
     let (first, store) = at("2026-03-01T00:00:30Z").await;
     add(&first, Plan { misfire, ..plan("*/10 * * * *", "UTC") }).await.unwrap();
     first.stop().await;
     pass(down).await;
-    assert!(jobs(&store).await.is_empty(), "nobody ran");
+    assert!(jobs(&store).await.is_empty(), "no node was running");
     let second = Runtime::start(store.clone(), Definitions::default(), Options::default()).await.unwrap();
     pass(Duration::from_secs(5)).await;
     second.stop().await;
@@ -119,30 +119,30 @@ async fn after_an_outage(misfire: Misfire, down: Duration) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_schedule_says_what_becomes_of_missed_times() {
+async fn a_schedule_handles_missed_times_as_configured() {
     // 00:35: 00:10, 00:20 and 00:30 have passed.
     let down = Duration::from_secs(34 * 60 + 30);
     let times = ["00:10", "00:20", "00:30"].map(|time| format!("2026-03-01T{time}:00.000Z"));
     assert_eq!(after_an_outage(Misfire::All, down).await, times);
     assert_eq!(after_an_outage(Misfire::Once, down).await, times[2..]);
     assert_eq!(after_an_outage(Misfire::Skip, down).await, [""; 0]);
-    // 00:30:20: the last one is hardly late.
+    // 00:30:20: the last time is only 20 s ago.
     let down = Duration::from_secs(29 * 60 + 50);
     assert_eq!(after_an_outage(Misfire::Skip, down).await, times[2..]);
-    // A week: only so many are made up for.
+    // A week: at most a hundred are made up for.
     let week = after_an_outage(Misfire::All, 7 * 24 * 60 * MINUTE).await;
     assert_eq!((week.len(), week[99].as_str()), (100, "2026-03-08T00:00:00.000Z"));
     assert_eq!(after_an_outage(Misfire::Once, 7 * 24 * 60 * MINUTE).await, week[99..]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fixed_time_makes_one_job_on_both_nights_when_clocks_change() {
+async fn a_fixed_time_creates_one_job_on_both_nights_when_clocks_change() {
     for (start, cron, made) in [
         ("2027-03-13T12:00:00Z", "30 2 * * *", ["2027-03-14T07:00:00.000Z", "2027-03-15T06:30:00.000Z"]),
         ("2027-11-06T12:00:00Z", "30 1 * * *", ["2027-11-07T05:30:00.000Z", "2027-11-08T06:30:00.000Z"]),
     ] {
-        // Two days are long: nobody needs to look four times a second.
-        let seldom = Options { sweep_every: MINUTE, beat_every: MINUTE, ..Options::default() };
+        // Checking four times a second would be slow over two days.
+        let seldom = Options { sweep_every: MINUTE, heartbeat_every: MINUTE, ..Options::default() };
         let (runtime, store) = at_with(start, seldom).await;
         add(&runtime, plan(cron, "America/New_York")).await.unwrap();
         pass(44 * 60 * MINUTE).await;
@@ -152,7 +152,7 @@ async fn a_fixed_time_makes_one_job_on_both_nights_when_clocks_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_must_not_overlap_waits_for_its_last_job() {
+async fn a_schedule_without_overlap_waits_for_its_last_job() {
     let (runtime, store) = at("2026-03-01T00:00:30Z").await;
     add(&runtime, Plan { overlap: Overlap::Skip, ..plan("* * * * *", "UTC") }).await.unwrap();
     pass(3 * MINUTE).await;
@@ -166,10 +166,14 @@ async fn what_must_not_overlap_waits_for_its_last_job() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_makes_nothing_up() {
+async fn times_during_a_pause_are_not_made_up() {
     let (runtime, store) = at("2026-03-01T00:00:30Z").await;
     add(&runtime, Plan { misfire: Misfire::All, ..plan("* * * * *", "UTC") }).await.unwrap();
-    runtime.submit(asked(Command::ChangeSchedule("s".into(), ScheduleChange::Pause))).await.unwrap().unwrap();
+    runtime
+        .submit(envelope(Command::ChangeSchedule { id: "s".into(), change: ScheduleChange::Pause }))
+        .await
+        .unwrap()
+        .unwrap();
     pass(10 * MINUTE).await;
     assert!(jobs(&store).await.is_empty());
     let paused = schedule(&store).await;
@@ -179,21 +183,21 @@ async fn a_pause_makes_nothing_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_is_not_admitted_is_told_of() {
+async fn a_job_that_is_not_admitted_is_recorded_as_an_error() {
     let guarded = TypeDefinition { guard: Some("now < 0".to_owned()), ..TypeDefinition::new("work", "so1") };
     let definitions = Definitions { types: vec![guarded], ..Definitions::default() };
     let store = MemoryStore::with_tokio_clock(Timestamp::parse("2026-03-01T00:00:30Z").unwrap());
     let runtime = Runtime::start(store.clone(), definitions, Options::default()).await.unwrap();
-    add(&runtime, plan("* * * * *", "UTC")).await.expect("a guard may say yes another time");
+    add(&runtime, plan("* * * * *", "UTC")).await.expect("a guard may admit it later");
     pass(2 * MINUTE).await;
     let schedule = schedule(&store).await;
     assert!(schedule.last_error.as_ref().is_some_and(|error| error.starts_with("guard_rejected: ")));
-    assert_eq!(schedule.next_at, Timestamp::parse("2026-03-01T00:03:00Z"), "it goes on");
+    assert_eq!(schedule.next_at, Timestamp::parse("2026-03-01T00:03:00Z"), "it continues");
     assert!(jobs(&store).await.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_schedule_that_could_never_work_is_refused_with_the_place() {
+async fn an_impossible_schedule_is_refused_with_the_field() {
     let definitions =
         Definitions { types: vec![TypeDefinition::new("other", "so1")], ..Definitions::default() };
     let (runtime, _) = runtime().await;

@@ -1,4 +1,4 @@
-//! Sweeps, outages, retention and versions: what time does to jobs while a runtime runs.
+//! Effects of time in a running runtime: sweeps, outages, retention, versions.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tenure_store::Store;
 use crate::fixture::{a_job, claimed, created, fail, pass, report, runtime, state, succeed, with};
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_lease_is_noticed_within_a_second_without_anyone_asking() {
+async fn an_expired_lease_is_noticed_within_a_second_without_a_command() {
     let (runtime, store) = runtime().await;
     let job = created(&runtime, a_job("work")).await;
     claimed(&runtime, "w1", Duration::ZERO).await;
@@ -28,7 +28,7 @@ async fn a_lost_lease_is_noticed_within_a_second_without_anyone_asking() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outage_counts_against_no_lease() {
+async fn an_outage_does_not_count_against_leases() {
     let (runtime, store) = runtime().await;
     let job = created(&runtime, a_job("work")).await;
     let held = claimed(&runtime, "w1", Duration::ZERO).await.remove(0);
@@ -43,27 +43,27 @@ async fn an_outage_counts_against_no_lease() {
 fn brief() -> Definitions {
     let source =
         BUILT_IN[4].replace("[policy]", "[retention]\njobs = \"1h\"\ntelemetry = \"1m\"\n\n[policy]");
-    let lifecycle = Lifecycle::parse(&source).expect("so1 with a retention is a lifecycle");
+    let lifecycle = Lifecycle::parse(&source).expect("so1 with a retention is valid");
     Definitions { lifecycles: vec![lifecycle], types: vec![TypeDefinition::new("*", "so1")] }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_past_its_retention_is_gone_within_a_minute_and_nothing_else() {
+async fn only_jobs_past_their_retention_are_purged_within_a_minute() {
     let (runtime, store) = with(brief(), Options::default()).await;
     let done = created(&runtime, a_job("work")).await;
     let held = claimed(&runtime, "w1", Duration::ZERO).await.remove(0);
     report(&runtime, &held, succeed()).await.unwrap();
     let waiting = created(&runtime, a_job("work")).await;
     pass(Duration::from_secs(3500)).await;
-    assert!(store.job(done.id()).await.unwrap().is_some(), "an hour is not over");
+    assert!(store.job(done.id()).await.unwrap().is_some(), "the hour is not over");
     pass(Duration::from_secs(161)).await;
     assert!(store.job(done.id()).await.unwrap().is_none());
     assert!(store.history(done.id()).await.unwrap().is_empty());
-    assert!(store.job(waiting.id()).await.unwrap().is_some(), "a job that is not finished is kept");
+    assert!(store.job(waiting.id()).await.unwrap().is_some(), "an unfinished job is kept");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_keeps_the_version_that_it_was_created_under() {
+async fn a_job_keeps_the_version_it_was_created_under() {
     let (first, store) = with(brief(), Options::default()).await;
     let old = created(&first, a_job("work")).await;
     first.stop().await;
@@ -72,7 +72,7 @@ async fn a_job_keeps_the_version_that_it_was_created_under() {
         .replace("version = 1", "version = 2")
         .replace("failed    =", "lost      =")
         .replace("to = \"failed\"", "to = \"lost\"");
-    let newer = Lifecycle::parse(&source).expect("the second version is a lifecycle");
+    let newer = Lifecycle::parse(&source).expect("the second version is valid");
     let definitions = Definitions { lifecycles: vec![newer], ..brief() };
     let second = Runtime::start(store, definitions, Options::default()).await.unwrap();
     pass(Duration::from_millis(10)).await;
@@ -90,14 +90,14 @@ async fn the_same_version_with_another_text_is_refused() {
     let (first, store) = with(brief(), Options::default()).await;
     first.stop().await;
     let source = brief().lifecycles[0].source.replace("1h", "2h");
-    let changed = Lifecycle::parse(&source).expect("it is a lifecycle");
+    let changed = Lifecycle::parse(&source).expect("it is valid");
     let refused =
         Runtime::start(store, Definitions { lifecycles: vec![changed], ..brief() }, Options::default()).await;
     assert!(matches!(refused, Err(StartError::Definition(why)) if why.contains("raise its version")));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_release_gives_the_job_to_the_next_without_counting() {
+async fn a_released_job_is_claimed_again_without_using_up_an_attempt() {
     let (runtime, store) = runtime().await;
     let job = created(&runtime, NewJob { max_attempts: Some(1), ..a_job("work") }).await;
     for worker in ["w1", "w2", "w3"] {

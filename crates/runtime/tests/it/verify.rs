@@ -1,10 +1,10 @@
-//! `verify` finds nothing in a sound store, and names each of many corruptions.
+//! `verify` finds nothing in a sound store, and finds each of many corruptions.
 
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use tenure_core::command::{AppendLog, Cancel, Command};
+use tenure_core::command::{AppendLog, Cancel, Command, NewLogLine};
 use tenure_core::job::{CancelMode, Class};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Lifecycle;
@@ -12,10 +12,10 @@ use tenure_core::time::Millis;
 use tenure_runtime::{Definitions, NewJob, Options, Runtime, TypeDefinition, verify};
 use tenure_store::{SqliteStore, Store};
 
-use crate::fixture::{a_job, asked, claimed, created, fail, report, succeed};
+use crate::fixture::{a_job, claimed, created, envelope, fail, report, succeed};
 
-/// Every kind of standing: ready, running, waiting, succeeded, failed, dead, cancelled, with logs and credits.
-async fn a_store_with_a_past(folder: &Path) {
+/// Jobs in every kind of state, with logs and credits.
+async fn fill(folder: &Path) {
     let mut picture = TypeDefinition::new("picture", "image");
     picture.cost = 2;
     picture.lease = Some(Millis::seconds(3600));
@@ -24,7 +24,11 @@ async fn a_store_with_a_past(folder: &Path) {
     let definitions = Definitions { lifecycles: Lifecycle::built_in(), types };
     let store = SqliteStore::open(folder).await.unwrap();
     let runtime = Runtime::start(store, definitions, Options::default()).await.unwrap();
-    runtime.submit(asked(Command::Grant("u1".into(), 10, None))).await.unwrap().unwrap();
+    runtime
+        .submit(envelope(Command::GrantCredits { user: "u1".into(), amount: 10, reason: None }))
+        .await
+        .unwrap()
+        .unwrap();
     let now = Duration::ZERO;
     let picture = |n: u32| {
         let payload = Json::parse(&format!(r#"{{"prompt":"{n}"}}"#)).unwrap();
@@ -38,20 +42,18 @@ async fn a_store_with_a_past(folder: &Path) {
     report(&runtime, &claimed(&runtime, "w1", now).await.remove(0), fail(Class::Permanent)).await.unwrap();
     let cancelled = created(&runtime, a_job("work")).await;
     let cancel = Cancel { job: cancelled.id(), mode: CancelMode::Soft, reason: None };
-    runtime.submit(asked(Command::Cancel(cancel))).await.unwrap().unwrap();
-    let lines = vec![
-        ("stdout".into(), "info".into(), "one".to_owned()),
-        ("stdout".into(), "info".into(), "two".to_owned()),
-    ];
+    runtime.submit(envelope(Command::Cancel(cancel))).await.unwrap().unwrap();
+    let line = |text: &str| NewLogLine { stream: "stdout".into(), level: "info".into(), text: text.into() };
+    let lines = vec![line("one"), line("two")];
     let log = AppendLog { job: cancelled.id(), holder: None, lines };
-    runtime.submit(asked(Command::Log(log))).await.unwrap().unwrap();
+    runtime.submit(envelope(Command::Log(log))).await.unwrap().unwrap();
     created(&runtime, a_job("work")).await;
     claimed(&runtime, "w2", now).await;
     created(&runtime, a_job("work")).await;
     runtime.stop().await;
 }
 
-/// What `verify` says of the store in a folder, as the command line would: open errors are findings too.
+/// The findings of `verify` for the store in a folder; errors on opening are findings too.
 async fn findings(folder: &Path) -> Vec<String> {
     let store = SqliteStore::open_to_read(folder).await.unwrap();
     let mut found = Vec::new();
@@ -62,9 +64,9 @@ async fn findings(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_sound_store_verifies_clean_also_while_it_is_in_use() {
+async fn a_sound_store_has_no_findings_even_while_in_use() {
     let folder = tempfile::tempdir().unwrap();
-    a_store_with_a_past(folder.path()).await;
+    fill(folder.path()).await;
     let in_use = SqliteStore::open(folder.path()).await.unwrap();
     assert_eq!(findings(folder.path()).await, Vec::<String>::new());
     let seen = verify(&in_use, |_| ()).await.unwrap();
@@ -72,7 +74,7 @@ async fn a_sound_store_verifies_clean_also_while_it_is_in_use() {
     assert!(in_use.counts().await.unwrap().len() >= 5);
 }
 
-/// A corruption, the statement that makes it, and a word that its finding must have.
+/// A corruption, the SQL that causes it, and a word that the finding must contain.
 const CORRUPTIONS: [(&str, &str, &str); 31] = [
     (
         "a state",
@@ -152,9 +154,9 @@ const CORRUPTIONS: [(&str, &str, &str); 31] = [
 ];
 
 #[tokio::test]
-async fn each_corruption_is_named() {
+async fn each_corruption_is_found() {
     let sound = tempfile::tempdir().unwrap();
-    a_store_with_a_past(sound.path()).await;
+    fill(sound.path()).await;
     for (what, sql, word) in CORRUPTIONS {
         let folder = tempfile::tempdir().unwrap();
         for file in std::fs::read_dir(sound.path()).unwrap().map(Result::unwrap) {
@@ -162,9 +164,12 @@ async fn each_corruption_is_named() {
         }
         let file = Connection::open(folder.path().join("tenure.db")).unwrap();
         let changed = file.execute(sql, []).unwrap();
-        assert!(changed > 0, "{what}: the statement found nothing to corrupt");
+        assert!(changed > 0, "{what}: the statement changed nothing");
         drop(file);
         let found = findings(folder.path()).await;
-        assert!(found.iter().any(|line| line.contains(word)), "{what}: no finding says {word:?}: {found:#?}");
+        assert!(
+            found.iter().any(|line| line.contains(word)),
+            "{what}: no finding contains {word:?}: {found:#?}"
+        );
     }
 }

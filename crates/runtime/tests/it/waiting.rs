@@ -1,19 +1,19 @@
-//! Claims that wait for work.
+//! Claims that wait for jobs.
 
 use std::time::Duration;
 
 use tenure_core::command::{ClaimFilter, Command, When};
-use tenure_core::decide::Done;
+use tenure_core::decide::CommandOutput;
 use tenure_core::time::Millis;
 use tenure_runtime::NewJob;
 use tokio::time::Instant;
 
-use crate::fixture::{a_claim, a_job, asked, claimed, created, runtime};
+use crate::fixture::{a_claim, a_job, claimed, created, envelope, runtime};
 
 const LONG: Duration = Duration::from_mins(1);
 
 #[tokio::test(start_paused = true)]
-async fn a_waiting_claim_gets_the_job_in_the_moment_in_which_it_is_created() {
+async fn a_waiting_claim_gets_a_new_job_immediately() {
     let (runtime, _) = runtime().await;
     let waiting = tokio::spawn({
         let runtime = runtime.clone();
@@ -24,11 +24,11 @@ async fn a_waiting_claim_gets_the_job_in_the_moment_in_which_it_is_created() {
     let job = created(&runtime, a_job("work")).await;
     let (jobs, got) = waiting.await.unwrap();
     assert_eq!(jobs[0].id(), job.id());
-    assert_eq!(got, begun, "no poll lies in between");
+    assert_eq!(got, begun, "without polling");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_that_finds_nothing_gives_up_when_its_time_is_over() {
+async fn a_claim_without_a_job_ends_at_its_timeout() {
     let (runtime, _) = runtime().await;
     let begun = Instant::now();
     assert!(claimed(&runtime, "w1", Duration::from_secs(20)).await.is_empty());
@@ -36,7 +36,7 @@ async fn a_claim_that_finds_nothing_gives_up_when_its_time_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delayed_job_is_claimed_when_its_time_has_come_and_not_before() {
+async fn a_delayed_job_is_claimed_at_its_time_and_not_before() {
     let (runtime, _) = runtime().await;
     created(&runtime, NewJob { when: When::In(Millis::seconds(5)), ..a_job("work") }).await;
     let begun = Instant::now();
@@ -61,7 +61,7 @@ async fn each_new_job_wakes_one_claim_and_every_claim_gets_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_claim_is_not_woken_for_what_it_does_not_want() {
+async fn a_claim_is_not_woken_for_jobs_outside_its_filter() {
     let (runtime, _) = runtime().await;
     let filter = ClaimFilter { types: Some(vec!["wanted".into()]), queues: None };
     let picky = tenure_core::command::Claim { filter, ..a_claim("w1", 1) };
@@ -72,16 +72,26 @@ async fn a_claim_is_not_woken_for_what_it_does_not_want() {
     tokio::task::yield_now().await;
     created(&runtime, a_job("other")).await;
     let wanted = created(&runtime, a_job("wanted")).await;
-    let Done::Claimed { jobs, .. } = waiting.await.unwrap() else { panic!("a claim's answer") };
+    let CommandOutput::Claimed { jobs, .. } = waiting.await.unwrap() else {
+        panic!("not the result of a claim")
+    };
     assert_eq!(jobs[0].id(), wanted.id());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_paused_queue_gives_nothing_until_it_is_resumed() {
+async fn a_paused_queue_offers_no_jobs_until_resumed() {
     let (runtime, _) = runtime().await;
-    runtime.submit(asked(Command::Pause("default".into(), true))).await.unwrap().unwrap();
+    runtime
+        .submit(envelope(Command::PauseQueue { queue: "default".into(), paused: true }))
+        .await
+        .unwrap()
+        .unwrap();
     created(&runtime, a_job("work")).await;
     assert!(claimed(&runtime, "w1", Duration::from_secs(2)).await.is_empty());
-    runtime.submit(asked(Command::Pause("default".into(), false))).await.unwrap().unwrap();
+    runtime
+        .submit(envelope(Command::PauseQueue { queue: "default".into(), paused: false }))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(claimed(&runtime, "w1", Duration::from_secs(2)).await.len(), 1);
 }

@@ -68,12 +68,16 @@ fn types_that_the_configuration_does_not_name_are_counted_together() {
 }
 
 #[test]
-fn ends_are_counted_by_standing_and_taken_back_when_jobs_are_forgotten() {
+fn finished_jobs_are_counted_by_lifecycle_type_queue_and_state() {
     let counters = counters();
     counters.count(&committed(vec![created("x", 0), failed("E", 0), failed("E", 0)]));
-    let standing = ["distributed", "known", "default", "failed"].map(Into::into);
-    let [lifecycle, job_type, queue, state] = standing;
-    assert_eq!(counters.finished(), [((lifecycle, job_type, queue, state), 2)].into());
+    let key = CountKey {
+        lifecycle: "distributed".into(),
+        job_type: "known".into(),
+        queue: "default".into(),
+        state: "failed".into(),
+    };
+    assert_eq!(counters.finished(), [(key, 2)].into());
 }
 
 #[test]

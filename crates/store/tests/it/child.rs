@@ -1,5 +1,5 @@
-//! Other processes: this very program, started again with a role. What a child tells its parent are lines on its
-//! standard output; the parent may kill it at any of them.
+//! Child processes: this test program, started again with a role. A child reports to its parent by lines on its
+//! standard output; the parent may kill it after any of them.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -21,7 +21,7 @@ const ROLE: &str = "TENURE_TEST_CHILD";
 const PLACE: &str = "TENURE_TEST_PLACE";
 const TASKS: &str = "TENURE_TEST_TASKS";
 
-/// A process of ours. Killed when it is dropped.
+/// A child process, killed when dropped.
 pub(crate) struct Process {
     child: Child,
     lines: std::io::Lines<BufReader<ChildStdout>>,
@@ -30,13 +30,13 @@ pub(crate) struct Process {
 impl Process {
     /// Starts a child on a folder or a database.
     pub(crate) fn start(role: &str, place: &str, tasks: usize, env: &[(&str, String)]) -> Self {
-        let own = std::env::current_exe().expect("a program knows itself");
+        let own = std::env::current_exe().expect("the path of this program is known");
         let mut command = Command::new(own);
         command.args(["--exact", "child::the_child_of_another_test", "--nocapture", "--test-threads=1"]);
         command.env(ROLE, role).env(PLACE, place).env(TASKS, tasks.to_string());
         command.envs(env.iter().map(|(name, value)| (name, value.as_str())));
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("a program can start itself");
-        let lines = BufReader::new(child.stdout.take().expect("a piped stream is there")).lines();
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("this program can be started");
+        let lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
         Self { child, lines }
     }
 
@@ -44,25 +44,26 @@ impl Process {
         self.child.id()
     }
 
-    /// The next line that the child meant for us, as its words; `None` when it has ended.
+    /// The words of the next report; `None` when the child has ended.
     pub(crate) fn next(&mut self) -> Option<Vec<String>> {
         loop {
-            // The last line of a killed child may be torn.
+            // The last line of a killed child may be incomplete.
             let line = self.lines.next()?.ok()?;
-            if let Some((_, told)) = line.split_once("tell: ").filter(|(_, told)| told.ends_with('.')) {
-                return Some(told.trim_end_matches('.').split(' ').map(str::to_owned).collect());
+            let report = line.split_once("report: ").and_then(|(_, report)| report.strip_suffix('.'));
+            if let Some(report) = report {
+                return Some(report.split(' ').map(str::to_owned).collect());
             }
         }
     }
 
-    /// Ends it as a power cut would.
+    /// Kills it without warning.
     pub(crate) fn kill(&mut self) {
-        self.child.kill().expect("our own child can be killed");
+        self.child.kill().expect("the child can be killed");
     }
 
-    /// Waits for its end; whether it was a good one.
-    pub(crate) fn ended_well(&mut self) -> bool {
-        self.child.wait().expect("our own child can be waited for").success()
+    /// Waits for its end, and returns whether it succeeded.
+    pub(crate) fn succeeded(&mut self) -> bool {
+        self.child.wait().expect("the child can be waited for").success()
     }
 }
 
@@ -72,41 +73,39 @@ impl Drop for Process {
     }
 }
 
-/// A line for the parent, whole or not at all. The full stop says that it is not torn.
-fn tell(words: &str) {
+/// Reports a line to the parent. The full stop marks it as complete.
+fn report_line(words: &str) {
     let mut out = std::io::stdout().lock();
-    let told = out.write_all(format!("\ntell: {words}.\n").as_bytes()).and_then(|()| out.flush());
-    told.expect("the parent listens until the end");
+    let written = out.write_all(format!("\nreport: {words}.\n").as_bytes()).and_then(|()| out.flush());
+    written.expect("the parent reads until the end");
 }
 
-/// A transition that a child was told had been made.
+/// The last acknowledged transition of each job.
 pub(crate) type Acknowledged = BTreeMap<JobId, u32>;
 
-/// Notes an acknowledgement line.
+/// Records an acknowledgement.
 pub(crate) fn note(acknowledged: &mut Acknowledged, words: &[String]) {
     let [_, job, seq] = words else { panic!("not an acknowledgement: {words:?}") };
-    let (job, seq) =
-        (JobId(Uuid::parse_str(job).expect("a job's id")), seq.parse::<u32>().expect("a number"));
+    let (job, seq) = (JobId(Uuid::parse_str(job).expect("a job id")), seq.parse::<u32>().expect("a number"));
     let last = acknowledged.entry(job).or_default();
     *last = seq.max(*last);
 }
 
-/// Every acknowledged transition is there, no law is broken, and each transition has one event.
+/// Checks that every acknowledged transition is stored, each has one event, and no law is broken.
 pub(crate) async fn assert_kept<S: Store>(store: &S, acknowledged: &Acknowledged) {
     for (id, seq) in acknowledged {
         let job = async || store.job(*id).await.unwrap();
-        // A server may still be at the last batch of a node that is gone: what is compared was read in one stillness.
-        let (job, history) = until("the job stands still", async || {
-            let before = job().await.unwrap_or_else(|| panic!("job {id} was acknowledged, and is gone"));
+        // The server may still execute the last batch of a killed node, so read until nothing changes.
+        let (job, history) = until("the job does not change", async || {
+            let before =
+                job().await.unwrap_or_else(|| panic!("job {id} was acknowledged, but does not exist"));
             let history = store.history(*id).await.unwrap();
             (job().await.as_ref() == Some(&before)).then_some((before, history))
         })
         .await;
-        assert!(*seq <= job.seq, "job {id}: transition {seq} was acknowledged, and the last is {}", job.seq);
-        assert!(
-            history.iter().filter_map(|event| event.seq).eq(1..=job.seq),
-            "job {id}: one event a transition"
-        );
+        assert!(*seq <= job.seq, "job {id}: transition {seq} was acknowledged, but the last is {}", job.seq);
+        let complete = history.iter().filter_map(|event| event.seq).eq(1..=job.seq);
+        assert!(complete, "job {id}: one event for each transition");
     }
     assert_lawful(store).await;
 }
@@ -114,14 +113,14 @@ pub(crate) async fn assert_kept<S: Store>(store: &S, acknowledged: &Acknowledged
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_child_of_another_test() {
     let Ok(role) = std::env::var(ROLE) else { return };
-    let place = std::env::var(PLACE).expect("a child is told where");
+    let place = std::env::var(PLACE).expect("a child has a place");
     let tasks =
-        std::env::var(TASKS).ok().and_then(|text| text.parse().ok()).expect("a child is told how many");
+        std::env::var(TASKS).ok().and_then(|text| text.parse().ok()).expect("a child has a number of tasks");
     let store = match open(&place).await {
         Ok(store) => store,
-        Err(error) => return tell(&format!("unopened {}", kind(&error))),
+        Err(error) => return report_line(&format!("unopened {}", kind(&error))),
     };
-    tell("open");
+    report_line("open");
     match role.as_str() {
         "load" => load(store, tasks).await,
         "claim" => claim_all(store, tasks).await,
@@ -140,7 +139,7 @@ async fn open(place: &str) -> Result<AnyStore, StoreError> {
     }
 }
 
-/// The error's kind, as one word.
+/// The kind of an error, as one word.
 pub(crate) fn kind(error: &StoreError) -> &'static str {
     match error {
         StoreError::Unavailable(_) => "unavailable",
@@ -157,12 +156,12 @@ pub(crate) fn kind(error: &StoreError) -> &'static str {
 }
 
 fn acknowledge(results: &[CommandResult]) {
-    for done in results.iter().flatten() {
-        match done {
-            CommandOutput::Job { job, .. } => tell(&format!("ack {} {}", job.id(), job.seq)),
+    for output in results.iter().flatten() {
+        match output {
+            CommandOutput::Job { job, .. } => report_line(&format!("ack {} {}", job.id(), job.seq)),
             CommandOutput::Claimed { jobs, .. } => {
                 for job in jobs {
-                    tell(&format!("ack {} {}", job.id(), job.seq));
+                    report_line(&format!("ack {} {}", job.id(), job.seq));
                 }
             }
             _ => {}
@@ -170,16 +169,15 @@ fn acknowledge(results: &[CommandResult]) {
     }
 }
 
-/// Work of all kinds from several tasks, for ever; each acknowledgement is told.
+/// Work of all kinds from several tasks, until killed; reports each acknowledgement.
 async fn load(store: AnyStore, tasks: usize) {
-    submit_and_tell(&store, vec![grant("ann", 1_000_000)]).await;
+    submit_and_report(&store, vec![grant("ann", 1_000_000)]).await;
     let tasks: Vec<_> = (0..tasks)
         .map(|n| {
             let store = store.clone();
             tokio::spawn(async move {
                 let mut random = Random(n as u64 + u64::from(std::process::id()));
-                // Until it is killed.
-                for _ in 0..usize::MAX {
+                loop {
                     a_round(&store, &format!("w{n}"), &mut random).await;
                 }
             })
@@ -197,8 +195,8 @@ async fn a_round(store: &AnyStore, worker: &str, random: &mut Random) {
             Create { user_id: Some("ann".into()), ..a_job(random.pick(&["so1", "eager", "paid", "saga"])) };
         create(Create { payload: Json::of(&"x".repeat(random.below(2000))), ..own })
     });
-    submit_and_tell(store, creations.collect()).await;
-    let Some(mut results) = submit_and_tell(store, vec![claim(worker, any(), size as u32)]).await else {
+    submit_and_report(store, creations.collect()).await;
+    let Some(mut results) = submit_and_report(store, vec![claim(worker, any(), size as u32)]).await else {
         return;
     };
     let held = claimed(results.remove(0));
@@ -206,11 +204,11 @@ async fn a_round(store: &AnyStore, worker: &str, random: &mut Random) {
         0 => fail(&hold(job), random.pick(&[Class::Transient, Class::Permanent])),
         _ => succeed(&hold(job)),
     });
-    submit_and_tell(store, reports.collect()).await;
+    submit_and_report(store, reports.collect()).await;
 }
 
-/// One batch; its acknowledgements are told, and so is an error after which it may be tried again.
-async fn submit_and_tell(
+/// Submits one batch; reports its acknowledgements, or a retryable error.
+async fn submit_and_report(
     store: &AnyStore,
     commands: Vec<tenure_core::command::CommandEnvelope>,
 ) -> Option<Vec<CommandResult>> {
@@ -220,31 +218,32 @@ async fn submit_and_tell(
             Some(results)
         }
         Err(error) if error.is_retryable() => {
-            tell(&format!("again {}", kind(&error)));
+            report_line(&format!("again {}", kind(&error)));
             None
         }
         Err(error) => panic!("{error}"),
     }
 }
 
-/// Claims until nothing is ready any more; tells each job that it got.
+/// Claims until no job is ready; reports each claimed job.
 async fn claim_all(store: AnyStore, tasks: usize) {
     let claimers: Vec<_> = (0..tasks)
         .map(|n| {
             let store = store.clone();
             tokio::spawn(async move {
                 let worker = format!("w{}-{n}", std::process::id());
-                claim_until_empty(&store, &worker, 5, |id, fence| tell(&format!("got {id} {fence}"))).await;
+                claim_until_empty(&store, &worker, 5, |id, fence| report_line(&format!("got {id} {fence}")))
+                    .await;
             })
         })
         .collect();
     for claimer in claimers {
         claimer.await.expect("a claimer does not panic");
     }
-    tell("done");
+    report_line("done");
 }
 
-/// One claimer: claims until nothing is ready.
+/// Claims with one worker until no job is ready.
 pub(crate) async fn claim_until_empty<S: Store>(
     store: &S,
     worker: &str,
@@ -267,29 +266,29 @@ pub(crate) async fn claim_until_empty<S: Store>(
     }
 }
 
-/// One batch after the other until one fails; then everything must be refused.
+/// Submits batches until one fails; after that, everything must be refused.
 async fn serial(store: AnyStore) {
     for round in 0.. {
         match try_submit(&store, vec![create(a_job("so1"))]).await {
             Ok(results) if round < 100 => acknowledge(&results),
-            Ok(_) => return tell("survived"),
+            Ok(_) => return report_line("survived"),
             Err(error) => {
-                tell(&format!("failed {}", kind(&error)));
+                report_line(&format!("failed {}", kind(&error)));
                 break;
             }
         }
     }
     for _ in 0..3 {
         let refused = try_submit(&store, vec![create(a_job("so1"))]).await;
-        tell(&format!("then {}", refused.as_ref().map_or_else(kind, |_| "accepted")));
+        report_line(&format!("then {}", refused.as_ref().map_or_else(kind, |_| "accepted")));
     }
-    let beat = store.heartbeat().await;
-    tell(&format!("then {}", beat.as_ref().map_or_else(kind, |()| "accepted")));
+    let heartbeat = store.heartbeat().await;
+    report_line(&format!("then {}", heartbeat.as_ref().map_or_else(kind, |()| "accepted")));
 }
 
-/// Fills the disk, tells so, and goes on when the parent has made room.
+/// Submits while a flag file makes the disk full, and again after it is removed.
 async fn fill(store: AnyStore) {
-    let flag = PathBuf::from(std::env::var("TENURE_SHIM_FULL").expect("a full disk is a flag"));
+    let flag = PathBuf::from(std::env::var("TENURE_SHIM_FULL").expect("the path of the flag is set"));
     let creation = || Create { payload: Json::of(&"x".repeat(10_000)), ..a_job("so1") };
     for _ in 0..5 {
         acknowledge(&submit(&store, vec![create(creation())]).await);
@@ -297,10 +296,10 @@ async fn fill(store: AnyStore) {
     std::fs::write(&flag, "").expect("the flag is not on the full disk");
     for _ in 0..3 {
         let refused = try_submit(&store, vec![create(creation())]).await;
-        tell(&format!("while-full {}", refused.as_ref().map_or_else(kind, |_| "accepted")));
-        tell(&format!("readable {}", all_jobs(&store).await.len()));
+        report_line(&format!("while-full {}", refused.as_ref().map_or_else(kind, |_| "accepted")));
+        report_line(&format!("readable {}", all_jobs(&store).await.len()));
     }
-    std::fs::remove_file(&flag).expect("the flag is there");
+    std::fs::remove_file(&flag).expect("the flag exists");
     acknowledge(&submit_until_done(&store, &[create(creation())]).await);
-    tell("after");
+    report_line("after");
 }

@@ -1,31 +1,31 @@
-//! kill -9 in the middle of load, again and again: whatever was acknowledged is there, and nothing is torn.
+//! Repeated `kill -9` under load: everything that was acknowledged is stored, and nothing is incomplete.
 
 use crate::child::{Acknowledged, Process, assert_kept, note};
 use crate::fixture::Random;
 use crate::stores;
 
-/// How often, unless `TENURE_TEST_KILLS` says otherwise.
-fn kills(usual: usize) -> usize {
-    std::env::var("TENURE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+/// The number of kills: `TENURE_TEST_KILLS`, or a default.
+fn kills(default: usize) -> usize {
+    std::env::var("TENURE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Lets a child work until a random number of acknowledgements, and kills it. What it said until its end counts.
+/// Kills a child after a random number of acknowledgements. Reports until its end count.
 fn kill_in_the_middle(place: &str, random: &mut Random, acknowledged: &mut Acknowledged) {
     let mut child = Process::start("load", place, 4, &[]);
     assert_eq!(child.next(), Some(vec!["open".to_owned()]));
     let enough = random.below(150) + 1;
-    let mut heard = 0;
+    let mut count = 0;
     while let Some(words) = child.next() {
         assert_ne!(words[0], "unopened");
         if words[0] == "ack" {
             note(acknowledged, &words);
-            heard += 1;
+            count += 1;
         }
-        if heard == enough {
+        if count == enough {
             child.kill();
         }
     }
-    assert!(heard >= enough, "the child ended by itself after {heard} acknowledgements");
+    assert!(count >= enough, "the child ended after {count} acknowledgements");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,3 +1,3 @@
-//! The promises, kept in memory.
+//! The promises, checked on the store in memory.
 
 crate::conformance::promises!(crate::stores::memory);

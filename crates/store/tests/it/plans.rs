@@ -1,4 +1,4 @@
-//! Every statement finds its rows by an index. What reads a table whole is named here, with the reason.
+//! Every statement finds its rows by an index. Statements that scan a whole table are listed here, with the reason.
 
 mod postgres;
 mod sqlite;
@@ -18,14 +18,14 @@ fn statements(database: &str) -> BTreeMap<String, String> {
     files.map(read).collect()
 }
 
-/// As `list.rs` begins a listing by what jobs are.
+/// The beginning of a listing by immutable columns in `list.rs`.
 macro_rules! concat_jobs {
     ($tail:literal) => {
         concat!(" from jobs j cross join job_states s where s.id = j.id", $tail)
     };
 }
 
-/// As `list.rs` begins a listing by where jobs stand.
+/// The beginning of a listing by current state in `list.rs`.
 macro_rules! concat_states {
     ($tail:literal) => {
         concat!(" from job_states s cross join jobs j where j.id = s.id", $tail)
@@ -57,7 +57,7 @@ const FILTERED: [(&str, &str); 7] = [
     ("list by retry", concat_jobs!(" and j.retry_of = ? order by j.id desc limit ?")),
 ];
 
-/// Filters of a listing of dead letters: whatever they are, dead letters are read by their key and jobs by theirs.
+/// Filters of a listing of dead letters: dead letters and jobs are always read by their keys.
 const OF_DEAD_LETTERS: [(&str, &str); 2] = [
     ("dead letters from a place", " and d.dismissed = ? and d.job_id < ? order by d.job_id desc limit ?"),
     (
@@ -66,7 +66,7 @@ const OF_DEAD_LETTERS: [(&str, &str); 2] = [
     ),
 ];
 
-/// The statements, with the listings written out.
+/// The statements, including the listings.
 fn with_listings(database: &str, placeholder: fn(usize) -> String) -> BTreeMap<String, String> {
     let mut all = statements(database);
     let mut listing = |name: &str| all.remove(name).expect("there is a listing");

@@ -1,3 +1,3 @@
-//! The promises, kept by PostgreSQL for two nodes at once.
+//! The promises, checked on PostgreSQL, with two nodes.
 
 crate::conformance::promises!(crate::stores::postgres);

@@ -1,4 +1,4 @@
-//! Many claimers, few jobs: each job goes to one of them, and the tables agree.
+//! Many concurrent claimers: each job goes to exactly one of them, and the tables agree.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::child::{Process, claim_until_empty};
 use crate::fixture::*;
 use crate::stores;
 
-/// The whole journal against the jobs, by the tables alone.
+/// Compares the journal with the jobs, in SQL.
 const COUNTS: &str = "select
     (select count(*) from events),
     (select sum(seq) from job_states),
@@ -72,13 +72,13 @@ async fn race_on_postgres(claimers: usize, jobs: usize) {
                 _ => assert_eq!(words, ["open"]),
             }
         }
-        panic!("a node ended before its work was done")
+        panic!("a node ended early")
     };
-    let heard =
+    let readers =
         nodes.into_iter().map(|node| tokio::task::spawn_blocking(move || hear(node))).collect::<Vec<_>>();
     let mut got = Vec::new();
-    for node in heard {
-        got.extend(node.await.expect("a node does its work"));
+    for node in readers {
+        got.extend(node.await.expect("a node does not panic"));
     }
     assert_eq!((got.len(), got.iter().collect::<BTreeSet<_>>().len()), (jobs, jobs), "no job has two owners");
     let row = stores::ask(&url, COUNTS).await.remove(0);

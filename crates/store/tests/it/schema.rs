@@ -1,4 +1,4 @@
-//! The schema after all migrations, written down: a review shows the schema, not only the steps.
+//! Snapshots of the schema after all migrations, so that a review shows the schema and not only the steps.
 
 use expect_test::expect_file;
 use rusqlite::Connection;

@@ -1,3 +1,3 @@
-//! The promises, kept by SQLite.
+//! The promises, checked on SQLite.
 
 crate::conformance::promises!(crate::stores::sqlite);

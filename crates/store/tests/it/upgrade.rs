@@ -1,4 +1,4 @@
-//! A store that an older Tenure wrote is brought up to date when it is opened, and has lost nothing.
+//! A store written by an older version is migrated when opened, without losing anything.
 
 use rusqlite::Connection;
 use tenure_core::command::Command;
@@ -10,7 +10,7 @@ use crate::conformance::page;
 use crate::fixture::*;
 use crate::stores;
 
-/// Jobs in several states, and three dead letters, of which one is dismissed. The gauges, as they must stay.
+/// Creates jobs in several states and three dead letters, one of them dismissed; returns the gauges.
 async fn some_past<S: Store>(store: &S) -> Gauges {
     let jobs = created(store, (0..6).map(|_| a_job("distributed")).collect()).await;
     take(store, "w1", any(), 4).await;
@@ -94,7 +94,7 @@ async fn a_store_opened_read_only_returns_the_same() {
     let store = stores::open(folder.path()).await;
     let gauges = some_past(&store).await;
     let reader = tenure_store::SqliteStore::open_to_read(folder.path()).await.unwrap();
-    // The reader's clock begins where the file was last told the time.
+    // The clock of the reader begins at the last time in the file.
     let same = async || (reader.gauges().await.unwrap() == gauges).then_some(());
     until("the reader tells the same", same).await;
     assert_eq!(reader.leased(9).await.unwrap(), store.leased(9).await.unwrap());

@@ -1,4 +1,4 @@
-//! Assets, and the objects that they leave behind.
+//! Assets, and the garbage collection of their objects.
 
 use tenure_core::asset::{Asset, AssetId, NewAsset, Upload};
 use tenure_core::command::{Cancel, Command, CommandEnvelope, Create, Hold, IdempotencyKey};
@@ -16,7 +16,7 @@ pub(crate) fn upload(job: JobId, path: &str, continues: bool) -> CommandEnvelope
     by("user:ann", Command::Upload(Upload { job, holder: None, storage_path: path.to_owned(), continues }))
 }
 
-/// An asset whose content is an object of ours, if there is a path, or a page of somebody else's.
+/// An asset with an object in the asset store, if there is a path, otherwise with an external URL.
 pub(crate) fn new_asset(job: JobId, path: Option<&str>) -> NewAsset {
     NewAsset {
         id: AssetId(an_id().0),
@@ -71,7 +71,7 @@ pub(crate) async fn assets_are_listed_newest_first<S: Store>(stores: TestStores<
     assert_eq!(store.assets(job, Some(added[0].id), 1).await.unwrap(), added[1..2]);
     assert_eq!(stores.other.asset(bare.id).await.unwrap(), Some(bare));
     assert_eq!(store.asset(AssetId(job.0)).await.unwrap(), None);
-    assert_eq!(garbage(store).await, Vec::<String>::new(), "what is not ours is not ours to delete");
+    assert_eq!(garbage(store).await, Vec::<String>::new(), "external content is not deleted");
     assert_lawful(store).await;
 }
 
@@ -116,10 +116,10 @@ pub(crate) async fn only_the_holder_adds_assets_under_a_lease<S: Store>(stores: 
 pub(crate) async fn an_object_is_garbage_unless_it_is_an_asset<S: Store>(stores: TestStores<S>) {
     let store = &stores.store;
     let job = created_one(store, a_job("so1")).await.id();
-    let unpromised = one(store, add(new_asset(job, Some("p/1")))).await;
-    assert!(matches!(unpromised, Err(Refusal::NotFound { .. })), "{unpromised:?}");
-    let unheard_of = one(store, upload(job, "p/1", true)).await;
-    assert!(matches!(unheard_of, Err(Refusal::NotFound { .. })), "{unheard_of:?}");
+    let unannounced = one(store, add(new_asset(job, Some("p/1")))).await;
+    assert!(matches!(unannounced, Err(Refusal::NotFound { .. })), "{unannounced:?}");
+    let unknown = one(store, upload(job, "p/1", true)).await;
+    assert!(matches!(unknown, Err(Refusal::NotFound { .. })), "{unknown:?}");
     for path in ["p/1", "p/2"] {
         one(store, upload(job, path, false)).await.unwrap();
         one(&stores.other, upload(job, path, true)).await.unwrap();
@@ -129,7 +129,7 @@ pub(crate) async fn an_object_is_garbage_unless_it_is_an_asset<S: Store>(stores:
     assert_eq!(asset.storage_path.as_deref(), Some("p/1"));
     let twice = one(store, add(new_asset(job, Some("p/1")))).await;
     assert!(matches!(twice, Err(Refusal::NotFound { .. })), "{twice:?}");
-    // Whoever gives an upload up says so by forgetting it.
+    // An abandoned upload is removed from the garbage list.
     one(store, by("node", Command::ForgetGarbage(vec!["p/2".to_owned()]))).await.unwrap();
     assert!(one(store, upload(job, "p/2", true)).await.is_err());
     assert_eq!(listed(store, job).await, [asset]);
@@ -157,7 +157,7 @@ pub(crate) async fn a_hard_cancel_discards_assets<S: Store>(stores: TestStores<S
         listed(store, job).await.iter().rev().map(|asset| asset.discarded_at.is_some()).collect();
     assert_eq!(discarded, [true, true, true, false]);
     assert_eq!(listed(store, stays).await[0].discarded_at, None, "a soft cancel discards nothing");
-    // What was promised in the last minute and never made an asset of waits for its time.
+    // An object announced in the last minute without an asset is not garbage yet.
     assert_eq!(garbage(&stores.other).await, ["p/1"]);
     one(store, by("node", Command::ForgetGarbage(vec!["p/1".to_owned()]))).await.unwrap();
     assert_eq!(garbage(store).await, Vec::<String>::new());
@@ -178,7 +178,7 @@ pub(crate) async fn assets_are_purged_with_their_job_and_their_objects_become_ga
     one(store, upload(job, "p/3", false)).await.unwrap();
     let held = hold(&take(store, "w1", of_types(&["brief"]), 1).await[0]);
     one(store, succeed(&held)).await.unwrap();
-    // What is added in the commit that forgets its job is not there after it.
+    // An asset added in the commit that purges its job is not stored.
     let batch = vec![add(new_asset(job, Some("p/3"))), by("clock", Command::Purge(job))];
     assert!(submit(&stores.other, batch).await.iter().all(Result::is_ok));
     assert_eq!(listed(store, job).await, []);

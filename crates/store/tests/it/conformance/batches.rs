@@ -1,4 +1,4 @@
-//! One batch: all of it or nothing, in order, and read back as it was written.
+//! Batches: atomic, in order, and read back as written.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -83,7 +83,7 @@ pub(crate) async fn a_decision_without_changes_writes_nothing<S: Store>(stores: 
 pub(crate) async fn a_batch_is_decided_in_order_on_one_working_set<S: Store>(stores: TestStores<S>) {
     let store = &stores.store;
     let jobs = created(store, (0..3).map(|_| a_job("distributed")).collect()).await;
-    // Three claims of one filter in one batch share what is there, in order.
+    // Three claims with one filter in one batch share the ready jobs, in order.
     let results = submit(store, (1..=3).map(|n| claim(&format!("w{n}"), any(), 1)).collect()).await;
     let held: Vec<_> = results.into_iter().map(|result| claimed(result).remove(0)).collect();
     assert_eq!(
@@ -94,7 +94,10 @@ pub(crate) async fn a_batch_is_decided_in_order_on_one_working_set<S: Store>(sto
     let release = report(&first, Verb::Release { checkpoint: Some(Json::of(&7)), delay: None });
     let results = submit(store, vec![release, succeed(&first)]).await;
     assert_eq!(job_of(results[0].clone()).attempt, 2);
-    assert!(matches!(results[1], Err(Refusal::LeaseConflict { .. })), "the second sees what the first did");
+    assert!(
+        matches!(results[1], Err(Refusal::LeaseConflict { .. })),
+        "the second sees the changes of the first"
+    );
     assert_lawful(store).await;
 }
 
@@ -109,7 +112,7 @@ pub(crate) async fn referenced_records_are_loaded_too<S: Store>(stores: TestStor
     one(store, fail(&held, Class::Permanent)).await.unwrap();
     let undo = take(store, "w1", of_types(&["undo"]), 1).await.remove(0);
     assert_eq!(undo.spec.links.compensates, Some(saga.id()));
-    // A key leads to its job, a job to the account that pays for it, and a compensation to what it compensates.
+    // A key refers to its job, a job to the account that pays for it, and a compensation to its first job.
     let again =
         tenure_core::command::Create { user_id: Some("ann".into()), key: key("k", 1), ..a_job("paid") };
     let mut reads = Reads::of(&[create(again)]);
@@ -118,7 +121,7 @@ pub(crate) async fn referenced_records_are_loaded_too<S: Store>(stores: TestStor
     let (jobs, accounts) =
         store.transact(reads, |set, _| (set.jobs.clone(), set.accounts.clone())).await.unwrap();
     for wanted in [paid.id(), undo.id(), saga.id()] {
-        assert!(jobs.contains_key(&wanted), "{wanted} is led to");
+        assert!(jobs.contains_key(&wanted), "{wanted} is loaded");
     }
     assert_eq!(accounts["ann"].reserved, 3);
 }
@@ -143,7 +146,7 @@ pub(crate) async fn every_value_is_read_as_written<S: Store>(stores: TestStores<
         ..a_job("eager")
     };
     let job = created_one(store, wanted.clone()).await;
-    assert_eq!(job.spec.payload, wanted.payload, "a payload is kept as the text that came");
+    assert_eq!(job.spec.payload, wanted.payload, "a payload is stored as its original text");
     let first = hold(&take(store, "w1", any(), 1).await[0]);
     let error = JobError {
         class: Class::Transient,
@@ -164,11 +167,11 @@ pub(crate) async fn every_value_is_read_as_written<S: Store>(stores: TestStores<
         vec![by("user:ann", Command::Cancel(soft)), by("worker", Command::Heartbeat(hold(&third)))],
     );
     let Ok(CommandOutput::Heartbeat { lease, cancel }) = results.await.remove(1) else {
-        panic!("a heartbeat is heard")
+        panic!("a heartbeat is accepted")
     };
     assert_eq!(cancel, Some(CancelMode::Soft));
     for node in [&stores.store, &stores.other] {
-        let read = node.job(job.id()).await.unwrap().expect("it is there");
+        let read = node.job(job.id()).await.unwrap().expect("it exists");
         assert_eq!(read.spec, job.spec);
         assert_eq!(read.lease.as_deref(), Some(&lease));
         assert_eq!(read.output.checkpoint.as_ref().map(Json::as_str), Some("{\"at\":  3}"));
@@ -186,7 +189,7 @@ pub(crate) async fn every_value_is_read_as_written<S: Store>(stores: TestStores<
     assert_lawful(store).await;
 }
 
-/// A little of everything that a store can hold.
+/// Records of every kind.
 pub(crate) async fn records_of_every_kind_pass_verify<S: Store>(stores: TestStores<S>) {
     let store = &stores.store;
     submit(store, vec![grant("ann", 100), grant("bob", 1)]).await;
@@ -229,7 +232,6 @@ pub(crate) async fn records_of_every_kind_pass_verify<S: Store>(stores: TestStor
     assert_lawful(store).await;
 }
 
-/// The first so many.
 pub(crate) fn page(limit: usize) -> tenure_core::query::Page {
     tenure_core::query::Page { before: None, limit }
 }

@@ -1,4 +1,4 @@
-//! Claims: which jobs, in which order, to whom, and to nobody else.
+//! Claims: which jobs, in which order, each to one worker only.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub(crate) async fn claims_take_the_best_first<S: Store>(stores: TestStores<S>) 
     let mut random = Random(1);
     let creations: Vec<Create> =
         (0..40).map(|_| with(random.below(5) as i32 - 2, random.pick(&["a", "b", "c"]))).collect();
-    // In a few batches, so that `run_at` differs too; the ids are made in order.
+    // In several batches, so that `run_at` differs too; ids are in order.
     let mut jobs = Vec::new();
     for batch in creations.chunks(10) {
         jobs.extend(created(store, batch.to_vec()).await);

@@ -1,4 +1,4 @@
-//! Time: one clock, never backwards, told to every judge; and what it sets off.
+//! Time: one clock that never goes backwards, and the deadlines that it fires.
 
 use std::sync::Arc;
 
@@ -22,17 +22,17 @@ pub(crate) async fn the_clock_never_runs_backwards<S: Store>(stores: TestStores<
                 created_one(node, a_job("so1")).await.spec.created_at
             }
         };
-        assert!(last <= at, "{at:?} comes after {last:?}");
+        assert!(last <= at, "{at:?} is not before {last:?}");
         last = at;
     }
 }
 
 pub(crate) async fn decisions_receive_the_time_of_the_store<S: Store>(stores: TestStores<S>) {
     let before = stores.store.now().await.unwrap();
-    let told = stores.store.transact(Reads::default(), |_, now| now).await.unwrap();
+    let received = stores.store.transact(Reads::default(), |_, now| now).await.unwrap();
     let after = stores.other.now().await.unwrap();
-    assert!(before.at <= told.at && told.at <= after.at, "{before:?} {told:?} {after:?}");
-    assert!(before.stopped <= told.stopped && told.stopped <= after.stopped);
+    assert!(before.at <= received.at && received.at <= after.at, "{before:?} {received:?} {after:?}");
+    assert!(before.stopped <= received.stopped && received.stopped <= after.stopped);
 }
 
 pub(crate) async fn due_jobs_are_found_oldest_first<S: Store>(stores: TestStores<S>) {
@@ -40,7 +40,7 @@ pub(crate) async fn due_jobs_are_found_oldest_first<S: Store>(stores: TestStores
     assert_eq!(store.due(10).await.unwrap(), []);
     let jobs = created(store, (0..4).map(|_| a_job("quick")).collect()).await;
     created_one(store, a_job("engine")).await;
-    // Taken one by one, each later than the one before.
+    // Claimed one by one, each later than the one before.
     for worker in ["w1", "w2", "w3", "w4"] {
         let job = take(store, worker, of_types(&["quick"]), 1).await.remove(0);
         let taken = job.times.updated_at;
@@ -51,7 +51,7 @@ pub(crate) async fn due_jobs_are_found_oldest_first<S: Store>(stores: TestStores
     let due = until("all four leases have run out", async || {
         Some(stores.other.due(10).await.unwrap()).filter(|due| due.len() == 4)
     });
-    assert_eq!(due.await, expected, "and nothing that still has time");
+    assert_eq!(due.await, expected, "and no others");
     assert_eq!(store.due(2).await.unwrap(), expected[..2]);
     submit(store, expected.iter().map(|id| by("clock", Command::Sweep(*id))).collect()).await;
     assert_eq!(store.due(10).await.unwrap(), []);
@@ -64,11 +64,11 @@ pub(crate) async fn a_lost_lease_returns_the_job<S: Store>(stores: TestStores<S>
     let first = hold(&take(store, "w1", any(), 1).await[0]);
     until("the lease has run out", async || {
         let now = store.now().await.unwrap().running();
-        let read: Arc<_> = store.job(job.id()).await.unwrap().expect("it is there");
+        let read: Arc<_> = store.job(job.id()).await.unwrap().expect("it exists");
         read.next_clock().is_none_or(|clock| clock <= now).then_some(())
     })
     .await;
-    // No sweep has run; the clock comes first all the same (law 9).
+    // No sweep has run; the deadline fires first anyway (law 9).
     assert!(one(&stores.other, succeed(&first)).await.is_err());
     let again = take(&stores.other, "w2", any(), 1).await.remove(0);
     assert_eq!((again.id(), again.attempt, again.fence), (job.id(), 2, first.fence.next()));

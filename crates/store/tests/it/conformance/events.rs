@@ -1,4 +1,4 @@
-//! The journal: every event once, in one order, whoever reads and whenever.
+//! The journal: every event once, in the same order for all readers.
 
 use std::collections::BTreeMap;
 
@@ -94,10 +94,10 @@ pub(crate) async fn a_follower_sees_every_event_in_one_order<S: Store>(stores: T
     for writer in writers {
         writer.await.expect("a writer does not panic");
     }
-    follower.0.send(true).expect("the follower is there");
+    follower.0.send(true).expect("the follower runs");
     let seen = follower.1.await.expect("the follower does not panic");
     assert!(seen.is_sorted_by(|a, b| a.position < b.position), "positions ascend");
-    assert_eq!(seen, journal(&stores.store, 500).await, "what was read live is what is there");
+    assert_eq!(seen, journal(&stores.store, 500).await, "following gives the same as reading");
     let mut seqs = BTreeMap::<JobId, u32>::new();
     for line in &seen {
         let seq = seqs.entry(line.event.job_id).or_default();

@@ -1,4 +1,4 @@
-//! Idempotency keys: one effect, however often and from however many sides it is envelope.
+//! Idempotency keys: one effect, however often and concurrently a command is submitted.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub(crate) async fn a_key_leads_to_one_job_under_concurrency<S: Store>(stores: T
                     let Ok(CommandOutput::Job { job, replayed, .. }) =
                         submit_until_done(&store, &[create(creation)]).await.remove(0)
                     else {
-                        panic!("the creation is lawful")
+                        panic!("the creation is valid")
                     };
                     got.push((round, job.id(), replayed));
                 }
@@ -36,11 +36,11 @@ pub(crate) async fn a_key_leads_to_one_job_under_concurrency<S: Store>(stores: T
         got.extend(caller.await.expect("a caller does not panic"));
     }
     let first: Vec<_> = got.iter().filter(|(.., replayed)| !replayed).collect();
-    assert_eq!(first.len(), 5, "each key made one job");
+    assert_eq!(first.len(), 5, "each key created one job");
     let jobs: BTreeSet<_> = got.iter().map(|(round, id, _)| (round, id)).collect();
-    assert_eq!(jobs.len(), 5, "and everyone was told the same one");
+    assert_eq!(jobs.len(), 5, "all callers got the same one");
     assert_eq!(all_jobs(&stores.store).await.len(), 5);
-    assert_eq!(stores.other.account("ann".into()).await.unwrap().reserved, 15, "and it was paid for once");
+    assert_eq!(stores.other.account("ann".into()).await.unwrap().reserved, 15, "each was charged once");
     assert_lawful(&stores.store).await;
 }
 
@@ -70,7 +70,7 @@ pub(crate) async fn a_key_with_another_body_is_refused<S: Store>(stores: TestSto
     assert_eq!(other, Err(Refusal::IdempotencyMismatch("k".into())));
     let same = one(&stores.other, create(Create { key: key("k", 1), ..a_job("so1") })).await;
     assert!(matches!(same, Ok(CommandOutput::Job { job, replayed: true, .. }) if job == first));
-    // Another type is another scope.
+    // Keys of another type are separate.
     created_one(&stores.store, Create { key: key("k", 2), ..a_job("pattern") }).await;
     assert_eq!(all_jobs(&stores.store).await.len(), 2);
 }

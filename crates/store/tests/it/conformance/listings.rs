@@ -1,4 +1,4 @@
-//! Listings: exactly what the filter admits, newest first, page by page.
+//! Listings: exactly the jobs that the filter admits, newest first, in pages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const QUEUES: [&str; 3] = ["default", "slow", "night"];
 const WORKERS: [&str; 3] = ["w1", "w2", "w3"];
 const CORRELATIONS: [&str; 2] = ["order-1", "order-2"];
 
-/// Jobs of all kinds in all kinds of states.
+/// Jobs of several types in several states.
 pub(crate) async fn a_crowd<S: Store>(store: &S, random: &mut Random) -> Vec<Arc<Job>> {
     for _ in 0..8 {
         let creations = (0..12).map(|_| Create {
@@ -48,7 +48,7 @@ pub(crate) async fn a_crowd<S: Store>(store: &S, random: &mut Random) -> Vec<Arc
     all_jobs(store).await
 }
 
-/// A filter that some of these jobs may pass.
+/// A random filter that some of these jobs pass.
 pub(crate) fn a_filter(random: &mut Random, jobs: &[Arc<Job>]) -> JobFilter {
     let mut filter = JobFilter::default();
     let one = random.pick(jobs);
@@ -80,7 +80,7 @@ pub(crate) async fn a_listing_contains_what_its_filter_admits<S: Store>(stores: 
     assert!(jobs.is_sorted_by(|a, b| a.id() > b.id()), "newest first");
     let scanned: BTreeMap<_, _> =
         scan_all(&stores.store).await.into_iter().map(|it| (it.id, it.record.unwrap().job)).collect();
-    assert!(jobs.iter().eq(scanned.values().rev()), "a listing without a filter is everything");
+    assert!(jobs.iter().eq(scanned.values().rev()), "a listing without a filter contains every job");
     for _ in 0..150 {
         let filter = a_filter(&mut random, &jobs);
         let expected: Vec<_> = jobs.iter().filter(|job| filter.admits(job)).cloned().collect();

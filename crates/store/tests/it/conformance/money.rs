@@ -1,4 +1,4 @@
-//! Credits: never overdrawn, and every movement is a line.
+//! Credits: never overdrawn, and every movement has a ledger line.
 
 use tenure_core::command::Create;
 use tenure_core::credit::Movement;
@@ -14,7 +14,7 @@ fn paid() -> Create {
 }
 
 pub(crate) async fn a_balance_is_never_overdrawn_under_concurrency<S: Store>(stores: TestStores<S>) {
-    // Enough for ten jobs at 3 each, and a little more.
+    // Enough for ten jobs at 3 credits each.
     submit(&stores.store, vec![grant("ann", 32)]).await;
     let callers: Vec<_> = (0..12)
         .map(|n| {
@@ -62,7 +62,7 @@ pub(crate) async fn a_ledger_is_read_in_pages<S: Store>(stores: TestStores<S>) {
     assert_eq!(whole[0].1.reason.as_deref(), Some("a gift"));
     assert!(whole.is_sorted_by(|a, b| a.0 < b.0));
     assert_eq!(store.ledger("ann".into(), whole[0].0, 1).await.unwrap(), whole[1..2]);
-    assert_eq!(store.ledger("nobody".into(), 0, 10).await.unwrap(), []);
+    assert_eq!(store.ledger("unknown".into(), 0, 10).await.unwrap(), []);
     let newest_first: Vec<_> = whole.iter().rev().cloned().collect();
     assert_eq!(store.ledger_before("ann".into(), u64::MAX, 10).await.unwrap(), newest_first);
     assert_eq!(store.ledger_before("ann".into(), whole[2].0, 1).await.unwrap(), whole[1..2]);
@@ -71,7 +71,7 @@ pub(crate) async fn a_ledger_is_read_in_pages<S: Store>(stores: TestStores<S>) {
     assert_eq!(accounts[0].1, store.account("ann".into()).await.unwrap());
     assert_eq!(store.accounts(Some("ann".into()), 10).await.unwrap(), accounts[1..]);
     assert_eq!(store.accounts(None, 1).await.unwrap(), accounts[..1]);
-    assert_eq!(store.account("nobody".into()).await.unwrap(), tenure_core::credit::Account::default());
+    assert_eq!(store.account("unknown".into()).await.unwrap(), tenure_core::credit::Account::default());
     assert_eq!(store.account("ann".into()).await.unwrap().spent, 3);
 }
 

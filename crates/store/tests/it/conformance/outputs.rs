@@ -1,4 +1,4 @@
-//! What comes out besides transitions: dead letters, logs, telemetry, the operators' trail, lifecycle files.
+//! Outputs other than transitions: dead letters, logs, telemetry, the audit log, lifecycle files.
 
 use tenure_core::command::Command;
 use tenure_core::dead_letter::ReasonCode;
@@ -132,7 +132,7 @@ pub(crate) async fn a_lifecycle_version_is_registered_once<S: Store>(stores: Tes
     let expected = [(1, "first"), (2, "second"), (10, "tenth")];
     let expected = expected.map(|(version, source)| (reference(version), source.to_owned()));
     assert_eq!(stores.other.lifecycles().await.unwrap(), expected);
-    // Two nodes that start at once with the same new file.
+    // Two nodes that start together with the same new file.
     let (ours, theirs) =
         tokio::join!(one(&stores.store, register(11, "x")), one(&stores.other, register(11, "x")));
     assert!(ours.is_ok() && theirs.is_ok());

@@ -1,4 +1,4 @@
-//! What is over is forgotten: whole, once, and without a trace in what stays.
+//! Retention: purging jobs and pruning expired records.
 
 use tenure_core::command::{Command, Create};
 use tenure_core::decide::CommandOutput;
@@ -42,7 +42,7 @@ pub(crate) async fn a_purged_job_leaves_only_ledger_and_audit_lines<S: Store>(st
         assert_eq!(node.ledger("ann".into(), 0, 9).await.unwrap(), ledger);
         assert_eq!(node.audit(0, 9).await.unwrap(), trail);
     }
-    assert!(one(store, purge(id)).await.is_err(), "it is not there any more");
+    assert!(one(store, purge(id)).await.is_err(), "it does not exist any more");
     assert_lawful(store).await;
 }
 
@@ -54,7 +54,7 @@ pub(crate) async fn positions_are_not_reused<S: Store>(stores: TestStores<S>) {
     assert_eq!(store.events(Position(0), 9).await.unwrap(), []);
     created_one(&stores.other, a_job("so1")).await;
     let next = store.events(last, 9).await.unwrap();
-    assert_eq!(next.len(), 1, "a follower that had read all before does not miss what comes after");
+    assert_eq!(next.len(), 1, "a follower that has read everything does not miss later events");
 }
 
 pub(crate) async fn expired_records_are_pruned<S: Store>(stores: TestStores<S>) {
@@ -72,7 +72,7 @@ pub(crate) async fn expired_records_are_pruned<S: Store>(stores: TestStores<S>) 
         let result = one(store, create(keyed(job_type))).await;
         matches!(result, Ok(CommandOutput::Job { replayed: true, .. }))
     };
-    assert!(!replayed("brief").await, "its key is forgotten");
+    assert!(!replayed("brief").await, "its key has expired");
     assert!(replayed("so1").await, "its key lasts a day");
 }
 
@@ -83,7 +83,7 @@ pub(crate) async fn finished_jobs_are_found_by_age<S: Store>(stores: TestStores<
         created_one(store, a_job(job_type)).await;
         let held = hold(&take(store, "w1", any(), 1).await[0]);
         let over = job_of(one(store, fail(&held, Class::Permanent)).await);
-        let at = over.times.completed_at.expect("it is over");
+        let at = over.times.completed_at.expect("it is finished");
         ended.push((over.id(), at));
         until("the clock has moved on", async || (store.now().await.unwrap().at > at).then_some(())).await;
     }

@@ -1,4 +1,4 @@
-//! What is watched: gauges, leases, finished jobs, dead letters by their jobs.
+//! Reads for monitoring: gauges, leases, finished jobs, dead letters by their jobs.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::conformance::{a_crowd, a_filter, page};
 use crate::fixture::*;
 use crate::stores::TestStores;
 
-/// The gauges, by looking at every job.
+/// The gauges, computed from every job.
 async fn counted<S: Store>(store: &S) -> Gauges {
     let now = store.now().await.unwrap().at;
     let live: Vec<_> = all_jobs(store).await.into_iter().filter(|job| !job.phase.is_final()).collect();
@@ -42,7 +42,7 @@ async fn counted<S: Store>(store: &S) -> Gauges {
     }
 }
 
-/// The gauges, when they are what looking at every job says.
+/// The gauges, once they match those computed from every job.
 async fn agreed<S: Store>(stores: &TestStores<S>) -> Gauges {
     loop {
         let before = counted(&stores.store).await;
@@ -207,7 +207,7 @@ pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(stores: TestS
         }
         assert_eq!(found, expected, "{filter:?}");
     }
-    let nobody = JobFilter { user_id: Some("nobody".into()), ..JobFilter::default() };
-    let filter = DeadLetterFilter { jobs: nobody, ..DeadLetterFilter::default() };
+    let unknown = JobFilter { user_id: Some("unknown".into()), ..JobFilter::default() };
+    let filter = DeadLetterFilter { jobs: unknown, ..DeadLetterFilter::default() };
     assert_eq!(store.dead_letters(filter, page(5)).await.unwrap(), []);
 }

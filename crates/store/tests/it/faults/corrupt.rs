@@ -1,4 +1,4 @@
-//! A file that is not what was written: refused by name, never repaired, never a panic.
+//! Corrupt files: reported with their place, never repaired, never a panic.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -37,7 +37,7 @@ fn flip(file: &Path, at: u64, bytes: usize) {
     file.write_all(&old.iter().map(|byte| !byte).collect::<Vec<_>>()).unwrap();
 }
 
-/// That something is corrupt was said, and where.
+/// Checks that the corruption was reported with its place.
 fn is_named(error: &StoreError) -> bool {
     matches!(error, StoreError::Corrupt { .. }) && !error.to_string().is_empty()
 }
@@ -83,7 +83,7 @@ async fn a_broken_page_is_refused() {
     assert!(is_named(&error) && error.to_string().contains("tenure.db"), "{error}");
 }
 
-/// Anywhere, not only where it is easy to see: whatever reads it says what it found, or what was there.
+/// Anywhere in the file: every read reports corruption, or returns the original data.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn flipped_bytes_never_panic_and_are_reported_as_corruption() {
     let good = a_good_file().await;

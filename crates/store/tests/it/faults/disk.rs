@@ -12,7 +12,7 @@ use crate::child::{Acknowledged, Process, assert_kept, note};
 use crate::fixture::*;
 use crate::stores;
 
-/// The n-th sync fails: its batch may or may not be there, nothing is accepted after it, and all before it is kept.
+/// The n-th sync fails: its batch may or may not be stored, later ones are refused, and earlier ones are kept.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sync_that_fails_stops_the_store() {
     let shim = Shim::build();
@@ -32,14 +32,14 @@ async fn a_sync_that_fails_stops_the_store() {
                     assert_eq!(words[1], "unknown", "sync {n}");
                     at_open += 1;
                 }
-                // The first syncs make the empty file; SQLite begins again, and nothing was written yet.
+                // The first syncs create the empty file, before anything is written.
                 "survived" if n <= 3 => at_open += 1,
                 "failed" => failed = Some(words[1].clone()),
                 "then" => then.push(words[1].clone()),
                 other => panic!("sync {n}: {other}"),
             }
         }
-        assert!(child.ended_well(), "sync {n}: the child did not panic");
+        assert!(child.succeeded(), "sync {n}: the child did not panic");
         if let Some(failed) = failed {
             at_commit += 1;
             assert_eq!(failed, "unknown", "sync {n}: the outcome of the batch is not known");
@@ -48,13 +48,13 @@ async fn a_sync_that_fails_stops_the_store() {
         let store = stores::open(folder.path()).await;
         assert_kept(&store, &acknowledged).await;
         let unknown = all_jobs(&store).await.len() - acknowledged.len();
-        assert!(unknown <= 1, "sync {n}: only the batch in doubt may be there unacknowledged");
+        assert!(unknown <= 1, "sync {n}: only the uncertain batch may be stored without acknowledgement");
     }
-    assert_eq!(at_open + at_commit, 20, "every fault was met");
-    assert!(at_commit >= 10, "most of them by a batch: {at_commit}");
+    assert_eq!(at_open + at_commit, 20, "every fault occurred");
+    assert!(at_commit >= 10, "most of them at a commit: {at_commit}");
 }
 
-/// Full, and then not: nothing is lost, nothing half-written, and no restart is needed.
+/// A full disk, then free space: nothing is lost or incomplete, and no restart is needed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_refuses_and_recovers() {
     let shim = Shim::build();
@@ -63,27 +63,27 @@ async fn a_full_disk_refuses_and_recovers() {
     let place = folder.path().to_str().expect("a plain path");
     let mut child = Process::start("fill", place, 1, &shim.env("TENURE_SHIM_FULL", flag));
     let mut acknowledged = Acknowledged::new();
-    let mut heard = Vec::new();
+    let mut reports = Vec::new();
     while let Some(words) = child.next() {
         match words[0].as_str() {
             "ack" => note(&mut acknowledged, &words),
             "open" => {}
-            _ => heard.push(words.join(" ")),
+            _ => reports.push(words.join(" ")),
         }
     }
-    assert!(child.ended_well());
+    assert!(child.succeeded());
     let twice = ["while-full full", "readable 5"];
-    assert_eq!(heard, [&twice[..], &twice, &twice, &["after"]].concat());
+    assert_eq!(reports, [&twice[..], &twice, &twice, &["after"]].concat());
     let store = stores::open(folder.path()).await;
     assert_kept(&store, &acknowledged).await;
     assert_eq!((acknowledged.len(), all_jobs(&store).await.len()), (6, 6));
 }
 
-/// A file system of a few megabytes, for as long as it lives.
+/// A mounted file system of a few megabytes.
 struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
-    /// `None` where this process may not mount.
+    /// `None` if this process may not mount.
     fn mount(at: &'a Path, megabytes: u32) -> Option<Self> {
         let mut mount = Command::new("mount");
         let size = format!("size={megabytes}m");
@@ -93,7 +93,7 @@ impl<'a> SmallDisk<'a> {
 
     fn grow(&self) {
         let grown = Command::new("mount").args(["-o", "remount,size=64m"]).arg(self.0).status();
-        assert!(grown.expect("mount is there").success());
+        assert!(grown.expect("mount is installed").success());
     }
 }
 
@@ -103,7 +103,7 @@ impl Drop for SmallDisk<'_> {
     }
 }
 
-/// The same on a real file system that is really full.
+/// The same on a real file system without free space.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_small_disk_refuses_and_recovers() {
     let folder = stores::a_folder();
@@ -125,16 +125,16 @@ async fn a_small_disk_refuses_and_recovers() {
         Err(error) => panic!("{error}"),
     };
     while kept(&mut acknowledged).await {
-        assert!(acknowledged.len() < 1000, "four megabytes do not hold thirty");
+        assert!(acknowledged.len() < 1000, "thirty megabytes do not fit in four");
     }
     assert!(acknowledged.len() > 10);
     for _ in 0..3 {
         assert!(!kept(&mut acknowledged).await, "it stays full");
-        assert_eq!(all_jobs(&store).await.len(), acknowledged.len(), "what was accepted can be read");
+        assert_eq!(all_jobs(&store).await.len(), acknowledged.len(), "accepted jobs can be read");
     }
     disk.grow();
     for _ in 0..10 {
-        assert!(kept(&mut acknowledged).await, "there is room again, and no restart was needed");
+        assert!(kept(&mut acknowledged).await, "there is free space, and no restart was needed");
     }
     assert_kept(&store, &acknowledged).await;
     store.heartbeat().await.unwrap();
@@ -144,7 +144,7 @@ async fn a_small_disk_refuses_and_recovers() {
     drop(store);
 }
 
-/// A full disk refuses new work, and what runs goes on from the reserve; with room again, all is as before.
+/// A full disk refuses new work, running jobs continue from the reserve, and with free space everything works again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn running_jobs_continue_when_the_disk_is_full() {
     let folder = stores::a_folder();
@@ -160,7 +160,7 @@ async fn running_jobs_continue_when_the_disk_is_full() {
     while try_submit(&store, large()).await.is_ok() {}
     for job in &held {
         submit(&store, vec![report(&hold(job), Verb::Start)]).await;
-        assert!(job_of(one(&store, succeed(&hold(job))).await).phase.is_final(), "it could be finished");
+        assert!(job_of(one(&store, succeed(&hold(job))).await).phase.is_final(), "it can be finished");
         assert!(matches!(try_submit(&store, large()).await, Err(StoreError::Full)), "new work is refused");
     }
     disk.grow();

@@ -1,4 +1,4 @@
-//! The folder of the embedded store: whose it is, which schema it has, and the time for which it was closed.
+//! The folder of the embedded store: its owner, its schema, and the time while it was closed.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::fixture::*;
 use crate::stores;
 
 fn raw(folder: &Path) -> Connection {
-    Connection::open(folder.join("tenure.db")).expect("the file is there")
+    Connection::open(folder.join("tenure.db")).expect("the file exists")
 }
 
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn a_second_process_is_refused_with_the_owner_of_the_store() {
         other => panic!("{other:?}"),
     }
     child.kill();
-    assert!(!child.ended_well());
+    assert!(!child.succeeded());
     stores::open(folder.path()).await;
 }
 
@@ -42,7 +42,7 @@ async fn a_second_store_in_the_same_process_is_refused_too() {
     stores::open(folder.path()).await;
 }
 
-/// Orders that were given are carried out before the folder is anyone else's.
+/// Commands that were submitted are executed before the folder is released.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_closed_store_is_released_after_its_last_write() {
     let folder = stores::a_folder();
@@ -50,7 +50,7 @@ async fn a_closed_store_is_released_after_its_last_write() {
     for round in 0..30 {
         let store = stores::open(folder.path()).await;
         assert_eq!(all_jobs(&store).await.len(), expected);
-        // Given and not waited for: polled once, then let go.
+        // Submitted without waiting: polled once, then dropped.
         let mut begun = Box::pin(submit(&store, (0..round % 5).map(|_| create(a_job("so1"))).collect()));
         let poll =
             std::future::poll_fn(|context| std::task::Poll::Ready(begun.as_mut().poll(context).is_ready()));
@@ -76,7 +76,7 @@ async fn the_files_are_private() {
         assert_eq!(mode(&path), 0o600, "{}", path.display());
         files += 1;
     }
-    assert!(files >= 3, "the file, its log, its lock");
+    assert!(files >= 3, "the file, its log and its lock");
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn a_newer_schema_and_an_edited_migration_are_refused() {
     assert!(matches!(refused, Err(StoreError::MigrationChanged(1))), "{refused:?}");
 }
 
-/// The time for which a store was closed counts against no lease, and into `stopped`.
+/// The time while a store was closed does not count against leases, and is added to `stopped`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lease_is_not_shortened_while_the_store_is_closed() {
     let folder = stores::a_folder();
@@ -108,10 +108,10 @@ async fn a_lease_is_not_shortened_while_the_store_is_closed() {
     assert!(before.at <= after.at);
     let hour = Millis::seconds(3600);
     assert!(before.stopped.0 + hour.0 <= after.stopped.0, "{before:?} {after:?}");
-    assert_eq!(store.due(9).await.unwrap(), [], "an hour is longer than the lease, and does not count");
+    assert_eq!(store.due(9).await.unwrap(), [], "the hour is longer than the lease, but does not count");
     let held = store.job(job.id()).await.unwrap().unwrap();
     assert!(after.running() < held.lease.as_ref().unwrap().expires());
-    one(&store, succeed(&hold(&held))).await.expect("its worker is still its owner");
+    one(&store, succeed(&hold(&held))).await.expect("its worker still holds the lease");
     assert_lawful(&store).await;
 }
 
@@ -135,7 +135,7 @@ async fn the_clock_stops_while_the_store_is_closed() {
     );
     until("it runs out in the end", async || (store.due(1).await.unwrap() == [held.id()]).then_some(()))
         .await;
-    // A wall clock that was set back does not take the store along.
+    // The clock of the store does not go back with the wall clock.
     drop(store);
     raw(folder.path()).execute("update clock set alive_at = alive_at + 86400000", []).unwrap();
     let store = stores::open(folder.path()).await;

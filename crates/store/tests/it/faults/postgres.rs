@@ -1,4 +1,4 @@
-//! The shared store: servers that crash, connections that are cut, poolers, rivals, and settings that would lose work.
+//! PostgreSQL: crashing servers, cut connections, poolers, concurrent nodes, and settings that would lose work.
 
 use std::collections::BTreeSet;
 use std::net::{TcpListener, TcpStream};
@@ -18,7 +18,7 @@ use crate::conformance;
 use crate::fixture::*;
 use crate::stores::{self, ask, connect};
 
-/// Work from several tasks until it is stopped; every error must be one after which it may be tried again.
+/// Work from several tasks until it is stopped; every error must be retryable.
 struct Load {
     acknowledged: Arc<Mutex<Acknowledged>>,
     count: Arc<AtomicUsize>,
@@ -48,10 +48,10 @@ impl Load {
         Self { tasks: tasks.collect(), acknowledged, count, stop }
     }
 
-    /// Waits until so many more transitions were acknowledged.
+    /// Waits until this many more transitions were acknowledged.
     async fn more(&self, many: usize) {
         let before = self.count.load(Ordering::Relaxed);
-        until("work goes on", async || (self.count.load(Ordering::Relaxed) >= before + many).then_some(()))
+        until("work continues", async || (self.count.load(Ordering::Relaxed) >= before + many).then_some(()))
             .await;
     }
 
@@ -83,7 +83,7 @@ async fn a_round(
     changed
 }
 
-/// The jobs of results; none if it may be tried again.
+/// The jobs of the results; none after a retryable error.
 fn retryable(
     result: Result<Vec<tenure_core::decide::CommandResult>, StoreError>,
 ) -> Vec<Arc<tenure_core::job::Job>> {
@@ -190,7 +190,7 @@ async fn a_server_that_would_lose_acknowledged_work_is_refused() {
     connect(&url).await;
 }
 
-/// While one batch is being judged, another node takes the key that it is about to write.
+/// While one batch is decided, another node writes the key that it is about to write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_conflict_is_decided_again_on_the_current_data() {
     let url = stores::a_database().await;
@@ -222,7 +222,7 @@ async fn a_conflict_is_decided_again_on_the_current_data() {
     assert_eq!(all_jobs(&slow).await.len(), 1);
 }
 
-/// An hour in which no node lived counts against no lease, once, whichever node sees it first.
+/// An hour without a running node does not count against leases, whichever node notices it first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lease_is_not_shortened_while_no_node_runs() {
     let url = stores::a_database().await;

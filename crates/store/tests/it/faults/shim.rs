@@ -1,4 +1,4 @@
-//! A disk that fails on order: `shim.c`, built with the C compiler and loaded into a child.
+//! Simulated disk failures: `shim.c`, built with the C compiler and loaded into a child.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::stores;
 
-/// The built shim; it goes when this is dropped.
+/// The compiled shim, deleted when dropped.
 pub(crate) struct Shim(TempDir);
 
 impl Shim {
@@ -24,7 +24,7 @@ impl Shim {
         Self(folder)
     }
 
-    /// What a child is told: load the shim, and fail like this.
+    /// The environment of a child that loads the shim and fails as configured.
     pub(crate) fn env(&self, fault: &'static str, value: String) -> Vec<(&'static str, String)> {
         vec![("LD_PRELOAD", self.0.path().join("shim.so").display().to_string()), (fault, value)]
     }

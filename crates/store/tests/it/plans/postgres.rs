@@ -1,4 +1,4 @@
-//! PostgreSQL: `explain` of every statement on tables of some size, with values such as are sent.
+//! PostgreSQL: `explain` of every statement on tables with data, with realistic values.
 
 use tenure_core::command::{Command, Create};
 use tenure_core::dead_letter::ReasonCode;
@@ -10,17 +10,17 @@ use super::with_listings;
 use crate::fixture::*;
 use crate::stores;
 
-/// What may read a table from one end to the other, and why.
+/// Statements that may scan a whole table, and why.
 const WHOLE: [(&str, &str); 3] = [
     ("counts", "counts every job, for pages that say so"),
     ("scan_accounts", "for verify; a page of it is a good part of a table of this size"),
     ("strays", "verify reads every table once"),
 ];
 
-/// Not one statement, or one that is not planned.
+/// Not a single statement, or not planned.
 const UNPLANNED: [(&str, &str); 2] = [("begin", "several statements"), ("migrations", "makes a table")];
 
-/// Sent with sequential scans off: there must be another way.
+/// Sent with sequential scans disabled, so that an index is used.
 const BY_INDEX: [&str; 4] = [
     "live_counts",
     "list by state as far as a place",
@@ -90,7 +90,7 @@ async fn rows(client: &Client, sql: &str) -> Vec<String> {
     messages.into_iter().filter_map(row).collect()
 }
 
-/// Values such as a busy store would send: plans are made for them, and with others PostgreSQL keeps doing so.
+/// Values that a busy store would send: PostgreSQL plans for them.
 const SENT: [(&str, &[&str]); 8] = [
     (
         "claimable",

@@ -6,7 +6,7 @@ use rusqlite::types::Null;
 use super::with_listings;
 use crate::stores;
 
-/// What may read a table from one end to the other, and why.
+/// Statements that may scan a whole table, and why.
 const WHOLE: [(&str, &str); 10] = [
     ("counts", "counts every job, for pages that say so"),
     ("strays", "verify reads every table once"),
@@ -41,7 +41,7 @@ async fn every_statement_of_sqlite_uses_an_index() {
     }
 }
 
-/// A step that walks a table or an index without looking anything up; constants and what was found before are not it.
+/// A plan step that scans a table or an index; constants and subquery results do not count.
 fn reads_whole(line: &str) -> bool {
     let made = ["CONSTANT ROW", "SUBQUERY", "(subquery"];
     line.starts_with("SCAN") && !made.iter().any(|made| line.contains(made))
