@@ -90,7 +90,7 @@ async fn invalid_definitions_are_refused_when_loaded() {
         ("schema", |it| it.schema = Some(json!({ "type": "no-such-type" }))),
         ("schema", |it| it.schema = Some(json!({ "$ref": "http://127.0.0.1:1/schema.json" }))),
         ("no-such-lifecycle", |it| it.lifecycle = "no-such-lifecycle".to_owned()),
-        ("compensates with", |it| it.compensate_with = Some("nobody".to_owned())),
+        ("compensates with", |it| it.compensate_with = Some("no-such-type".to_owned())),
         ("has no [credits]", |it| it.lifecycle = "so1".to_owned()),
         ("no timeout rule", |it| it.timeouts = vec![("queued".to_owned(), tenure_core::time::Millis(5))]),
     ];

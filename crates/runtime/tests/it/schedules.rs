@@ -142,8 +142,8 @@ async fn a_fixed_time_creates_one_job_on_both_nights_when_clocks_change() {
         ("2027-11-06T12:00:00Z", "30 1 * * *", ["2027-11-07T05:30:00.000Z", "2027-11-08T06:30:00.000Z"]),
     ] {
         // Checking four times a second would be slow over two days.
-        let seldom = Options { sweep_every: MINUTE, heartbeat_every: MINUTE, ..Options::default() };
-        let (runtime, store) = at_with(start, seldom).await;
+        let slow_checks = Options { sweep_every: MINUTE, heartbeat_every: MINUTE, ..Options::default() };
+        let (runtime, store) = at_with(start, slow_checks).await;
         add(&runtime, plan(cron, "America/New_York")).await.unwrap();
         pass(44 * 60 * MINUTE).await;
         assert_eq!(occurrences(&store).await, made);

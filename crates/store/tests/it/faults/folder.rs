@@ -131,7 +131,7 @@ async fn the_clock_stops_while_the_store_is_closed() {
     assert!(now.stopped.0 >= 60);
     assert!(
         now.running() < held.lease.as_ref().unwrap().expires() + Millis(40),
-        "the clock went on where it stood"
+        "the clock continues at its last value"
     );
     until("it runs out in the end", async || (store.due(1).await.unwrap() == [held.id()]).then_some(()))
         .await;
