@@ -110,7 +110,7 @@ fn show(args: &ShowArgs, format: OutputFormat) -> Result<Exit> {
     }
     match format {
         OutputFormat::Json | OutputFormat::Jsonl => {
-            output::json(format, &json!(wire::lifecycle(&lifecycle)))?
+            output::json(format, &json!(wire::lifecycle(&lifecycle)))?;
         }
         OutputFormat::Name => output::data(lifecycle.name.as_str())?,
         OutputFormat::Table | OutputFormat::Wide => output::data(&shown(&lifecycle))?,
@@ -170,7 +170,7 @@ fn list(format: OutputFormat) -> Result<Exit> {
             }
         }
         OutputFormat::Table => {
-            output::table(&["NAME", "VERSION", "STATES", "ABOUT"], &rows(&lifecycles, false))?
+            output::table(&["NAME", "VERSION", "STATES", "ABOUT"], &rows(&lifecycles, false))?;
         }
         OutputFormat::Wide => {
             output::table(

@@ -8,7 +8,6 @@ use crate::time::Timestamp;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-
 pub enum ReasonCode {
     ParseError,
     ValidationFailed,

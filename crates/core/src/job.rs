@@ -302,7 +302,6 @@ impl JobError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-
 pub enum Category {
     Validation,
     Queue,
@@ -313,7 +312,6 @@ pub enum Category {
 /// Whether another attempt may help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-
 pub enum Class {
     Transient,
     Permanent,
@@ -323,7 +321,6 @@ pub enum Class {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-
 pub enum Stage {
     Fetch,
     Input,

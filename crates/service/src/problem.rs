@@ -57,23 +57,23 @@ impl Problem {
 
     /// An invalid body, id or query, with a pointer to the invalid part.
     pub fn malformed(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::pointed(ProblemCode::Malformed, pointer.into(), detail.into())
+        Self::pointed(ProblemCode::Malformed, &pointer.into(), &detail.into())
     }
 
     /// A well-formed value that is not accepted.
     pub fn invalid(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::pointed(ProblemCode::ValidationFailed, pointer.into(), detail.into())
+        Self::pointed(ProblemCode::ValidationFailed, &pointer.into(), &detail.into())
     }
 
-    fn pointed(code: ProblemCode, pointer: String, detail: String) -> Self {
-        let shown = if pointer == "#" { detail.clone() } else { format!("{pointer}: {detail}") };
+    fn pointed(code: ProblemCode, pointer: &str, detail: &str) -> Self {
+        let shown = if pointer == "#" { detail.to_owned() } else { format!("{pointer}: {detail}") };
         Self::new(code, shown).with("errors", json!([{ "pointer": pointer, "detail": detail }]))
     }
 
     /// The same idempotency key with a different body.
     pub fn key_reused(key: &str) -> Self {
         let detail = format!("idempotency key {key} was already used with a different body");
-        Self::pointed(ProblemCode::IdempotencyMismatch, "#".to_owned(), detail)
+        Self::pointed(ProblemCode::IdempotencyMismatch, "#", &detail)
     }
 
     pub fn not_found(what: &str, name: impl std::fmt::Display) -> Self {

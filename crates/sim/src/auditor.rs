@@ -206,7 +206,7 @@ impl Auditor {
         match ready(self.store.job(id)).ok().flatten() {
             Some(row) if !model.purged => self.violations.extend(model.compare(&row, now_ms)),
             Some(_) => {
-                self.violations.push(model.violation(2, "the row is back after its retention", "no row"))
+                self.violations.push(model.violation(2, "the row is back after its retention", "no row"));
             }
             None if model.kept_until().is_some_and(|until| until <= self.now) => model.purged = true,
             None => {

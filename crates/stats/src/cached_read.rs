@@ -20,12 +20,12 @@ const FIRST_READ_WAIT: Duration = Duration::from_millis(50);
 pub(crate) struct CachedRead<T>(Arc<Inner<T>>);
 
 struct Inner<T> {
-    last: Mutex<Option<Value<T>>>,
+    last: Mutex<Option<CachedValue<T>>>,
     /// Held during a read.
     reading: Arc<tokio::sync::Mutex<()>>,
 }
 
-struct Value<T> {
+struct CachedValue<T> {
     value: Arc<T>,
     at: Instant,
     cost: Duration,
@@ -136,15 +136,15 @@ impl<T: Send + Sync + 'static> CachedRead<T> {
     }
 
     fn note(&self, value: Arc<T>, at: Instant, cost: Duration) {
-        *self.last() = Some(Value { value, at, cost, expired: false });
+        *self.last() = Some(CachedValue { value, at, cost, expired: false });
     }
 
-    fn last(&self) -> MutexGuard<'_, Option<Value<T>>> {
+    fn last(&self) -> MutexGuard<'_, Option<CachedValue<T>>> {
         self.0.last.lock().expect("no panic while a value is stored")
     }
 }
 
-impl<T> Value<T> {
+impl<T> CachedValue<T> {
     fn is_fresh(&self) -> bool {
         !self.expired && self.at.elapsed() < AGE_MIN.max(self.cost * AGE_COSTS)
     }

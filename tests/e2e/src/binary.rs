@@ -96,7 +96,7 @@ mod tests {
         write("deps/tenure-2.d", "");
         fs::hard_link(profile.join("deps/tenure-2"), profile.join("tenure")).unwrap();
         assert_eq!(find(profile), Ok(profile.join("tenure")));
-        let later = SystemTime::now() + std::time::Duration::from_secs(60);
+        let later = SystemTime::now() + std::time::Duration::from_mins(1);
         fs::File::open(&source).unwrap().set_modified(later).unwrap();
         assert!(find(profile).unwrap_err().contains("lib.rs"));
     }

@@ -112,7 +112,7 @@ impl CliServer {
 
     /// Starts `tenure serve` at the same address again.
     pub fn start_again(&mut self) {
-        self.process = launch("serve", &self.process.address().to_owned(), self.folder.path());
+        self.process = launch("serve", self.process.address(), self.folder.path());
     }
 
     /// A `tenure` command that talks to this server.

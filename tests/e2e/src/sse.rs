@@ -26,11 +26,10 @@ impl EventStream {
     /// The next event, without comments; `None` at the end of the stream.
     pub async fn next(&mut self) -> Option<SseEvent> {
         loop {
-            if let Some((block, rest)) = self.unread.split_once("\n\n") {
-                let event = parse(block);
-                self.unread = rest.to_owned();
-                if event.is_some() {
-                    return event;
+            if let Some(end) = self.unread.find("\n\n") {
+                let block: String = self.unread.drain(..end + 2).collect();
+                if let Some(event) = parse(&block) {
+                    return Some(event);
                 }
                 continue;
             }

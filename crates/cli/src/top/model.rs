@@ -233,7 +233,7 @@ impl Top {
             KeyAction::MarkAll => self.pane_mut().rows_mut().into_iter().for_each(Rows::mark_all),
             KeyAction::Cancel => self.ask(ActionKind::Cancel { hard: false }),
             KeyAction::Retry if self.pane().page == PaneKind::View(View::Dead) => {
-                self.ask(ActionKind::Redrive)
+                self.ask(ActionKind::Redrive);
             }
             KeyAction::Retry => self.ask(ActionKind::Retry),
             KeyAction::Newer => self.pane_mut().rows_mut().into_iter().for_each(Rows::show_latest),

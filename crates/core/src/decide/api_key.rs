@@ -47,6 +47,6 @@ pub(crate) fn revoke(context: &mut DecisionContext<'_>, by: &Actor, id: &Name) -
     }
     let key = ApiKey { revoked_at: Some(context.now.at), ..key };
     context.set.put_api_key(key.clone());
-    context.audit(by, "key_revoke", &id);
+    context.audit(by, "key_revoke", id);
     Ok(CommandOutput::Key { key, replayed: false })
 }

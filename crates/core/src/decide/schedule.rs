@@ -42,14 +42,14 @@ pub(crate) fn change(
         ScheduleChange::Resume(at) => ("schedule_resume", Some(at)),
         ScheduleChange::Remove => {
             context.set.remove_automation(&(AutomationKind::Schedule, id.clone()));
-            context.audit(by, "schedule_remove", &id);
+            context.audit(by, "schedule_remove", id);
             return Ok(CommandOutput::automation(known, false));
         }
     };
     if known.next_at == next_at {
         return Ok(CommandOutput::automation(known, true));
     }
-    context.audit(by, action, &id);
+    context.audit(by, action, id);
     Ok(context.put_automation(Schedule { next_at, ..known }))
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn change(
     match change.clone() {
         WebhookChange::Remove => {
             context.set.remove_automation(&(AutomationKind::Webhook, id.clone()));
-            context.audit(by, "webhook_remove", &id);
+            context.audit(by, "webhook_remove", id);
             return Ok(CommandOutput::automation(webhook, false));
         }
         WebhookChange::Enable => {
@@ -54,7 +54,7 @@ pub(crate) fn change(
                 return Ok(CommandOutput::automation(webhook, true));
             }
             (webhook.disabled_at, webhook.failures, webhook.due_at) = (None, 0, Some(now));
-            context.audit(by, "webhook_enable", &id);
+            context.audit(by, "webhook_enable", id);
         }
         WebhookChange::Take { holder, span } => {
             let is_free = webhook.due_at.is_some_and(|at| at <= now);
@@ -81,7 +81,7 @@ pub(crate) fn change(
             webhook.due_at = retry_in.map(|span| now + span);
             if retry_in.is_none() {
                 webhook.disabled_at = Some(now);
-                context.audit(by, "webhook_disable", &id);
+                context.audit(by, "webhook_disable", id);
             }
         }
     }

@@ -70,6 +70,10 @@ impl<'a> Words<'a> {
         self.named.get(name).copied()
     }
 
+    fn text(&self, name: &str) -> Option<String> {
+        self.get(name).map(str::to_owned)
+    }
+
     fn span(&self, name: &str) -> Option<Millis> {
         self.get(name).map(|text| Millis::parse(text).unwrap_or_else(|| panic!("{text} is not a span")))
     }
@@ -146,14 +150,11 @@ impl ScriptRunner {
             "create" => Command::Create(Box::new(self.creation(words))),
             "claim" => Command::Claim(claim(actor, words)),
             "heartbeat" => Command::Heartbeat(self.hold(actor, words)),
-            "progress" => {
-                let percent = words.nth(2).parse().expect("a percentage");
-                Command::Progress {
-                    hold: self.hold(actor, words),
-                    percent,
-                    message: words.get("message").map(str::to_owned),
-                }
-            }
+            "progress" => Command::Progress {
+                hold: self.hold(actor, words),
+                percent: words.nth(2).parse().expect("a percentage"),
+                message: words.text("message"),
+            },
             "log" => {
                 let lines = words.plain[2..].iter().map(|text| NewLogLine {
                     stream: "stdout".into(),
@@ -171,11 +172,7 @@ impl ScriptRunner {
             "asset" => Command::AddAsset(Box::new(self.asset(actor, words))),
             "cancel" => {
                 let mode = if words.has("hard") { CancelMode::Hard } else { CancelMode::Soft };
-                Command::Cancel(Cancel {
-                    job: self.job(words),
-                    mode,
-                    reason: words.get("why").map(str::to_owned),
-                })
+                Command::Cancel(Cancel { job: self.job(words), mode, reason: words.text("why") })
             }
             "dead-letter" => {
                 let reason = ReasonCode::parse(words.nth(2)).expect("a reason code");
@@ -189,36 +186,13 @@ impl ScriptRunner {
             "retry" => Command::Retry(Retry { job: self.job(words), id: self.next_id(), when: When::Now }),
             "disconnect" => Command::Disconnect(self.hold(actor, words)),
             "dismiss" => Command::DismissDeadLetter { job: self.job(words), reason: "seen".to_owned() },
-            "pause" => Command::PauseQueue { queue: words.nth(1).into(), paused: true },
-            "resume" => Command::PauseQueue { queue: words.nth(1).into(), paused: false },
-            "grant" => Command::GrantCredits {
-                user: words.nth(1).into(),
-                amount: words.nth(2).parse().expect("how many"),
-                reason: None,
-            },
-            "add-key" => Command::AddKey(Box::new(NewKey {
-                id: words.nth(1).into(),
-                role: Role::parse(words.nth(2)).expect("a role"),
-                user_id: words.get("user").map(Into::into),
-                digest: fingerprint(words.get("secret").unwrap_or(words.nth(1))),
-            })),
-            "revoke-key" => Command::RevokeKey(words.nth(1).into()),
-            "seen" => Command::WorkersSeen(words.plain[1..].iter().map(|word| sighting(word)).collect()),
-            "seat" => {
-                let connection = Uuid::from_u128(words.nth(2).parse().expect("a number"));
-                Command::BindWorkerConnection {
-                    worker: actor.into(),
-                    credential: words.nth(1).into(),
-                    connection,
-                }
-            }
             "sweep" => Command::Sweep(self.job(words)),
             "purge" => Command::Purge(self.job(words)),
             "prune" => Command::Prune,
-            verb => {
+            verb => operator_command(actor, words).unwrap_or_else(|| {
                 let holder = self.holder(actor, words).filter(|_| words.get("fence") != Some("none"));
                 Command::Report(Box::new(Report { job: self.job(words), holder, verb: report(verb, words) }))
-            }
+            }),
         }
     }
 
@@ -324,6 +298,36 @@ fn is_worker(actor: &str) -> bool {
 fn sighting(word: &str) -> WorkerSighting {
     let (worker, credential) = word.split_once(':').map_or((word, None), |(worker, key)| (worker, Some(key)));
     WorkerSighting { worker: worker.into(), credential: credential.map(Name::from) }
+}
+
+/// A command that is not on a job; `None` for a verb of a worker.
+fn operator_command(actor: &str, words: &Words<'_>) -> Option<Command> {
+    Some(match words.nth(0) {
+        "pause" => Command::PauseQueue { queue: words.nth(1).into(), paused: true },
+        "resume" => Command::PauseQueue { queue: words.nth(1).into(), paused: false },
+        "grant" => Command::GrantCredits {
+            user: words.nth(1).into(),
+            amount: words.nth(2).parse().expect("how many"),
+            reason: None,
+        },
+        "add-key" => Command::AddKey(Box::new(NewKey {
+            id: words.nth(1).into(),
+            role: Role::parse(words.nth(2)).expect("a role"),
+            user_id: words.get("user").map(Into::into),
+            digest: fingerprint(words.get("secret").unwrap_or(words.nth(1))),
+        })),
+        "revoke-key" => Command::RevokeKey(words.nth(1).into()),
+        "seen" => Command::WorkersSeen(words.plain[1..].iter().map(|word| sighting(word)).collect()),
+        "seat" => {
+            let connection = Uuid::from_u128(words.nth(2).parse().expect("a number"));
+            Command::BindWorkerConnection {
+                worker: actor.into(),
+                credential: words.nth(1).into(),
+                connection,
+            }
+        }
+        _ => return None,
+    })
 }
 
 fn claim(actor: &str, words: &Words<'_>) -> Claim {

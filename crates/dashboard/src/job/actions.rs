@@ -120,7 +120,7 @@ fn allowed(why: &Explanation, job: &Job, letter: Option<&DeadLetter>) -> Vec<Job
         match &step.trigger {
             Trigger::Signal(name) => acts.push(JobAction::Signal(name.clone())),
             Trigger::Cancel if job.cancel.is_none() => {
-                acts.extend([JobAction::Cancel, JobAction::CancelHard])
+                acts.extend([JobAction::Cancel, JobAction::CancelHard]);
             }
             Trigger::Cancel => acts.push(JobAction::CancelHard),
             Trigger::DeadLetter => acts.push(JobAction::DeadLetter),

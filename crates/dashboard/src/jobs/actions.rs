@@ -144,7 +144,7 @@ async fn perform(
     for answer in submit_each(service, caller, action, CancelMode::Soft, None, &jobs).await {
         match answer {
             Ok(Ok(CommandOutput::Job { job, .. })) if action == Action::Cancel && !job.phase.is_final() => {
-                stopping += 1
+                stopping += 1;
             }
             Ok(Ok(_)) => done += 1,
             Ok(Err(refusal)) => refused.push(refusal.into()),

@@ -8,6 +8,7 @@
 
 mod drawings;
 mod maps;
+#[allow(dead_code, reason = "the tests of core also read the original")]
 #[path = "../../../core/tests/lifecycle/mutated.rs"]
 mod mutated;
 mod overlaps;

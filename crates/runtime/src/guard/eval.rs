@@ -209,9 +209,9 @@ impl<'a> Evaluator<'a> {
         let value = self.eval(argument)?;
         match function {
             Function::Size => self.size(&value, argument.span),
-            Function::Int => self.to_int(value, argument.span, span),
-            Function::Double => self.to_double(value, argument.span),
-            Function::String => self.to_text(value, argument.span),
+            Function::Int => self.convert_to_int(value, argument.span, span),
+            Function::Double => self.convert_to_double(value, argument.span),
+            Function::String => self.convert_to_text(value, argument.span),
             Function::Type => Ok(GuardValue::Type(value.type_of())),
         }
     }

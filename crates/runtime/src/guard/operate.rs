@@ -152,7 +152,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// `int(x)`: a double is truncated towards zero.
-    pub(super) fn to_int(
+    pub(super) fn convert_to_int(
         &mut self,
         value: GuardValue<'a>,
         of: SourceSpan,
@@ -175,7 +175,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// `double(x)`.
-    pub(super) fn to_double(
+    pub(super) fn convert_to_double(
         &mut self,
         value: GuardValue<'a>,
         of: SourceSpan,
@@ -193,7 +193,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// `string(x)`.
-    pub(super) fn to_text(
+    pub(super) fn convert_to_text(
         &mut self,
         value: GuardValue<'a>,
         of: SourceSpan,

@@ -28,7 +28,7 @@ pub(crate) async fn lifecycles(State(app): State<App>) -> Reply {
 
 pub(crate) async fn lifecycle(State(app): State<App>, Named(name): Named<LifecycleName>) -> Reply {
     let lifecycle = newest(&app, name.as_str())?;
-    ok(&Lifecycle { source: lifecycle.source.to_string(), ..wire::lifecycle(&lifecycle) })
+    ok(&Lifecycle { source: lifecycle.source.clone(), ..wire::lifecycle(&lifecycle) })
 }
 
 pub(crate) async fn diagram(State(app): State<App>, Named(name): Named<LifecycleName>) -> Reply {

@@ -1,5 +1,7 @@
 //! Log lines cannot be forged, and spans belong to the caller's trace.
 
+#![allow(clippy::unwrap_used, reason = "fixtures may panic")]
+
 mod collector;
 
 use std::io::Write;

@@ -28,6 +28,12 @@ pub struct IssuedKey {
     pub digest: [u8; 32],
 }
 
+impl Default for IssuedKey {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl IssuedKey {
     pub fn new() -> Self {
         let mut random = [0; ID_CHARS + SECRET_BYTES];

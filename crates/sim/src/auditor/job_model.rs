@@ -145,7 +145,7 @@ impl JobModel {
     pub(super) fn apply(&mut self, event: &Event, stopped: i64) {
         let facts = &event.facts;
         let holder = self.held.as_ref().map(LeaseModel::holder);
-        let by_clock = event.actor.to_string() == "clock";
+        let by_clock = event.actor == "clock";
         let (trigger, to, ts) = (event.trigger.clone(), event.to.clone(), event.ts);
         self.steps.push(Transition { trigger, to, ts, by_clock, holder });
         self.seq += 1;

@@ -161,7 +161,7 @@ impl JobModel {
     /// Law 9: expired deadlines fired before; none fires early, and the earlier one fires first.
     fn check_clock(&self, event: &Event, stopped: i64) -> Option<Violation> {
         let running = event.ts.0 - stopped;
-        let by_clock = event.actor.to_string() == "clock";
+        let by_clock = event.actor == "clock";
         let fired = match event.trigger {
             Trigger::LeaseExpired => Some(LEASE),
             Trigger::Timeout => Some(TIMEOUT),

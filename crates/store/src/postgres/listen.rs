@@ -80,7 +80,7 @@ async fn listen(config: &Config, shared: &Arc<Wakeups>, node: &str) -> Result<()
         while let Some(message) = poll_fn(|context| driver.poll_message(context)).await {
             match message? {
                 AsyncMessage::Notification(notification) if notification.payload() != node => {
-                    shared.remote.notify_one()
+                    shared.remote.notify_one();
                 }
                 _ => {}
             }

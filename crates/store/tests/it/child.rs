@@ -172,20 +172,17 @@ fn acknowledge(results: &[CommandResult]) {
 /// Work of all kinds from several tasks, until killed; reports each acknowledgement.
 async fn load(store: AnyStore, tasks: usize) {
     submit_and_report(&store, vec![grant("ann", 1_000_000)]).await;
-    let tasks: Vec<_> = (0..tasks)
-        .map(|n| {
-            let store = store.clone();
-            tokio::spawn(async move {
-                let mut random = Random(n as u64 + u64::from(std::process::id()));
-                loop {
-                    a_round(&store, &format!("w{n}"), &mut random).await;
-                }
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.expect("a task does not panic");
+    let worker = async |n: usize, store: AnyStore| {
+        let mut random = Random(n as u64 + u64::from(std::process::id()));
+        loop {
+            a_round(&store, &format!("w{n}"), &mut random).await;
+        }
+    };
+    let mut running = tokio::task::JoinSet::new();
+    for n in 0..tasks {
+        running.spawn(worker(n, store.clone()));
     }
+    running.join_all().await;
 }
 
 async fn a_round(store: &AnyStore, worker: &str, random: &mut Random) {

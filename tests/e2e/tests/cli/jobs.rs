@@ -48,7 +48,7 @@ fn payloads_come_from_files_and_stdin() {
     assert_eq!(server.job(&id)["payload"], json!({ "from": "file" }));
     let mut shell = std::process::Command::new("sh");
     let script = format!("echo '[1]' | {} job create hello -p - -o json", tenure().display());
-    let output = shell.args(["-c", &script]).env("TENURE_URL", &server.url()).output().unwrap();
+    let output = shell.args(["-c", &script]).env("TENURE_URL", server.url()).output().unwrap();
     assert_eq!(exit_code(&output), 0, "{}", transcript(&output));
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["payload"], json!([1]));
     server.run_expecting(7, &["job", "create", "hello", "-p", "{a"]);

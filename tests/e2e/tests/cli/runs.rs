@@ -109,7 +109,7 @@ fn logs_are_printed_and_followed() {
     let answer = server.json(&["job", "logs", &id]);
     let rows = rows(&answer["lines"]);
     let row = rows.iter().find(|row| row["text"] == "two").unwrap();
-    assert_fields(&row, json!({ "stream": "stderr", "level": "error" }));
+    assert_fields(row, json!({ "stream": "stderr", "level": "error" }));
     assert_eq!(server.run_ok(&["job", "logs", &id, "--after", "2"]), "three\n");
     assert_eq!(server.run_ok(&["job", "logs", &id, "-o", "name"]), "1\n2\n3\n");
     assert!(server.run_ok(&["job", "logs", &id, "-o", "wide"]).contains("  stderr  error  two\n"));

@@ -67,13 +67,13 @@ fn a_file_becomes_an_asset() {
     assert_eq!(lines(&server, &id), ["after"]);
     let assets = server.json(&["job", "assets", &id]);
     let asset = &assets["assets"][0];
-    assert_fields(&asset, json!({ "asset_type": "text", "file_size": 12 }));
+    assert_fields(asset, json!({ "asset_type": "text", "file_size": 12 }));
     assert!(asset["storage_path"].as_str().is_some_and(|path| path.ends_with("/made here.txt")), "{asset}");
 
     let id = server.create(&["make", "-p", "\"bad\""]);
     server.run_expecting(3, &["job", "wait", &id]);
     let error = &server.job(&id)["error"];
-    assert_fields(&error, json!({ "code": "BAD_ASSET", "stage": "output" }));
+    assert_fields(error, json!({ "code": "BAD_ASSET", "stage": "output" }));
     assert_eq!(lines(&server, &id).len(), 1, "the log says so, too");
 }
 

@@ -129,7 +129,7 @@ async fn ten_thousand_jobs_survive_servers_and_workers_that_are_killed_at_random
         let history = &histories[job["id"].as_str().unwrap()];
         check_history(history);
         assert_eq!(job["seq"].as_u64(), Some(history.len() as u64), "an event for each transition: {job}");
-        assert_fields(&job, json!({ "phase": "final", "lease": null }));
+        assert_fields(job, json!({ "phase": "final", "lease": null }));
         let ends = history.iter().filter(|event| event["payload"]["phase"] == "final").count();
         assert_eq!(ends, 1, "it ends once: {history:?}");
     }

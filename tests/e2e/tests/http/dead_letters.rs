@@ -28,7 +28,7 @@ fn a_dead_letter_has_its_error_and_can_be_dismissed() {
         assert_eq!((&letter["job_id"], &letter["reason_code"]), (&job["id"], &json!("exhausted_retries")));
         assert_eq!((&letter["stage"], &letter["attempts"]), (&json!("fetch"), &json!(1)));
         assert_eq!((&letter["last_error"]["code"], &letter["last_owner"]), (&json!("E"), &json!("w1")));
-        assert_fields(&letter, json!({ "correlation_id": "c-1", "dismissed_at": null }));
+        assert_fields(letter, json!({ "correlation_id": "c-1", "dismissed_at": null }));
         assert!(letter["last_lease_expires_at"].is_string() && letter["created_at"].is_string());
         let dismiss = format!("/api/dead-letters/{}/dismiss", job["id"].as_str().unwrap());
         let dismissed = server.post(&dismiss, &json!({ "reason": "known" })).await.expect(200);

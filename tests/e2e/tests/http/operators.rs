@@ -176,7 +176,7 @@ fn statistics_count_open_and_finished_jobs() {
         assert_eq!(count("b", "queued"), Some((json!("distributed"), json!(1))));
         let types = rows(&stats["types"]);
         let finished = types.iter().find(|row| row["type"] == "a").expect("what was finished");
-        assert_fields(&finished, json!({ "finished": 3, "outcomes": { "succeeded": 3 } }));
+        assert_fields(finished, json!({ "finished": 3, "outcomes": { "succeeded": 3 } }));
         assert!(finished["rate"].as_f64().is_some_and(|rate| rate > 0.0));
         for spans in ["wait_ms", "run_ms"] {
             assert_eq!(field_names(&finished[spans]), ["p50", "p95", "p99"]);

@@ -93,7 +93,7 @@ fn a_revoked_key_is_refused_at_once() {
         assert!(server.revoke(&viewer).await["revoked_at"].is_string());
         let audit = server.read("/api/audit").await;
         let line = rows(&audit["audit"]).last().unwrap();
-        assert_fields(&line, json!({ "action": "key_revoke", "reason": row["id"] }));
+        assert_fields(line, json!({ "action": "key_revoke", "reason": row["id"] }));
         server.get_as(&viewer, "/api/jobs").await.problem(401, "unauthenticated");
         server.delete("/api/keys/nothing").await.problem(404, "not_found");
     });

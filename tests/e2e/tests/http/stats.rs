@@ -57,7 +57,7 @@ fn counts_follow_the_jobs() {
         assert!(state(&now, "queued")["oldest_since"].is_string());
         let claim =
             find_row(&now, "transitions", |row| row["trigger"] == "claim").expect("jobs were claimed");
-        assert_fields(&claim, json!({ "from": "queued", "to": "assigned" }));
+        assert_fields(claim, json!({ "from": "queued", "to": "assigned" }));
         let minute =
             now["minutes"]["created"][59].as_u64().unwrap() + now["minutes"]["created"][58].as_u64().unwrap();
         assert!(minute == 0 || claim["per_minute"].as_f64().unwrap() > 0.0, "{claim}");

@@ -275,7 +275,7 @@ fn workers_are_listed_with_what_they_hold() {
         assert!(find("idle")["seen_at"].is_string() && find("w1")["seen_at"].is_string());
         assert_eq!(find("idle")["holds"], json!([]));
         let held = &find("w1")["holds"][0];
-        assert_fields(&held, json!({ "job_id": job["id"], "fence": claimed["lease"]["fence"] }));
+        assert_fields(held, json!({ "job_id": job["id"], "fence": claimed["lease"]["fence"] }));
         server.succeed(&claimed).await;
         let page = server.read("/api/workers").await;
         assert!(column(&page["workers"], "holds").iter().all(|holds| *holds == json!([])));

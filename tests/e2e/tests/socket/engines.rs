@@ -183,7 +183,7 @@ fn a_failure_is_an_object_or_a_string() {
             let job = server.job(&job).await;
             assert_eq!(job["state"], "failed");
             let error = &job["error"];
-            assert_fields(&error, json!({ "code": code, "message": message }));
+            assert_fields(error, json!({ "code": code, "message": message }));
             assert_eq!((&error["category"], &error["stage"]), (&json!("engine"), &stage));
         }
     });

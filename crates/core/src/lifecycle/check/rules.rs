@@ -58,7 +58,7 @@ fn shadowed(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
 struct Unanswered<'m, 'd> {
     edge: &'m Edge<'d>,
     condition: Condition,
-    /// ` from `state``, for each state that the transition leaves.
+    /// "from `state`", for each state that the transition leaves.
     origins: Vec<String>,
 }
 

@@ -99,12 +99,11 @@ impl EventEncoder {
     ) -> EncodedEvent {
         let fields = to_raw_value(fields).expect("keys are strings and numbers are finite");
         let declared = self.events.iter().find(|(event, _)| *event == name);
-        let picked = match declared {
-            Some((_, picked)) => self.names.pick(&fields, picked),
-            None => {
-                let picked: Vec<String> = default_fields.iter().map(ToString::to_string).collect();
-                self.names.pick(&fields, &picked)
-            }
+        let picked = if let Some((_, picked)) = declared {
+            self.names.pick(&fields, picked)
+        } else {
+            let picked: Vec<String> = default_fields.iter().map(ToString::to_string).collect();
+            self.names.pick(&fields, &picked)
         };
         let has_aliases = self.states.iter().any(|(_, alias)| alias.is_some());
         let alias = alias.filter(|alias| has_aliases && *alias != name);

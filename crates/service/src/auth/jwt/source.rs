@@ -23,7 +23,7 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a URL is fetched.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FetchIntervals {
-    /// IssuerKeys older than this are fetched again.
+    /// `IssuerKeys` older than this are fetched again.
     pub(super) refresh: Duration,
     /// The minimum between two fetches.
     pub(super) min: Duration,

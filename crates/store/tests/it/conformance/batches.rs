@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tenure_core::command::{Cancel, Command, Verb, When};
+use tenure_core::command::{Cancel, Command, Create, Verb, When};
 use tenure_core::decide::CommandOutput;
 use tenure_core::job::{CancelMode, Category, Class, JobError, Links, Stage};
 use tenure_core::json::Json;
+use tenure_core::query::JobFilter;
 use tenure_core::refusal::Refusal;
+use tenure_core::time::Millis;
 use tenure_core::working_set::Reads;
 use tenure_store::Store;
 
@@ -20,7 +22,7 @@ pub(crate) async fn the_changes_of_a_batch_are_stored<S: Store>(stores: TestStor
         store,
         vec![
             grant("ann", 10),
-            create(tenure_core::command::Create { user_id: Some("ann".into()), ..a_job("paid") }),
+            create(Create { user_id: Some("ann".into()), ..a_job("paid") }),
             create(a_job("so1")),
             by("operator:ann", Command::PauseQueue { queue: "night".into(), paused: true }),
             claim("w1", of_types(&["paid"]), 1),
@@ -55,7 +57,7 @@ pub(crate) async fn a_refused_command_changes_nothing<S: Store>(stores: TestStor
     let before = store.events(tenure_core::id::Position(0), 10).await.unwrap();
     let stranger =
         tenure_core::command::Hold { worker: "w9".into(), fence: tenure_core::id::Fence(7), job: job.id() };
-    let poor = tenure_core::command::Create { user_id: Some("bob".into()), ..a_job("paid") };
+    let poor = Create { user_id: Some("bob".into()), ..a_job("paid") };
     let results =
         submit(store, vec![succeed(&stranger), create(poor), create(a_job("nobody_knows_me_so_catch_all"))])
             .await;
@@ -104,8 +106,7 @@ pub(crate) async fn a_batch_is_decided_in_order_on_one_working_set<S: Store>(sto
 pub(crate) async fn referenced_records_are_loaded_too<S: Store>(stores: TestStores<S>) {
     let store = &stores.store;
     submit(store, vec![grant("ann", 3)]).await;
-    let paid =
-        tenure_core::command::Create { user_id: Some("ann".into()), key: key("k", 1), ..a_job("paid") };
+    let paid = Create { user_id: Some("ann".into()), key: key("k", 1), ..a_job("paid") };
     let paid = created_one(store, paid).await;
     let saga = created_one(store, a_job("saga")).await;
     let held = hold(&take(store, "w1", of_types(&["saga"]), 1).await[0]);
@@ -113,8 +114,7 @@ pub(crate) async fn referenced_records_are_loaded_too<S: Store>(stores: TestStor
     let undo = take(store, "w1", of_types(&["undo"]), 1).await.remove(0);
     assert_eq!(undo.spec.links.compensates, Some(saga.id()));
     // A key refers to its job, a job to the account that pays for it, and a compensation to its first job.
-    let again =
-        tenure_core::command::Create { user_id: Some("ann".into()), key: key("k", 1), ..a_job("paid") };
+    let again = Create { user_id: Some("ann".into()), key: key("k", 1), ..a_job("paid") };
     let mut reads = Reads::of(&[create(again)]);
     reads.accounts.clear();
     reads.jobs.insert(undo.id());
@@ -134,7 +134,7 @@ pub(crate) async fn every_value_is_read_as_written<S: Store>(stores: TestStores<
         traceparent: Some("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into()),
         ..Links::default()
     };
-    let wanted = tenure_core::command::Create {
+    let wanted = Create {
         payload: Json::parse("{ \"b\": 1.10, \"a\": 123456789012345678901234567890, \"t\": \"\\u00fc\"}")
             .unwrap(),
         user_id: Some(odd.into()),
@@ -179,12 +179,8 @@ pub(crate) async fn every_value_is_read_as_written<S: Store>(stores: TestStores<
         assert_eq!(read.output.progress.as_ref().unwrap().message.as_deref(), Some(odd));
         assert_eq!(read.last_lease.as_ref().unwrap().worker, "w2");
         assert_eq!(read.cancel.as_ref().unwrap().reason.as_deref(), Some(odd));
-        let listed = list_all(
-            node,
-            tenure_core::query::JobFilter { user_id: Some(odd.into()), ..Default::default() },
-            5,
-        );
-        assert_eq!(listed.await, [read], "every read gives the same job");
+        let filter = JobFilter { user_id: Some(odd.into()), ..JobFilter::default() };
+        assert_eq!(list_all(node, filter, 5).await, [read], "every read gives the same job");
     }
     assert_lawful(store).await;
 }
@@ -193,11 +189,8 @@ pub(crate) async fn every_value_is_read_as_written<S: Store>(stores: TestStores<
 pub(crate) async fn records_of_every_kind_pass_verify<S: Store>(stores: TestStores<S>) {
     let store = &stores.store;
     submit(store, vec![grant("ann", 100), grant("bob", 1)]).await;
-    let own = |job_type| tenure_core::command::Create { user_id: Some("ann".into()), ..a_job(job_type) };
-    let later = tenure_core::command::Create {
-        when: When::In(tenure_core::time::Millis::seconds(3600)),
-        ..own("so1")
-    };
+    let own = |job_type| Create { user_id: Some("ann".into()), ..a_job(job_type) };
+    let later = Create { when: When::In(Millis::seconds(3600)), ..own("so1") };
     created(
         store,
         vec![own("paid"), own("paid"), own("paid"), own("saga"), own("eager"), later, own("pattern")],

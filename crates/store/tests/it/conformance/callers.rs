@@ -161,7 +161,7 @@ pub(crate) async fn a_worker_is_bound_to_its_newest_connection<S: Store>(stores:
     stores
         .store
         .transact(Reads::default(), move |set, now| {
-            drop(set.changes.upserted.workers.insert("w1".into(), late(now)))
+            drop(set.changes.upserted.workers.insert("w1".into(), late(now)));
         })
         .await
         .unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::command::{Command, Create, When};
-use tenure_core::dead_letter::ReasonCode;
+use tenure_core::dead_letter::{DeadLetter, ReasonCode};
 use tenure_core::id::JobId;
 use tenure_core::job::Class;
 use tenure_core::lifecycle::Phase;
@@ -158,8 +158,7 @@ pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(stores: TestS
         queue: random.maybe(&["slow", "night"]).map(Into::into),
         ..a_job("distributed")
     });
-    let more = more.collect();
-    created(store, more).await;
+    created(store, more.collect()).await;
     take(store, "w2", of_types(&["distributed"]), 9).await;
     let crowd = all_jobs(store).await;
     let reasons = [ReasonCode::Timeout, ReasonCode::PolicyViolation];
@@ -169,8 +168,7 @@ pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(stores: TestS
             Command::DeadLetter { job: job.id(), reason: random.pick(&reasons), detail: "enough".to_owned() },
         )
     });
-    let ends = ends.collect();
-    submit(store, ends).await;
+    submit(store, ends.collect()).await;
     let jobs: BTreeMap<_, _> = all_jobs(store).await.into_iter().map(|job| (job.id(), job)).collect();
     let letters = store.dead_letters(DeadLetterFilter::default(), page(500)).await.unwrap();
     assert!(letters.len() >= 40, "these at least could be given up");
@@ -193,10 +191,9 @@ pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(stores: TestS
             dismissed: random.below(2) == 0,
             jobs: a_filter(&mut random, &crowd),
         };
-        let expected = all.iter().filter(|letter| filter.admits(letter, &jobs[&letter.job_id]));
-        let expected: Vec<_> = expected.cloned().collect();
+        let expected = all.iter().filter(|letter| filter.admits(letter, &jobs[&letter.job_id])).cloned();
         let limit = random.pick(&[1, 5, 200]);
-        let mut found: Vec<tenure_core::dead_letter::DeadLetter> = Vec::new();
+        let mut found: Vec<DeadLetter> = Vec::new();
         loop {
             let page = Page { before: found.last().map(|letter| letter.job_id), limit };
             let more = stores.other.dead_letters(filter.clone(), page).await.unwrap();
@@ -205,7 +202,7 @@ pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(stores: TestS
             }
             found.extend(more);
         }
-        assert_eq!(found, expected, "{filter:?}");
+        assert_eq!(found, expected.collect::<Vec<_>>(), "{filter:?}");
     }
     let unknown = JobFilter { user_id: Some("unknown".into()), ..JobFilter::default() };
     let filter = DeadLetterFilter { jobs: unknown, ..DeadLetterFilter::default() };

@@ -25,7 +25,7 @@ fn a_soft_cancel_asks_the_worker_and_a_hard_cancel_ends_the_job() {
         assert_eq!(asked["state"], "running");
         let request = &asked["cancel_requested"];
         assert_eq!(field_names(request), sorted_words("mode reason by at hard_at"));
-        assert_fields(&request, json!({ "mode": "soft", "reason": "enough" }));
+        assert_fields(request, json!({ "mode": "soft", "reason": "enough" }));
         assert!(request["hard_at"].as_str() > request["at"].as_str());
         let heartbeat = server.report(&claimed, "heartbeat", json!({})).await.expect(200);
         assert_eq!(field_names(&heartbeat), ["cancel", "lease"]);

@@ -140,7 +140,7 @@ fn events_are_numbered_and_include_telemetry_on_request() {
             let same =
                 [("job_id", &job["id"]), ("correlation_id", &json!("c-1")), ("trace_id", &job["trace_id"])];
             assert!(same.iter().all(|(field, value)| event[field] == **value), "{event}");
-            assert_fields(&event, json!({ "attempt": 1, "version": 1 }));
+            assert_fields(event, json!({ "attempt": 1, "version": 1 }));
             assert!(is_time(&event["ts"]) && event["payload"].is_object(), "{event}");
         }
         let page = server.read(&path(&job, "events?telemetry=true")).await;

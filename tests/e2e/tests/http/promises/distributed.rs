@@ -131,7 +131,7 @@ fn a_job_whose_workers_miss_their_leases_is_retried_and_finally_dead_lettered() 
             );
             let letters = server.read(&format!("/api/dead-letters?type={kind}")).await;
             let letter = &letters["dead_letters"][0];
-            assert_fields(&letter, json!({ "reason_code": "exhausted_retries", "last_owner": "w2" }));
+            assert_fields(letter, json!({ "reason_code": "exhausted_retries", "last_owner": "w2" }));
             assert!(letter["last_lease_expires_at"].is_string());
             check_history(&history(&server, &job).await);
         }
@@ -257,7 +257,7 @@ fn a_failed_compensation_is_a_dead_letter_and_a_successful_one_an_event() {
         assert!(!kinds.contains(&json!("job_compensated")), "{kinds:?}");
         let letters = server.read("/api/dead-letters").await;
         let letter = &letters["dead_letters"][0];
-        assert_fields(&letter, json!({ "job_id": undo["id"], "reason_code": "compensation_failed" }));
+        assert_fields(letter, json!({ "job_id": undo["id"], "reason_code": "compensation_failed" }));
     });
 }
 

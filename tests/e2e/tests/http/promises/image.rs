@@ -186,7 +186,7 @@ fn a_rejection_refunds_nothing_and_is_recorded_in_the_audit_trail() {
         let blocks: Vec<&Value> = lines.iter().filter(|line| line["action"] == "SAFE_BLOCK").collect();
         assert_eq!(blocks.len(), 1, "{audit}");
         assert_fields(
-            &blocks[0],
+            blocks[0],
             json!({
                 "job_id": job["id"], "reason": "REJECTED: NSFW detected", "actor": "worker:w1",
             }),

@@ -135,6 +135,6 @@ fn events_name_the_caller() {
         assert!(actors[3].as_str().is_some_and(|actor| actor.starts_with("operator:")), "{actors:?}");
         let audit = server.read("/api/audit").await;
         let line = find(&audit["audit"], "action", "cancel");
-        assert_fields(&line, json!({ "actor": actors[3], "reason": "enough" }));
+        assert_fields(line, json!({ "actor": actors[3], "reason": "enough" }));
     });
 }

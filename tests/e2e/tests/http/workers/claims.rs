@@ -28,10 +28,7 @@ fn a_claim_returns_jobs_with_leases_and_payloads() {
         let claimed = &jobs[0];
         let all = format!("{JOB} traceparent");
         assert_eq!(field_names(claimed), sorted_words(&all));
-        assert_fields(
-            &claimed,
-            json!({ "id": job["id"], "state": "assigned", "worker": "w1", "attempt": 1 }),
-        );
+        assert_fields(claimed, json!({ "id": job["id"], "state": "assigned", "worker": "w1", "attempt": 1 }));
         assert_eq!(field_names(&claimed["lease"]), sorted_words("fence expires_at heartbeat ttl"));
         assert_fields(&claimed["lease"], json!({ "heartbeat": "15s", "ttl": "1m" }));
         // The earlier of both: the second missed heartbeat comes before the end of the lease.
