@@ -144,7 +144,7 @@ const CORRUPTIONS: [(&str, &str, &str); 31] = [
     (
         "a lifecycle edited",
         "update lifecycles set source = 'name = 1' where name = 'image'",
-        "does not pass its check",
+        "fails its check",
     ),
     (
         "an event after the end",

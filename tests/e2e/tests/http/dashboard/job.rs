@@ -75,7 +75,7 @@ fn a_job_page_shows_its_state_and_the_reason() {
         let acts = inside(&text, "id=\"job-actions\"", "CLI and curl");
         assert_contains(
             acts,
-            &[">Cancel<", "Irreversible actions", ">Cancel now<", ">Send to dead letters<", "data-ask="],
+            &[">Cancel</button>", "Irreversible actions", ">Cancel now<", ">Send to dead letters<", "data-ask="],
         );
         assert_lacks(acts, &["Retry", "Signal", "disabled"]);
         assert_lacks(&text, &[" style=", "<script>", "onclick", "javascript:"]);
@@ -101,7 +101,7 @@ fn a_job_page_shows_its_state_and_the_reason() {
         bars_are_on_the_axis(&text);
         assert_contains(&text, &["✓", "finished: succeeded", "&quot;pages&quot;: 3"]);
         let acts = inside(&text, "id=\"job-actions\"", "CLI and curl");
-        assert_contains(acts, &[">Retry<"]);
+        assert_contains(acts, &[">Retry</button>"]);
         assert_lacks(acts, &["Cancel", "dead letters"]);
         let answer = server.read(&path(&job, "explain")).await;
         assert_eq!(
@@ -237,7 +237,7 @@ fn large_values_are_truncated_with_a_link_to_the_whole() {
             &[
                 "&quot;exact&quot;: 0.10,",
                 "18446744073709551617",
-                "The whole, ",
+                "Full text, ",
                 "The last 200 of 100,001 lines",
                 "the end yyy",
             ],
