@@ -20,7 +20,7 @@ await story(async (test) => {
   await main.getByRole("heading", { name: "Why is it here?" }).waitFor();
   // The visited states are highlighted, with the time in each.
   for (const state of ["queued", "dispatched", "running", "failed"])
-    await main.getByRole("group", { name: /the way of the job/ }).getByRole("link", { name: new RegExp(`^${state}(:|$)`) }).waitFor();
+    await main.getByRole("group", { name: /path of the job/ }).getByRole("link", { name: new RegExp(`^${state}(:|$)`) }).waitFor();
 
   // The retry is a new job with a link to the failed one.
   await main.getByRole("button", { name: "Retry" }).click();

@@ -8,7 +8,7 @@ await story(async (test) => {
 
   // The first tab stop skips the navigation.
   await page.keyboard.press("Tab");
-  assert.match(await focused(), /Skip to the content/);
+  assert.match(await focused(), /Skip to content/);
   await page.keyboard.press("Enter");
   assert.match(await page.evaluate(() => document.activeElement.id), /^main$/);
 

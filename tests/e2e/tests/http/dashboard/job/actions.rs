@@ -65,7 +65,7 @@ fn allowed_actions_are_done_and_others_refused() {
         assert_eq!(gone.status, 404);
         let gone = server.request("GET", &page(&unknown, "")).header("accept", "text/html").send().await;
         assert_eq!(gone.status, 404);
-        assert_contains(&gone.text, &["never created here", "keeps jobs"]);
+        assert_contains(&gone.text, &["It never existed", "retention has ended"]);
     });
 }
 
