@@ -52,13 +52,23 @@ impl fmt::Display for Flaw {
     }
 }
 
-const CHECKS: &[fn(&Tree) -> Vec<Flaw>] = &[
+/// The checks by their paths.
+macro_rules! checks {
+    ($($module:ident::$check:ident,)*) => {
+        &[$((concat!(stringify!($module), "::", stringify!($check)), $module::$check)),*]
+    };
+}
+
+type Check = fn(&Tree) -> Vec<Flaw>;
+
+const CHECKS: &[(&str, Check)] = checks![
     size::tree,
     size::files,
     size::functions,
     headers::rust,
     headers::sql,
     sql::twins,
+    sql::used_exceptions,
     sql::only_in_store,
     sql::no_state_names,
     sql::one_clock,
@@ -74,6 +84,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Flaw>] = &[
     types::defined_once,
     types::glossary,
     vocabulary::plain_words,
+    vocabulary::used_exceptions,
     map::architecture,
     paths::machine_paths,
     paths::registries,
@@ -90,7 +101,7 @@ pub fn run() -> Result<Report> {
 
 fn check(root: &Path) -> Result<()> {
     let tree = Tree::load(root)?;
-    let mut flaws: Vec<Flaw> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
+    let mut flaws: Vec<Flaw> = CHECKS.iter().flat_map(|(_, check)| check(&tree)).collect();
     if flaws.is_empty() {
         return Ok(());
     }
@@ -101,12 +112,31 @@ fn check(root: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use super::tree::tests::found;
     use super::*;
 
     #[test]
     fn the_tree_is_tidy() {
         if let Err(error) = check(&cargo::root()) {
             panic!("{error}");
+        }
+    }
+
+    /// A case is a line `=== title`, files after lines `--- path`, and flaws after a line `>>> check`.
+    #[test]
+    fn every_check_finds_the_flaws_of_its_cases() {
+        for file in fs::read_dir(cargo::root().join("xtask/src/tidy/cases")).unwrap() {
+            let text = fs::read_to_string(file.unwrap().path()).unwrap();
+            for case in text.split("\n=== ").skip(1) {
+                let (title, case) = case.split_once("\n--- ").unwrap();
+                let (files, flaws) = case.split_once("\n>>> ").unwrap();
+                let (name, flaws) = flaws.split_once('\n').unwrap();
+                let (_, check) = CHECKS.iter().find(|(check, _)| *check == name).unwrap();
+                let files = files.split("\n--- ").map(|file| file.split_once('\n').unwrap_or((file, "")));
+                assert_eq!(found(&files.collect::<Vec<_>>(), check), flaws.trim_end(), "{title}");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //! nowhere else.
 
 use super::Flaw;
-use super::tree::Tree;
+use super::tree::{File, Tree};
 
 /// A crate, the crates below it, and those that it may need with a feature, as lists of names.
 struct Layer {
@@ -38,14 +38,13 @@ const LAYERS: &[Layer] = &[
 pub(super) fn arrows(tree: &Tree) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     for name in tree.crates() {
-        let path = format!("crates/{name}/Cargo.toml");
-        let Some(file) = tree.file(&path) else { continue };
+        let Some(file) = tree.file(&format!("crates/{name}/Cargo.toml")) else { continue };
         let Some(layer) = LAYERS.iter().find(|layer| layer.name == name) else {
-            flaws.push(Flaw::new(&path, 0, "has no place among the layers: give it one in tidy/layers.rs"));
+            flaws.push(file.flaw(0, "has no place among the layers: give it one in tidy/layers.rs"));
             continue;
         };
         let Ok(manifest) = file.text.parse::<toml::Table>() else {
-            flaws.push(Flaw::new(&path, 0, "is not TOML, so its dependencies cannot be checked"));
+            flaws.push(file.flaw(0, "is not TOML, so its dependencies cannot be checked"));
             continue;
         };
         let wrong = dependencies(&manifest).filter(|(dependency, is_optional)| {
@@ -53,7 +52,7 @@ pub(super) fn arrows(tree: &Tree) -> Vec<Flaw> {
             !layer.below.split(' ').chain(optional.split(' ')).any(|name| name == *dependency)
         });
         flaws.extend(wrong.map(|(dependency, _)| {
-            Flaw::new(&path, 0, format!("tenure-{dependency} is not below {name}: move what is needed down"))
+            file.flaw(0, format!("tenure-{dependency} is not below {name}: move what is needed down"))
         }));
     }
     flaws
@@ -74,32 +73,22 @@ const URL_PREFIXES: &[&str] = &["/api", "/ui", "/docs", "/metrics", "/openapi.js
 
 /// The layers below the server know none of its URLs.
 pub(super) fn no_urls_below_the_server(tree: &Tree) -> Vec<Flaw> {
-    let mut flaws = Vec::new();
-    let below = |path: &str| is_in(path, &["core", "diagram", "store", "runtime"]);
-    for (file, source) in tree.rust().filter(|(file, _)| below(&file.path)) {
-        for (line, text) in source.literals.iter().filter(|(line, _)| !source.is_test(*line)) {
-            if let Some(prefix) = URL_PREFIXES.iter().find(|prefix| text.starts_with(**prefix)) {
-                let message =
-                    format!("{prefix} is a URL of the server: pass it in, or let the server add it");
-                flaws.push(Flaw::new(&file.path, *line, message));
-            }
-        }
-    }
-    flaws
+    let below = tree.literals().filter(|(file, ..)| is_in(file, &["core", "diagram", "store", "runtime"]));
+    let urls = below.filter_map(|(file, line, text)| {
+        let prefix = URL_PREFIXES.iter().find(|prefix| text.starts_with(**prefix))?;
+        Some(
+            file.flaw(line, format!("{prefix} is a URL of the server: pass it in, or let the server add it")),
+        )
+    });
+    urls.collect()
 }
 
 /// Refusals are made by `decide` and, for what needs a compiled schema, guard or cron expression, by the runtime. Other
 /// crates pass them on.
 pub(super) fn only_decisions_refuse(tree: &Tree) -> Vec<Flaw> {
-    let mut flaws = Vec::new();
-    for (file, source) in tree.rust().filter(|(file, _)| !is_in(&file.path, &["core", "runtime", "sim"])) {
-        for (line, _) in source.code_lines().filter(|(_, text)| makes_refusal(text)) {
-            let message =
-                "makes a refusal: let `decide` or the runtime's admission refuse, or answer a problem";
-            flaws.push(Flaw::new(&file.path, line, message));
-        }
-    }
-    flaws
+    let message = "makes a refusal: let `decide` or the runtime's admission refuse, or answer a problem";
+    let others = tree.code_lines().filter(|(file, ..)| !is_in(file, &["core", "runtime", "sim"]));
+    others.filter(|(.., text)| makes_refusal(text)).map(|(file, line, _)| file.flaw(line, message)).collect()
 }
 
 /// Whether the line has a refusal as a value. As a pattern, it stands in `matches!`, behind `let`, or before `=>`.
@@ -113,74 +102,7 @@ fn makes_refusal(line: &str) -> bool {
 }
 
 /// Whether the file is a source of one of these crates.
-fn is_in(path: &str, crates: &[&str]) -> bool {
-    let inside = path.strip_prefix("crates/").and_then(|path| path.split_once("/src/"));
+fn is_in(file: &File, crates: &[&str]) -> bool {
+    let inside = file.path.strip_prefix("crates/").and_then(|path| path.split_once("/src/"));
     inside.is_some_and(|(name, _)| crates.contains(&name))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tree::tests::found;
-    use super::*;
-
-    #[test]
-    fn a_dependency_against_the_arrows_is_a_flaw() {
-        let manifest = "[dependencies]\ntenure-core.workspace = true\ntenure-server = { workspace = true }\n\
-                        [dev-dependencies]\ntenure-cli = '1'\n[build-dependencies]\ntenure-stats = '1'\n";
-        let expected = "\
-crates/runtime/Cargo.toml: tenure-server is not below runtime: move what is needed down
-crates/runtime/Cargo.toml: tenure-stats is not below runtime: move what is needed down";
-        assert_eq!(found(&[("crates/runtime/Cargo.toml", manifest)], arrows), expected);
-    }
-
-    #[test]
-    fn a_server_in_the_sdk_is_a_flaw_unless_a_feature_wants_it() {
-        let manifest = |value: &str| format!("[dependencies]\ntenure-api = '1'\ntenure-server = {value}\n");
-        assert_eq!(
-            found(&[("crates/client/Cargo.toml", &manifest("{ path = '', optional = true }"))], arrows),
-            ""
-        );
-        let flaw = found(&[("crates/client/Cargo.toml", &manifest("{ path = '' }"))], arrows);
-        assert_eq!(
-            flaw,
-            "crates/client/Cargo.toml: tenure-server is not below client: move what is needed down"
-        );
-    }
-
-    #[test]
-    fn a_crate_without_a_place_is_a_flaw() {
-        let flaw = found(&[("crates/new/Cargo.toml", "")], arrows);
-        assert!(flaw.starts_with("crates/new/Cargo.toml: has no place among the layers"), "{flaw}");
-        assert!(found(&[("crates/core/Cargo.toml", "[")], arrows).contains("is not TOML"));
-    }
-
-    #[test]
-    fn a_url_of_the_server_in_the_core_is_a_flaw() {
-        let text = "//! Not \"/api\".\nconst A: &str = \"/api/jobs\";\n#[cfg(test)]\nmod tests { fn a() { b(\"/ui\") } }\n";
-        let flaw = found(&[("crates/core/src/a.rs", text)], no_urls_below_the_server);
-        assert!(flaw.starts_with("crates/core/src/a.rs:2: /api is a URL of the server"), "{flaw}");
-        assert_eq!(flaw.lines().count(), 1);
-        assert_eq!(found(&[("crates/server/src/a.rs", text)], no_urls_below_the_server), "");
-    }
-
-    #[test]
-    fn a_refusal_that_a_server_makes_is_a_flaw() {
-        for line in
-            ["return Err(Refusal::Full);", "let a = Refusal::invalid(b, c);", "None => Err(Refusal::Full),"]
-        {
-            let text = format!("//! Why.\nfn a() {{ {line} }}\n");
-            let flaw = found(&[("crates/server/src/a.rs", &text)], only_decisions_refuse);
-            assert!(flaw.starts_with("crates/server/src/a.rs:2: makes a refusal"), "{line}: {flaw}");
-            assert_eq!(found(&[("crates/core/src/decide/a.rs", &text)], only_decisions_refuse), "");
-        }
-        for line in [
-            "Err(Refusal::Full) => 1,",
-            "matches!(a, Err(Refusal::Full))",
-            "(Err(Refusal::Conflict { fence, .. }), Some(job))",
-            "if let Err(Refusal::Full) = a {}",
-        ] {
-            let text = format!("//! Why.\nfn a() {{ {line} }}\n");
-            assert_eq!(found(&[("crates/server/src/a.rs", &text)], only_decisions_refuse), "", "{line}");
-        }
-    }
 }

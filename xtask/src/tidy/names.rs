@@ -20,14 +20,11 @@ pub(super) fn banned(tree: &Tree) -> Vec<Flaw> {
     for file in tree.ending(".rs").chain(tree.ending(".sql")) {
         let stem = file.path.rsplit_once('.').map_or(file.path.as_str(), |(stem, _)| stem);
         for part in stem.split('/') {
-            flaws.extend(flaw_in(part).map(|message| Flaw::new(&file.path, 0, message)));
+            flaws.extend(flaw_in(part).map(|message| file.flaw(0, message)));
         }
     }
-    for (file, source) in tree.rust() {
-        for (index, text) in source.code.iter().enumerate() {
-            let names = declared_names(text);
-            flaws.extend(names.filter_map(flaw_in).map(|message| Flaw::new(&file.path, index + 1, message)));
-        }
+    for (file, line, text) in tree.code_lines().chain(tree.test_lines()) {
+        flaws.extend(declared_names(text).filter_map(flaw_in).map(|message| file.flaw(line, message)));
     }
     flaws
 }
@@ -74,43 +71,4 @@ pub(super) fn has_word(text: &str, word: &str) -> bool {
 
 fn in_name(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tree::tests::found;
-    use super::*;
-
-    #[test]
-    fn a_banned_word_in_a_declaration_is_a_flaw() {
-        for (word, instead) in BANNED {
-            for line in [
-                format!("pub(crate) fn job_{word}() {{}}"),
-                format!("mod {word};"),
-                format!("enum {word}_a {{}}"),
-            ] {
-                let flaw = found(&[("a/src/lib.rs", &format!("//! No {word} here.\n{line}\n"))], banned);
-                assert!(flaw.starts_with("a/src/lib.rs:2: "), "{line}: {flaw}");
-                assert!(flaw.ends_with(instead), "{line}: {flaw}");
-            }
-        }
-        assert!(
-            found(&[("a/src/lib.rs", "//! Why.\npub struct JobManager;\n")], banned).contains("JobManager")
-        );
-    }
-
-    #[test]
-    fn a_banned_word_in_a_path_is_a_flaw() {
-        assert!(
-            found(&[("a/src/time_utils.rs", "//! Why.\n")], banned)
-                .starts_with("a/src/time_utils.rs: time_utils")
-        );
-        assert!(found(&[("a/misc/b.sql", "-- Why.\n")], banned).starts_with("a/misc/b.sql: misc"));
-    }
-
-    #[test]
-    fn a_part_of_a_word_and_a_use_of_a_name_are_not_flaws() {
-        let text = "//! Why.\nfn utility() { helper() }\nlet manager = 1;\nmodutils!();\n";
-        assert_eq!(found(&[("a/src/lib.rs", text)], banned), "");
-    }
 }

@@ -10,55 +10,36 @@ const CRATES_IO: &[&str] = &["https://github.com/rust-lang/crates.io-index", "ht
 
 /// No absolute path of a developer's machine in any file.
 pub(super) fn machine_paths(tree: &Tree) -> Vec<Flaw> {
-    flaws(
-        tree,
-        "a path of one machine: write it from the workspace's root, or take it as a parameter",
-        |line| {
-            MACHINE_FOLDERS.iter().any(|folder| {
-                line.match_indices(folder).any(|(at, _)| {
-                    // After a name it is a part of a longer path or of a URL; without a name after it, a mention.
-                    let inside = |letter: char| {
-                        letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | '}' | '>')
-                    };
-                    !line[..at].ends_with(inside)
-                        && line[at + folder.len()..].starts_with(char::is_alphanumeric)
-                })
-            })
-        },
-    )
+    let message = "a path of one machine: write it from the workspace's root, or take it as a parameter";
+    // After a name it is a part of a longer path or of a URL; without a name after it, a mention.
+    let inside = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | '}' | '>');
+    flaws(tree, MACHINE_FOLDERS, message, |before, after| {
+        !before.ends_with(inside) && after.starts_with(char::is_alphanumeric)
+    })
 }
 
 /// No registry but crates.io, in the lock file or anywhere else, and nothing that replaces it.
 pub(super) fn registries(tree: &Tree) -> Vec<Flaw> {
-    let mut found = flaws(
-        tree,
-        "another registry than crates.io: use crates.io, so that the tree builds everywhere",
-        |line| {
-            REGISTRY_MARKS.iter().any(|mark| {
-                line.match_indices(mark).any(|(at, _)| {
-                    let address = &line[at + mark.len()..];
-                    address.starts_with("http")
-                        && !CRATES_IO.iter().any(|allowed| address.starts_with(allowed))
-                })
-            })
-        },
-    );
+    let message = "another registry than crates.io: use crates.io, so that the tree builds everywhere";
+    let mut found = flaws(tree, REGISTRY_MARKS, message, |_, address| {
+        address.starts_with("http") && !CRATES_IO.iter().any(|allowed| address.starts_with(allowed))
+    });
     for file in tree.files.iter().filter(|file| file.path.starts_with(".cargo/")) {
-        for (index, _) in
-            file.text.lines().enumerate().filter(|(_, line)| line.trim().starts_with("replace-with"))
-        {
-            let message = "replaces crates.io for all users: put it into ~/.cargo/config.toml";
-            found.push(Flaw::new(&file.path, index + 1, message));
-        }
+        let replacing = file.lines().filter(|(_, text)| text.trim().starts_with("replace-with"));
+        let message = "replaces crates.io for all users: put it into ~/.cargo/config.toml";
+        found.extend(replacing.map(|(line, _)| file.flaw(line, message)));
     }
     found
 }
 
-fn flaws(tree: &Tree, message: &str, wrong: impl Fn(&str) -> bool) -> Vec<Flaw> {
-    let lines =
-        tree.files.iter().flat_map(|file| file.text.lines().enumerate().map(move |line| (file, line)));
-    let bad = lines.filter(|(_, (_, line))| wrong(line));
-    bad.map(|(file, (index, _))| Flaw::new(&file.path, index + 1, message)).collect()
+/// Lines in which one of the marks stands between texts that are wrong.
+fn flaws(tree: &Tree, marks: &[&str], message: &str, wrong: impl Fn(&str, &str) -> bool) -> Vec<Flaw> {
+    let has_mark = |text: &str, mark: &str| {
+        text.match_indices(mark).any(|(at, _)| wrong(&text[..at], &text[at + mark.len()..]))
+    };
+    let lines = tree.files.iter().flat_map(|file| file.lines().map(move |(line, text)| (file, line, text)));
+    let bad = lines.filter(|(.., text)| marks.iter().any(|mark| has_mark(text, mark)));
+    bad.map(|(file, line, _)| file.flaw(line, message)).collect()
 }
 
 #[cfg(test)]
@@ -87,14 +68,5 @@ mod tests {
             let lock = format!("source = \"{mark}{}\"\n", CRATES_IO[0]);
             assert_eq!(found(&[("Cargo.lock", &lock)], registries), "");
         }
-    }
-
-    #[test]
-    fn replacing_the_registry_is_a_flaw() {
-        let config = "[source.crates-io]\nreplace-with = \"mirror\"\n";
-        assert!(
-            found(&[(".cargo/config.toml", config)], registries)
-                .starts_with(".cargo/config.toml:2: replaces")
-        );
     }
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use super::Flaw;
 use super::source::Source;
 
 /// Folders that are never committed, for trees without git.
@@ -17,6 +18,22 @@ pub(super) struct File {
     pub(super) text: String,
     /// Only for Rust.
     pub(super) source: Option<Source>,
+}
+
+impl File {
+    pub(super) fn flaw(&self, line: usize, message: impl Into<String>) -> Flaw {
+        Flaw::new(&self.path, line, message)
+    }
+
+    /// The lines, numbered from 1.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.text.lines().enumerate().map(|(index, text)| (index + 1, text))
+    }
+
+    /// The comments on a line of Rust.
+    pub(super) fn comment(&self, line: usize) -> &str {
+        self.source.as_ref().map_or("", |source| &source.comments[line - 1])
+    }
 }
 
 pub(super) struct Tree {
@@ -60,6 +77,24 @@ impl Tree {
     /// Every Rust file with its scanned source.
     pub(super) fn rust(&self) -> impl Iterator<Item = (&File, &Source)> {
         self.files.iter().filter_map(|file| Some((file, file.source.as_ref()?)))
+    }
+
+    /// The lines of Rust outside tests.
+    pub(super) fn code_lines(&self) -> impl Iterator<Item = (&File, usize, &str)> {
+        self.rust().flat_map(|(file, source)| source.code_lines().map(move |(line, text)| (file, line, text)))
+    }
+
+    /// The lines of Rust inside tests.
+    pub(super) fn test_lines(&self) -> impl Iterator<Item = (&File, usize, &str)> {
+        self.rust().flat_map(|(file, source)| source.test_lines().map(move |(line, text)| (file, line, text)))
+    }
+
+    /// The string literals of Rust outside tests, each with its first line.
+    pub(super) fn literals(&self) -> impl Iterator<Item = (&File, usize, &str)> {
+        self.rust().flat_map(|(file, source)| {
+            let literals = source.literals.iter().filter(|(line, _)| !source.is_test(*line));
+            literals.map(move |(line, text)| (file, *line, text.as_str()))
+        })
     }
 
     /// The folders directly under `crates/`.
@@ -123,7 +158,6 @@ pub(super) mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::tidy::Flaw;
 
     /// Writes the files to a new folder, loads it as a tree and returns what a check finds, one line each.
     pub(in crate::tidy) fn found(files: &[(&str, &str)], check: impl Fn(&Tree) -> Vec<Flaw>) -> String {

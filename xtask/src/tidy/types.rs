@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Flaw;
+use super::docs::quoted;
 use super::source::Source;
 use super::tree::Tree;
 
@@ -23,7 +24,7 @@ pub(super) fn defined_once(tree: &Tree) -> Vec<Flaw> {
                 None => drop(first.insert((package, name), place)),
                 Some(other) => {
                     let message = format!("{name} is already defined at {other}: rename one of them");
-                    flaws.push(Flaw::new(&file.path, line, message));
+                    flaws.push(file.flaw(line, message));
                 }
             }
         }
@@ -48,11 +49,11 @@ pub(super) fn glossary(tree: &Tree) -> Vec<Flaw> {
         };
         if missing {
             let message = format!("`{name}` does not exist: name the type that stands for the word");
-            flaws.push(Flaw::new(GLOSSARY, line, message));
+            flaws.push(file.flaw(line, message));
         }
     }
     if flaws.is_empty() && names_in_code(&file.text).is_empty() {
-        flaws.push(Flaw::new(GLOSSARY, 0, format!("has no table with a column {COLUMN:?}: add it")));
+        flaws.push(file.flaw(0, format!("has no table with a column {COLUMN:?}: add it")));
     }
     flaws
 }
@@ -72,7 +73,7 @@ fn names_in_code(text: &str) -> Vec<(usize, &str)> {
             continue;
         };
         let cell = cells.nth(at).unwrap_or_default();
-        names.extend(cell.split('`').skip(1).step_by(2).map(|name| (index + 1, name)));
+        names.extend(quoted(cell).map(|name| (index + 1, name)));
     }
     names
 }
@@ -127,77 +128,4 @@ fn block_head(source: &Source, index: usize) -> Option<&str> {
         outer.filter(|line| indent(line) < own && !line.trim_start().starts_with(['{', '}', ')']));
     // A `where` clause may stand between the block and its head.
     heads.find(|line| !line.trim_start().starts_with("where")).map(|line| line.trim_end())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tree::tests::found;
-    use super::*;
-
-    #[test]
-    fn a_type_that_is_defined_twice_in_a_crate_is_a_flaw() {
-        for other in
-            ["struct Page;", "pub(crate) enum Page {}", "    type Page = u8;", "trait Page: Sized {}"]
-        {
-            let files = [
-                ("crates/a/src/a.rs", "//! A.\npub struct Page<T> {\n    it: T,\n}\n"),
-                ("crates/a/src/b.rs", &*format!("//! B.\nmod c {{\n    use d;\n}}\n{other}\n")),
-                ("crates/b/src/lib.rs", "//! C.\nstruct Page;\n"),
-            ];
-            let flaw = found(&files, defined_once);
-            let expected = "Page is already defined at crates/a/src/a.rs:2: rename one of them";
-            assert_eq!(flaw, format!("crates/a/src/b.rs:5: {expected}"), "{other}");
-        }
-    }
-
-    #[test]
-    fn tests_associated_types_and_other_words_are_not_definitions() {
-        let files = [
-            ("crates/a/src/a.rs", "//! A.\npub struct Page;\npub struct Output;\n"),
-            ("crates/a/src/b.rs", "//! B.\n#[cfg(test)]\nmod tests {\n    struct Page;\n}\n"),
-            ("crates/a/tests/it/main.rs", "//! C.\nstruct Page;\n"),
-            (
-                "crates/a/src/d.rs",
-                "//! D.\nimpl<T> Future for A<T>\nwhere\n    T: B,\n{\n    type Output = T;\n}\n\
-                 trait E {\n    fn f();\n\n    type Output;\n}\n/// struct Page\nfn structural() {}\n",
-            ),
-        ];
-        assert_eq!(found(&files, defined_once), "");
-    }
-
-    fn glossary_with(cell: &str) -> String {
-        let table =
-            format!("# Glossary\n\n| word | in code | not |\n|---|---|---|\n| job | {cell} | `Task` |\n");
-        let source = "//! A.\npub struct Job;\nimpl Job {\n    type Gone = u8;\n}\nnames! {\n    /// A queue.\n    QueueName\n}\n";
-        found(&[(GLOSSARY, &table), ("crates/a/src/decide/clock.rs", source)], glossary)
-    }
-
-    #[test]
-    fn a_type_in_the_glossary_that_does_not_exist_is_a_flaw() {
-        for gone in ["Task", "Job`, `Task", "Gone::new", "job::Gone", "decide/gone.rs"] {
-            let flaw = glossary_with(&format!("`{gone}`"));
-            assert!(flaw.starts_with("docs/glossary.md:5: `"), "{gone}: {flaw}");
-            assert!(
-                flaw.ends_with("does not exist: name the type that stands for the word"),
-                "{gone}: {flaw}"
-            );
-        }
-        for there in [
-            "`Job`, field `task`",
-            "`Job::evolve`",
-            "`a::Job`",
-            "–",
-            "`decide/clock.rs`",
-            "`Job<T>`",
-            "`QueueName`",
-        ] {
-            assert_eq!(glossary_with(&format!("`Job`, {there}")), "");
-        }
-    }
-
-    #[test]
-    fn a_glossary_that_cannot_be_read_is_a_flaw() {
-        assert!(found(&[("a.md", "")], glossary).starts_with("docs/glossary.md: is missing"));
-        assert!(found(&[(GLOSSARY, "# Glossary\n")], glossary).contains("has no table with a column"));
-    }
 }

