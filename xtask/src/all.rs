@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::cargo::{self, Program};
 use crate::scratch::Scratch;
@@ -33,8 +33,8 @@ pub fn run() -> Result<()> {
     step::run("tidy", tidy::run)?;
     step::run("clippy", clippy)?;
     let scratch = Scratch::start()?;
-    let tested = step::run("tests", || tests(&scratch))?;
-    let doc_tested = step::run("doctests", doc_tests)?;
+    let mut tested = step::run("tests", || tests(&scratch))?;
+    tested.append(step::run("doctests", doc_tests)?);
     step::run("doc", doc)?;
     step::run("examples", || examples(&scratch))?;
     drop(scratch);
@@ -43,8 +43,7 @@ pub fn run() -> Result<()> {
     step::run("systems", systems)?;
     step::run("fuzz", fuzz::run)?;
     step::run("deny", deny::run)?;
-    let mut sum = Tally::of(&tested.output);
-    sum += Tally::of(&doc_tested.output);
+    let sum = Tally::of(&tested.output);
     println!("all   {:<9} {:>4}", "", step::seconds(start.elapsed()));
     for line in tally::summary_lines(&tested.output).filter(|line| line.starts_with("Summary")) {
         println!("{line}");
@@ -58,45 +57,35 @@ pub fn run() -> Result<()> {
 
 /// Checks the formatting.
 pub fn fmt() -> Result<Report> {
-    step::command("fmt", &mut cargo::command(&["fmt", "--all", "--check"]))
+    step::command("fmt", &mut cargo::command("fmt --all --check"))
 }
 
 /// Runs clippy over everything, tests and examples included; a warning is a failure.
 pub fn clippy() -> Result<Report> {
-    let arguments =
-        ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"];
-    step::command("clippy", &mut cargo::command(&arguments))
+    let arguments = "clippy --workspace --all-targets --all-features --quiet -- -D warnings";
+    step::command("clippy", &mut cargo::command(arguments))
 }
 
 /// Builds the documentation of this workspace's crates; a broken link is a failure.
 pub fn doc() -> Result<Report> {
-    let mut command = cargo::command(&["doc", "--workspace", "--all-features", "--no-deps", "--quiet"]);
+    let mut command = cargo::command("doc --workspace --all-features --no-deps --quiet");
     step::command("doc", command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 fn tests(scratch: &Scratch) -> Result<Report> {
     // Tests mostly wait: two for each core keep the cores busy.
-    let threads = (2 * std::thread::available_parallelism().map_or(1, NonZero::get)).to_string();
-    let arguments: &[&str] = if cargo::has("nextest") {
-        &["nextest", "run", "--workspace", "--all-features", "--no-fail-fast", "--test-threads", &threads]
+    let threads = 2 * std::thread::available_parallelism().map_or(1, NonZero::get);
+    let mut command = if cargo::has("nextest") {
+        let nextest = "nextest run --workspace --all-features --no-fail-fast --test-threads";
+        cargo::command(&format!("{nextest} {threads}"))
     } else {
-        &[
-            "test",
-            "--workspace",
-            "--all-features",
-            "--no-fail-fast",
-            "--lib",
-            "--bins",
-            "--tests",
-            "--examples",
-        ]
+        cargo::command("test --workspace --all-features --no-fail-fast --lib --bins --tests --examples")
     };
-    let mut command = cargo::command(arguments);
     step::command("tests", command.env("CARGO_TERM_COLOR", "never").envs(scratch.env()))
 }
 
 fn doc_tests() -> Result<Report> {
-    step::command("doctests", &mut cargo::command(&["test", "--workspace", "--all-features", "--doc"]))
+    step::command("doctests", &mut cargo::command("test --workspace --all-features --doc"))
 }
 
 fn examples(scratch: &Scratch) -> Result<Report> {
@@ -104,10 +93,9 @@ fn examples(scratch: &Scratch) -> Result<Report> {
     let wanted = example_names()?;
     let built = build("examples", false)?;
     for name in wanted.iter().filter(|name| !ENDLESS.contains(&name.as_str())) {
-        let program = built.iter().find(|program| program.example && program.name == *name);
-        let program = program.with_context(|| format!("cargo did not build the example {name}"))?;
         let mut command = Command::new("timeout");
-        command.arg(EXAMPLE_SECONDS_MAX).arg(&program.path).current_dir(cargo::root()).envs(scratch.env());
+        command.arg(EXAMPLE_SECONDS_MAX).arg(cargo::path_of(&built, name, true)?);
+        command.current_dir(cargo::root()).envs(scratch.env());
         report.append(step::command(&format!("example-{name}"), &mut command)?);
     }
     if wanted.is_empty() {
@@ -134,9 +122,8 @@ fn example_names() -> Result<Vec<String>> {
 
 fn sim() -> Result<Report> {
     let built = build("sim", SIM_OPTIMIZED)?;
-    let program = built.iter().find(|program| !program.example && program.name == cargo::SIM_PACKAGE);
-    let program = program.with_context(|| format!("cargo did not build {}", cargo::SIM_PACKAGE))?;
-    step::command("sim", Command::new(&program.path).args(["--seeds", SIM_SEEDS]).current_dir(cargo::root()))
+    let mut program = Command::new(cargo::path_of(&built, cargo::SIM_PACKAGE, false)?);
+    step::command("sim", program.args(["--seeds", SIM_SEEDS]).current_dir(cargo::root()))
 }
 
 /// Runs the systems of `examples/`, each by its `run` script.
@@ -146,16 +133,13 @@ pub fn systems() -> Result<Report> {
 
 /// The `tenure` program that the tests use.
 pub fn tenure() -> Result<PathBuf> {
-    let built = build("readme", false)?;
-    let program = built.into_iter().find(|program| !program.example && program.name == "tenure");
-    Ok(program.context("cargo did not build tenure")?.path)
+    Ok(cargo::path_of(&build("readme", false)?, "tenure", false)?.to_path_buf())
 }
 
 /// Builds every program of the workspace. Examples are always included: they need the features of the tests, and without
 /// those cargo would build the dependencies again.
 fn build(step: &str, optimized: bool) -> Result<Vec<Program>> {
-    let arguments = ["build", "--workspace", "--all-features", "--bins", "--examples", "--quiet"];
-    let mut command = cargo::command(&arguments);
+    let mut command = cargo::command("build --workspace --all-features --bins --examples --quiet");
     command.arg("--message-format=json-render-diagnostics");
     if optimized {
         command.arg("--release");

@@ -19,25 +19,26 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }
 
-/// The cargo that runs this program, in the workspace's root.
-pub fn command(arguments: &[&str]) -> Command {
+/// The cargo that runs this program, in the workspace's root, with arguments that contain no spaces.
+pub fn command(arguments: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(arguments).current_dir(root());
+    command.args(arguments.split(' ')).current_dir(root());
     command
 }
 
 /// Whether `cargo NAME` exists.
 pub fn has(subcommand: &str) -> bool {
-    command(&[subcommand, "--version"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+    succeeds(&mut command(&format!("{subcommand} --version")))
+}
+
+/// Whether a command can be started and succeeds; its output is not shown.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
 /// `cargo metadata` of the workspace and all dependencies.
 pub fn metadata() -> Result<Value> {
-    let output = command(&["metadata", "--format-version", "1"]).output().context("cannot start cargo")?;
+    let output = command("metadata --format-version 1").output().context("cannot start cargo")?;
     if !output.status.success() {
         bail!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
@@ -62,6 +63,12 @@ pub fn programs(messages: &str) -> Vec<Program> {
         Some(Program { name: target["name"].as_str()?.to_string(), example, path: path.into() })
     });
     programs.collect()
+}
+
+/// The path of one of the programs.
+pub fn path_of<'a>(programs: &'a [Program], name: &str, example: bool) -> Result<&'a Path> {
+    let found = programs.iter().find(|program| program.name == name && program.example == example);
+    found.map(|program| program.path.as_path()).with_context(|| format!("cargo did not build {name}"))
 }
 
 #[cfg(test)]

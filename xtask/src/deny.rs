@@ -23,9 +23,8 @@ pub fn run() -> Result<Report> {
 }
 
 fn with_cargo_deny() -> Result<Report> {
-    let mut report =
-        step::command("deny", &mut cargo::command(&["deny", "check", "bans", "licenses", "sources"]))?;
-    match step::command("advisories", &mut cargo::command(&["deny", "check", "advisories"])) {
+    let mut report = step::command("deny", &mut cargo::command("deny check bans licenses sources"))?;
+    match step::command("advisories", &mut cargo::command("deny check advisories")) {
         Ok(more) => report.append(more),
         Err(error) if is_unreachable(&error.to_string()) => {
             report.remarks.push(format!("{NO_ADVISORIES}: cannot reach their database"));
@@ -36,9 +35,8 @@ fn with_cargo_deny() -> Result<Report> {
 }
 
 fn is_unreachable(output: &str) -> bool {
-    ["failed to fetch advisory database", "failed to load advisory database", "failed to clone"]
-        .iter()
-        .any(|sign| output.contains(sign))
+    let signs = ["failed to fetch advisory database", "failed to load advisory database", "failed to clone"];
+    signs.iter().any(|sign| output.contains(sign))
 }
 
 fn without_cargo_deny() -> Result<Report> {
@@ -103,12 +101,10 @@ impl Rules {
         }
         let exceptions = self.exceptions.get(name).map_or(&[] as &[String], Vec::as_slice);
         let allowed = |id: &str| self.licences.iter().chain(exceptions).any(|licence| licence == id);
-        match package["license"].as_str() {
-            Some(expression) if licence::permits(expression, allowed) => {}
-            Some(expression) => {
-                flaws.push(format!("{what}: {expression} is not allowed; choose another crate"));
-            }
-            None => flaws.push(format!("{what}: has no licence; choose another crate")),
+        let expression = package["license"].as_str();
+        if !expression.is_some_and(|expression| licence::permits(expression, allowed)) {
+            let flaw = expression.map_or("has no licence".into(), |it| format!("{it} is not allowed"));
+            flaws.push(format!("{what}: {flaw}; choose another crate"));
         }
         flaws
     }
@@ -161,22 +157,19 @@ mod tests {
     }
 
     #[test]
-    fn a_licence_that_is_not_allowed_is_a_flaw() {
-        assert!(check("viral", Some("AGPL-3.0-only"), CRATES_IO).contains("AGPL-3.0-only is not allowed"));
-        assert!(check("other", Some("Apache-2.0 AND ISC"), CRATES_IO).contains("not allowed"));
-        assert!(check("silent", None, CRATES_IO).contains("has no licence"));
-    }
-
-    #[test]
-    fn another_source_is_a_flaw() {
-        let flaw = check("serde", Some("MIT"), Some("git+https://example.org/serde#1"));
-        assert!(flaw.contains("only crates.io is allowed"), "{flaw}");
-    }
-
-    #[test]
-    fn a_banned_crate_is_a_flaw() {
-        assert!(check("openssl-sys", Some("MIT"), CRATES_IO).contains("banned"));
-        assert!(check("aws-lc-sys", Some("MIT"), CRATES_IO).contains("banned"));
+    fn what_is_not_allowed_is_a_flaw() {
+        let git = Some("git+https://example.org/serde#1");
+        for (name, licence, source, expected) in [
+            ("viral", Some("AGPL-3.0-only"), CRATES_IO, "AGPL-3.0-only is not allowed"),
+            ("other", Some("Apache-2.0 AND ISC"), CRATES_IO, "not allowed"),
+            ("silent", None, CRATES_IO, "has no licence"),
+            ("serde", Some("MIT"), git, "only crates.io is allowed"),
+            ("openssl-sys", Some("MIT"), CRATES_IO, "banned"),
+            ("aws-lc-sys", Some("MIT"), CRATES_IO, "banned"),
+        ] {
+            let flaw = check(name, licence, source);
+            assert!(flaw.contains(expected), "{name}: {flaw}");
+        }
     }
 
     #[test]

@@ -20,6 +20,8 @@ const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 const SECONDS_MAX: &str = "180";
 const SERVER_CONFIG: &str = include_str!("../fuzz/tenure.toml");
 const SETTINGS: &str = include_str!("../fuzz/schemathesis.toml");
+/// Jobs; with `reports`, claimed, started and reported on; then a `call` on the job.
+const JOBS: &str = include_str!("../fuzz/jobs.json");
 
 /// Runs the step.
 pub fn run() -> Result<Report> {
@@ -91,42 +93,23 @@ impl Server {
         let post = |path: &str, body: Value| self.call("POST", path, Some(&key), Some(&body));
         post("/api/accounts/u1/credits", json!({ "grant": 1000, "reason": "fuzz" }))?;
         let mut jobs = Vec::new();
-        let mut create = |body: Value| -> Result<String> {
-            let id = text(&post("/api/jobs", body)?["id"])?;
-            jobs.push(id.clone());
-            Ok(id)
-        };
-        for kind in ["index", "scene", "workflow", "export", "anything"] {
-            create(json!({ "type": kind, "user_id": "u1" }))?;
-            create(json!({ "type": kind, "queue": "second", "priority": 5 }))?;
+        for sample in serde_json::from_str::<Vec<Value>>(JOBS)? {
+            let job = post("/api/jobs", sample["job"].clone())?;
+            jobs.push(text(&job["id"])?);
+            if let Some(reports) = sample["reports"].as_array() {
+                let asked = json!({ "worker": "w1", "types": [job["type"]], "start": true });
+                let claimed = post("/api/claims", asked)?["jobs"][0].take();
+                for report in reports {
+                    let mut body = report[1].clone();
+                    body["worker"] = "w1".into();
+                    body["fence"] = claimed["lease"]["fence"].clone();
+                    post(&format!("/api/jobs/{}/{}", text(&claimed["id"])?, text(&report[0])?), body)?;
+                }
+            }
+            if let Some(call) = sample["call"].as_array() {
+                post(&format!("/api/jobs/{}/{}", text(&job["id"])?, text(&call[0])?), call[1].clone())?;
+            }
         }
-        for _ in 0..2 {
-            create(json!({ "type": "picture", "user_id": "u1", "payload": { "prompt": "a tree" } }))?;
-        }
-        let claim = |kind: &str| -> Result<(String, Value)> {
-            let asked = json!({ "worker": "w1", "types": [kind], "start": true });
-            let job = post("/api/claims", asked)?["jobs"][0].take();
-            Ok((format!("/api/jobs/{}", text(&job["id"])?), job["lease"]["fence"].clone()))
-        };
-        let (held, fence) = claim("index")?;
-        post(&format!("{held}/progress"), json!({ "worker": "w1", "fence": fence, "progress": 40 }))?;
-        let lines = json!([{ "stream": "stdout", "level": "info", "text": "half way" }]);
-        post(&format!("{held}/logs"), json!({ "worker": "w1", "fence": fence, "lines": lines }))?;
-        let (done, fence) = claim("anything")?;
-        post(&format!("{done}/succeed"), json!({ "worker": "w1", "fence": fence, "result": { "a": 1 } }))?;
-        for kind in ["anything", "scene"] {
-            let (failed, fence) = claim(kind)?;
-            let error = json!({ "code": "E", "class": "permanent", "message": "no" });
-            post(&format!("{failed}/fail"), json!({ "worker": "w1", "fence": fence, "error": error }))?;
-        }
-        for _ in 0..2 {
-            let dead = create(json!({ "type": "anything" }))?;
-            let reason = json!({ "reason_code": "policy_violation", "detail": "fuzz" });
-            post(&format!("/api/jobs/{dead}/dead-letter"), reason)?;
-        }
-        let cancelled = create(json!({ "type": "anything" }))?;
-        post(&format!("/api/jobs/{cancelled}/cancel"), json!({}))?;
-        create(json!({ "type": "anything", "delay": "1h" }))?;
         Ok((key, jobs))
     }
 

@@ -58,15 +58,13 @@ fn run(command: &str, arguments: &[String]) -> Result<ExitCode> {
 
 fn sim(arguments: &[String]) -> Result<ExitCode> {
     // `exec` returns only if the program cannot be started.
-    let error = cargo::command(&["run", "--quiet", "--release", "-p", cargo::SIM_PACKAGE, "--"])
-        .args(arguments)
-        .exec();
-    Err(error).context("cannot start cargo")
+    let mut run = cargo::command(&format!("run --quiet --release -p {} --", cargo::SIM_PACKAGE));
+    Err(run.args(arguments).exec()).context("cannot start cargo")
 }
 
 fn bench(arguments: &[String]) -> Result<ExitCode> {
     let scratch = Scratch::start()?;
-    let mut run = cargo::command(&["run", "--quiet", "--release", "-p", "tenure", "--", "bench"]);
+    let mut run = cargo::command("run --quiet --release -p tenure -- bench");
     run.args(arguments);
     if arguments.is_empty() {
         run.args(["--stores", "sqlite,postgres"]);

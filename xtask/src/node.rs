@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -28,10 +28,5 @@ pub fn with(name: &str, packages: &[&str]) -> Result<PathBuf> {
 }
 
 fn has_npm() -> bool {
-    let has = |program: &str| {
-        let mut command = Command::new(program);
-        command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    };
-    has("node") && has("npm")
+    ["node", "npm"].iter().all(|program| cargo::succeeds(Command::new(program).arg("--version")))
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -29,7 +29,5 @@ pub fn with(name: &str, packages: &[&str]) -> Result<PathBuf> {
 }
 
 fn has_venv() -> bool {
-    let mut python = Command::new("python3");
-    python.args(["-c", "import ensurepip, venv"]).stderr(Stdio::null());
-    python.status().is_ok_and(|status| status.success())
+    cargo::succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"]))
 }

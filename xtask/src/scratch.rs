@@ -249,6 +249,14 @@ fn remove_stale_folders(user: &User, programs: &Path) {
 mod tests {
     use super::*;
 
+    fn start() -> Option<Scratch> {
+        if programs().is_none() {
+            eprintln!("not run: PostgreSQL is not installed");
+            return None;
+        }
+        Some(Scratch::start().unwrap())
+    }
+
     fn query(scratch: &Scratch, statement: &str) -> String {
         let mut psql = Command::new(scratch.programs.join("psql"));
         let output = psql.args(["-X", "-q", "-A", "-t", "-c", statement, &scratch.url()]).output().unwrap();
@@ -258,11 +266,7 @@ mod tests {
 
     #[test]
     fn committed_data_survives_a_crash_and_drop_removes_the_folder() {
-        if programs().is_none() {
-            eprintln!("not run: PostgreSQL is not installed");
-            return;
-        }
-        let mut scratch = Scratch::start().unwrap();
+        let Some(mut scratch) = start() else { return };
         assert_eq!(query(&scratch, "show fsync"), "on");
         assert_eq!(query(&scratch, "show max_connections"), "200");
         query(&scratch, "create table kept (it int); insert into kept values (7)");
@@ -277,11 +281,7 @@ mod tests {
 
     #[test]
     fn a_command_that_fails_returns_the_servers_log() {
-        if programs().is_none() {
-            eprintln!("not run: PostgreSQL is not installed");
-            return;
-        }
-        let mut scratch = Scratch::start().unwrap();
+        let Some(mut scratch) = start() else { return };
         let error = scratch.restart().unwrap_err().to_string();
         assert!(error.contains("cannot restart"), "{error}");
         assert!(error.contains("postmaster.pid"), "{error}");

@@ -14,17 +14,13 @@ const SECONDS_MAX: &str = "60";
 
 /// Runs every system with the programs that cargo has built.
 pub fn run(built: &[Program]) -> Result<Report> {
-    let program = |name: &str, example: bool| {
-        let found = built.iter().find(|program| program.name == name && program.example == example);
-        found.map(|program| &program.path).with_context(|| format!("cargo did not build {name}"))
-    };
     let mut report = Report::default();
     for name in names()? {
         let mut run = Command::new("timeout");
         run.args(["--kill-after=5", SECONDS_MAX])
             .arg(cargo::root().join("examples").join(&name).join("run"))
-            .env("TENURE", program("tenure", false)?)
-            .env("WORKER", program("distributed", true)?)
+            .env("TENURE", cargo::path_of(built, "tenure", false)?)
+            .env("WORKER", cargo::path_of(built, "distributed", true)?)
             .env("NODE_PATH", peers::javascript()?.join("node_modules"));
         report.append(step::command(&format!("systems-{name}"), &mut run)?);
     }

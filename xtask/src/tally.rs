@@ -1,7 +1,7 @@
 //! Sums the results of the test runners from their summary lines.
 
 /// Tests by result.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub passed: u64,
     pub failed: u64,
@@ -21,14 +21,6 @@ impl Tally {
     }
 }
 
-impl std::ops::AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.skipped += other.skipped;
-    }
-}
-
 impl std::fmt::Display for Tally {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
@@ -37,10 +29,8 @@ impl std::fmt::Display for Tally {
 
 /// The summary lines of the runners.
 pub fn summary_lines(output: &str) -> impl Iterator<Item = &str> {
-    output
-        .lines()
-        .map(str::trim)
-        .filter(|line| line.starts_with("Summary [") || line.starts_with("test result:"))
+    let lines = output.lines().map(str::trim);
+    lines.filter(|line| line.starts_with("Summary [") || line.starts_with("test result:"))
 }
 
 fn number_before(line: &str, word: &str) -> u64 {
