@@ -1,5 +1,6 @@
 //! Finds the `tenure` binary that cargo built, and refuses one that is older than its sources.
 
+use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -24,8 +25,8 @@ fn find(profile: &Path) -> Result<PathBuf, String> {
     let binary = profile.join("tenure");
     let metadata = fs::metadata(&binary).map_err(|error| format!("{}: {error}", binary.display()))?;
     let built = metadata.modified().map_err(|error| error.to_string())?;
-    match sources(&profile.join("deps"), metadata.ino()).into_iter().find(|path| modified(path) > Some(built))
-    {
+    let mut sources = sources(&profile.join("deps"), metadata.ino()).into_iter();
+    match sources.find(|path| modified(path) > Some(built)) {
         Some(newer) => Err(format!("{} is older than {}", binary.display(), newer.display())),
         None => Ok(binary),
     }
@@ -40,30 +41,22 @@ fn modified(path: &Path) -> Option<SystemTime> {
 fn sources(artifacts: &Path, binary_inode: u64) -> Vec<PathBuf> {
     let names = fs::read_dir(artifacts).into_iter().flatten().flatten().map(|entry| entry.path());
     let inode = |path: &Path| fs::metadata(path).map(|metadata| metadata.ino()).ok();
-    let mut latest: Vec<(String, SystemTime, PathBuf)> = Vec::new();
+    let mut latest: HashMap<String, (SystemTime, PathBuf)> = HashMap::new();
     for path in names {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         // cargo links target/PROFILE/tenure to deps/tenure-HASH.
         let is_binary = name.starts_with("tenure-") && inode(&path) == Some(binary_inode);
         let library = name.strip_prefix("lib").and_then(|name| name.strip_suffix(".rlib"));
         let library = library.filter(|name| name.starts_with("tenure_") && !is_tool(name));
-        let stem = if is_binary {
-            name
-        } else if let Some(library) = library {
-            library
-        } else {
-            continue;
-        };
-        let (crate_name, _) = stem.rsplit_once('-').unwrap_or((stem, ""));
+        let Some(stem) = library.or(is_binary.then_some(name)) else { continue };
         let Some(built) = modified(&path) else { continue };
-        let dependencies = artifacts.join(format!("{stem}.d"));
-        match latest.iter_mut().find(|(name, ..)| name == crate_name) {
-            Some(known) if known.1 < built => *known = (crate_name.to_owned(), built, dependencies),
-            Some(_) => {}
-            None => latest.push((crate_name.to_owned(), built, dependencies)),
+        let (crate_name, _) = stem.rsplit_once('-').unwrap_or((stem, ""));
+        if latest.get(crate_name).is_none_or(|(known, _)| *known < built) {
+            let dependencies = artifacts.join(format!("{stem}.d"));
+            latest.insert(crate_name.to_owned(), (built, dependencies));
         }
     }
-    latest.iter().flat_map(|(_, _, dependencies)| listed(dependencies)).collect()
+    latest.values().flat_map(|(_, dependencies)| listed(dependencies)).collect()
 }
 
 /// Libraries that are not part of the binary.

@@ -1,9 +1,9 @@
 //! The command line: `tenure` in a folder, with or without a server.
 
-use std::fmt::Write as _;
+use std::fmt::{Debug, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -47,6 +47,12 @@ impl Folder {
         self.command().args(arguments.split_whitespace()).output().unwrap()
     }
 
+    /// Runs it, expects this exit code, and returns stdout and stderr.
+    #[track_caller]
+    pub fn outputs(&self, exit: i32, arguments: &str) -> (String, String) {
+        expect_exit(self.run(arguments), exit, arguments)
+    }
+
     pub fn command(&self) -> Command {
         let mut command = Command::new(tenure());
         command.current_dir(self.path()).env("TERM", "xterm-256color");
@@ -67,6 +73,13 @@ pub fn transcript(output: &Output) -> String {
 
 pub fn exit_code(output: &Output) -> i32 {
     output.status.code().expect("no signal ended the command")
+}
+
+/// Expects this exit code, and returns stdout and stderr.
+#[track_caller]
+pub fn expect_exit(output: Output, exit: i32, arguments: impl Debug) -> (String, String) {
+    assert_eq!(exit_code(&output), exit, "{arguments:?}: {}", transcript(&output));
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
 /// A server, and the folder in which commands run that talk to it.
@@ -137,12 +150,16 @@ impl CliServer {
         self.connect(limited).stdin(Stdio::null()).output().unwrap()
     }
 
+    /// Runs it, expects this exit code, and returns stdout and stderr.
+    #[track_caller]
+    pub fn outputs(&self, exit: i32, arguments: &[&str]) -> (String, String) {
+        expect_exit(self.run(arguments), exit, arguments)
+    }
+
     /// Runs it, expects this exit code, and returns its stdout.
     #[track_caller]
     pub fn run_expecting(&self, exit: i32, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert_eq!(exit_code(&output), exit, "{arguments:?}: {}", transcript(&output));
-        String::from_utf8(output.stdout).unwrap()
+        self.outputs(exit, arguments).0
     }
 
     /// Runs it, expects success, and returns its stdout.
@@ -173,17 +190,17 @@ impl CliServer {
         self.json(&["job", "get", id])
     }
 
+    /// Runs `tenure job wait`, expects this exit code, and returns the job.
+    #[track_caller]
+    pub fn wait(&self, exit: i32, id: &str) -> Value {
+        self.run_expecting(exit, &["job", "wait", id]);
+        self.job(id)
+    }
+
     /// Reads the job until a condition holds.
     #[track_caller]
     pub fn job_when(&self, id: &str, what: &str, condition: impl Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
-        loop {
-            let job = self.job(id);
-            if condition(&job) {
-                return job;
-            }
-            assert!(begun.elapsed() < DEADLINE, "did not happen: {what}: {job:#}");
-        }
+        poll(what, || Some(self.job(id)).filter(&condition))
     }
 
     /// Creates a job and waits until a worker runs it.
@@ -193,11 +210,16 @@ impl CliServer {
         id
     }
 
+    /// Starts `tenure` with these arguments.
+    pub fn start_command(&self, arguments: &[&str]) -> Process {
+        let mut command = self.command();
+        command.args(arguments);
+        start(command)
+    }
+
     /// Starts `tenure work` with these arguments.
     pub fn work(&self, arguments: &[&str]) -> Process {
-        let mut command = self.command();
-        command.arg("work").args(arguments);
-        let worker = start(command);
+        let worker = self.start_command(&[&["work"], arguments].concat());
         wait_for_output(&worker, "working on");
         worker
     }
@@ -212,6 +234,19 @@ fn launch(subcommand: &str, listen: &str, folder: &Path) -> ServerProcess {
     let mut command = Command::new(tenure());
     command.args([subcommand, "--listen", listen, "--data", "data"]).current_dir(folder);
     ServerProcess::start(command).unwrap()
+}
+
+/// Calls a function until it returns something.
+#[track_caller]
+pub fn poll<T>(what: &str, find: impl Fn() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(begun.elapsed() < DEADLINE, "did not happen: {what}");
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
 }
 
 /// Starts a command. Dropping it ends it with SIGTERM, because a worker's programs have their own process groups.

@@ -60,6 +60,14 @@ impl SocketClient {
         Self { child, stdin, messages, unread: VecDeque::new(), emitted: 0 }
     }
 
+    /// A client in JavaScript that is connected to a namespace.
+    pub async fn connected_to(server: &Server, namespace: &str, auth: &Value) -> Self {
+        let mut client = Self::new(Language::JavaScript);
+        client.connect(server, namespace, auth);
+        client.connected().await;
+        client
+    }
+
     /// Connects to a namespace.
     pub fn connect(&mut self, server: &Server, namespace: &str, auth: &Value) {
         self.connect_by(server, namespace, auth, &["polling", "websocket"]);
@@ -87,6 +95,32 @@ impl SocketClient {
     pub async fn ask(&mut self, event: &str, data: Value) -> Value {
         let number = self.emit(&[json!([event, data])]);
         self.answer(number).await
+    }
+
+    /// Emits one event, which must be accepted.
+    pub async fn report(&mut self, event: &str, data: Value) {
+        self.report_all(&[json!([event, data])]).await;
+    }
+
+    /// Emits events in this order, all of which must be accepted.
+    pub async fn report_all(&mut self, events: &[Value]) {
+        let first = self.emit(events);
+        for (index, event) in events.iter().enumerate() {
+            assert_eq!(self.answer(first + index).await, json!({ "ok": true }), "{event}");
+        }
+    }
+
+    /// Creates a job of this type and waits for its dispatch; both.
+    pub async fn dispatched(&mut self, server: &Server, job_type: &str) -> (Value, Value) {
+        let job = server.create(json!({ "type": job_type })).await;
+        (job, self.event("job_dispatch").await)
+    }
+
+    /// Creates a job of this type, and accepts its dispatch; both.
+    pub async fn running(&mut self, server: &Server, job_type: &str) -> (Value, Value) {
+        let (job, dispatch) = self.dispatched(server, job_type).await;
+        self.report("job_ack", lease_of(&dispatch)).await;
+        (job, dispatch)
     }
 
     /// The acknowledgement of an event, by its number.
@@ -129,8 +163,7 @@ impl SocketClient {
     }
 
     async fn connection(&mut self) -> Value {
-        let is_result =
-            |message: &Value| message["connected"] == true || message["connect_error"].is_string();
+        let is_result = |it: &Value| it["connected"] == true || it["connect_error"].is_string();
         self.find("connected or refused", is_result).await
     }
 
@@ -164,9 +197,10 @@ impl SocketClient {
             return self.unread.remove(index).unwrap();
         }
         loop {
-            let message = in_time(what, self.messages.recv()).await;
-            let message = message
-                .unwrap_or_else(|| panic!("the client ended before: {what}; unread: {:?}", self.unread));
+            let received = in_time(what, self.messages.recv()).await;
+            let Some(message) = received else {
+                panic!("the client ended before: {what}; {:?}", self.unread)
+            };
             if condition(&message) {
                 return message;
             }
@@ -194,12 +228,16 @@ pub async fn engine_in(
     client
 }
 
+/// Number of engines that are connected to a node, from its metrics.
+pub async fn engine_count(server: &Server) -> usize {
+    let metrics = server.get("/metrics").await.text;
+    let count = metrics.lines().find_map(|line| line.strip_prefix("tenure_engines "));
+    count.expect("the metric exists").parse().unwrap()
+}
+
 /// A connected front end.
 pub async fn front_end(server: &Server, auth: &Value) -> SocketClient {
-    let mut client = SocketClient::new(Language::JavaScript);
-    client.connect(server, "/jobs", auth);
-    client.connected().await;
-    client
+    SocketClient::connected_to(server, "/jobs", auth).await
 }
 
 /// The job and fence of a dispatch.
@@ -212,9 +250,4 @@ pub fn lease_with(dispatch: &Value, more: Value) -> Value {
     let (mut lease, Value::Object(more)) = (lease_of(dispatch), more) else { panic!("more is an object") };
     lease.as_object_mut().unwrap().extend(more);
     lease
-}
-
-/// The acknowledgement of an accepted event.
-pub fn ok() -> Value {
-    json!({ "ok": true })
 }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use tenure_e2e::cli::{CliServer, Folder, exit_code, start, wait_for_output};
+use tenure_e2e::cli::{CliServer, Folder, expect_exit, start, wait_for_output};
 use tenure_e2e::{Signal, tenure};
 
 use crate::start_server;
@@ -52,7 +52,7 @@ fn commands() -> impl Iterator<Item = &'static str> {
 
 fn examples(command: &str) -> Vec<String> {
     let output = Command::new(tenure()).args(command.split_whitespace()).arg("--help").output().unwrap();
-    let help = String::from_utf8(output.stdout).unwrap();
+    let (help, _) = expect_exit(output, 0, command);
     let lines = help.lines().skip(1).take_while(|line| !line.is_empty());
     let examples: Vec<String> = lines.map(|line| line.trim().to_owned()).collect();
     assert!(!examples.is_empty(), "{command}");
@@ -69,18 +69,16 @@ fn shell(example: &str) -> Command {
 }
 
 fn run_example(example: &str, shell: &mut Command) {
-    let output = shell.output().unwrap();
-    assert_eq!(exit_code(&output), 0, "{example}: {}", String::from_utf8_lossy(&output.stderr));
+    expect_exit(shell.output().unwrap(), 0, example);
 }
 
 fn run_remote_example(server: &CliServer, example: &str) {
     let mut shell = server.connect(shell(example));
     if example.contains("events -f") {
-        let following = start(shell);
-        wait_for_output(&following, "following the journal after");
-        return;
+        wait_for_output(&start(shell), "following the journal after");
+    } else {
+        run_example(example, &mut shell);
     }
-    run_example(example, &mut shell);
 }
 
 #[test]
@@ -88,9 +86,7 @@ fn every_help_starts_with_examples() {
     let folder = Folder::new();
     for command in commands() {
         for flag in ["--help", "-h"] {
-            let output = folder.run(&format!("{command} {flag}"));
-            assert_eq!(exit_code(&output), 0);
-            let text = String::from_utf8(output.stdout).unwrap();
+            let (text, _) = folder.outputs(0, &format!("{command} {flag}"));
             let begins = text.starts_with("Examples:\n  tenure ") || text.starts_with("Examples:\n  echo ");
             assert!(begins, "{command} {flag}:\n{text}");
         }
@@ -103,15 +99,12 @@ fn every_command_has_a_test() {
     let mut to_visit = vec![String::new()];
     while let Some(command) = to_visit.pop() {
         assert!(commands().any(|known| known == command), "{command:?} is not in the lists above");
-        let help = String::from_utf8(folder.run(&format!("{command} --help")).stdout).unwrap();
-        let listed =
-            help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-        let names = listed.filter_map(|line| {
-            line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?.split_whitespace().next()
-        });
-        to_visit.extend(
-            names.filter(|name| *name != "help").map(|name| format!("{command} {name}").trim().to_owned()),
-        );
+        let (help, _) = folder.outputs(0, &format!("{command} --help"));
+        let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+        let rows = listed.take_while(|line| !line.is_empty()).filter_map(|line| line.strip_prefix("  "));
+        let names = rows.filter(|row| !row.starts_with(' ')).filter_map(|row| row.split_whitespace().next());
+        let names = names.filter(|name| *name != "help");
+        to_visit.extend(names.map(|name| format!("{command} {name}").trim().to_owned()));
     }
 }
 
@@ -178,10 +171,9 @@ fn every_example_worker_works() {
 #[test]
 fn an_unknown_command_is_a_usage_error() {
     let folder = Folder::new();
-    assert_eq!(exit_code(&folder.run("")), 2);
+    folder.outputs(2, "");
     for arguments in ["", "chek", "check", "show", "list -o xml", "diff engine"] {
-        let output = folder.run(&format!("lifecycle {arguments}"));
-        assert_eq!(exit_code(&output), 2, "{arguments}");
-        assert!(output.stdout.is_empty(), "usage errors go to stderr: {arguments}");
+        let (stdout, _) = folder.outputs(2, &format!("lifecycle {arguments}"));
+        assert_eq!(stdout, "", "usage errors go to stderr: {arguments}");
     }
 }

@@ -1,7 +1,7 @@
 //! `tenure job`, `explain` and `events`.
 
 use serde_json::{Value, json};
-use tenure_e2e::cli::{exit_code, start, transcript, wait_for_output};
+use tenure_e2e::cli::{expect_exit, transcript, wait_for_output};
 use tenure_e2e::{assert_fields, tenure};
 
 use crate::start_server;
@@ -49,8 +49,8 @@ fn payloads_come_from_files_and_stdin() {
     let mut shell = std::process::Command::new("sh");
     let script = format!("echo '[1]' | {} job create hello -p - -o json", tenure().display());
     let output = shell.args(["-c", &script]).env("TENURE_URL", server.url()).output().unwrap();
-    assert_eq!(exit_code(&output), 0, "{}", transcript(&output));
-    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["payload"], json!([1]));
+    let (created, _) = expect_exit(output, 0, script);
+    assert_eq!(serde_json::from_str::<Value>(&created).unwrap()["payload"], json!([1]));
     server.run_expecting(7, &["job", "create", "hello", "-p", "{a"]);
     server.run_expecting(7, &["job", "create", "hello", "-p", r#"{"a": 1, "a": 2}"#]);
     server.run_expecting(5, &["job", "create", "hello", "-p", "@nowhere.json"]);
@@ -78,18 +78,13 @@ fn lists_are_filtered_and_paged() {
 fn a_unique_prefix_of_an_id_is_enough() {
     let server = start_server();
     let ids: Vec<String> = (0..3).map(|_| server.create(&["hello"])).collect();
-    let unique = (8..36).map(|length| &ids[0][..length]);
-    let unique = unique.filter(|text| !text.ends_with('-'));
-    let shortest =
-        unique.filter(|text| ids[1..].iter().all(|id| !id.starts_with(text))).min_by_key(|text| text.len());
-    let shortest = shortest.unwrap();
+    let mut prefixes = (8..36).map(|length| &ids[0][..length]).filter(|text| !text.ends_with('-'));
+    let shortest = prefixes.find(|text| ids[1..].iter().all(|id| !id.starts_with(text))).unwrap();
     for text in [shortest, &shortest.to_uppercase(), &ids[0], &ids[0].replace('-', "")] {
         assert_eq!(server.job(text)["id"], json!(ids[0]), "{text}");
     }
 
-    let output = server.run(&["job", "get", &ids[0][..4]]);
-    assert_eq!(exit_code(&output), 6, "{}", transcript(&output));
-    let words = String::from_utf8(output.stderr).unwrap();
+    let (_, words) = server.outputs(6, &["job", "get", &ids[0][..4]]);
     assert!(ids.iter().all(|id| words.contains(id.as_str())), "every candidate is listed: {words}");
     assert!(words.contains("help: use a longer prefix"), "{words}");
 
@@ -145,12 +140,8 @@ fn signals_and_dead_letters_are_sent() {
 fn a_wait_ends_with_the_job_or_at_its_timeout() {
     let server = start_server();
     let id = server.create(&["gated"]);
-    let output = server.run(&["job", "wait", &id, "--timeout", "50ms"]);
-    assert_eq!(exit_code(&output), 8, "{}", transcript(&output));
-    assert!(output.stdout.is_empty());
-    let mut command = server.command();
-    command.args(["job", "wait", &id, "-o", "name"]);
-    let mut waiting = start(command);
+    assert_eq!(server.run_expecting(8, &["job", "wait", &id, "--timeout", "50ms"]), "");
+    let mut waiting = server.start_command(&["job", "wait", &id, "-o", "name"]);
     server.run_ok(&["job", "signal", &id, "approve"]);
     assert_eq!(waiting.wait().unwrap().code(), Some(0), "{}", waiting.output());
     assert_eq!(wait_for_output(&waiting, &id), id);
@@ -175,9 +166,7 @@ fn the_journal_is_read_and_followed() {
     assert_eq!(server.run_ok(&["events", "--type", "job_cancelled", "-o", "name"]).lines().count(), 1);
     assert_eq!(server.run_ok(&["events", "--job", &first[..18], "-o", "name"]).lines().count(), 2);
 
-    let mut command = server.command();
-    command.args(["events", "-f", "-o", "json"]);
-    let following = start(command);
+    let following = server.start_command(&["events", "-f", "-o", "json"]);
     wait_for_output(&following, "following the journal after 2");
     let second = server.create(&["hello"]);
     let line: Value = serde_json::from_str(&wait_for_output(&following, "job_queued")).unwrap();

@@ -1,7 +1,7 @@
 //! `tenure run`.
 
 use serde_json::{Value, json};
-use tenure_e2e::cli::{exit_code, start, transcript, wait_for_output};
+use tenure_e2e::cli::wait_for_output;
 use tenure_e2e::{Signal, assert_fields, rows};
 
 use crate::start_server;
@@ -9,18 +9,10 @@ use crate::start_server;
 #[test]
 fn a_job_is_followed_to_its_result() {
     let server = start_server();
-    let _worker = server.work_with_script(
-        "hello",
-        "echo working; cat >&2; echo '::progress 50 half'; echo '::result {\"n\": 1}'",
-    );
-    let output = server.run(&["run", "hello", "-p", r#"{"name": "Ada"}"#]);
-    assert_eq!(exit_code(&output), 0, "{}", transcript(&output));
-    assert_eq!(
-        serde_json::from_slice::<Value>(&output.stdout).unwrap(),
-        json!({ "n": 1 }),
-        "the result alone"
-    );
-    let words = String::from_utf8(output.stderr).unwrap();
+    let script = "echo working; cat >&2; echo '::progress 50 half'; echo '::result {\"n\": 1}'";
+    let _worker = server.work_with_script("hello", script);
+    let (result, words) = server.outputs(0, &["run", "hello", "-p", r#"{"name": "Ada"}"#]);
+    assert_eq!(serde_json::from_str::<Value>(&result).unwrap(), json!({ "n": 1 }), "the result alone");
     for piece in [
         "queued                        job_queued",
         "queued → assigned             job_claimed",
@@ -43,19 +35,13 @@ fn a_job_is_followed_to_its_result() {
 fn a_failed_job_is_exit_code_3() {
     let server = start_server();
     let _worker = server.work_with_script("hello", "echo no such file >&2; exit 4");
-    let output = server.run(&["run", "hello"]);
-    assert_eq!(exit_code(&output), 3, "{}", transcript(&output));
-    assert!(output.stdout.is_empty());
-    let words = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        words.contains("EXIT_4: exited with 4: no such file\ntenure:"),
-        "the last transition says why: {words}"
-    );
-    assert!(
-        words.contains("tenure: the job finished in state failed: EXIT_4: exited with 4: no such file"),
-        "{words}"
-    );
-    assert!(words.contains("help: show what happened with `tenure job events "), "{words}");
+    let (result, words) = server.outputs(3, &["run", "hello"]);
+    assert_eq!(result, "");
+    let transition = "EXIT_4: exited with 4: no such file\ntenure:";
+    let summary = "tenure: the job finished in state failed: EXIT_4: exited with 4: no such file";
+    for piece in [transition, summary, "help: show what happened with `tenure job events "] {
+        assert!(words.contains(piece), "{piece}: {words}");
+    }
 }
 
 #[test]
@@ -63,10 +49,8 @@ fn an_existing_job_is_shown_from_its_beginning() {
     let server = start_server();
     let _worker = server.work_with_script("hello", "echo '::result 1'");
     let first = server.run_ok(&["run", "hello", "--idempotency-key", "k", "-o", "name"]);
-    let output = server.run(&["run", "hello", "--idempotency-key", "k", "-o", "name"]);
-    assert_eq!(exit_code(&output), 0, "{}", transcript(&output));
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), first);
-    let words = String::from_utf8(output.stderr).unwrap();
+    let (second, words) = server.outputs(0, &["run", "hello", "--idempotency-key", "k", "-o", "name"]);
+    assert_eq!(second, first);
     assert!(words.contains("the job already exists"), "{words}");
     assert_eq!(words.matches("job_succeeded").count(), 1, "{words}");
 }
@@ -74,9 +58,7 @@ fn an_existing_job_is_shown_from_its_beginning() {
 #[test]
 fn interrupting_a_run_does_not_stop_the_job() {
     let server = start_server();
-    let mut command = server.command();
-    command.args(["run", "hello"]);
-    let mut running = start(command);
+    let mut running = server.start_command(&["run", "hello"]);
     wait_for_output(&running, "job_queued");
     running.signal(Signal::INT).unwrap();
     assert_eq!(running.wait().unwrap().code(), Some(130));
@@ -88,14 +70,10 @@ fn interrupting_a_run_does_not_stop_the_job() {
 #[test]
 fn logs_are_printed_and_followed() {
     let server = start_server();
-    let _worker = server.work_with_script(
-        "hello",
-        "echo one; echo two >&2; while ! test -e go; do sleep 0.05; done; echo three",
-    );
+    let script = "echo one; echo two >&2; while ! test -e go; do sleep 0.05; done; echo three";
+    let _worker = server.work_with_script("hello", script);
     let id = server.create_running(&["hello"]);
-    let mut command = server.command();
-    command.args(["job", "logs", "-f", &id]);
-    let mut following = start(command);
+    let mut following = server.start_command(&["job", "logs", "-f", &id]);
     wait_for_output(&following, "one");
     wait_for_output(&following, "two");
     std::fs::write(server.path().join("go"), "").unwrap();

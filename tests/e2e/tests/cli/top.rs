@@ -1,7 +1,7 @@
 //! `tenure top` in a pseudo-terminal.
 
 use tenure_e2e::Signal;
-use tenure_e2e::cli::{CliServer, exit_code, transcript};
+use tenure_e2e::cli::CliServer;
 use tenure_e2e::terminal::Terminal;
 
 use crate::start_server;
@@ -12,13 +12,25 @@ fn top(server: &CliServer, words: &[&str], size: (u16, u16)) -> Terminal {
     Terminal::start(&command, size)
 }
 
+/// Presses keys and waits for the text that they show, step by step.
+#[track_caller]
+fn steps(top: &Terminal, steps: &[(&str, &str)]) {
+    for (keys, text) in steps {
+        top.press(keys);
+        top.wait_for(text);
+    }
+}
+
+#[track_caller]
+fn quit(top: &Terminal, keys: &str) {
+    top.press(keys);
+    assert_eq!(top.wait_for_exit().code(), Some(0));
+}
+
 /// Whether a row of the table shows this number of jobs.
 fn counts(screen: &str, state: &str, count: &str) -> bool {
-    let mut rows =
-        screen.lines().map(|line| line.split_whitespace().filter(|report_body| *report_body != "▸"));
-    rows.any(|mut words| {
-        words.by_ref().any(|report_body| report_body == state) && words.next() == Some(count)
-    })
+    let mut rows = screen.lines().map(|line| line.split_whitespace().filter(|word| *word != "▸"));
+    rows.any(|mut words| words.by_ref().any(|word| word == state) && words.next() == Some(count))
 }
 
 #[test]
@@ -31,26 +43,16 @@ fn a_failed_job_is_found_explained_and_retried() {
 
     let top = top(&server, &[], (110, 40));
     top.wait_until("one failed job on the map", |screen| counts(screen, "failed", "1"));
-    top.press("2/state:failed\r");
-    top.wait_for("/state:failed  1");
-    top.press("j\r");
-    top.wait_for("EXIT_1: exited with 1: the disk is full");
-    top.press("e");
-    top.wait_for("finished: failed");
-    top.press("l");
-    top.wait_for("! the disk is full");
-    top.press("h");
-    top.wait_for("job_failed");
-    top.press("r");
-    top.wait_for(&format!("Retry job {}?", &failed[..13]));
-    top.press("y");
-    top.wait_for("new job: ");
+    let found =
+        [("2/state:failed\r", "/state:failed  1"), ("j\r", "EXIT_1: exited with 1: the disk is full")];
+    steps(&top, &found);
+    steps(&top, &[("e", "finished: failed"), ("l", "! the disk is full"), ("h", "job_failed")]);
+    steps(&top, &[("r", &format!("Retry job {}?", &failed[..13])), ("y", "new job: ")]);
     top.press("1");
     top.wait_until("the new job on the map", |screen| counts(screen, "queued", "1"));
     let _worker = server.work_with_script("flop", "true");
     top.wait_until("it moved", |screen| counts(screen, "queued", "0") && counts(screen, "succeeded", "1"));
-    top.press("q");
-    assert_eq!(top.wait_for_exit().code(), Some(0));
+    quit(&top, "q");
 }
 
 #[test]
@@ -60,41 +62,23 @@ fn a_marked_dead_letter_is_redriven_and_a_running_job_is_cancelled() {
     server.run_ok(&["job", "dead-letter", &dead, "--reason-code", "policy_violation"]);
     let top = top(&server, &["dead"], (110, 40));
     top.wait_for("policy_violation");
-    top.press("j ");
-    top.wait_for("1 marked");
-    top.press("r");
-    top.wait_for("Redrive job");
+    steps(&top, &[("j ", "1 marked"), ("r", "Redrive job")]);
     top.press("n");
     top.wait_until("no question", |screen| !screen.contains("Redrive"));
-    top.press("ry");
-    top.wait_for("new job: ");
-    top.press(":jobs phase:ready\r");
-    top.wait_for("/phase:ready  1");
-    top.press("jc");
-    top.wait_for("Cancel job");
-    top.press("h");
-    top.wait_for("1 cancelled");
-    top.press("5");
-    top.wait_for("job_cancelled");
-    top.press("4");
-    top.wait_for("No workers");
-    top.press(":quit\r");
-    assert_eq!(top.wait_for_exit().code(), Some(0));
+    steps(&top, &[("ry", "new job: "), (":jobs phase:ready\r", "/phase:ready  1")]);
+    steps(&top, &[("jc", "Cancel job"), ("h", "1 cancelled"), ("5", "job_cancelled"), ("4", "No workers")]);
+    quit(&top, ":quit\r");
 }
 
 #[test]
 fn an_interrupt_restores_the_terminal() {
     let server = start_server();
-    for (keys, signal, code) in
-        [(Some("\x03"), None, 130), (None, Some(Signal::INT), 130), (None, Some(Signal::TERM), 0)]
-    {
+    for (signal, code) in [(None, 130), (Some(Signal::INT), 130), (Some(Signal::TERM), 0)] {
         let top = top(&server, &["jobs"], (80, 24));
         top.wait_for("No jobs yet");
-        if let Some(keys) = keys {
-            top.press(keys);
-        }
-        if let Some(signal) = signal {
-            top.signal(signal);
+        match signal {
+            None => top.press("\x03"),
+            Some(signal) => top.signal(signal),
         }
         assert_eq!(top.wait_for_exit().code(), Some(code));
     }
@@ -111,34 +95,29 @@ fn it_shows_a_lost_connection_and_reconnects() {
     top.wait_for("● live");
     server.create(&["idle"]);
     top.wait_for("◷ queued");
-    top.press("q");
-    assert_eq!(top.wait_for_exit().code(), Some(0));
+    quit(&top, "q");
 }
 
 #[test]
 fn missing_rights_are_shown() {
     let mut server = start_server();
-    let job = server.create(&["idle"]);
-    let admin = server.run_ok(&["key", "create", "--role", "admin"]).trim().to_owned();
-    server.key = Some(admin);
-    let viewer = server.run_ok(&["key", "create", "--role", "viewer"]).trim().to_owned();
-    let producer = server.run_ok(&["key", "create", "--role", "producer", "--user", "ada"]).trim().to_owned();
+    server.create(&["idle"]);
+    server.key = Some(server.create_key(&["--role", "admin"]));
+    let viewer = server.create_key(&["--role", "viewer"]);
+    let producer = server.create_key(&["--role", "producer", "--user", "ada"]);
     server.key = Some(viewer);
     let seeing = top(&server, &["jobs"], (110, 24));
     seeing.wait_for("◷ queued");
-    seeing.press("jcy");
-    seeing.wait_for("1 refused: forbidden: the role viewer may not do this");
+    steps(&seeing, &[("jcy", "1 refused: forbidden: the role viewer may not do this")]);
     server.key = Some(producer);
     let own = top(&server, &["workers"], (110, 24));
     own.wait_for("the role producer may not do this");
-    own.press("1");
-    own.wait_for("! forbidden");
+    steps(&own, &[("1", "! forbidden")]);
     server.key = Some("wrong".to_owned());
     let wrong = top(&server, &["jobs"], (110, 24));
     wrong.wait_for("unauthenticated");
     for terminal in [seeing, own, wrong] {
-        terminal.press("q");
-        assert_eq!(terminal.wait_for_exit().code(), Some(0), "{job}");
+        quit(&terminal, "q");
     }
 }
 
@@ -160,13 +139,9 @@ fn every_view_fits_every_size() {
 #[test]
 fn without_a_terminal_it_prints_an_error() {
     let server = start_server();
-    let output = server.run(&["top"]);
-    assert_eq!(
-        transcript(&output),
-        "-- stderr\ntenure: top needs a terminal\n\
-         help: use `tenure job list` or `tenure events` in files and pipes\n-- exit 2\n"
-    );
-    let output = server.run(&["top", "jobs", "sate:failed"]);
-    assert!(transcript(&output).contains("unknown filter \"sate\""), "{}", transcript(&output));
-    assert_eq!(exit_code(&output), 2);
+    let message = "tenure: top needs a terminal\n\
+                   help: use `tenure job list` or `tenure events` in files and pipes\n";
+    assert_eq!(server.outputs(2, &["top"]), (String::new(), message.to_owned()));
+    let (stdout, stderr) = server.outputs(2, &["top", "jobs", "sate:failed"]);
+    assert!(format!("{stdout}{stderr}").contains("unknown filter \"sate\""), "{stderr}");
 }

@@ -30,24 +30,18 @@ async fn a_difference_is_a_line_and_exit_code_1() {
     let file = rusqlite::Connection::open(folder.path().join("tenure-data/tenure.db")).unwrap();
     file.execute("update job_states set attempt = 7", []).unwrap();
     drop(file);
-    let output = folder.run("verify -o jsonl");
-    assert_eq!(output.status.code(), Some(1));
-    let line = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        line.contains(r#""law":6"#) && line.contains("attempt is 7 in the row and 1 by its history"),
-        "{line}"
-    );
+    let (line, _) = folder.outputs(1, "verify -o jsonl");
+    let difference = "attempt is 7 in the row and 1 by its history";
+    assert!(line.contains(r#""law":6"#) && line.contains(difference), "{line}");
 }
 
 #[test]
 fn a_store_that_cannot_be_opened_has_another_exit_code() {
     let folder = Folder::new();
-    assert_eq!(folder.run("verify --data nowhere").status.code(), Some(5));
-    assert_eq!(folder.run("verify --data .").status.code(), Some(1), "a folder without a store");
+    folder.outputs(5, "verify --data nowhere");
+    // A folder without a store.
+    folder.outputs(1, "verify --data .");
     folder.write("tenure.db", "this is not a database, however long it may be".repeat(100));
-    let nonsense = folder.run("verify --data .");
-    assert_eq!(nonsense.status.code(), Some(1));
-    assert!(String::from_utf8(nonsense.stderr).unwrap().contains("not a database"));
-    let unknown = folder.run("verify --database-url postgres://postgres@127.0.0.1:1/none");
-    assert_eq!(unknown.status.code(), Some(9));
+    assert!(folder.outputs(1, "verify --data .").1.contains("not a database"));
+    folder.outputs(9, "verify --database-url postgres://postgres@127.0.0.1:1/none");
 }

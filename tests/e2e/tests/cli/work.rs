@@ -1,15 +1,23 @@
 //! `tenure work`: any program as a worker.
 
-use std::time::{Duration, Instant};
-
-use serde_json::json;
-use tenure_e2e::cli::{CliServer, wait_for_output};
-use tenure_e2e::{DEADLINE, Signal, assert_fields, rows};
+use serde_json::{Value, json};
+use tenure_e2e::cli::{CliServer, poll, wait_for_output};
+use tenure_e2e::{Process, Signal, assert_fields, rows};
 
 use crate::start_server;
 
 fn lines(server: &CliServer, id: &str) -> Vec<String> {
     server.run_ok(&["job", "logs", id]).lines().map(str::to_owned).collect()
+}
+
+/// Starts a worker with a script, and runs a job to its end; `exit` is that of `tenure job wait`.
+fn run_script(server: &CliServer, exit: i32, job_type: &str, script: &str) -> (Process, Value) {
+    let worker = server.work_with_script(job_type, script);
+    (worker, server.wait(exit, &server.create(&[job_type])))
+}
+
+fn id(job: &Value) -> &str {
+    job["id"].as_str().unwrap()
 }
 
 #[test]
@@ -18,7 +26,7 @@ fn a_program_gets_the_payload_and_its_environment() {
     let script = "cat; env | grep -E '^(TENURE|TRACEPARENT)' | sort";
     let _worker = server.work(&["hello", "--name", "w1", "--", "sh", "-c", script]);
     let id = server.create(&["hello", "-p", r#"{"a": [1, "ü"]}"#, "--correlation-id", "order-42"]);
-    server.run_ok(&["job", "wait", &id]);
+    server.wait(0, &id);
     let lines = lines(&server, &id);
     assert_eq!(lines[0], r#"{"a":[1,"ü"]}"#);
     for expected in [
@@ -50,8 +58,7 @@ fn progress_results_and_log_lines_are_distinguished() {
     let job = server.job_when(&id, "there is progress", |job| job["progress"] != 0);
     assert_eq!((job["progress"].as_f64(), &job["progress_message"]), (Some(40.0), &json!("half way")));
     std::fs::write(server.path().join("go"), "").unwrap();
-    server.run_ok(&["job", "wait", &id]);
-    assert_eq!(server.job(&id)["result"], json!({ "n": 2 }), "the last one counts");
+    assert_eq!(server.wait(0, &id)["result"], json!({ "n": 2 }), "the last one counts");
     assert_eq!(lines(&server, &id), ["plain", "::progress lots", "no end"]);
 }
 
@@ -61,39 +68,30 @@ fn a_file_becomes_an_asset() {
     let script = r#"
         if grep -q bad; then echo '::asset text not/there.txt'; exit 0; fi
         printf 'made by hand' > 'made here.txt'; echo '::asset text made here.txt'; echo after"#;
-    let _worker = server.work_with_script("make", script);
-    let id = server.create(&["make"]);
-    server.run_ok(&["job", "wait", &id]);
-    assert_eq!(lines(&server, &id), ["after"]);
-    let assets = server.json(&["job", "assets", &id]);
+    let (_worker, job) = run_script(&server, 0, "make", script);
+    assert_eq!(lines(&server, id(&job)), ["after"]);
+    let assets = server.json(&["job", "assets", id(&job)]);
     let asset = &assets["assets"][0];
     assert_fields(asset, json!({ "asset_type": "text", "file_size": 12 }));
     assert!(asset["storage_path"].as_str().is_some_and(|path| path.ends_with("/made here.txt")), "{asset}");
 
-    let id = server.create(&["make", "-p", "\"bad\""]);
-    server.run_expecting(3, &["job", "wait", &id]);
-    let error = &server.job(&id)["error"];
-    assert_fields(error, json!({ "code": "BAD_ASSET", "stage": "output" }));
-    assert_eq!(lines(&server, &id).len(), 1, "the log says so, too");
+    let bad = server.wait(3, &server.create(&["make", "-p", "\"bad\""]));
+    assert_fields(&bad["error"], json!({ "code": "BAD_ASSET", "stage": "output" }));
+    assert_eq!(lines(&server, id(&bad)).len(), 1, "the log says so, too");
 }
 
 #[test]
 fn only_exit_75_is_retried() {
     let server = start_server();
     let script = r#"echo '::progress 10'; test "$TENURE_ATTEMPT" = 3 || exit 75; echo '::result 3'"#;
-    let _worker = server.work_with_script("flaky", script);
-    let id = server.create(&["flaky"]);
-    server.run_ok(&["job", "wait", &id]);
-    let job = server.job(&id);
+    let (_worker, job) = run_script(&server, 0, "flaky", script);
     assert_fields(&job, json!({ "attempt": 3, "result": 3 }));
 
-    let _other = server.work_with_script("broken", "echo first; echo it >&2; echo broke >&2; exit 9");
-    let id = server.create(&["broken"]);
-    server.run_expecting(3, &["job", "wait", &id]);
-    let error = &server.job(&id)["error"];
-    assert_eq!((&error["code"], &error["class"]), (&json!("EXIT_9"), &json!("permanent")));
-    assert_eq!(error["message"], "exited with 9: it\nbroke");
-    assert_eq!(server.job(&id)["attempt"], 1);
+    let script = "echo first; echo it >&2; echo broke >&2; exit 9";
+    let (_other, job) = run_script(&server, 3, "broken", script);
+    let message = "exited with 9: it\nbroke";
+    assert_fields(&job["error"], json!({ "code": "EXIT_9", "class": "permanent", "message": message }));
+    assert_eq!(job["attempt"], 1);
 }
 
 #[test]
@@ -101,40 +99,33 @@ fn retryable_exit_codes_can_be_configured() {
     let server = start_server();
     let script = "test $TENURE_ATTEMPT = 2 || exit 9; exit 75";
     let _worker = server.work(&["hello", "--retry-on", "9,10", "--", "sh", "-c", script]);
-    let id = server.create(&["hello"]);
-    server.run_expecting(3, &["job", "wait", &id]);
-    let job = server.job(&id);
-    assert_eq!((&job["attempt"], &job["error"]["code"]), (&json!(2), &json!("EXIT_75")));
+    let job = server.wait(3, &server.create(&["hello"]));
+    assert_fields(&job, json!({ "attempt": 2, "/error/code": "EXIT_75" }));
 }
 
 #[test]
 fn a_killed_program_is_retried() {
     let server = start_server();
-    let _worker = server.work_with_script("hello", "test $TENURE_ATTEMPT = 1 && kill -KILL $$; echo again");
-    let id = server.create(&["hello"]);
-    server.run_ok(&["job", "wait", &id]);
-    assert_eq!(server.job(&id)["attempt"], 2);
-    let events = server.json(&["job", "events", &id]);
+    let script = "test $TENURE_ATTEMPT = 1 && kill -KILL $$; echo again";
+    let (_worker, job) = run_script(&server, 0, "hello", script);
+    assert_eq!(job["attempt"], 2);
+    let events = server.json(&["job", "events", id(&job)]);
     assert!(events.to_string().contains("SIGNAL_9"), "{events:#}");
 }
 
 #[test]
 fn an_invalid_result_is_an_error() {
     let server = start_server();
-    let _worker = server.work_with_script("hello", "echo '::result {n: 1'");
-    let id = server.create(&["hello"]);
-    server.run_expecting(3, &["job", "wait", &id]);
-    assert_eq!(server.job(&id)["error"]["code"], "BAD_RESULT");
+    let (_worker, job) = run_script(&server, 3, "hello", "echo '::result {n: 1'");
+    assert_eq!(job["error"]["code"], "BAD_RESULT");
 }
 
 #[test]
 fn any_bytes_and_any_number_of_lines_become_a_log() {
     let server = start_server();
     let script = r"printf 'a\377b\000c\r\n'; head -c 70000 /dev/zero | tr '\0' x; echo; seq 30000";
-    let _worker = server.work_with_script("hello", script);
-    let id = server.create(&["hello"]);
-    server.run_ok(&["job", "wait", &id]);
-    let lines = lines(&server, &id);
+    let (_worker, job) = run_script(&server, 0, "hello", script);
+    let lines = lines(&server, id(&job));
     assert_eq!(lines[0], "a\u{fffd}b\u{fffd}c");
     assert_eq!((lines[1].len(), lines[2].len()), (65536, 70000 - 65536), "cut at 64 KiB");
     assert_eq!(lines.len(), 30_003, "a program that is faster than the server loses no line");
@@ -145,14 +136,12 @@ fn any_bytes_and_any_number_of_lines_become_a_log() {
 fn a_line_of_a_megabyte_is_split_into_log_lines() {
     let server = start_server();
     let script = r"head -c 1000000 /dev/zero | tr '\0' x; echo; head -c 300000 /dev/urandom | tr -d '\n'; echo; echo end";
-    let _worker = server.work_with_script("hello", script);
-    let id = server.create(&["hello"]);
-    server.run_ok(&["job", "wait", &id]);
-    let page = server.json(&["job", "logs", &id]);
+    let (_worker, job) = run_script(&server, 0, "hello", script);
+    let page = server.json(&["job", "logs", id(&job)]);
     let texts: Vec<&str> = rows(&page["lines"]).iter().map(|line| line["text"].as_str().unwrap()).collect();
-    let long: Vec<usize> =
-        texts.iter().take_while(|text| text.starts_with('x')).map(|text| text.len()).collect();
-    assert_eq!((long.len(), long.iter().sum::<usize>()), (16, 1_000_000), "nothing of it is lost");
+    let long = texts.iter().take_while(|text| text.starts_with('x'));
+    let length: usize = long.clone().map(|text| text.len()).sum();
+    assert_eq!((long.count(), length), (16, 1_000_000), "nothing of it is lost");
     assert!(texts.iter().all(|text| !text.contains('\0')), "no log takes U+0000");
     assert_eq!(texts.last(), Some(&"end"), "junk does not end the log");
 }
@@ -165,20 +154,15 @@ fn a_soft_cancel_is_a_sigterm() {
     let id = server.create_running(&["hello"]);
     wait_for_file(&server, "up");
     server.run_ok(&["job", "cancel", &id]);
-    server.run_expecting(3, &["job", "wait", &id]);
-    let job = server.job(&id);
-    assert_fields(&job, json!({ "outcome": "cancelled", "result": { "saved": 7 } }));
+    assert_fields(&server.wait(3, &id), json!({ "outcome": "cancelled", "result": { "saved": 7 } }));
     assert!(lines(&server, &id).contains(&"stopping".to_owned()));
 
-    let _finisher = server.work_with_script(
-        "stubborn",
-        "trap 'echo ::result true; exit 0' TERM; touch up2; while :; do sleep 0.05; done",
-    );
+    let script = "trap 'echo ::result true; exit 0' TERM; touch up2; while :; do sleep 0.05; done";
+    let _finisher = server.work_with_script("stubborn", script);
     let id = server.create_running(&["stubborn"]);
     wait_for_file(&server, "up2");
     server.run_ok(&["job", "cancel", &id]);
-    server.run_ok(&["job", "wait", &id]);
-    assert_eq!(server.job(&id)["result"], json!(true), "who finishes has finished");
+    assert_eq!(server.wait(0, &id)["result"], json!(true), "who finishes has finished");
 }
 
 #[test]
@@ -189,7 +173,7 @@ fn a_hard_cancel_kills_the_whole_group() {
     let id = server.create_running(&["hello"]);
     let (inner, outer) = (pid_in(&server, "inner"), pid_in(&server, "outer"));
     server.run_ok(&["job", "cancel", "--hard", &id]);
-    server.run_expecting(3, &["job", "wait", &id]);
+    server.wait(3, &id);
     wait_for_end(inner);
     wait_for_end(outer);
 }
@@ -197,10 +181,8 @@ fn a_hard_cancel_kills_the_whole_group() {
 #[test]
 fn a_background_process_does_not_keep_the_job_open() {
     let server = start_server();
-    let _worker = server.work_with_script("hello", "sleep 600 & echo $! > inner; echo done");
-    let id = server.create(&["hello"]);
-    server.run_ok(&["job", "wait", &id]);
-    assert_eq!(lines(&server, &id), ["done"]);
+    let (_worker, job) = run_script(&server, 0, "hello", "sleep 600 & echo $! > inner; echo done");
+    assert_eq!(lines(&server, id(&job)), ["done"]);
     wait_for_end(pid_in(&server, "inner"));
 }
 
@@ -224,8 +206,8 @@ fn the_first_sigterm_drains_and_the_second_releases() {
     wait_for_output(&worker, "no new jobs");
     worker.signal(Signal::TERM).unwrap();
     assert_eq!(worker.wait().unwrap().code(), Some(0), "{}", worker.output());
-    let job = server.job(&id);
-    assert_eq!((&job["state"], &job["worker"]), (&json!("queued"), &json!(null)), "it is released");
+    // It is released.
+    assert_fields(&server.job(&id), json!({ "state": "queued", "worker": null }));
     wait_for_end(outer);
 }
 
@@ -236,38 +218,23 @@ fn slots_run_concurrently() {
     let script = "touch $TENURE_JOB_ID.here; while test $(ls *.here | wc -l) -lt 2; do sleep 0.05; done";
     let _worker = server.work_with_script("hello", script);
     let (first, second) = (server.create(&["hello"]), server.create(&["hello"]));
-    server.run_ok(&["job", "wait", &first]);
-    server.run_ok(&["job", "wait", &second]);
+    server.wait(0, &first);
+    server.wait(0, &second);
 }
 
 fn wait_for_file(server: &CliServer, name: &str) -> String {
-    let (path, begun) = (server.path().join(name), Instant::now());
-    loop {
-        match std::fs::read_to_string(&path) {
-            Ok(text) => return text,
-            Err(_) => assert!(begun.elapsed() < DEADLINE, "{name} was never written"),
-        }
-        std::thread::park_timeout(Duration::from_millis(5));
-    }
+    poll(name, || std::fs::read_to_string(server.path().join(name)).ok())
 }
 
 fn pid_in(server: &CliServer, name: &str) -> u32 {
-    loop {
-        if let Ok(pid) = wait_for_file(server, name).trim().parse() {
-            return pid;
-        }
-    }
+    poll(name, || wait_for_file(server, name).trim().parse().ok())
 }
 
 /// Waits until the process is gone or a zombie.
 fn wait_for_end(pid: u32) {
-    let begun = Instant::now();
-    let is_alive = || {
+    poll(&format!("process {pid} ends"), || {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
-    };
-    while is_alive() {
-        assert!(begun.elapsed() < DEADLINE, "process {pid} still runs");
-        std::thread::park_timeout(Duration::from_millis(5));
-    }
+        let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+        (state.is_empty() || state.starts_with('Z')).then_some(())
+    });
 }

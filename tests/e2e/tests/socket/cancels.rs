@@ -1,7 +1,7 @@
 //! Cancels are pushed to the engine that holds the job.
 
 use serde_json::json;
-use tenure_e2e::socket::{engine, lease_of, lease_with, ok};
+use tenure_e2e::socket::{engine, lease_of, lease_with};
 use tenure_e2e::{assert_fields, on_both_stores_with_config};
 
 use crate::engines::{TYPES, becomes};
@@ -10,9 +10,7 @@ use crate::engines::{TYPES, becomes};
 fn a_soft_cancel_is_pushed_and_confirmed() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["index"], 1).await;
-        let job = server.create(json!({ "type": "index" })).await;
-        let dispatch = engine.event("job_dispatch").await;
-        assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+        let (job, dispatch) = engine.running(&server, "index").await;
         // No cancel is requested yet.
         let early = engine.ask("job_cancelled", lease_of(&dispatch)).await;
         assert_eq!(early["error"]["code"], "invalid_transition");
@@ -20,12 +18,11 @@ fn a_soft_cancel_is_pushed_and_confirmed() {
         assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "soft" })));
         // It is pushed once.
         server.call(&job, "cancel", &json!({})).await.expect(200);
-        assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
+        engine.report("heartbeat", json!({})).await;
         assert!(engine.unread_events().is_empty());
         let confirmed = lease_with(&dispatch, json!({ "checkpoint": { "at": 3 } }));
-        assert_eq!(engine.ask("job_cancelled", confirmed).await, ok());
-        let job = server.job(&job).await;
-        assert_fields(&job, json!({ "state": "cancelled", "checkpoint": { "at": 3 } }));
+        engine.report("job_cancelled", confirmed).await;
+        assert_fields(&server.job(&job).await, json!({ "state": "cancelled", "checkpoint": { "at": 3 } }));
         assert!(engine.unread_events().is_empty());
     });
 }
@@ -34,8 +31,7 @@ fn a_soft_cancel_is_pushed_and_confirmed() {
 fn a_hard_cancel_is_pushed_and_frees_capacity() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["index"], 1).await;
-        let job = server.create(json!({ "type": "index" })).await;
-        let dispatch = engine.event("job_dispatch").await;
+        let (job, dispatch) = engine.dispatched(&server, "index").await;
         server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(200);
         assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "hard" })));
         let late = engine.ask("job_complete", lease_of(&dispatch)).await;
@@ -50,8 +46,7 @@ fn an_unconfirmed_soft_cancel_becomes_hard() {
     let types = format!("{TYPES}cancel_grace = \"1s\"\n");
     on_both_stores_with_config(&types, async |server| {
         let mut engine = engine(&server, "e1", &["index"], 1).await;
-        let job = server.create(json!({ "type": "index" })).await;
-        let dispatch = engine.event("job_dispatch").await;
+        let (job, dispatch) = engine.dispatched(&server, "index").await;
         server.call(&job, "cancel", &json!({})).await.expect(200);
         assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "soft" })));
         assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": "hard" })));
@@ -63,11 +58,10 @@ fn an_unconfirmed_soft_cancel_becomes_hard() {
 fn a_lifecycle_without_cancels_refuses_them() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["scene"], 1).await;
-        let job = server.create(json!({ "type": "scene" })).await;
-        engine.event("job_dispatch").await;
+        let (job, _) = engine.dispatched(&server, "scene").await;
         let refused = server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(409);
         assert_eq!(refused["code"], "invalid_transition");
-        assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
+        engine.report("heartbeat", json!({})).await;
         assert!(engine.unread_events().is_empty());
     });
 }

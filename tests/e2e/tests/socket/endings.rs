@@ -1,7 +1,7 @@
 //! How an engine loses its jobs: it disconnects, it is replaced, or a timeout fires.
 
 use serde_json::{Value, json};
-use tenure_e2e::socket::{SocketClient, engine, lease_of, ok};
+use tenure_e2e::socket::{SocketClient, engine, engine_count, lease_of};
 use tenure_e2e::{Server, eventually, on_both_stores_with_config};
 
 use crate::engines::{TYPES, becomes};
@@ -9,9 +9,7 @@ use crate::engines::{TYPES, becomes};
 /// An engine with a running job, and the job.
 async fn running(server: &Server, job_type: &str) -> (SocketClient, Value, Value) {
     let mut engine = engine(server, "e1", &[job_type], 1).await;
-    let job = server.create(json!({ "type": job_type })).await;
-    let dispatch = engine.event("job_dispatch").await;
-    assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+    let (job, dispatch) = engine.running(server, job_type).await;
     (engine, job, dispatch)
 }
 
@@ -30,8 +28,7 @@ fn jobs_of_a_disconnected_engine_fail_at_once() {
         }
         // A job that was dispatched and not acked, too.
         let mut engine = engine(&server, "e1", &["scene"], 1).await;
-        let job = server.create(json!({ "type": "scene" })).await;
-        engine.event("job_dispatch").await;
+        let (job, _) = engine.dispatched(&server, "scene").await;
         engine.disconnect();
         assert_eq!(error(&becomes(&server, &job, "failed").await), ("WORKER_DISCONNECTED", "queue"));
     });
@@ -54,18 +51,14 @@ fn without_a_rule_a_lost_connection_changes_nothing() {
     on_both_stores_with_config(TYPES, async |server| {
         let (mut before, job, dispatch) = running(&server, "index").await;
         before.kill();
-        let count = async || {
-            let text = server.request("GET", "/metrics").send().await.text;
-            text.lines().any(|line| line == "tenure_engines 0")
-        };
-        eventually("the engine is gone", count).await;
+        eventually("the engine is gone", async || engine_count(&server).await == 0).await;
         assert_eq!(server.job(&job).await["state"], "running");
         // After the reconnect the job is still its own and counts towards its capacity.
         let mut after = engine(&server, "e1", &["index"], 1).await;
         let next = server.create(json!({ "type": "index" })).await;
-        assert_eq!(after.ask("heartbeat", json!({})).await, ok());
+        after.report("heartbeat", json!({})).await;
         assert_eq!(server.job(&next).await["state"], "queued");
-        assert_eq!(after.ask("job_complete", lease_of(&dispatch)).await, ok());
+        after.report("job_complete", lease_of(&dispatch)).await;
         assert_eq!(after.event("job_dispatch").await["jobId"], next["id"]);
     });
 }
@@ -83,8 +76,8 @@ fn a_second_connection_of_the_same_engine_replaces_the_first() {
         assert_eq!(second.event("job_dispatch").await["jobId"], next["id"]);
         // Another name is another engine.
         let mut other = engine(&server, "e2", &["scene"], 1).await;
-        assert_eq!(other.ask("heartbeat", json!({})).await, ok());
-        assert_eq!(second.ask("heartbeat", json!({})).await, ok());
+        other.report("heartbeat", json!({})).await;
+        second.report("heartbeat", json!({})).await;
     });
 }
 
@@ -95,8 +88,7 @@ fn every_state_has_its_timeout_and_category() {
     on_both_stores_with_config(SHORT, async |server| {
         let job = server.create(json!({ "type": "queued" })).await;
         assert_eq!(error(&becomes(&server, &job, "failed").await), ("QUEUE_TIMEOUT", "queue"));
-        let types = ["dispatched", "running", "lost"];
-        let mut engine = engine(&server, "e1", &types, 1).await;
+        let mut engine = engine(&server, "e1", &["dispatched", "running", "lost"], 1).await;
         for (job_type, acked, answer) in [
             ("dispatched", false, ("DISPATCH_TIMEOUT", "system")),
             ("running", true, ("RUN_TIMEOUT", "engine")),
@@ -104,13 +96,11 @@ fn every_state_has_its_timeout_and_category() {
         ] {
             // It is dispatched although the engine has a capacity of one and has not answered the last: lost jobs do
             // not count.
-            let job = server.create(json!({ "type": job_type })).await;
-            let dispatch = engine.event("job_dispatch").await;
+            let (job, dispatch) = engine.dispatched(&server, job_type).await;
             if acked {
-                assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+                engine.report("job_ack", lease_of(&dispatch)).await;
             }
-            let job = becomes(&server, &job, "failed").await;
-            assert_eq!(error(&job), answer);
+            assert_eq!(error(&becomes(&server, &job, "failed").await), answer);
             let late = engine.ask("job_complete", lease_of(&dispatch)).await;
             assert_eq!(late["error"]["code"], "lease_conflict");
         }

@@ -1,8 +1,8 @@
 //! Engines: dispatch, messages, and their order.
 
 use serde_json::{Value, json};
-use tenure_e2e::socket::{Language, engine, engine_in, lease_of, lease_with, ok};
-use tenure_e2e::{Server, assert_fields, eventually, on_both_stores_with_config, rows};
+use tenure_e2e::socket::{Language, SocketClient, engine, engine_count, engine_in, lease_of, lease_with};
+use tenure_e2e::{Server, assert_fields, eventually, on_both_stores_with_config, path, rows};
 
 /// A type of the strict lifecycle `engine`, and one whose jobs survive a lost connection.
 pub(crate) const TYPES: &str = r#"
@@ -26,27 +26,23 @@ fn a_job_is_pushed_acked_and_completed_by_either_client() {
             let new = json!({ "type": "scene", "payload": { "n": 1.10 }, "correlation_id": "c1" });
             let job = server.create(new).await;
             let dispatch = engine.event("job_dispatch").await;
-            assert_fields(
-                &dispatch,
-                json!({
-                    "jobId": job["id"], "jobType": "scene", "payload": { "n": 1.1 }, "attempt": 1, "fence": 1,
-                    "correlationId": "c1",
-                }),
-            );
+            let names = json!({ "jobId": job["id"], "jobType": "scene", "correlationId": "c1" });
+            assert_fields(&dispatch, names);
+            assert_fields(&dispatch, json!({ "payload": { "n": 1.1 }, "attempt": 1, "fence": 1 }));
             assert!(dispatch["traceparent"].as_str().unwrap().starts_with("00-"));
             assert_eq!(dispatch.as_object().unwrap().len(), 8);
             let held = server.job(&job).await;
             assert_fields(&held, json!({ "state": "dispatched", "worker": "e1" }));
             assert_eq!(held["lease"]["expires_at"], dispatch["leaseExpiresAt"]);
-            assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+            engine.report("job_ack", lease_of(&dispatch)).await;
             assert_eq!(server.job(&job).await["state"], "running");
             let progress = lease_with(&dispatch, json!({ "progress": 40, "message": "half" }));
-            assert_eq!(engine.ask("job_progress", progress).await, ok());
+            engine.report("job_progress", progress).await;
             assert_eq!(server.job(&job).await["progress"], 40.0);
             let done = lease_with(&dispatch, json!({ "result": { "url": "x" } }));
-            assert_eq!(engine.ask("job_complete", done.clone()).await, ok());
+            engine.report("job_complete", done.clone()).await;
             // The repeat is a replay.
-            assert_eq!(engine.ask("job_complete", done).await, ok());
+            engine.report("job_complete", done).await;
             let job = server.job(&job).await;
             assert_fields(&job, json!({ "state": "completed", "result": { "url": "x" } }));
             engine.disconnect();
@@ -59,16 +55,12 @@ fn both_transports_work() {
     on_both_stores_with_config(TYPES, async |server| {
         for transport in ["polling", "websocket"] {
             let auth = json!({ "engineId": "e1", "jobTypes": ["scene"] });
-            let mut engine = tenure_e2e::socket::SocketClient::new(Language::JavaScript);
+            let mut engine = SocketClient::new(Language::JavaScript);
             engine.connect_by(&server, "/engine", &auth, &[transport]);
             engine.connected().await;
-            let job = server.create(json!({ "type": "scene" })).await;
-            let dispatch = engine.event("job_dispatch").await;
-            let events =
-                [json!(["job_ack", lease_of(&dispatch)]), json!(["job_complete", lease_of(&dispatch)])];
-            let first = engine.emit(&events);
-            assert_eq!(engine.answer(first).await, ok());
-            assert_eq!(engine.answer(first + 1).await, ok());
+            let (job, dispatch) = engine.dispatched(&server, "scene").await;
+            let lease = lease_of(&dispatch);
+            engine.report_all(&[json!(["job_ack", lease]), json!(["job_complete", lease])]).await;
             assert_eq!(server.job(&job).await["state"], "completed");
             engine.disconnect();
         }
@@ -83,11 +75,11 @@ fn messages_of_an_engine_are_applied_in_order() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["scene"], JOBS).await;
         for _ in 0..3 {
-            let mut jobs = Vec::new();
-            let mut dispatches = Vec::new();
+            let (mut jobs, mut dispatches) = (Vec::new(), Vec::new());
             for _ in 0..JOBS {
-                jobs.push(server.create(json!({ "type": "scene" })).await);
-                dispatches.push(engine.event("job_dispatch").await);
+                let (job, dispatch) = engine.dispatched(&server, "scene").await;
+                jobs.push(job);
+                dispatches.push(dispatch);
             }
             let mut events: Vec<Value> =
                 dispatches.iter().map(|it| json!(["job_ack", lease_of(it)])).collect();
@@ -97,19 +89,13 @@ fn messages_of_an_engine_are_applied_in_order() {
                 events.push(json!(["heartbeat", {}]));
             }
             events.extend(dispatches.iter().map(|it| json!(["job_complete", lease_of(it)])));
-            let first = engine.emit(&events);
-            for number in first..first + events.len() {
-                assert_eq!(engine.answer(number).await, ok(), "{}", events[number - first]);
-            }
+            engine.report_all(&events).await;
             for job in &jobs {
-                let path = format!("/api/jobs/{}/events?telemetry=true", job["id"].as_str().unwrap());
-                let answer = server.read(&path).await;
-                let answer = rows(&answer["events"]).iter();
-                let progress =
-                    answer.filter(|it| it["type"] == "job_progress").map(|it| &it["payload"]["progress"]);
-                let progress: Vec<f64> = progress.map(|it| it.as_f64().unwrap()).collect();
+                let answer = server.read(&path(job, "events?telemetry=true")).await;
+                let progress = rows(&answer["events"]).iter().filter(|it| it["type"] == "job_progress");
+                let progress = progress.map(|it| it["payload"]["progress"].as_f64().unwrap());
                 let said: Vec<f64> = (1..=STEPS).map(|step| step as f64).collect();
-                assert_eq!(progress, said);
+                assert_eq!(progress.collect::<Vec<_>>(), said);
                 assert_eq!(server.job(job).await["state"], "completed");
             }
         }
@@ -124,17 +110,14 @@ fn an_engine_gets_no_more_than_its_capacity() {
             server.create(json!({ "type": "scene" })).await;
         }
         let mut held = vec![engine.event("job_dispatch").await, engine.event("job_dispatch").await];
-        let count = async |state: &str| {
-            let found = server.read(&format!("/api/jobs?state={state}")).await;
-            rows(&found["jobs"]).len()
-        };
+        let count = async |state: &str| server.list(&format!("state={state}")).await.len();
         for queued in [2, 1, 0] {
-            assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
+            engine.report("heartbeat", json!({})).await;
             assert!(engine.unread_events().is_empty());
             assert_eq!((count("dispatched").await, count("queued").await), (2, queued + 1));
             let done = held.remove(0);
-            assert_eq!(engine.ask("job_ack", lease_of(&done)).await, ok());
-            assert_eq!(engine.ask("job_complete", lease_of(&done)).await, ok());
+            engine.report("job_ack", lease_of(&done)).await;
+            engine.report("job_complete", lease_of(&done)).await;
             held.push(engine.event("job_dispatch").await);
         }
     });
@@ -144,19 +127,15 @@ fn an_engine_gets_no_more_than_its_capacity() {
 fn progress_of_a_job_that_was_not_acked_starts_it() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["scene"], 1).await;
-        let job = server.create(json!({ "type": "scene" })).await;
-        let dispatch = engine.event("job_dispatch").await;
+        let (job, dispatch) = engine.dispatched(&server, "scene").await;
         let bad = lease_with(&dispatch, json!({ "progress": 101 }));
         assert_eq!(engine.ask("job_progress", bad).await["error"]["code"], "malformed");
         assert_eq!(server.job(&job).await["state"], "dispatched");
         let progress =
             |percent: u32| json!(["job_progress", lease_with(&dispatch, json!({ "progress": percent }))]);
-        let first = engine.emit(&[progress(10), progress(20), json!(["job_complete", lease_of(&dispatch)])]);
-        for number in first..first + 3 {
-            assert_eq!(engine.answer(number).await, ok());
-        }
-        let done = server.job(&job).await;
-        assert_fields(&done, json!({ "state": "completed", "seq": 4 }));
+        let complete = json!(["job_complete", lease_of(&dispatch)]);
+        engine.report_all(&[progress(10), progress(20), complete]).await;
+        assert_fields(&server.job(&job).await, json!({ "state": "completed", "seq": 4 }));
     });
 }
 
@@ -171,20 +150,17 @@ fn a_failure_is_an_object_or_a_string() {
             (json!("it: broke: twice"), "it", "broke: twice", json!(null)),
             (json!("out of memory"), "FAILED", "out of memory", json!(null)),
         ] {
-            let job = server.create(json!({ "type": "scene" })).await;
-            let dispatch = engine.event("job_dispatch").await;
+            let (job, dispatch) = engine.dispatched(&server, "scene").await;
             let failed = lease_with(&dispatch, json!({ "error": said }));
             // A job that does not run cannot fail.
-            let refused = engine.ask("job_failed", failed.clone()).await;
-            assert_eq!(refused["error"]["code"], "invalid_transition");
-            assert_eq!(refused["error"]["current_state"], "dispatched");
-            assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
-            assert_eq!(engine.ask("job_failed", failed).await, ok());
+            let refused = &engine.ask("job_failed", failed.clone()).await["error"];
+            assert_fields(refused, json!({ "code": "invalid_transition", "current_state": "dispatched" }));
+            engine.report("job_ack", lease_of(&dispatch)).await;
+            engine.report("job_failed", failed).await;
             let job = server.job(&job).await;
             assert_eq!(job["state"], "failed");
-            let error = &job["error"];
-            assert_fields(error, json!({ "code": code, "message": message }));
-            assert_eq!((&error["category"], &error["stage"]), (&json!("engine"), &stage));
+            let error = json!({ "code": code, "message": message, "category": "engine", "stage": stage });
+            assert_fields(&job["error"], error);
         }
     });
 }
@@ -196,14 +172,13 @@ fn a_heartbeat_renews_every_lease() {
         let mut engine = engine(&server, "e1", &["index"], 3).await;
         let mut jobs = Vec::new();
         for _ in 0..3 {
-            jobs.push(server.create(json!({ "type": "index" })).await);
-            engine.event("job_dispatch").await;
+            jobs.push(engine.dispatched(&server, "index").await.0);
         }
         let expiry = async |job: &Value| server.job(job).await["lease"]["expires_at"].to_string();
         for _ in 0..3 {
             for job in &jobs {
                 let before = expiry(job).await;
-                assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
+                engine.report("heartbeat", json!({})).await;
                 assert!(expiry(job).await > before);
             }
         }
@@ -214,16 +189,15 @@ fn a_heartbeat_renews_every_lease() {
 fn a_released_job_is_dispatched_again() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["index"], 1).await;
-        let job = server.create(json!({ "type": "index" })).await;
-        let dispatch = engine.event("job_dispatch").await;
-        assert_eq!(engine.ask("job_release", lease_of(&dispatch)).await, ok());
+        let (job, dispatch) = engine.dispatched(&server, "index").await;
+        engine.report("job_release", lease_of(&dispatch)).await;
         let again = engine.event("job_dispatch").await;
         assert_fields(&again, json!({ "jobId": job["id"], "fence": 2 }));
         // The old fence is no longer valid.
         let late = engine.ask("job_ack", lease_of(&dispatch)).await;
         assert_fields(&late["error"], json!({ "code": "lease_conflict", "cause": "superseded" }));
-        assert_eq!(engine.ask("job_ack", lease_of(&again)).await, ok());
-        assert_eq!(engine.ask("job_complete", lease_of(&again)).await, ok());
+        engine.report("job_ack", lease_of(&again)).await;
+        engine.report("job_complete", lease_of(&again)).await;
         assert_eq!(server.job(&job).await["state"], "succeeded");
     });
 }
@@ -231,17 +205,13 @@ fn a_released_job_is_dispatched_again() {
 #[test]
 fn a_connected_engine_is_listed_as_a_worker() {
     on_both_stores_with_config(TYPES, async |server| {
-        let gauge = async |count: usize| {
-            let text = server.request("GET", "/metrics").send().await.text;
-            text.lines().any(|line| line == format!("tenure_engines {count}"))
-        };
-        assert!(gauge(0).await);
+        assert_eq!(engine_count(&server).await, 0);
         let mut engine = engine(&server, "e1", &["scene"], 1).await;
-        eventually("the engine is counted", async || gauge(1).await).await;
+        eventually("the engine is counted", async || engine_count(&server).await == 1).await;
         let workers = server.read("/api/workers").await;
         assert_eq!(workers["workers"][0]["name"], "e1");
         engine.disconnect();
-        eventually("the engine is gone", async || gauge(0).await).await;
+        eventually("the engine is gone", async || engine_count(&server).await == 0).await;
     });
 }
 
@@ -250,15 +220,13 @@ fn a_connected_engine_is_listed_as_a_worker() {
 fn an_engine_continues_after_a_restart_of_the_node() {
     on_both_stores_with_config(TYPES, async |mut server: Server| {
         let mut before = engine(&server, "e1", &["scene"], 2).await;
-        let job = server.create(json!({ "type": "scene" })).await;
-        let dispatch = before.event("job_dispatch").await;
-        assert_eq!(before.ask("job_ack", lease_of(&dispatch)).await, ok());
+        let (job, dispatch) = before.running(&server, "scene").await;
         assert!(server.terminate().await.success());
         assert!(before.disconnected().await.contains("transport"));
         let server = server.restart().await;
         assert_eq!(server.job(&job).await["state"], "running");
         let mut after = engine(&server, "e1", &["scene"], 2).await;
-        assert_eq!(after.ask("job_complete", lease_of(&dispatch)).await, ok());
+        after.report("job_complete", lease_of(&dispatch)).await;
         assert_eq!(becomes(&server, &job, "completed").await["worker"], "e1");
     });
 }

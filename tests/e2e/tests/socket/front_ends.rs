@@ -1,16 +1,10 @@
 //! Front ends: which events they receive, with which names.
 
 use serde_json::{Value, json};
-use tenure_e2e::socket::{Language, SocketClient, engine, front_end, lease_of, lease_with};
-use tenure_e2e::{Server, Setup, Store, on_both_stores_with_config, on_both_stores_with_files};
+use tenure_e2e::socket::{SocketClient, engine, front_end, lease_of, lease_with};
+use tenure_e2e::{Server, Setup, Store, field_names, on_both_stores_with_config, on_both_stores_with_files};
 
 use crate::engines::TYPES;
-
-fn keys(data: &Value) -> Vec<&str> {
-    let mut keys: Vec<&str> = data.as_object().unwrap().keys().map(String::as_str).collect();
-    keys.sort_unstable();
-    keys
-}
 
 #[test]
 fn an_engine_job_is_sent_with_new_and_old_names() {
@@ -45,29 +39,24 @@ fn an_engine_job_is_sent_with_new_and_old_names() {
                 assert_eq!(data["jobId"], job["id"]);
                 answer.push(data);
             }
-            assert_eq!(
-                answer[0],
-                json!({ "jobId": job["id"], "jobType": "scene", "userId": "u1", "queuedAt": now["entered"]["queued"] })
-            );
-            assert_eq!(
-                answer[1],
-                json!({ "jobId": job["id"], "engineId": "e1", "dispatchedAt": now["entered"]["dispatched"] })
-            );
-            assert_eq!(
-                answer[2],
-                json!({ "jobId": job["id"], "engineId": "e1", "startedAt": now["started_at"] })
-            );
-            assert_eq!(answer[3], json!({ "jobId": job["id"], "progress": 10 }));
-            assert_eq!(answer[4], json!({ "jobId": job["id"], "progress": 90 }));
-            let (duration, last) = (&now["duration_ms"], &answer[5]);
+            let (id, entered) = (&job["id"], &now["entered"]);
+            let expected = [
+                json!({ "jobId": id, "jobType": "scene", "userId": "u1", "queuedAt": entered["queued"] }),
+                json!({ "jobId": id, "engineId": "e1", "dispatchedAt": entered["dispatched"] }),
+                json!({ "jobId": id, "engineId": "e1", "startedAt": now["started_at"] }),
+                json!({ "jobId": id, "progress": 10 }),
+                json!({ "jobId": id, "progress": 90 }),
+            ];
+            assert_eq!(answer[..5], expected);
+            let last = &answer[5];
             if fails {
-                assert_eq!(keys(last), ["duration", "engineId", "error", "failedAt", "jobId"]);
+                assert_eq!(field_names(last), ["duration", "engineId", "error", "failedAt", "jobId"]);
                 assert_eq!(last["error"], "BAD_ASSET: x.png");
             } else {
-                assert_eq!(keys(last), ["completedAt", "duration", "engineId", "jobId"]);
+                assert_eq!(field_names(last), ["completedAt", "duration", "engineId", "jobId"]);
                 assert_eq!(last["completedAt"], now["completed_at"]);
             }
-            assert_eq!(&last["duration"], duration);
+            assert_eq!(last["duration"], now["duration_ms"]);
         }
     });
 }
@@ -86,11 +75,8 @@ const OTHER: &str = include_str!("fixtures/other.toml");
 fn events_without_a_renaming_carry_id_type_and_state() {
     on_both_stores_with_files(&[("tenure.toml", WITH_OTHER), ("other.toml", OTHER)], async |server| {
         let mut front = front_end(&server, &json!({})).await;
-        let job = server
-            .create(
-                json!({ "type": "other", "payload": { "name": "n", "big": 12_345_678_901_234_567_890_u64 } }),
-            )
-            .await;
+        let payload = json!({ "name": "n", "big": 12_345_678_901_234_567_890_u64 });
+        let job = server.create(json!({ "type": "other", "payload": payload })).await;
         let claimed = server.claim(json!({ "worker": "w1" })).await.remove(0);
         server.report(&claimed, "progress", json!({ "progress": 5 })).await.expect(200);
         server.report(&claimed, "succeed", json!({ "result": [1] })).await.expect(200);
@@ -153,10 +139,8 @@ fn producers_receive_only_their_jobs() {
         let mut mine = front_end(&server, &token(server.create_key("producer", Some("u1")).await)).await;
         let worker = server.create_key("worker", None).await;
         let mut held = front_end(&server, &token(worker.clone())).await;
-        let mut engine = SocketClient::new(Language::JavaScript);
         let auth = json!({ "token": worker, "engineId": "e1", "jobTypes": ["scene"] });
-        engine.connect(&server, "/engine", &auth);
-        engine.connected().await;
+        let mut engine = SocketClient::connected_to(&server, "/engine", &auth).await;
         let theirs = server.create(json!({ "type": "index", "user_id": "u2" })).await;
         let own = server.create(json!({ "type": "scene", "user_id": "u1" })).await;
         engine.event("job_dispatch").await;

@@ -1,7 +1,7 @@
 //! Refused handshakes, invalid messages, and limits.
 
 use serde_json::{Value, json};
-use tenure_e2e::socket::{Language, SocketClient, engine, front_end, lease_of, lease_with, ok};
+use tenure_e2e::socket::{Language, SocketClient, engine, front_end, lease_of, lease_with};
 use tenure_e2e::{Server, Store, eventually, on_both_stores_with_config};
 
 use crate::engines::TYPES;
@@ -53,14 +53,11 @@ fn keys_and_roles_work_like_over_http() {
         for other in [&producer, &viewer] {
             assert!(refused(&server, "/engine", &auth(other)).await.starts_with("forbidden: "));
         }
-        let mut engine = SocketClient::new(Language::JavaScript);
-        engine.connect(&server, "/engine", &auth(&mine));
-        engine.connected().await;
-        let job = server.create(json!({ "type": "index" })).await;
-        let dispatch = engine.event("job_dispatch").await;
+        let mut engine = SocketClient::connected_to(&server, "/engine", &auth(&mine)).await;
+        let (job, dispatch) = engine.dispatched(&server, "index").await;
         // Another key cannot use the name of an engine that holds jobs.
         assert!(refused(&server, "/engine", &auth(&others)).await.starts_with("forbidden: "));
-        assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+        engine.report("job_ack", lease_of(&dispatch)).await;
         // A revoked key ends its connection.
         let mut front = front_end(&server, &json!({ "token": viewer })).await;
         for key in [&mine, &viewer] {
@@ -72,13 +69,17 @@ fn keys_and_roles_work_like_over_http() {
     });
 }
 
+/// The answer to a GET on a new connection, with headers that each end with `\r\n`.
+async fn raw_get(server: &Server, path: &str, host: &str, headers: &str) -> String {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{headers}Connection: close\r\n\r\n");
+    server.raw(request.as_bytes()).await
+}
+
 #[tokio::test]
 async fn an_open_server_refuses_pages_of_other_origins() {
     let server = Server::with(TYPES, Store::Sqlite).await;
     let ask = async |host: &str, origin: &str| {
-        let head = "GET /socket.io/?EIO=4&transport=polling HTTP/1.1";
-        let request = format!("{head}\r\nHost: {host}\r\n{origin}Connection: close\r\n\r\n");
-        let answer = server.raw(request.as_bytes()).await;
+        let answer = raw_get(&server, "/socket.io/?EIO=4&transport=polling", host, origin).await;
         answer.split(' ').nth(1).unwrap().to_owned()
     };
     assert_eq!(ask(server.address(), "").await, "200");
@@ -99,9 +100,8 @@ async fn an_open_server_refuses_pages_of_other_origins() {
 fn an_invalid_message_is_answered_and_changes_nothing() {
     on_both_stores_with_config(TYPES, async |server| {
         let mut engine = engine(&server, "e1", &["scene"], 1).await;
-        let job = server.create(json!({ "type": "scene" })).await;
-        let dispatch = engine.event("job_dispatch").await;
-        let id = &dispatch["jobId"];
+        let (job, dispatch) = engine.dispatched(&server, "scene").await;
+        let (id, unknown) = (&dispatch["jobId"], "00000000-0000-7000-8000-000000000000");
         let deep = (0..70).fold(json!(1), |inner, _| json!([inner]));
         let bad = [
             (json!(["job_ack"]), "malformed"),
@@ -126,10 +126,7 @@ fn an_invalid_message_is_answered_and_changes_nothing() {
             (json!(["job_complete", { "binary": [1, 2, 3] }]), "malformed"),
             (json!(["heartbeat", { "x": 1 }]), "malformed"),
             (json!(["job_explode", {}]), "not_found"),
-            (
-                json!(["job_ack", { "jobId": "00000000-0000-7000-8000-000000000000", "fence": 1 }]),
-                "not_found",
-            ),
+            (json!(["job_ack", { "jobId": unknown, "fence": 1 }]), "not_found"),
             (json!(["job_ack", { "jobId": id, "fence": 2 }]), "lease_conflict"),
             (json!(["job_complete", lease_of(&dispatch)]), "invalid_transition"),
             (json!(["job_cancelled", lease_of(&dispatch)]), "invalid_transition"),
@@ -143,7 +140,7 @@ fn an_invalid_message_is_answered_and_changes_nothing() {
             assert_eq!(answer["error"]["type"], format!("/problems/{code}"));
         }
         assert_eq!(server.job(&job).await["state"], "dispatched");
-        assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+        engine.report("job_ack", lease_of(&dispatch)).await;
         // A front end must not send events.
         let mut front = front_end(&server, &json!({})).await;
         assert_eq!(front.ask("job_ack", lease_of(&dispatch)).await["error"]["code"], "not_found");
@@ -154,21 +151,15 @@ fn an_invalid_message_is_answered_and_changes_nothing() {
 async fn a_message_that_is_too_large_ends_the_connection() {
     let server = Server::with(TYPES, Store::Sqlite).await;
     let mut engine = engine(&server, "e1", &["scene"], 1).await;
-    server.create(json!({ "type": "scene" })).await;
-    let dispatch = engine.event("job_dispatch").await;
-    assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
-    let largest = "x".repeat((1 << 20) - 2);
-    let mut fits =
-        engine.emit(&[json!(["job_complete", lease_with(&dispatch, json!({ "result": largest }))])]);
-    assert_eq!(engine.answer(fits).await, ok());
-    server.create(json!({ "type": "scene" })).await;
-    let dispatch = engine.event("job_dispatch").await;
-    assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+    let result_of =
+        |dispatch: &Value, bytes: usize| lease_with(dispatch, json!({ "result": "x".repeat(bytes) }));
+    let (_, dispatch) = engine.running(&server, "scene").await;
+    engine.report("job_complete", result_of(&dispatch, (1 << 20) - 2)).await;
+    let (_, dispatch) = engine.running(&server, "scene").await;
     // A message slightly over the limit is answered; a much larger one is not read.
-    let larger = "x".repeat(1 << 20);
-    fits = engine.emit(&[json!(["job_complete", lease_with(&dispatch, json!({ "result": larger }))])]);
-    assert_eq!(engine.answer(fits).await["error"]["code"], "too_large");
-    engine.emit(&[json!(["job_complete", lease_with(&dispatch, json!({ "result": "x".repeat(3 << 20) }))])]);
+    let answer = engine.ask("job_complete", result_of(&dispatch, 1 << 20)).await;
+    assert_eq!(answer["error"]["code"], "too_large");
+    engine.emit(&[json!(["job_complete", result_of(&dispatch, 3 << 20)])]);
     engine.disconnected().await;
     server.read("/readyz").await;
 }
@@ -185,26 +176,23 @@ async fn a_client_that_sends_too_much_is_refused() {
         for number in first..first + many.len() {
             let answer = engine.answer(number).await;
             match answer["error"]["code"].as_str() {
-                None => assert_eq!(answer, ok()),
+                None => assert_eq!(answer, json!({ "ok": true })),
                 Some("rate_limited" | "overloaded") => refused += 1,
                 Some(_) => panic!("{answer}"),
             }
         }
     }
-    eventually("the engine is answered again", async || {
-        server.read("/api/workers").await["workers"][0]["name"] == "e1"
-    })
-    .await;
-    assert_eq!(engine.ask("heartbeat", json!({})).await, ok());
+    let first_worker = async || server.read("/api/workers").await["workers"][0]["name"].clone();
+    eventually("the engine is answered again", async || first_worker().await == "e1").await;
+    engine.report("heartbeat", json!({})).await;
 }
 
 #[tokio::test]
 async fn a_connection_without_a_handshake_is_dropped() {
     let server = Server::with(TYPES, Store::Sqlite).await;
     let ask = async |more: &str| {
-        let line = format!("GET /socket.io/?EIO=4&transport=polling{more} HTTP/1.1\r\n");
-        let request = format!("{line}Host: {}\r\nConnection: close\r\n\r\n", server.address());
-        server.raw(request.as_bytes()).await
+        let path = format!("/socket.io/?EIO=4&transport=polling{more}");
+        raw_get(&server, &path, server.address(), "").await
     };
     let opened = ask("").await;
     let (_, rest) = opened.split_once("\"sid\":\"").unwrap();
@@ -217,11 +205,8 @@ async fn a_connection_without_a_handshake_is_dropped() {
 async fn engines_count_towards_the_connection_limit() {
     let config = format!("[limits]\nconnections = 3\n{TYPES}");
     let server = Server::with(&config, Store::Sqlite).await;
-    let answers = async || {
-        let request =
-            format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address());
-        server.raw(request.as_bytes()).await.starts_with("HTTP/1.1 200")
-    };
+    let answers =
+        async || raw_get(&server, "/healthz", server.address(), "").await.starts_with("HTTP/1.1 200");
     let mut engines = Vec::new();
     for name in ["e1", "e2", "e3"] {
         assert!(answers().await);

@@ -1,7 +1,7 @@
 //! Two nodes on one PostgreSQL: the engine on one, front end and cancel on the other.
 
 use serde_json::json;
-use tenure_e2e::socket::{Language, SocketClient, engine, front_end, lease_of, lease_with, ok};
+use tenure_e2e::socket::{Language, SocketClient, engine, engine_count, front_end, lease_of, lease_with};
 use tenure_e2e::{Server, Store, eventually};
 
 use crate::engines::{TYPES, becomes};
@@ -12,13 +12,11 @@ async fn events_of_one_node_reach_clients_of_the_other() {
     let there = here.second_node().await;
     let mut front = front_end(&there, &json!({})).await;
     let mut engine = engine(&here, "e1", &["scene"], 1).await;
-    let job = there.create(json!({ "type": "scene" })).await;
-    let dispatch = engine.event("job_dispatch").await;
-    assert_eq!(engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+    let (job, dispatch) = engine.running(&there, "scene").await;
     let progress = lease_with(&dispatch, json!({ "progress": 40 }));
-    assert_eq!(engine.ask("job_progress", progress).await, ok());
+    engine.report("job_progress", progress).await;
     assert_eq!(front.event("JOB_PROGRESS").await, json!({ "jobId": job["id"], "progress": 40 }));
-    assert_eq!(engine.ask("job_complete", lease_of(&dispatch)).await, ok());
+    engine.report("job_complete", lease_of(&dispatch)).await;
     for name in ["JOB_QUEUED", "JOB_DISPATCHED", "JOB_RUNNING", "JOB_COMPLETED"] {
         assert_eq!(front.event(name).await["jobId"], job["id"]);
     }
@@ -31,24 +29,15 @@ async fn a_cancel_on_one_node_is_pushed_by_the_other() {
     let there = here.second_node().await;
     let mut engine = engine(&here, "e1", &["index"], 1).await;
     for mode in ["soft", "hard"] {
-        let job = there.create(json!({ "type": "index" })).await;
-        let dispatch = engine.event("job_dispatch").await;
+        let (job, dispatch) = engine.dispatched(&there, "index").await;
         there.call(&job, "cancel", &json!({ "mode": mode })).await.expect(200);
         assert_eq!(engine.event("job_cancel").await, lease_with(&dispatch, json!({ "mode": mode })));
         if mode == "soft" {
-            assert_eq!(engine.ask("job_cancelled", lease_of(&dispatch)).await, ok());
+            engine.report("job_cancelled", lease_of(&dispatch)).await;
         }
         becomes(&there, &job, "cancelled").await;
     }
     here.setup().verify();
-}
-
-/// Number of engines that are connected to a node.
-async fn engines(server: &Server) -> usize {
-    let text = server.request("GET", "/metrics").send().await.text;
-    let count =
-        text.lines().find_map(|line| line.strip_prefix("tenure_engines ")).expect("the metric exists");
-    count.parse().unwrap()
 }
 
 #[tokio::test]
@@ -56,16 +45,14 @@ async fn an_engine_continues_on_another_node_when_its_node_stops() {
     let mut here = Server::with(TYPES, Store::Postgres).await;
     let there = here.second_node().await;
     let mut before = engine(&here, "e1", &["scene"], 1).await;
-    let job = there.create(json!({ "type": "scene" })).await;
-    let dispatch = before.event("job_dispatch").await;
-    assert_eq!(before.ask("job_ack", lease_of(&dispatch)).await, ok());
+    let (job, dispatch) = before.running(&there, "scene").await;
     assert!(here.terminate().await.success());
     let mut after = engine(&there, "e1", &["scene"], 1).await;
     // The job that it holds counts towards its capacity.
     there.create(json!({ "type": "scene" })).await;
-    assert_eq!(after.ask("heartbeat", json!({})).await, ok());
+    after.report("heartbeat", json!({})).await;
     assert!(after.unread_events().is_empty());
-    assert_eq!(after.ask("job_complete", lease_of(&dispatch)).await, ok());
+    after.report("job_complete", lease_of(&dispatch)).await;
     assert_eq!(becomes(&there, &job, "completed").await["worker"], "e1");
     after.event("job_dispatch").await;
 }
@@ -76,32 +63,23 @@ async fn a_second_connection_on_another_node_replaces_the_first() {
     let there = here.second_node().await;
     let mut first = engine(&here, "e1", &["scene"], 1).await;
     let other = engine(&here, "e2", &["other"], 1).await;
-    let job = here.create(json!({ "type": "scene" })).await;
-    let dispatch = first.event("job_dispatch").await;
-    assert_eq!(first.ask("job_ack", lease_of(&dispatch)).await, ok());
+    let (job, dispatch) = first.running(&here, "scene").await;
     let mut second = engine(&there, "e1", &["scene"], 1).await;
     assert!(first.disconnected().await.contains("server"));
-    let failed = becomes(&there, &job, "failed").await;
-    assert_eq!(failed["error"]["code"], "WORKER_DISCONNECTED");
+    assert_eq!(becomes(&there, &job, "failed").await["error"]["code"], "WORKER_DISCONNECTED");
     let late = second.ask("job_complete", lease_of(&dispatch)).await;
     assert_eq!(late["error"]["code"], "lease_conflict");
-    let next = here.create(json!({ "type": "scene" })).await;
-    let dispatch = second.event("job_dispatch").await;
+    let (next, dispatch) = second.running(&here, "scene").await;
     assert_eq!(dispatch["jobId"], next["id"]);
-    assert_eq!(second.ask("job_ack", lease_of(&dispatch)).await, ok());
     // The first connection returns and replaces the second, alternating between the nodes.
     let mut third = engine(&here, "e1", &["scene"], 1).await;
     assert!(second.disconnected().await.contains("server"));
     assert_eq!(becomes(&here, &next, "failed").await["error"]["code"], "WORKER_DISCONNECTED");
-    let last = there.create(json!({ "type": "scene" })).await;
-    let dispatch = third.event("job_dispatch").await;
-    assert_eq!(third.ask("job_ack", lease_of(&dispatch)).await, ok());
-    assert_eq!(third.ask("job_complete", lease_of(&dispatch)).await, ok());
+    let (last, dispatch) = third.running(&there, "scene").await;
+    third.report("job_complete", lease_of(&dispatch)).await;
     becomes(&there, &last, "completed").await;
-    eventually("each name has one connection", async || {
-        (engines(&here).await, engines(&there).await) == (2, 0)
-    })
-    .await;
+    let counts = async || (engine_count(&here).await, engine_count(&there).await);
+    eventually("each name has one connection", async || counts().await == (2, 0)).await;
     drop(other);
     here.setup().verify();
 }
@@ -111,15 +89,13 @@ async fn without_a_rule_the_second_connection_keeps_the_job() {
     let here = Server::with(TYPES, Store::Postgres).await;
     let there = here.second_node().await;
     let mut first = engine(&here, "e1", &["index"], 1).await;
-    let job = here.create(json!({ "type": "index" })).await;
-    let dispatch = first.event("job_dispatch").await;
-    assert_eq!(first.ask("job_ack", lease_of(&dispatch)).await, ok());
+    let (job, dispatch) = first.running(&here, "index").await;
     let mut second = engine(&there, "e1", &["index"], 1).await;
     assert!(first.disconnected().await.contains("server"));
     let next = here.create(json!({ "type": "index" })).await;
-    assert_eq!(second.ask("heartbeat", json!({})).await, ok());
+    second.report("heartbeat", json!({})).await;
     assert!(second.unread_events().is_empty(), "it counts against its room");
-    assert_eq!(second.ask("job_complete", lease_of(&dispatch)).await, ok());
+    second.report("job_complete", lease_of(&dispatch)).await;
     assert_eq!(becomes(&here, &job, "succeeded").await["worker"], "e1");
     assert_eq!(second.event("job_dispatch").await["jobId"], next["id"]);
     here.setup().verify();
@@ -137,10 +113,11 @@ async fn of_simultaneous_connections_on_both_nodes_one_stays() {
     for peer in &mut peers {
         peer.connected().await;
     }
-    eventually("one is left", async || engines(&here).await + engines(&there).await == 1).await;
+    let sum = async || engine_count(&here).await + engine_count(&there).await;
+    eventually("one is left", async || sum().await == 1).await;
     let job = here.create(json!({ "type": "index" })).await;
     becomes(&there, &job, "assigned").await;
-    assert_eq!(engines(&here).await + engines(&there).await, 1);
+    assert_eq!(sum().await, 1);
 }
 
 #[tokio::test]
@@ -148,14 +125,12 @@ async fn a_crashed_node_does_not_block_its_engines() {
     let mut here = Server::with(TYPES, Store::Postgres).await;
     let there = here.second_node().await;
     let mut before = engine(&here, "e1", &["index"], 2).await;
-    let job = there.create(json!({ "type": "index" })).await;
-    let dispatch = before.event("job_dispatch").await;
-    assert_eq!(before.ask("job_ack", lease_of(&dispatch)).await, ok());
+    let (job, dispatch) = before.running(&there, "index").await;
     here.kill();
     let mut after = engine(&there, "e1", &["index"], 2).await;
     let next = there.create(json!({ "type": "index" })).await;
     assert_eq!(after.event("job_dispatch").await["jobId"], next["id"]);
-    assert_eq!(after.ask("job_complete", lease_of(&dispatch)).await, ok());
+    after.report("job_complete", lease_of(&dispatch)).await;
     becomes(&there, &job, "succeeded").await;
     there.setup().verify();
 }

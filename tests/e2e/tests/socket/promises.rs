@@ -2,7 +2,7 @@
 //! ends and a metric.
 
 use serde_json::{Value, json};
-use tenure_e2e::socket::{SocketClient, engine, front_end, lease_of, lease_with, ok};
+use tenure_e2e::socket::{SocketClient, engine, front_end, lease_of, lease_with};
 use tenure_e2e::{Server, assert_fields, on_both_stores_with_config};
 
 use crate::engines::becomes;
@@ -34,10 +34,10 @@ impl Stage {
 
     /// A running job and its dispatch.
     async fn running(&mut self, job_type: &str, payload: Value) -> (Value, Value) {
-        let job =
-            self.server.create(json!({ "type": job_type, "payload": payload, "user_id": "user_123" })).await;
+        let new = json!({ "type": job_type, "payload": payload, "user_id": "user_123" });
+        let job = self.server.create(new).await;
         let dispatch = self.engine.event("job_dispatch").await;
-        assert_eq!(self.engine.ask("job_ack", lease_of(&dispatch)).await, ok());
+        self.engine.report("job_ack", lease_of(&dispatch)).await;
         (job, dispatch)
     }
 
@@ -48,13 +48,10 @@ impl Stage {
         let answer = self.front.event("JOB_FAILED").await;
         assert_fields(&answer, json!({ "jobId": job["id"], "engineId": "engine_local_01" }));
         assert!(answer["error"].as_str().unwrap().starts_with(code));
-        assert_eq!(
-            (&answer["duration"], &answer["failedAt"]),
-            (&failed["duration_ms"], &failed["completed_at"])
-        );
-        let counted = self.server.request("GET", "/metrics").send().await.text;
-        let of =
-            format!("category=\"{category}\",class=\"transient\",type=\"{}\"", job["type"].as_str().unwrap());
+        let times = json!({ "duration": failed["duration_ms"], "failedAt": failed["completed_at"] });
+        assert_fields(&answer, times);
+        let counted = self.server.get("/metrics").await.text;
+        let of = format!("category=\"{category}\",class=\"transient\",type={}", job["type"]);
         assert!(counted.contains(&format!("tenure_failures_total{{{of}}} 1")), "{of}");
     }
 }
@@ -65,7 +62,7 @@ fn a_bad_asset_reference_fails_the_job() {
         let mut stage = Stage::set(server).await;
         let (job, dispatch) = stage.running("LOAD_ASSETS", json!({ "asset": "corrupted_texture.png" })).await;
         let error = json!({ "error": "BAD_ASSET: corrupted_texture.png" });
-        assert_eq!(stage.engine.ask("job_failed", lease_with(&dispatch, error)).await, ok());
+        stage.engine.report("job_failed", lease_with(&dispatch, error)).await;
         stage.has_failed(&job, "BAD_ASSET", "engine").await;
     });
 }
@@ -80,7 +77,7 @@ fn invalid_entity_data_fails_the_job() {
         let (job, dispatch) = stage.running("SPAWN_ENTITY", json!({ "entity": "no such mesh" })).await;
         let error =
             json!({ "error": { "code": "INVALID_ENTITY", "message": "no such mesh", "stage": "input" } });
-        assert_eq!(stage.engine.ask("job_failed", lease_with(&dispatch, error)).await, ok());
+        stage.engine.report("job_failed", lease_with(&dispatch, error)).await;
         stage.has_failed(&job, "INVALID_ENTITY", "engine").await;
     });
 }
