@@ -69,6 +69,7 @@ pub(super) fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-fn in_name(letter: char) -> bool {
+/// Whether names contain this character.
+pub(super) fn in_name(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }

@@ -2,6 +2,7 @@
 
 use super::Flaw;
 use super::docs::quoted;
+use super::names::in_name;
 use super::tree::Tree;
 
 const TABLE: &str = "docs/promises.md";
@@ -37,7 +38,7 @@ fn is_unproved(line: &str) -> bool {
 fn place(name: &str) -> Option<(String, &str)> {
     let (path, function) = name.rsplit_once("::")?;
     let (package, path) = path.split_once('/')?;
-    let is_word = |word: &str| !word.is_empty() && word.chars().all(|it| it.is_alphanumeric() || it == '_');
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(in_name);
     if !is_word(package) || !is_word(function) || !path.split("::").all(is_word) {
         return None;
     }

@@ -1,6 +1,7 @@
 //! Checks sizes of the tree, of files and of functions.
 
 use super::Flaw;
+use super::names::in_name;
 use super::source::Source;
 use super::tree::Tree;
 
@@ -66,7 +67,7 @@ fn function_name(line: &str) -> Option<&str> {
         matches!(word, "pub" | "async" | "const" | "unsafe" | "extern" | "default")
             || word.starts_with("pub(")
     });
-    let end = after.find(|letter: char| !letter.is_alphanumeric() && letter != '_')?;
+    let end = after.find(|letter| !in_name(letter))?;
     (declares && end > 0).then(|| &after[..end])
 }
 

@@ -2,6 +2,8 @@
 //!
 //! This is not a parser; it relies on the layout that rustfmt produces.
 
+use super::names::in_name;
+
 /// The file in two views of the same shape: every character keeps its place, and what is not in the view is blank.
 pub(super) struct Source {
     pub(super) code: Vec<String>,
@@ -9,7 +11,8 @@ pub(super) struct Source {
     /// The contents of the string literals, each with its first line.
     pub(super) literals: Vec<(usize, String)>,
     test: Vec<bool>,
-    test_modules: Vec<String>,
+    /// Modules in other files that are compiled for tests only.
+    pub(super) test_modules: Vec<String>,
 }
 
 impl Source {
@@ -35,11 +38,6 @@ impl Source {
 
     pub(super) fn mark_as_test(&mut self) {
         self.test.fill(true);
-    }
-
-    /// Modules in other files that are compiled for tests only.
-    pub(super) fn test_modules(&self) -> &[String] {
-        &self.test_modules
     }
 
     /// The lines of code outside tests, numbered from 1.
@@ -170,14 +168,9 @@ impl Scanner {
 
     /// `r"`, `r#"`, `br##"`: the number of hashes, if this `r` opens a raw string and is not the end of a name.
     fn raw_string_hashes(&self) -> Option<usize> {
-        let before = self.at.checked_sub(1).map(|at| self.text[at]);
-        let in_name = before.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
-        let prefixed = matches!(before, Some('b' | 'c'))
-            && !self
-                .at
-                .checked_sub(2)
-                .is_some_and(|at| self.text[at].is_alphanumeric() || self.text[at] == '_');
-        if in_name && !prefixed {
+        let before = |by: usize| self.at.checked_sub(by).map(|at| self.text[at]);
+        let is_prefixed = matches!(before(1), Some('b' | 'c')) && !before(2).is_some_and(in_name);
+        if before(1).is_some_and(in_name) && !is_prefixed {
             return None;
         }
         let hashes = self.text[self.at + 1..].iter().take_while(|letter| **letter == '#').count();
@@ -250,12 +243,12 @@ mod tests {
         let source = Source::scan(text);
         let tests: Vec<usize> = source.test_lines().map(|(line, _)| line).collect();
         assert_eq!(tests, [2, 3, 5, 6, 7, 8]);
-        assert!(source.test_modules().is_empty());
+        assert!(source.test_modules.is_empty());
     }
 
     #[test]
     fn a_test_module_in_another_file_is_listed() {
         let source = Source::scan("#[cfg(test)]\npub(crate) mod fixture;\nmod other;\n");
-        assert_eq!(source.test_modules(), ["fixture"]);
+        assert_eq!(source.test_modules, ["fixture"]);
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Flaw;
+use super::names::has_word;
 use super::tree::{File, Tree};
 
 const STORE: &str = "crates/store/";
@@ -159,13 +160,7 @@ pub(super) fn one_clock(tree: &Tree) -> Vec<Flaw> {
 }
 
 fn clocks(text: &str) -> impl Iterator<Item = &'static str> {
-    let inside_name = |letter: char| letter.is_alphanumeric() || letter == '_';
-    CLOCKS.split(' ').filter(move |clock| {
-        text.match_indices(clock).any(|(at, _)| {
-            let after = text[at + clock.len()..].chars().next();
-            !text[..at].ends_with(inside_name) && (clock.ends_with('(') || !after.is_some_and(inside_name))
-        })
-    })
+    CLOCKS.split(' ').filter(move |clock| has_word(text, clock))
 }
 
 /// Migrations run in the order of their numbers, so numbers are unique.

@@ -141,7 +141,7 @@ fn mark_test_modules(files: &mut [File]) {
             Some((parent, "lib" | "main" | "mod")) => parent,
             _ => stem,
         };
-        modules.extend(source.test_modules().iter().map(|name| format!("{folder}/{name}")));
+        modules.extend(source.test_modules.iter().map(|name| format!("{folder}/{name}")));
     }
     for file in files {
         let path = file.path.strip_suffix(".rs").unwrap_or(&file.path);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Flaw;
 use super::docs::quoted;
+use super::names::in_name;
 use super::source::Source;
 use super::tree::Tree;
 
@@ -115,7 +116,7 @@ fn defined_type(line: &str) -> Option<(&str, &str)> {
         }
     }
     let (keyword, rest) = rest.split_once(' ')?;
-    let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(rest.len());
+    let end = rest.find(|letter| !in_name(letter)).unwrap_or(rest.len());
     (DEFINITIONS.contains(&keyword) && rest.starts_with(char::is_uppercase)).then(|| (keyword, &rest[..end]))
 }
 

@@ -5,7 +5,7 @@
 //! and the prose of Markdown. Text between backticks is a quotation and is not checked.
 
 use super::docs::prose;
-use super::names::words_of;
+use super::names::{in_name, words_of};
 use super::tree::{File, Tree};
 use super::{Flaw, source::Source};
 
@@ -186,7 +186,7 @@ impl Tokens {
             literal.lines().enumerate().for_each(|(index, line)| self.text(first + index, line));
         }
         for (index, line) in source.code.iter().enumerate() {
-            for name in line.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
+            for name in line.split(|letter| !in_name(letter)) {
                 self.end(index + 1);
                 self.0.extend(words_of(name).into_iter().map(|word| Token { line: index + 1, word }));
             }
@@ -199,7 +199,7 @@ impl Tokens {
         let mut rest = text;
         while let Some(letter) = rest.chars().next() {
             rest = &rest[letter.len_utf8()..];
-            if letter.is_alphanumeric() || matches!(letter, '_' | '\'') {
+            if in_name(letter) || letter == '\'' {
                 word.extend(letter.to_lowercase());
                 continue;
             }
