@@ -5,7 +5,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 use xtask::scratch::Scratch;
-use xtask::{all, cargo, deny, fuzz, install, readme, step, tidy};
+use xtask::step::{self, Report};
+use xtask::{all, cargo, deny, fuzz, install, readme, tidy};
 
 const USAGE: &str = "\
 cargo xtask COMMAND
@@ -35,25 +36,28 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &str, arguments: &[String]) -> Result<ExitCode> {
-    match command {
-        "test" => all::run()?,
-        "install" => step::alone("install", install::run)?,
-        "fmt" => step::alone("fmt", all::fmt)?,
-        "tidy" => step::alone("tidy", tidy::run)?,
-        "clippy" => step::alone("clippy", all::clippy)?,
-        "doc" => step::alone("doc", all::doc)?,
-        "deny" => step::alone("deny", deny::run)?,
-        "readme" => step::alone("readme", readme::run)?,
-        "systems" => step::alone("systems", all::systems)?,
-        "fuzz" => step::alone("fuzz", fuzz::run)?,
+    let step: fn() -> Result<Report> = match command {
+        "install" => install::run,
+        "fmt" => all::fmt,
+        "tidy" => tidy::run,
+        "clippy" => all::clippy,
+        "doc" => all::doc,
+        "deny" => deny::run,
+        "readme" => readme::run,
+        "systems" => all::systems,
+        "fuzz" => fuzz::run,
+        "test" => return all::run().map(|()| ExitCode::SUCCESS),
         "db" => return db(arguments),
         "sim" => return sim(arguments),
         "bench" => return bench(arguments),
-        "help" | "--help" | "-h" => println!("{USAGE}"),
+        "help" | "--help" | "-h" => {
+            println!("{USAGE}");
+            return Ok(ExitCode::SUCCESS);
+        }
         "" => bail!("a command is missing\n\n{USAGE}"),
         other => bail!("unknown command {other:?}\n\n{USAGE}"),
-    }
-    Ok(ExitCode::SUCCESS)
+    };
+    step::run(command, step).map(|_| ExitCode::SUCCESS)
 }
 
 fn sim(arguments: &[String]) -> Result<ExitCode> {

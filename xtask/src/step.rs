@@ -48,11 +48,6 @@ pub fn run(name: &str, step: impl FnOnce() -> Result<Report>) -> Result<Report> 
     }
 }
 
-/// Runs one step as a command.
-pub fn alone(name: &str, step: impl FnOnce() -> Result<Report>) -> Result<()> {
-    run(name, step).map(|_| ())
-}
-
 /// Runs a command for the step `name` with both output streams in one log. If it fails, the log is the error.
 pub fn command(name: &str, command: &mut Command) -> Result<Report> {
     let folder = cargo::target().join("xtask");
