@@ -22,7 +22,7 @@ impl Assets {
     pub(super) fn write(&mut self, changes: &Changes) {
         self.garbage.extend(changes.assets.garbage.clone());
         for (job, at) in &changes.assets.discarded {
-            self.spoil(*job);
+            self.discard_objects(*job);
             for asset in self.rows.values_mut().filter(|asset| asset.job_id == *job) {
                 asset.discarded_at.get_or_insert(*at);
             }
@@ -41,13 +41,13 @@ impl Assets {
 
     pub(super) fn purge(&mut self, purged: &BTreeSet<JobId>) {
         for job in purged {
-            self.spoil(*job);
+            self.discard_objects(*job);
             self.rows.retain(|_, asset| asset.job_id != *job);
         }
     }
 
     /// Marks the objects of a job as garbage, due at once.
-    fn spoil(&mut self, job: JobId) {
+    fn discard_objects(&mut self, job: JobId) {
         let held = self.rows.values().filter(|asset| asset.job_id == job && holds_object(asset));
         let paths: Vec<String> = held.filter_map(|asset| asset.storage_path.clone()).collect();
         self.garbage.extend(paths.into_iter().map(|path| (path, Timestamp(0))));

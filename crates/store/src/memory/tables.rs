@@ -387,9 +387,9 @@ impl Tables {
         let logs = self.logs.keys().map(|id| ("logs", id));
         let letters = self.dead_letters.keys().map(|id| ("dead_letters", id));
         let assets = self.assets.jobs().map(|id| ("assets", id));
-        let stray =
+        let orphan =
             events.chain(logs).chain(letters).chain(assets).filter(|(_, id)| self.job(**id).is_none());
-        stray
+        orphan
             .map(|(table, id)| format!("{table} has rows of job {id}, which does not exist"))
             .take(limit)
             .collect()

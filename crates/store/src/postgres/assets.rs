@@ -11,7 +11,7 @@ use super::Node;
 use super::read::rows_max;
 use super::rows::{Param, get};
 use super::statements::{
-    ASSET, ASSET_GARBAGE, ASSETS, DISCARD_ASSETS, FORGET_GARBAGE, INSERT_ASSET, PUT_GARBAGE, SPOIL_ASSETS,
+    ASSET, ASSET_GARBAGE, ASSETS, DISCARD_ASSETS, DISCARD_OBJECTS, FORGET_GARBAGE, INSERT_ASSET, PUT_GARBAGE,
 };
 use super::write::Writes;
 use crate::StoreError;
@@ -64,7 +64,7 @@ pub(super) fn write<'a>(writes: &mut Writes<'a>, set: &'a WorkingSet) {
     if !changes.assets.discarded.is_empty() {
         let jobs: Vec<Uuid> = changes.assets.discarded.keys().map(|job| job.0).collect();
         let at: Vec<i64> = changes.assets.discarded.values().map(|at| at.0).collect();
-        writes.push(&SPOIL_ASSETS, vec![Box::new(jobs.clone())]);
+        writes.push(&DISCARD_OBJECTS, vec![Box::new(jobs.clone())]);
         writes.push(&DISCARD_ASSETS, vec![Box::new(jobs), Box::new(at)]);
     }
     let new: Vec<&Asset> =

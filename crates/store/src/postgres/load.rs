@@ -24,8 +24,8 @@ use super::connection::{Connection, Rows, Sent};
 use super::error::StatementFault;
 use super::rows::{self, Param, borrowed, get};
 use super::statements::{
-    BEGIN, LOAD_ACCOUNTS, LOAD_ACCOUNTS_LED_TO, LOAD_API_KEYS, LOAD_ASSETS, LOAD_AUTOMATIONS,
-    LOAD_DEAD_LETTERS, LOAD_GARBAGE, LOAD_JOB_STATES, LOAD_JOBS, LOAD_KEYS, LOAD_LED_TO, LOAD_LIFECYCLES,
+    BEGIN, LOAD_ACCOUNTS, LOAD_API_KEYS, LOAD_ASSETS, LOAD_AUTOMATIONS, LOAD_DEAD_LETTERS, LOAD_GARBAGE,
+    LOAD_JOB_STATES, LOAD_JOBS, LOAD_KEYS, LOAD_LIFECYCLES, LOAD_REFERENCED, LOAD_REFERENCED_ACCOUNTS,
     NOW_BATCH,
 };
 use crate::StoreError;
@@ -149,25 +149,25 @@ async fn first(
 
     begin.await?;
     let mut loading = Loading::begin(node, &now.await?)?;
-    loading.keys(&come(keys).await?)?;
-    let states = come(states).await?;
-    loading.specs(&come(specs).await?)?;
+    loading.keys(&rows_of(keys).await?)?;
+    let states = rows_of(states).await?;
+    loading.specs(&rows_of(specs).await?)?;
     loading.states(&states)?;
     let mut short = Vec::new();
     for (search, sent) in searches.iter().zip(claims) {
-        let found = loading.candidates(search, &come(sent).await?)?;
+        let found = loading.candidates(search, &rows_of(sent).await?)?;
         let is_short = search.is_short(found, loading.loaded.reading.at);
         short.extend(is_short.then(|| search.filter.clone()));
     }
-    loading.accounts(reads, &come(accounts).await?)?;
-    loading.api_keys(&come(api_keys).await?)?;
-    loading.automations(&come(automations).await?)?;
-    loading.dead_letters(&come(letters).await?)?;
-    loading.lifecycles(&come(lifecycles).await?)?;
+    loading.accounts(reads, &rows_of(accounts).await?)?;
+    loading.api_keys(&rows_of(api_keys).await?)?;
+    loading.automations(&rows_of(automations).await?)?;
+    loading.dead_letters(&rows_of(letters).await?)?;
+    loading.lifecycles(&rows_of(lifecycles).await?)?;
     Ok((loading.loaded, short))
 }
 
-async fn come(sent: Option<Sent<'_, Rows>>) -> Rows {
+async fn rows_of(sent: Option<Sent<'_, Rows>>) -> Rows {
     match sent {
         Some(sent) => sent.await,
         None => Ok(Vec::new()),
@@ -319,7 +319,7 @@ async fn load_referenced(connection: &Connection, loaded: &mut Loaded) -> Result
         if wanted.is_empty() {
             break;
         }
-        for row in &connection.query(&LOAD_LED_TO, &[&wanted]).await? {
+        for row in &connection.query(&LOAD_REFERENCED, &[&wanted]).await? {
             let job = rows::job(row, &mut names)?;
             loaded.set.jobs.insert(job.id(), job);
         }
@@ -330,7 +330,7 @@ async fn load_referenced(connection: &Connection, loaded: &mut Loaded) -> Result
     if users.is_empty() {
         return Ok(());
     }
-    for row in &connection.query(&LOAD_ACCOUNTS_LED_TO, &[&users]).await? {
+    for row in &connection.query(&LOAD_REFERENCED_ACCOUNTS, &[&users]).await? {
         let (user, account) = rows::account(row)?;
         loaded.set.accounts.insert(user, account);
     }

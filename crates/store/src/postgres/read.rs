@@ -97,7 +97,7 @@ impl Node {
         jobs: usize,
     ) -> Result<Option<JobId>, StoreError> {
         let before = before.map_or_else(Uuid::max, |JobId(id)| id);
-        Ok(ids(&self.ask(&REACH, &[&before, &(rows_max(jobs) - 1)]).await?)?.into_iter().next())
+        Ok(ids(&self.ask(&NTH_OLDER, &[&before, &(rows_max(jobs) - 1)]).await?)?.into_iter().next())
     }
 
     pub(super) async fn counts(&self) -> Result<Vec<Count>, StoreError> {

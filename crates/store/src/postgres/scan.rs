@@ -16,7 +16,7 @@ use super::Node;
 use super::read::rows_max;
 use super::rows::{self, SPEC_COLUMNS, get};
 use super::statements::{
-    LOAD_DEAD_LETTERS, SCAN, SCAN_ACCOUNTS, SCAN_EVENTS, SCAN_LEDGER, SCAN_LOGS, STRAYS,
+    LOAD_DEAD_LETTERS, ORPHANS, SCAN, SCAN_ACCOUNTS, SCAN_EVENTS, SCAN_LEDGER, SCAN_LOGS,
 };
 use crate::codec::{Interner, corrupt};
 use crate::{Scanned, StoreError};
@@ -88,14 +88,14 @@ impl Node {
     }
 
     pub(super) async fn orphans(&self, limit: usize) -> Result<Vec<String>, StoreError> {
-        let stray = |row: &Row| {
+        let orphan = |row: &Row| {
             let (table, id) = (get::<&str>(row, 0)?, get::<Uuid>(row, 1)?);
             Ok(match table {
                 "jobs without job_states" => format!("job {id} has no row in job_states"),
                 table => format!("{table} has rows of job {id}, which does not exist"),
             })
         };
-        self.ask_long(&STRAYS, &[&rows_max(limit)]).await?.iter().map(stray).collect()
+        self.ask_long(&ORPHANS, &[&rows_max(limit)]).await?.iter().map(orphan).collect()
     }
 }
 

@@ -177,7 +177,7 @@ impl<'a> Writes<'a> {
 
     fn purge(&mut self, purged: &'a Vec<Uuid>) {
         let tables = [
-            &SPOIL_ASSETS,
+            &DISCARD_OBJECTS,
             &PURGE_ASSETS,
             &PURGE_EVENTS,
             &PURGE_LOGS,

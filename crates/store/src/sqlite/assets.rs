@@ -80,7 +80,9 @@ impl Writer {
                 .map_err(fault)?;
         }
         for (job, at) in &changes.assets.discarded {
-            self.statement(include_str!("sql/spoil_assets.sql"))?.execute([bytes(&job.0)]).map_err(fault)?;
+            self.statement(include_str!("sql/discard_objects.sql"))?
+                .execute([bytes(&job.0)])
+                .map_err(fault)?;
             let mut discard = self.statement(include_str!("sql/discard_assets.sql"))?;
             discard.execute(params![bytes(&job.0), at.0]).map_err(fault)?;
         }

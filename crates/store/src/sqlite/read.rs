@@ -214,7 +214,7 @@ impl Store for SqliteStore {
             let before = before.map_or_else(Uuid::max, |JobId(id)| id);
             let found = all(
                 connection,
-                include_str!("sql/reach.sql"),
+                include_str!("sql/nth_older.sql"),
                 params![before.as_bytes(), jobs as i64 - 1],
                 |row| Ok(JobId(uuid(row, 0).map_err(fault)?)),
             )?;

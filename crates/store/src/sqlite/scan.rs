@@ -76,7 +76,7 @@ pub(super) fn orphans(connection: &Connection, limit: usize) -> Result<Vec<Strin
     let mut found =
         all(connection, "pragma integrity_check(10)", [], |row| row.get::<_, String>(0).map_err(fault))?;
     found.retain(|line| line != "ok");
-    found.extend(all(connection, include_str!("sql/strays.sql"), [limit as i64], |row| {
+    found.extend(all(connection, include_str!("sql/orphans.sql"), [limit as i64], |row| {
         let (table, id): (String, _) = (row.get(0).map_err(fault)?, uuid(row, 1).map_err(fault)?);
         Ok(format!("{table}: rows of job {id}, which is not whole"))
     })?);

@@ -265,7 +265,7 @@ impl Writer {
 
     fn forget(&self, changes: &Changes) -> Result<(), StoreError> {
         const PURGE: [&str; 8] = [
-            include_str!("sql/spoil_assets.sql"),
+            include_str!("sql/discard_objects.sql"),
             include_str!("sql/purge_assets.sql"),
             include_str!("sql/purge_events.sql"),
             include_str!("sql/purge_logs.sql"),

@@ -1,2 +1,2 @@
--- api_keys: every caller's key. A few rows.
+-- api_keys: all API keys. A few rows.
 select id, role, user_id, digest, created_at, created_by, revoked_at from api_keys order by id

@@ -1,2 +1,2 @@
--- audit: the operators' trail after a row. Index: the primary key.
+-- audit: audit lines after a row. Index: the primary key.
 select id, ts, action, actor, job_id, reason from audit where id > $1 order by id limit $2

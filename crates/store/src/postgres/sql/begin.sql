@@ -1,5 +1,5 @@
--- begin: opens the transaction of a batch, with its own limits, since a pooler may hand the session to others after it;
--- and says which server process it is, by which a pooler is noticed.
+-- begin: opens the transaction of a batch and sets its time limits, because behind a pooler other clients use the
+-- session afterwards. Returns the server process, by which a pooler is detected.
 begin isolation level read committed;
 set local statement_timeout = 5000;
 set local lock_timeout = 2000;

@@ -1,8 +1,8 @@
--- claimable: the best ready jobs of some claim slots (queue, type, priority), each after a place, locked; those that
--- another batch has are passed over. How many each slot gives is found first, without locks, so that no more are
--- locked than are wanted. The offset of 0 keeps the planner, which cannot know how few are wanted, from reading all jobs.
--- Index: job_states_ready, the primary key.
-with shelf as materialized (
+-- claimable: the first ready jobs of several claim slots (queue, type, priority), each after a position, locked; rows
+-- locked by other batches are skipped. A first step without locks finds how many jobs each slot contributes, so that
+-- no more are locked than are wanted. `offset 0` prevents the planner, which does not know how few rows are wanted,
+-- from reading all jobs. Index: job_states_ready, the primary key.
+with slot as materialized (
     select u.queue, u.type, u.priority, u.after_run_at, u.after_id
     from unnest($1::text[], $2::text[], $3::integer[], $4::bigint[], $5::uuid[])
         as u (queue, type, priority, after_run_at, after_id)
@@ -10,15 +10,15 @@ with shelf as materialized (
 ), share as materialized (
     select best.queue, best.type, best.priority, best.after_run_at, best.after_id, count(*) as wanted
     from (
-        select shelf.*
-        from shelf
+        select slot.*
+        from slot
         cross join lateral (
             select s.run_at, s.id from job_states s
-            where s.ready and s.queue = shelf.queue and s.type = shelf.type and s.priority = shelf.priority
-                and (s.run_at, s.id) > (shelf.after_run_at, shelf.after_id) and s.run_at <= $6
+            where s.ready and s.queue = slot.queue and s.type = slot.type and s.priority = slot.priority
+                and (s.run_at, s.id) > (slot.after_run_at, slot.after_id) and s.run_at <= $6
             order by s.run_at, s.id limit $7
-        ) ripe
-        order by shelf.priority desc, ripe.run_at, ripe.id limit $7
+        ) claimable
+        order by slot.priority desc, claimable.run_at, claimable.id limit $7
     ) best
     group by best.queue, best.type, best.priority, best.after_run_at, best.after_id
 )

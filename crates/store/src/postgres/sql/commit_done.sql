@@ -1,2 +1,2 @@
--- commit_done: whether a batch committed, once it is fenced. Index: the primary key.
+-- commit_done: whether a fenced batch committed. Index: the primary key.
 select done from commits where id = $1

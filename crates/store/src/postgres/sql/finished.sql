@@ -1,5 +1,5 @@
--- finished: jobs completed since a time, newest first: the newest of each lifecycle, by jumping from each lifecycle to
--- the next. Index: job_states_completed, the primary key.
+-- finished: jobs completed since a time, newest first: the newest of each lifecycle, by jumping from each lifecycle
+-- to the next. Index: job_states_completed, the primary key.
 with recursive followed as (
     (select s.lifecycle from job_states s where s.completed_at is not null order by s.lifecycle limit 1)
     union all

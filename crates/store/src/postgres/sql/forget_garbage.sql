@@ -1,2 +1,3 @@
--- forget_garbage: objects are deleted, or assets'. Index: the primary key.
+-- forget_garbage: removes the garbage records of objects that are deleted or belong to assets. Index: the primary
+-- key.
 delete from asset_garbage where storage_path = any($1)

@@ -1,2 +1,2 @@
--- insert_migration: a migration has run.
+-- insert_migration: records a migration.
 insert into migrations (number, checksum) values ($1, $2)

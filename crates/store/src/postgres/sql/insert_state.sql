@@ -1,4 +1,4 @@
--- insert_state: where a new job stands, with copies of what never changes.
+-- insert_state: the first state of a job, with copies of the columns that claims and listings filter by.
 insert into job_states (id, state, phase, outcome, seq, attempt, retry_count, fence, run_at, timeout_at, due_at,
     clock_at, updated_at, claimed_at, started_at, completed_at, entered, worker, lease, last_lease, error, result,
     checkpoint, progress, cancel, log_count, clock_slot, ready, lifecycle, type, queue, priority)

@@ -1,4 +1,4 @@
--- leased: jobs that have a lease. Index: job_states_busy, the primary key of jobs.
+-- leased: jobs with a lease. Index: job_states_busy, the primary key of jobs.
 select j.id, j.type, j.lifecycle, j.lifecycle_version, j.queue, j.user_id, j.priority, j.max_attempts, j.cost,
     j.payload,
     j.created_at, j.correlation_id, j.traceparent, j.idempotency_key, j.retry_of, j.compensates,

@@ -1,2 +1,2 @@
--- lifecycles: every lifecycle file that was ever in force. Index: the primary key.
+-- lifecycles: every registered lifecycle file. Index: the primary key.
 select name, version, source from lifecycles order by name, version

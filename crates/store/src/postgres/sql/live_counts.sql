@@ -1,5 +1,5 @@
--- live_counts: how many live jobs are where: the ready ones, and those that are held or wait. Sent with sequential scans
--- off, since the planner would read the finished jobs too when there are few. Index: job_states_ready, job_states_busy.
+-- live_counts: number of unfinished jobs by lifecycle, type, queue and state. Sequential scans are disabled for it,
+-- because with few rows the planner would read finished jobs too. Index: job_states_ready, job_states_busy.
 select live.lifecycle, live.type, live.queue, live.state, count(*)
 from (
     select s.lifecycle, s.type, s.queue, s.state from job_states s where s.ready

@@ -1,2 +1,2 @@
--- load_api_keys: every caller's key, for a batch, locked in order. A few rows.
+-- load_api_keys: all API keys, for a batch, locked in order. A few rows.
 select id, role, user_id, digest, created_at, created_by, revoked_at from api_keys order by id for update

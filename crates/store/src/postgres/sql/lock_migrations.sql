@@ -1,2 +1,2 @@
--- lock_migrations: one node migrates at a time; the others wait. The number is Tenure's own.
+-- lock_migrations: lets one node migrate at a time. The number identifies this lock of Tenure.
 select pg_advisory_xact_lock(7234017283807667301)

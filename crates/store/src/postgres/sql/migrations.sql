@@ -1,2 +1,2 @@
--- migrations: which migrations have run, with the checksum of what was run.
+-- migrations: table of applied migrations with their checksums.
 create table if not exists migrations (number integer not null primary key, checksum text not null)

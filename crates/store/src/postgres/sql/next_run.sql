@@ -1,4 +1,4 @@
--- next_run: the first ready job of some claim slots that may not be claimed yet. Index: job_states_ready.
+-- next_run: the first ready job of several claim slots whose `run_at` is in the future. Index: job_states_ready.
 select min(later.run_at)
 from unnest($1::text[], $2::text[], $3::integer[]) as u (queue, type, priority)
 cross join lateral (

@@ -1,20 +1,20 @@
--- oldest_ready: for each queue and type, the earliest time from which a job could be claimed and was not: the first of
--- each priority, by jumping from each to the next. Index: job_states_ready.
-with recursive shelf as (
+-- oldest_ready: for each queue and type, the earliest past `run_at` of a ready job: the first of each priority, by a
+-- skip scan. Index: job_states_ready.
+with recursive slot as (
     (select s.queue, s.type, s.priority, s.run_at from job_states s where s.ready
     order by s.queue, s.type, s.priority desc, s.run_at limit 1)
     union all
     select next.queue, next.type, next.priority, next.run_at
-    from shelf
+    from slot
     cross join lateral (
         (select s.queue, s.type, s.priority, s.run_at from job_states s
-        where s.ready and s.queue = shelf.queue and s.type = shelf.type and s.priority < shelf.priority
+        where s.ready and s.queue = slot.queue and s.type = slot.type and s.priority < slot.priority
         order by s.queue, s.type, s.priority desc, s.run_at limit 1)
         union all
         (select s.queue, s.type, s.priority, s.run_at from job_states s
-        where s.ready and (s.queue, s.type) > (shelf.queue, shelf.type)
+        where s.ready and (s.queue, s.type) > (slot.queue, slot.type)
         order by s.queue, s.type, s.priority desc, s.run_at limit 1)
         limit 1
     ) next
 )
-select queue, type, min(run_at) from shelf where run_at <= $1 group by queue, type order by queue, type
+select queue, type, min(run_at) from slot where run_at <= $1 group by queue, type order by queue, type

@@ -1,2 +1,3 @@
--- open_dead_letters: how many are not dismissed, and since when. Index: dead_letters_open, which holds nothing else.
+-- open_dead_letters: number of dead letters that are not dismissed, and the time of the oldest. Index:
+-- dead_letters_open, which holds nothing else.
 select count(*), min(created_at) from dead_letters where not dismissed

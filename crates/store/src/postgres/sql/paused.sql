@@ -1,2 +1,2 @@
--- paused: the paused queues.
+-- paused: paused queues. A few rows.
 select queue from paused_queues order by queue

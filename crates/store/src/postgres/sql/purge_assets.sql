@@ -1,2 +1,2 @@
--- purge_assets: forget jobs whose retention is over. Index: assets_job.
+-- purge_assets: deletes the assets of purged jobs. Index: assets_job.
 delete from assets where job_id = any($1)

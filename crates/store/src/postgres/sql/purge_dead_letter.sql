@@ -1,2 +1,2 @@
--- purge_dead_letter: forget jobs whose retention is over. Index: the primary key.
+-- purge_dead_letter: deletes the dead letters of purged jobs. Index: the primary key.
 delete from dead_letters where job_id = any($1)

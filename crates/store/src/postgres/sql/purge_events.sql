@@ -1,2 +1,2 @@
--- purge_events: forget jobs whose retention is over. Index: events_job.
+-- purge_events: deletes the events of purged jobs. Index: events_job.
 delete from events where job_id = any($1)

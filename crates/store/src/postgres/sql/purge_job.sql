@@ -1,2 +1,2 @@
--- purge_job: forget jobs whose retention is over. Index: the primary key.
+-- purge_job: deletes the specs of purged jobs. Index: the primary key.
 delete from jobs where id = any($1)

@@ -1,2 +1,2 @@
--- purge_logs: forget jobs whose retention is over. Index: the primary key.
+-- purge_logs: deletes the log lines of purged jobs. Index: the primary key.
 delete from logs where job_id = any($1)

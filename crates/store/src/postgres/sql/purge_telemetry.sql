@@ -1,2 +1,2 @@
--- purge_telemetry: forget jobs whose retention is over. Index: telemetry_job.
+-- purge_telemetry: deletes the telemetry of purged jobs. Index: telemetry_job.
 delete from telemetry where job_id = any($1)

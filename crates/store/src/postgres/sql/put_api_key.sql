@@ -1,5 +1,4 @@
--- put_api_key: callers' keys that are revoked; they are locked. Fails (22012) unless each is there.
--- Index: the primary key.
+-- put_api_key: revokes locked API keys. Fails (22012) if one does not exist. Index: the primary key.
 with changed as (
     update api_keys k set revoked_at = u.revoked_at
     from unnest($1::text[], $2::bigint[]) as u (id, revoked_at)

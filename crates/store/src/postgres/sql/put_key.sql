@@ -1,5 +1,5 @@
--- put_key: idempotency keys that are used anew; they are locked. Fails (22012) unless each is there.
--- Index: the primary key.
+-- put_key: reuses locked idempotency keys after they expired. Fails (22012) if one does not exist. Index: the primary
+-- key.
 with changed as (
     update keys k set fingerprint = u.fingerprint, targets = u.targets, created_at = u.created_at,
         expires_at = u.expires_at

@@ -1,4 +1,4 @@
--- scan: jobs after an id, for verify; one without a state has nulls there. Index: the primary keys.
+-- scan: jobs after an id, for verify; the state columns of a job without a state are null. Index: the primary keys.
 select j.id, j.type, j.lifecycle, j.lifecycle_version, j.queue, j.user_id, j.priority, j.max_attempts, j.cost,
     j.payload,
     j.created_at, j.correlation_id, j.traceparent, j.idempotency_key, j.retry_of, j.compensates,

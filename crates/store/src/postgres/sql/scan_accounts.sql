@@ -1,5 +1,5 @@
--- scan_accounts: users after one, with or without an account, and what their ledgers add up to, for verify.
--- Index: the primary key, ledger_user.
+-- scan_accounts: users after one, with or without an account, and the sums of their ledgers, for verify. Index: the
+-- primary key, ledger_user.
 with users as (
     (select user_id from accounts where user_id > $1 order by user_id limit $2)
     union

@@ -1,5 +1,5 @@
--- update_hold: what changes of a job between transitions; leaves the rest, which may be large, where it is. Fails
--- (22012) unless each job is there. Index: the primary key.
+-- update_hold: the columns of a job that change between transitions; the others, which may be large, are not
+-- rewritten. Fails (22012) if a job does not exist. Index: the primary key.
 with changed as (
     update job_states s set timeout_at = u.timeout_at, due_at = u.due_at, clock_at = u.clock_at, lease = u.lease,
     progress = u.progress, cancel = u.cancel, log_count = u.log_count, clock_slot = u.clock_slot

@@ -1,4 +1,5 @@
--- waiting: jobs in a waiting state: not ready, not finished, without a lease. Index: job_states_busy, the primary key of jobs.
+-- waiting: jobs in a waiting state: not ready, not finished, without a lease. Index: job_states_busy, the primary key
+-- of jobs.
 select j.id, j.type, j.lifecycle, j.lifecycle_version, j.queue, j.user_id, j.priority, j.max_attempts, j.cost,
     j.payload,
     j.created_at, j.correlation_id, j.traceparent, j.idempotency_key, j.retry_of, j.compensates,

@@ -1,2 +1,2 @@
--- account: a user's account. Index: the primary key.
+-- account: the account of a user. Index: the primary key.
 select granted, reserved, spent from accounts where user_id = ?1

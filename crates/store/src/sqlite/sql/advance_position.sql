@@ -1,2 +1,2 @@
--- advance_position: the journal grew. Index: the primary key.
+-- advance_position: advances the end of the journal. Index: the primary key.
 update journal set position = ?1 where id = 1

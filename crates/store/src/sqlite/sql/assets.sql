@@ -1,3 +1,3 @@
--- assets: a job's assets before one, newest first. Index: assets_job.
+-- assets: assets of a job before one of them, newest first. Index: assets_job.
 select id, job_id, user_id, asset_type, url, storage_path, file_size, stored, created_at, discarded_at
 from assets where job_id = ?1 and id < ?2 order by id desc limit ?3

@@ -1,2 +1,2 @@
--- clock: when a node was last known to live, and how long none did. Index: the primary key.
+-- clock: time of the last heartbeat, and the sum of all outages. Index: the primary key.
 select alive_at, stopped from clock where id = 1

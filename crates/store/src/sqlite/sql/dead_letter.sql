@@ -1,2 +1,2 @@
--- dead_letter: a job's dead letter. Index: the primary key.
+-- dead_letter: the dead letter of a job. Index: the primary key.
 select letter from dead_letters where job_id = ?1

@@ -1,2 +1,2 @@
--- discard_assets: a job's assets up to now are discarded. Index: assets_job.
+-- discard_assets: marks the assets of a job as discarded. Index: assets_job.
 update assets set discarded_at = ?2 where job_id = ?1 and discarded_at is null

@@ -1,2 +1,3 @@
--- forget_garbage: an object is deleted, or an asset's. Index: the primary key.
+-- forget_garbage: removes the garbage record of an object that is deleted or belongs to an asset. Index: the primary
+-- key.
 delete from asset_garbage where storage_path = ?1

@@ -1,2 +1,2 @@
--- insert_lifecycle: a lifecycle file that came into force.
+-- insert_lifecycle: a registered lifecycle file.
 insert into lifecycles (name, version, source) values (?1, ?2, ?3)

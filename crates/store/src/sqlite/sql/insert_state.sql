@@ -1,4 +1,4 @@
--- insert_state: where a new job stands.
+-- insert_state: the first state of a job.
 insert into job_states (id, state, phase, outcome, seq, attempt, retry_count, fence, run_at, timeout_at, due_at,
     clock_at, updated_at, claimed_at, started_at, completed_at, entered, worker, lease, last_lease, error, result,
     checkpoint, progress, cancel, log_count)

@@ -1,2 +1,2 @@
--- ledger_before: a user's movements before a row, newest first. Index: ledger_user.
+-- ledger_before: ledger lines of a user before a row, newest first. Index: ledger_user.
 select id, ts, user_id, kind, amount, job_id, reason from ledger where user_id = ?1 and id < ?2 order by id desc limit ?3

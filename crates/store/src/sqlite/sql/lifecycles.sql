@@ -1,2 +1,2 @@
--- lifecycles: every file that was ever in force. A few rows: read whole, in key order.
+-- lifecycles: every registered lifecycle file.
 select name, version, source from lifecycles order by name, version

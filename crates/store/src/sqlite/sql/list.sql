@@ -1,5 +1,5 @@
--- list: the columns of a listing; list.rs adds the tables, the filters and the page. Index: by its filters, else the
--- primary keys.
+-- list: the columns of a listing; list.rs adds tables, filters and page. Index: by its filters, else the primary
+-- keys.
 select j.id, j.type, j.lifecycle, j.lifecycle_version, j.queue, j.user_id, j.priority, j.max_attempts, j.cost, j.payload,
     j.created_at, j.correlation_id, j.traceparent, j.idempotency_key, j.retry_of, j.compensates,
     s.state, s.phase, s.outcome, s.seq, s.attempt, s.retry_count, s.fence, s.run_at, s.timeout_at, s.due_at, s.clock_at,

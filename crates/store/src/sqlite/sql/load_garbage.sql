@@ -1,2 +1,2 @@
--- load_garbage: when an object is to be deleted, for a batch. Index: the primary key.
+-- load_garbage: the deadline of a garbage record. Index: the primary key.
 select due_at from asset_garbage where storage_path = ?1

@@ -1,2 +1,2 @@
--- migrated: the migrations that have run, in order. Index: the primary key.
+-- migrated: applied migrations, in order. Index: the primary key.
 select number, checksum from migrations order by number

@@ -1,4 +1,5 @@
--- open: every live job, once, when the store is opened. Index: job_states_live, then the primary key of jobs.
+-- open: every unfinished job, read once when the store is opened. Index: job_states_live, then the primary key of
+-- jobs.
 select j.id, j.type, j.lifecycle, j.lifecycle_version, j.queue, j.user_id, j.priority, j.max_attempts, j.cost, j.payload,
     j.created_at, j.correlation_id, j.traceparent, j.idempotency_key, j.retry_of, j.compensates,
     s.state, s.phase, s.outcome, s.seq, s.attempt, s.retry_count, s.fence, s.run_at, s.timeout_at, s.due_at, s.clock_at,

@@ -1,2 +1,2 @@
--- purge_assets: forget assets. Index: assets_job.
+-- purge_assets: deletes the assets of purged jobs. Index: assets_job.
 delete from assets where job_id = ?1

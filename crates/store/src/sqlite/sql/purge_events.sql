@@ -1,2 +1,2 @@
--- purge_events: forget a history. Index: events_job.
+-- purge_events: deletes the events of purged jobs. Index: events_job.
 delete from events where job_id = ?1

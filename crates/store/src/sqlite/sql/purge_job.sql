@@ -1,2 +1,2 @@
--- purge_job: forget what was asked for. Index: the primary key.
+-- purge_job: deletes the specs of purged jobs. Index: the primary key.
 delete from jobs where id = ?1

@@ -1,2 +1,2 @@
--- purge_state: forget where a job stood. Index: the primary key.
+-- purge_state: deletes the states of purged jobs. Index: the primary key.
 delete from job_states where id = ?1

@@ -1,2 +1,2 @@
--- purge_telemetry: forget a job's telemetry. Index: telemetry_job.
+-- purge_telemetry: deletes the telemetry of purged jobs. Index: telemetry_job.
 delete from telemetry where job_id = ?1

@@ -1,3 +1,3 @@
--- put_automation: an automation, new or changed. Index: the primary key.
+-- put_automation: inserts or updates an automation. Index: the primary key.
 insert into orders (kind, id, due_at, body) values (?1, ?2, ?3, ?4)
 on conflict (kind, id) do update set due_at = excluded.due_at, body = excluded.body

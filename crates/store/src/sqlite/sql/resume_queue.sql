@@ -1,2 +1,2 @@
--- resume_queue: claims go on. Index: the primary key.
+-- resume_queue: resumes a queue. Index: the primary key.
 delete from paused_queues where queue = ?1

@@ -1,4 +1,4 @@
--- update_live: the state of an unfinished job. `completed_at` stays null, so no index is touched; the columns have
+-- update_live: the state of an unfinished job. `completed_at` stays null, so no index is updated. The parameters have
 -- the numbers that they have in update_state. Index: the primary key.
 update job_states set state = ?2, phase = ?3, outcome = ?4, seq = ?5, attempt = ?6, retry_count = ?7, fence = ?8,
     run_at = ?9, timeout_at = ?10, due_at = ?11, clock_at = ?12, updated_at = ?13, claimed_at = ?14, started_at = ?15,

@@ -116,7 +116,7 @@ async fn flipped_bytes_never_panic_and_are_reported_as_corruption() {
             store.events(Position(0), 10_000).await.map(|_| false),
             store.list(JobFilter::default(), page(1000)).await.map(|_| false),
             store.counts().await.map(|_| false),
-            store.orphans(10).await.map(|strays| !strays.is_empty()),
+            store.orphans(10).await.map(|orphans| !orphans.is_empty()),
         ];
         found += usize::from(read.iter().any(|read| !matches!(read, Ok(false))));
         read.iter().filter_map(|read| read.as_ref().err()).for_each(said);

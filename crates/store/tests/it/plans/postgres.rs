@@ -14,7 +14,7 @@ use crate::stores;
 const WHOLE: [(&str, &str); 3] = [
     ("counts", "counts every job, for pages that say so"),
     ("scan_accounts", "for verify; a page of it is a good part of a table of this size"),
-    ("strays", "verify reads every table once"),
+    ("orphans", "verify reads every table once"),
 ];
 
 /// Not a single statement, or not planned.

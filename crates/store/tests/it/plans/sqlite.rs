@@ -9,7 +9,7 @@ use crate::stores;
 /// Statements that may scan a whole table, and why.
 const WHOLE: [(&str, &str); 10] = [
     ("counts", "counts every job, for pages that say so"),
-    ("strays", "verify reads every table once"),
+    ("orphans", "verify reads every table once"),
     ("open", "every live job, once, by the index that holds nothing else"),
     ("open_dead_letters", "counts them, by the index that holds nothing else"),
     ("workers", "the last ones, by the index that has them in order"),

@@ -1,4 +1,4 @@
--- strays: rows that belong to no job, for verify. Reads every table once.
+-- orphans: rows without a job, for verify. Reads every table once.
 (select distinct 'events', e.job_id from events e
 where not exists (select from jobs j where j.id = e.job_id) limit $1)
 union all

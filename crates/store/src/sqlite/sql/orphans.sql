@@ -1,4 +1,4 @@
--- strays: rows that belong to no job, for verify. Reads every table once.
+-- orphans: rows without a job, for verify. Reads every table once.
 select 'events', job_id from events where job_id not in (select id from jobs)
 union select 'job_states', id from job_states where id not in (select id from jobs)
 union select 'jobs without job_states', id from jobs where id not in (select id from job_states)
