@@ -39,8 +39,8 @@ const ONE_DATABASE_ONLY: &[OneDatabaseOnly] = &[
     OneDatabaseOnly { postgres: "", sqlite: "update_live" },
     // PostgreSQL reads many rows in a round trip, SQLite has no round trips.
     OneDatabaseOnly {
-        postgres: "load_accounts load_accounts_led_to load_assets load_automations load_dead_letters \
-                   load_job_states load_jobs load_keys load_led_to load_lifecycles scan_events scan_ledger \
+        postgres: "load_accounts load_referenced_accounts load_assets load_automations load_dead_letters \
+                   load_job_states load_jobs load_keys load_referenced load_lifecycles scan_events scan_ledger \
                    scan_logs",
         sqlite: "automation dead_letter ledger_of_job ledger_sums lifecycle load_key log_count",
     },
