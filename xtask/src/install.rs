@@ -1,6 +1,7 @@
 //! Installs the programs that the checks need and that are missing on a Debian machine with Rust.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -37,6 +38,28 @@ pub fn run() -> Result<Report> {
     report.append(browser::install()?);
     bucket::install()?;
     Ok(report)
+}
+
+/// A folder for packages under the target folder. Calls `install` unless exactly these are in it. A lock lets one process
+/// install at a time, because tests that run in parallel call this too.
+pub(crate) fn once(
+    name: &str,
+    packages: &[&str],
+    install: impl FnOnce(&Path) -> Result<Report>,
+) -> Result<PathBuf> {
+    let folder = cargo::target().join("xtask").join(name);
+    let (mark, wanted) = (folder.join("installed"), packages.join("\n"));
+    let is_installed = || fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted);
+    if !is_installed() {
+        fs::create_dir_all(&folder)?;
+        let lock = fs::File::create(folder.with_extension("lock"))?;
+        lock.lock()?;
+        if !is_installed() {
+            install(&folder)?;
+            fs::write(&mark, &wanted)?;
+        }
+    }
+    Ok(folder)
 }
 
 fn has_pgbouncer() -> bool {
@@ -88,4 +111,30 @@ fn as_root(words: &[&str]) -> Result<Command> {
     let mut command = Command::new(words[0]);
     command.args(&words[1..]);
     Ok(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn packages_are_installed_by_one_caller_at_a_time_and_once() {
+        let name = format!("once-{}", std::process::id());
+        let installs = AtomicUsize::new(0);
+        let folders: Vec<PathBuf> = std::thread::scope(|scope| {
+            let call = || {
+                once(&name, &["a", "b"], |_| {
+                    installs.fetch_add(1, Ordering::SeqCst);
+                    Ok(Report::default())
+                })
+            };
+            let callers: Vec<_> = (0..8).map(|_| scope.spawn(call)).collect();
+            callers.into_iter().map(|caller| caller.join().unwrap().unwrap()).collect()
+        });
+        assert_eq!(installs.load(Ordering::SeqCst), 1);
+        fs::remove_dir_all(&folders[0]).unwrap();
+        fs::remove_file(folders[0].with_extension("lock")).unwrap();
+    }
 }

@@ -1,6 +1,5 @@
 //! Installs npm packages, each set in a separate folder under the target folder.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -10,21 +9,15 @@ use crate::{cargo, install, step};
 
 /// The folder in which node finds these packages. Runs npm only if one is missing, and installs npm if it is missing.
 pub fn with(name: &str, packages: &[&str]) -> Result<PathBuf> {
-    let folder = cargo::target().join("xtask").join(name);
-    let (mark, wanted) = (folder.join("installed"), packages.join("\n"));
-    if fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted) {
-        return Ok(folder);
-    }
-    if !has_npm() {
-        install::packages(&["nodejs", "npm"])?;
-    }
-    fs::create_dir_all(&folder)?;
-    let mut npm = Command::new("npm");
-    npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--prefix"]).arg(&folder).args(packages);
-    step::command(&format!("{name}-npm"), &mut npm)
-        .with_context(|| format!("npm cannot install {}", packages.join(", ")))?;
-    fs::write(mark, wanted)?;
-    Ok(folder)
+    install::once(name, packages, |folder| {
+        if !has_npm() {
+            install::packages(&["nodejs", "npm"])?;
+        }
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--prefix"]).arg(folder).args(packages);
+        step::command(&format!("{name}-npm"), &mut npm)
+            .with_context(|| format!("npm cannot install {}", packages.join(", ")))
+    })
 }
 
 fn has_npm() -> bool {

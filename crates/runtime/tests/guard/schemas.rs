@@ -115,7 +115,10 @@ fn nothing_outside_the_schema_is_fetched() {
         assert!(Schema::parse(&json!({ "$schema": uri })).is_err(), "{uri}");
         assert!(Schema::parse(&json!({ "$dynamicRef": uri })).is_err(), "{uri}");
     }
-    assert_eq!(flaw(&json!({ "$ref": "#/$defs/x" })), "# a reference leads to `/$defs/x`, which does not exist");
+    assert_eq!(
+        flaw(&json!({ "$ref": "#/$defs/x" })),
+        "# a reference leads to `/$defs/x`, which does not exist"
+    );
 }
 
 #[test]
@@ -172,7 +175,10 @@ fn an_invalid_schema_is_refused_with_its_pointer() {
 
 #[test]
 fn size_depth_and_references_are_bounded() {
-    assert_eq!(flaw(&json!({ "description": "x".repeat(64 << 10) })), "# the schema has 65554 bytes, more than 65536");
+    assert_eq!(
+        flaw(&json!({ "description": "x".repeat(64 << 10) })),
+        "# the schema has 65554 bytes, more than 65536"
+    );
     let nested = |depth| (0..depth).fold(json!(true), |inner, _| json!({ "not": inner }));
     assert!(Schema::parse(&nested(64)).is_ok());
     assert!(flaw(&nested(65)).ends_with("a schema nests at most 64 deep"));

@@ -75,7 +75,13 @@ fn a_job_page_shows_its_state_and_the_reason() {
         let acts = inside(&text, "id=\"job-actions\"", "CLI and curl");
         assert_contains(
             acts,
-            &[">Cancel</button>", "Irreversible actions", ">Cancel now<", ">Send to dead letters<", "data-ask="],
+            &[
+                ">Cancel</button>",
+                "Irreversible actions",
+                ">Cancel now<",
+                ">Send to dead letters<",
+                "data-ask=",
+            ],
         );
         assert_lacks(acts, &["Retry", "Signal", "disabled"]);
         assert_lacks(&text, &[" style=", "<script>", "onclick", "javascript:"]);
