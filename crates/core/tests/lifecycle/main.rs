@@ -1,10 +1,9 @@
 //! Lifecycle files: which are refused and with what message, what is derived from them, and how versions differ.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::needless_raw_string_hashes,
-    reason = "fixtures may panic, and snapshots are written by a tool"
-)]
+#![allow(clippy::unwrap_used, reason = "fixtures may panic")]
+
+#[macro_use]
+mod cases;
 
 mod broken;
 mod built_in;
