@@ -5,37 +5,21 @@ use serde::{Deserialize, Serialize};
 use crate::id::{Actor, Name, UserId};
 use crate::time::Timestamp;
 
-/// The permissions of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Creates jobs and reads those of its user.
-    Producer,
-    /// Claims and reports, and reads the jobs that it holds.
-    Worker,
-    /// Everything except keys.
-    Operator,
-    /// Reads everything, changes nothing.
-    Viewer,
-    /// Everything.
-    Admin,
-}
-
-impl Role {
-    pub const ALL: [Self; 5] = [Self::Producer, Self::Worker, Self::Operator, Self::Viewer, Self::Admin];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Producer => "producer",
-            Self::Worker => "worker",
-            Self::Operator => "operator",
-            Self::Viewer => "viewer",
-            Self::Admin => "admin",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.as_str() == text)
+named! {
+    /// The permissions of a key.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Role {
+        /// Creates jobs and reads those of its user.
+        Producer = "producer",
+        /// Claims and reports, and reads the jobs that it holds.
+        Worker = "worker",
+        /// Everything except keys.
+        Operator = "operator",
+        /// Reads everything, changes nothing.
+        Viewer = "viewer",
+        /// Everything.
+        Admin = "admin",
     }
 }
 

@@ -9,18 +9,10 @@ use crate::schedule::Schedule;
 use crate::time::Timestamp;
 use crate::webhook::Webhook;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AutomationKind {
-    Schedule,
-    Webhook,
-}
-
-impl AutomationKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Schedule => "schedule",
-            Self::Webhook => "webhook",
-        }
+named! {
+    pub enum AutomationKind {
+        Schedule = "schedule",
+        Webhook = "webhook",
     }
 }
 

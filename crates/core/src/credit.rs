@@ -24,34 +24,19 @@ pub struct LedgerLine {
     pub reason: Option<String>,
 }
 
-/// The direction of a movement of credits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Movement {
-    /// From outside into the account.
-    Grant,
-    /// From available to reserved.
-    Reserve,
-    /// From reserved to spent.
-    Settle,
-    /// From reserved back to available.
-    Refund,
-}
-
-impl Movement {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Grant => "grant",
-            Self::Reserve => "reserve",
-            Self::Settle => "settle",
-            Self::Refund => "refund",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Grant, Self::Reserve, Self::Settle, Self::Refund]
-            .into_iter()
-            .find(|kind| kind.as_str() == text)
+named! {
+    /// The direction of a movement of credits.
+    #[derive(serde::Serialize, serde::Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Movement {
+        /// From outside into the account.
+        Grant = "grant",
+        /// From available to reserved.
+        Reserve = "reserve",
+        /// From reserved to spent.
+        Settle = "settle",
+        /// From reserved back to available.
+        Refund = "refund",
     }
 }
 

@@ -6,46 +6,18 @@ use crate::id::{Actor, JobId, Name, WorkerId};
 use crate::job::{JobError, Stage};
 use crate::time::Timestamp;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReasonCode {
-    ParseError,
-    ValidationFailed,
-    DependencyUnavailable,
-    Timeout,
-    ExhaustedRetries,
-    PolicyViolation,
-    InfrastructureFailure,
-    CompensationFailed,
-}
-
-impl ReasonCode {
-    pub const ALL: [Self; 8] = [
-        Self::ParseError,
-        Self::ValidationFailed,
-        Self::DependencyUnavailable,
-        Self::Timeout,
-        Self::ExhaustedRetries,
-        Self::PolicyViolation,
-        Self::InfrastructureFailure,
-        Self::CompensationFailed,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ParseError => "parse_error",
-            Self::ValidationFailed => "validation_failed",
-            Self::DependencyUnavailable => "dependency_unavailable",
-            Self::Timeout => "timeout",
-            Self::ExhaustedRetries => "exhausted_retries",
-            Self::PolicyViolation => "policy_violation",
-            Self::InfrastructureFailure => "infrastructure_failure",
-            Self::CompensationFailed => "compensation_failed",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|code| code.as_str() == text)
+named! {
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ReasonCode {
+        ParseError = "parse_error",
+        ValidationFailed = "validation_failed",
+        DependencyUnavailable = "dependency_unavailable",
+        Timeout = "timeout",
+        ExhaustedRetries = "exhausted_retries",
+        PolicyViolation = "policy_violation",
+        InfrastructureFailure = "infrastructure_failure",
+        CompensationFailed = "compensation_failed",
     }
 }
 

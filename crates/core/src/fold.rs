@@ -91,14 +91,8 @@ pub fn verify(record: &Record, lifecycle: Option<&Lifecycle>) -> Vec<Difference>
     check_dead_letter(record, &mut say);
     check_credits(record, lifecycle, &mut say);
     if record.logs != (job.output.log_count, job.output.log_count) {
-        let (count, last) = record.logs;
-        say(
-            10,
-            format!(
-                "it counts {} log lines, and {count} are there, the last with number {last}",
-                job.output.log_count
-            ),
-        );
+        let ((count, last), counted) = (record.logs, job.output.log_count);
+        say(10, format!("it counts {counted} log lines, and {count} are there, the last with number {last}"));
     }
     found
 }
@@ -114,14 +108,8 @@ fn check_path(record: &Record, lifecycle: &Lifecycle, say: &mut impl FnMut(u8, S
             continue;
         };
         if !is_declared(lifecycle, event) {
-            let from = event.from.as_deref().unwrap_or("nothing");
-            say(
-                1,
-                format!(
-                    "event {seq} ({}): no rule leads from {from} to {} by {}",
-                    event.name, event.to, event.trigger
-                ),
-            );
+            let (Event { name, to, trigger, .. }, from) = (event, origin(event));
+            say(1, format!("event {seq} ({name}): no rule leads from {from} to {to} by {trigger}"));
         }
         if let Some(last) = before {
             check_transition(lifecycle, last, event, seq, say);
@@ -138,14 +126,7 @@ fn check_transition(
     say: &mut impl FnMut(u8, String),
 ) {
     if event.from.as_ref() != Some(&last.to) {
-        say(
-            1,
-            format!(
-                "event {seq} leaves {}, and the job was {}",
-                event.from.as_deref().unwrap_or("nothing"),
-                last.to
-            ),
-        );
+        say(1, format!("event {seq} leaves {}, and the job was {}", origin(event), last.to));
     }
     if last.facts.phase().is_final() {
         say(2, format!("event {seq} leaves the final state {}", last.to));
@@ -153,27 +134,21 @@ fn check_transition(
     if event.ts < last.ts {
         say(5, format!("event {seq} is earlier than the one before it"));
     }
-    let place =
-        |event: &Event| (event.attempt, lifecycle.state(event.to.as_str()).map_or(0, |state| state.rank));
-    if place(event) <= place(last) {
-        let ((attempt, rank), (was_attempt, was_rank)) = (place(event), place(last));
-        say(
-            3,
-            format!(
-                "event {seq} goes from attempt {was_attempt}, rank {was_rank} to attempt {attempt}, rank {rank}"
-            ),
-        );
+    let [was_rank, rank] = [last, event].map(|it| lifecycle.state(&it.to).map_or(0, |state| state.rank));
+    let (was, now) = (last.attempt, event.attempt);
+    if (now, rank) <= (was, was_rank) {
+        let path = format!("from attempt {was}, rank {was_rank} to attempt {now}, rank {rank}");
+        say(3, format!("event {seq} goes {path}"));
     }
     let returns = event.facts.phase() == Phase::Ready;
-    if event.attempt != last.attempt + u32::from(returns) {
-        say(
-            3,
-            format!(
-                "event {seq} is of attempt {}, and the one before of attempt {}",
-                event.attempt, last.attempt
-            ),
-        );
+    if now != was + u32::from(returns) {
+        say(3, format!("event {seq} is of attempt {now}, and the one before of attempt {was}"));
     }
+}
+
+/// The state that an event leaves.
+fn origin(event: &Event) -> &str {
+    event.from.as_deref().unwrap_or("nothing")
 }
 
 fn is_declared(lifecycle: &Lifecycle, event: &Event) -> bool {
@@ -218,14 +193,8 @@ fn check_standing(job: &Job, lifecycle: &Lifecycle, say: &mut impl FnMut(u8, Str
         Some(_) => {}
     }
     if job.phase.is_leased() != job.lease.is_some() {
-        say(
-            4,
-            format!(
-                "it is {} {}",
-                job.phase.as_str(),
-                if job.lease.is_some() { "and leased" } else { "without a lease" }
-            ),
-        );
+        let leased = if job.lease.is_some() { "and leased" } else { "without a lease" };
+        say(4, format!("it is {} {leased}", job.phase.as_str()));
     }
     if job.phase.is_final() != job.times.completed_at.is_some() {
         say(2, format!("it is {} and completed_at is {:?}", job.phase.as_str(), job.times.completed_at));
@@ -245,10 +214,8 @@ fn check_dead_letter(record: &Record, say: &mut impl FnMut(u8, String)) {
         (None, true) => say(10, "it is dead, and there is no dead letter".to_owned()),
         (Some(_), false) => say(10, format!("it is {}, and there is a dead letter", job.state)),
         (Some(letter), true) if letter.attempts != job.attempt => {
-            say(
-                10,
-                format!("its dead letter counts {} attempts, and it had {}", letter.attempts, job.attempt),
-            );
+            let (counted, had) = (letter.attempts, job.attempt);
+            say(10, format!("its dead letter counts {counted} attempts, and it had {had}"));
         }
         (Some(_), true) | (None, false) => {}
     }
@@ -257,7 +224,6 @@ fn check_dead_letter(record: &Record, say: &mut impl FnMut(u8, String)) {
 /// A reservation is settled or refunded exactly once, when the job is final.
 fn check_credits(record: &Record, lifecycle: &Lifecycle, say: &mut impl FnMut(u8, String)) {
     let job = &record.job;
-    let count = |kind| record.ledger.iter().filter(|line| line.kind == kind).count();
     let costs = usize::from(job.spec.cost > 0);
     let settles = lifecycle.credits.as_ref().is_some_and(|credits| credits.settle.contains(&job.state));
     let over = costs * usize::from(job.phase.is_final());
@@ -267,15 +233,9 @@ fn check_credits(record: &Record, lifecycle: &Lifecycle, say: &mut impl FnMut(u8
         (Movement::Refund, over * usize::from(!settles)),
     ];
     for (kind, times) in expected {
-        if count(kind) != times {
-            say(
-                7,
-                format!(
-                    "the ledger has {} {} lines for it, and {times} belong there",
-                    count(kind),
-                    kind.as_str()
-                ),
-            );
+        let count = record.ledger.iter().filter(|line| line.kind == kind).count();
+        if count != times {
+            say(7, format!("the ledger has {count} {kind} lines for it, and {times} belong there"));
         }
     }
     if record.ledger.iter().any(|line| line.amount != job.spec.cost) {

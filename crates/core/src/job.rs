@@ -300,33 +300,39 @@ impl JobError {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Category {
-    Validation,
-    Queue,
-    Engine,
-    System,
+named! {
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Category {
+        Validation = "validation",
+        Queue = "queue",
+        Engine = "engine",
+        System = "system",
+    }
 }
 
-/// Whether another attempt may help.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    Transient,
-    Permanent,
-    Validation,
-    LeaseConflict,
+named! {
+    /// Whether another attempt may help.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Class {
+        Transient = "transient",
+        Permanent = "permanent",
+        Validation = "validation",
+        LeaseConflict = "lease_conflict",
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stage {
-    Fetch,
-    Input,
-    Exec,
-    Output,
-    Commit,
+named! {
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Stage {
+        Fetch = "fetch",
+        Input = "input",
+        Exec = "exec",
+        Output = "output",
+        Commit = "commit",
+    }
 }
 
 impl Job {

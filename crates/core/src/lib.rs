@@ -4,6 +4,9 @@
 //! In reading order: [`lifecycle`] (what may happen to a job, declared and proved), [`job`] and [`event`] (what is
 //! kept), [`command`] (what is asked), [`decide`] (what comes of it), [`fold`] (history is the truth).
 
+#[macro_use]
+mod named;
+
 pub mod api_key;
 pub mod asset;
 pub mod automation;

@@ -83,16 +83,18 @@ pub enum Phase {
     Final(Outcome),
 }
 
-/// What a final state means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    Succeeded,
-    Partial,
-    Failed,
-    Cancelled,
-    Rejected,
-    Dead,
+named! {
+    /// What a final state means.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Outcome {
+        Succeeded = "succeeded",
+        Partial = "partial",
+        Failed = "failed",
+        Cancelled = "cancelled",
+        Rejected = "rejected",
+        Dead = "dead",
+    }
 }
 
 /// One declared rule: from a state by a trigger, perhaps under a condition, to a state.
@@ -111,13 +113,14 @@ pub struct Rule {
     pub reason: Option<ReasonCode>,
 }
 
-/// When a rule applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Condition {
-    /// The error is transient and an attempt is left.
-    Retry,
-    /// The error is transient and no attempt is left.
-    Exhausted,
+named! {
+    /// When a rule applies.
+    pub enum Condition {
+        /// The error is transient and an attempt is left.
+        Retry = "retry",
+        /// The error is transient and no attempt is left.
+        Exhausted = "exhausted",
+    }
 }
 
 /// What moves a job: a command, or the clock.
@@ -161,12 +164,12 @@ impl Lifecycle {
 
     /// The first rule for `on` from `from` whose condition holds.
     pub fn rule(&self, from: &str, on: &Trigger, holds: impl Fn(Condition) -> bool) -> Option<&Rule> {
-        self.rules_for(from, on).find(|rule| rule.when.is_none_or(&holds))
+        self.rules.iter().find(|rule| rule.answers(from, on) && rule.when.is_none_or(&holds))
     }
 
     /// Whether any rule for `on` leaves `from`.
     pub fn has_rule(&self, from: &str, on: &Trigger) -> bool {
-        self.rules_for(from, on).next().is_some()
+        self.rules.iter().any(|rule| rule.answers(from, on))
     }
 
     /// The one rule for `create`.
@@ -177,22 +180,18 @@ impl Lifecycle {
     /// Every trigger with a rule that leaves `from`, in file order, the clock's included.
     pub fn allowed(&self, from: &str) -> Vec<Trigger> {
         let mut found = Vec::new();
-        for rule in &self.rules {
-            if rule.from.as_ref().is_some_and(|name| name == from) && !found.contains(&rule.on) {
+        for rule in self.rules_from(from) {
+            if !found.contains(&rule.on) {
                 found.push(rule.on.clone());
             }
         }
         found
     }
+}
 
-    fn rules_for<'a, 'b>(
-        &'a self,
-        from: &'b str,
-        on: &'b Trigger,
-    ) -> impl Iterator<Item = &'a Rule> + use<'a, 'b> {
-        self.rules
-            .iter()
-            .filter(move |rule| rule.on == *on && rule.from.as_ref().is_some_and(|name| name == from))
+impl Rule {
+    fn answers(&self, from: &str, on: &Trigger) -> bool {
+        self.on == *on && self.from.as_ref().is_some_and(|name| name == from)
     }
 }
 
@@ -242,27 +241,6 @@ impl Phase {
             ("final", Some(outcome)) => Outcome::parse(outcome).map(Self::Final),
             _ => None,
         }
-    }
-}
-
-impl Outcome {
-    pub const ALL: [Self; 6] =
-        [Self::Succeeded, Self::Partial, Self::Failed, Self::Cancelled, Self::Rejected, Self::Dead];
-
-    /// The name in files and on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Succeeded => "succeeded",
-            Self::Partial => "partial",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Rejected => "rejected",
-            Self::Dead => "dead",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|outcome| outcome.as_str() == text)
     }
 }
 
@@ -327,21 +305,6 @@ impl fmt::Display for Trigger {
             f.write_str("signal:")?;
         }
         f.write_str(self.plain())
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for Condition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Retry => "retry",
-            Self::Exhausted => "exhausted",
-        })
     }
 }
 

@@ -8,7 +8,6 @@ use crate::time::Timestamp;
 
 /// Every field that is set must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-
 pub struct JobFilter {
     pub state: Option<StateName>,
     pub phase: Option<Name>,
@@ -47,9 +46,7 @@ impl JobFilter {
             && self.created_before.is_none_or(|before| spec.created_at < before)
             && self.from.is_none_or(|from| from <= spec.id)
     }
-}
 
-impl JobFilter {
     /// Whether an index serves the filter.
     pub fn is_indexed(&self) -> bool {
         self.user_id.is_some() || self.correlation_id.is_some() || self.retry_of.is_some()
@@ -62,7 +59,6 @@ impl JobFilter {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-
 pub struct DeadLetterFilter {
     pub reason_code: Option<ReasonCode>,
     pub stage: Option<Stage>,

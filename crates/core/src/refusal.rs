@@ -61,27 +61,17 @@ impl fmt::Display for Pointed {
     }
 }
 
-/// Why a presented lease is not the live one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConflictCause {
-    /// It expired, or its holder ended it.
-    Lost,
-    /// There is a newer lease.
-    Superseded,
-    /// Cancelled, dead-lettered or timed out.
-    Revoked,
-    /// The live fence with a different worker.
-    WrongWorker,
-}
-
-impl fmt::Display for ConflictCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Lost => "lost",
-            Self::Superseded => "superseded",
-            Self::Revoked => "revoked",
-            Self::WrongWorker => "wrong_worker",
-        })
+named! {
+    /// Why a presented lease is not the live one.
+    pub enum ConflictCause {
+        /// It expired, or its holder ended it.
+        Lost = "lost",
+        /// There is a newer lease.
+        Superseded = "superseded",
+        /// Cancelled, dead-lettered or timed out.
+        Revoked = "revoked",
+        /// The live fence with a different worker.
+        WrongWorker = "wrong_worker",
     }
 }
 

@@ -217,35 +217,27 @@ impl fmt::Display for Millis {
     }
 }
 
-impl Add<Millis> for Timestamp {
-    type Output = Self;
-    fn add(self, span: Millis) -> Self {
-        Self(self.0.saturating_add_unsigned(span.0))
-    }
+/// Adds a span to a time, and subtracts times.
+macro_rules! arithmetic {
+    ($($time:ident)+) => {$(
+        impl Add<Millis> for $time {
+            type Output = Self;
+            fn add(self, span: Millis) -> Self {
+                Self(self.0.saturating_add_unsigned(span.0))
+            }
+        }
+
+        impl Sub for $time {
+            type Output = Millis;
+            /// The time since `earlier`; zero if it is not earlier.
+            fn sub(self, earlier: Self) -> Millis {
+                Millis(self.0.saturating_sub(earlier.0).max(0) as u64)
+            }
+        }
+    )+};
 }
 
-impl Sub for Timestamp {
-    type Output = Millis;
-    /// The time since `earlier`; zero if it is not earlier.
-    fn sub(self, earlier: Self) -> Millis {
-        Millis(self.0.saturating_sub(earlier.0).max(0) as u64)
-    }
-}
-
-impl Add<Millis> for Deadline {
-    type Output = Self;
-    fn add(self, span: Millis) -> Self {
-        Self(self.0.saturating_add_unsigned(span.0))
-    }
-}
-
-impl Sub for Deadline {
-    type Output = Millis;
-    /// The time since `earlier`; zero if it is not earlier.
-    fn sub(self, earlier: Self) -> Millis {
-        Millis(self.0.saturating_sub(earlier.0).max(0) as u64)
-    }
-}
+arithmetic! { Timestamp Deadline }
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

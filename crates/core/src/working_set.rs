@@ -250,11 +250,13 @@ impl WorkingSet {
         self.accounts.get(user).copied().unwrap_or_default()
     }
 
-    /// Writes an account and the ledger line that explains the change.
-    pub(crate) fn move_credits(&mut self, account: Account, line: LedgerLine) {
+    /// Moves credits and appends the ledger line; `None`, without a change, if the account would be overdrawn.
+    pub(crate) fn move_credits(&mut self, line: LedgerLine) -> Option<Account> {
+        let account = self.account(&line.user_id).moved(line.kind, line.amount)?;
         self.accounts.insert(line.user_id.clone(), account);
         self.changes.upserted.accounts.insert(line.user_id.clone());
         self.changes.appended.ledger.push(line);
+        Some(account)
     }
 
     pub(crate) fn put_key(&mut self, record: KeyRecord) {

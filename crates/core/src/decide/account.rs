@@ -13,13 +13,14 @@ pub(crate) fn grant(
     amount: u64,
     reason: Option<&str>,
 ) -> CommandResult {
-    let account = context.set.account(user).moved(Movement::Grant, amount);
-    let account = account.filter(|account| account.granted <= limits::CREDITS_MAX && amount > 0);
-    let detail = || format!("must be at least 1, and all grants together at most {}", limits::CREDITS_MAX);
-    let account = account.ok_or_else(|| Refusal::invalid("#/grant", detail()))?;
+    let left = limits::CREDITS_MAX.saturating_sub(context.set.account(user).granted);
+    if !(1..=left).contains(&amount) {
+        let detail = format!("must be at least 1, and all grants together at most {}", limits::CREDITS_MAX);
+        return Err(Refusal::invalid("#/grant", detail));
+    }
     let (ts, kind, reason_text) = (context.now.at, Movement::Grant, reason.map(str::to_owned));
     let line = LedgerLine { ts, user_id: user.clone(), kind, amount, job_id: None, reason: reason_text };
-    context.set.move_credits(account, line);
+    let account = context.set.move_credits(line).expect("the limit is far below an overflow");
     let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     context.audit(by, "grant", &format!("{amount} for {user}{why}"));
     Ok(CommandOutput::Account(account))

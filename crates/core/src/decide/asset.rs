@@ -54,10 +54,8 @@ pub(crate) fn add(context: &mut DecisionContext<'_>, new: &NewAsset) -> CommandR
 /// Only the lease holder, the owner or an operator may add assets, up to the limit.
 fn check_may_add(context: &DecisionContext<'_>, id: JobId, holder: Option<&Holder>) -> Result<(), Refusal> {
     let job = context.job(id)?;
-    if let Some(Holder { worker, fence }) = holder
-        && !lease::is_held_by(&job, worker, *fence)
-    {
-        return Err(lease::conflict(&job, Some(*fence)));
+    if let Some(Holder { worker, fence }) = holder {
+        lease::check(&job, worker, *fence)?;
     }
     if context.set.assets.get(&id).map_or(0, Vec::len) >= limits::ASSETS_MAX {
         return Err(Refusal::invalid("#", format!("a job has at most {} assets", limits::ASSETS_MAX)));

@@ -17,11 +17,8 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &Actor, cancel: &Can
         return Err(invalid_transition(&job, &lifecycle, &Trigger::Cancel));
     }
     if cancel.mode == CancelMode::Hard || !job.phase.is_leased() {
-        let cause = cancel.reason.as_deref().map(Into::into);
-        context.transition(
-            cancel.job,
-            TransitionRequest { cause, ..TransitionRequest::new(Trigger::Cancel, by.clone()) },
-        )?;
+        let request = TransitionRequest::cancel(by.clone(), cancel.reason.as_deref());
+        context.transition(cancel.job, request)?;
         if cancel.mode == CancelMode::Hard {
             context.set.discard_assets(cancel.job, context.now.at);
         }

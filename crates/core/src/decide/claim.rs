@@ -49,19 +49,13 @@ fn grant(context: &mut DecisionContext<'_>, claim: &Claim, id: JobId) -> Result<
     let job = context.job(id)?;
     let lifecycle = context.lifecycle(&job)?;
     let policy = context.policy(&job.spec.job_type, &lifecycle);
-    let lease =
-        Lease::grant(job.fence.next(), claim.worker.clone(), policy.lease, policy.heartbeat, context.now);
-    let actor = Actor::worker(&claim.worker);
-    context.transition(
-        id,
-        TransitionRequest { lease: Some(lease), ..TransitionRequest::new(Trigger::Claim, actor.clone()) },
-    )?;
+    let (fence, worker) = (job.fence.next(), claim.worker.clone());
+    let lease = Some(Lease::grant(fence, worker, policy.lease, policy.heartbeat, context.now));
+    let request = |on| TransitionRequest::new(on, Actor::worker(&claim.worker));
+    context.transition(id, TransitionRequest { lease, ..request(Trigger::Claim) })?;
     let entered = context.job(id)?;
     if claim.start && lifecycle.has_rule(entered.state.as_str(), &Trigger::Start) {
-        context.transition(
-            id,
-            TransitionRequest { reported: true, ..TransitionRequest::new(Trigger::Start, actor) },
-        )?;
+        context.transition(id, TransitionRequest { reported: true, ..request(Trigger::Start) })?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use crate::decide::DecisionContext;
 use crate::decide::transition::TransitionRequest;
-use crate::id::{Actor, JobId, Name};
+use crate::id::{Actor, JobId};
 use crate::job::{Category, Class, Job, JobError};
 use crate::lifecycle::{Phase, Trigger};
 use crate::limits;
@@ -86,13 +86,13 @@ fn fire(context: &mut DecisionContext<'_>, job: &Job, clock: Clock) -> Result<()
 }
 
 fn timeout_error(phase: Phase) -> JobError {
-    let (code, message, category): (&str, Name, Category) = match phase {
-        Phase::Ready => ("QUEUE_TIMEOUT", "no worker claimed it in time".into(), Category::Queue),
-        Phase::Held => ("DISPATCH_TIMEOUT", "its worker did not start it in time".into(), Category::System),
-        Phase::Active => ("RUN_TIMEOUT", "it did not finish in time".into(), Category::Engine),
+    let (code, message, category) = match phase {
+        Phase::Ready => ("QUEUE_TIMEOUT", "no worker claimed it in time", Category::Queue),
+        Phase::Held => ("DISPATCH_TIMEOUT", "its worker did not start it in time", Category::System),
+        Phase::Active => ("RUN_TIMEOUT", "it did not finish in time", Category::Engine),
         Phase::Waiting | Phase::Final(_) => {
-            ("WAIT_TIMEOUT", "what it waited for did not come".into(), Category::Queue)
+            ("WAIT_TIMEOUT", "what it waited for did not come", Category::Queue)
         }
     };
-    JobError::own(code, message.as_str(), category)
+    JobError::own(code, message, category)
 }

@@ -1,11 +1,11 @@
 //! The payload of a compensation job: the job whose effects it undoes, with its result, checkpoint and error.
 
+use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-use crate::id::{JobId, LifecycleName, Name, QueueName, StateName, TypeName, UserId, WorkerId};
+use crate::id::StateName;
 use crate::job::{Job, JobError};
 use crate::json::Json;
-use crate::lifecycle::Outcome;
 use crate::time::Timestamp;
 
 #[derive(Serialize)]
@@ -18,45 +18,54 @@ struct Payload<'a> {
 
 /// An ended job, with the fields of a job in the HTTP API. Payloads are stored, so this form is independent of the API's; a
 /// test keeps the two alike.
-#[derive(Serialize)]
-struct EndedJob<'a> {
-    id: JobId,
-    lifecycle: &'a LifecycleName,
-    lifecycle_version: u32,
-    r#type: &'a TypeName,
-    queue: &'a QueueName,
-    user_id: Option<&'a UserId>,
-    max_attempts: u32,
-    priority: i32,
-    payload: &'a Json,
-    correlation_id: Name,
-    trace_id: Name,
-    idempotency_key: Option<&'a Name>,
-    retry_of: Option<JobId>,
-    created_at: Timestamp,
-    state: &'a StateName,
-    phase: &'static str,
-    outcome: Option<Outcome>,
-    seq: u32,
-    attempt: u32,
-    retry_count: u32,
-    worker: Option<&'a WorkerId>,
-    /// An ended job has neither a lease nor a cancel request.
-    lease: (),
-    cancel_requested: (),
-    run_at: Timestamp,
-    progress: Percent,
-    progress_message: Option<&'a str>,
-    result: Option<&'a Json>,
-    error: Option<ErrorWithText<'a>>,
-    checkpoint: Option<&'a Json>,
-    updated_at: Timestamp,
-    claimed_at: Option<Timestamp>,
-    started_at: Option<Timestamp>,
-    completed_at: Option<Timestamp>,
-    entered: Entered<'a>,
-    duration_ms: Option<u64>,
-    run_ms: Option<u64>,
+struct EndedJob<'a>(&'a Job);
+
+impl Serialize for EndedJob<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let job = self.0;
+        let (spec, times, output) = (&*job.spec, &job.times, &job.output);
+        let progress = output.progress.as_deref();
+        let error = output.error.as_deref().map(|error| ErrorWithText { error, text: error.text() });
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("id", &spec.id)?;
+        map.serialize_entry("lifecycle", &spec.lifecycle.name)?;
+        map.serialize_entry("lifecycle_version", &spec.lifecycle.version)?;
+        map.serialize_entry("type", &spec.job_type)?;
+        map.serialize_entry("queue", &spec.queue)?;
+        map.serialize_entry("user_id", &spec.user_id)?;
+        map.serialize_entry("max_attempts", &spec.max_attempts)?;
+        map.serialize_entry("priority", &spec.priority)?;
+        map.serialize_entry("payload", &spec.payload)?;
+        map.serialize_entry("correlation_id", &spec.correlation_id())?;
+        map.serialize_entry("trace_id", &spec.trace_id())?;
+        map.serialize_entry("idempotency_key", &spec.links.idempotency_key)?;
+        map.serialize_entry("retry_of", &spec.links.retry_of)?;
+        map.serialize_entry("created_at", &spec.created_at)?;
+        map.serialize_entry("state", &job.state)?;
+        map.serialize_entry("phase", &job.phase.as_str())?;
+        map.serialize_entry("outcome", &job.phase.outcome())?;
+        map.serialize_entry("seq", &job.seq)?;
+        map.serialize_entry("attempt", &job.attempt)?;
+        map.serialize_entry("retry_count", &job.retry_count)?;
+        map.serialize_entry("worker", &job.worker())?;
+        // An ended job has neither a lease nor a cancel request.
+        map.serialize_entry("lease", &())?;
+        map.serialize_entry("cancel_requested", &())?;
+        map.serialize_entry("run_at", &job.run_at)?;
+        map.serialize_entry("progress", &Percent(progress.map_or(0.0, |progress| progress.percent)))?;
+        map.serialize_entry("progress_message", &progress.and_then(|progress| progress.message.as_deref()))?;
+        map.serialize_entry("result", &output.result)?;
+        map.serialize_entry("error", &error)?;
+        map.serialize_entry("checkpoint", &output.checkpoint)?;
+        map.serialize_entry("updated_at", &times.updated_at)?;
+        map.serialize_entry("claimed_at", &times.claimed_at)?;
+        map.serialize_entry("started_at", &times.started_at)?;
+        map.serialize_entry("completed_at", &times.completed_at)?;
+        map.serialize_entry("entered", &Entered(&times.entered))?;
+        map.serialize_entry("duration_ms", &job.duration().map(|span| span.0))?;
+        map.serialize_entry("run_ms", &job.run_time().map(|span| span.0))?;
+        map.end()
+    }
 }
 
 #[derive(Serialize)]
@@ -86,54 +95,11 @@ impl Serialize for Entered<'_> {
 pub(super) fn payload(job: &Job) -> Json {
     let output = &job.output;
     Json::of(&Payload {
-        job: ended(job),
+        job: EndedJob(job),
         result: output.result.as_ref(),
         checkpoint: output.checkpoint.as_ref(),
         error: output.error.as_deref(),
     })
-}
-
-fn ended(job: &Job) -> EndedJob<'_> {
-    let (spec, times, output) = (&*job.spec, &job.times, &job.output);
-    let progress = output.progress.as_ref();
-    EndedJob {
-        id: spec.id,
-        lifecycle: &spec.lifecycle.name,
-        lifecycle_version: spec.lifecycle.version,
-        r#type: &spec.job_type,
-        queue: &spec.queue,
-        user_id: spec.user_id.as_ref(),
-        max_attempts: spec.max_attempts,
-        priority: spec.priority,
-        payload: &spec.payload,
-        correlation_id: spec.correlation_id(),
-        trace_id: spec.trace_id(),
-        idempotency_key: spec.links.idempotency_key.as_ref(),
-        retry_of: spec.links.retry_of,
-        created_at: spec.created_at,
-        state: &job.state,
-        phase: job.phase.as_str(),
-        outcome: job.phase.outcome(),
-        seq: job.seq,
-        attempt: job.attempt,
-        retry_count: job.retry_count,
-        worker: job.worker(),
-        lease: (),
-        cancel_requested: (),
-        run_at: job.run_at,
-        progress: Percent(progress.map_or(0.0, |progress| progress.percent)),
-        progress_message: progress.and_then(|progress| progress.message.as_deref()),
-        result: output.result.as_ref(),
-        error: output.error.as_deref().map(|error| ErrorWithText { error, text: error.text() }),
-        checkpoint: output.checkpoint.as_ref(),
-        updated_at: times.updated_at,
-        claimed_at: times.claimed_at,
-        started_at: times.started_at,
-        completed_at: times.completed_at,
-        entered: Entered(&times.entered),
-        duration_ms: job.duration().map(|span| span.0),
-        run_ms: job.run_time().map(|span| span.0),
-    }
 }
 
 #[cfg(test)]
@@ -145,6 +111,7 @@ mod tests {
     use tenure_api::schema::{Described as _, Schema};
 
     use super::*;
+    use crate::id::JobId;
     use crate::job::{LifecycleRef, Links, Spec};
 
     #[test]

@@ -22,20 +22,11 @@ pub(crate) fn of(
 ) -> Result<(), Refusal> {
     let job = context.job(event.job_id)?;
     if let Some(action) = &rule.audit {
-        let reason = event
-            .facts
-            .error
-            .as_ref()
-            .map(|error| error.text())
-            .or_else(|| event.cause.as_ref().map(ToString::to_string));
-        let (ts, actor) = (event.ts, event.actor.clone());
-        context.set.changes.appended.audit.push(AuditLine {
-            ts,
-            action: action.clone(),
-            actor,
-            job_id: Some(job.id()),
-            reason,
-        });
+        let error = event.facts.error.as_ref().map(|error| error.text());
+        let reason = error.or_else(|| event.cause.as_ref().map(ToString::to_string));
+        let (ts, action, actor) = (event.ts, action.clone(), event.actor.clone());
+        let line = AuditLine { ts, action, actor, job_id: Some(job.id()), reason };
+        context.set.changes.appended.audit.push(line);
     }
     let Phase::Final(outcome) = job.phase else { return Ok(()) };
     settle(context, lifecycle, &job);
@@ -60,16 +51,9 @@ fn settle(context: &mut DecisionContext<'_>, lifecycle: &Lifecycle, job: &Job) {
     let Some(user) = job.spec.user_id.as_ref().filter(|_| amount > 0) else { return };
     let settles = lifecycle.credits.as_ref().is_some_and(|credits| credits.settle.contains(&job.state));
     let kind = if settles { Movement::Settle } else { Movement::Refund };
-    let account = context
-        .set
-        .account(user)
-        .moved(kind, amount)
-        .expect("what a job reserved is there until it is final");
-    let (ts, user_id) = (job.times.updated_at, user.clone());
-    context.set.move_credits(
-        account,
-        LedgerLine { ts, user_id, kind, amount, job_id: Some(job.id()), reason: None },
-    );
+    let (ts, user_id, job_id) = (job.times.updated_at, user.clone(), Some(job.id()));
+    let moved = context.set.move_credits(LedgerLine { ts, user_id, kind, amount, job_id, reason: None });
+    moved.expect("what a job reserved is there until it is final");
 }
 
 /// The reason of the rule, else of the worker, else derived from the error.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::command::{Create, CreationKey, When};
 use crate::credit::{LedgerLine, Movement};
+use crate::decide::report::fits;
 use crate::decide::{CommandOutput, CommandResult, DecisionContext, clock, key};
 use crate::event::{Event, Facts};
 use crate::id::{Actor, Fence};
@@ -122,19 +123,13 @@ fn existing(context: &mut DecisionContext<'_>, create: &Create) -> Result<Option
 }
 
 fn within_limits(create: &Create, job_type: &JobType) -> Result<(), Refusal> {
-    let payload_bytes = create.payload.as_str().len();
-    let limit = job_type.payload_bytes_max;
-    if payload_bytes > limit {
-        return Err(Refusal::TooLarge { what: "payload", limit });
-    }
+    fits("payload", create.payload.as_str().len(), job_type.payload_bytes_max)?;
     if create.priority.is_some_and(|priority| priority.abs() > limits::PRIORITY_MAX) {
         return Err(Refusal::invalid("#/priority", format!("must be within ±{}", limits::PRIORITY_MAX)));
     }
     if create.max_attempts.is_some_and(|max| !(1..=limits::ATTEMPTS_MAX).contains(&max)) {
-        return Err(Refusal::invalid(
-            "#/max_attempts",
-            format!("must be from 1 to {}", limits::ATTEMPTS_MAX),
-        ));
+        let detail = format!("must be from 1 to {}", limits::ATTEMPTS_MAX);
+        return Err(Refusal::invalid("#/max_attempts", detail));
     }
     names_within_limits(create)
 }
@@ -184,19 +179,10 @@ pub(crate) fn reserve(context: &mut DecisionContext<'_>, spec: &Spec) -> Result<
         return Ok(());
     }
     let Some(user) = &spec.user_id else { return Err(Refusal::InsufficientCredits { cost, available: 0 }) };
-    let account = context.set.account(user);
-    let reserved = account.moved(Movement::Reserve, cost);
-    let reserved = reserved.ok_or(Refusal::InsufficientCredits { cost, available: account.available() })?;
-    let (ts, user_id) = (context.now.at, user.clone());
-    let line = LedgerLine {
-        ts,
-        user_id,
-        kind: Movement::Reserve,
-        amount: cost,
-        job_id: Some(spec.id),
-        reason: None,
-    };
-    context.set.move_credits(reserved, line);
+    let available = context.set.account(user).available();
+    let (ts, user_id, kind) = (context.now.at, user.clone(), Movement::Reserve);
+    let line = LedgerLine { ts, user_id, kind, amount: cost, job_id: Some(spec.id), reason: None };
+    context.set.move_credits(line).ok_or(Refusal::InsufficientCredits { cost, available })?;
     Ok(())
 }
 

@@ -13,6 +13,11 @@ pub(crate) fn is_held_by(job: &Job, worker: &WorkerId, fence: Fence) -> bool {
     job.lease.as_ref().is_some_and(|lease| lease.fence == fence && lease.worker == *worker)
 }
 
+/// Refuses a caller without the live lease, whatever the rules say.
+pub(crate) fn check(job: &Job, worker: &WorkerId, fence: Fence) -> Result<(), Refusal> {
+    if is_held_by(job, worker, fence) { Ok(()) } else { Err(conflict(job, Some(fence))) }
+}
+
 /// The refusal for a caller without the live lease: by the presented fence first, then by the rules.
 pub(crate) fn refuse(
     job: &Job,

@@ -1,7 +1,6 @@
 //! Progress and logs: they need the lease, and are not transitions.
 
 use crate::command::{AppendLog, Hold, Holder, NewLogLine};
-use crate::decide::heartbeat::no_lease;
 use crate::decide::report::fits;
 use crate::decide::{CommandOutput, CommandResult, DecisionContext, lease};
 use crate::event::{LogLine, Signal};
@@ -24,7 +23,7 @@ pub(crate) fn progress(
     fits("message", message.map_or(0, str::len), limits::MESSAGE_BYTES_MAX)?;
     let job = context.job(hold.job)?;
     if !is_or_was_held_by(&job, &hold.worker, hold.fence) {
-        return Err(no_lease(&job, hold));
+        return Err(lease::conflict(&job, Some(hold.fence)));
     }
     if job.lease.is_some() {
         context.renew_lease(hold.job, false);

@@ -21,11 +21,7 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &Actor, retry: &Retr
     let job_type = context.catalog.job_type(job.spec.job_type.as_str());
     let job_type = job_type.ok_or_else(|| Refusal::UnknownType(job.spec.job_type.clone()))?;
     // A job of the catch-all type keeps the lifecycle that its caller chose, in the newest version.
-    let follows = if job_type.lifecycle.name == job.spec.lifecycle.name {
-        Some(job_type.lifecycle.clone())
-    } else {
-        None
-    };
+    let follows = Some(&job_type.lifecycle).filter(|own| own.name == job.spec.lifecycle.name).cloned();
     let newest = || {
         let found = context.catalog.newest(job.spec.lifecycle.name.as_str())?;
         Some(LifecycleRef { name: found.name.clone(), version: found.version })

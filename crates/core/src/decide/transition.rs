@@ -43,6 +43,10 @@ impl TransitionRequest {
         }
     }
 
+    pub(crate) fn cancel(by: Actor, reason: Option<&str>) -> Self {
+        Self { cause: reason.map(Into::into), ..Self::new(Trigger::Cancel, by) }
+    }
+
     /// Adds an error, whose code is also the cause.
     pub(crate) fn failing(self, error: JobError) -> Self {
         Self { cause: Some(error.code.clone()), error: Some(error), ..self }
@@ -117,11 +121,7 @@ impl DecisionContext<'_> {
         consequences::of(self, &lifecycle, rule, &event)?;
         match job.cancel.as_ref().filter(|_| matches!(phase, Phase::Ready | Phase::Waiting)) {
             Some(cancel) if lifecycle.has_rule(rule.to.as_str(), &Trigger::Cancel) => {
-                let cause = cancel.reason.as_deref().map(Into::into);
-                self.transition(
-                    id,
-                    TransitionRequest { cause, ..TransitionRequest::new(Trigger::Cancel, cancel.by.clone()) },
-                )
+                self.transition(id, TransitionRequest::cancel(cancel.by.clone(), cancel.reason.as_deref()))
             }
             _ => Ok(()),
         }
@@ -137,7 +137,23 @@ impl DecisionContext<'_> {
     ) -> Event {
         let to = lifecycle.state(rule.to.as_str()).expect("L1: a rule leads to a state that exists");
         let request = request.explained(job, to.phase);
-        let facts = self.facts(job, lifecycle, rule, &request, budget);
+        let delay = delay(job, &self.policy(&job.spec.job_type, lifecycle), &request, budget);
+        let due_in = if budget.satisfies(Condition::Retry) { delay } else { Millis(0) };
+        let is_due = to.phase == Phase::Waiting && lifecycle.has_rule(to.name.as_str(), &Trigger::Due);
+        let ends = job.lease.as_ref().filter(|_| !to.phase.is_leased());
+        let facts = Facts {
+            run_at: (to.phase == Phase::Ready).then(|| self.now.at + delay),
+            timeout: self.timeout(&job.spec.job_type, lifecycle, to.name.as_str()),
+            due: is_due.then(|| self.now.running() + due_in),
+            lease_end: ends.map(|lease| LeaseEnded { how: request.ends_lease(), expires: lease.expires() }),
+            retry_count: request.fails_an_attempt().then_some(budget.failed),
+            lease: request.lease.map(Box::new),
+            error: request.error.map(Box::new),
+            result: request.result,
+            checkpoint: request.checkpoint,
+            note: request.note,
+            ..Facts::entering(to.phase)
+        };
         Event {
             job_id: job.id(),
             seq: Some(job.seq + 1),
@@ -149,38 +165,7 @@ impl DecisionContext<'_> {
             ts: self.now.at.max(job.times.updated_at),
             actor: request.actor,
             cause: request.cause,
-            facts: Facts {
-                error: request.error.map(Box::new),
-                result: request.result,
-                checkpoint: request.checkpoint,
-                note: request.note,
-                ..facts
-            },
-        }
-    }
-
-    fn facts(
-        &self,
-        job: &Job,
-        lifecycle: &Lifecycle,
-        rule: &Rule,
-        request: &TransitionRequest,
-        budget: &RetryBudget,
-    ) -> Facts {
-        let to = lifecycle.state(rule.to.as_str()).expect("L1: a rule leads to a state that exists");
-        let policy = self.policy(&job.spec.job_type, lifecycle);
-        let running = self.now.running();
-        let delay = delay(job, &policy, request, budget);
-        let is_due = to.phase == Phase::Waiting && lifecycle.has_rule(to.name.as_str(), &Trigger::Due);
-        let ends = job.lease.as_ref().filter(|_| !to.phase.is_leased());
-        Facts {
-            run_at: (to.phase == Phase::Ready).then(|| self.now.at + delay),
-            timeout: self.timeout(&job.spec.job_type, lifecycle, to.name.as_str()),
-            due: is_due.then(|| running + if budget.satisfies(Condition::Retry) { delay } else { Millis(0) }),
-            lease: request.lease.clone().map(Box::new),
-            lease_end: ends.map(|lease| LeaseEnded { how: request.ends_lease(), expires: lease.expires() }),
-            retry_count: request.fails_an_attempt().then_some(budget.failed),
-            ..Facts::entering(to.phase)
+            facts,
         }
     }
 }

@@ -14,9 +14,7 @@ use crate::worker::WorkerRecord;
 /// The holder's connection is closed. Without a rule for it in the lifecycle, the lease expires at its time.
 pub(crate) fn disconnect(context: &mut DecisionContext<'_>, by: &Actor, hold: &Hold) -> CommandResult {
     let job = context.job(hold.job)?;
-    if !lease::is_held_by(&job, &hold.worker, hold.fence) {
-        return Err(lease::conflict(&job, Some(hold.fence)));
-    }
+    lease::check(&job, &hold.worker, hold.fence)?;
     if context.lifecycle(&job)?.has_rule(job.state.as_str(), &Trigger::Disconnected) {
         let error =
             JobError::own("WORKER_DISCONNECTED", "the worker's connection was closed", Category::Queue);

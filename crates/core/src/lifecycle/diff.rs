@@ -28,11 +28,12 @@ pub struct Change {
     pub blocks: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ChangeKind {
-    Added,
-    Removed,
-    Changed,
+named! {
+    pub enum ChangeKind {
+        Added = "added",
+        Removed = "removed",
+        Changed = "changed",
+    }
 }
 
 pub fn diff(old: &Lifecycle, new: &Lifecycle) -> Diff {
@@ -57,16 +58,6 @@ impl ChangeList {
     fn value(&mut self, what: &str, old: impl Into<String>, new: impl Into<String>) -> Option<&mut Change> {
         let (old, new) = (old.into(), new.into());
         (old != new).then(|| self.add(ChangeKind::Changed, what, format!("{old} → {new}")))
-    }
-}
-
-impl ChangeKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Removed => "removed",
-            Self::Changed => "changed",
-        }
     }
 }
 

@@ -29,86 +29,56 @@ pub struct Location {
     pub label: String,
 }
 
-/// The rules that a lifecycle file must follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RuleId {
-    /// The file is TOML, and its values have the right types, formats and sizes.
-    Syntax,
-    /// Names: well-formed and unique; every name that is used exists.
-    L1,
-    /// Roles: each state has a role or an outcome; `create` leads to the initial state, which is ready.
-    L2,
-    /// Absorbing: no transition leaves a final state.
-    L3,
-    /// Reachable: every state can be reached.
-    L4,
-    /// No trap: every state leads to a final one.
-    L5,
-    /// Forward: within one attempt there is no cycle.
-    L6,
-    /// Bounded: a transition that begins a new attempt uses one up, or was requested.
-    L7,
-    /// Total: the last rule for a trigger has no condition, and no rule hides another.
-    L8,
-    /// Owned: the holder of a lease can report, and an expired lease leads somewhere.
-    L9,
-    /// Timed: no job waits indefinitely unless the file allows it.
-    L10,
-    /// Sensible: triggers leave and enter only states in which they can occur.
-    L11,
-    /// Money: each final state settles or refunds.
-    L12,
+named! {
+    /// The rules that a lifecycle file must follow.
+    pub enum RuleId {
+        /// The file is TOML, and its values have the right types, formats and sizes.
+        Syntax = "syntax",
+        /// Names: well-formed and unique; every name that is used exists.
+        L1 = "L1",
+        /// Roles: each state has a role or an outcome; `create` leads to the initial state, which is ready.
+        L2 = "L2",
+        /// Absorbing: no transition leaves a final state.
+        L3 = "L3",
+        /// Reachable: every state can be reached.
+        L4 = "L4",
+        /// No trap: every state leads to a final one.
+        L5 = "L5",
+        /// Forward: within one attempt there is no cycle.
+        L6 = "L6",
+        /// Bounded: a transition that begins a new attempt uses one up, or was requested.
+        L7 = "L7",
+        /// Total: the last rule for a trigger has no condition, and no rule hides another.
+        L8 = "L8",
+        /// Owned: the holder of a lease can report, and an expired lease leads somewhere.
+        L9 = "L9",
+        /// Timed: no job waits indefinitely unless the file allows it.
+        L10 = "L10",
+        /// Sensible: triggers leave and enter only states in which they can occur.
+        L11 = "L11",
+        /// Money: each final state settles or refunds.
+        L12 = "L12",
+    }
 }
 
 impl RuleId {
-    pub const ALL: [Self; 13] = [
-        Self::Syntax,
-        Self::L1,
-        Self::L2,
-        Self::L3,
-        Self::L4,
-        Self::L5,
-        Self::L6,
-        Self::L7,
-        Self::L8,
-        Self::L9,
-        Self::L10,
-        Self::L11,
-        Self::L12,
-    ];
-
-    /// `L1` to `L12`, or `syntax`.
-    pub fn as_str(self) -> &'static str {
-        self.code_and_title().0
-    }
-
     /// The rule in one or two words: `names`, `no trap`.
     pub fn title(self) -> &'static str {
-        self.code_and_title().1
-    }
-
-    fn code_and_title(self) -> (&'static str, &'static str) {
         match self {
-            Self::Syntax => ("syntax", "form"),
-            Self::L1 => ("L1", "names"),
-            Self::L2 => ("L2", "roles"),
-            Self::L3 => ("L3", "absorbing"),
-            Self::L4 => ("L4", "reachable"),
-            Self::L5 => ("L5", "no trap"),
-            Self::L6 => ("L6", "forward"),
-            Self::L7 => ("L7", "bounded"),
-            Self::L8 => ("L8", "total"),
-            Self::L9 => ("L9", "owned"),
-            Self::L10 => ("L10", "timed"),
-            Self::L11 => ("L11", "sensible"),
-            Self::L12 => ("L12", "money"),
+            Self::Syntax => "form",
+            Self::L1 => "names",
+            Self::L2 => "roles",
+            Self::L3 => "absorbing",
+            Self::L4 => "reachable",
+            Self::L5 => "no trap",
+            Self::L6 => "forward",
+            Self::L7 => "bounded",
+            Self::L8 => "total",
+            Self::L9 => "owned",
+            Self::L10 => "timed",
+            Self::L11 => "sensible",
+            Self::L12 => "money",
         }
-    }
-}
-
-impl fmt::Display for RuleId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -46,15 +46,16 @@ impl Default for Backoff {
     }
 }
 
-/// How delays are randomised, so that jobs that failed together are not retried together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Jitter {
-    /// The delay itself.
-    None,
-    /// Uniform in 0..delay.
-    Full,
-    /// Half the delay, plus a uniform share of the other half.
-    Equal,
+named! {
+    /// How delays are randomised, so that jobs that failed together are not retried together.
+    pub enum Jitter {
+        /// The delay itself.
+        None = "none",
+        /// Uniform in 0..delay.
+        Full = "full",
+        /// Half the delay, plus a uniform share of the other half.
+        Equal = "equal",
+    }
 }
 
 /// What each final state does with the reserved credits. The two lists name every final state exactly once (L12).

@@ -12,7 +12,7 @@ use tenure_core::job::Class;
 use tenure_core::lifecycle::{Condition, Lifecycle, Phase, Rule, Trigger};
 use tenure_core::refusal::Refusal;
 
-use crate::make::{OneJob, lifecycles, verb};
+use crate::make::{OneJob, lifecycles};
 use crate::world::Followed;
 
 /// Whether a failure can be followed by another attempt.
@@ -251,35 +251,17 @@ fn allowed(lifecycle: &Lifecycle, state: &StateName) -> Vec<Trigger> {
 
 /// Causes a trigger; `None` if it has no result.
 fn cause(run: &mut OneJob, trigger: &Trigger, case: RetryCase) -> Option<CommandResult> {
-    match trigger {
-        Trigger::Create => Some(run.retry()),
-        Trigger::Reject => Some(run.reject()),
-        Trigger::Cancel => Some(run.cancel()),
-        Trigger::DeadLetter => Some(run.dead_letter()),
-        Trigger::Disconnected => Some(run.disconnect()),
-        Trigger::Signal(name) => Some(run.signal(name)),
-        Trigger::Start | Trigger::Succeed | Trigger::Partial | Trigger::Fail | Trigger::Release => {
-            Some(run.report(verb(trigger, case.class()).expect("workers report it")))
-        }
-        Trigger::Claim => {
-            run.claim();
-            None
-        }
-        Trigger::Timeout => {
-            run.time_out();
-            None
-        }
-        Trigger::LeaseExpired => {
-            run.expire_lease();
-            None
-        }
-        Trigger::Due => {
-            if run.job().clocks.due.is_some() {
-                run.fire_clock();
-            }
-            None
-        }
+    if let Some(command) = run.command(trigger, case.class()) {
+        return Some(run.submit(command));
     }
+    match trigger {
+        Trigger::Claim => _ = run.claim(),
+        Trigger::Timeout => run.time_out(),
+        Trigger::LeaseExpired => run.expire_lease(),
+        Trigger::Due => run.become_due(),
+        other => panic!("{other} has a command"),
+    }
+    None
 }
 
 /// A new job brought into a state by the shortest path, found by breadth-first search over all triggers.

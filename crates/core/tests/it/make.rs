@@ -8,12 +8,12 @@ use tenure_core::command::{
 };
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::{Actor, Fence, JobId, Name};
+use tenure_core::id::{Actor, Fence, JobId};
 use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Links};
 use tenure_core::job_type::{Catalog, JobType};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::{Jitter, Lifecycle, Phase, Trigger};
-use tenure_core::time::Millis;
+use tenure_core::time::{Deadline, Millis};
 
 use crate::world::{START, World, sweep};
 
@@ -154,51 +154,35 @@ impl OneJob {
         Hold { job: self.id, worker: "w1".into(), fence }
     }
 
-    /// A report under the lease, if there is one.
-    pub(crate) fn report(&mut self, verb: Verb) -> CommandResult {
-        let hold = self.hold();
-        self.submit(Command::Report(Box::new(Report { job: hold.job, holder: Some(hold.holder()), verb })))
-    }
-
-    /// A `reject` by the holder, or by an operator if no worker holds the job.
-    pub(crate) fn reject(&mut self) -> CommandResult {
-        let verb = Verb::Reject { reason: "unfit".to_owned() };
-        if self.job().lease.is_some() {
-            return self.report(verb);
-        }
-        self.submit(Command::Report(Box::new(Report { job: self.id, holder: None, verb })))
-    }
-
-    pub(crate) fn cancel(&mut self) -> CommandResult {
-        self.submit(Command::Cancel(Cancel { job: self.id, mode: CancelMode::Hard, reason: None }))
-    }
-
-    pub(crate) fn dead_letter(&mut self) -> CommandResult {
-        self.submit(Command::DeadLetter {
-            job: self.id,
-            reason: ReasonCode::PolicyViolation,
-            detail: "no".to_owned(),
+    /// The command that causes a trigger; `None` for claims and clocks. An operator rejects a job without a lease.
+    pub(crate) fn command(&self, trigger: &Trigger, class: Class) -> Option<Command> {
+        let (job, hold) = (self.id, self.hold());
+        Some(match trigger {
+            Trigger::Create => Command::Retry(Retry { job, id: job_id(2), when: When::Now }),
+            Trigger::Cancel => Command::Cancel(Cancel { job, mode: CancelMode::Hard, reason: None }),
+            Trigger::DeadLetter => {
+                Command::DeadLetter { job, reason: ReasonCode::PolicyViolation, detail: "no".to_owned() }
+            }
+            Trigger::Signal(name) => Command::Signal { job, name: name.clone(), payload: None },
+            Trigger::Disconnected => Command::Disconnect(hold),
+            trigger => {
+                let by_operator = *trigger == Trigger::Reject && self.job().lease.is_none();
+                let holder = Some(hold.holder()).filter(|_| !by_operator);
+                Command::Report(Box::new(Report { job, holder, verb: verb(trigger, class)? }))
+            }
         })
     }
 
-    pub(crate) fn signal(&mut self, name: &Name) -> CommandResult {
-        self.submit(Command::Signal { job: self.id, name: name.clone(), payload: None })
-    }
-
-    pub(crate) fn disconnect(&mut self) -> CommandResult {
-        self.submit(Command::Disconnect(self.hold()))
-    }
-
-    /// A new job like this one.
-    pub(crate) fn retry(&mut self) -> CommandResult {
-        self.submit(Command::Retry(Retry { job: self.id, id: job_id(2), when: When::Now }))
-    }
-
-    /// Advances to the job's next deadline and sweeps.
-    pub(crate) fn fire_clock(&mut self) -> bool {
-        let Some(deadline) = self.job().next_clock() else { return false };
+    fn sweep_at(&mut self, deadline: Deadline) {
         self.world.wait_until(deadline);
-        self.world.submit(&sweep(self.id)).is_ok()
+        self.world.submit(&sweep(self.id)).expect("the job exists");
+    }
+
+    /// Advances to the next deadline of a job with a due time, and sweeps.
+    pub(crate) fn become_due(&mut self) {
+        if let Some(deadline) = self.job().next_clock().filter(|_| self.job().clocks.due.is_some()) {
+            self.sweep_at(deadline);
+        }
     }
 
     /// Keeps the lease alive until the state's timeout, and sweeps.
@@ -212,15 +196,15 @@ impl OneJob {
             let heartbeat = Command::Heartbeat(self.hold());
             self.submit(heartbeat).expect("the lease has not expired");
         }
-        self.world.wait_until(timeout);
-        self.world.submit(&sweep(self.id)).expect("the job exists");
+        self.sweep_at(timeout);
     }
 
     /// Advances until the lease expires, and sweeps; a timeout may come before.
     pub(crate) fn expire_lease(&mut self) {
-        let Some(lease) = &self.job().lease else { return };
-        self.world.wait_until(lease.expires());
-        self.world.submit(&sweep(self.id)).expect("the job exists");
+        let expires = self.job().lease.as_ref().map(|lease| lease.expires());
+        if let Some(expires) = expires {
+            self.sweep_at(expires);
+        }
     }
 
     /// Advances the clock by a millisecond.

@@ -272,12 +272,8 @@ impl ScriptRunner {
         policy.cancel_grace = words.span("cancel_grace").unwrap_or(policy.cancel_grace);
         policy.backoff.base = words.span("base").unwrap_or(policy.backoff.base);
         policy.backoff.max = words.span("max").unwrap_or(policy.backoff.max);
-        policy.backoff.jitter = match words.get("jitter") {
-            None | Some("none") => Jitter::None,
-            Some("full") => Jitter::Full,
-            Some("equal") => Jitter::Equal,
-            Some(other) => panic!("{other} is not a jitter"),
-        };
+        let jitter = words.get("jitter").map(|text| Jitter::parse(text).expect("a jitter"));
+        policy.backoff.jitter = jitter.unwrap_or(Jitter::None);
         made.cost = words.number("cost").unwrap_or(0);
         made.priority = words.number("priority").unwrap_or(0);
         made.queue = words.get("queue").unwrap_or("default").into();
@@ -361,12 +357,10 @@ fn report(verb: &str, words: &Words<'_>) -> Verb {
 
 /// `BROKEN` and transient, unless given otherwise.
 fn error(words: &Words<'_>) -> JobError {
-    let parsed = |name| words.get(name).map(|text| format!("\"{text}\""));
-    let class: Option<Class> = parsed("class").map(|text| serde_json::from_str(&text).expect("a class"));
-    let stage: Option<Stage> = parsed("stage").map(|text| serde_json::from_str(&text).expect("a stage"));
+    let class = words.get("class").map(|text| Class::parse(text).expect("a class"));
     JobError {
         class: class.unwrap_or(Class::Transient),
-        stage,
+        stage: words.get("stage").map(|text| Stage::parse(text).expect("a stage")),
         reason_code: words.get("reason").and_then(ReasonCode::parse),
         ..JobError::own(words.get("code").unwrap_or("BROKEN"), "it broke", Category::Engine)
     }

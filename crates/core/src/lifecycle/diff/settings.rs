@@ -1,7 +1,7 @@
 //! Compares the header and the tables of two files, value by value.
 
 use super::super::Lifecycle;
-use super::super::policy::{Api, Backoff, Credits, Jitter};
+use super::super::policy::{Api, Backoff, Credits};
 use super::{ChangeKind, ChangeList};
 use crate::id::StateName;
 
@@ -34,12 +34,8 @@ pub(super) fn tables(changes: &mut ChangeList, old: &Lifecycle, new: &Lifecycle)
 }
 
 fn backoff(backoff: &Backoff) -> String {
-    let jitter = match backoff.jitter {
-        Jitter::None => "none",
-        Jitter::Full => "full",
-        Jitter::Equal => "equal",
-    };
-    format!("{} × {} up to {}, jitter {jitter}", backoff.base, backoff.factor, backoff.max)
+    let Backoff { base, factor, max, jitter } = backoff;
+    format!("{base} × {factor} up to {max}, jitter {jitter}")
 }
 
 fn credits(changes: &mut ChangeList, old: &Lifecycle, new: &Lifecycle) {

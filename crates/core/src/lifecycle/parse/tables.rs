@@ -94,12 +94,7 @@ fn factor(reader: &mut DraftReader<'_>, value: &TomlValue<'_>) -> Option<f64> {
 
 fn jitter(reader: &mut DraftReader<'_>, table: &KnownTable<'_>) -> Option<Jitter> {
     let text = reader.optional_text(table, "jitter")?;
-    reader.word(&text, "a jitter", &["none", "full", "equal"], |word| match word {
-        "none" => Some(Jitter::None),
-        "full" => Some(Jitter::Full),
-        "equal" => Some(Jitter::Equal),
-        _ => None,
-    })
+    reader.word(&text, "a jitter", &Jitter::ALL.map(Jitter::as_str), Jitter::parse)
 }
 
 pub(super) fn credits(reader: &mut DraftReader<'_>, root: &KnownTable<'_>) -> Option<DraftCredits> {

@@ -123,12 +123,8 @@ fn to(reader: &mut DraftReader<'_>, table: &KnownTable<'_>) -> Option<Located<St
 }
 
 fn when(reader: &mut DraftReader<'_>, text: &Located<String>) -> Located<Option<Condition>> {
-    let condition = reader.word(text, "a condition", &["retry", "exhausted"], |word| match word {
-        "retry" => Some(Condition::Retry),
-        "exhausted" => Some(Condition::Exhausted),
-        _ => None,
-    });
-    Located { value: condition, at: text.at }
+    let words = Condition::ALL.map(Condition::as_str);
+    Located { value: reader.word(text, "a condition", &words, Condition::parse), at: text.at }
 }
 
 fn reason(reader: &mut DraftReader<'_>, text: &Located<String>) -> Option<Located<ReasonCode>> {

@@ -1,7 +1,8 @@
 //! A job keeps the lifecycle version it was created under, even if its type has a newer one.
 
-use tenure_core::command::{Command, Retry, When};
+use tenure_core::command::{Cancel, Command, Retry, When};
 use tenure_core::decide::CommandOutput;
+use tenure_core::job::CancelMode;
 use tenure_core::lifecycle::{BUILT_IN, Lifecycle};
 use tenure_core::time::Millis;
 
@@ -29,9 +30,11 @@ fn a_live_job_keeps_the_version_it_was_created_under() {
     assert!(run.claim());
     assert_eq!(run.job().spec.lifecycle.version, 1);
     assert_eq!(run.job().clocks.timeout, None, "the first version has no rule for a timeout");
-    run.cancel().expect("both versions can be cancelled");
+    let job = run.id;
+    let cancel = Command::Cancel(Cancel { job, mode: CancelMode::Hard, reason: None });
+    run.submit(cancel).expect("both versions can be cancelled");
 
-    let again = run.submit(Command::Retry(Retry { job: run.id, id: job_id(2), when: When::Now }));
+    let again = run.submit(Command::Retry(Retry { job, id: job_id(2), when: When::Now }));
     let Ok(CommandOutput::Job { job, .. }) = again else {
         panic!("a finished job can be retried: {again:?}")
     };

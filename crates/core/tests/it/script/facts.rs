@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use tenure_core::asset::Asset;
 use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::event::Signal;
+use tenure_core::event::{Event, Signal};
 use tenure_core::id::{JobId, Name, WorkerId};
 use tenure_core::job::{CancelMode, Job, Lease};
 use tenure_core::refusal::Refusal;
 use tenure_core::time::{Deadline, Timestamp};
+use tenure_core::worker::WorkerRecord;
 
 use super::{ScriptRunner, Words};
 use crate::world::START;
@@ -31,6 +33,10 @@ pub(super) fn claimed(result: &CommandResult) -> &[Arc<Job>] {
 /// Seconds after the start.
 fn seconds(at: Timestamp) -> String {
     format!("{}", (at.0 - START.0) as f64 / 1000.0)
+}
+
+fn optional(what: &str, at: Option<Timestamp>) -> String {
+    format!("{what} {}", at.map_or_else(|| "never".to_owned(), seconds))
 }
 
 impl ScriptRunner {
@@ -93,7 +99,7 @@ impl ScriptRunner {
                 vec![join(tables.audit.iter().map(|line| format!("{} by {}", line.action, line.actor)))]
             }
             "workers" => {
-                let shown = |seen: &tenure_core::worker::WorkerRecord| {
+                let shown = |seen: &WorkerRecord| {
                     let credential = seen.credential.as_deref().unwrap_or("nothing");
                     let by = seen.connection.map(|it| format!(" by {}", it.as_u128())).unwrap_or_default();
                     format!("{} with {credential}@{}{by}", seen.name, seconds(seen.seen_at))
@@ -134,8 +140,7 @@ impl ScriptRunner {
         match what {
             "see" => self.job_facts(&tables.jobs[&id]),
             "history" => {
-                let shown =
-                    |event: &tenure_core::event::Event| format!("{}@{}", event.name, seconds(event.ts));
+                let shown = |event: &Event| format!("{}@{}", event.name, seconds(event.ts));
                 vec![join(tables.events[&id].iter().map(shown))]
             }
             "actors" => vec![join(tables.events[&id].iter().map(|event| event.actor.to_string()))],
@@ -144,7 +149,7 @@ impl ScriptRunner {
                 vec![join(tables.events[&id].iter().map(|event| cause(event.cause.as_ref())))]
             }
             "assets" => {
-                let shown = |asset: &tenure_core::asset::Asset| {
+                let shown = |asset: &Asset| {
                     let end = asset.discarded_at.map(|at| format!(" discarded@{}", seconds(at)));
                     format!("{}@{}{}", asset.asset_type, seconds(asset.created_at), end.unwrap_or_default())
                 };
@@ -171,10 +176,7 @@ impl ScriptRunner {
             letter.reason_code.as_str().to_owned(),
             format!("attempts {}", letter.attempts),
             format!("owner {}", letter.last_owner.as_deref().unwrap_or("none")),
-            format!(
-                "lease until {}",
-                letter.last_lease_expires_at.map_or_else(|| "never".to_owned(), seconds)
-            ),
+            optional("lease until", letter.last_lease_expires_at),
             format!("error {}", letter.last_error.as_ref().map_or("none", |error| error.code.as_str())),
             if letter.dismissed.is_some() { "dismissed" } else { "not dismissed" }.to_owned(),
             format!("at {}", seconds(letter.created_at)),
@@ -202,12 +204,8 @@ impl ScriptRunner {
 
     fn job_facts(&self, job: &Job) -> Vec<String> {
         let error = job.output.error.as_deref();
-        let optional = |what: &str, at: Option<Timestamp>| {
-            format!("{what} {}", at.map_or_else(|| "never".to_owned(), seconds))
-        };
-        let clock = |what: &str, at: Option<Deadline>| {
-            format!("{what} {}", at.map_or_else(|| "never".to_owned(), |at| self.at(at)))
-        };
+        let clock =
+            |what: &str, at: Option<Deadline>| optional(what, at.map(|at| self.world.now.calendar(at)));
         let mut facts = vec![
             self.name_of(job.id()),
             job.state.to_string(),
@@ -222,14 +220,9 @@ impl ScriptRunner {
             format!("fence {}", job.fence),
             format!("worker {}", job.worker().map_or("none", WorkerId::as_str)),
             format!("error {}", error.map_or("none", |error| error.code.as_str())),
-            format!(
-                "category {}",
-                error.map_or_else(|| "none".to_owned(), |error| format!("{:?}", error.category))
-            ),
-            format!(
-                "class {}",
-                error.map_or_else(|| "none".to_owned(), |error| format!("{:?}", error.class))
-            ),
+            error
+                .map_or_else(|| "category none".to_owned(), |error| format!("category {:?}", error.category)),
+            error.map_or_else(|| "class none".to_owned(), |error| format!("class {:?}", error.class)),
             format!("progress {}", job.output.progress.as_ref().map_or(0.0, |progress| progress.percent)),
             format!("result {}", job.output.result.as_ref().map_or("none", |json| json.as_str())),
             format!("checkpoint {}", job.output.checkpoint.as_ref().map_or("none", |json| json.as_str())),
