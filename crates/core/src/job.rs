@@ -446,15 +446,9 @@ impl Job {
         if event.trigger == Trigger::Succeed {
             output.error = None;
         }
-        if let Some(error) = &facts.error {
-            output.error = Some(error.clone());
-        }
-        if let Some(result) = &facts.result {
-            output.result = Some(result.clone());
-        }
-        if let Some(checkpoint) = &facts.checkpoint {
-            output.checkpoint = Some(checkpoint.clone());
-        }
+        output.error = facts.error.clone().or(output.error.take());
+        output.result = facts.result.clone().or(output.result.take());
+        output.checkpoint = facts.checkpoint.clone().or(output.checkpoint.take());
         if matches!(event.trigger, Trigger::Succeed | Trigger::Partial) {
             let message = output.progress.take().and_then(|progress| progress.message);
             output.progress = Some(Box::new(Progress { percent: 100.0, message }));

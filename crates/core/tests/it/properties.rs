@@ -26,9 +26,8 @@ fn config(cases: u32) -> ProptestConfig {
 /// Submits the commands, and returns them with their times, so that they can be submitted again.
 fn run(draws: &[Draw]) -> (World, Vec<Step>) {
     let (mut world, mut steps) = (world(), Vec::new());
-    for (n, draw) in draws.iter().enumerate() {
-        let step = draw.step(&mut world.clone(), n as u128 + 1);
-        step.pass_time(&mut world);
+    for (draw, n) in draws.iter().zip(1..) {
+        let step = draw.step(&mut world, n);
         drop(world.submit(&step.envelope));
         steps.push(step);
     }
@@ -133,9 +132,8 @@ proptest! {
     #[test]
     fn a_command_with_a_key_is_executed_once(draws in draws()) {
         let mut world = world();
-        for (n, draw) in draws.iter().enumerate() {
-            let step = draw.step(&mut world.clone(), n as u128 + 1);
-            step.pass_time(&mut world);
+        for (draw, n) in draws.iter().zip(1..) {
+            let step = draw.step(&mut world, n);
             let answer = world.submit(&step.envelope);
             if answer.is_ok() && step.has_key() && is_replayed(&answer) != Some(true) && !is_empty(&answer) {
                 let before = world.swept();
@@ -167,9 +165,8 @@ fn random_commands_follow_most_rules() {
     for _ in 0..100 {
         let draws = draws().new_tree(&mut runner).expect("draws are not filtered").current();
         let mut world = world();
-        for (n, draw) in draws.iter().enumerate() {
-            let step = draw.step(&mut world.clone(), n as u128 + 1);
-            step.pass_time(&mut world);
+        for (draw, n) in draws.iter().zip(1..) {
+            let step = draw.step(&mut world, n);
             accepted += usize::from(world.submit(&step.envelope).is_ok());
             submitted += 1;
         }

@@ -108,7 +108,8 @@ impl ScriptRunner {
             let made = self.job_type(&Words::of(declared));
             return self.world.catalog.add_type(made).expect("the type is valid");
         }
-        let (action, wanted) = line.split_once("=>").unwrap_or((line, ""));
+        let (action, wanted) =
+            line.split_once("=>").map_or((line, None), |(action, facts)| (action, Some(facts)));
         let (when, rest) = action.trim().split_once(' ').expect("a line begins with its time");
         let (actor, what) = rest.trim().split_once(' ').expect("then comes the actor, then the command");
         let at = moment(when);
@@ -122,7 +123,7 @@ impl ScriptRunner {
         self.world.now.at = at;
         let words = Words::of(what);
         let facts = if actor == "-" { self.look(&words) } else { self.act(actor, &words) };
-        for fact in wanted.split(',').map(str::trim).filter(|fact| !fact.is_empty()) {
+        for fact in wanted.iter().flat_map(|facts| facts.split(',')).map(str::trim) {
             let holds = facts.iter().any(|each| each == fact);
             assert!(holds, "{line}\n  `{fact}` is not among: {}", facts.join(", "));
         }

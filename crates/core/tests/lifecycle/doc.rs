@@ -8,23 +8,15 @@ const DOC: &str = include_str!("../../../../docs/lifecycles.md");
 
 /// The blocks of one language, each with the last heading before it.
 fn blocks(language: &str) -> Vec<(&'static str, &'static str)> {
-    let mut found = Vec::new();
-    let mut heading = "";
-    let mut rest = DOC;
-    while let Some(line) = rest.lines().next() {
-        if let Some(name) = line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#')) {
-            heading = name;
+    let (mut found, mut heading) = (Vec::new(), "");
+    // Text and blocks alternate.
+    for (index, part) in DOC.split("```").enumerate() {
+        if index % 2 == 0 {
+            let last = part.lines().rfind(|line| line.starts_with('#'));
+            heading = last.map_or(heading, |line| line.trim_start_matches(['#', ' ']));
+        } else if let Some(block) = part.strip_prefix(language).and_then(|rest| rest.strip_prefix('\n')) {
+            found.push((heading, block));
         }
-        let after = rest.get(line.len() + 1..).unwrap_or_default();
-        let Some(opened) = line.strip_prefix("```") else {
-            rest = after;
-            continue;
-        };
-        let end = after.find("\n```").expect("a block ends");
-        if opened == language {
-            found.push((heading, &after[..=end]));
-        }
-        rest = after[end + 4..].trim_start_matches('\n');
     }
     found
 }
