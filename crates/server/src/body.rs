@@ -7,13 +7,11 @@ use http::{HeaderMap, header};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tenure_api::ObjectOnly;
-use tenure_core::command::IdempotencyKey;
-use tenure_core::json::{Json, JsonFlaw};
+use tenure_core::json::JsonFlaw;
 use tenure_service::body::read;
-use tenure_service::problem::{Problem, ProblemCode};
 
-use crate::app::App;
 use crate::headers::idempotency_key;
+use crate::prelude::*;
 
 /// A required body.
 #[derive(Debug)]

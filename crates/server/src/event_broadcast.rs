@@ -1,12 +1,13 @@
 //! Broadcasts new events to all streams of this node. One follower reads the journal, however many streams there are. A
 //! stream first reads the store from its cursor, then subscribes here; one that falls behind reads the store again.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use tenure_core::id::Position;
 use tenure_runtime::Runtime;
-use tenure_store::{AnyStore, JournalEntry};
+use tenure_store::AnyStore;
 use tokio::sync::broadcast;
+
+use crate::prelude::*;
 
 /// Pages kept for slow subscribers; one that is further behind must read the store.
 const PAGES_MAX: usize = 64;

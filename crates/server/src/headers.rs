@@ -5,9 +5,8 @@ use std::convert::Infallible;
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
-use tenure_core::id::Name;
-use tenure_service::problem::Problem;
 
+use crate::prelude::*;
 use crate::telemetry;
 use crate::trace_context::TraceContext;
 

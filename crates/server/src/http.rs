@@ -13,6 +13,7 @@ pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod logs;
 pub(crate) mod pages;
+mod prelude;
 pub(crate) mod reports;
 pub(crate) mod schedules;
 pub(crate) mod stream;
@@ -26,14 +27,12 @@ use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::Value;
 use tenure_api::{CallId, ItemResult, ItemResults, JobBriefOf};
 use tenure_core::automation::Automation;
-use tenure_core::decide::CommandOutput;
 use tenure_core::time::Now;
 use tenure_service::extract::Reply;
-use tenure_service::problem::Problem;
-use tenure_service::wire::{self, Borrowed, JobExtras, JobView};
+use tenure_service::wire::{JobExtras, JobView};
 
-use crate::app::App;
 use crate::headers::ReturnPreference;
+use crate::prelude::*;
 
 /// The usual size of an answer: a job.
 const ANSWER_BYTES: usize = 1024;

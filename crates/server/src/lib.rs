@@ -14,6 +14,7 @@ mod lifecycle_api;
 mod listen;
 mod metrics;
 mod middleware;
+mod prelude;
 mod router;
 mod socket;
 pub mod telemetry;

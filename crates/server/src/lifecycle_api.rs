@@ -7,7 +7,6 @@ mod openapi;
 mod request;
 
 use std::convert::Infallible;
-use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{FromRequestParts, Request};
@@ -17,18 +16,15 @@ use http::request::Parts;
 use request::AliasedRequest;
 use serde_json::json;
 use tenure_config::{lifecycle_apis, mount_conflict};
-use tenure_core::command::IdempotencyKey;
 use tenure_core::id::LifecycleName;
 use tenure_core::job_type::{CATCH_ALL, Catalog};
-use tenure_core::json::Json;
 use tenure_core::lifecycle::{Api, Lifecycle};
 use tenure_core::text::list;
 use tenure_runtime::NewJob;
-use tenure_service::problem::{Problem, ProblemCode};
 use tower::ServiceExt as _;
 
-use crate::app::App;
 use crate::middleware;
+use crate::prelude::*;
 
 /// The path of the canonical routes.
 const CANONICAL: &str = "/api/jobs";

@@ -1,9 +1,7 @@
 //! Accepts connections: limits on connections and headers, TLS if configured, and a graceful shutdown.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use axum::Router;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -17,6 +15,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
+
+use crate::prelude::*;
 
 const TLS_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time for open requests to finish when the server stops.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -16,12 +16,9 @@ use tenure_core::id::{LifecycleName, StateName, TypeName};
 use tenure_core::job::{Category, Class};
 use tenure_core::job_type::{CATCH_ALL, Catalog};
 use tenure_core::lifecycle::Trigger;
-use tenure_core::time::Timestamp;
 use tenure_runtime::{Committed, Transition};
-use tenure_service::problem::Problem;
-use tenure_store::Store as _;
 
-use crate::app::App;
+use crate::prelude::*;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct TypeLabels {

@@ -9,10 +9,9 @@ use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderValue, Method, Uri, header};
 use tenure_service::extract::{host_of, own_origin};
 use tenure_service::pages::{Pages, ProblemPage};
-use tenure_service::problem::{Problem, ProblemCode};
 use tracing::{Instrument as _, Span};
 
-use crate::app::App;
+use crate::prelude::*;
 use crate::{headers, telemetry};
 
 /// Headers of a problem's first response that are kept when it is rendered.

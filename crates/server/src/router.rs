@@ -9,17 +9,15 @@ use axum::response::IntoResponse as _;
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use tenure_api::call::Access;
 use tenure_api::{Call, CallId, Method, Verb};
-use tenure_service::caller::Caller;
 use tenure_service::extract::Authenticated;
 use tenure_service::pages::Pages;
-use tenure_service::problem::Problem;
 use tenure_service::query::QueryParams;
 
-use crate::app::App;
 use crate::http::{
     accounts, assets, bulk, catalog, claims, dead_letters, events, health, jobs, keys, logs, pages, reports,
     schedules, stream, system, webhooks,
 };
+use crate::prelude::*;
 use crate::{lifecycle_api, middleware, socket};
 
 pub(crate) fn router(app: &App, dashboard: Pages) -> Router {

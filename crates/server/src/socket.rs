@@ -13,22 +13,19 @@ pub(crate) mod subscribers;
 
 use std::fmt;
 use std::future::ready;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Mutex;
 
 use engine::Engine;
 use serde_json::json;
-use serde_json::value::RawValue;
 use socketioxide::extract::{AckSender, SocketRef, TryData};
 use socketioxide::handler::ConnectHandler as _;
 use socketioxide::layer::SocketIoLayer;
 use socketioxide::{ParserConfig, SocketIo};
 use subscribers::FrontEnd;
-use tenure_service::problem::{Problem, ProblemCode};
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use crate::app::App;
+use crate::prelude::*;
 
 /// Bytes of a message besides its payload.
 const ENVELOPE_BYTES_MAX: usize = 64 << 10;

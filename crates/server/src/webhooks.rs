@@ -8,31 +8,22 @@ mod address;
 mod sign;
 mod target;
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Response, StatusCode, Url};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tenure_api::EventOf;
 use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::command::{Command, CommandEnvelope};
-use tenure_core::decide::CommandOutput;
-use tenure_core::id::{Actor, Name, Position};
-use tenure_core::json::Json;
-use tenure_core::time::{Millis, Timestamp};
 use tenure_core::webhook::{EventFilter, Webhook, WebhookChange};
-use tenure_service::wire::{self, Borrowed};
-use tenure_store::{JournalEntry, Store as _};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 pub(crate) use sign::new_secret;
 pub(crate) use target::TargetPolicy;
 
-use crate::app::App;
 use target::Clients;
+
+use crate::prelude::*;
 
 /// How often webhooks without a sender are looked up.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);

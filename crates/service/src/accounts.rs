@@ -1,14 +1,9 @@
 //! Access to accounts, and grants of credits.
 
-use tenure_core::api_key::Role;
-use tenure_core::command::{Command, IdempotencyKey};
-use tenure_core::id::UserId;
 use tenure_core::limits::CREDITS_MAX;
 
-use crate::caller::{Caller, Right};
 use crate::fields::message;
-use crate::problem::Problem;
-use crate::service::Service;
+use crate::prelude::*;
 
 pub fn may_see(caller: &Caller, user: &UserId) -> Result<(), Problem> {
     if caller.role != Role::Producer {

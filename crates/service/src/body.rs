@@ -5,7 +5,7 @@ use http::{HeaderMap, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::json;
 
-use crate::problem::{Problem, ProblemCode};
+use crate::prelude::*;
 
 pub async fn read(body: axum::body::Body, headers: &HeaderMap, limit: usize) -> Result<Bytes, Problem> {
     let too_large = || {

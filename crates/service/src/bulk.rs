@@ -1,17 +1,10 @@
 //! One action on every job that matches a filter.
 
 use serde::Deserialize;
-use tenure_core::command::{Cancel, Command, CommandEnvelope, IdempotencyKey, Retry, When};
-use tenure_core::decide::CommandResult;
-use tenure_core::id::JobId;
+use tenure_core::command::Cancel;
 use tenure_core::job::CancelMode;
-use tenure_core::query::{JobFilter, Page};
-use tenure_runtime::Failure;
-use tenure_store::Store as _;
 
-use crate::caller::Caller;
-use crate::problem::Problem;
-use crate::service::Service;
+use crate::prelude::*;
 
 /// Jobs per request; the answer has a cursor for the rest.
 pub const ACTION_JOBS_MAX: usize = 10_000;

@@ -3,12 +3,9 @@
 use std::sync::LazyLock;
 
 pub use tenure_api::Right;
-use tenure_core::api_key::Role;
-use tenure_core::id::{Actor, Name, UserId};
-use tenure_core::query::JobFilter;
-use tenure_core::time::Timestamp;
+use tenure_core::id::Actor;
 
-use crate::problem::Problem;
+use crate::prelude::*;
 
 #[derive(Clone, Debug)]
 pub struct Caller {

@@ -1,18 +1,9 @@
 //! Access to dead letters, and redriving them.
 
-use tenure_core::command::{Command, CommandEnvelope, IdempotencyKey, Retry, When};
 use tenure_core::dead_letter::DeadLetter;
-use tenure_core::decide::CommandResult;
-use tenure_core::id::JobId;
-use tenure_core::query::{DeadLetterFilter, Page};
-use tenure_core::time::Millis;
-use tenure_runtime::Failure;
-use tenure_store::Store as _;
 
 use crate::bulk::{ACTION_JOBS_MAX, PAGE_JOBS};
-use crate::caller::{Caller, Right};
-use crate::problem::Problem;
-use crate::service::Service;
+use crate::prelude::*;
 
 /// Upper bound of `max_per_second`.
 const RATE_MAX: f64 = 100_000.0;

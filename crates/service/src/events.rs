@@ -1,13 +1,9 @@
 //! Filters for events of the journal, and which events a caller may see.
 
-use tenure_core::api_key::Role;
-use tenure_core::id::{JobId, LifecycleName, Name, StateName, UserId};
-use tenure_store::{JournalEntry, Store as _};
+use tenure_store::JournalEntry;
 
-use crate::caller::Caller;
-use crate::problem::Problem;
+use crate::prelude::*;
 use crate::query::QueryParams;
-use crate::service::Service;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFilter {

@@ -1,14 +1,11 @@
 //! Explains why a job is in its state: what it waits for, which clocks run, and which transitions are possible.
 
-use tenure_core::id::{JobId, StateName, TypeName};
-use tenure_core::job::Job;
+use tenure_core::id::TypeName;
 use tenure_core::lifecycle::{Lifecycle, Outcome, Phase, Trigger};
-use tenure_core::time::{Deadline, Millis, Now, Timestamp};
-use tenure_store::Store as _;
+use tenure_core::time::{Deadline, Now};
 
 use crate::lifecycles::of_job;
-use crate::problem::Problem;
-use crate::service::Service;
+use crate::prelude::*;
 use crate::shell_quote::shell_quote;
 
 #[derive(Clone, Debug)]

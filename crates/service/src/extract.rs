@@ -7,12 +7,9 @@ use axum::response::Response;
 use http::request::Parts;
 use http::{HeaderMap, Uri, header};
 use tenure_core::asset::AssetId;
-use tenure_core::id::JobId;
 
-use crate::caller::Caller;
-use crate::problem::Problem;
+use crate::prelude::*;
 use crate::query::{is_name, job_id};
-use crate::service::Service;
 
 /// The address of the client.
 #[derive(Clone, Copy, Debug)]

@@ -3,18 +3,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use tenure_core::api_key::{ApiKey, Role};
-use tenure_core::id::Name;
-use tenure_core::time::Timestamp;
-use tenure_store::{AnyStore, Store as _};
+use tenure_core::api_key::ApiKey;
+use tenure_store::AnyStore;
 
 use crate::auth::jwt::{Jwt, JwtFlaw};
 use crate::auth::key::{PresentedKey, is_same_digest};
-use crate::caller::Caller;
-use crate::problem::{Problem, ProblemCode};
+use crate::prelude::*;
 
 /// How long cached keys may be used. On a shared store a change of keys is answered only after this time, so that every node
 /// applies it by then.

@@ -17,6 +17,7 @@ pub mod lifecycles;
 pub mod links;
 pub mod listing;
 pub mod pages;
+mod prelude;
 pub mod problem;
 pub mod query;
 mod service;

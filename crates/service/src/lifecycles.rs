@@ -1,12 +1,8 @@
 //! The lifecycle of a name or of a job.
 
-use std::sync::Arc;
-
-use tenure_core::job::Job;
 use tenure_core::lifecycle::Lifecycle;
 
-use crate::problem::{Problem, ProblemCode};
-use crate::service::Service;
+use crate::prelude::*;
 
 /// The version in force.
 pub fn newest(service: &Service, name: &str) -> Result<Arc<Lifecycle>, Problem> {

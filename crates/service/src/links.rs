@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use tenure_core::id::{LifecycleName, StateName};
 use tenure_stats::snapshot::Subject;
+
+use crate::prelude::*;
 
 /// The page on which a subject can be seen and settled.
 pub fn page_of(subject: &Subject) -> String {

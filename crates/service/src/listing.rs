@@ -1,16 +1,6 @@
 //! Listings of the jobs that a caller may see.
 
-use std::sync::Arc;
-
-use tenure_core::id::JobId;
-use tenure_core::job::Job;
-use tenure_core::query::{JobFilter, Page};
-use tenure_stats::LEASES_MAX;
-use tenure_store::Store as _;
-
-use crate::caller::Caller;
-use crate::problem::Problem;
-use crate::service::Service;
+use crate::prelude::*;
 
 /// A page of matching jobs that the caller may see, and the cursor of the next page.
 pub async fn list(

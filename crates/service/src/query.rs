@@ -7,14 +7,11 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use serde_json::Value;
 use tenure_core::dead_letter::ReasonCode;
-use tenure_core::id::{JobId, Name};
 use tenure_core::job::Stage;
 use tenure_core::lifecycle::Outcome;
 use tenure_core::limits::NAME_BYTES_MAX;
-use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
-use tenure_core::time::Timestamp;
 
-use crate::problem::Problem;
+use crate::prelude::*;
 
 /// Default rows of a page.
 const PAGE_ROWS: usize = 20;

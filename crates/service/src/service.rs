@@ -1,23 +1,16 @@
 //! [`Service`]: the runtime and what else handlers of the API, sockets and pages need. Cheap to clone.
 
-use std::sync::Arc;
-
 use tenure_config::{Limits, Setting};
-use tenure_core::api_key::Role;
-use tenure_core::command::{Command, CommandEnvelope, IdempotencyKey, WorkerSighting};
+use tenure_core::command::WorkerSighting;
 use tenure_core::decide::CommandOutput;
-use tenure_core::id::{JobId, LifecycleName, WorkerId};
-use tenure_core::job::Job;
-use tenure_core::query::JobFilter;
 use tenure_runtime::Runtime;
-use tenure_stats::{LEASES_MAX, Stats};
-use tenure_store::{AnyStore, Store as _};
+use tenure_stats::Stats;
+use tenure_store::AnyStore;
 use tokio::sync::watch;
 
 use crate::assets::Contents;
-use crate::caller::Caller;
 use crate::keyring::Keyring;
-use crate::problem::{Problem, ProblemCode};
+use crate::prelude::*;
 use crate::worker_registry::{WorkerRegistry, workers_seen};
 
 #[derive(Clone)]

@@ -15,11 +15,9 @@ use std::marker::PhantomData;
 use serde::{Serialize, Serializer};
 use tenure_api::Form;
 use tenure_core::event::Facts;
-use tenure_core::id::{JobId, Name, StateName};
 use tenure_core::job::{Category, Class, Stage};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Trigger;
-use tenure_core::time::Timestamp;
 
 pub use automations::{schedule, webhook};
 pub use history::{dead_letter, event, log_line, telemetry};
@@ -29,6 +27,8 @@ pub use job::{
 pub use lifecycle::{job_type, lifecycle, lifecycle_summary};
 pub use operators::{account, api_key, asset, audit_line, ledger_line, worker};
 pub use stats::stats;
+
+use crate::prelude::*;
 
 /// Answers whose values are borrowed from the engine's records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
-use tenure_core::command::{Command, CommandEnvelope, WorkerSighting};
-use tenure_core::id::{Actor, Name, WorkerId};
-use tenure_core::time::Timestamp;
+use tenure_core::command::WorkerSighting;
+use tenure_core::id::Actor;
+
+use crate::prelude::*;
 
 /// A worker that is silent for this long is dropped.
 const FORGET_AFTER_MS: i64 = 24 * 3_600_000;

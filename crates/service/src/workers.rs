@@ -1,16 +1,8 @@
 //! The list of workers: when each was last seen by any node, and which jobs it holds.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use tenure_core::id::WorkerId;
-use tenure_core::job::Job;
-use tenure_core::time::Timestamp;
-use tenure_stats::LEASES_MAX;
-use tenure_store::Store as _;
-
-use crate::problem::Problem;
-use crate::service::Service;
+use crate::prelude::*;
 
 pub struct Worker {
     pub name: WorkerId,

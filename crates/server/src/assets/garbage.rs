@@ -1,14 +1,9 @@
 //! Deletes objects that the store lists as garbage: those of discarded assets, deleted jobs and failed uploads. An entry is
 //! removed after its object, so if a node dies in between, another deletes the object again.
 
-use std::time::Duration;
-
-use tenure_core::command::{Command, CommandEnvelope};
-use tenure_core::id::Actor;
 use tenure_service::assets::Contents;
-use tenure_store::Store as _;
 
-use crate::app::App;
+use crate::prelude::*;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Objects deleted before their entries are removed.

@@ -1,24 +1,19 @@
 //! Streams a request body into an object. The object is listed as garbage until the asset is committed, so a failed upload
 //! leaves nothing behind.
 
-use std::time::Duration;
-
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use object_store::buffered::BufWriter;
 use sha2::{Digest as _, Sha256};
 use tenure_core::asset::Upload;
-use tenure_core::command::{Command, CommandEnvelope};
 use tenure_core::refusal::Refusal;
 use tenure_service::assets::Contents;
-use tenure_service::caller::Caller;
-use tenure_service::problem::{Problem, ProblemCode};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::app::App;
 use crate::assets::garbage;
+use crate::prelude::*;
 
 /// How often a running upload renews its garbage entry.
 const RENEW_INTERVAL: Duration = Duration::from_secs(10);

@@ -1,18 +1,10 @@
 //! Credits of a user, and the ledger of every movement.
 
-use axum::extract::State;
-use tenure_api::{Account, request};
+use tenure_api::Account;
 use tenure_core::id::UserId;
 use tenure_service::accounts::{self, may_see};
-use tenure_service::caller::Caller;
-use tenure_service::extract::{Named, Reply};
-use tenure_service::query::QueryParams;
-use tenure_service::wire;
-use tenure_store::Store as _;
 
-use crate::app::App;
-use crate::body::Body;
-use crate::http::{next_cursor, ok};
+use crate::http::prelude::*;
 
 pub(crate) async fn get(
     State(app): State<App>,

@@ -1,31 +1,19 @@
 //! A job's assets: list, upload, register, download.
 
 use axum::body::Body as Content;
-use axum::extract::{FromRequest as _, Request, State};
-use axum::response::Response;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::extract::{FromRequest as _, Request};
 use sha2::{Digest as _, Sha256};
-use tenure_api::{CallId, request};
 use tenure_core::asset::{AssetId, NewAsset, Upload};
-use tenure_core::command::{Command, CommandEnvelope, Holder, IdempotencyKey};
-use tenure_core::decide::CommandOutput;
-use tenure_core::id::{JobId, Name};
+use tenure_core::command::Holder;
 use tenure_service::assets::content;
 use tenure_service::assets::name::{self, storage_path};
-use tenure_service::caller::{Caller, Right};
-use tenure_service::extract::{AssetPath, Id, Reply};
+use tenure_service::extract::AssetPath;
 use tenure_service::fields::name as given_name;
-use tenure_service::problem::{Problem, ProblemCode};
-use tenure_service::query::{QueryParams, job_id};
-use tenure_service::wire;
-use tenure_store::Store as _;
 
-use crate::app::App;
 use crate::assets::upload::{Received, RunningUpload, refused, too_large};
-use crate::body::Body;
 use crate::headers::idempotency_key;
+use crate::http::prelude::*;
 use crate::http::reports::optional_holder;
-use crate::http::{next_cursor, ok, output_reply, page};
 
 pub(crate) async fn list(
     State(app): State<App>,

@@ -1,19 +1,10 @@
 //! What calls about schedules and about webhooks share: ids, lookups and answers to creations.
 
-use axum::response::Response;
-use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
-use tenure_api::CallId;
 use tenure_core::automation::{Automation, AutomationId};
-use tenure_core::command::IdempotencyKey;
-use tenure_core::decide::CommandOutput;
-use tenure_core::id::Name;
 use tenure_service::auth::key::IssuedKey;
-use tenure_service::problem::Problem;
-use tenure_store::Store as _;
 
-use crate::app::App;
-use crate::http::{answer, mark_replayed};
+use crate::http::prelude::*;
 
 /// Ids are parts of other names.
 const ID_BYTES_MAX: usize = 64;

@@ -1,24 +1,13 @@
 //! One action on every job that matches a filter.
 
-use axum::extract::State;
 use serde_json::Value;
-use tenure_api::{ActionResults, CallId, NamedResult, request};
-use tenure_core::decide::CommandResult;
-use tenure_core::id::JobId;
+use tenure_api::{ActionResults, NamedResult};
 use tenure_core::job::CancelMode;
-use tenure_runtime::Failure;
 use tenure_service::bulk::{Action, matching, submit_each};
-use tenure_service::caller::Caller;
-use tenure_service::extract::Reply;
-use tenure_service::fields::parsed;
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
 
-use crate::app::App;
-use crate::body::Body;
 use crate::http::dead_letters::cursor_of;
 use crate::http::jobs::core_mode;
-use crate::http::{OutputAnswer, ok};
+use crate::http::prelude::*;
 
 pub(crate) async fn act(State(app): State<App>, caller: Caller, body: Body<request::JobAction>) -> Reply {
     let request::JobAction { action, filter, mode, cursor } = body.value;

@@ -1,17 +1,11 @@
 //! Definitions in force: lifecycles and types.
 
-use axum::extract::State;
-use axum::response::IntoResponse as _;
-use http::{HeaderValue, header};
-use tenure_api::{CallId, Lifecycle};
+use tenure_api::Lifecycle;
 use tenure_core::id::LifecycleName;
 use tenure_diagram::{Format, draw};
-use tenure_service::extract::{Named, Reply};
 use tenure_service::lifecycles::newest;
-use tenure_service::wire;
 
-use crate::app::App;
-use crate::http::{ok, page};
+use crate::http::prelude::*;
 
 pub(crate) async fn types(State(app): State<App>) -> Reply {
     page(CallId::ListTypes, app.runtime().catalog().types().map(|it| wire::job_type(it)).collect(), None)

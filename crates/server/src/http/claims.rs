@@ -1,22 +1,9 @@
 //! Claims: jobs for a worker, with a wait until there are some.
 
-use std::time::Duration;
-
-use axum::extract::State;
-use tenure_api::request;
 use tenure_core::command::{Claim, ClaimFilter};
-use tenure_core::decide::CommandOutput;
-use tenure_core::id::Name;
 use tenure_core::limits::CLAIM_JOBS_MAX;
-use tenure_core::time::Millis;
-use tenure_service::caller::Caller;
-use tenure_service::extract::Reply;
-use tenure_service::fields::{name, parsed};
-use tenure_service::problem::Problem;
 
-use crate::app::App;
-use crate::body::Body;
-use crate::http::{OutputAnswer, ok};
+use crate::http::prelude::*;
 
 /// The longest wait of a claim.
 const WAIT_MS_MAX: u64 = 300_000;

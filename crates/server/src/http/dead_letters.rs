@@ -1,23 +1,11 @@
 //! Dead letters: list, redrive, dismiss.
 
-use axum::extract::State;
-use tenure_api::{CallId, RedriveResults, request};
-use tenure_core::command::Command;
-use tenure_core::id::JobId;
+use tenure_api::RedriveResults;
 use tenure_service::bulk::ACTION_JOBS_MAX;
-use tenure_service::caller::Caller;
 use tenure_service::dead_letters::{check_rate, find, matching, narrow, redrive_each};
-use tenure_service::extract::{Id, Reply};
-use tenure_service::fields::message;
-use tenure_service::problem::Problem;
-use tenure_service::query::{QueryParams, job_id};
-use tenure_service::wire;
-use tenure_store::Store as _;
 
-use crate::app::App;
-use crate::body::Body;
 use crate::http::bulk::{named_results, refused};
-use crate::http::{next_cursor, ok, page};
+use crate::http::prelude::*;
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller, mut params: QueryParams) -> Reply {
     let (mut filter, rows) = (params.dead_letters()?, params.page()?);

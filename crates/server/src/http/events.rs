@@ -1,27 +1,16 @@
 //! All events in commit order, as pages or as a live stream.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::State;
-use http::HeaderMap;
-use tenure_api::{CallId, EventOf};
-use tenure_core::id::Position;
-use tenure_service::caller::Caller;
+use tenure_api::EventOf;
 use tenure_service::events::{EventFilter, may_see};
-use tenure_service::extract::Reply;
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
 use tenure_service::sse;
-use tenure_service::wire::{self, Borrowed};
-use tenure_store::{JournalEntry, Store as _};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::app::App;
 use crate::event_broadcast::EventPage;
-use crate::http::page;
+use crate::http::prelude::*;
 
 /// Events per read.
 const PAGE_EVENTS: usize = 500;

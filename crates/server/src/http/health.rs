@@ -1,17 +1,8 @@
 //! Health, readiness and metrics.
 
-use std::time::Duration;
-
-use axum::extract::State;
-use axum::response::IntoResponse as _;
-use http::{HeaderValue, header};
 use tenure_api::{Health, Readiness};
-use tenure_service::extract::Reply;
-use tenure_service::problem::{Problem, ProblemCode};
-use tenure_store::Store as _;
 
-use crate::app::App;
-use crate::http::ok;
+use crate::http::prelude::*;
 
 /// How long the store may take to answer.
 const STORE_TIMEOUT: Duration = Duration::from_secs(2);

@@ -1,40 +1,24 @@
 //! Jobs: create, list, read, replay, explain, cancel, retry, give up, signal.
 
-use std::sync::Arc;
-
-use axum::extract::State;
-use axum::response::Response;
-use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
-use tenure_api::{CallId, EventOf, request};
+use tenure_api::EventOf;
 use tenure_core::api_key::Role;
-use tenure_core::command::{Cancel, Command, IdempotencyKey, Retry, When};
-use tenure_core::decide::CommandOutput;
+use tenure_core::command::{Cancel, Retry, When};
 use tenure_core::fold;
-use tenure_core::id::{JobId, UserId};
+use tenure_core::id::UserId;
 use tenure_core::job::{CancelMode, Links};
-use tenure_core::json::Json;
 use tenure_core::limits::{ATTEMPTS_MAX, PRIORITY_MAX};
-use tenure_core::time::{Millis, Timestamp};
 use tenure_runtime::NewJob;
-use tenure_service::caller::Caller;
 use tenure_service::explain;
-use tenure_service::extract::{Id, Reply, Segments};
-use tenure_service::fields::{message, name, parsed};
 use tenure_service::listing;
-use tenure_service::problem::{Problem, ProblemCode};
-use tenure_service::query::{QueryParams, is_name, job_id};
-use tenure_service::wire::{self, Borrowed, JobExtras, JobView};
-use tenure_store::Store as _;
+use tenure_service::query::is_name;
+use tenure_service::wire::{JobExtras, JobView};
 use uuid::Uuid;
 
-use crate::app::App;
-use crate::body::{Body, OptionalBody, parse};
-use crate::headers::{ReturnPreference, Trace};
+use crate::headers::Trace;
+use crate::http::prelude::*;
 use crate::http::reports::key_of_item;
-use crate::http::{answer, brief, changed, minimal, ok, output_reply, page, results};
 use crate::lifecycle_api::AtLifecycleApi;
 
 /// Jobs in one batch.

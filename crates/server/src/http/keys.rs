@@ -1,23 +1,11 @@
 //! API keys: create, list, revoke. The answer to a creation shows the secret once.
 
-use axum::extract::State;
-use http::StatusCode;
-use tenure_api::{ApiKey, CallId, request};
+use tenure_api::ApiKey;
 use tenure_core::api_key::Role;
-use tenure_core::command::{Command, NewKey};
-use tenure_core::decide::CommandOutput;
-use tenure_core::id::Name;
+use tenure_core::command::NewKey;
 use tenure_service::auth::key::IssuedKey;
-use tenure_service::caller::Caller;
-use tenure_service::extract::{Named, Reply};
-use tenure_service::fields::{name, parsed};
-use tenure_service::problem::Problem;
-use tenure_service::wire;
-use tenure_store::Store as _;
 
-use crate::app::App;
-use crate::body::Body;
-use crate::http::{answer, ok, output_reply, page};
+use crate::http::prelude::*;
 
 pub(crate) async fn create(State(app): State<App>, caller: Caller, body: Body<request::NewKey>) -> Reply {
     let role = parsed::<Role>("#/role", Some(body.value.role))?.expect("a given text is parsed");

@@ -1,21 +1,10 @@
 //! A job's log: read, and appended to by its worker, its owner or an operator.
 
-use axum::extract::State;
-use tenure_api::{CallId, request};
-use tenure_core::command::{AppendLog, Command, NewLogLine};
+use tenure_core::command::{AppendLog, NewLogLine};
 use tenure_core::limits::{LOG_LINE_BYTES_MAX, LOG_LINES_MAX};
-use tenure_service::caller::{Caller, Right};
-use tenure_service::extract::{Id, Reply};
-use tenure_service::fields::name;
-use tenure_service::problem::{Problem, ProblemCode};
-use tenure_service::query::QueryParams;
-use tenure_service::wire;
-use tenure_store::Store as _;
 
-use crate::app::App;
-use crate::body::Body;
+use crate::http::prelude::*;
 use crate::http::reports::{missing, optional_holder};
-use crate::http::{OutputAnswer, next_cursor, ok, page};
 
 pub(crate) async fn read(
     State(app): State<App>,

@@ -1,12 +1,8 @@
 //! The description of the API, a page that shows it, and the pages of the problem codes.
 
-use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, HeaderValue, header};
-use tenure_service::extract::{Reply, Segments};
-use tenure_service::problem::{Problem, ProblemCode, page as problem_page};
+use tenure_service::problem::page as problem_page;
 
-use crate::app::App;
+use crate::http::prelude::*;
 
 fn text(kind: &'static str, body: impl Into<String>) -> Response {
     let mut response = body.into().into_response();

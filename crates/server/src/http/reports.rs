@@ -1,23 +1,11 @@
 //! Reports of workers about jobs that they hold: one call for each verb, or many reports in one call.
 
-use axum::extract::State;
-use serde_json::value::RawValue;
+use tenure_api::Verb;
 use tenure_api::request::{ErrorReport, Report, Reports};
-use tenure_api::{CallId, Verb};
-use tenure_core::command::{self, Command, CommandEnvelope, Hold, Holder, IdempotencyKey};
-use tenure_core::id::{Actor, Fence, JobId, WorkerId};
+use tenure_core::command::{self, Hold, Holder};
 use tenure_core::job::{Category, Class, JobError};
-use tenure_core::json::Json;
-use tenure_service::caller::{Caller, Right};
-use tenure_service::extract::{Id, Reply};
-use tenure_service::fields::{message, name, parsed};
-use tenure_service::problem::Problem;
-use tenure_service::query::job_id;
 
-use crate::app::App;
-use crate::body::{Body, parse};
-use crate::headers::ReturnPreference;
-use crate::http::{changed, results};
+use crate::http::prelude::*;
 
 /// Reports in one request.
 const REPORTS_MAX: usize = 10_000;

@@ -1,26 +1,14 @@
 //! Schedules: create, list with their next times, pause, resume, delete.
 
-use axum::extract::State;
-use serde_json::value::RawValue;
-use tenure_api::{CallId, request};
 use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::command::{Command, When};
-use tenure_core::id::Name;
+use tenure_core::command::When;
 use tenure_core::schedule::{Plan, Schedule, ScheduleChange, Template};
 use tenure_runtime::cron::Cron;
-use tenure_service::caller::Caller;
-use tenure_service::extract::{Named, Reply};
-use tenure_service::fields::parsed;
-use tenure_service::problem::Problem;
-use tenure_service::wire;
-use tenure_store::Store as _;
 
-use crate::app::App;
-use crate::body::{Body, OptionalBody, parse};
 use crate::headers::Trace;
 use crate::http::automations::{self, automation_of, created, find};
 use crate::http::jobs::new_job;
-use crate::http::{ok, page};
+use crate::http::prelude::*;
 
 /// How many of the next times an answer has.
 const NEXT_TIMES: usize = 5;

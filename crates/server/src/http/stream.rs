@@ -3,20 +3,10 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use axum::extract::State;
-use axum::response::IntoResponse as _;
-use http::{HeaderMap, StatusCode};
-use tenure_core::id::JobId;
 use tenure_runtime::Watch;
-use tenure_service::caller::Caller;
-use tenure_service::extract::{Id, Reply};
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
 use tenure_service::sse;
-use tenure_service::wire;
-use tenure_store::Store as _;
 
-use crate::app::App;
+use crate::http::prelude::*;
 
 /// Log lines per read.
 const PAGE_LINES: usize = 500;

@@ -1,18 +1,10 @@
 //! State of the system: workers, queues, statistics, the audit log.
 
-use axum::extract::State;
-use tenure_api::{CallId, PausedQueue, Queue, request};
-use tenure_core::command::{Command, IdempotencyKey};
+use tenure_api::{PausedQueue, Queue};
 use tenure_core::id::QueueName;
-use tenure_service::caller::Caller;
-use tenure_service::extract::{Named, Reply};
-use tenure_service::query::QueryParams;
-use tenure_service::{wire, workers};
-use tenure_store::Store as _;
+use tenure_service::workers;
 
-use crate::app::App;
-use crate::body::OptionalBody;
-use crate::http::{next_cursor, ok, page};
+use crate::http::prelude::*;
 
 pub(crate) async fn workers(State(app): State<App>) -> Reply {
     let rows = workers::list(&app).await?;

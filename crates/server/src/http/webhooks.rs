@@ -1,22 +1,10 @@
 //! Webhooks: create, list, enable, delete. The answer to a creation shows the secret once.
 
-use axum::extract::State;
-use tenure_api::{CallId, request};
 use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::command::Command;
-use tenure_core::id::Name;
 use tenure_core::webhook::{EventFilter, NewWebhook, WebhookChange};
-use tenure_service::caller::Caller;
-use tenure_service::extract::{Named, Reply};
-use tenure_service::fields::name;
-use tenure_service::problem::Problem;
-use tenure_service::wire;
-use tenure_store::Store as _;
 
-use crate::app::App;
-use crate::body::{Body, OptionalBody};
 use crate::http::automations::{self, automation_of, created, find};
-use crate::http::{ok, page};
+use crate::http::prelude::*;
 use crate::webhooks::new_secret;
 
 fn event_filter(filter: request::NewWebhookFilter) -> Result<EventFilter, Problem> {

@@ -6,12 +6,13 @@ use bytes::Bytes;
 use futures_util::TryStreamExt as _;
 use http::{HeaderValue, Method, header};
 use http_body_util::BodyExt as _;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
-use tenure_service::problem::{Problem, ProblemCode};
 
 use super::field_names::{FieldNames, ObjectWriter, members};
 use super::request::{AliasedRequest, Route};
+
+use crate::prelude::*;
 
 impl AliasedRequest {
     /// The answer with the field names of this API.

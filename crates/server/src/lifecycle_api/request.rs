@@ -1,29 +1,21 @@
 //! Requests of a lifecycle API, translated to canonical ones.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, Request};
 use bytes::Bytes;
 use http::{Method, Uri};
-use serde_json::value::RawValue;
 use tenure_api::call::{Place, escape};
 use tenure_api::schema::{Described as _, Object};
 use tenure_api::{CallId, JobRecord, request};
-use tenure_core::id::JobId;
-use tenure_core::json::Json;
 use tenure_service::body::read;
-use tenure_service::caller::Caller;
 use tenure_service::extract::Authenticated;
-use tenure_service::problem::Problem;
-use tenure_service::query::{decode, job_id};
-use tenure_store::Store as _;
+use tenure_service::query::decode;
 
 use super::answer::{each, within};
 use super::field_names::{ObjectWriter, members};
 use super::{AtLifecycleApi, CANONICAL, LifecycleApi};
-use crate::app::App;
 use crate::body::BufferedBody;
+use crate::prelude::*;
 
 /// How a call of a lifecycle API has fields of a job in its request and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

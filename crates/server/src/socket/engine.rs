@@ -9,32 +9,23 @@ mod submit_rounds;
 
 use std::collections::BTreeMap;
 use std::future::ready;
-use std::time::Duration;
 
 use inbox::Inbox;
 use serde::Serialize;
 use serde_json::json;
-use serde_json::value::RawValue;
 use socketioxide::extract::SocketRef;
 use submit_rounds::PendingReport;
-use tenure_core::command::{Claim, ClaimFilter, Command, CommandEnvelope, Hold};
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::{Actor, Fence, JobId, Name, TypeName};
-use tenure_core::job::{CancelMode, Job, LeaseEnd};
-use tenure_core::json::Json;
+use tenure_core::command::{Claim, ClaimFilter, Hold};
+use tenure_core::id::TypeName;
+use tenure_core::job::{CancelMode, LeaseEnd};
 use tenure_core::lifecycle::{Phase, Trigger};
 use tenure_core::limits::CLAIM_JOBS_MAX;
-use tenure_core::time::Timestamp;
-use tenure_runtime::Failure;
-use tenure_service::caller::Right;
-use tenure_service::problem::Problem;
 use tenure_stats::LEASES_MAX;
-use tenure_store::Store as _;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::prelude::*;
 use crate::socket::handshake::EngineHandshake;
 use crate::socket::hub::{HolderNotice, Registration};
 use crate::socket::{PendingSession, Session, on_disconnect, ticks, wait_true};

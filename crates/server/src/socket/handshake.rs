@@ -1,19 +1,15 @@
 //! Parses and authenticates the `auth` object of a connecting peer, as strictly as a request body.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use socketioxide::extract::SocketRef;
-use tenure_core::id::{TypeName, WorkerId};
-use tenure_core::json::Json;
+use tenure_core::id::TypeName;
 use tenure_core::limits::CLAIM_JOBS_MAX;
-use tenure_service::caller::Caller;
 use tenure_service::extract::Peer;
 use tenure_service::fields::name;
-use tenure_service::problem::Problem;
 
-use crate::app::App;
 use crate::body;
 use crate::http::claims::names;
+use crate::prelude::*;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -6,19 +6,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use socketioxide::SocketIo;
-use tenure_core::id::{JobId, WorkerId};
-use tenure_core::job::Job;
 use tenure_runtime::Committed;
-use tenure_service::problem::Problem;
-use tenure_store::Store as _;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use crate::app::App;
+use crate::prelude::*;
 use crate::socket::subscribers::Subscribers;
 use crate::socket::{journal_follower, wait_true};
 

@@ -5,18 +5,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::mem::take;
-use std::sync::Arc;
-use std::time::Duration;
 
-use tenure_core::id::{JobId, Position};
-use tenure_core::job::{Job, Progress};
+use tenure_core::job::Progress;
 use tenure_runtime::Follower;
 use tenure_stats::LEASES_MAX;
-use tenure_store::{AnyStore, JournalEntry, Store as _, StoreError};
+use tenure_store::{AnyStore, StoreError};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use crate::app::App;
+use crate::prelude::*;
 use crate::socket::hub::HolderNotice;
 use crate::socket::subscribers::Publisher;
 use crate::socket::ticks;

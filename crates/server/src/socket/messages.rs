@@ -5,17 +5,12 @@ use std::fmt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
 use tenure_api::Verb;
 use tenure_api::request::{ErrorReport, Report};
-use tenure_core::command::Command;
-use tenure_core::id::WorkerId;
-use tenure_core::json::Json;
-use tenure_service::problem::Problem;
-use tenure_service::query::job_id;
 
 use crate::body;
 use crate::http::reports;
+use crate::prelude::*;
 use crate::socket::unknown_event;
 
 /// A parsed event.

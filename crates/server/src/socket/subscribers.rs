@@ -5,20 +5,16 @@ mod encoding;
 mod publisher;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard};
 
-use serde_json::value::RawValue;
 use socketioxide::extract::{AckSender, Event, SocketRef};
 use socketioxide::{SendError, SocketError};
 use tenure_core::api_key::Role;
-use tenure_core::id::{UserId, WorkerId};
-use tenure_service::caller::{Caller, Right};
-use tenure_service::problem::Problem;
+use tenure_core::id::UserId;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
-use crate::app::App;
+use crate::prelude::*;
 use crate::socket::rate_limit::TokenBucket;
 use crate::socket::{
     PendingSession, Session, answer, handshake, on_disconnect, ticks, unknown_event, wait_true,

@@ -2,17 +2,16 @@
 //! a name can resolve differently by then.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
-use std::time::Duration;
 
 use reqwest::dns::{Name, Resolve, Resolving};
 use reqwest::{Client, Url, redirect};
 use tenure_config::AddressBlock;
-use tenure_service::problem::Problem;
 use tokio::net::lookup_host;
 use tokio::time::timeout;
 
 use super::address::is_public;
+
+use crate::prelude::*;
 
 const URL_BYTES_MAX: usize = 2048;
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);

@@ -6,14 +6,11 @@ use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tenure_core::asset::Asset;
-use tenure_store::Store as _;
 
 use super::name::{content_disposition, file_name};
 use super::range::{RequestedRange, requested_range};
-use crate::caller::{Caller, Right};
 use crate::extract::{AssetPath, Reply};
-use crate::problem::{Problem, ProblemCode};
-use crate::service::Service;
+use crate::prelude::*;
 
 pub async fn find(service: &Service, caller: &Caller, path: AssetPath) -> Result<Asset, Problem> {
     caller.may(Right::ReadJobs)?;

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use tenure_core::asset::AssetId;
-use tenure_core::id::{JobId, UserId};
+
+use crate::prelude::*;
 
 /// Bytes of a file name: a file system's 255, less the suffix of a file that is being written.
 pub const NAME_BYTES_MAX: usize = 240;

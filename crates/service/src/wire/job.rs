@@ -7,12 +7,12 @@ use tenure_api::{
     CancelMode, CancelRequestOf, Clock, Explanation, FinalStatusOf, HeartbeatAnswerOf, JobBriefOf,
     JobErrorOf, JobOf, LeaseOf, NextTransition, WaitingFor,
 };
-use tenure_core::id::StateName;
-use tenure_core::job::{self, Job};
+use tenure_core::job;
 use tenure_core::time::Now;
 
 use super::{Borrowed, Entered, Text, text};
 use crate::explain;
+use crate::prelude::*;
 
 /// What an answer adds to a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,6 @@
 //! Periodic checks of an engine: whether it may stay connected, and whether it still holds its jobs.
 
-use tenure_core::command::{Command, CommandEnvelope};
-use tenure_core::id::{Actor, JobId};
-use tenure_service::problem::{Problem, ProblemCode};
-use tenure_store::Store as _;
-
+use crate::prelude::*;
 use crate::socket::engine::{EndReason, EngineTask};
 use crate::socket::hub::HolderNotice;
 

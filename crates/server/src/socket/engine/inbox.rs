@@ -1,16 +1,14 @@
 //! Events of an engine that wait to be submitted, limited in rate, number and bytes.
 
 use std::future::{pending, ready};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use serde_json::value::RawValue;
 use socketioxide::extract::{AckSender, SocketRef, TryData};
-use tenure_core::id::WorkerId;
-use tenure_service::problem::{Problem, ProblemCode};
 use tokio::sync::mpsc;
 
+use crate::prelude::*;
 use crate::socket::answer;
 use crate::socket::engine::submit_rounds::PendingReport;
 use crate::socket::messages::{EngineMessage, event_name};

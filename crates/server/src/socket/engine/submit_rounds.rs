@@ -4,13 +4,10 @@
 use std::collections::HashSet;
 
 use socketioxide::extract::AckSender;
-use tenure_core::command::{Command, CommandEnvelope, Hold, Holder, Report, Verb};
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::JobId;
+use tenure_core::command::{Hold, Holder, Report, Verb};
 use tenure_core::refusal::Refusal;
-use tenure_runtime::Failure;
-use tenure_service::problem::Problem;
 
+use crate::prelude::*;
 use crate::socket::answer;
 use crate::socket::engine::EngineTask;
 use crate::socket::messages::{EngineMessage, EngineRequest};

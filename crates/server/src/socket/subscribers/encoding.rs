@@ -2,16 +2,15 @@
 //! names.
 
 use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 use tenure_api::JobOf;
 use tenure_core::event::Event;
-use tenure_core::id::{Actor, JobId, Name, StateName};
-use tenure_core::job::Job;
+use tenure_core::id::StateName;
 use tenure_core::lifecycle::{Lifecycle, Trigger};
-use tenure_core::time::{Now, Timestamp};
-use tenure_service::wire::{self, Borrowed};
+use tenure_core::time::Now;
 
 use crate::lifecycle_api::field_names::FieldNames;
+use crate::prelude::*;
 
 /// The fields of an event that `[api.events]` does not name.
 const DEFAULT_FIELDS: [&str; 3] = ["id", "type", "state"];

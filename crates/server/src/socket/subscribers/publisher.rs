@@ -1,16 +1,13 @@
 //! Publishes events to front ends, each with its job as it was after that transition.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use tenure_core::fold::fold;
-use tenure_core::id::JobId;
-use tenure_core::job::{Job, LifecycleRef, Spec};
-use tenure_core::json::Json;
+use tenure_core::job::{LifecycleRef, Spec};
 use tenure_core::lifecycle::Lifecycle;
-use tenure_store::{JournalEntry, Store as _, StoreError};
+use tenure_store::StoreError;
 
-use crate::app::App;
+use crate::prelude::*;
 use crate::socket::subscribers::JobMessage;
 use crate::socket::subscribers::encoding::{EncodedEvent, EventEncoder};
 

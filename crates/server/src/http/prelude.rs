@@ -1,0 +1,17 @@
+//! What most handlers use.
+
+pub(super) use axum::extract::State;
+pub(super) use axum::response::{IntoResponse as _, Response};
+pub(super) use http::{HeaderMap, HeaderValue, StatusCode, header};
+pub(super) use tenure_api::{CallId, request};
+pub(super) use tenure_service::extract::{Id, Named, Reply, Segments};
+pub(super) use tenure_service::fields::{message, name, parsed};
+pub(super) use tenure_service::query::QueryParams;
+
+pub(super) use crate::body::{Body, OptionalBody, parse};
+pub(super) use crate::headers::ReturnPreference;
+pub(super) use crate::http::{
+    OutputAnswer, answer, brief, changed, mark_replayed, minimal, next_cursor, ok, output_reply, page,
+    results,
+};
+pub(super) use crate::prelude::*;
