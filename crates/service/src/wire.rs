@@ -1,6 +1,25 @@
 //! Conversions from the engine's records to the types of the API. Jobs and events are converted to a borrowed form, which is
 //! written without copies and keeps numbers of callers' JSON exact.
 
+/// Makes a record of the API from one of the engine: the fields before the semicolon are converted, the others given.
+macro_rules! convert {
+    ($record:expr => $Type:ident { $($same:ident),+ $(; $($given:tt)+)? }) => {
+        $Type { $($same: $crate::wire::ToWire::to_wire(&$record.$same),)+ $($($given)+)? }
+    };
+}
+
+/// Implements [`ToWire`] for records that are parts of others; `it` is the record of the engine.
+macro_rules! conversions {
+    ($($Record:path as $it:ident => $Type:ident { $($fields:tt)+ })+) => {
+        $(impl $crate::wire::ToWire<$Type> for $Record {
+            fn to_wire(&self) -> $Type {
+                let $it = self;
+                convert!($it => $Type { $($fields)+ })
+            }
+        })+
+    };
+}
+
 mod automations;
 mod history;
 mod job;
@@ -10,6 +29,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Display;
 use std::marker::PhantomData;
 
 use serde::{Serialize, Serializer};
@@ -91,6 +111,41 @@ impl Serialize for Entered<'_> {
         to.collect_map(self.0.iter().map(|(state, at)| (state, at)))
     }
 }
+
+/// Conversion of a record or of one of its fields.
+trait ToWire<T> {
+    fn to_wire(&self) -> T;
+}
+
+impl<T: Display> ToWire<String> for T {
+    fn to_wire(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl<T: ToWire<U>, U> ToWire<Option<U>> for Option<T> {
+    fn to_wire(&self) -> Option<U> {
+        self.as_ref().map(T::to_wire)
+    }
+}
+
+impl<T: ToWire<U>, U> ToWire<Vec<U>> for Vec<T> {
+    fn to_wire(&self) -> Vec<U> {
+        self.iter().map(T::to_wire).collect()
+    }
+}
+
+macro_rules! copied {
+    ($($Type:ty)+) => {
+        $(impl ToWire<$Type> for $Type {
+            fn to_wire(&self) -> $Type {
+                *self
+            }
+        })+
+    };
+}
+
+copied!(bool u16 u32 u64 i32 f64);
 
 /// The text that a value is written as.
 fn text(value: &impl Serialize) -> String {

@@ -63,13 +63,7 @@ pub fn telemetry(line: &Telemetry, job: &Job) -> Value {
 }
 
 pub fn log_line(line: &event::LogLine) -> LogLine {
-    LogLine {
-        n: line.n,
-        ts: line.ts.to_string(),
-        stream: line.stream.to_string(),
-        level: line.level.to_string(),
-        text: line.text.clone(),
-    }
+    convert!(line => LogLine { n, ts, stream, level, text })
 }
 
 pub fn dead_letter(letter: &DeadLetter) -> DeadLetterOf<Borrowed<'_>> {

@@ -159,32 +159,13 @@ pub(super) fn error(error: &job::JobError) -> JobErrorOf<Borrowed<'_>> {
 }
 
 pub fn explanation(it: &explain::Explanation) -> Explanation {
-    let names = |states: &[StateName]| states.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let waiting = it.waiting_for.iter().map(|waiting| WaitingFor {
-        what: waiting.what.to_owned(),
-        detail: waiting.detail.clone(),
-        until: waiting.until.map(|at| at.to_string()),
-    });
-    let clocks = it.clocks.iter().map(|clock| Clock {
-        trigger: text(&clock.trigger),
-        at: clock.at.to_string(),
-        to: names(&clock.to),
-    });
-    let next = it.next.iter().map(|next| NextTransition {
-        trigger: text(&next.trigger),
-        to: names(&next.to),
-        who: next.who.iter().map(ToString::to_string).collect(),
-    });
-    Explanation {
-        job_id: it.job_id.to_string(),
-        job_type: it.job_type.to_string(),
-        state: it.state.to_string(),
-        phase: it.phase.to_owned(),
-        since: it.since.to_string(),
-        summary: it.summary.clone(),
-        waiting_for: waiting.collect(),
-        clocks: clocks.collect(),
-        next: next.collect(),
-        tries: it.suggestions.clone(),
-    }
+    convert!(it => Explanation { job_id, job_type, state, phase, since, summary, waiting_for, clocks, next;
+        tries: it.suggestions.clone() })
+}
+
+conversions! {
+    explain::Waiting as it => WaitingFor { what, detail, until }
+    explain::Clock as it => Clock { at, to; trigger: text(&it.trigger) }
+    explain::NextStep as it => NextTransition { to;
+        trigger: text(&it.trigger), who: it.who.iter().map(ToString::to_string).collect() }
 }
