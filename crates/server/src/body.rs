@@ -7,61 +7,46 @@ use http::{HeaderMap, header};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tenure_api::ObjectOnly;
-use tenure_core::json::JsonFlaw;
 use tenure_service::body::read;
 
 use crate::headers::idempotency_key;
 use crate::prelude::*;
 
-/// A required body.
+/// A body: a required one, or one that may be empty because the call has no required fields.
 #[derive(Debug)]
-pub(crate) struct Body<T> {
+pub(crate) struct Body<T, const REQUIRED: bool = true> {
     pub(crate) value: T,
     /// The `Idempotency-Key`, with the digest of the body.
     pub(crate) key: Option<IdempotencyKey>,
 }
 
-/// A body that may be empty, for calls without required fields.
-#[derive(Debug)]
-pub(crate) struct OptionalBody<T>(pub(crate) Body<T>);
+pub(crate) type OptionalBody<T> = Body<T, false>;
 
-impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
+impl<T: DeserializeOwned, const REQUIRED: bool> FromRequest<App> for Body<T, REQUIRED> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let (mut parts, body) = request.into_parts();
-        check_media_type(&parts.headers)?;
-        let text = text_of(&mut parts, body, app).await?;
-        Self::parse(&text, &parts.headers)
-    }
-}
-
-impl<T: DeserializeOwned> FromRequest<App> for OptionalBody<T> {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let (mut parts, body) = request.into_parts();
-        let text = text_of(&mut parts, body, app).await?;
-        if text.is_empty() {
-            return Body::parse(&Bytes::from_static(b"{}"), &parts.headers).map(Self);
+        if REQUIRED {
+            check_media_type(&parts.headers)?;
         }
-        check_media_type(&parts.headers)?;
-        Body::parse(&text, &parts.headers).map(Self)
-    }
-}
-
-impl<T: DeserializeOwned> Body<T> {
-    fn parse(text: &Bytes, headers: &HeaderMap) -> Result<Self, Problem> {
+        let text = text_of(&mut parts, body, app).await?;
+        let is_absent = !REQUIRED && text.is_empty();
+        if !REQUIRED && !is_absent {
+            check_media_type(&parts.headers)?;
+        }
+        let text = if is_absent { b"{}" } else { &*text };
         let text = std::str::from_utf8(text).map_err(|_| Problem::malformed("#", "the body is not UTF-8"))?;
-        let text = Json::check(text).map_err(|flaw| flawed(&flaw))?;
-        let key = idempotency_key(headers)?;
+        let text = check(text)?;
+        let key = idempotency_key(&parts.headers)?;
         let key = key.map(|key| IdempotencyKey { key: key.into(), fingerprint: Json::stored(text).digest() });
         Ok(Self { value: parse(text)?, key })
     }
 }
 
-fn flawed(flaw: &JsonFlaw) -> Problem {
-    Problem::malformed("#", flaw.to_string())
+/// Text that is JSON without duplicate keys.
+pub(crate) fn check(text: &str) -> Result<&str, Problem> {
+    Json::check(text).map_err(|flaw| Problem::malformed("#", flaw.to_string()))
 }
 
 /// Parses checked JSON.

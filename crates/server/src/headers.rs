@@ -1,7 +1,5 @@
 //! Request headers: trace context, `Prefer`, `Idempotency-Key`.
 
-use std::convert::Infallible;
-
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
@@ -32,17 +30,9 @@ pub(crate) enum ReturnPreference {
     Minimal,
 }
 
-impl<S: Sync> FromRequestParts<S> for ReturnPreference {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self::of(&parts.headers))
-    }
-}
-
 impl ReturnPreference {
     /// The first `return` decides; other preferences are ignored.
-    fn of(headers: &HeaderMap) -> Self {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
         static PREFER: HeaderName = HeaderName::from_static("prefer");
         match headers.get(&PREFER) {
             None => return Self::Whole,

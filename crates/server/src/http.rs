@@ -137,10 +137,10 @@ pub(crate) fn brief(
 }
 
 /// The answer to a call that changes a job. An ignored call is answered with the whole job.
-pub(crate) fn changed(output: CommandOutput, app: &App, preference: ReturnPreference) -> Response {
-    match brief(&output, preference) {
+pub(crate) fn changed(call: &CallContext, output: CommandOutput) -> Response {
+    match brief(&output, call.preference) {
         Some(brief) if !brief.ignored => minimal(StatusCode::NO_CONTENT.into_response(), brief.replayed),
-        _ => output_reply(StatusCode::OK, output, app.runtime().reading()),
+        _ => output_reply(StatusCode::OK, output, call.runtime().reading()),
     }
 }
 
@@ -169,17 +169,17 @@ pub(crate) enum ItemOutput {
 /// The results of a batch, one for each item, in order.
 #[allow(clippy::unnecessary_wraps, reason = "the last line of handlers")]
 pub(crate) fn results(
-    call: CallId,
+    call: &CallContext,
+    id: CallId,
     results: impl Iterator<Item = Result<CommandOutput, Problem>>,
-    now: Now,
-    preference: ReturnPreference,
 ) -> Reply {
+    let (now, preference) = (call.runtime().reading(), call.preference);
     let item = |result: Result<CommandOutput, Problem>| match result {
         Ok(output) => ItemResult::Ok(match brief(&output, preference) {
             Some(brief) => ItemOutput::Brief(brief),
             None => ItemOutput::Whole(Box::new(OutputAnswer { output, now })),
         }),
-        Err(problem) => ItemResult::Error(problem.to_json(call.call().path)),
+        Err(problem) => ItemResult::Error(problem.to_json(id.call().path)),
     };
     let results: ItemResults<ItemOutput, Value> = ItemResults { results: results.map(item).collect() };
     let response = answer(StatusCode::OK, &results);

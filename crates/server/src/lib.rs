@@ -40,7 +40,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use app::{App, AppParts};
+use app::App;
 use assets::garbage;
 use lifecycle_api::LifecycleApis;
 use metrics::Metrics;
@@ -121,7 +121,7 @@ impl Server {
         let stats = Stats::new(runtime.clone(), counters, this_node);
         let service = Service::new(ServiceParts { runtime, keyring, stats, limits, contents, settings });
         let pages = pages(service.clone());
-        let app = App::new(service, AppParts { metrics, hub, lifecycle_apis, webhooks });
+        let app = App::new(service, metrics, hub, lifecycle_apis, webhooks);
         let router = router::router(&app, pages);
         let (stop, stopped) = oneshot::channel();
         let serve = tokio::spawn(async move {
@@ -144,7 +144,7 @@ impl Server {
     pub async fn stop(self) {
         let Self { app, stop, tasks, .. } = self;
         app.drain();
-        app.hub().close().await;
+        app.hub.close().await;
         // Fails only if the listener has ended already.
         let _ = stop.send(());
         drop(tasks.serve.await);

@@ -1,11 +1,11 @@
 //! Metrics under the names in docs/protocol.md. Counters count this node's commits, so their sum over all nodes is the
 //! total; gauges are read from the store for each scrape and are the same on every node.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, RwLock};
 use std::time::Instant;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -20,38 +20,9 @@ use tenure_runtime::{Committed, Transition};
 
 use crate::prelude::*;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct TypeLabels {
-    r#type: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct FailureLabels {
-    category: &'static str,
-    class: &'static str,
-    r#type: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct TransitionLabels {
-    lifecycle: String,
-    from: String,
-    to: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct StateLabels {
-    lifecycle: String,
-    state: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct QueueLabels {
-    queue: String,
-    r#type: String,
-}
-
-type Durations = Family<TypeLabels, Histogram, fn() -> Histogram>;
+/// Names and values.
+type Labels<const N: usize> = [(&'static str, Cow<'static, str>); N];
+type Durations = Family<Labels<1>, Histogram, fn() -> Histogram>;
 /// A lifecycle, and the states before and after.
 type TransitionKey = (LifecycleName, Option<StateName>, StateName);
 type Seconds = Gauge<f64, std::sync::atomic::AtomicU64>;
@@ -70,28 +41,24 @@ pub(crate) struct Metrics {
     registry: Registry,
     /// Declared types have labels; all others share the catch-all's, so that callers cannot create labels.
     types: BTreeMap<TypeName, TypeCounters>,
-    claims: Family<TypeLabels, Counter>,
+    claims: Family<Labels<1>, Counter>,
     conflicts: Counter,
     renewals: Counter,
-    expiries: Family<TypeLabels, Counter>,
-    retries: Family<TypeLabels, Counter>,
-    failures: Family<FailureLabels, Counter>,
-    transitions: Family<TransitionLabels, Counter>,
+    expiries: Family<Labels<1>, Counter>,
+    retries: Family<Labels<1>, Counter>,
+    failures: Family<Labels<3>, Counter>,
+    transitions: Family<Labels<3>, Counter>,
     /// A cache of `transitions` that needs no labels for lookups.
     transition_cache: RwLock<HashMap<TransitionKey, Counter>>,
     waits: Durations,
     runs: Durations,
-    jobs: Family<StateLabels, Gauge>,
+    jobs: Family<Labels<2>, Gauge>,
     dead_letters: Gauge,
-    oldest_ready: Family<QueueLabels, Seconds>,
+    oldest_ready: Family<Labels<2>, Seconds>,
     oldest_dead_letter: Seconds,
     credits_imbalance: Gauge,
     engines: Gauge,
     last_commit: Mutex<Instant>,
-}
-
-fn seconds() -> Histogram {
-    Histogram::new(exponential_buckets(0.001, 2.0, 22))
 }
 
 impl Metrics {
@@ -99,37 +66,29 @@ impl Metrics {
     pub(crate) fn new(catalog: &Catalog) -> Self {
         let mut registry = Registry::with_prefix("tenure");
         let to = &mut registry;
-        let durations = || Durations::new_with_constructor(seconds);
         let mut metrics = Self {
-            claims: register(to, "claims", "Jobs claimed", Family::default()),
-            conflicts: register(to, "claim_conflicts", "Lease conflicts answered", Counter::default()),
-            renewals: register(to, "lease_renewals", "Leases renewed", Counter::default()),
-            expiries: register(to, "lease_expiries", "Leases lost", Family::default()),
-            retries: register(to, "retries", "Failed attempts that are retried", Family::default()),
-            failures: register(to, "failures", "Failed attempts", Family::default()),
-            transitions: register(to, "transitions", "Transitions", Family::default()),
-            waits: register(to, "wait_seconds", "From ready to claimed", durations()),
-            runs: register(to, "run_seconds", "From started to completed", durations()),
-            jobs: register(to, "jobs", "Jobs by lifecycle and state", Family::default()),
-            dead_letters: register(to, "dead_letters", "Open dead letters", Gauge::default()),
-            oldest_ready: register(
-                to,
-                "oldest_ready_seconds",
-                "Age of the oldest ready job",
-                Family::default(),
-            ),
-            engines: register(to, "engines", "Engines connected to this node", Gauge::default()),
+            claims: register(to, "claims", "Jobs claimed"),
+            conflicts: register(to, "claim_conflicts", "Lease conflicts answered"),
+            renewals: register(to, "lease_renewals", "Leases renewed"),
+            expiries: register(to, "lease_expiries", "Leases lost"),
+            retries: register(to, "retries", "Failed attempts that are retried"),
+            failures: register(to, "failures", "Failed attempts"),
+            transitions: register(to, "transitions", "Transitions"),
+            waits: register_durations(to, "wait_seconds", "From ready to claimed"),
+            runs: register_durations(to, "run_seconds", "From started to completed"),
+            jobs: register(to, "jobs", "Jobs by lifecycle and state"),
+            dead_letters: register(to, "dead_letters", "Open dead letters"),
+            oldest_ready: register(to, "oldest_ready_seconds", "Age of the oldest ready job"),
+            engines: register(to, "engines", "Engines connected to this node"),
             oldest_dead_letter: register(
                 to,
                 "oldest_dead_letter_seconds",
                 "Age of the oldest open dead letter",
-                Seconds::default(),
             ),
             credits_imbalance: register(
                 to,
                 "credits_imbalance",
                 "Difference between accounts and ledger in credits; must be zero",
-                Gauge::default(),
             ),
             registry,
             types: BTreeMap::new(),
@@ -143,14 +102,15 @@ impl Metrics {
     }
 
     fn counters_of(&self, name: &TypeName) -> TypeCounters {
-        let of = TypeLabels { r#type: name.to_string() };
+        let label = name.to_string();
+        let of = [("type", label.clone().into())];
         TypeCounters {
             claims: self.claims.get_or_create_owned(&of),
             expiries: self.expiries.get_or_create_owned(&of),
             retries: self.retries.get_or_create_owned(&of),
             waits: self.waits.get_or_create_owned(&of),
             runs: self.runs.get_or_create_owned(&of),
-            label: of.r#type,
+            label,
         }
     }
 
@@ -158,9 +118,7 @@ impl Metrics {
         for name in self.types.keys() {
             for category in [Category::Validation, Category::Queue, Category::Engine, Category::System] {
                 for class in [Class::Transient, Class::Permanent, Class::Validation, Class::LeaseConflict] {
-                    let (category, class) = (category_text(category), class_text(class));
-                    let of = FailureLabels { category, class, r#type: name.to_string() };
-                    self.failures.get_or_create(&of).inc_by(0);
+                    self.failures.get_or_create(&failure_labels(category, class, name.as_str())).inc_by(0);
                 }
             }
         }
@@ -176,12 +134,9 @@ impl Metrics {
         if let Some(known) = self.transition_cache.read().expect("the lock is never poisoned").get(&key) {
             return known.clone();
         }
-        let labels = TransitionLabels {
-            lifecycle: lifecycle.to_string(),
-            from: from.map(ToString::to_string).unwrap_or_default(),
-            to: to.to_string(),
-        };
-        let counter = self.transitions.get_or_create_owned(&labels);
+        let from = from.map(ToString::to_string).unwrap_or_default();
+        let labels = [("lifecycle", lifecycle.to_string()), ("from", from), ("to", to.to_string())];
+        let counter = self.transitions.get_or_create_owned(&labels.map(owned));
         self.transition_cache.write().expect("the lock is never poisoned").insert(key, counter.clone());
         counter
     }
@@ -207,8 +162,7 @@ impl Metrics {
             of.retries.inc();
         }
         if let Some(failed) = it.failure() {
-            let (category, class) = (category_text(failed.category), class_text(failed.class));
-            self.failures.get_or_create(&FailureLabels { category, class, r#type: of.label.clone() }).inc();
+            self.failures.get_or_create(&failure_labels(failed.category, failed.class, &of.label)).inc();
         }
         if let Some(waited) = it.waited {
             of.waits.observe(waited.0 as f64 / 1000.0);
@@ -229,7 +183,7 @@ impl Metrics {
 
     /// All metrics as `OpenMetrics` text; only the counters if the store is unavailable.
     pub(crate) async fn text(&self, app: &App) -> String {
-        self.engines.set(app.hub().engine_count() as i64);
+        self.engines.set(app.hub.engine_count() as i64);
         if let Err(error) = self.read_gauges(app).await {
             tracing::warn!(?error, "gauges not read");
         }
@@ -244,24 +198,40 @@ impl Metrics {
         let age = |since: Timestamp| (now.at - since).0 as f64 / 1000.0;
         self.jobs.clear();
         for count in counts {
-            let of = StateLabels { lifecycle: count.lifecycle.to_string(), state: count.state.to_string() };
-            self.jobs.get_or_create(&of).inc_by(count.count as i64);
+            let of = [("lifecycle", count.lifecycle.to_string()), ("state", count.state.to_string())];
+            self.jobs.get_or_create(&of.map(owned)).inc_by(count.count as i64);
         }
         self.credits_imbalance.set(i64::try_from(app.runtime().credits_imbalance()).unwrap_or(i64::MAX));
         self.dead_letters.set(gauges.dead_letters as i64);
         self.oldest_dead_letter.set(gauges.oldest_dead_letter.map_or(0.0, age));
         self.oldest_ready.clear();
         for oldest in gauges.oldest_ready {
-            let of = QueueLabels { queue: oldest.queue.to_string(), r#type: oldest.job_type.to_string() };
-            self.oldest_ready.get_or_create(&of).set(age(oldest.since));
+            let of = [("queue", oldest.queue.to_string()), ("type", oldest.job_type.to_string())];
+            self.oldest_ready.get_or_create(&of.map(owned)).set(age(oldest.since));
         }
         Ok(())
     }
 }
 
-fn register<M: Metric + Clone>(to: &mut Registry, name: &str, help: &str, metric: M) -> M {
+fn register<M: Metric + Clone + Default>(to: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
     to.register(name, help, metric.clone());
     metric
+}
+
+fn register_durations(to: &mut Registry, name: &str, help: &str) -> Durations {
+    let durations = Durations::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 2.0, 22)));
+    to.register(name, help, durations.clone());
+    durations
+}
+
+fn owned((name, value): (&'static str, String)) -> (&'static str, Cow<'static, str>) {
+    (name, value.into())
+}
+
+fn failure_labels(category: Category, class: Class, job_type: &str) -> Labels<3> {
+    let (category, class) = (category_text(category), class_text(class));
+    [("category", category.into()), ("class", class.into()), ("type", job_type.to_owned().into())]
 }
 
 fn category_text(category: Category) -> &'static str {

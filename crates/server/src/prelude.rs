@@ -17,4 +17,4 @@ pub(crate) use tenure_service::query::job_id;
 pub(crate) use tenure_service::wire::{self, Borrowed};
 pub(crate) use tenure_store::{JournalEntry, Store as _};
 
-pub(crate) use crate::app::App;
+pub(crate) use crate::app::{App, CallContext};

@@ -8,15 +8,12 @@ use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse as _;
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use tenure_api::call::Access;
-use tenure_api::{Call, CallId, Method, Verb};
+use tenure_api::{Call, CallId, Method};
 use tenure_service::extract::Authenticated;
 use tenure_service::pages::Pages;
 use tenure_service::query::QueryParams;
 
-use crate::http::{
-    accounts, assets, bulk, catalog, claims, dead_letters, events, health, jobs, keys, logs, pages, reports,
-    schedules, stream, system, webhooks,
-};
+use crate::http::{self, pages};
 use crate::prelude::*;
 use crate::{lifecycle_api, middleware, socket};
 
@@ -44,93 +41,49 @@ pub(crate) fn router(app: &App, dashboard: Pages) -> Router {
         .layer(from_fn_with_state((app.clone(), dashboard.problem), middleware::apply))
 }
 
-/// Writes the `match` from calls to handlers: the compiler refuses a call without a handler.
+/// Writes the `match` from calls to the handlers in each file below `http`: the compiler refuses a call without a handler.
 macro_rules! handlers {
-    (reports { $($Report:ident => $Verb:ident,)+ } $($Id:ident => $handler:path,)+) => {
+    (reports: $($Report:ident)|+; $($file:ident: $($Id:ident => $handler:ident $(::<$paused:literal>)?),+;)+) => {
         fn handler(id: CallId) -> MethodRouter<App> {
             match id {
-                $(CallId::$Id => route(id, $handler),)+
-                $(CallId::$Report => report(Verb::$Verb),)+
+                $($(CallId::$Id => route(id, http::$file::$handler $(::<$paused>)?),)+)+
+                $(CallId::$Report)|+ => report(id),
             }
         }
     };
 }
 
 handlers! {
-    reports {
-        StartJob => Start,
-        HeartbeatJob => Heartbeat,
-        ReportProgress => Progress,
-        SucceedJob => Succeed,
-        PartialJob => Partial,
-        FailJob => Fail,
-        RejectJob => Reject,
-        ReleaseJob => Release,
-        ConfirmCancel => CancelConfirm,
-    }
-    CreateJob => jobs::create,
-    ListJobs => jobs::list,
-    CreateJobs => jobs::create_batch,
-    ActOnJobs => bulk::act,
-    GetJob => jobs::get,
-    ListJobEvents => jobs::history,
-    ReplayJob => jobs::replay,
-    ExplainJob => jobs::explain,
-    StreamJob => stream::stream,
-    ListJobLogs => logs::read,
-    AppendJobLogs => logs::append,
-    ListJobAssets => assets::list,
-    AddJobAsset => assets::add,
-    GetJobAsset => assets::get,
-    GetJobAssetContent => assets::content,
-    CancelJob => jobs::cancel,
-    RetryJob => jobs::retry,
-    DeadLetterJob => jobs::dead_letter,
-    SignalJob => jobs::signal,
-    ClaimJobs => claims::claim,
-    ReportJobs => reports::reports,
-    ListWorkers => system::workers,
-    ListDeadLetters => dead_letters::list,
-    RedriveDeadLetters => dead_letters::redrive,
-    DismissDeadLetter => dead_letters::dismiss,
-    ListQueues => system::queues,
-    PauseQueue => system::pause_queue,
-    ResumeQueue => system::resume_queue,
-    ListLifecycles => catalog::lifecycles,
-    GetLifecycle => catalog::lifecycle,
-    GetLifecycleDiagram => catalog::diagram,
-    ListTypes => catalog::types,
-    GetCredits => accounts::get,
-    GrantCredits => accounts::grant,
-    ListEvents => events::events,
-    GetStats => system::stats,
-    ListAudit => system::audit,
-    ListKeys => keys::list,
-    CreateKey => keys::create,
-    RevokeKey => keys::revoke,
-    ListSchedules => schedules::list,
-    CreateSchedule => schedules::create,
-    GetSchedule => schedules::get,
-    DeleteSchedule => schedules::remove,
-    PauseSchedule => schedules::pause,
-    ResumeSchedule => schedules::resume,
-    ListWebhooks => webhooks::list,
-    CreateWebhook => webhooks::create,
-    GetWebhook => webhooks::get,
-    DeleteWebhook => webhooks::remove,
-    EnableWebhook => webhooks::enable,
-    GetHealth => health::live,
-    GetReadiness => health::ready,
-    GetMetrics => health::metrics,
-    GetOpenapi => pages::openapi,
-    GetDocs => pages::docs,
-    GetProblem => pages::problem,
+    reports: StartJob | HeartbeatJob | ReportProgress | SucceedJob | PartialJob | FailJob | RejectJob | ReleaseJob
+        | ConfirmCancel;
+    jobs: CreateJob => create, ListJobs => list, CreateJobs => create_batch, GetJob => get, ListJobEvents => history,
+        ReplayJob => replay, ExplainJob => explain, CancelJob => cancel, RetryJob => retry,
+        DeadLetterJob => dead_letter, SignalJob => signal;
+    bulk: ActOnJobs => act;
+    stream: StreamJob => stream;
+    logs: ListJobLogs => read, AppendJobLogs => append;
+    assets: ListJobAssets => list, AddJobAsset => add, GetJobAsset => get, GetJobAssetContent => content;
+    claims: ClaimJobs => claim;
+    reports: ReportJobs => reports;
+    dead_letters: ListDeadLetters => list, RedriveDeadLetters => redrive, DismissDeadLetter => dismiss;
+    catalog: ListLifecycles => lifecycles, GetLifecycle => lifecycle, GetLifecycleDiagram => diagram,
+        ListTypes => types;
+    accounts: GetCredits => get, GrantCredits => grant;
+    events: ListEvents => events;
+    system: ListWorkers => workers, ListQueues => queues, PauseQueue => set_paused::<true>,
+        ResumeQueue => set_paused::<false>, GetStats => stats, ListAudit => audit;
+    keys: ListKeys => list, CreateKey => create, RevokeKey => revoke;
+    schedules: ListSchedules => list, CreateSchedule => create, GetSchedule => get, DeleteSchedule => remove,
+        PauseSchedule => pause, ResumeSchedule => resume;
+    webhooks: ListWebhooks => list, CreateWebhook => create, GetWebhook => get, DeleteWebhook => remove,
+        EnableWebhook => enable;
+    health: GetHealth => live, GetReadiness => ready, GetMetrics => metrics;
+    pages: GetOpenapi => openapi, GetDocs => docs, GetProblem => problem;
 }
 
-fn report(verb: Verb) -> MethodRouter<App> {
-    route(CallId::of_verb(verb), move |state, caller, id, preference, body| {
-        reports::report(verb, state, caller, id, preference, body)
-    })
+fn report(id: CallId) -> MethodRouter<App> {
+    let verb = id.verb().expect("the call is a report");
+    route(id, move |call, job, body| http::reports::report(verb, call, job, body))
 }
 
 /// The route of a call: its method, and its handler behind the check of its right.

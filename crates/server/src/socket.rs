@@ -67,7 +67,7 @@ pub(crate) fn layer(app: &App) -> SocketIoLayer {
     };
     io.ns("/engine", connected::<Engine>.with(admit_engine));
     io.ns("/jobs", connected::<FrontEnd>.with(admit_front_end));
-    app.hub().set_io(io);
+    app.hub.set_io(io);
     layer
 }
 

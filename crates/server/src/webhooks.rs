@@ -49,12 +49,12 @@ struct WebhookSender {
 
 /// Delivers webhooks until the server drains.
 pub(crate) async fn deliver_all(app: App) {
-    let policy = app.target_policy().clone();
+    let policy = app.target_policy.clone();
     let clients = match Clients::new(&policy) {
         Ok(clients) => clients,
         Err(error) => return tracing::error!(%error, "webhook delivery disabled"),
     };
-    let retry = app.webhooks().retry.clone();
+    let retry = app.webhooks.retry.clone();
     let sender = Arc::new(WebhookSender { policy, clients, retry, app: app.clone() });
     let mut tasks = JoinSet::new();
     loop {

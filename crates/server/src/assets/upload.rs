@@ -27,9 +27,8 @@ pub(crate) struct Received {
 
 /// A running upload.
 pub(crate) struct RunningUpload {
-    app: App,
+    pub(crate) call: CallContext,
     contents: Contents,
-    caller: Caller,
     upload: Upload,
     renewed_at: Instant,
 }
@@ -37,15 +36,13 @@ pub(crate) struct RunningUpload {
 impl RunningUpload {
     /// Checks that the caller may upload, and lists the object as garbage.
     pub(crate) async fn begin(
-        app: App,
+        call: CallContext,
         contents: Contents,
-        caller: Caller,
         upload: Upload,
     ) -> Result<Self, Problem> {
-        let command = Command::Upload(upload.clone());
-        app.runtime().submit(CommandEnvelope { by: caller.actor(), key: None, command }).await??;
+        call.submit(None, Command::Upload(upload.clone())).await?;
         let upload = Upload { continues: true, ..upload };
-        Ok(Self { app, contents, caller, upload, renewed_at: Instant::now() })
+        Ok(Self { call, contents, upload, renewed_at: Instant::now() })
     }
 
     /// Writes the body into the object, which is durable when this returns.
@@ -63,7 +60,7 @@ impl RunningUpload {
     }
 
     async fn write(&mut self, writer: &mut BufWriter, body: Body) -> Result<Received, Problem> {
-        let limit = self.app.limits().asset;
+        let limit = self.call.limits().asset;
         let (mut bytes, mut digest) = (0, Sha256::new());
         let mut body = body.into_data_stream();
         loop {
@@ -100,13 +97,12 @@ impl RunningUpload {
 
     async fn renew(&mut self) -> Result<(), Problem> {
         self.renewed_at = Instant::now();
-        if !self.app.keyring().still_admits(&self.caller, self.app.runtime().now()).await {
+        if !self.call.keyring().still_admits(&self.call.caller, self.call.runtime().now()).await {
             return Err(Problem::new(ProblemCode::Unauthenticated, "the key or token is no longer valid"));
         }
-        let command = Command::Upload(self.upload.clone());
-        match self.app.runtime().submit(CommandEnvelope { by: self.caller.actor(), key: None, command }).await
-        {
-            Ok(answer) => answer.map(drop).map_err(|refusal| refused(refusal, &self.upload)),
+        let (by, command) = (self.call.caller.actor(), Command::Upload(self.upload.clone()));
+        match self.call.runtime().submit(CommandEnvelope { by, key: None, command }).await {
+            Ok(answer) => answer.map(drop).map_err(|refusal| self.refused(refusal)),
             // The commit at the end fails if the entry has expired.
             Err(failure) => {
                 tracing::debug!(%failure, "upload renewal failed");
@@ -116,24 +112,25 @@ impl RunningUpload {
     }
 
     /// Deletes the object.
-    pub(crate) async fn discard(self) {
-        let path = self.upload.storage_path;
-        match self.contents.delete(&path).await {
-            Ok(()) => garbage::remove_entries(&self.app, vec![path]).await,
+    pub(crate) async fn discard(&self) {
+        let path = &self.upload.storage_path;
+        match self.contents.delete(path).await {
+            Ok(()) => garbage::remove_entries(&self.call, vec![path.clone()]).await,
             Err(error) => tracing::warn!(path, %error, "upload object not deleted"),
         }
     }
-}
 
-/// Explains a garbage entry that expired during the upload; other refusals are answered as they are.
-pub(crate) fn refused(refusal: Refusal, upload: &Upload) -> Problem {
-    match refusal {
-        Refusal::NotFound { what: "upload", .. } => {
-            tracing::warn!(path = upload.storage_path, "upload expired");
-            let detail = "the store was unavailable during the upload, and nothing was changed; upload again";
-            Problem::new(ProblemCode::StoreUnavailable, detail).retry_after(1)
+    /// Explains a garbage entry that expired during the upload; other refusals are answered as they are.
+    pub(crate) fn refused(&self, refusal: Refusal) -> Problem {
+        match refusal {
+            Refusal::NotFound { what: "upload", .. } => {
+                tracing::warn!(path = self.upload.storage_path, "upload expired");
+                let detail =
+                    "the store was unavailable during the upload, and nothing was changed; upload again";
+                Problem::new(ProblemCode::StoreUnavailable, detail).retry_after(1)
+            }
+            refusal => refusal.into(),
         }
-        refusal => refusal.into(),
     }
 }
 

@@ -6,16 +6,11 @@ use tenure_service::accounts::{self, may_see};
 
 use crate::http::prelude::*;
 
-pub(crate) async fn get(
-    State(app): State<App>,
-    caller: Caller,
-    Named(user): Named<UserId>,
-    mut params: QueryParams,
-) -> Reply {
-    may_see(&caller, &user)?;
+pub(crate) async fn get(call: CallContext, Named(user): Named<UserId>, mut params: QueryParams) -> Reply {
+    may_see(&call.caller, &user)?;
     let (after, limit) = (params.rows_after("cursor")?, params.limit()?);
     params.done()?;
-    account(&app, user, after, limit).await
+    account(&call, user, after, limit).await
 }
 
 async fn account(app: &App, user: UserId, after: u64, limit: usize) -> Reply {
@@ -29,12 +24,11 @@ async fn account(app: &App, user: UserId, after: u64, limit: usize) -> Reply {
 }
 
 pub(crate) async fn grant(
-    State(app): State<App>,
-    caller: Caller,
+    call: CallContext,
     Named(user): Named<UserId>,
     body: Body<request::Grant>,
 ) -> Reply {
     let request::Grant { grant, reason } = body.value;
-    accounts::grant(&app, &caller, body.key, &user, grant, reason).await?;
-    account(&app, user, 0, 500).await
+    accounts::grant(&call, &call.caller, body.key, &user, grant, reason).await?;
+    account(&call, user, 0, 500).await
 }

@@ -10,43 +10,32 @@ use tenure_service::assets::name::{self, storage_path};
 use tenure_service::extract::AssetPath;
 use tenure_service::fields::name as given_name;
 
-use crate::assets::upload::{Received, RunningUpload, refused, too_large};
+use crate::assets::upload::{Received, RunningUpload, too_large};
 use crate::headers::idempotency_key;
 use crate::http::prelude::*;
 use crate::http::reports::optional_holder;
 
-pub(crate) async fn list(
-    State(app): State<App>,
-    caller: Caller,
-    Id(id): Id,
-    mut params: QueryParams,
-) -> Reply {
+pub(crate) async fn list(call: CallContext, Id(id): Id, mut params: QueryParams) -> Reply {
     let cursor = |text: &str| job_id(text).map(|JobId(id)| AssetId(id));
     let (before, limit) = (params.read("cursor", "a cursor of an earlier answer", cursor)?, params.limit()?);
     params.done()?;
-    app.job(&caller, id).await?;
-    let assets = app.store().assets(id, before, limit).await?;
+    call.job(id).await?;
+    let assets = call.store().assets(id, before, limit).await?;
     let next = next_cursor(&assets, limit, |asset| asset.id.to_string());
     page(CallId::ListJobAssets, assets.iter().map(wire::asset).collect(), next)
 }
 
 /// An upload describes its body in the query; a registration is JSON.
-pub(crate) async fn add(
-    State(app): State<App>,
-    caller: Caller,
-    Id(id): Id,
-    mut params: QueryParams,
-    request: Request,
-) -> Reply {
+pub(crate) async fn add(call: CallContext, Id(id): Id, mut params: QueryParams, request: Request) -> Reply {
     if let Some(asset_type) = params.name("asset_type")? {
-        return upload(app, caller, id, asset_type, params, request).await;
+        return upload(call, id, asset_type, params, request).await;
     }
     params.done()?;
-    let body = Body::from_request(request, &app).await?;
-    register(&app, &caller, id, body).await
+    let body = Body::from_request(request, &call).await?;
+    register(&call, id, body).await
 }
 
-async fn register(app: &App, caller: &Caller, id: JobId, body: Body<request::NewAsset>) -> Reply {
+async fn register(call: &CallContext, id: JobId, body: Body<request::NewAsset>) -> Reply {
     let request::NewAsset { asset_type, url, storage_path, file_size, worker, fence } = body.value;
     let holder = optional_holder(given_name("#/worker", worker)?, fence, |field| incomplete("#/", field))?;
     let asset_type = given_name("#/asset_type", Some(asset_type))?.expect("a given name is checked");
@@ -57,17 +46,16 @@ async fn register(app: &App, caller: &Caller, id: JobId, body: Body<request::New
     if storage_path.as_ref().is_some_and(|path| path.contains(char::is_control)) {
         return Err(Problem::malformed("#/storage_path", "must have no control characters"));
     }
-    admit(app, caller, id, holder.as_ref()).await?;
-    let (asset, stored) = (AssetId(app.runtime().new_id().0), false);
+    admit(call, id, holder.as_ref()).await?;
+    let (asset, stored) = (AssetId(call.runtime().new_id().0), false);
     let new = NewAsset { id: asset, job: id, holder, asset_type, url, storage_path, file_size, stored };
-    let output = app.submit(caller, body.key, Command::AddAsset(Box::new(new))).await?;
-    Ok(added(app, output))
+    let output = call.submit(body.key, Command::AddAsset(Box::new(new))).await?;
+    Ok(added(call, output))
 }
 
 /// Completes even if the caller disconnects.
 async fn upload(
-    app: App,
-    caller: Caller,
+    call: CallContext,
     id: JobId,
     asset_type: Name,
     mut params: QueryParams,
@@ -82,19 +70,19 @@ async fn upload(
         optional_holder(worker, params.number("fence", 0..=u64::MAX)?, |field| incomplete("?", field))?;
     params.done()?;
     let key = idempotency_key(request.headers())?;
-    let contents = app.contents().cloned().ok_or_else(|| {
+    let contents = call.contents().cloned().ok_or_else(|| {
         Problem::invalid("#", "this server stores no asset contents: set `assets.store`, or register a URL")
     })?;
     let declared = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    let limit = app.limits().asset;
+    let limit = call.limits().asset;
     if declared.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit) {
         return Err(too_large(limit));
     }
-    let job = admit(&app, &caller, id, holder.as_ref()).await?;
-    let asset = AssetId(app.runtime().new_id().0);
+    let job = admit(&call, id, holder.as_ref()).await?;
+    let asset = AssetId(call.runtime().new_id().0);
     let path = storage_path(job.spec.user_id.as_ref(), id, asset, &file);
     let promised = Upload { job: id, holder: holder.clone(), storage_path: path.clone(), continues: false };
-    let uploading = RunningUpload::begin(app.clone(), contents, caller.clone(), promised.clone()).await?;
+    let uploading = RunningUpload::begin(call, contents, promised).await?;
     let url = format!("/api/jobs/{id}/assets/{asset}/content");
     let new = NewAsset {
         id: asset,
@@ -106,25 +94,18 @@ async fn upload(
         file_size: None,
         stored: true,
     };
-    let upload = StartedUpload { uploading, promised, new, key, file };
-    let stored = store(app, caller, upload, request.into_body());
-    tokio::spawn(stored)
-        .await
-        .unwrap_or_else(|_| Err(Problem::new(ProblemCode::StoreUnavailable, "the upload failed")))
-}
-
-/// An upload whose object is registered for deletion until the asset is committed.
-struct StartedUpload {
-    uploading: RunningUpload,
-    promised: Upload,
-    new: NewAsset,
-    key: Option<String>,
-    file: String,
+    let stored = tokio::spawn(store(uploading, new, key, file, request.into_body())).await;
+    stored.unwrap_or_else(|_| Err(Problem::new(ProblemCode::StoreUnavailable, "the upload failed")))
 }
 
 /// Stores the object, then commits its row. Without the row, the object is deleted.
-async fn store(app: App, caller: Caller, upload: StartedUpload, body: Content) -> Reply {
-    let StartedUpload { mut uploading, promised, new, key, file } = upload;
+async fn store(
+    mut uploading: RunningUpload,
+    new: NewAsset,
+    key: Option<String>,
+    file: String,
+    body: Content,
+) -> Reply {
     let output = match uploading.receive(body).await {
         Ok(received) => {
             let key = key.map(|key| IdempotencyKey {
@@ -132,10 +113,9 @@ async fn store(app: App, caller: Caller, upload: StartedUpload, body: Content) -
                 fingerprint: fingerprint(&[new.asset_type.as_str(), &file], &received),
             });
             let new = NewAsset { file_size: Some(received.bytes), ..new };
-            let envelope =
-                CommandEnvelope { by: caller.actor(), key, command: Command::AddAsset(Box::new(new)) };
-            match app.runtime().submit(envelope).await {
-                Ok(answer) => answer.map_err(|refusal| refused(refusal, &promised)),
+            let (by, command) = (uploading.call.caller.actor(), Command::AddAsset(Box::new(new)));
+            match uploading.call.runtime().submit(CommandEnvelope { by, key, command }).await {
+                Ok(answer) => answer.map_err(|refusal| uploading.refused(refusal)),
                 // Whether it was committed is not known: the garbage record, if it still exists, decides.
                 Err(failure) => return Err(failure.into()),
             }
@@ -145,7 +125,7 @@ async fn store(app: App, caller: Caller, upload: StartedUpload, body: Content) -
     if !matches!(output, Ok(CommandOutput::Asset { replayed: false, .. })) {
         uploading.discard().await;
     }
-    Ok(added(&app, output?))
+    Ok(added(&uploading.call, output?))
 }
 
 /// The digest of everything that identifies an upload.
@@ -179,30 +159,20 @@ fn incomplete(at: &str, field: &str) -> Problem {
 }
 
 /// Checks that the caller may add assets. The commit checks that the holder holds the lease.
-async fn admit(
-    app: &App,
-    caller: &Caller,
-    id: JobId,
-    holder: Option<&Holder>,
-) -> Result<std::sync::Arc<tenure_core::job::Job>, Problem> {
+async fn admit(call: &CallContext, id: JobId, holder: Option<&Holder>) -> Result<Arc<Job>, Problem> {
     let Some(Holder { worker, .. }) = holder else {
-        caller.may(Right::ManageJobs)?;
-        return app.job(caller, id).await;
+        call.caller.may(Right::ManageJobs)?;
+        return call.job(id).await;
     };
-    caller.may(Right::Work)?;
-    app.touch_worker(caller, worker).await?;
-    app.store().job(id).await?.ok_or_else(|| Problem::not_found("job", id))
+    call.caller.may(Right::Work)?;
+    call.touch_worker(worker).await?;
+    call.store().job(id).await?.ok_or_else(|| Problem::not_found("job", id))
 }
 
-pub(crate) async fn get(State(app): State<App>, caller: Caller, path: AssetPath) -> Reply {
-    ok(&wire::asset(&content::find(&app, &caller, path).await?))
+pub(crate) async fn get(call: CallContext, path: AssetPath) -> Reply {
+    ok(&wire::asset(&content::find(&call, &call.caller, path).await?))
 }
 
-pub(crate) async fn content(
-    State(app): State<App>,
-    caller: Caller,
-    path: AssetPath,
-    headers: HeaderMap,
-) -> Reply {
-    Ok(content::open(&app, &caller, path, &headers).await?.1)
+pub(crate) async fn content(call: CallContext, path: AssetPath, headers: HeaderMap) -> Reply {
+    Ok(content::open(&call, &call.caller, path, &headers).await?.1)
 }

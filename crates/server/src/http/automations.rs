@@ -37,16 +37,18 @@ pub(super) async fn find(app: &App, id: &AutomationId) -> Result<Automation, Pro
     found.ok_or_else(|| Problem::not_found(id.0.as_str(), &id.1))
 }
 
-/// The refusal of a creation. If its key generated the id of an existing automation, the key was used for another body.
-pub(super) async fn refused(
+/// The automation of a creation, and whether it was created before. If the key of a refused creation generated the id of
+/// an existing automation, the key was used for another body.
+pub(super) async fn added(
     app: &App,
     id: &AutomationId,
     key: Option<IdempotencyKey>,
-    problem: Problem,
-) -> Problem {
-    match key {
-        Some(key) if find(app, id).await.is_ok() => Problem::key_reused(key.key.as_str()),
-        _ => problem,
+    output: Result<CommandOutput, Problem>,
+) -> Result<(Automation, bool), Problem> {
+    match (output, key) {
+        (Ok(output), _) => Ok(automation_of(output)),
+        (Err(_), Some(key)) if find(app, id).await.is_ok() => Err(Problem::key_reused(key.key.as_str())),
+        (Err(problem), _) => Err(problem),
     }
 }
 

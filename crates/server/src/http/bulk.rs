@@ -9,7 +9,7 @@ use crate::http::dead_letters::cursor_of;
 use crate::http::jobs::core_mode;
 use crate::http::prelude::*;
 
-pub(crate) async fn act(State(app): State<App>, caller: Caller, body: Body<request::JobAction>) -> Reply {
+pub(crate) async fn act(call: CallContext, body: Body<request::JobAction>) -> Reply {
     let request::JobAction { action, filter, mode, cursor } = body.value;
     let action = parsed::<Action>("#/action", Some(action))?.expect("a given text is parsed");
     if action == Action::Retry && mode.is_some() {
@@ -18,11 +18,11 @@ pub(crate) async fn act(State(app): State<App>, caller: Caller, body: Body<reque
     let mut params = QueryParams::of_object(&filter)?;
     let mut filter = params.jobs()?;
     params.done()?;
-    app.resolve_state_alias(&mut filter);
-    let (jobs, next_cursor) = matching(&app, &filter, cursor_of(cursor.as_deref())?).await?;
+    call.resolve_state_alias(&mut filter);
+    let (jobs, next_cursor) = matching(&call, &filter, cursor_of(cursor.as_deref())?).await?;
     let mode = mode.map_or(CancelMode::Soft, core_mode);
-    let answers = submit_each(&app, &caller, action, mode, body.key, &jobs).await;
-    let results = named_results(CallId::ActOnJobs, &app, &jobs, answers);
+    let answers = submit_each(&call, &call.caller, action, mode, body.key, &jobs).await;
+    let results = named_results(CallId::ActOnJobs, &call, &jobs, answers);
     ok(&ActionResults { matched: jobs.len() as u64, results, next_cursor })
 }
 

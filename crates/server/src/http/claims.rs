@@ -48,14 +48,14 @@ pub(crate) fn names<T: From<String> + Ord>(
     Ok(Some(names))
 }
 
-pub(crate) async fn claim(State(app): State<App>, caller: Caller, body: Body<request::Claim>) -> Reply {
+pub(crate) async fn claim(call: CallContext, body: Body<request::Claim>) -> Reply {
     let (claim, wait) = command(body.value, body.key.map(|given| given.key))?;
-    app.refuse_if_draining()?;
-    app.touch_worker(&caller, &claim.worker).await?;
-    let output = app.runtime().claim_unless(claim, wait, app.drained()).await??;
+    call.refuse_if_draining()?;
+    call.touch_worker(&claim.worker).await?;
+    let output = call.runtime().claim_unless(claim, wait, call.drained()).await??;
     if matches!(&output, CommandOutput::Claimed { jobs, .. } if jobs.is_empty()) {
         // A claim that the drain interrupted is refused, so that the worker claims from another node.
-        app.refuse_if_draining()?;
+        call.refuse_if_draining()?;
     }
-    ok(&OutputAnswer { output, now: app.runtime().reading() })
+    ok(&OutputAnswer { output, now: call.runtime().reading() })
 }

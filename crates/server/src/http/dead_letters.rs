@@ -7,16 +7,16 @@ use tenure_service::dead_letters::{check_rate, find, matching, narrow, redrive_e
 use crate::http::bulk::{named_results, refused};
 use crate::http::prelude::*;
 
-pub(crate) async fn list(State(app): State<App>, caller: Caller, mut params: QueryParams) -> Reply {
+pub(crate) async fn list(call: CallContext, mut params: QueryParams) -> Reply {
     let (mut filter, rows) = (params.dead_letters()?, params.page()?);
     params.done()?;
-    narrow(&caller, &mut filter)?;
-    let letters = app.store().dead_letters(filter, rows).await?;
+    narrow(&call.caller, &mut filter)?;
+    let letters = call.store().dead_letters(filter, rows).await?;
     let next = next_cursor(&letters, rows.limit, |letter| letter.job_id.to_string());
     page(CallId::ListDeadLetters, letters.iter().map(wire::dead_letter).collect(), next)
 }
 
-pub(crate) async fn redrive(State(app): State<App>, caller: Caller, body: Body<request::Redrive>) -> Reply {
+pub(crate) async fn redrive(call: CallContext, body: Body<request::Redrive>) -> Reply {
     let request::Redrive { ids, filter, max_per_second, cursor } = body.value;
     check_rate("#/max_per_second", max_per_second)?;
     let by_filter = filter.is_some();
@@ -26,21 +26,21 @@ pub(crate) async fn redrive(State(app): State<App>, caller: Caller, body: Body<r
             let mut params = QueryParams::of_object(&filter)?;
             let filter = params.dead_letters()?;
             params.done()?;
-            matching(&app, filter, cursor_of(cursor.as_deref())?, |_| true).await?
+            matching(&call, filter, cursor_of(cursor.as_deref())?, |_| true).await?
         }
         _ => return Err(Problem::malformed("#", "give either ids or filter")),
     };
     let (mut found, mut missing) = (Vec::with_capacity(jobs.len()), Vec::new());
     for job in jobs {
-        if by_filter || find(&app, job).await?.is_some() {
+        if by_filter || find(&call, job).await?.is_some() {
             found.push(job);
         } else {
             let problem = Problem::not_found("dead letter", job);
             missing.push(refused(CallId::RedriveDeadLetters, job, &problem));
         }
     }
-    let answers = redrive_each(&app, &caller, max_per_second, body.key, &found).await;
-    let mut results = named_results(CallId::RedriveDeadLetters, &app, &found, answers);
+    let answers = redrive_each(&call, &call.caller, max_per_second, body.key, &found).await;
+    let mut results = named_results(CallId::RedriveDeadLetters, &call, &found, answers);
     let redriven = results.iter().filter(|result| result.ok.is_some()).count() as u64;
     results.extend(missing);
     ok(&RedriveResults { redriven, results, next_cursor })
@@ -62,14 +62,9 @@ pub(crate) fn cursor_of(cursor: Option<&str>) -> Result<Option<JobId>, Problem> 
     cursor.map(|cursor| job_id(cursor).ok_or_else(bad)).transpose()
 }
 
-pub(crate) async fn dismiss(
-    State(app): State<App>,
-    caller: Caller,
-    Id(id): Id,
-    body: Body<request::Dismissal>,
-) -> Reply {
+pub(crate) async fn dismiss(call: CallContext, Id(id): Id, body: Body<request::Dismissal>) -> Reply {
     let reason = message("#/reason", Some(body.value.reason))?.unwrap_or_default();
-    app.submit(&caller, body.key, Command::DismissDeadLetter { job: id, reason }).await?;
-    let letter = find(&app, id).await?;
+    call.submit(body.key, Command::DismissDeadLetter { job: id, reason }).await?;
+    let letter = find(&call, id).await?;
     ok(&wire::dead_letter(&letter.ok_or_else(|| Problem::not_found("dead letter", id))?))
 }

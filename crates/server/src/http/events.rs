@@ -21,34 +21,29 @@ fn shown(entry: &JournalEntry) -> EventOf<Borrowed<'_>> {
     wire::event(&entry.event, entry.correlation_id.as_str(), entry.trace_id.as_str())
 }
 
-pub(crate) async fn events(
-    State(app): State<App>,
-    caller: Caller,
-    headers: HeaderMap,
-    mut params: QueryParams,
-) -> Reply {
-    let filter = EventFilter::read(&mut params, &caller)?;
+pub(crate) async fn events(call: CallContext, headers: HeaderMap, mut params: QueryParams) -> Reply {
+    let filter = EventFilter::read(&mut params, &call.caller)?;
     let limit = params.limit()?;
     let cursor = params.text("after");
     params.done()?;
     let live = sse::is_wanted(&headers);
-    let mut after = cursor_of(&app, cursor.as_deref()).await?;
+    let mut after = cursor_of(&call, cursor.as_deref()).await?;
     if live && let Some(last) = sse::last_id(&headers)? {
-        after = cursor_of(&app, Some(last)).await?;
+        after = cursor_of(&call, Some(last)).await?;
     }
     if live {
-        return Ok(sse::stream(LiveEvents::new(app, caller, filter, after), LiveEvents::next));
+        return Ok(sse::stream(LiveEvents::new(call, filter, after), LiveEvents::next));
     }
     let (mut rows, mut after) = (Vec::new(), after);
     for _ in 0..PAGES_MAX {
-        let entries = app.store().events(after, PAGE_EVENTS).await?;
+        let entries = call.store().events(after, PAGE_EVENTS).await?;
         let is_last = entries.len() < PAGE_EVENTS;
         for entry in entries {
             if rows.len() == limit {
                 break;
             }
             after = entry.position;
-            if filter.admits(&entry) && may_see(&app, &caller, &entry).await? {
+            if filter.admits(&entry) && may_see(&call, &call.caller, &entry).await? {
                 rows.push(entry);
             }
         }
@@ -74,8 +69,7 @@ async fn cursor_of(app: &App, cursor: Option<&str>) -> Result<Position, Problem>
 
 /// A live stream: events from the store up to the position of the node's follower, then from the follower.
 struct LiveEvents {
-    app: App,
-    caller: Caller,
+    call: CallContext,
     filter: EventFilter,
     /// Everything up to this position was sent or did not match.
     after: Position,
@@ -85,8 +79,8 @@ struct LiveEvents {
 }
 
 impl LiveEvents {
-    fn new(app: App, caller: Caller, filter: EventFilter, after: Position) -> Self {
-        Self { app, caller, filter, after, live: None, ready: VecDeque::new(), sent_at: Instant::now() }
+    fn new(call: CallContext, filter: EventFilter, after: Position) -> Self {
+        Self { call, filter, after, live: None, ready: VecDeque::new(), sent_at: Instant::now() }
     }
 
     async fn next(mut self) -> Option<(String, Self)> {
@@ -100,7 +94,7 @@ impl LiveEvents {
                 None => self.catch_up().await?,
             }
             // Checked before new events are sent: the key may have been revoked meanwhile.
-            if !self.app.may_continue(&self.caller).await {
+            if !self.call.may_continue().await {
                 return None;
             }
             if self.ready.is_empty() && self.sent_at.elapsed() >= sse::KEEP_ALIVE {
@@ -112,10 +106,10 @@ impl LiveEvents {
     /// Reads a page from the store. At the end of the journal it subscribes first and reads once more, so that no event
     /// is missed in between.
     async fn catch_up(&mut self) -> Option<()> {
-        let entries = self.app.store().events(self.after, PAGE_EVENTS).await.ok()?;
+        let entries = self.call.store().events(self.after, PAGE_EVENTS).await.ok()?;
         if entries.is_empty() {
-            let live = self.app.event_broadcast().subscribe(self.after);
-            let entries = self.app.store().events(self.after, PAGE_EVENTS).await.ok()?;
+            let live = self.call.event_broadcast.subscribe(self.after);
+            let entries = self.call.store().events(self.after, PAGE_EVENTS).await.ok()?;
             self.take(&entries).await?;
             self.live = Some(live);
         } else {
@@ -126,7 +120,7 @@ impl LiveEvents {
 
     async fn take(&mut self, entries: &[JournalEntry]) -> Option<()> {
         for entry in entries.iter().filter(|entry| entry.position > self.after) {
-            if self.filter.admits(entry) && may_see(&self.app, &self.caller, entry).await.ok()? {
+            if self.filter.admits(entry) && may_see(&self.call, &self.call.caller, entry).await.ok()? {
                 let kind = entry.event.name.as_str();
                 self.ready.push_back(sse::event(kind, &entry.position.0.to_string(), &shown(entry)));
             }
@@ -139,7 +133,7 @@ impl LiveEvents {
     async fn receive(&mut self, mut live: broadcast::Receiver<Arc<EventPage>>) -> Option<()> {
         let page = tokio::select! {
             page = tokio::time::timeout(sse::KEEP_ALIVE, live.recv()) => page,
-            () = self.app.drained() => return None,
+            () = self.call.drained() => return None,
         };
         match page {
             // A page that begins behind our position leaves a gap: continue from the store.

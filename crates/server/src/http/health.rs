@@ -15,7 +15,7 @@ pub(crate) async fn live() -> Reply {
 
 pub(crate) async fn ready(State(app): State<App>) -> Reply {
     app.refuse_if_draining()?;
-    if app.metrics().stuck_for(app.runtime().queued_commands()) > STUCK {
+    if app.metrics.stuck_for(app.runtime().queued_commands()) > STUCK {
         return Err(
             Problem::new(ProblemCode::Overloaded, "commands wait and nothing is committed").retry_after(1)
         );
@@ -30,7 +30,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Reply {
 }
 
 pub(crate) async fn metrics(State(app): State<App>) -> Reply {
-    let mut response = app.metrics().text(&app).await.into_response();
+    let mut response = app.metrics.text(&app).await.into_response();
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     Ok(response)

@@ -83,28 +83,26 @@ fn owner(user_id: Option<String>, caller: &Caller) -> Result<Option<UserId>, Pro
 }
 
 pub(crate) async fn create(
-    State(app): State<App>,
-    caller: Caller,
+    call: CallContext,
     trace: Trace,
     at: AtLifecycleApi,
-    preference: ReturnPreference,
     body: Body<request::NewJob>,
 ) -> Reply {
-    let new = at.admit(new_job(body.value, &caller, &trace, body.key)?)?;
-    let output = app.runtime().create(new).await??;
-    Ok(created(output, &app, preference))
+    let new = at.admit(new_job(body.value, &call.caller, &trace, body.key)?)?;
+    let output = call.runtime().create(new).await??;
+    Ok(created(&call, output))
 }
 
 /// 202 and the path of the new job; 200 for a creation that was made before.
-fn created(output: CommandOutput, app: &App, preference: ReturnPreference) -> Response {
+fn created(call: &CallContext, output: CommandOutput) -> Response {
     let (status, id) = match &output {
         CommandOutput::Job { job, replayed: true, .. } => (StatusCode::OK, Some(job.id())),
         CommandOutput::Job { job, .. } => (StatusCode::ACCEPTED, Some(job.id())),
         _ => (StatusCode::ACCEPTED, None),
     };
-    let mut response = match brief(&output, preference) {
+    let mut response = match brief(&output, call.preference) {
         Some(brief) => minimal(answer(status, &brief), brief.replayed),
-        None => output_reply(status, output, app.runtime().reading()),
+        None => output_reply(status, output, call.runtime().reading()),
     };
     let location = id.and_then(|JobId(id)| {
         let mut text = Uuid::encode_buffer();
@@ -117,11 +115,9 @@ fn created(output: CommandOutput, app: &App, preference: ReturnPreference) -> Re
 }
 
 pub(crate) async fn create_batch(
-    State(app): State<App>,
-    caller: Caller,
+    call: CallContext,
     trace: Trace,
     at: AtLifecycleApi,
-    preference: ReturnPreference,
     body: Body<request::NewJobs>,
 ) -> Reply {
     if body.value.jobs.len() > BATCH_JOBS_MAX {
@@ -129,7 +125,7 @@ pub(crate) async fn create_batch(
     }
     let one = |(index, raw): (usize, Box<RawValue>)| {
         let key = body.key.as_ref().map(|key| key_of_item(key, index, &raw));
-        at.admit(new_job(parse(raw.get())?, &caller, &trace, key)?)
+        at.admit(new_job(parse(raw.get())?, &call.caller, &trace, key)?)
     };
     let (mut refused, mut valid) = (Vec::with_capacity(body.value.jobs.len()), Vec::new());
     for item in body.value.jobs.into_iter().enumerate().map(one) {
@@ -141,28 +137,28 @@ pub(crate) async fn create_batch(
             Err(problem) => refused.push(Some(problem)),
         }
     }
-    let mut answers = app.runtime().create_all(valid).await.into_iter();
+    let mut answers = call.runtime().create_all(valid).await.into_iter();
     let outputs = refused.into_iter().map(|refused| match refused {
         None => Ok(answers.next().expect("one answer for each valid job")??),
         Some(problem) => Err(problem),
     });
-    results(CallId::CreateJobs, outputs, app.runtime().reading(), preference)
+    results(&call, CallId::CreateJobs, outputs)
 }
 
-pub(crate) async fn list(State(app): State<App>, caller: Caller, mut params: QueryParams) -> Reply {
+pub(crate) async fn list(call: CallContext, mut params: QueryParams) -> Reply {
     let (mut filter, rows) = (params.jobs()?, params.page()?);
     params.done()?;
-    caller.narrow(&mut filter)?;
-    app.resolve_state_alias(&mut filter);
-    let (jobs, next) = listing::list(&app, &caller, filter, rows).await?;
-    let now = app.runtime().reading();
+    call.caller.narrow(&mut filter)?;
+    call.resolve_state_alias(&mut filter);
+    let (jobs, next) = listing::list(&call, &call.caller, filter, rows).await?;
+    let now = call.runtime().reading();
     let rows = jobs.iter().map(|job| JobView { job, now, extras: JobExtras::default() });
     page(CallId::ListJobs, rows.collect(), next.map(|id| id.to_string()))
 }
 
-pub(crate) async fn get(State(app): State<App>, caller: Caller, Id(id): Id) -> Reply {
-    let job = app.job(&caller, id).await?;
-    ok(&wire::job(&job, app.runtime().reading()))
+pub(crate) async fn get(call: CallContext, Id(id): Id) -> Reply {
+    let job = call.job(id).await?;
+    ok(&wire::job(&job, call.runtime().reading()))
 }
 
 /// A row of a job's history.
@@ -173,54 +169,44 @@ enum HistoryRow<'a> {
     Telemetry(Value),
 }
 
-pub(crate) async fn history(
-    State(app): State<App>,
-    caller: Caller,
-    Id(id): Id,
-    mut params: QueryParams,
-) -> Reply {
+pub(crate) async fn history(call: CallContext, Id(id): Id, mut params: QueryParams) -> Reply {
     let with_telemetry = params.flag("telemetry")?;
     params.done()?;
-    let job = app.job(&caller, id).await?;
+    let job = call.job(id).await?;
     let (correlation, trace) = (job.spec.correlation_id(), job.spec.trace_id());
-    let events = app.store().history(id).await?;
+    let events = call.store().history(id).await?;
     let transition =
         |event| HistoryRow::Transition(Box::new(wire::event(event, correlation.as_str(), trace.as_str())));
     let mut rows: Vec<(Timestamp, HistoryRow<'_>)> =
         events.iter().map(|event| (event.ts, transition(event))).collect();
     if with_telemetry {
-        let lines = app.store().telemetry(id).await?;
+        let lines = call.store().telemetry(id).await?;
         rows.extend(lines.iter().map(|line| (line.ts, HistoryRow::Telemetry(wire::telemetry(line, &job)))));
         rows.sort_by_key(|(ts, _)| *ts);
     }
     page(CallId::ListJobEvents, rows.into_iter().map(|(_, row)| row).collect(), None)
 }
 
-pub(crate) async fn replay(
-    State(app): State<App>,
-    caller: Caller,
-    Id(id): Id,
-    mut params: QueryParams,
-) -> Reply {
+pub(crate) async fn replay(call: CallContext, Id(id): Id, mut params: QueryParams) -> Reply {
     let seq = params.number("seq", 1..=u64::from(u32::MAX))?;
     params.done()?;
-    let job = app.job(&caller, id).await?;
+    let job = call.job(id).await?;
     let seq = seq.map_or(job.seq, |seq| seq as u32);
     if seq > job.seq {
         return Err(Problem::malformed("?seq", format!("the job has made {} transitions", job.seq)));
     }
-    let events = app.store().history(id).await?;
+    let events = call.store().history(id).await?;
     let folded = fold::fold(Arc::clone(&job.spec), &events, Some(seq));
     let folded = folded.map_err(|difference| {
         tracing::error!(%difference, "job history is damaged");
         Problem::new(ProblemCode::Internal, "the history of this job is damaged; run `tenure verify`")
     })?;
-    ok(&wire::job(&folded, app.runtime().reading()))
+    ok(&wire::job(&folded, call.runtime().reading()))
 }
 
-pub(crate) async fn explain(State(app): State<App>, caller: Caller, Id(id): Id) -> Reply {
-    let job = app.job(&caller, id).await?;
-    ok(&wire::explanation(&explain::explain(&app, &job).await?))
+pub(crate) async fn explain(call: CallContext, Id(id): Id) -> Reply {
+    let job = call.job(id).await?;
+    ok(&wire::explanation(&explain::explain(&call, &job).await?))
 }
 
 /// The mode of a request, for a command.
@@ -231,60 +217,40 @@ pub(crate) fn core_mode(mode: tenure_api::CancelMode) -> CancelMode {
     }
 }
 
-pub(crate) async fn cancel(
-    State(app): State<App>,
-    caller: Caller,
-    Id(id): Id,
-    preference: ReturnPreference,
-    OptionalBody(body): OptionalBody<request::Cancel>,
-) -> Reply {
+pub(crate) async fn cancel(call: CallContext, Id(id): Id, body: OptionalBody<request::Cancel>) -> Reply {
     let reason = message("#/reason", body.value.reason)?;
-    app.job(&caller, id).await?;
+    call.job(id).await?;
     let mode = body.value.mode.map_or(CancelMode::Soft, core_mode);
-    let output = app.submit(&caller, body.key, Command::Cancel(Cancel { job: id, mode, reason })).await?;
-    Ok(changed(output, &app, preference))
+    let output = call.submit(body.key, Command::Cancel(Cancel { job: id, mode, reason })).await?;
+    Ok(changed(&call, output))
 }
 
-pub(crate) async fn retry(
-    State(app): State<App>,
-    caller: Caller,
-    Id(id): Id,
-    preference: ReturnPreference,
-    OptionalBody(body): OptionalBody<request::Empty>,
-) -> Reply {
-    app.job(&caller, id).await?;
-    let retry = Retry { job: id, id: app.runtime().new_id(), when: When::Now };
-    let output = app.submit(&caller, body.key, Command::Retry(retry)).await?;
-    Ok(created(output, &app, preference))
+pub(crate) async fn retry(call: CallContext, Id(id): Id, body: EmptyBody) -> Reply {
+    call.job(id).await?;
+    let retry = Retry { job: id, id: call.runtime().new_id(), when: When::Now };
+    let output = call.submit(body.key, Command::Retry(retry)).await?;
+    Ok(created(&call, output))
 }
 
-pub(crate) async fn dead_letter(
-    State(app): State<App>,
-    caller: Caller,
-    Id(id): Id,
-    preference: ReturnPreference,
-    body: Body<request::GiveUp>,
-) -> Reply {
+pub(crate) async fn dead_letter(call: CallContext, Id(id): Id, body: Body<request::GiveUp>) -> Reply {
     let request::GiveUp { reason_code, detail } = body.value;
     let reason = parsed("#/reason_code", Some(reason_code))?.expect("a given text is parsed");
-    let output = app.submit(&caller, body.key, Command::DeadLetter { job: id, reason, detail }).await?;
-    Ok(changed(output, &app, preference))
+    let output = call.submit(body.key, Command::DeadLetter { job: id, reason, detail }).await?;
+    Ok(changed(&call, output))
 }
 
 pub(crate) async fn signal(
-    State(app): State<App>,
-    caller: Caller,
+    call: CallContext,
     Segments(segments): Segments,
-    preference: ReturnPreference,
-    OptionalBody(body): OptionalBody<request::Signal>,
+    body: OptionalBody<request::Signal>,
 ) -> Reply {
     let job = job_id(&segments[0]).ok_or_else(|| Problem::malformed("#", "the path does not name a job"))?;
     if !is_name(&segments[1]) {
         return Err(Problem::malformed("#", "the path does not name a signal"));
     }
-    app.job(&caller, job).await?;
+    call.job(job).await?;
     let payload = body.value.payload.map(|payload| Json::stored(payload.get()));
     let command = Command::Signal { job, name: segments[1].as_str().into(), payload };
-    let output = app.submit(&caller, body.key, command).await?;
-    Ok(changed(output, &app, preference))
+    let output = call.submit(body.key, command).await?;
+    Ok(changed(&call, output))
 }

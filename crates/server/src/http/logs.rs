@@ -6,39 +6,29 @@ use tenure_core::limits::{LOG_LINE_BYTES_MAX, LOG_LINES_MAX};
 use crate::http::prelude::*;
 use crate::http::reports::{missing, optional_holder};
 
-pub(crate) async fn read(
-    State(app): State<App>,
-    caller: Caller,
-    Id(id): Id,
-    mut params: QueryParams,
-) -> Reply {
+pub(crate) async fn read(call: CallContext, Id(id): Id, mut params: QueryParams) -> Reply {
     let (after, limit) =
         (params.rows_after("after")?, params.number("limit", 1..=500)?.unwrap_or(500) as usize);
     params.done()?;
-    app.job(&caller, id).await?;
-    let lines = app.store().logs(id, after, limit).await?;
+    call.job(id).await?;
+    let lines = call.store().logs(id, after, limit).await?;
     let next = next_cursor(&lines, limit, |line| line.n.to_string());
     page(CallId::ListJobLogs, lines.iter().map(wire::log_line).collect(), next)
 }
 
-pub(crate) async fn append(
-    State(app): State<App>,
-    caller: Caller,
-    Id(id): Id,
-    body: Body<request::NewLogLines>,
-) -> Reply {
+pub(crate) async fn append(call: CallContext, Id(id): Id, body: Body<request::NewLogLines>) -> Reply {
     let request::NewLogLines { worker, fence, lines } = body.value;
     let lines = checked(lines)?;
     let holder = optional_holder(name("#/worker", worker)?, fence, missing)?;
     if let Some(holder) = &holder {
-        caller.may(Right::Work)?;
-        app.touch_worker(&caller, &holder.worker).await?;
+        call.caller.may(Right::Work)?;
+        call.touch_worker(&holder.worker).await?;
     } else {
-        caller.may(Right::ManageJobs)?;
-        app.job(&caller, id).await?;
+        call.caller.may(Right::ManageJobs)?;
+        call.job(id).await?;
     }
-    let output = app.submit(&caller, body.key, Command::Log(AppendLog { job: id, holder, lines })).await?;
-    ok(&OutputAnswer { output, now: app.runtime().reading() })
+    let output = call.submit(body.key, Command::Log(AppendLog { job: id, holder, lines })).await?;
+    ok(&OutputAnswer { output, now: call.runtime().reading() })
 }
 
 fn checked(lines: Vec<request::NewLine>) -> Result<Vec<NewLogLine>, Problem> {

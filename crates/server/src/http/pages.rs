@@ -11,7 +11,7 @@ fn text(kind: &'static str, body: impl Into<String>) -> Response {
 }
 
 pub(crate) async fn openapi(State(app): State<App>) -> Response {
-    text("application/json", app.lifecycle_apis().description())
+    text("application/json", app.lifecycle_apis.description())
 }
 
 pub(crate) async fn docs() -> Response {

@@ -9,9 +9,11 @@ pub(super) use tenure_service::fields::{message, name, parsed};
 pub(super) use tenure_service::query::QueryParams;
 
 pub(super) use crate::body::{Body, OptionalBody, parse};
-pub(super) use crate::headers::ReturnPreference;
 pub(super) use crate::http::{
     OutputAnswer, answer, brief, changed, mark_replayed, minimal, next_cursor, ok, output_reply, page,
     results,
 };
 pub(super) use crate::prelude::*;
+
+/// The body of a call without fields.
+pub(super) type EmptyBody = OptionalBody<request::Empty>;

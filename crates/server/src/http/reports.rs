@@ -132,14 +132,7 @@ pub(crate) fn command(
 }
 
 /// A report about one job; the path has its verb.
-pub(crate) async fn report(
-    verb: Verb,
-    State(app): State<App>,
-    caller: Caller,
-    Id(job): Id,
-    preference: ReturnPreference,
-    body: Body<Report>,
-) -> Reply {
+pub(crate) async fn report(verb: Verb, call: CallContext, Id(job): Id, body: Body<Report>) -> Reply {
     let mut report = body.value;
     let in_path = [("#/job", report.job.is_some()), ("#/verb", report.verb.is_some())];
     if let Some((pointer, _)) = in_path.iter().find(|(_, given)| *given) {
@@ -147,40 +140,35 @@ pub(crate) async fn report(
     }
     let worker = name("#/worker", report.worker.take())?;
     if let Some(worker) = &worker {
-        app.touch_worker(&caller, worker).await?;
+        call.touch_worker(worker).await?;
     } else if verb == Verb::Reject {
-        caller.may(Right::Operate)?;
+        call.caller.may(Right::Operate)?;
     }
     let command = command(report, job, verb, worker)?;
-    let output = app.submit(&caller, body.key, command).await?;
-    Ok(changed(output, &app, preference))
+    let output = call.submit(body.key, command).await?;
+    Ok(changed(&call, output))
 }
 
 /// Reports about many jobs.
-pub(crate) async fn reports(
-    State(app): State<App>,
-    caller: Caller,
-    preference: ReturnPreference,
-    body: Body<Reports>,
-) -> Reply {
+pub(crate) async fn reports(call: CallContext, body: Body<Reports>) -> Reply {
     let Reports { worker, reports } = body.value;
     if reports.len() > REPORTS_MAX {
         return Err(Problem::malformed("#/reports", format!("at most {REPORTS_MAX} reports at once")));
     }
     let worker = name("#/worker", Some(worker))?.unwrap_or_else(|| "".into());
-    app.touch_worker(&caller, &worker).await?;
-    let by = caller.actor();
+    call.touch_worker(&worker).await?;
+    let by = call.caller.actor();
     let one = |(index, raw): (usize, Box<RawValue>)| {
         let key = body.key.as_ref().map(|key| key_of_item(key, index, &raw));
         envelope(&raw, &worker, &by, key)
     };
     let envelopes: Vec<_> = reports.into_iter().enumerate().map(one).collect();
     let valid: Vec<CommandEnvelope> = envelopes.iter().filter_map(|it| it.as_ref().ok().cloned()).collect();
-    let mut answers = app.runtime().submit_all(valid).await.into_iter();
+    let mut answers = call.runtime().submit_all(valid).await.into_iter();
     let outputs = envelopes
         .into_iter()
         .map(|envelope| envelope.and_then(|_| Ok(answers.next().expect("one answer for each report")??)));
-    results(CallId::ReportJobs, outputs, app.runtime().reading(), preference)
+    results(&call, CallId::ReportJobs, outputs)
 }
 
 /// The key of one item of a batch, derived from the key of the call.

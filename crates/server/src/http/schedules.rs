@@ -6,37 +6,28 @@ use tenure_core::schedule::{Plan, Schedule, ScheduleChange, Template};
 use tenure_runtime::cron::Cron;
 
 use crate::headers::Trace;
-use crate::http::automations::{self, automation_of, created, find};
+use crate::http::automations::{added, automation_of, created, find, new_id};
 use crate::http::jobs::new_job;
 use crate::http::prelude::*;
 
 /// How many of the next times an answer has.
 const NEXT_TIMES: usize = 5;
 
-pub(crate) async fn create(
-    State(app): State<App>,
-    caller: Caller,
-    body: Body<request::NewSchedule>,
-) -> Reply {
+pub(crate) async fn create(call: CallContext, body: Body<request::NewSchedule>) -> Reply {
     let (key, body) = (body.key, body.value);
-    let id = automations::new_id(body.id, key.as_ref())?;
+    let id = new_id(body.id, key.as_ref())?;
     let job = body.job.as_deref().map_or("null", RawValue::get);
     let plan = Plan {
         cron: body.cron,
         timezone: body.timezone.unwrap_or_else(|| "UTC".to_owned()).into(),
-        job: template(&caller, job).map_err(|problem| problem.inside("job"))?,
+        job: template(&call.caller, job).map_err(|problem| problem.inside("job"))?,
         misfire: parsed("#/misfire", body.misfire)?.unwrap_or_default(),
         overlap: parsed("#/overlap", body.overlap)?.unwrap_or_default(),
     };
-    let output = match app.runtime().add_schedule(caller.actor(), id.clone(), plan).await? {
-        Ok(output) => output,
-        Err(refusal) => {
-            let id = (AutomationKind::Schedule, id);
-            return Err(automations::refused(&app, &id, key, refusal.into()).await);
-        }
-    };
-    let (automation, replayed) = automation_of(output);
-    Ok(created(&shown(&app, &automation), CallId::GetSchedule, &id, replayed))
+    let output = call.runtime().add_schedule(call.caller.actor(), id.clone(), plan).await?;
+    let id = (AutomationKind::Schedule, id);
+    let (automation, replayed) = added(&call, &id, key, output.map_err(Problem::from)).await?;
+    Ok(created(&shown(&call, &automation), CallId::GetSchedule, &id.1, replayed))
 }
 
 /// The job of a schedule is checked like any other; the schedule sets its time and its correlation id.
@@ -88,31 +79,21 @@ pub(crate) async fn get(State(app): State<App>, Named(id): Named<Name>) -> Reply
     ok(&shown(&app, &find(&app, &(AutomationKind::Schedule, id)).await?))
 }
 
-pub(crate) async fn remove(State(app): State<App>, caller: Caller, Named(id): Named<Name>) -> Reply {
-    change(&app, &caller, id, ScheduleChange::Remove).await
+pub(crate) async fn remove(call: CallContext, Named(id): Named<Name>) -> Reply {
+    change(&call, id, ScheduleChange::Remove).await
 }
 
-pub(crate) async fn pause(
-    State(app): State<App>,
-    caller: Caller,
-    Named(id): Named<Name>,
-    _: OptionalBody<request::Empty>,
-) -> Reply {
-    change(&app, &caller, id, ScheduleChange::Pause).await
+pub(crate) async fn pause(call: CallContext, Named(id): Named<Name>, _: EmptyBody) -> Reply {
+    change(&call, id, ScheduleChange::Pause).await
 }
 
-async fn change(app: &App, caller: &Caller, id: Name, change: ScheduleChange) -> Reply {
-    let output = app.submit(caller, None, Command::ChangeSchedule { id, change }).await?;
-    ok(&shown(app, &automation_of(output).0))
+async fn change(call: &CallContext, id: Name, change: ScheduleChange) -> Reply {
+    let output = call.submit(None, Command::ChangeSchedule { id, change }).await?;
+    ok(&shown(call, &automation_of(output).0))
 }
 
-pub(crate) async fn resume(
-    State(app): State<App>,
-    caller: Caller,
-    Named(id): Named<Name>,
-    _: OptionalBody<request::Empty>,
-) -> Reply {
-    let automation = find(&app, &(AutomationKind::Schedule, id)).await?;
-    let output = app.runtime().resume_schedule(caller.actor(), as_schedule(&automation)).await??;
-    ok(&shown(&app, &automation_of(output).0))
+pub(crate) async fn resume(call: CallContext, Named(id): Named<Name>, _: EmptyBody) -> Reply {
+    let automation = find(&call, &(AutomationKind::Schedule, id)).await?;
+    let output = call.runtime().resume_schedule(call.caller.actor(), as_schedule(&automation)).await??;
+    ok(&shown(&call, &automation_of(output).0))
 }

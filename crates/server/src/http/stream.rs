@@ -14,15 +14,14 @@ const PAGE_LINES: usize = 500;
 const FINAL: &str = "final";
 
 pub(crate) async fn stream(
-    State(app): State<App>,
-    caller: Caller,
+    call: CallContext,
     Id(id): Id,
     headers: HeaderMap,
     mut params: QueryParams,
 ) -> Reply {
     let after = params.text("after");
     params.done()?;
-    let job = app.job(&caller, id).await?;
+    let job = call.job(id).await?;
     let after = after.as_deref().map(last_event).transpose()?;
     let last = sse::last_id(&headers)?.map(last_event).transpose()?;
     let after = match last.or(after) {
@@ -31,9 +30,9 @@ pub(crate) async fn stream(
         Some(LastEvent::End) | None => 0,
     };
     // Watch before the first read, so that no change between the two is missed.
-    let watch = app.runtime().watch(id);
+    let watch = call.runtime().watch(id);
     let (ready, sent_at) = (VecDeque::new(), Instant::now());
-    let state = Streaming { app, caller, id, after, watch, ready, has_ended: false, sent_at };
+    let state = Streaming { call, id, after, watch, ready, has_ended: false, sent_at };
     Ok(sse::stream(state, Streaming::next))
 }
 
@@ -53,8 +52,7 @@ fn last_event(id: &str) -> Result<LastEvent, Problem> {
 }
 
 struct Streaming {
-    app: App,
-    caller: Caller,
+    call: CallContext,
     id: JobId,
     /// The number of the last line sent.
     after: u64,
@@ -81,9 +79,9 @@ impl Streaming {
             tokio::select! {
                 () = self.watch.changed() => {}
                 // The client reconnects to another node with its last id.
-                () = self.app.drained() => return None,
+                () = self.call.drained() => return None,
             }
-            if !self.app.may_continue(&self.caller).await {
+            if !self.call.may_continue().await {
                 return None;
             }
             if self.sent_at.elapsed() >= sse::KEEP_ALIVE {
@@ -95,8 +93,8 @@ impl Streaming {
     /// Reads new lines and, if the job has ended, its final status.
     async fn read(&mut self) -> Result<(), Problem> {
         // The job before its log: a job that is final when it is read gets no more lines.
-        let job = self.app.store().job(self.id).await?;
-        let lines = self.app.store().logs(self.id, self.after, PAGE_LINES).await?;
+        let job = self.call.store().job(self.id).await?;
+        let lines = self.call.store().logs(self.id, self.after, PAGE_LINES).await?;
         for line in &lines {
             self.ready.push_back(sse::event("log", &line.n.to_string(), &wire::log_line(line)));
             self.after = line.n;

@@ -24,33 +24,14 @@ pub(crate) async fn queues(State(app): State<App>) -> Reply {
     page(CallId::ListQueues, rows.collect(), None)
 }
 
-pub(crate) async fn pause_queue(
-    State(app): State<App>,
-    caller: Caller,
+/// Pauses or resumes a queue.
+pub(crate) async fn set_paused<const PAUSED: bool>(
+    call: CallContext,
     Named(queue): Named<QueueName>,
-    OptionalBody(body): OptionalBody<request::Empty>,
+    body: EmptyBody,
 ) -> Reply {
-    set_paused(&app, &caller, queue, true, body.key).await
-}
-
-pub(crate) async fn resume_queue(
-    State(app): State<App>,
-    caller: Caller,
-    Named(queue): Named<QueueName>,
-    OptionalBody(body): OptionalBody<request::Empty>,
-) -> Reply {
-    set_paused(&app, &caller, queue, false, body.key).await
-}
-
-async fn set_paused(
-    app: &App,
-    caller: &Caller,
-    queue: QueueName,
-    paused: bool,
-    key: Option<IdempotencyKey>,
-) -> Reply {
-    app.submit(caller, key, Command::PauseQueue { queue: queue.clone(), paused }).await?;
-    ok(&PausedQueue { name: queue.to_string(), paused })
+    call.submit(body.key, Command::PauseQueue { queue: queue.clone(), paused: PAUSED }).await?;
+    ok(&PausedQueue { name: queue.to_string(), paused: PAUSED })
 }
 
 pub(crate) async fn audit(State(app): State<App>, mut params: QueryParams) -> Reply {

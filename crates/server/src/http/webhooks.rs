@@ -3,7 +3,7 @@
 use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::webhook::{EventFilter, NewWebhook, WebhookChange};
 
-use crate::http::automations::{self, automation_of, created, find};
+use crate::http::automations::{added, automation_of, created, find, new_id};
 use crate::http::prelude::*;
 use crate::webhooks::new_secret;
 
@@ -16,24 +16,19 @@ fn event_filter(filter: request::NewWebhookFilter) -> Result<EventFilter, Proble
     })
 }
 
-pub(crate) async fn create(State(app): State<App>, caller: Caller, body: Body<request::NewWebhook>) -> Reply {
+pub(crate) async fn create(call: CallContext, body: Body<request::NewWebhook>) -> Reply {
     let (key, body) = (body.key, body.value);
-    let id = automations::new_id(body.id, key.as_ref())?;
+    let id = new_id(body.id, key.as_ref())?;
     let filter = body.filter.map(event_filter).transpose()?.unwrap_or_default();
-    let url = app.target_policy().check(&body.url).await?.to_string();
-    let (secret, position) = (new_secret(), app.store().journal_end().await?);
+    let url = call.target_policy.check(&body.url).await?.to_string();
+    let (secret, position) = (new_secret(), call.store().journal_end().await?);
     let new = NewWebhook { id: id.clone(), url, secret: secret.clone(), filter, position };
-    let output = match app.submit(&caller, None, Command::AddWebhook(Box::new(new))).await {
-        Ok(output) => output,
-        Err(problem) => {
-            let id = (AutomationKind::Webhook, id);
-            return Err(automations::refused(&app, &id, key, problem).await);
-        }
-    };
-    let (automation, replayed) = automation_of(output);
+    let output = call.submit(None, Command::AddWebhook(Box::new(new))).await;
+    let id = (AutomationKind::Webhook, id);
+    let (automation, replayed) = added(&call, &id, key, output).await?;
     let secret = (!replayed).then_some(secret.0);
     let webhook = tenure_api::Webhook { secret, ..shown(&automation) };
-    Ok(created(&webhook, CallId::GetWebhook, &id, replayed))
+    Ok(created(&webhook, CallId::GetWebhook, &id.1, replayed))
 }
 
 fn shown(automation: &Automation) -> tenure_api::Webhook {
@@ -52,20 +47,15 @@ pub(crate) async fn get(State(app): State<App>, Named(id): Named<Name>) -> Reply
     ok(&shown(&find(&app, &(AutomationKind::Webhook, id)).await?))
 }
 
-pub(crate) async fn remove(State(app): State<App>, caller: Caller, Named(id): Named<Name>) -> Reply {
-    change(&app, &caller, id, WebhookChange::Remove).await
+pub(crate) async fn remove(call: CallContext, Named(id): Named<Name>) -> Reply {
+    change(&call, id, WebhookChange::Remove).await
 }
 
-pub(crate) async fn enable(
-    State(app): State<App>,
-    caller: Caller,
-    Named(id): Named<Name>,
-    _: OptionalBody<request::Empty>,
-) -> Reply {
-    change(&app, &caller, id, WebhookChange::Enable).await
+pub(crate) async fn enable(call: CallContext, Named(id): Named<Name>, _: EmptyBody) -> Reply {
+    change(&call, id, WebhookChange::Enable).await
 }
 
-async fn change(app: &App, caller: &Caller, id: Name, change: WebhookChange) -> Reply {
-    let output = app.submit(caller, None, Command::ChangeWebhook { id, change }).await?;
+async fn change(call: &CallContext, id: Name, change: WebhookChange) -> Reply {
+    let output = call.submit(None, Command::ChangeWebhook { id, change }).await?;
     ok(&shown(&automation_of(output).0))
 }

@@ -101,7 +101,7 @@ impl Engine {
         let Self { app, handshake, mut inbox, mut disconnected } = self;
         let (notices, mut received) = mpsc::channel(2 * CLAIM_JOBS_MAX as usize);
         // An earlier connection under this name has ended before anything is dispatched.
-        let mut registration = app.hub().register(&handshake.worker).await;
+        let mut registration = app.hub.register(&handshake.worker).await;
         tracing::info!(engine = %handshake.worker, capacity = handshake.capacity, "engine connected");
         let mut task = EngineTask {
             connection: app.runtime().new_id().0,
@@ -137,7 +137,7 @@ impl EngineTask {
     /// Takes the engine's name, and the jobs it holds from an earlier connection.
     async fn begin(&mut self) -> Result<(), Problem> {
         self.bind_name().await?;
-        self.app.hub().ensure_following(&self.app).await?;
+        self.app.hub.ensure_following(&self.app).await?;
         for job in self.app.store().leased(LEASES_MAX).await? {
             if job.lease.as_ref().is_some_and(|lease| lease.worker == self.handshake.worker) {
                 self.hold(&job, true);
@@ -245,12 +245,12 @@ impl EngineTask {
         let is_started = job.phase == Phase::Active;
         let held = HeldJob { fence: lease.fence, is_started, cancel_sent: None, is_checked };
         self.held.insert(job.id(), held);
-        self.app.hub().add_holder(job.id(), &self.notices);
+        self.app.hub.add_holder(job.id(), &self.notices);
     }
 
     fn drop_job(&mut self, job: JobId) {
         self.held.remove(&job);
-        self.app.hub().remove_holder(job);
+        self.app.hub.remove_holder(job);
     }
 
     /// Compares a held job with its row: sends a cancel, or drops the job if its lease has ended.

@@ -66,7 +66,7 @@ pub(super) async fn front_end(
 
 fn parse<T: for<'de> Deserialize<'de>>(auth: Option<&RawValue>) -> Result<T, Problem> {
     let text = auth.ok_or_else(|| Problem::malformed("#", "auth is not JSON"))?.get();
-    body::parse(Json::check(text).map_err(|flaw| Problem::malformed("#", flaw.to_string()))?)
+    body::parse(body::check(text)?)
 }
 
 async fn identify(app: &App, socket: &SocketRef, token: Option<String>) -> Result<Caller, Problem> {

@@ -39,7 +39,7 @@ pub(crate) struct Hub {
     next_id: AtomicU64,
     engine_count: watch::Sender<usize>,
     holders: Mutex<HashMap<JobId, mpsc::Sender<HolderNotice>>>,
-    subscribers: Subscribers,
+    pub(super) subscribers: Subscribers,
     /// Receives progress while the follower runs.
     progress: Mutex<Option<mpsc::Sender<Arc<Job>>>>,
     is_following: tokio::sync::Mutex<bool>,
@@ -94,10 +94,6 @@ impl Hub {
     /// Sets the handle that `close` closes.
     pub(super) fn set_io(&self, io: SocketIo) {
         self.io.get_or_init(|| io);
-    }
-
-    pub(super) fn subscribers(&self) -> &Subscribers {
-        &self.subscribers
     }
 
     /// The number of engines connected to this node.

@@ -65,7 +65,7 @@ pub(super) async fn follow(app: App, after: Position, mut progress: mpsc::Receiv
                 it.publish_progress().await
             }
             _ = polls.tick() => {
-                if app.hub().stop_following_if_idle().await {
+                if app.hub.stop_following_if_idle().await {
                     return;
                 }
                 it.poll_leased().await
@@ -89,7 +89,7 @@ impl JournalFollower {
             let event = &entry.event;
             if event.facts.lease_end.is_some() {
                 let notice = || HolderNotice::LeaseMayHaveEnded(event.job_id);
-                self.app.hub().notify_holder(event.job_id, notice);
+                self.app.hub.notify_holder(event.job_id, notice);
             }
             if let Some(waiting) = self.waiting.get_mut(&event.job_id) {
                 let (before, after) =
@@ -103,7 +103,7 @@ impl JournalFollower {
 
     /// Publishes waiting progress, after all events that were committed before it.
     async fn publish_progress(&mut self) -> Result<(), StoreError> {
-        if self.app.hub().subscribers().is_empty() {
+        if self.app.hub.subscribers.is_empty() {
             self.waiting.clear();
             return Ok(());
         }
@@ -131,7 +131,7 @@ impl JournalFollower {
         let (before, mut polled) = (self.polled.take(), HashMap::new());
         for job in leased {
             if job.cancel.is_some() {
-                self.app.hub().notify_holder(job.id(), || HolderNotice::Job(Arc::clone(&job)));
+                self.app.hub.notify_holder(job.id(), || HolderNotice::Job(Arc::clone(&job)));
             }
             let Some(progress) = job.output.progress.as_deref() else { continue };
             polled.insert(job.id(), progress.clone());

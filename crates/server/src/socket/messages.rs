@@ -72,7 +72,7 @@ fn parts(text: &str) -> Vec<&RawValue> {
 }
 
 fn request(event: &str, text: &str, data: &[&RawValue], worker: &WorkerId) -> Result<EngineRequest, Problem> {
-    Json::check(text).map_err(|flaw| Problem::malformed("#", flaw.to_string()))?;
+    body::check(text)?;
     if text.contains("\"_placeholder\"") {
         return Err(Problem::malformed("#", "binary data is not accepted"));
     }

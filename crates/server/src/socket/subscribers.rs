@@ -97,7 +97,7 @@ pub(crate) struct FrontEnd {
 
 impl Drop for FrontEnd {
     fn drop(&mut self) {
-        self.app.hub().subscribers().list().retain(|subscriber| subscriber.id != self.id);
+        self.app.hub.subscribers.list().retain(|subscriber| subscriber.id != self.id);
     }
 }
 
@@ -108,7 +108,7 @@ impl FrontEnd {
         caller.may(Right::ReadJobs)?;
         let only_user = if caller.role == Role::Producer { caller.user.clone() } else { None };
         let (queue, messages) = mpsc::channel(QUEUED_MESSAGES_MAX);
-        let subscribers = app.hub().subscribers();
+        let subscribers = &app.hub.subscribers;
         let (id, queued_bytes) = (subscribers.next_id.fetch_add(1, Ordering::Relaxed), Arc::default());
         let subscriber = Subscriber { id, only_user, queue, queued_bytes: Arc::clone(&queued_bytes) };
         subscribers.list().push(subscriber);
@@ -116,7 +116,7 @@ impl FrontEnd {
         let disconnected = on_disconnect(socket);
         let front_end =
             Self { app: app.clone(), caller, id, messages, queued_bytes, bandwidth, disconnected };
-        app.hub().ensure_following(&app).await?;
+        app.hub.ensure_following(&app).await?;
         socket.on_fallback(async |ack: AckSender, Event(event): Event| {
             answer(ack, Err(unknown_event(&event)), &event);
         });

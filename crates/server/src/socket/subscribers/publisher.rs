@@ -28,7 +28,7 @@ impl Publisher {
 
     /// Publishes a transition.
     pub(crate) async fn event(&mut self, entry: &JournalEntry) {
-        if self.app.hub().subscribers().is_empty() {
+        if self.app.hub.subscribers.is_empty() {
             self.jobs.clear();
             return;
         }
@@ -59,7 +59,7 @@ impl Publisher {
 
     fn publish(&self, job: &Job, EncodedEvent { names, data }: EncodedEvent) {
         let (user_id, worker) = (job.spec.user_id.clone(), job.worker().cloned());
-        self.app.hub().subscribers().publish(&Arc::new(JobMessage { user_id, worker, names, data }));
+        self.app.hub.subscribers.publish(&Arc::new(JobMessage { user_id, worker, names, data }));
     }
 
     /// The job as it was after a transition, and its encoder; `None` if the job is deleted already.
