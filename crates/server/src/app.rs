@@ -79,7 +79,7 @@ pub(crate) struct CallContext {
 
 impl CallContext {
     /// One job, if it exists and the caller may see it.
-    pub(crate) async fn job(&self, id: JobId) -> Result<Arc<Job>, Problem> {
+    pub(crate) async fn job(&self, id: JobId) -> Result<Arc<Job>> {
         self.app.job(&self.caller, id).await
     }
 
@@ -87,11 +87,11 @@ impl CallContext {
         &self,
         key: Option<IdempotencyKey>,
         command: Command,
-    ) -> Result<CommandOutput, Problem> {
+    ) -> Result<CommandOutput> {
         self.app.submit(&self.caller, key, command).await
     }
 
-    pub(crate) async fn touch_worker(&self, worker: &WorkerId) -> Result<(), Problem> {
+    pub(crate) async fn touch_worker(&self, worker: &WorkerId) -> Result<()> {
         self.app.touch_worker(&self.caller, worker).await
     }
 
@@ -104,7 +104,7 @@ impl CallContext {
 impl FromRequestParts<App> for CallContext {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self> {
         let caller = Caller::from_request_parts(parts, app).await?;
         Ok(Self { app: app.clone(), caller, preference: ReturnPreference::of(&parts.headers) })
     }

@@ -25,7 +25,7 @@ pub(crate) type OptionalBody<T> = Body<T, false>;
 impl<T: DeserializeOwned, const REQUIRED: bool> FromRequest<App> for Body<T, REQUIRED> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+    async fn from_request(request: Request, app: &App) -> Result<Self> {
         let (mut parts, body) = request.into_parts();
         if REQUIRED {
             check_media_type(&parts.headers)?;
@@ -45,12 +45,12 @@ impl<T: DeserializeOwned, const REQUIRED: bool> FromRequest<App> for Body<T, REQ
 }
 
 /// Text that is JSON without duplicate keys.
-pub(crate) fn check(text: &str) -> Result<&str, Problem> {
+pub(crate) fn check(text: &str) -> Result<&str> {
     Json::check(text).map_err(|flaw| Problem::malformed("#", flaw.to_string()))
 }
 
 /// Parses checked JSON.
-pub(crate) fn parse<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, Problem> {
+pub(crate) fn parse<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T> {
     serde_json::from_str(text).map(|ObjectOnly(value)| value).map_err(|error| {
         let message = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
@@ -101,7 +101,7 @@ fn pointer_at(text: &[u8]) -> String {
     if steps.is_empty() { "#".to_owned() } else { format!("#/{}", steps.join("/")) }
 }
 
-fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+fn check_media_type(headers: &HeaderMap) -> Result<()> {
     let unsupported = |detail: &str| Err(Problem::new(ProblemCode::UnsupportedMediaType, detail));
     if headers.get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
         return unsupported("Content-Encoding is not supported; send the body without it");
@@ -125,7 +125,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
 #[derive(Clone, Debug)]
 pub(crate) struct BufferedBody(pub(crate) Bytes);
 
-async fn text_of(parts: &mut Parts, body: axum::body::Body, app: &App) -> Result<Bytes, Problem> {
+async fn text_of(parts: &mut Parts, body: axum::body::Body, app: &App) -> Result<Bytes> {
     match parts.extensions.remove() {
         Some(BufferedBody(text)) => Ok(text),
         None => read(body, &parts.headers, app.limits().body).await,

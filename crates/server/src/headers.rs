@@ -15,7 +15,7 @@ pub(crate) struct Trace(pub(crate) Option<Name>);
 impl<S: Sync> FromRequestParts<S> for Trace {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
         let own = telemetry::traceparent_of(&tracing::Span::current());
         let context = own.or_else(|| trace(&parts.headers).map(|context| context.to_string()));
         Ok(Self(context.map(Into::into)))
@@ -67,7 +67,7 @@ pub(crate) fn trace(headers: &HeaderMap) -> Option<TraceContext> {
 }
 
 /// The `Idempotency-Key`: 1 to 255 printable ASCII characters, bare or as a quoted string.
-pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>> {
     let mut given = headers.get_all("idempotency-key").iter();
     let Some(key) = given.next() else { return Ok(None) };
     let bad = || Problem::malformed("#", "Idempotency-Key must be 1 to 255 printable ASCII characters, once");

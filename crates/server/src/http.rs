@@ -46,6 +46,18 @@ pub(crate) fn answer(status: StatusCode, body: &impl Serialize) -> Response {
     response
 }
 
+/// An answer that is text of this kind.
+pub(crate) fn text(kind: &'static str, body: impl Into<String>) -> Response {
+    ([(header::CONTENT_TYPE, kind)], body.into()).into_response()
+}
+
+/// Adds the path of what was created.
+pub(crate) fn locate(response: &mut Response, path: String) {
+    if let Ok(path) = HeaderValue::try_from(path) {
+        response.headers_mut().insert(header::LOCATION, path);
+    }
+}
+
 #[allow(clippy::unnecessary_wraps, reason = "the last line of most handlers")]
 pub(crate) fn ok(body: &impl Serialize) -> Reply {
     Ok(answer(StatusCode::OK, body))
@@ -171,10 +183,10 @@ pub(crate) enum ItemOutput {
 pub(crate) fn results(
     call: &CallContext,
     id: CallId,
-    results: impl Iterator<Item = Result<CommandOutput, Problem>>,
+    results: impl Iterator<Item = Result<CommandOutput>>,
 ) -> Reply {
     let (now, preference) = (call.runtime().reading(), call.preference);
-    let item = |result: Result<CommandOutput, Problem>| match result {
+    let item = |result: Result<CommandOutput>| match result {
         Ok(output) => ItemResult::Ok(match brief(&output, preference) {
             Some(brief) => ItemOutput::Brief(brief),
             None => ItemOutput::Whole(Box::new(OutputAnswer { output, now })),

@@ -112,7 +112,7 @@ impl<S: Sync> FromRequestParts<S> for AtLifecycleApi {
 
 impl AtLifecycleApi {
     /// Restricts a new job to the lifecycle of the API: its type must follow that lifecycle.
-    pub(crate) fn admit(&self, new: NewJob) -> Result<NewJob, Problem> {
+    pub(crate) fn admit(&self, new: NewJob) -> Result<NewJob> {
         let Some((api, catalog)) = &self.0 else { return Ok(new) };
         let own = &api.lifecycle;
         if new.lifecycle.as_ref().is_some_and(|given| given != own) {

@@ -192,7 +192,7 @@ impl Metrics {
         text
     }
 
-    async fn read_gauges(&self, app: &App) -> Result<(), Problem> {
+    async fn read_gauges(&self, app: &App) -> Result<()> {
         let (gauges, now) = (app.store().gauges().await?, app.store().now().await?);
         let counts = app.stats().counts(&gauges.jobs).await?;
         let age = |since: Timestamp| (now.at - since).0 as f64 / 1000.0;

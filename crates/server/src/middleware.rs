@@ -53,7 +53,7 @@ pub(crate) async fn apply(
 }
 
 /// A server without keys refuses every request that a page of another host could send through a browser.
-fn check_open_server(app: &App, request: &Request) -> Result<(), Problem> {
+fn check_open_server(app: &App, request: &Request) -> Result<()> {
     if !app.keyring().is_open() {
         return Ok(());
     }
@@ -62,7 +62,7 @@ fn check_open_server(app: &App, request: &Request) -> Result<(), Problem> {
 }
 
 /// Only loopback names are accepted, so that a page cannot reach the server under a host name it controls.
-fn check_loopback_host(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
+fn check_loopback_host(headers: &HeaderMap, uri: &Uri) -> Result<()> {
     let host = host_of(headers, uri).unwrap_or_default();
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,

@@ -12,7 +12,7 @@ pub(crate) use tenure_core::json::Json;
 pub(crate) use tenure_core::time::{Millis, Timestamp};
 pub(crate) use tenure_runtime::Failure;
 pub(crate) use tenure_service::caller::{Caller, Right};
-pub(crate) use tenure_service::problem::{Problem, ProblemCode};
+pub(crate) use tenure_service::problem::{Problem, ProblemCode, Result};
 pub(crate) use tenure_service::query::job_id;
 pub(crate) use tenure_service::wire::{self, Borrowed};
 pub(crate) use tenure_store::{JournalEntry, Store as _};

@@ -107,7 +107,7 @@ fn route<H: Handler<T, App>, T: 'static>(id: CallId, handler: H) -> MethodRouter
 
 /// Identifies the caller, refuses one without the right, and leaves it in the request for the handler. A query of a call
 /// that has no query parameters is refused too.
-async fn admit(call: &Call, app: &App, request: Request) -> Result<Request, Problem> {
+async fn admit(call: &Call, app: &App, request: Request) -> Result<Request> {
     let (mut parts, body) = request.into_parts();
     let caller = Caller::from_request_parts(&mut parts, app).await?;
     if !call.access.allows(caller.role.as_str()) {

@@ -56,19 +56,23 @@ pub(crate) fn layer(app: &App) -> SocketIoLayer {
         .upgrade_timeout(CONNECT_TIMEOUT)
         .connect_timeout(CONNECT_TIMEOUT)
         .build_layer();
-    let (engines, front_ends) = (app.clone(), app.clone());
-    let admit_engine = move |socket: SocketRef, TryData(auth): TryData<Box<RawValue>>| {
-        let app = engines.clone();
-        async move { Engine::admit(app, &socket, auth.ok().as_deref()).await.map_err(ConnectError) }
-    };
-    let admit_front_end = move |socket: SocketRef, TryData(auth): TryData<Box<RawValue>>| {
-        let app = front_ends.clone();
-        async move { FrontEnd::admit(app, &socket, auth.ok().as_deref()).await.map_err(ConnectError) }
-    };
-    io.ns("/engine", connected::<Engine>.with(admit_engine));
-    io.ns("/jobs", connected::<FrontEnd>.with(admit_front_end));
+    serve::<Engine>(&io, "/engine", app.clone());
+    serve::<FrontEnd>(&io, "/jobs", app.clone());
     app.hub.set_io(io);
     layer
+}
+
+/// Serves the sessions of one namespace. A session is kept in the socket's extensions until its connection is established.
+fn serve<T: Session>(io: &SocketIo, namespace: &'static str, app: App) {
+    let admit = move |socket: SocketRef, TryData(auth): TryData<Box<RawValue>>| {
+        let app = app.clone();
+        async move {
+            let session = T::admit(app, &socket, auth.ok().as_deref()).await.map_err(ConnectError)?;
+            socket.extensions.insert(Arc::new(Mutex::new(Some(session))));
+            Ok::<(), ConnectError>(())
+        }
+    };
+    io.ns(namespace, connected::<T>.with(admit));
 }
 
 /// A refused connection, as the message of a `connect_error`.
@@ -80,31 +84,22 @@ impl fmt::Display for ConnectError {
     }
 }
 
-/// An admitted peer; `start` is called once its connection is established.
-trait Session: Send + 'static {
-    fn start(self, socket: SocketRef);
-}
+/// An admitted peer, which runs once its connection is established.
+trait Session: Sized + Send + 'static {
+    fn admit(
+        app: App,
+        socket: &SocketRef,
+        auth: Option<&RawValue>,
+    ) -> impl Future<Output = Result<Self>> + Send;
 
-/// Kept in the socket's extensions between admission and connection.
-struct PendingSession<T>(Arc<Mutex<Option<T>>>);
-
-impl<T> Clone for PendingSession<T> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<T: Session> PendingSession<T> {
-    fn store(session: T, socket: &SocketRef) {
-        socket.extensions.insert(Self(Arc::new(Mutex::new(Some(session)))));
-    }
+    fn run(self, socket: SocketRef) -> impl Future<Output = ()> + Send;
 }
 
 async fn connected<T: Session>(socket: SocketRef) {
-    let pending = socket.extensions.get::<PendingSession<T>>();
-    let session = pending.and_then(|pending| pending.0.lock().expect("the lock is never poisoned").take());
+    let kept = socket.extensions.get::<Arc<Mutex<Option<T>>>>();
+    let session = kept.and_then(|kept| kept.lock().expect("the lock is never poisoned").take());
     if let Some(session) = session {
-        session.start(socket);
+        tokio::spawn(session.run(socket));
     }
 }
 
@@ -131,7 +126,7 @@ async fn wait_true(receiver: &mut watch::Receiver<bool>) {
 }
 
 /// Acknowledges an event. False if the peer's queue is full or its connection closed.
-fn answer(ack: AckSender, result: Result<(), Problem>, event: &str) -> bool {
+fn answer(ack: AckSender, result: Result<()>, event: &str) -> bool {
     let sent = match result {
         Ok(()) => ack.send(&json!({ "ok": true })),
         Err(problem) => ack.send(&json!({ "error": problem.to_json(&format!("/socket.io#{event}")) })),

@@ -75,7 +75,6 @@ pub(crate) async fn deliver_all(app: App) {
     while tasks.join_next().await.is_some() {}
 }
 
-/// The outcome of one delivery attempt.
 enum DeliveryOutcome {
     /// A 2xx.
     Delivered(u16),
@@ -155,24 +154,19 @@ impl WebhookLease<'_> {
     async fn deliver_events(&mut self) {
         let mut follower = self.sender.app.runtime().follow(self.position);
         loop {
-            match timeout(RENEW_INTERVAL, follower.next()).await {
-                Ok(Ok(events)) => {
-                    for event in events {
-                        if matches(&self.webhook.filter, &event) && !self.deliver(&event).await {
-                            return;
-                        }
-                        self.position = event.position;
-                    }
-                    if self.renewed_at.elapsed() >= RENEW_INTERVAL && !self.renew(LEASE, None).await {
-                        return;
-                    }
-                }
+            let events = match timeout(RENEW_INTERVAL, follower.next()).await {
+                Ok(Ok(events)) => events,
                 Ok(Err(_)) => return,
-                Err(_) => {
-                    if !self.renew(LEASE, None).await {
-                        return;
-                    }
+                Err(_) => Vec::new(),
+            };
+            for event in events {
+                if matches(&self.webhook.filter, &event) && !self.deliver(&event).await {
+                    return;
                 }
+                self.position = event.position;
+            }
+            if self.renewed_at.elapsed() >= RENEW_INTERVAL && !self.renew(LEASE, None).await {
+                return;
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use tenure_core::limits::CREDITS_MAX;
 
-use crate::fields::message;
+use crate::fields::{message, up_to};
 use crate::prelude::*;
 
-pub fn may_see(caller: &Caller, user: &UserId) -> Result<(), Problem> {
+pub fn may_see(caller: &Caller, user: &UserId) -> Result<()> {
     if caller.role != Role::Producer {
         return caller.may(Right::ReadSystem);
     }
@@ -22,12 +22,10 @@ pub async fn grant(
     user: &UserId,
     amount: u64,
     reason: String,
-) -> Result<(), Problem> {
+) -> Result<()> {
     caller.may(Right::Operate)?;
     let reason = message("#/reason", Some(reason))?;
-    if !(1..=CREDITS_MAX).contains(&amount) {
-        return Err(Problem::malformed("#/grant", format!("must be from 1 to {CREDITS_MAX}")));
-    }
+    let amount = up_to(CREDITS_MAX, "#/grant", amount)?;
     service.submit(caller, key, Command::GrantCredits { user: user.clone(), amount, reason }).await?;
     Ok(())
 }

@@ -24,7 +24,7 @@ pub async fn matching(
     service: &Service,
     filter: &JobFilter,
     mut before: Option<JobId>,
-) -> Result<(Vec<JobId>, Option<JobId>), Problem> {
+) -> Result<(Vec<JobId>, Option<JobId>)> {
     let mut jobs: Vec<JobId> = Vec::new();
     loop {
         let found = service.store().list(filter.clone(), Page { before, limit: PAGE_JOBS }).await?;

@@ -26,7 +26,7 @@ impl Caller {
     }
 
     /// Refuses a caller whose role lacks the right.
-    pub fn may(&self, right: Right) -> Result<(), Problem> {
+    pub fn may(&self, right: Right) -> Result<()> {
         if right.roles().contains(&self.role.as_str()) {
             return Ok(());
         }
@@ -60,7 +60,7 @@ impl Caller {
     }
 
     /// Restricts a listing to what the caller may see.
-    pub fn narrow(&self, filter: &mut JobFilter) -> Result<(), Problem> {
+    pub fn narrow(&self, filter: &mut JobFilter) -> Result<()> {
         if self.role == Role::Producer {
             if filter.user_id.is_some() && filter.user_id != self.user {
                 return Err(Problem::forbidden("a producer lists only jobs of its user"));

@@ -3,22 +3,21 @@
 use tenure_core::dead_letter::DeadLetter;
 
 use crate::bulk::{ACTION_JOBS_MAX, PAGE_JOBS};
+use crate::fields::require;
 use crate::prelude::*;
 
 /// Upper bound of `max_per_second`.
 const RATE_MAX: f64 = 100_000.0;
 
 /// Restricts a listing to what the caller may see: everything, or the dead letters of its user.
-pub fn narrow(caller: &Caller, filter: &mut DeadLetterFilter) -> Result<(), Problem> {
+pub fn narrow(caller: &Caller, filter: &mut DeadLetterFilter) -> Result<()> {
     caller.narrow(&mut filter.jobs)?;
     if caller.is(Right::ManageJobs) { Ok(()) } else { caller.may(Right::ReadSystem) }
 }
 
-pub fn check_rate(pointer: &str, max_per_second: Option<f64>) -> Result<(), Problem> {
-    if max_per_second.is_some_and(|rate| !(rate > 0.0 && rate <= RATE_MAX)) {
-        return Err(Problem::malformed(pointer, format!("must be above 0 and at most {RATE_MAX}")));
-    }
-    Ok(())
+pub fn check_rate(pointer: &str, max_per_second: Option<f64>) -> Result<()> {
+    let is_allowed = max_per_second.is_none_or(|rate| rate > 0.0 && rate <= RATE_MAX);
+    require(is_allowed, pointer, format_args!("must be above 0 and at most {RATE_MAX}"))
 }
 
 /// Creates a copy of each job. The rate is kept by the times at which the copies may be claimed, so that it holds even if
@@ -46,7 +45,7 @@ pub async fn matching(
     filter: DeadLetterFilter,
     mut before: Option<JobId>,
     keep: impl Fn(&DeadLetter) -> bool,
-) -> Result<(Vec<JobId>, Option<JobId>), Problem> {
+) -> Result<(Vec<JobId>, Option<JobId>)> {
     let mut found: Vec<JobId> = Vec::new();
     loop {
         let page = Page { before, limit: PAGE_JOBS };
@@ -63,7 +62,7 @@ pub async fn matching(
 }
 
 /// The dead letter of a job, dismissed or not.
-pub async fn find(service: &Service, job: JobId) -> Result<Option<DeadLetter>, Problem> {
+pub async fn find(service: &Service, job: JobId) -> Result<Option<DeadLetter>> {
     let just_after = JobId(uuid::Uuid::from_u128(job.seed().wrapping_add(1)));
     for dismissed in [false, true] {
         let filter = DeadLetterFilter { dismissed, ..DeadLetterFilter::default() };

@@ -22,7 +22,7 @@ fn matches<T: PartialEq>(wanted: Option<&T>, actual: &T) -> bool {
 }
 
 impl EventFilter {
-    pub fn read(params: &mut QueryParams, caller: &Caller) -> Result<Self, Problem> {
+    pub fn read(params: &mut QueryParams, caller: &Caller) -> Result<Self> {
         let mut filter = Self {
             kind: params.name("type")?,
             lifecycle: params.name("lifecycle")?,
@@ -53,7 +53,7 @@ impl EventFilter {
 }
 
 /// Whether the caller may see an event that [`EventFilter`] admits: workers see only jobs that they hold.
-pub async fn may_see(service: &Service, caller: &Caller, entry: &JournalEntry) -> Result<bool, Problem> {
+pub async fn may_see(service: &Service, caller: &Caller, entry: &JournalEntry) -> Result<bool> {
     if caller.role != Role::Worker {
         return Ok(true);
     }

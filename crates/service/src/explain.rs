@@ -50,7 +50,7 @@ pub struct NextStep {
     pub who: &'static [&'static str],
 }
 
-pub async fn explain(service: &Service, job: &Job) -> Result<Explanation, Problem> {
+pub async fn explain(service: &Service, job: &Job) -> Result<Explanation> {
     let now = service.store().now().await?;
     let waiting_for = waiting_for(service, job, now).await?;
     let lifecycle = &*of_job(service, job)?;
@@ -78,7 +78,7 @@ fn rounded(span: Millis) -> Millis {
     if span.0 < 1000 { span } else { Millis(span.0 / 1000 * 1000) }
 }
 
-async fn waiting_for(service: &Service, job: &Job, now: Now) -> Result<Vec<Waiting>, Problem> {
+async fn waiting_for(service: &Service, job: &Job, now: Now) -> Result<Vec<Waiting>> {
     let mut found = Vec::new();
     let mut add = |what, detail, until| found.push(Waiting { what, detail, until });
     match job.phase {
@@ -193,13 +193,9 @@ fn suggestions(job: &Job, waiting_for: &[Waiting], next: &[NextStep]) -> Vec<Str
             });
             suggestions.extend(signals);
         }
-        Phase::Final(Outcome::Dead) => {
-            suggestions.push(format!("tenure job events {id}"));
-            suggestions.push(format!("tenure dead redrive {id}"));
-        }
-        Phase::Final(_) => {
-            suggestions.push(format!("tenure job events {id}"));
-            suggestions.push(format!("tenure job retry {id}"));
+        Phase::Final(outcome) => {
+            let again = if outcome == Outcome::Dead { "dead redrive" } else { "job retry" };
+            suggestions.extend([format!("tenure job events {id}"), format!("tenure {again} {id}")]);
         }
     }
     suggestions

@@ -21,7 +21,7 @@ pub struct IsSecure;
 
 /// The result of an authentication that was made earlier for the same request.
 #[derive(Clone, Debug)]
-pub struct Authenticated(pub Result<Caller, Problem>);
+pub struct Authenticated(pub Result<Caller>);
 
 impl<S> FromRequestParts<S> for Caller
 where
@@ -31,7 +31,7 @@ where
     type Rejection = Problem;
 
     /// A handler that takes a [`Caller`] refuses requests without valid credentials.
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
         if let Some(Authenticated(caller)) = parts.extensions.remove() {
             return caller;
         }
@@ -52,7 +52,7 @@ pub fn host_of<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
 }
 
 /// Refuses a request from a page of another origin.
-pub fn own_origin(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
+pub fn own_origin(headers: &HeaderMap, uri: &Uri) -> Result<()> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let own = host_of(headers, uri).unwrap_or_default();
     let is_own =
@@ -64,7 +64,7 @@ pub fn own_origin(headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
     }
 }
 
-pub type Reply = Result<Response, Problem>;
+pub type Reply = Result<Response>;
 
 /// The job id in a path.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,7 @@ pub struct Id(pub JobId);
 impl<S: Send + Sync> FromRequestParts<S> for Id {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
         let segments = RawPathParams::from_request_parts(parts, state).await.map_err(|_| undecoded())?;
         let text = segments.iter().next().map_or("", |(_, text)| text);
         job_id(text)
@@ -89,7 +89,7 @@ pub struct Segments(pub Vec<String>);
 impl<S: Send + Sync> FromRequestParts<S> for Segments {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
         let Path(segments) =
             Path::<Vec<(String, String)>>::from_request_parts(parts, state).await.map_err(|_| undecoded())?;
         Ok(Self(segments.into_iter().map(|(_, value)| value).collect()))
@@ -107,7 +107,7 @@ pub struct Named<T>(pub T);
 impl<S: Send + Sync, T: From<String>> FromRequestParts<S> for Named<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
         let Segments(mut segments) = Segments::from_request_parts(parts, state).await?;
         let text = segments.swap_remove(0);
         let name = is_name(&text).then(|| Self(text.into()));
@@ -124,7 +124,7 @@ pub struct AssetPath {
 impl<S: Send + Sync> FromRequestParts<S> for AssetPath {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
         let Segments(segments) = Segments::from_request_parts(parts, state).await?;
         let id = |index: usize, what: &str| {
             let text = segments.get(index).map(String::as_str).unwrap_or_default();

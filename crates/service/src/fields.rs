@@ -1,14 +1,16 @@
 //! Checks of text fields in bodies and forms.
 
+use std::fmt::Display;
+
 use serde::Deserialize;
 use serde::de::IntoDeserializer as _;
 use serde::de::value::Error;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 use crate::query::is_name;
 
 /// A name of 1 to 255 bytes.
-pub fn name<T: From<String>>(pointer: &str, text: Option<String>) -> Result<Option<T>, Problem> {
+pub fn name<T: From<String>>(pointer: &str, text: Option<String>) -> Result<Option<T>> {
     match text {
         Some(text) if is_name(&text) => Ok(Some(text.into())),
         Some(_) => Err(Problem::malformed(pointer, "must have 1 to 255 bytes and no control characters")),
@@ -16,20 +18,26 @@ pub fn name<T: From<String>>(pointer: &str, text: Option<String>) -> Result<Opti
     }
 }
 
+/// Refuses a field that does not meet a condition.
+pub fn require(is_met: bool, pointer: &str, detail: impl Display) -> Result<()> {
+    if is_met { Ok(()) } else { Err(Problem::malformed(pointer, detail.to_string())) }
+}
+
+/// A number from 1 on.
+pub fn up_to(max: u64, pointer: &str, value: u64) -> Result<u64> {
+    require((1..=max).contains(&value), pointer, format_args!("must be from 1 to {max}"))?;
+    Ok(value)
+}
+
 /// A reason or message of bounded length.
-pub fn message(pointer: &str, text: Option<String>) -> Result<Option<String>, Problem> {
-    let limit = tenure_core::limits::MESSAGE_BYTES_MAX;
-    if text.as_ref().is_some_and(|text| text.len() > limit) {
-        return Err(Problem::malformed(pointer, format!("is longer than {limit} bytes")));
-    }
+pub fn message(pointer: &str, text: Option<String>) -> Result<Option<String>> {
+    let (bytes, limit) = (text.as_ref().map_or(0, String::len), tenure_core::limits::MESSAGE_BYTES_MAX);
+    require(bytes <= limit, pointer, format_args!("is longer than {limit} bytes"))?;
     Ok(text)
 }
 
 /// A value with its own syntax: a time, a duration, a word of the protocol.
-pub fn parsed<T: for<'de> Deserialize<'de>>(
-    pointer: &str,
-    text: Option<String>,
-) -> Result<Option<T>, Problem> {
+pub fn parsed<T: for<'de> Deserialize<'de>>(pointer: &str, text: Option<String>) -> Result<Option<T>> {
     let one = |text: String| {
         T::deserialize(text.into_deserializer())
             .map_err(|error: Error| Problem::malformed(pointer, error.to_string()))

@@ -65,7 +65,7 @@ impl Keyring {
     }
 
     /// The keys, read again if the cached ones may be stale.
-    pub async fn current(&self) -> Result<Arc<KeySnapshot>, Problem> {
+    pub async fn current(&self) -> Result<Arc<KeySnapshot>> {
         let is_fresh = |keys: &KeySnapshot| !self.is_shared() || keys.read_at.elapsed() < FRESH;
         let known = self.known();
         if is_fresh(&known) {
@@ -78,7 +78,7 @@ impl Keyring {
     }
 
     /// After a change by this node: returns when every node applies it.
-    pub async fn changed(&self) -> Result<(), Problem> {
+    pub async fn changed(&self) -> Result<()> {
         self.reload().await?;
         if self.is_shared() {
             tokio::time::sleep(FRESH).await;
@@ -86,7 +86,7 @@ impl Keyring {
         Ok(())
     }
 
-    async fn reload(&self) -> Result<Arc<KeySnapshot>, Problem> {
+    async fn reload(&self) -> Result<Arc<KeySnapshot>> {
         let keys = Arc::new(read(&self.store, self.jwt.is_some()).await?);
         *self.keys.write().expect("the lock is never poisoned") = Arc::clone(&keys);
         Ok(keys)
@@ -98,7 +98,7 @@ impl Keyring {
         keys: &KeySnapshot,
         authorization: Option<&str>,
         peer: Option<IpAddr>,
-    ) -> Result<Caller, Problem> {
+    ) -> Result<Caller> {
         let bearer = authorization.and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
@@ -131,8 +131,7 @@ impl Keyring {
             JwtFlaw::KeysUnavailable(reason) => AuthError::Unavailable(reason),
             flaw => AuthError::Refused(flaw.to_string()),
         })?;
-        let role = Role::parse(&identity.role).ok_or_else(|| refused("token with an unknown role"))?;
-        let user = identity.user.map(Into::into);
+        let (role, user) = (identity.role, identity.user.map(Into::into));
         if role == Role::Producer && user.is_none() {
             return Err(refused("producer token without a user"));
         }

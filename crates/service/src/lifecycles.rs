@@ -5,7 +5,7 @@ use tenure_core::lifecycle::Lifecycle;
 use crate::prelude::*;
 
 /// The version in force.
-pub fn newest(service: &Service, name: &str) -> Result<Arc<Lifecycle>, Problem> {
+pub fn newest(service: &Service, name: &str) -> Result<Arc<Lifecycle>> {
     service
         .runtime()
         .catalog()
@@ -15,7 +15,7 @@ pub fn newest(service: &Service, name: &str) -> Result<Arc<Lifecycle>, Problem> 
 }
 
 /// The rules that a job lives under.
-pub fn of_job(service: &Service, job: &Job) -> Result<Arc<Lifecycle>, Problem> {
+pub fn of_job(service: &Service, job: &Job) -> Result<Arc<Lifecycle>> {
     let found = service.runtime().catalog().lifecycle(&job.spec.lifecycle).cloned();
     found.ok_or_else(|| {
         Problem::new(

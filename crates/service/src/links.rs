@@ -1,7 +1,7 @@
 //! Addresses of dashboard pages. The API names them too, in `/api/stats`.
 
-use std::fmt::Write as _;
-
+/// A text as a value in a query, a part of a path, or a cookie.
+pub use tenure_api::call::escape as encode;
 use tenure_stats::snapshot::Subject;
 
 use crate::prelude::*;
@@ -20,19 +20,6 @@ pub fn page_of(subject: &Subject) -> String {
 /// The jobs in a state of a lifecycle.
 pub fn jobs_in(lifecycle: &LifecycleName, state: &StateName) -> String {
     format!("/ui/jobs?lifecycle={}&state={}", encode(lifecycle.as_str()), encode(state.as_str()))
-}
-
-/// A text as a value in a query, a part of a path, or a cookie.
-pub fn encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ pub async fn list(
     caller: &Caller,
     filter: JobFilter,
     rows: Page,
-) -> Result<(Vec<Arc<Job>>, Option<JobId>), Problem> {
+) -> Result<(Vec<Arc<Job>>, Option<JobId>)> {
     let jobs = match leased(service, &filter, rows).await? {
         Some(jobs) => jobs,
         None => service.store().list(filter, rows).await?,
@@ -29,7 +29,7 @@ pub fn is_leased(filter: &JobFilter) -> bool {
 }
 
 /// The embedded store has leased jobs in memory; listing by filter would scan all ready jobs.
-async fn leased(service: &Service, filter: &JobFilter, rows: Page) -> Result<Option<Vec<Arc<Job>>>, Problem> {
+async fn leased(service: &Service, filter: &JobFilter, rows: Page) -> Result<Option<Vec<Arc<Job>>>> {
     if service.store().is_shared() || !is_leased(filter) || filter.is_indexed() {
         return Ok(None);
     }

@@ -14,5 +14,5 @@ pub(crate) use tenure_stats::LEASES_MAX;
 pub(crate) use tenure_store::Store as _;
 
 pub(crate) use crate::caller::{Caller, Right};
-pub(crate) use crate::problem::{Problem, ProblemCode};
+pub(crate) use crate::problem::{Problem, ProblemCode, Result};
 pub(crate) use crate::service::Service;

@@ -42,6 +42,9 @@ pages! {
     StoreUnavailable "store_unavailable",
 }
 
+/// The result of an operation that can be refused with a problem.
+pub type Result<T, E = Problem> = std::result::Result<T, E>;
+
 #[derive(Clone, Debug)]
 pub struct Problem {
     code: ProblemCode,
@@ -174,44 +177,41 @@ impl IntoResponse for Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         let detail = refusal.to_string();
-        let pointed = |errors: &[Pointed]| {
-            let one = |error: &Pointed| json!({ "pointer": error.pointer, "detail": error.detail });
-            Value::Array(errors.iter().map(one).collect())
-        };
-        let at = |pointer: &str| json!([{ "pointer": pointer, "detail": detail }]);
-        let problem = |code| Self::new(code, detail.clone());
-        match &refusal {
+        let at = |pointer: &str| json!({ "errors": [{ "pointer": pointer, "detail": detail }] });
+        let (code, extra) = match &refusal {
             Refusal::InvalidTransition { job, current_state, trigger, allowed } => {
-                problem(ProblemCode::InvalidTransition)
-                    .with("job_id", json!(job))
-                    .with("current_state", json!(current_state))
-                    .with("trigger", json!(trigger))
-                    .with("allowed", json!(allowed))
+                let extra = json!({
+                    "job_id": job, "current_state": current_state, "trigger": trigger, "allowed": allowed,
+                });
+                (ProblemCode::InvalidTransition, extra)
             }
-            Refusal::LeaseConflict { job, fence, cause } => problem(ProblemCode::LeaseConflict)
-                .with("job_id", json!(job))
-                .with("fence", json!(fence))
-                .with("cause", json!(cause.to_string())),
-            Refusal::NotFound { .. } => problem(ProblemCode::NotFound),
-            Refusal::UnknownType(_) => problem(ProblemCode::UnknownType).with("errors", at("#/type")),
+            Refusal::LeaseConflict { job, fence, cause } => {
+                let extra = json!({ "job_id": job, "fence": fence, "cause": cause.to_string() });
+                (ProblemCode::LeaseConflict, extra)
+            }
+            Refusal::NotFound { .. } => (ProblemCode::NotFound, Value::Null),
+            Refusal::UnknownType(_) => (ProblemCode::UnknownType, at("#/type")),
             Refusal::ValidationFailed(errors) => {
-                problem(ProblemCode::ValidationFailed).with("errors", pointed(errors))
+                let one = |error: &Pointed| json!({ "pointer": error.pointer, "detail": error.detail });
+                let errors: Vec<Value> = errors.iter().map(one).collect();
+                (ProblemCode::ValidationFailed, json!({ "errors": errors }))
             }
-            Refusal::GuardRejected { .. } => {
-                problem(ProblemCode::GuardRejected).with("errors", at("#/payload"))
+            Refusal::GuardRejected { .. } => (ProblemCode::GuardRejected, at("#/payload")),
+            Refusal::IdempotencyMismatch(_) => (ProblemCode::IdempotencyMismatch, at("#")),
+            Refusal::InsufficientCredits { cost, available } => {
+                (ProblemCode::InsufficientCredits, json!({ "cost": cost, "available": available }))
             }
-            Refusal::IdempotencyMismatch(_) => {
-                problem(ProblemCode::IdempotencyMismatch).with("errors", at("#"))
-            }
-            Refusal::InsufficientCredits { cost, available } => problem(ProblemCode::InsufficientCredits)
-                .with("cost", json!(cost))
-                .with("available", json!(available)),
-            Refusal::TooLarge { limit, .. } => problem(ProblemCode::TooLarge).with("limit", json!(limit)),
+            Refusal::TooLarge { limit, .. } => (ProblemCode::TooLarge, json!({ "limit": limit })),
             Refusal::RateLimited { retry_after } => {
-                problem(ProblemCode::RateLimited).retry_after(retry_after.0.div_ceil(1000))
+                let seconds = retry_after.0.div_ceil(1000);
+                return Self::new(ProblemCode::RateLimited, detail).retry_after(seconds);
             }
-            Refusal::UnknownLifecycle(_) | Refusal::LifecycleChanged(_) => problem(ProblemCode::Internal),
-        }
+            Refusal::UnknownLifecycle(_) | Refusal::LifecycleChanged(_) => {
+                (ProblemCode::Internal, Value::Null)
+            }
+        };
+        let extra = if let Value::Object(extra) = extra { extra } else { Map::new() };
+        Self { code, detail, extra, retry_after_seconds: None }
     }
 }
 

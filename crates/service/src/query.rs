@@ -28,13 +28,13 @@ pub struct QueryParams {
 impl<S: Sync> FromRequestParts<S> for QueryParams {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
         Self::parse(parts.uri.query().unwrap_or_default())
     }
 }
 
 impl QueryParams {
-    fn parse(query: &str) -> Result<Self, Problem> {
+    fn parse(query: &str) -> Result<Self> {
         let mut values = BTreeMap::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -47,7 +47,7 @@ impl QueryParams {
     }
 
     /// The members of a filter object in a body.
-    pub fn of_object(filter: &serde_json::Map<String, Value>) -> Result<Self, Problem> {
+    pub fn of_object(filter: &serde_json::Map<String, Value>) -> Result<Self> {
         let mut values = BTreeMap::new();
         for (name, value) in filter {
             match value {
@@ -61,7 +61,7 @@ impl QueryParams {
     }
 
     /// The fields of a form.
-    pub fn of_fields(fields: Vec<(String, String)>) -> Result<Self, Problem> {
+    pub fn of_fields(fields: Vec<(String, String)>) -> Result<Self> {
         let mut values = BTreeMap::new();
         for (name, value) in fields {
             if values.insert(name.clone(), value).is_some() {
@@ -96,39 +96,39 @@ impl QueryParams {
         name: &str,
         expected: &str,
         read: impl Fn(&str) -> Option<T>,
-    ) -> Result<Option<T>, Problem> {
+    ) -> Result<Option<T>> {
         let Some(value) = self.values.remove(name) else { return Ok(None) };
         read(&value).map(Some).ok_or_else(|| self.bad(name, format!("must be {expected}")))
     }
 
-    pub fn name<T: for<'a> From<&'a str>>(&mut self, name: &str) -> Result<Option<T>, Problem> {
+    pub fn name<T: for<'a> From<&'a str>>(&mut self, name: &str) -> Result<Option<T>> {
         let fits = |value: &str| is_name(value).then(|| T::from(value));
         self.read(name, "a name of 1 to 255 bytes without control characters", fits)
     }
 
-    pub fn id(&mut self, name: &str) -> Result<Option<JobId>, Problem> {
+    pub fn id(&mut self, name: &str) -> Result<Option<JobId>> {
         self.read(name, "a job's id", job_id)
     }
 
-    pub fn number(&mut self, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, Problem> {
+    pub fn number(&mut self, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>> {
         let read = |value: &str| value.parse().ok().filter(|number| range.contains(number));
         self.read(name, &format!("a number from {} to {}", range.start(), range.end()), read)
     }
 
-    pub fn flag(&mut self, name: &str) -> Result<bool, Problem> {
+    pub fn flag(&mut self, name: &str) -> Result<bool> {
         Ok(self.read(name, "true or false", |value| value.parse().ok())?.unwrap_or(false))
     }
 
-    fn time(&mut self, name: &str) -> Result<Option<Timestamp>, Problem> {
+    fn time(&mut self, name: &str) -> Result<Option<Timestamp>> {
         self.read(name, "an RFC 3339 time", Timestamp::parse)
     }
 
-    pub fn limit(&mut self) -> Result<usize, Problem> {
+    pub fn limit(&mut self) -> Result<usize> {
         Ok(self.number("limit", 1..=PAGE_ROWS_MAX as u64)?.map_or(PAGE_ROWS, |limit| limit as usize))
     }
 
     /// A page of a listing that is ordered by job.
-    pub fn page(&mut self) -> Result<Page, Problem> {
+    pub fn page(&mut self) -> Result<Page> {
         Ok(Page {
             before: self.read("cursor", "a cursor of an earlier answer", job_id)?,
             limit: self.limit()?,
@@ -136,13 +136,12 @@ impl QueryParams {
     }
 
     /// The cursor of a listing that is ordered by row number.
-    pub fn rows_after(&mut self, name: &str) -> Result<u64, Problem> {
-        let read = |value: &str| value.parse().ok().filter(|row| i64::try_from(*row).is_ok());
-        Ok(self.read(name, "a cursor of an earlier answer", read)?.unwrap_or(0))
+    pub fn rows_after(&mut self, name: &str) -> Result<u64> {
+        Ok(self.read(name, "a cursor of an earlier answer", row_number)?.unwrap_or(0))
     }
 
     /// The filters of `GET /api/jobs`.
-    pub fn jobs(&mut self) -> Result<JobFilter, Problem> {
+    pub fn jobs(&mut self) -> Result<JobFilter> {
         let a_phase = |value: &str| {
             ["ready", "held", "active", "waiting", "final"].contains(&value).then(|| Name::from(value))
         };
@@ -163,17 +162,17 @@ impl QueryParams {
         })
     }
 
-    pub fn reason_code(&mut self) -> Result<Option<ReasonCode>, Problem> {
+    pub fn reason_code(&mut self) -> Result<Option<ReasonCode>> {
         self.read("reason_code", "a reason code", ReasonCode::parse)
     }
 
-    pub fn stage(&mut self) -> Result<Option<Stage>, Problem> {
+    pub fn stage(&mut self) -> Result<Option<Stage>> {
         let parse = |value: &str| serde_json::from_value(Value::from(value)).ok();
         self.read("stage", "fetch, input, exec, output or commit", parse)
     }
 
     /// The filters of `GET /api/dead-letters`.
-    pub fn dead_letters(&mut self) -> Result<DeadLetterFilter, Problem> {
+    pub fn dead_letters(&mut self) -> Result<DeadLetterFilter> {
         Ok(DeadLetterFilter {
             reason_code: self.reason_code()?,
             stage: self.stage()?,
@@ -183,12 +182,17 @@ impl QueryParams {
     }
 
     /// Refuses parameters that were not taken.
-    pub fn done(self) -> Result<(), Problem> {
+    pub fn done(self) -> Result<()> {
         match self.values.first_key_value() {
             Some((name, _)) => Err(self.bad(name, "is not known here")),
             None => Ok(()),
         }
     }
+}
+
+/// A number that a store can have for a row.
+pub fn row_number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|row| i64::try_from(*row).is_ok())
 }
 
 /// A job's id in hyphenated form.
@@ -203,7 +207,7 @@ pub fn is_name(text: &str) -> bool {
 }
 
 /// Percent-decodes a part of a query or of a path.
-pub fn decode(text: &str) -> Result<String, Problem> {
+pub fn decode(text: &str) -> Result<String> {
     let bad = || Problem::malformed("#", format!("`{}` is not percent-encoded UTF-8", text.escape_debug()));
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -87,12 +87,11 @@ impl Service {
         drop(draining.wait_for(|draining| *draining).await);
     }
 
-    pub fn draining() -> Problem {
-        Problem::new(ProblemCode::Overloaded, "this node is stopping; try again").retry_after(1)
-    }
-
-    pub fn refuse_if_draining(&self) -> Result<(), Problem> {
-        if self.is_draining() { Err(Self::draining()) } else { Ok(()) }
+    pub fn refuse_if_draining(&self) -> Result<()> {
+        if !self.is_draining() {
+            return Ok(());
+        }
+        Err(Problem::new(ProblemCode::Overloaded, "this node is stopping; try again").retry_after(1))
     }
 
     /// Submits a command as the caller.
@@ -101,7 +100,7 @@ impl Service {
         caller: &Caller,
         key: Option<IdempotencyKey>,
         command: Command,
-    ) -> Result<CommandOutput, Problem> {
+    ) -> Result<CommandOutput> {
         Ok(self.runtime().submit(CommandEnvelope { by: caller.actor(), key, command }).await??)
     }
 
@@ -125,7 +124,7 @@ impl Service {
     }
 
     /// One job, if it exists and the caller may see it.
-    pub async fn job(&self, caller: &Caller, id: JobId) -> Result<Arc<Job>, Problem> {
+    pub async fn job(&self, caller: &Caller, id: JobId) -> Result<Arc<Job>> {
         let job = self.store().job(id).await?;
         let job = job.ok_or_else(|| Problem::not_found("job", id))?;
         if self.may_see(caller, &job).await? {
@@ -134,7 +133,7 @@ impl Service {
         Err(Problem::forbidden(format!("job {id} belongs to another user or worker")))
     }
 
-    pub async fn may_see(&self, caller: &Caller, job: &Job) -> Result<bool, Problem> {
+    pub async fn may_see(&self, caller: &Caller, job: &Job) -> Result<bool> {
         if caller.role == Role::Worker {
             return self.holds(caller, job.worker()).await;
         }
@@ -142,7 +141,7 @@ impl Service {
     }
 
     /// Whether a job's worker presented this caller's credential, to this node or another.
-    pub async fn holds(&self, caller: &Caller, worker: Option<&WorkerId>) -> Result<bool, Problem> {
+    pub async fn holds(&self, caller: &Caller, worker: Option<&WorkerId>) -> Result<bool> {
         let Some(worker) = worker else { return Ok(false) };
         let seen = self.store().worker(worker.clone()).await?;
         Ok(seen.is_some_and(|seen| seen.credential.as_ref() == Some(&caller.credential)))
@@ -150,7 +149,7 @@ impl Service {
 
     /// Registers that a worker was seen. A new worker is written to the store at once, since other nodes may be asked what
     /// it holds. Refuses a worker name under which another credential holds jobs.
-    pub async fn touch_worker(&self, caller: &Caller, worker: &WorkerId) -> Result<(), Problem> {
+    pub async fn touch_worker(&self, caller: &Caller, worker: &WorkerId) -> Result<()> {
         let now = self.runtime().now();
         if self.worker_registry().touch(worker, &caller.credential, now) {
             return Ok(());
@@ -170,7 +169,7 @@ impl Service {
         Ok(())
     }
 
-    async fn has_leases(&self, worker: &WorkerId) -> Result<bool, Problem> {
+    async fn has_leases(&self, worker: &WorkerId) -> Result<bool> {
         let leased = self.store().leased(LEASES_MAX).await?;
         Ok(leased.iter().any(|job| job.lease.as_ref().is_some_and(|lease| lease.worker == *worker)))
     }

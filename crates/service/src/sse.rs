@@ -1,15 +1,16 @@
 //! Server-sent events. Data is always one line of JSON, so that text from a job cannot forge a field.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use futures_util::stream::{Stream, unfold};
-use http::{HeaderMap, HeaderValue, header};
+use futures_util::stream::unfold;
+use http::{HeaderMap, header};
 use serde::Serialize;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 
 /// Interval of comments, for proxies that close idle connections.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -29,20 +30,12 @@ where
     S: Send + 'static,
     F: Future<Output = Option<(String, S)>> + Send + 'static,
 {
-    respond(unfold(state, move |state| {
+    let pieces = unfold(state, move |state| {
         let piece = next(state);
-        async move {
-            piece.await.map(|(text, state)| (Ok::<_, std::convert::Infallible>(Bytes::from(text)), state))
-        }
-    }))
-}
-
-fn respond(pieces: impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static) -> Response {
-    let mut response = Body::from_stream(pieces).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
+        async move { piece.await.map(|(text, state)| (Ok::<_, Infallible>(Bytes::from(text)), state)) }
+    });
+    let headers = [("content-type", "text/event-stream"), ("x-accel-buffering", "no")];
+    (headers, Body::from_stream(pieces)).into_response()
 }
 
 /// Whether the caller asks for events rather than a page.
@@ -54,7 +47,7 @@ pub fn is_wanted(headers: &HeaderMap) -> bool {
 }
 
 /// The last event that a reconnecting client has received.
-pub fn last_id(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+pub fn last_id(headers: &HeaderMap) -> Result<Option<&str>> {
     let Some(id) = headers.get("last-event-id") else { return Ok(None) };
     let id = id.to_str().map_err(|_| Problem::malformed("#", "Last-Event-ID is not the id of an event"))?;
     Ok(Some(id).filter(|id| !id.is_empty()))

@@ -12,7 +12,7 @@ pub struct Worker {
 }
 
 /// All workers, the last seen first.
-pub async fn list(service: &Service) -> Result<Vec<Worker>, Problem> {
+pub async fn list(service: &Service) -> Result<Vec<Worker>> {
     let mut workers: BTreeMap<WorkerId, Worker> = BTreeMap::new();
     let new = |name: WorkerId| move || Worker { name, seen_at: None, holds: Vec::new() };
     for job in service.store().leased(LEASES_MAX).await? {

@@ -43,10 +43,8 @@ async fn delete_some(app: &App, contents: &Contents) -> usize {
 
 /// Removes the entries of deleted objects. If that fails, the objects are deleted again later.
 pub(crate) async fn remove_entries(app: &App, paths: Vec<String>) {
-    let command = Command::ForgetGarbage(paths);
-    if let Err(error) =
-        app.runtime().submit(CommandEnvelope { by: Actor::from("runtime"), key: None, command }).await
-    {
+    let (by, command) = (Actor::from("runtime"), Command::ForgetGarbage(paths));
+    if let Err(error) = app.runtime().submit(CommandEnvelope { by, key: None, command }).await {
         tracing::warn!(%error, "asset garbage entries not removed");
     }
 }

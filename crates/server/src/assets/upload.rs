@@ -25,7 +25,6 @@ pub(crate) struct Received {
     pub(crate) digest: [u8; 32],
 }
 
-/// A running upload.
 pub(crate) struct RunningUpload {
     pub(crate) call: CallContext,
     contents: Contents,
@@ -35,18 +34,14 @@ pub(crate) struct RunningUpload {
 
 impl RunningUpload {
     /// Checks that the caller may upload, and lists the object as garbage.
-    pub(crate) async fn begin(
-        call: CallContext,
-        contents: Contents,
-        upload: Upload,
-    ) -> Result<Self, Problem> {
+    pub(crate) async fn begin(call: CallContext, contents: Contents, upload: Upload) -> Result<Self> {
         call.submit(None, Command::Upload(upload.clone())).await?;
         let upload = Upload { continues: true, ..upload };
         Ok(Self { call, contents, upload, renewed_at: Instant::now() })
     }
 
     /// Writes the body into the object, which is durable when this returns.
-    pub(crate) async fn receive(&mut self, body: Body) -> Result<Received, Problem> {
+    pub(crate) async fn receive(&mut self, body: Body) -> Result<Received> {
         let mut writer = self.contents.writer(&self.upload.storage_path).map_err(|error| broken(&error))?;
         let received = self.write(&mut writer, body).await;
         if received.is_err()
@@ -59,7 +54,7 @@ impl RunningUpload {
         Ok(received)
     }
 
-    async fn write(&mut self, writer: &mut BufWriter, body: Body) -> Result<Received, Problem> {
+    async fn write(&mut self, writer: &mut BufWriter, body: Body) -> Result<Received> {
         let limit = self.call.limits().asset;
         let (mut bytes, mut digest) = (0, Sha256::new());
         let mut body = body.into_data_stream();
@@ -85,7 +80,7 @@ impl RunningUpload {
     }
 
     /// Runs `work`, and meanwhile renews the garbage entry and checks the caller's credentials.
-    async fn keep_alive<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Problem> {
+    async fn keep_alive<T>(&mut self, work: impl Future<Output = T>) -> Result<T> {
         tokio::pin!(work);
         loop {
             tokio::select! {
@@ -95,7 +90,7 @@ impl RunningUpload {
         }
     }
 
-    async fn renew(&mut self) -> Result<(), Problem> {
+    async fn renew(&mut self) -> Result<()> {
         self.renewed_at = Instant::now();
         if !self.call.keyring().still_admits(&self.call.caller, self.call.runtime().now()).await {
             return Err(Problem::new(ProblemCode::Unauthenticated, "the key or token is no longer valid"));
@@ -111,7 +106,6 @@ impl RunningUpload {
         }
     }
 
-    /// Deletes the object.
     pub(crate) async fn discard(&self) {
         let path = &self.upload.storage_path;
         match self.contents.delete(path).await {

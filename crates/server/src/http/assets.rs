@@ -7,6 +7,7 @@ use tenure_core::asset::{AssetId, NewAsset, Upload};
 use tenure_core::command::Holder;
 use tenure_service::assets::content;
 use tenure_service::assets::name::{self, storage_path};
+use tenure_service::body::declared_length;
 use tenure_service::extract::AssetPath;
 use tenure_service::fields::name as given_name;
 
@@ -40,12 +41,10 @@ async fn register(call: &CallContext, id: JobId, body: Body<request::NewAsset>) 
     let holder = optional_holder(given_name("#/worker", worker)?, fence, |field| incomplete("#/", field))?;
     let asset_type = given_name("#/asset_type", Some(asset_type))?.expect("a given name is checked");
     let is_web = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
-    if !is_web || url.contains(|c: char| c.is_control() || c.is_whitespace()) {
-        return Err(Problem::malformed("#/url", "must be a URL that begins with http:// or https://"));
-    }
-    if storage_path.as_ref().is_some_and(|path| path.contains(char::is_control)) {
-        return Err(Problem::malformed("#/storage_path", "must have no control characters"));
-    }
+    let is_url = is_web && !url.contains(|c: char| c.is_control() || c.is_whitespace());
+    require(is_url, "#/url", "must be a URL that begins with http:// or https://")?;
+    let is_plain = storage_path.as_ref().is_none_or(|path| !path.contains(char::is_control));
+    require(is_plain, "#/storage_path", "must have no control characters")?;
     admit(call, id, holder.as_ref()).await?;
     let (asset, stored) = (AssetId(call.runtime().new_id().0), false);
     let new = NewAsset { id: asset, job: id, holder, asset_type, url, storage_path, file_size, stored };
@@ -73,9 +72,8 @@ async fn upload(
     let contents = call.contents().cloned().ok_or_else(|| {
         Problem::invalid("#", "this server stores no asset contents: set `assets.store`, or register a URL")
     })?;
-    let declared = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let limit = call.limits().asset;
-    if declared.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit) {
+    if declared_length(request.headers()).is_some_and(|length| length > limit) {
         return Err(too_large(limit));
     }
     let job = admit(&call, id, holder.as_ref()).await?;
@@ -140,15 +138,13 @@ fn fingerprint(parts: &[&str], received: &Received) -> [u8; 32] {
 }
 
 fn added(app: &App, output: CommandOutput) -> Response {
-    let location = match &output {
-        CommandOutput::Asset { asset, .. } => format!("/api/jobs/{}/assets/{}", asset.job_id, asset.id),
-        _ => unreachable!("a new asset is answered with the asset"),
+    let CommandOutput::Asset { asset, replayed } = &output else {
+        unreachable!("a new asset is answered with the asset")
     };
-    let replayed = matches!(output, CommandOutput::Asset { replayed: true, .. });
-    let status = if replayed { StatusCode::OK } else { StatusCode::CREATED };
+    let location = format!("/api/jobs/{}/assets/{}", asset.job_id, asset.id);
+    let status = if *replayed { StatusCode::OK } else { StatusCode::CREATED };
     let mut response = output_reply(status, output, app.runtime().reading());
-    let location = HeaderValue::try_from(location).expect("ids are plain");
-    response.headers_mut().insert(header::LOCATION, location);
+    locate(&mut response, location);
     response
 }
 
@@ -159,7 +155,7 @@ fn incomplete(at: &str, field: &str) -> Problem {
 }
 
 /// Checks that the caller may add assets. The commit checks that the holder holds the lease.
-async fn admit(call: &CallContext, id: JobId, holder: Option<&Holder>) -> Result<Arc<Job>, Problem> {
+async fn admit(call: &CallContext, id: JobId, holder: Option<&Holder>) -> Result<Arc<Job>> {
     let Some(Holder { worker, .. }) = holder else {
         call.caller.may(Right::ManageJobs)?;
         return call.job(id).await;

@@ -10,9 +10,9 @@ use crate::http::prelude::*;
 const ID_BYTES_MAX: usize = 64;
 
 /// The given id, or a generated one; the repeat of a request with a key generates the same id.
-pub(super) fn new_id(given: Option<String>, key: Option<&IdempotencyKey>) -> Result<Name, Problem> {
+pub(super) fn new_id(given: Option<String>, key: Option<&IdempotencyKey>) -> Result<Name> {
     let Some(id) = given else {
-        let issued = key.map_or_else(IssuedKey::new, |key| IssuedKey::repeatable(key.key.as_str()));
+        let issued = key.map_or_else(IssuedKey::random, |key| IssuedKey::repeatable(key.key.as_str()));
         return Ok(issued.id.into());
     };
     let fits = |letter: u8| letter.is_ascii_alphanumeric() || b"._-".contains(&letter);
@@ -31,7 +31,7 @@ pub(super) fn automation_of(output: CommandOutput) -> (Automation, bool) {
     }
 }
 
-pub(super) async fn find(app: &App, id: &AutomationId) -> Result<Automation, Problem> {
+pub(super) async fn find(app: &App, id: &AutomationId) -> Result<Automation> {
     let known = app.store().automations(id.0).await?;
     let found = known.into_iter().find(|automation| automation.id() == *id);
     found.ok_or_else(|| Problem::not_found(id.0.as_str(), &id.1))
@@ -43,8 +43,8 @@ pub(super) async fn added(
     app: &App,
     id: &AutomationId,
     key: Option<IdempotencyKey>,
-    output: Result<CommandOutput, Problem>,
-) -> Result<(Automation, bool), Problem> {
+    output: Result<CommandOutput>,
+) -> Result<(Automation, bool)> {
     match (output, key) {
         (Ok(output), _) => Ok(automation_of(output)),
         (Err(_), Some(key)) if find(app, id).await.is_ok() => Err(Problem::key_reused(key.key.as_str())),
@@ -60,8 +60,6 @@ pub(super) fn created(body: &impl Serialize, get: CallId, id: &Name, replayed: b
         return response;
     }
     let mut response = answer(StatusCode::CREATED, body);
-    if let Ok(location) = HeaderValue::try_from(get.call().path_of(&[id.as_str()])) {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
+    locate(&mut response, get.call().path_of(&[id.as_str()]));
     response
 }

@@ -12,9 +12,7 @@ use crate::http::prelude::*;
 pub(crate) async fn act(call: CallContext, body: Body<request::JobAction>) -> Reply {
     let request::JobAction { action, filter, mode, cursor } = body.value;
     let action = parsed::<Action>("#/action", Some(action))?.expect("a given text is parsed");
-    if action == Action::Retry && mode.is_some() {
-        return Err(Problem::malformed("#/mode", "belongs to cancel"));
-    }
+    require(mode.is_none() || action == Action::Cancel, "#/mode", "belongs to cancel")?;
     let mut params = QueryParams::of_object(&filter)?;
     let mut filter = params.jobs()?;
     params.done()?;

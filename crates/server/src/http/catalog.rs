@@ -26,7 +26,5 @@ pub(crate) async fn lifecycle(State(app): State<App>, Named(name): Named<Lifecyc
 }
 
 pub(crate) async fn diagram(State(app): State<App>, Named(name): Named<LifecycleName>) -> Reply {
-    let mut response = draw(&*newest(&app, name.as_str())?, Format::Svg).into_response();
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("image/svg+xml"));
-    Ok(response)
+    Ok(text("image/svg+xml", draw(&*newest(&app, name.as_str())?, Format::Svg)))
 }

@@ -6,23 +6,18 @@ use tenure_core::limits::CLAIM_JOBS_MAX;
 use crate::http::prelude::*;
 
 /// The longest wait of a claim.
-const WAIT_MS_MAX: u64 = 300_000;
+const WAIT_MAX: Millis = Millis(300_000);
 /// Types or queues of one claim.
 const NAMES_MAX: usize = 1000;
 
-fn command(body: request::Claim, key: Option<Name>) -> Result<(Claim, Duration), Problem> {
-    let max = u32::try_from(body.max.unwrap_or(1)).ok().filter(|max| (1..=CLAIM_JOBS_MAX).contains(max));
-    let max =
-        max.ok_or_else(|| Problem::malformed("#/max", format!("must be from 1 to {CLAIM_JOBS_MAX}")))?;
+fn command(body: request::Claim, key: Option<Name>) -> Result<(Claim, Duration)> {
+    let max = up_to(CLAIM_JOBS_MAX.into(), "#/max", body.max.unwrap_or(1))? as u32;
     let wait = parsed::<Millis>("#/wait", body.wait)?.unwrap_or_default();
-    if wait.0 > WAIT_MS_MAX {
-        return Err(Problem::malformed("#/wait", format!("must be at most {}", Millis(WAIT_MS_MAX))));
-    }
-    let filter =
-        ClaimFilter { types: names("#/types", body.types)?, queues: names("#/queues", body.queues)? };
+    require(wait <= WAIT_MAX, "#/wait", format_args!("must be at most {WAIT_MAX}"))?;
+    let (types, queues) = (names("#/types", body.types)?, names("#/queues", body.queues)?);
     let claim = Claim {
         worker: name("#/worker", Some(body.worker))?.unwrap_or_else(|| "".into()),
-        filter,
+        filter: ClaimFilter { types, queues },
         max,
         request_id: name("#/request_id", body.request_id)?.or(key),
         start: body.start,
@@ -34,11 +29,9 @@ fn command(body: request::Claim, key: Option<Name>) -> Result<(Claim, Duration),
 pub(crate) fn names<T: From<String> + Ord>(
     pointer: &str,
     given: Option<Vec<String>>,
-) -> Result<Option<Vec<T>>, Problem> {
+) -> Result<Option<Vec<T>>> {
     let Some(given) = given else { return Ok(None) };
-    if given.len() > NAMES_MAX {
-        return Err(Problem::malformed(pointer, format!("at most {NAMES_MAX} names")));
-    }
+    require(given.len() <= NAMES_MAX, pointer, format_args!("at most {NAMES_MAX} names"))?;
     let mut names = Vec::with_capacity(given.len());
     for (index, text) in given.into_iter().enumerate() {
         names.extend(name(&format!("{pointer}/{index}"), Some(text))?);

@@ -46,10 +46,8 @@ pub(crate) async fn redrive(call: CallContext, body: Body<request::Redrive>) -> 
     ok(&RedriveResults { redriven, results, next_cursor })
 }
 
-fn job_ids(ids: &[String]) -> Result<Vec<JobId>, Problem> {
-    if ids.len() > ACTION_JOBS_MAX {
-        return Err(Problem::malformed("#/ids", format!("at most {ACTION_JOBS_MAX} at once")));
-    }
+fn job_ids(ids: &[String]) -> Result<Vec<JobId>> {
+    require(ids.len() <= ACTION_JOBS_MAX, "#/ids", format_args!("at most {ACTION_JOBS_MAX} at once"))?;
     let one = |(index, text): (usize, &String)| {
         job_id(text).ok_or_else(|| Problem::malformed(format!("#/ids/{index}"), "is not a job's id"))
     };
@@ -57,7 +55,7 @@ fn job_ids(ids: &[String]) -> Result<Vec<JobId>, Problem> {
 }
 
 /// The cursor of an earlier answer.
-pub(crate) fn cursor_of(cursor: Option<&str>) -> Result<Option<JobId>, Problem> {
+pub(crate) fn cursor_of(cursor: Option<&str>) -> Result<Option<JobId>> {
     let bad = || Problem::malformed("#/cursor", "must be a cursor of an earlier answer");
     cursor.map(|cursor| job_id(cursor).ok_or_else(bad)).transpose()
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use tenure_api::EventOf;
 use tenure_service::events::{EventFilter, may_see};
+use tenure_service::query::row_number;
 use tenure_service::sse;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -55,13 +56,12 @@ pub(crate) async fn events(call: CallContext, headers: HeaderMap, mut params: Qu
 }
 
 /// A cursor of an earlier answer; `latest` is the current end; without a cursor, the beginning.
-async fn cursor_of(app: &App, cursor: Option<&str>) -> Result<Position, Problem> {
+async fn cursor_of(app: &App, cursor: Option<&str>) -> Result<Position> {
     match cursor {
         None => Ok(Position(0)),
         Some("latest") => Ok(app.store().journal_end().await?),
         Some(text) => {
-            let position =
-                text.parse().ok().filter(|position| i64::try_from(*position).is_ok()).map(Position);
+            let position = row_number(text).map(Position);
             position.ok_or_else(|| Problem::malformed("?after", "must be a cursor of an earlier answer"))
         }
     }

@@ -16,9 +16,8 @@ pub(crate) async fn live() -> Reply {
 pub(crate) async fn ready(State(app): State<App>) -> Reply {
     app.refuse_if_draining()?;
     if app.metrics.stuck_for(app.runtime().queued_commands()) > STUCK {
-        return Err(
-            Problem::new(ProblemCode::Overloaded, "commands wait and nothing is committed").retry_after(1)
-        );
+        let detail = "commands wait and nothing is committed";
+        return Err(Problem::new(ProblemCode::Overloaded, detail).retry_after(1));
     }
     match tokio::time::timeout(STORE_TIMEOUT, app.store().now()).await {
         Ok(Ok(_)) => ok(&Readiness { ready: true }),
@@ -30,8 +29,5 @@ pub(crate) async fn ready(State(app): State<App>) -> Reply {
 }
 
 pub(crate) async fn metrics(State(app): State<App>) -> Reply {
-    let mut response = app.metrics.text(&app).await.into_response();
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    Ok(response)
+    Ok(text("application/openmetrics-text; version=1.0.0; charset=utf-8", app.metrics.text(&app).await))
 }

@@ -30,7 +30,7 @@ pub(crate) fn new_job(
     caller: &Caller,
     trace: &Trace,
     key: Option<IdempotencyKey>,
-) -> Result<NewJob, Problem> {
+) -> Result<NewJob> {
     Ok(NewJob {
         by: caller.actor(),
         job_type: name("#/type", Some(body.job_type))?.unwrap_or_else(|| "".into()),
@@ -50,7 +50,7 @@ pub(crate) fn new_job(
     })
 }
 
-fn when(run_at: Option<String>, delay: Option<String>) -> Result<When, Problem> {
+fn when(run_at: Option<String>, delay: Option<String>) -> Result<When> {
     let run_at = parsed::<Timestamp>("#/run_at", run_at)?;
     match (run_at, parsed::<Millis>("#/delay", delay)?) {
         (Some(_), Some(_)) => Err(Problem::malformed("#/delay", "run_at and delay exclude each other")),
@@ -60,18 +60,17 @@ fn when(run_at: Option<String>, delay: Option<String>) -> Result<When, Problem> 
     }
 }
 
-fn priority(value: i64) -> Result<i32, Problem> {
+fn priority(value: i64) -> Result<i32> {
     let bounded = i32::try_from(value).ok().filter(|value| value.abs() <= PRIORITY_MAX);
     bounded.ok_or_else(|| Problem::malformed("#/priority", format!("must be within ±{PRIORITY_MAX}")))
 }
 
-fn max_attempts(value: u64) -> Result<u32, Problem> {
-    let bounded = u32::try_from(value).ok().filter(|value| (1..=ATTEMPTS_MAX).contains(value));
-    bounded.ok_or_else(|| Problem::malformed("#/max_attempts", format!("must be from 1 to {ATTEMPTS_MAX}")))
+fn max_attempts(value: u64) -> Result<u32> {
+    Ok(up_to(ATTEMPTS_MAX.into(), "#/max_attempts", value)? as u32)
 }
 
 /// A producer creates only its user's jobs.
-fn owner(user_id: Option<String>, caller: &Caller) -> Result<Option<UserId>, Problem> {
+fn owner(user_id: Option<String>, caller: &Caller) -> Result<Option<UserId>> {
     let user_id = name("#/user_id", user_id)?;
     if caller.role != Role::Producer {
         return Ok(user_id);
@@ -104,12 +103,9 @@ fn created(call: &CallContext, output: CommandOutput) -> Response {
         Some(brief) => minimal(answer(status, &brief), brief.replayed),
         None => output_reply(status, output, call.runtime().reading()),
     };
-    let location = id.and_then(|JobId(id)| {
+    if let Some(JobId(id)) = id {
         let mut text = Uuid::encode_buffer();
-        HeaderValue::try_from(["/api/jobs/", id.hyphenated().encode_lower(&mut text)].concat()).ok()
-    });
-    if let Some(location) = location {
-        response.headers_mut().insert(header::LOCATION, location);
+        locate(&mut response, ["/api/jobs/", id.hyphenated().encode_lower(&mut text)].concat());
     }
     response
 }
@@ -120,9 +116,8 @@ pub(crate) async fn create_batch(
     at: AtLifecycleApi,
     body: Body<request::NewJobs>,
 ) -> Reply {
-    if body.value.jobs.len() > BATCH_JOBS_MAX {
-        return Err(Problem::malformed("#/jobs", format!("at most {BATCH_JOBS_MAX} jobs at once")));
-    }
+    let is_small = body.value.jobs.len() <= BATCH_JOBS_MAX;
+    require(is_small, "#/jobs", format_args!("at most {BATCH_JOBS_MAX} jobs at once"))?;
     let one = |(index, raw): (usize, Box<RawValue>)| {
         let key = body.key.as_ref().map(|key| key_of_item(key, index, &raw));
         at.admit(new_job(parse(raw.get())?, &call.caller, &trace, key)?)
@@ -161,7 +156,6 @@ pub(crate) async fn get(call: CallContext, Id(id): Id) -> Reply {
     ok(&wire::job(&job, call.runtime().reading()))
 }
 
-/// A row of a job's history.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum HistoryRow<'a> {
@@ -192,9 +186,7 @@ pub(crate) async fn replay(call: CallContext, Id(id): Id, mut params: QueryParam
     params.done()?;
     let job = call.job(id).await?;
     let seq = seq.map_or(job.seq, |seq| seq as u32);
-    if seq > job.seq {
-        return Err(Problem::malformed("?seq", format!("the job has made {} transitions", job.seq)));
-    }
+    require(seq <= job.seq, "?seq", format_args!("the job has made {} transitions", job.seq))?;
     let events = call.store().history(id).await?;
     let folded = fold::fold(Arc::clone(&job.spec), &events, Some(seq));
     let folded = folded.map_err(|difference| {
@@ -245,9 +237,7 @@ pub(crate) async fn signal(
     body: OptionalBody<request::Signal>,
 ) -> Reply {
     let job = job_id(&segments[0]).ok_or_else(|| Problem::malformed("#", "the path does not name a job"))?;
-    if !is_name(&segments[1]) {
-        return Err(Problem::malformed("#", "the path does not name a signal"));
-    }
+    require(is_name(&segments[1]), "#", "the path does not name a signal")?;
     call.job(job).await?;
     let payload = body.value.payload.map(|payload| Json::stored(payload.get()));
     let command = Command::Signal { job, name: segments[1].as_str().into(), payload };

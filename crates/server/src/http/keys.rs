@@ -11,7 +11,7 @@ pub(crate) async fn create(call: CallContext, body: Body<request::NewKey>) -> Re
     let role = parsed::<Role>("#/role", Some(body.value.role))?.expect("a given text is parsed");
     let user_id = name("#/user_id", body.value.user_id)?;
     let given = body.key.as_ref().map(|given| given.key.as_str());
-    let issued = given.map_or_else(IssuedKey::new, IssuedKey::repeatable);
+    let issued = given.map_or_else(IssuedKey::random, IssuedKey::repeatable);
     let known = call.store().api_keys().await?.into_iter().find(|key| key.id == issued.id.as_str());
     if let Some(key) = known {
         if key.role != role || key.user_id != user_id {

@@ -31,10 +31,9 @@ pub(crate) async fn append(call: CallContext, Id(id): Id, body: Body<request::Ne
     ok(&OutputAnswer { output, now: call.runtime().reading() })
 }
 
-fn checked(lines: Vec<request::NewLine>) -> Result<Vec<NewLogLine>, Problem> {
-    if lines.len() > LOG_LINES_MAX {
-        return Err(Problem::malformed("#/lines", format!("at most {LOG_LINES_MAX} lines at once")));
-    }
+fn checked(lines: Vec<request::NewLine>) -> Result<Vec<NewLogLine>> {
+    let detail = format_args!("at most {LOG_LINES_MAX} lines at once");
+    require(lines.len() <= LOG_LINES_MAX, "#/lines", detail)?;
     let one = |(index, line): (usize, request::NewLine)| {
         let at = |member: &str| format!("#/lines/{index}/{member}");
         if line.text.len() > LOG_LINE_BYTES_MAX {

@@ -4,12 +4,6 @@ use tenure_service::problem::page as problem_page;
 
 use crate::http::prelude::*;
 
-fn text(kind: &'static str, body: impl Into<String>) -> Response {
-    let mut response = body.into().into_response();
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    response
-}
-
 pub(crate) async fn openapi(State(app): State<App>) -> Response {
     text("application/json", app.lifecycle_apis.description())
 }

@@ -2,16 +2,16 @@
 
 pub(super) use axum::extract::State;
 pub(super) use axum::response::{IntoResponse as _, Response};
-pub(super) use http::{HeaderMap, HeaderValue, StatusCode, header};
+pub(super) use http::{HeaderMap, StatusCode, header};
 pub(super) use tenure_api::{CallId, request};
 pub(super) use tenure_service::extract::{Id, Named, Reply, Segments};
-pub(super) use tenure_service::fields::{message, name, parsed};
+pub(super) use tenure_service::fields::{message, name, parsed, require, up_to};
 pub(super) use tenure_service::query::QueryParams;
 
 pub(super) use crate::body::{Body, OptionalBody, parse};
 pub(super) use crate::http::{
-    OutputAnswer, answer, brief, changed, mark_replayed, minimal, next_cursor, ok, output_reply, page,
-    results,
+    OutputAnswer, answer, brief, changed, locate, mark_replayed, minimal, next_cursor, ok, output_reply,
+    page, results, text,
 };
 pub(super) use crate::prelude::*;
 

@@ -10,17 +10,17 @@ use crate::http::prelude::*;
 /// Reports in one request.
 const REPORTS_MAX: usize = 10_000;
 
-/// An error report of `CODE: message`, or of a message alone.
-pub(crate) fn error_of_text(text: &str) -> ErrorReport {
-    let is_code = |code: &str| !code.is_empty() && !code.contains(char::is_whitespace);
-    let (code, message) = match text.split_once(": ") {
-        Some((code, message)) if is_code(code) => (Some(code.to_owned()), message),
+/// Code and message of an error in the form `CODE: message`, or of a message alone.
+pub(crate) fn code_and_message(text: &str) -> (Option<&str>, &str) {
+    match text.split_once(": ") {
+        Some((code, message)) if !code.is_empty() && !code.contains(char::is_whitespace) => {
+            (Some(code), message)
+        }
         _ => (None, text),
-    };
-    ErrorReport { code, message: Some(message.to_owned()), ..ErrorReport::default() }
+    }
 }
 
-fn error(report: ErrorReport) -> Result<JobError, Problem> {
+fn error(report: ErrorReport) -> Result<JobError> {
     Ok(JobError {
         code: name("#/error/code", report.code)?.unwrap_or_else(|| "FAILED".into()),
         message: message("#/error/message", report.message)?.unwrap_or_default(),
@@ -36,7 +36,6 @@ fn json_of(raw: Option<Box<RawValue>>) -> Option<Json> {
     raw.map(|raw| Json::stored(raw.get()))
 }
 
-/// A required field is missing.
 pub(crate) fn missing(member: &str) -> Problem {
     Problem::malformed(format!("#/{member}"), format!("missing field `{member}`"))
 }
@@ -46,7 +45,7 @@ pub(crate) fn optional_holder(
     worker: Option<WorkerId>,
     fence: Option<u64>,
     incomplete: impl Fn(&str) -> Problem,
-) -> Result<Option<Holder>, Problem> {
+) -> Result<Option<Holder>> {
     match (worker, fence) {
         (Some(worker), Some(fence)) => Ok(Some(Holder { worker, fence: Fence(fence) })),
         (None, None) => Ok(None),
@@ -56,7 +55,7 @@ pub(crate) fn optional_holder(
 }
 
 /// Refuses members that do not belong to the verb.
-fn check_members(report: &Report, verb: Verb) -> Result<(), Problem> {
+fn check_members(report: &Report, verb: Verb) -> Result<()> {
     let given = [
         ("progress", report.progress.is_some()),
         ("message", report.message.is_some()),
@@ -77,12 +76,7 @@ fn check_members(report: &Report, verb: Verb) -> Result<(), Problem> {
 }
 
 /// The command of a report about a job that the worker holds. Only a rejection needs no worker.
-pub(crate) fn command(
-    report: Report,
-    job: JobId,
-    verb: Verb,
-    worker: Option<WorkerId>,
-) -> Result<Command, Problem> {
+pub(crate) fn command(report: Report, job: JobId, verb: Verb, worker: Option<WorkerId>) -> Result<Command> {
     check_members(&report, verb)?;
     let holder = optional_holder(worker, report.fence, missing)?;
     if holder.is_none() && verb != Verb::Reject {
@@ -96,9 +90,7 @@ pub(crate) fn command(
         Verb::Heartbeat => return Ok(Command::Heartbeat(hold(holder))),
         Verb::Progress => {
             let percent = report.progress.ok_or_else(|| missing("progress"))?;
-            if !(0.0..=100.0).contains(&percent) {
-                return Err(Problem::malformed("#/progress", "must be from 0 to 100"));
-            }
+            require((0.0..=100.0).contains(&percent), "#/progress", "must be from 0 to 100")?;
             let message = message("#/message", report.message)?;
             return Ok(Command::Progress { hold: hold(holder), percent, message });
         }
@@ -134,10 +126,8 @@ pub(crate) fn command(
 /// A report about one job; the path has its verb.
 pub(crate) async fn report(verb: Verb, call: CallContext, Id(job): Id, body: Body<Report>) -> Reply {
     let mut report = body.value;
-    let in_path = [("#/job", report.job.is_some()), ("#/verb", report.verb.is_some())];
-    if let Some((pointer, _)) = in_path.iter().find(|(_, given)| *given) {
-        return Err(Problem::malformed(*pointer, "the path has it already"));
-    }
+    require(report.job.is_none(), "#/job", "the path has it already")?;
+    require(report.verb.is_none(), "#/verb", "the path has it already")?;
     let worker = name("#/worker", report.worker.take())?;
     if let Some(worker) = &worker {
         call.touch_worker(worker).await?;
@@ -149,12 +139,10 @@ pub(crate) async fn report(verb: Verb, call: CallContext, Id(job): Id, body: Bod
     Ok(changed(&call, output))
 }
 
-/// Reports about many jobs.
 pub(crate) async fn reports(call: CallContext, body: Body<Reports>) -> Reply {
     let Reports { worker, reports } = body.value;
-    if reports.len() > REPORTS_MAX {
-        return Err(Problem::malformed("#/reports", format!("at most {REPORTS_MAX} reports at once")));
-    }
+    let is_small = reports.len() <= REPORTS_MAX;
+    require(is_small, "#/reports", format_args!("at most {REPORTS_MAX} reports at once"))?;
     let worker = name("#/worker", Some(worker))?.unwrap_or_else(|| "".into());
     call.touch_worker(&worker).await?;
     let by = call.caller.actor();
@@ -185,11 +173,9 @@ fn envelope(
     worker: &WorkerId,
     by: &Actor,
     key: Option<IdempotencyKey>,
-) -> Result<CommandEnvelope, Problem> {
+) -> Result<CommandEnvelope> {
     let mut report: Report = parse(raw.get())?;
-    if report.worker.is_some() {
-        return Err(Problem::malformed("#/worker", "is given once for all reports"));
-    }
+    require(report.worker.is_none(), "#/worker", "is given once for all reports")?;
     let job = report.job.take().ok_or_else(|| missing("job"))?;
     let job = job_id(&job).ok_or_else(|| Problem::malformed("#/job", "is not a job's id"))?;
     let verb = report.verb.take().ok_or_else(|| missing("verb"))?;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use tenure_runtime::Watch;
+use tenure_service::query::row_number;
 use tenure_service::sse;
 
 use crate::http::prelude::*;
@@ -43,11 +44,11 @@ enum LastEvent {
     End,
 }
 
-fn last_event(id: &str) -> Result<LastEvent, Problem> {
+fn last_event(id: &str) -> Result<LastEvent> {
     if id == FINAL {
         return Ok(LastEvent::End);
     }
-    let line = id.parse().ok().filter(|line| i64::try_from(*line).is_ok()).map(LastEvent::Line);
+    let line = row_number(id).map(LastEvent::Line);
     line.ok_or_else(|| Problem::malformed("?after", "must be the id of an event of this stream"))
 }
 
@@ -91,7 +92,7 @@ impl Streaming {
     }
 
     /// Reads new lines and, if the job has ended, its final status.
-    async fn read(&mut self) -> Result<(), Problem> {
+    async fn read(&mut self) -> Result<()> {
         // The job before its log: a job that is final when it is read gets no more lines.
         let job = self.call.store().job(self.id).await?;
         let lines = self.call.store().logs(self.id, self.after, PAGE_LINES).await?;

@@ -7,7 +7,7 @@ use crate::http::automations::{added, automation_of, created, find, new_id};
 use crate::http::prelude::*;
 use crate::webhooks::new_secret;
 
-fn event_filter(filter: request::NewWebhookFilter) -> Result<EventFilter, Problem> {
+fn event_filter(filter: request::NewWebhookFilter) -> Result<EventFilter> {
     Ok(EventFilter {
         job_type: name("#/filter/type", filter.job_type)?,
         lifecycle: name("#/filter/lifecycle", filter.lifecycle)?,

@@ -10,13 +10,15 @@ mod tests;
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserializer as _;
+use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
+
+use crate::http::reports::code_and_message;
 
 /// Prefix of a sent name that the API does not have, so that it is refused like any unknown name.
 const UNKNOWN: char = '\u{e000}';
 
-/// The field names of one lifecycle API.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FieldNames(Vec<FieldAlias>);
 
@@ -82,7 +84,6 @@ impl FieldNames {
     }
 
     /// These fields of a job, or of an event, and nothing else; null where there is none.
-    #[allow(dead_code, reason = "for events with the field names of a lifecycle API")]
     pub(crate) fn pick(&self, canonical: &RawValue, fields: &[String]) -> Box<RawValue> {
         let mut object = ObjectWriter::default();
         for field in fields {
@@ -193,12 +194,7 @@ impl FieldNames {
 fn parts<'a>(path: &[String], text: &'a str) -> Vec<(Vec<String>, Cow<'a, str>)> {
     let said = if *path == ["error", "text"] { serde_json::from_str::<String>(text).ok() } else { None };
     let Some(said) = said else { return vec![(path[1..].to_vec(), text.into())] };
-    let (code, message) = match said.split_once(": ") {
-        Some((code, message)) if !code.is_empty() && !code.contains(char::is_whitespace) => {
-            (Some(code), message)
-        }
-        _ => (None, said.as_str()),
-    };
+    let (code, message) = code_and_message(&said);
     let part = |name: &str, value: &str| (vec![name.to_owned()], quoted(value).into());
     code.map(|code| part("code", code)).into_iter().chain([part("message", message)]).collect()
 }
@@ -271,7 +267,6 @@ fn pick<'a>(value: &'a RawValue, path: &[String]) -> &'a str {
     path.iter().try_fold(value, step).map_or("null", RawValue::get)
 }
 
-/// Writes a JSON object.
 #[derive(Default)]
 pub(super) struct ObjectWriter(String);
 
@@ -300,28 +295,17 @@ fn escape(name: &str) -> Cow<'_, str> {
 
 /// The members of an object in their order, if it is one.
 pub(super) fn members(value: &RawValue) -> Option<Vec<(String, &RawValue)>> {
-    struct Members<'a>(Vec<(String, &'a RawValue)>);
-    impl<'de> Deserialize<'de> for Members<'de> {
-        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-            struct Visitor;
-            impl<'de> serde::de::Visitor<'de> for Visitor {
-                type Value = Members<'de>;
-                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    f.write_str("an object")
-                }
-                fn visit_map<A: serde::de::MapAccess<'de>>(
-                    self,
-                    mut map: A,
-                ) -> Result<Self::Value, A::Error> {
-                    let mut members = Vec::new();
-                    while let Some(member) = map.next_entry()? {
-                        members.push(member);
-                    }
-                    Ok(Members(members))
-                }
-            }
-            from.deserialize_map(Visitor)
+    struct Members;
+    impl<'de> Visitor<'de> for Members {
+        type Value = Vec<(String, &'de RawValue)>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            std::iter::from_fn(|| map.next_entry().transpose()).collect()
         }
     }
-    serde_json::from_str::<Members<'_>>(value.get()).ok().map(|members| members.0)
+    serde_json::Deserializer::from_str(value.get()).deserialize_map(Members).ok()
 }

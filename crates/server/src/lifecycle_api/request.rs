@@ -87,7 +87,6 @@ pub(super) fn query_fields(call: CallId) -> Vec<&'static str> {
     parameters.chain(call.filter.map(job_fields).unwrap_or_default()).collect()
 }
 
-/// One request of a lifecycle API.
 #[derive(Debug)]
 pub(super) struct AliasedRequest {
     pub(super) api: Arc<LifecycleApi>,
@@ -118,7 +117,7 @@ impl AliasedRequest {
     }
 
     /// The canonical request. Callers without valid credentials are refused by the canonical route.
-    pub(super) async fn translate(&mut self, app: &App, request: Request) -> Result<Request, Problem> {
+    pub(super) async fn translate(&mut self, app: &App, request: Request) -> Result<Request> {
         let (mut parts, mut body) = request.into_parts();
         let caller = Caller::from_request_parts(&mut parts, app).await;
         let mut inside = self.inside.clone();
@@ -147,7 +146,7 @@ impl AliasedRequest {
     }
 
     /// A job of another lifecycle is not found here.
-    async fn check_job(&self, app: &App) -> Result<(), Problem> {
+    async fn check_job(&self, app: &App) -> Result<()> {
         let Some(id) = self.job else { return Ok(()) };
         match app.store().job(id).await? {
             Some(job) if job.spec.lifecycle.name != self.api.lifecycle => Err(Problem::not_found("job", id)),
@@ -160,7 +159,7 @@ impl AliasedRequest {
     }
 
     /// The canonical query, with its `?`; a list is restricted to jobs of this lifecycle.
-    fn query(&self, sent: &str) -> Result<String, Problem> {
+    fn query(&self, sent: &str) -> Result<String> {
         let own = self.api.lifecycle.as_str();
         let mut pairs = Vec::new();
         let takes = self.call.map(query_fields).unwrap_or_default();
@@ -184,7 +183,7 @@ impl AliasedRequest {
     }
 
     /// The canonical body. A body that is not JSON is passed on unchanged, and refused by the canonical route.
-    fn canonical(&mut self, sent: Bytes, takes: &[&str]) -> Result<Bytes, Problem> {
+    fn canonical(&mut self, sent: Bytes, takes: &[&str]) -> Result<Bytes> {
         let text = std::str::from_utf8(&sent).ok().and_then(|text| Json::check(text).ok());
         let Some(whole) = text.and_then(|text| serde_json::from_str::<&RawValue>(text).ok()) else {
             self.is_as_sent = true;

@@ -28,7 +28,7 @@ use uuid::Uuid;
 use crate::prelude::*;
 use crate::socket::handshake::EngineHandshake;
 use crate::socket::hub::{HolderNotice, Registration};
-use crate::socket::{PendingSession, Session, on_disconnect, ticks, wait_true};
+use crate::socket::{Session, on_disconnect, ticks, wait_true};
 
 /// How often the engine's credentials, its name and its jobs are checked.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -86,15 +86,14 @@ enum EndReason {
     Draining,
 }
 
-impl Engine {
+impl Session for Engine {
     /// Admits an engine. Its events are kept from here on, and processed once its connection is established.
-    pub(crate) async fn admit(app: App, socket: &SocketRef, auth: Option<&RawValue>) -> Result<(), Problem> {
+    async fn admit(app: App, socket: &SocketRef, auth: Option<&RawValue>) -> Result<Self> {
         let handshake = EngineHandshake::read(&app, socket, auth).await?;
         handshake.caller.may(Right::Work)?;
         app.touch_worker(&handshake.caller, &handshake.worker).await?;
         let (inbox, disconnected) = (Inbox::open(socket), on_disconnect(socket));
-        PendingSession::store(Self { app, handshake, inbox, disconnected }, socket);
-        Ok(())
+        Ok(Self { app, handshake, inbox, disconnected })
     }
 
     async fn run(self, socket: SocketRef) {
@@ -127,15 +126,9 @@ impl Engine {
     }
 }
 
-impl Session for Engine {
-    fn start(self, socket: SocketRef) {
-        tokio::spawn(self.run(socket));
-    }
-}
-
 impl EngineTask {
     /// Takes the engine's name, and the jobs it holds from an earlier connection.
-    async fn begin(&mut self) -> Result<(), Problem> {
+    async fn begin(&mut self) -> Result<()> {
         self.bind_name().await?;
         self.app.hub.ensure_following(&self.app).await?;
         for job in self.app.store().leased(LEASES_MAX).await? {

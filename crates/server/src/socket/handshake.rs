@@ -5,7 +5,7 @@ use socketioxide::extract::SocketRef;
 use tenure_core::id::TypeName;
 use tenure_core::limits::CLAIM_JOBS_MAX;
 use tenure_service::extract::Peer;
-use tenure_service::fields::name;
+use tenure_service::fields::{name, require, up_to};
 
 use crate::body;
 use crate::http::claims::names;
@@ -35,41 +35,28 @@ pub(super) struct EngineHandshake {
 }
 
 impl EngineHandshake {
-    pub(super) async fn read(
-        app: &App,
-        socket: &SocketRef,
-        auth: Option<&RawValue>,
-    ) -> Result<Self, Problem> {
+    pub(super) async fn read(app: &App, socket: &SocketRef, auth: Option<&RawValue>) -> Result<Self> {
         let auth: EngineAuth = parse(auth)?;
         let caller = identify(app, socket, auth.token).await?;
         let worker = name("#/engineId", Some(auth.engine_id))?.unwrap_or_else(|| "".into());
         let types = names("#/jobTypes", Some(auth.job_types))?.unwrap_or_default();
-        if types.is_empty() {
-            return Err(Problem::malformed("#/jobTypes", "must name a type"));
-        }
-        let capacity = auth.capacity.unwrap_or(1);
-        if !(1..=u64::from(CLAIM_JOBS_MAX)).contains(&capacity) {
-            return Err(Problem::malformed("#/capacity", format!("must be from 1 to {CLAIM_JOBS_MAX}")));
-        }
-        Ok(Self { caller, worker, types, capacity: capacity as usize })
+        require(!types.is_empty(), "#/jobTypes", "must name a type")?;
+        let capacity = up_to(CLAIM_JOBS_MAX.into(), "#/capacity", auth.capacity.unwrap_or(1))? as usize;
+        Ok(Self { caller, worker, types, capacity })
     }
 }
 
-pub(super) async fn front_end(
-    app: &App,
-    socket: &SocketRef,
-    auth: Option<&RawValue>,
-) -> Result<Caller, Problem> {
+pub(super) async fn front_end(app: &App, socket: &SocketRef, auth: Option<&RawValue>) -> Result<Caller> {
     let auth: FrontEndAuth = parse(auth)?;
     identify(app, socket, auth.token).await
 }
 
-fn parse<T: for<'de> Deserialize<'de>>(auth: Option<&RawValue>) -> Result<T, Problem> {
+fn parse<T: for<'de> Deserialize<'de>>(auth: Option<&RawValue>) -> Result<T> {
     let text = auth.ok_or_else(|| Problem::malformed("#", "auth is not JSON"))?.get();
     body::parse(body::check(text)?)
 }
 
-async fn identify(app: &App, socket: &SocketRef, token: Option<String>) -> Result<Caller, Problem> {
+async fn identify(app: &App, socket: &SocketRef, token: Option<String>) -> Result<Caller> {
     app.refuse_if_draining()?;
     let keys = app.keyring().current().await?;
     if keys.is_open() {

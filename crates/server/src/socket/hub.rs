@@ -149,7 +149,7 @@ impl Hub {
     }
 
     /// Starts the follower unless it runs. No commit after this returns is missed.
-    pub(super) async fn ensure_following(&self, app: &App) -> Result<(), Problem> {
+    pub(super) async fn ensure_following(&self, app: &App) -> Result<()> {
         let mut is_following = self.is_following.lock().await;
         if !*is_following {
             let after = app.store().journal_end().await?;

@@ -7,6 +7,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use tenure_api::Verb;
 use tenure_api::request::{ErrorReport, Report};
+use tenure_service::fields::require;
 
 use crate::body;
 use crate::http::reports;
@@ -16,7 +17,7 @@ use crate::socket::unknown_event;
 /// A parsed event.
 pub(super) struct EngineMessage {
     pub(super) event: String,
-    pub(super) request: Result<EngineRequest, Problem>,
+    pub(super) request: Result<EngineRequest>,
 }
 
 pub(super) enum EngineRequest {
@@ -71,11 +72,9 @@ fn parts(text: &str) -> Vec<&RawValue> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-fn request(event: &str, text: &str, data: &[&RawValue], worker: &WorkerId) -> Result<EngineRequest, Problem> {
+fn request(event: &str, text: &str, data: &[&RawValue], worker: &WorkerId) -> Result<EngineRequest> {
     body::check(text)?;
-    if text.contains("\"_placeholder\"") {
-        return Err(Problem::malformed("#", "binary data is not accepted"));
-    }
+    require(!text.contains("\"_placeholder\""), "#", "binary data is not accepted")?;
     let verb = VERBS.iter().find(|(name, _)| *name == event).map(|(_, verb)| *verb);
     match (verb, data) {
         (None, []) if event == "heartbeat" => Ok(EngineRequest::Heartbeat),
@@ -88,7 +87,7 @@ fn request(event: &str, text: &str, data: &[&RawValue], worker: &WorkerId) -> Re
     }
 }
 
-fn command(body: EventBody, verb: Verb, worker: &WorkerId) -> Result<Command, Problem> {
+fn command(body: EventBody, verb: Verb, worker: &WorkerId) -> Result<Command> {
     let job = job_id(&body.job_id).ok_or_else(|| Problem::malformed("#/jobId", "is not a job id"))?;
     let report = Report {
         fence: Some(body.fence),
@@ -114,7 +113,9 @@ impl<'de> Deserialize<'de> for ReportedError {
                 f.write_str("an object or \"CODE: message\"")
             }
             fn visit_str<E>(self, text: &str) -> Result<ErrorReport, E> {
-                Ok(reports::error_of_text(text))
+                let (code, message) = reports::code_and_message(text);
+                let (code, message) = (code.map(str::to_owned), Some(message.to_owned()));
+                Ok(ErrorReport { code, message, ..ErrorReport::default() })
             }
             fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<ErrorReport, A::Error> {
                 ErrorReport::deserialize(MapAccessDeserializer::new(members))

@@ -16,9 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::prelude::*;
 use crate::socket::rate_limit::TokenBucket;
-use crate::socket::{
-    PendingSession, Session, answer, handshake, on_disconnect, ticks, unknown_event, wait_true,
-};
+use crate::socket::{Session, answer, handshake, on_disconnect, ticks, unknown_event, wait_true};
 
 pub(super) use publisher::Publisher;
 
@@ -102,52 +100,6 @@ impl Drop for FrontEnd {
 }
 
 impl FrontEnd {
-    /// Admits a front end and subscribes it: it receives every event from here on.
-    pub(crate) async fn admit(app: App, socket: &SocketRef, auth: Option<&RawValue>) -> Result<(), Problem> {
-        let caller = handshake::front_end(&app, socket, auth).await?;
-        caller.may(Right::ReadJobs)?;
-        let only_user = if caller.role == Role::Producer { caller.user.clone() } else { None };
-        let (queue, messages) = mpsc::channel(QUEUED_MESSAGES_MAX);
-        let subscribers = &app.hub.subscribers;
-        let (id, queued_bytes) = (subscribers.next_id.fetch_add(1, Ordering::Relaxed), Arc::default());
-        let subscriber = Subscriber { id, only_user, queue, queued_bytes: Arc::clone(&queued_bytes) };
-        subscribers.list().push(subscriber);
-        let bandwidth = TokenBucket::new(BYTES_PER_SECOND_MAX, BURST_BYTES_MAX, Instant::now().into_std());
-        let disconnected = on_disconnect(socket);
-        let front_end =
-            Self { app: app.clone(), caller, id, messages, queued_bytes, bandwidth, disconnected };
-        app.hub.ensure_following(&app).await?;
-        socket.on_fallback(async |ack: AckSender, Event(event): Event| {
-            answer(ack, Err(unknown_event(&event)), &event);
-        });
-        PendingSession::store(front_end, socket);
-        Ok(())
-    }
-
-    async fn run(mut self, socket: SocketRef) {
-        let mut checks = ticks(CHECK_INTERVAL);
-        let app = self.app.clone();
-        let drained = app.drained();
-        tokio::pin!(drained);
-        loop {
-            let may_stay = tokio::select! {
-                biased;
-                () = wait_true(&mut self.disconnected) => return,
-                () = &mut drained => return,
-                _ = checks.tick() => self.app.may_continue(&self.caller).await,
-                message = self.messages.recv() => match message {
-                    Some(message) => self.send(&socket, &message).await,
-                    None => false,
-                },
-            };
-            if !may_stay {
-                tracing::info!(credential = %self.caller.credential, "front end disconnected");
-                drop(socket.disconnect());
-                return;
-            }
-        }
-    }
-
     /// Sends a message if this front end may see it. False if the front end must be disconnected.
     async fn send(&mut self, socket: &SocketRef, message: &JobMessage) -> bool {
         let bytes = message.data.get().len();
@@ -179,7 +131,48 @@ impl FrontEnd {
 }
 
 impl Session for FrontEnd {
-    fn start(self, socket: SocketRef) {
-        tokio::spawn(self.run(socket));
+    /// Admits a front end and subscribes it: it receives every event from here on.
+    async fn admit(app: App, socket: &SocketRef, auth: Option<&RawValue>) -> Result<Self> {
+        let caller = handshake::front_end(&app, socket, auth).await?;
+        caller.may(Right::ReadJobs)?;
+        let only_user = if caller.role == Role::Producer { caller.user.clone() } else { None };
+        let (queue, messages) = mpsc::channel(QUEUED_MESSAGES_MAX);
+        let subscribers = &app.hub.subscribers;
+        let (id, queued_bytes) = (subscribers.next_id.fetch_add(1, Ordering::Relaxed), Arc::default());
+        let subscriber = Subscriber { id, only_user, queue, queued_bytes: Arc::clone(&queued_bytes) };
+        subscribers.list().push(subscriber);
+        let bandwidth = TokenBucket::new(BYTES_PER_SECOND_MAX, BURST_BYTES_MAX, Instant::now().into_std());
+        let disconnected = on_disconnect(socket);
+        let front_end =
+            Self { app: app.clone(), caller, id, messages, queued_bytes, bandwidth, disconnected };
+        app.hub.ensure_following(&app).await?;
+        socket.on_fallback(async |ack: AckSender, Event(event): Event| {
+            answer(ack, Err(unknown_event(&event)), &event);
+        });
+        Ok(front_end)
+    }
+
+    async fn run(mut self, socket: SocketRef) {
+        let mut checks = ticks(CHECK_INTERVAL);
+        let app = self.app.clone();
+        let drained = app.drained();
+        tokio::pin!(drained);
+        loop {
+            let may_stay = tokio::select! {
+                biased;
+                () = wait_true(&mut self.disconnected) => return,
+                () = &mut drained => return,
+                _ = checks.tick() => self.app.may_continue(&self.caller).await,
+                message = self.messages.recv() => match message {
+                    Some(message) => self.send(&socket, &message).await,
+                    None => false,
+                },
+            };
+            if !may_stay {
+                tracing::info!(credential = %self.caller.credential, "front end disconnected");
+                drop(socket.disconnect());
+                return;
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tracing::{error, info, info_span, subscriber::with_default};
 
 use super::*;
-use collector::Collector;
+use collector::{Collector, ReceivedRequest};
 
 /// Text that would forge a log line, control a terminal, or be invisible.
 const FORGED: &str = "a\n2026-01-01T00:00:00Z  INFO tenure: all is well\r\n\u{1b}[2Jb\u{85}\u{9b}31mc\u{2028}d\u{202e}e\u{7f}\u{0}\u{7}\u{200b}f";
@@ -140,17 +140,21 @@ fn traced(endpoint: &str, work: impl FnOnce()) -> Result<(), String> {
     Telemetry { traces }.shutdown()
 }
 
+/// What a collector receives while `work` runs.
+fn exported(work: impl FnOnce()) -> ReceivedRequest {
+    let collector = Collector::open();
+    traced(&collector.endpoint, work).unwrap();
+    collector.next()
+}
+
 #[test]
 fn a_span_is_a_child_of_the_callers_span() {
-    let collector = Collector::open();
-    traced(&collector.endpoint, || {
+    let arrived = exported(|| {
         let span = info_span!("create job");
         set_parent(&span, REMOTE);
         let _inside = span.entered();
         info!("done");
-    })
-    .unwrap();
-    let arrived = collector.next();
+    });
     assert_eq!(arrived.path, "/v1/traces");
     assert_eq!(arrived.content_type, "application/x-protobuf");
     let parent = TraceContext::parse(REMOTE).unwrap();
@@ -162,23 +166,18 @@ fn a_span_is_a_child_of_the_callers_span() {
 
 #[test]
 fn an_invalid_traceparent_starts_a_new_trace() {
-    let collector = Collector::open();
-    let invalid = REMOTE.to_uppercase();
-    traced(&collector.endpoint, || {
+    let arrived = exported(|| {
         let span = info_span!("alone");
-        set_parent(&span, &invalid);
+        set_parent(&span, &REMOTE.to_uppercase());
         drop(span.entered());
-    })
-    .unwrap();
-    let arrived = collector.next();
+    });
     let parent = TraceContext::parse(REMOTE).unwrap();
     assert!(arrived.has(b"alone") && !arrived.has(&parent.trace_id.to_be_bytes()));
 }
 
 #[test]
 fn children_of_a_span_belong_to_the_same_trace() {
-    let collector = Collector::open();
-    traced(&collector.endpoint, || {
+    let arrived = exported(|| {
         let span = info_span!("request");
         set_parent(&span, REMOTE);
         let child = TraceContext::parse(&traceparent_of(&span).unwrap()).unwrap();
@@ -186,9 +185,8 @@ fn children_of_a_span_belong_to_the_same_trace() {
         assert_eq!(child.trace_id, parent.trace_id);
         assert_ne!(child.parent_id, parent.parent_id);
         assert_eq!(child.flags & 1, 1, "it is recorded");
-    })
-    .unwrap();
-    assert!(collector.next().has(b"request"));
+    });
+    assert!(arrived.has(b"request"));
 }
 
 #[test]
@@ -202,9 +200,7 @@ fn without_an_endpoint_nothing_is_traced() {
 
 #[tokio::test]
 async fn traces_work_inside_an_async_runtime() {
-    let collector = Collector::open();
-    traced(&collector.endpoint, || drop(info_span!("inside").entered())).unwrap();
-    assert!(collector.next().has(b"inside"));
+    assert!(exported(|| drop(info_span!("inside").entered())).has(b"inside"));
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl TargetPolicy {
     }
 
     /// Refuses a URL that is never allowed. An unresolvable name is accepted: it may resolve later.
-    pub(crate) async fn check(&self, text: &str) -> Result<Url, Problem> {
+    pub(crate) async fn check(&self, text: &str) -> Result<Url> {
         let refused = |detail: &str| Problem::invalid("#/url", detail);
         if text.len() > URL_BYTES_MAX {
             return Err(refused("is longer than 2048 bytes"));

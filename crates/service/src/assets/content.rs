@@ -12,7 +12,7 @@ use super::range::{RequestedRange, requested_range};
 use crate::extract::{AssetPath, Reply};
 use crate::prelude::*;
 
-pub async fn find(service: &Service, caller: &Caller, path: AssetPath) -> Result<Asset, Problem> {
+pub async fn find(service: &Service, caller: &Caller, path: AssetPath) -> Result<Asset> {
     caller.may(Right::ReadJobs)?;
     service.job(caller, path.job).await?;
     let asset = service.store().asset(path.asset).await?.filter(|asset| asset.job_id == path.job);
@@ -25,7 +25,7 @@ pub async fn open(
     caller: &Caller,
     path: AssetPath,
     headers: &HeaderMap,
-) -> Result<(Asset, Response), Problem> {
+) -> Result<(Asset, Response)> {
     let asset = find(service, caller, path).await?;
     let response = content(service, &asset, headers).await?;
     Ok((asset, response))

@@ -1,9 +1,8 @@
 //! Storage paths of asset contents: `user/job/asset/name`. Text from callers is never used as a path.
 
-use std::fmt::Write as _;
-
 use tenure_core::asset::AssetId;
 
+use crate::links::encode;
 use crate::prelude::*;
 
 /// Bytes of a file name: a file system's 255, less the suffix of a file that is being written.
@@ -47,15 +46,7 @@ pub fn file_name(storage_path: &str) -> String {
 pub fn content_disposition(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_graphic() && !"\"\\;%".contains(c) { c } else { '_' };
     let fallback: String = name.chars().map(plain).collect();
-    let mut exact = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            exact.push(char::from(byte));
-        } else {
-            write!(exact, "%{byte:02X}").expect("writing to a string never fails");
-        }
-    }
-    format!("attachment; filename=\"{fallback}\"; filename*=UTF-8''{exact}")
+    format!("attachment; filename=\"{fallback}\"; filename*=UTF-8''{}", encode(name))
 }
 
 #[cfg(test)]

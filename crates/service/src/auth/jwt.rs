@@ -13,6 +13,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation, decode, decode_he
 use serde_json::{Map, Value};
 use source::KeySource;
 use tenure_config::JwtConfig;
+use tenure_core::api_key::Role;
 
 /// Longer JWTs are refused without parsing.
 const JWT_BYTES_MAX: usize = 8 * 1024;
@@ -20,16 +21,13 @@ const JWT_BYTES_MAX: usize = 8 * 1024;
 const LEEWAY_S: u64 = 5;
 /// Names from claims are written to events and log lines.
 const NAME_CHARS_MAX: usize = 255;
-const ROLES: [&str; 5] = ["producer", "worker", "operator", "viewer", "admin"];
-const DEFAULT_ROLE: &str = "producer";
 
 /// The claims of a verified JWT.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// `sub`.
     pub subject: String,
-    /// One of the five roles.
-    pub role: String,
+    pub role: Role,
     /// The user claim, if present: a producer sees this user's jobs.
     pub user: Option<String>,
     /// `exp`, in seconds since 1970. Streams end then, too.
@@ -142,15 +140,14 @@ impl Jwt {
             return Err(JwtFlaw::Issuer);
         }
         let role = match claims.get(&self.config.role_claim) {
-            None => DEFAULT_ROLE,
-            Some(Value::String(role)) if ROLES.contains(&role.as_str()) => role,
-            Some(_) => return Err(JwtFlaw::Role),
+            None => Role::Producer,
+            Some(role) => role.as_str().and_then(Role::parse).ok_or(JwtFlaw::Role)?,
         };
         let subject = name(claims, "sub")?.ok_or_else(|| JwtFlaw::Claim("sub".into()))?;
         let user = name(claims, &self.config.user_claim)?;
         let expires =
             claims.get("exp").and_then(Value::as_f64).ok_or_else(|| JwtFlaw::Claim("exp".into()))?;
-        Ok(Identity { subject, role: role.to_string(), user, expires_at_unix: expires as i64 })
+        Ok(Identity { subject, role, user, expires_at_unix: expires as i64 })
     }
 }
 

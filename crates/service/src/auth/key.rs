@@ -28,21 +28,15 @@ pub struct IssuedKey {
     pub digest: [u8; 32],
 }
 
-impl Default for IssuedKey {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl IssuedKey {
-    pub fn new() -> Self {
+    pub fn random() -> Self {
         let mut random = [0; ID_CHARS + SECRET_BYTES];
         SystemRandom::new().fill(&mut random).expect("the operating system has random bytes");
         let (id_bytes, secret) = random.split_at(ID_CHARS);
         Self::of(id_bytes, secret)
     }
 
-    /// As `new`, with an id that a repeated request generates again.
+    /// As `random`, with an id that a repeated request generates again.
     pub fn repeatable(idempotency_key: &str) -> Self {
         let mut secret = [0; SECRET_BYTES];
         SystemRandom::new().fill(&mut secret).expect("the operating system has random bytes");

@@ -6,7 +6,7 @@ use crate::socket::hub::HolderNotice;
 
 impl EngineTask {
     /// Binds the engine's name to this connection. An earlier connection at another node notices at its next check.
-    pub(super) async fn bind_name(&self) -> Result<(), Problem> {
+    pub(super) async fn bind_name(&self) -> Result<()> {
         if self.app.store().is_shared() {
             let (worker, credential) =
                 (self.handshake.worker.clone(), self.handshake.caller.credential.clone());

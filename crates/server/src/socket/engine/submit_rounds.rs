@@ -90,7 +90,7 @@ impl EngineTask {
     }
 
     /// Renews the lease of every held job. A lease that was lost in the meantime is not an error.
-    async fn heartbeat(&mut self) -> Result<(), Problem> {
+    async fn heartbeat(&mut self) -> Result<()> {
         let worker = &self.handshake.worker;
         let heartbeat = |(job, fence)| Command::Heartbeat(Hold { job, worker: worker.clone(), fence });
         let held = self.held.iter().map(|(job, held)| (*job, held.fence));
@@ -114,7 +114,7 @@ impl EngineTask {
     }
 
     /// Updates the held job by a command's result.
-    fn settle(&mut self, command: &Command, result: Result<CommandResult, Failure>) -> Result<(), Problem> {
+    fn settle(&mut self, command: &Command, result: Result<CommandResult, Failure>) -> Result<()> {
         match (&result, command.job()) {
             (Ok(Ok(CommandOutput::Job { job, .. })), _) => self.update(job),
             (Ok(Ok(CommandOutput::Heartbeat { cancel: Some(mode), .. })), Some(job)) => {
@@ -138,7 +138,7 @@ impl EngineTask {
         }
     }
 
-    fn reply(&mut self, ack: AckSender, result: Result<(), Problem>, event: &str) {
+    fn reply(&mut self, ack: AckSender, result: Result<()>, event: &str) {
         self.is_stuck |= !answer(ack, result, event);
     }
 }

@@ -36,11 +36,22 @@ fn file_of(jwks: &str) -> NamedTempFile {
     file
 }
 
-/// An issuer, and a `Jwt` that accepts it with every algorithm.
+/// A `Jwt` that accepts these keys with every algorithm.
+fn accepting(jwks: &str) -> Jwt {
+    accepting_with(jwks, |_| {})
+}
+
+fn accepting_with(jwks: &str, change: impl FnOnce(&mut JwtConfig)) -> Jwt {
+    let file = file_of(jwks);
+    let mut settings = settings(file.path().to_str().unwrap());
+    change(&mut settings);
+    Jwt::open(settings).unwrap()
+}
+
+/// An issuer, and a `Jwt` that accepts it.
 fn opened() -> (Issuer, Jwt) {
     let issuer = Issuer::new();
-    let file = file_of(&issuer.jwks());
-    let jwt = Jwt::open(settings(file.path().to_str().unwrap())).unwrap();
+    let jwt = accepting(&issuer.jwks());
     (issuer, jwt)
 }
 
@@ -65,7 +76,7 @@ async fn a_valid_jwt_of_every_algorithm_is_accepted() {
         let claims = claims(&json!({}));
         let expected = Identity {
             subject: "ann".into(),
-            role: "worker".into(),
+            role: Role::Worker,
             user: Some("ann".into()),
             expires_at_unix: claims["exp"].as_i64().unwrap(),
         };
@@ -113,7 +124,7 @@ async fn claims_are_checked() {
     ];
     for (changed, expected) in cases {
         let verified = jwt.verify(&issuer.sign("ES256", &claims(&changed))).await;
-        assert_eq!(verified.map(|identity| identity.role), expected.map(String::from), "{changed}");
+        assert_eq!(verified.map(|identity| identity.role.as_str()), expected, "{changed}");
     }
     let null_role = json!({ "iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "exp": now + 9, "role": null });
     assert_eq!(jwt.verify(&issuer.sign("ES256", &null_role)).await, Err(JwtFlaw::Role));
@@ -122,9 +133,7 @@ async fn claims_are_checked() {
 #[tokio::test]
 async fn the_user_is_read_from_the_configured_claim() {
     let issuer = Issuer::new();
-    let file = file_of(&issuer.jwks());
-    let settings = JwtConfig { user_claim: "uid".into(), ..settings(file.path().to_str().unwrap()) };
-    let jwt = Jwt::open(settings).unwrap();
+    let jwt = accepting_with(&issuer.jwks(), |settings| settings.user_claim = "uid".into());
     let verified = async |changed: Value| jwt.verify(&issuer.sign("EdDSA", &claims(&changed))).await;
     assert_eq!(verified(json!({ "uid": "u1" })).await.unwrap().user.as_deref(), Some("u1"));
     assert_eq!(verified(json!({})).await.unwrap().user, None);
@@ -140,43 +149,23 @@ async fn a_header_cannot_weaken_the_configuration() {
         format!("{}.{}.", base64(header.to_string().as_bytes()), base64(good.to_string().as_bytes()))
     };
     let stranger = Issuer::new();
+    let signed = |header: Value| issuer.sign_as("EdDSA", &header, &good);
+    let another_key = issuer.sign_as("ES256", &json!({ "alg": "ES256", "kid": "P-384" }), &good);
+    let key_inside = stranger.sign_as("EdDSA", &json!({ "alg": "EdDSA", "jwk": own }), &good);
+    let crit = json!({ "alg": "EdDSA", "crit": ["b64"], "b64": false });
     let cases = [
         ("none", none(json!({ "alg": "none" })), JwtFlaw::Malformed),
         ("None", none(json!({ "alg": "None" })), JwtFlaw::Malformed),
         ("no signature", none(json!({ "alg": "EdDSA", "kid": "Ed25519" })), JwtFlaw::Signature),
-        ("no alg", issuer.sign_as("EdDSA", &json!({ "kid": "Ed25519" }), &good), JwtFlaw::Malformed),
+        ("no alg", signed(json!({ "kid": "Ed25519" })), JwtFlaw::Malformed),
         ("HS256", secret_is_the_public_key(&issuer, &good), JwtFlaw::Algorithm),
-        (
-            "another key of the kind",
-            issuer.sign_as("ES256", &json!({ "alg": "ES256", "kid": "P-384" }), &good),
-            JwtFlaw::UnknownKey,
-        ),
-        (
-            "unknown kid",
-            issuer.sign_as("EdDSA", &json!({ "alg": "EdDSA", "kid": "other" }), &good),
-            JwtFlaw::UnknownKey,
-        ),
-        (
-            "kid as a path",
-            issuer.sign_as("EdDSA", &json!({ "alg": "EdDSA", "kid": "../../etc/passwd" }), &good),
-            JwtFlaw::UnknownKey,
-        ),
-        (
-            "a stranger's key inside",
-            stranger.sign_as("EdDSA", &json!({ "alg": "EdDSA", "jwk": own }), &good),
-            JwtFlaw::Signature,
-        ),
+        ("another key of the kind", another_key, JwtFlaw::UnknownKey),
+        ("unknown kid", signed(json!({ "alg": "EdDSA", "kid": "other" })), JwtFlaw::UnknownKey),
+        ("kid as a path", signed(json!({ "alg": "EdDSA", "kid": "../../etc/passwd" })), JwtFlaw::UnknownKey),
+        ("a stranger's key inside", key_inside, JwtFlaw::Signature),
         ("a stranger's signature", stranger.sign("ES384", &good), JwtFlaw::Signature),
-        (
-            "crit",
-            issuer.sign_as("EdDSA", &json!({ "alg": "EdDSA", "crit": ["b64"], "b64": false }), &good),
-            JwtFlaw::Malformed,
-        ),
-        (
-            "a logout",
-            issuer.sign_as("EdDSA", &json!({ "alg": "EdDSA", "typ": "logout+jwt" }), &good),
-            JwtFlaw::Malformed,
-        ),
+        ("crit", signed(crit), JwtFlaw::Malformed),
+        ("a logout", signed(json!({ "alg": "EdDSA", "typ": "logout+jwt" })), JwtFlaw::Malformed),
     ];
     for (what, token, expected) in cases {
         assert_eq!(jwt.verify(&token).await, Err(expected), "{what}");
@@ -259,9 +248,7 @@ async fn malformed_tokens_are_refused() {
 #[tokio::test]
 async fn only_configured_algorithms_are_accepted() {
     let issuer = Issuer::new();
-    let file = file_of(&issuer.jwks());
-    let path = file.path().to_str().unwrap();
-    let jwt = Jwt::open(JwtConfig { algorithms: vec!["ES256".into()], ..settings(path) }).unwrap();
+    let jwt = accepting_with(&issuer.jwks(), |settings| settings.algorithms = vec!["ES256".into()]);
     for (algorithm, _) in verifier::ALGORITHMS {
         let verified = jwt.verify(&issuer.sign(algorithm, &claims(&json!({})))).await;
         let expected = if algorithm == "ES256" { Ok(()) } else { Err(JwtFlaw::Algorithm) };
@@ -284,8 +271,7 @@ async fn a_key_is_used_only_as_its_jwk_allows() {
         for (name, value) in limit.as_object().unwrap() {
             keys[0][name] = value.clone();
         }
-        let file = file_of(&json!({ "keys": keys }).to_string());
-        let jwt = Jwt::open(settings(file.path().to_str().unwrap())).unwrap();
+        let jwt = accepting(&json!({ "keys": keys }).to_string());
         let verified = jwt.verify(&issuer.sign("RS256", &claims(&json!({})))).await;
         assert_eq!(verified.map(|_| ()), expected, "{limit}");
     }
@@ -299,8 +285,7 @@ async fn without_a_kid_many_keys_are_not_tried() {
         key["kid"] = json!(number.to_string());
         keys.push(key);
     }
-    let file = file_of(&json!({ "keys": keys }).to_string());
-    let jwt = Jwt::open(settings(file.path().to_str().unwrap())).unwrap();
+    let jwt = accepting(&json!({ "keys": keys }).to_string());
     let unnamed = issuer.sign_as("EdDSA", &json!({ "alg": "EdDSA" }), &claims(&json!({})));
     assert_eq!(jwt.verify(&unnamed).await, Err(JwtFlaw::UnknownKey));
     let named = issuer.sign_as("EdDSA", &json!({ "alg": "EdDSA", "kid": "8" }), &claims(&json!({})));
@@ -310,13 +295,12 @@ async fn without_a_kid_many_keys_are_not_tried() {
 #[test]
 fn invalid_settings_are_refused_at_start() {
     let issuer = Issuer::new();
-    let good = file_of(&issuer.jwks());
-    let good = good.path().to_str().unwrap();
-    let symmetric = file_of(r#"{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}"#);
-    let broken = file_of("{");
-    let large = file_of(&" ".repeat(65 * 1024));
+    let [good, symmetric, broken, large] =
+        [&*issuer.jwks(), r#"{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}"#, "{", &" ".repeat(65 * 1024)]
+            .map(file_of);
+    let in_file = |file: &NamedTempFile| settings(file.path().to_str().unwrap());
     let with = |change: fn(&mut JwtConfig)| {
-        let mut settings = settings(good);
+        let mut settings = in_file(&good);
         change(&mut settings);
         settings
     };
@@ -328,9 +312,9 @@ fn invalid_settings_are_refused_at_start() {
         (with(|it| it.algorithms = vec!["HS256".into()]), r#""HS256" is not one of RS256"#),
         (with(|it| it.algorithms = vec!["none".into()]), r#""none" is not one of"#),
         (settings("/no/such/file"), "No such file"),
-        (settings(symmetric.path().to_str().unwrap()), "no key has an allowed algorithm"),
-        (settings(broken.path().to_str().unwrap()), "not a JWKS"),
-        (settings(large.path().to_str().unwrap()), "larger than"),
+        (in_file(&symmetric), "no key has an allowed algorithm"),
+        (in_file(&broken), "not a JWKS"),
+        (in_file(&large), "larger than"),
         (settings("http://id.example/keys"), "use https"),
         (settings("http://127.0.0.1.example/keys"), "use https"),
         (settings("ftp://127.0.0.1/keys"), "use https"),

@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn an_issued_key_is_parsed() {
-    let issued = IssuedKey::new();
+    let issued = IssuedKey::random();
     let presented = PresentedKey::parse(issued.text.reveal()).unwrap();
     assert_eq!(presented.id, issued.id);
     assert!(is_same_digest(&issued.digest, &presented.digest));
@@ -14,7 +14,7 @@ fn an_issued_key_is_parsed() {
 
 #[test]
 fn the_form_is_the_documented_one() {
-    let issued = IssuedKey::new();
+    let issued = IssuedKey::random();
     let parts: Vec<&str> = issued.text.reveal().split('_').collect();
     assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [2, 12, 64, 8]);
     assert_eq!((parts[0], parts[1]), ("tn", issued.id.as_str()));
@@ -23,14 +23,14 @@ fn the_form_is_the_documented_one() {
 
 #[test]
 fn keys_are_unique() {
-    let issued: Vec<IssuedKey> = (0..200).map(|_| IssuedKey::new()).collect();
+    let issued: Vec<IssuedKey> = (0..200).map(|_| IssuedKey::random()).collect();
     assert_eq!(issued.iter().map(|key| &key.id).collect::<HashSet<_>>().len(), 200);
     assert_eq!(issued.iter().map(|key| key.digest).collect::<HashSet<_>>().len(), 200);
 }
 
 #[test]
 fn every_changed_character_fails_the_check() {
-    let text = IssuedKey::new().text.reveal().to_string();
+    let text = IssuedKey::random().text.reveal().to_string();
     for at in 0..text.len() {
         let other = if text.as_bytes()[at] == b'7' { "8" } else { "7" };
         let mistyped = format!("{}{other}{}", &text[..at], &text[at + 1..]);
@@ -40,7 +40,7 @@ fn every_changed_character_fails_the_check() {
 
 #[test]
 fn other_texts_are_not_parsed() {
-    let text = IssuedKey::new().text.reveal().to_string();
+    let text = IssuedKey::random().text.reveal().to_string();
     let (body, _) = text.rsplit_once('_').unwrap();
     let checked = |body: &str| format!("{body}_{}", check_of(body));
     let invalid = [
@@ -69,7 +69,7 @@ fn other_texts_are_not_parsed() {
 
 #[test]
 fn debug_output_hides_the_key() {
-    let issued = IssuedKey::new();
+    let issued = IssuedKey::random();
     let printed = format!("{issued:?}");
     let secret = issued.text.reveal().split('_').nth(2).unwrap();
     assert!(printed.contains("KeyText(hidden)") && !printed.contains(secret), "{printed}");
@@ -77,7 +77,7 @@ fn debug_output_hides_the_key() {
 
 #[test]
 fn another_secret_has_another_digest() {
-    let (one, other) = (IssuedKey::new(), IssuedKey::new());
+    let (one, other) = (IssuedKey::random(), IssuedKey::random());
     assert!(!is_same_digest(&one.digest, &other.digest));
     let mut nearly = one.digest;
     nearly[31] ^= 1;
