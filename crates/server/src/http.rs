@@ -52,7 +52,7 @@ pub(crate) fn text(kind: &'static str, body: impl Into<String>) -> Response {
 }
 
 /// Adds the path of what was created.
-pub(crate) fn locate(response: &mut Response, path: String) {
+pub(crate) fn set_location(response: &mut Response, path: String) {
     if let Ok(path) = HeaderValue::try_from(path) {
         response.headers_mut().insert(header::LOCATION, path);
     }

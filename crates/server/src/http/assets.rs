@@ -144,7 +144,7 @@ fn added(app: &App, output: CommandOutput) -> Response {
     let location = format!("/api/jobs/{}/assets/{}", asset.job_id, asset.id);
     let status = if *replayed { StatusCode::OK } else { StatusCode::CREATED };
     let mut response = output_reply(status, output, app.runtime().reading());
-    locate(&mut response, location);
+    set_location(&mut response, location);
     response
 }
 

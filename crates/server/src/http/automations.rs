@@ -60,6 +60,6 @@ pub(super) fn created(body: &impl Serialize, get: CallId, id: &Name, replayed: b
         return response;
     }
     let mut response = answer(StatusCode::CREATED, body);
-    locate(&mut response, get.call().path_of(&[id.as_str()]));
+    set_location(&mut response, get.call().path_of(&[id.as_str()]));
     response
 }

@@ -105,7 +105,7 @@ fn created(call: &CallContext, output: CommandOutput) -> Response {
     };
     if let Some(JobId(id)) = id {
         let mut text = Uuid::encode_buffer();
-        locate(&mut response, ["/api/jobs/", id.hyphenated().encode_lower(&mut text)].concat());
+        set_location(&mut response, ["/api/jobs/", id.hyphenated().encode_lower(&mut text)].concat());
     }
     response
 }

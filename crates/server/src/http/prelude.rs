@@ -10,8 +10,8 @@ pub(super) use tenure_service::query::QueryParams;
 
 pub(super) use crate::body::{Body, OptionalBody, parse};
 pub(super) use crate::http::{
-    OutputAnswer, answer, brief, changed, locate, mark_replayed, minimal, next_cursor, ok, output_reply,
-    page, results, text,
+    OutputAnswer, answer, brief, changed, mark_replayed, minimal, next_cursor, ok, output_reply, page,
+    results, set_location, text,
 };
 pub(super) use crate::prelude::*;
 

@@ -33,9 +33,9 @@ pub(crate) async fn create(call: CallContext, body: Body<request::NewSchedule>) 
 /// The job of a schedule is checked like any other; the schedule sets its time and its correlation id.
 fn template(caller: &Caller, text: &str) -> Result<Template> {
     let new = new_job(parse(text)?, caller, &Trace(None), None)?;
-    let leaves_them = new.when == When::Now && new.links.correlation_id.is_none();
+    let is_unset = new.when == When::Now && new.links.correlation_id.is_none();
     let detail = format!("the schedule sets {}", request::SET_BY_SCHEDULE.join(", "));
-    require(leaves_them, "#", detail)?;
+    require(is_unset, "#", detail)?;
     Ok(Template {
         job_type: new.job_type,
         payload: new.payload,
