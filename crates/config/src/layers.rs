@@ -12,19 +12,10 @@ use crate::text::list;
 use crate::value::{Input, InputForm};
 use crate::{Flags, Origin, Setting};
 
-/// In order of precedence, lowest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Layer {
-    File,
-    Variable,
-    Flag,
-}
-
 /// A parsed value, and where it was set.
 #[derive(Clone, Debug)]
 pub(crate) struct Assigned<T> {
     pub(crate) value: T,
-    pub(crate) layer: Layer,
     pub(crate) site: Site,
 }
 
@@ -89,46 +80,45 @@ impl<'l> Layers<'l> {
         key: &'static str,
         parse: impl Fn(&Input<'_>) -> Result<T, ValueError>,
     ) -> Option<Assigned<T>> {
-        self.read_all(key, parse).into_iter().next_back()
+        self.read_all(key, parse).into_iter().flatten().next_back()
     }
 
-    /// The values of a key in all layers, the file first.
+    /// The values of a key in the file, the environment and the flags.
     pub(crate) fn read_all<T>(
         &mut self,
         key: &'static str,
         parse: impl Fn(&Input<'_>) -> Result<T, ValueError>,
-    ) -> Vec<Assigned<T>> {
-        let mut assigned = Vec::new();
-        if let (Some(source), Some(value)) = (self.source, self.file.get(key)) {
-            let parsed = parse(&Input { key, base: &source.folder, form: InputForm::Toml(value) });
-            self.keep(&mut assigned, Layer::File, Site::File(value.span()), parsed);
-        }
-        if let Some(text) = lookup(&self.variables, key) {
-            let parsed = parse(&Input { key, base: self.folder, form: InputForm::Text(text) });
-            self.keep(&mut assigned, Layer::Variable, Site::Variable(keys::variable(key)), parsed);
-        }
-        if let Some(text) = lookup(&self.flags, key) {
-            let parsed = match text {
-                Some(text) => parse(&Input { key, base: self.folder, form: InputForm::Text(text) }),
-                None => Err(ValueError::new(format!("`{key}` is not valid UTF-8"), "rename it")),
-            };
-            let flag = KEYS.iter().find(|known| known.name == key).and_then(|known| known.flag);
-            self.keep(&mut assigned, Layer::Flag, Site::Flag(flag.unwrap_or(key).to_owned()), parsed);
-        }
-        assigned
+    ) -> [Option<Assigned<T>>; 3] {
+        let of_text = |text| parse(&Input { key, base: self.folder, form: InputForm::Text(text) });
+        let in_file = self
+            .source
+            .zip(self.file.get(key))
+            .map(|(source, value)| parse(&Input { key, base: &source.folder, form: InputForm::Toml(value) }));
+        let in_variable = lookup(&self.variables, key).map(|text| of_text(text));
+        let in_flag = lookup(&self.flags, key).map(|text| match text {
+            Some(text) => of_text(text),
+            None => Err(ValueError::new(format!("`{key}` is not valid UTF-8"), "rename it")),
+        });
+        let [file, variable, flag] = self.sites(key);
+        [(file, in_file), (variable, in_variable), (flag, in_flag)].map(|(site, parsed)| {
+            let (site, parsed) = site.zip(parsed)?;
+            parsed.map_err(|error| self.add_flaw(&site, error)).ok().map(|value| Assigned { value, site })
+        })
     }
 
-    fn keep<T>(
-        &mut self,
-        assigned: &mut Vec<Assigned<T>>,
-        layer: Layer,
-        site: Site,
-        parsed: Result<T, ValueError>,
-    ) {
-        match parsed {
-            Ok(value) => assigned.push(Assigned { value, layer, site }),
-            Err(error) => self.add_flaw(&site, error),
-        }
+    /// Where the file, the environment and the flags set a key, validly or not.
+    fn sites(&self, key: &'static str) -> [Option<Site>; 3] {
+        let flag = || KEYS.iter().find(|known| known.name == key)?.flag;
+        [
+            self.file.get(key).map(|value| Site::File(value.span())),
+            lookup(&self.variables, key).map(|_| Site::Variable(keys::variable(key))),
+            lookup(&self.flags, key).map(|_| Site::Flag(flag().unwrap_or(key).to_owned())),
+        ]
+    }
+
+    /// Where the last layer that sets a key sets it, validly or not.
+    pub(crate) fn site_of(&self, key: &'static str) -> Option<Site> {
+        self.sites(key).into_iter().flatten().next_back()
     }
 
     pub(crate) fn add_flaw(&mut self, site: &Site, error: ValueError) {
@@ -163,21 +153,10 @@ impl<'l> Layers<'l> {
         default: T,
         show: impl Fn(&T) -> String,
     ) -> T {
-        self.or_default_with_site(key, parse, default, show).0
-    }
-
-    /// As `or_default`, with the site of a value that is not the default.
-    pub(crate) fn or_default_with_site<T>(
-        &mut self,
-        key: &'static str,
-        parse: impl Fn(&Input<'_>) -> Result<T, ValueError>,
-        default: T,
-        show: impl Fn(&T) -> String,
-    ) -> (T, Option<Site>) {
         let assigned = self.read(key, parse);
         let (value, site) = assigned.map_or((default, None), |found| (found.value, Some(found.site)));
         self.record(key, &show(&value), site.as_ref());
-        (value, site)
+        value
     }
 
     /// A key's value if it is set, recorded as a setting.
@@ -187,16 +166,9 @@ impl<'l> Layers<'l> {
         parse: impl Fn(&Input<'_>) -> Result<T, ValueError>,
         show: impl Fn(&T) -> String,
     ) -> Option<T> {
-        let Assigned { value, site, .. } = self.read(key, parse)?;
+        let Assigned { value, site } = self.read(key, parse)?;
         self.record(key, &show(&value), Some(&site));
         Some(value)
-    }
-
-    /// Whether any layer sets a key, validly or not.
-    pub(crate) fn is_set(&self, key: &str) -> bool {
-        self.file.get(key).is_some()
-            || lookup(&self.variables, key).is_some()
-            || lookup(&self.flags, key).is_some()
     }
 
     /// Where a table or any key in it is set, validly or not.

@@ -36,8 +36,8 @@ struct LifecycleFile {
 pub(crate) fn load(layers: &mut Layers<'_>) -> LoadedLifecycles {
     let patterns = layers.read("lifecycles", |input| Ok((value::texts(input)?, input.base.to_path_buf())));
     let mut files = Vec::new();
-    let mut is_partial = patterns.is_none() && layers.is_set("lifecycles");
-    if let Some(Assigned { value: (parts, base), site, .. }) = patterns {
+    let mut is_partial = patterns.is_none() && layers.site_of("lifecycles").is_some();
+    if let Some(Assigned { value: (parts, base), site }) = patterns {
         let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
         layers.record("lifecycles", &texts.join(", "), Some(&site));
         let paths = matching_files(layers, &parts, &base, &site);

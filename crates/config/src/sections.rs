@@ -49,70 +49,54 @@ pub(crate) fn config(layers: &mut Layers<'_>, types: Option<&Value<'_>>) -> Conf
 fn store(layers: &mut Layers<'_>) -> StoreLocation {
     let folders = layers.read_all("data", value::path);
     let urls = layers.read_all("database_url", |input| value::url(input, &["postgres://", "postgresql://"]));
-    for url in &urls {
-        if folders.iter().any(|folder| folder.layer == url.layer) {
+    let default = StoreLocation::Data(layers.folder.join("./tenure-data"));
+    let (mut store, mut site) = (default, None);
+    for (folder, url) in folders.into_iter().zip(urls) {
+        if let (Some(_), Some(url)) = (&folder, &url) {
             let message = "`data` and `database_url` cannot both be set";
             layers.add_flaw(&url.site, ValueError::new(message, "remove one of the two"));
         }
+        if let Some(folder) = folder {
+            (store, site) = (StoreLocation::Data(folder.value), Some(folder.site));
+        } else if let Some(url) = url {
+            (store, site) = (StoreLocation::Database(DatabaseUrl::new(url.value)), Some(url.site));
+        }
     }
-    let (folder, url) = (folders.into_iter().next_back(), urls.into_iter().next_back());
-    if let Some(url) = url.filter(|url| folder.as_ref().is_none_or(|folder| url.layer > folder.layer)) {
-        let database = DatabaseUrl::new(url.value);
-        layers.record("database_url", &database.to_string(), Some(&url.site));
-        return StoreLocation::Database(database);
-    }
-    let default = || (layers.folder.join("./tenure-data"), None);
-    let (folder, site) = folder.map_or_else(default, |folder| (folder.value, Some(folder.site)));
-    layers.record("data", &path_text(&folder), site.as_ref());
-    StoreLocation::Data(folder)
+    let (key, text) = match &store {
+        StoreLocation::Data(folder) => ("data", path_text(folder)),
+        StoreLocation::Database(url) => ("database_url", url.to_string()),
+    };
+    layers.record(key, &text, site.as_ref());
+    store
 }
 
 fn limits(layers: &mut Layers<'_>) -> Limits {
     let default = Limits::default();
     let show = |size: &Size| size.to_string();
     let payload_max = Size(tenure_core::limits::PAYLOAD_BYTES_MAX);
-    let (payload, payload_site) = layers.or_default_with_site(
-        "limits.payload",
-        |input| value::size(input, payload_max),
-        Size(default.payload),
-        show,
-    );
-    let (body, body_site) = layers.or_default_with_site(
-        "limits.body",
-        |input| value::size(input, BODY_MAX),
-        Size(default.body),
-        show,
-    );
-    if let Some(site) = body_site.or(payload_site).filter(|_| body < payload) {
+    let payload = layers.or_default("limits.payload", value::size(payload_max), Size(default.payload), show);
+    let body = layers.or_default("limits.body", value::size(BODY_MAX), Size(default.body), show);
+    let site = layers.site_of("limits.body").or_else(|| layers.site_of("limits.payload"));
+    if let Some(site) = site.filter(|_| body < payload) {
         let message = format!("a body of {body} cannot contain a payload of {payload}");
         layers.add_flaw(&site, ValueError::new(message, "set limits.body to at least limits.payload"));
     }
-    let asset = |input: &Input<'_>| value::size(input, ASSET_MAX);
-    let asset = layers.or_default("limits.asset", asset, Size(default.asset as usize), show);
-    let connections = layers.or_default(
-        "limits.connections",
-        |input| value::number(input, 1, CONNECTIONS_MAX).map(|number| number as usize),
-        default.connections,
-        ToString::to_string,
-    );
-    let header_timeout = layers.or_default(
-        "limits.header_timeout",
-        |input| value::duration(input, Millis(100)),
-        Millis(default.header_timeout.as_millis() as u64),
-        ToString::to_string,
-    );
-    let creations_per_second = layers.optional(
-        "limits.creations_per_second",
-        |input| value::number(input, 1, CREATIONS_MAX).map(|number| number as u32),
-        ToString::to_string,
-    );
+    let asset = Size(default.asset as usize);
+    let asset = layers.or_default("limits.asset", value::size(ASSET_MAX), asset, show);
+    let connections = value::number(1, CONNECTIONS_MAX);
+    let connections =
+        layers.or_default("limits.connections", connections, default.connections, ToString::to_string);
+    let timeout = Millis(default.header_timeout.as_millis() as u64);
+    let at_least = value::duration(Millis(100));
+    let timeout = layers.or_default("limits.header_timeout", at_least, timeout, ToString::to_string);
+    let creations = value::number(1, CREATIONS_MAX);
     Limits {
         payload: payload.0,
         body: body.0,
         asset: asset.0 as u64,
         connections,
-        header_timeout: Duration::from_millis(header_timeout.0),
-        creations_per_second,
+        header_timeout: Duration::from_millis(timeout.0),
+        creations_per_second: layers.optional("limits.creations_per_second", creations, ToString::to_string),
     }
 }
 
@@ -237,7 +221,7 @@ fn log_filter(input: &Input<'_>) -> Result<String, ValueError> {
 
 /// Reports which of these keys are not set.
 fn require(layers: &mut Layers<'_>, table: &str, site: &Site, keys: &[&'static str]) {
-    let missing: Vec<&str> = keys.iter().copied().filter(|key| !layers.is_set(key)).collect();
+    let missing: Vec<&str> = keys.iter().copied().filter(|key| layers.site_of(key).is_none()).collect();
     if !missing.is_empty() {
         let message = format!("[{table}] lacks {}", list(&missing));
         let help = format!("set {}, or remove [{table}]", list(keys));

@@ -127,11 +127,10 @@ pub(crate) fn backoff(reader: &mut Reader<'_>, table: &Table<'_>, default: Backo
     let table = reader.open(entries, value.span(), &shape);
     let jitters = [("none", Jitter::None), ("full", Jitter::Full), ("equal", Jitter::Equal)];
     let jitter = |input: &Input<'_>| value::keyword(input, &jitters);
-    let delay = |input: &Input<'_>| value::duration(input, Millis(0));
     Some(Backoff {
-        base: reader.get(&table, "base", delay).unwrap_or(default.base),
+        base: reader.get(&table, "base", value::duration(Millis(0))).unwrap_or(default.base),
         factor: reader.get(&table, "factor", factor).unwrap_or(default.factor),
-        max: reader.get(&table, "max", delay).unwrap_or(default.max),
+        max: reader.get(&table, "max", value::duration(Millis(0))).unwrap_or(default.max),
         jitter: reader.get(&table, "jitter", jitter).unwrap_or(default.jitter),
     })
 }

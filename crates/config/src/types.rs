@@ -108,20 +108,13 @@ fn read(
     let lifecycle = find_lifecycle(reader, table, &definition, lifecycles);
     definition.schema = type_keys::schema(reader, table);
     definition.guard = type_keys::guard(reader, table);
-    let number = |key, min, max, reader: &mut Reader<'_>| {
-        reader.get(table, key, |input| value::number(input, min, max))
-    };
-    definition.cost = number("cost", 0, limits::CREDITS_MAX as i64, reader).unwrap_or(0) as u64;
-    definition.max_attempts =
-        number("max_attempts", 1, i64::from(limits::ATTEMPTS_MAX), reader).map(|number| number as u32);
-    let max = i64::from(limits::PRIORITY_MAX);
-    definition.priority = number("priority", -max, max, reader).unwrap_or(0) as i32;
-    let duration = |key, min, reader: &mut Reader<'_>| {
-        reader.get(table, key, |input| value::duration(input, Millis(min)))
-    };
-    definition.lease = duration("lease", limits::LEASE_MS_MIN, reader);
-    definition.heartbeat = duration("heartbeat", 1, reader);
-    definition.cancel_grace = duration("cancel_grace", 0, reader);
+    let (attempts, priority) = (i64::from(limits::ATTEMPTS_MAX), i64::from(limits::PRIORITY_MAX));
+    definition.cost = reader.get(table, "cost", value::number(0, limits::CREDITS_MAX as i64)).unwrap_or(0);
+    definition.max_attempts = reader.get(table, "max_attempts", value::number(1, attempts));
+    definition.priority = reader.get(table, "priority", value::number(-priority, priority)).unwrap_or(0);
+    definition.lease = reader.get(table, "lease", value::duration(Millis(limits::LEASE_MS_MIN)));
+    definition.heartbeat = reader.get(table, "heartbeat", value::duration(Millis(1)));
+    definition.cancel_grace = reader.get(table, "cancel_grace", value::duration(Millis(0)));
     definition.queue = reader.get(table, "queue", value::name);
     definition.compensate_with = reader.get(table, "compensate_with", value::name);
     let default = lifecycle.map(|lifecycle| lifecycle.policy.backoff).unwrap_or_default();
@@ -179,7 +172,7 @@ fn timeouts(
         if let Some(lifecycle) = lifecycle {
             check_timeout(reader, state, key.span(), lifecycle);
         }
-        let timeout = reader.parse(value, state, |input| value::duration(input, Millis(1)));
+        let timeout = reader.parse(value, state, value::duration(Millis(1)));
         timeouts.extend(timeout.map(|timeout| (state.to_owned(), timeout)));
     }
     timeouts

@@ -89,66 +89,73 @@ pub(crate) fn texts(input: &Input<'_>) -> Result<Vec<Part>, ValueError> {
 }
 
 /// A whole number in a range.
-pub(crate) fn number(input: &Input<'_>, min: i64, max: i64) -> Result<i64, ValueError> {
-    let (found, written) = match &input.form {
-        InputForm::Text(text) => (text.trim().parse().ok(), printable(text)),
-        InputForm::Toml(value) => {
-            let DeValue::Integer(number) = value.get_ref() else {
-                let help = format!("write it without quotes: {} = {}", last(input.key), min.max(1));
-                return Err(wrong_type(value, input.key, "a whole number", &help));
-            };
-            (i64::from_str_radix(number.as_str(), number.radix()).ok(), printable(&number.to_string()))
-        }
-    };
-    found
-        .filter(|found| (min..=max).contains(found))
-        .ok_or_else(|| out_of_range(input, &written, &format!("use a whole number from {min} to {max}")))
+pub(crate) fn number<T: TryFrom<i64>>(min: i64, max: i64) -> impl Fn(&Input<'_>) -> Result<T, ValueError> {
+    move |input| {
+        let (found, written) = match &input.form {
+            InputForm::Text(text) => (text.trim().parse().ok(), printable(text)),
+            InputForm::Toml(value) => {
+                let DeValue::Integer(number) = value.get_ref() else {
+                    let help = format!("write it without quotes: {} = {}", last(input.key), min.max(1));
+                    return Err(wrong_type(value, input.key, "a whole number", &help));
+                };
+                (i64::from_str_radix(number.as_str(), number.radix()).ok(), printable(&number.to_string()))
+            }
+        };
+        found
+            .filter(|found| (min..=max).contains(found))
+            .and_then(|found| T::try_from(found).ok())
+            .ok_or_else(|| out_of_range(input, &written, &format!("use a whole number from {min} to {max}")))
+    }
 }
 
 /// A size from 1 byte to `max`.
-pub(crate) fn size(input: &Input<'_>, max: Size) -> Result<Size, ValueError> {
-    let (found, written) = match &input.form {
-        InputForm::Text(text) => (Size::parse(text), printable(text)),
-        InputForm::Toml(value) => match value.get_ref() {
-            DeValue::String(text) => (Size::parse(text), printable(text)),
-            DeValue::Integer(number) => {
-                let bytes = usize::from_str_radix(number.as_str(), number.radix()).ok();
-                (bytes.map(Size), printable(&number.to_string()))
-            }
-            _ => {
-                let help = format!("write a number of bytes, or {} = \"1 MiB\"", last(input.key));
-                return Err(wrong_type(value, input.key, "a size", &help));
-            }
-        },
-    };
-    let Some(found) = found else {
-        let help = "write it like \"512 KiB\", \"1 MiB\" or \"16 MB\"; a bare number is bytes";
-        return Err(ValueError::new(format!("`{written}` is not a size"), help));
-    };
-    if !(Size(1)..=max).contains(&found) {
-        return Err(out_of_range(input, &found.to_string(), &format!("use 1 B to {max}")));
+pub(crate) fn size(max: Size) -> impl Fn(&Input<'_>) -> Result<Size, ValueError> {
+    move |input| {
+        let (found, written) = match &input.form {
+            InputForm::Text(text) => (Size::parse(text), printable(text)),
+            InputForm::Toml(value) => match value.get_ref() {
+                DeValue::String(text) => (Size::parse(text), printable(text)),
+                DeValue::Integer(number) => {
+                    let bytes = usize::from_str_radix(number.as_str(), number.radix()).ok();
+                    (bytes.map(Size), printable(&number.to_string()))
+                }
+                _ => {
+                    let help = format!("write a number of bytes, or {} = \"1 MiB\"", last(input.key));
+                    return Err(wrong_type(value, input.key, "a size", &help));
+                }
+            },
+        };
+        let Some(found) = found else {
+            let help = "write it like \"512 KiB\", \"1 MiB\" or \"16 MB\"; a bare number is bytes";
+            return Err(ValueError::new(format!("`{written}` is not a size"), help));
+        };
+        if !(Size(1)..=max).contains(&found) {
+            return Err(out_of_range(input, &found.to_string(), &format!("use 1 B to {max}")));
+        }
+        Ok(found)
     }
-    Ok(found)
 }
 
 /// A duration of at least `min`.
-pub(crate) fn duration(input: &Input<'_>, min: Millis) -> Result<Millis, ValueError> {
-    let text = match &input.form {
-        InputForm::Text(text) => *text,
-        InputForm::Toml(value) => {
-            let DeValue::String(text) = value.get_ref() else {
-                let help = format!("write a number and a unit, in quotes: {} = \"30s\"", last(input.key));
-                return Err(wrong_type(value, input.key, "a duration", &help));
-            };
-            text.as_ref()
+pub(crate) fn duration(min: Millis) -> impl Fn(&Input<'_>) -> Result<Millis, ValueError> {
+    move |input| {
+        let text = match &input.form {
+            InputForm::Text(text) => *text,
+            InputForm::Toml(value) => {
+                let DeValue::String(text) = value.get_ref() else {
+                    let help = format!("write a number and a unit, in quotes: {} = \"30s\"", last(input.key));
+                    return Err(wrong_type(value, input.key, "a duration", &help));
+                };
+                text.as_ref()
+            }
+        };
+        let found = parse_duration(text)?;
+        if found < min {
+            let message = format!("`{}` is too short: {found}", input.key);
+            return Err(ValueError::new(message, format!("the minimum is {min}")));
         }
-    };
-    let found = parse_duration(text)?;
-    if found < min {
-        let message = format!("`{}` is too short: {found}", input.key);
-        return Err(ValueError::new(message, format!("the minimum is {min}")));
+        Ok(found)
     }
-    Ok(found)
 }
 
 pub(crate) fn parse_duration(text: &str) -> Result<Millis, ValueError> {

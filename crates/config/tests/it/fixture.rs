@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use expect_test::expect_file;
+use expect_test::{ExpectFile, expect_file};
 use tempfile::TempDir;
 use tenure_config::{ConfigError, Flags, Loaded, Origin, Setting, load_in};
 
@@ -53,6 +53,11 @@ impl Fixture {
         self.load().unwrap_or_else(|error| panic!("{error}"))
     }
 
+    /// Compares the flaws with `cases/{case}.txt`.
+    pub(crate) fn check_error(&self, case: &str) {
+        expected(case).assert_eq(&self.error());
+    }
+
     /// The error, with paths relative to the folder.
     pub(crate) fn error(&self) -> String {
         self.relative(&self.load().expect_err("the configuration is flawed").to_string())
@@ -63,9 +68,11 @@ impl Fixture {
         text.replace(&format!("{folder}/"), "").replace(&folder, ".") + "\n"
     }
 
-    pub(crate) fn settings(&self) -> String {
+    /// Compares the settings and their origins with `cases/{case}.txt`.
+    pub(crate) fn check_settings(&self, case: &str) {
         let line = |setting: &Setting| format!("{} = {} ({})", setting.name, setting.value, setting.origin);
-        self.relative(&self.loaded().config.settings.iter().map(line).collect::<Vec<_>>().join("\n"))
+        let lines: Vec<String> = self.loaded().config.settings.iter().map(line).collect();
+        expected(case).assert_eq(&self.relative(&lines.join("\n")));
     }
 
     pub(crate) fn setting(&self, name: &str) -> (String, Origin) {
@@ -74,11 +81,18 @@ impl Fixture {
     }
 }
 
+fn path(file: &str) -> String {
+    format!("{}/tests/it/cases/{file}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn expected(case: &str) -> ExpectFile {
+    expect_file![path(&format!("{case}.txt"))]
+}
+
 /// Compares the flaws of `cases/{case}.toml` with `cases/{case}.txt`.
 pub(crate) fn check(case: &str) {
-    let path = |extension: &str| format!("{}/tests/it/cases/{case}.{extension}", env!("CARGO_MANIFEST_DIR"));
-    let file = fs::read_to_string(path("toml")).expect("the case has a file");
-    expect_file![path("txt")].assert_eq(&Fixture::new(&file).error());
+    let file = fs::read_to_string(path(&format!("{case}.toml"))).expect("the case has a file");
+    Fixture::new(&file).check_error(case);
 }
 
 pub(crate) const ERRAND: &str = include_str!("cases/errand.toml");

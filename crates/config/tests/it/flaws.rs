@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use expect_test::expect;
-
 use crate::fixture::{Fixture, check};
 
 #[test]
@@ -42,10 +40,7 @@ fn a_syntax_error_is_the_only_flaw() {
     check("duplicate_key");
     let fixture = Fixture::empty();
     fs::write(fixture.path("tenure.toml"), [0xff, 0xfe]).unwrap();
-    expect![[r#"
-        cannot read the configuration file tenure.toml: it is not valid UTF-8
-    "#]]
-    .assert_eq(&fixture.error());
+    fixture.check_error("not_utf8");
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use expect_test::expect;
 use tenure_config::{ConfigError, Flags, Limits, Loaded, LogFormat, Origin, StoreLocation};
 
 use crate::fixture::{Fixture, check};
@@ -18,28 +17,14 @@ fn without_input_every_value_is_the_default() {
     assert_eq!(config.limits.header_timeout, Duration::from_secs(10));
     assert_eq!(config.definitions.types[0].name, "*");
     assert!(config.jwt.is_none() && config.tls.is_none() && config.otel.is_none());
-    expect![[r#"
-        listen = 127.0.0.1:7117 (default)
-        data = ./tenure-data (default)
-        limits.payload = 1 MiB (default)
-        limits.body = 16 MiB (default)
-        limits.asset = 1 GiB (default)
-        limits.connections = 4096 (default)
-        limits.header_timeout = 10s (default)
-        webhooks.retry = 5s, 5m, 30m, 2h, 5h, 10h, 14h, 20h, 1d (default)
-        log.format = text (default)
-        log.filter = info (default)
-        types."*".lifecycle = distributed (default)
-    "#]]
-    .assert_eq(&fixture.settings());
+    fixture.check_settings("defaults");
 }
 
 #[test]
 fn load_looks_in_the_current_folder() {
     let missing = Flags { config: Some("no/such/tenure.toml".into()), ..Flags::default() };
     let error = tenure_config::load(&missing, |_| None).unwrap_err();
-    expect!["cannot read the configuration file no/such/tenure.toml: no such file"]
-        .assert_eq(&error.to_string());
+    assert_eq!(error.to_string(), "cannot read the configuration file no/such/tenure.toml: no such file");
 }
 
 #[test]
@@ -81,35 +66,7 @@ fn every_layer_is_checked() {
         .variable("TENURE_TLS_KEY", "key.pem")
         .variable("TENURE_DATABASE_URL", "mysql://ada:s3cret@db/x")
         .flags(flags);
-    expect![[r#"
-        tenure.toml:1:10: `listen` must be a string, not a number
-          |
-        1 | listen = 1
-          |          ^
-          = put it in quotes
-
-        TENURE_LOG: this names a table of settings, not a setting
-          = available: TENURE_LOG_FORMAT and TENURE_LOG_FILTER
-
-        TENURE_TYPES: this names a table of settings, not a setting
-          = declare types in the configuration file
-
-        TENURE_LISTEN: `:80` is not an address to listen on
-          = 0.0.0.0:80 listens on every address
-
-        --listen: `nowhere` is not an address to listen on
-          = write an IP address and a port: 127.0.0.1:7117, [::1]:7117
-
-        TENURE_DATABASE_URL: `database_url` must be a URL that starts with postgres:// or postgresql://
-          = write postgres://host…
-
-        TENURE_LIMITS_CONNECTIONS: `limits.connections` is out of range: many
-          = use a whole number from 1 to 1000000
-
-        TENURE_TLS_KEY: [tls] lacks tls.certificate
-          = set tls.certificate and tls.key, or remove [tls]
-    "#]]
-    .assert_eq(&fixture.error());
+    fixture.check_error("every_layer");
 }
 
 #[test]
@@ -132,11 +89,7 @@ fn one_layer_cannot_choose_two_stores() {
         database_url: Some("postgres://db/tenure".to_owned()),
         ..Flags::default()
     };
-    expect![[r#"
-        --database-url: `data` and `database_url` cannot both be set
-          = remove one of the two
-    "#]]
-    .assert_eq(&Fixture::empty().flags(both).error());
+    Fixture::empty().flags(both).check_error("two_stores_by_flags");
 }
 
 #[test]
@@ -179,10 +132,7 @@ fn relative_paths_start_where_they_were_written() {
 #[test]
 fn a_variable_can_name_the_file_which_must_exist() {
     let fixture = Fixture::new("listen = \"127.0.0.1:1\"").variable("TENURE_CONFIG", "other.toml");
-    expect![[r#"
-        cannot read the configuration file other.toml: no such file
-    "#]]
-    .assert_eq(&fixture.error());
+    fixture.check_error("missing_file_of_variable");
     let fixture = fixture.with("other.toml", "listen = \"127.0.0.1:2\"");
     assert_eq!(fixture.setting("listen").0, "127.0.0.1:2");
     let flags = Flags { config: Some(".".into()), ..Flags::default() };

@@ -1,7 +1,5 @@
 //! Lifecycle files: which are loaded, and what is reported about flawed ones.
 
-use expect_test::expect;
-
 use crate::fixture::{ERRAND, Fixture, check};
 
 #[test]
@@ -32,14 +30,7 @@ fn lifecycles_that_match_are_added_to_the_built_in_ones() {
 fn flaws_of_lifecycle_files_are_reported() {
     let fixture = Fixture::new("lifecycles = [\"lives/*.toml\"]\n[types.a]\nlifecycle = \"errand\"")
         .with("lives/errand.toml", &ERRAND.replace("to   = \"done\"", "to   = \"dne\""));
-    expect![[r#"
-        lives/errand.toml:25:8: L1 `dne` is not a state of this lifecycle
-           |
-        25 | to   = "dne"
-           |        ^^^^^
-           = did you mean `done`? the states are queued, running, done and failed
-    "#]]
-    .assert_eq(&fixture.error());
+    fixture.check_error("flawed_lifecycle_file");
 }
 
 #[test]
@@ -49,9 +40,5 @@ fn patterns_without_a_match_are_reported() {
     let fixture = Fixture::new("lifecycles = [\"*/errand.toml\"]")
         .with("a/errand.toml", ERRAND)
         .with("b/errand.toml", ERRAND);
-    expect![[r#"
-        b/errand.toml: lifecycle errand version 1 is also in a/errand.toml
-          = rename it, or increase its version
-    "#]]
-    .assert_eq(&fixture.error());
+    fixture.check_error("duplicate_lifecycle");
 }
