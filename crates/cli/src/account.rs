@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use serde_json::json;
+use tenure_api::request::Grant;
 use tenure_api::{Account, CallId, LedgerLine};
 
 use crate::args::{AccountCommand, OutputFormat};
@@ -10,23 +11,21 @@ use crate::output::{self, Exit};
 use crate::show::{self, text};
 
 pub(crate) async fn run(command: AccountCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
-    match command {
-        AccountCommand::Get(args) => {
+    let (user, account): (String, Answer<Account>) = match command {
+        AccountCommand::Get { user } => {
             let query = json!({ "limit": PAGE_ROWS_MAX });
-            let account = server.get_with(CallId::GetCredits, &[&args.user], &query).await?;
-            print(format, &args.user, &account)
+            let account = server.get_with(CallId::GetCredits, &[&user], &query).await?;
+            (user, account)
         }
-        AccountCommand::Grant(args) => {
-            let body = json!({ "grant": args.credits, "reason": args.reason });
-            print(format, &args.user, &server.post(CallId::GrantCredits, &[&args.user], &body).await?)
+        AccountCommand::Grant { user, credits, reason } => {
+            let body = json!(Grant { grant: credits, reason });
+            let account = server.post(CallId::GrantCredits, &[&user], &body).await?;
+            (user, account)
         }
-    }
-}
-
-fn print(format: OutputFormat, user: &str, account: &Answer<Account>) -> Result<Exit> {
-    show::one(format, account, user, || {
+    };
+    show::one(format, &account, &show::plain(&user), || {
         vec![
-            ("user", show::plain(user)),
+            ("user", show::plain(&user)),
             ("granted", text(&account.granted)),
             ("reserved", text(&account.reserved)),
             ("spent", text(&account.spent)),
@@ -37,11 +36,9 @@ fn print(format: OutputFormat, user: &str, account: &Answer<Account>) -> Result<
         let row = |line: &LedgerLine| {
             vec![text(&line.ts), text(&line.kind), text(&line.amount), text(&line.job_id), text(&line.reason)]
         };
+        let rows: Vec<_> = account.ledger.iter().map(row).collect();
         output::data("\n")?;
-        output::table(
-            &["TIME", "KIND", "AMOUNT", "JOB", "REASON"],
-            &account.ledger.iter().map(row).collect::<Vec<_>>(),
-        )?;
+        output::table(&["TIME", "KIND", "AMOUNT", "JOB", "REASON"], &rows)?;
     }
     Ok(Exit::Done)
 }

@@ -26,7 +26,7 @@ use crate::output::{self, CliError, Exit};
 use cpu_split::CpuSplit;
 use embedded::Embedded;
 use load::Load;
-use report::{Dashboards, Engines, Idle, Report};
+use report::{RateWith, Report};
 
 pub(crate) fn run(bench: &BenchArgs, format: OutputFormat, server: &ServerArgs) -> Result<Exit> {
     if let Some(store) = &bench.open {
@@ -126,27 +126,27 @@ async fn measure_server(
     report.batches = Some(load.batches(bench.batch_callers, bench.batch, span).await?);
     report.latency = Some(load.latency(bench.samples).await?);
     if bench.engines > 0 {
-        let per_second = load.engines(bench.engines, span).await?;
-        report.engines = Some(Engines { connected: bench.engines, per_second });
+        let per_second = Some(load.engines(bench.engines, span).await?);
+        report.engines = RateWith { open: Some(bench.engines), per_second, ..RateWith::default() };
     }
     if bench.idle > 0 {
         let before = pid.map(machine::resident_bytes).transpose()?;
         let connections = load.open_idle(bench.idle).await?;
-        let per_second = load.singles(callers, span).await?;
+        let per_second = Some(load.singles(callers, span).await?);
         let after = pid.map(machine::resident_bytes).transpose()?;
         let bytes = before.zip(after).map(|(before, after)| after.saturating_sub(before));
-        report.idle = Some(Idle { open: bench.idle, per_second, bytes });
+        report.idle = RateWith { open: Some(bench.idle), per_second, bytes, ..RateWith::default() };
         drop(connections);
     }
     if bench.dashboards > 0 {
         // The rate without dashboards is the mean of one before and one after: the store grows meanwhile.
         let before = load.singles(callers, span).await?;
         let connections = pages::open(&load.url, bench.dashboards).await?;
-        let per_second = load.singles(callers, span).await?;
+        let per_second = Some(load.singles(callers, span).await?);
         drop(connections);
         let after = load.singles(callers, span).await?;
-        let without = f64::midpoint(before, after);
-        report.dashboards = Some(Dashboards { open: bench.dashboards, per_second, without });
+        let without = Some(f64::midpoint(before, after));
+        report.dashboards = RateWith { open: Some(bench.dashboards), per_second, without, bytes: None };
     }
     Ok(())
 }

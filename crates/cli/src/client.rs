@@ -96,12 +96,12 @@ fn rows_field(call: CallId) -> &'static str {
 
 impl Server {
     pub(crate) fn new(args: &ServerArgs) -> Result<Self> {
-        let client = Client::new(&args.server).map_err(|error| {
+        let key = args.key.as_deref().filter(|key| !key.is_empty());
+        let client = connect(&args.server, key).map_err(|error| {
             CliError::new(Exit::Usage, error.to_string())
                 .help("set the address with --server http://HOST:PORT or TENURE_URL")
         })?;
-        let key = args.key.as_ref().filter(|key| !key.is_empty());
-        Ok(Self { client: key.map_or(client.clone(), |key| client.with_key(key)) })
+        Ok(Self { client })
     }
 
     /// A call without a body.
@@ -167,6 +167,15 @@ impl Server {
         }
         Ok(list)
     }
+}
+
+/// A client with its own connection pool.
+pub(crate) fn connect(url: &str, key: Option<&str>) -> tenure_client::Result<Client> {
+    let client = Client::new(url)?;
+    Ok(match key {
+        Some(key) => client.with_key(key),
+        None => client,
+    })
 }
 
 /// A unique idempotency key: each state of the standard hasher has a random seed.

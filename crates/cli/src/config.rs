@@ -1,16 +1,17 @@
 //! `tenure config`: every server setting with its value and origin.
 
 use std::io;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use serde_json::json;
 use tenure_config::{ConfigError, DEFAULT_FILE, Flags, Setting};
 
-use crate::args::{ConfigArgs, OutputFormat};
+use crate::args::OutputFormat;
 use crate::output::{self, CliError, Exit};
 
-pub(crate) fn run(args: ConfigArgs, format: OutputFormat) -> Result<Exit> {
-    let flags = Flags { config: args.config, ..Flags::default() };
+pub(crate) fn run(config: Option<PathBuf>, format: OutputFormat) -> Result<Exit> {
+    let flags = Flags { config, ..Flags::default() };
     let loaded = tenure_config::load(&flags, |name| std::env::var(name).ok()).map_err(|error| {
         let exit = match &error {
             ConfigError::Unreadable { error, .. } if error.kind() == io::ErrorKind::NotFound => {

@@ -4,10 +4,11 @@ use anyhow::Result;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tenure_api::request::Dismissal;
 use tenure_api::{CallId, DeadLetter, JobRecord, Problem, RedriveResults};
 use tenure_core::time::Timestamp;
 
-use crate::args::{DeadCommand, DeadFilter, DeadListArgs, DismissArgs, OutputFormat, RedriveArgs};
+use crate::args::{DeadCommand, DeadFilter, OutputFormat, RedriveArgs};
 use crate::client::{Answer, Page, Server};
 use crate::output::{self, CliError, Exit};
 use crate::show::{self, List, age, text};
@@ -28,17 +29,42 @@ pub(crate) const DEAD_LETTERS: List<DeadLetter> = List {
         ("CORRELATION", |letter| text(&letter.correlation_id)),
         ("DISMISSED", |letter| text(&letter.dismissed_reason)),
     ],
+    pairs: |letter| {
+        vec![
+            ("job", text(&letter.job_id)),
+            ("reason", text(&letter.reason_code)),
+            ("stage", text(&letter.stage)),
+            ("error", letter.last_error.as_ref().map(|error| text(&error.text)).unwrap_or_default()),
+            ("attempts", text(&letter.attempts)),
+            ("last owner", text(&letter.last_owner)),
+            ("created", text(&letter.created_at)),
+            ("dismissed", text(&letter.dismissed_at)),
+            ("dismissed by", text(&letter.dismissed_by)),
+            ("dismissed because", text(&letter.dismissed_reason)),
+        ]
+    },
 };
 
 pub(crate) async fn run(command: DeadCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
     match command {
-        DeadCommand::List(args) => list(&args, server, format).await,
+        DeadCommand::List { filter, dismissed, page } => {
+            let mut query = self::filter(&filter, server).await?;
+            query["dismissed"] = json!(dismissed.then_some(true));
+            query["cursor"] = json!(page.cursor);
+            let page = server.list(CallId::ListDeadLetters, &[], query, page.limit).await?;
+            DEAD_LETTERS.print(format, &page)?;
+            job::hint_more(page.next_cursor.as_deref(), "tenure dead list --cursor");
+            Ok(Exit::Done)
+        }
         DeadCommand::Get(args) => {
             let job = id::resolve(server, &args.job).await?;
-            print(format, &letter_of(server, &job).await?)
+            DEAD_LETTERS.print_one(format, &letter_of(server, &job).await?)
         }
         DeadCommand::Redrive(args) => redrive(&args, server, format).await,
-        DeadCommand::Dismiss(args) => dismiss(&args, server, format).await,
+        DeadCommand::Dismiss { job, reason } => {
+            let (job, body) = (id::resolve(server, &job).await?, json!(Dismissal { reason }));
+            DEAD_LETTERS.print_one(format, &server.post(CallId::DismissDeadLetter, &[&job], &body).await?)
+        }
     }
 }
 
@@ -48,16 +74,6 @@ pub(crate) async fn filter(filter: &DeadFilter, server: &Server) -> Result<Value
     query["reason_code"] = json!(filter.reason_code);
     query["stage"] = json!(filter.stage);
     Ok(query)
-}
-
-async fn list(args: &DeadListArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let mut query = filter(&args.filter, server).await?;
-    query["dismissed"] = json!(args.dismissed.then_some(true));
-    query["cursor"] = json!(args.cursor);
-    let page = server.list(CallId::ListDeadLetters, &[], query, args.limit).await?;
-    DEAD_LETTERS.print(format, &page)?;
-    job::hint_more(page.next_cursor.as_deref(), "tenure dead list --cursor");
-    Ok(Exit::Done)
 }
 
 /// The dead letter of a job, dismissed or not: found among those of jobs created in the same millisecond.
@@ -116,28 +132,4 @@ async fn redrive(args: &RedriveArgs, server: &Server, format: OutputFormat) -> R
 #[derive(Deserialize)]
 struct RawResults {
     results: Vec<Box<RawValue>>,
-}
-
-async fn dismiss(args: &DismissArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let job = id::resolve(server, &args.job).await?;
-    let body = json!({ "reason": args.reason });
-    print(format, &server.post(CallId::DismissDeadLetter, &[&job], &body).await?)
-}
-
-fn print(format: OutputFormat, letter: &Answer<DeadLetter>) -> Result<Exit> {
-    show::one(format, letter, &letter.job_id, || {
-        vec![
-            ("job", text(&letter.job_id)),
-            ("reason", text(&letter.reason_code)),
-            ("stage", text(&letter.stage)),
-            ("error", letter.last_error.as_ref().map(|error| text(&error.text)).unwrap_or_default()),
-            ("attempts", text(&letter.attempts)),
-            ("last owner", text(&letter.last_owner)),
-            ("created", text(&letter.created_at)),
-            ("dismissed", text(&letter.dismissed_at)),
-            ("dismissed by", text(&letter.dismissed_by)),
-            ("dismissed because", text(&letter.dismissed_reason)),
-        ]
-    })?;
-    Ok(Exit::Done)
 }

@@ -4,7 +4,6 @@ mod browser;
 mod demo;
 
 use anyhow::Result;
-use tenure_client::Client;
 use tenure_config::{Config, LogConfig, LogFormat, StoreLocation};
 use tenure_server::telemetry;
 use tenure_server::{ServeError, Server};
@@ -72,12 +71,4 @@ fn greet(dev: &DevArgs, server: &Server, url: &str) {
         output::message(&format!("  demo jobs  {}", demo::NAMES.join(", ")));
         output::message("  try        tenure run flaky");
     }
-}
-
-fn client(url: &str, key: Option<&str>) -> tenure_client::Result<Client> {
-    let client = Client::new(url)?;
-    Ok(match key {
-        Some(key) => client.with_key(key),
-        None => client,
-    })
 }

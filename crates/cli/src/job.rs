@@ -6,17 +6,15 @@ use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use tenure_api::request::{Cancel, GiveUp};
 use tenure_api::{Asset, CallId, CancelMode, Event, JobRecord};
 use tenure_client::{Error, Follow, NewJob};
-use tenure_core::time::Timestamp;
+use tenure_core::time::{Millis, Timestamp};
 
-use crate::args::{
-    CancelArgs, DeadLetterArgs, HistoryArgs, JobCommand, JobFilter, JobListArgs, NewJobArgs, OutputFormat,
-    ReplayArgs, SignalArgs, TimeArg, WaitArgs,
-};
+use crate::args::{JobCommand, JobFilter, NewJobArgs, OutputFormat, PageArgs, TimeArg};
 use crate::client::{Answer, Server};
 use crate::output::{self, CliError, Exit};
-use crate::show::{self, List, age, text};
+use crate::show::{self, List, Pairs, age, text};
 use crate::{id, payload};
 
 /// Printed when an idempotency key finds an earlier job.
@@ -41,6 +39,7 @@ pub(crate) const JOBS: List<JobRecord> = List {
         ("PROGRESS", |job| text(&job.progress)),
         ("PRIORITY", |job| text(&job.priority)),
     ],
+    pairs,
 };
 
 /// The history of a job.
@@ -56,6 +55,7 @@ pub(crate) const EVENTS: List<Event> = List {
         ("ACTOR", |event| text(&event.actor)),
     ],
     wide_columns: &[("TRIGGER", |event| text(&event.trigger)), ("PAYLOAD", |event| text(&event.payload))],
+    pairs: |_| Vec::new(),
 };
 
 const ASSETS: List<Asset> = List {
@@ -69,29 +69,55 @@ const ASSETS: List<Asset> = List {
         ("URL", |asset| text(&asset.url)),
     ],
     wide_columns: &[("USER", |asset| text(&asset.user_id)), ("PATH", |asset| text(&asset.storage_path))],
+    pairs: |_| Vec::new(),
 };
 
 pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
-    match command {
-        JobCommand::Create(args) => create(&args, server, format).await,
-        JobCommand::List(args) => list(&args, server, format).await,
-        JobCommand::Get(args) => {
-            let job = id::resolve(server, &args.job).await?;
-            print(format, &server.get(CallId::GetJob, &[&job]).await?)
+    let id = async |prefix: &str| id::resolve(server, prefix).await;
+    let job: Answer<JobRecord> = match command {
+        JobCommand::Create(args) => create(&args, server).await?,
+        JobCommand::List { filter, page } => return list(&filter, page, server, format).await,
+        JobCommand::Events { job, telemetry } => {
+            let query = json!({ "telemetry": telemetry.then_some(true) });
+            let page = server.page(CallId::ListJobEvents, &[&id(&job).await?], &query).await?;
+            return EVENTS.print(format, &page);
         }
-        JobCommand::Events(args) => history(&args, server, format).await,
-        JobCommand::Replay(args) => replay(&args, server, format).await,
-        JobCommand::Logs(args) => log::run(&args, server, format).await,
-        JobCommand::Assets(args) => assets(&args.job, server, format).await,
-        JobCommand::Cancel(args) => cancel(&args, server, format).await,
+        JobCommand::Logs { job, follow: true, .. } => {
+            return log::follow(server, &id(&job).await?, format).await;
+        }
+        JobCommand::Logs { job, after, .. } => {
+            return log::read(server, &id(&job).await?, after, format).await;
+        }
+        JobCommand::Assets(args) => {
+            let (id, limit) = (id(&args.job).await?, tenure_core::limits::ASSETS_MAX);
+            return ASSETS
+                .print(format, &server.list(CallId::ListJobAssets, &[&id], json!({}), limit).await?);
+        }
+        JobCommand::Get(args) => server.get(CallId::GetJob, &[&id(&args.job).await?]).await?,
+        JobCommand::Replay { job, seq } => {
+            server.get_with(CallId::ReplayJob, &[&id(&job).await?], &json!({ "seq": seq })).await?
+        }
         JobCommand::Retry(args) => {
-            let job = id::resolve(server, &args.job).await?;
-            print(format, &server.post(CallId::RetryJob, &[&job], &json!({})).await?)
+            server.post(CallId::RetryJob, &[&id(&args.job).await?], &json!({})).await?
         }
-        JobCommand::Wait(args) => wait(&args, server, format).await,
-        JobCommand::DeadLetter(args) => dead_letter(&args, server, format).await,
-        JobCommand::Signal(args) => signal(&args, server, format).await,
-    }
+        JobCommand::Cancel { job, hard, reason } => cancel(server, &id(&job).await?, hard, reason).await?,
+        JobCommand::Wait { job, timeout } => {
+            let job = wait(server, &id(&job).await?, timeout).await?;
+            JOBS.print_one(format, &job)?;
+            return Ok(exit_code(&job));
+        }
+        JobCommand::DeadLetter { job, reason_code, detail } => {
+            let body = json!(GiveUp { reason_code, detail });
+            server.post(CallId::DeadLetterJob, &[&id(&job).await?], &body).await?
+        }
+        JobCommand::Signal { job, name, payload } => {
+            let id = id(&job).await?;
+            let payload = payload.as_deref().map(payload::read).transpose()?;
+            let body = payload.map_or_else(|| json!({}), |payload| json!({ "payload": payload }));
+            server.post(CallId::SignalJob, &[&id, &name], &body).await?
+        }
+    };
+    JOBS.print_one(format, &job)
 }
 
 /// The job to create. Without --idempotency-key no key is sent, so that the lifecycle's derived key applies.
@@ -102,50 +128,35 @@ pub(crate) fn new_job(args: &NewJobArgs) -> Result<NewJob> {
         Some(key) => new.key(key),
         None => new.derived_key(),
     };
-    if let Some(user) = &args.user {
-        new = new.user(user);
-    }
-    if let Some(queue) = &args.queue {
-        new = new.queue(queue);
-    }
-    if let Some(lifecycle) = &args.lifecycle {
-        new = new.lifecycle(lifecycle);
-    }
-    if let Some(priority) = args.priority {
-        new = new.priority(priority);
-    }
-    if let Some(delay) = args.delay {
-        new = new.delay(Duration::from_millis(delay.0));
-    }
-    if let Some(count) = args.max_attempts {
-        new = new.max_attempts(count);
-    }
-    if let Some(correlation) = &args.correlation_id {
-        new = new.correlation(correlation);
-    }
-    Ok(new)
+    new = with(new, args.user.as_ref(), NewJob::user);
+    new = with(new, args.queue.as_ref(), NewJob::queue);
+    new = with(new, args.lifecycle.as_ref(), NewJob::lifecycle);
+    new = with(new, args.priority, NewJob::priority);
+    new = with(new, args.delay.map(|delay| Duration::from_millis(delay.0)), NewJob::delay);
+    new = with(new, args.max_attempts, NewJob::max_attempts);
+    Ok(with(new, args.correlation_id.as_ref(), NewJob::correlation))
 }
 
-async fn create(args: &NewJobArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
+/// Sets a field of a job if there is a value for it.
+fn with<T>(new: NewJob, value: Option<T>, set: impl Fn(NewJob, T) -> NewJob) -> NewJob {
+    match value {
+        Some(value) => set(new, value),
+        None => new,
+    }
+}
+
+async fn create(args: &NewJobArgs, server: &Server) -> Result<Answer<JobRecord>> {
     let created = server.client.create(new_job(args)?).await?;
     if created.replayed {
         output::message(ALREADY_EXISTS);
     }
-    print(format, &server.get(CallId::GetJob, &[&created.job.id]).await?)
+    server.get(CallId::GetJob, &[&created.job.id]).await
 }
 
-async fn assets(job: &str, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let job = id::resolve(server, job).await?;
-    let limit = tenure_core::limits::ASSETS_MAX;
-    let page = server.list(CallId::ListJobAssets, &[&job], json!({}), limit).await?;
-    ASSETS.print(format, &page)?;
-    Ok(Exit::Done)
-}
-
-async fn list(args: &JobListArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let mut query = filter(&args.filter, server).await?;
-    query["cursor"] = json!(args.cursor);
-    let page = server.list(CallId::ListJobs, &[], query, args.limit).await?;
+async fn list(filter: &JobFilter, page: PageArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
+    let mut query = self::filter(filter, server).await?;
+    query["cursor"] = json!(page.cursor);
+    let page = server.list(CallId::ListJobs, &[], query, page.limit).await?;
     JOBS.print(format, &page)?;
     hint_more(page.next_cursor.as_deref(), "tenure job list --cursor");
     Ok(Exit::Done)
@@ -180,61 +191,30 @@ pub(crate) async fn filter(filter: &JobFilter, server: &Server) -> Result<Value>
     }))
 }
 
-async fn history(args: &HistoryArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let job = id::resolve(server, &args.job).await?;
-    let query = json!({ "telemetry": args.telemetry.then_some(true) });
-    EVENTS.print(format, &server.page(CallId::ListJobEvents, &[&job], &query).await?)?;
-    Ok(Exit::Done)
-}
-
-async fn replay(args: &ReplayArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let job = id::resolve(server, &args.job).await?;
-    let query = json!({ "seq": args.seq });
-    print(format, &server.get_with(CallId::ReplayJob, &[&job], &query).await?)
-}
-
-async fn cancel(args: &CancelArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let job = id::resolve(server, &args.job).await?;
-    let mode = if args.hard { CancelMode::Hard } else { CancelMode::Soft };
-    let body = json!({ "mode": mode, "reason": args.reason });
-    let job: Answer<JobRecord> = server.post(CallId::CancelJob, &[&job], &body).await?;
+async fn cancel(server: &Server, id: &str, hard: bool, reason: Option<String>) -> Result<Answer<JobRecord>> {
+    let mode = Some(if hard { CancelMode::Hard } else { CancelMode::Soft });
+    let job: Answer<JobRecord> =
+        server.post(CallId::CancelJob, &[id], &json!(Cancel { mode, reason })).await?;
     if job.cancel_requested.is_some() && !job.is_final() {
         output::message("the worker was asked to stop");
     }
-    print(format, &job)
+    Ok(job)
 }
 
-async fn dead_letter(args: &DeadLetterArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let job = id::resolve(server, &args.job).await?;
-    let body = json!({ "reason_code": args.reason_code, "detail": args.detail });
-    print(format, &server.post(CallId::DeadLetterJob, &[&job], &body).await?)
-}
-
-async fn signal(args: &SignalArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let job = id::resolve(server, &args.job).await?;
-    let body = match &args.payload {
-        Some(payload) => json!({ "payload": payload::read(payload)? }),
-        None => json!({}),
-    };
-    print(format, &server.post(CallId::SignalJob, &[&job, &args.name], &body).await?)
-}
-
-async fn wait(args: &WaitArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let job = id::resolve(server, &args.job).await?;
-    let finished = wait_until_finished(server, &job);
-    match args.timeout {
+/// Waits until the job has finished.
+async fn wait(server: &Server, id: &str, timeout: Option<Millis>) -> Result<Answer<JobRecord>> {
+    let finished = wait_until_finished(server, id);
+    match timeout {
         Some(limit) => {
             let finished = tokio::time::timeout(Duration::from_millis(limit.0), finished).await;
             finished.map_err(|_| {
                 CliError::new(Exit::TimedOut, format!("the job did not finish within {limit}"))
-                    .help(format!("find out why with `tenure explain {}`", show::short(&job)))
+                    .help(format!("find out why with `tenure explain {}`", show::short(id)))
             })??;
         }
         None => finished.await?,
     }
-    let job = server.get(CallId::GetJob, &[&job]).await?;
-    print(format, &job)?;
-    Ok(exit_code(&job))
+    server.get(CallId::GetJob, &[id]).await
 }
 
 /// Waits even while the server is unreachable.
@@ -253,13 +233,8 @@ pub(crate) fn exit_code(job: &JobRecord) -> Exit {
     if job.is_succeeded() { Exit::Done } else { Exit::Unsuccessful }
 }
 
-pub(crate) fn print(format: OutputFormat, job: &Answer<JobRecord>) -> Result<Exit> {
-    show::one(format, job, &job.id, || pairs(job))?;
-    Ok(Exit::Done)
-}
-
 /// The fields of a job that are shown to people.
-pub(crate) fn pairs(job: &JobRecord) -> Vec<(&'static str, String)> {
+pub(crate) fn pairs(job: &JobRecord) -> Pairs {
     let time = |at: &String| format!("{} ({} ago)", text(at), age(at));
     let optional_time = |at: &Option<String>| at.as_ref().map(time).unwrap_or_default();
     let attempt = match (job.attempt, job.max_attempts) {

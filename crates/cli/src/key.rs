@@ -3,12 +3,13 @@
 use anyhow::Result;
 use clap::ValueEnum as _;
 use serde_json::{Value, json};
+use tenure_api::request::NewKey;
 use tenure_api::{ApiKey, CallId};
 
-use crate::args::{KeyCommand, KeyCreateArgs, OutputFormat};
+use crate::args::{KeyCommand, OutputFormat, Role};
 use crate::client::{Answer, Page, Server};
 use crate::output::{self, CliError, Exit};
-use crate::show::{self, List, age, text, yes_or_no};
+use crate::show::{List, age, text, yes_or_no};
 
 const KEYS: List<ApiKey> = List {
     name: |key| text(&key.id),
@@ -20,34 +21,37 @@ const KEYS: List<ApiKey> = List {
         ("REVOKED", |key| yes_or_no(key.revoked_at.is_some())),
     ],
     wide_columns: &[("CREATED BY", |key| text(&key.created_by)), ("REVOKED AT", |key| text(&key.revoked_at))],
+    pairs: |key| {
+        vec![
+            ("key", text(&key.id)),
+            ("role", text(&key.role)),
+            ("user", text(&key.user_id)),
+            ("created", text(&key.created_at)),
+            ("revoked", text(&key.revoked_at)),
+        ]
+    },
 };
 
 pub(crate) async fn run(command: KeyCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
     match command {
-        KeyCommand::Create(args) => create(&args, server, format).await,
-        KeyCommand::List => {
-            KEYS.print(format, &server.page(CallId::ListKeys, &[], &Value::Null).await?)?;
-            Ok(Exit::Done)
-        }
-        KeyCommand::Revoke(args) => {
-            let id = resolve(server, &args.id).await?;
-            print(format, &server.get(CallId::RevokeKey, &[&id]).await?)
+        KeyCommand::Create { role, user } => create(role, user, server, format).await,
+        KeyCommand::List => KEYS.print(format, &server.page(CallId::ListKeys, &[], &Value::Null).await?),
+        KeyCommand::Revoke { id } => {
+            let id = resolve(server, &id).await?;
+            KEYS.print_one(format, &server.get(CallId::RevokeKey, &[&id]).await?)
         }
     }
 }
 
-async fn create(args: &KeyCreateArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let role = args.role.to_possible_value().expect("no role is hidden");
-    let body = json!({ "role": role.get_name(), "user_id": args.user });
+async fn create(role: Role, user_id: Option<String>, server: &Server, format: OutputFormat) -> Result<Exit> {
+    let role = role.to_possible_value().expect("no role is hidden").get_name().to_owned();
+    let body = json!(NewKey { role: role.clone(), user_id });
     let key: Answer<ApiKey> = server.create_secret(CallId::CreateKey, &body).await?;
     let id = text(&key.id);
-    output::message(&format!(
-        "created {} key {id}; store the secret, it is not shown again",
-        role.get_name()
-    ));
+    output::message(&format!("created {role} key {id}; store the secret, it is not shown again"));
     match format {
         OutputFormat::Table | OutputFormat::Wide => output::data(&text(&key.key))?,
-        _ => return print(format, &key),
+        _ => return KEYS.print_one(format, &key),
     }
     Ok(Exit::Done)
 }
@@ -67,17 +71,4 @@ async fn resolve(server: &Server, prefix: &str) -> Result<String> {
             Err(CliError::new(Exit::Refused, message).help("use a longer prefix").into())
         }
     }
-}
-
-fn print(format: OutputFormat, key: &Answer<ApiKey>) -> Result<Exit> {
-    show::one(format, key, &key.id, || {
-        vec![
-            ("key", text(&key.id)),
-            ("role", text(&key.role)),
-            ("user", text(&key.user_id)),
-            ("created", text(&key.created_at)),
-            ("revoked", text(&key.revoked_at)),
-        ]
-    })?;
-    Ok(Exit::Done)
 }

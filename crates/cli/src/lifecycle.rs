@@ -10,23 +10,24 @@ use tenure_core::lifecycle::{ChangeKind, Diff, Lifecycle, LongestLife, diff};
 use tenure_diagram::{Format, draw};
 use tenure_service::wire;
 
-use crate::args::{CheckArgs, DiagramFormat, DiffArgs, LifecycleCommand, OutputFormat, ShowArgs};
+use crate::args::{DiagramFormat, LifecycleCommand, OutputFormat};
 use crate::output::{self, Exit};
+use crate::show::Column;
 use source::Source;
 
 pub(crate) fn run(command: LifecycleCommand, format: OutputFormat) -> Result<Exit> {
     match command {
-        LifecycleCommand::Check(args) => check(&args, format),
-        LifecycleCommand::Show(args) => show(&args, format),
+        LifecycleCommand::Check { files } => check(&files, format),
+        LifecycleCommand::Show { lifecycle, format: diagram } => show(&lifecycle, diagram, format),
         LifecycleCommand::List => list(format),
-        LifecycleCommand::Diff(args) => compare(&args, format),
+        LifecycleCommand::Diff { old, new } => compare(&old, &new, format),
     }
 }
 
-fn check(args: &CheckArgs, format: OutputFormat) -> Result<Exit> {
+fn check(files: &[String], format: OutputFormat) -> Result<Exit> {
     let mut exit = Exit::Done;
     let mut answers: Vec<Value> = Vec::new();
-    for name in &args.files {
+    for name in files {
         let source = match source::find(name) {
             Ok(source) => source,
             Err(error) => {
@@ -56,7 +57,7 @@ fn check(args: &CheckArgs, format: OutputFormat) -> Result<Exit> {
     }
     if format == OutputFormat::Json {
         // One object for one file, an array for several.
-        let answer = if args.files.len() == 1 { answers.pop() } else { Some(Value::Array(answers)) };
+        let answer = if files.len() == 1 { answers.pop() } else { Some(Value::Array(answers)) };
         if let Some(answer) = answer {
             output::json(format, &answer)?;
         }
@@ -93,25 +94,23 @@ fn checked(name: &str) -> Result<Lifecycle, Exit> {
     source.lifecycle.map_err(|_| Exit::Invalid)
 }
 
-fn show(args: &ShowArgs, format: OutputFormat) -> Result<Exit> {
-    let lifecycle = match checked(&args.lifecycle) {
+fn show(name: &str, diagram: Option<DiagramFormat>, format: OutputFormat) -> Result<Exit> {
+    let lifecycle = match checked(name) {
         Ok(lifecycle) => lifecycle,
         Err(exit) => return Ok(exit),
     };
-    if let Some(format) = args.format {
-        let format = match format {
+    if let Some(diagram) = diagram {
+        let diagram = match diagram {
             DiagramFormat::Text => Format::Text,
             DiagramFormat::Mermaid => Format::Mermaid,
             DiagramFormat::Dot => Format::Dot,
             DiagramFormat::Svg => Format::Svg,
         };
-        output::data(&draw(&lifecycle, format))?;
+        output::data(&draw(&lifecycle, diagram))?;
         return Ok(Exit::Done);
     }
     match format {
-        OutputFormat::Json | OutputFormat::Jsonl => {
-            output::json(format, &json!(wire::lifecycle(&lifecycle)))?;
-        }
+        OutputFormat::Json | OutputFormat::Jsonl => output::json(format, &value(&lifecycle))?,
         OutputFormat::Name => output::data(lifecycle.name.as_str())?,
         OutputFormat::Table | OutputFormat::Wide => output::data(&shown(&lifecycle))?,
     }
@@ -152,57 +151,45 @@ fn longest(job: &str, life: &LongestLife) -> String {
     }
 }
 
+const COLUMNS: [Column<Lifecycle>; 6] = [
+    ("NAME", |it| it.name.to_string()),
+    ("VERSION", |it| it.version.to_string()),
+    ("STATES", |it| it.states.len().to_string()),
+    ("RULES", |it| it.rules.len().to_string()),
+    ("MOUNT", |it| it.api.as_ref().map_or_else(|| "-".to_owned(), |api| api.mount.clone())),
+    ("ABOUT", |it| it.about.clone()),
+];
+/// Columns that only `-o wide` has.
+const WIDE_COLUMNS: [&str; 2] = ["RULES", "MOUNT"];
+
 fn list(format: OutputFormat) -> Result<Exit> {
-    let lifecycles = Lifecycle::built_in();
+    let built_in = Lifecycle::built_in();
+    let mut lifecycles = built_in.iter();
     match format {
         OutputFormat::Json => {
-            let all: Vec<_> = lifecycles.iter().map(wire::lifecycle).collect();
+            let all: Vec<Value> = lifecycles.map(value).collect();
             output::json(format, &json!({ "lifecycles": all, "next_cursor": null }))?;
         }
-        OutputFormat::Jsonl => {
-            for lifecycle in &lifecycles {
-                output::json(format, &json!(wire::lifecycle(lifecycle)))?;
-            }
-        }
-        OutputFormat::Name => {
-            for lifecycle in &lifecycles {
-                output::data(lifecycle.name.as_str())?;
-            }
-        }
-        OutputFormat::Table => {
-            output::table(&["NAME", "VERSION", "STATES", "ABOUT"], &rows(&lifecycles, false))?;
-        }
-        OutputFormat::Wide => {
-            output::table(
-                &["NAME", "VERSION", "STATES", "RULES", "MOUNT", "ABOUT"],
-                &rows(&lifecycles, true),
-            )?;
+        OutputFormat::Jsonl => lifecycles.try_for_each(|it| output::json(format, &value(it)))?,
+        OutputFormat::Name => lifecycles.try_for_each(|it| output::data(it.name.as_str()))?,
+        OutputFormat::Table | OutputFormat::Wide => {
+            let is_shown = |heading| format == OutputFormat::Wide || !WIDE_COLUMNS.contains(&heading);
+            let columns = COLUMNS.into_iter().filter(|(heading, _)| is_shown(*heading));
+            let (headings, cells): (Vec<&str>, Vec<_>) = columns.unzip();
+            let row = |it| cells.iter().map(|cell| cell(it)).collect();
+            output::table(&headings, &lifecycles.map(row).collect::<Vec<_>>())?;
         }
     }
     Ok(Exit::Done)
 }
 
-fn rows(lifecycles: &[Lifecycle], wide: bool) -> Vec<Vec<String>> {
-    let row = |lifecycle: &Lifecycle| {
-        let mut row = vec![
-            lifecycle.name.to_string(),
-            lifecycle.version.to_string(),
-            lifecycle.states.len().to_string(),
-        ];
-        if wide {
-            row.push(lifecycle.rules.len().to_string());
-            row.push(lifecycle.api.as_ref().map_or_else(|| "-".to_owned(), |api| api.mount.clone()));
-        }
-        row.push(lifecycle.about.clone());
-        row
-    };
-    lifecycles.iter().map(row).collect()
+fn value(lifecycle: &Lifecycle) -> Value {
+    json!(wire::lifecycle(lifecycle))
 }
 
-fn compare(args: &DiffArgs, format: OutputFormat) -> Result<Exit> {
+fn compare(old: &str, new: &str, format: OutputFormat) -> Result<Exit> {
     // Both are checked before either fails, so that the flaws of both are printed.
-    let (old, new) = (checked(&args.old), checked(&args.new));
-    let (old, new) = match (old, new) {
+    let (old, new) = match (checked(old), checked(new)) {
         (Ok(old), Ok(new)) => (old, new),
         (Err(one), Err(other)) => return Ok(worse(one, other)),
         (Err(exit), Ok(_)) | (Ok(_), Err(exit)) => return Ok(exit),
@@ -210,11 +197,7 @@ fn compare(args: &DiffArgs, format: OutputFormat) -> Result<Exit> {
     let found = diff(&old, &new);
     match format {
         OutputFormat::Json | OutputFormat::Jsonl => output::json(format, &json::diff(&old, &new, &found))?,
-        OutputFormat::Name => {
-            for change in &found.changes {
-                output::data(&change.what)?;
-            }
-        }
+        OutputFormat::Name => found.changes.iter().try_for_each(|change| output::data(&change.what))?,
         OutputFormat::Table | OutputFormat::Wide => {
             for change in &found.changes {
                 let sign = match change.kind {
@@ -238,11 +221,8 @@ fn summary(old: &Lifecycle, new: &Lifecycle, found: &Diff) -> String {
     if found.changes.is_empty() {
         return format!("{was} and {is} are identical");
     }
-    let mut text = if found.compatible {
-        format!("live jobs of {was} could continue under {is}")
-    } else {
-        format!("live jobs of {was} could not continue under {is}")
-    };
+    let could = if found.compatible { "could" } else { "could not" };
+    let mut text = format!("live jobs of {was} {could} continue under {is}");
     if old.name == new.name && old.version >= new.version {
         text.push_str(
             "; the new file must raise `version`, because jobs keep the version they were created with",

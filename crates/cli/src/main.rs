@@ -31,8 +31,6 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser;
-
 use args::{Args, Command, OutputFormat};
 use client::Server;
 use output::Exit;
@@ -41,7 +39,7 @@ use output::Exit;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    match run(Args::parse()) {
+    match run(Args::from_command_line()) {
         Ok(exit) => exit.into(),
         // The reader of our output, such as `head`, has closed it.
         Err(error) if is_broken_pipe(&error) => Exit::Done.into(),
@@ -60,11 +58,11 @@ fn run(args: Args) -> anyhow::Result<Exit> {
         Command::Lifecycle(command) => lifecycle::run(command, format),
         Command::Dev(dev) => dev::run(&dev, args.server.key.as_deref()),
         Command::Serve(serve) => serve::run(serve),
-        Command::Verify(verify) => verify::run(&verify, format),
-        Command::Config(config) => config::run(config, format),
+        Command::Verify { data, database_url } => verify::run(&data, database_url.as_deref(), format),
+        Command::Config { config } => config::run(config, format),
         Command::Bench(bench) => bench::run(&bench, format, &args.server),
-        Command::Completions(completions) => shell::completions(&completions),
-        Command::Man(man) => shell::man(&man),
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Man { dir } => shell::man(dir.as_deref()),
         command => {
             let runtime =
                 tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -94,11 +92,11 @@ async fn call(command: Command, server: &Server, format: OutputFormat) -> anyhow
         Command::Dev(_)
         | Command::Lifecycle(_)
         | Command::Serve(_)
-        | Command::Verify(_)
-        | Command::Config(_)
+        | Command::Verify { .. }
+        | Command::Config { .. }
         | Command::Bench(_)
-        | Command::Completions(_)
-        | Command::Man(_) => unreachable!("commands without a server are run before"),
+        | Command::Completions { .. }
+        | Command::Man { .. } => unreachable!("commands without a server are run before"),
     }
 }
 

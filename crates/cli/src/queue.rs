@@ -19,20 +19,19 @@ const QUEUES: List<Queue> = List {
         ("WAITING", |queue| text(&queue.waiting)),
     ],
     wide_columns: &[],
+    pairs: |_| Vec::new(),
 };
 
 pub(crate) async fn run(command: QueueCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
     let (queue, call) = match command {
         QueueCommand::List => {
-            QUEUES.print(format, &server.page(CallId::ListQueues, &[], &Value::Null).await?)?;
-            return Ok(Exit::Done);
+            return QUEUES.print(format, &server.page(CallId::ListQueues, &[], &Value::Null).await?);
         }
         QueueCommand::Pause(args) => (args.queue, CallId::PauseQueue),
         QueueCommand::Resume(args) => (args.queue, CallId::ResumeQueue),
     };
     let queue: Answer<PausedQueue> = server.post(call, &[&queue], &json!({})).await?;
-    show::one(format, &queue, &queue.name, || {
+    show::one(format, &queue, &text(&queue.name), || {
         vec![("queue", text(&queue.name)), ("paused", yes_or_no(queue.paused))]
-    })?;
-    Ok(Exit::Done)
+    })
 }

@@ -69,7 +69,7 @@ fn finish(format: OutputFormat, job: &Answer<JobRecord>) -> Result<Exit> {
             output::raw_json(OutputFormat::Json, &result)?;
         }
     } else {
-        job::print(format, job)?;
+        job::JOBS.print_one(format, job)?;
     }
     let exit = job::exit_code(job);
     if exit != Exit::Done {

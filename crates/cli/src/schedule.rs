@@ -1,14 +1,16 @@
 //! `tenure schedule …`: manages schedules.
 
 use anyhow::Result;
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
+use tenure_api::request::{NewJob, NewSchedule};
 use tenure_api::{CallId, Schedule};
 
 use crate::args::{OutputFormat, ScheduleCommand, ScheduleCreateArgs};
-use crate::client::{Answer, Server};
+use crate::client::Server;
 use crate::output::Exit;
 use crate::payload;
-use crate::show::{self, List, text};
+use crate::show::{List, text};
 
 const SCHEDULES: List<Schedule> = List {
     name: |schedule| text(&schedule.id),
@@ -25,20 +27,7 @@ const SCHEDULES: List<Schedule> = List {
         ("LAST ERROR", |schedule| text(&schedule.last_error)),
         ("DESCRIPTION", |schedule| text(&schedule.describe)),
     ],
-};
-
-pub(crate) async fn run(command: ScheduleCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let schedule: Answer<Schedule> = match command {
-        ScheduleCommand::List => {
-            SCHEDULES.print(format, &server.page(CallId::ListSchedules, &[], &Value::Null).await?)?;
-            return Ok(Exit::Done);
-        }
-        ScheduleCommand::Create(args) => server.post(CallId::CreateSchedule, &[], &body(&args)?).await?,
-        ScheduleCommand::Pause(args) => server.post(CallId::PauseSchedule, &[&args.id], &json!({})).await?,
-        ScheduleCommand::Resume(args) => server.post(CallId::ResumeSchedule, &[&args.id], &json!({})).await?,
-        ScheduleCommand::Delete(args) => server.get(CallId::DeleteSchedule, &[&args.id]).await?,
-    };
-    show::one(format, &schedule, &schedule.id, || {
+    pairs: |schedule| {
         let times = schedule.next_times.iter().map(text).collect::<Vec<_>>();
         vec![
             ("schedule", text(&schedule.id)),
@@ -47,30 +36,40 @@ pub(crate) async fn run(command: ScheduleCommand, server: &Server, format: Outpu
             ("type", text(&schedule.job.job_type)),
             ("next", if schedule.paused { "paused".to_owned() } else { times.join(" ") }),
         ]
-    })?;
-    Ok(Exit::Done)
+    },
+};
+
+pub(crate) async fn run(command: ScheduleCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
+    let schedule = match command {
+        ScheduleCommand::List => {
+            return SCHEDULES.print(format, &server.page(CallId::ListSchedules, &[], &Value::Null).await?);
+        }
+        ScheduleCommand::Create(args) => server.post(CallId::CreateSchedule, &[], &body(*args)?).await?,
+        ScheduleCommand::Pause(args) => server.post(CallId::PauseSchedule, &[&args.id], &json!({})).await?,
+        ScheduleCommand::Resume(args) => server.post(CallId::ResumeSchedule, &[&args.id], &json!({})).await?,
+        ScheduleCommand::Delete(args) => server.get(CallId::DeleteSchedule, &[&args.id]).await?,
+    };
+    SCHEDULES.print_one(format, &schedule)
 }
 
-fn body(args: &ScheduleCreateArgs) -> Result<Value> {
-    let mut job = json!({ "type": args.job_type });
-    if let Some(payload) = &args.payload {
-        job["payload"] = payload::read(payload)?;
-    }
-    let optional = [
-        ("user_id", json!(args.user)),
-        ("queue", json!(args.queue)),
-        ("priority", json!(args.priority)),
-        ("max_attempts", json!(args.max_attempts)),
-        ("lifecycle", json!(args.lifecycle)),
-    ];
-    for (name, value) in optional.into_iter().filter(|(_, value)| !value.is_null()) {
-        job[name] = value;
-    }
-    let mut body = json!({
-        "cron": args.cron, "timezone": args.timezone, "job": job, "misfire": args.misfire, "overlap": args.overlap,
-    });
-    if let Some(id) = &args.id {
-        body["id"] = json!(id);
-    }
-    Ok(body)
+fn body(args: ScheduleCreateArgs) -> Result<Value> {
+    let payload = args.payload.as_deref().map(payload::read).transpose()?;
+    let job = NewJob {
+        job_type: args.job_type,
+        payload: payload.as_ref().map(to_raw_value).transpose()?,
+        user_id: args.user,
+        queue: args.queue,
+        priority: args.priority.map(Into::into),
+        max_attempts: args.max_attempts.map(Into::into),
+        lifecycle: args.lifecycle,
+        ..NewJob::default()
+    };
+    Ok(json!(NewSchedule {
+        id: args.id,
+        cron: args.cron,
+        timezone: Some(args.timezone),
+        job: Some(to_raw_value(&job)?),
+        misfire: Some(args.misfire),
+        overlap: Some(args.overlap),
+    }))
 }

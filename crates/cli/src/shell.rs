@@ -1,27 +1,29 @@
 //! Shell completions and manual pages, generated from the command line.
 
-use anyhow::{Context as _, Result};
-use clap::CommandFactory as _;
+use std::path::Path;
 
-use crate::args::{Args, CompletionsArgs, ManArgs};
+use anyhow::{Context as _, Result};
+use clap_complete::Shell;
+
+use crate::args;
 use crate::output::{self, Exit};
 
-pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit> {
+pub(crate) fn completions(shell: Shell) -> Result<Exit> {
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "tenure", &mut text);
+    clap_complete::generate(shell, &mut args::command(), "tenure", &mut text);
     output::data(&String::from_utf8(text)?)?;
     Ok(Exit::Done)
 }
 
-pub(crate) fn man(args: &ManArgs) -> Result<Exit> {
-    let Some(dir) = &args.dir else {
+pub(crate) fn man(dir: Option<&Path>) -> Result<Exit> {
+    let Some(dir) = dir else {
         let mut text = Vec::new();
-        clap_mangen::Man::new(Args::command()).render(&mut text)?;
+        clap_mangen::Man::new(args::command()).render(&mut text)?;
         output::data(&String::from_utf8(text)?)?;
         return Ok(Exit::Done);
     };
     std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
-    clap_mangen::generate_to(Args::command(), dir)
+    clap_mangen::generate_to(args::command(), dir)
         .with_context(|| format!("cannot write the manual pages to {}", dir.display()))?;
     output::message(&format!("manual pages written to {}", dir.display()));
     Ok(Exit::Done)

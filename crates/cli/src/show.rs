@@ -10,22 +10,27 @@ use tenure_core::time::{Millis, Timestamp};
 
 use crate::args::OutputFormat;
 use crate::client::{Answer, Page};
-use crate::output;
+use crate::output::{self, Exit};
 
 /// A column of a table: its heading, and the text of a row's cell.
 pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
 
-/// A list in every output format.
+/// A list, and one of its rows, in every output format.
 pub(crate) struct List<T: 'static> {
-    /// The column by which `-o name` prints a row.
+    /// The id or name that `-o name` prints.
     pub(crate) name: fn(&T) -> String,
     pub(crate) columns: &'static [Column<T>],
     /// Columns that `-o wide` adds.
     pub(crate) wide_columns: &'static [Column<T>],
+    /// What is shown of one object.
+    pub(crate) pairs: fn(&T) -> Pairs,
 }
 
+/// Names and values.
+pub(crate) type Pairs = Vec<(&'static str, String)>;
+
 impl<T> List<T> {
-    pub(crate) fn print(&self, format: OutputFormat, page: &Page<T>) -> Result<()> {
+    pub(crate) fn print(&self, format: OutputFormat, page: &Page<T>) -> Result<Exit> {
         match format {
             OutputFormat::Json => output::raw_json(format, &page.raw)?,
             OutputFormat::Jsonl => page.rows.iter().try_for_each(|row| output::raw_json(format, &row.raw))?,
@@ -42,7 +47,11 @@ impl<T> List<T> {
                 output::table(&headings, &cells)?;
             }
         }
-        Ok(())
+        Ok(Exit::Done)
+    }
+
+    pub(crate) fn print_one(&self, format: OutputFormat, answer: &Answer<T>) -> Result<Exit> {
+        one(format, answer, &(self.name)(answer), || (self.pairs)(answer))
     }
 
     pub(crate) fn headings(&self) -> Vec<&'static str> {
@@ -84,14 +93,14 @@ pub(crate) fn one<T>(
     format: OutputFormat,
     answer: &Answer<T>,
     name: &str,
-    pairs: impl FnOnce() -> Vec<(&'static str, String)>,
-) -> Result<()> {
+    pairs: impl FnOnce() -> Pairs,
+) -> Result<Exit> {
     match format {
         OutputFormat::Json | OutputFormat::Jsonl => output::raw_json(format, &answer.raw)?,
-        OutputFormat::Name => output::data(&plain(name))?,
+        OutputFormat::Name => output::data(name)?,
         OutputFormat::Table | OutputFormat::Wide => output::data(&output::aligned(&pairs()))?,
     }
-    Ok(())
+    Ok(Exit::Done)
 }
 
 /// A value that can be shown in a cell.

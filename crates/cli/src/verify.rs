@@ -1,30 +1,31 @@
 //! `tenure verify`: prints each difference between histories and stored rows to stdout, and a summary to stderr.
 
 use std::io;
+use std::path::Path;
 
 use serde_json::json;
 use tenure_core::fold::Difference;
 use tenure_store::{AnyStore, StoreError};
 
-use crate::args::{OutputFormat, VerifyArgs};
+use crate::args::OutputFormat;
 use crate::output::{self, CliError, Exit};
 
-pub(crate) fn run(args: &VerifyArgs, format: OutputFormat) -> anyhow::Result<Exit> {
+pub(crate) fn run(data: &Path, database_url: Option<&str>, format: OutputFormat) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let opened = match &args.database_url {
+        let opened = match database_url {
             Some(url) => AnyStore::connect(url).await,
-            None if !args.data.is_dir() => {
-                let message = format!("there is no store in {}", args.data.display());
+            None if !data.is_dir() => {
+                let message = format!("there is no store in {}", data.display());
                 return Err(CliError::new(Exit::NotFound, message)
                     .help("name its folder with --data, or a database with --database-url")
                     .into());
             }
-            None => AnyStore::open_to_read(&args.data).await,
+            None => AnyStore::open_to_read(data).await,
         };
         match opened {
             Ok(store) => report(&store, format).await,
-            Err(error @ StoreError::Unavailable(_)) if args.database_url.is_some() => {
+            Err(error @ StoreError::Unavailable(_)) if database_url.is_some() => {
                 Err(CliError::new(Exit::Unreachable, error.to_string()).into())
             }
             Err(error) => Err(error.into()),

@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use tenure_api::request::{NewWebhook, NewWebhookFilter};
 use tenure_api::{CallId, Webhook};
 
-use crate::args::{OutputFormat, WebhookCommand, WebhookCreateArgs};
+use crate::args::{OutputFormat, WebhookCommand};
 use crate::client::{Answer, Server};
 use crate::output::{self, Exit};
-use crate::show::{self, List, text};
+use crate::show::{List, text};
 
 const WEBHOOKS: List<Webhook> = List {
     name: |webhook| text(&webhook.id),
@@ -25,6 +26,14 @@ const WEBHOOKS: List<Webhook> = List {
         ("POSITION", |webhook| text(&webhook.position)),
         ("LAST ERROR", |webhook| text(&webhook.last_error)),
     ],
+    pairs: |webhook| {
+        vec![
+            ("webhook", text(&webhook.id)),
+            ("url", text(&webhook.url)),
+            ("state", state(webhook)),
+            ("last error", text(&webhook.last_error)),
+        ]
+    },
 };
 
 fn state(webhook: &Webhook) -> String {
@@ -37,34 +46,18 @@ fn state(webhook: &Webhook) -> String {
 }
 
 pub(crate) async fn run(command: WebhookCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let webhook = match command {
+    let webhook: Answer<Webhook> = match command {
         WebhookCommand::List => {
-            WEBHOOKS.print(format, &server.page(CallId::ListWebhooks, &[], &Value::Null).await?)?;
-            return Ok(Exit::Done);
+            return WEBHOOKS.print(format, &server.page(CallId::ListWebhooks, &[], &Value::Null).await?);
         }
-        WebhookCommand::Create(args) => return create(&args, server, format).await,
+        WebhookCommand::Create { url, id, job_type, lifecycle, event, user } => {
+            let filter = Some(NewWebhookFilter { job_type, lifecycle, event, user_id: user });
+            server.create_secret(CallId::CreateWebhook, &json!(NewWebhook { id, url, filter })).await?
+        }
         WebhookCommand::Enable(args) => server.post(CallId::EnableWebhook, &[&args.id], &json!({})).await?,
         WebhookCommand::Delete(args) => server.get(CallId::DeleteWebhook, &[&args.id]).await?,
     };
-    print(format, &webhook)
-}
-
-async fn create(args: &WebhookCreateArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let filter = [
-        ("type", &args.job_type),
-        ("lifecycle", &args.lifecycle),
-        ("event", &args.event),
-        ("user_id", &args.user),
-    ];
-    let filter: serde_json::Map<String, Value> = filter
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), json!(value.as_ref()?))))
-        .collect();
-    let mut body = json!({ "url": args.url, "filter": filter });
-    if let Some(id) = &args.id {
-        body["id"] = json!(id);
-    }
-    let webhook: Answer<Webhook> = server.create_secret(CallId::CreateWebhook, &body).await?;
+    // Only a new webhook has a secret.
     match (format, &webhook.secret) {
         (OutputFormat::Table | OutputFormat::Wide, Some(secret)) => {
             let id = text(&webhook.id);
@@ -72,18 +65,6 @@ async fn create(args: &WebhookCreateArgs, server: &Server, format: OutputFormat)
             output::data(secret)?;
             Ok(Exit::Done)
         }
-        _ => print(format, &webhook),
+        _ => WEBHOOKS.print_one(format, &webhook),
     }
-}
-
-fn print(format: OutputFormat, webhook: &Answer<Webhook>) -> Result<Exit> {
-    show::one(format, webhook, &webhook.id, || {
-        vec![
-            ("webhook", text(&webhook.id)),
-            ("url", text(&webhook.url)),
-            ("state", state(webhook)),
-            ("last error", text(&webhook.last_error)),
-        ]
-    })?;
-    Ok(Exit::Done)
 }

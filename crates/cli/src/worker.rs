@@ -19,10 +19,10 @@ pub(crate) const WORKERS: List<WorkerStatus> = List {
     wide_columns: &[("JOBS", |worker| {
         worker.holds.iter().map(|held| text(&held.job_id)).collect::<Vec<_>>().join(" ")
     })],
+    pairs: |_| Vec::new(),
 };
 
 pub(crate) async fn run(command: WorkerCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
     let WorkerCommand::List = command;
-    WORKERS.print(format, &server.page(CallId::ListWorkers, &[], &Value::Null).await?)?;
-    Ok(Exit::Done)
+    WORKERS.print(format, &server.page(CallId::ListWorkers, &[], &Value::Null).await?)
 }

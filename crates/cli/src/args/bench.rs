@@ -4,20 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-pub(crate) const HELP: &str = "Examples:
-  tenure bench
-  tenure bench --seconds 2 --callers 16 --idle 100 -o json
-  tenure bench --engines 500
-  tenure bench --dashboards 100
-  tenure bench --pages 1000000
-  tenure bench --stores memory,sqlite --waiting 10000 --callers 1,16,128
-  tenure bench --running --server http://127.0.0.1:7117
-
-Without --running, starts a server on a temporary store and measures, in the same run and for comparison, the disk alone
-and the runtime without HTTP. Half of the CPU cores run the load, the other half the server. One lifecycle is a job that
-is created, claimed, started and finished: four requests, four events. Requests are those that SDK workers send: they do
-not ask for the job in the response (Prefer: return=minimal).";
-
 /// `tenure bench`.
 #[derive(ClapArgs)]
 pub(crate) struct BenchArgs {

@@ -4,73 +4,89 @@ use clap::{Args as ClapArgs, Subcommand};
 use tenure_core::time::{Millis, Timestamp};
 
 #[derive(Subcommand)]
-#[command(before_help = "Examples:
-  tenure job create hello -p '{\"name\": \"Ada\"}'
-  tenure job list --state queued
-  tenure job get 01990c3a-7d2e
-
-JOB is the id of a job or any unique prefix of it.")]
 pub(crate) enum JobCommand {
     /// Create a job
-    #[command(before_help = "Examples:
-  tenure job create hello
-  tenure job create resize -p '{\"width\": 640}' --delay 10s --idempotency-key order-42
-  echo '{\"rows\": 3}' | tenure job create import -p - -o name")]
     Create(NewJobArgs),
     /// List jobs, newest first
-    #[command(before_help = "Examples:
-  tenure job list
-  tenure job list --state failed --type resize --since 1h
-  tenure job list --outcome dead --limit 1000 -o name")]
-    List(JobListArgs),
+    List {
+        #[command(flatten)]
+        filter: JobFilter,
+        #[command(flatten)]
+        page: PageArgs,
+    },
     /// Show a job
-    #[command(before_help = "Examples:
-  tenure job get 01990c3a-7d2e
-  tenure job get 01990c3a-7d2e -o json")]
     Get(JobArgs),
     /// Show the history of a job
-    #[command(before_help = "Examples:
-  tenure job events 01990c3a-7d2e
-  tenure job events 01990c3a-7d2e --telemetry -o jsonl")]
-    Events(HistoryArgs),
+    Events {
+        /// Id of the job, or a unique prefix
+        job: String,
+        /// Include heartbeats, lease renewals and progress
+        #[arg(long)]
+        telemetry: bool,
+    },
     /// Rebuild a job from its events, optionally as it was earlier
-    #[command(before_help = "Examples:
-  tenure job replay 01990c3a-7d2e
-  tenure job replay 01990c3a-7d2e --seq 1 -o json")]
-    Replay(ReplayArgs),
+    Replay {
+        /// Id of the job, or a unique prefix
+        job: String,
+        /// Stop after this many transitions [default: all]
+        #[arg(long, value_name = "N")]
+        seq: Option<u32>,
+    },
     /// Print the log of a job
-    #[command(before_help = "Examples:
-  tenure job logs 01990c3a-7d2e
-  tenure job logs 01990c3a-7d2e -o wide
-  tenure job logs -f 01990c3a-7d2e")]
-    Logs(LogsArgs),
+    Logs {
+        /// Id of the job, or a unique prefix
+        job: String,
+        /// Follow the log until the job has finished
+        #[arg(short, long)]
+        follow: bool,
+        /// Only lines after this line number
+        #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "follow")]
+        after: u64,
+    },
     /// List the assets of a job, newest first
-    #[command(before_help = "Examples:
-  tenure job assets 01990c3a-7d2e
-  tenure job assets 01990c3a-7d2e -o json")]
     Assets(JobArgs),
     /// Cancel a job: its worker is asked to stop; with --hard, the job ends now
-    #[command(before_help = "Examples:
-  tenure job cancel 01990c3a-7d2e --hard --reason 'no longer needed'")]
-    Cancel(CancelArgs),
+    Cancel {
+        /// Id of the job, or a unique prefix
+        job: String,
+        /// Cancel at once and revoke the worker's lease
+        #[arg(long)]
+        hard: bool,
+        /// Reason, recorded in the history
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
     /// Create a new job like this finished one
-    #[command(before_help = "Examples:
-  tenure job retry 01990c3a-7d2e")]
     Retry(JobArgs),
     /// Wait until a job has finished
-    #[command(before_help = "Examples:
-  tenure job wait 01990c3a-7d2e --timeout 30s
-
-Exits with 0 if the job succeeded, with 3 if it finished otherwise, with 8 if it did not finish in time.")]
-    Wait(WaitArgs),
+    Wait {
+        /// Id of the job, or a unique prefix
+        job: String,
+        /// Give up after this time, such as 30s [default: never]
+        #[arg(long, value_name = "DURATION", value_parser = duration)]
+        timeout: Option<Millis>,
+    },
     /// Move a job to the dead letters
-    #[command(before_help = "Examples:
-  tenure job dead-letter 01990c3a-7d2e --reason-code policy_violation --detail 'seen by Ada'")]
-    DeadLetter(DeadLetterArgs),
+    DeadLetter {
+        /// Id of the job, or a unique prefix
+        job: String,
+        /// Reason code, by which dead letters are grouped
+        #[arg(long, value_name = "CODE")]
+        reason_code: String,
+        /// Description of the reason
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        detail: String,
+    },
     /// Send a signal that the job's lifecycle declares
-    #[command(before_help = "Examples:
-  tenure job signal 01990c3a-7d2e approve")]
-    Signal(SignalArgs),
+    Signal {
+        /// Id of the job, or a unique prefix
+        job: String,
+        /// Name of the signal
+        name: String,
+        /// Payload of the signal: JSON, @FILE, or - for stdin
+        #[arg(short, long, value_name = "JSON|@FILE|-")]
+        payload: Option<String>,
+    },
 }
 
 #[derive(ClapArgs)]
@@ -154,89 +170,13 @@ pub(crate) struct JobFilter {
 }
 
 #[derive(ClapArgs)]
-pub(crate) struct JobListArgs {
-    #[command(flatten)]
-    pub(crate) filter: JobFilter,
+pub(crate) struct PageArgs {
     /// Maximum number of rows
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
     /// Continue a previous list at its cursor
     #[arg(long)]
     pub(crate) cursor: Option<String>,
-}
-
-#[derive(ClapArgs)]
-pub(crate) struct HistoryArgs {
-    /// Id of the job, or a unique prefix
-    pub(crate) job: String,
-    /// Include heartbeats, lease renewals and progress
-    #[arg(long)]
-    pub(crate) telemetry: bool,
-}
-
-#[derive(ClapArgs)]
-pub(crate) struct ReplayArgs {
-    /// Id of the job, or a unique prefix
-    pub(crate) job: String,
-    /// Stop after this many transitions [default: all]
-    #[arg(long, value_name = "N")]
-    pub(crate) seq: Option<u32>,
-}
-
-#[derive(ClapArgs)]
-pub(crate) struct LogsArgs {
-    /// Id of the job, or a unique prefix
-    pub(crate) job: String,
-    /// Follow the log until the job has finished
-    #[arg(short, long)]
-    pub(crate) follow: bool,
-    /// Only lines after this line number
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "follow")]
-    pub(crate) after: u64,
-}
-
-#[derive(ClapArgs)]
-pub(crate) struct CancelArgs {
-    /// Id of the job, or a unique prefix
-    pub(crate) job: String,
-    /// Cancel at once and revoke the worker's lease
-    #[arg(long)]
-    pub(crate) hard: bool,
-    /// Reason, recorded in the history
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) reason: Option<String>,
-}
-
-#[derive(ClapArgs)]
-pub(crate) struct WaitArgs {
-    /// Id of the job, or a unique prefix
-    pub(crate) job: String,
-    /// Give up after this time, such as 30s [default: never]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub(crate) timeout: Option<Millis>,
-}
-
-#[derive(ClapArgs)]
-pub(crate) struct DeadLetterArgs {
-    /// Id of the job, or a unique prefix
-    pub(crate) job: String,
-    /// Reason code, by which dead letters are grouped
-    #[arg(long, value_name = "CODE")]
-    pub(crate) reason_code: String,
-    /// Description of the reason
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    pub(crate) detail: String,
-}
-
-#[derive(ClapArgs)]
-pub(crate) struct SignalArgs {
-    /// Id of the job, or a unique prefix
-    pub(crate) job: String,
-    /// Name of the signal
-    pub(crate) name: String,
-    /// Payload of the signal: JSON, @FILE, or - for stdin
-    #[arg(short, long, value_name = "JSON|@FILE|-")]
-    pub(crate) payload: Option<String>,
 }
 
 #[derive(ClapArgs)]

@@ -1,9 +1,8 @@
-//! Commands that run or read a store on this machine (`serve`, `verify`, `config`), and shell support.
+//! `tenure serve` and `tenure dev`.
 
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use clap_complete::Shell;
 
 #[derive(ClapArgs)]
 pub(crate) struct ServeArgs {
@@ -22,32 +21,17 @@ pub(crate) struct ServeArgs {
 }
 
 #[derive(ClapArgs)]
-pub(crate) struct VerifyArgs {
-    /// Folder of an embedded store
-    #[arg(long, env = "TENURE_DATA", value_name = "DIR", default_value = "./tenure-data")]
-    pub(crate) data: PathBuf,
-    /// Verify a PostgreSQL store instead
-    #[arg(long, env = "TENURE_DATABASE_URL", hide_env_values = true, value_name = "URL")]
-    pub(crate) database_url: Option<String>,
-}
-
-#[derive(ClapArgs)]
-pub(crate) struct ConfigArgs {
-    /// Configuration file [default: tenure.toml in this folder, if it exists]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-}
-
-#[derive(ClapArgs)]
-pub(crate) struct CompletionsArgs {
-    /// Shell to print completions for
-    #[arg(value_enum)]
-    pub(crate) shell: Shell,
-}
-
-#[derive(ClapArgs)]
-pub(crate) struct ManArgs {
-    /// Write one page per command into this folder instead of printing the main page
+pub(crate) struct DevArgs {
+    /// Start without the demo types and their worker
     #[arg(long)]
-    pub(crate) dir: Option<PathBuf>,
+    pub(crate) empty: bool,
+    /// Do not open the dashboard in a browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// Address to listen on
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7117")]
+    pub(crate) listen: String,
+    /// Folder of the embedded store
+    #[arg(long, value_name = "DIR", default_value = "./.tenure")]
+    pub(crate) data: PathBuf,
 }

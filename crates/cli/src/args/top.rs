@@ -2,14 +2,6 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-pub(super) const HELP: &str = "Examples:
-  tenure top
-  tenure top jobs state:failed type:image
-  tenure top dead since:1d
-
-Keys: 1 to 5 or :map :jobs :dead :workers :log select a view, / filters with the flags of `tenure job list`, enter opens,
-e explains, l shows the log, h the history, space marks, c cancels, r retries, p pauses, ? lists all keys, q quits.";
-
 #[derive(ClapArgs)]
 pub(crate) struct TopArgs {
     /// View to open first

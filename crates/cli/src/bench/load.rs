@@ -13,6 +13,7 @@ use tenure_client::{Claim, Client, Holder, Method, NewJob, Report, Verb};
 use tokio::task::JoinSet;
 
 use super::payload;
+use crate::client::connect;
 
 #[derive(Serialize)]
 struct SmallJob<'a> {
@@ -53,13 +54,8 @@ impl Load {
         Self { url: url.to_owned(), key: key.map(str::to_owned) }
     }
 
-    /// A client with its own connection pool.
     pub(super) fn client(&self) -> Result<Client> {
-        let client = Client::new(&self.url)?;
-        Ok(match &self.key {
-            Some(key) => client.with_key(key),
-            None => client,
-        })
+        Ok(connect(&self.url, self.key.as_deref())?)
     }
 
     /// Requests per second to `/healthz`.

@@ -24,29 +24,23 @@ pub(super) struct Report {
     pub(super) singles: Option<f64>,
     pub(super) batches: Option<f64>,
     pub(super) latency: Option<Latency>,
-    pub(super) engines: Option<Engines>,
-    pub(super) idle: Option<Idle>,
-    pub(super) dashboards: Option<Dashboards>,
+    /// Jobs that connected engines acknowledge and complete.
+    pub(super) engines: RateWith,
+    /// While claims and streams are open.
+    pub(super) idle: RateWith,
+    /// While dashboard pages are open.
+    pub(super) dashboards: RateWith,
 }
 
-/// Jobs per second that connected engines acknowledge and complete.
-pub(super) struct Engines {
-    pub(super) connected: usize,
-    pub(super) per_second: f64,
-}
-
-/// The rate while claims and streams are open, and the memory they need.
-pub(super) struct Idle {
-    pub(super) open: usize,
-    pub(super) per_second: f64,
+/// The rate while something is open or connected.
+#[derive(Default)]
+pub(super) struct RateWith {
+    pub(super) open: Option<usize>,
+    pub(super) per_second: Option<f64>,
+    /// The rate without it.
+    pub(super) without: Option<f64>,
+    /// The memory that it needs.
     pub(super) bytes: Option<u64>,
-}
-
-/// The rate while dashboard pages are open, and the rate without them.
-pub(super) struct Dashboards {
-    pub(super) open: usize,
-    pub(super) per_second: f64,
-    pub(super) without: f64,
 }
 
 impl Report {
@@ -58,40 +52,23 @@ impl Report {
             let ratio = part.zip(whole).map(|(part, whole)| format!("{:.0} % of {of}", part * 100.0 / whole));
             ratio.unwrap_or_default()
         };
-        let quarter = self.healthz.map(|rate| rate / 4.0);
-        let engines = self.engines.as_ref().map(|it| it.per_second);
-        let idle = self.idle.as_ref().map(|it| it.per_second);
-        let memory = self.idle.as_ref().and_then(|it| it.bytes);
-        let memory =
-            memory.map(|bytes| format!(", {} MB more memory", bytes / 1_000_000)).unwrap_or_default();
-        let dashboards = self.dashboards.as_ref().map(|it| it.per_second);
-        let without = self.dashboards.as_ref().map(|it| it.without);
+        let Self { disk, embedded, embedded_batches, healthz, singles, batches, .. } = *self;
+        let quarter = healthz.map(|rate| rate / 4.0);
+        let [engines, idle, dashboards] =
+            [&self.engines, &self.idle, &self.dashboards].map(|it| it.per_second);
+        let memory = self.idle.bytes.map(|bytes| format!(", {} MB more memory", bytes / 1_000_000));
+        let idle_ratio = percent(idle, singles, "the rate without them") + &memory.unwrap_or_default();
+        let dashboards_ratio = percent(dashboards, self.dashboards.without, "the rate before and after");
         let lines = [
-            ("disk: durable writes", self.disk, String::new()),
-            ("runtime without HTTP", self.embedded, percent(self.embedded, self.disk, "the disk")),
-            ("runtime without HTTP, batches", self.embedded_batches, String::new()),
-            ("GET /healthz: requests", self.healthz, String::new()),
-            (
-                "server, one request per verb",
-                self.singles,
-                percent(self.singles, quarter, "a quarter of /healthz"),
-            ),
-            (
-                "server, batches",
-                self.batches,
-                percent(self.batches, self.embedded_batches, "the runtime with batches"),
-            ),
-            ("engines on the socket", engines, percent(engines, self.batches, "the server with batches")),
-            (
-                "server with idle claims and streams",
-                idle,
-                percent(idle, self.singles, "the rate without them") + &memory,
-            ),
-            (
-                "server with open dashboards",
-                dashboards,
-                percent(dashboards, without, "the rate before and after"),
-            ),
+            ("disk: durable writes", disk, String::new()),
+            ("runtime without HTTP", embedded, percent(embedded, disk, "the disk")),
+            ("runtime without HTTP, batches", embedded_batches, String::new()),
+            ("GET /healthz: requests", healthz, String::new()),
+            ("server, one request per verb", singles, percent(singles, quarter, "a quarter of /healthz")),
+            ("server, batches", batches, percent(batches, embedded_batches, "the runtime with batches")),
+            ("engines on the socket", engines, percent(engines, batches, "the server with batches")),
+            ("server with idle claims and streams", idle, idle_ratio),
+            ("server with open dashboards", dashboards, dashboards_ratio),
         ];
         let rows: Vec<Vec<String>> = lines
             .into_iter()
@@ -114,14 +91,14 @@ impl Report {
             "singles_per_second": self.singles,
             "batches_per_second": self.batches,
             "latency_us": self.latency.map(|it| json!({ "p50": it.p50_us, "p99": it.p99_us })),
-            "engines": self.engines.as_ref().map(|it| it.connected),
-            "engines_per_second": self.engines.as_ref().map(|it| it.per_second),
-            "idle_open": self.idle.as_ref().map(|it| it.open),
-            "idle_singles_per_second": self.idle.as_ref().map(|it| it.per_second),
-            "idle_bytes": self.idle.as_ref().map(|it| it.bytes),
-            "dashboards_open": self.dashboards.as_ref().map(|it| it.open),
-            "dashboards_singles_per_second": self.dashboards.as_ref().map(|it| it.per_second),
-            "dashboards_without_per_second": self.dashboards.as_ref().map(|it| it.without),
+            "engines": self.engines.open,
+            "engines_per_second": self.engines.per_second,
+            "idle_open": self.idle.open,
+            "idle_singles_per_second": self.idle.per_second,
+            "idle_bytes": self.idle.bytes,
+            "dashboards_open": self.dashboards.open,
+            "dashboards_singles_per_second": self.dashboards.per_second,
+            "dashboards_without_per_second": self.dashboards.without,
         })
     }
 }

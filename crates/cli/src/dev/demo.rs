@@ -3,6 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use tenure_client::{Fail, Job, Worker};
 use tenure_core::lifecycle::{Backoff, Jitter};
@@ -10,6 +11,7 @@ use tenure_core::time::Millis;
 use tenure_runtime::{Definitions, TypeDefinition};
 use tokio::sync::watch;
 
+use crate::client::connect;
 use crate::output;
 
 pub(super) const NAMES: [&str; 7] = ["hello", "flaky", "crash", "scene", "workflow", "export", "picture"];
@@ -38,7 +40,7 @@ pub(super) fn definitions() -> Definitions {
 
 /// Runs the demo worker until `stop` is true.
 pub(super) async fn work(url: String, key: Option<String>, stop: watch::Receiver<bool>) {
-    let client = match super::client(&url, key.as_deref()) {
+    let client = match connect(&url, key.as_deref()) {
         Ok(client) => client,
         Err(error) => return output::message(&format!("tenure: cannot start the demo worker: {error}")),
     };
@@ -64,6 +66,7 @@ async fn stopped(mut stop: watch::Receiver<bool>) {
     drop(stop.wait_for(|stop| *stop).await);
 }
 
+/// Accepts any payload.
 async fn hello(job: Job<Value>) -> Result<Value, Fail> {
     let name = job.payload["name"].as_str().unwrap_or("world").to_owned();
     job.log(format!("saying hello to {name}"));
@@ -81,7 +84,13 @@ async fn flaky(job: Job<Value>) -> Result<Value, Fail> {
     Ok(json!({ "attempts": job.attempt }))
 }
 
-async fn steps(job: Job<Value>, names: &'static [&'static str]) -> Result<Value, Fail> {
+/// The result of a job that consists of steps.
+#[derive(Serialize)]
+struct Steps {
+    steps: usize,
+}
+
+async fn steps(job: Job<Value>, names: &'static [&'static str]) -> Result<Steps, Fail> {
     for (done, name) in names.iter().enumerate() {
         job.progress((done * 100 / names.len()) as u8, *name);
         job.log(*name);
@@ -90,15 +99,15 @@ async fn steps(job: Job<Value>, names: &'static [&'static str]) -> Result<Value,
             _ = job.stopped() => return Err(Fail::cancelled()),
         }
     }
-    Ok(json!({ "steps": names.len() }))
+    Ok(Steps { steps: names.len() })
 }
 
 /// Stores a small asset.
 async fn export(job: Job<Value>) -> Result<Value, Fail> {
-    let result = steps(job.clone(), &["reading", "laying out", "writing"]).await?;
-    let rows = format!("job,attempt,steps\n{},{},{}\n", job.id, job.attempt, result["steps"]);
+    let Steps { steps } = steps(job.clone(), &["reading", "laying out", "writing"]).await?;
+    let rows = format!("job,attempt,steps\n{},{},{steps}\n", job.id, job.attempt);
     let asset = job.asset("export.csv", rows).await?;
-    Ok(json!({ "steps": result["steps"], "url": asset.url, "bytes": asset.file_size }))
+    Ok(json!({ "steps": steps, "url": asset.url, "bytes": asset.file_size }))
 }
 
 /// Runs a worker for `crash` in a child process. The first attempt of each job kills the process, which is started again;

@@ -5,21 +5,17 @@ use serde_json::json;
 use tenure_api::{CallId, LogLine};
 use tenure_client::Follow;
 
-use crate::args::{LogsArgs, OutputFormat};
+use crate::args::OutputFormat;
 use crate::client::{Page, Server};
-use crate::id;
 use crate::output::{self, Exit};
 use crate::show::{plain, text};
 
-pub(super) async fn run(args: &LogsArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
-    let job = id::resolve(server, &args.job).await?;
-    if args.follow {
-        return follow(server, &job, format).await;
-    }
-    let (mut kept, mut after) = (Vec::new(), args.after.to_string());
+/// Prints the lines after this one.
+pub(super) async fn read(server: &Server, job: &str, after: u64, format: OutputFormat) -> Result<Exit> {
+    let (mut kept, mut after) = (Vec::new(), after.to_string());
     loop {
         let query = json!({ "after": after });
-        let page: Page<LogLine> = server.page(CallId::ListJobLogs, &[&job], &query).await?;
+        let page: Page<LogLine> = server.page(CallId::ListJobLogs, &[job], &query).await?;
         match format {
             OutputFormat::Json => kept.extend(page.rows),
             OutputFormat::Jsonl => page.rows.iter().try_for_each(|row| output::raw_json(format, &row.raw))?,
@@ -36,7 +32,7 @@ pub(super) async fn run(args: &LogsArgs, server: &Server, format: OutputFormat) 
     Ok(Exit::Done)
 }
 
-async fn follow(server: &Server, job: &str, format: OutputFormat) -> Result<Exit> {
+pub(super) async fn follow(server: &Server, job: &str, format: OutputFormat) -> Result<Exit> {
     let mut following = server.client.follow(job);
     while let Some(item) = following.next().await {
         match item? {

@@ -12,8 +12,9 @@ use tenure_core::lifecycle::Phase;
 
 use super::filter::{self, Filter};
 use super::map;
+use super::model::PaneKind;
 use super::rows::Row;
-use crate::args::{DeadFilter, EventsArgs, JobFilter};
+use crate::args::{DeadFilter, EventsArgs, JobFilter, View};
 use crate::client::{self, Answer, PAGE_ROWS_MAX, Page, Server};
 use crate::dead::DEAD_LETTERS;
 use crate::job::{EVENTS, JOBS};
@@ -40,39 +41,22 @@ pub(super) const JOURNAL: List<Event> = List {
         ("ACTOR", |event| text(&event.actor)),
     ],
     wide_columns: &[],
+    pairs: |_| Vec::new(),
 };
 
+/// What a pane shows, and which part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum FetchRequest {
-    Map {
-        /// `None`: the lifecycle with the most jobs.
-        selected: Option<String>,
-        /// The lifecycle and version whose source is known.
-        known: Option<(String, u32)>,
-    },
-    Jobs {
-        filter: String,
-        limit: usize,
-    },
-    Dead {
-        filter: String,
-        limit: usize,
-    },
-    Workers {
-        filter: String,
-    },
-    Journal {
-        filter: String,
-        /// `None`: from a little before now.
-        after: Option<String>,
-    },
-    Job(String),
-    Explain(String),
-    History(String),
-    Log {
-        job: String,
-        after: Option<String>,
-    },
+pub(super) struct FetchRequest {
+    pub(super) page: PaneKind,
+    pub(super) filter: String,
+    /// The most rows.
+    pub(super) limit: usize,
+    /// Where the journal or the log continues; `None`: the journal a little before now, the log at its beginning.
+    pub(super) after: Option<String>,
+    /// The selected lifecycle; `None`: the one with the most jobs.
+    pub(super) lifecycle: Option<String>,
+    /// The lifecycle and version whose source is known.
+    pub(super) known: Option<(String, u32)>,
 }
 
 /// The answer to a request.
@@ -125,29 +109,28 @@ fn message(error: &anyhow::Error) -> String {
 }
 
 async fn request_once(server: &Server, request: &FetchRequest) -> Result<Fetched> {
-    match request {
-        FetchRequest::Map { selected, known } => {
-            Ok(Fetched::Map(Box::new(fetch_map(server, selected.as_ref(), known.as_ref()).await?)))
-        }
-        FetchRequest::Jobs { filter, limit } => {
+    let FetchRequest { page, filter, limit, after, .. } = request;
+    match page {
+        PaneKind::View(View::Map) => Ok(Fetched::Map(Box::new(fetch_map(server, request).await?))),
+        PaneKind::View(View::Jobs) => {
             let Filter { flags, words } = parse::<JobFilter>(filter)?;
             let mut query = job::filter(&flags, server).await?;
             query["limit"] = json!(limit);
             Ok(Fetched::jobs(server.page(CallId::ListJobs, &[], &query).await?).with_words(&words))
         }
-        FetchRequest::Dead { filter, limit } => {
+        PaneKind::View(View::Dead) => {
             let Filter { flags, words } = parse::<DeadFilter>(filter)?;
             let mut query = dead::filter(&flags, server).await?;
             query["limit"] = json!(limit);
             let page = server.page(CallId::ListDeadLetters, &[], &query).await?;
             Ok(Fetched::dead_letters(page).with_words(&words))
         }
-        FetchRequest::Workers { filter } => {
+        PaneKind::View(View::Workers) => {
             let Filter { words, .. } = parse::<filter::NoFlags>(filter)?;
             let page = server.page(CallId::ListWorkers, &[], &Value::Null).await?;
             Ok(Fetched::workers(page).with_words(&words))
         }
-        FetchRequest::Journal { filter, after } => {
+        PaneKind::View(View::Log) => {
             let Filter { flags, words } = parse::<EventsArgs>(filter)?;
             let job = id::resolve_optional(server, flags.job.as_ref()).await?;
             let after = match after {
@@ -160,23 +143,24 @@ async fn request_once(server: &Server, request: &FetchRequest) -> Result<Fetched
             let page = server.page(CallId::ListEvents, &[], &query).await?;
             Ok(Fetched::events(&JOURNAL, page).with_words(&words))
         }
-        FetchRequest::Job(job) => {
+        PaneKind::Job(job) => {
             let found: Answer<JobRecord> = server.get(CallId::GetJob, &[job]).await?;
             // Without its lifecycle a job cannot be explained, but it can be shown.
-            let explanation = server.get::<Explanation>(CallId::ExplainJob, &[job]).await.ok();
-            let explanation = explanation.map(|answer| Box::new(answer.into_inner()));
+            let explanation = explain(server, job).await.ok();
             Ok(Fetched::Job { job: Box::new(found.into_inner()), explanation })
         }
-        FetchRequest::Explain(job) => {
-            let explanation: Answer<Explanation> = server.get(CallId::ExplainJob, &[job]).await?;
-            Ok(Fetched::Explanation(Box::new(explanation.into_inner())))
-        }
-        FetchRequest::History(job) => {
+        PaneKind::Explain(job) => Ok(Fetched::Explanation(explain(server, job).await?)),
+        PaneKind::History(job) => {
             let page = server.page(CallId::ListJobEvents, &[job], &Value::Null).await?;
             Ok(Fetched::events(&EVENTS, page))
         }
-        FetchRequest::Log { job, after } => fetch_log(server, job, after.clone()).await,
+        PaneKind::Log(job) => fetch_log(server, job, after.clone()).await,
     }
+}
+
+async fn explain(server: &Server, job: &str) -> Result<Box<Explanation>> {
+    let explanation: Answer<Explanation> = server.get(CallId::ExplainJob, &[job]).await?;
+    Ok(Box::new(explanation.into_inner()))
 }
 
 impl Fetched {
@@ -232,11 +216,7 @@ fn earlier(cursor: &str) -> String {
     position.map_or_else(|_| cursor.to_owned(), |at| at.saturating_sub(EARLIER_EVENTS).to_string())
 }
 
-async fn fetch_map(
-    server: &Server,
-    selected: Option<&String>,
-    known: Option<&(String, u32)>,
-) -> Result<MapData> {
+async fn fetch_map(server: &Server, request: &FetchRequest) -> Result<MapData> {
     let page: Page<LifecycleSummary> = server.page(CallId::ListLifecycles, &[], &Value::Null).await?;
     let lifecycles: Vec<LifecycleSummary> = page.into_rows().collect();
     let (stats, refusal) = match server.get::<Stats>(CallId::GetStats, &[]).await {
@@ -245,8 +225,8 @@ async fn fetch_map(
         // Roles that may not read statistics still see the lifecycles.
         Err(error) => (None, Some(message(&error))),
     };
-    let selected = selected.cloned().or_else(|| map::busiest(&lifecycles, stats.as_ref()));
-    let is_known = known.is_some_and(|(name, version)| {
+    let selected = request.lifecycle.clone().or_else(|| map::busiest(&lifecycles, stats.as_ref()));
+    let is_known = request.known.as_ref().is_some_and(|(name, version)| {
         selected.as_ref() == Some(name)
             && lifecycles.iter().any(|it| it.name == *name && it.version == *version)
     });

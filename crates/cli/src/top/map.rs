@@ -6,7 +6,7 @@ use tenure_core::text::grouped;
 use tenure_core::time::Millis;
 use tenure_diagram::{MapValues, StateValues};
 
-use super::fetch::{FetchRequest, MapData};
+use super::fetch::MapData;
 use super::rows::Move;
 use crate::show::{self, text};
 
@@ -15,7 +15,7 @@ pub(super) struct LifecycleMap {
     /// All lifecycles and their numbers of jobs.
     pub(super) names: Vec<(String, u64)>,
     /// `None`: the lifecycle with the most jobs.
-    selected: Option<String>,
+    pub(super) selected: Option<String>,
     pub(super) lifecycle: Option<Lifecycle>,
     stats: Option<Stats>,
     /// Why there are no statistics.
@@ -25,9 +25,9 @@ pub(super) struct LifecycleMap {
 }
 
 impl LifecycleMap {
-    pub(super) fn request(&self) -> FetchRequest {
-        let known = self.lifecycle.as_ref().map(|it| (it.name.to_string(), it.version));
-        FetchRequest::Map { selected: self.selected.clone(), known }
+    /// The name and version of the lifecycle whose source was fetched.
+    pub(super) fn known(&self) -> Option<(String, u32)> {
+        self.lifecycle.as_ref().map(|it| (it.name.to_string(), it.version))
     }
 
     pub(super) fn update(&mut self, data: MapData) {

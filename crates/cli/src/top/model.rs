@@ -36,11 +36,15 @@ pub(super) enum PaneKind {
 }
 
 /// Whether the shown data is current.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Connection {
+    #[default]
     Connecting,
     Live,
-    Lost { since: Timestamp, message: String },
+    Lost {
+        since: Timestamp,
+        message: String,
+    },
 }
 
 /// A line being typed.
@@ -74,6 +78,7 @@ pub(super) enum Effect {
     },
 }
 
+#[derive(Default)]
 pub(super) struct Top {
     /// The server's address.
     pub(super) server: String,
@@ -97,19 +102,8 @@ pub(super) struct Top {
 impl Top {
     /// The first tick fetches.
     pub(super) fn new(server: String, view: View, filter: String, size: (u16, u16)) -> Self {
-        Self {
-            server,
-            panes: vec![Pane::new(PaneKind::View(view), filter)],
-            prompt: None,
-            question: None,
-            help: None,
-            note: None,
-            connection: Connection::Connecting,
-            paused: false,
-            size,
-            fetches: 0,
-            is_fetching: false,
-        }
+        let panes = vec![Pane::new(PaneKind::View(view), filter)];
+        Self { server, panes, size, ..Self::default() }
     }
 
     /// The shown pane.
@@ -123,11 +117,8 @@ impl Top {
 
     /// The view from which the shown pane was opened.
     pub(super) fn view(&self) -> View {
-        let views = self.panes.iter().rev().filter_map(|pane| match pane.page {
-            PaneKind::View(view) => Some(view),
-            _ => None,
-        });
-        views.into_iter().next().unwrap_or(View::Map)
+        let view = |pane: &Pane| if let PaneKind::View(view) = pane.page { Some(view) } else { None };
+        self.panes.iter().rev().find_map(view).unwrap_or(View::Map)
     }
 
     pub(super) fn update(&mut self, message: Message) -> Vec<Effect> {

@@ -87,22 +87,11 @@ impl Pane {
     }
 
     pub(super) fn request(&self) -> FetchRequest {
-        let (filter, after) = (self.filter.clone(), self.after.clone());
+        let (page, filter, after) = (self.page.clone(), self.filter.clone(), self.after.clone());
         let limit = if let Body::Rows(rows) = &self.body { rows.limit } else { 0 };
-        match &self.page {
-            PaneKind::View(View::Map) => match &self.body {
-                Body::Map(map) => map.request(),
-                Body::Rows(_) | Body::Text(_) => FetchRequest::Map { selected: None, known: None },
-            },
-            PaneKind::View(View::Jobs) => FetchRequest::Jobs { filter, limit },
-            PaneKind::View(View::Dead) => FetchRequest::Dead { filter, limit },
-            PaneKind::View(View::Workers) => FetchRequest::Workers { filter },
-            PaneKind::View(View::Log) => FetchRequest::Journal { filter, after },
-            PaneKind::Job(job) => FetchRequest::Job(job.clone()),
-            PaneKind::Explain(job) => FetchRequest::Explain(job.clone()),
-            PaneKind::History(job) => FetchRequest::History(job.clone()),
-            PaneKind::Log(job) => FetchRequest::Log { job: job.clone(), after },
-        }
+        let (lifecycle, known) =
+            if let Body::Map(map) = &self.body { (map.selected.clone(), map.known()) } else { (None, None) };
+        FetchRequest { page, filter, limit, after, lifecycle, known }
     }
 
     /// Shows what was fetched.

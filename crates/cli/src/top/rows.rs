@@ -19,7 +19,7 @@ pub(super) struct Row {
     pub(super) phase: Option<Phase>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
     pub(super) shown: Vec<Row>,
     /// The selected row; without one, the list shows the latest rows.
@@ -52,17 +52,7 @@ pub(super) enum Move {
 
 impl Rows {
     pub(super) fn new() -> Self {
-        Self {
-            shown: Vec::new(),
-            cursor: None,
-            offset: 0,
-            marks: BTreeSet::new(),
-            gone: HashSet::new(),
-            newer: 0,
-            latest: Vec::new(),
-            more: false,
-            limit: STEP,
-        }
+        Self { limit: STEP, ..Self::default() }
     }
 
     /// The selected row.

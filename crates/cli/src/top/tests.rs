@@ -11,6 +11,7 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Color;
+use serde::de::DeserializeOwned;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use tenure_api::CallId;
@@ -21,7 +22,7 @@ use tenure_e2e::terminal;
 use super::action::{Action, ActionKind, ActionOutcome};
 use super::colours::Colours;
 use super::fetch::{FetchError, FetchRequest, Fetched, JOURNAL, MapData};
-use super::model::{Effect, Message, Top};
+use super::model::{Effect, Message, PaneKind, Top};
 use super::terminal::Screen;
 use super::view;
 use crate::args::View;
@@ -47,36 +48,40 @@ fn driven(view: View, filter: &str, size: (u16, u16)) -> Driven {
 /// The server's JSON as the answer to this request.
 fn fetched(request: &FetchRequest, mut answer: Value) -> Fetched {
     let raw = || to_raw_value(&answer).unwrap();
-    match request {
-        FetchRequest::Map { .. } => Fetched::Map(Box::new(MapData {
-            lifecycles: serde_json::from_value(answer["lifecycles"].take()).unwrap(),
-            stats: serde_json::from_value(answer["stats"].take()).unwrap(),
+    match &request.page {
+        PaneKind::View(View::Map) => Fetched::Map(Box::new(MapData {
+            lifecycles: taken(&mut answer, "lifecycles"),
+            stats: taken(&mut answer, "stats"),
             refusal: None,
-            source: answer["source"].as_str().map(str::to_owned),
+            source: taken(&mut answer, "source"),
         })),
-        FetchRequest::Jobs { .. } => Fetched::jobs(Page::new(CallId::ListJobs, raw()).unwrap()),
-        FetchRequest::Dead { .. } => {
+        PaneKind::View(View::Jobs) => Fetched::jobs(Page::new(CallId::ListJobs, raw()).unwrap()),
+        PaneKind::View(View::Dead) => {
             Fetched::dead_letters(Page::new(CallId::ListDeadLetters, raw()).unwrap())
         }
-        FetchRequest::Workers { .. } => Fetched::workers(Page::new(CallId::ListWorkers, raw()).unwrap()),
-        FetchRequest::Journal { .. } => {
-            Fetched::events(&JOURNAL, Page::new(CallId::ListEvents, raw()).unwrap())
+        PaneKind::View(View::Workers) => Fetched::workers(Page::new(CallId::ListWorkers, raw()).unwrap()),
+        PaneKind::View(View::Log) => Fetched::events(&JOURNAL, Page::new(CallId::ListEvents, raw()).unwrap()),
+        PaneKind::History(_) => Fetched::events(&EVENTS, Page::new(CallId::ListJobEvents, raw()).unwrap()),
+        PaneKind::Job(_) => {
+            Fetched::Job { job: taken(&mut answer, "job"), explanation: taken(&mut answer, "explain") }
         }
-        FetchRequest::History(_) => {
-            Fetched::events(&EVENTS, Page::new(CallId::ListJobEvents, raw()).unwrap())
-        }
-        FetchRequest::Job(_) => Fetched::Job {
-            job: Box::new(serde_json::from_value(answer["job"].take()).unwrap()),
-            explanation: serde_json::from_value(answer["explain"].take()).unwrap(),
-        },
-        FetchRequest::Explain(_) => {
-            Fetched::Explanation(Box::new(serde_json::from_value(answer["explain"].take()).unwrap()))
-        }
-        FetchRequest::Log { .. } => Fetched::Log {
-            lines: serde_json::from_value(answer["lines"].take()).unwrap(),
-            next_cursor: answer["next_cursor"].as_str().map(str::to_owned),
+        PaneKind::Explain(_) => Fetched::Explanation(taken(&mut answer, "explain")),
+        PaneKind::Log(_) => Fetched::Log {
+            lines: taken(&mut answer, "lines"),
+            next_cursor: taken(&mut answer, "next_cursor"),
         },
     }
+}
+
+fn taken<T: DeserializeOwned>(answer: &mut Value, field: &str) -> T {
+    serde_json::from_value(answer[field].take()).unwrap()
+}
+
+/// The request of a page without a lifecycle.
+fn request(page: PaneKind, filter: &str, after: Option<&str>) -> FetchRequest {
+    let is_text = matches!(page, PaneKind::Job(_) | PaneKind::Explain(_) | PaneKind::Log(_));
+    let (filter, after) = (filter.to_owned(), after.map(str::to_owned));
+    FetchRequest { page, filter, limit: if is_text { 0 } else { 100 }, after, lifecycle: None, known: None }
 }
 
 impl Driven {
@@ -244,43 +249,40 @@ fn answers_to_earlier_requests_are_ignored() {
 fn views_are_chosen_by_digit_name_and_tab() {
     let mut it = driven(View::Map, "", (80, 10));
     it.press("2");
-    assert_eq!(*it.request(), FetchRequest::Jobs { filter: String::new(), limit: 100 });
+    assert_eq!(*it.request(), request(PaneKind::View(View::Jobs), "", None));
     it.press(":dead stage:exec\n");
-    assert_eq!(*it.request(), FetchRequest::Dead { filter: "stage:exec".to_owned(), limit: 100 });
+    assert_eq!(*it.request(), request(PaneKind::View(View::Dead), "stage:exec", None));
     it.press("\t");
-    assert_eq!(*it.request(), FetchRequest::Workers { filter: String::new() });
+    assert_eq!(*it.request(), request(PaneKind::View(View::Workers), "", None));
     it.press(":l\n");
-    assert_eq!(*it.request(), FetchRequest::Journal { filter: String::new(), after: None });
+    assert_eq!(*it.request(), request(PaneKind::View(View::Log), "", None));
     it.press("/type:job_failed\n").answer(json!({ "events": [], "next_cursor": "42" })).send(Message::Tick);
-    let after = Some("42".to_owned());
-    assert_eq!(*it.request(), FetchRequest::Journal { filter: "type:job_failed".to_owned(), after });
+    assert_eq!(*it.request(), request(PaneKind::View(View::Log), "type:job_failed", Some("42")));
     it.press("\x1b");
-    let without_filter = FetchRequest::Journal { filter: String::new(), after: None };
-    assert_eq!(*it.request(), without_filter, "esc removes the filter");
+    assert_eq!(*it.request(), request(PaneKind::View(View::Log), "", None), "esc removes the filter");
 }
 
 #[test]
 fn enter_opens_jobs_and_a_job_and_esc_goes_back() {
     let mut it = driven(View::Map, "", (110, 30));
     it.answer(map_of("distributed")).press("↓↓\n");
-    let filter = "lifecycle:distributed state:running".to_owned();
-    assert_eq!(*it.request(), FetchRequest::Jobs { filter, limit: 100 });
+    let filter = "lifecycle:distributed state:running";
+    assert_eq!(*it.request(), request(PaneKind::View(View::Jobs), filter, None));
     it.answer(jobs(&[(2, "running"), (1, "running")])).press("\n");
     assert!(it.screen().contains("select a row first"), "{}", it.screen());
     it.press("j\n");
-    assert_eq!(*it.request(), FetchRequest::Job(id(2)));
-    for (key, request) in [
-        ("e", FetchRequest::Explain(id(2))),
-        ("h", FetchRequest::History(id(2))),
-        ("l", FetchRequest::Log { job: id(2), after: None }),
-    ] {
+    let job = request(PaneKind::Job(id(2)), "", None);
+    assert_eq!(*it.request(), job);
+    for (key, page) in
+        [("e", PaneKind::Explain(id(2))), ("h", PaneKind::History(id(2))), ("l", PaneKind::Log(id(2)))]
+    {
         it.press(key);
-        assert_eq!(*it.request(), request);
+        assert_eq!(*it.request(), request(page, "", None));
         it.press("\x1b");
-        assert_eq!(*it.request(), FetchRequest::Job(id(2)));
+        assert_eq!(*it.request(), job);
     }
     it.press("\x1b\x1b");
-    assert!(matches!(it.request(), FetchRequest::Map { .. }));
+    assert_eq!(it.request().page, PaneKind::View(View::Map));
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn a_log_is_followed_until_it_is_scrolled_back() {
     let line = |n: u32| json!({ "n": n, "ts": "2026-11-16T12:30:45.000Z", "stream": "stdout", "text": format!("line {n}") });
     it.answer(json!({ "lines": (1..=6).map(line).collect::<Vec<_>>(), "next_cursor": "6" }))
         .send(Message::Tick);
-    assert_eq!(*it.request(), FetchRequest::Log { job: id(1), after: Some("6".to_owned()) });
+    assert_eq!(*it.request(), request(PaneKind::Log(id(1)), "", Some("6")));
     it.answer(json!({ "lines": [line(7)], "next_cursor": "7" }));
     check(&it, &expect_file!["screens/log_following.txt"]);
     it.press("↑").send(Message::Tick);

@@ -1,35 +1,18 @@
-//! `tenure schedule …`.
+//! `tenure schedule …` and `tenure webhook …`.
 
 use clap::{Args as ClapArgs, Subcommand};
 
 #[derive(Subcommand)]
-#[command(before_help = "Examples:
-  tenure schedule create --id nightly '30 2 * * *' resize --timezone Europe/Berlin
-  tenure schedule list")]
 pub(crate) enum ScheduleCommand {
     /// List schedules and their next times
-    #[command(before_help = "Examples:
-  tenure schedule list
-  tenure schedule list -o wide")]
     List,
     /// Create a schedule, which creates a job at each of its times
-    #[command(before_help = "Examples:
-  tenure schedule create --id nightly '30 2 * * *' resize --timezone Europe/Berlin
-  tenure schedule create '*/5 9-17 * * MON-FRI' import -p '{\"all\": true}' --overlap skip
-
-CRON has five fields: minute, hour, day of the month, month, day of the week.")]
     Create(Box<ScheduleCreateArgs>),
     /// Stop creating jobs until the schedule is resumed
-    #[command(before_help = "Examples:
-  tenure schedule pause nightly")]
     Pause(ScheduleIdArgs),
     /// Resume a paused schedule at its next time
-    #[command(before_help = "Examples:
-  tenure schedule resume nightly")]
     Resume(ScheduleIdArgs),
     /// Delete a schedule; its jobs are kept
-    #[command(before_help = "Examples:
-  tenure schedule delete nightly")]
     Delete(ScheduleIdArgs),
 }
 
@@ -75,5 +58,41 @@ pub(crate) struct ScheduleCreateArgs {
 #[derive(ClapArgs)]
 pub(crate) struct ScheduleIdArgs {
     /// Id of the schedule, as shown by `tenure schedule list`
+    pub(crate) id: String,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum WebhookCommand {
+    /// List webhooks and the status of their deliveries
+    List,
+    /// Create a webhook and print its secret, which is shown only once
+    Create {
+        /// Address that events are sent to
+        url: String,
+        /// Id of the webhook [default: generated]
+        #[arg(long)]
+        id: Option<String>,
+        /// Only events of jobs of this type
+        #[arg(long = "type", value_name = "TYPE")]
+        job_type: Option<String>,
+        /// Only events of jobs with this lifecycle
+        #[arg(long, value_name = "NAME")]
+        lifecycle: Option<String>,
+        /// Only events of this type
+        #[arg(long)]
+        event: Option<String>,
+        /// Only events of this user's jobs
+        #[arg(long)]
+        user: Option<String>,
+    },
+    /// Resume deliveries of a disabled webhook where they stopped
+    Enable(WebhookIdArgs),
+    /// Delete a webhook
+    Delete(WebhookIdArgs),
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct WebhookIdArgs {
+    /// Id of the webhook, as shown by `tenure webhook list`
     pub(crate) id: String,
 }
