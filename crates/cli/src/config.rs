@@ -22,7 +22,8 @@ pub(crate) fn run(config: Option<PathBuf>, format: OutputFormat) -> Result<Exit>
         };
         CliError::new(exit, error.to_string())
     })?;
-    let setting = |setting: &Setting| json!({ "name": setting.name, "value": setting.value, "origin": setting.origin.to_string() });
+    let setting =
+        |setting: &Setting| json!({ "name": setting.name, "value": setting.value, "origin": setting.origin });
     let settings = loaded.config.settings.iter();
     let file = loaded.file.as_ref().map(|file| file.display().to_string());
     match format {
@@ -33,7 +34,7 @@ pub(crate) fn run(config: Option<PathBuf>, format: OutputFormat) -> Result<Exit>
         OutputFormat::Jsonl => settings.map(setting).try_for_each(|it| output::json(format, &it))?,
         OutputFormat::Name => settings.map(|it| &it.name).try_for_each(|name| output::data(name))?,
         OutputFormat::Table | OutputFormat::Wide => {
-            let row = |it: &Setting| vec![it.name.clone(), it.value.clone(), it.origin.to_string()];
+            let row = |it: &Setting| vec![it.name.clone(), it.value.clone(), it.origin.clone()];
             output::table(&["SETTING", "VALUE", "ORIGIN"], &settings.map(row).collect::<Vec<_>>())?;
             if file.is_none() {
                 output::message(&format!("no configuration file: there is no {DEFAULT_FILE} in this folder"));

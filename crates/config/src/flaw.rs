@@ -85,8 +85,7 @@ impl ValueError {
 #[derive(Clone, Debug)]
 pub(crate) enum Site {
     File(Range<usize>),
-    Variable(String),
-    Flag(String),
+    Named(String),
 }
 
 #[derive(Default)]

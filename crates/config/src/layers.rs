@@ -10,7 +10,7 @@ use crate::secret::hide;
 use crate::source::Source;
 use crate::text::list;
 use crate::value::{Input, InputForm};
-use crate::{Flags, Origin, Setting};
+use crate::{Flags, Setting};
 
 /// A parsed value, and where it was set.
 #[derive(Clone, Debug)]
@@ -27,7 +27,6 @@ pub(crate) struct Layers<'l> {
     variables: Vec<(&'static str, String)>,
     /// `None` is a path that is not UTF-8.
     flags: Vec<(&'static str, Option<String>)>,
-    variables_of_tables: Vec<&'static str>,
     pub(crate) settings: Vec<Setting>,
     pub(crate) flaws: Flaws,
 }
@@ -39,18 +38,21 @@ impl<'l> Layers<'l> {
         file: &'l FileValues<'l>,
         flags: &Flags,
         env: &impl Fn(&str) -> Option<String>,
-        flaws: Flaws,
+        mut flaws: Flaws,
     ) -> Self {
         // Some tools unset a variable by setting it to the empty string.
         let variable = |name: &str| env(&keys::variable(name)).filter(|text| !text.is_empty());
-        let tables = keys::tables().into_iter().chain([keys::TYPES]);
+        for table in keys::tables().into_iter().chain([keys::TYPES]) {
+            if variable(table).is_some() {
+                refuse_variable_of_table(table, &mut flaws);
+            }
+        }
         Self {
             folder,
             source,
             file,
             variables: KEYS.iter().filter_map(|key| Some((key.name, variable(key.name)?))).collect(),
             flags: flag_values(flags),
-            variables_of_tables: tables.filter(|table| variable(table).is_some()).collect(),
             settings: Vec::new(),
             flaws,
         }
@@ -58,20 +60,6 @@ impl<'l> Layers<'l> {
 
     pub(crate) fn reader(&mut self) -> Option<Reader<'_>> {
         self.source.map(|source| Reader { source, flaws: &mut self.flaws })
-    }
-
-    /// A variable named after a table would be ignored silently.
-    pub(crate) fn refuse_variables_of_tables(&mut self) {
-        for table in std::mem::take(&mut self.variables_of_tables) {
-            let below: Vec<String> =
-                KEYS.iter().filter(|key| is_below(key.name, table)).map(Key::variable).collect();
-            let help = match below.as_slice() {
-                [] => "declare types in the configuration file".to_owned(),
-                names => format!("available: {}", list(names)),
-            };
-            let error = ValueError::new("this names a table of settings, not a setting", help);
-            self.flaws.add_elsewhere(Place::Named(keys::variable(table)), error);
-        }
     }
 
     /// The value of a key in the last layer that sets it.
@@ -111,8 +99,8 @@ impl<'l> Layers<'l> {
         let flag = || KEYS.iter().find(|known| known.name == key)?.flag;
         [
             self.file.get(key).map(|value| Site::File(value.span())),
-            lookup(&self.variables, key).map(|_| Site::Variable(keys::variable(key))),
-            lookup(&self.flags, key).map(|_| Site::Flag(flag().unwrap_or(key).to_owned())),
+            lookup(&self.variables, key).map(|_| Site::Named(keys::variable(key))),
+            lookup(&self.flags, key).map(|_| Site::Named(flag().unwrap_or(key).to_owned())),
         ]
     }
 
@@ -125,22 +113,19 @@ impl<'l> Layers<'l> {
         match (site, self.source) {
             (Site::File(at), Some(source)) => self.flaws.add(source, at.clone(), error),
             (Site::File(_), None) => unreachable!("a site in the file comes from reading it"),
-            (Site::Variable(name) | Site::Flag(name), _) => {
-                self.flaws.add_elsewhere(Place::Named(name.clone()), error);
-            }
+            (Site::Named(name), _) => self.flaws.add_elsewhere(Place::Named(name.clone()), error),
         }
     }
 
     /// Adds an effective value to the settings; without a site it is a default.
     pub(crate) fn record(&mut self, name: &str, value: &str, site: Option<&Site>) {
         let origin = match site {
-            None => Origin::Default,
+            None => "default".to_owned(),
             Some(Site::File(at)) => {
                 let source = self.source.expect("a site in the file comes from reading it");
-                Origin::File { file: source.path.clone(), line: source.line(at.start) }
+                format!("{}:{}", source.path.display(), source.line(at.start))
             }
-            Some(Site::Variable(name)) => Origin::Variable(name.clone()),
-            Some(Site::Flag(name)) => Origin::Flag(name.clone()),
+            Some(Site::Named(name)) => name.clone(),
         };
         self.settings.push(Setting { name: name.to_owned(), value: hide(value), origin });
     }
@@ -176,9 +161,20 @@ impl<'l> Layers<'l> {
         let in_file = self.file.tables.iter().find(|(name, _)| name == table);
         in_file.map(|(_, at): &(String, Range<usize>)| Site::File(at.clone())).or_else(|| {
             let (name, _) = self.variables.iter().find(|(name, _)| is_below(name, table))?;
-            Some(Site::Variable(keys::variable(name)))
+            Some(Site::Named(keys::variable(name)))
         })
     }
+}
+
+/// A variable named after a table would be ignored silently.
+fn refuse_variable_of_table(table: &str, flaws: &mut Flaws) {
+    let below: Vec<String> = KEYS.iter().filter(|key| is_below(key.name, table)).map(Key::variable).collect();
+    let help = match below.as_slice() {
+        [] => "declare types in the configuration file".to_owned(),
+        names => format!("available: {}", list(names)),
+    };
+    let error = ValueError::new("this names a table of settings, not a setting", help);
+    flaws.add_elsewhere(Place::Named(keys::variable(table)), error);
 }
 
 fn lookup<'v, T>(values: &'v [(&'static str, T)], key: &str) -> Option<&'v T> {

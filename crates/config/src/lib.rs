@@ -206,38 +206,14 @@ pub struct Flags {
     pub database_url: Option<String>,
 }
 
-/// Where a value came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    Default,
-    /// The configuration file; lines count from 1.
-    File {
-        file: PathBuf,
-        line: usize,
-    },
-    /// The environment variable of this name.
-    Variable(String),
-    /// The flag of this name, with its dashes.
-    Flag(String),
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("default"),
-            Self::File { file, line } => write!(f, "{}:{line}", file.display()),
-            Self::Variable(name) | Self::Flag(name) => f.write_str(name),
-        }
-    }
-}
-
 /// One effective value as text, passwords hidden.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The full key: `limits.payload`.
     pub name: String,
     pub value: String,
-    pub origin: Origin,
+    /// `default`, the file and its line, or the name of the variable or flag.
+    pub origin: String,
 }
 
 /// A configuration, and the file that was read.
@@ -266,7 +242,6 @@ pub fn load_in(
         keys::collect(&mut Reader { source, flaws: &mut flaws }, root.get_ref(), "", &mut values);
     }
     let mut layers = Layers::new(folder, source.as_ref(), &values, flags, &env, flaws);
-    layers.refuse_variables_of_tables();
     let config = sections::config(&mut layers, values.types);
     let Layers { settings, flaws, .. } = layers;
     let flaws = flaws.into_sorted();
@@ -275,11 +250,6 @@ pub fn load_in(
     } else {
         Err(ConfigError::Flawed(flaws))
     }
-}
-
-/// A file with every setting and a comment for each.
-pub fn example() -> &'static str {
-    include_str!("example.toml")
 }
 
 /// The file to read: the named one, or the default one if it exists.

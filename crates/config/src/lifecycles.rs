@@ -79,7 +79,8 @@ fn matching_files(layers: &mut Layers<'_>, parts: &[Part], base: &Path, site: &S
                 ValueError::new(format!("`{pattern}` matches no file"), help)
             }
             Ok(found) => {
-                files.extend(found);
+                let new: Vec<PathBuf> = found.into_iter().filter(|file| !files.contains(file)).collect();
+                files.extend(new);
                 continue;
             }
             Err(error) => {
@@ -89,13 +90,7 @@ fn matching_files(layers: &mut Layers<'_>, parts: &[Part], base: &Path, site: &S
         is_complete = false;
         layers.add_flaw(site, error.at(part.at.clone()));
     }
-    let mut unique = Vec::new();
-    for file in files {
-        if !unique.contains(&file) {
-            unique.push(file);
-        }
-    }
-    is_complete.then_some(unique)
+    is_complete.then_some(files)
 }
 
 /// Reads and checks a file, and reports its flaws.

@@ -1,25 +1,27 @@
 //! The example file and docs/configuration.md are complete and correct.
 
-use tenure_config::{KEYS, Limits, example};
+use tenure_config::{KEYS, Limits};
 
 use crate::fixture::{ERRAND, Fixture};
 
+const EXAMPLE: &str = include_str!("../../src/example.toml");
+
 #[test]
 fn the_example_is_a_valid_configuration() {
-    let fixture = Fixture::new(example());
+    let fixture = Fixture::new(EXAMPLE);
     let config = fixture.loaded().config;
     assert_eq!(config.limits, Limits::default(), "the example shows the defaults");
     let names: Vec<&str> = config.definitions.types.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["generate_image", "render", "*"]);
     for key in KEYS {
         let last = key.name.rsplit('.').next().unwrap();
-        assert!(example().contains(&format!("{last} = ")), "the example leaves {} out", key.name);
+        assert!(EXAMPLE.contains(&format!("{last} = ")), "the example leaves {} out", key.name);
     }
 }
 
 #[test]
 fn the_commented_lines_of_the_example_are_valid() {
-    let settings = example().lines().map(|line| {
+    let settings = EXAMPLE.lines().map(|line| {
         let bare = line.strip_prefix("# ").unwrap_or(line);
         let is_setting = bare.starts_with('[') || bare.contains(" = ");
         let is_other_choice = bare.starts_with("database_url") || bare.starts_with("schema = \"");

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use expect_test::{ExpectFile, expect_file};
 use tempfile::TempDir;
-use tenure_config::{ConfigError, Flags, Loaded, Origin, Setting, load_in};
+use tenure_config::{ConfigError, Flags, Loaded, Setting, load_in};
 
 pub(crate) struct Fixture {
     folder: TempDir,
@@ -75,7 +75,7 @@ impl Fixture {
         expected(case).assert_eq(&self.relative(&lines.join("\n")));
     }
 
-    pub(crate) fn setting(&self, name: &str) -> (String, Origin) {
+    pub(crate) fn setting(&self, name: &str) -> (String, String) {
         let found = self.loaded().config.settings.into_iter().find(|setting| setting.name == name);
         found.map_or_else(|| panic!("{name} is not set"), |setting| (setting.value, setting.origin))
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tenure_config::{ConfigError, Flags, Limits, Loaded, LogFormat, Origin, StoreLocation};
+use tenure_config::{ConfigError, Flags, Limits, Loaded, LogFormat, StoreLocation};
 
 use crate::fixture::{Fixture, check};
 
@@ -30,29 +30,25 @@ fn load_looks_in_the_current_folder() {
 #[test]
 fn later_layers_override_earlier_ones() {
     let file = "listen = \"127.0.0.1:1\"\n[log]\nformat = \"text\"\n";
-    let named = |fixture: &Fixture, line| Origin::File { file: fixture.path("tenure.toml"), line };
+    let named = |fixture: &Fixture, line| format!("{}:{line}", fixture.path("tenure.toml").display());
     let fixture = Fixture::new(file);
     assert_eq!(fixture.setting("listen"), ("127.0.0.1:1".to_owned(), named(&fixture, 1)));
     assert_eq!(fixture.setting("log.format"), ("text".to_owned(), named(&fixture, 3)));
-    assert_eq!(fixture.setting("log.filter"), ("info".to_owned(), Origin::Default));
+    assert_eq!(fixture.setting("log.filter"), ("info".to_owned(), "default".to_owned()));
     let fixture = fixture
         .variable("TENURE_LISTEN", "127.0.0.1:2")
         .variable("TENURE_LOG_FORMAT", "json")
         .variable("TENURE_LOG_FILTER", "")
         .variable("TENURE_LIMITS_PAYLOAD", "2048")
         .variable("TENURE_LIMITS_CONNECTIONS", "7");
-    assert_eq!(
-        fixture.setting("listen"),
-        ("127.0.0.1:2".to_owned(), Origin::Variable("TENURE_LISTEN".to_owned()))
-    );
-    assert_eq!(fixture.setting("log.filter").1, Origin::Default, "an empty variable is not set");
+    assert_eq!(fixture.setting("listen"), ("127.0.0.1:2".to_owned(), "TENURE_LISTEN".to_owned()));
+    assert_eq!(fixture.setting("log.filter").1, "default", "an empty variable is not set");
     let config = fixture.loaded().config;
     assert_eq!((config.limits.payload, config.limits.connections), (2048, 7));
     assert_eq!(config.log.format, LogFormat::Json);
     let flags = Flags { listen: Some("127.0.0.1:3".to_owned()), ..Flags::default() };
     let fixture = fixture.flags(flags);
-    assert_eq!(fixture.setting("listen"), ("127.0.0.1:3".to_owned(), Origin::Flag("--listen".to_owned())));
-    assert_eq!(fixture.setting("listen").1.to_string(), "--listen");
+    assert_eq!(fixture.setting("listen"), ("127.0.0.1:3".to_owned(), "--listen".to_owned()));
 }
 
 #[test]
@@ -75,7 +71,7 @@ fn a_later_layer_can_choose_another_store() {
     let fixture = Fixture::new("data = \"here\"\n").variable("TENURE_DATABASE_URL", url);
     let StoreLocation::Database(database) = fixture.loaded().config.store else { panic!("a database") };
     assert_eq!(database.reveal(), url);
-    assert_eq!(fixture.setting("database_url").1.to_string(), "TENURE_DATABASE_URL");
+    assert_eq!(fixture.setting("database_url").1, "TENURE_DATABASE_URL");
     assert!(fixture.loaded().config.settings.iter().all(|setting| setting.name != "data"));
     let fixture = fixture.flags(Flags { data: Some("there".into()), ..Flags::default() });
     assert_eq!(fixture.loaded().config.store, StoreLocation::Data(fixture.path("there")));
