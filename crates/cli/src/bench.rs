@@ -26,7 +26,7 @@ use crate::output::{self, CliError, Exit};
 use cpu_split::CpuSplit;
 use embedded::Embedded;
 use load::Load;
-use report::{RateWith, Report};
+use report::Report;
 
 pub(crate) fn run(bench: &BenchArgs, format: OutputFormat, server: &ServerArgs) -> Result<Exit> {
     if let Some(store) = &bench.open {
@@ -103,10 +103,10 @@ fn payload() -> Value {
 /// Measures what needs no server: the disk and the runtime.
 async fn measure_alone(bench: &BenchArgs, callers: usize, folder: &Path, report: &mut Report) -> Result<()> {
     let span = Duration::from_secs(bench.seconds);
-    report.disk = Some(disk::syncs_per_second(folder, span.min(Duration::from_secs(2)))?);
+    report.disk_syncs_per_second = Some(disk::syncs_per_second(folder, span.min(Duration::from_secs(2)))?);
     let embedded = Embedded::open(&folder.join("embedded")).await?;
-    report.embedded = Some(embedded.drive(callers, 1, span).await?.per_second());
-    report.embedded_batches =
+    report.runtime_per_second = Some(embedded.drive(callers, 1, span).await?.per_second());
+    report.runtime_batches_per_second =
         Some(embedded.drive(bench.batch_callers, bench.batch, span).await?.per_second());
     embedded.close().await;
     Ok(())
@@ -121,32 +121,32 @@ async fn measure_server(
     pid: Option<u32>,
 ) -> Result<()> {
     let span = Duration::from_secs(bench.seconds);
-    report.healthz = Some(load.healthz(callers, span).await?);
-    report.singles = Some(load.singles(callers, span).await?);
-    report.batches = Some(load.batches(bench.batch_callers, bench.batch, span).await?);
-    report.latency = Some(load.latency(bench.samples).await?);
+    report.healthz_per_second = Some(load.healthz(callers, span).await?);
+    report.singles_per_second = Some(load.singles(callers, span).await?);
+    report.batches_per_second = Some(load.batches(bench.batch_callers, bench.batch, span).await?);
+    report.latency_us = Some(load.latency(bench.samples).await?);
     if bench.engines > 0 {
-        let per_second = Some(load.engines(bench.engines, span).await?);
-        report.engines = RateWith { open: Some(bench.engines), per_second, ..RateWith::default() };
+        report.engines = Some(bench.engines);
+        report.engines_per_second = Some(load.engines(bench.engines, span).await?);
     }
     if bench.idle > 0 {
         let before = pid.map(machine::resident_bytes).transpose()?;
         let connections = load.open_idle(bench.idle).await?;
-        let per_second = Some(load.singles(callers, span).await?);
+        report.idle_open = Some(bench.idle);
+        report.idle_singles_per_second = Some(load.singles(callers, span).await?);
         let after = pid.map(machine::resident_bytes).transpose()?;
-        let bytes = before.zip(after).map(|(before, after)| after.saturating_sub(before));
-        report.idle = RateWith { open: Some(bench.idle), per_second, bytes, ..RateWith::default() };
+        report.idle_bytes = before.zip(after).map(|(before, after)| after.saturating_sub(before));
         drop(connections);
     }
     if bench.dashboards > 0 {
         // The rate without dashboards is the mean of one before and one after: the store grows meanwhile.
         let before = load.singles(callers, span).await?;
         let connections = pages::open(&load.url, bench.dashboards).await?;
-        let per_second = Some(load.singles(callers, span).await?);
+        report.dashboards_open = Some(bench.dashboards);
+        report.dashboards_singles_per_second = Some(load.singles(callers, span).await?);
         drop(connections);
         let after = load.singles(callers, span).await?;
-        let without = Some(f64::midpoint(before, after));
-        report.dashboards = RateWith { open: Some(bench.dashboards), per_second, without, bytes: None };
+        report.dashboards_without_per_second = Some(f64::midpoint(before, after));
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
+use serde::Serialize;
 
 /// `tenure bench`.
 #[derive(ClapArgs)]
@@ -58,7 +59,8 @@ pub(crate) struct BenchArgs {
 }
 
 /// A store on which the runtime can be measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum StoreKind {
     Memory,
     Sqlite,

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, anyhow};
 use tokio::sync::oneshot;
 
+use super::stores::LIFECYCLE_BYTES;
 use super::{Throughput, drive};
 
 /// Durable writes of one block per second, one after the other.
@@ -31,12 +32,7 @@ struct Append {
 
 /// Lifecycles per second of a store that does nothing but write: each caller waits for four appends, and one thread
 /// writes all queued appends and calls fdatasync once for all of them. Nothing as durable can be faster.
-pub(super) async fn group_commits(
-    folder: &Path,
-    callers: usize,
-    span: Duration,
-    lifecycle_bytes: usize,
-) -> Result<Throughput> {
+pub(super) async fn group_commits(folder: &Path, callers: usize, span: Duration) -> Result<Throughput> {
     let path = folder.join("bare.log");
     let (sender, receiver) = channel::<Append>();
     let log_path = path.clone();
@@ -44,7 +40,7 @@ pub(super) async fn group_commits(
     let throughput = drive(vec![sender; callers], span, move |sender: Sender<Append>| async move {
         for _ in 0..4 {
             let (durable, written) = oneshot::channel();
-            sender.send(Append { bytes: lifecycle_bytes / 4, durable }).context("the log writer ended")?;
+            sender.send(Append { bytes: LIFECYCLE_BYTES / 4, durable }).context("the log writer ended")?;
             written.await?;
         }
         Ok(1)

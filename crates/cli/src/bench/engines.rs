@@ -127,7 +127,6 @@ async fn connect(load: &Load, number: usize) -> Result<WebSocketStream<TcpStream
     Ok(socket)
 }
 
-/// The next text message.
 async fn next(socket: &mut WebSocketStream<TcpStream>) -> Result<String> {
     loop {
         if let Message::Text(text) = socket.next().await.context("the server closed the connection")?? {

@@ -28,11 +28,11 @@ pub(super) struct Load {
     pub(super) key: Option<String>,
 }
 
-/// Time from a job's creation to the start of its handler.
-#[derive(Clone, Copy, Debug)]
+/// Microseconds from a job's creation to the start of its handler.
+#[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Latency {
-    pub(super) p50_us: u64,
-    pub(super) p99_us: u64,
+    pub(super) p50: u64,
+    pub(super) p99: u64,
 }
 
 /// A POST whose response is ignored.
@@ -123,7 +123,7 @@ impl Load {
             let holder = Holder { worker: "latency".to_owned(), fence: fence(job)? };
             post(&worker, &format!("/api/jobs/{}/succeed", job.id), &holder).await?;
         }
-        Ok(Latency { p50_us: spans.value_at_quantile(0.5), p99_us: spans.value_at_quantile(0.99) })
+        Ok(Latency { p50: spans.value_at_quantile(0.5), p99: spans.value_at_quantile(0.99) })
     }
 
     /// Opens waiting claims and event streams, `each` of both; dropping the result closes them.

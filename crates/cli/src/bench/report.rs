@@ -4,102 +4,82 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::ValueEnum as _;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::load::Latency;
 use super::pages::PageTime;
-use super::stores::{Comparison, LIFECYCLE_BYTES, StoreRate};
+use super::stores::{Comparison, StoreRate};
 use crate::args::OutputFormat;
 use crate::output;
 
 /// Rates are lifecycles per second (create, claim, start, succeed) unless stated otherwise.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 pub(super) struct Report {
-    /// Durable writes per second.
-    pub(super) disk: Option<f64>,
-    pub(super) embedded: Option<f64>,
-    pub(super) embedded_batches: Option<f64>,
+    pub(super) disk_syncs_per_second: Option<f64>,
+    pub(super) runtime_per_second: Option<f64>,
+    pub(super) runtime_batches_per_second: Option<f64>,
     /// Requests per second.
-    pub(super) healthz: Option<f64>,
-    pub(super) singles: Option<f64>,
-    pub(super) batches: Option<f64>,
-    pub(super) latency: Option<Latency>,
-    /// Jobs that connected engines acknowledge and complete.
-    pub(super) engines: RateWith,
-    /// While claims and streams are open.
-    pub(super) idle: RateWith,
-    /// While dashboard pages are open.
-    pub(super) dashboards: RateWith,
-}
-
-/// The rate while something is open or connected.
-#[derive(Default)]
-pub(super) struct RateWith {
-    pub(super) open: Option<usize>,
-    pub(super) per_second: Option<f64>,
-    /// The rate without it.
-    pub(super) without: Option<f64>,
-    /// The memory that it needs.
-    pub(super) bytes: Option<u64>,
+    pub(super) healthz_per_second: Option<f64>,
+    pub(super) singles_per_second: Option<f64>,
+    pub(super) batches_per_second: Option<f64>,
+    pub(super) latency_us: Option<Latency>,
+    /// Connected engines, and the jobs per second that they acknowledge and complete.
+    pub(super) engines: Option<usize>,
+    pub(super) engines_per_second: Option<f64>,
+    /// Open claims and streams, the rate meanwhile, and the memory that they need.
+    pub(super) idle_open: Option<usize>,
+    pub(super) idle_singles_per_second: Option<f64>,
+    pub(super) idle_bytes: Option<u64>,
+    /// Open dashboard pages, the rate meanwhile, and the rate without them.
+    pub(super) dashboards_open: Option<usize>,
+    pub(super) dashboards_singles_per_second: Option<f64>,
+    pub(super) dashboards_without_per_second: Option<f64>,
 }
 
 impl Report {
     pub(super) fn print(&self, format: OutputFormat) -> Result<()> {
         if matches!(format, OutputFormat::Json | OutputFormat::Jsonl) {
-            return Ok(output::json(format, &self.json())?);
+            return Ok(output::json(format, &json!(self))?);
         }
         let percent = |part: Option<f64>, whole: Option<f64>, of: &str| {
             let ratio = part.zip(whole).map(|(part, whole)| format!("{:.0} % of {of}", part * 100.0 / whole));
             ratio.unwrap_or_default()
         };
-        let Self { disk, embedded, embedded_batches, healthz, singles, batches, .. } = *self;
+        let (disk, runtime, healthz) =
+            (self.disk_syncs_per_second, self.runtime_per_second, self.healthz_per_second);
+        let (singles, batches) = (self.singles_per_second, self.batches_per_second);
+        let (runtime_batches, engines) = (self.runtime_batches_per_second, self.engines_per_second);
+        let (idle, dashboards) = (self.idle_singles_per_second, self.dashboards_singles_per_second);
         let quarter = healthz.map(|rate| rate / 4.0);
-        let [engines, idle, dashboards] =
-            [&self.engines, &self.idle, &self.dashboards].map(|it| it.per_second);
-        let memory = self.idle.bytes.map(|bytes| format!(", {} MB more memory", bytes / 1_000_000));
+        let memory = self.idle_bytes.map(|bytes| format!(", {} MB more memory", bytes / 1_000_000));
         let idle_ratio = percent(idle, singles, "the rate without them") + &memory.unwrap_or_default();
-        let dashboards_ratio = percent(dashboards, self.dashboards.without, "the rate before and after");
+        let without = self.dashboards_without_per_second;
         let lines = [
             ("disk: durable writes", disk, String::new()),
-            ("runtime without HTTP", embedded, percent(embedded, disk, "the disk")),
-            ("runtime without HTTP, batches", embedded_batches, String::new()),
+            ("runtime without HTTP", runtime, percent(runtime, disk, "the disk")),
+            ("runtime without HTTP, batches", runtime_batches, String::new()),
             ("GET /healthz: requests", healthz, String::new()),
             ("server, one request per verb", singles, percent(singles, quarter, "a quarter of /healthz")),
-            ("server, batches", batches, percent(batches, embedded_batches, "the runtime with batches")),
+            ("server, batches", batches, percent(batches, runtime_batches, "the runtime with batches")),
             ("engines on the socket", engines, percent(engines, batches, "the server with batches")),
             ("server with idle claims and streams", idle, idle_ratio),
-            ("server with open dashboards", dashboards, dashboards_ratio),
+            (
+                "server with open dashboards",
+                dashboards,
+                percent(dashboards, without, "the rate before and after"),
+            ),
         ];
         let rows: Vec<Vec<String>> = lines
             .into_iter()
             .filter_map(|(what, rate, ratio)| Some(vec![what.to_owned(), format!("{:.0}", rate?), ratio]))
             .collect();
         output::table(&["MEASUREMENT", "PER SECOND", "RATIO"], &rows)?;
-        if let Some(Latency { p50_us, p99_us }) = self.latency {
+        if let Some(Latency { p50, p99 }) = self.latency_us {
             let ms = |us: u64| us as f64 / 1000.0;
-            output::data(&format!("created to started: p50 {:.1} ms, p99 {:.1} ms", ms(p50_us), ms(p99_us)))?;
+            output::data(&format!("created to started: p50 {:.1} ms, p99 {:.1} ms", ms(p50), ms(p99)))?;
         }
         Ok(())
-    }
-
-    fn json(&self) -> Value {
-        json!({
-            "disk_syncs_per_second": self.disk,
-            "runtime_per_second": self.embedded,
-            "runtime_batches_per_second": self.embedded_batches,
-            "healthz_per_second": self.healthz,
-            "singles_per_second": self.singles,
-            "batches_per_second": self.batches,
-            "latency_us": self.latency.map(|it| json!({ "p50": it.p50_us, "p99": it.p99_us })),
-            "engines": self.engines.open,
-            "engines_per_second": self.engines.per_second,
-            "idle_open": self.idle.open,
-            "idle_singles_per_second": self.idle.per_second,
-            "idle_bytes": self.idle.bytes,
-            "dashboards_open": self.dashboards.open,
-            "dashboards_singles_per_second": self.dashboards.per_second,
-            "dashboards_without_per_second": self.dashboards.without,
-        })
     }
 }
 
@@ -123,46 +103,27 @@ pub(super) fn print_pages(format: OutputFormat, jobs: usize, pages: &[PageTime])
 
 /// Prints the rates of each store next to those of a bare log file.
 pub(super) fn print_stores(format: OutputFormat, comparison: &Comparison) -> Result<()> {
-    let name =
-        |it: &StoreRate| it.store.to_possible_value().expect("no store is hidden").get_name().to_owned();
     if matches!(format, OutputFormat::Json | OutputFormat::Jsonl) {
-        let rate = |it: &StoreRate| {
-            json!({
-                "store": name(it), "waiting": it.waiting, "callers": it.callers,
-                "per_second": it.runtime.per_second, "cpu_us": it.runtime.cpu_us,
-                "limit_per_second": it.limit.per_second, "limit_cpu_us": it.limit.cpu_us,
-            })
-        };
-        let openings = comparison.openings.iter().map(
-            |it| json!({ "waiting": it.waiting, "open_ms": it.ms, "resident_bytes": it.resident_bytes }),
-        );
-        let answer = json!({
-            "lifecycle_bytes": LIFECYCLE_BYTES,
-            "stores": comparison.rates.iter().map(rate).collect::<Vec<_>>(),
-            "openings": openings.collect::<Vec<_>>(),
-        });
-        return Ok(output::json(format, &answer)?);
+        return Ok(output::json(format, &json!(comparison))?);
     }
     let row = |it: &StoreRate| {
-        let ratio = 100.0 * it.runtime.per_second / it.limit.per_second;
+        let ratio = 100.0 * it.per_second / it.limit_per_second;
         vec![
-            name(it),
+            it.store.to_possible_value().expect("no store is hidden").get_name().to_owned(),
             it.waiting.to_string(),
             it.callers.to_string(),
-            format!("{:.0}", it.runtime.per_second),
-            format!("{:.0}", it.runtime.cpu_us),
-            format!("{:.0}", it.limit.per_second),
+            format!("{:.0}", it.per_second),
+            format!("{:.0}", it.cpu_us),
+            format!("{:.0}", it.limit_per_second),
             format!("{ratio:.1} %"),
         ]
     };
     let headings = ["STORE", "WAITING", "CALLERS", "PER SECOND", "CPU US", "LIMIT PER SECOND", "RATIO"];
-    output::table(&headings, &comparison.rates.iter().map(row).collect::<Vec<_>>())?;
+    output::table(&headings, &comparison.stores.iter().map(row).collect::<Vec<_>>())?;
     for it in &comparison.openings {
         let mb = it.resident_bytes / 1_000_000;
-        output::data(&format!(
-            "sqlite with {} waiting: opened in {} ms, {mb} MB resident",
-            it.waiting, it.ms
-        ))?;
+        let (waiting, ms) = (it.waiting, it.open_ms);
+        output::data(&format!("sqlite with {waiting} waiting: opened in {ms} ms, {mb} MB resident"))?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, ensure};
+use serde::Serialize;
 use tenure_store::{AnyStore, MemoryStore, Store as _};
 
 use super::embedded::Embedded;
@@ -16,39 +17,37 @@ use crate::output;
 pub(super) const LIFECYCLE_BYTES: usize = 1_722;
 const CALLERS: [usize; 4] = [1, 16, 128, 1024];
 
-/// Lifecycles per second, and CPU time for each.
-#[derive(Clone, Copy)]
-pub(super) struct Rate {
-    pub(super) per_second: f64,
-    pub(super) cpu_us: f64,
-}
-
-/// One store with so many waiting jobs and callers.
+/// Lifecycles per second, and CPU time for each, of one store with so many waiting jobs and callers, and of a log file.
+#[derive(Serialize)]
 pub(super) struct StoreRate {
     pub(super) store: StoreKind,
     pub(super) waiting: usize,
     pub(super) callers: usize,
-    pub(super) runtime: Rate,
-    pub(super) limit: Rate,
+    pub(super) per_second: f64,
+    pub(super) cpu_us: f64,
+    pub(super) limit_per_second: f64,
+    limit_cpu_us: f64,
 }
 
 /// How long it took to open an embedded store, and the memory of the process afterwards.
+#[derive(Serialize)]
 pub(super) struct Opening {
     pub(super) waiting: usize,
-    pub(super) ms: u64,
+    pub(super) open_ms: u64,
     pub(super) resident_bytes: u64,
 }
 
-#[derive(Default)]
+#[derive(Default, Serialize)]
 pub(super) struct Comparison {
-    pub(super) rates: Vec<StoreRate>,
+    lifecycle_bytes: usize,
+    pub(super) stores: Vec<StoreRate>,
     pub(super) openings: Vec<Opening>,
 }
 
 pub(super) async fn measure(bench: &BenchArgs, folder: &Path) -> Result<Comparison> {
     let callers = if bench.callers.is_empty() { &CALLERS[..] } else { &bench.callers };
     let span = Duration::from_secs(bench.seconds);
-    let mut comparison = Comparison::default();
+    let mut comparison = Comparison { lifecycle_bytes: LIFECYCLE_BYTES, ..Comparison::default() };
     for &store in &bench.stores {
         for &waiting in &bench.waiting {
             let data = folder.join(format!("{store:?}-{waiting}"));
@@ -58,11 +57,20 @@ pub(super) async fn measure(bench: &BenchArgs, folder: &Path) -> Result<Comparis
                 output::message(&format!("measuring {store:?}, {waiting} waiting, {callers} callers"));
                 let cpu = machine::cpu_us(store == StoreKind::Postgres)?;
                 let throughput = embedded.drive(callers, 1, span).await?;
-                let runtime = rate(&throughput, machine::cpu_us(store == StoreKind::Postgres)?, cpu);
+                let cpu_us = cpu_each(&throughput, machine::cpu_us(store == StoreKind::Postgres)?, cpu);
                 let cpu = machine::cpu_us(false)?;
-                let throughput = disk::group_commits(folder, callers, span, LIFECYCLE_BYTES).await?;
-                let limit = rate(&throughput, machine::cpu_us(false)?, cpu);
-                comparison.rates.push(StoreRate { store, waiting, callers, runtime, limit });
+                let limit = disk::group_commits(folder, callers, span).await?;
+                let limit_cpu_us = cpu_each(&limit, machine::cpu_us(false)?, cpu);
+                let (per_second, limit_per_second) = (throughput.per_second(), limit.per_second());
+                comparison.stores.push(StoreRate {
+                    store,
+                    waiting,
+                    callers,
+                    per_second,
+                    cpu_us,
+                    limit_per_second,
+                    limit_cpu_us,
+                });
             }
             embedded.close().await;
             if store == StoreKind::Sqlite {
@@ -73,9 +81,9 @@ pub(super) async fn measure(bench: &BenchArgs, folder: &Path) -> Result<Comparis
     Ok(comparison)
 }
 
-fn rate(throughput: &Throughput, cpu_after: u64, cpu_before: u64) -> Rate {
-    let cpu_us = cpu_after.saturating_sub(cpu_before) as f64 / throughput.operations.max(1) as f64;
-    Rate { per_second: throughput.per_second(), cpu_us }
+/// CPU time of each operation.
+fn cpu_each(throughput: &Throughput, cpu_after: u64, cpu_before: u64) -> f64 {
+    cpu_after.saturating_sub(cpu_before) as f64 / throughput.operations.max(1) as f64
 }
 
 async fn fresh(store: StoreKind, folder: &Path, database_url: Option<&str>) -> Result<AnyStore> {
@@ -106,7 +114,7 @@ fn open_again(folder: &Path, waiting: usize) -> Result<Opening> {
         Command::new(std::env::current_exe()?).args(["bench", "--open"]).arg(folder).output()?.stdout;
     let output = String::from_utf8(output)?;
     let (ms, bytes) = output.trim().split_once(' ').context("the store could not be opened again")?;
-    Ok(Opening { waiting, ms: ms.parse()?, resident_bytes: bytes.parse()? })
+    Ok(Opening { waiting, open_ms: ms.parse()?, resident_bytes: bytes.parse()? })
 }
 
 /// `tenure bench --open`: milliseconds to open the store, and resident bytes afterwards.
