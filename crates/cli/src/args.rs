@@ -21,7 +21,7 @@ pub(crate) use bench::{BenchArgs, StoreKind};
 pub(crate) use job::{EventsArgs, JobArgs, JobCommand, JobFilter, NewJobArgs, PageArgs, TimeArg};
 pub(crate) use lifecycle::{DiagramFormat, LifecycleCommand};
 pub(crate) use operators::{
-    AccountCommand, DeadCommand, DeadFilter, KeyCommand, QueueCommand, RedriveArgs, Role, WorkerCommand,
+    AccountCommand, DeadCommand, DeadFilter, KeyCommand, QueueCommand, RedriveArgs, WorkerCommand,
 };
 pub(crate) use server::{DevArgs, ServeArgs};
 pub(crate) use top::{TopArgs, View};

@@ -61,19 +61,10 @@ pub(crate) struct Page<T> {
 impl<T: DeserializeOwned> Page<T> {
     pub(crate) fn new(call: CallId, raw: Box<RawValue>) -> Result<Self> {
         let fields: Answer<BTreeMap<String, Box<RawValue>>> = Answer::new(raw)?;
-        let rows: Vec<Box<RawValue>> = match fields.get(rows_field(call)) {
-            Some(rows) => serde_json::from_str(rows.get())?,
-            None => Vec::new(),
-        };
-        let next_cursor = match fields.get("next_cursor") {
-            Some(cursor) => serde_json::from_str(cursor.get())?,
-            None => None,
-        };
-        Ok(Self {
-            rows: rows.into_iter().map(Answer::new).collect::<Result<_>>()?,
-            next_cursor,
-            raw: fields.raw,
-        })
+        let text = |name: &str| fields.get(name).map_or("null", |raw| raw.get());
+        let rows: Option<Vec<Box<RawValue>>> = serde_json::from_str(text(rows_field(call)))?;
+        let rows = rows.into_iter().flatten().map(Answer::new).collect::<Result<_>>()?;
+        Ok(Self { rows, next_cursor: serde_json::from_str(text("next_cursor"))?, raw: fields.raw })
     }
 
     /// Joins rows of several pages into one.

@@ -21,19 +21,15 @@ const CANDIDATES_MAX: usize = 10;
 /// The id of the only job whose id begins with `prefix`.
 pub(crate) async fn resolve(server: &Server, prefix: &str) -> Result<String> {
     let digits = prefix.replace('-', "").to_ascii_lowercase();
-    let not_found = || {
-        let message = format!("no job has an id that begins with {prefix:?}");
-        CliError::new(Exit::NotFound, message).help("list ids with `tenure job list`")
-    };
     if digits.is_empty() || digits.len() > DIGITS || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return Err(not_found().into());
+        return Err(not_found("job", prefix).into());
     }
     if digits.len() == DIGITS {
         return Ok(hyphenated(&digits));
     }
     let mut found = candidates(server, &digits).await?;
     match found.len() {
-        0 => Err(not_found().into()),
+        0 => Err(not_found("job", prefix).into()),
         1 => Ok(found.remove(0).id),
         many => {
             let list = found.iter().take(CANDIDATES_MAX).map(|job| {
@@ -41,13 +37,21 @@ pub(crate) async fn resolve(server: &Server, prefix: &str) -> Result<String> {
             });
             let and_more = if many > CANDIDATES_MAX { "\n  …" } else { "" };
             let list: String = list.collect();
-            let message = format!("several jobs have ids that begin with {prefix:?}:{list}{and_more}");
-            Err(CliError::new(Exit::Refused, message).help("use a longer prefix").into())
+            Err(ambiguous("job", prefix, &format!("{list}{and_more}")).into())
         }
     }
 }
 
-/// Resolves an optional prefix.
+pub(crate) fn not_found(noun: &str, prefix: &str) -> CliError {
+    let message = format!("no {noun} has an id that begins with {prefix:?}");
+    CliError::new(Exit::NotFound, message).help(format!("list ids with `tenure {noun} list`"))
+}
+
+pub(crate) fn ambiguous(noun: &str, prefix: &str, found: &str) -> CliError {
+    let message = format!("several {noun}s have ids that begin with {prefix:?}:{found}");
+    CliError::new(Exit::Refused, message).help("use a longer prefix")
+}
+
 pub(crate) async fn resolve_optional(server: &Server, prefix: Option<&String>) -> Result<Option<String>> {
     match prefix {
         Some(prefix) => resolve(server, prefix).await.map(Some),

@@ -75,7 +75,13 @@ const ASSETS: List<Asset> = List {
 pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
     let id = async |prefix: &str| id::resolve(server, prefix).await;
     let job: Answer<JobRecord> = match command {
-        JobCommand::Create(args) => create(&args, server).await?,
+        JobCommand::Create(args) => {
+            let created = server.client.create(new_job(&args)?).await?;
+            if created.replayed {
+                output::message(ALREADY_EXISTS);
+            }
+            server.get(CallId::GetJob, &[&created.job.id]).await?
+        }
         JobCommand::List { filter, page } => return list(&filter, page, server, format).await,
         JobCommand::Events { job, telemetry } => {
             let query = json!({ "telemetry": telemetry.then_some(true) });
@@ -90,8 +96,8 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
         }
         JobCommand::Assets(args) => {
             let (id, limit) = (id(&args.job).await?, tenure_core::limits::ASSETS_MAX);
-            return ASSETS
-                .print(format, &server.list(CallId::ListJobAssets, &[&id], json!({}), limit).await?);
+            let page = server.list(CallId::ListJobAssets, &[&id], json!({}), limit).await?;
+            return ASSETS.print(format, &page);
         }
         JobCommand::Get(args) => server.get(CallId::GetJob, &[&id(&args.job).await?]).await?,
         JobCommand::Replay { job, seq } => {
@@ -100,12 +106,16 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
         JobCommand::Retry(args) => {
             server.post(CallId::RetryJob, &[&id(&args.job).await?], &json!({})).await?
         }
-        JobCommand::Cancel { job, hard, reason } => cancel(server, &id(&job).await?, hard, reason).await?,
-        JobCommand::Wait { job, timeout } => {
-            let job = wait(server, &id(&job).await?, timeout).await?;
-            JOBS.print_one(format, &job)?;
-            return Ok(exit_code(&job));
+        JobCommand::Cancel { job, hard, reason } => {
+            let mode = Some(if hard { CancelMode::Hard } else { CancelMode::Soft });
+            let (id, body) = (id(&job).await?, json!(Cancel { mode, reason }));
+            let job: Answer<JobRecord> = server.post(CallId::CancelJob, &[&id], &body).await?;
+            if job.cancel_requested.is_some() && !job.is_final() {
+                output::message("the worker was asked to stop");
+            }
+            job
         }
+        JobCommand::Wait { job, timeout } => return wait(server, &id(&job).await?, timeout, format).await,
         JobCommand::DeadLetter { job, reason_code, detail } => {
             let body = json!(GiveUp { reason_code, detail });
             server.post(CallId::DeadLetterJob, &[&id(&job).await?], &body).await?
@@ -143,14 +153,6 @@ fn with<T>(new: NewJob, value: Option<T>, set: impl Fn(NewJob, T) -> NewJob) -> 
         Some(value) => set(new, value),
         None => new,
     }
-}
-
-async fn create(args: &NewJobArgs, server: &Server) -> Result<Answer<JobRecord>> {
-    let created = server.client.create(new_job(args)?).await?;
-    if created.replayed {
-        output::message(ALREADY_EXISTS);
-    }
-    server.get(CallId::GetJob, &[&created.job.id]).await
 }
 
 async fn list(filter: &JobFilter, page: PageArgs, server: &Server, format: OutputFormat) -> Result<Exit> {
@@ -191,18 +193,7 @@ pub(crate) async fn filter(filter: &JobFilter, server: &Server) -> Result<Value>
     }))
 }
 
-async fn cancel(server: &Server, id: &str, hard: bool, reason: Option<String>) -> Result<Answer<JobRecord>> {
-    let mode = Some(if hard { CancelMode::Hard } else { CancelMode::Soft });
-    let job: Answer<JobRecord> =
-        server.post(CallId::CancelJob, &[id], &json!(Cancel { mode, reason })).await?;
-    if job.cancel_requested.is_some() && !job.is_final() {
-        output::message("the worker was asked to stop");
-    }
-    Ok(job)
-}
-
-/// Waits until the job has finished.
-async fn wait(server: &Server, id: &str, timeout: Option<Millis>) -> Result<Answer<JobRecord>> {
+async fn wait(server: &Server, id: &str, timeout: Option<Millis>, format: OutputFormat) -> Result<Exit> {
     let finished = wait_until_finished(server, id);
     match timeout {
         Some(limit) => {
@@ -214,7 +205,9 @@ async fn wait(server: &Server, id: &str, timeout: Option<Millis>) -> Result<Answ
         }
         None => finished.await?,
     }
-    server.get(CallId::GetJob, &[id]).await
+    let job = server.get(CallId::GetJob, &[id]).await?;
+    JOBS.print_one(format, &job)?;
+    Ok(exit_code(&job))
 }
 
 /// Waits even while the server is unreachable.

@@ -68,11 +68,9 @@ fn check(files: &[String], format: OutputFormat) -> Result<Exit> {
 fn verdict(source: &Source) -> String {
     match &source.lifecycle {
         Ok(lifecycle) => {
-            let (states, rules) = (lifecycle.states.len(), lifecycle.rules.len());
-            format!(
-                "{}: ok, {} v{}, {states} states, {rules} rules",
-                source.name, lifecycle.name, lifecycle.version
-            )
+            let Lifecycle { name, version, states, rules, .. } = lifecycle;
+            let (states, rules) = (states.len(), rules.len());
+            format!("{}: ok, {name} v{version}, {states} states, {rules} rules", source.name)
         }
         Err(flaws) if flaws.len() == 1 => format!("{}: 1 flaw", source.name),
         Err(flaws) => format!("{}: {} flaws", source.name, flaws.len()),
@@ -118,35 +116,29 @@ fn show(name: &str, diagram: Option<DiagramFormat>, format: OutputFormat) -> Res
 }
 
 fn shown(lifecycle: &Lifecycle) -> String {
+    let Lifecycle { name, version, policy, .. } = lifecycle;
+    let about = if lifecycle.about.is_empty() { String::new() } else { format!("{}\n", lifecycle.about) };
+    let diagram = draw(lifecycle, Format::Text);
+    let attempts = if policy.max_attempts == 1 { "attempt" } else { "attempts" };
+    let (count, lease, heartbeat) = (policy.max_attempts, policy.lease, policy.heartbeat);
+    let grace = policy.cancel_grace;
     let ranks: Vec<String> =
         lifecycle.by_rank().iter().map(|state| format!("{} {}", state.rank, state.name)).collect();
-    let policy = &lifecycle.policy;
-    let attempts = if policy.max_attempts == 1 { "attempt" } else { "attempts" };
+    let ranks = ranks.join(" · ");
+    let untouched = longest("a job that no worker claims", &lifecycle.longest_life_untouched());
+    let crashing = longest("a job whose workers all crash", &lifecycle.longest_life_crashing());
     format!(
-        "{} v{}\n{}\n{}\npolicy      {} {attempts}, lease {}, heartbeat {}, cancel grace {}\nranks       {}\n\
-         untouched   {}\ncrashing    {}\n",
-        lifecycle.name,
-        lifecycle.version,
-        if lifecycle.about.is_empty() { String::new() } else { format!("{}\n", lifecycle.about) },
-        draw(lifecycle, Format::Text),
-        policy.max_attempts,
-        policy.lease,
-        policy.heartbeat,
-        policy.cancel_grace,
-        ranks.join(" · "),
-        longest("a job that no worker claims", &lifecycle.longest_life_untouched()),
-        longest("a job whose workers all crash", &lifecycle.longest_life_crashing()),
+        "{name} v{version}\n{about}\n{diagram}\npolicy      {count} {attempts}, lease {lease}, heartbeat {heartbeat}, \
+         cancel grace {grace}\nranks       {ranks}\nuntouched   {untouched}\ncrashing    {crashing}\n"
     )
 }
 
 fn longest(job: &str, life: &LongestLife) -> String {
     match life {
         LongestLife::Within(span) => format!("{job} finishes within {span}"),
-        LongestLife::Waits(wait) if wait.declared => {
-            format!("{job} may wait indefinitely in `{}`, which has timeout = \"never\"", wait.state)
-        }
         LongestLife::Waits(wait) => {
-            format!("{job} may wait indefinitely in `{}`, which has no timeout", wait.state)
+            let timeout = if wait.declared { "timeout = \"never\"" } else { "no timeout" };
+            format!("{job} may wait indefinitely in `{}`, which has {timeout}", wait.state)
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Output: data to stdout, messages to stderr, colours only on a terminal (`NO_COLOR` is honoured); and exit codes.
 
-use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
@@ -36,7 +35,8 @@ impl From<Exit> for ExitCode {
 }
 
 /// Why a command failed: a message, an exit code, and what to do about it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
 pub(crate) struct CliError {
     pub(crate) exit: Exit,
     pub(crate) message: String,
@@ -59,14 +59,6 @@ impl CliError {
         }
     }
 }
-
-impl fmt::Display for CliError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for CliError {}
 
 /// Writes data to stdout, with a line break at its end.
 pub(crate) fn data(text: &str) -> io::Result<()> {

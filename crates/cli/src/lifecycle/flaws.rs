@@ -1,8 +1,8 @@
 //! Prints flaws of a lifecycle file: the place, what is wrong there, and a suggestion.
 
-use std::fmt;
+use std::sync::Arc;
 
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report};
 use tenure_core::lifecycle::{Flaw, RuleId};
 
 use super::source::Source;
@@ -15,15 +15,27 @@ const LINE_BYTES_MAX: usize = 400;
 /// Prints every flaw to stderr.
 pub(super) fn print(source: &Source) {
     let Err(flaws) = &source.lifecycle else { return };
-    let named = NamedSource::new(&source.name, source.text.clone());
+    let named = Arc::new(NamedSource::new(&source.name, source.text.clone()));
     // Always in colour: the output stream removes colours where they are not shown.
     let handler =
         GraphicalReportHandler::new_themed(GraphicalTheme::unicode()).with_width(WIDTH).with_links(false);
     for flaw in flaws {
-        let report =
-            FlawReport { flaw, source: &named, quoted: is_quotable(flaw, &source.text), name: &source.name };
+        let code = match flaw.rule {
+            RuleId::Syntax => flaw.rule.to_string(),
+            rule => format!("{rule} {}", rule.title()),
+        };
+        let mut diagnostic = MietteDiagnostic::new(&flaw.message).with_code(code).with_help(&flaw.help);
+        let report = if is_quotable(flaw, &source.text) {
+            Report::new(diagnostic.with_labels(labels(flaw))).with_source_code(Arc::clone(&named))
+        } else {
+            if let Some(place) = flaw.locations.first() {
+                let (line, column) = (place.line, place.column);
+                diagnostic.message = format!("{} ({}:{line}:{column})", flaw.message, source.name);
+            }
+            Report::new(diagnostic)
+        };
         let mut text = String::new();
-        if handler.render_report(&mut text, &report).is_err() {
+        if handler.render_report(&mut text, report.as_ref()).is_err() {
             text = format!("{}:{flaw}\n", source.name);
         }
         output::message(&text);
@@ -34,66 +46,18 @@ pub(super) fn print(source: &Source) {
 /// Whether the lines around a flaw can be quoted.
 fn is_quotable(flaw: &Flaw, text: &str) -> bool {
     flaw.locations.iter().all(|place| {
-        place.end <= text.len()
-            && text
-                .lines()
-                .skip(place.line.saturating_sub(2))
-                .take(3)
-                .all(|line| line.len() <= LINE_BYTES_MAX)
+        let mut around = text.lines().skip(place.line.saturating_sub(2)).take(3);
+        place.end <= text.len() && around.all(|line| line.len() <= LINE_BYTES_MAX)
     }) && !text.is_empty()
 }
 
-/// A flaw as the renderer expects it.
-#[derive(Debug)]
-struct FlawReport<'a> {
-    flaw: &'a Flaw,
-    source: &'a NamedSource<String>,
-    quoted: bool,
-    name: &'a str,
-}
-
-impl fmt::Display for FlawReport<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.flaw.message)?;
-        match self.flaw.locations.first().filter(|_| !self.quoted) {
-            Some(place) => write!(f, " ({}:{}:{})", self.name, place.line, place.column),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for FlawReport<'_> {}
-
-impl Diagnostic for FlawReport<'_> {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        let rule = self.flaw.rule;
-        Some(if rule == RuleId::Syntax {
-            Box::new(rule)
+fn labels(flaw: &Flaw) -> impl Iterator<Item = LabeledSpan> {
+    flaw.locations.iter().enumerate().map(|(nth, place)| {
+        let (label, span) = (Some(place.label.clone()), (place.start, place.end - place.start));
+        if nth == 0 {
+            LabeledSpan::new_primary_with_span(label, span)
         } else {
-            Box::new(format!("{rule} {}", rule.title()))
-        })
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(&self.flaw.help))
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.quoted.then_some(self.source)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        if !self.quoted {
-            return None;
+            LabeledSpan::new_with_span(label, span)
         }
-        let labels = self.flaw.locations.iter().enumerate().map(|(nth, place)| {
-            let (label, span) = (Some(place.label.clone()), (place.start, place.end - place.start));
-            if nth == 0 {
-                LabeledSpan::new_primary_with_span(label, span)
-            } else {
-                LabeledSpan::new_with_span(label, span)
-            }
-        });
-        Some(Box::new(labels))
-    }
+    })
 }

@@ -1,7 +1,7 @@
 //! The JSON output of `tenure lifecycle`.
 
 use serde_json::{Value, json};
-use tenure_core::lifecycle::{Diff, Flaw, Lifecycle};
+use tenure_core::lifecycle::{Change, Diff, Flaw, Lifecycle, Location};
 
 /// The result of `check` for one file.
 pub(super) fn checked(file: &str, flaws: &[Flaw]) -> Value {
@@ -10,16 +10,8 @@ pub(super) fn checked(file: &str, flaws: &[Flaw]) -> Value {
 }
 
 fn flaw(flaw: &Flaw) -> Value {
-    let places: Vec<Value> = flaw
-        .locations
-        .iter()
-        .map(|place| {
-            json!({
-                "line": place.line, "column": place.column, "start": place.start, "end": place.end,
-                "label": place.label,
-            })
-        })
-        .collect();
+    let place = |it: &Location| json!({ "line": it.line, "column": it.column, "start": it.start, "end": it.end, "label": it.label });
+    let places: Vec<Value> = flaw.locations.iter().map(place).collect();
     let first = flaw.locations.first();
     json!({
         "rule": flaw.rule.as_str(),
@@ -33,13 +25,8 @@ fn flaw(flaw: &Flaw) -> Value {
 
 /// The result of `diff`.
 pub(super) fn diff(old: &Lifecycle, new: &Lifecycle, diff: &Diff) -> Value {
-    let changes: Vec<Value> = diff
-        .changes
-        .iter()
-        .map(|change| {
-            json!({ "kind": change.kind.as_str(), "what": change.what, "how": change.how, "blocks": change.blocks })
-        })
-        .collect();
+    let change = |it: &Change| json!({ "kind": it.kind.as_str(), "what": it.what, "how": it.how, "blocks": it.blocks });
+    let changes: Vec<Value> = diff.changes.iter().map(change).collect();
     let head = |lifecycle: &Lifecycle| json!({ "name": lifecycle.name, "version": lifecycle.version });
     json!({ "old": head(old), "new": head(new), "compatible": diff.compatible, "changes": changes })
 }

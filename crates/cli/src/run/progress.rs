@@ -58,7 +58,6 @@ impl Progress {
         self.printed = Some(percent);
     }
 
-    /// Removes the bar.
     pub(super) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -6,23 +6,13 @@ use tenure_core::lifecycle::{Outcome, Phase};
 /// Whether colours are shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Colours {
-    shown: bool,
+    pub(super) shown: bool,
 }
 
 impl Colours {
     /// No colours if `NO_COLOR` is set and not empty.
     pub(super) fn of_environment() -> Self {
         Self { shown: std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty()) }
-    }
-
-    #[cfg(test)]
-    pub(super) fn all() -> Self {
-        Self { shown: true }
-    }
-
-    #[cfg(test)]
-    pub(super) fn none() -> Self {
-        Self { shown: false }
     }
 
     pub(super) fn of(self, colour: Color) -> Style {

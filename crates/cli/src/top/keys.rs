@@ -161,7 +161,6 @@ const KEYS: &[Key] = &[
     key(&[Char('q')], "q", "quit", "quit", KeyAction::Quit, always),
 ];
 
-/// The keys of a page.
 pub(super) fn of(page: &PaneKind) -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(move |key| (key.works)(page))
 }

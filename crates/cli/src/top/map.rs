@@ -17,7 +17,7 @@ pub(super) struct LifecycleMap {
     /// `None`: the lifecycle with the most jobs.
     pub(super) selected: Option<String>,
     pub(super) lifecycle: Option<Lifecycle>,
-    stats: Option<Stats>,
+    pub(super) stats: Option<Stats>,
     /// Why there are no statistics.
     pub(super) refusal: Option<String>,
     /// The index of the selected state, by rank.
@@ -53,10 +53,6 @@ impl LifecycleMap {
         }
     }
 
-    pub(super) fn is_selected(&self, name: &str) -> bool {
-        self.selected.as_deref() == Some(name)
-    }
-
     pub(super) fn step(&mut self, to: Move) {
         let last = self.lifecycle.as_ref().map_or(0, |it| it.states.len().saturating_sub(1));
         self.cursor = match to {
@@ -87,10 +83,6 @@ impl LifecycleMap {
     /// What needs attention.
     pub(super) fn attention(&self) -> impl Iterator<Item = String> {
         self.stats.iter().flat_map(|stats| &stats.attention).map(|it| text(&it.text))
-    }
-
-    pub(super) fn has_stats(&self) -> bool {
-        self.stats.is_some()
     }
 }
 

@@ -80,7 +80,6 @@ pub(super) enum Effect {
 
 #[derive(Default)]
 pub(super) struct Top {
-    /// The server's address.
     pub(super) server: String,
     /// Open panes, the shown one last; never empty.
     panes: Vec<Pane>,
@@ -106,7 +105,6 @@ impl Top {
         Self { server, panes, size, ..Self::default() }
     }
 
-    /// The shown pane.
     pub(super) fn pane(&self) -> &Pane {
         self.panes.last().expect("the first pane is never closed")
     }

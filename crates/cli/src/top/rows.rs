@@ -29,7 +29,7 @@ pub(super) struct Rows {
     /// Ids of marked rows, which the next action applies to.
     pub(super) marks: BTreeSet<String>,
     /// Ids of shown rows that the server no longer returns.
-    gone: HashSet<String>,
+    pub(super) gone: HashSet<String>,
     /// Rows that are not shown yet.
     pub(super) newer: usize,
     /// The server's last answer.
@@ -55,7 +55,6 @@ impl Rows {
         Self { limit: STEP, ..Self::default() }
     }
 
-    /// The selected row.
     pub(super) fn current(&self) -> Option<&Row> {
         self.shown.get(self.cursor?)
     }
@@ -67,11 +66,6 @@ impl Rows {
         }
         let ids = self.shown.iter().map(|row| row.id.clone());
         ids.filter(|id| self.marks.contains(id)).collect()
-    }
-
-    /// Whether the server no longer returns the row.
-    pub(super) fn is_gone(&self, row: &Row) -> bool {
-        self.gone.contains(&row.id)
     }
 
     /// Shows the server's rows, as far as the selection allows.
@@ -170,6 +164,12 @@ mod tests {
         ids.chars().map(row).collect()
     }
 
+    fn listed(ids: &str, more: bool) -> Rows {
+        let mut it = Rows::new();
+        it.update(rows(ids), more);
+        it
+    }
+
     fn described(rows: &Rows) -> String {
         let cursor = rows.current().map_or("-", |row| &row.id);
         let shown: String = rows.shown.iter().map(|row| row.id.as_str()).collect();
@@ -178,15 +178,14 @@ mod tests {
 
     #[test]
     fn rows_follow_the_server_until_one_is_selected() {
-        let mut it = Rows::new();
-        it.update(rows("cba"), false);
+        let mut it = listed("cba", false);
         it.update(rows("dcba"), false);
         assert_eq!(described(&it), "dcba at -, 0 newer");
         it.step(Move::Down, 10);
         it.step(Move::Down, 10);
         it.update(rows("fedcb"), false);
         assert_eq!(described(&it), "dcba at c, 2 newer");
-        assert!(it.is_gone(&row('a')) && !it.is_gone(&row('b')));
+        assert!(it.gone.contains("a") && !it.gone.contains("b"));
         it.show_latest();
         assert_eq!(described(&it), "fedcb at c, 0 newer");
         it.step(Move::First, 10);
@@ -196,8 +195,7 @@ mod tests {
 
     #[test]
     fn older_rows_are_appended() {
-        let mut it = Rows::new();
-        it.update(rows("dc"), true);
+        let mut it = listed("dc", true);
         assert!(it.step(Move::Last, 10), "more are fetched");
         it.update(rows("edcba"), false);
         assert_eq!(described(&it), "dcba at c, 1 newer");
@@ -206,8 +204,7 @@ mod tests {
 
     #[test]
     fn actions_apply_to_marked_rows() {
-        let mut it = Rows::new();
-        it.update(rows("dcba"), false);
+        let mut it = listed("dcba", false);
         assert_eq!(it.selected(), Vec::<String>::new());
         it.step(Move::Down, 10);
         assert_eq!(it.selected(), ["d"]);
@@ -225,8 +222,7 @@ mod tests {
 
     #[test]
     fn the_selected_row_stays_on_the_screen() {
-        let mut it = Rows::new();
-        it.update(rows("jihgfedcba"), false);
+        let mut it = listed("jihgfedcba", false);
         it.step(Move::Last, 4);
         assert_eq!(it.offset, 6);
         it.step(Move::Up, 4);

@@ -126,7 +126,6 @@ impl Driven {
         self
     }
 
-    /// The last request.
     fn request(&self) -> &FetchRequest {
         let mut effects = self.effects.iter().rev();
         let request =
@@ -141,7 +140,7 @@ impl Driven {
     }
 
     fn screen(&self) -> String {
-        let buffer = self.buffer(Colours::all());
+        let buffer = self.buffer(Colours { shown: true });
         let row = |y| {
             let cells = (0..self.size.0).map(|x| buffer[(x, y)].symbol());
             format!("{}\n", cells.collect::<String>().trim_end())
@@ -332,8 +331,8 @@ fn no_color_removes_all_colours() {
     let colours = |colours| -> HashSet<Color> {
         it.buffer(colours).content().iter().flat_map(|cell| [cell.fg, cell.bg]).collect()
     };
-    assert_eq!(colours(Colours::none()), HashSet::from([Color::Reset]));
-    assert!(colours(Colours::all()).len() > 3);
+    assert_eq!(colours(Colours { shown: false }), HashSet::from([Color::Reset]));
+    assert!(colours(Colours { shown: true }).len() > 3);
 }
 
 /// Runs itself again in a terminal.
@@ -343,7 +342,7 @@ fn a_panic_restores_the_terminal() {
     if std::env::var_os(INSIDE).is_some() {
         let mut screen = Screen::take().unwrap();
         let it = driven(View::Jobs, "", (80, 24));
-        screen.terminal.draw(|frame| view::draw(frame, &it.top, Colours::all())).unwrap();
+        screen.terminal.draw(|frame| view::draw(frame, &it.top, Colours { shown: true })).unwrap();
         panic!("a panic, on purpose");
     }
     let mut command = Command::new(std::env::current_exe().unwrap());

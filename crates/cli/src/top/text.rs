@@ -36,7 +36,6 @@ impl Text {
         self.lines.drain(..over);
     }
 
-    /// Scrolls.
     pub(super) fn step(&mut self, to: Move, (width, height): (usize, usize)) {
         let (end, page) = (self.end(width, height), height.max(2) - 1);
         let at = self.at.unwrap_or(end).min(end);

@@ -4,7 +4,8 @@ mod map;
 mod table;
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Constraint::{Length, Max, Min};
+use ratatui::layout::{Flex, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
@@ -20,13 +21,8 @@ use crate::show::short;
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 
 pub(super) fn draw(frame: &mut Frame, top: &Top, colours: Colours) {
-    let [head, title, body, foot] = Layout::vertical([
-        Constraint::Length(1),
-        Constraint::Length(1),
-        Constraint::Min(0),
-        Constraint::Length(1),
-    ])
-    .areas(frame.area());
+    let [head, title, body, foot] =
+        Layout::vertical([Length(1), Length(1), Min(0), Length(1)]).areas(frame.area());
     frame.render_widget(both_ends(tabs(top, colours), connection(top, colours), head), head);
     frame.render_widget(titles(top, colours), title);
     draw_body(frame, body, top, colours);
@@ -57,13 +53,14 @@ fn tabs<'l>(top: &Top, colours: Colours) -> Line<'l> {
     let mut spans = vec![Span::styled("tenure ", BOLD)];
     for (nth, (view, name)) in VIEWS.iter().enumerate() {
         let label = format!(" {} {name} ", nth + 1);
-        let is_here = *view == top.view();
-        spans.push(Span::styled(
-            label,
-            if is_here { BOLD.add_modifier(Modifier::REVERSED) } else { colours.faint() },
-        ));
+        spans.push(Span::styled(label, tab_style(*view == top.view(), colours)));
     }
     Line::from(spans)
+}
+
+/// The style of a tab that may be the open one.
+fn tab_style(is_open: bool, colours: Colours) -> Style {
+    if is_open { BOLD.add_modifier(Modifier::REVERSED) } else { colours.faint() }
 }
 
 fn connection<'l>(top: &Top, colours: Colours) -> Line<'l> {
@@ -77,11 +74,8 @@ fn connection<'l>(top: &Top, colours: Colours) -> Line<'l> {
             (format!("○ disconnected since {}", since.get(11..19).unwrap_or_default()), colours.bad())
         }
     };
-    Line::from(vec![
-        Span::raw(" "),
-        Span::styled(server, colours.faint()),
-        Span::styled(format!("  {mark}"), style),
-    ])
+    let server = Span::styled(server, colours.faint());
+    Line::from(vec![Span::raw(" "), server, Span::styled(format!("  {mark}"), style)])
 }
 
 /// The title of the page, its filter, and the number of rows.
@@ -108,9 +102,8 @@ fn titles<'l>(top: &Top, colours: Colours) -> Line<'l> {
             spans.push(Span::styled(follows, colours.faint()));
         }
         Body::Map(map) => {
-            let about =
-                map.lifecycle.as_ref().map(|it| format!("  {} v{}: {}", it.name, it.version, it.about));
-            spans.push(Span::styled(about.unwrap_or_default(), colours.faint()));
+            let about = map.lifecycle.iter().map(|it| format!("  {} v{}: {}", it.name, it.version, it.about));
+            spans.extend(about.map(|about| Span::styled(about, colours.faint())));
         }
         Body::Rows(_) | Body::Text(_) => {}
     }
@@ -175,14 +168,12 @@ fn draw_empty(frame: &mut Frame, area: Rect, pane: &Pane, colours: Colours) {
 fn draw_foot(frame: &mut Frame, area: Rect, top: &Top, colours: Colours) {
     let line = if let Some(prompt) = &top.prompt {
         let mut spans = vec![Span::styled(format!("{}{}", prompt.sign, prompt.text), BOLD), Span::raw("▏")];
-        let hint = if prompt.sign == '/' {
-            "  state:failed type:image, or words"
-        } else {
-            "  map jobs dead workers log"
-        };
         spans.push(match &prompt.flaw {
             Some(flaw) => Span::styled(format!("  {flaw}"), colours.bad()),
-            None => Span::styled(hint, colours.faint()),
+            None if prompt.sign == '/' => {
+                Span::styled("  state:failed type:image, or words", colours.faint())
+            }
+            None => Span::styled("  map jobs dead workers log", colours.faint()),
         });
         Line::from(spans)
     } else if let Some(action) = &top.question {
@@ -219,21 +210,17 @@ fn footer<'l>(top: &Top, width: usize, colours: Colours) -> Line<'l> {
 }
 
 fn draw_help(frame: &mut Frame, top: &Top, from: u16, colours: Colours) {
-    let lines: Vec<Line> = keys::of(&top.pane().page)
-        .map(|key| {
-            let label = format!("{:>10}  ", key.label);
-            Line::from(vec![Span::styled(label, BOLD), Span::styled(key.long, colours.faint())])
-        })
-        .collect();
-    let [area] =
-        Layout::horizontal([Constraint::Max(72)]).flex(ratatui::layout::Flex::Center).areas(frame.area());
+    let line = |key: &'static keys::Key| {
+        let label = format!("{:>10}  ", key.label);
+        Line::from(vec![Span::styled(label, BOLD), Span::styled(key.long, colours.faint())])
+    };
+    let lines: Vec<Line> = keys::of(&top.pane().page).map(line).collect();
+    let [area] = Layout::horizontal([Max(72)]).flex(Flex::Center).areas(frame.area());
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
-    let [area] = Layout::vertical([Constraint::Max(height)]).flex(ratatui::layout::Flex::Center).areas(area);
+    let [area] = Layout::vertical([Max(height)]).flex(Flex::Center).areas(area);
     let hidden = height.saturating_sub(area.height);
     let title = if hidden > from { " Keys (↓ for more) " } else { " Keys " };
     frame.render_widget(Clear, area);
-    frame.render_widget(
-        Paragraph::new(lines).block(Block::bordered().title(title)).scroll((from.min(hidden), 0)),
-        area,
-    );
+    let text = Paragraph::new(lines).block(Block::bordered().title(title)).scroll((from.min(hidden), 0));
+    frame.render_widget(text, area);
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tenure_api::CallId;
 use tenure_client::{Client, Job, Method};
 use tenure_core::limits::LOG_LINE_BYTES_MAX;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::Receiver;
 
 use super::lines::{Line, RESULT};
 use crate::client::fresh_key;
@@ -78,11 +78,7 @@ fn kind_of(line: &Line) -> LineKind<'_> {
 }
 
 /// Forwards lines until the output has ended and everything has been sent.
-pub(super) async fn forward(
-    client: &Client,
-    job: &Job<Value>,
-    mut from: mpsc::Receiver<Line>,
-) -> ProgramOutput {
+pub(super) async fn forward(client: &Client, job: &Job<Value>, mut from: Receiver<Line>) -> ProgramOutput {
     let (mut output, mut lines) = (ProgramOutput::default(), Vec::new());
     while from.recv_many(&mut lines, APPEND_LINES_MAX).await > 0 {
         let (mut rows, mut bytes) = (Vec::new(), 0);

@@ -7,11 +7,11 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use tenure_core::lifecycle::State;
 use tenure_core::text::grouped;
-use tenure_diagram::{MapValues, StateValues, map_text, symbol};
+use tenure_diagram::{StateValues, map_text, symbol};
 
 use super::super::colours::Colours;
 use super::super::map::LifecycleMap;
-use super::BOLD;
+use super::{BOLD, tab_style};
 
 /// The most notes that are shown above the diagram.
 const ATTENTION_MAX: usize = 3;
@@ -27,8 +27,7 @@ pub(super) fn draw(frame: &mut Frame, area: Rect, map: &LifecycleMap, colours: C
     let [head, rest] = Layout::vertical([Constraint::Length(lines), Constraint::Min(0)]).areas(area);
     frame.render_widget(Paragraph::new(above), head);
     let Some(lifecycle) = &map.lifecycle else { return };
-    let values = map.values();
-    let drawn = map_text(lifecycle, &values);
+    let drawn = map_text(lifecycle, &map.values());
     let diagram: Vec<&str> = drawn.lines().collect();
     let states = lifecycle.by_rank();
     let wanted = states.len() as u16 + 1;
@@ -41,14 +40,13 @@ pub(super) fn draw(frame: &mut Frame, area: Rect, map: &LifecycleMap, colours: C
         Layout::vertical([Constraint::Length(drawing), Constraint::Length(table)]).areas(rest)
     };
     draw_diagram(frame, drawing, &diagram, &states, map.cursor, colours);
-    draw_table(frame, table, map, &states, &values, colours);
+    draw_table(frame, table, map, &states, colours);
 }
 
 fn lifecycles<'l>(map: &LifecycleMap, colours: Colours) -> Line<'l> {
     let spans = map.names.iter().map(|(name, count)| {
         let label = format!(" {name} {} ", grouped(*count));
-        let is_here = map.is_selected(name);
-        Span::styled(label, if is_here { BOLD.add_modifier(Modifier::REVERSED) } else { colours.faint() })
+        Span::styled(label, tab_style(map.selected.as_ref() == Some(name), colours))
     });
     spans.collect()
 }
@@ -109,16 +107,10 @@ fn room(diagram: &[&str], (x, y): (u16, u16)) -> u16 {
     letters.skip(x.into()).position(|letter| "│║├┤".contains(letter)).unwrap_or(0) as u16
 }
 
-fn draw_table(
-    frame: &mut Frame,
-    area: Rect,
-    map: &LifecycleMap,
-    states: &[&State],
-    values: &MapValues,
-    colours: Colours,
-) {
+fn draw_table(frame: &mut Frame, area: Rect, map: &LifecycleMap, states: &[&State], colours: Colours) {
+    let values = map.values();
     let name = states.iter().map(|state| state.name.as_str().len()).max().unwrap_or(0).max(5) + 2;
-    let times = if map.has_stats() { "   OLDEST     P95    ARRIVING" } else { "" };
+    let times = if map.stats.is_some() { "   OLDEST     P95    ARRIVING" } else { "" };
     let heading = format!("  {:name$}  {:>11}{times}", "STATE", "JOBS");
     let height = usize::from(area.height).saturating_sub(1);
     let offset = (map.cursor + 1).saturating_sub(height);
@@ -134,7 +126,7 @@ fn draw_table(
             Span::styled(format!("{word:name$}  "), colours.phase(state.phase)),
             Span::styled(format!("{:>11}", shown(&values.count)), BOLD),
         ];
-        if map.has_stats() {
+        if map.stats.is_some() {
             let [oldest, p95, arriving] = [&values.oldest, &values.p95, &values.arriving].map(shown);
             spans.push(Span::raw(format!("  {oldest:>7}  {p95:>6}  {arriving:>10}")));
         }

@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 use tenure_diagram::symbol;
 
 use super::super::colours::Colours;
-use super::super::rows::{Row, Rows};
+use super::super::rows::Rows;
 use super::BOLD;
 use crate::show;
 
@@ -27,16 +27,17 @@ pub(super) fn draw(frame: &mut Frame, area: Rect, rows: &Rows, headings: &[&str]
     let heading = Line::styled(format!("  {}", heading.collect::<String>()), BOLD.patch(colours.faint()));
     let shown = rows.shown.iter().zip(&cells).enumerate().skip(rows.offset).take(height);
     let lines = shown.map(|(at, (row, cells))| {
-        let is_selected = rows.cursor == Some(at);
+        let (is_selected, is_gone) = (rows.cursor == Some(at), rows.gone.contains(&row.id));
         let cursor = if is_selected { '▸' } else { ' ' };
         let mark = match () {
             () if rows.marks.contains(&row.id) => '●',
-            () if rows.is_gone(row) => '~',
+            () if is_gone => '~',
             () => ' ',
         };
         let mut line = Line::from(vec![Span::raw(format!("{cursor}{mark}"))]);
-        line.extend(spans(row, cells, &widths, state, colours));
-        let line = if rows.is_gone(row) { line.patch_style(colours.faint()) } else { line };
+        let styled = state.zip(row.phase.map(|phase| colours.phase(phase)));
+        line.extend(spans(cells, &widths, styled));
+        let line = if is_gone { line.patch_style(colours.faint()) } else { line };
         if is_selected { line.patch_style(Style::new().add_modifier(Modifier::REVERSED)) } else { line }
     });
     frame.render_widget(Paragraph::new(std::iter::once(heading).chain(lines).collect::<Vec<_>>()), area);
@@ -50,20 +51,11 @@ fn widths(headings: &[&str], cells: &[Vec<String>]) -> Vec<usize> {
     headings.iter().enumerate().map(width).collect()
 }
 
-/// The cells of a row; the cell in the column `state` has the colour of the row's phase.
-fn spans<'l>(
-    row: &Row,
-    cells: &'l [String],
-    widths: &[usize],
-    state: Option<usize>,
-    colours: Colours,
-) -> Vec<Span<'l>> {
+/// The cells of a row, one of which may have a style.
+fn spans<'l>(cells: &'l [String], widths: &[usize], styled: Option<(usize, Style)>) -> Vec<Span<'l>> {
     let mut spans = Vec::new();
     for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
-        let style = match row.phase {
-            Some(phase) if Some(column) == state => colours.phase(phase),
-            _ => Style::new(),
-        };
+        let style = styled.filter(|(at, _)| *at == column).map(|(_, style)| style).unwrap_or_default();
         let room = " ".repeat(width.saturating_sub(Span::raw(cell).width()) + 2);
         spans.extend([Span::styled(cell, style), Span::raw(room)]);
     }
