@@ -51,7 +51,7 @@ pub(crate) fn run(bench: &BenchArgs, format: OutputFormat, server: &ServerArgs) 
     }
     let mut report = Report::default();
     if bench.running {
-        let load = Load::on(&server.server, server.key.as_deref());
+        let load = Load { url: server.server.clone(), key: server.key.clone() };
         threads(half())?.block_on(measure_server(bench, callers, &load, &mut report, None))?;
     } else {
         threads(half())?.block_on(measure_alone(bench, callers, folder.path(), &mut report))?;
@@ -59,7 +59,7 @@ pub(crate) fn run(bench: &BenchArgs, format: OutputFormat, server: &ServerArgs) 
         split.pin_load()?;
         threads(split.load_threads())?.block_on(async {
             let server = split.for_server(|| start_server(&folder.path().join("served")))?;
-            let load = Load::on(server.url(), None);
+            let load = Load { url: server.url().to_owned(), key: None };
             let pid = Some(server.process().id());
             measure_server(bench, callers, &load, &mut report, pid).await?;
             stop_server(server)

@@ -31,7 +31,9 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use args::{Args, Command, OutputFormat};
+use anyhow::Result;
+
+use args::{Args, Command, ServerArgs};
 use client::Server;
 use output::Exit;
 
@@ -51,53 +53,41 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs commands that need no server; passes the others on.
-fn run(args: Args) -> anyhow::Result<Exit> {
-    let format = args.output;
-    match args.command {
+fn run(args: Args) -> Result<Exit> {
+    let Args { output: format, server: host, command } = args;
+    match command {
         Command::Lifecycle(command) => lifecycle::run(command, format),
-        Command::Dev(dev) => dev::run(&dev, args.server.key.as_deref()),
+        Command::Dev(dev) => dev::run(&dev, host.key.as_deref()),
         Command::Serve(serve) => serve::run(serve),
         Command::Verify { data, database_url } => verify::run(&data, database_url.as_deref(), format),
         Command::Config { config } => config::run(config, format),
-        Command::Bench(bench) => bench::run(&bench, format, &args.server),
+        Command::Bench(bench) => bench::run(&bench, format, &host),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { dir } => shell::man(dir.as_deref()),
-        command => {
-            let runtime =
-                tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-            let exit = runtime.block_on(async { call(command, &Server::new(&args.server)?, format).await });
-            runtime.shutdown_timeout(Duration::from_millis(100));
-            exit
+        Command::Run(new) => call(&host, async |server| run::run(&new, server, format).await),
+        Command::Work(work) => call(&host, async |server| work::run(work, server).await),
+        Command::Explain(job) => call(&host, async |server| explain::run(&job, server, format).await),
+        Command::Top(args) => call(&host, async |server| top::run(&args, server).await),
+        Command::Job(command) => call(&host, async |server| job::run(command, server, format).await),
+        Command::Events(events) => call(&host, async |server| events::run(&events, server, format).await),
+        Command::Dead(command) => call(&host, async |server| dead::run(command, server, format).await),
+        Command::Queue(command) => call(&host, async |server| queue::run(command, server, format).await),
+        Command::Worker(command) => call(&host, async |server| worker::run(command, server, format).await),
+        Command::Account(command) => call(&host, async |server| account::run(command, server, format).await),
+        Command::Schedule(command) => {
+            call(&host, async |server| schedule::run(command, server, format).await)
         }
+        Command::Webhook(command) => call(&host, async |server| webhook::run(command, server, format).await),
+        Command::Key(command) => call(&host, async |server| key::run(command, server, format).await),
     }
 }
 
-/// Runs commands that call a server.
-async fn call(command: Command, server: &Server, format: OutputFormat) -> anyhow::Result<Exit> {
-    match command {
-        Command::Run(new) => run::run(&new, server, format).await,
-        Command::Work(work) => work::run(work, server).await,
-        Command::Explain(job) => explain::run(&job, server, format).await,
-        Command::Top(args) => top::run(&args, server).await,
-        Command::Job(command) => job::run(command, server, format).await,
-        Command::Events(events) => events::run(&events, server, format).await,
-        Command::Dead(command) => dead::run(command, server, format).await,
-        Command::Queue(command) => queue::run(command, server, format).await,
-        Command::Worker(command) => worker::run(command, server, format).await,
-        Command::Account(command) => account::run(command, server, format).await,
-        Command::Schedule(command) => schedule::run(command, server, format).await,
-        Command::Webhook(command) => webhook::run(command, server, format).await,
-        Command::Key(command) => key::run(command, server, format).await,
-        Command::Dev(_)
-        | Command::Lifecycle(_)
-        | Command::Serve(_)
-        | Command::Verify { .. }
-        | Command::Config { .. }
-        | Command::Bench(_)
-        | Command::Completions { .. }
-        | Command::Man { .. } => unreachable!("commands without a server are run before"),
-    }
+/// Runs a command that calls the server.
+fn call(server: &ServerArgs, command: impl AsyncFnOnce(&Server) -> Result<Exit>) -> Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let exit = runtime.block_on(async { command(&Server::new(server)?).await });
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    exit
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -50,10 +50,6 @@ fn claim(worker: &str, job_type: &str, max: usize, wait: Duration) -> Claim {
 }
 
 impl Load {
-    pub(super) fn on(url: &str, key: Option<&str>) -> Self {
-        Self { url: url.to_owned(), key: key.map(str::to_owned) }
-    }
-
     pub(super) fn client(&self) -> Result<Client> {
         Ok(connect(&self.url, self.key.as_deref())?)
     }

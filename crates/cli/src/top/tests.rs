@@ -182,13 +182,9 @@ fn jobs(rows: &[(u32, &str)]) -> Value {
     json!({ "jobs": jobs, "next_cursor": null })
 }
 
-fn lifecycles() -> Vec<Lifecycle> {
-    Lifecycle::built_in()
-}
-
 /// The answer for the lifecycle view, with numbers of a busy server.
 fn map_of(name: &str) -> Value {
-    let all = lifecycles();
+    let all = Lifecycle::built_in();
     let names: Vec<Value> = all.iter().map(|it| json!({ "name": it.name, "version": it.version })).collect();
     let lifecycle = all.iter().find(|it| it.name == name).unwrap();
     let (mut counts, mut states, mut transitions) = (Vec::new(), Vec::new(), Vec::new());
