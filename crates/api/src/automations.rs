@@ -5,9 +5,7 @@ use serde_json::Value;
 
 use crate::schema::Schema::{Any, AnyInteger, Bool, Extra, Integer, Json, Nullable, Ref, Text};
 use crate::schema::{Schema, of};
-
-const MAYBE_TEXT: Schema = Nullable(&Text);
-const MAYBE_TIME: Schema = Nullable(&Ref("Timestamp"));
+use crate::values::{MAYBE_TEXT, MAYBE_TIME};
 
 answers! {
     /// A schedule.

@@ -1,6 +1,46 @@
 //! The table of calls: method, path, required right, parameters, body, answers and problems of each. The router of the
 //! server and the description of the API are built from it, so neither can have a call that the other lacks.
 
+/// Declares calls with a tag. A row has method, path, id, rights and summary, and the fields of [`Call`] that are not empty.
+macro_rules! calls {
+    ($Tag:ident: $(
+        $Method:ident $path:literal $Id:ident $($right:ident)|+ $summary:literal
+        { $($field:ident: $value:expr),* $(, ..$base:expr)? $(,)? }
+    )+) => {$(
+        #[allow(non_upper_case_globals, reason = "it has the name of its `CallId`")]
+        pub(super) const $Id: super::Call = super::Call {
+            method: super::Method::$Method,
+            path: $path,
+            access: access!($($right)|+),
+            tag: super::Tag::$Tag,
+            summary: $summary,
+            $($field: $value,)*
+            ..base!($Method $($base)?)
+        };
+    )+};
+}
+
+macro_rules! access {
+    (Public) => {
+        super::Access::Public
+    };
+    ($right:ident) => {
+        super::Access::Right(crate::Right::$right)
+    };
+    ($one:ident | $other:ident) => {
+        super::Access::Either(crate::Right::$one, crate::Right::$other)
+    };
+}
+
+macro_rules! base {
+    ($Method:ident) => {
+        super::Call::new(super::Method::$Method)
+    };
+    ($Method:ident $base:expr) => {
+        $base
+    };
+}
+
 mod automations;
 mod jobs;
 mod operators;
@@ -105,34 +145,12 @@ pub enum Place {
 /// A parameter of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Its name.
     pub name: &'static str,
-    /// Where it stands.
     pub place: Place,
-    /// Its description.
     pub about: &'static str,
-    /// Its schema.
     pub schema: Schema,
     /// An example, as JSON text; may be empty.
     pub example: &'static str,
-}
-
-impl Parameter {
-    const fn path(name: &'static str, about: &'static str, schema: Schema, example: &'static str) -> Self {
-        Self { name, place: Place::Path, about, schema, example }
-    }
-
-    const fn query(name: &'static str, about: &'static str, schema: Schema) -> Self {
-        Self { name, place: Place::Query, about, schema, example: "" }
-    }
-
-    const fn header(name: &'static str, about: &'static str, schema: Schema) -> Self {
-        Self { name, place: Place::Header, about, schema, example: "" }
-    }
-
-    const fn example(self, example: &'static str) -> Self {
-        Self { example, ..self }
-    }
 }
 
 /// The body that a call takes.
@@ -153,14 +171,13 @@ pub enum Body {
 /// An answer with a status below 400.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// The HTTP status.
     pub status: u16,
-    /// Its description.
     pub about: &'static str,
-    /// Its headers.
     pub headers: &'static [Header],
-    /// Media types and schemas of its body.
-    pub content: &'static [(&'static str, Schema)],
+    /// The schema of its body as JSON.
+    pub json: Option<Schema>,
+    /// Other media types of its body, and their schemas.
+    pub other_content: &'static [(&'static str, Schema)],
     /// An example, as JSON text; may be empty.
     pub example: &'static str,
 }
@@ -168,26 +185,21 @@ pub struct Answer {
 /// A header of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Header {
-    /// Its name.
     pub name: &'static str,
-    /// Its description.
     pub about: &'static str,
     /// Whether every such answer has it.
     pub required: bool,
-    /// Its schema.
     pub schema: Schema,
 }
 
 /// One call.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    /// Its method.
     pub method: Method,
     /// Its path, with names in braces.
     pub path: &'static str,
     /// Which callers it is for.
     pub access: Access,
-    /// Its group.
     pub tag: Tag,
     /// A few words.
     pub summary: &'static str,
@@ -197,69 +209,28 @@ pub struct Call {
     pub parameters: &'static [Parameter],
     /// Types whose fields are parameters of the query.
     pub filter: Option<&'static Object>,
-    /// Its body.
     pub body: Body,
-    /// Its answers.
     pub answers: &'static [Answer],
     /// Problem codes of this call, besides those that follow from its access and its body.
     pub problems: &'static [ProblemCode],
 }
 
 impl Call {
-    const fn new(method: Method, path: &'static str, tag: Tag, access: Access) -> Self {
+    /// A call with nothing but its method.
+    const fn new(method: Method) -> Self {
         Self {
             method,
-            path,
-            access,
-            tag,
+            path: "",
+            access: Access::Public,
+            tag: Tag::Service,
             summary: "",
             about: "",
             parameters: &[],
             filter: None,
-            body: Body::None,
+            body: if matches!(method, Method::Post) { Body::Empty } else { Body::None },
             answers: &[],
             problems: &[],
         }
-    }
-
-    const fn get(path: &'static str, tag: Tag, right: Right) -> Self {
-        Self::new(Method::Get, path, tag, Access::Right(right))
-    }
-
-    const fn post(path: &'static str, tag: Tag, right: Right) -> Self {
-        Self { body: Body::Empty, ..Self::new(Method::Post, path, tag, Access::Right(right)) }
-    }
-
-    const fn delete(path: &'static str, tag: Tag, right: Right) -> Self {
-        Self::new(Method::Delete, path, tag, Access::Right(right))
-    }
-
-    const fn says(self, summary: &'static str, about: &'static str) -> Self {
-        Self { summary, about, ..self }
-    }
-
-    const fn takes(self, parameters: &'static [Parameter]) -> Self {
-        Self { parameters, ..self }
-    }
-
-    const fn filtered(self, filter: &'static Object) -> Self {
-        Self { filter: Some(filter), ..self }
-    }
-
-    const fn reads(self, body: Body) -> Self {
-        Self { body, ..self }
-    }
-
-    const fn answers(self, answers: &'static [Answer]) -> Self {
-        Self { answers, ..self }
-    }
-
-    const fn refuses(self, problems: &'static [ProblemCode]) -> Self {
-        Self { problems, ..self }
-    }
-
-    const fn access(self, access: Access) -> Self {
-        Self { access, ..self }
     }
 
     /// The path with these values in place of the names in braces, each percent-encoded.
@@ -277,9 +248,8 @@ impl Call {
 
     /// The name under which a page of this list has its rows.
     pub fn rows(&self) -> Option<&'static str> {
-        let content = self.answers.iter().flat_map(|answer| answer.content);
-        content.into_iter().find_map(|(_, schema)| match schema {
-            Schema::Page(rows, ..) => Some(*rows),
+        self.answers.iter().find_map(|answer| match answer.json {
+            Some(Schema::Page(rows, ..)) => Some(rows),
             _ => None,
         })
     }
@@ -320,11 +290,10 @@ pub fn escape(text: &str) -> String {
     })
 }
 
-macro_rules! calls {
-    ($($module:ident { $($Id:ident = $CALL:ident,)+ })+) => {
+macro_rules! call_ids {
+    ($($module:ident { $($Id:ident)+ })+) => {
         /// Every call of the API.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[allow(missing_docs, reason = "the table describes each call")]
         pub enum CallId {
             $($($Id,)+)+
         }
@@ -336,89 +305,34 @@ macro_rules! calls {
             /// Its entry in the table.
             pub const fn call(self) -> &'static Call {
                 match self {
-                    $($(Self::$Id => &$module::$CALL,)+)+
+                    $($(Self::$Id => &$module::$Id,)+)+
                 }
             }
         }
     };
 }
 
-calls! {
+call_ids! {
     jobs {
-        CreateJob = CREATE_JOB,
-        ListJobs = LIST_JOBS,
-        CreateJobs = CREATE_JOBS,
-        ActOnJobs = ACT_ON_JOBS,
-        GetJob = GET_JOB,
-        ListJobEvents = LIST_JOB_EVENTS,
-        ReplayJob = REPLAY_JOB,
-        ExplainJob = EXPLAIN_JOB,
-        StreamJob = STREAM_JOB,
-        ListJobLogs = LIST_JOB_LOGS,
-        AppendJobLogs = APPEND_JOB_LOGS,
-        ListJobAssets = LIST_JOB_ASSETS,
-        AddJobAsset = ADD_JOB_ASSET,
-        GetJobAsset = GET_JOB_ASSET,
-        GetJobAssetContent = GET_JOB_ASSET_CONTENT,
-        CancelJob = CANCEL_JOB,
-        RetryJob = RETRY_JOB,
-        DeadLetterJob = DEAD_LETTER_JOB,
-        SignalJob = SIGNAL_JOB,
+        CreateJob ListJobs CreateJobs ActOnJobs GetJob ListJobEvents ReplayJob ExplainJob StreamJob
+        ListJobLogs AppendJobLogs ListJobAssets AddJobAsset GetJobAsset GetJobAssetContent CancelJob
+        RetryJob DeadLetterJob SignalJob
     }
     workers {
-        ClaimJobs = CLAIM_JOBS,
-        StartJob = START_JOB,
-        HeartbeatJob = HEARTBEAT_JOB,
-        ReportProgress = REPORT_PROGRESS,
-        SucceedJob = SUCCEED_JOB,
-        PartialJob = PARTIAL_JOB,
-        FailJob = FAIL_JOB,
-        RejectJob = REJECT_JOB,
-        ReleaseJob = RELEASE_JOB,
-        ConfirmCancel = CONFIRM_CANCEL,
-        ReportJobs = REPORT_JOBS,
-        ListWorkers = LIST_WORKERS,
+        ClaimJobs StartJob HeartbeatJob ReportProgress SucceedJob PartialJob FailJob RejectJob
+        ReleaseJob ConfirmCancel ReportJobs ListWorkers
     }
     operators {
-        ListDeadLetters = LIST_DEAD_LETTERS,
-        RedriveDeadLetters = REDRIVE_DEAD_LETTERS,
-        DismissDeadLetter = DISMISS_DEAD_LETTER,
-        ListQueues = LIST_QUEUES,
-        PauseQueue = PAUSE_QUEUE,
-        ResumeQueue = RESUME_QUEUE,
-        ListLifecycles = LIST_LIFECYCLES,
-        GetLifecycle = GET_LIFECYCLE,
-        GetLifecycleDiagram = GET_LIFECYCLE_DIAGRAM,
-        ListTypes = LIST_TYPES,
-        GetCredits = GET_CREDITS,
-        GrantCredits = GRANT_CREDITS,
-        ListEvents = LIST_EVENTS,
-        GetStats = GET_STATS,
-        ListAudit = LIST_AUDIT,
-        ListKeys = LIST_KEYS,
-        CreateKey = CREATE_KEY,
-        RevokeKey = REVOKE_KEY,
+        ListDeadLetters RedriveDeadLetters DismissDeadLetter ListQueues PauseQueue ResumeQueue
+        ListLifecycles GetLifecycle GetLifecycleDiagram ListTypes GetCredits GrantCredits ListEvents
+        GetStats ListAudit ListKeys CreateKey RevokeKey
     }
     automations {
-        ListSchedules = LIST_SCHEDULES,
-        CreateSchedule = CREATE_SCHEDULE,
-        GetSchedule = GET_SCHEDULE,
-        DeleteSchedule = DELETE_SCHEDULE,
-        PauseSchedule = PAUSE_SCHEDULE,
-        ResumeSchedule = RESUME_SCHEDULE,
-        ListWebhooks = LIST_WEBHOOKS,
-        CreateWebhook = CREATE_WEBHOOK,
-        GetWebhook = GET_WEBHOOK,
-        DeleteWebhook = DELETE_WEBHOOK,
-        EnableWebhook = ENABLE_WEBHOOK,
+        ListSchedules CreateSchedule GetSchedule DeleteSchedule PauseSchedule ResumeSchedule
+        ListWebhooks CreateWebhook GetWebhook DeleteWebhook EnableWebhook
     }
     server {
-        GetHealth = GET_HEALTH,
-        GetReadiness = GET_READINESS,
-        GetMetrics = GET_METRICS,
-        GetOpenapi = GET_OPENAPI,
-        GetDocs = GET_DOCS,
-        GetProblem = GET_PROBLEM,
+        GetHealth GetReadiness GetMetrics GetOpenapi GetDocs GetProblem
     }
 }
 

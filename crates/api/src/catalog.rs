@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::schema::Schema::{Integer, Json, Map, Nullable, Ref, Text};
-use crate::schema::{Schema, of};
-use crate::values::{ATTEMPTS, PRIORITY};
-
-const MAYBE_TEXT: Schema = Nullable(&Text);
+use crate::schema::of;
+use crate::values::{ATTEMPTS, MAYBE_TEXT, PRIORITY};
 
 answers! {
     /// A type: a named kind of job.

@@ -6,10 +6,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::schema::Schema::{Any, Extra, Integer, Json, Nullable, Optional, Ref, Text, True};
 use crate::schema::{Schema, of};
-use crate::values::{ATTEMPTS, CancelMode, PERCENT, PRIORITY, TRACE_ID, TRACEPARENT};
+use crate::values::{ATTEMPTS, CancelMode, MAYBE_TIME, PERCENT, PRIORITY, TRACE_ID, TRACEPARENT};
 use crate::{Form, Owned, Problem, span};
-
-const MAYBE_TIME: Schema = Nullable(&Ref("Timestamp"));
 
 answers! {
     /// A job.

@@ -1,7 +1,6 @@
 //! The generator of `openapi.json`: turns the table of calls and the schemas of the wire types into it. It runs
 //! only in the test that compares its output with the committed file.
 
-mod literals;
 mod schemas;
 
 use serde_json::{Map, Value, json};
@@ -163,10 +162,11 @@ fn response(answer: &Answer, schemas: &mut Schemas) -> Value {
     for header in answer.headers {
         shown["headers"][header.name] = header_of(header, schemas);
     }
-    for (media, schema) in answer.content {
-        shown["content"][*media]["schema"] = schemas.of(schema);
+    let json = answer.json.map(|schema| ("application/json", schema));
+    for (media, schema) in json.into_iter().chain(answer.other_content.iter().copied()) {
+        shown["content"][media]["schema"] = schemas.of(&schema);
         if !answer.example.is_empty() {
-            shown["content"][*media]["example"] = parse(answer.example);
+            shown["content"][media]["example"] = parse(answer.example);
         }
     }
     shown

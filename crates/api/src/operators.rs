@@ -4,10 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::schema::Schema::{Bool, Extra, Integer, Json, List, Nullable, Ref, Text};
 use crate::schema::{Schema, of};
+use crate::values::{MAYBE_TEXT, MAYBE_TIME};
 
-const MAYBE_TIME: Schema = Nullable(&Ref("Timestamp"));
 const MAYBE_JOB: Schema = Nullable(&Ref("JobId"));
-const MAYBE_TEXT: Schema = Nullable(&Text);
 
 answers! {
     /// A worker, when it was last seen, and what it holds.

@@ -14,8 +14,6 @@ pub enum Schema {
     Bool,
     /// `true`; present only then.
     True,
-    /// Only `null`.
-    Null,
     /// A whole number from a minimum on.
     Integer(i64),
     /// A whole number without bounds.
@@ -46,8 +44,6 @@ pub enum Schema {
     Default(&'static str, &'static Self),
     /// A field that only the named variants of the type have.
     Extra(&'static Self),
-    /// Exactly one of these.
-    OneOf(&'static [Self]),
     /// At least one of these.
     AnyOf(&'static [Self]),
     /// A page of a list: the rows stand under this name, beside `next_cursor`.
@@ -72,9 +68,7 @@ pub enum NextCursor {
 pub struct Object {
     /// Its name in `components`.
     pub name: &'static str,
-    /// Its description.
     pub about: &'static str,
-    /// Its fields in order.
     pub fields: &'static [Field],
     /// Further keywords, as a JSON object; may be empty.
     pub rules: &'static str,
@@ -85,9 +79,7 @@ pub struct Object {
 pub struct Field {
     /// On the wire.
     pub name: &'static str,
-    /// Its description.
     pub about: &'static str,
-    /// Its schema.
     pub schema: Schema,
 }
 
@@ -146,7 +138,6 @@ macro_rules! answers {
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default)]
         $(#[serde($($outer)*)])?
-        #[allow(missing_docs, reason = "fields without a comment say in their name what they are")]
         pub struct $Name $(<$F: crate::Form = crate::Owned>)? {
             $(
                 $(#[doc = $doc])*
@@ -174,7 +165,6 @@ macro_rules! requests {
         $(#[doc = $about])*
         #[derive(Clone, Debug, Default, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
-        #[allow(missing_docs, reason = "fields without a comment say in their name what they are")]
         pub struct $Name {
             $(
                 $(#[doc = $doc])*
@@ -197,7 +187,6 @@ macro_rules! words {
     )*) => {$(
         $(#[doc = $about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        #[allow(missing_docs, reason = "variants without a comment say in their name what they are")]
         pub enum $Name { $($(#[doc = $doc])* #[serde(rename = $word)] $Word),+ }
         impl $Name {
             /// Every one, in order.

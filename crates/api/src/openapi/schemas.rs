@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::literals::{POINTED, PROBLEM, REJECT, TELEMETRY};
 use crate::problem::ProblemCode;
 use crate::request::{NewJob, Report, SET_BY_SCHEDULE};
 use crate::schema::{Described, Field, NextCursor, Object, Schema};
-use crate::values::NAMED;
 use crate::{ApiKey, JobRecord, Lease, Verb, Webhook};
+
+/// Schemas whose rules are not those of a struct.
+const LITERALS: &str = include_str!("schemas.json");
 
 /// The schemas that were used so far.
 #[derive(Default)]
@@ -38,13 +39,11 @@ impl Schemas {
             Schema::Text => json!({ "type": "string" }),
             Schema::Bool => json!({ "type": "boolean" }),
             Schema::True => json!({ "const": true }),
-            Schema::Null => json!({ "type": "null" }),
             Schema::Integer(minimum) => json!({ "type": "integer", "minimum": minimum }),
             Schema::AnyInteger => json!({ "type": "integer" }),
             Schema::Number => json!({ "type": "number", "minimum": 0 }),
             Schema::Json(text) => super::parse(text),
             Schema::Ref(name) => reference(name),
-            Schema::Object(object) if object.name.is_empty() => self.object(object),
             Schema::Object(object) => self.named(object),
             Schema::List(item) => json!({ "type": "array", "items": self.of(item) }),
             Schema::ListUpTo(max, item) => {
@@ -58,7 +57,6 @@ impl Schemas {
                 shown["default"] = super::parse(default);
                 shown
             }
-            Schema::OneOf(all) => json!({ "oneOf": all.iter().map(|one| self.of(one)).collect::<Vec<_>>() }),
             Schema::AnyOf(all) => json!({ "anyOf": all.iter().map(|one| self.of(one)).collect::<Vec<_>>() }),
             Schema::Page(rows, row, next) => self.page(rows, row, *next),
             Schema::Flatten(_) => unreachable!("flattened fields are listed with the others"),
@@ -141,13 +139,10 @@ impl Schemas {
         shown
     }
 
-    /// Adds the schemas that are named in the table only, and returns all.
+    /// Adds the schemas that no call mentions as a type, and returns all.
     pub(super) fn finish(mut self) -> Map<String, Value> {
-        for named in NAMED {
-            let mut shown = self.of(&named.schema);
-            shown["description"] = named.about.into();
-            self.0.insert(named.name.to_owned(), shown);
-        }
+        let Value::Object(literals) = super::parse(LITERALS) else { unreachable!("the file is an object") };
+        self.0.extend(literals);
         self.add("JobAnswer", &JobRecord::OBJECT, &[], &["replayed", "ignored"]);
         self.add("Job", &JobRecord::OBJECT, &[], &[]);
         self.add("ClaimedJob", &JobRecord::OBJECT, &["traceparent"], &[]);
@@ -158,35 +153,15 @@ impl Schemas {
         self.of(&crate::schema::of::<crate::JobBrief>());
         self.of(&crate::schema::of::<crate::LifecycleState>());
         self.of(&crate::schema::of::<crate::LifecycleTransition>());
-        self.longest_life();
         self.scheduled_job();
         self.reports();
-        self.results();
         self.problems();
-        self.0.insert("Telemetry".to_owned(), super::parse(TELEMETRY));
-        self.0["Telemetry"]["description"] =
-            "A heartbeat, a renewal or progress, in the shape of an event. Kept for a limited time and not numbered.".into();
         self.0
     }
 
     fn add(&mut self, name: &str, object: &Object, required_extras: &[&str], optional_extras: &[&str]) {
         let shown = self.variant(object, required_extras, optional_extras);
         self.0.insert(name.to_owned(), shown);
-    }
-
-    /// Exactly one of the two members is set.
-    fn longest_life(&mut self) {
-        let both = self.object(&crate::LongestLife::OBJECT);
-        let with = |null: &str, set: &str| {
-            let mut one = both.clone();
-            one["properties"][null] = json!({ "type": "null" });
-            one["properties"][set] =
-                both["properties"][set]["anyOf"].get(0).cloned().unwrap_or(json!({ "type": "string" }));
-            one.as_object_mut().expect("it is an object").remove("description");
-            one
-        };
-        let all = json!([with("waits_in", "final_within"), with("final_within", "waits_in")]);
-        self.0.insert("LongestLife".to_owned(), json!({ "oneOf": all, "description": both["description"] }));
     }
 
     /// A new job without the fields that a schedule sets.
@@ -207,12 +182,15 @@ impl Schemas {
         let property = |name: &str| all["properties"][name].clone();
         let mut names = Vec::new();
         for verb in Verb::ALL {
-            let mut body =
-                json!({ "type": "object", "required": ["worker", "fence"], "additionalProperties": false });
-            body["properties"] = json!({ "worker": property("worker"), "fence": property("fence") });
-            if *verb == Verb::Reject {
-                body = super::parse(REJECT);
-            }
+            let body_name = format!("{verb:?}Body");
+            let mut body = self.0.remove(&body_name).unwrap_or_else(|| {
+                json!({
+                    "type": "object",
+                    "required": ["worker", "fence"],
+                    "properties": { "worker": property("worker"), "fence": property("fence") },
+                    "additionalProperties": false,
+                })
+            });
             let mut report = json!({ "type": "object", "required": ["job", "fence", "verb"], "additionalProperties": false });
             report["properties"] = json!({ "job": property("job"), "fence": property("fence"), "verb": { "const": verb.as_str() } });
             for (member, required) in verb.members() {
@@ -229,7 +207,7 @@ impl Schemas {
             let name = format!("{verb:?}Report");
             names.push(reference(&name));
             self.0.insert(name, report);
-            self.0.insert(format!("{verb:?}Body"), body);
+            self.0.insert(body_name, body);
         }
         self.0.insert(
             "Report".to_owned(),
@@ -237,35 +215,9 @@ impl Schemas {
         );
     }
 
-    fn results(&mut self) {
-        let list = |row: &str| json!({ "type": "array", "items": reference(row), "maxItems": 10_000 });
-        let mut next = nullable(reference("Cursor"));
-        next["description"] = "Where to continue if more match.".into();
-        let count = json!({ "type": "integer", "minimum": 0 });
-        for (name, row, counted) in [
-            ("JobResults", "JobResult", None),
-            ("ReportResults", "ReportResult", None),
-            ("ActionResults", "NamedJobResult", Some("matched")),
-            ("RedriveResults", "NamedJobResult", Some("redriven")),
-        ] {
-            let mut shown = json!({ "type": "object", "additionalProperties": false });
-            shown["properties"]["results"] = list(row);
-            shown["required"] = json!(["results"]);
-            if let Some(counted) = counted {
-                shown["properties"][counted] = count.clone();
-                shown["properties"]["next_cursor"] = next.clone();
-                shown["required"] = json!([counted, "results", "next_cursor"]);
-            }
-            self.0.insert(name.to_owned(), shown);
-        }
-    }
-
     fn problems(&mut self) {
         let codes: Vec<&str> = ProblemCode::ALL.iter().map(|code| code.code()).collect();
-        let mut problem = super::parse(PROBLEM);
-        problem["properties"]["code"]["enum"] = json!(codes);
-        self.0.insert("Problem".to_owned(), problem);
-        self.0.insert("Pointed".to_owned(), super::parse(POINTED));
+        self.0["Problem"]["properties"]["code"]["enum"] = json!(codes);
         self.0.insert("ProblemCode".to_owned(), json!({ "type": "string", "enum": codes }));
         for code in ProblemCode::ALL {
             let mut own = json!({
