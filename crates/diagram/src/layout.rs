@@ -73,6 +73,13 @@ pub(crate) struct RateLabel<'l> {
     pub(crate) centred: bool,
 }
 
+impl<'l> Connector<'l> {
+    /// A line with an arrow head that joins no other.
+    fn new(ends: Option<Ends<'l>>, points: Vec<(usize, usize)>) -> Self {
+        Self { ends, points, arrow_head: true, begins_attempt: false, joins: None }
+    }
+}
+
 impl StateBox<'_> {
     /// Left, top, right and bottom cell.
     pub(crate) fn edges(&self) -> (usize, usize, usize, usize) {
@@ -90,13 +97,8 @@ pub(crate) fn lay_out<'l>(lifecycle: &'l Lifecycle, options: &LayoutOptions<'_>)
     let grid = Grid::of(&structure, options);
     let mut layout = Layout::default();
     place_boxes(&mut layout, &structure, &grid, options);
-    layout.connectors.push(Connector {
-        ends: None,
-        points: vec![(0, grid.line), (START_COLUMNS - 1, grid.line)],
-        arrow_head: true,
-        begins_attempt: false,
-        joins: None,
-    });
+    let start = vec![(0, grid.line), (START_COLUMNS - 1, grid.line)];
+    layout.connectors.push(Connector::new(None, start));
     place_straight(&mut layout, &structure, &grid, options);
     for index in 0..structure.above.len() {
         place_above(&mut layout, &structure, &grid, index);
@@ -248,13 +250,7 @@ fn place_straight<'l>(
         let end = grid.columns.get(column + 1).map_or(grid.finals, |next| next.x);
         let points = vec![(begin - 1, grid.line), (end - 1, grid.line)];
         let ends = arrow.ends();
-        layout.connectors.push(Connector {
-            ends: Some(ends),
-            points,
-            arrow_head: true,
-            begins_attempt: false,
-            joins: None,
-        });
+        layout.connectors.push(Connector::new(Some(ends), points));
         let lines = arrow.lines();
         // As many labels as fit go above the line, the others below it.
         let above = lines.len().min(options.line);
@@ -294,13 +290,8 @@ fn place_above<'l>(layout: &mut Layout<'l>, structure: &Structure<'l>, grid: &Gr
             points.push((entry, grid.top - 1));
         }
         let joins = (!enters).then_some(points[points.len() - 1]);
-        layout.connectors.push(Connector {
-            ends: Some(arrow.ends()),
-            points,
-            arrow_head: enters,
-            begins_attempt: bus.to.phase == Phase::Ready,
-            joins,
-        });
+        let (ends, begins_attempt) = (Some(arrow.ends()), bus.to.phase == Phase::Ready);
+        layout.connectors.push(Connector { ends, points, arrow_head: enters, begins_attempt, joins });
         label(layout, arrow, x + 2, line + 1);
     }
 }
@@ -315,13 +306,9 @@ fn place_below<'l>(layout: &mut Layout<'l>, structure: &Structure<'l>, grid: &Gr
         if nth == 0 {
             points.push((grid.finals - 1, line));
         }
-        layout.connectors.push(Connector {
-            ends: Some(arrow.ends()),
-            points,
-            arrow_head: nth == 0,
-            begins_attempt: false,
-            joins: (nth > 0).then_some((x, line)),
-        });
+        let joins = (nth > 0).then_some((x, line));
+        let connector = Connector::new(Some(arrow.ends()), points);
+        layout.connectors.push(Connector { arrow_head: nth == 0, joins, ..connector });
         label(layout, arrow, x + 2, line - arrow.rules.len());
     }
 }

@@ -41,8 +41,11 @@ const SPENT_MAX: usize = 14;
 /// Around the picture, in pixels.
 const MARGIN: f64 = 14.0;
 
-/// The measures of a style, in pixels.
+/// What distinguishes a style. Measures are in pixels.
 struct Scale {
+    class: &'static str,
+    /// The first letter of its ids, so that maps of several styles can be on one page.
+    id_prefix: char,
     /// One cell: the advance of a monospace letter, and a line of text.
     cell: (f64, f64),
     /// How far a box extends beyond the centres of its first and last row.
@@ -53,28 +56,12 @@ struct Scale {
 
 impl MapStyle {
     fn scale(self) -> Scale {
-        match self {
-            Self::Full => Scale { cell: (7.5, 18.0), overhang: 4.0, final_overhang: 4.0 },
-            Self::Small => Scale { cell: (6.6, 15.0), overhang: 5.0, final_overhang: -2.0 },
-            Self::Path => Scale { cell: (7.5, 18.0), overhang: 4.0, final_overhang: -3.0 },
-        }
-    }
-
-    fn class(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Small => "small",
-            Self::Path => "path",
-        }
-    }
-
-    /// The first letter of its ids, so that maps of several styles can be on one page.
-    fn id_prefix(self) -> char {
-        match self {
-            Self::Full => 'm',
-            Self::Small => 's',
-            Self::Path => 'p',
-        }
+        let (class, id_prefix, cell, overhang, final_overhang) = match self {
+            Self::Full => ("full", 'm', (7.5, 18.0), 4.0, 4.0),
+            Self::Small => ("small", 's', (6.6, 15.0), 5.0, -2.0),
+            Self::Path => ("path", 'p', (7.5, 18.0), 4.0, -3.0),
+        };
+        Scale { class, id_prefix, cell, overhang, final_overhang }
     }
 
     fn layout_options(self) -> LayoutOptions<'static> {
@@ -155,7 +142,7 @@ impl<'l, 'f> MapRenderer<'l, 'f> {
             self.out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"map {}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
              width=\"{width:.0}\" height=\"{height:.0}\" role=\"group\" aria-label=\"{}: {what}\">",
-            self.style.class(),
+            self.scale.class,
             escaped(&title)
         );
     }
@@ -167,7 +154,7 @@ impl<'l, 'f> MapRenderer<'l, 'f> {
     }
 
     fn id(&self, of: &str, what: &str) -> String {
-        format!("{}-{}-{of}-{what}", self.style.id_prefix(), self.lifecycle.name)
+        format!("{}-{}-{of}-{what}", self.scale.id_prefix, self.lifecycle.name)
     }
 
     /// Writes an element that depends on the values and records it as a fragment.

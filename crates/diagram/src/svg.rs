@@ -15,19 +15,7 @@ const TITLE_HEIGHT: f64 = 44.0;
 const CORNER_RADIUS: f64 = 6.0;
 
 /// Literal colours, because CSS variables are not supported outside browsers.
-const STYLE: &str = "\
-text{font:12.5px ui-monospace,SFMono-Regular,Menlo,'DejaVu Sans Mono',monospace;fill:#1f2430}\
-.title{font-size:15px;font-weight:700}.name{font-weight:700}.note,.on{font-size:11.5px;font-weight:400}\
-.about,.note,.on{fill:#5c6470}.bg{fill:#fff}\
-.box{fill:#f4f6fa;stroke-width:1.5}.rim{fill:none;stroke-width:1}\
-.wire{fill:none;stroke:#7b8494;stroke-width:1.4}.again{stroke-dasharray:5 4}.head,.dot{fill:#7b8494}\
-.halo{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}\
-.ready{stroke:#2563eb}.held{stroke:#b45309}.active{stroke:#7c3aed}.waiting{stroke:#0e7490}\
-.succeeded{stroke:#15803d}.partial{stroke:#a16207}.failed,.dead{stroke:#b91c1c}.cancelled,.rejected{stroke:#6b7280}\
-@media(prefers-color-scheme:dark){text{fill:#e8ebf0}.about,.note,.on{fill:#9aa3b2}.bg{fill:#14171d}.box{fill:#1e232c}\
-.wire{stroke:#7d8799}.head,.dot{fill:#7d8799}.halo{stroke:#14171d}\
-.ready{stroke:#60a5fa}.held{stroke:#f59e0b}.active{stroke:#a78bfa}.waiting{stroke:#22d3ee}\
-.succeeded{stroke:#4ade80}.partial{stroke:#facc15}.failed,.dead{stroke:#f87171}.cancelled,.rejected{stroke:#9ca3af}}";
+const STYLE: &str = include_str!("svg.css");
 
 pub(crate) fn draw(lifecycle: &Lifecycle) -> String {
     let layout = lay_out(lifecycle, &PLAIN);
@@ -36,10 +24,10 @@ pub(crate) fn draw(lifecycle: &Lifecycle) -> String {
     let width = (layout.width as f64 * CELL_WIDTH).max(text_width) + 2.0 * MARGIN;
     let height = layout.height as f64 * CELL_HEIGHT + TITLE_HEIGHT + 2.0 * MARGIN;
     let about = escaped(&lifecycle.about);
-    let (title_y, about_y) = (MARGIN + 12.0, MARGIN + 31.0);
+    let (title_y, about_y, style) = (MARGIN + 12.0, MARGIN + 31.0, STYLE.replace('\n', ""));
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-         height=\"{height:.0}\" role=\"img\">\n<title>{title}: {about}</title>\n<style>{STYLE}</style>\n\
+         height=\"{height:.0}\" role=\"img\">\n<title>{title}: {about}</title>\n<style>{style}</style>\n\
          <rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n\
          <text class=\"title\" x=\"{MARGIN}\" y=\"{title_y}\">{title}</text>\n\
          <text class=\"about\" x=\"{MARGIN}\" y=\"{about_y}\">{about}</text>\n"
@@ -115,29 +103,37 @@ fn draw_box(out: &mut String, lifecycle: &Lifecycle, state_box: &StateBox<'_>) {
 
 fn draw_connector(out: &mut String, connector: &Connector<'_>) {
     let mut points: Vec<(f64, f64)> = connector.points.iter().map(|point| centre(*point)).collect();
-    let last = points.len() - 1;
-    let (before, end) = (points[last - 1], points[last]);
-    let sideways = (before.1 - end.1).abs() < 0.5;
-    if connector.arrow_head {
-        // The head reaches the border of the box, half a cell beyond the last point.
-        let tip = if sideways { (end.0 + CELL_WIDTH, end.1) } else { (end.0, end.1 + CELL_HEIGHT) };
-        points[last] = if sideways { (tip.0 - 8.0, tip.1) } else { (tip.0, tip.1 - 8.0) };
-        let (a, b) = if sideways {
-            ((tip.0 - 9.0, tip.1 - 4.5), (tip.0 - 9.0, tip.1 + 4.5))
-        } else {
-            ((tip.0 - 4.5, tip.1 - 9.0), (tip.0 + 4.5, tip.1 - 9.0))
-        };
+    if let ([.., before, end], true) = (&mut points[..], connector.arrow_head) {
+        let ([tip, left, right], line_end) = arrow_head(*before, *end, (CELL_WIDTH, CELL_HEIGHT), 4.5);
         let _ = writeln!(
             out,
             "<path class=\"head\" d=\"M{} {}L{} {}L{} {}Z\"/>",
-            tip.0, tip.1, a.0, a.1, b.0, b.1
+            tip.0, tip.1, left.0, left.1, right.0, right.1
         );
+        *end = line_end;
     }
     let dashed = if connector.begins_attempt { " again" } else { "" };
     let _ = writeln!(out, "<path class=\"wire{dashed}\" d=\"{}\"/>", rounded(&points));
     if let Some(joins) = connector.joins {
         let (x, y) = centre(joins);
         let _ = writeln!(out, "<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"2.6\"/>");
+    }
+}
+
+/// The tip and the other corners of an arrow head, and where its line ends. The tip touches the box, whose border is
+/// `distance` beyond the last cell of the line, to the right or below.
+pub(crate) fn arrow_head(
+    before: (f64, f64),
+    end: (f64, f64),
+    distance: (f64, f64),
+    half_width: f64,
+) -> ([(f64, f64); 3], (f64, f64)) {
+    if (before.1 - end.1).abs() < 0.5 {
+        let (x, y) = (end.0 + distance.0, end.1);
+        ([(x, y), (x - 9.0, y - half_width), (x - 9.0, y + half_width)], (x - 8.0, y))
+    } else {
+        let (x, y) = (end.0, end.1 + distance.1);
+        ([(x, y), (x - half_width, y - 9.0), (x + half_width, y - 9.0)], (x, y - 8.0))
     }
 }
 

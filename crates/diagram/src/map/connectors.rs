@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{MapRenderer, tenth};
 use crate::layout::{Connector, Layout};
-use crate::svg::rounded;
+use crate::svg::{arrow_head, rounded};
 use crate::values::MapStyle;
 use crate::{Arrow, arrows};
 
@@ -139,18 +139,11 @@ impl MapRenderer<'_, '_> {
         let taken = taken_class(segment.traffic.taken);
         let mut head = String::new();
         if let ([.., before, end], true) = (&mut points[..], segment.arrow_head) {
-            let sideways = (before.1 - end.1).abs() < 0.5;
-            // The tip touches the box, whose edge is in the next cell.
-            let (along, across) = if sideways { ((1.0, 0.0), (0.0, 1.0)) } else { ((0.0, 1.0), (1.0, 0.0)) };
-            let length = if sideways { self.scale.cell.0 } else { self.scale.cell.1 - self.scale.overhang };
-            let tip = (end.0 + along.0 * length, end.1 + along.1 * length);
-            let corner = |side: f64| {
-                (tip.0 - along.0 * 9.0 + across.0 * side, tip.1 - along.1 * 9.0 + across.1 * side)
-            };
-            let [tip_at, left, right] =
-                [tip, corner(-5.0), corner(5.0)].map(|(x, y)| format!("{} {}", tenth(x), tenth(y)));
-            *end = (tip.0 - along.0 * 8.0, tip.1 - along.1 * 8.0);
-            head = format!("<path class=\"head{taken}\" d=\"M{tip_at}L{left}L{right}Z\"/>");
+            let (width, height) = self.scale.cell;
+            let (corners, line_end) = arrow_head(*before, *end, (width, height - self.scale.overhang), 5.0);
+            let [tip, left, right] = corners.map(|(x, y)| format!("{} {}", tenth(x), tenth(y)));
+            *end = line_end;
+            head = format!("<path class=\"head{taken}\" d=\"M{tip}L{left}L{right}Z\"/>");
         }
         for point in &mut points {
             *point = (tenth(point.0), tenth(point.1));
@@ -158,11 +151,8 @@ impl MapRenderer<'_, '_> {
         let d = rounded(&points);
         let line = format!("<path class=\"wire {}\" d=\"{d}\"/>", segment.traffic.classes(true));
         let flows = self.style != MapStyle::Path && segment.traffic.weight > 0.0;
-        let flow = if flows {
-            format!("<path class=\"flow {}\" d=\"{d}\"/>", segment.traffic.classes(false))
-        } else {
-            String::new()
-        };
+        let flow = || format!("<path class=\"flow {}\" d=\"{d}\"/>", segment.traffic.classes(false));
+        let flow = flows.then(flow).unwrap_or_default();
         format!("{line}{flow}{head}")
     }
 }

@@ -1,71 +1,25 @@
 //! The four formats of a lifecycle without live values.
 
-use expect_test::{expect, expect_file};
 use proptest::prelude::*;
 use tenure_core::lifecycle::Lifecycle;
 use tenure_diagram::{Format, draw};
 
 use super::mutated::mutated_file;
-use super::{all, named};
+use super::{all, assert_snapshot, named};
 
 const FORMATS: [Format; 4] = [Format::Text, Format::Mermaid, Format::Dot, Format::Svg];
 
 #[test]
-fn text_diagrams_match_their_snapshots() {
-    expect_file!["snapshots/distributed.txt"].assert_eq(&draw(&named("distributed"), Format::Text));
-    expect_file!["snapshots/image.txt"].assert_eq(&draw(&named("image"), Format::Text));
-}
-
-#[test]
-fn engine_in_mermaid() {
-    expect![[r#"
-        stateDiagram-v2
-            direction LR
-            state "queued" as s_queued
-            state "dispatched" as s_dispatched
-            state "running" as s_running
-            state "completed" as s_completed
-            state "failed" as s_failed
-            [*] --> s_queued : create
-            s_queued --> s_dispatched : claim
-            s_dispatched --> s_running : start
-            s_running --> s_completed : succeed
-            s_running --> s_failed : fail<br/>timeout<br/>lease_expired<br/>disconnected
-            s_queued --> s_failed : timeout
-            s_dispatched --> s_failed : timeout<br/>lease_expired<br/>disconnected
-            s_completed --> [*]
-            s_failed --> [*]
-    "#]]
-    .assert_eq(&draw(&named("engine"), Format::Mermaid));
-}
-
-#[test]
-fn so1_in_dot() {
-    expect![[r#"
-        digraph "so1 v1" {
-            rankdir=LR;
-            node [shape=box, style=rounded, fontname="monospace"];
-            edge [fontname="monospace", fontsize=10];
-            "" [shape=point];
-            "pending" [label="pending\nready"];
-            "running" [label="running\nactive"];
-            "success" [label="success\nsucceeded", peripheries=2];
-            "failed" [label="failed\nfailed", peripheries=2];
-            "cancelled" [label="cancelled\ncancelled", peripheries=2];
-            "" -> "pending" [label="create"];
-            "pending" -> "running" [label="claim"];
-            "running" -> "success" [label="succeed"];
-            "running" -> "failed" [label="fail\nlease_expired"];
-            "pending" -> "cancelled" [label="cancel"];
-            "running" -> "cancelled" [label="cancel"];
-        }
-    "#]]
-    .assert_eq(&draw(&named("so1"), Format::Dot));
-}
-
-#[test]
-fn so1_in_svg() {
-    expect_file!["snapshots/so1.svg"].assert_eq(&draw(&named("so1"), Format::Svg));
+fn drawings_match_their_snapshots() {
+    for (file, lifecycle, format) in [
+        ("distributed.txt", "distributed", Format::Text),
+        ("image.txt", "image", Format::Text),
+        ("engine.mermaid", "engine", Format::Mermaid),
+        ("so1.dot", "so1", Format::Dot),
+        ("so1.svg", "so1", Format::Svg),
+    ] {
+        assert_snapshot(file, &draw(&named(lifecycle), format));
+    }
 }
 
 #[test]

@@ -1,10 +1,6 @@
 //! Diagrams and maps of the built-in lifecycles, and of one that uses every feature of the format.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::needless_raw_string_hashes,
-    reason = "fixtures may panic, and snapshots are written by a tool"
-)]
+#![allow(clippy::unwrap_used, reason = "fixtures may panic")]
 
 mod drawings;
 mod maps;
@@ -20,6 +16,10 @@ const REVIEW: &str = include_str!("../../../core/tests/lifecycle/review.toml");
 
 fn all() -> Vec<Lifecycle> {
     BUILT_IN.iter().chain([&REVIEW]).map(|source| Lifecycle::parse(source).unwrap()).collect()
+}
+
+fn assert_snapshot(file: &str, text: &str) {
+    expect_test::expect_file![format!("snapshots/{file}")].assert_eq(text);
 }
 
 fn named(name: &str) -> Lifecycle {
