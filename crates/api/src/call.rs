@@ -45,7 +45,7 @@ mod automations;
 mod jobs;
 mod operators;
 mod server;
-mod shared;
+pub(crate) mod shared;
 mod workers;
 
 use crate::problem::ProblemCode;

@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Form;
 use crate::job::{JobError, JobErrorOf};
 use crate::schema::Schema::{Integer, Json, Nullable, Ref, Text};
 use crate::schema::of;
 use crate::values::TRACE_ID;
-use crate::{Form, Owned};
 
 answers! {
     /// The record of one transition.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct EventOf<F> as "Event" {
+    pub struct EventOf<F> = Event as "Event" {
         /// The job's id, a dot, and `seq`; for a note, its type.
         id: String = Json(r#"{"type":"string","pattern":"^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\\.([0-9]+|[a-z][a-z0-9_]*)$"}"#),
         job_id: F::Id = Ref("JobId"),
@@ -53,7 +53,7 @@ answers! {
 
     /// What an operator needs to know about a dead job.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct DeadLetterOf<F> as "DeadLetter" {
+    pub struct DeadLetterOf<F> = DeadLetter as "DeadLetter" {
         job_id: F::Id = Ref("JobId"),
         /// When the job ended.
         created_at: F::Time = Ref("Timestamp"),
@@ -70,8 +70,3 @@ answers! {
         dismissed_reason: Option<F::Text> = Nullable(&Text),
     }
 }
-
-/// The record of one transition, as a client reads it.
-pub type Event = EventOf<Owned>;
-/// What an operator needs to know about a dead job.
-pub type DeadLetter = DeadLetterOf<Owned>;

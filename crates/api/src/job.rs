@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::schema::Schema::{Any, Extra, Integer, Json, Nullable, Optional, Ref, Text, True};
 use crate::schema::{Schema, of};
 use crate::values::{ATTEMPTS, CancelMode, MAYBE_TIME, PERCENT, PRIORITY, TRACE_ID, TRACEPARENT};
-use crate::{Form, Owned, Problem, span};
+use crate::{Form, Problem, span};
 
 answers! {
     /// A job.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct JobOf<F> as "Job" {
+    pub struct JobOf<F> = JobRecord as "Job" {
         id: F::Id = Ref("JobId"),
         /// The lifecycle that the job follows.
         lifecycle: F::Text = Text,
@@ -94,7 +94,7 @@ answers! {
 
     /// What went wrong in the work.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct JobErrorOf<F> as "JobError" {
+    pub struct JobErrorOf<F> = JobError as "JobError" {
         /// Short and stable: programs switch on it. The engine's codes are `QUEUE_TIMEOUT`, `DISPATCH_TIMEOUT`,
         /// `RUN_TIMEOUT`, `WAIT_TIMEOUT`, `LEASE_EXPIRED`, `HEARTBEAT_LOST`, `WORKER_DISCONNECTED` and
         /// `CANCEL_GRACE_EXPIRED`.
@@ -114,7 +114,7 @@ answers! {
 
     /// A worker's exclusive, timed right to a job.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct LeaseOf<F> as "Lease" {
+    pub struct LeaseOf<F> = Lease as "Lease" {
         /// Distinguishes this lease from earlier ones.
         fence: u64 = Ref("Fence"),
         /// The earlier of the end of the lease and the second missed heartbeat.
@@ -129,7 +129,7 @@ answers! {
 
     /// A cancel request that waits for the worker.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct CancelRequestOf<F> as "CancelRequest" {
+    pub struct CancelRequestOf<F> = CancelRequest as "CancelRequest" {
         mode: Option<CancelMode> = Ref("CancelMode"),
         reason: Option<F::Text> = Nullable(&Text),
         /// The actor that requested it.
@@ -141,7 +141,7 @@ answers! {
 
     /// The answer to a heartbeat.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct HeartbeatAnswerOf<F> as "HeartbeatAnswer" {
+    pub struct HeartbeatAnswerOf<F> = HeartbeatAnswer as "HeartbeatAnswer" {
         /// The lease after the heartbeat.
         lease: Option<LeaseOf<F>> = Ref("GrantedLease"),
         /// A cancel request that the worker must follow.
@@ -150,7 +150,7 @@ answers! {
 
     /// The answer about a job with `Prefer: return=minimal`.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct JobBriefOf<F> as "JobBrief" {
+    pub struct JobBriefOf<F> = JobBrief as "JobBrief" {
         id: F::Id = Ref("JobId"),
         /// The call had been made before; nothing changed.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -162,7 +162,7 @@ answers! {
 
     /// How a job ended: the data of the last event of its stream.
     #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
-    pub struct FinalStatusOf<F> as "FinalStatus" {
+    pub struct FinalStatusOf<F> = FinalStatus as "FinalStatus" {
         job_id: F::Id = Ref("JobId"),
         state: F::Text = Text,
         outcome: Option<F::Text> = Nullable(&Ref("Outcome")),
@@ -223,21 +223,6 @@ answers! {
         who: Vec<String> = Json(r#"{"type":"array","items":{"type":"string","examples":["worker","owner","operator","clock"]},"minItems":1}"#),
     }
 }
-
-/// A job, as a client reads it.
-pub type JobRecord = JobOf<Owned>;
-/// What went wrong in the work.
-pub type JobError = JobErrorOf<Owned>;
-/// A worker's exclusive, timed right to a job.
-pub type Lease = LeaseOf<Owned>;
-/// A cancel request that waits for the worker.
-pub type CancelRequest = CancelRequestOf<Owned>;
-/// The answer to a heartbeat.
-pub type HeartbeatAnswer = HeartbeatAnswerOf<Owned>;
-/// The answer about a job with `Prefer: return=minimal`.
-pub type JobBrief = JobBriefOf<Owned>;
-/// How a job ended.
-pub type FinalStatus = FinalStatusOf<Owned>;
 
 impl<F: Form> JobOf<F>
 where

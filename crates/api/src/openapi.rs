@@ -5,23 +5,21 @@ mod schemas;
 
 use serde_json::{Map, Value, json};
 
+use crate::call::shared::{header, query};
 use crate::call::{Access, Answer, Body, Call, CallId, Header, Method, Parameter, Place, Tag};
 use crate::problem::ProblemCode;
 use crate::schema::Schema;
 use schemas::Schemas;
 
-const ABOUT: &str = "Tenure accepts jobs, gives them to workers, and records every transition, so that the state of each job, its holder and the reason of each failure can be read and proved at any time.\n\nJSON in UTF-8, snake_case. Times are RFC 3339 in UTC with milliseconds; durations are strings such as `500ms`, `2s`, `1h`. Unknown fields, duplicate keys, nesting deeper than 64, U+0000 and numbers out of range are 400 `malformed`.\n\nCredentials: `Authorization: Bearer <key or JWT>`. Roles: `producer` (its user's jobs), `worker` (claims and reports, reads what it holds), `operator` (everything except keys), `viewer` (reads everything, changes nothing), `admin`. A server without keys accepts every caller as admin, on loopback only.\n\nRefusals and failures are `application/problem+json`; each code has a page under `/problems/`. An unknown path is 404 `not_found`; a known path with another method is 405 `method_not_allowed` with `Allow`. A 2xx answer to a change is sent after the change is durable. Calls that change a job answer with the job; with `Prefer: return=minimal` they do not, which is cheaper for both sides. Lists have `next_cursor`, null at the end. Answers may gain fields: ignore those that you do not know.";
+/// The parts that do not depend on the table.
+const BASE: &str = include_str!("openapi/base.json");
 
 /// A parameter of every call that takes a body.
-const IDEMPOTENCY_KEY: Parameter = Parameter {
-    name: "Idempotency-Key",
-    place: Place::Header,
-    about: "1 to 255 printable ASCII characters, bare or in double quotes. The same call with the same key takes effect once; with another body it is refused with 422 `idempotency_mismatch`. A key is kept for 24 h unless the lifecycle sets another time.",
-    schema: Schema::Json(
-        r#"{"type":"string","minLength":1,"maxLength":255,"pattern":"^[!-~]([ -~]*[!-~])?$"}"#,
-    ),
-    example: "",
-};
+const IDEMPOTENCY_KEY: Parameter = header(
+    "Idempotency-Key",
+    "1 to 255 printable ASCII characters, bare or in double quotes. The same call with the same key takes effect once; with another body it is refused with 422 `idempotency_mismatch`. A key is kept for 24 h unless the lifecycle sets another time.",
+    Schema::Json(r#"{"type":"string","minLength":1,"maxLength":255,"pattern":"^[!-~]([ -~]*[!-~])?$"}"#),
+);
 
 /// The whole description.
 fn describe() -> Value {
@@ -34,29 +32,12 @@ fn describe() -> Value {
         item[call.method.as_str().to_ascii_lowercase()] = operation;
     }
     let tag = |tag: &Tag| json!({ "name": tag.about().0, "description": tag.about().1 });
-    json!({
-        "openapi": "3.1.1",
-        "info": {
-            "title": "Tenure",
-            "version": "1",
-            "summary": "A durable job engine.",
-            "description": ABOUT,
-            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
-        },
-        "servers": [{ "url": "/" }],
-        "security": [{}, { "bearer": [] }],
-        "tags": Tag::ALL.iter().map(tag).collect::<Vec<_>>(),
-        "paths": paths,
-        "components": {
-            "schemas": schemas.finish(),
-            "responses": responses,
-            "securitySchemes": { "bearer": {
-                "type": "http",
-                "scheme": "bearer",
-                "description": "A key (`tenure key create`) or, where `[auth.jwt]` is configured, a JWT.",
-            } },
-        },
-    })
+    let mut description = parse(BASE);
+    description["tags"] = Tag::ALL.iter().map(tag).collect();
+    description["paths"] = paths.into();
+    description["components"]["schemas"] = schemas.finish().into();
+    description["components"]["responses"] = responses.into();
+    description
 }
 
 fn operation(id: CallId, call: &Call, schemas: &mut Schemas, responses: &mut Map<String, Value>) -> Value {
@@ -105,24 +86,14 @@ fn roles(access: Access) -> String {
 }
 
 fn parameters(call: &Call, schemas: &mut Schemas) -> Vec<Value> {
-    let filter = call.filter.map(schemas::fields).unwrap_or_default().into_iter().map(|field| Parameter {
-        name: field.name,
-        place: Place::Query,
-        about: field.about,
-        schema: schemas::given(field.schema),
-        example: "",
-    });
+    let filter = call.filter.map(schemas::fields).unwrap_or_default().into_iter();
+    let filter = filter.map(|field| query(field.name, field.about, schemas::given(field.schema)));
     let key = (call.method == Method::Post).then_some(IDEMPOTENCY_KEY);
     let all = call.parameters.iter().copied().chain(filter).chain(key);
     all.map(|parameter| {
-        let place = match parameter.place {
-            Place::Path => "path",
-            Place::Query => "query",
-            Place::Header => "header",
-        };
         let mut shown = json!({
             "name": parameter.name,
-            "in": place,
+            "in": snake_case(&format!("{:?}", parameter.place)),
             "description": parameter.about.trim(),
             "schema": schemas.of(&parameter.schema),
         });
@@ -192,23 +163,18 @@ fn problem_response(codes: &[ProblemCode]) -> Value {
         "description": about.join(" "),
         "content": { "application/problem+json": { "schema": schema } },
     });
-    match codes[0].status() {
-        401 => {
-            shown["headers"]["WWW-Authenticate"] =
-                json!({ "description": "How to authenticate.", "schema": { "type": "string" } });
-        }
-        416 => {
-            shown["headers"]["Content-Range"] = json!({ "description": "`bytes */1234`: the size of the content.", "schema": { "type": "string" } });
-        }
-        429 | 503 => {
-            shown["headers"]["Retry-After"] = json!({
-                "description": "When to try again, in seconds.",
-                "required": true,
-                "schema": { "type": "integer", "minimum": 0 },
-            });
-        }
-        _ => {}
-    }
+    let text = |about: &str| json!({ "description": about, "schema": { "type": "string" } });
+    let header = match codes[0].status() {
+        401 => json!({ "WWW-Authenticate": text("How to authenticate.") }),
+        416 => json!({ "Content-Range": text("`bytes */1234`: the size of the content.") }),
+        429 | 503 => json!({ "Retry-After": {
+            "description": "When to try again, in seconds.",
+            "required": true,
+            "schema": { "type": "integer", "minimum": 0 },
+        } }),
+        _ => return shown,
+    };
+    shown["headers"] = header;
     shown
 }
 

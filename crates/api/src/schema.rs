@@ -121,12 +121,12 @@ macro_rules! described {
 }
 
 /// Declares types of answers. Readers ignore unknown fields, and a missing field is empty, so that a client and a server
-/// of different versions understand each other.
+/// of different versions understand each other. `<F>` is the form of the values; the name after `=` has owned ones.
 macro_rules! answers {
     ($(
         $(#[doc = $about:literal])*
         $(#[serde($($outer:tt)*)])?
-        pub struct $Name:ident $(<$F:ident>)? $(as $wire:literal)? {
+        pub struct $Name:ident $(<$F:ident> = $Owned:ident)? $(as $wire:literal)? {
             $(
                 $(#[doc = $doc:literal])*
                 $(#[serde($($serde:tt)*)])?
@@ -134,6 +134,10 @@ macro_rules! answers {
             ),* $(,)?
         }
     )*) => {$(
+        $(
+            /// As a client reads it.
+            pub type $Owned = $Name<crate::Owned>;
+        )?
         $(#[doc = $about])*
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default)]

@@ -1,16 +1,11 @@
 //! Accounts: credits of each user, and the ledger.
 
-use tenure_core::api_key::Role;
 use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::id::UserId;
 use tenure_service::accounts;
 use tenure_service::extract::Named;
-use tenure_service::links::encode;
 
-use crate::form::Form;
-use crate::format::{count, job, nothing, table, when};
 use crate::prelude::*;
-use crate::session::back;
 
 /// Rows of a page.
 const ROWS: usize = 50;
@@ -33,20 +28,14 @@ pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
 impl Page for Accounts {
     const TAB: Tab = Tab::Accounts;
 
-    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup> {
         let accounts = service.store().accounts(self.after.clone(), ROWS).await?;
         let older = accounts.last().filter(|_| accounts.len() == ROWS).map(|(user, _)| user.clone());
-        let shown = html! {
-            @if accounts.is_empty() {
-                (nothing("No accounts yet. A grant creates one:", "tenure account grant USER 100 --reason \"a gift\""))
-            } @else {
-                (table("Accounts by user", &["User", "#Granted", "#Reserved", "#Spent", "#Available"], &html! {
-                    @for (user, account) in &accounts {
-                        tr { th scope="row" { a href=(address(user)) { (user) } } (amounts(*account)) }
-                    }
-                }))
-            }
-        };
+        let none =
+            ("No accounts yet. A grant creates one:", "tenure account grant USER 100 --reason \"a gift\"");
+        let columns = ["User", "#Granted", "#Reserved", "#Spent", "#Available"];
+        let row = |(user, account): &(UserId, Account)| html! { tr { th scope="row" { a href=(address(user)) { (user) } } (amounts(*account)) } };
+        let shown = list(&accounts, none, "Accounts by user", &columns, row);
         Ok(html! {
             div #accounts { (parts.keep("accounts", shown)) }
             @if let Some(last) = older { p { a href=(format!("/ui/accounts?after={}", encode(last.as_str()))) { "More" } } }
@@ -84,7 +73,7 @@ impl Page for OneAccount {
         Some(format!("Account of {}", self.user))
     }
 
-    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
         let account = service.store().account(self.user.clone()).await?;
         let lines =
             service.store().ledger_before(self.user.clone(), self.before.unwrap_or(u64::MAX), ROWS).await?;
@@ -111,23 +100,19 @@ fn grant_form(user: &UserId, caller: &Caller) -> Markup {
 }
 
 fn ledger(lines: &[(u64, LedgerLine)]) -> Markup {
-    html! {
-        @if lines.is_empty() {
-            (nothing("The ledger is empty.", ""))
-        } @else {
-            (table("Ledger, newest first", &["Time", "Movement", "#Credits", "Job", "Reason"], &html! {
-                @for (_, line) in lines {
-                    tr {
-                        td { (when(line.ts)) }
-                        td { (movement(line.kind)) }
-                        td.number { (count(line.amount)) }
-                        td { @if let Some(id) = line.job_id { (job(id)) } }
-                        td { (line.reason.as_deref().unwrap_or_default()) }
-                    }
-                }
-            }))
+    let row = |(_, line): &(u64, LedgerLine)| {
+        html! {
+            tr {
+                td { (when(line.ts)) }
+                td { (movement(line.kind)) }
+                td.number { (count(line.amount)) }
+                td { @if let Some(id) = line.job_id { (job_link(id)) } }
+                td { (line.reason.as_deref().unwrap_or_default()) }
+            }
         }
-    }
+    };
+    let columns = ["Time", "Movement", "#Credits", "Job", "Reason"];
+    list(lines, ("The ledger is empty.", ""), "Ledger, newest first", &columns, row)
 }
 
 fn movement(kind: Movement) -> &'static str {

@@ -1,9 +1,8 @@
 //! Keeps the rows of a listing in place: the stream of a page updates the rows that the page shows and adds none.
 
-use tenure_core::id::JobId;
-use tenure_service::problem::Problem;
-use tenure_service::query::QueryParams;
 use uuid::Uuid;
+
+use crate::prelude::*;
 
 /// Rows of a page.
 pub(crate) const ROWS: usize = 50;
@@ -16,7 +15,7 @@ pub(crate) struct Anchor {
 }
 
 impl Anchor {
-    pub(crate) fn read(params: &mut QueryParams) -> Result<Option<Self>, Problem> {
+    pub(crate) fn read(params: &mut QueryParams) -> Result<Option<Self>> {
         let (top, end) = (params.id("top")?, params.id("end")?);
         Ok(top.zip(end).map(|(top, end)| Self { top, end }))
     }
@@ -36,6 +35,16 @@ impl Anchor {
     /// The cursor of a listing that begins with the first row.
     pub(crate) fn before(self) -> JobId {
         just_after(self.top)
+    }
+}
+
+/// Links to the newest and to older rows of a listing.
+pub(crate) fn pager(label: &str, newest: Option<String>, older: Option<String>) -> Markup {
+    html! {
+        nav.row aria-label=(label) {
+            @if let Some(newest) = newest { a.button rel="prev" href=(newest) { "Newest" } }
+            @if let Some(older) = older { a.button rel="next" href=(older) { "Older" } }
+        }
     }
 }
 

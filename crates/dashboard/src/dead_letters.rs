@@ -4,14 +4,9 @@ pub(crate) mod actions;
 mod groups;
 mod list;
 
-use std::sync::Arc;
-
-use tenure_core::id::JobId;
 use tenure_service::dead_letters::narrow;
-use tenure_service::query::job_id;
 
 use crate::anchor::Anchor;
-use crate::format::{count, job as link, nothing, styled_table, when};
 use crate::prelude::*;
 pub(crate) use groups::GroupCache;
 use groups::{Group, Groups, Kind, LETTERS_MAX};
@@ -50,7 +45,7 @@ fn tabs(dismissed: bool) -> Markup {
 impl Page for GroupsPage {
     const TAB: Tab = Tab::DeadLetters;
 
-    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
         let groups = self.cache.groups(service, caller).await?;
         Ok(html! { (tabs(false)) div #groups { (parts.keep("groups", overview(&groups))) } })
     }
@@ -82,7 +77,7 @@ fn row(group: &Group) -> Markup {
             td.number { (count(group.count)) }
             td { (when(group.first)) }
             td { (when(group.last)) }
-            td { (link(group.example)) " " span.quiet { (group.message) } }
+            td { (job_link(group.example)) " " span.quiet { (group.message) } }
         }
     }
 }

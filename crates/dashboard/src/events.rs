@@ -1,12 +1,9 @@
 //! Events: the newest entries of the journal, filtered and live.
 
-use tenure_core::api_key::Role;
 use tenure_core::id::Position;
 use tenure_service::events::{EventFilter, may_see};
-use tenure_service::links::encode;
 use tenure_store::JournalEntry;
 
-use crate::format::{job, nothing, table, when};
 use crate::prelude::*;
 
 /// Rows of a page.
@@ -51,7 +48,7 @@ impl Events {
         &self,
         service: &Service,
         caller: &Caller,
-    ) -> Result<(Vec<JournalEntry>, Option<Position>), Problem> {
+    ) -> Result<(Vec<JournalEntry>, Option<Position>)> {
         let mut upto = match self.before {
             Some(before) => before.0.saturating_sub(1),
             None => service.store().journal_end().await?.0,
@@ -95,7 +92,7 @@ impl Events {
 impl Page for Events {
     const TAB: Tab = Tab::Events;
 
-    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
         let (entries, older) = self.newest(service, caller).await?;
         let is_filtered = self.is_filtered();
         let table = html! {
@@ -129,7 +126,7 @@ fn rows(entries: &[JournalEntry]) -> Markup {
                 tr {
                     td { (when(event.ts)) }
                     td.mono { (event.name) }
-                    td { (job(event.job_id)) }
+                    td { (job_link(event.job_id)) }
                     td { (job_type) }
                     td { @if let Some(from) = &event.from { (from) } }
                     td { (event.to) }

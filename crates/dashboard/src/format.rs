@@ -37,7 +37,7 @@ pub(crate) fn until(at: Timestamp) -> Markup {
 }
 
 /// A job, as a link.
-pub(crate) fn job(id: JobId) -> Markup {
+pub(crate) fn job_link(id: JobId) -> Markup {
     html! { a.id href=(job_address(id)) title=(id) { (short(id)) } }
 }
 
@@ -66,6 +66,10 @@ pub(crate) fn nothing(why: &str, command: &str) -> Markup {
     html! { div.nothing { p { (why) } @if !command.is_empty() { p { code { (command) } } } } }
 }
 
+/// Why lists of types, and what is derived from types and jobs, are empty on a new server.
+pub(crate) const NO_TYPES: (&str, &str) =
+    ("No types and no jobs yet. Create a job of any type:", "tenure run hello");
+
 /// A scrollable table. A column whose name begins with `#` has numbers.
 pub(crate) fn table(caption: &str, columns: &[&str], rows: &Markup) -> Markup {
     styled_table("", caption, columns, rows)
@@ -92,6 +96,20 @@ pub(crate) fn styled_table(class: &str, caption: &str, columns: &[&str], rows: &
             }
         }
     }
+}
+
+/// A table with a row for each item. Without items: why there are none, and a command that changes that.
+pub(crate) fn list<T>(
+    items: &[T],
+    (why, command): (&str, &str),
+    caption: &str,
+    columns: &[&str],
+    row: impl Fn(&T) -> Markup,
+) -> Markup {
+    if items.is_empty() {
+        return nothing(why, command);
+    }
+    table(caption, columns, &html! { @for item in items { (row(item)) } })
 }
 
 /// A button in a form; without the right it is disabled and says why.

@@ -12,21 +12,15 @@ mod related;
 mod why;
 
 use std::convert::Infallible;
-use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts as RequestParts;
-use tenure_core::dead_letter::DeadLetter;
-use tenure_core::id::JobId;
-use tenure_core::job::Job;
-use tenure_core::lifecycle::{Outcome, Phase};
+use tenure_core::lifecycle::Outcome;
 use tenure_service::dead_letters;
 use tenure_service::explain::explain;
 use tenure_service::extract::{Id, IsSecure, host_of};
 use tenure_service::lifecycles::of_job;
-use tenure_service::problem::ProblemCode;
 
-use crate::format::short;
 use crate::prelude::*;
 
 pub(crate) use actions::{act, signal};
@@ -78,7 +72,7 @@ pub(crate) async fn page(
 }
 
 /// The job, with a longer explanation if it does not exist.
-async fn find(service: &Service, caller: &Caller, id: JobId) -> Result<Arc<Job>, Problem> {
+async fn find(service: &Service, caller: &Caller, id: JobId) -> Result<Arc<Job>> {
     let words = || {
         format!(
             "there is no job {id}. It never existed, or its retention has ended, which also deletes its history, log and \
@@ -95,7 +89,7 @@ async fn find(service: &Service, caller: &Caller, id: JobId) -> Result<Arc<Job>,
 }
 
 /// The dead letter of a job that can have one.
-async fn letter_of(service: &Service, job: &Job) -> Result<Option<DeadLetter>, Problem> {
+async fn letter_of(service: &Service, job: &Job) -> Result<Option<DeadLetter>> {
     let is_dead = job.phase == Phase::Final(Outcome::Dead);
     let may_be = is_dead || (job.phase.is_final() && job.spec.links.compensates.is_some());
     if may_be { dead_letters::find(service, job.id()).await } else { Ok(None) }
@@ -108,7 +102,7 @@ impl Page for JobPage {
         Some(self.title.clone())
     }
 
-    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
         // The job is read first, so that its history is at least as new.
         let job = find(service, caller, self.id).await?;
         let events = service.store().history(self.id).await?;

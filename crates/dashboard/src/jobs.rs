@@ -5,20 +5,14 @@ pub(crate) mod filters;
 mod rows;
 mod tabs;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use filters::Filters;
-use tenure_core::api_key::Role;
-use tenure_core::id::JobId;
-use tenure_core::job::Job;
 use tenure_core::job_type::CATCH_ALL;
-use tenure_core::lifecycle::{Phase, Trigger};
-use tenure_core::query::{JobFilter, Page as Rows};
+use tenure_core::lifecycle::Trigger;
 use tenure_service::listing;
-use tenure_service::query::job_id;
 
-use crate::anchor::{Anchor, ROWS};
-use crate::format::{count, nothing};
+use crate::anchor::{Anchor, ROWS, pager};
 use crate::prelude::*;
 pub(crate) use rows::failure;
 
@@ -52,10 +46,10 @@ impl Page for Jobs {
     const TAB: Tab = Tab::Jobs;
 
     fn stream(&self) -> Option<String> {
-        self.rendered.get().map(|anchor| anchor.stream(&self.address()))
+        self.rendered.get().map(|anchor| anchor.stream(&self.address(self.cursor)))
     }
 
-    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
         let scan_end = self.scan_end(service).await?;
         let (found, older) = self.find(service, caller, scan_end).await?;
         self.rendered.get_or_init(|| Anchor::of(found.iter().map(|job| job.id())));
@@ -77,20 +71,20 @@ impl Page for Jobs {
             @if scan_end.is_some() && older == scan_end {
                 p.hint { "Searched " (count(SCAN_MAX as u64)) " jobs; older jobs may match." }
             }
-            (self.pager(older))
+            (pager("Pages of jobs", self.cursor.map(|_| self.address(None)), older.map(|_| self.address(older))))
         })
     }
 }
 
 impl Jobs {
-    fn address(&self) -> String {
-        let cursor = self.cursor.map(|id| id.to_string());
+    fn address(&self, cursor: Option<JobId>) -> String {
+        let cursor = cursor.map(|id| id.to_string());
         let more: Vec<_> = cursor.iter().map(|id| ("cursor", id.as_str())).collect();
         self.filters.address("/ui/jobs", &more)
     }
 
     /// The oldest job to scan, if no index supports the filter.
-    async fn scan_end(&self, service: &Service) -> Result<Option<JobId>, Problem> {
+    async fn scan_end(&self, service: &Service) -> Result<Option<JobId>> {
         let filter = &self.filters.filter;
         if *filter == JobFilter::default() || filter.is_indexed() || listing::is_leased(filter) {
             return Ok(None);
@@ -113,7 +107,7 @@ impl Jobs {
         service: &Service,
         caller: &Caller,
         scan_end: Option<JobId>,
-    ) -> Result<(Vec<Arc<Job>>, Option<JobId>), Problem> {
+    ) -> Result<(Vec<Arc<Job>>, Option<JobId>)> {
         let filter = self.filters.filter.clone();
         if let Some(anchor) = self.anchor {
             let filter = JobFilter { from: Some(anchor.end), ..filter };
@@ -133,12 +127,7 @@ impl Jobs {
     }
 
     /// How many matching jobs are newer than the page.
-    async fn newer(
-        &self,
-        service: &Service,
-        caller: &Caller,
-        scan_end: Option<JobId>,
-    ) -> Result<usize, Problem> {
+    async fn newer(&self, service: &Service, caller: &Caller, scan_end: Option<JobId>) -> Result<usize> {
         let Some(anchor) = self.anchor.filter(|_| self.cursor.is_none()) else { return Ok(0) };
         let rows = Rows { before: None, limit: NEWER_MAX + 1 };
         let filter = JobFilter { from: scan_end.max(Some(anchor.top)), ..self.filters.filter.clone() };
@@ -149,20 +138,8 @@ impl Jobs {
     fn newer_link(&self, newer: usize) -> Markup {
         html! {
             @if newer > 0 {
-                a.button href=(self.filters.address("/ui/jobs", &[])) {
+                a.button href=(self.address(None)) {
                     @if newer > NEWER_MAX { (NEWER_MAX) "+" } @else { (newer) } " newer"
-                }
-            }
-        }
-    }
-
-    fn pager(&self, older: Option<JobId>) -> Markup {
-        let older = older.map(|id| id.to_string());
-        html! {
-            nav.row aria-label="Pages of jobs" {
-                @if self.cursor.is_some() { a.button rel="prev" href=(self.filters.address("/ui/jobs", &[])) { "Newest" } }
-                @if let Some(older) = older {
-                    a.button rel="next" href=(self.filters.address("/ui/jobs", &[("cursor", older.as_str())])) { "Older" }
                 }
             }
         }
@@ -173,7 +150,7 @@ impl Jobs {
         rows::Bulk {
             filters: &self.filters,
             allowed,
-            back: self.address(),
+            back: self.address(self.cursor),
             lacks_own: Visitor::lacks(caller, Right::ManageJobs),
             lacks_operate: Visitor::lacks(caller, Right::Operate),
         }

@@ -1,14 +1,12 @@
 //! The layout around every page: header, navigation, flash message, and the error page.
 
-use axum::response::{Html, IntoResponse as _, Response};
+use axum::response::{Html, Response};
 use http::{HeaderMap, header};
-use maud::{DOCTYPE, Markup, html};
-use tenure_service::caller::Right;
-use tenure_service::links::encode;
-use tenure_service::problem::{Problem, ProblemCode};
+use maud::DOCTYPE;
 
 use crate::files::VERSION;
-use crate::session::{Visitor, theme};
+use crate::prelude::*;
+use crate::session::theme;
 
 /// Entries of the navigation, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,45 +22,22 @@ pub(crate) enum Tab {
     System,
 }
 
+/// Name, address, the key that opens it after `g`, and the right that it requires.
+const TABS: [(Tab, &str, &str, &str, Right); 9] = [
+    (Tab::Overview, "Overview", "/ui", "o", Right::ReadSystem),
+    (Tab::Lifecycles, "Lifecycles", "/ui/lifecycles", "l", Right::ReadSystem),
+    (Tab::Jobs, "Jobs", "/ui/jobs", "j", Right::ReadJobs),
+    (Tab::DeadLetters, "Dead letters", "/ui/dead-letters", "d", Right::ReadJobs),
+    (Tab::Workers, "Workers", "/ui/workers", "w", Right::ReadSystem),
+    (Tab::Queues, "Queues", "/ui/queues", "q", Right::ReadSystem),
+    (Tab::Accounts, "Accounts", "/ui/accounts", "a", Right::ReadJobs),
+    (Tab::Events, "Events", "/ui/events", "e", Right::ReadJobs),
+    (Tab::System, "System", "/ui/system", "s", Right::ReadSystem),
+];
+
 impl Tab {
-    const ALL: [Self; 9] = [
-        Self::Overview,
-        Self::Lifecycles,
-        Self::Jobs,
-        Self::DeadLetters,
-        Self::Workers,
-        Self::Queues,
-        Self::Accounts,
-        Self::Events,
-        Self::System,
-    ];
-
-    /// Name, address, and the key that opens it after `g`.
-    fn entry(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            Self::Overview => ("Overview", "/ui", "o"),
-            Self::Lifecycles => ("Lifecycles", "/ui/lifecycles", "l"),
-            Self::Jobs => ("Jobs", "/ui/jobs", "j"),
-            Self::DeadLetters => ("Dead letters", "/ui/dead-letters", "d"),
-            Self::Workers => ("Workers", "/ui/workers", "w"),
-            Self::Queues => ("Queues", "/ui/queues", "q"),
-            Self::Accounts => ("Accounts", "/ui/accounts", "a"),
-            Self::Events => ("Events", "/ui/events", "e"),
-            Self::System => ("System", "/ui/system", "s"),
-        }
-    }
-
     pub(crate) fn name(self) -> &'static str {
-        self.entry().0
-    }
-
-    fn right(self) -> Right {
-        match self {
-            Self::Jobs | Self::DeadLetters | Self::Events | Self::Accounts => Right::ReadJobs,
-            Self::Overview | Self::Lifecycles | Self::Workers | Self::Queues | Self::System => {
-                Right::ReadSystem
-            }
-        }
+        TABS.iter().find(|(tab, ..)| *tab == self).map_or("", |(_, name, ..)| name)
     }
 }
 
@@ -79,7 +54,7 @@ pub(crate) fn full(visitor: &Visitor, info: &PageInfo, main: &Markup) -> Markup 
     let body = html! {
         a.skip href="#main" { "Skip to content" }
         (bar(visitor))
-        nav aria-label="Pages" { ul { @for tab in Tab::ALL { (link(visitor, tab, info.tab)) } } }
+        nav aria-label="Pages" { ul { @for entry in TABS { (link(visitor, entry, info.tab)) } } }
         main #main tabindex="-1" {
             @if let Some(flash) = &visitor.flash { p.flash role="status" { (flash) } }
             h1 { (info.title) }
@@ -157,9 +132,9 @@ fn bar(visitor: &Visitor) -> Markup {
     }
 }
 
-fn link(visitor: &Visitor, tab: Tab, here: Tab) -> Markup {
-    let (name, address, key) = tab.entry();
-    let lacks = Visitor::lacks(&visitor.caller, tab.right());
+fn link(visitor: &Visitor, entry: (Tab, &str, &str, &str, Right), here: Tab) -> Markup {
+    let (tab, name, address, key, right) = entry;
+    let lacks = Visitor::lacks(&visitor.caller, right);
     html! {
         li {
             @if let Some(why) = lacks {

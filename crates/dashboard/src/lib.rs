@@ -33,15 +33,17 @@ use axum::Router;
 use axum::response::{Html, IntoResponse as _};
 use axum::routing::{get, post};
 use dead_letters::GroupCache;
+use layout::Tab;
 use live::LivePages;
 pub(crate) use live::Parts;
 use maud::Markup;
 use session::Visitor;
 use tenure_service::Service;
-use tenure_service::caller::Caller;
+use tenure_service::caller::{Caller, Right};
 use tenure_service::extract::Reply;
 use tenure_service::pages::Pages;
 use tenure_service::problem::Problem;
+use tenure_service::query::QueryParams;
 
 /// The service, and what pages share between requests. Cheap to clone.
 #[derive(Clone)]
@@ -77,7 +79,7 @@ fn routes() -> Router<Dashboard> {
         .route("/ui/tenure.js", get(files::script))
         .route("/ui/icon.svg", get(files::icon))
         .route("/ui", get(overview::page))
-        .route("/ui/lifecycles", get(lifecycles::page))
+        .route("/ui/lifecycles", get(system_page::<lifecycles::All>))
         .route("/ui/lifecycles/{name}", get(lifecycles::one))
         .route("/ui/accounts", get(accounts::page))
         .route("/ui/accounts/{user}", get(accounts::one))
@@ -92,11 +94,11 @@ fn routes() -> Router<Dashboard> {
             "/ui/dead-letters/actions",
             get(dead_letters::actions::confirm).post(dead_letters::actions::act),
         )
-        .route("/ui/queues", get(queues::page))
+        .route("/ui/queues", get(system_page::<queues::Queues>))
         .route("/ui/queues/{name}/pause", post(queues::pause))
         .route("/ui/queues/{name}/resume", post(queues::resume))
-        .route("/ui/system", get(system::page))
-        .route("/ui/workers", get(workers::page))
+        .route("/ui/system", get(system_page::<system::System>))
+        .route("/ui/workers", get(system_page::<workers::Workers>))
         .route("/ui/jobs/{id}", get(job::page))
         .route("/ui/jobs/{id}/log", get(job::full_log))
         .route("/ui/jobs/{id}/text/{what}", get(job::full_text))
@@ -107,7 +109,11 @@ fn routes() -> Router<Dashboard> {
 
 pub(crate) trait Page: Send + Sync + 'static {
     /// Its entry in the navigation.
-    const TAB: layout::Tab;
+    const TAB: Tab;
+
+    fn tab(&self) -> Tab {
+        Self::TAB
+    }
 
     /// Heading and browser title, if not the name of the tab.
     fn title(&self) -> Option<String> {
@@ -128,6 +134,40 @@ pub(crate) trait Page: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Markup, Problem>> + Send;
 }
 
+/// A page that must not change while it is read, such as a confirmation.
+pub(crate) struct StaticPage {
+    pub(crate) tab: Tab,
+    pub(crate) title: String,
+    pub(crate) main: Markup,
+}
+
+impl Page for StaticPage {
+    const TAB: Tab = Tab::Jobs;
+
+    fn tab(&self) -> Tab {
+        self.tab
+    }
+
+    fn title(&self) -> Option<String> {
+        Some(self.title.clone())
+    }
+
+    fn stream(&self) -> Option<String> {
+        Some(String::new())
+    }
+
+    async fn draw(&self, _: &Service, _: &Caller, _: &mut Parts) -> Result<Markup, Problem> {
+        Ok(self.main.clone())
+    }
+}
+
+/// A page about the system that has no parameters.
+async fn system_page<P: Page + Default>(visitor: Visitor, params: QueryParams) -> Reply {
+    visitor.caller.may(Right::ReadSystem)?;
+    params.done()?;
+    show(visitor, P::default()).await
+}
+
 /// Answers with a page, or with its stream.
 async fn show<P: Page>(visitor: Visitor, page: P) -> Reply {
     if visitor.wants_stream {
@@ -136,7 +176,7 @@ async fn show<P: Page>(visitor: Visitor, page: P) -> Reply {
     let mut parts = Parts::default();
     let main = page.draw(&visitor.dashboard, &visitor.caller, &mut parts).await?;
     let stream = page.stream().unwrap_or_else(|| visitor.address.clone());
-    let title = page.title().unwrap_or_else(|| P::TAB.name().to_owned());
-    let full = layout::full(&visitor, &layout::PageInfo { title, tab: P::TAB, stream }, &main);
+    let (tab, title) = (page.tab(), page.title().unwrap_or_else(|| page.tab().name().to_owned()));
+    let full = layout::full(&visitor, &layout::PageInfo { title, tab, stream }, &main);
     Ok(session::without_flash(Html(full.into_string()).into_response(), &visitor))
 }

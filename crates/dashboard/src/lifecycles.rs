@@ -1,32 +1,23 @@
 //! Lifecycles, as live map, table of rules, and source file.
 
-use std::sync::Arc;
-
 use tenure_core::id::LifecycleName;
-use tenure_core::lifecycle::{Lifecycle, Rule, Timeout};
-use tenure_core::time::Millis;
+use tenure_core::lifecycle::{Rule, Timeout};
 use tenure_diagram::MapStyle;
 use tenure_service::extract::Named;
 use tenure_service::lifecycles as service_lifecycles;
 use tenure_service::links::jobs_in;
 use tenure_stats::snapshot::{LifecycleNow, Snapshot, StateNow};
 
-use crate::format::{count, span, state, table, when};
 use crate::map;
 use crate::prelude::*;
 
-struct All;
-
-pub(crate) async fn page(visitor: Visitor, params: QueryParams) -> Reply {
-    visitor.caller.may(Right::ReadSystem)?;
-    params.done()?;
-    show(visitor, All).await
-}
+#[derive(Default)]
+pub(crate) struct All;
 
 impl Page for All {
     const TAB: Tab = Tab::Lifecycles;
 
-    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup> {
         let snapshot = service.stats().snapshot().await?;
         let catalog = service.runtime().catalog();
         let jobs = |it: &LifecycleNow, is_final: bool| -> u64 {
@@ -88,7 +79,7 @@ impl Page for One {
         Some(format!("{} v{}", self.lifecycle.name, self.lifecycle.version))
     }
 
-    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup> {
         let snapshot = service.stats().snapshot().await?;
         let view = match self.view {
             View::Map => self.map(&snapshot, parts),

@@ -2,20 +2,17 @@
 //! changed since the last message.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use axum::response::Response;
-use maud::{Markup, PreEscaped};
+use maud::PreEscaped;
 use serde_json::{Value, json};
-use tenure_core::api_key::Role;
 use tenure_core::id::Name;
-use tenure_service::caller::Caller;
-use tenure_service::{Service, sse};
+use tenure_service::sse;
 use tokio::sync::watch;
 
-use crate::Page;
-use crate::session::Visitor;
+use crate::prelude::*;
 
 const RENDER_INTERVAL_MIN: Duration = Duration::from_secs(1);
 /// The interval is also at least this many times the duration of a rendering, so that pages take a small share of the CPU.

@@ -1,17 +1,15 @@
 //! The live map of a lifecycle: the diagram with current statistics.
 
-use maud::{Markup, PreEscaped};
+use maud::PreEscaped;
 use tenure_core::id::LifecycleName;
-use tenure_core::lifecycle::{Lifecycle, State, Timeout};
-use tenure_core::time::{Millis, Timestamp};
+use tenure_core::lifecycle::{State, Timeout};
 use tenure_diagram::{
     ArrowValues, Fragment, MapLinks, MapStyle, MapValues, StateValues, map_fragments, map_svg,
 };
-use tenure_service::links::{encode, jobs_in};
+use tenure_service::links::jobs_in;
 use tenure_stats::snapshot::{LifecycleNow, Snapshot, StateNow};
 
-use crate::Parts;
-use crate::format::{count, span};
+use crate::prelude::*;
 
 /// Transitions a minute at which a line is as wide as lines get.
 const RATE_WIDEST: f64 = 100_000.0;

@@ -1,14 +1,12 @@
 //! The overview: what needs attention, the lifecycles, and throughput.
 
-use axum::response::{IntoResponse as _, Redirect};
+use axum::response::Redirect;
 use tenure_core::job_type::CATCH_ALL;
-use tenure_core::time::Millis;
 use tenure_diagram::MapStyle;
-use tenure_service::links::{encode, page_of};
+use tenure_service::links::page_of;
 use tenure_stats::snapshot::{FailureNow, Minutes, Percentiles, Snapshot, TypeNow};
 
 use crate::chart::{self, Line};
-use crate::format::{count, job, nothing, span, table, when};
 use crate::map;
 use crate::prelude::*;
 
@@ -25,7 +23,7 @@ pub(crate) async fn page(visitor: Visitor, params: QueryParams) -> Reply {
 impl Page for Overview {
     const TAB: Tab = Tab::Overview;
 
-    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup> {
         let snapshot = service.stats().snapshot().await?;
         let catalog = service.runtime().catalog();
         let maps = html! {
@@ -93,27 +91,24 @@ fn types(types: &[TypeNow]) -> Markup {
         let shown = |ms: Option<u64>| ms.map_or_else(|| "–".to_owned(), |ms| span(Millis(ms)));
         html! { td.number { (shown(it.p50)) } td.number { (shown(it.p95)) } }
     };
-    html! {
-        @if types.is_empty() {
-            (nothing("No types and no jobs yet. Create a job of any type:", "tenure run hello"))
-        } @else {
-            (table("Types: jobs of the last hour, wait and run times", &["Type", "#Created", "#Finished", "#Failed", "#Wait p50", "#p95", "#Run p50", "#p95", "Workers"], &html! {
-                @for it in types {
-                    tr {
-                        th scope="row" {
-                            @if it.name == CATCH_ALL { "* (catch-all)" } @else { a href=(format!("/ui/jobs?type={}", encode(it.name.as_str()))) { (it.name) } }
-                            " " span.quiet { (it.lifecycle) }
-                        }
-                        td.number { (sum(&it.minutes.created)) }
-                        td.number { (sum(&it.minutes.finished)) }
-                        td.number { (sum(&it.minutes.failed)) }
-                        (spans(&it.wait_ms)) (spans(&it.run_ms))
-                        td { (it.idle) " idle" @if it.busy > 0 { ", " (it.busy) " busy" } }
-                    }
+    let row = |it: &TypeNow| {
+        html! {
+            tr {
+                th scope="row" {
+                    @if it.name == CATCH_ALL { "* (catch-all)" } @else { a href=(format!("/ui/jobs?type={}", encode(it.name.as_str()))) { (it.name) } }
+                    " " span.quiet { (it.lifecycle) }
                 }
-            }))
+                td.number { (sum(&it.minutes.created)) }
+                td.number { (sum(&it.minutes.finished)) }
+                td.number { (sum(&it.minutes.failed)) }
+                (spans(&it.wait_ms)) (spans(&it.run_ms))
+                td { (it.idle) " idle" @if it.busy > 0 { ", " (it.busy) " busy" } }
+            }
         }
-    }
+    };
+    let columns =
+        ["Type", "#Created", "#Finished", "#Failed", "#Wait p50", "#p95", "#Run p50", "#p95", "Workers"];
+    list(types, NO_TYPES, "Types: jobs of the last hour, wait and run times", &columns, row)
 }
 
 fn failures(failures: &[FailureNow]) -> Markup {
@@ -129,7 +124,7 @@ fn failures(failures: &[FailureNow]) -> Markup {
                         td { span.mono { (it.code) } " " span.quiet { (it.message) } }
                         td { (when(it.first_at)) }
                         td { (when(it.last_at)) }
-                        td { (job(it.job_id)) }
+                        td { (job_link(it.job_id)) }
                     }
                 }
             }))

@@ -3,40 +3,24 @@
 use tenure_core::command::Command;
 use tenure_core::id::QueueName;
 use tenure_service::extract::Named;
-use tenure_service::links::encode;
 use tenure_stats::snapshot::QueueNow;
 
-use crate::form::Form;
-use crate::format::{button, count, nothing, table};
 use crate::prelude::*;
-use crate::session::back;
 
-struct Queues;
-
-pub(crate) async fn page(visitor: Visitor, params: QueryParams) -> Reply {
-    visitor.caller.may(Right::ReadSystem)?;
-    params.done()?;
-    show(visitor, Queues).await
-}
+#[derive(Default)]
+pub(crate) struct Queues;
 
 impl Page for Queues {
     const TAB: Tab = Tab::Queues;
 
-    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
         let snapshot = service.stats().snapshot().await?;
         // Read from the store, so that the page shows the effect of a button at once.
         let paused = service.store().paused().await?;
-        let is_paused = |queue: &QueueNow| paused.contains(&queue.name);
         let lacks = Visitor::lacks(caller, Right::Operate);
-        let content = html! {
-            @if snapshot.queues.is_empty() {
-                (nothing("No types and no jobs yet. Create a job of any type:", "tenure run hello"))
-            } @else {
-                (table("Queues by name", &["Queue", "#Ready", "#Running", "#Waiting", "Status"], &html! {
-                    @for queue in &snapshot.queues { (row(queue, is_paused(queue), lacks.as_deref())) }
-                }))
-            }
-        };
+        let row = |queue: &QueueNow| row(queue, paused.contains(&queue.name), lacks.as_deref());
+        let columns = ["Queue", "#Ready", "#Running", "#Waiting", "Status"];
+        let content = list(&snapshot.queues, NO_TYPES, "Queues by name", &columns, row);
         Ok(html! { div #queues { (parts.keep("queues", content)) } })
     }
 }

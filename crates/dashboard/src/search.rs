@@ -1,16 +1,10 @@
 //! Search: a job by id or prefix, or jobs by `key:value`.
 
-use std::sync::Arc;
-
-use axum::response::{IntoResponse as _, Redirect};
-use tenure_core::id::JobId;
-use tenure_core::job::Job;
-use tenure_core::query::{JobFilter, Page as Rows};
+use axum::response::Redirect;
 use tenure_service::listing;
 use uuid::Uuid;
 
 use crate::anchor::{ROWS, just_after};
-use crate::format::{job_address, state, table, when};
 use crate::jobs::filters::address;
 use crate::prelude::*;
 
@@ -35,11 +29,6 @@ const KEYS: [(&str, &str); 14] = [
     ("created_before", "created_before"),
 ];
 
-struct SearchResult {
-    query: String,
-    jobs: Vec<Arc<Job>>,
-}
-
 pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
     let query = params.text("q").unwrap_or_default().trim().to_owned();
@@ -57,7 +46,8 @@ pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
     };
     match jobs.as_slice() {
         [only] => Ok(Redirect::to(&job_address(only.id())).into_response()),
-        _ => show(visitor, SearchResult { query, jobs }).await,
+        [] => show(visitor, result(help(&query))).await,
+        several => show(visitor, result(several_jobs(&query, several))).await,
     }
 }
 
@@ -82,7 +72,7 @@ fn id_prefix(query: &str) -> Option<String> {
 }
 
 /// The newest jobs whose ids have a prefix. Ids are ordered, so one page from the largest possible id is enough.
-async fn by_prefix(service: &Service, caller: &Caller, digits: &str) -> Result<Vec<Arc<Job>>, Problem> {
+async fn by_prefix(service: &Service, caller: &Caller, digits: &str) -> Result<Vec<Arc<Job>>> {
     let last = format!("{digits}{}", "f".repeat(DIGITS - digits.len()));
     let last = u128::from_str_radix(&last, 16).expect("32 hexadecimal digits fit into 128 bits");
     let before = (last < u128::MAX).then(|| just_after(JobId(Uuid::from_u128(last))));
@@ -93,69 +83,54 @@ async fn by_prefix(service: &Service, caller: &Caller, digits: &str) -> Result<V
     Ok(found)
 }
 
-impl Page for SearchResult {
-    const TAB: Tab = Tab::Jobs;
+fn result(main: Markup) -> StaticPage {
+    StaticPage { tab: Tab::Jobs, title: "Search".to_owned(), main }
+}
 
-    fn title(&self) -> Option<String> {
-        Some("Search".to_owned())
-    }
-
-    fn stream(&self) -> Option<String> {
-        Some(String::new())
-    }
-
-    async fn draw(&self, _: &Service, _: &Caller, _: &mut Parts) -> Result<Markup, Problem> {
-        Ok(html! { @if self.jobs.is_empty() { (self.help()) } @else { (self.several()) } })
+fn several_jobs(query: &str, jobs: &[Arc<Job>]) -> Markup {
+    let is_all = jobs.len() < ROWS;
+    html! {
+        p {
+            @if is_all { (jobs.len()) " jobs have" } @else { "The newest " (jobs.len()) " jobs that have" }
+            " ids that begin with " code { (query) } @if is_all { "." } @else { "; type more of the id to see others." }
+        }
+        (table("Jobs whose ids have this prefix, newest first", &["Job", "Type", "State", "Created"], &html! {
+            @for job in jobs {
+                tr {
+                    th scope="row" { a.id href=(job_address(job.id())) { (job.id()) } }
+                    td { (job.spec.job_type) }
+                    td { (state(job.state.as_str(), job.phase)) }
+                    td { (when(job.spec.created_at)) }
+                }
+            }
+        }))
     }
 }
 
-impl SearchResult {
-    fn several(&self) -> Markup {
-        let is_all = self.jobs.len() < ROWS;
-        html! {
-            p {
-                @if is_all { (self.jobs.len()) " jobs have" } @else { "The newest " (self.jobs.len()) " jobs that have" }
-                " ids that begin with " code { (self.query) } @if is_all { "." } @else { "; type more of the id to see others." }
+fn help(query: &str) -> Markup {
+    let examples = [
+        ("state:failed type:image", "jobs that match all filters"),
+        ("outcome:dead", "jobs with the outcome dead, in every lifecycle"),
+        ("user:u1 phase:active", "running jobs of a user"),
+        ("correlation:order-17", "jobs with the same correlation id"),
+    ];
+    let words: Vec<&str> = KEYS.iter().map(|(word, _)| *word).filter(|word| !word.ends_with("_id")).collect();
+    html! {
+        @if !query.is_empty() {
+            p.warn role="status" {
+                @if id_prefix(query).is_some() { "No job's id begins with " code { (query) } "." }
+                @else { code { (query) } " is not a search." }
             }
-            (table("Jobs whose ids have this prefix, newest first", &["Job", "Type", "State", "Created"], &html! {
-                @for job in &self.jobs {
-                    tr {
-                        th scope="row" { a.id href=(job_address(job.id())) { (job.id()) } }
-                        td { (job.spec.job_type) }
-                        td { (state(job.state.as_str(), job.phase)) }
-                        td { (when(job.spec.created_at)) }
-                    }
-                }
-            }))
         }
-    }
-
-    fn help(&self) -> Markup {
-        let examples = [
-            ("state:failed type:image", "jobs that match all filters"),
-            ("outcome:dead", "jobs with the outcome dead, in every lifecycle"),
-            ("user:u1 phase:active", "running jobs of a user"),
-            ("correlation:order-17", "jobs with the same correlation id"),
-        ];
-        let words: Vec<&str> =
-            KEYS.iter().map(|(word, _)| *word).filter(|word| !word.ends_with("_id")).collect();
-        html! {
-            @if !self.query.is_empty() {
-                p.warn role="status" {
-                    @if id_prefix(&self.query).is_some() { "No job's id begins with " code { (self.query) } "." }
-                    @else { code { (self.query) } " is not a search." }
+        section {
+            h2 { "Search syntax" }
+            p { "A job's id or a prefix of it, or any number of filters:" }
+            ul {
+                @for (example, what) in examples {
+                    li { a href=(address("/ui/search", [("q", example)].into_iter())) { code { (example) } } " " span.quiet { (what) } }
                 }
             }
-            section {
-                h2 { "Search syntax" }
-                p { "A job's id or a prefix of it, or any number of filters:" }
-                ul {
-                    @for (example, what) in examples {
-                        li { a href=(address("/ui/search", [("q", example)].into_iter())) { code { (example) } } " " span.quiet { (what) } }
-                    }
-                }
-                p.hint { "Filters: " @for word in words { code { (word) ":" } " " } }
-            }
+            p.hint { "Filters: " @for word in words { code { (word) ":" } " " } }
         }
     }
 }

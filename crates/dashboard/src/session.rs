@@ -2,17 +2,13 @@
 //! session on the server, so a revoked key is refused at once, on every node.
 
 use axum::extract::{FromRequestParts, State};
-use axum::response::{Html, IntoResponse as _, Redirect, Response};
+use axum::response::{Html, Redirect, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use tenure_core::time::Timestamp;
 use tenure_service::extract::{IsSecure, Peer};
-use tenure_service::links::encode;
-use tenure_service::problem::ProblemCode;
 use tenure_service::query::decode;
 use tenure_service::sse;
 
-use crate::form::Form;
 use crate::layout;
 use crate::prelude::*;
 
@@ -46,7 +42,7 @@ pub(crate) struct Visitor {
 impl FromRequestParts<Dashboard> for Visitor {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, dashboard: &Dashboard) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, dashboard: &Dashboard) -> Result<Self> {
         let keys = dashboard.keyring().current().await?;
         let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
         let given = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -196,7 +192,7 @@ impl Visitor {
 }
 
 /// Refuses a form that was not sent from a page of this server.
-pub(crate) fn check_origin(headers: &HeaderMap, uri: &http::Uri) -> Result<(), Problem> {
+pub(crate) fn check_origin(headers: &HeaderMap, uri: &http::Uri) -> Result<()> {
     let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
     let is_local = site.is_none_or(|site| site == "same-origin") && headers.contains_key(header::ORIGIN);
     if is_local {

@@ -4,28 +4,21 @@ use tenure_config::Setting;
 use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::event::AuditLine;
 use tenure_core::schedule::Schedule;
-use tenure_core::time::Millis;
 use tenure_core::webhook::Webhook;
 use tenure_stats::snapshot::{NodeLife, NodeNow, StoreNow};
 
-use crate::format::{count, job, nothing, span, table, until, when};
 use crate::prelude::*;
 
 /// Lines of the audit log that are shown.
 const AUDIT_LINES: usize = 20;
 
-struct System;
-
-pub(crate) async fn page(visitor: Visitor, params: QueryParams) -> Reply {
-    visitor.caller.may(Right::ReadSystem)?;
-    params.done()?;
-    show(visitor, System).await
-}
+#[derive(Default)]
+pub(crate) struct System;
 
 impl Page for System {
     const TAB: Tab = Tab::System;
 
-    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup> {
         let snapshot = service.stats().snapshot().await?;
         let (mut schedules, mut webhooks) = (Vec::new(), Vec::new());
         for kind in [AutomationKind::Schedule, AutomationKind::Webhook] {
@@ -100,30 +93,26 @@ fn store(store: &StoreNow) -> Markup {
 }
 
 fn schedules_table(schedules: &[Schedule]) -> Markup {
-    if schedules.is_empty() {
-        return nothing("No schedules.", "tenure schedule create NAME --cron '0 3 * * *' --type TYPE");
-    }
-    let rows = html! {
-        @for it in schedules {
+    let row = |it: &Schedule| {
+        html! {
             tr {
                 th scope="row" { (it.id) }
                 td.mono { (it.plan.cron) " " span.quiet { (it.plan.timezone) } }
                 td { (it.plan.job.job_type) }
                 td { @if let Some(at) = it.next_at { (until(at)) } @else { span.state.held { "⏸ paused" } } }
-                td { @if let Some(at) = it.last_at { (when(at)) } @if let Some(id) = it.last_job { " " (job(id)) } }
+                td { @if let Some(at) = it.last_at { (when(at)) } @if let Some(id) = it.last_job { " " (job_link(id)) } }
                 td { @if let Some(error) = &it.last_error { span.failed { (error) } } }
             }
         }
     };
-    table("Schedules", &["Schedule", "Cron", "Type", "Next run", "Last run", "Last error"], &rows)
+    let none = ("No schedules.", "tenure schedule create NAME --cron '0 3 * * *' --type TYPE");
+    let columns = ["Schedule", "Cron", "Type", "Next run", "Last run", "Last error"];
+    list(schedules, none, "Schedules", &columns, row)
 }
 
 fn webhooks_table(webhooks: &[Webhook]) -> Markup {
-    if webhooks.is_empty() {
-        return nothing("No webhooks.", "tenure webhook create NAME --url https://…");
-    }
-    let rows = html! {
-        @for it in webhooks {
+    let row = |it: &Webhook| {
+        html! {
             tr {
                 th scope="row" { (it.id) }
                 td { (it.url) }
@@ -133,25 +122,24 @@ fn webhooks_table(webhooks: &[Webhook]) -> Markup {
             }
         }
     };
-    table("Webhooks", &["Webhook", "URL", "Status", "#Position", "Last error"], &rows)
+    let none = ("No webhooks.", "tenure webhook create NAME --url https://…");
+    list(webhooks, none, "Webhooks", &["Webhook", "URL", "Status", "#Position", "Last error"], row)
 }
 
 fn audit_table(lines: &[(u64, AuditLine)]) -> Markup {
-    if lines.is_empty() {
-        return nothing("The audit log is empty.", "");
-    }
-    let rows = html! {
-        @for (_, line) in lines {
+    let row = |(_, line): &(u64, AuditLine)| {
+        html! {
             tr {
                 td { (when(line.ts)) }
                 td { (line.actor) }
                 td.mono { (line.action) }
-                td { @if let Some(id) = line.job_id { (job(id)) } }
+                td { @if let Some(id) = line.job_id { (job_link(id)) } }
                 td { (line.reason.as_deref().unwrap_or_default()) }
             }
         }
     };
-    table("Audit log, newest first", &["Time", "Actor", "Action", "Job", "Reason"], &rows)
+    let columns = ["Time", "Actor", "Action", "Job", "Reason"];
+    list(lines, ("The audit log is empty.", ""), "Audit log, newest first", &columns, row)
 }
 
 fn configuration(settings: &[Setting]) -> Markup {

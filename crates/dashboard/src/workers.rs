@@ -2,29 +2,18 @@
 
 use tenure_service::workers::{self, Worker};
 
-use crate::format::{job, nothing, table, when};
 use crate::prelude::*;
 
-struct Workers;
-
-pub(crate) async fn page(visitor: Visitor, params: QueryParams) -> Reply {
-    visitor.caller.may(Right::ReadSystem)?;
-    params.done()?;
-    show(visitor, Workers).await
-}
+#[derive(Default)]
+pub(crate) struct Workers;
 
 impl Page for Workers {
     const TAB: Tab = Tab::Workers;
 
-    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, _: &Caller, parts: &mut Parts) -> Result<Markup> {
         let workers = workers::list(service).await?;
-        let content = html! {
-            @if workers.is_empty() {
-                (nothing("No workers yet. Start one:", "tenure work TYPE -- COMMAND"))
-            } @else {
-                (table("Workers, last seen first", &["Worker", "Last seen", "Jobs"], &html! { @for worker in &workers { (row(worker)) } }))
-            }
-        };
+        let none = ("No workers yet. Start one:", "tenure work TYPE -- COMMAND");
+        let content = list(&workers, none, "Workers, last seen first", &["Worker", "Last seen", "Jobs"], row);
         Ok(html! { div #workers { (parts.keep("workers", content)) } })
     }
 }
@@ -36,7 +25,7 @@ fn row(worker: &Worker) -> Markup {
             td { @if let Some(at) = worker.seen_at { (when(at)) } @else { "never" } }
             td {
                 @if worker.holds.is_empty() { span.quiet { "none" } }
-                @for held in &worker.holds { (job(held.id())) " " (held.spec.job_type) " " }
+                @for held in &worker.holds { (job_link(held.id())) " " (held.spec.job_type) " " }
             }
         }
     }

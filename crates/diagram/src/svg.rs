@@ -37,10 +37,8 @@ pub(crate) fn draw(lifecycle: &Lifecycle) -> String {
     }
     if let Some(start) = layout.connectors.first().and_then(|connector| connector.points.first()) {
         let (x, y) = centre(*start);
-        let _ = writeln!(
-            out,
-            "<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"5\"><title>create</title></circle>"
-        );
+        let dot = format!("class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"5\"");
+        let _ = writeln!(out, "<circle {dot}><title>create</title></circle>");
     }
     for state_box in &layout.boxes {
         draw_box(&mut out, lifecycle, state_box);
@@ -71,19 +69,16 @@ fn draw_box(out: &mut String, lifecycle: &Lifecycle, state_box: &StateBox<'_>) {
         let _ = write!(title, "\n{} → {} ({})", rule_label(rule), rule.to, rule.event);
     }
     let _ = writeln!(out, "<g><title>{}</title>", escaped(&title));
-    let _ = writeln!(
-        out,
-        "<rect class=\"box {class}\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" rx=\"7\"/>"
-    );
+    let rect = |kind: &str, inset: f64, radius: u32| {
+        let (x, y) = (left + inset, top + inset);
+        let (width, height) = (width - 2.0 * inset, height - 2.0 * inset);
+        format!(
+            "<rect class=\"{kind} {class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{radius}\"/>\n"
+        )
+    };
+    out.push_str(&rect("box", 0.0, 7));
     if state.phase.is_final() {
-        let _ = writeln!(
-            out,
-            "<rect class=\"rim {class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\"/>",
-            left + 3.0,
-            top + 3.0,
-            width - 6.0,
-            height - 6.0
-        );
+        out.push_str(&rect("rim", 3.0, 5));
     }
     for (row, line) in state_box.lines.iter().enumerate() {
         let (x, y) = centre((state_box.x + 2, state_box.y + 1 + row));

@@ -54,11 +54,11 @@ pub(super) const fn path(
     Parameter { name, place: Place::Path, about, schema, example }
 }
 
-pub(super) const fn query(name: &'static str, about: &'static str, schema: Schema) -> Parameter {
+pub(crate) const fn query(name: &'static str, about: &'static str, schema: Schema) -> Parameter {
     Parameter { name, place: Place::Query, about, schema, example: "" }
 }
 
-pub(super) const fn header(name: &'static str, about: &'static str, schema: Schema) -> Parameter {
+pub(crate) const fn header(name: &'static str, about: &'static str, schema: Schema) -> Parameter {
     Parameter { name, place: Place::Header, about, schema, example: "" }
 }
 

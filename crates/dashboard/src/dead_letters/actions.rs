@@ -2,19 +2,14 @@
 
 use tenure_core::command::{Command, CommandEnvelope};
 use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::JobId;
 use tenure_runtime::Failure;
 use tenure_service::bulk::ACTION_JOBS_MAX;
 use tenure_service::dead_letters::{check_rate, find, matching, redrive_each};
 use tenure_service::fields::message;
-use tenure_service::query::job_id;
 
 use super::groups::Kind;
-use crate::form::Form;
-use crate::format::count;
-use crate::jobs::actions::summary;
+use crate::jobs::actions::{selected_jobs, summary};
 use crate::prelude::*;
-use crate::session::back;
 
 enum DeadLetterAction {
     /// Creates new jobs at a rate, and dismisses the dead letters if `settle`.
@@ -25,13 +20,6 @@ enum DeadLetterAction {
     Dismiss {
         reason: String,
     },
-}
-
-struct ConfirmGroup {
-    redrive: bool,
-    kind: Kind,
-    matched: usize,
-    is_more: bool,
 }
 
 pub(crate) async fn confirm(visitor: Visitor, mut params: QueryParams) -> Reply {
@@ -45,8 +33,9 @@ pub(crate) async fn confirm(visitor: Visitor, mut params: QueryParams) -> Reply 
     params.done()?;
     let (letters, more) =
         matching(&visitor.dashboard, kind.filter(), None, |letter| kind.holds(letter)).await?;
-    let confirm = ConfirmGroup { redrive, kind, matched: letters.len(), is_more: more.is_some() };
-    show(visitor, confirm).await
+    let title = if redrive { "Redrive the group?" } else { "Dismiss the group?" }.to_owned();
+    let main = confirmation(redrive, &kind, letters.len(), more.is_some());
+    show(visitor, StaticPage { tab: Tab::DeadLetters, title, main }).await
 }
 
 fn unknown() -> Problem {
@@ -57,44 +46,32 @@ fn no_kind() -> Problem {
     Problem::malformed("reason_code", "is required: it names the group")
 }
 
-impl Page for ConfirmGroup {
-    const TAB: Tab = Tab::DeadLetters;
-
-    fn title(&self) -> Option<String> {
-        Some(if self.redrive { "Redrive the group?".to_owned() } else { "Dismiss the group?".to_owned() })
-    }
-
-    fn stream(&self) -> Option<String> {
-        Some(String::new())
-    }
-
-    async fn draw(&self, _: &Service, _: &Caller, _: &mut Parts) -> Result<Markup, Problem> {
-        let number = count(self.matched as u64);
-        let noun = if self.matched == 1 { " dead letter" } else { " dead letters" };
-        let verb = if self.redrive { "Redrive " } else { "Dismiss " };
-        Ok(html! {
-            section {
-                p.big { (number) @if self.is_more { " and more" } (noun) }
-                p { "open: " b { (self.kind.words()) } "." }
-                @if self.redrive { p { "Each becomes a new job. The dead jobs stay as they are." } }
-                @else { p { "They move to the dismissed dead letters. Their jobs stay as they are." } }
-                @if self.is_more { p.hint { (count(ACTION_JOBS_MAX as u64)) " per request, the newest first." } }
-                form.sheet-form method="post" action="/ui/dead-letters/actions" {
-                    input type="hidden" name="action" value=(verb.trim().to_lowercase());
-                    @for (name, value) in self.kind.pairs() { input type="hidden" name=(name) value=(value); }
-                    @if self.redrive {
-                        p { label { "Rate limit per second (empty: all at once) " input name="max_per_second" inputmode="decimal" autocomplete="off"; } }
-                        p { label { input type="checkbox" name="settle" value="yes" checked; " and dismiss them" } }
-                    } @else {
-                        p { label { "Reason " input name="reason" required autocomplete="off"; } }
-                    }
-                    div.row {
-                        button type="submit" class=(if self.redrive { "main" } else { "danger" }) disabled[self.matched == 0] { (verb) (number) (noun) }
-                        a.button href=(self.kind.address("/ui/dead-letters", &[])) { "Go back" }
-                    }
+fn confirmation(redrive: bool, kind: &Kind, matched: usize, is_more: bool) -> Markup {
+    let number = count(matched as u64);
+    let noun = if matched == 1 { " dead letter" } else { " dead letters" };
+    let verb = if redrive { "Redrive " } else { "Dismiss " };
+    html! {
+        section {
+            p.big { (number) @if is_more { " and more" } (noun) }
+            p { "open: " b { (kind.words()) } "." }
+            @if redrive { p { "Each becomes a new job. The dead jobs stay as they are." } }
+            @else { p { "They move to the dismissed dead letters. Their jobs stay as they are." } }
+            @if is_more { p.hint { (count(ACTION_JOBS_MAX as u64)) " per request, the newest first." } }
+            form.sheet-form method="post" action="/ui/dead-letters/actions" {
+                input type="hidden" name="action" value=(verb.trim().to_lowercase());
+                @for (name, value) in kind.pairs() { input type="hidden" name=(name) value=(value); }
+                @if redrive {
+                    p { label { "Rate limit per second (empty: all at once) " input name="max_per_second" inputmode="decimal" autocomplete="off"; } }
+                    p { label { input type="checkbox" name="settle" value="yes" checked; " and dismiss them" } }
+                } @else {
+                    p { label { "Reason " input name="reason" required autocomplete="off"; } }
+                }
+                div.row {
+                    button type="submit" class=(if redrive { "main" } else { "danger" }) disabled[matched == 0] { (verb) (number) (noun) }
+                    a.button href=(kind.address("/ui/dead-letters", &[])) { "Go back" }
                 }
             }
-        })
+        }
     }
 }
 
@@ -111,7 +88,9 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
             matching(&visitor.dashboard, kind.filter(), None, |letter| kind.holds(letter)).await?;
         (jobs, Vec::new(), more.is_some())
     } else {
-        let (jobs, missing) = selected_jobs(&visitor.dashboard, &selected).await?;
+        let (service, missing) = (&visitor.dashboard, |id| Problem::not_found("dead letter", id));
+        let check = |id| async move { Ok(find(service, id).await?.is_none().then(|| missing(id))) };
+        let (jobs, missing) = selected_jobs(&selected, check).await?;
         (jobs, missing, false)
     };
     let mut message = if jobs.is_empty() && missing.is_empty() {
@@ -126,7 +105,7 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
     Ok(back(to.as_deref().unwrap_or("/ui/dead-letters"), &message))
 }
 
-fn action(form: &mut Form) -> Result<DeadLetterAction, Problem> {
+fn action(form: &mut Form) -> Result<DeadLetterAction> {
     match form.take("action").as_deref() {
         Some("redrive") => {
             // The form with the selection also has a field for the reason of a dismissal.
@@ -144,22 +123,6 @@ fn action(form: &mut Form) -> Result<DeadLetterAction, Problem> {
         }
         _ => Err(unknown()),
     }
-}
-
-/// The selected jobs that have a dead letter, and a problem for each of the others.
-async fn selected_jobs(
-    service: &Service,
-    selected: &[String],
-) -> Result<(Vec<JobId>, Vec<Problem>), Problem> {
-    let (mut jobs, mut missing) = (Vec::new(), Vec::new());
-    for text in selected.iter().take(ACTION_JOBS_MAX) {
-        let id = job_id(text).ok_or_else(|| Problem::malformed("job", "is not a job's id"))?;
-        match find(service, id).await? {
-            Some(_) => jobs.push(id),
-            None => missing.push(Problem::not_found("dead letter", id)),
-        }
-    }
-    Ok((jobs, missing))
 }
 
 async fn perform(

@@ -1,15 +1,12 @@
 //! Dead letters that have reason, stage and error code in common.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tenure_core::api_key::Role;
-use tenure_core::dead_letter::{DeadLetter, ReasonCode};
-use tenure_core::id::{JobId, Name};
+use tenure_core::dead_letter::ReasonCode;
+use tenure_core::id::Name;
 use tenure_core::job::Stage;
-use tenure_core::query::{DeadLetterFilter, Page as Rows};
-use tenure_core::time::Timestamp;
+use tenure_core::query::DeadLetterFilter;
 use tenure_service::bulk::PAGE_JOBS;
 use tenure_service::dead_letters::narrow;
 use tokio::sync::Mutex;
@@ -38,7 +35,7 @@ impl Kind {
     }
 
     /// Reads a kind from a query or form. Without stage or code it is the kind that has none.
-    pub(crate) fn read(params: &mut QueryParams) -> Result<Option<Self>, Problem> {
+    pub(crate) fn read(params: &mut QueryParams) -> Result<Option<Self>> {
         params.drop_empty();
         let (reason, stage, code) = (params.reason_code()?, params.stage()?, params.name("code")?);
         if reason.is_none() && (stage.is_some() || code.is_some()) {
@@ -112,7 +109,7 @@ impl Groups {
         self.groups.iter().map(|group| group.count).sum()
     }
 
-    async fn read(service: &Service, mut filter: DeadLetterFilter, caller: &Caller) -> Result<Self, Problem> {
+    async fn read(service: &Service, mut filter: DeadLetterFilter, caller: &Caller) -> Result<Self> {
         narrow(caller, &mut filter)?;
         let mut kinds: BTreeMap<Kind, Group> = BTreeMap::new();
         let (mut before, mut looked_at) = (None, 0);
@@ -170,7 +167,7 @@ struct CachedGroups {
 }
 
 impl GroupCache {
-    pub(crate) async fn groups(&self, service: &Service, caller: &Caller) -> Result<Arc<Groups>, Problem> {
+    pub(crate) async fn groups(&self, service: &Service, caller: &Caller) -> Result<Arc<Groups>> {
         if caller.role == Role::Producer {
             return Groups::read(service, DeadLetterFilter::default(), caller).await.map(Arc::new);
         }

@@ -3,15 +3,13 @@
 use std::sync::OnceLock;
 
 use futures_util::future::try_join_all;
-use tenure_core::dead_letter::DeadLetter;
-use tenure_core::id::{JobId, TypeName};
-use tenure_core::query::{DeadLetterFilter, Page as Rows};
+use tenure_core::id::TypeName;
+use tenure_core::query::DeadLetterFilter;
 use tenure_service::dead_letters::narrow;
 
 use super::groups::{Kind, LETTERS_MAX};
 use super::tabs;
-use crate::anchor::{Anchor, ROWS};
-use crate::format::{job as link, nothing, styled_table, table, when};
+use crate::anchor::{Anchor, ROWS, pager};
 use crate::jobs::failure;
 use crate::jobs::filters::address;
 use crate::prelude::*;
@@ -49,11 +47,7 @@ impl LetterList {
     }
 
     /// The dead letters of this page, and the cursor of older ones.
-    async fn find(
-        &self,
-        service: &Service,
-        caller: &Caller,
-    ) -> Result<(Vec<DeadLetter>, Option<JobId>), Problem> {
+    async fn find(&self, service: &Service, caller: &Caller) -> Result<(Vec<DeadLetter>, Option<JobId>)> {
         let dismissed = || DeadLetterFilter { dismissed: true, ..DeadLetterFilter::default() };
         let mut filter = self.kind.as_ref().map_or_else(dismissed, Kind::filter);
         narrow(caller, &mut filter)?;
@@ -85,7 +79,7 @@ impl LetterList {
     }
 }
 
-async fn with_types(service: &Service, letters: Vec<DeadLetter>) -> Result<Vec<Letter>, Problem> {
+async fn with_types(service: &Service, letters: Vec<DeadLetter>) -> Result<Vec<Letter>> {
     let jobs = try_join_all(letters.iter().map(|letter| service.store().job(letter.job_id))).await?;
     let types = jobs.into_iter().map(|job| job.map(|job| job.spec.job_type.clone()));
     Ok(letters.into_iter().zip(types).map(|(letter, job_type)| Letter { letter, job_type }).collect())
@@ -105,7 +99,7 @@ impl Page for LetterList {
         self.drawn.get().map(|anchor| anchor.stream(&self.address(self.cursor)))
     }
 
-    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup, Problem> {
+    async fn draw(&self, service: &Service, caller: &Caller, parts: &mut Parts) -> Result<Markup> {
         let (letters, older) = self.find(service, caller).await?;
         self.drawn.get_or_init(|| Anchor::of(letters.iter().map(|letter| letter.job_id)));
         let letters = with_types(service, letters).await?;
@@ -120,10 +114,7 @@ impl Page for LetterList {
         Ok(html! {
             (tabs(self.kind.is_none()))
             (table)
-            nav.row aria-label="Pages of dead letters" {
-                @if self.cursor.is_some() { a.button rel="prev" href=(self.address(None)) { "Newest" } }
-                @if older.is_some() { a.button rel="next" href=(self.address(older)) { "Older" } }
-            }
+            (pager("Pages of dead letters", self.cursor.map(|_| self.address(None)), older.map(|_| self.address(older))))
         })
     }
 }
@@ -171,7 +162,7 @@ fn row(Letter { letter, job_type }: &Letter, parts: &mut Parts) -> Markup {
     html! {
         tr {
             td { input type="checkbox" name="job" value=(letter.job_id) aria-label=(format!("Select job {}", letter.job_id)); }
-            th scope="row" { (link(letter.job_id)) }
+            th scope="row" { (job_link(letter.job_id)) }
             td { @if let Some(name) = job_type { (name) } }
             td { (when(letter.created_at)) }
             td { (letter.attempts) }
@@ -186,7 +177,7 @@ fn dismissed(letters: &[Letter]) -> Markup {
         (table("Dismissed dead letters, newest job first", &["Job", "Type", "Reason code", "Error", "Dismissed", "By", "Reason"], &html! {
             @for Letter { letter, job_type } in letters {
                 tr {
-                    th scope="row" { (link(letter.job_id)) }
+                    th scope="row" { (job_link(letter.job_id)) }
                     td { @if let Some(name) = job_type { (name) } }
                     td { (letter.reason_code.as_str()) }
                     td { @if let Some(error) = &letter.last_error { (failure(error)) } }

@@ -2,22 +2,18 @@
 //! that the visitor's role does not allow are disabled, with the reason.
 
 use tenure_core::command::{Cancel, Command, Report, Retry, Verb, When};
-use tenure_core::dead_letter::{DeadLetter, ReasonCode};
+use tenure_core::dead_letter::ReasonCode;
 use tenure_core::decide::CommandOutput;
-use tenure_core::id::{JobId, Name};
-use tenure_core::job::{CancelMode, Job};
+use tenure_core::id::Name;
+use tenure_core::job::CancelMode;
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Trigger;
 use tenure_service::explain::Explanation;
 use tenure_service::extract::Segments;
 use tenure_service::fields::message;
-use tenure_service::problem::ProblemCode;
-use tenure_service::query::{is_name, job_id};
+use tenure_service::query::is_name;
 
-use crate::form::Form;
-use crate::format::job_address;
 use crate::prelude::*;
-use crate::session::back;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum JobAction {
@@ -66,7 +62,7 @@ impl JobAction {
         matches!(self, Self::CancelHard | Self::DeadLetter | Self::Reject | Self::Dismiss)
     }
 
-    fn command(self, service: &Service, job: JobId, form: &mut Form) -> Result<Command, Problem> {
+    fn command(self, service: &Service, job: JobId, form: &mut Form) -> Result<Command> {
         let mut text = |field: &str| form.take(field).filter(|text| !text.trim().is_empty());
         Ok(match self {
             Self::Retry => Command::Retry(Retry { job, id: service.runtime().new_id(), when: When::Now }),

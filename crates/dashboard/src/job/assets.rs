@@ -2,14 +2,12 @@
 
 use http::{HeaderMap, HeaderValue, header};
 use tenure_core::asset::Asset;
-use tenure_core::id::JobId;
 use tenure_service::assets::content;
 use tenure_service::assets::name::file_name;
 use tenure_service::extract::AssetPath;
 
-use crate::format::{job_address, table, when};
 use crate::prelude::*;
-use crate::pretty::{cut, size};
+use crate::pretty::size;
 
 /// The newest assets are shown.
 const SHOWN: usize = 50;
@@ -17,7 +15,7 @@ const SHOWN: usize = 50;
 const THUMBNAIL_BYTES_MAX: u64 = 4 << 20;
 
 /// The newest assets, and one more if there are further ones.
-pub(super) async fn newest(service: &Service, id: JobId) -> Result<Vec<Asset>, Problem> {
+pub(super) async fn newest(service: &Service, id: JobId) -> Result<Vec<Asset>> {
     Ok(service.store().assets(id, None, SHOWN + 1).await?)
 }
 

@@ -1,14 +1,12 @@
 //! Timeline of a job's attempts: how long each waited, was held and ran, its heartbeats, and how it ended.
 
-use maud::{Markup, html};
-use tenure_core::event::{Event, Telemetry};
-use tenure_core::job::{Job, Lease};
-use tenure_core::lifecycle::Phase;
-use tenure_core::time::{Millis, Now, Timestamp};
+use tenure_core::event::Telemetry;
+use tenure_core::job::Lease;
+use tenure_core::time::Now;
 
 use super::error::{code, error};
 use super::path::Stay;
-use crate::format::{count, kind, span, state, until, when};
+use crate::prelude::*;
 
 /// The last attempts are shown.
 const ATTEMPTS_MAX: usize = 20;

@@ -1,17 +1,10 @@
 //! The head of a job's page: state, progress, attempt, spec, and the same actions as commands.
 
-use maud::{Markup, html};
-use tenure_core::dead_letter::DeadLetter;
-use tenure_core::id::JobId;
-use tenure_core::job::Job;
-use tenure_core::lifecycle::Phase;
 use tenure_core::time::Now;
-use tenure_service::links::encode;
 use tenure_service::shell_quote::shell_quote;
 
 use super::why::command_line;
-use crate::format::{state, styled_table, until, when};
-use crate::pretty::cut;
+use crate::prelude::*;
 
 const MESSAGE_CHARS: usize = 300;
 /// Default of the command line.

@@ -1,15 +1,11 @@
 //! The history of a job, and whether folding it gives the job's current row.
 
-use maud::{Markup, html};
-use tenure_core::event::Event;
 use tenure_core::fold;
-use tenure_core::job::Job;
 use tenure_core::json::Json;
-use tenure_core::lifecycle::Lifecycle;
 
 use super::path::state_of;
-use crate::format::{count, job_address, table, when};
-use crate::pretty::{cut, pretty};
+use crate::prelude::*;
+use crate::pretty::pretty;
 
 /// The last events are shown.
 const SHOWN: usize = 200;

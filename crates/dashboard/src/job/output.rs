@@ -2,24 +2,20 @@
 //! of each as plain text.
 
 use axum::body::Body;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::try_unfold;
 use http::{HeaderValue, header};
 use serde::Serialize;
-use tenure_core::event::{Event, Facts, LogLine};
-use tenure_core::id::JobId;
-use tenure_core::job::Job;
+use tenure_core::event::{Facts, LogLine};
+use tenure_core::id::{Actor, Name, StateName};
 use tenure_core::json::Json;
-use tenure_core::time::Timestamp;
+use tenure_core::lifecycle::Trigger;
 use tenure_service::extract::{Id, Segments};
-use tenure_service::problem::ProblemCode;
-use tenure_service::query::job_id;
 use tenure_store::StoreError;
 
-use crate::format::{count, job_address};
 use crate::prelude::*;
-use crate::pretty::{self, cut};
+use crate::pretty;
 
 /// The last lines of the log are shown.
 const LINES_SHOWN: u64 = 200;
@@ -28,7 +24,7 @@ const LINE_CHARS: usize = 1000;
 /// Lines per read of the store.
 const LINES_READ: usize = 500;
 
-pub(super) async fn last_lines(service: &Service, job: &Job) -> Result<Vec<LogLine>, Problem> {
+pub(super) async fn last_lines(service: &Service, job: &Job) -> Result<Vec<LogLine>> {
     let after = job.output.log_count.saturating_sub(LINES_SHOWN);
     Ok(service.store().logs(job.id(), after, LINES_SHOWN as usize).await?)
 }
@@ -125,34 +121,24 @@ pub(crate) async fn full_text(visitor: Visitor, Segments(path): Segments, params
 }
 
 /// One event per line, with its facts as stored.
-async fn history(service: &Service, id: JobId) -> Result<String, Problem> {
+async fn history(service: &Service, id: JobId) -> Result<String> {
     #[derive(Serialize)]
     struct HistoryLine<'e> {
-        seq: Option<u32>,
-        ts: Timestamp,
+        seq: &'e Option<u32>,
+        ts: &'e Timestamp,
         #[serde(rename = "type")]
-        name: &'e str,
-        trigger: String,
-        from: Option<&'e str>,
-        to: &'e str,
-        attempt: u32,
-        actor: &'e str,
-        cause: Option<&'e str>,
+        name: &'e Name,
+        trigger: &'e Trigger,
+        from: &'e Option<StateName>,
+        to: &'e StateName,
+        attempt: &'e u32,
+        actor: &'e Actor,
+        cause: &'e Option<Name>,
         payload: &'e Facts,
     }
     let line = |event: &Event| {
-        let line = HistoryLine {
-            seq: event.seq,
-            ts: event.ts,
-            name: event.name.as_str(),
-            trigger: event.trigger.to_string(),
-            from: event.from.as_deref(),
-            to: event.to.as_str(),
-            attempt: event.attempt,
-            actor: &event.actor.0,
-            cause: event.cause.as_deref(),
-            payload: &event.facts,
-        };
+        let Event { seq, ts, name, trigger, from, to, attempt, actor, cause, facts: payload, .. } = event;
+        let line = HistoryLine { seq, ts, name, trigger, from, to, attempt, actor, cause, payload };
         format!("{}\n", Json::of(&line).as_str())
     };
     Ok(service.store().history(id).await?.iter().map(line).collect())

@@ -3,16 +3,12 @@
 use std::collections::BTreeMap;
 
 use maud::PreEscaped;
-use tenure_core::event::Event;
 use tenure_core::id::StateName;
-use tenure_core::lifecycle::{Lifecycle, Phase};
-use tenure_core::time::{Millis, Timestamp};
 use tenure_diagram::{
     ArrowValues, Fragment, MapLinks, MapStyle, MapValues, StateValues, map_fragments, map_svg,
 };
 use tenure_service::links::jobs_in;
 
-use crate::format::{span, state};
 use crate::prelude::*;
 
 #[derive(Clone, Copy)]

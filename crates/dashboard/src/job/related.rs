@@ -1,15 +1,7 @@
 //! Related jobs (retries, the same correlation id), trace and credits of a job.
 
-use std::sync::Arc;
+use tenure_core::query::Page;
 
-use tenure_core::event::Event;
-use tenure_core::id::JobId;
-use tenure_core::job::Job;
-use tenure_core::lifecycle::Lifecycle;
-use tenure_core::query::{JobFilter, Page};
-use tenure_service::links::encode;
-
-use crate::format::{count, job as link, state, when};
 use crate::prelude::*;
 
 /// Jobs per kind of relation.
@@ -30,7 +22,7 @@ pub(super) struct Related {
 }
 
 impl Related {
-    pub(super) async fn find(service: &Service, caller: &Caller, job: &Job) -> Result<Self, Problem> {
+    pub(super) async fn find(service: &Service, caller: &Caller, job: &Job) -> Result<Self> {
         let mut before: Vec<Arc<Job>> = Vec::new();
         let mut next = job.spec.links.retry_of;
         while let Some(id) = next.filter(|_| before.len() < CHAIN_MAX) {
@@ -55,7 +47,7 @@ impl Related {
     }
 }
 
-async fn listed(service: &Service, caller: &Caller, mut filter: JobFilter) -> Result<Vec<Arc<Job>>, Problem> {
+async fn listed(service: &Service, caller: &Caller, mut filter: JobFilter) -> Result<Vec<Arc<Job>>> {
     caller.narrow(&mut filter)?;
     let mut seen = Vec::new();
     for job in service.store().list(filter, Page { before: None, limit: SHOWN }).await? {
@@ -87,7 +79,7 @@ pub(super) fn related(job: &Job, events: &[Event], related: &Related) -> Markup 
                 dd { @if related.before.is_empty() { span.quiet { "a deleted job" } } (jobs(&related.before)) }
             }
             @if !related.after.is_empty() { dt { "Retried as" } dd { (jobs(&related.after)) } }
-            @if let Some(undone) = links.compensates { dt { "Compensates" } dd { (link(undone)) } }
+            @if let Some(undone) = links.compensates { dt { "Compensates" } dd { (job_link(undone)) } }
             @if let Some(key) = &links.idempotency_key { dt { "Idempotency key" } dd { span.mono { (key) } } }
             dt { "Correlation" }
             dd {
@@ -104,7 +96,7 @@ fn jobs(jobs: &[Arc<Job>]) -> Markup {
     html! {
         ul.plain {
             @for job in jobs {
-                li { (link(job.id())) " " (job.spec.job_type) " " (state(job.state.as_str(), job.phase)) " " span.quiet { (when(job.spec.created_at)) } }
+                li { (job_link(job.id())) " " (job.spec.job_type) " " (state(job.state.as_str(), job.phase)) " " span.quiet { (when(job.spec.created_at)) } }
             }
         }
     }

@@ -1,14 +1,10 @@
 //! The explanation of the `explain` call, with clocks that count down.
 
-use maud::{Markup, html};
 use tenure_core::id::StateName;
-use tenure_core::job::Job;
-use tenure_core::lifecycle::Lifecycle;
 use tenure_service::explain::{Clock, Explanation, NextStep};
 
 use super::path::state_of;
-use crate::format::{state, styled_table, until, when};
-use crate::pretty::cut;
+use crate::prelude::*;
 
 const SENTENCE_CHARS: usize = 600;
 

@@ -1,24 +1,11 @@
 //! Bulk actions on selected jobs, or on all matching jobs after a confirmation page.
 
 use tenure_core::decide::CommandOutput;
-use tenure_core::id::JobId;
 use tenure_core::job::CancelMode;
 use tenure_service::bulk::{ACTION_JOBS_MAX, Action, matching, submit_each};
-use tenure_service::query::job_id;
 
-use crate::form::Form;
-use crate::format::count;
 use crate::jobs::filters::Filters;
 use crate::prelude::*;
-use crate::session::back;
-
-struct ConfirmMatching {
-    action: Action,
-    filters: Filters,
-    matched: usize,
-    /// Whether more jobs match than one request may touch.
-    is_more: bool,
-}
 
 pub(crate) async fn confirm(visitor: Visitor, mut params: QueryParams) -> Reply {
     visitor.caller.may(Right::Operate)?;
@@ -26,61 +13,47 @@ pub(crate) async fn confirm(visitor: Visitor, mut params: QueryParams) -> Reply 
     let filters = Filters::read(&visitor.dashboard, &visitor.caller, &mut params)?;
     params.done()?;
     let (jobs, more) = matching(&visitor.dashboard, &filters.filter, None).await?;
-    let confirm = ConfirmMatching { action, filters, matched: jobs.len(), is_more: more.is_some() };
-    show(visitor, confirm).await
+    let title = format!("{} all matching jobs?", verb(action));
+    let main = confirmation(action, &filters, jobs.len(), more.is_some());
+    show(visitor, StaticPage { tab: Tab::Jobs, title, main }).await
 }
 
-impl Page for ConfirmMatching {
-    const TAB: Tab = Tab::Jobs;
-
-    fn title(&self) -> Option<String> {
-        Some(format!("{} all matching jobs?", self.verb()))
-    }
-
-    fn stream(&self) -> Option<String> {
-        // A confirmation must not change while it is read.
-        Some(String::new())
-    }
-
-    async fn draw(&self, _: &Service, _: &Caller, _: &mut Parts) -> Result<Markup, Problem> {
-        let number = count(self.matched as u64);
-        let words = if self.filters.is_empty() { "every job".to_owned() } else { self.filters.words() };
-        let listing = self.filters.address("/ui/jobs", &[]);
-        Ok(html! {
-            section {
-                p.big { (number) @if self.is_more { " and more" } @if self.matched == 1 { " job" } @else { " jobs" } }
-                p { "match: " b { (words) } "." }
-                @match self.action {
-                    Action::Cancel => p { "Workers of running jobs are asked to stop and get the grace period of the type. Cancelled jobs stay cancelled; a retry creates a new job." },
-                    Action::Retry => p { "Each becomes a new job. The finished jobs stay as they are." },
-                }
-                @if self.is_more { p.hint { (count(ACTION_JOBS_MAX as u64)) " per request, the newest first." } }
-                div.row {
-                    form.act method="post" action="/ui/jobs/actions" {
-                        input type="hidden" name="scope" value="matching";
-                        input type="hidden" name="action" value=(self.verb().to_lowercase());
-                        @for (name, value) in self.filters.pairs() { input type="hidden" name=(name) value=(value); }
-                        button type="submit" class=(if self.action == Action::Cancel { "danger" } else { "main" }) disabled[self.matched == 0] {
-                            (self.verb()) " " (number) @if self.matched == 1 { " job" } @else { " jobs" }
-                        }
-                    }
-                    a.button href=(listing) { "Go back" }
-                }
+/// `is_more` says that more jobs match than one request may touch.
+fn confirmation(action: Action, filters: &Filters, matched: usize, is_more: bool) -> Markup {
+    let number = count(matched as u64);
+    let words = if filters.is_empty() { "every job".to_owned() } else { filters.words() };
+    html! {
+        section {
+            p.big { (number) @if is_more { " and more" } @if matched == 1 { " job" } @else { " jobs" } }
+            p { "match: " b { (words) } "." }
+            @match action {
+                Action::Cancel => p { "Workers of running jobs are asked to stop and get the grace period of the type. Cancelled jobs stay cancelled; a retry creates a new job." },
+                Action::Retry => p { "Each becomes a new job. The finished jobs stay as they are." },
             }
-        })
-    }
-}
-
-impl ConfirmMatching {
-    fn verb(&self) -> &'static str {
-        match self.action {
-            Action::Cancel => "Cancel",
-            Action::Retry => "Retry",
+            @if is_more { p.hint { (count(ACTION_JOBS_MAX as u64)) " per request, the newest first." } }
+            div.row {
+                form.act method="post" action="/ui/jobs/actions" {
+                    input type="hidden" name="scope" value="matching";
+                    input type="hidden" name="action" value=(verb(action).to_lowercase());
+                    @for (name, value) in filters.pairs() { input type="hidden" name=(name) value=(value); }
+                    button type="submit" class=(if action == Action::Cancel { "danger" } else { "main" }) disabled[matched == 0] {
+                        (verb(action)) " " (number) @if matched == 1 { " job" } @else { " jobs" }
+                    }
+                }
+                a.button href=(filters.address("/ui/jobs", &[])) { "Go back" }
+            }
         }
     }
 }
 
-fn action(text: Option<&str>) -> Result<Action, Problem> {
+fn verb(action: Action) -> &'static str {
+    match action {
+        Action::Cancel => "Cancel",
+        Action::Retry => "Retry",
+    }
+}
+
+fn action(text: Option<&str>) -> Result<Action> {
     match text {
         Some("cancel") => Ok(Action::Cancel),
         Some("retry") => Ok(Action::Retry),
@@ -109,24 +82,25 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
     let message = if selected.is_empty() {
         "Nothing was selected.".to_owned()
     } else {
-        let (jobs, refused) = selected_jobs(&visitor.dashboard, caller, &selected).await?;
+        let service = &visitor.dashboard;
+        let check = |id| async move { Ok(service.job(caller, id).await.err()) };
+        let (jobs, refused) = selected_jobs(&selected, check).await?;
         perform(&visitor.dashboard, caller, action, jobs, refused).await
     };
     Ok(back(&to, &message))
 }
 
-/// The selected jobs that the caller may act on, and a problem for each of the others.
-async fn selected_jobs(
-    service: &Service,
-    caller: &Caller,
+/// The selected jobs that pass a check, and the problem of each of the others.
+pub(crate) async fn selected_jobs<F: Future<Output = Result<Option<Problem>>>>(
     selected: &[String],
-) -> Result<(Vec<JobId>, Vec<Problem>), Problem> {
+    check: impl Fn(JobId) -> F,
+) -> Result<(Vec<JobId>, Vec<Problem>)> {
     let (mut jobs, mut refused) = (Vec::new(), Vec::new());
     for text in selected.iter().take(ACTION_JOBS_MAX) {
         let id = job_id(text).ok_or_else(|| Problem::malformed("job", "is not a job's id"))?;
-        match service.job(caller, id).await {
-            Ok(_) => jobs.push(id),
-            Err(problem) => refused.push(problem),
+        match check(id).await? {
+            None => jobs.push(id),
+            Some(problem) => refused.push(problem),
         }
     }
     Ok((jobs, refused))

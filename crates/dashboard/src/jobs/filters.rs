@@ -1,8 +1,6 @@
 //! Filters of the job list. They are in the address of the page, and shown as tabs, form fields and removable chips.
 
 use tenure_core::id::{LifecycleName, Name};
-use tenure_core::query::JobFilter;
-use tenure_service::links::encode;
 
 use crate::prelude::*;
 
@@ -32,11 +30,7 @@ pub(crate) struct Filters {
 }
 
 impl Filters {
-    pub(crate) fn read(
-        service: &Service,
-        caller: &Caller,
-        params: &mut QueryParams,
-    ) -> Result<Self, Problem> {
+    pub(crate) fn read(service: &Service, caller: &Caller, params: &mut QueryParams) -> Result<Self> {
         params.drop_empty();
         let names = FILTERS.iter().map(|(name, _)| *name);
         let mut values: Vec<(&'static str, String)> =

@@ -1,12 +1,7 @@
 //! The table of jobs, in a form for bulk actions. Each cell that may change is updated separately.
 
-use std::sync::Arc;
+use tenure_core::job::{JobError, Progress};
 
-use tenure_core::job::{Job, JobError, Progress};
-use tenure_core::time::Timestamp;
-use tenure_service::links::encode;
-
-use crate::format::{job as link, state, styled_table, when};
 use crate::jobs::AllowedActions;
 use crate::jobs::filters::Filters;
 use crate::prelude::*;
@@ -48,7 +43,7 @@ fn row(job: &Job, parts: &mut Parts) -> Markup {
         tr {
             td { input type="checkbox" name="job" value=(id) aria-label=(format!("Select job {id}")); }
             (cell('s', status))
-            th scope="row" { (link(id)) }
+            th scope="row" { (job_link(id)) }
             td { a.plain href=(format!("/ui/jobs?type={}", encode(spec.job_type.as_str()))) { (spec.job_type) } }
             td { @if let Some(user) = &spec.user_id { (user) } }
             (cell('a', html! { (job.attempt) span.quiet { " of " (spec.max_attempts) } }))

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use tenure_core::id::LifecycleName;
 use tenure_core::job_type::Catalog;
-use tenure_core::lifecycle::{Outcome, Phase};
+use tenure_core::lifecycle::Outcome;
 use tenure_diagram::symbol;
 
-use crate::format::{count, kind};
 use crate::jobs::filters::Filters;
 use crate::prelude::*;
 
@@ -26,7 +25,7 @@ pub(crate) async fn draw(
     caller: &Caller,
     filters: &Filters,
     parts: &mut Parts,
-) -> Result<Markup, Problem> {
+) -> Result<Markup> {
     let (catalog, lifecycle) = (service.runtime().catalog(), filters.filter.lifecycle.as_ref());
     let mut lifecycles: Vec<&LifecycleName> = catalog.lifecycles().map(|lifecycle| &lifecycle.name).collect();
     lifecycles.dedup();
@@ -101,7 +100,7 @@ fn states(catalog: &Catalog, lifecycle: &LifecycleName) -> Vec<StateTab> {
 }
 
 /// Counts from the statistics. None for callers without access to them, or if a filter is not among the count keys.
-async fn numbers(service: &Service, caller: &Caller, filters: &Filters) -> Result<Option<Numbers>, Problem> {
+async fn numbers(service: &Service, caller: &Caller, filters: &Filters) -> Result<Option<Numbers>> {
     let counted = ["lifecycle", "state", "phase", "outcome", "type", "queue"];
     if !caller.is(Right::ReadSystem) || filters.pairs().any(|(name, _)| !counted.contains(&name)) {
         return Ok(None);

@@ -8,25 +8,21 @@ use super::svg::tags;
 #[derive(Debug)]
 struct Area {
     text: String,
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
+    /// From left to right.
+    x: (f64, f64),
+    /// From top to bottom.
+    y: (f64, f64),
 }
 
 impl Area {
     fn overlaps(&self, other: &Self) -> bool {
-        self.left < other.right
-            && other.left < self.right
-            && self.top < other.bottom
-            && other.top < self.bottom
+        let overlap = |one: (f64, f64), other: (f64, f64)| one.0 < other.1 && other.0 < one.1;
+        overlap(self.x, other.x) && overlap(self.y, other.y)
     }
 
     fn contains(&self, other: &Self) -> bool {
-        self.left < other.left
-            && other.right < self.right
-            && self.top < other.top
-            && other.bottom < self.bottom
+        let contains = |outer: (f64, f64), inner: (f64, f64)| outer.0 < inner.0 && inner.1 < outer.1;
+        contains(self.x, other.x) && contains(self.y, other.y)
     }
 }
 
@@ -48,13 +44,11 @@ impl Areas {
             let width = || width(&text, class, style, in_final);
             match tag.name {
                 "a" => in_final = class.contains("final"),
-                "rect" if class.starts_with("box") => found.boxes.push(Area {
-                    text: "a box".to_owned(),
-                    left: tag.number("x"),
-                    right: tag.number("x") + tag.number("width"),
-                    top: tag.number("y"),
-                    bottom: tag.number("y") + tag.number("height"),
-                }),
+                "rect" if class.starts_with("box") => {
+                    let side = |start, length| (tag.number(start), tag.number(start) + tag.number(length));
+                    let (x, y) = (side("x", "width"), side("y", "height"));
+                    found.boxes.push(Area { text: "a box".to_owned(), x, y });
+                }
                 "text" => {
                     let (x, y, width) = (tag.number("x"), tag.number("y"), width());
                     let left = match tag.attribute("text-anchor") {
@@ -64,11 +58,11 @@ impl Areas {
                     };
                     let large = class == "count" && style == MapStyle::Full && !in_final;
                     let top = y - if large { 15.5 } else { 9.5 };
-                    found.texts.push(Area { text, left, right: left + width, top, bottom: y + 2.5 });
+                    found.texts.push(Area { text, x: (left, left + width), y: (top, y + 2.5) });
                 }
                 "tspan" => {
                     let last = found.texts.last_mut().unwrap();
-                    last.right += tag.number("dx") + width();
+                    last.x.1 += tag.number("dx") + width();
                     last.text = format!("{} {text}", last.text);
                 }
                 "path" if class.starts_with("wire") => found.lines.extend(legs(tag.attribute("d"))),
@@ -105,12 +99,10 @@ fn legs(path: &str) -> Vec<Area> {
     let numbers: Vec<f64> =
         path.split(['M', 'L', 'Q', ' ']).filter_map(|number| number.parse().ok()).collect();
     let points: Vec<&[f64]> = numbers.chunks(2).collect();
-    let leg = |pair: &[&[f64]]| Area {
-        text: "a line".to_owned(),
-        left: pair[0][0].min(pair[1][0]) - 2.0,
-        right: pair[0][0].max(pair[1][0]) + 2.0,
-        top: pair[0][1].min(pair[1][1]) - 2.0,
-        bottom: pair[0][1].max(pair[1][1]) + 2.0,
+    let side = |a: f64, b: f64| (a.min(b) - 2.0, a.max(b) + 2.0);
+    let leg = |pair: &[&[f64]]| {
+        let (x, y) = (side(pair[0][0], pair[1][0]), side(pair[0][1], pair[1][1]));
+        Area { text: "a line".to_owned(), x, y }
     };
     points.windows(2).map(leg).collect()
 }
