@@ -134,11 +134,8 @@ tags! {
 /// Where a parameter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In the path.
     Path,
-    /// In the query.
     Query,
-    /// A header.
     Header,
 }
 

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Form;
 use crate::job::{JobError, JobErrorOf};
 use crate::schema::Schema::{Integer, Json, Nullable, Ref, Text};
 use crate::schema::of;
@@ -10,7 +9,6 @@ use crate::values::TRACE_ID;
 
 answers! {
     /// The record of one transition.
-    #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
     pub struct EventOf<F> = Event as "Event" {
         /// The job's id, a dot, and `seq`; for a note, its type.
         id: String = Json(r#"{"type":"string","pattern":"^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\\.([0-9]+|[a-z][a-z0-9_]*)$"}"#),
@@ -52,7 +50,6 @@ answers! {
     }
 
     /// What an operator needs to know about a dead job.
-    #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
     pub struct DeadLetterOf<F> = DeadLetter as "DeadLetter" {
         job_id: F::Id = Ref("JobId"),
         /// When the job ended.

@@ -11,7 +11,6 @@ use crate::{Form, Problem, span};
 
 answers! {
     /// A job.
-    #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
     pub struct JobOf<F> = JobRecord as "Job" {
         id: F::Id = Ref("JobId"),
         /// The lifecycle that the job follows.
@@ -93,7 +92,6 @@ answers! {
     }
 
     /// What went wrong in the work.
-    #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
     pub struct JobErrorOf<F> = JobError as "JobError" {
         /// Short and stable: programs switch on it. The engine's codes are `QUEUE_TIMEOUT`, `DISPATCH_TIMEOUT`,
         /// `RUN_TIMEOUT`, `WAIT_TIMEOUT`, `LEASE_EXPIRED`, `HEARTBEAT_LOST`, `WORKER_DISCONNECTED` and
@@ -113,7 +111,6 @@ answers! {
     }
 
     /// A worker's exclusive, timed right to a job.
-    #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
     pub struct LeaseOf<F> = Lease as "Lease" {
         /// Distinguishes this lease from earlier ones.
         fence: u64 = Ref("Fence"),
@@ -128,7 +125,6 @@ answers! {
     }
 
     /// A cancel request that waits for the worker.
-    #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
     pub struct CancelRequestOf<F> = CancelRequest as "CancelRequest" {
         mode: Option<CancelMode> = Ref("CancelMode"),
         reason: Option<F::Text> = Nullable(&Text),
@@ -140,7 +136,6 @@ answers! {
     }
 
     /// The answer to a heartbeat.
-    #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
     pub struct HeartbeatAnswerOf<F> = HeartbeatAnswer as "HeartbeatAnswer" {
         /// The lease after the heartbeat.
         lease: Option<LeaseOf<F>> = Ref("GrantedLease"),
@@ -149,7 +144,6 @@ answers! {
     }
 
     /// The answer about a job with `Prefer: return=minimal`.
-    #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
     pub struct JobBriefOf<F> = JobBrief as "JobBrief" {
         id: F::Id = Ref("JobId"),
         /// The call had been made before; nothing changed.
@@ -161,7 +155,6 @@ answers! {
     }
 
     /// How a job ended: the data of the last event of its stream.
-    #[serde(bound(serialize = "F: Form", deserialize = "F: crate::form::Read"))]
     pub struct FinalStatusOf<F> = FinalStatus as "FinalStatus" {
         job_id: F::Id = Ref("JobId"),
         state: F::Text = Text,
@@ -224,10 +217,7 @@ answers! {
     }
 }
 
-impl<F: Form> JobOf<F>
-where
-    F::Text: AsRef<str>,
-{
+impl<F: Form<Text: AsRef<str>>> JobOf<F> {
     /// Whether its state is final.
     pub fn is_final(&self) -> bool {
         self.phase.as_ref() == "final"

@@ -24,29 +24,16 @@ mod stats;
 mod strict;
 pub mod values;
 
-pub use automations::{Schedule, ScheduledJob, Webhook, WebhookFilter};
+pub use automations::*;
 pub use call::{Call, CallId, Method};
-pub use catalog::{
-    JobType, Lifecycle, LifecycleState, LifecycleSummary, LifecycleTransition, LongestLife, LongestLives,
-};
+pub use catalog::*;
 pub use form::{Form, Owned};
-pub use history::{DeadLetter, DeadLetterOf, Event, EventOf, LogLine};
-pub use job::{
-    ActionResults, CancelRequest, CancelRequestOf, ClaimedJobs, Clock, Explanation, FinalStatus,
-    FinalStatusOf, HeartbeatAnswer, HeartbeatAnswerOf, ItemResult, ItemResults, JobBrief, JobBriefOf,
-    JobError, JobErrorOf, JobOf, JobRecord, Lease, LeaseOf, LogCount, NamedResult, NextTransition,
-    RedriveResults, WaitingFor,
-};
-pub use operators::{
-    Account, ApiKey, Asset, AuditLine, Health, HeldJob, LedgerLine, PausedQueue, Queue, Readiness,
-    WorkerStatus,
-};
+pub use history::*;
+pub use job::*;
+pub use operators::*;
 pub use problem::{Problem, ProblemCode};
 pub use right::Right;
-pub use stats::{
-    Attention, FailureStats, JobCount, Minutes, Node, Percentiles, StateStats, Stats, TransitionStats,
-    TypeStats,
-};
+pub use stats::*;
 pub use strict::ObjectOnly;
 pub use values::{CancelMode, Verb};
 

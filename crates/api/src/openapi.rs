@@ -208,9 +208,7 @@ fn the_committed_description_is_the_generated_one() {
     let mut text = serde_json::to_string_pretty(&sorted(describe())).expect("the description is JSON");
     text.push('\n');
     if text != crate::OPENAPI {
-        eprintln!(
-            "openapi.json differs from the table of calls: run UPDATE_EXPECT=1 cargo test -p tenure-api"
-        );
+        eprintln!("openapi.json differs from the calls: run UPDATE_EXPECT=1 cargo test -p tenure-api");
     }
     expect_test::expect_file!["../openapi.json"].assert_eq(&text);
 }

@@ -117,10 +117,8 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.detail.as_deref() {
-            Some(detail) if !detail.is_empty() => write!(f, "{}: {detail}", self.code),
-            _ => write!(f, "{}: {}", self.code, self.title),
-        }
+        let detail = self.detail.as_deref().filter(|detail| !detail.is_empty());
+        write!(f, "{}: {}", self.code, detail.unwrap_or(&self.title))
     }
 }
 

@@ -125,7 +125,6 @@ macro_rules! described {
 macro_rules! answers {
     ($(
         $(#[doc = $about:literal])*
-        $(#[serde($($outer:tt)*)])?
         pub struct $Name:ident $(<$F:ident> = $Owned:ident)? $(as $wire:literal)? {
             $(
                 $(#[doc = $doc:literal])*
@@ -141,7 +140,10 @@ macro_rules! answers {
         $(#[doc = $about])*
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default)]
-        $(#[serde($($outer)*)])?
+        $(
+            #[doc = concat!("\n\nAs a client reads it: [`", stringify!($Owned), "`].")]
+            #[serde(bound(serialize = "F: crate::Form", deserialize = "F: crate::form::Read"))]
+        )?
         pub struct $Name $(<$F: crate::Form = crate::Owned>)? {
             $(
                 $(#[doc = $doc])*

@@ -10,7 +10,6 @@ use crate::prelude::*;
 /// Rows of a page.
 const ROWS: usize = 50;
 
-/// All accounts, by user.
 struct Accounts {
     after: Option<UserId>,
 }
@@ -53,7 +52,6 @@ fn amounts(account: Account) -> Markup {
     html! { @for amount in [granted, reserved, spent, account.available()] { td.number { (count(amount)) } } }
 }
 
-/// One account, with its ledger.
 struct OneAccount {
     user: UserId,
     before: Option<u64>,

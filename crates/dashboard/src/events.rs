@@ -20,7 +20,6 @@ struct Events {
     fields: Vec<(&'static str, &'static str, String)>,
 }
 
-/// Filters and their labels.
 const FIELDS: [(&str, &str); 7] = [
     ("type", "Event"),
     ("lifecycle", "Lifecycle"),

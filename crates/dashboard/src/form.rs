@@ -3,10 +3,9 @@
 use axum::extract::{FromRequest, Request};
 use http::header;
 use tenure_service::body;
-use tenure_service::problem::{Problem, ProblemCode};
-use tenure_service::query::{QueryParams, decode};
+use tenure_service::query::decode;
 
-use crate::Dashboard;
+use crate::prelude::*;
 use crate::session::check_origin;
 
 /// The fields of a form, each of which is taken once. A form from another origin is refused before it is read.
@@ -16,26 +15,23 @@ pub(crate) struct Form(Vec<(String, String)>);
 impl FromRequest<Dashboard> for Form {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self, Problem> {
+    async fn from_request(request: Request, dashboard: &Dashboard) -> Result<Self> {
         let (parts, content) = request.into_parts();
         check_origin(&parts.headers, &parts.uri)?;
-        let kind =
-            parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        if !kind.starts_with("application/x-www-form-urlencoded") {
-            return Err(Problem::new(
-                ProblemCode::UnsupportedMediaType,
-                "send forms as application/x-www-form-urlencoded",
-            ));
+        let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if !kind.unwrap_or_default().starts_with("application/x-www-form-urlencoded") {
+            let why = "send forms as application/x-www-form-urlencoded";
+            return Err(Problem::new(ProblemCode::UnsupportedMediaType, why));
         }
         let text = body::read(content, &parts.headers, dashboard.limits().body).await?;
-        let text =
-            std::str::from_utf8(&text).map_err(|_| Problem::malformed("#", "the form is not UTF-8"))?;
+        let not_utf8 = |_| Problem::malformed("#", "the form is not UTF-8");
+        let text = std::str::from_utf8(&text).map_err(not_utf8)?;
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
         let fields = pairs.map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             Ok((decode(name)?, decode(value)?))
         });
-        fields.collect::<Result<_, Problem>>().map(Self)
+        fields.collect::<Result<_>>().map(Self)
     }
 }
 
@@ -46,7 +42,7 @@ impl Form {
     }
 
     /// Takes a required field.
-    pub(crate) fn need(&mut self, name: &str) -> Result<String, Problem> {
+    pub(crate) fn need(&mut self, name: &str) -> Result<String> {
         let filled = self.take(name).filter(|value| !value.trim().is_empty());
         filled.ok_or_else(|| Problem::malformed(name, "must be filled in"))
     }
@@ -60,12 +56,12 @@ impl Form {
     }
 
     /// The remaining fields as query parameters.
-    pub(crate) fn rest(self) -> Result<QueryParams, Problem> {
+    pub(crate) fn rest(self) -> Result<QueryParams> {
         QueryParams::of_fields(self.0)
     }
 
     /// Refuses fields that were not taken.
-    pub(crate) fn done(self) -> Result<(), Problem> {
+    pub(crate) fn done(self) -> Result<()> {
         match self.0.into_iter().next() {
             Some((name, _)) => Err(Problem::malformed(name, "is not known here")),
             None => Ok(()),

@@ -2,27 +2,25 @@
 
 use maud::{Markup, html};
 use tenure_core::id::JobId;
-use tenure_core::lifecycle::{Outcome, Phase};
+use tenure_core::lifecycle::Phase;
 pub(crate) use tenure_core::text::grouped as count;
 use tenure_core::time::{Millis, Timestamp};
+pub(crate) use tenure_diagram::phase_class as kind;
 use tenure_diagram::symbol;
 
 /// `80 ms`, `28 s`, `4 m 12 s`, `3 h 5 m`, `2 d 4 h`.
 pub(crate) fn span(Millis(ms): Millis) -> String {
-    let two = |big: u64, small: u64, names: (&str, &str)| {
-        if small == 0 {
-            format!("{big} {}", names.0)
-        } else {
-            format!("{big} {} {small} {}", names.0, names.1)
-        }
+    let two = |big: u64, unit: &str, small: u64, small_unit: &str| match small {
+        0 => format!("{big} {unit}"),
+        _ => format!("{big} {unit} {small} {small_unit}"),
     };
     match ms {
         0..1000 => format!("{ms} ms"),
         1000..10_000 if ms % 1000 >= 100 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
         1000..60_000 => format!("{} s", ms / 1000),
-        60_000..3_600_000 => two(ms / 60_000, ms / 1000 % 60, ("m", "s")),
-        3_600_000..86_400_000 => two(ms / 3_600_000, ms / 60_000 % 60, ("h", "m")),
-        _ => two(ms / 86_400_000, ms / 3_600_000 % 24, ("d", "h")),
+        60_000..3_600_000 => two(ms / 60_000, "m", ms / 1000 % 60, "s"),
+        3_600_000..86_400_000 => two(ms / 3_600_000, "h", ms / 60_000 % 60, "m"),
+        _ => two(ms / 86_400_000, "d", ms / 3_600_000 % 24, "h"),
     }
 }
 
@@ -54,11 +52,6 @@ pub(crate) fn short(id: JobId) -> String {
 /// A state with symbol, name and colour. The colour adds no information.
 pub(crate) fn state(name: &str, phase: Phase) -> Markup {
     html! { span class=(format!("state {}", kind(phase))) { span.sign aria-hidden="true" { (symbol(phase)) } " " (name) } }
-}
-
-/// The CSS class of a phase or outcome.
-pub(crate) fn kind(phase: Phase) -> &'static str {
-    phase.outcome().map_or(phase.as_str(), Outcome::as_str)
 }
 
 /// The content of an empty page: why it is empty, and a command that changes that.

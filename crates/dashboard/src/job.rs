@@ -58,34 +58,21 @@ impl FromRequestParts<Dashboard> for ServerUrl {
     }
 }
 
-pub(crate) async fn page(
-    visitor: Visitor,
-    Id(id): Id,
-    params: QueryParams,
-    ServerUrl(server): ServerUrl,
-) -> Reply {
+pub(crate) async fn page(visitor: Visitor, Id(id): Id, params: QueryParams, server: ServerUrl) -> Reply {
     visitor.caller.may(Right::ReadJobs)?;
     params.done()?;
     let job = find(&visitor.dashboard, &visitor.caller, id).await?;
     let title = format!("{} {}", job.spec.job_type, short(id));
-    show(visitor, JobPage { id, title, server }).await
+    show(visitor, JobPage { id, title, server: server.0 }).await
 }
 
 /// The job, with a longer explanation if it does not exist.
 async fn find(service: &Service, caller: &Caller, id: JobId) -> Result<Arc<Job>> {
-    let words = || {
-        format!(
-            "there is no job {id}. It never existed, or its retention has ended, which also deletes its history, log and \
-             assets"
-        )
-    };
-    service.job(caller, id).await.map_err(|problem| {
-        if problem.code() == ProblemCode::NotFound.code() {
-            Problem::new(ProblemCode::NotFound, words())
-        } else {
-            problem
-        }
-    })
+    let why = "It never existed, or its retention has ended, which also deletes its history, log and assets";
+    let explained = || Problem::new(ProblemCode::NotFound, format!("there is no job {id}. {why}"));
+    let is_missing = |problem: &Problem| problem.code() == ProblemCode::NotFound.code();
+    let found = service.job(caller, id).await;
+    found.map_err(|problem| if is_missing(&problem) { explained() } else { problem })
 }
 
 /// The dead letter of a job that can have one.

@@ -116,8 +116,8 @@ impl Jobs {
             return Ok((found, None));
         }
         let rows = Rows { before: self.cursor, limit: ROWS + 1 };
-        let (mut found, next) =
-            listing::list(service, caller, JobFilter { from: scan_end, ..filter }, rows).await?;
+        let filter = JobFilter { from: scan_end, ..filter };
+        let (mut found, next) = listing::list(service, caller, filter, rows).await?;
         if found.len() <= ROWS {
             return Ok((found, next.or(scan_end)));
         }
@@ -146,10 +146,9 @@ impl Jobs {
     }
 
     fn bulk(&self, service: &Service, caller: &Caller) -> rows::Bulk<'_> {
-        let allowed = AllowedActions::of(service, &self.filters.filter);
         rows::Bulk {
             filters: &self.filters,
-            allowed,
+            allowed: AllowedActions::of(service, &self.filters.filter),
             back: self.address(self.cursor),
             lacks_own: Visitor::lacks(caller, Right::ManageJobs),
             lacks_operate: Visitor::lacks(caller, Right::Operate),
@@ -158,28 +157,20 @@ impl Jobs {
 
     /// Why the list is empty, and what would change that.
     fn empty(&self, service: &Service, caller: &Caller, is_cut: bool) -> Markup {
-        let filter = &self.filters.filter;
+        let (filter, words) = (&self.filters.filter, self.filters.words());
+        let with_link = |why: String, to: String, label: &str| html! { div.nothing { p { (why) } p { a href=(to) { (label) } } } };
         if caller.role == Role::Worker {
             return nothing("Workers see the jobs that they hold; this one holds none of these.", "");
         }
         if is_cut {
-            let why = format!(
-                "None of the newest {} jobs match: {}.",
-                count(SCAN_MAX as u64),
-                self.filters.words()
-            );
+            let why = format!("None of the newest {} jobs match: {words}.", count(SCAN_MAX as u64));
             return nothing(&why, "");
         }
         if self.cursor.is_some() {
             return nothing("There are no older jobs.", "");
         }
         if self.filters.is_filtered() {
-            return html! {
-                div.nothing {
-                    p { "No jobs match: " (self.filters.words()) "." }
-                    p { a href=(self.filters.cleared()) { "Clear the filter" } }
-                }
-            };
+            return with_link(format!("No jobs match: {words}."), self.filters.cleared(), "Clear the filter");
         }
         let command = || {
             let catalog = service.runtime().catalog();
@@ -191,15 +182,10 @@ impl Jobs {
             return nothing("No jobs yet. Create one:", &command());
         }
         if self.filters.pairs().all(|(name, _)| name == "lifecycle") {
-            let why = format!("No jobs of {} yet. Create one:", self.filters.words());
-            return nothing(&why, &command());
+            return nothing(&format!("No jobs of {words} yet. Create one:"), &command());
         }
-        html! {
-            div.nothing {
-                p { "No jobs: " (self.filters.words()) "." }
-                p { a href=(self.filters.at(filter.lifecycle.as_deref(), None)) { "All jobs" } }
-            }
-        }
+        let all = self.filters.at(filter.lifecycle.as_deref(), None);
+        with_link(format!("No jobs: {words}."), all, "All jobs")
     }
 }
 

@@ -41,33 +41,22 @@ impl Tab {
     }
 }
 
-/// What the layout needs to know of a page.
-pub(crate) struct PageInfo {
-    pub(crate) title: String,
-    pub(crate) tab: Tab,
-    /// Address of its stream.
-    pub(crate) stream: String,
-}
-
-/// A page with its layout.
-pub(crate) fn full(visitor: &Visitor, info: &PageInfo, main: &Markup) -> Markup {
+/// A page with its layout. `stream` is the address of its stream.
+pub(crate) fn full(visitor: &Visitor, here: Tab, title: &str, stream: &str, main: &Markup) -> Markup {
     let body = html! {
         a.skip href="#main" { "Skip to content" }
         (bar(visitor))
-        nav aria-label="Pages" { ul { @for entry in TABS { (link(visitor, entry, info.tab)) } } }
+        nav aria-label="Pages" { ul { @for entry in TABS { (link(visitor, entry, here)) } } }
         main #main tabindex="-1" {
             @if let Some(flash) = &visitor.flash { p.flash role="status" { (flash) } }
-            h1 { (info.title) }
+            h1 { (title) }
             (main)
         }
         div #announcements .unseen role="status" aria-live="polite" {}
         (shortcuts())
     };
-    document(
-        visitor.theme,
-        &info.title,
-        &html! { body data-stream=(info.stream) data-now=(visitor.now) { (body) } },
-    )
+    let body = html! { body data-stream=(stream) data-now=(visitor.now) { (body) } };
+    document(visitor.theme, title, &body)
 }
 
 /// A page without navigation: the sign-in page and error pages.
@@ -146,7 +135,6 @@ fn link(visitor: &Visitor, entry: (Tab, &str, &str, &str, Right), here: Tab) -> 
     }
 }
 
-/// The dialog with the keyboard shortcuts.
 fn shortcuts() -> Markup {
     let shortcuts = [
         ("/", "search"),

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::response::{Html, IntoResponse as _};
 use axum::routing::{get, post};
-use dead_letters::GroupCache;
+use dead_letters::{GroupCache, actions as letter_actions};
 use layout::Tab;
 use live::LivePages;
 pub(crate) use live::Parts;
@@ -67,7 +67,6 @@ pub fn pages(service: Service) -> Pages {
     Pages { router: routes().with_state(dashboard), problem: layout::problem }
 }
 
-/// Every page and form.
 fn routes() -> Router<Dashboard> {
     Router::new()
         .route("/", get(session::redirect_to_overview))
@@ -90,10 +89,7 @@ fn routes() -> Router<Dashboard> {
         .route("/ui/jobs/actions", get(jobs::actions::confirm).post(jobs::actions::act))
         .route("/ui/search", get(search::page))
         .route("/ui/dead-letters", get(dead_letters::page))
-        .route(
-            "/ui/dead-letters/actions",
-            get(dead_letters::actions::confirm).post(dead_letters::actions::act),
-        )
+        .route("/ui/dead-letters/actions", get(letter_actions::confirm).post(letter_actions::act))
         .route("/ui/queues", get(system_page::<queues::Queues>))
         .route("/ui/queues/{name}/pause", post(queues::pause))
         .route("/ui/queues/{name}/resume", post(queues::resume))
@@ -177,6 +173,6 @@ async fn show<P: Page>(visitor: Visitor, page: P) -> Reply {
     let main = page.draw(&visitor.dashboard, &visitor.caller, &mut parts).await?;
     let stream = page.stream().unwrap_or_else(|| visitor.address.clone());
     let (tab, title) = (page.tab(), page.title().unwrap_or_else(|| page.tab().name().to_owned()));
-    let full = layout::full(&visitor, &layout::PageInfo { title, tab, stream }, &main);
+    let full = layout::full(&visitor, tab, &title, &stream, &main);
     Ok(session::without_flash(Html(full.into_string()).into_response(), &visitor))
 }

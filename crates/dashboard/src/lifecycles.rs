@@ -60,15 +60,11 @@ struct One {
     view: View,
 }
 
-pub(crate) async fn one(
-    visitor: Visitor,
-    Named(name): Named<LifecycleName>,
-    mut params: QueryParams,
-) -> Reply {
+pub(crate) async fn one(visitor: Visitor, name: Named<LifecycleName>, mut params: QueryParams) -> Reply {
     visitor.caller.may(Right::ReadSystem)?;
     let view = params.read("view", "map, rules or source", View::parse)?.unwrap_or(View::Map);
     params.done()?;
-    let lifecycle = service_lifecycles::newest(&visitor.dashboard, name.as_str())?;
+    let lifecycle = service_lifecycles::newest(&visitor.dashboard, name.0.as_str())?;
     show(visitor, One { lifecycle, view }).await
 }
 
@@ -84,7 +80,9 @@ impl Page for One {
         let view = match self.view {
             View::Map => self.map(&snapshot, parts),
             View::Rules => self.rules(&snapshot, parts),
-            View::Source => self.source(),
+            View::Source => html! {
+                section { ol.source { @for line in self.lifecycle.source.lines() { li { code { (line) } } } } }
+            },
         };
         Ok(html! {
             p { (self.lifecycle.about) }
@@ -162,14 +160,6 @@ impl One {
                     }
                 }
             }))
-        }
-    }
-
-    fn source(&self) -> Markup {
-        html! {
-            section {
-                ol.source { @for line in self.lifecycle.source.lines() { li { code { (line) } } } }
-            }
         }
     }
 }

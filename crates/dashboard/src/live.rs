@@ -27,12 +27,8 @@ pub(crate) struct Parts(Vec<(String, String)>);
 impl Parts {
     /// Keeps the element with this id up to date; `content` is its whole content.
     pub(crate) fn keep(&mut self, id: impl Into<String>, content: Markup) -> Markup {
-        self.push(id.into(), content.0.clone());
+        self.0.push((id.into(), content.0.clone()));
         content
-    }
-
-    pub(crate) fn push(&mut self, id: String, content: String) {
-        self.0.push((id, content));
     }
 
     pub(crate) fn text(&mut self, id: impl Into<String>, text: &str) -> Markup {
@@ -64,6 +60,7 @@ impl PageKey {
 }
 
 type Renderings = watch::Sender<Option<Arc<Rendered>>>;
+type RenderingReceiver = watch::Receiver<Option<Arc<Rendered>>>;
 
 struct Rendered {
     /// Sequence number of this rendering.
@@ -79,12 +76,7 @@ pub(crate) struct LivePages(Mutex<HashMap<PageKey, Weak<Renderings>>>);
 
 impl LivePages {
     /// Subscribes to a page. The first viewer starts its rendering, which ends with the last viewer.
-    fn watch<P: Page>(
-        &self,
-        service: &Service,
-        visitor: &Visitor,
-        page: P,
-    ) -> watch::Receiver<Option<Arc<Rendered>>> {
+    fn watch<P: Page>(&self, visitor: &Visitor, page: P) -> RenderingReceiver {
         let key = PageKey::new(visitor);
         let mut pages = self.0.lock().expect("no panic while a page is looked up");
         pages.retain(|_, renderings| renderings.strong_count() > 0);
@@ -94,7 +86,8 @@ impl LivePages {
         let (renderings, receiver) = watch::channel(None);
         let renderings = Arc::new(renderings);
         pages.insert(key, Arc::downgrade(&renderings));
-        tokio::spawn(render(service.clone(), visitor.caller.clone(), page, renderings));
+        let service = Service::clone(&visitor.dashboard);
+        tokio::spawn(render(service, visitor.caller.clone(), page, renderings));
         receiver
     }
 }
@@ -140,7 +133,7 @@ fn changes(last: Option<&Rendered>, parts: &Parts) -> String {
 /// The stream of a page: first all its parts, then those that changed.
 pub(crate) fn stream<P: Page>(visitor: Visitor, page: P) -> Response {
     let dashboard = &visitor.dashboard;
-    let mut renderings = dashboard.live_pages.watch(dashboard, &visitor, page);
+    let mut renderings = dashboard.live_pages.watch(&visitor, page);
     // A new viewer gets the current rendering at once.
     renderings.mark_changed();
     let viewer =
@@ -151,7 +144,7 @@ pub(crate) fn stream<P: Page>(visitor: Visitor, page: P) -> Response {
 struct Viewer {
     service: Service,
     caller: Caller,
-    renderings: watch::Receiver<Option<Arc<Rendered>>>,
+    renderings: RenderingReceiver,
     /// The rendering that was sent last.
     last: Option<Arc<Rendered>>,
 }

@@ -16,10 +16,6 @@ const RATE_WIDEST: f64 = 100_000.0;
 
 /// Draws a lifecycle, and keeps its numbers true.
 pub(crate) fn map(lifecycle: &Lifecycle, snapshot: &Snapshot, look: MapStyle, parts: &mut Parts) -> Markup {
-    let values = values(lifecycle, snapshot);
-    for Fragment { id, markup } in map_fragments(lifecycle, look, &values) {
-        parts.push(id, markup);
-    }
     let name = encode(lifecycle.name.as_str());
     let links = MapLinks {
         state: &|state| jobs_in(&lifecycle.name, state),
@@ -28,8 +24,22 @@ pub(crate) fn map(lifecycle: &Lifecycle, snapshot: &Snapshot, look: MapStyle, pa
             format!("/ui/events?lifecycle={name}&from={from}&to={to}")
         },
     };
-    // Core escapes every name that a file could have params.
-    PreEscaped(map_svg(lifecycle, look, &values, &links))
+    draw(lifecycle, look, &values(lifecycle, snapshot), &links, parts)
+}
+
+/// Draws a map, and keeps every element that depends on the values.
+pub(crate) fn draw(
+    lifecycle: &Lifecycle,
+    style: MapStyle,
+    values: &MapValues,
+    links: &MapLinks<'_>,
+    parts: &mut Parts,
+) -> Markup {
+    for Fragment { id, markup } in map_fragments(lifecycle, style, values) {
+        parts.keep(id, PreEscaped(markup));
+    }
+    // The diagram escapes every name.
+    PreEscaped(map_svg(lifecycle, style, values, links))
 }
 
 /// What is known of a lifecycle, as its map shows it.
@@ -62,8 +72,8 @@ fn state_values(
     now: Timestamp,
 ) -> StateValues {
     let age = state.oldest_since.map(|since| now - since);
-    let arriving: f64 =
-        all.transitions.iter().filter(|step| step.to == state.name).map(|step| step.per_minute).sum();
+    let arrivals = all.transitions.iter().filter(|step| step.to == state.name);
+    let arriving: f64 = arrivals.map(|step| step.per_minute).sum();
     StateValues {
         count: Some(count(state.count)),
         trend: state.trend.iter().map(|came| *came as f64).collect(),

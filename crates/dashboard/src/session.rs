@@ -52,14 +52,13 @@ impl FromRequestParts<Dashboard> for Visitor {
         } else {
             dashboard.keyring().identify(&keys, given.or(kept.as_deref()), peer).await?
         };
+        let flash = cookie(&parts.headers, FLASH).and_then(|flash| decode(flash).ok());
         Ok(Self {
             dashboard: dashboard.clone(),
             caller,
             address: parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
             theme: theme(&parts.headers),
-            flash: cookie(&parts.headers, FLASH)
-                .and_then(|flash| decode(flash).ok())
-                .filter(|flash| !flash.is_empty()),
+            flash: flash.filter(|flash| !flash.is_empty()),
             wants_stream: sse::is_wanted(&parts.headers),
             now: dashboard.runtime().now(),
         })
@@ -84,6 +83,13 @@ fn set_cookie(response: &mut Response, name: &str, value: &str, seconds: u32, is
     response.headers_mut().extend(HeaderValue::try_from(text).ok().map(|value| (header::SET_COOKIE, value)));
 }
 
+/// A redirect that sets a cookie.
+fn redirect(to: &str, name: &str, value: &str, seconds: u32, is_secure: bool) -> Response {
+    let mut response = Redirect::to(to).into_response();
+    set_cookie(&mut response, name, value, seconds, is_secure);
+    response
+}
+
 /// Removes the flash message that a page has shown.
 pub(crate) fn without_flash(mut response: Response, visitor: &Visitor) -> Response {
     if visitor.flash.is_some() {
@@ -94,10 +100,8 @@ pub(crate) fn without_flash(mut response: Response, visitor: &Visitor) -> Respon
 
 /// Redirects to a page after a form, with a message for that page to show.
 pub(crate) fn back(to: &str, message: &str) -> Response {
-    let mut response = Redirect::to(local(to)).into_response();
     let message: String = message.chars().take(FLASH_CHARS_MAX).collect();
-    set_cookie(&mut response, FLASH, &encode(&message), 60, false);
-    response
+    redirect(local(to), FLASH, &encode(&message), 60, false)
 }
 
 /// An address of the dashboard; anything else becomes the overview.
@@ -159,29 +163,21 @@ pub(crate) async fn sign_in(
         Err(Problem::new(ProblemCode::Unauthenticated, "this is not a valid key or token"))
     };
     match identified {
-        Ok(_) => {
-            let mut response = Redirect::to(local(&to)).into_response();
-            set_cookie(&mut response, KEY, key.trim(), KEY_SECONDS, secure.is_some());
-            Ok(response)
-        }
+        Ok(_) => Ok(redirect(local(&to), KEY, key.trim(), KEY_SECONDS, secure.is_some())),
         Err(problem) => Ok(sign_in_form(&headers, &to, Some(&problem))),
     }
 }
 
 pub(crate) async fn sign_out(form: Form) -> Reply {
     form.done()?;
-    let mut response = Redirect::to("/ui/sign-in").into_response();
-    set_cookie(&mut response, KEY, "", 0, false);
-    Ok(response)
+    Ok(redirect("/ui/sign-in", KEY, "", 0, false))
 }
 
 pub(crate) async fn set_theme(mut form: Form) -> Reply {
     let (theme, to) = (form.take("theme").unwrap_or_default(), form.take("back").unwrap_or_default());
     form.done()?;
     let theme = ["light", "dark"].into_iter().find(|known| *known == theme).unwrap_or_default();
-    let mut response = Redirect::to(local(&to)).into_response();
-    set_cookie(&mut response, THEME, theme, 365 * 24 * 60 * 60, false);
-    Ok(response)
+    Ok(redirect(local(&to), THEME, theme, 365 * 24 * 60 * 60, false))
 }
 
 impl Visitor {

@@ -163,11 +163,8 @@ fn dot(lifecycle: &Lifecycle) -> String {
     for arrow in arrows(lifecycle) {
         let dashed = if arrow.to.phase == Phase::Ready { ", style=dashed" } else { "" };
         let label = arrow.lines().join("\\n");
-        let _ = writeln!(
-            out,
-            "    \"{}\" -> \"{}\" [label=\"{label}\"{dashed}];",
-            arrow.from.name, arrow.to.name
-        );
+        let (from, to) = (&arrow.from.name, &arrow.to.name);
+        let _ = writeln!(out, "    \"{from}\" -> \"{to}\" [label=\"{label}\"{dashed}];");
     }
     out.push_str("}\n");
     out

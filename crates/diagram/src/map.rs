@@ -172,9 +172,8 @@ impl<'l, 'f> MapRenderer<'l, 'f> {
         let labels: Vec<_> = layout.labels.iter().filter(|label| same(label.ends)).collect();
         let of = format!("{}-{}", ends.0.name, ends.1.name);
         let values = self.values.arrow(&ends.0.name, &ends.1.name);
-        let about = self.id(&of, "about");
-        let _ =
-            writeln!(self.out, "<a class=\"arrow\" href=\"{}\" aria-labelledby=\"{about}\">", escaped(href));
+        let (about, href) = (self.id(&of, "about"), escaped(href));
+        let _ = writeln!(self.out, "<a class=\"arrow\" href=\"{href}\" aria-labelledby=\"{about}\">");
         let rules: Vec<&str> = labels.iter().map(|label| label.text.as_str()).collect();
         let suffix = match (&values.rate, values.taken) {
             (Some(rate), _) if self.style == MapStyle::Full => format!(": {rate}"),

@@ -70,11 +70,9 @@ fn draw_box(out: &mut String, lifecycle: &Lifecycle, state_box: &StateBox<'_>) {
     }
     let _ = writeln!(out, "<g><title>{}</title>", escaped(&title));
     let rect = |kind: &str, inset: f64, radius: u32| {
-        let (x, y) = (left + inset, top + inset);
-        let (width, height) = (width - 2.0 * inset, height - 2.0 * inset);
-        format!(
-            "<rect class=\"{kind} {class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{radius}\"/>\n"
-        )
+        let (x, y, width, height) = (left + inset, top + inset, width - 2.0 * inset, height - 2.0 * inset);
+        let place = format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
+        format!("<rect class=\"{kind} {class}\" {place} rx=\"{radius}\"/>\n")
     };
     out.push_str(&rect("box", 0.0, 7));
     if state.phase.is_final() {
@@ -99,12 +97,9 @@ fn draw_box(out: &mut String, lifecycle: &Lifecycle, state_box: &StateBox<'_>) {
 fn draw_connector(out: &mut String, connector: &Connector<'_>) {
     let mut points: Vec<(f64, f64)> = connector.points.iter().map(|point| centre(*point)).collect();
     if let ([.., before, end], true) = (&mut points[..], connector.arrow_head) {
-        let ([tip, left, right], line_end) = arrow_head(*before, *end, (CELL_WIDTH, CELL_HEIGHT), 4.5);
-        let _ = writeln!(
-            out,
-            "<path class=\"head\" d=\"M{} {}L{} {}L{} {}Z\"/>",
-            tip.0, tip.1, left.0, left.1, right.0, right.1
-        );
+        let (corners, line_end) = arrow_head(*before, *end, (CELL_WIDTH, CELL_HEIGHT), 4.5);
+        let [tip, left, right] = corners.map(|(x, y)| format!("{x} {y}"));
+        let _ = writeln!(out, "<path class=\"head\" d=\"M{tip}L{left}L{right}Z\"/>");
         *end = line_end;
     }
     let dashed = if connector.begins_attempt { " again" } else { "" };

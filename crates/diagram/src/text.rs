@@ -58,14 +58,13 @@ enum Cell {
     Char(char),
 }
 
-struct Canvas {
-    rows: Vec<Vec<Cell>>,
-}
+/// Rows of cells.
+struct Canvas(Vec<Vec<Cell>>);
 
 impl Canvas {
     fn paint(layout: &Layout<'_>) -> String {
         let empty = Cell::Lines { directions: 0, dashed: false };
-        let mut canvas = Self { rows: vec![vec![empty; layout.width]; layout.height] };
+        let mut canvas = Self(vec![vec![empty; layout.width]; layout.height]);
         for state_box in layout.boxes.iter().filter(|state_box| !state_box.state.phase.is_final()) {
             canvas.outline(state_box);
         }
@@ -140,14 +139,14 @@ impl Canvas {
     }
 
     fn join(&mut self, (x, y): (usize, usize), added: u8, dashed_too: bool) {
-        if let Cell::Lines { directions, dashed } = &mut self.rows[y][x] {
+        if let Cell::Lines { directions, dashed } = &mut self.0[y][x] {
             *dashed = dashed_too && (*dashed || *directions == 0);
             *directions |= added;
         }
     }
 
     fn put(&mut self, (x, y): (usize, usize), char: char) {
-        self.rows[y][x] = Cell::Char(char);
+        self.0[y][x] = Cell::Char(char);
     }
 
     fn write(&mut self, (x, y): (usize, usize), text: &str) {
@@ -158,7 +157,7 @@ impl Canvas {
 
     fn into_text(self) -> String {
         let mut out = String::new();
-        for row in self.rows {
+        for row in self.0 {
             let line: String = row.into_iter().map(character).collect();
             out.push_str(line.trim_end());
             out.push('\n');

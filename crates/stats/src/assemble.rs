@@ -6,7 +6,7 @@ use tenure_core::id::{LifecycleName, QueueName, StateName, TypeName};
 use tenure_core::job_type::{CATCH_ALL, Catalog};
 use tenure_core::lifecycle::{Phase, Trigger};
 use tenure_core::time::Timestamp;
-use tenure_store::Count;
+use tenure_store::{Count, OldestReady};
 
 use crate::counters::{CountKey, Counted, FinishedDelta, TypeCounts};
 use crate::minute_ring::{MINUTES, MinuteRing};
@@ -36,8 +36,7 @@ impl SnapshotInputs<'_> {
     }
 
     pub(super) fn lifecycles(&self, counts: &[CountNow]) -> Vec<LifecycleNow> {
-        let names: BTreeSet<&LifecycleName> =
-            self.catalog.lifecycles().map(|lifecycle| &lifecycle.name).collect();
+        let names: BTreeSet<_> = self.catalog.lifecycles().map(|lifecycle| &lifecycle.name).collect();
         names.into_iter().map(|name| self.lifecycle(name, counts)).collect()
     }
 
@@ -101,14 +100,12 @@ impl SnapshotInputs<'_> {
     fn oldest(&self, lifecycle: &LifecycleName, state: &StateName, phase: Phase) -> Option<Timestamp> {
         match phase {
             Phase::Ready => {
-                let places = self.live.gauges.jobs.iter();
-                let places: BTreeSet<(&QueueName, &TypeName)> = places
-                    .filter(|count| count.lifecycle == *lifecycle && count.state == *state)
-                    .map(|count| (&count.queue, &count.job_type))
-                    .collect();
-                let ready = self.live.gauges.oldest_ready.iter();
-                let here = ready.filter(|ready| places.contains(&(&ready.queue, &ready.job_type)));
-                here.map(|ready| ready.since).min()
+                let gauges = &self.live.gauges;
+                let in_state = |count: &&Count| count.lifecycle == *lifecycle && count.state == *state;
+                let places = gauges.jobs.iter().filter(in_state).map(|count| (&count.queue, &count.job_type));
+                let places: BTreeSet<_> = places.collect();
+                let is_here = |ready: &&OldestReady| places.contains(&(&ready.queue, &ready.job_type));
+                gauges.oldest_ready.iter().filter(is_here).map(|ready| ready.since).min()
             }
             Phase::Held | Phase::Active | Phase::Waiting => {
                 self.held.oldest.get(&(lifecycle.clone(), state.clone())).copied()
@@ -155,8 +152,7 @@ impl SnapshotInputs<'_> {
     }
 
     fn minutes<'a>(&self, types: impl IntoIterator<Item = &'a TypeCounts>) -> Minutes {
-        let (mut created, mut finished, mut failed) =
-            (MinuteRing::default(), MinuteRing::default(), MinuteRing::default());
+        let [mut created, mut finished, mut failed] = <[MinuteRing; 3]>::default();
         for of_type in types {
             failed.merge(&of_type.failed);
             for step in &of_type.steps {
@@ -201,13 +197,9 @@ pub(super) fn counts(live: &[Count], finished: &FinishedCounts, now: &FinishedDe
     for (key, more) in now {
         *counts.entry(key.clone()).or_default() += more - finished.mark.get(key).copied().unwrap_or(0);
     }
-    let shown = counts.into_iter().filter(|(_, count)| *count > 0);
-    let shown = shown.map(|(CountKey { lifecycle, job_type, queue, state }, count)| CountNow {
-        lifecycle,
-        job_type,
-        queue,
-        state,
-        count: count as u64,
-    });
-    shown.collect()
+    let shown = |(key, count): (CountKey, i64)| {
+        let CountKey { lifecycle, job_type, queue, state } = key;
+        CountNow { lifecycle, job_type, queue, state, count: count as u64 }
+    };
+    counts.into_iter().filter(|(_, count)| *count > 0).map(shown).collect()
 }

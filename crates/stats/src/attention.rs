@@ -23,13 +23,9 @@ fn number(count: u64, what: &str) -> String {
 }
 
 pub(super) fn of_dead_letters(gauges: &Gauges) -> Option<Attention> {
-    let text = number(gauges.dead_letters, "dead letter");
-    (gauges.dead_letters > 0).then_some(Attention {
-        what: AttentionKind::DeadLetters,
-        text,
-        since: gauges.oldest_dead_letter,
-        subject: Subject::DeadLetters,
-    })
+    let (text, since) = (number(gauges.dead_letters, "dead letter"), gauges.oldest_dead_letter);
+    let (what, subject) = (AttentionKind::DeadLetters, Subject::DeadLetters);
+    (gauges.dead_letters > 0).then_some(Attention { what, text, since, subject })
 }
 
 /// Ready jobs that no worker on any node waits for or works on.
@@ -53,12 +49,8 @@ pub(super) fn of_ready(
         };
         let jobs = number(here.filter(is_ready).map(|count| count.count).sum(), "ready job");
         let text = format!("{jobs} of type {} in queue {}, but no worker claims them", it.job_type, it.queue);
-        Attention {
-            what: AttentionKind::NoWorker,
-            text,
-            since: Some(it.since),
-            subject: Subject::ReadyJobs(it.job_type.clone()),
-        }
+        let subject = Subject::ReadyJobs(it.job_type.clone());
+        Attention { what: AttentionKind::NoWorker, text, since: Some(it.since), subject }
     });
     shown.collect()
 }
@@ -77,12 +69,8 @@ pub(super) fn of_states(lifecycles: &[LifecycleNow], now: Timestamp, is_unclaime
                 "the oldest job in state {} of lifecycle {} is far over the p95 of {usual}",
                 state.name, lifecycle.name
             );
-            Attention {
-                what: AttentionKind::Overlong,
-                text,
-                since: state.oldest_since,
-                subject: Subject::State { lifecycle: lifecycle.name.clone(), state: state.name.clone() },
-            }
+            let subject = Subject::State { lifecycle: lifecycle.name.clone(), state: state.name.clone() };
+            Attention { what: AttentionKind::Overlong, text, since: state.oldest_since, subject }
         };
         lifecycle.states.iter().filter(overlong).map(shown).collect()
     };
@@ -108,11 +96,8 @@ fn of_webhook(webhook: &Webhook) -> Option<Attention> {
     let text = match webhook.disabled_at {
         Some(_) => format!("webhook {} is disabled{why}", webhook.id),
         None if webhook.failures > 0 => {
-            format!(
-                "webhook {} is failing after {}{why}",
-                webhook.id,
-                number(webhook.failures.into(), "attempt")
-            )
+            let attempts = number(webhook.failures.into(), "attempt");
+            format!("webhook {} is failing after {attempts}{why}", webhook.id)
         }
         None => return None,
     };

@@ -17,9 +17,14 @@ const QUICK: Duration = Duration::from_millis(10);
 /// How long [`CachedRead::get_or`] waits for the first read.
 const FIRST_READ_WAIT: Duration = Duration::from_millis(50);
 
-pub(crate) struct CachedRead<T>(Arc<Inner<T>>);
+pub(crate) type ReadResult<T> = Result<T, StoreError>;
 
-struct Inner<T> {
+/// A read that can run in the background.
+pub(crate) trait Read<T>: Future<Output = ReadResult<T>> + Send + 'static {}
+
+impl<T, F: Future<Output = ReadResult<T>> + Send + 'static> Read<T> for F {}
+
+pub(crate) struct CachedRead<T> {
     last: Mutex<Option<CachedValue<T>>>,
     /// Held during a read.
     reading: Arc<tokio::sync::Mutex<()>>,
@@ -34,27 +39,18 @@ struct CachedValue<T> {
 
 impl<T> Default for CachedRead<T> {
     fn default() -> Self {
-        Self(Arc::new(Inner { last: Mutex::new(None), reading: Arc::default() }))
-    }
-}
-
-impl<T> Clone for CachedRead<T> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self { last: Mutex::new(None), reading: Arc::default() }
     }
 }
 
 impl<T: Send + Sync + 'static> CachedRead<T> {
     /// The last value, if it is fresh. Otherwise reads it again: in the caller if that is quick, else in the background
     /// while the caller gets the older value.
-    pub(crate) async fn get<R>(&self, read: impl FnOnce() -> R) -> Result<Arc<T>, StoreError>
-    where
-        R: Future<Output = Result<T, StoreError>> + Send + 'static,
-    {
+    pub(crate) async fn get<R: Read<T>>(self: &Arc<Self>, read: impl FnOnce() -> R) -> ReadResult<Arc<T>> {
         let last = self.last().as_ref().map(|last| (Arc::clone(&last.value), last.is_fresh(), last.cost));
         match last {
             Some((value, true, _)) => Ok(value),
-            Some((value, false, cost)) => match Arc::clone(&self.0.reading).try_lock_owned() {
+            Some((value, false, cost)) => match Arc::clone(&self.reading).try_lock_owned() {
                 Err(_) => Ok(value),
                 Ok(permit) if cost < QUICK => Box::pin(self.read(permit, read())).await,
                 Ok(permit) => {
@@ -63,7 +59,7 @@ impl<T: Send + Sync + 'static> CachedRead<T> {
                 }
             },
             None => {
-                let permit = Arc::clone(&self.0.reading).lock_owned().await;
+                let permit = Arc::clone(&self.reading).lock_owned().await;
                 let read_meanwhile = self.last().as_ref().map(|last| Arc::clone(&last.value));
                 match read_meanwhile {
                     Some(value) => Ok(value),
@@ -74,18 +70,15 @@ impl<T: Send + Sync + 'static> CachedRead<T> {
     }
 
     /// Like `get`, but returns `instead()` if the first read takes too long.
-    pub(crate) async fn get_or<R>(
-        &self,
+    pub(crate) async fn get_or<R: Read<T>>(
+        self: &Arc<Self>,
         read: impl FnOnce() -> R,
         instead: impl FnOnce() -> T,
-    ) -> Result<Arc<T>, StoreError>
-    where
-        R: Future<Output = Result<T, StoreError>> + Send + 'static,
-    {
+    ) -> ReadResult<Arc<T>> {
         if self.last().is_some() {
             return self.get(read).await;
         }
-        if let Ok(permit) = Arc::clone(&self.0.reading).try_lock_owned() {
+        if let Ok(permit) = Arc::clone(&self.reading).try_lock_owned() {
             self.read_in_background(permit, read());
         }
         drop(tokio::time::timeout(FIRST_READ_WAIT, self.idle()).await);
@@ -93,12 +86,8 @@ impl<T: Send + Sync + 'static> CachedRead<T> {
         Ok(read.unwrap_or_else(|| Arc::new(instead())))
     }
 
-    fn read_in_background(
-        &self,
-        permit: OwnedMutexGuard<()>,
-        read: impl Future<Output = Result<T, StoreError>> + Send + 'static,
-    ) {
-        let cached = self.clone();
+    fn read_in_background(self: &Arc<Self>, permit: OwnedMutexGuard<()>, read: impl Read<T>) {
+        let cached = Arc::clone(self);
         tokio::spawn(async move {
             if let Err(error) = cached.read(permit, read).await {
                 tracing::warn!(%error, "statistics read failed");
@@ -120,14 +109,10 @@ impl<T: Send + Sync + 'static> CachedRead<T> {
 
     /// Resolves when no read is in progress.
     pub(crate) async fn idle(&self) {
-        drop(self.0.reading.lock().await);
+        drop(self.reading.lock().await);
     }
 
-    async fn read(
-        &self,
-        permit: OwnedMutexGuard<()>,
-        read: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<Arc<T>, StoreError> {
+    async fn read(&self, permit: OwnedMutexGuard<()>, read: impl Read<T>) -> ReadResult<Arc<T>> {
         let began = Instant::now();
         let value = Arc::new(read.await?);
         self.note(Arc::clone(&value), began, began.elapsed());
@@ -140,7 +125,7 @@ impl<T: Send + Sync + 'static> CachedRead<T> {
     }
 
     fn last(&self) -> MutexGuard<'_, Option<CachedValue<T>>> {
-        self.0.last.lock().expect("no panic while a value is stored")
+        self.last.lock().expect("no panic while a value is stored")
     }
 }
 
@@ -157,25 +142,25 @@ mod tests {
     const SLOW: Duration = Duration::from_mins(10);
 
     /// A cached 1 that took this long to read.
-    fn read_once(cost: Duration) -> CachedRead<u32> {
-        let cached = CachedRead::default();
+    fn read_once(cost: Duration) -> Arc<CachedRead<u32>> {
+        let cached: Arc<CachedRead<u32>> = Arc::default();
         cached.note(Arc::new(1), Instant::now(), cost);
         cached
     }
 
-    async fn two() -> Result<u32, StoreError> {
+    async fn two() -> ReadResult<u32> {
         Ok(2)
     }
 
     #[tokio::test]
     async fn the_first_read_is_waited_for() {
-        let cached = CachedRead::default();
+        let cached: Arc<CachedRead<u32>> = Arc::default();
         assert_eq!(*cached.get(two).await.unwrap(), 2);
     }
 
     #[tokio::test]
     async fn get_or_does_not_wait_for_a_slow_first_read() {
-        let cached: CachedRead<u32> = CachedRead::default();
+        let cached: Arc<CachedRead<u32>> = Arc::default();
         let (send, sent) = tokio::sync::oneshot::channel();
         let read = || async move { Ok(sent.await.expect("a value is sent")) };
         assert_eq!(*cached.get_or(read, || 7).await.unwrap(), 7);
@@ -207,9 +192,9 @@ mod tests {
     async fn one_caller_reads_and_the_others_get_the_last_value() {
         let cached = read_once(Duration::ZERO);
         cached.expire();
-        let reader = cached.clone();
+        let reader = Arc::clone(&cached);
         let stuck = tokio::spawn(async move { reader.get(std::future::pending).await.map(|value| *value) });
-        while cached.0.reading.try_lock().is_ok() {
+        while cached.reading.try_lock().is_ok() {
             tokio::task::yield_now().await;
         }
         assert_eq!(*cached.get(two).await.unwrap(), 1);

@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::id::{JobId, LifecycleName, Name, QueueName, StateName, TypeName};
-use tenure_core::job::Job;
 use tenure_core::job_type::{CATCH_ALL, Catalog};
 use tenure_core::lifecycle::{Outcome, Trigger};
 use tenure_core::time::Timestamp;
@@ -31,18 +30,13 @@ pub(crate) struct CountKey {
 }
 
 impl CountKey {
-    pub(crate) fn of(count: &Count) -> Self {
-        let Count { lifecycle, job_type, queue, state, .. } = count.clone();
-        Self { lifecycle, job_type, queue, state }
+    fn new(lifecycle: &LifecycleName, job_type: &TypeName, queue: &QueueName, state: &StateName) -> Self {
+        let (lifecycle, job_type) = (lifecycle.clone(), job_type.clone());
+        Self { lifecycle, job_type, queue: queue.clone(), state: state.clone() }
     }
 
-    fn of_job(job: &Job) -> Self {
-        Self {
-            lifecycle: job.spec.lifecycle.name.clone(),
-            job_type: job.spec.job_type.clone(),
-            queue: job.spec.queue.clone(),
-            state: job.state.clone(),
-        }
+    pub(crate) fn of(count: &Count) -> Self {
+        Self::new(&count.lifecycle, &count.job_type, &count.queue, &count.state)
     }
 }
 
@@ -142,17 +136,13 @@ impl Counters {
         for it in &committed.transitions {
             state.counted.count(self.label(&it.job_type), it);
             if it.phase.is_final() {
-                let key = CountKey {
-                    lifecycle: it.lifecycle.clone(),
-                    job_type: it.job_type.clone(),
-                    queue: it.queue.clone(),
-                    state: it.to.clone(),
-                };
-                state.add_finished(key, 1);
+                state.add_finished(CountKey::new(&it.lifecycle, &it.job_type, &it.queue, &it.to), 1);
             }
         }
         for job in &committed.purged {
-            state.add_finished(CountKey::of_job(job), -1);
+            let spec = &job.spec;
+            let key = CountKey::new(&spec.lifecycle.name, &spec.job_type, &spec.queue, &job.state);
+            state.add_finished(key, -1);
         }
     }
 

@@ -25,7 +25,7 @@ pub use node_reports::ThisNode;
 pub use queues::queues;
 
 use assemble::{SnapshotInputs, counts};
-use cached_read::CachedRead;
+use cached_read::{CachedRead, Read};
 use node_reports::{Awaited, NodeReports};
 use read::{FinishedCounts, Held, Live, Peers, Sample};
 use snapshot::{Attention, AttentionKind, CountNow, Snapshot, StoreNow};
@@ -41,11 +41,11 @@ pub struct Stats {
     runtime: Runtime<AnyStore>,
     counters: Arc<Counters>,
     this_node: ThisNode,
-    live: CachedRead<Live>,
-    held: CachedRead<Held>,
-    finished: CachedRead<FinishedCounts>,
-    sample: CachedRead<Sample>,
-    peers: CachedRead<Peers>,
+    live: Arc<CachedRead<Live>>,
+    held: Arc<CachedRead<Held>>,
+    finished: Arc<CachedRead<FinishedCounts>>,
+    sample: Arc<CachedRead<Sample>>,
+    peers: Arc<CachedRead<Peers>>,
     node_reports: Arc<Mutex<NodeReports>>,
     last: Mutex<Option<LastSnapshot>>,
 }
@@ -82,11 +82,11 @@ impl Stats {
             runtime,
             counters,
             this_node,
-            live: CachedRead::default(),
-            held: CachedRead::default(),
-            finished: CachedRead::default(),
-            sample: CachedRead::default(),
-            peers: CachedRead::default(),
+            live: Arc::default(),
+            held: Arc::default(),
+            finished: Arc::default(),
+            sample: Arc::default(),
+            peers: Arc::default(),
             node_reports: Arc::default(),
             last: Mutex::new(None),
         }
@@ -96,22 +96,19 @@ impl Stats {
     /// Never waits for a read that took over 10 ms the last time.
     pub async fn snapshot(&self) -> Result<Arc<Snapshot>, StoreError> {
         let runtime = || self.runtime.clone();
+        let unknown = || FinishedCounts::unknown(self.counters.finished());
+        let (this_node, node_reports) = (self.this_node.id.clone(), Arc::clone(&self.node_reports));
         let (live, held, finished, sample, peers) = tokio::try_join!(
             self.live.get(|| read::live(runtime())),
             self.held.get(|| read::held(runtime())),
-            self.finished
-                .get_or(|| self.count_finished(), || FinishedCounts::unknown(self.counters.finished())),
+            self.finished.get_or(|| self.count_finished(), unknown),
             self.sample.get(|| read::sample(runtime(), Arc::clone(&self.counters))),
-            self.peers.get(|| read::peers(
-                runtime(),
-                self.this_node.id.clone(),
-                Arc::clone(&self.node_reports)
-            )),
+            self.peers.get(|| read::peers(runtime(), this_node, node_reports)),
         )?;
         Ok(self.reuse_or_assemble(Parts { live, held, finished, sample, peers }))
     }
 
-    fn count_finished(&self) -> impl Future<Output = Result<FinishedCounts, StoreError>> + use<> {
+    fn count_finished(&self) -> impl Read<FinishedCounts> + use<> {
         read::finished(self.runtime.clone(), Arc::clone(&self.counters))
     }
 

@@ -110,12 +110,8 @@ impl Histogram {
     }
 
     pub(crate) fn percentiles(&self) -> Percentiles {
-        let counts: Vec<u64> = self
-            .current
-            .iter()
-            .zip(&self.before)
-            .map(|(now, before)| u64::from(*now) + u64::from(*before))
-            .collect();
+        let halves = self.current.iter().zip(&self.before);
+        let counts: Vec<u64> = halves.map(|(now, before)| u64::from(*now) + u64::from(*before)).collect();
         let all: u64 = counts.iter().sum();
         let at = |percent: u64| {
             let mut passed = 0;

@@ -160,10 +160,8 @@ impl NodeReports {
         let mut reports = HashMap::new();
         for node in seen.iter().filter(|node| node.id != *this_node) {
             let known = self.0.get(&node.id).filter(|(at, _)| *at == node.seen_at);
-            let report = known.map_or_else(
-                || Arc::new(serde_json::from_str(&node.tally).unwrap_or_default()),
-                |(_, report)| Arc::clone(report),
-            );
+            let parsed = || Arc::new(serde_json::from_str(&node.tally).unwrap_or_default());
+            let report = known.map_or_else(parsed, |(_, report)| Arc::clone(report));
             let now = node_now(node, now);
             others.counted.merge(&report.counted);
             if now.life == NodeLife::Live {

@@ -9,9 +9,10 @@ use tenure_core::job::Job;
 use tenure_core::lifecycle::Phase;
 use tenure_core::time::{Millis, Timestamp};
 use tenure_runtime::Runtime;
-use tenure_store::{AnyStore, Count, Gauges, Store as _, StoreError};
+use tenure_store::{AnyStore, Count, Gauges, Store as _};
 
 use crate::LEASES_MAX;
+use crate::cached_read::ReadResult;
 use crate::counters::{Counters, FinishedDelta};
 use crate::node_reports::{NodeReports, Others};
 use crate::queues::phase;
@@ -31,7 +32,7 @@ pub(super) struct Live {
     pub(super) paused: Vec<QueueName>,
 }
 
-pub(super) async fn live(runtime: Runtime<AnyStore>) -> Result<Live, StoreError> {
+pub(super) async fn live(runtime: Runtime<AnyStore>) -> ReadResult<Live> {
     let store = runtime.store();
     let (now, gauges, paused) = (store.now().await?.at, store.gauges().await?, store.paused().await?);
     Ok(Live { now, gauges, paused })
@@ -55,7 +56,7 @@ impl Held {
     }
 }
 
-pub(super) async fn held(runtime: Runtime<AnyStore>) -> Result<Held, StoreError> {
+pub(super) async fn held(runtime: Runtime<AnyStore>) -> ReadResult<Held> {
     let mut held = Held::default();
     for job in runtime.store().waiting(WAITING_MAX).await? {
         held.note(&job);
@@ -87,14 +88,12 @@ impl FinishedCounts {
 pub(super) async fn finished(
     runtime: Runtime<AnyStore>,
     counters: Arc<Counters>,
-) -> Result<FinishedCounts, StoreError> {
+) -> ReadResult<FinishedCounts> {
     let mark = counters.finished();
     let catalog = runtime.catalog();
     let mut counts = runtime.store().counts().await?;
     // A state that no loaded lifecycle has counts as final: live jobs are counted separately.
-    let is_final =
-        |count: &Count| phase(&catalog, &count.lifecycle, &count.state).is_none_or(Phase::is_final);
-    counts.retain(is_final);
+    counts.retain(|count| phase(&catalog, &count.lifecycle, &count.state).is_none_or(Phase::is_final));
     Ok(FinishedCounts { counts, mark, known: true })
 }
 
@@ -150,10 +149,7 @@ impl Group {
     }
 }
 
-pub(super) async fn sample(
-    runtime: Runtime<AnyStore>,
-    counters: Arc<Counters>,
-) -> Result<Sample, StoreError> {
+pub(super) async fn sample(runtime: Runtime<AnyStore>, counters: Arc<Counters>) -> ReadResult<Sample> {
     let now = runtime.store().now().await?.at;
     let jobs = runtime.store().finished(Timestamp(now.0 - SAMPLE_BACK.0 as i64), SAMPLE_JOBS_MAX).await?;
     let mut states: BTreeMap<(LifecycleName, StateName), Vec<u64>> = BTreeMap::new();
@@ -188,10 +184,8 @@ fn recent(jobs: &[Arc<Job>], now: Timestamp) -> Vec<RecentNow> {
         let key = (job.spec.lifecycle.name.clone(), job.spec.job_type.clone());
         groups.entry(key).or_default().add(job);
     }
-    groups
-        .into_iter()
-        .map(|((lifecycle, job_type), group)| group.recent(lifecycle, job_type, window))
-        .collect()
+    let shown = |((lifecycle, job_type), group): (_, Group)| group.recent(lifecycle, job_type, window);
+    groups.into_iter().map(shown).collect()
 }
 
 /// Schedules, webhooks and the reports of other nodes.
@@ -205,7 +199,7 @@ pub(super) async fn peers(
     runtime: Runtime<AnyStore>,
     this_node: Name,
     reports: Arc<Mutex<NodeReports>>,
-) -> Result<Peers, StoreError> {
+) -> ReadResult<Peers> {
     let store = runtime.store();
     let mut automations = store.automations(AutomationKind::Schedule).await?;
     automations.extend(store.automations(AutomationKind::Webhook).await?);

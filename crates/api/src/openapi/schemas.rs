@@ -64,20 +64,16 @@ impl Schemas {
     }
 
     fn page(&mut self, rows: &str, row: &Schema, next: NextCursor) -> Value {
-        let next = match next {
-            NextCursor::Null => json!({ "type": "null" }),
-            NextCursor::Nullable | NextCursor::NullableId => {
-                let is_id = matches!(next, NextCursor::NullableId);
-                let mut next = nullable(reference(if is_id { "JobCursor" } else { "Cursor" }));
-                next["description"] = "Null at the end.".into();
-                next
-            }
-            NextCursor::Always => {
-                let mut next = reference("Cursor");
-                next["description"] = "Never null: where to continue, now or later.".into();
-                next
-            }
+        let end = "Null at the end.";
+        let (mut next, about) = match next {
+            NextCursor::Null => (json!({ "type": "null" }), ""),
+            NextCursor::Nullable => (nullable(reference("Cursor")), end),
+            NextCursor::NullableId => (nullable(reference("JobCursor")), end),
+            NextCursor::Always => (reference("Cursor"), "Never null: where to continue, now or later."),
         };
+        if !about.is_empty() {
+            next["description"] = about.into();
+        }
         json!({
             "type": "object",
             "required": [rows, "next_cursor"],
@@ -209,10 +205,8 @@ impl Schemas {
             self.0.insert(name, report);
             self.0.insert(body_name, body);
         }
-        self.0.insert(
-            "Report".to_owned(),
-            json!({ "description": "A worker's report about one job.", "oneOf": names }),
-        );
+        let any = json!({ "description": "A worker's report about one job.", "oneOf": names });
+        self.0.insert("Report".to_owned(), any);
     }
 
     fn problems(&mut self) {
@@ -237,14 +231,10 @@ fn reference(name: &str) -> Value {
 }
 
 /// This or null.
-fn nullable(schema: Value) -> Value {
-    match schema.get("type").and_then(Value::as_str) {
-        Some(one) if schema.get("enum").is_none() => {
-            let one = one.to_owned();
-            let mut schema = schema;
-            schema["type"] = json!([one, "null"]);
-            schema
-        }
-        _ => json!({ "anyOf": [schema, { "type": "null" }] }),
+fn nullable(mut schema: Value) -> Value {
+    if !schema["type"].is_string() || schema.get("enum").is_some() {
+        return json!({ "anyOf": [schema, { "type": "null" }] });
     }
+    schema["type"] = json!([schema["type"], "null"]);
+    schema
 }

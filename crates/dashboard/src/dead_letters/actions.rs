@@ -1,14 +1,13 @@
 //! Redrives or dismisses selected dead letters, or a whole group after a confirmation page.
 
 use tenure_core::command::{Command, CommandEnvelope};
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_runtime::Failure;
+use tenure_core::decide::CommandOutput;
 use tenure_service::bulk::ACTION_JOBS_MAX;
 use tenure_service::dead_letters::{check_rate, find, matching, redrive_each};
 use tenure_service::fields::message;
 
 use super::groups::Kind;
-use crate::jobs::actions::{selected_jobs, summary};
+use crate::jobs::actions::{Answers, accepted, selected_jobs, summary};
 use crate::prelude::*;
 
 enum DeadLetterAction {
@@ -29,21 +28,23 @@ pub(crate) async fn confirm(visitor: Visitor, mut params: QueryParams) -> Reply 
         Some("dismiss") => false,
         _ => return Err(unknown()),
     };
+    let no_kind = || Problem::malformed("reason_code", "is required: it names the group");
     let kind = Kind::read(&mut params)?.ok_or_else(no_kind)?;
     params.done()?;
-    let (letters, more) =
-        matching(&visitor.dashboard, kind.filter(), None, |letter| kind.holds(letter)).await?;
+    let (letters, is_more) = letters_of(&visitor.dashboard, &kind).await?;
     let title = if redrive { "Redrive the group?" } else { "Dismiss the group?" }.to_owned();
-    let main = confirmation(redrive, &kind, letters.len(), more.is_some());
+    let main = confirmation(redrive, &kind, letters.len(), is_more);
     show(visitor, StaticPage { tab: Tab::DeadLetters, title, main }).await
+}
+
+/// The jobs of a group, and whether there are more than one request may touch.
+async fn letters_of(service: &Service, kind: &Kind) -> Result<(Vec<JobId>, bool)> {
+    let (jobs, more) = matching(service, kind.filter(), None, |letter| kind.holds(letter)).await?;
+    Ok((jobs, more.is_some()))
 }
 
 fn unknown() -> Problem {
     Problem::malformed("action", "must be redrive or dismiss")
-}
-
-fn no_kind() -> Problem {
-    Problem::malformed("reason_code", "is required: it names the group")
 }
 
 fn confirmation(redrive: bool, kind: &Kind, matched: usize, is_more: bool) -> Markup {
@@ -84,9 +85,8 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
     let kind = Kind::read(&mut params)?;
     params.done()?;
     let (jobs, missing, is_more) = if let Some(kind) = &kind {
-        let (jobs, more) =
-            matching(&visitor.dashboard, kind.filter(), None, |letter| kind.holds(letter)).await?;
-        (jobs, Vec::new(), more.is_some())
+        let (jobs, is_more) = letters_of(&visitor.dashboard, kind).await?;
+        (jobs, Vec::new(), is_more)
     } else {
         let (service, missing) = (&visitor.dashboard, |id| Problem::not_found("dead letter", id));
         let check = |id| async move { Ok(find(service, id).await?.is_none().then(|| missing(id))) };
@@ -158,28 +158,16 @@ async fn dismiss_each(
     service: &Service,
     caller: &Caller,
     letters: impl Iterator<Item = (JobId, String)>,
-) -> Vec<Result<CommandResult, Failure>> {
-    let ask = |(job, reason)| CommandEnvelope {
-        by: caller.actor(),
-        key: None,
-        command: Command::DismissDeadLetter { job, reason },
+) -> Answers {
+    let ask = |(job, reason)| {
+        let command = Command::DismissDeadLetter { job, reason };
+        CommandEnvelope { by: caller.actor(), key: None, command }
     };
     service.runtime().submit_all(letters.map(ask).collect::<Vec<_>>()).await
 }
 
-fn report(
-    verb: &str,
-    mut refused: Vec<Problem>,
-    answers: Vec<Result<CommandResult, Failure>>,
-    suffix: &str,
-) -> String {
-    let (all, mut done) = (answers.len() + refused.len(), 0);
-    for answer in answers {
-        match answer {
-            Ok(Ok(_)) => done += 1,
-            Ok(Err(refusal)) => refused.push(refusal.into()),
-            Err(failure) => refused.push(failure.into()),
-        }
-    }
+fn report(verb: &str, mut refused: Vec<Problem>, answers: Answers, suffix: &str) -> String {
+    let all = answers.len() + refused.len();
+    let done = accepted(answers, &mut refused).len() as u64;
     summary(verb, done, all, if done > 0 { suffix } else { "" }, &refused)
 }

@@ -65,12 +65,9 @@ impl Kind {
 
     /// Names and values, for an address or a form.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        let (stage, code) = (self.stage_name(), self.code.as_deref());
-        let stage = stage.map(|stage| ("stage", stage));
-        [("reason_code", self.reason.as_str())]
-            .into_iter()
-            .chain(stage)
-            .chain(code.map(|code| ("code", code)))
+        let stage = self.stage_name().map(|stage| ("stage", stage));
+        let code = self.code.as_deref().map(|code| ("code", code));
+        [("reason_code", self.reason.as_str())].into_iter().chain(stage).chain(code)
     }
 
     pub(crate) fn address(&self, page: &str, more: &[(&str, &str)]) -> String {

@@ -27,10 +27,7 @@ pub(crate) struct LetterList {
 }
 
 /// A dead letter and the type of its job.
-struct Letter {
-    letter: DeadLetter,
-    job_type: Option<TypeName>,
-}
+type Letter = (DeadLetter, Option<TypeName>);
 
 impl LetterList {
     pub(crate) fn new(kind: Option<Kind>, cursor: Option<JobId>, anchor: Option<Anchor>) -> Self {
@@ -82,7 +79,7 @@ impl LetterList {
 async fn with_types(service: &Service, letters: Vec<DeadLetter>) -> Result<Vec<Letter>> {
     let jobs = try_join_all(letters.iter().map(|letter| service.store().job(letter.job_id))).await?;
     let types = jobs.into_iter().map(|job| job.map(|job| job.spec.job_type.clone()));
-    Ok(letters.into_iter().zip(types).map(|(letter, job_type)| Letter { letter, job_type }).collect())
+    Ok(letters.into_iter().zip(types).collect())
 }
 
 impl Page for LetterList {
@@ -156,7 +153,7 @@ fn bar(kind: &Kind, lacks: Option<&str>) -> Markup {
     }
 }
 
-fn row(Letter { letter, job_type }: &Letter, parts: &mut Parts) -> Markup {
+fn row((letter, job_type): &Letter, parts: &mut Parts) -> Markup {
     let place = format!("d-{}", letter.job_id.0.simple());
     let error = html! { @if let Some(error) = &letter.last_error { (failure(error)) } };
     html! {
@@ -175,7 +172,7 @@ fn row(Letter { letter, job_type }: &Letter, parts: &mut Parts) -> Markup {
 fn dismissed(letters: &[Letter]) -> Markup {
     html! {
         (table("Dismissed dead letters, newest job first", &["Job", "Type", "Reason code", "Error", "Dismissed", "By", "Reason"], &html! {
-            @for Letter { letter, job_type } in letters {
+            @for (letter, job_type) in letters {
                 tr {
                     th scope="row" { (job_link(letter.job_id)) }
                     td { @if let Some(name) = job_type { (name) } }

@@ -6,7 +6,7 @@ use tenure_core::dead_letter::ReasonCode;
 use tenure_core::decide::CommandOutput;
 use tenure_core::id::Name;
 use tenure_core::job::CancelMode;
-use tenure_core::json::Json;
+use tenure_core::json::{Json, JsonFlaw};
 use tenure_core::lifecycle::Trigger;
 use tenure_service::explain::Explanation;
 use tenure_service::extract::Segments;
@@ -27,39 +27,29 @@ enum JobAction {
 }
 
 impl JobAction {
-    /// The last segment of the address of each action except signals.
-    const SEGMENTS: [(&'static str, Self); 6] = [
-        ("retry", Self::Retry),
-        ("cancel", Self::Cancel),
-        ("cancel-hard", Self::CancelHard),
-        ("dead-letter", Self::DeadLetter),
-        ("reject", Self::Reject),
-        ("dismiss", Self::Dismiss),
+    /// All except signals: the last segment of the address, the right, and whether it is irreversible. Irreversible
+    /// actions need a confirmation and are shown separately.
+    const ALL: [(&'static str, Self, Right, bool); 6] = [
+        ("retry", Self::Retry, Right::ManageJobs, false),
+        ("cancel", Self::Cancel, Right::ManageJobs, false),
+        ("cancel-hard", Self::CancelHard, Right::ManageJobs, true),
+        ("dead-letter", Self::DeadLetter, Right::Operate, true),
+        ("reject", Self::Reject, Right::Operate, true),
+        ("dismiss", Self::Dismiss, Right::Operate, true),
     ];
 
     fn parse(segment: &str) -> Option<Self> {
-        Self::SEGMENTS.into_iter().find(|(known, _)| *known == segment).map(|(_, action)| action)
+        Self::ALL.into_iter().find(|(known, ..)| *known == segment).map(|(_, action, ..)| action)
     }
 
-    fn address(&self, id: JobId) -> String {
-        let job = job_address(id);
-        match (self, Self::SEGMENTS.iter().find(|(_, action)| action == self)) {
-            (Self::Signal(name), _) => format!("{job}/signals/{name}"),
-            (_, Some((segment, _))) => format!("{job}/{segment}"),
-            (_, None) => unreachable!("every other action has a segment"),
+    /// The path below the job's address, the right, and whether it is irreversible.
+    fn properties(&self) -> (String, Right, bool) {
+        if let Self::Signal(name) = self {
+            return (format!("signals/{name}"), Right::ManageJobs, false);
         }
-    }
-
-    fn right(&self) -> Right {
-        match self {
-            Self::Retry | Self::Signal(_) | Self::Cancel | Self::CancelHard => Right::ManageJobs,
-            Self::DeadLetter | Self::Reject | Self::Dismiss => Right::Operate,
-        }
-    }
-
-    /// Such actions need a confirmation and are shown separately.
-    fn is_irreversible(&self) -> bool {
-        matches!(self, Self::CancelHard | Self::DeadLetter | Self::Reject | Self::Dismiss)
+        let found = Self::ALL.into_iter().find(|(_, action, ..)| action == self);
+        let (segment, _, right, is_irreversible) = found.expect("the list has every other action");
+        (segment.to_owned(), right, is_irreversible)
     }
 
     fn command(self, service: &Service, job: JobId, form: &mut Form) -> Result<Command> {
@@ -71,16 +61,14 @@ impl JobAction {
                 Command::Cancel(Cancel { job, mode, reason: message("reason", text("reason"))? })
             }
             Self::Signal(name) => {
-                let flawed =
-                    |flaw: tenure_core::json::JsonFlaw| Problem::malformed("payload", flaw.to_string());
-                let note = text("payload").map(|text| Json::parse(&text).map_err(flawed)).transpose()?;
-                Command::Signal { job, name, payload: note }
+                let flawed = |flaw: JsonFlaw| Problem::malformed("payload", flaw.to_string());
+                let payload = text("payload").map(|text| Json::parse(&text).map_err(flawed)).transpose()?;
+                Command::Signal { job, name, payload }
             }
             Self::DeadLetter => {
-                let code = form.need("reason_code")?;
-                let code = ReasonCode::parse(&code)
-                    .ok_or_else(|| Problem::malformed("reason_code", "is not a reason code"))?;
-                Command::DeadLetter { job, reason: code, detail: form.take("detail").unwrap_or_default() }
+                let unknown = || Problem::malformed("reason_code", "is not a reason code");
+                let reason = ReasonCode::parse(&form.need("reason_code")?).ok_or_else(unknown)?;
+                Command::DeadLetter { job, reason, detail: form.take("detail").unwrap_or_default() }
             }
             Self::Reject => {
                 let reason = message("reason", Some(form.need("reason")?))?.unwrap_or_default();
@@ -93,7 +81,6 @@ impl JobAction {
         })
     }
 
-    /// The message after the action.
     fn message(&self, after: &Job) -> String {
         match self {
             Self::Retry => "This is the new job. The original job is unchanged.".to_owned(),
@@ -109,7 +96,6 @@ impl JobAction {
     }
 }
 
-/// The actions that the lifecycle allows now.
 fn allowed(why: &Explanation, job: &Job, letter: Option<&DeadLetter>) -> Vec<JobAction> {
     let mut acts = Vec::new();
     for step in &why.next {
@@ -135,12 +121,14 @@ fn allowed(why: &Explanation, job: &Job, letter: Option<&DeadLetter>) -> Vec<Job
 
 /// The forms; irreversible actions come last.
 pub(super) fn forms(caller: &Caller, why: &Explanation, job: &Job, letter: Option<&DeadLetter>) -> Markup {
+    let is_irreversible = |act: &JobAction| act.properties().2;
     let (irreversible, plain): (Vec<JobAction>, Vec<JobAction>) =
-        allowed(why, job, letter).into_iter().partition(JobAction::is_irreversible);
+        allowed(why, job, letter).into_iter().partition(is_irreversible);
     let form = |act: &JobAction| {
-        let lacks = Visitor::lacks(caller, act.right());
+        let (path, right, _) = act.properties();
+        let lacks = Visitor::lacks(caller, right);
         html! {
-            form.act method="post" action=(act.address(job.id())) {
+            form.act method="post" action=(format!("{}/{path}", job_address(job.id()))) {
                 (fields(act, job, letter.is_some(), lacks.as_deref()))
             }
         }
@@ -221,7 +209,8 @@ pub(crate) async fn signal(visitor: Visitor, Segments(path): Segments, form: For
 }
 
 async fn perform(service: &Service, visitor: &Visitor, id: &str, act: JobAction, mut form: Form) -> Reply {
-    visitor.caller.may(act.right())?;
+    let (_, right, _) = act.properties();
+    visitor.caller.may(right)?;
     let id = job_id(id).ok_or_else(|| Problem::malformed("#", "the path does not name a job"))?;
     let command = act.clone().command(service, id, &mut form)?;
     form.done()?;

@@ -103,13 +103,9 @@ pub(super) fn timeline(job: &Job, stays: &[Stay<'_>], telemetry: &[Telemetry], n
             p.hint { "The last " (ATTEMPTS_MAX) " of " (count(attempts.len() as u64)) " attempts; all are in the history." }
         }
         @for attempt in &shown { (row(attempt, &axis)) }
-        p.axis { (when(axis.from)) (until_or_when(axis.to, job)) }
+        p.axis { (when(axis.from)) @if job.lease.is_some() { (until(axis.to)) } @else { (when(axis.to)) } }
         p.hint { "Thin: ready or waiting. Medium: held by a worker. Full: running. Ticks: heartbeats. Dashed line: end of the lease." }
     }
-}
-
-fn until_or_when(at: Timestamp, job: &Job) -> Markup {
-    if job.lease.is_some() { until(at) } else { when(at) }
 }
 
 fn row(attempt: &Attempt<'_>, axis: &Axis) -> Markup {
@@ -179,7 +175,6 @@ fn bar(attempt: &Attempt<'_>, stay: &Stay<'_>, axis: &Axis) -> Markup {
     }
 }
 
-/// Worker, times and error of an attempt.
 fn details(attempt: &Attempt<'_>) -> Markup {
     html! {
         dl.pairs {

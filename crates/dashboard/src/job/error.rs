@@ -30,8 +30,8 @@ pub(super) fn error(error: &JobError) -> Markup {
             }
             @if !shown.is_empty() { br; (shown) }
         }
-        @if shown != error.message.trim_end() { (folded("Full message", &cut_bytes(&error.message))) }
-        @if let Some(stack) = &stack { (folded("Stack", &cut_bytes(stack))) }
+        @if shown != error.message.trim_end() { (folded("Full message", &cut(&error.message, FOLDED_BYTES))) }
+        @if let Some(stack) = &stack { (folded("Stack", &cut(stack, FOLDED_BYTES))) }
         @if let Some(details) = &error.details {
             (folded("Details", &pretty(details.as_str(), FOLDED_BYTES).0))
         }
@@ -40,10 +40,6 @@ pub(super) fn error(error: &JobError) -> Markup {
 
 fn folded(title: &str, text: &str) -> Markup {
     html! { details { summary { (title) } pre tabindex="0" { (text) } } }
-}
-
-fn cut_bytes(text: &str) -> String {
-    cut(text, FOLDED_BYTES)
 }
 
 /// The stack trace, as a text or a list of lines.

@@ -10,7 +10,6 @@ const MESSAGE_CHARS: usize = 300;
 /// Default of the command line.
 const DEFAULT_SERVER: &str = "http://127.0.0.1:7117";
 
-/// State, progress and dead letter.
 pub(super) fn status(job: &Job, letter: Option<&DeadLetter>) -> Markup {
     // Progress of a finished attempt says nothing about the next.
     let progress = job.output.progress.as_deref().filter(|_| job.phase != Phase::Ready);

@@ -53,7 +53,6 @@ pub(super) fn log(lines: &[LogLine]) -> Markup {
     }
 }
 
-/// Result and checkpoint.
 pub(super) fn output(job: &Job) -> Markup {
     let of = |what: &str| format!("{}/text/{what}", job_address(job.id()));
     let output = &job.output;

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use maud::PreEscaped;
 use tenure_core::id::StateName;
-use tenure_diagram::{
-    ArrowValues, Fragment, MapLinks, MapStyle, MapValues, StateValues, map_fragments, map_svg,
-};
+use tenure_diagram::{ArrowValues, MapLinks, MapStyle, MapValues, StateValues};
 use tenure_service::links::jobs_in;
 
+use crate::map;
 use crate::prelude::*;
 
 #[derive(Clone, Copy)]
@@ -41,7 +39,6 @@ pub(super) fn stays(events: &[Event]) -> Vec<Stay<'_>> {
     steps.iter().zip(next).map(|(by, out)| Stay { by, out }).collect()
 }
 
-/// A state by name.
 pub(super) fn state_of(lifecycle: &Lifecycle, name: &StateName) -> Markup {
     let known = lifecycle.state(name.as_str());
     known.map_or_else(|| html! { (name) }, |known| state(name.as_str(), known.phase))
@@ -49,14 +46,10 @@ pub(super) fn state_of(lifecycle: &Lifecycle, name: &StateName) -> Markup {
 
 /// The map with the path marked and the time spent in each state.
 pub(super) fn map(lifecycle: &Lifecycle, stays: &[Stay<'_>], parts: &mut Parts) -> Markup {
-    let values = values(stays);
-    for Fragment { id, markup } in map_fragments(lifecycle, MapStyle::Path, &values) {
-        parts.keep(id, PreEscaped(markup));
-    }
     let of_state = |state: &StateName| jobs_in(&lifecycle.name, state);
     let links = MapLinks { state: &of_state, arrow: &|_, _| "#history".to_owned() };
-    let map = map_svg(lifecycle, MapStyle::Path, &values, &links);
-    html! { div.wide.way tabindex="0" role="region" aria-label="Path of the job" { (PreEscaped(map)) } }
+    let map = map::draw(lifecycle, MapStyle::Path, &values(stays), &links, parts);
+    html! { div.wide.way tabindex="0" role="region" aria-label="Path of the job" { (map) } }
 }
 
 fn values(stays: &[Stay<'_>]) -> MapValues {

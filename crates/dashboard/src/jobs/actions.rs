@@ -1,7 +1,8 @@
 //! Bulk actions on selected jobs, or on all matching jobs after a confirmation page.
 
-use tenure_core::decide::CommandOutput;
+use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::job::CancelMode;
+use tenure_runtime::Failure;
 use tenure_service::bulk::{ACTION_JOBS_MAX, Action, matching, submit_each};
 
 use crate::jobs::filters::Filters;
@@ -113,21 +114,34 @@ async fn perform(
     jobs: Vec<JobId>,
     mut refused: Vec<Problem>,
 ) -> String {
-    let (mut done, mut stopping) = (0, 0);
     let all = jobs.len() + refused.len();
-    for answer in submit_each(service, caller, action, CancelMode::Soft, None, &jobs).await {
+    let answers = submit_each(service, caller, action, CancelMode::Soft, None, &jobs).await;
+    let outputs = accepted(answers, &mut refused);
+    // A cancelled job that is not final yet: its worker is asked to stop.
+    let is_stopping = |output: &&CommandOutput| match output {
+        CommandOutput::Job { job, .. } => action == Action::Cancel && !job.phase.is_final(),
+        _ => false,
+    };
+    let stopping = outputs.iter().filter(is_stopping).count() as u64;
+    let done = outputs.len() as u64 - stopping;
+    let verb = if action == Action::Cancel { "Cancelled" } else { "Retried" };
+    let suffix = if stopping == 0 { String::new() } else { format!("; {} asked to stop", count(stopping)) };
+    summary(verb, done, all, &suffix, &refused)
+}
+
+pub(crate) type Answers = Vec<Result<CommandResult, Failure>>;
+
+/// The outputs of accepted commands. The problems of the others are added to `refused`.
+pub(crate) fn accepted(answers: Answers, refused: &mut Vec<Problem>) -> Vec<CommandOutput> {
+    let mut outputs = Vec::new();
+    for answer in answers {
         match answer {
-            Ok(Ok(CommandOutput::Job { job, .. })) if action == Action::Cancel && !job.phase.is_final() => {
-                stopping += 1;
-            }
-            Ok(Ok(_)) => done += 1,
+            Ok(Ok(output)) => outputs.push(output),
             Ok(Err(refusal)) => refused.push(refusal.into()),
             Err(failure) => refused.push(failure.into()),
         }
     }
-    let verb = if action == Action::Cancel { "Cancelled" } else { "Retried" };
-    let suffix = if stopping == 0 { String::new() } else { format!("; {} asked to stop", count(stopping)) };
-    summary(verb, done, all, &suffix, &refused)
+    outputs
 }
 
 /// `Cancelled 41 of 43; 2 refused: …`.

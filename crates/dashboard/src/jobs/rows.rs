@@ -9,7 +9,6 @@ use crate::prelude::*;
 /// Characters of an error message in a row.
 const ERROR_CHARS: usize = 120;
 
-/// The bulk actions of the table.
 pub(crate) struct Bulk<'a> {
     pub(crate) filters: &'a Filters,
     pub(crate) allowed: AllowedActions,

@@ -71,15 +71,9 @@ fn is_here(tab: &StateTab, filters: &Filters) -> bool {
 /// Without a chosen lifecycle: phases and outcomes.
 fn phases() -> Vec<StateTab> {
     let live = [Phase::Ready, Phase::Held, Phase::Active, Phase::Waiting];
-    let phases =
-        live.into_iter().map(|phase| StateTab { filter: "phase", value: phase.as_str().to_owned(), phase });
-    let outcomes = Outcome::ALL.into_iter();
-    let outcomes = outcomes.map(|outcome| StateTab {
-        filter: "outcome",
-        value: outcome.as_str().to_owned(),
-        phase: Phase::Final(outcome),
-    });
-    phases.chain(outcomes).collect()
+    let tab = |filter, phase| StateTab { filter, value: kind(phase).to_owned(), phase };
+    let outcomes = Outcome::ALL.into_iter().map(|outcome| tab("outcome", Phase::Final(outcome)));
+    live.into_iter().map(|phase| tab("phase", phase)).chain(outcomes).collect()
 }
 
 /// The states of the newest version in order, followed by further states of older versions.

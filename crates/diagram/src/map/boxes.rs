@@ -55,13 +55,9 @@ impl MapRenderer<'_, '_> {
     pub(super) fn state(&mut self, state_box: &StateBox<'_>, href: &str) {
         let (state, values) = (state_box.state, self.values.state(&state_box.state.name));
         let title = self.id(state.name.as_str(), "title");
-        let class = phase_class(state.phase);
-        let ends = if state.phase.is_final() { " final" } else { "" };
-        let _ = writeln!(
-            self.out,
-            "<a class=\"state {class}{ends}\" href=\"{}\" aria-labelledby=\"{title}\">",
-            escaped(href)
-        );
+        let (class, href) = (phase_class(state.phase), escaped(href));
+        let class = if state.phase.is_final() { format!("{class} final") } else { class.to_owned() };
+        let _ = writeln!(self.out, "<a class=\"state {class}\" href=\"{href}\" aria-labelledby=\"{title}\">");
         self.fragment(title, "title", "", escaped(&self.title(state, &values)));
         let frame = self.frame(state_box);
         self.fragment(self.id(state.name.as_str(), "frame"), "g", "", self.framed(state, frame, &values));
@@ -167,13 +163,9 @@ impl MapRenderer<'_, '_> {
 
     fn name(&mut self, state: &State, (x, y): (f64, f64)) {
         let size = if self.style == MapStyle::Small { 0.88 } else { 1.0 };
-        let _ = writeln!(
-            self.out,
-            "<path class=\"sign\" transform=\"translate({} {}) scale({size})\" d=\"{}\"/>",
-            tenth(x),
-            tenth(y - 10.0 * size),
-            symbol_path(state.phase)
-        );
+        let place = format!("translate({} {}) scale({size})", tenth(x), tenth(y - 10.0 * size));
+        let path = symbol_path(state.phase);
+        let _ = writeln!(self.out, "<path class=\"sign\" transform=\"{place}\" d=\"{path}\"/>");
         self.text("name", (x + SYMBOL_WIDTH * size, y), Anchor::Start, state.name.as_str());
     }
 
@@ -201,13 +193,10 @@ fn age(text: Option<&str>) -> String {
 }
 
 fn rect(class: &str, frame: Frame, inset: f64, radius: u32) -> String {
-    format!(
-        "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{radius}\"/>",
-        tenth(frame.left + inset),
-        tenth(frame.top + inset),
-        tenth(frame.width - 2.0 * inset),
-        tenth(frame.height - 2.0 * inset)
-    )
+    let [x, y] = [frame.left + inset, frame.top + inset].map(tenth);
+    let [width, height] = [frame.width - 2.0 * inset, frame.height - 2.0 * inset].map(tenth);
+    let place = format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
+    format!("<rect class=\"{class}\" {place} rx=\"{radius}\"/>")
 }
 
 /// The trend as a line, scaled to its highest value, and the area below it.

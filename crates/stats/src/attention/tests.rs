@@ -26,13 +26,10 @@ struct Fixture {
 impl Fixture {
     fn queued_for(millis: i64) -> Self {
         let mut catalog = Catalog::default();
-        for lifecycle in Lifecycle::built_in() {
-            if lifecycle.name == "distributed" {
-                catalog.add_type(JobType::following("a", &lifecycle)).unwrap_err();
-                catalog.add_lifecycle(lifecycle.clone());
-                catalog.add_type(JobType::following("a", &lifecycle)).unwrap();
-            }
-        }
+        let distributed = Lifecycle::built_in().into_iter().find(|it| it.name == "distributed").unwrap();
+        catalog.add_type(JobType::following("a", &distributed)).unwrap_err();
+        catalog.add_lifecycle(distributed.clone());
+        catalog.add_type(JobType::following("a", &distributed)).unwrap();
         let (queue, job_type) = (QueueName::from("default"), TypeName::from("a"));
         let (lifecycle, state) = (LifecycleName::from("distributed"), StateName::from("queued"));
         let count = Count { lifecycle, job_type: job_type.clone(), queue: queue.clone(), state, count: 3 };

@@ -71,12 +71,7 @@ fn types_that_the_configuration_does_not_name_are_counted_together() {
 fn finished_jobs_are_counted_by_lifecycle_type_queue_and_state() {
     let counters = counters();
     counters.count(&committed(vec![created("x", 0), failed("E", 0), failed("E", 0)]));
-    let key = CountKey {
-        lifecycle: "distributed".into(),
-        job_type: "known".into(),
-        queue: "default".into(),
-        state: "failed".into(),
-    };
+    let key = CountKey::new(&"distributed".into(), &"known".into(), &"default".into(), &"failed".into());
     assert_eq!(counters.finished(), [(key, 2)].into());
 }
 
