@@ -32,52 +32,15 @@ fn check(table: &str) {
 
 #[test]
 fn and_is_false_if_one_side_is_false() {
-    check(
-        "T && T => T
-         T && F => F
-         T && E => E
-         F && T => F
-         F && F => F
-         F && E => F
-         E && T => E
-         E && F => F
-         E && E => E
-         N && F => F
-         F && N => F
-         N && T => N
-         T && N => N",
-    );
+    check(include_str!("cases/and.txt"));
 }
 
 #[test]
 fn or_is_true_if_one_side_is_true() {
-    check(
-        "T || T => T
-         T || F => T
-         T || E => T
-         F || T => T
-         F || F => F
-         F || E => E
-         E || T => T
-         E || F => E
-         E || E => E
-         N || T => T
-         T || N => T
-         N || F => N
-         F || N => N",
-    );
+    check(include_str!("cases/or.txt"));
 }
 
 #[test]
 fn chains_absorb_as_pairs_do_and_report_the_first_error() {
-    check(
-        "E && T && F => F
-         T && E && T => E
-         F || E || T => T
-         E || N || F => E
-         N && E && T => N
-         ( E && F ) || E => E
-         ( E || T ) && T => T
-         ! ( E && F ) => T",
-    );
+    check(include_str!("cases/chains.txt"));
 }

@@ -12,93 +12,30 @@ fn payload() -> Json {
     json!({ "a": 1, "b": "text", "c": [1, 2.5, "x", null], "d": { "a": true } })
 }
 
+/// One of these words.
+fn one_of(words: &'static str) -> impl Strategy<Value = &'static str> + Clone {
+    prop::sample::select(words.split_whitespace().collect::<Vec<_>>())
+}
+
 /// Words and symbols of the language in random order: close enough to guards to get far into the parser.
 fn tokens() -> impl Strategy<Value = String> {
-    let words = prop::sample::select(vec![
-        "payload",
-        ".a",
-        ".b",
-        "user_id",
-        "now",
-        "size",
-        "has",
-        "matches",
-        "int",
-        "in",
-        "true",
-        "null",
-        "1",
-        "-",
-        "9223372036854775807",
-        "1.5",
-        "\"a\"",
-        "'",
-        "\\",
-        "r\"",
-        "(",
-        ")",
-        "[",
-        "]",
-        "{",
-        "}",
-        ",",
-        ":",
-        "?",
-        "!",
-        "&&",
-        "||",
-        "==",
-        "<",
-        "+",
-        "*",
-        "/",
-        "%",
-        "//",
-        "\n",
-        " ",
-        "é",
-        "0x",
-        "e9",
-        ".size()",
-        ".matches(\"a+\")",
-    ]);
+    let words = r#"payload .a .b user_id now size has matches int in true null 1 - 9223372036854775807 1.5 "a" ' \ r"
+        ( ) [ ] { } , : ? ! && || == < + * / % // é 0x e9 .size() .matches("a+")"#;
+    let words = prop_oneof![44 => one_of(words), 2 => prop::sample::select(vec!["\n", " "])];
     prop::collection::vec(words, 0..60).prop_map(|words| words.concat())
 }
 
 /// A guard that parses, with random types: evaluation may fail, but must end.
 fn valid() -> impl Strategy<Value = String> {
-    let leaf = prop::sample::select(vec![
-        "payload",
-        "payload.a",
-        "payload.b",
-        "payload.c",
-        "payload.d",
-        "payload.absent",
-        "user_id",
-        "now",
-        "null",
-        "true",
-        "false",
-        "0",
-        "-1",
-        "9223372036854775807",
-        "-9223372036854775808",
-        "1.5",
-        "1e300",
-        "'text'",
-        "''",
-        "int",
-        "[]",
-        "{}",
-    ]);
+    let leaf = "payload payload.a payload.b payload.c payload.d payload.absent user_id now null true false 0 -1 \
+                9223372036854775807 -9223372036854775808 1.5 1e300 'text' '' int [] {}";
+    let leaf = one_of(leaf);
     leaf.prop_map(str::to_owned).prop_recursive(5, 64, 4, |inner| {
-        let operators = prop::sample::select(vec![
-            "==", "!=", "<", "<=", ">", ">=", " in ", "&&", "||", "+", "-", "*", "/", "%",
-        ]);
-        let functions = prop::sample::select(vec!["size", "int", "double", "string", "type"]);
-        let methods = prop::sample::select(vec!["startsWith", "endsWith", "contains"]);
+        let operators = one_of("== != < <= > >= in && || + - * / %");
+        let functions = one_of("size int double string type");
+        let methods = one_of("startsWith endsWith contains");
         prop_oneof![
-            (inner.clone(), operators, inner.clone()).prop_map(|(a, op, b)| format!("({a}){op}({b})")),
+            (inner.clone(), operators, inner.clone()).prop_map(|(a, op, b)| format!("({a}) {op} ({b})")),
             (functions, inner.clone()).prop_map(|(function, a)| format!("{function}({a})")),
             (inner.clone(), methods, inner.clone()).prop_map(|(a, method, b)| format!("({a}).{method}({b})")),
             (inner.clone(), inner.clone(), inner.clone())

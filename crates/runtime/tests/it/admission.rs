@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tenure_core::decide::CommandOutput;
+use tenure_core::command::Command;
+use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::Lifecycle;
 use tenure_core::refusal::Refusal;
@@ -11,22 +12,27 @@ use tenure_core::time::Millis;
 use tenure_runtime::{Definitions, NewJob, Options, Runtime, StartError, TypeDefinition};
 use tenure_store::MemoryStore;
 
-use crate::fixture::{START, a_job, created, envelope, pass, with};
+use crate::fixture::{START, a_job, created, pass, submitted, with};
 
 fn pictures() -> Definitions {
-    let mut picture = TypeDefinition::new("picture", "image");
-    picture.schema = Some(
-        json!({ "type": "object", "required": ["prompt"], "properties": { "prompt": { "type": "string" } } }),
-    );
-    picture.guard =
-        Some(r#"size(payload.prompt) <= 20 && !payload.prompt.matches("(?i)forbidden")"#.to_owned());
-    picture.cost = 3;
-    picture.payload_bytes_max = Some(100);
+    let properties = json!({ "prompt": { "type": "string" } });
+    let guard = r#"size(payload.prompt) <= 20 && !payload.prompt.matches("(?i)forbidden")"#;
+    let picture = TypeDefinition {
+        schema: Some(json!({ "type": "object", "required": ["prompt"], "properties": properties })),
+        guard: Some(guard.to_owned()),
+        cost: 3,
+        payload_bytes_max: Some(100),
+        ..TypeDefinition::new("picture", "image")
+    };
     Definitions { lifecycles: Lifecycle::built_in(), types: vec![picture] }
 }
 
 fn picture(payload: &str) -> NewJob {
     NewJob { user_id: Some("u1".into()), ..NewJob::new("picture", Json::parse(payload).unwrap()) }
+}
+
+fn grant(amount: u64) -> Command {
+    Command::GrantCredits { user: "u1".into(), amount, reason: None }
 }
 
 async fn code(runtime: &Runtime<MemoryStore>, new: NewJob) -> &'static str {
@@ -43,26 +49,16 @@ async fn the_first_failing_check_decides_in_the_documented_order() {
     let (runtime, _) = with(pictures(), Options::default()).await;
     let unknown = NewJob::new("unheard-of", Json::parse("[]").unwrap());
     assert_eq!(code(&runtime, unknown).await, "unknown_type");
-    assert_eq!(code(&runtime, picture(r#"{"text":"a cat"}"#)).await, "validation_failed");
-    assert_eq!(code(&runtime, picture(r#"{"prompt":"something FORBIDDEN"}"#)).await, "guard_rejected");
-    assert_eq!(
-        code(&runtime, picture(&format!(r#"{{"prompt":"a","x":"{}"}}"#, "y".repeat(200)))).await,
-        "too_large"
-    );
-    assert_eq!(code(&runtime, picture(r#"{"prompt":"a cat"}"#)).await, "insufficient_credits");
-    let grant = tenure_core::command::Command::GrantCredits { user: "u1".into(), amount: 5, reason: None };
-    runtime.submit(envelope(grant)).await.unwrap().unwrap();
-    assert_eq!(code(&runtime, picture(r#"{"prompt":"a cat"}"#)).await, "created");
-    assert_eq!(
-        code(&runtime, picture(r#"{ "prompt": "a cat" }"#)).await,
-        "found",
-        "the derived key, and no charge"
-    );
-    assert_eq!(
-        code(&runtime, picture(r#"{"prompt":"a dog"}"#)).await,
-        "insufficient_credits",
-        "two are left"
-    );
+    let create = async |payload: &str| code(&runtime, picture(payload)).await;
+    let large = format!(r#"{{"prompt":"a","x":"{}"}}"#, "y".repeat(200));
+    assert_eq!(create(r#"{"text":"a cat"}"#).await, "validation_failed");
+    assert_eq!(create(r#"{"prompt":"something FORBIDDEN"}"#).await, "guard_rejected");
+    assert_eq!(create(&large).await, "too_large");
+    assert_eq!(create(r#"{"prompt":"a cat"}"#).await, "insufficient_credits");
+    submitted(&runtime, grant(5)).await;
+    assert_eq!(create(r#"{"prompt":"a cat"}"#).await, "created");
+    assert_eq!(create(r#"{ "prompt": "a cat" }"#).await, "found", "the derived key, and no charge");
+    assert_eq!(create(r#"{"prompt":"a dog"}"#).await, "insufficient_credits", "two are left");
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,35 +88,29 @@ async fn invalid_definitions_are_refused_when_loaded() {
         ("no-such-lifecycle", |it| it.lifecycle = "no-such-lifecycle".to_owned()),
         ("compensates with", |it| it.compensate_with = Some("no-such-type".to_owned())),
         ("has no [credits]", |it| it.lifecycle = "so1".to_owned()),
-        ("no timeout rule", |it| it.timeouts = vec![("queued".to_owned(), tenure_core::time::Millis(5))]),
+        ("no timeout rule", |it| it.timeouts = vec![("queued".to_owned(), Millis(5))]),
     ];
     for (word, change) in cases {
         let store = MemoryStore::with_tokio_clock(START);
         let refused = Runtime::start(store, broken(change), Options::default()).await;
-        assert!(
-            matches!(&refused, Err(StartError::Definition(why)) if why.contains(word)),
-            "{word}: {refused:?}"
-        );
+        let explained = matches!(&refused, Err(StartError::Definition(why)) if why.contains(word));
+        assert!(explained, "{word}: {refused:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_hundred_concurrent_creations_spend_exactly_the_balance() {
     let (runtime, _) = with(pictures(), Options::default()).await;
-    let grant = tenure_core::command::Command::GrantCredits { user: "u1".into(), amount: 30, reason: None };
-    runtime.submit(envelope(grant)).await.unwrap().unwrap();
+    submitted(&runtime, grant(30)).await;
     let mut tasks = tokio::task::JoinSet::new();
     for n in 0..100 {
         let runtime = runtime.clone();
-        tasks.spawn(
-            async move { runtime.create(picture(&format!(r#"{{"prompt":"cat {n}"}}"#))).await.unwrap() },
-        );
+        let new = picture(&format!(r#"{{"prompt":"cat {n}"}}"#));
+        tasks.spawn(async move { runtime.create(new).await.unwrap() });
     }
     let results = tasks.join_all().await;
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 10);
-    let short = |result: &&tenure_core::decide::CommandResult| {
-        matches!(result, Err(Refusal::InsufficientCredits { .. }))
-    };
+    let short = |result: &&CommandResult| matches!(result, Err(Refusal::InsufficientCredits { .. }));
     assert_eq!(results.iter().filter(short).count(), 90);
 }
 

@@ -61,6 +61,11 @@ pub(crate) fn envelope(command: Command) -> CommandEnvelope {
     CommandEnvelope { by: Actor::from("test"), key: None, command }
 }
 
+/// Submits a command that must be accepted.
+pub(crate) async fn submitted<S: Store>(runtime: &Runtime<S>, command: Command) -> CommandOutput {
+    runtime.submit(envelope(command)).await.unwrap().unwrap()
+}
+
 pub(crate) async fn report<S: Store>(runtime: &Runtime<S>, job: &Job, verb: Verb) -> CommandResult {
     let lease = job.lease.as_ref().expect("a claimed job is leased");
     let holder = Some(Holder { worker: lease.worker.clone(), fence: lease.fence });

@@ -15,7 +15,7 @@ use tenure_core::time::Timestamp;
 use tenure_runtime::{Definitions, Options, Runtime, TypeDefinition};
 use tenure_store::{MemoryStore, Store};
 
-use crate::fixture::{claimed, envelope, pass, report, runtime, succeed};
+use crate::fixture::{claimed, pass, report, runtime, submitted, succeed, with};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -33,14 +33,12 @@ fn plan(cron: &str, timezone: &str) -> Plan {
     Plan { cron: cron.to_owned(), timezone: timezone.into(), job, misfire, overlap }
 }
 
-async fn add<S: Store>(runtime: &Runtime<S>, plan: Plan) -> Result<Schedule, Refusal> {
-    match runtime.add_schedule("operator:ann".into(), "s".into(), plan).await.unwrap()? {
-        CommandOutput::Automation { automation, .. } => match *automation {
-            Automation::Schedule(schedule) => Ok(schedule),
-            Automation::Webhook(_) => panic!("it is a schedule"),
-        },
-        other => panic!("{other:?} is not a schedule"),
-    }
+/// Adds the schedule `s`.
+async fn add<S: Store>(runtime: &Runtime<S>, plan: Plan) -> Result<(), Refusal> {
+    let added = runtime.add_schedule("operator:ann".into(), "s".into(), plan).await.unwrap()?;
+    let CommandOutput::Automation { automation, .. } = added else { panic!("{added:?} is not a schedule") };
+    assert!(matches!(*automation, Automation::Schedule(_)), "{automation:?}");
+    Ok(())
 }
 
 async fn schedule<S: Store>(store: &S) -> Schedule {
@@ -64,12 +62,16 @@ async fn occurrences<S: Store>(store: &S) -> Vec<String> {
 }
 
 async fn at(time: &str) -> (Runtime<MemoryStore>, MemoryStore) {
-    at_with(time, Options::default()).await
+    at_with(time, Definitions::default(), Options::default()).await
 }
 
-async fn at_with(time: &str, options: Options) -> (Runtime<MemoryStore>, MemoryStore) {
+async fn at_with(
+    time: &str,
+    definitions: Definitions,
+    options: Options,
+) -> (Runtime<MemoryStore>, MemoryStore) {
     let store = MemoryStore::with_tokio_clock(Timestamp::parse(time).unwrap());
-    (Runtime::start(store.clone(), Definitions::default(), options).await.unwrap(), store)
+    (Runtime::start(store.clone(), definitions, options).await.unwrap(), store)
 }
 
 #[tokio::test(start_paused = true)]
@@ -143,7 +145,7 @@ async fn a_fixed_time_creates_one_job_on_both_nights_when_clocks_change() {
     ] {
         // Checking four times a second would be slow over two days.
         let slow_checks = Options { sweep_every: MINUTE, heartbeat_every: MINUTE, ..Options::default() };
-        let (runtime, store) = at_with(start, slow_checks).await;
+        let (runtime, store) = at_with(start, Definitions::default(), slow_checks).await;
         add(&runtime, plan(cron, "America/New_York")).await.unwrap();
         pass(44 * 60 * MINUTE).await;
         assert_eq!(occurrences(&store).await, made);
@@ -169,11 +171,8 @@ async fn a_schedule_without_overlap_waits_for_its_last_job() {
 async fn times_during_a_pause_are_not_made_up() {
     let (runtime, store) = at("2026-03-01T00:00:30Z").await;
     add(&runtime, Plan { misfire: Misfire::All, ..plan("* * * * *", "UTC") }).await.unwrap();
-    runtime
-        .submit(envelope(Command::ChangeSchedule { id: "s".into(), change: ScheduleChange::Pause }))
-        .await
-        .unwrap()
-        .unwrap();
+    let pause = Command::ChangeSchedule { id: "s".into(), change: ScheduleChange::Pause };
+    submitted(&runtime, pause).await;
     pass(10 * MINUTE).await;
     assert!(jobs(&store).await.is_empty());
     let paused = schedule(&store).await;
@@ -186,8 +185,7 @@ async fn times_during_a_pause_are_not_made_up() {
 async fn a_job_that_is_not_admitted_is_recorded_as_an_error() {
     let guarded = TypeDefinition { guard: Some("now < 0".to_owned()), ..TypeDefinition::new("work", "so1") };
     let definitions = Definitions { types: vec![guarded], ..Definitions::default() };
-    let store = MemoryStore::with_tokio_clock(Timestamp::parse("2026-03-01T00:00:30Z").unwrap());
-    let runtime = Runtime::start(store.clone(), definitions, Options::default()).await.unwrap();
+    let (runtime, store) = at_with("2026-03-01T00:00:30Z", definitions, Options::default()).await;
     add(&runtime, plan("* * * * *", "UTC")).await.expect("a guard may admit it later");
     pass(2 * MINUTE).await;
     let schedule = schedule(&store).await;
@@ -201,13 +199,16 @@ async fn an_impossible_schedule_is_refused_with_the_field() {
     let definitions =
         Definitions { types: vec![TypeDefinition::new("other", "so1")], ..Definitions::default() };
     let (runtime, _) = runtime().await;
-    let (strict, _) = crate::fixture::with(definitions, Options::default()).await;
-    let place = |refusal: Refusal| match refusal {
-        Refusal::ValidationFailed(flaws) => flaws[0].pointer.clone(),
-        other => other.code().to_owned(),
-    };
-    assert_eq!(place(add(&runtime, plan("0 0 30 2 *", "UTC")).await.unwrap_err()), "#/cron");
-    assert_eq!(place(add(&runtime, plan("0 0 * * * *", "UTC")).await.unwrap_err()), "#/cron");
-    assert_eq!(place(add(&runtime, plan("0 0 * * *", "Nowhere")).await.unwrap_err()), "#/timezone");
-    assert_eq!(place(add(&strict, plan("0 0 * * *", "UTC")).await.unwrap_err()), "unknown_type");
+    let (strict, _) = with(definitions, Options::default()).await;
+    for (runtime, cron, timezone, expected) in [
+        (&runtime, "0 0 30 2 *", "UTC", "#/cron"),
+        (&runtime, "0 0 * * * *", "UTC", "#/cron"),
+        (&runtime, "0 0 * * *", "Nowhere", "#/timezone"),
+        (&strict, "0 0 * * *", "UTC", "unknown_type"),
+    ] {
+        match add(runtime, plan(cron, timezone)).await.unwrap_err() {
+            Refusal::ValidationFailed(flaws) => assert_eq!(flaws[0].pointer, expected),
+            other => assert_eq!(other.code(), expected),
+        }
+    }
 }
