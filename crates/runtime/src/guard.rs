@@ -34,6 +34,7 @@ mod parse;
 mod value;
 
 use serde_json::Value as Json;
+use tenure_core::limits::PAYLOAD_BYTES_MAX;
 
 pub(crate) use parse::pattern_reason;
 
@@ -50,10 +51,11 @@ pub const PATTERN_BYTES_MAX: usize = 256;
 pub const PATTERN_COMPILED_BYTES_MAX: usize = 64 << 10;
 
 const _: () = assert!(PATTERN_BYTES_MAX < GUARD_BYTES_MAX, "a pattern is a part of a guard");
-const _: () = assert!(
-    8 * tenure_core::limits::PAYLOAD_BYTES_MAX <= GUARD_STEPS_MAX,
-    "a guard can read the largest payload several times"
-);
+const _: () =
+    assert!(8 * PAYLOAD_BYTES_MAX <= GUARD_STEPS_MAX, "a guard can read the largest payload 8 times");
+
+/// The result of evaluating a part of a guard.
+type Result<T, E = GuardError> = std::result::Result<T, E>;
 
 /// A checked guard: it parses, every name in it exists, and its patterns are compiled.
 #[derive(Clone, Debug)]
@@ -99,6 +101,10 @@ pub struct GuardFlaw {
     pub end: usize,
     /// How to fix it, if known.
     pub help: Option<String>,
+}
+
+fn flaw(span: ast::SourceSpan, message: impl Into<String>, help: Option<&str>) -> GuardFlaw {
+    GuardFlaw { message: message.into(), start: span.start, end: span.end, help: help.map(str::to_owned) }
 }
 
 /// Why an evaluation failed. Messages quote the guard, never the payload, which may contain secrets. `place` is the

@@ -119,27 +119,34 @@ pub(super) enum Operator {
     Remainder,
 }
 
+/// Each operator with its text and its binding power; `||` and `&&` have 1 and 2.
+pub(super) const OPERATORS: [(&str, u8, Operator); 12] = [
+    ("==", 3, Operator::Equal),
+    ("!=", 3, Operator::NotEqual),
+    ("<", 3, Operator::Less),
+    ("<=", 3, Operator::LessOrEqual),
+    (">", 3, Operator::Greater),
+    (">=", 3, Operator::GreaterOrEqual),
+    ("in", 3, Operator::In),
+    ("+", 4, Operator::Add),
+    ("-", 4, Operator::Subtract),
+    ("*", 5, Operator::Multiply),
+    ("/", 5, Operator::Divide),
+    ("%", 5, Operator::Remainder),
+];
+
 impl Operator {
+    fn row(self) -> (&'static str, u8, Operator) {
+        let row = OPERATORS.iter().find(|(.., operator)| *operator == self);
+        *row.expect("the table has every operator")
+    }
+
     pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Operator::Equal => "==",
-            Operator::NotEqual => "!=",
-            Operator::Less => "<",
-            Operator::LessOrEqual => "<=",
-            Operator::Greater => ">",
-            Operator::GreaterOrEqual => ">=",
-            Operator::In => "in",
-            Operator::Add => "+",
-            Operator::Subtract => "-",
-            Operator::Multiply => "*",
-            Operator::Divide => "/",
-            Operator::Remainder => "%",
-        }
+        self.row().0
     }
 
     fn is_arithmetic(self) -> bool {
-        use Operator::{Add, Divide, Multiply, Remainder, Subtract};
-        matches!(self, Add | Subtract | Multiply | Divide | Remainder)
+        self.row().1 > 3
     }
 }
 
@@ -147,16 +154,6 @@ impl Expr {
     /// Whether the result is not a bool for any payload: such a guard would refuse every job.
     pub(super) fn is_never_bool(&self) -> bool {
         match &self.kind {
-            ExprKind::Null
-            | ExprKind::Int(_)
-            | ExprKind::Double(_)
-            | ExprKind::Str(_)
-            | ExprKind::Type(_)
-            | ExprKind::List(_)
-            | ExprKind::Map(_)
-            | ExprKind::Negate(_)
-            | ExprKind::Call(..)
-            | ExprKind::Variable(Variable::UserId | Variable::Now) => true,
             ExprKind::Fold(_, rest) => rest.last().is_some_and(|(operator, _)| operator.is_arithmetic()),
             ExprKind::Path(_, steps) => steps.last().is_some_and(|step| matches!(step.access, Access::Size)),
             ExprKind::If(parts) => parts[1].is_never_bool() && parts[2].is_never_bool(),
@@ -166,6 +163,7 @@ impl Expr {
             | ExprKind::All(_)
             | ExprKind::Any(_)
             | ExprKind::Has(..) => false,
+            _ => true,
         }
     }
 }

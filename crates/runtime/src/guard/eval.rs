@@ -4,15 +4,20 @@
 use std::borrow::Cow;
 
 use super::ast::{Access, Expr, ExprKind, Function, PathStep, SourceSpan, StringTest, Variable};
-use super::value::{Budget, GuardValue, ListValue, MapValue};
-use super::{GuardError, GuardInput};
+use super::value::GuardValue::{self, Bool, Int, Str};
+use super::value::{Budget, ListValue, MapValue};
+use super::{GuardError, GuardInput, Result};
 
 /// How much of a guard a message quotes, in characters.
 const PLACE_CHARS_MAX: usize = 60;
 
-pub(super) fn admits(source: &str, root: &Expr, input: GuardInput<'_>) -> Result<bool, GuardError> {
+pub(super) fn admits(source: &str, root: &Expr, input: GuardInput<'_>) -> Result<bool> {
     Evaluator { source, input, budget: Budget::full() }.truth(root)
 }
+
+pub(super) type Evaluated<'a> = Result<GuardValue<'a>>;
+/// A value that may be missing.
+type Found<'a> = Result<Option<GuardValue<'a>>>;
 
 /// One evaluation. Operators and conversions are in `operate`.
 pub(super) struct Evaluator<'a> {
@@ -22,23 +27,23 @@ pub(super) struct Evaluator<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn eval(&mut self, expr: &'a Expr) -> Result<GuardValue<'a>, GuardError> {
+    pub(super) fn eval(&mut self, expr: &'a Expr) -> Evaluated<'a> {
         self.budget.spend(1)?;
         // No `?` below: in a debug build each takes stack space at every level.
         match &expr.kind {
             ExprKind::Null => Ok(GuardValue::Null),
-            ExprKind::Bool(bool) => Ok(GuardValue::Bool(*bool)),
-            ExprKind::Int(int) => Ok(GuardValue::Int(*int)),
+            ExprKind::Bool(bool) => Ok(Bool(*bool)),
+            ExprKind::Int(int) => Ok(Int(*int)),
             ExprKind::Double(double) => Ok(GuardValue::Double(*double)),
-            ExprKind::Str(text) => Ok(GuardValue::Str(Cow::Borrowed(text))),
+            ExprKind::Str(text) => Ok(Str(Cow::Borrowed(text))),
             ExprKind::Type(value_type) => Ok(GuardValue::Type(*value_type)),
             ExprKind::Variable(variable) => Ok(self.variable(*variable)),
             ExprKind::List(elements) => self.list(elements),
             ExprKind::Map(entries) => self.map(entries, expr.span),
-            ExprKind::Not(operand) => self.truth(operand).map(|bool| GuardValue::Bool(!bool)),
+            ExprKind::Not(operand) => self.truth(operand).map(|bool| Bool(!bool)),
             ExprKind::Negate(operand) => self.negate(operand, expr.span),
-            ExprKind::All(parts) => self.any_is(parts, false).map(GuardValue::Bool),
-            ExprKind::Any(parts) => self.any_is(parts, true).map(GuardValue::Bool),
+            ExprKind::All(parts) => self.any_is(parts, false).map(Bool),
+            ExprKind::Any(parts) => self.any_is(parts, true).map(Bool),
             ExprKind::Fold(first, rest) => self.fold(first, rest),
             ExprKind::If(parts) => self.choose(parts),
             ExprKind::Path(base, steps) => self.path(base, steps),
@@ -48,15 +53,15 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Evaluates an expression that must be a bool.
-    fn truth(&mut self, expr: &'a Expr) -> Result<bool, GuardError> {
+    fn truth(&mut self, expr: &'a Expr) -> Result<bool> {
         match self.eval(expr)? {
-            GuardValue::Bool(bool) => Ok(bool),
+            Bool(bool) => Ok(bool),
             other => Err(self.wrong_type(expr.span, &other, "a bool")),
         }
     }
 
     /// `&&` and `||`: the first part that equals `decides` is the result, even after a part with an error.
-    fn any_is(&mut self, parts: &'a [Expr], decides: bool) -> Result<bool, GuardError> {
+    fn any_is(&mut self, parts: &'a [Expr], decides: bool) -> Result<bool> {
         let mut result = Ok(!decides);
         for part in parts {
             match self.truth(part) {
@@ -68,7 +73,7 @@ impl<'a> Evaluator<'a> {
         result
     }
 
-    fn choose(&mut self, [condition, yes, no]: &'a [Expr; 3]) -> Result<GuardValue<'a>, GuardError> {
+    fn choose(&mut self, [condition, yes, no]: &'a [Expr; 3]) -> Evaluated<'a> {
         let chosen = if self.truth(condition)? { yes } else { no };
         self.eval(chosen)
     }
@@ -76,23 +81,21 @@ impl<'a> Evaluator<'a> {
     fn variable(&self, variable: Variable) -> GuardValue<'a> {
         match variable {
             Variable::Payload => GuardValue::from_json(self.input.payload),
-            Variable::UserId => {
-                self.input.user_id.map_or(GuardValue::Null, |text| GuardValue::Str(Cow::Borrowed(text)))
-            }
-            Variable::Now => GuardValue::Int(self.input.now_ms),
+            Variable::UserId => self.input.user_id.map_or(GuardValue::Null, |text| Str(Cow::Borrowed(text))),
+            Variable::Now => Int(self.input.now_ms),
         }
     }
 
-    fn list(&mut self, elements: &'a [Expr]) -> Result<GuardValue<'a>, GuardError> {
+    fn list(&mut self, elements: &'a [Expr]) -> Evaluated<'a> {
         let elements = elements.iter().map(|element| self.eval(element)).collect::<Result<_, _>>()?;
         Ok(GuardValue::List(ListValue::Literal(elements)))
     }
 
-    fn map(&mut self, entries: &'a [(Expr, Expr)], span: SourceSpan) -> Result<GuardValue<'a>, GuardError> {
+    fn map(&mut self, entries: &'a [(Expr, Expr)], span: SourceSpan) -> Evaluated<'a> {
         let mut map = MapValue::Literal(Vec::new());
         for (key, value) in entries {
             let found = self.eval(key)?;
-            if !matches!(found, GuardValue::Str(_) | GuardValue::Int(_) | GuardValue::Bool(_)) {
+            if !matches!(found, Str(_) | Int(_) | Bool(_)) {
                 return Err(self.wrong_type(key.span, &found, "a string, an int or a bool"));
             }
             if map.get(&found, &mut self.budget)?.is_some() {
@@ -104,20 +107,22 @@ impl<'a> Evaluator<'a> {
         Ok(GuardValue::Map(map))
     }
 
-    fn path(&mut self, base: &'a Expr, steps: &'a [PathStep]) -> Result<GuardValue<'a>, GuardError> {
+    fn path(&mut self, base: &'a Expr, steps: &'a [PathStep]) -> Evaluated<'a> {
         let mut value = self.eval(base)?;
         let mut span = base.span;
         for step in steps {
             self.budget.spend(1)?;
+            let source = self.source;
+            let missing = || GuardError::Missing { place: place(source, step.span) };
             value = match &step.access {
-                Access::Field(field) => self.field(value, field, span, step.span)?,
-                Access::Index(index) => self.index(value, index, span, step.span)?,
+                Access::Field(field) => self.field(value, field, span)?.ok_or_else(missing)?,
+                Access::Index(index) => self.index(value, index, span)?.ok_or_else(missing)?,
                 Access::Size => self.size(&value, span)?,
                 Access::StringTest(test, argument) => self.string_test(&value, *test, argument, span)?,
                 Access::Matches(pattern) => {
                     let text = self.text(&value, span)?;
                     self.budget.spend(text.len())?;
-                    GuardValue::Bool(pattern.is_match(text))
+                    Bool(pattern.is_match(text))
                 }
             };
             span = step.span;
@@ -125,52 +130,33 @@ impl<'a> Evaluator<'a> {
         Ok(value)
     }
 
-    fn field(
-        &mut self,
-        base: GuardValue<'a>,
-        field: &'a str,
-        of: SourceSpan,
-        all: SourceSpan,
-    ) -> Result<GuardValue<'a>, GuardError> {
+    /// A field of a value, whose span is `of`; `None` if it is missing.
+    fn field(&mut self, base: GuardValue<'a>, field: &'a str, of: SourceSpan) -> Found<'a> {
         let GuardValue::Map(map) = base else { return Err(self.wrong_type(of, &base, "a map")) };
-        let key = GuardValue::Str(Cow::Borrowed(field));
-        map.take(&key, &mut self.budget)?.ok_or_else(|| GuardError::Missing { place: self.place(all) })
+        map.take(&Str(Cow::Borrowed(field)), &mut self.budget)
     }
 
-    fn index(
-        &mut self,
-        base: GuardValue<'a>,
-        index: &'a Expr,
-        of: SourceSpan,
-        all: SourceSpan,
-    ) -> Result<GuardValue<'a>, GuardError> {
+    fn index(&mut self, base: GuardValue<'a>, index: &'a Expr, of: SourceSpan) -> Found<'a> {
         let key = self.eval(index)?;
-        let found = match (base, &key) {
-            (GuardValue::Map(map), GuardValue::Str(_) | GuardValue::Int(_) | GuardValue::Bool(_)) => {
-                map.take(&key, &mut self.budget)?
-            }
-            (GuardValue::Map(_), _) => {
-                return Err(self.wrong_type(index.span, &key, "a string, an int or a bool"));
-            }
-            (GuardValue::List(list), GuardValue::Int(at)) => {
-                usize::try_from(*at).ok().and_then(|at| list.take(at))
-            }
-            (GuardValue::List(_), _) => return Err(self.wrong_type(index.span, &key, "an int")),
-            (other, _) => return Err(self.wrong_type(of, &other, "a list or a map")),
-        };
-        found.ok_or_else(|| GuardError::Missing { place: self.place(all) })
+        match (base, &key) {
+            (GuardValue::Map(map), Str(_) | Int(_) | Bool(_)) => map.take(&key, &mut self.budget),
+            (GuardValue::Map(_), _) => Err(self.wrong_type(index.span, &key, "a string, an int or a bool")),
+            (GuardValue::List(list), Int(at)) => Ok(usize::try_from(*at).ok().and_then(|at| list.take(at))),
+            (GuardValue::List(_), _) => Err(self.wrong_type(index.span, &key, "an int")),
+            (other, _) => Err(self.wrong_type(of, &other, "a list or a map")),
+        }
     }
 
-    fn has(&mut self, map: &'a Expr, field: &'a str) -> Result<GuardValue<'a>, GuardError> {
+    fn has(&mut self, map: &'a Expr, field: &'a str) -> Evaluated<'a> {
         let found = self.eval(map)?;
         let GuardValue::Map(entries) = &found else { return Err(self.wrong_type(map.span, &found, "a map")) };
-        let key = GuardValue::Str(Cow::Borrowed(field));
-        Ok(GuardValue::Bool(entries.get(&key, &mut self.budget)?.is_some()))
+        let key = Str(Cow::Borrowed(field));
+        Ok(Bool(entries.get(&key, &mut self.budget)?.is_some()))
     }
 
-    fn size(&mut self, value: &GuardValue<'a>, span: SourceSpan) -> Result<GuardValue<'a>, GuardError> {
+    fn size(&mut self, value: &GuardValue<'a>, span: SourceSpan) -> Evaluated<'a> {
         let size = match value {
-            GuardValue::Str(text) => {
+            Str(text) => {
                 self.budget.spend(text.len())?;
                 text.chars().count()
             }
@@ -178,7 +164,7 @@ impl<'a> Evaluator<'a> {
             GuardValue::Map(map) => map.len(),
             other => return Err(self.wrong_type(span, other, "a string, a list or a map")),
         };
-        Ok(GuardValue::Int(size as i64))
+        Ok(Int(size as i64))
     }
 
     fn string_test(
@@ -187,59 +173,58 @@ impl<'a> Evaluator<'a> {
         test: StringTest,
         argument: &'a Expr,
         span: SourceSpan,
-    ) -> Result<GuardValue<'a>, GuardError> {
+    ) -> Evaluated<'a> {
         let found = self.eval(argument)?;
         let text = self.text(value, span)?;
         let part = self.text(&found, argument.span)?;
         let read = if test == StringTest::Contains { text.len() } else { 0 };
         self.budget.spend(read.saturating_add(part.len()))?;
-        Ok(GuardValue::Bool(match test {
+        Ok(Bool(match test {
             StringTest::StartsWith => text.starts_with(part),
             StringTest::EndsWith => text.ends_with(part),
             StringTest::Contains => text.contains(part),
         }))
     }
 
-    fn call(
-        &mut self,
-        function: Function,
-        argument: &'a Expr,
-        span: SourceSpan,
-    ) -> Result<GuardValue<'a>, GuardError> {
+    fn call(&mut self, function: Function, argument: &'a Expr, span: SourceSpan) -> Evaluated<'a> {
         let value = self.eval(argument)?;
         match function {
             Function::Size => self.size(&value, argument.span),
-            Function::Int => self.convert_to_int(value, argument.span, span),
-            Function::Double => self.convert_to_double(value, argument.span),
-            Function::String => self.convert_to_text(value, argument.span),
+            Function::Int => self.int(value, argument.span, span),
+            Function::Double => self.double(value, argument.span),
+            Function::String => self.string(value, argument.span),
             Function::Type => Ok(GuardValue::Type(value.type_of())),
         }
     }
 
-    fn text<'v>(&self, value: &'v GuardValue<'a>, span: SourceSpan) -> Result<&'v str, GuardError> {
+    fn text<'v>(&self, value: &'v GuardValue<'a>, span: SourceSpan) -> Result<&'v str> {
         match value {
-            GuardValue::Str(text) => Ok(text),
+            Str(text) => Ok(text),
             other => Err(self.wrong_type(span, other, "a string")),
         }
     }
 
     pub(super) fn wrong_type(
         &self,
-        span: SourceSpan,
+        at: SourceSpan,
         found: &GuardValue<'_>,
         wanted: &'static str,
     ) -> GuardError {
-        GuardError::WrongType { place: self.place(span), found: found.type_name(), wanted }
+        GuardError::WrongType { place: self.place(at), found: found.type_name(), wanted }
     }
 
-    /// A part of the guard on one line, cut for a message.
     pub(super) fn place(&self, span: SourceSpan) -> String {
-        let text = &self.source[span.start..span.end];
-        let mut place = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        if let Some((cut, _)) = place.char_indices().nth(PLACE_CHARS_MAX) {
-            place.truncate(cut);
-            place.push('…');
-        }
-        place
+        place(self.source, span)
     }
+}
+
+/// A part of the guard on one line, cut for a message.
+fn place(source: &str, span: SourceSpan) -> String {
+    let text = &source[span.start..span.end];
+    let mut place = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((cut, _)) = place.char_indices().nth(PLACE_CHARS_MAX) {
+        place.truncate(cut);
+        place.push('…');
+    }
+    place
 }

@@ -1,7 +1,7 @@
 //! Splits a guard's text into tokens. String escapes are those of CEL; numbers have no sign, because `-` is an operator.
 
 use super::ast::SourceSpan;
-use super::{GUARD_BYTES_MAX, GuardFlaw};
+use super::{GUARD_BYTES_MAX, GuardFlaw, flaw};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token<'s> {
@@ -31,7 +31,7 @@ const SYMBOLS: [&str; 24] = [
 pub(super) fn lex(source: &str) -> Result<Vec<Token<'_>>, GuardFlaw> {
     if source.len() > GUARD_BYTES_MAX {
         let message = format!("the guard has {} bytes, more than {GUARD_BYTES_MAX}", source.len());
-        return Err(GuardFlaw { message, start: 0, end: source.len(), help: None });
+        return Err(flaw(SourceSpan { start: 0, end: source.len() }, message, None));
     }
     let mut lexer = Lexer { source, at: 0 };
     let mut tokens = Vec::new();
@@ -87,9 +87,8 @@ impl<'s> Lexer<'s> {
             '`' | '“' | '”' | '‘' | '’' => Some("write strings in \"…\" or '…'"),
             _ => None,
         };
-        let end = self.at + first.len_utf8();
-        let message = format!("`{}` is not allowed in a guard", first.escape_debug());
-        Err(GuardFlaw { message, start: self.at, end, help: help.map(str::to_owned) })
+        let span = SourceSpan { start: self.at, end: self.at + first.len_utf8() };
+        Err(flaw(span, format!("`{}` is not allowed in a guard", first.escape_debug()), help))
     }
 
     fn number(&mut self) -> Result<TokenKind<'s>, GuardFlaw> {
@@ -114,13 +113,11 @@ impl<'s> Lexer<'s> {
         if tail > 0 {
             let end = self.at + tail;
             let message = format!("`{}` is not a number", &self.source[start..end]);
-            let help = "numbers are written 42, 0x2a, 4.2 or 4.2e1; there are no unsigned ints".to_owned();
-            return Err(GuardFlaw { message, start, end, help: Some(help) });
+            let help = "numbers are written 42, 0x2a, 4.2 or 4.2e1; there are no unsigned ints";
+            return Err(flaw(SourceSpan { start, end }, message, Some(help)));
         }
-        token.ok_or_else(|| {
-            let message = format!("`{text}` does not fit in 64 bits");
-            GuardFlaw { message, start, end: self.at, help: None }
-        })
+        let span = SourceSpan { start, end: self.at };
+        token.ok_or_else(|| flaw(span, format!("`{text}` does not fit in 64 bits"), None))
     }
 
     fn raw_string(&mut self, quote: char) -> Result<TokenKind<'s>, GuardFlaw> {
@@ -170,11 +167,10 @@ impl<'s> Lexer<'s> {
             }
             _ => None,
         };
-        plain.ok_or_else(|| GuardFlaw {
-            message: format!("`{}` is not an escape", self.source[start..self.at].escape_debug()),
-            start,
-            end: self.at,
-            help: Some(r#"write `\\` for a backslash, or a raw string: r"…""#.to_owned()),
+        plain.ok_or_else(|| {
+            let message = format!("`{}` is not an escape", self.source[start..self.at].escape_debug());
+            let help = r#"write `\\` for a backslash, or a raw string: r"…""#;
+            flaw(SourceSpan { start, end: self.at }, message, Some(help))
         })
     }
 
@@ -240,5 +236,5 @@ fn decimal_length(text: &str) -> usize {
 fn open_string(start: usize, source: &str, quote: char) -> GuardFlaw {
     let end = source[start..].find('\n').map_or(source.len(), |length| start + length);
     let help = format!("close it with {quote} on the same line");
-    GuardFlaw { message: "this string is not closed".to_owned(), start, end, help: Some(help) }
+    flaw(SourceSpan { start, end }, "this string is not closed", Some(&help))
 }

@@ -2,8 +2,8 @@
 
 use tenure_core::text::did_you_mean;
 
-use super::GuardFlaw;
 use super::ast::{ExprKind, SourceSpan, ValueType, Variable};
+use super::{GuardFlaw, flaw};
 
 const NAMES: [&str; 3] = ["payload", "user_id", "now"];
 const FUNCTIONS: [&str; 6] = ["size", "has", "int", "double", "string", "type"];
@@ -32,8 +32,7 @@ pub(super) fn name(word: &str, span: SourceSpan) -> Result<ExprKind, GuardFlaw> 
 /// The flaw of a call to an unknown function.
 pub(super) fn unknown_function(word: &str, span: SourceSpan) -> GuardFlaw {
     if METHODS.contains(&word) {
-        let help = format!("write x.{word}(y)");
-        return flaw(span, format!("`{word}` is a method"), help);
+        return flaw(span, format!("`{word}` is a method"), Some(&format!("write x.{word}(y)")));
     }
     unknown_call(word, span, &FUNCTIONS, "the functions are")
 }
@@ -41,24 +40,25 @@ pub(super) fn unknown_function(word: &str, span: SourceSpan) -> GuardFlaw {
 /// The flaw of a call to an unknown method.
 pub(super) fn unknown_method(word: &str, span: SourceSpan) -> GuardFlaw {
     if FUNCTIONS.contains(&word) {
-        return flaw(span, format!("`{word}` is a function, not a method"), format!("write {word}(x)"));
+        let message = format!("`{word}` is a function, not a method");
+        return flaw(span, message, Some(&format!("write {word}(x)")));
     }
     unknown_call(word, span, &METHODS, "the methods are")
 }
 
 fn unknown_name(word: &str, span: SourceSpan) -> GuardFlaw {
     if FUNCTIONS.contains(&word) {
-        return flaw(span, format!("`{word}` is a function"), format!("write {word}(x)"));
+        return flaw(span, format!("`{word}` is a function"), Some(&format!("write {word}(x)")));
     }
-    flaw(span, format!("`{word}` is not a variable"), advice(word, &NAMES, "the variables are"))
+    flaw(span, format!("`{word}` is not a variable"), Some(&advice(word, &NAMES, "the variables are")))
 }
 
 fn unknown_call(word: &str, span: SourceSpan, known: &[&str], all: &str) -> GuardFlaw {
     if MACROS.contains(&word) {
         let help = format!("{all}: {}", known.join(", "));
-        return flaw(span, format!("`{word}` is not available: guards have no loops"), help);
+        return flaw(span, format!("`{word}` is not available: guards have no loops"), Some(&help));
     }
-    flaw(span, format!("`{word}` is not a function"), advice(word, known, all))
+    flaw(span, format!("`{word}` is not a function"), Some(&advice(word, known, all)))
 }
 
 fn advice(word: &str, known: &[&str], all: &str) -> String {
@@ -66,8 +66,4 @@ fn advice(word: &str, known: &[&str], all: &str) -> String {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("{all}: {}", known.join(", ")),
     }
-}
-
-fn flaw(span: SourceSpan, message: String, help: String) -> GuardFlaw {
-    GuardFlaw { message, start: span.start, end: span.end, help: Some(help) }
 }

@@ -3,135 +3,90 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::str::FromStr;
 
-use super::GuardError;
 use super::ast::{Expr, Operator, SourceSpan};
-use super::eval::Evaluator;
-use super::value::{GuardValue, equal, order};
+use super::eval::{Evaluated, Evaluator};
+use super::value::BEYOND_INTS;
+use super::value::GuardValue::{self, Bool, Double, Int, List, Map, Str};
+use super::{GuardError, Result};
+
+/// An operator and where it is applied, for messages.
+#[derive(Clone, Copy)]
+struct Operation {
+    operator: Operator,
+    span: SourceSpan,
+}
 
 impl<'a> Evaluator<'a> {
     /// A chain of operators, from left to right.
-    pub(super) fn fold(
-        &mut self,
-        first: &'a Expr,
-        rest: &'a [(Operator, Expr)],
-    ) -> Result<GuardValue<'a>, GuardError> {
+    pub(super) fn fold(&mut self, first: &'a Expr, rest: &'a [(Operator, Expr)]) -> Evaluated<'a> {
         let mut left = self.eval(first)?;
         for (operator, operand) in rest {
             let right = self.eval(operand)?;
-            left = self.operate(*operator, left, right, first.span.to(operand.span))?;
+            let operation = Operation { operator: *operator, span: first.span.to(operand.span) };
+            left = self.operate(operation, left, right)?;
         }
         Ok(left)
     }
 
-    pub(super) fn negate(
-        &mut self,
-        operand: &'a Expr,
-        span: SourceSpan,
-    ) -> Result<GuardValue<'a>, GuardError> {
+    pub(super) fn negate(&mut self, operand: &'a Expr, span: SourceSpan) -> Evaluated<'a> {
         match self.eval(operand)? {
-            GuardValue::Int(int) => {
-                let negated = int.checked_neg();
-                negated.map(GuardValue::Int).ok_or_else(|| GuardError::Overflow { place: self.place(span) })
-            }
-            GuardValue::Double(double) => Ok(GuardValue::Double(-double)),
+            Int(int) => int.checked_neg().map(Int).ok_or_else(|| self.overflow(span)),
+            Double(double) => Ok(Double(-double)),
             other => Err(self.wrong_type(operand.span, &other, "a number")),
         }
     }
 
     fn operate(
         &mut self,
-        operator: Operator,
+        operation: Operation,
         left: GuardValue<'a>,
         right: GuardValue<'a>,
-        span: SourceSpan,
-    ) -> Result<GuardValue<'a>, GuardError> {
-        match operator {
-            Operator::Equal => Ok(GuardValue::Bool(equal(&left, &right, &mut self.budget)?)),
-            Operator::NotEqual => Ok(GuardValue::Bool(!equal(&left, &right, &mut self.budget)?)),
-            Operator::Less => self.compare(operator, &left, &right, span, Ordering::is_lt),
-            Operator::LessOrEqual => self.compare(operator, &left, &right, span, Ordering::is_le),
-            Operator::Greater => self.compare(operator, &left, &right, span, Ordering::is_gt),
-            Operator::GreaterOrEqual => self.compare(operator, &left, &right, span, Ordering::is_ge),
-            Operator::In => self.is_in(&left, &right, span),
-            Operator::Add
-            | Operator::Subtract
-            | Operator::Multiply
-            | Operator::Divide
-            | Operator::Remainder => self.calculate(operator, left, right, span),
+    ) -> Evaluated<'a> {
+        match (operation.operator, left, right) {
+            (Operator::Equal, left, right) => self.budget.equal(&left, &right).map(Bool),
+            (Operator::NotEqual, left, right) => self.budget.equal(&left, &right).map(|equal| Bool(!equal)),
+            (Operator::Less, left, right) => self.compare(operation, &left, &right, Ordering::is_lt),
+            (Operator::LessOrEqual, left, right) => self.compare(operation, &left, &right, Ordering::is_le),
+            (Operator::Greater, left, right) => self.compare(operation, &left, &right, Ordering::is_gt),
+            (Operator::GreaterOrEqual, left, right) => {
+                self.compare(operation, &left, &right, Ordering::is_ge)
+            }
+            (Operator::In, sought, List(list)) => list.contains(&sought, &mut self.budget).map(Bool),
+            (Operator::In, key, Map(map)) => Ok(Bool(map.get(&key, &mut self.budget)?.is_some())),
+            (Operator::In, left, right) => Err(self.operands(operation, &left, &right)),
+            (_, Int(a), Int(b)) => self.calculate_ints(operation, a, b),
+            (Operator::Add, Double(a), Double(b)) => Ok(Double(a + b)),
+            (Operator::Subtract, Double(a), Double(b)) => Ok(Double(a - b)),
+            (Operator::Multiply, Double(a), Double(b)) => Ok(Double(a * b)),
+            (Operator::Divide, Double(a), Double(b)) => Ok(Double(a / b)),
+            (Operator::Add, Str(a), Str(b)) => {
+                self.budget.spend(a.len().saturating_add(b.len()))?;
+                Ok(Str(Cow::Owned(a.into_owned() + &b)))
+            }
+            (Operator::Add, List(a), List(b)) => a.concat(b, &mut self.budget).map(List),
+            (_, left, right) => Err(self.operands(operation, &left, &right)),
         }
     }
 
     fn compare(
         &mut self,
-        operator: Operator,
+        operation: Operation,
         left: &GuardValue<'a>,
         right: &GuardValue<'a>,
-        span: SourceSpan,
         holds: fn(Ordering) -> bool,
-    ) -> Result<GuardValue<'a>, GuardError> {
-        match (order(left, right, &mut self.budget)?, left, right) {
-            (Some(ordering), _, _) => Ok(GuardValue::Bool(holds(ordering))),
+    ) -> Evaluated<'a> {
+        match (self.budget.order(left, right)?, left, right) {
+            (Some(ordering), _, _) => Ok(Bool(holds(ordering))),
             // NaN, which is neither less nor greater than any number.
-            (
-                None,
-                GuardValue::Int(_) | GuardValue::Double(_),
-                GuardValue::Int(_) | GuardValue::Double(_),
-            ) => Ok(GuardValue::Bool(false)),
-            (None, _, _) => Err(self.operands(operator, left, right, span)),
+            (None, Int(_) | Double(_), Int(_) | Double(_)) => Ok(Bool(false)),
+            (None, _, _) => Err(self.operands(operation, left, right)),
         }
     }
 
-    fn is_in(
-        &mut self,
-        sought: &GuardValue<'a>,
-        container: &GuardValue<'a>,
-        span: SourceSpan,
-    ) -> Result<GuardValue<'a>, GuardError> {
-        match container {
-            GuardValue::List(list) => Ok(GuardValue::Bool(list.contains(sought, &mut self.budget)?)),
-            GuardValue::Map(map) => Ok(GuardValue::Bool(map.get(sought, &mut self.budget)?.is_some())),
-            _ => Err(self.operands(Operator::In, sought, container, span)),
-        }
-    }
-
-    fn calculate(
-        &mut self,
-        operator: Operator,
-        left: GuardValue<'a>,
-        right: GuardValue<'a>,
-        span: SourceSpan,
-    ) -> Result<GuardValue<'a>, GuardError> {
-        match (operator, left, right) {
-            (_, GuardValue::Int(a), GuardValue::Int(b)) => self.calculate_ints(operator, a, b, span),
-            (Operator::Add, GuardValue::Double(a), GuardValue::Double(b)) => Ok(GuardValue::Double(a + b)),
-            (Operator::Subtract, GuardValue::Double(a), GuardValue::Double(b)) => {
-                Ok(GuardValue::Double(a - b))
-            }
-            (Operator::Multiply, GuardValue::Double(a), GuardValue::Double(b)) => {
-                Ok(GuardValue::Double(a * b))
-            }
-            (Operator::Divide, GuardValue::Double(a), GuardValue::Double(b)) => Ok(GuardValue::Double(a / b)),
-            (Operator::Add, GuardValue::Str(a), GuardValue::Str(b)) => {
-                self.budget.spend(a.len().saturating_add(b.len()))?;
-                Ok(GuardValue::Str(Cow::Owned(a.into_owned() + &b)))
-            }
-            (Operator::Add, GuardValue::List(a), GuardValue::List(b)) => {
-                Ok(GuardValue::List(a.concat(b, &mut self.budget)?))
-            }
-            (_, left, right) => Err(self.operands(operator, &left, &right, span)),
-        }
-    }
-
-    fn calculate_ints(
-        &self,
-        operator: Operator,
-        a: i64,
-        b: i64,
-        span: SourceSpan,
-    ) -> Result<GuardValue<'a>, GuardError> {
-        let divides = matches!(operator, Operator::Divide | Operator::Remainder);
-        if divides && b == 0 {
+    fn calculate_ints(&self, Operation { operator, span }: Operation, a: i64, b: i64) -> Evaluated<'a> {
+        if b == 0 && matches!(operator, Operator::Divide | Operator::Remainder) {
             return Err(GuardError::DivisionByZero { place: self.place(span) });
         }
         let result = match operator {
@@ -140,87 +95,57 @@ impl<'a> Evaluator<'a> {
             Operator::Multiply => a.checked_mul(b),
             Operator::Divide => a.checked_div(b),
             Operator::Remainder => a.checked_rem(b),
-            Operator::Equal
-            | Operator::NotEqual
-            | Operator::Less
-            | Operator::LessOrEqual
-            | Operator::Greater
-            | Operator::GreaterOrEqual
-            | Operator::In => unreachable!("`{}` is not arithmetic", operator.as_str()),
+            _ => unreachable!("`{}` is not arithmetic", operator.as_str()),
         };
-        result.map(GuardValue::Int).ok_or_else(|| GuardError::Overflow { place: self.place(span) })
+        result.map(Int).ok_or_else(|| self.overflow(span))
     }
 
     /// `int(x)`: a double is truncated towards zero.
-    pub(super) fn convert_to_int(
-        &mut self,
-        value: GuardValue<'a>,
-        of: SourceSpan,
-        all: SourceSpan,
-    ) -> Result<GuardValue<'a>, GuardError> {
-        const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    pub(super) fn int(&mut self, value: GuardValue<'a>, of: SourceSpan, all: SourceSpan) -> Evaluated<'a> {
         match value {
-            GuardValue::Int(int) => Ok(GuardValue::Int(int)),
-            GuardValue::Double(double) if (-BEYOND..BEYOND).contains(&double) => {
-                Ok(GuardValue::Int(double as i64))
-            }
-            GuardValue::Double(_) => Err(GuardError::Overflow { place: self.place(all) }),
-            GuardValue::Str(text) => {
-                self.budget.spend(text.len())?;
-                let int = text.parse().map(GuardValue::Int);
-                int.map_err(|_| GuardError::Conversion { place: self.place(of), wanted: "an int" })
-            }
+            Int(int) => Ok(Int(int)),
+            Double(double) if (-BEYOND_INTS..BEYOND_INTS).contains(&double) => Ok(Int(double as i64)),
+            Double(_) => Err(self.overflow(all)),
+            Str(text) => self.parse(&text, of, "an int").map(Int),
             other => Err(self.wrong_type(of, &other, "a number or a string")),
         }
     }
 
     /// `double(x)`.
-    pub(super) fn convert_to_double(
-        &mut self,
-        value: GuardValue<'a>,
-        of: SourceSpan,
-    ) -> Result<GuardValue<'a>, GuardError> {
+    pub(super) fn double(&mut self, value: GuardValue<'a>, of: SourceSpan) -> Evaluated<'a> {
         match value {
-            GuardValue::Int(int) => Ok(GuardValue::Double(int as f64)),
-            GuardValue::Double(double) => Ok(GuardValue::Double(double)),
-            GuardValue::Str(text) => {
-                self.budget.spend(text.len())?;
-                let double = text.parse().map(GuardValue::Double);
-                double.map_err(|_| GuardError::Conversion { place: self.place(of), wanted: "a double" })
-            }
+            Int(int) => Ok(Double(int as f64)),
+            Double(double) => Ok(Double(double)),
+            Str(text) => self.parse(&text, of, "a double").map(Double),
             other => Err(self.wrong_type(of, &other, "a number or a string")),
         }
     }
 
+    fn parse<T: FromStr>(&mut self, text: &str, of: SourceSpan, wanted: &'static str) -> Result<T> {
+        self.budget.spend(text.len())?;
+        text.parse().map_err(|_| GuardError::Conversion { place: self.place(of), wanted })
+    }
+
     /// `string(x)`.
-    pub(super) fn convert_to_text(
-        &mut self,
-        value: GuardValue<'a>,
-        of: SourceSpan,
-    ) -> Result<GuardValue<'a>, GuardError> {
+    pub(super) fn string(&mut self, value: GuardValue<'a>, of: SourceSpan) -> Evaluated<'a> {
         let text = match value {
-            GuardValue::Str(text) => text,
-            GuardValue::Bool(bool) => Cow::Borrowed(if bool { "true" } else { "false" }),
-            GuardValue::Int(int) => Cow::Owned(int.to_string()),
-            GuardValue::Double(double) => Cow::Owned(double.to_string()),
+            Str(text) => text,
+            Bool(bool) => Cow::Borrowed(if bool { "true" } else { "false" }),
+            Int(int) => Cow::Owned(int.to_string()),
+            Double(double) => Cow::Owned(double.to_string()),
             other => return Err(self.wrong_type(of, &other, "a string, a number or a bool")),
         };
         self.budget.spend(text.len())?;
-        Ok(GuardValue::Str(text))
+        Ok(Str(text))
     }
 
-    fn operands(
-        &self,
-        operator: Operator,
-        left: &GuardValue<'_>,
-        right: &GuardValue<'_>,
-        span: SourceSpan,
-    ) -> GuardError {
-        GuardError::Operands {
-            place: self.place(span),
-            operator: operator.as_str(),
-            left: left.type_name(),
-            right: right.type_name(),
-        }
+    fn operands(&self, operation: Operation, left: &GuardValue<'_>, right: &GuardValue<'_>) -> GuardError {
+        let Operation { operator, span } = operation;
+        let (left, right) = (left.type_name(), right.type_name());
+        GuardError::Operands { place: self.place(span), operator: operator.as_str(), left, right }
+    }
+
+    fn overflow(&self, span: SourceSpan) -> GuardError {
+        GuardError::Overflow { place: self.place(span) }
     }
 }

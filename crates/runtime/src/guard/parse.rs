@@ -3,9 +3,9 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::ast::{Access, Expr, ExprKind, Function, Operator, PathStep, SourceSpan, StringTest};
+use super::ast::{Access, Expr, ExprKind, Function, OPERATORS, Operator, PathStep, SourceSpan, StringTest};
 use super::lex::{Token, TokenKind, lex};
-use super::{GUARD_DEPTH_MAX, GuardFlaw, PATTERN_BYTES_MAX, PATTERN_COMPILED_BYTES_MAX, names};
+use super::{GUARD_DEPTH_MAX, GuardFlaw, PATTERN_BYTES_MAX, PATTERN_COMPILED_BYTES_MAX, flaw, names};
 
 pub(super) fn parse(source: &str) -> Result<Expr, GuardFlaw> {
     let mut parser = Parser { tokens: lex(source)?, at: 0, depth: 0 };
@@ -295,50 +295,29 @@ fn binding(token: &TokenKind<'_>) -> Option<(u8, Connective)> {
         TokenKind::Word("in") => "in",
         _ => return None,
     };
-    let (power, operator) = match text {
-        "||" => return Some((1, Connective::Or)),
-        "&&" => return Some((2, Connective::And)),
-        "==" => (3, Operator::Equal),
-        "!=" => (3, Operator::NotEqual),
-        "<" => (3, Operator::Less),
-        "<=" => (3, Operator::LessOrEqual),
-        ">" => (3, Operator::Greater),
-        ">=" => (3, Operator::GreaterOrEqual),
-        "in" => (3, Operator::In),
-        "+" => (4, Operator::Add),
-        "-" => (4, Operator::Subtract),
-        "*" => (5, Operator::Multiply),
-        "/" => (5, Operator::Divide),
-        "%" => (5, Operator::Remainder),
-        _ => return None,
-    };
-    Some((power, Connective::Fold(operator)))
+    match text {
+        "||" => Some((1, Connective::Or)),
+        "&&" => Some((2, Connective::And)),
+        _ => {
+            let (_, power, operator) = OPERATORS.iter().find(|(symbol, ..)| *symbol == text)?;
+            Some((*power, Connective::Fold(*operator)))
+        }
+    }
 }
 
 /// Extends the chain on the left, or begins one.
-fn join(left: Expr, connective: Connective, right: Expr) -> Expr {
+fn join(mut left: Expr, connective: Connective, right: Expr) -> Expr {
     let span = left.span.to(right.span);
-    let start = left.span;
-    let kind = match (connective, left.kind) {
-        (Connective::And, ExprKind::All(mut parts)) => {
-            parts.push(right);
-            ExprKind::All(parts)
+    match (connective, &mut left.kind) {
+        (Connective::And, ExprKind::All(parts)) | (Connective::Or, ExprKind::Any(parts)) => parts.push(right),
+        (Connective::Fold(operator), ExprKind::Fold(_, rest)) => rest.push((operator, right)),
+        (Connective::And, _) => left = Expr { kind: ExprKind::All(vec![left, right]), span },
+        (Connective::Or, _) => left = Expr { kind: ExprKind::Any(vec![left, right]), span },
+        (Connective::Fold(operator), _) => {
+            left = Expr { kind: ExprKind::Fold(Box::new(left), vec![(operator, right)]), span };
         }
-        (Connective::Or, ExprKind::Any(mut parts)) => {
-            parts.push(right);
-            ExprKind::Any(parts)
-        }
-        (Connective::Fold(operator), ExprKind::Fold(first, mut rest)) => {
-            rest.push((operator, right));
-            ExprKind::Fold(first, rest)
-        }
-        (Connective::And, kind) => ExprKind::All(vec![Expr { kind, span: start }, right]),
-        (Connective::Or, kind) => ExprKind::Any(vec![Expr { kind, span: start }, right]),
-        (Connective::Fold(operator), kind) => {
-            ExprKind::Fold(Box::new(Expr { kind, span: start }), vec![(operator, right)])
-        }
-    };
-    Expr { kind, span }
+    }
+    Expr { span, ..left }
 }
 
 /// `has(a.b)`: tests for the last field instead of reading it.
@@ -388,8 +367,4 @@ pub(crate) fn pattern_reason(error: &regex::Error) -> String {
 
 fn too_big(span: SourceSpan) -> GuardFlaw {
     flaw(span, "this number does not fit in 64 bits", None)
-}
-
-fn flaw(span: SourceSpan, message: impl Into<String>, help: Option<&str>) -> GuardFlaw {
-    GuardFlaw { message: message.into(), start: span.start, end: span.end, help: help.map(str::to_owned) }
 }

@@ -3,12 +3,11 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::ops::Deref;
 
 use serde_json::Value as Json;
 
 use super::ast::ValueType;
-use super::{GUARD_DEPTH_MAX, GUARD_STEPS_MAX, GuardError};
+use super::{GUARD_DEPTH_MAX, GUARD_STEPS_MAX, GuardError, Result};
 
 /// The deepest possible value: a payload inside as many lists as a guard can nest.
 const VALUE_DEPTH_MAX: usize = tenure_core::limits::JSON_DEPTH_MAX + GUARD_DEPTH_MAX;
@@ -21,14 +20,14 @@ impl Budget {
         Budget(GUARD_STEPS_MAX)
     }
 
-    pub(super) fn spend(&mut self, steps: usize) -> Result<(), GuardError> {
+    pub(super) fn spend(&mut self, steps: usize) -> Result<()> {
         let left = self.0.checked_sub(steps);
         self.0 = left.unwrap_or(0);
         left.map(drop).ok_or(GuardError::TooCostly)
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum GuardValue<'a> {
     Null,
     Bool(bool),
@@ -40,34 +39,24 @@ pub(super) enum GuardValue<'a> {
     Type(ValueType),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum ListValue<'a> {
     Json(&'a [Json]),
     Literal(Vec<GuardValue<'a>>),
 }
 
-#[derive(Debug)]
+type JsonObject = serde_json::Map<String, Json>;
+/// A key and its value.
+type Entry<'a> = (GuardValue<'a>, GuardValue<'a>);
+
+#[derive(Clone, Debug)]
 pub(super) enum MapValue<'a> {
-    Json(&'a serde_json::Map<String, Json>),
-    Literal(Vec<(GuardValue<'a>, GuardValue<'a>)>),
+    Json(&'a JsonObject),
+    Literal(Vec<Entry<'a>>),
 }
 
 /// An element of a list or map: converted from JSON, or borrowed from a literal.
-pub(super) enum ElementRef<'m, 'a> {
-    Owned(GuardValue<'a>),
-    Borrowed(&'m GuardValue<'a>),
-}
-
-impl<'a> Deref for ElementRef<'_, 'a> {
-    type Target = GuardValue<'a>;
-
-    fn deref(&self) -> &GuardValue<'a> {
-        match self {
-            ElementRef::Owned(value) => value,
-            ElementRef::Borrowed(value) => value,
-        }
-    }
-}
+pub(super) type ElementRef<'m, 'a> = Cow<'m, GuardValue<'a>>;
 
 impl<'a> GuardValue<'a> {
     /// Constant time and space, independent of the size of the JSON.
@@ -86,29 +75,24 @@ impl<'a> GuardValue<'a> {
     }
 
     pub(super) fn type_of(&self) -> ValueType {
-        match self {
-            GuardValue::Null => ValueType::Null,
-            GuardValue::Bool(_) => ValueType::Bool,
-            GuardValue::Int(_) => ValueType::Int,
-            GuardValue::Double(_) => ValueType::Double,
-            GuardValue::Str(_) => ValueType::String,
-            GuardValue::List(_) => ValueType::List,
-            GuardValue::Map(_) => ValueType::Map,
-            GuardValue::Type(_) => ValueType::Type,
-        }
+        self.value_type().0
     }
 
     /// The type in words, for messages.
     pub(super) fn type_name(&self) -> &'static str {
+        self.value_type().1
+    }
+
+    fn value_type(&self) -> (ValueType, &'static str) {
         match self {
-            GuardValue::Null => "null",
-            GuardValue::Bool(_) => "a bool",
-            GuardValue::Int(_) => "an int",
-            GuardValue::Double(_) => "a double",
-            GuardValue::Str(_) => "a string",
-            GuardValue::List(_) => "a list",
-            GuardValue::Map(_) => "a map",
-            GuardValue::Type(_) => "a type",
+            GuardValue::Null => (ValueType::Null, "null"),
+            GuardValue::Bool(_) => (ValueType::Bool, "a bool"),
+            GuardValue::Int(_) => (ValueType::Int, "an int"),
+            GuardValue::Double(_) => (ValueType::Double, "a double"),
+            GuardValue::Str(_) => (ValueType::String, "a string"),
+            GuardValue::List(_) => (ValueType::List, "a list"),
+            GuardValue::Map(_) => (ValueType::Map, "a map"),
+            GuardValue::Type(_) => (ValueType::Type, "a type"),
         }
     }
 }
@@ -129,20 +113,16 @@ impl<'a> ListValue<'a> {
         }
     }
 
-    pub(super) fn concat(
-        self,
-        other: ListValue<'a>,
-        budget: &mut Budget,
-    ) -> Result<ListValue<'a>, GuardError> {
+    pub(super) fn concat(self, other: Self, budget: &mut Budget) -> Result<Self> {
         budget.spend((self.len() + other.len()).saturating_mul(size_of::<GuardValue<'_>>()))?;
         let mut elements = self.into_elements();
         elements.extend(other.into_elements());
         Ok(ListValue::Literal(elements))
     }
 
-    pub(super) fn contains(&self, sought: &GuardValue<'_>, budget: &mut Budget) -> Result<bool, GuardError> {
+    pub(super) fn contains(&self, sought: &GuardValue<'_>, budget: &mut Budget) -> Result<bool> {
         for element in self.elements() {
-            if equal(&element, sought, budget)? {
+            if budget.equal(&element, sought)? {
                 return Ok(true);
             }
         }
@@ -158,8 +138,8 @@ impl<'a> ListValue<'a> {
 
     fn elements(&self) -> impl Iterator<Item = ElementRef<'_, 'a>> {
         (0..self.len()).map(move |index| match self {
-            ListValue::Json(elements) => ElementRef::Owned(GuardValue::from_json(&elements[index])),
-            ListValue::Literal(elements) => ElementRef::Borrowed(&elements[index]),
+            ListValue::Json(elements) => Cow::Owned(GuardValue::from_json(&elements[index])),
+            ListValue::Literal(elements) => Cow::Borrowed(&elements[index]),
         })
     }
 }
@@ -176,35 +156,22 @@ impl<'a> MapValue<'a> {
         &self,
         key: &GuardValue<'_>,
         budget: &mut Budget,
-    ) -> Result<Option<ElementRef<'_, 'a>>, GuardError> {
-        match (self, key) {
-            (MapValue::Json(entries), GuardValue::Str(text)) => {
-                budget.spend(text.len())?;
-                Ok(entries.get(text.as_ref()).map(|json| ElementRef::Owned(GuardValue::from_json(json))))
+    ) -> Result<Option<ElementRef<'_, 'a>>> {
+        Ok(match self {
+            MapValue::Json(object) => budget.field(object, key)?.map(Cow::Owned),
+            MapValue::Literal(entries) => {
+                budget.position(entries, key)?.map(|index| Cow::Borrowed(&entries[index].1))
             }
-            (MapValue::Json(_), _) => Ok(None),
-            (MapValue::Literal(entries), _) => {
-                let found = position(entries, key, budget)?;
-                Ok(found.map(|index| ElementRef::Borrowed(&entries[index].1)))
-            }
-        }
+        })
     }
 
     /// Moves a value out of the map and drops the rest.
-    pub(super) fn take(
-        self,
-        key: &GuardValue<'_>,
-        budget: &mut Budget,
-    ) -> Result<Option<GuardValue<'a>>, GuardError> {
+    pub(super) fn take(self, key: &GuardValue<'_>, budget: &mut Budget) -> Result<Option<GuardValue<'a>>> {
         match self {
+            MapValue::Json(object) => budget.field(object, key),
             MapValue::Literal(mut entries) => {
-                let found = position(&entries, key, budget)?;
+                let found = budget.position(&entries, key)?;
                 Ok(found.map(|index| entries.swap_remove(index).1))
-            }
-            MapValue::Json(entries) => {
-                let GuardValue::Str(text) = key else { return Ok(None) };
-                budget.spend(text.len())?;
-                Ok(entries.get(text.as_ref()).map(GuardValue::from_json))
             }
         }
     }
@@ -217,118 +184,105 @@ impl<'a> MapValue<'a> {
         }
     }
 
-    fn entries(&self) -> impl Iterator<Item = (ElementRef<'_, 'a>, ElementRef<'_, 'a>)> {
-        let (json, own) = match self {
-            MapValue::Json(entries) => (Some(*entries), None),
-            MapValue::Literal(entries) => (None, Some(entries)),
-        };
-        let json = json.into_iter().flatten().map(|(key, value)| {
-            (
-                ElementRef::Owned(GuardValue::Str(Cow::Borrowed(key))),
-                ElementRef::Owned(GuardValue::from_json(value)),
-            )
-        });
-        json.chain(
-            own.into_iter()
-                .flatten()
-                .map(|(key, value)| (ElementRef::Borrowed(key), ElementRef::Borrowed(value))),
-        )
+    fn entries(&self) -> Box<dyn Iterator<Item = (ElementRef<'_, 'a>, ElementRef<'_, 'a>)> + '_> {
+        match self {
+            MapValue::Json(entries) => Box::new(entries.iter().map(|(key, value)| {
+                let key = GuardValue::Str(Cow::Borrowed(key.as_str()));
+                (Cow::Owned(key), Cow::Owned(GuardValue::from_json(value)))
+            })),
+            MapValue::Literal(entries) => {
+                Box::new(entries.iter().map(|(key, value)| (Cow::Borrowed(key), Cow::Borrowed(value))))
+            }
+        }
     }
 }
 
-/// Equality. Values of different types differ, except that numbers compare by value.
-pub(super) fn equal(
-    left: &GuardValue<'_>,
-    right: &GuardValue<'_>,
-    budget: &mut Budget,
-) -> Result<bool, GuardError> {
-    equal_within(VALUE_DEPTH_MAX, left, right, budget)
-}
+impl Budget {
+    /// Equality. Values of different types differ, except that numbers compare by value.
+    pub(super) fn equal(&mut self, left: &GuardValue<'_>, right: &GuardValue<'_>) -> Result<bool> {
+        self.equal_within(VALUE_DEPTH_MAX, left, right)
+    }
 
-/// The order of two values: `None` if there is none, as with NaN, or with a string and an int.
-pub(super) fn order(
-    left: &GuardValue<'_>,
-    right: &GuardValue<'_>,
-    budget: &mut Budget,
-) -> Result<Option<Ordering>, GuardError> {
-    Ok(match (left, right) {
-        (GuardValue::Int(a), GuardValue::Int(b)) => Some(a.cmp(b)),
-        (GuardValue::Double(a), GuardValue::Double(b)) => a.partial_cmp(b),
-        (GuardValue::Int(a), GuardValue::Double(b)) => order_mixed(*a, *b),
-        (GuardValue::Double(a), GuardValue::Int(b)) => order_mixed(*b, *a).map(Ordering::reverse),
-        (GuardValue::Bool(a), GuardValue::Bool(b)) => Some(a.cmp(b)),
-        (GuardValue::Str(a), GuardValue::Str(b)) => {
-            budget.spend(a.len().min(b.len()))?;
-            Some(a.cmp(b))
-        }
-        _ => None,
-    })
-}
+    /// The order of two values: `None` if there is none, as with NaN, or with a string and an int.
+    pub(super) fn order(
+        &mut self,
+        left: &GuardValue<'_>,
+        right: &GuardValue<'_>,
+    ) -> Result<Option<Ordering>> {
+        Ok(match (left, right) {
+            (GuardValue::Int(a), GuardValue::Int(b)) => Some(a.cmp(b)),
+            (GuardValue::Double(a), GuardValue::Double(b)) => a.partial_cmp(b),
+            (GuardValue::Int(a), GuardValue::Double(b)) => order_mixed(*a, *b),
+            (GuardValue::Double(a), GuardValue::Int(b)) => order_mixed(*b, *a).map(Ordering::reverse),
+            (GuardValue::Bool(a), GuardValue::Bool(b)) => Some(a.cmp(b)),
+            (GuardValue::Str(a), GuardValue::Str(b)) => {
+                self.spend(a.len().min(b.len()))?;
+                Some(a.cmp(b))
+            }
+            _ => None,
+        })
+    }
 
-/// Limited to `depth`, because a payload that was not submitted through the API can be arbitrarily deep.
-fn equal_within(
-    depth: usize,
-    left: &GuardValue<'_>,
-    right: &GuardValue<'_>,
-    budget: &mut Budget,
-) -> Result<bool, GuardError> {
-    budget.spend(1)?;
-    let Some(depth) = depth.checked_sub(1) else { return Err(GuardError::TooDeep) };
-    match (left, right) {
-        (GuardValue::Null, GuardValue::Null) => Ok(true),
-        (GuardValue::Type(a), GuardValue::Type(b)) => Ok(a == b),
-        (GuardValue::List(a), GuardValue::List(b)) => {
-            if a.len() != b.len() {
-                return Ok(false);
-            }
-            for (left, right) in a.elements().zip(b.elements()) {
-                if !equal_within(depth, &left, &right, budget)? {
-                    return Ok(false);
+    /// Limited to `depth`, because a payload that was not submitted through the API can be arbitrarily deep.
+    fn equal_within(&mut self, depth: usize, left: &GuardValue<'_>, right: &GuardValue<'_>) -> Result<bool> {
+        self.spend(1)?;
+        let Some(depth) = depth.checked_sub(1) else { return Err(GuardError::TooDeep) };
+        match (left, right) {
+            (GuardValue::Null, GuardValue::Null) => Ok(true),
+            (GuardValue::Type(a), GuardValue::Type(b)) => Ok(a == b),
+            (GuardValue::List(a), GuardValue::List(b)) if a.len() == b.len() => {
+                for (left, right) in a.elements().zip(b.elements()) {
+                    if !self.equal_within(depth, &left, &right)? {
+                        return Ok(false);
+                    }
                 }
+                Ok(true)
             }
-            Ok(true)
-        }
-        (GuardValue::Map(a), GuardValue::Map(b)) => {
-            if a.len() != b.len() {
-                return Ok(false);
-            }
-            for (key, left) in a.entries() {
-                let Some(right) = b.get(&key, budget)? else { return Ok(false) };
-                if !equal_within(depth, &left, &right, budget)? {
-                    return Ok(false);
+            (GuardValue::Map(a), GuardValue::Map(b)) if a.len() == b.len() => {
+                for (key, left) in a.entries() {
+                    let Some(right) = b.get(&key, self)? else { return Ok(false) };
+                    if !self.equal_within(depth, &left, &right)? {
+                        return Ok(false);
+                    }
                 }
+                Ok(true)
             }
-            Ok(true)
+            _ => Ok(self.order(left, right)? == Some(Ordering::Equal)),
         }
-        _ => Ok(order(left, right, budget)? == Some(Ordering::Equal)),
+    }
+
+    /// The entry with this key.
+    fn position(&mut self, entries: &[Entry<'_>], key: &GuardValue<'_>) -> Result<Option<usize>> {
+        for (index, (known, _)) in entries.iter().enumerate() {
+            if self.equal(known, key)? {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A field of a JSON object; its keys are strings only.
+    fn field<'a>(&mut self, object: &'a JsonObject, key: &GuardValue<'_>) -> Result<Option<GuardValue<'a>>> {
+        let GuardValue::Str(text) = key else { return Ok(None) };
+        self.spend(text.len())?;
+        Ok(object.get(text.as_ref()).map(GuardValue::from_json))
     }
 }
+
+/// 2⁶³, the first double above every int.
+pub(super) const BEYOND_INTS: f64 = 9_223_372_036_854_775_808.0;
 
 /// Exact: converting the int to a double would make 2⁵³ and 2⁵³ + 1 equal.
 fn order_mixed(int: i64, double: f64) -> Option<Ordering> {
-    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
     if double.is_nan() {
         return None;
     }
-    if double >= BEYOND {
+    if double >= BEYOND_INTS {
         return Some(Ordering::Less);
     }
-    if double < -BEYOND {
+    if double < -BEYOND_INTS {
         return Some(Ordering::Greater);
     }
     let whole = int.cmp(&(double as i64));
     Some(whole.then_with(|| 0.0_f64.partial_cmp(&double.fract()).unwrap_or(Ordering::Equal)))
-}
-
-fn position(
-    entries: &[(GuardValue<'_>, GuardValue<'_>)],
-    key: &GuardValue<'_>,
-    budget: &mut Budget,
-) -> Result<Option<usize>, GuardError> {
-    for (index, (known, _)) in entries.iter().enumerate() {
-        if equal(known, key, budget)? {
-            return Ok(Some(index));
-        }
-    }
-    Ok(None)
 }
