@@ -3,6 +3,7 @@
 
 use std::sync::Mutex;
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tenure_core::command::{Command, CommandEnvelope, Create, CreationKey, IdempotencyKey, When};
 use tenure_core::id::{Actor, JobId, LifecycleName, QueueName, TypeName, UserId};
@@ -12,8 +13,9 @@ use tenure_core::lifecycle::Lifecycle;
 use tenure_core::refusal::{Pointed, Refusal};
 use tenure_core::time::Timestamp;
 
-use crate::catalog::ActiveDefinitions;
+use crate::catalog::{ActiveDefinitions, CompiledType};
 use crate::guard::GuardInput;
+use crate::schema::SchemaError;
 
 /// A requested job.
 #[derive(Clone, Debug)]
@@ -96,11 +98,10 @@ pub(crate) fn admit(
     if compiled.schema.is_some() || compiled.guard.is_some() || derives {
         let payload = new.payload.to_value();
         if let Some(schema) = &compiled.schema {
-            let errors = schema.check(&payload);
-            let pointed =
-                |error: crate::schema::SchemaError| Pointed { pointer: error.pointer, detail: error.detail };
-            if !errors.is_empty() {
-                return Err(Refusal::ValidationFailed(errors.into_iter().map(pointed).collect()));
+            let pointed = |SchemaError { pointer, detail }| Pointed { pointer, detail };
+            let flaws: Vec<_> = schema.check(&payload).into_iter().map(pointed).collect();
+            if !flaws.is_empty() {
+                return Err(Refusal::ValidationFailed(flaws));
             }
         }
         check_guard(compiled, &new, &payload, now)?;
@@ -129,9 +130,9 @@ pub(crate) fn admit(
 }
 
 fn check_guard(
-    compiled: &crate::catalog::CompiledType,
+    compiled: &CompiledType,
     new: &NewJob,
-    payload: &serde_json::Value,
+    payload: &Value,
     now: Timestamp,
 ) -> Result<(), Refusal> {
     let Some(guard) = &compiled.guard else { return Ok(()) };
@@ -145,12 +146,7 @@ fn check_guard(
 }
 
 /// SHA-256 over the lifecycle's `derive` list; `decide` adds the minute, since it has the store's time.
-fn derived_key(
-    lifecycle: &Lifecycle,
-    new: &NewJob,
-    payload: &serde_json::Value,
-    now: Timestamp,
-) -> CreationKey {
+fn derived_key(lifecycle: &Lifecycle, new: &NewJob, payload: &Value, now: Timestamp) -> CreationKey {
     let mut hash = Sha256::new();
     let mut part = |name: &str, value: &[u8]| {
         for bytes in [name.as_bytes(), value] {

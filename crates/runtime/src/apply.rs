@@ -41,11 +41,8 @@ pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
         Err(StoreError::Full) => {
             let (work, rest) = batch.partition(|envelope| envelope.command.adds_work());
             if work.commands.is_empty() || rest.commands.is_empty() {
-                return fail(
-                    inner,
-                    [work, rest].into_iter().flat_map(|batch| batch.replies),
-                    StoreError::Full,
-                );
+                let replies = [work, rest].into_iter().flat_map(|batch| batch.replies);
+                return fail(inner, replies, StoreError::Full);
             }
             fail(inner, work.replies, StoreError::Full);
             rest
@@ -107,9 +104,8 @@ fn outcome(set: &WorkingSet, commands: &[CommandEnvelope], answers: Vec<CommandR
         let spec = &set.jobs[&event.job_id].spec;
         (spec.queue.clone(), spec.job_type.clone())
     };
-    let became_ready =
-        events.iter().filter(|event| event.seq.is_some() && event.facts.phase() == Phase::Ready);
-    let ready = became_ready.map(claim_slot).collect();
+    let became_ready = |event: &&Event| event.seq.is_some() && event.facts.phase() == Phase::Ready;
+    let ready = events.iter().filter(became_ready).map(claim_slot).collect();
     let failures = events.iter().filter(|event| event.facts.error.is_some()).cloned().collect();
     let grew = !events.is_empty() || !set.changes.upserted.queues.is_empty();
     let resumed = set.changes.upserted.queues.values().any(|paused| !paused);

@@ -30,10 +30,8 @@ impl<S: Store> Inner<S> {
             }
         }
         if imbalance > 0 {
-            tracing::error!(
-                credits = imbalance,
-                "accounts and ledger disagree; run `tenure verify` for details"
-            );
+            let credits = imbalance;
+            tracing::error!(credits, "accounts and ledger disagree; run `tenure verify` for details");
         }
         self.credits_imbalance.store(imbalance, Ordering::Relaxed);
     }

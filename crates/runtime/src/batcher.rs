@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use tenure_core::command::{Command, CommandEnvelope};
-use tenure_core::decide::CommandResult;
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
 
+use crate::Answer;
 use crate::failure::Failure;
 use crate::options::Options;
 
@@ -20,7 +20,7 @@ pub(crate) struct QueuedCommand {
     pub(crate) reply: Reply,
 }
 
-pub(crate) type Reply = oneshot::Sender<Result<CommandResult, Failure>>;
+pub(crate) type Reply = oneshot::Sender<Answer>;
 
 /// Commands that commit together.
 pub(crate) struct Batch {
@@ -50,10 +50,7 @@ pub(crate) fn queue(options: &Options, stopping: watch::Receiver<bool>) -> (Comm
 impl CommandQueue {
     /// Queues a command, or answers `Overloaded`. The last fifth of the queue is reserved for lease holders, cancels and
     /// the clock; commands that create or claim jobs are refused first.
-    pub(crate) fn put(
-        &self,
-        envelope: CommandEnvelope,
-    ) -> Result<oneshot::Receiver<Result<CommandResult, Failure>>, Failure> {
+    pub(crate) fn put(&self, envelope: CommandEnvelope) -> Result<oneshot::Receiver<Answer>, Failure> {
         let is_shed_first = envelope.command.adds_work() || matches!(envelope.command, Command::Claim(_));
         if is_shed_first && self.sender.capacity() * 5 < self.sender.max_capacity() {
             return Err(Failure::Overloaded);

@@ -9,7 +9,7 @@ use tenure_core::lifecycle::{Backoff, Lifecycle};
 use tenure_core::limits;
 use tenure_core::time::Millis;
 
-use crate::guard::Guard;
+use crate::guard::{Guard, GuardFlaw};
 use crate::schema::Schema;
 
 #[derive(Clone, Debug)]
@@ -96,11 +96,10 @@ fn compile_type(definition: &TypeDefinition) -> Result<CompiledType, String> {
     let name = &definition.name;
     let schema = definition.schema.as_ref().map(Schema::parse).transpose();
     let guard = definition.guard.as_deref().map(Guard::parse).transpose();
-    Ok(CompiledType {
-        schema: schema.map_err(|flaw| format!("the schema of type {name}: {}", flaw.message))?,
-        guard: guard
-            .map_err(|flaw| format!("the guard of type {name}, at byte {}: {}", flaw.start, flaw.message))?,
-    })
+    let schema = schema.map_err(|flaw| format!("the schema of type {name}: {}", flaw.message))?;
+    let place =
+        |flaw: GuardFlaw| format!("the guard of type {name}, at byte {}: {}", flaw.start, flaw.message);
+    Ok(CompiledType { schema, guard: guard.map_err(place)? })
 }
 
 fn job_type(definition: &TypeDefinition, catalog: &Catalog) -> Result<JobType, String> {

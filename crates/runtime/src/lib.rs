@@ -58,6 +58,9 @@ use journal::Journal;
 use rate_limit::RateLimit;
 use waiting::WaitingClaims;
 
+/// The answer to a command, or why it was not decided.
+pub(crate) type Answer = Result<CommandResult, Failure>;
+
 /// A running Tenure. Cheap to clone.
 #[derive(Debug)]
 pub struct Runtime<S: Store> {
@@ -127,7 +130,7 @@ impl<S: Store> Runtime<S> {
     }
 
     /// Creates a job, or returns the one that was created with the same key.
-    pub async fn create(&self, new: NewJob) -> Result<CommandResult, Failure> {
+    pub async fn create(&self, new: NewJob) -> Answer {
         let (now, user) = (self.inner.clock.now(), new.user_id.clone());
         match admission::admit(&self.inner.active(), new, self.new_id(), now) {
             Ok(envelope) => {
@@ -140,10 +143,7 @@ impl<S: Store> Runtime<S> {
     }
 
     /// Creates several jobs; one answer for each, in order.
-    pub async fn create_all(
-        &self,
-        new: impl IntoIterator<Item = NewJob>,
-    ) -> Vec<Result<CommandResult, Failure>> {
+    pub async fn create_all(&self, new: impl IntoIterator<Item = NewJob>) -> Vec<Answer> {
         let (active, now) = (self.inner.active(), self.inner.clock.now());
         let (mut envelopes, mut admitted) = (Vec::new(), Vec::new());
         for new in new {
@@ -166,40 +166,28 @@ impl<S: Store> Runtime<S> {
     }
 
     /// Claims jobs for a worker, waiting up to `wait` for one to become ready.
-    pub async fn claim(&self, claim: Claim, wait: Duration) -> Result<CommandResult, Failure> {
+    pub async fn claim(&self, claim: Claim, wait: Duration) -> Answer {
         self.claim_unless(claim, wait, std::future::pending()).await
     }
 
     /// The same, but stops waiting when `stop` resolves. A submitted claim is not abandoned: its jobs would have no worker
     /// until their leases expire.
-    pub async fn claim_unless(
-        &self,
-        claim: Claim,
-        wait: Duration,
-        stop: impl Future<Output = ()>,
-    ) -> Result<CommandResult, Failure> {
+    pub async fn claim_unless(&self, claim: Claim, wait: Duration, stop: impl Future<Output = ()>) -> Answer {
         waiting::claim(&self.inner, claim, wait, stop).await
     }
 
     /// Claims jobs for a worker, waiting for one to become ready until `deadline` resolves.
-    pub async fn claim_until(
-        &self,
-        claim: Claim,
-        deadline: impl Future<Output = ()>,
-    ) -> Result<CommandResult, Failure> {
+    pub async fn claim_until(&self, claim: Claim, deadline: impl Future<Output = ()>) -> Answer {
         waiting::claim_until(&self.inner, &claim, deadline).await
     }
 
     /// Submits any other command.
-    pub async fn submit(&self, envelope: CommandEnvelope) -> Result<CommandResult, Failure> {
+    pub async fn submit(&self, envelope: CommandEnvelope) -> Answer {
         self.inner.submit(envelope).await
     }
 
     /// Submits several commands; one answer for each, in order.
-    pub async fn submit_all(
-        &self,
-        envelopes: impl IntoIterator<Item = CommandEnvelope>,
-    ) -> Vec<Result<CommandResult, Failure>> {
+    pub async fn submit_all(&self, envelopes: impl IntoIterator<Item = CommandEnvelope>) -> Vec<Answer> {
         self.inner.submit_all(envelopes.into_iter().collect()).await
     }
 
@@ -269,12 +257,7 @@ impl<S: Store> Inner<S> {
     }
 
     /// Returns the rate-limit token of a creation that did not create a job.
-    fn settle_rate_limit(
-        &self,
-        user: Option<&UserId>,
-        throttled: Option<Millis>,
-        answer: Result<CommandResult, Failure>,
-    ) -> Result<CommandResult, Failure> {
+    fn settle_rate_limit(&self, user: Option<&UserId>, throttled: Option<Millis>, answer: Answer) -> Answer {
         let is_new = matches!(answer, Ok(Ok(CommandOutput::Job { replayed: false, .. })));
         if throttled.is_none() && !is_new {
             self.rate_limit.give_back(user);
@@ -283,7 +266,7 @@ impl<S: Store> Inner<S> {
     }
 
     /// Submits a command. If another node registered the job's lifecycle, reloads the lifecycles and tries again.
-    async fn submit(&self, envelope: CommandEnvelope) -> Result<CommandResult, Failure> {
+    async fn submit(&self, envelope: CommandEnvelope) -> Answer {
         if !self.store.is_shared() {
             return self.submit_once(envelope).await;
         }
@@ -294,12 +277,12 @@ impl<S: Store> Inner<S> {
         self.submit_once(envelope).await
     }
 
-    async fn submit_once(&self, envelope: CommandEnvelope) -> Result<CommandResult, Failure> {
+    async fn submit_once(&self, envelope: CommandEnvelope) -> Answer {
         self.queue.put(envelope)?.await.map_err(|_| Failure::Stopped)?
     }
 
     /// In portions, so that a large request leaves room in the queue for others.
-    async fn submit_all(&self, envelopes: Vec<CommandEnvelope>) -> Vec<Result<CommandResult, Failure>> {
+    async fn submit_all(&self, envelopes: Vec<CommandEnvelope>) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(envelopes.len());
         for portion in envelopes.chunks(self.options.batch_commands_max) {
             let queued: Vec<_> = portion.iter().map(|envelope| self.queue.put(envelope.clone())).collect();

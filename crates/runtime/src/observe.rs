@@ -65,12 +65,8 @@ pub struct Failed {
 impl From<&JobError> for Failed {
     fn from(error: &JobError) -> Self {
         let message: String = error.message.chars().take(MESSAGE_CHARS_MAX).collect();
-        Self {
-            code: error.code.clone(),
-            message: message.into(),
-            category: error.category,
-            class: error.class,
-        }
+        let JobError { code, category, class, .. } = error;
+        Self { code: code.clone(), message: message.into(), category: *category, class: *class }
     }
 }
 
@@ -85,6 +81,7 @@ impl Transition {
 impl Committed {
     pub(crate) fn of(set: &WorkingSet, commands: &[CommandEnvelope], answers: &[CommandResult]) -> Self {
         let events = set.changes.appended.events.iter().filter(|event| event.seq.is_some());
+        let telemetry = set.changes.appended.telemetry.iter();
         let renewed = |signal: &Signal| matches!(signal, Signal::JobLeaseRenewed);
         let conflicting = |answer: &&CommandResult| matches!(answer, Err(Refusal::LeaseConflict { .. }));
         let (mut progressed, mut cancelling) = (Vec::new(), Vec::new());
@@ -103,8 +100,7 @@ impl Committed {
             cancelling,
             purged: set.changes.jobs.purged.iter().map(|id| Arc::clone(&set.jobs[id])).collect(),
             transitions: events.map(|event| transition(set, event)).collect(),
-            renewals: set.changes.appended.telemetry.iter().filter(|line| renewed(&line.signal)).count()
-                as u64,
+            renewals: telemetry.filter(|line| renewed(&line.signal)).count() as u64,
             conflicts: answers.iter().filter(conflicting).count() as u64,
         }
     }

@@ -60,10 +60,8 @@ impl Default for Options {
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { queue_commands_max, batch_commands_max, .. } = self;
-        write!(
-            f,
-            "Options {{ queue_commands_max: {queue_commands_max}, batch_commands_max: {batch_commands_max}, .. }}"
-        )
+        let mut options = f.debug_struct("Options");
+        options.field("queue_commands_max", &self.queue_commands_max);
+        options.field("batch_commands_max", &self.batch_commands_max).finish_non_exhaustive()
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tenure_core::automation::{Automation, AutomationKind};
 use tenure_core::command::{Command, CommandEnvelope, Create, CreationKey, When};
-use tenure_core::decide::{CommandOutput, CommandResult};
+use tenure_core::decide::CommandOutput;
 use tenure_core::id::{Actor, Name};
 use tenure_core::job::Links;
 use tenure_core::limits;
@@ -19,8 +19,7 @@ use tenure_store::Store;
 
 use crate::admission::{self, NewJob};
 use crate::cron::Cron;
-use crate::failure::Failure;
-use crate::{Inner, Runtime};
+use crate::{Answer, Inner, Runtime};
 
 const LATE_MS: i64 = 60_000;
 
@@ -28,25 +27,23 @@ const DUE_SCHEDULES_MAX: usize = 500;
 
 impl<S: Store> Runtime<S> {
     /// Adds a schedule if its expression, time zone and job are valid.
-    pub async fn add_schedule(&self, by: Actor, id: Name, plan: Plan) -> Result<CommandResult, Failure> {
-        let now = self.now();
-        match self.inner.check(&plan, now) {
-            Ok(next_at) => {
-                let command = Command::AddSchedule(Box::new(NewSchedule { id, plan, next_at }));
-                self.submit(CommandEnvelope { by, key: None, command }).await
-            }
-            Err(refusal) => Ok(Err(refusal)),
-        }
+    pub async fn add_schedule(&self, by: Actor, id: Name, plan: Plan) -> Answer {
+        let checked = self.inner.check(&plan, self.now());
+        let add = |next_at| Command::AddSchedule(Box::new(NewSchedule { id, plan, next_at }));
+        self.submit_checked(by, checked.map(add)).await
     }
 
     /// Resumes a schedule at its next time from now.
-    pub async fn resume_schedule(&self, by: Actor, schedule: &Schedule) -> Result<CommandResult, Failure> {
-        match next(&schedule.plan, self.now()) {
-            Ok(next_at) => {
-                let change = ScheduleChange::Resume(next_at);
-                let command = Command::ChangeSchedule { id: schedule.id.clone(), change };
-                self.submit(CommandEnvelope { by, key: None, command }).await
-            }
+    pub async fn resume_schedule(&self, by: Actor, schedule: &Schedule) -> Answer {
+        let change = next(&schedule.plan, self.now()).map(ScheduleChange::Resume);
+        let command = |change| Command::ChangeSchedule { id: schedule.id.clone(), change };
+        self.submit_checked(by, change.map(command)).await
+    }
+
+    /// Submits a command that passed its check.
+    async fn submit_checked(&self, by: Actor, checked: Result<Command, Refusal>) -> Answer {
+        match checked {
+            Ok(command) => self.submit(CommandEnvelope { by, key: None, command }).await,
             Err(refusal) => Ok(Err(refusal)),
         }
     }
@@ -84,20 +81,12 @@ impl<S: Store> Inner<S> {
         loop {
             let Ok(now) = self.store.now().await.map(|now| now.at) else { return Ok(()) };
             let Some(due_at) = schedule.next_at.filter(|at| *at <= now) else { return Ok(()) };
-            let (occurrence, last) = select_occurrence(
-                schedule.plan.misfire,
-                &cron.between(due_at, now, limits::MISFIRES_MAX),
-                now,
-            );
+            let come = cron.between(due_at, now, limits::MISFIRES_MAX);
+            let (occurrence, last) = select_occurrence(schedule.plan.misfire, &come, now);
             let next_at = cron.next(last).ok_or_else(never)?;
             let occurrence = occurrence.map(|at| (at, self.job(&schedule, at, now)));
-            let fire = Fire {
-                schedule: schedule.id.clone(),
-                due_at,
-                last_job: schedule.last_job,
-                next_at,
-                occurrence,
-            };
+            let (id, last_job) = (schedule.id.clone(), schedule.last_job);
+            let fire = Fire { schedule: id, due_at, last_job, next_at, occurrence };
             let by = Actor(format!("schedule:{}", schedule.id).into());
             let envelope = CommandEnvelope { by, key: None, command: Command::Fire(Box::new(fire)) };
             match self.submit(envelope).await {

@@ -51,8 +51,8 @@ async fn lifecycles<S: Store>(store: &S, say: &mut impl FnMut(Difference)) -> Re
                 found.insert(key, Arc::new(lifecycle));
             }
             Ok(_) | Err(_) => {
-                let what =
-                    format!("lifecycle {} version {} of the store fails its check", key.name, key.version);
+                let LifecycleRef { name, version } = &key;
+                let what = format!("lifecycle {name} version {version} of the store fails its check");
                 say(Difference { job: None, law: 1, what });
             }
         }

@@ -11,8 +11,7 @@ use tenure_core::time::Timestamp;
 use tenure_store::Store;
 use tokio::sync::oneshot;
 
-use crate::Inner;
-use crate::failure::Failure;
+use crate::{Answer, Inner};
 
 /// Waiters by filter, then in order of arrival: a thousand waiters with the same filter cost no more than one.
 #[derive(Debug, Default)]
@@ -116,7 +115,7 @@ pub(crate) async fn claim<S: Store>(
     claim: Claim,
     wait: Duration,
     stop: impl Future<Output = ()>,
-) -> Result<CommandResult, Failure> {
+) -> Answer {
     let mut try_again = !wait.is_zero();
     let deadline = async {
         if !wait.is_zero() {
@@ -138,7 +137,7 @@ pub(crate) async fn claim_until<S: Store>(
     inner: &Inner<S>,
     claim: &Claim,
     deadline: impl Future<Output = ()>,
-) -> Result<CommandResult, Failure> {
+) -> Answer {
     tokio::pin!(deadline);
     loop {
         // Registered before the claim is decided, so that a job that becomes ready in between wakes it.
