@@ -1,6 +1,16 @@
 //! The client: a method for each call of the API, and two raw ones. Clones are cheap and share their connections. A call
 //! that is safe to repeat is retried a few times while the server is unreachable or overloaded.
 
+/// Calls that need only the values of their path: each row becomes a method.
+macro_rules! calls {
+    ($($(#[$doc:meta])* $send:ident $name:ident($($value:ident),*) -> $answer:ty = $call:ident;)*) => {$(
+        $(#[$doc])*
+        pub async fn $name(&self, $($value: &str),*) -> Result<$answer> {
+            self.$send(CallId::$call, &[$($value),*]).await
+        }
+    )*};
+}
+
 mod assets;
 mod jobs;
 mod operators;
@@ -15,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tenure_api::call::escape;
+use tenure_api::request::Empty;
 use tenure_api::{CallId, ItemResults};
 
 use crate::error::{Error, Problem, Result};
@@ -50,7 +61,6 @@ impl std::fmt::Debug for Inner {
 /// A page of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing<T> {
-    /// The rows of this page.
     pub rows: Vec<T>,
     /// Where the next page begins; `None` at the end.
     pub next_cursor: Option<String>,
@@ -102,11 +112,7 @@ impl Client {
     /// Any call: the answer's JSON, null if it has no body. A GET is retried while the server cannot be reached;
     /// anything else only when the server answered that it did not accept the call (503).
     pub async fn call(&self, method: Method, path_and_query: &str, body: Option<&Value>) -> Result<Value> {
-        let mut request = Request::new(method, path_and_query);
-        if let Some(body) = body {
-            request = request.json(body)?;
-        }
-        self.json(request).await
+        self.json(Request::new(method, path_and_query).maybe_json(body)?).await
     }
 
     /// Like [`Client::call`], with an `Idempotency-Key`: the call takes effect once, so it is retried like a GET.
@@ -124,14 +130,8 @@ impl Client {
         body: Option<&Value>,
         key: Option<String>,
     ) -> Result<Box<RawValue>> {
-        let mut request = Request::to(call, path).query(std::slice::from_ref(query));
-        if let Some(body) = body {
-            request = request.json(body)?;
-        }
-        if let Some(key) = key {
-            request = request.key(key);
-        }
-        self.json(request).await
+        let request = Request::to(call, path).query(std::slice::from_ref(query)).maybe_json(body)?;
+        self.json(request.key(key)).await
     }
 
     /// Like [`Client::call`], but the body of the answer is not read, and the server need not send it.
@@ -148,6 +148,20 @@ impl Client {
     /// A call without a body.
     async fn read<T: DeserializeOwned>(&self, call: CallId, path: &[&str]) -> Result<T> {
         self.json(Request::to(call, path)).await
+    }
+
+    /// A call that answers with the whole list.
+    async fn list_all<T: DeserializeOwned>(&self, call: CallId, path: &[&str]) -> Result<Listing<T>> {
+        self.listing(call, path, &[]).await
+    }
+
+    /// A change without a body.
+    async fn act_on<T: DeserializeOwned>(&self, call: CallId, path: &[&str]) -> Result<T> {
+        self.change(call, path, &Empty {}).await
+    }
+
+    async fn delete(&self, call: CallId, path: &[&str]) -> Result<()> {
+        self.repeated(&Request::to(call, path)).await.map(drop)
     }
 
     /// A call that changes something, with a fresh key, so that it can be retried.

@@ -51,12 +51,14 @@ impl Error {
     }
 
     pub(crate) fn unreachable(error: &reqwest::Error) -> Self {
-        let mut text = error.to_string();
-        let mut source = std::error::Error::source(error);
-        while let Some(cause) = source {
-            text = format!("{text}: {cause}");
-            source = cause.source();
-        }
-        Self::Unreachable(text)
+        Self::Unreachable(with_causes(error))
+    }
+}
+
+/// The message of an error and those of its causes.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {}", with_causes(cause)),
+        None => error.to_string(),
     }
 }

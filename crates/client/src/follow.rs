@@ -11,7 +11,7 @@ use reqwest::StatusCode;
 use serde_json::Value;
 use tenure_api::{CallId, Event, FinalStatus, LogLine};
 
-use crate::client::transport::{Request, backoff, decode, event_stream};
+use crate::client::transport::{backoff, decode, event_stream};
 use crate::client::{Client, with_query};
 use crate::error::{Error, Result};
 use crate::request::{EventFilter, to_value};
@@ -68,24 +68,18 @@ impl Following {
     /// The next item; `None` after the final status. After a retryable error, call it again.
     pub async fn next(&mut self) -> Option<Result<Follow>> {
         while !self.over {
-            let sent = match self.feed.next().await {
-                Ok(Some(sent)) => sent,
-                Ok(None) => {
-                    self.over = true;
-                    break;
-                }
-                Err(error) => {
-                    self.over = !error.is_retryable();
-                    return Some(Err(error));
-                }
+            let sent = self.feed.next().await;
+            self.over = match &sent {
+                Ok(sent) => sent.as_ref().is_none_or(|sent| sent.name == "status"),
+                Err(error) => !error.is_retryable(),
             };
-            match sent.name.as_str() {
-                "log" => return Some(decode(sent.text.as_bytes()).map(Follow::Log)),
-                "status" => {
-                    self.over = true;
-                    return Some(final_status(&sent.text));
+            match sent {
+                Ok(Some(sent)) if sent.name == "log" => {
+                    return Some(decode(sent.text.as_bytes()).map(Follow::Log));
                 }
-                _ => {}
+                Ok(Some(sent)) if sent.name == "status" => return Some(final_status(&sent.text)),
+                Ok(_) => {}
+                Err(error) => return Some(Err(error)),
             }
         }
         None
@@ -175,21 +169,14 @@ impl EventFeed {
             let pause = self.pause.take().unwrap_or_else(|| backoff(self.failures));
             tokio::time::sleep(pause).await;
         }
-        let mut request: Request = event_stream(self.path.as_str());
-        if let Some(id) = &self.last_id {
-            request = request.header("last-event-id", id.clone());
-        }
+        let request = event_stream(self.path.as_str()).header("last-event-id", self.last_id.clone());
         let connecting = tokio::time::timeout(Duration::from_secs(30), self.client.begin(&request));
         let response =
             connecting.await.unwrap_or_else(|_| Err(Error::Unreachable("no answer in 30 s".into())))?;
         if response.status() == StatusCode::NO_CONTENT {
             return Ok(false);
         }
-        let mut reader = Reader::default();
-        if let Some(id) = &self.last_id {
-            reader.begin_after(id);
-        }
-        self.open = Some((response, reader));
+        self.open = Some((response, Reader::after(self.last_id.clone())));
         Ok(true)
     }
 

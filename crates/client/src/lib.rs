@@ -45,6 +45,17 @@
 //! A handler may run more than once for a job, never under two live leases at once. [`Job::id`], [`Job::attempt`] and
 //! [`Job::fence`] are there to make its effects safe.
 
+/// Setters of a builder: each sets one field and returns the builder.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty) => $($field:ident).+ = $set:expr;)*) => {$(
+        $(#[$doc])*
+        pub fn $name(mut self, $value: $type) -> Self {
+            self.$($field).+ = $set;
+            self
+        }
+    )*};
+}
+
 mod client;
 mod error;
 mod follow;

@@ -16,6 +16,7 @@ pub use tenure_api::request::{
 
 /// A job to create.
 #[derive(Clone, Debug)]
+#[must_use = "a new job exists after it is passed to `create` or `enqueue`"]
 pub struct NewJob {
     pub(crate) body: request::NewJob,
     pub(crate) key: Key,
@@ -38,83 +39,34 @@ impl NewJob {
         Ok(Self { body, key: Key::Made, traceparent: None })
     }
 
-    /// A second creation with the same key returns the first job. Without a key the client makes one for each call of
-    /// `create`, so that it can repeat a call whose answer was lost.
-    #[must_use]
-    pub fn key(mut self, key: impl Into<String>) -> Self {
-        self.key = Key::Given(key.into());
-        self
+    setters! {
+        /// A second creation with the same key returns the first job. Without a key the client makes one for each call
+        /// of `create`, so that it can repeat a call whose answer was lost.
+        key(key: impl Into<String>) => key = Key::Given(key.into());
+        /// The queue, instead of the type's.
+        queue(queue: impl Into<String>) => body.queue = Some(queue.into());
+        /// Higher is claimed first.
+        priority(priority: i32) => body.priority = Some(priority.into());
+        /// Cannot be claimed before this time.
+        run_at(time: SystemTime) => body.run_at = Some(instant::text(time));
+        /// Cannot be claimed before this much time has passed.
+        delay(delay: Duration) => body.delay = Some(span::text(delay));
+        /// The owner.
+        user(user: impl Into<String>) => body.user_id = Some(user.into());
+        /// The lifecycle, where the type allows a choice.
+        lifecycle(lifecycle: impl Into<String>) => body.lifecycle = Some(lifecycle.into());
+        /// How many attempts may fail, instead of the type's number.
+        max_attempts(count: u32) => body.max_attempts = Some(count.into());
+        /// Groups related jobs; the worker and every event have it.
+        correlation(id: impl Into<String>) => body.correlation_id = Some(id.into());
+        /// The W3C trace context that this job continues.
+        traceparent(traceparent: impl Into<String>) => traceparent = Some(traceparent.into());
     }
 
     /// Sends no key, so that the key that the lifecycle derives decides which jobs are the same. A call whose answer
     /// was lost is then not repeated.
-    #[must_use]
-    pub fn derived_key(mut self) -> Self {
-        self.key = Key::Derived;
-        self
-    }
-
-    /// The queue, instead of the type's.
-    #[must_use]
-    pub fn queue(mut self, queue: impl Into<String>) -> Self {
-        self.body.queue = Some(queue.into());
-        self
-    }
-
-    /// Higher is claimed first.
-    #[must_use]
-    pub fn priority(mut self, priority: i32) -> Self {
-        self.body.priority = Some(priority.into());
-        self
-    }
-
-    /// Cannot be claimed before this time.
-    #[must_use]
-    pub fn run_at(mut self, time: SystemTime) -> Self {
-        self.body.run_at = Some(instant::text(time));
-        self
-    }
-
-    /// Cannot be claimed before this much time has passed.
-    #[must_use]
-    pub fn delay(mut self, delay: Duration) -> Self {
-        self.body.delay = Some(span::text(delay));
-        self
-    }
-
-    /// The owner.
-    #[must_use]
-    pub fn user(mut self, user: impl Into<String>) -> Self {
-        self.body.user_id = Some(user.into());
-        self
-    }
-
-    /// The lifecycle, where the type allows a choice.
-    #[must_use]
-    pub fn lifecycle(mut self, lifecycle: impl Into<String>) -> Self {
-        self.body.lifecycle = Some(lifecycle.into());
-        self
-    }
-
-    /// How many attempts may fail, instead of the type's number.
-    #[must_use]
-    pub fn max_attempts(mut self, count: u32) -> Self {
-        self.body.max_attempts = Some(count.into());
-        self
-    }
-
-    /// Groups related jobs; the worker and every event have it.
-    #[must_use]
-    pub fn correlation(mut self, id: impl Into<String>) -> Self {
-        self.body.correlation_id = Some(id.into());
-        self
-    }
-
-    /// The W3C trace context that this job continues.
-    #[must_use]
-    pub fn traceparent(mut self, traceparent: impl Into<String>) -> Self {
-        self.traceparent = Some(traceparent.into());
-        self
+    pub fn derived_key(self) -> Self {
+        Self { key: Key::Derived, ..self }
     }
 }
 
@@ -150,7 +102,6 @@ pub enum Action {
 /// A worker's request for jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claim {
-    /// The worker.
     pub worker: String,
     /// Only of these types; any if empty.
     pub types: Vec<String>,
@@ -184,7 +135,6 @@ impl Claim {
 /// A worker's report about a job that it holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// The job.
     pub job: String,
     /// The fence of the worker's lease.
     pub fence: u64,
@@ -212,7 +162,6 @@ impl Report {
 /// The holder of a lease: part of every report of a worker about a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Holder {
-    /// The worker.
     pub worker: String,
     /// The fence of its lease.
     pub fence: u64,

@@ -23,7 +23,7 @@ use tenure_runtime::Definitions;
 use tenure_server::{Pages, Server};
 use tenure_store::{AnyStore, MemoryStore, Store as _};
 
-use crate::{Client, JobFilter, Page, Worker};
+use crate::{Client, JobFilter, JobRecord, Page, Worker};
 
 /// Start of the kit's clock.
 const BEGINNING: Timestamp = Timestamp(1_800_000_000_000);
@@ -79,10 +79,9 @@ impl Kit {
                 let filter = JobFilter { phase: Some(phase.to_owned()), ..JobFilter::default() };
                 let page = Page { limit: Some(500), ..Page::default() };
                 let found = self.client.list(&filter, &page).await.expect("the kit's server answers");
-                let is_later = |run_at: &str| Timestamp::parse(run_at).is_some_and(|run_at| now < run_at);
-                let counts =
-                    |run_at: &Option<String>| phase != "ready" || !run_at.as_deref().is_some_and(is_later);
-                busy |= found.rows.iter().any(|job| counts(&job.run_at));
+                let run_at = |job: &JobRecord| job.run_at.as_deref().and_then(Timestamp::parse);
+                let is_later = |job: &JobRecord| run_at(job).is_some_and(|run_at| now < run_at);
+                busy |= found.rows.iter().any(|job| phase != "ready" || !is_later(job));
             }
             if !busy {
                 return;

@@ -19,7 +19,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::client::Client;
 use crate::error::{Error, Result};
-use claim_loop::{Mode, Settings};
+use claim_loop::Settings;
 
 pub use fail::{Fail, Stage};
 pub use job::Job;
@@ -64,34 +64,21 @@ impl Worker {
         self
     }
 
-    /// Number of jobs that run at the same time.
-    pub fn slots(mut self, count: usize) -> Self {
-        self.settings.slots = count.max(1);
-        self
-    }
-
-    /// The worker's name, which must be unique among running workers.
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.settings.name = name.into();
-        self
+    setters! {
+        /// Number of jobs that run at the same time.
+        slots(count: usize) => settings.slots = count.max(1);
+        /// The worker's name, which must be unique among running workers.
+        name(name: impl Into<String>) => settings.name = name.into();
+        /// How long one claim waits for work at the server; by default 20 s.
+        wait(wait: Duration) => settings.wait = wait;
+        /// How long handlers may run after a shutdown has begun; by default without limit. Then they get
+        /// [`Stop::Shutdown`], have one second to return, and their jobs are released.
+        drain(limit: Duration) => settings.drain = Some(limit);
     }
 
     /// Takes jobs from these queues only.
     pub fn queues<Q: Into<String>>(mut self, queues: impl IntoIterator<Item = Q>) -> Self {
         self.settings.queues = queues.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// How long one claim waits for work at the server; by default 20 s.
-    pub fn wait(mut self, wait: Duration) -> Self {
-        self.settings.wait = wait;
-        self
-    }
-
-    /// How long handlers may run after a shutdown has begun; by default without limit. Then they get [`Stop::Shutdown`],
-    /// have one second to return, and their jobs are released.
-    pub fn drain(mut self, limit: Duration) -> Self {
-        self.settings.drain = Some(limit);
         self
     }
 
@@ -109,15 +96,14 @@ impl Worker {
         }
         let client = client.with_own_connections()?;
         let handler_runtime = tokio::runtime::Handle::current();
-        let (mode, mode_receiver) = watch::channel(Mode::Work);
+        let (drain, draining) = watch::channel(false);
         let (result_sender, mut result) = oneshot::channel();
         let thread = std::thread::Builder::new().name("tenure-worker".into());
         let spawned = thread.spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let run = claim_loop::run(settings, client, handler_runtime, draining);
             let ended = match runtime {
-                Ok(runtime) => {
-                    runtime.block_on(claim_loop::run(settings, client, handler_runtime, mode_receiver))
-                }
+                Ok(runtime) => runtime.block_on(run),
                 Err(why) => Err(Error::Protocol(format!("cannot start the worker's runtime: {why}"))),
             };
             // Without a receiver, the worker was dropped.
@@ -130,7 +116,7 @@ impl Worker {
             ended = &mut result => return ended.unwrap_or_else(panicked),
             () = shutdown => {}
         }
-        let _ = mode.send(Mode::Drain);
+        let _ = drain.send(true);
         result.await.unwrap_or_else(panicked)
     }
 }

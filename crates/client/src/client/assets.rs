@@ -15,9 +15,7 @@ use crate::request::{Holder, NewAsset, Page, to_value};
 /// The content of an upload: bytes, or a file, which is read while it is sent.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// These bytes.
     Bytes(Bytes),
-    /// The content of this file.
     File(PathBuf),
 }
 
@@ -42,35 +40,16 @@ impl Content {
     }
 }
 
-impl From<Bytes> for Content {
-    fn from(bytes: Bytes) -> Self {
-        Self::Bytes(bytes)
-    }
+macro_rules! content_from {
+    ($($type:ty => $variant:ident),*) => {$(
+        impl From<$type> for Content {
+            fn from(content: $type) -> Self {
+                Self::$variant(content.into())
+            }
+        }
+    )*};
 }
-
-impl From<Vec<u8>> for Content {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self::Bytes(bytes.into())
-    }
-}
-
-impl From<String> for Content {
-    fn from(text: String) -> Self {
-        Self::Bytes(text.into())
-    }
-}
-
-impl From<&Path> for Content {
-    fn from(file: &Path) -> Self {
-        Self::File(file.to_owned())
-    }
-}
-
-impl From<PathBuf> for Content {
-    fn from(file: PathBuf) -> Self {
-        Self::File(file)
-    }
-}
+content_from!(Bytes => Bytes, Vec<u8> => Bytes, String => Bytes, &Path => File, PathBuf => File);
 
 impl Client {
     /// A job's assets, newest first.

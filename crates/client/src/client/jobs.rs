@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use tenure_api::request::{Cancel, Empty, GiveUp, NewJobs, NewLogLines};
+use tenure_api::request::{Cancel, GiveUp, NewJobs, NewLogLines};
 use tenure_api::{CallId, CancelMode, Event, Explanation, JobBrief, JobRecord, LogCount, LogLine};
 
 use super::transport::{Answer, Request, decode};
@@ -29,6 +29,17 @@ pub struct Enqueued {
 }
 
 impl Client {
+    calls! {
+        /// One job.
+        read get(job) -> JobRecord = GetJob;
+        /// Creates a new job like this finished one.
+        act_on retry(job) -> JobRecord = RetryJob;
+        /// Sends a signal that the job's lifecycle declares.
+        act_on signal(job, name) -> JobRecord = SignalJob;
+        /// Why a job is in its state, and what can happen next.
+        read explain(job) -> Explanation = ExplainJob;
+    }
+
     /// Creates a job, or returns the one that has its key.
     pub async fn create(&self, job: NewJob) -> Result<Created> {
         let answer = self.repeated(&creation(job)?).await?;
@@ -59,11 +70,6 @@ impl Client {
         self.listing(CallId::ListJobs, &[], &query).await
     }
 
-    /// One job.
-    pub async fn get(&self, job: &str) -> Result<JobRecord> {
-        self.read(CallId::GetJob, &[job]).await
-    }
-
     /// A job's events in order, on request with its heartbeats and progress.
     pub async fn history(&self, job: &str, telemetry: bool) -> Result<Listing<Event>> {
         let telemetry = if telemetry { json!({ "telemetry": true }) } else { Value::Null };
@@ -81,25 +87,10 @@ impl Client {
         self.change(CallId::CancelJob, &[job], &body).await
     }
 
-    /// Creates a new job like this finished one.
-    pub async fn retry(&self, job: &str) -> Result<JobRecord> {
-        self.change(CallId::RetryJob, &[job], &Empty {}).await
-    }
-
     /// Gives a job up, with a reason such as `policy_violation`.
     pub async fn dead_letter(&self, job: &str, reason_code: &str, detail: &str) -> Result<JobRecord> {
         let body = GiveUp { reason_code: reason_code.into(), detail: detail.into() };
         self.change(CallId::DeadLetterJob, &[job], &body).await
-    }
-
-    /// Sends a signal that the job's lifecycle declares.
-    pub async fn signal(&self, job: &str, name: &str) -> Result<JobRecord> {
-        self.change(CallId::SignalJob, &[job, name], &Empty {}).await
-    }
-
-    /// Why a job is in its state, and what can happen next.
-    pub async fn explain(&self, job: &str) -> Result<Explanation> {
-        self.read(CallId::ExplainJob, &[job]).await
     }
 
     /// The lines of a job's log after the one with this number; all from 0.
@@ -149,10 +140,7 @@ fn creation(job: NewJob) -> Result<Request> {
         Key::Given(key) => request.key(key),
         Key::Derived => request,
     };
-    Ok(match job.traceparent {
-        Some(traceparent) => request.header("traceparent", traceparent),
-        None => request,
-    })
+    Ok(request.header("traceparent", job.traceparent))
 }
 
 fn is_replayed(answer: &Answer) -> bool {

@@ -1,7 +1,7 @@
 //! Calls of operators: dead letters, queues, definitions, credits, schedules, webhooks, keys, statistics.
 
 use serde_json::{Value, json};
-use tenure_api::request::{self, Dismissal, Empty, Grant, JobAction, NewKey, NewSchedule, NewWebhook};
+use tenure_api::request::{self, Dismissal, Grant, JobAction, NewKey, NewSchedule, NewWebhook};
 use tenure_api::{
     Account, ActionResults, ApiKey, AuditLine, CallId, DeadLetter, JobType, Lifecycle, LifecycleSummary,
     PausedQueue, Queue, RedriveResults, Schedule, Stats, Webhook,
@@ -13,6 +13,45 @@ use crate::error::Result;
 use crate::request::{Action, DeadLetterFilter, JobFilter, Page, Redrive, to_object, to_value};
 
 impl Client {
+    calls! {
+        /// The queues and the number of their jobs.
+        list_all queues() -> Listing<Queue> = ListQueues;
+        /// Stops claims from a queue.
+        act_on pause_queue(name) -> PausedQueue = PauseQueue;
+        /// Allows claims from a queue again.
+        act_on resume_queue(name) -> PausedQueue = ResumeQueue;
+        /// The lifecycles, each in its newest version.
+        list_all lifecycles() -> Listing<LifecycleSummary> = ListLifecycles;
+        /// One lifecycle.
+        read lifecycle(name) -> Lifecycle = GetLifecycle;
+        /// The types of jobs.
+        list_all types() -> Listing<JobType> = ListTypes;
+        /// A user's account.
+        read credits(user) -> Account = GetCredits;
+        /// Counts, rates and times, per lifecycle, state and type.
+        read stats() -> Stats = GetStats;
+        /// The schedules, each with its next times and its description in words.
+        list_all schedules() -> Listing<Schedule> = ListSchedules;
+        /// One schedule.
+        read schedule(id) -> Schedule = GetSchedule;
+        /// Stops a schedule until it is resumed.
+        act_on pause_schedule(id) -> Schedule = PauseSchedule;
+        /// Continues a schedule with its next time.
+        act_on resume_schedule(id) -> Schedule = ResumeSchedule;
+        /// Deletes a schedule; its jobs remain.
+        delete delete_schedule(id) -> () = DeleteSchedule;
+        /// The webhooks, without their secrets.
+        list_all webhooks() -> Listing<Webhook> = ListWebhooks;
+        /// Enables a disabled webhook; it continues with the first event that was not delivered.
+        act_on enable_webhook(id) -> Webhook = EnableWebhook;
+        /// Deletes a webhook.
+        delete delete_webhook(id) -> () = DeleteWebhook;
+        /// The keys, without their secrets.
+        list_all keys() -> Listing<ApiKey> = ListKeys;
+        /// Revokes a key.
+        delete revoke_key(id) -> () = RevokeKey;
+    }
+
     /// Dead letters: open ones, or those that were dismissed.
     pub async fn dead_letters(
         &self,
@@ -52,44 +91,9 @@ impl Client {
         self.change(CallId::ActOnJobs, &[], &body).await
     }
 
-    /// The queues and the number of their jobs.
-    pub async fn queues(&self) -> Result<Listing<Queue>> {
-        self.listing(CallId::ListQueues, &[], &[]).await
-    }
-
-    /// Stops claims from a queue.
-    pub async fn pause_queue(&self, name: &str) -> Result<PausedQueue> {
-        self.change(CallId::PauseQueue, &[name], &Empty {}).await
-    }
-
-    /// Allows claims from a queue again.
-    pub async fn resume_queue(&self, name: &str) -> Result<PausedQueue> {
-        self.change(CallId::ResumeQueue, &[name], &Empty {}).await
-    }
-
-    /// The lifecycles, each in its newest version.
-    pub async fn lifecycles(&self) -> Result<Listing<LifecycleSummary>> {
-        self.listing(CallId::ListLifecycles, &[], &[]).await
-    }
-
-    /// One lifecycle.
-    pub async fn lifecycle(&self, name: &str) -> Result<Lifecycle> {
-        self.read(CallId::GetLifecycle, &[name]).await
-    }
-
     /// A lifecycle as a drawing (SVG).
     pub async fn diagram(&self, lifecycle: &str) -> Result<String> {
         self.text(&CallId::GetLifecycleDiagram.call().path_of(&[lifecycle])).await
-    }
-
-    /// The types of jobs.
-    pub async fn types(&self) -> Result<Listing<JobType>> {
-        self.listing(CallId::ListTypes, &[], &[]).await
-    }
-
-    /// A user's account.
-    pub async fn credits(&self, user: &str) -> Result<Account> {
-        self.read(CallId::GetCredits, &[user]).await
     }
 
     /// Grants a user credits.
@@ -102,44 +106,9 @@ impl Client {
         self.listing(CallId::ListAudit, &[], &[to_value("the page", page)?]).await
     }
 
-    /// Counts, rates and times, per lifecycle, state and type.
-    pub async fn stats(&self) -> Result<Stats> {
-        self.read(CallId::GetStats, &[]).await
-    }
-
-    /// The schedules, each with its next times and its description in words.
-    pub async fn schedules(&self) -> Result<Listing<Schedule>> {
-        self.listing(CallId::ListSchedules, &[], &[]).await
-    }
-
-    /// One schedule.
-    pub async fn schedule(&self, id: &str) -> Result<Schedule> {
-        self.read(CallId::GetSchedule, &[id]).await
-    }
-
     /// Creates a schedule.
     pub async fn create_schedule(&self, schedule: &NewSchedule) -> Result<Schedule> {
         self.change(CallId::CreateSchedule, &[], schedule).await
-    }
-
-    /// Stops a schedule until it is resumed.
-    pub async fn pause_schedule(&self, id: &str) -> Result<Schedule> {
-        self.change(CallId::PauseSchedule, &[id], &Empty {}).await
-    }
-
-    /// Continues a schedule with its next time.
-    pub async fn resume_schedule(&self, id: &str) -> Result<Schedule> {
-        self.change(CallId::ResumeSchedule, &[id], &Empty {}).await
-    }
-
-    /// Deletes a schedule; its jobs remain.
-    pub async fn delete_schedule(&self, id: &str) -> Result<()> {
-        self.repeated(&Request::to(CallId::DeleteSchedule, &[id])).await.map(drop)
-    }
-
-    /// The webhooks, without their secrets.
-    pub async fn webhooks(&self) -> Result<Listing<Webhook>> {
-        self.listing(CallId::ListWebhooks, &[], &[]).await
     }
 
     /// Creates a webhook. Only this answer has its secret, so the call is not retried: a repeat would not have it.
@@ -147,31 +116,11 @@ impl Client {
         self.json(Request::to(CallId::CreateWebhook, &[]).json(webhook)?).await
     }
 
-    /// Enables a disabled webhook; it continues with the first event that was not delivered.
-    pub async fn enable_webhook(&self, id: &str) -> Result<Webhook> {
-        self.change(CallId::EnableWebhook, &[id], &Empty {}).await
-    }
-
-    /// Deletes a webhook.
-    pub async fn delete_webhook(&self, id: &str) -> Result<()> {
-        self.repeated(&Request::to(CallId::DeleteWebhook, &[id])).await.map(drop)
-    }
-
-    /// The keys, without their secrets.
-    pub async fn keys(&self) -> Result<Listing<ApiKey>> {
-        self.listing(CallId::ListKeys, &[], &[]).await
-    }
-
     /// Creates a key for a role; a producer's is for one user. Only this answer has the key, so the call is not retried:
     /// a repeat would not have it.
     pub async fn create_key(&self, role: &str, user: Option<&str>) -> Result<ApiKey> {
         let body = NewKey { role: role.into(), user_id: user.map(str::to_owned) };
         self.json(Request::to(CallId::CreateKey, &[]).json(&body)?).await
-    }
-
-    /// Revokes a key.
-    pub async fn revoke_key(&self, id: &str) -> Result<()> {
-        self.repeated(&Request::to(CallId::RevokeKey, &[id])).await.map(drop)
     }
 
     /// Checks that the process runs.

@@ -6,9 +6,7 @@ use std::sync::Once;
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER,
-};
+use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -72,31 +70,35 @@ impl Request {
         Ok(self)
     }
 
+    pub(crate) fn maybe_json(self, body: Option<&Value>) -> Result<Self> {
+        match body {
+            Some(body) => self.json(body),
+            None => Ok(self),
+        }
+    }
+
     /// Sends these bytes instead of JSON.
-    pub(crate) fn content(mut self, content: Content) -> Self {
-        self.content = Some(content);
-        self
+    pub(crate) fn content(self, content: Content) -> Self {
+        Self { content: Some(content), ..self }
     }
 
-    pub(crate) fn key(mut self, key: String) -> Self {
-        self.key = Some(key);
-        self
+    pub(crate) fn key(self, key: impl Into<Option<String>>) -> Self {
+        Self { key: key.into(), ..self }
     }
 
-    pub(crate) fn header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
-        self.headers.push((name, value.into()));
+    pub(crate) fn header(mut self, name: &'static str, value: Option<impl Into<Cow<'static, str>>>) -> Self {
+        self.headers.extend(value.map(|value| (name, value.into())));
         self
     }
 
     /// The body of the answer is not needed, or only its id: the server may omit the rest.
     pub(crate) fn minimal(self) -> Self {
-        self.header("prefer", "return=minimal")
+        self.header("prefer", Some("return=minimal"))
     }
 
     /// `None`: no timeout.
-    pub(crate) fn timeout(mut self, timeout: Option<Duration>) -> Self {
-        self.timeout = timeout;
-        self
+    pub(crate) fn timeout(self, timeout: Option<Duration>) -> Self {
+        Self { timeout, ..self }
     }
 
     /// Whether sending it twice does the same as sending it once.
@@ -110,10 +112,8 @@ impl Client {
     pub(crate) async fn repeated(&self, request: &Request) -> Result<Answer> {
         let mut tries = 1;
         loop {
-            let error = match self.once(request).await {
-                Ok(answer) => return Ok(answer),
-                Err(error) => error,
-            };
+            let answer = self.once(request).await;
+            let Err(error) = answer else { return answer };
             let may = match &error {
                 Error::Unreachable(_) => request.is_repeatable(),
                 Error::Refused(problem) => {
@@ -145,7 +145,7 @@ impl Client {
             let mut value = HeaderValue::try_from(format!("Bearer {key}"))
                 .map_err(|_| Error::Protocol("the key has characters that no key has".into()))?;
             value.set_sensitive(true);
-            sending = sending.header(AUTHORIZATION, value);
+            sending = sending.header(header::AUTHORIZATION, value);
         }
         if let Some(key) = &request.key {
             sending = sending.header("idempotency-key", key);
@@ -157,20 +157,18 @@ impl Client {
             sending = sending.timeout(timeout);
         }
         if let Some(body) = &request.body {
-            sending = sending.header(CONTENT_TYPE, "application/json").body(body.clone());
+            sending = sending.header(header::CONTENT_TYPE, "application/json").body(body.clone());
         }
         if let Some(content) = &request.content {
             if let Some(length) = content.length().await {
-                sending = sending.header(CONTENT_LENGTH, length);
+                sending = sending.header(header::CONTENT_LENGTH, length);
             }
-            sending = sending.header(CONTENT_TYPE, "application/octet-stream").body(content.body().await?);
+            let body = content.body().await?;
+            sending = sending.header(header::CONTENT_TYPE, "application/octet-stream").body(body);
         }
         let response = sending.send().await.map_err(|error| {
-            if error.is_builder() {
-                Error::Protocol(format!("{url}: {error}"))
-            } else {
-                Error::unreachable(&error)
-            }
+            let wrong = error.is_builder().then(|| Error::Protocol(format!("{url}: {error}")));
+            wrong.unwrap_or_else(|| Error::unreachable(&error))
         })?;
         if response.status().is_success() { Ok(response) } else { Err(refused(response).await) }
     }
@@ -207,7 +205,7 @@ fn is_loopback(url: &Url) -> bool {
 
 async fn refused(response: reqwest::Response) -> Error {
     let status = response.status();
-    let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let retry_after = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
     let retry_after = retry_after.and_then(|text| text.parse().ok()).map(Duration::from_secs);
     let body = match response.bytes().await {
         Ok(body) => body,
@@ -237,5 +235,5 @@ pub(crate) fn backoff(tries: u32) -> Duration {
 
 /// A request for a stream of events.
 pub(crate) fn event_stream(path: impl Into<String>) -> Request {
-    Request::new(Method::GET, path).timeout(None).header(ACCEPT.as_str(), "text/event-stream")
+    Request::new(Method::GET, path).timeout(None).header(header::ACCEPT.as_str(), Some("text/event-stream"))
 }

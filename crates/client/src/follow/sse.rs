@@ -1,6 +1,5 @@
 //! Parser of server-sent events: accepts pieces of any size.
 
-/// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SentEvent {
     /// `message` if the event has no name.
@@ -24,8 +23,8 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Continues behind the event with this id.
-    pub(crate) fn begin_after(&mut self, id: &str) {
-        self.id = Some(id.to_owned());
+    pub(crate) fn after(id: Option<String>) -> Self {
+        Self { id, ..Self::default() }
     }
 
     /// Takes the next piece and gives the events that it completes.

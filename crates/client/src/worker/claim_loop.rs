@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::held_job::{HeldJob, OpenJob, WorkerHandles};
 use super::job::Handler;
-use super::lease_keeper::{LeaseKeeper, LeaseKey, LocalLease, send_heartbeats};
+use super::lease_keeper::{LeaseKeeper, LeaseKey, LocalLease, send_heartbeats, sleep_until};
 use super::reporter::{Outgoing, Reporter};
 use super::stop::Stop;
 use crate::client::transport::backoff;
@@ -29,7 +29,6 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 /// How long a draining worker waits for the answers to its last reports.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The configuration of a worker.
 pub(super) struct Settings {
     pub(super) name: String,
     pub(super) queues: Vec<String>,
@@ -37,12 +36,6 @@ pub(super) struct Settings {
     pub(super) wait: Duration,
     pub(super) drain: Option<Duration>,
     pub(super) handlers: HashMap<String, Handler>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    Work,
-    Drain,
 }
 
 struct ClaimLoop {
@@ -54,12 +47,12 @@ struct ClaimLoop {
     handler_runtime: tokio::runtime::Handle,
 }
 
-/// Claims and runs jobs until the mode is `Drain` or its sender is dropped, then drains.
+/// Claims and runs jobs until it is to drain or the sender of that signal is dropped, then drains.
 pub(super) async fn run(
     settings: Settings,
     client: Client,
     handler_runtime: tokio::runtime::Handle,
-    mut mode: watch::Receiver<Mode>,
+    mut draining: watch::Receiver<bool>,
 ) -> Result<()> {
     let (lease_keeper, keep_leases) = LeaseKeeper::new(client.clone(), settings.name.clone());
     let (reporter, send_reports) = Reporter::new(client.clone(), settings.name.clone());
@@ -70,26 +63,26 @@ pub(super) async fn run(
     let slots = Arc::new(Semaphore::new(settings.slots));
     let (open_jobs, wait_max) = (watch::Sender::new(0), Cell::new(Duration::MAX));
     let claim_loop = ClaimLoop { settings, handles, slots, open_jobs, wait_max, handler_runtime };
-    let ended = claim_loop.claim_until_drained(&mut mode).await;
+    let ended = claim_loop.claim_until_drained(&mut draining).await;
     if let Err(error) = &ended {
         tracing::error!(%error, "claims refused; worker stops");
     }
-    claim_loop.drain(&mut mode).await;
+    claim_loop.drain(&mut draining).await;
     ended
 }
 
 impl ClaimLoop {
-    async fn claim_until_drained(&self, mode: &mut watch::Receiver<Mode>) -> Result<()> {
+    async fn claim_until_drained(&self, draining: &mut watch::Receiver<bool>) -> Result<()> {
         loop {
             let mut permits = tokio::select! {
                 biased;
-                () = drain_requested(mode) => return Ok(()),
+                () = drain_requested(draining) => return Ok(()),
                 permits = self.free_slots() => permits,
             };
             let claim = self.new_claim(permits.len());
             let claimed = tokio::select! {
                 biased;
-                () = drain_requested(mode) => {
+                () = drain_requested(draining) => {
                     self.release_unanswered(claim).await;
                     return Ok(());
                 }
@@ -208,19 +201,14 @@ impl ClaimLoop {
     }
 
     /// Waits for handlers up to the drain limit, then for the answers to their reports.
-    async fn drain(&self, mode: &mut watch::Receiver<Mode>) {
+    async fn drain(&self, draining: &mut watch::Receiver<bool>) {
         let finished = self.slots.acquire_many(self.settings.slots as u32);
-        let limit = async {
-            match self.settings.drain {
-                Some(limit) => tokio::time::sleep(limit).await,
-                None => std::future::pending().await,
-            }
-        };
+        let limit = sleep_until(self.settings.drain.and_then(|limit| Instant::now().checked_add(limit)));
         tokio::select! {
             biased;
             _ = finished => {}
             () = limit => self.handles.lease_keeper.stop_all(),
-            () = handle_dropped(mode) => self.handles.lease_keeper.stop_all(),
+            () = handle_dropped(draining) => self.handles.lease_keeper.stop_all(),
         }
         let mut open_jobs = self.open_jobs.subscribe();
         let answered = open_jobs.wait_for(|count| *count == 0);
@@ -241,13 +229,13 @@ fn with_leases(jobs: Vec<JobRecord>, sent_at: Instant) -> Vec<(JobRecord, LocalL
     jobs.into_iter().filter_map(with_lease).collect()
 }
 
-async fn drain_requested(mode: &mut watch::Receiver<Mode>) {
+async fn drain_requested(draining: &mut watch::Receiver<bool>) {
     // An error means that the sender was dropped, which counts as a request.
-    let _ = mode.wait_for(|mode| *mode == Mode::Drain).await;
+    let _ = draining.wait_for(|draining| *draining).await;
 }
 
-async fn handle_dropped(mode: &mut watch::Receiver<Mode>) {
-    while mode.changed().await.is_ok() {}
+async fn handle_dropped(draining: &mut watch::Receiver<bool>) {
+    while draining.changed().await.is_ok() {}
 }
 
 /// Ends a held job, even if the runtime drops the handler.

@@ -4,9 +4,10 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::text::{self, MESSAGE_BYTES_MAX, NAME_BYTES_MAX};
+use crate::error::with_causes;
 use crate::request::{Report, Verb};
 use tenure_api::span;
 
@@ -50,7 +51,7 @@ impl Fail {
     /// The job should not be executed at all.
     pub fn reject(reason: impl Display) -> Self {
         let reason = text::truncate(&reason.to_string(), MESSAGE_BYTES_MAX);
-        Self::of(Verb::Reject).with("reason", json!(reason))
+        Self::of(Verb::Reject).with("reason", reason)
     }
 
     /// A part succeeded: add it with [`Fail::result`].
@@ -71,45 +72,42 @@ impl Fail {
     /// Sets the part of the work in which the error occurred.
     #[must_use]
     pub fn stage(self, stage: Stage) -> Self {
-        self.with_error("stage", json!(stage))
+        self.with_error("stage", stage)
     }
 
     /// Sets the reason for a dead letter, such as `policy_violation`.
     #[must_use]
     pub fn reason_code(self, reason: impl Into<String>) -> Self {
-        self.with_error("reason_code", json!(reason.into()))
+        self.with_error("reason_code", reason.into())
     }
 
     /// Adds details to the error; values that are not serializable are dropped.
     #[must_use]
     pub fn details(self, details: impl Serialize) -> Self {
-        let details = serde_json::to_value(details).unwrap_or_default();
         self.with_error("details", details)
     }
 
     /// Sets the delay before the next attempt, instead of the type's backoff.
     #[must_use]
     pub fn retry_after(self, delay: Duration) -> Self {
-        self.with("retry_after", json!(span::text(delay)))
+        self.with("retry_after", span::text(delay))
     }
 
     /// Sets the delay before a released job may be claimed again.
     #[must_use]
     pub fn delay(self, delay: Duration) -> Self {
-        self.with("delay", json!(span::text(delay)))
+        self.with("delay", span::text(delay))
     }
 
     /// Sets the checkpoint for the next attempt: with `release` and `cancelled`.
     #[must_use]
     pub fn checkpoint(self, checkpoint: impl Serialize) -> Self {
-        let checkpoint = serde_json::to_value(checkpoint).unwrap_or_default();
         self.with("checkpoint", checkpoint)
     }
 
     /// Sets the partial result: with `partial` and `cancelled`.
     #[must_use]
     pub fn result(self, result: impl Serialize) -> Self {
-        let result = serde_json::to_value(result).unwrap_or_default();
         self.with("result", result)
     }
 
@@ -126,22 +124,22 @@ impl Fail {
         let code = if code.is_empty() { "ERROR".to_owned() } else { code };
         let message = text::truncate(&message.to_string(), MESSAGE_BYTES_MAX);
         Self::of(Verb::Fail)
-            .with_error("code", json!(code))
-            .with_error("message", json!(message))
-            .with_error("class", json!(class))
+            .with_error("code", code)
+            .with_error("message", message)
+            .with_error("class", class)
     }
 
     fn of(verb: Verb) -> Self {
         Self { verb, error: Map::new(), body: Map::new() }
     }
 
-    fn with(mut self, field: &str, value: Value) -> Self {
-        self.body.insert(field.into(), value);
+    fn with(mut self, field: &str, value: impl Serialize) -> Self {
+        self.body.insert(field.into(), serde_json::to_value(value).unwrap_or_default());
         self
     }
 
-    fn with_error(mut self, field: &str, value: Value) -> Self {
-        self.error.insert(field.into(), value);
+    fn with_error(mut self, field: &str, value: impl Serialize) -> Self {
+        self.error.insert(field.into(), serde_json::to_value(value).unwrap_or_default());
         self
     }
 }
@@ -150,12 +148,6 @@ impl Fail {
 /// because that would conflict with this implementation.
 impl<E: std::error::Error> From<E> for Fail {
     fn from(error: E) -> Self {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            message = format!("{message}: {cause}");
-            source = cause.source();
-        }
-        Self::transient("ERROR", message)
+        Self::transient("ERROR", with_causes(&error))
     }
 }

@@ -73,13 +73,8 @@ impl Drop for OpenJob {
 
 impl HeldJob {
     pub(super) fn new(record: JobRecord, fence: u64, handles: WorkerHandles) -> Arc<Self> {
-        Arc::new(Self {
-            record,
-            fence,
-            stop_signal: StopSignal::default(),
-            handles,
-            output: Mutex::default(),
-        })
+        let (stop_signal, output) = (StopSignal::default(), Mutex::default());
+        Arc::new(Self { record, fence, stop_signal, handles, output })
     }
 
     pub(super) fn progress(self: &Arc<Self>, percent: u8, message: &str) {
@@ -96,11 +91,8 @@ impl HeldJob {
         self.queue(|output| {
             for text in chunks {
                 if output.lines.len() < LINES_MAX {
-                    output.lines.push_back(NewLine {
-                        stream: Some(stream.to_owned()),
-                        level: Some(level.to_owned()),
-                        text,
-                    });
+                    let (stream, level) = (Some(stream.to_owned()), Some(level.to_owned()));
+                    output.lines.push_back(NewLine { stream, level, text });
                 } else {
                     output.dropped += 1;
                 }
@@ -122,14 +114,13 @@ impl HeldJob {
             });
             let uploaded =
                 upload.await.unwrap_or_else(|_| Err(Error::Unreachable("the worker ended".into())));
-            let wait = match &uploaded {
+            match &uploaded {
                 Err(error) if error.is_retryable() && !self.is_lost() => {
                     tries += 1;
-                    error.retry_after().unwrap_or_else(|| backoff(tries))
+                    tokio::time::sleep(error.retry_after().unwrap_or_else(|| backoff(tries))).await;
                 }
                 Ok(_) | Err(_) => return uploaded,
-            };
-            tokio::time::sleep(wait).await;
+            }
         }
     }
 
@@ -238,8 +229,8 @@ impl OutputQueue {
         let count = fit.count();
         let mut lines: Vec<NewLine> = self.lines.drain(..count).collect();
         if self.lines.is_empty() && self.dropped > 0 {
-            let text =
-                format!("{} lines were dropped: the queue was full", std::mem::take(&mut self.dropped));
+            let dropped = std::mem::take(&mut self.dropped);
+            let text = format!("{dropped} lines were dropped: the queue was full");
             lines.push(NewLine { stream: Some("stderr".into()), level: Some("warn".into()), text });
         }
         lines

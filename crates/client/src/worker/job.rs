@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::fail::{Fail, Stage};
 use super::held_job::HeldJob;
@@ -20,11 +20,9 @@ use tenure_api::{Asset, JobRecord};
 /// A job, as its handler gets it.
 #[derive(Clone, Debug)]
 pub struct Job<P = Value> {
-    /// The payload.
     pub payload: P,
     /// The id, the same in every attempt.
     pub id: String,
-    /// The type.
     pub job_type: String,
     /// The name of its lifecycle.
     pub lifecycle: String,
@@ -140,12 +138,10 @@ where
                     .map_err(|why| Fail::permanent("BAD_RESULT", why).stage(Stage::Output))
             };
             let ended = AssertUnwindSafe(work).catch_unwind().await;
-            let ended = ended.unwrap_or_else(|panic| Err(panicked(&*panic)));
-            match ended {
-                Ok(Value::Null) => Report::new(&*held.record.id, held.fence, Verb::Succeed),
-                Ok(result) => {
-                    Report::new(&*held.record.id, held.fence, Verb::Succeed).with("result", json!(result))
-                }
+            let report = Report::new(&*held.record.id, held.fence, Verb::Succeed);
+            match ended.unwrap_or_else(|panic| Err(panicked(&*panic))) {
+                Ok(Value::Null) => report,
+                Ok(result) => report.with("result", result),
                 Err(fail) => fail.into_report(&held.record.id, held.fence),
             }
         })

@@ -155,12 +155,7 @@ impl KeeperTask {
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<KeeperMessage>) {
         loop {
             let next = self.next_deadline();
-            let deadline = async {
-                match next {
-                    Some(next) => tokio::time::sleep_until(next).await,
-                    None => std::future::pending().await,
-                }
-            };
+            let deadline = sleep_until(next);
             tokio::select! {
                 biased;
                 message = inbox.recv() => {
@@ -219,11 +214,11 @@ impl KeeperTask {
         }
         let soon = idle().filter(|(_, kept)| kept.lease.heartbeat_at <= now + kept.lease.heartbeat / 4);
         let leases: Vec<LeaseKey> = soon.map(|(key, _)| key.clone()).take(BATCH_MAX).collect();
-        let mut shortest = HEARTBEAT_DEFAULT;
-        for (index, key) in leases.iter().enumerate() {
+        let mut shortest = Duration::MAX;
+        for key in &leases {
             let kept = self.leases.get_mut(key).expect("the key was read from the map");
             kept.in_flight = true;
-            shortest = if index == 0 { kept.lease.heartbeat } else { shortest.min(kept.lease.heartbeat) };
+            shortest = shortest.min(kept.lease.heartbeat);
         }
         let (client, worker) = (self.client.clone(), self.worker.clone());
         self.in_flight.push(Box::pin(async move {
@@ -239,10 +234,7 @@ impl KeeperTask {
             Err(error) => {
                 self.failures += 1;
                 tracing::warn!(%error, leases = leases.len(), "heartbeats not answered");
-                for key in &leases {
-                    self.retry_soon(key);
-                }
-                return;
+                return leases.iter().for_each(|key| self.retry_soon(key));
             }
         };
         self.failures = 0;
@@ -252,11 +244,10 @@ impl KeeperTask {
             let LeaseKey { job, fence } = key;
             match result {
                 Ok(answer) => {
-                    let HeartbeatAnswer { lease, cancel } =
-                        HeartbeatAnswer::deserialize(answer).unwrap_or_default();
+                    let answer = HeartbeatAnswer::deserialize(answer).unwrap_or_default();
                     kept.in_flight = false;
-                    kept.lease.renew(lease.as_ref(), sent_at);
-                    match cancel {
+                    kept.lease.renew(answer.lease.as_ref(), sent_at);
+                    match answer.cancel {
                         Some(CancelMode::Soft) => kept.held.stop_signal.raise(Stop::SoftCancel),
                         Some(CancelMode::Hard) => kept.held.stop_signal.raise(Stop::HardCancel),
                         None => {}
@@ -281,6 +272,14 @@ impl KeeperTask {
         let pause = backoff(self.failures.max(1)).min(kept.lease.heartbeat / 8);
         kept.in_flight = false;
         kept.lease.heartbeat_at = Instant::now() + pause;
+    }
+}
+
+/// Without a time, never resolves.
+pub(super) async fn sleep_until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 

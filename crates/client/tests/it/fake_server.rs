@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use tenure_client::Job;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 
 /// Time limit of every wait.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
@@ -25,6 +26,16 @@ pub(crate) struct Request {
 impl Request {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn is_claim(&self) -> bool {
+        self.path == "/api/claims"
+    }
+
+    /// The reports of a batch; none if it is another request.
+    pub(crate) fn reports(&self) -> &[Value] {
+        let is_batch = self.path == "/api/reports";
+        self.body["reports"].as_array().filter(|_| is_batch).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -49,6 +60,7 @@ pub(crate) struct FakeServer {
     shut_down: watch::Sender<bool>,
 }
 
+#[derive(Default)]
 struct Seen {
     requests: Mutex<Vec<Request>>,
     count: watch::Sender<usize>,
@@ -61,9 +73,7 @@ impl FakeServer {
         W: Future<Output = Reply> + Send + 'static,
     {
         let script: Script = Arc::new(move |request| Box::pin(script(request)));
-        let requests = Mutex::default();
-        let seen = Arc::new(Seen { requests, count: watch::Sender::new(0), came: Condvar::new() });
-        let shut_down = watch::Sender::new(false);
+        let (seen, shut_down) = (Arc::<Seen>::default(), watch::Sender::new(false));
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -224,7 +234,6 @@ type ReportHandler = Box<dyn Fn(&Value) -> Result<Value, Value> + Send + Sync>;
 /// A fake server for workers: hands out jobs, and answers each report.
 pub(crate) struct FakeJobs {
     jobs: Mutex<VecDeque<Value>>,
-    more: Notify,
     handle_report: ReportHandler,
 }
 
@@ -234,41 +243,48 @@ impl FakeJobs {
         handle_report: impl Fn(&Value) -> Result<Value, Value> + Send + Sync + 'static,
     ) -> FakeServer {
         let jobs = Mutex::new(jobs.into_iter().collect());
-        let fake = Arc::new(Self { jobs, more: Notify::new(), handle_report: Box::new(handle_report) });
+        let fake = Arc::new(Self { jobs, handle_report: Box::new(handle_report) });
         FakeServer::start(move |request| fake.clone().reply(request))
     }
 
     pub(crate) async fn reply(self: Arc<Self>, request: Request) -> Reply {
         match request.path.as_str() {
-            "/api/claims" => self.claim(&request.body).await,
-            "/api/reports" => Reply::Json(200, self.results(&request.body)),
+            "/api/claims" => self.claim(&request).await,
+            "/api/reports" => results(&request, &self.handle_report),
             path if path.ends_with("/logs") => Reply::Json(200, json!({})),
             _ => Reply::Json(404, problem(404, "not_found")),
         }
     }
 
-    async fn claim(&self, body: &Value) -> Reply {
+    async fn claim(&self, request: &Request) -> Reply {
         let take = || {
             let mut jobs = self.jobs.lock().unwrap();
-            let count = jobs.len().min(body["max"].as_u64().unwrap() as usize);
+            let count = jobs.len().min(request.body["max"].as_u64().unwrap() as usize);
             jobs.drain(..count).collect::<Vec<_>>()
         };
-        let accepted = take();
-        if accepted.is_empty() && body.get("wait").is_some() {
-            // Waits like an idle server.
-            let _ = tokio::time::timeout(Duration::from_secs(5), self.more.notified()).await;
-        }
-        Reply::Json(200, json!({ "jobs": accepted }))
+        let jobs = take();
+        if jobs.is_empty() { no_jobs(request).await } else { claimed(&jobs) }
     }
+}
 
-    fn results(&self, body: &Value) -> Value {
-        let reports = body["reports"].as_array().unwrap();
-        let result = |report| match (self.handle_report)(report) {
-            Ok(answer) => json!({ "ok": answer }),
-            Err(problem) => json!({ "error": problem }),
-        };
-        json!({ "results": reports.iter().map(result).collect::<Vec<_>>() })
-    }
+/// The answer to a claim that gets these jobs.
+pub(crate) fn claimed(jobs: &[Value]) -> Reply {
+    Reply::Json(200, json!({ "jobs": jobs }))
+}
+
+/// An idle server's answer to a claim: no jobs, or nothing as long as the claim waits.
+pub(crate) async fn no_jobs(claim: &Request) -> Reply {
+    if claim.body.get("wait").is_some() { std::future::pending().await } else { claimed(&[]) }
+}
+
+/// The answer to a batch of reports, each handled alone.
+pub(crate) fn results(batch: &Request, handle: impl Fn(&Value) -> Result<Value, Value>) -> Reply {
+    let result = |report| match handle(report) {
+        Ok(answer) => json!({ "ok": answer }),
+        Err(problem) => json!({ "error": problem }),
+    };
+    let results: Vec<Value> = batch.reports().iter().map(result).collect();
+    Reply::Json(200, json!({ "results": results }))
 }
 
 /// Accepts every report and heartbeat.
@@ -279,14 +295,20 @@ pub(crate) fn accept(_: &Value) -> Result<Value, Value> {
 
 /// All reports with this verb, in order.
 pub(crate) fn reports(requests: &[Request], verb: &str) -> Vec<Value> {
-    let batches = requests.iter().filter(|request| request.path == "/api/reports");
-    let reports = batches.flat_map(|batch| batch.body["reports"].as_array().cloned().unwrap_or_default());
-    reports.filter(|report| report["verb"] == verb).collect()
+    requests.iter().flat_map(Request::reports).filter(|report| report["verb"] == verb).cloned().collect()
 }
 
 /// All reports with this verb, once there are any.
 pub(crate) fn reported(verb: &str) -> impl Fn(&[Request]) -> Option<Vec<Value>> {
     move |requests| Some(reports(requests, verb)).filter(|reports| !reports.is_empty())
+}
+
+/// A handler that gets a clone of this context with each job.
+pub(crate) fn with<C: Clone, W>(
+    context: C,
+    handler: impl Fn(C, Job<Value>) -> W,
+) -> impl Fn(Job<Value>) -> W {
+    move |job| handler(context.clone(), job)
 }
 
 /// A worker that runs beside the test until it is stopped.
@@ -302,15 +324,9 @@ impl Running {
         Self { stop, end }
     }
 
-    /// Stops it and waits for its end.
-    pub(crate) async fn stop(self) {
+    /// Stops it, and returns a future that waits for its end.
+    pub(crate) fn stop(self) -> impl Future<Output = ()> {
         drop(self.stop);
-        tokio::time::timeout(DEADLINE, self.end).await.unwrap().unwrap().unwrap();
-    }
-
-    /// Stops it and returns a handle to wait for its end.
-    pub(crate) fn begin_stop(self) -> tokio::task::JoinHandle<tenure_client::Result<()>> {
-        drop(self.stop);
-        self.end
+        async { tokio::time::timeout(DEADLINE, self.end).await.unwrap().unwrap().unwrap() }
     }
 }

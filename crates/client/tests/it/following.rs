@@ -3,13 +3,15 @@
 use serde_json::json;
 use tenure_client::{Error, EventFilter, Follow};
 
-use crate::fake_server::{FakeServer, Reply, problem};
+use crate::fake_server::{FakeServer, Reply, Request, problem};
 
 fn log(n: u64, text: &str) -> String {
-    format!(
-        "id: {n}\nevent: log\ndata: {}\n\n",
-        json!({ "n": n, "stream": "stdout", "level": "info", "text": text })
-    )
+    let line = json!({ "n": n, "stream": "stdout", "level": "info", "text": text });
+    format!("id: {n}\nevent: log\ndata: {line}\n\n")
+}
+
+fn last_event_ids(requests: &[Request]) -> Vec<Option<&str>> {
+    requests.iter().map(|request| request.header("last-event-id")).collect()
 }
 
 const STATUS: &str = "id: end\r\nevent: status\r\ndata: {\"state\":\"done\",\"outcome\":\"succeeded\",\r\n\
@@ -34,11 +36,10 @@ async fn a_broken_stream_resumes_where_it_stopped() {
     assert_eq!(lines, expected);
     assert_eq!(state, ("done".to_owned(), Some("succeeded".to_owned()), json!({ "n": 1 })));
     assert!(following.next().await.is_none());
-    let sent_ids: Vec<_> =
-        server.requests().iter().map(|request| request.header("last-event-id").map(str::to_owned)).collect();
-    assert_eq!(sent_ids, [None, Some("2".to_owned()), Some("2".to_owned())]);
-    assert_eq!(server.requests()[0].path, "/api/jobs/j1/stream");
-    assert_eq!(server.requests()[0].header("accept"), Some("text/event-stream"));
+    let requests = server.requests();
+    assert_eq!(last_event_ids(&requests), [None, Some("2"), Some("2")]);
+    assert_eq!(requests[0].path, "/api/jobs/j1/stream");
+    assert_eq!(requests[0].header("accept"), Some("text/event-stream"));
 }
 
 #[tokio::test]
@@ -74,8 +75,7 @@ async fn the_journal_is_followed_from_a_cursor() {
         assert_eq!((event.seq, cursor.as_str()), (Some(seq), expected));
     }
     assert!(matches!(events.next().await, Err(Error::Refused(_))), "the script has ended");
-    let sent_ids: Vec<_> =
-        server.requests().iter().map(|request| request.header("last-event-id").map(str::to_owned)).collect();
-    assert_eq!(sent_ids, ["a0", "a1", "a3"].map(|id| Some(id.to_owned())));
-    assert_eq!(server.requests()[0].path, "/api/events?job_id=j1");
+    let requests = server.requests();
+    assert_eq!(last_event_ids(&requests), ["a0", "a1", "a3"].map(Some));
+    assert_eq!(requests[0].path, "/api/events?job_id=j1");
 }

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use tenure_client::testing::Kit;
 use tenure_client::{Fail, Job, NewAsset, NewJob, Page, Worker};
 
+use crate::fake_server::with;
+
 /// Fails until its third attempt.
 async fn flaky(job: Job<Value>) -> Result<Value, Fail> {
     if job.attempt < 3 {
@@ -26,10 +28,8 @@ async fn a_job_that_fails_twice_succeeds_after_the_clock_advances() {
             break;
         }
         // The delay is random, from zero to half a second, so one round may have two attempts.
-        assert!(
-            round < 3 && job.state == "queued" && job.retry_count >= round,
-            "after round {round}: {job:?}"
-        );
+        let is_retried = job.state == "queued" && job.retry_count >= round;
+        assert!(round < 3 && is_retried, "after round {round}: {job:?}");
         kit.advance(Duration::from_mins(10));
     }
     assert_eq!(kit.client().get(&id).await.unwrap().result, Some(json!({ "attempts": 3 })));
@@ -45,14 +45,11 @@ async fn a_handler_uploads_assets() {
     std::fs::create_dir(&folder).unwrap();
     let file = folder.join("note.txt");
     std::fs::write(&file, "from a file").unwrap();
-    let paint = move |job: Job<Value>| {
-        let file = file.clone();
-        async move {
-            let picture = job.asset("image.png", vec![1, 2, 3]).await?;
-            job.asset_of_type("remark", "note.txt", file).await?;
-            Ok(json!({ "url": picture.url }))
-        }
-    };
+    let paint = with(file, |file, job| async move {
+        let picture = job.asset("image.png", vec![1, 2, 3]).await?;
+        job.asset_of_type("remark", "note.txt", file).await?;
+        Ok(json!({ "url": picture.url }))
+    });
     kit.work(Worker::new(kit.client()).on("paint", paint)).await;
     std::fs::remove_dir_all(folder).unwrap();
     let assets = client.assets(&id, &Page::default()).await.unwrap().rows;

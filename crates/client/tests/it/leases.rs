@@ -1,7 +1,7 @@
 //! Leases: claimed, renewed, lost, and released.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -9,22 +9,15 @@ use tenure_client::{Fail, Job, Stop, Worker};
 use tokio::sync::mpsc;
 
 use crate::fake_server::{
-    DEADLINE, FakeJobs, FakeServer, Reply, Request, Running, accept, job, problem, reported, reports,
+    DEADLINE, FakeJobs, FakeServer, Reply, Request, Running, accept, claimed, job, no_jobs, problem,
+    reported, reports, results, with,
 };
 
-/// A handler that waits for a stop, sends its cause, and never ends.
-fn wait_for_stop(stop_sender: &mpsc::UnboundedSender<Stop>) -> impl Fn(Job<Value>) -> WaitFuture + use<> {
-    let stop_sender = stop_sender.clone();
-    move |job| {
-        let stop_sender = stop_sender.clone();
-        Box::pin(async move {
-            stop_sender.send(job.stopped().await)?;
-            std::future::pending().await
-        })
-    }
+/// Waits for a stop, sends its cause, and never ends.
+async fn wait_for_stop(stop_sender: mpsc::UnboundedSender<Stop>, job: Job<Value>) -> Result<(), Fail> {
+    stop_sender.send(job.stopped().await)?;
+    std::future::pending().await
 }
-
-type WaitFuture = futures_util::future::BoxFuture<'static, Result<(), Fail>>;
 
 async fn next(stop_sender: &mut mpsc::UnboundedReceiver<Stop>) -> Stop {
     tokio::time::timeout(DEADLINE, stop_sender.recv()).await.unwrap().unwrap()
@@ -42,15 +35,13 @@ fn final_reports(requests: &[Request]) -> usize {
 async fn a_claim_without_an_answer_is_retried_with_the_same_request_id() {
     let count = AtomicUsize::new(0);
     let server = FakeServer::start(move |request: Request| {
-        let nth =
-            if request.path == "/api/claims" { count.fetch_add(1, Ordering::SeqCst) } else { usize::MAX };
+        let nth = request.is_claim().then(|| count.fetch_add(1, Ordering::SeqCst));
         async move {
-            match (request.path.as_str(), nth) {
-                ("/api/claims", 0 | 1) => Reply::Lost,
-                ("/api/claims", 2) => Reply::Json(200, json!({ "jobs": [job("j1", "t", 60_000)] })),
-                ("/api/claims", _) if request.body.get("wait").is_some() => std::future::pending().await,
-                ("/api/claims", _) => Reply::Json(200, json!({ "jobs": [] })),
-                _ => Reply::Json(200, json!({ "results": [{ "ok": {} }] })),
+            match nth {
+                Some(0 | 1) => Reply::Lost,
+                Some(2) => claimed(&[job("j1", "t", 60_000)]),
+                Some(_) => no_jobs(&request).await,
+                None => results(&request, |_| Ok(json!({}))),
             }
         }
     });
@@ -58,19 +49,16 @@ async fn a_claim_without_an_answer_is_retried_with_the_same_request_id() {
     let worker = Running::start(worker);
     let requests = server.until(|requests| reported("succeed")(requests).map(|_| requests.to_vec())).await;
     worker.stop().await;
-    let claims: Vec<_> = requests.iter().filter(|request| request.path == "/api/claims").collect();
+    let claims: Vec<_> = requests.iter().filter(|request| request.is_claim()).collect();
     let name = |nth: usize| claims[nth].body["request_id"].as_str().unwrap().to_owned();
     assert_eq!((name(0), name(1)), (name(1), name(2)));
     assert!(claims.get(3).is_none_or(|claim| claim.body["request_id"] != json!(name(0))));
     let first = &claims[0].body;
-    assert_eq!(
-        (&first["worker"], &first["types"], &first["queues"]),
-        (&json!("w1"), &json!(["t"]), &json!(["q"]))
-    );
-    assert_eq!(
-        (&first["max"], &first["start"], &first["wait"]),
-        (&json!(3), &json!(true), &json!("20000ms"))
-    );
+    let expected = json!({
+        "worker": "w1", "types": ["t"], "queues": ["q"], "max": 3, "start": true, "wait": "20000ms",
+        "request_id": name(0),
+    });
+    assert_eq!(*first, expected);
     // The start of a retried claim's lease is not known, so a heartbeat renews it.
     assert_eq!(reports(&requests, "heartbeat").len(), 1);
 }
@@ -78,34 +66,28 @@ async fn a_claim_without_an_answer_is_retried_with_the_same_request_id() {
 #[tokio::test]
 async fn a_lease_of_unknown_age_is_renewed_before_its_job_starts() {
     // The first claim takes longer than half of the lease, so the lease may be nearly expired.
-    let sent_ids = AtomicUsize::new(0);
+    let count = AtomicUsize::new(0);
     let server = FakeServer::start(move |request: Request| {
-        let nth =
-            if request.path == "/api/claims" { sent_ids.fetch_add(1, Ordering::SeqCst) } else { usize::MAX };
+        let nth = request.is_claim().then(|| count.fetch_add(1, Ordering::SeqCst));
         async move {
-            match (request.path.as_str(), nth) {
-                ("/api/claims", 0) => {
+            match nth {
+                Some(0) => {
                     let never = std::future::pending::<()>();
                     let _ = tokio::time::timeout(Duration::from_millis(300), never).await;
-                    Reply::Json(200, json!({ "jobs": [job("lost", "t", 200), job("kept", "t", 200)] }))
+                    claimed(&[job("lost", "t", 200), job("kept", "t", 200)])
                 }
-                ("/api/claims", _) if request.body.get("wait").is_some() => std::future::pending().await,
-                ("/api/claims", _) => Reply::Json(200, json!({ "jobs": [] })),
-                _ => {
-                    let handle_report = |report: &Value| match report["job"].as_str() {
-                        Some("lost") => json!({ "error": problem(409, "lease_conflict") }),
-                        _ => json!({ "ok": { "lease": null, "cancel": null } }),
-                    };
-                    let results = request.body["reports"].as_array().unwrap().iter().map(handle_report);
-                    Reply::Json(200, json!({ "results": results.collect::<Vec<_>>() }))
-                }
+                Some(_) => no_jobs(&request).await,
+                None => results(&request, |report| match report["job"].as_str() {
+                    Some("lost") => Err(problem(409, "lease_conflict")),
+                    _ => accept(report),
+                }),
             }
         }
     });
     let worker = Running::start(Worker::new(server.client()).on("t", nothing).slots(2));
     let done = server.until(reported("succeed")).await;
     let second_claim = |requests: &[Request]| {
-        requests.iter().filter(|request| request.path == "/api/claims").nth(1).map(|claim| claim.body.clone())
+        requests.iter().filter(|request| request.is_claim()).nth(1).map(|claim| claim.body.clone())
     };
     let claim = server.until(second_claim).await;
     worker.stop().await;
@@ -117,15 +99,11 @@ async fn a_lease_of_unknown_age_is_renewed_before_its_job_starts() {
 #[tokio::test(flavor = "current_thread")]
 async fn heartbeats_continue_while_a_handler_blocks_its_thread() {
     let server = FakeJobs::start([job("j1", "t", 200)], accept);
-    let watch = Arc::new(server.watcher());
-    let blocks = move |_: Job<Value>| {
-        let watch = watch.clone();
-        async move {
-            // Far beyond the end of the lease, which is at the second heartbeat.
-            watch(&|requests| reports(requests, "heartbeat").len() >= 5);
-            Ok::<_, Fail>(())
-        }
-    };
+    let blocks = with(Arc::new(server.watcher()), |watch, _| async move {
+        // Far beyond the end of the lease, which is at the second heartbeat.
+        watch(&|requests| reports(requests, "heartbeat").len() >= 5);
+        Ok::<_, Fail>(())
+    });
     let worker = Running::start(Worker::new(server.client()).on("t", blocks));
     server.until(reported("succeed")).await;
     worker.stop().await;
@@ -143,11 +121,10 @@ async fn a_lost_lease_stops_the_handler_and_nothing_is_reported() {
     };
     let server = FakeJobs::start([job("j1", "t", 100)], handle_report);
     let (stop_sender, mut stopped) = mpsc::unbounded_channel();
-    let wait_for_stop = wait_for_stop(&stop_sender);
-    let handler = move |job| {
+    let handler = with((begun, stop_sender), |(begun, stop_sender), job| {
         begun.store(true, Ordering::SeqCst);
-        wait_for_stop(job)
-    };
+        wait_for_stop(stop_sender, job)
+    });
     let worker = Running::start(Worker::new(server.client()).on("t", handler));
     assert_eq!(next(&mut stopped).await, Stop::LeaseLost);
     worker.stop().await;
@@ -158,13 +135,12 @@ async fn a_lost_lease_stops_the_handler_and_nothing_is_reported() {
 async fn a_worker_that_cannot_reach_the_server_stops_its_handlers() {
     let server = FakeJobs::start([job("j1", "t", 300)], accept);
     let (stop_sender, mut stopped) = mpsc::unbounded_channel();
-    let worker = Running::start(Worker::new(server.client()).on("t", wait_for_stop(&stop_sender)));
+    let worker = Running::start(Worker::new(server.client()).on("t", with(stop_sender, wait_for_stop)));
     server.until(reported("heartbeat")).await;
     assert!(stopped.try_recv().is_err(), "the handler runs while the server answers");
     server.shut_down();
     assert_eq!(next(&mut stopped).await, Stop::LeaseLost);
-    let ended = worker.begin_stop();
-    tokio::time::timeout(DEADLINE, ended).await.unwrap().unwrap().unwrap();
+    worker.stop().await;
 }
 
 #[tokio::test]
@@ -194,14 +170,11 @@ async fn a_soft_cancel_becomes_a_hard_one() {
     };
     let server = FakeJobs::start([job("j1", "t", 100)], handle_report);
     let (stop_sender, mut stopped) = mpsc::unbounded_channel();
-    let stubborn = move |job: Job<Value>| {
-        let stop_sender = stop_sender.clone();
-        async move {
-            stop_sender.send(job.stopped().await)?;
-            stop_sender.send(job.stopped_at_least(Stop::HardCancel).await)?;
-            std::future::pending::<Result<(), Fail>>().await
-        }
-    };
+    let stubborn = with(stop_sender, |stop_sender, job| async move {
+        stop_sender.send(job.stopped().await)?;
+        stop_sender.send(job.stopped_at_least(Stop::HardCancel).await)?;
+        std::future::pending::<Result<(), Fail>>().await
+    });
     let worker = Running::start(Worker::new(server.client()).on("t", stubborn));
     assert_eq!(next(&mut stopped).await, Stop::SoftCancel);
     assert_eq!(next(&mut stopped).await, Stop::HardCancel);
@@ -214,27 +187,20 @@ async fn a_worker_that_drains_lets_its_handlers_finish() {
     let server = FakeJobs::start([job("j1", "t", 60_000)], accept);
     let (begun, mut beginning) = mpsc::unbounded_channel();
     let go = Arc::new(tokio::sync::Semaphore::new(0));
-    let gate = go.clone();
-    let slow = move |_: Job<Value>| {
-        let (begun, gate) = (begun.clone(), gate.clone());
-        async move {
-            begun.send(())?;
-            gate.acquire().await?.forget();
-            Ok::<_, Fail>("done")
-        }
-    };
+    let slow = with((begun, go.clone()), |(begun, gate), _| async move {
+        begun.send(())?;
+        gate.acquire().await?.forget();
+        Ok::<_, Fail>("done")
+    });
     let worker = Running::start(Worker::new(server.client()).on("t", slow).slots(1));
     beginning.recv().await.unwrap();
-    let ended = worker.begin_stop();
+    let ended = worker.stop();
     go.add_permits(1);
-    tokio::time::timeout(DEADLINE, ended).await.unwrap().unwrap().unwrap();
+    ended.await;
     let requests = server.requests();
     assert_eq!(reports(&requests, "succeed")[0]["result"], "done");
-    assert_eq!(
-        requests.iter().filter(|request| request.path == "/api/claims").count(),
-        1,
-        "no slot, no claim"
-    );
+    let claims = requests.iter().filter(|request| request.is_claim());
+    assert_eq!(claims.count(), 1, "no slot, no claim");
 }
 
 #[tokio::test]
@@ -242,18 +208,14 @@ async fn handlers_that_take_too_long_to_drain_are_released() {
     let server = FakeJobs::start([job("saves", "t", 60_000), job("stubborn", "t", 60_000)], accept);
     let (stop_sender, mut stopped) = mpsc::unbounded_channel();
     let begun = Arc::new(tokio::sync::Barrier::new(3));
-    let both = begun.clone();
-    let handler = move |job: Job<Value>| {
-        let (stop_sender, both) = (stop_sender.clone(), both.clone());
-        async move {
-            both.wait().await;
-            stop_sender.send(job.stopped().await)?;
-            if job.id == "stubborn" {
-                std::future::pending::<()>().await;
-            }
-            Err::<(), _>(Fail::release().checkpoint(1))
+    let handler = with((stop_sender, begun.clone()), |(stop_sender, both), job| async move {
+        both.wait().await;
+        stop_sender.send(job.stopped().await)?;
+        if job.id == "stubborn" {
+            std::future::pending::<()>().await;
         }
-    };
+        Err::<(), _>(Fail::release().checkpoint(1))
+    });
     let worker = Worker::new(server.client()).on("t", handler).slots(2).drain(Duration::from_millis(1));
     let worker = Running::start(worker);
     begun.wait().await;
@@ -268,10 +230,12 @@ async fn handlers_that_take_too_long_to_drain_are_released() {
 #[tokio::test]
 async fn jobs_of_an_unanswered_claim_are_released() {
     let server = FakeServer::start(|request: Request| async move {
-        match request.path.as_str() {
-            "/api/claims" if request.body.get("wait").is_some() => std::future::pending().await,
-            "/api/claims" => Reply::Json(200, json!({ "jobs": [job("j1", "t", 60_000)] })),
-            _ => Reply::Json(200, json!({ "results": [{ "ok": {} }] })),
+        if !request.is_claim() {
+            results(&request, |_| Ok(json!({})))
+        } else if request.body.get("wait").is_some() {
+            std::future::pending().await
+        } else {
+            claimed(&[job("j1", "t", 60_000)])
         }
     });
     let worker = Running::start(Worker::new(server.client()).on("t", nothing));
@@ -297,16 +261,11 @@ async fn a_worker_that_is_dropped_stops_its_handlers() {
     let server = FakeJobs::start([job("j1", "t", 60_000)], accept);
     let (stop_sender, mut stopped) = mpsc::unbounded_channel();
     let begun = Arc::new(AtomicBool::new(false));
-    let (flag, stops) = (begun.clone(), Arc::new(Mutex::new(stop_sender)));
-    let handler = move |job: Job<Value>| {
-        let (flag, stops) = (flag.clone(), stops.clone());
-        async move {
-            flag.store(true, Ordering::SeqCst);
-            let stop = job.stopped().await;
-            stops.lock().unwrap().send(stop)?;
-            Err::<(), _>(Fail::release())
-        }
-    };
+    let handler = with((begun.clone(), stop_sender), |(begun, stop_sender), job| async move {
+        begun.store(true, Ordering::SeqCst);
+        stop_sender.send(job.stopped().await)?;
+        Err::<(), _>(Fail::release())
+    });
     let running = Worker::new(server.client()).on("t", handler).run_until(std::future::pending());
     let begins = async {
         while !begun.load(Ordering::SeqCst) {

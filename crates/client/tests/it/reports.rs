@@ -1,5 +1,6 @@
 //! Reports of a worker: batched, and retried until they are answered.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -9,7 +10,8 @@ use tenure_client::{Fail, Job, Stage, Worker};
 use tokio::sync::{Barrier, Semaphore};
 
 use crate::fake_server::{
-    DEADLINE, FakeJobs, FakeServer, Reply, Request, Running, accept, job, problem, reported, reports,
+    DEADLINE, FakeJobs, FakeServer, Reply, Request, Running, accept, claimed, job, no_jobs, problem,
+    reported, reports, results, with,
 };
 
 async fn nothing(_: Job<Value>) -> Result<(), Fail> {
@@ -26,21 +28,19 @@ fn scripted(
     let claims = std::sync::Mutex::new(Some(jobs));
     let answer = Arc::new(answer);
     let server = FakeServer::start(move |request| {
-        let jobs = if request.path == "/api/claims" { claims.lock().unwrap().take() } else { None };
-        let is_report = request.path == "/api/reports";
-        let nth = if is_report { count.fetch_add(1, Ordering::SeqCst) } else { 0 };
+        let jobs = claims.lock().unwrap().take_if(|_| request.is_claim());
+        let nth = (!request.is_claim()).then(|| count.fetch_add(1, Ordering::SeqCst));
         let (open, answer) = (open.clone(), answer.clone());
         async move {
-            match jobs {
-                Some(jobs) => Reply::Json(200, json!({ "jobs": jobs })),
-                None if is_report => {
+            match (nth, jobs) {
+                (Some(nth), _) => {
                     if nth == 0 {
                         open.acquire().await.unwrap().forget();
                     }
                     answer(nth, request)
                 }
-                None if request.body.get("wait").is_some() => std::future::pending().await,
-                None => Reply::Json(200, json!({ "jobs": [] })),
+                (None, Some(jobs)) => claimed(&jobs),
+                (None, None) => no_jobs(&request).await,
             }
         }
     });
@@ -50,8 +50,7 @@ fn scripted(
 fn accept_all(request: &Request) -> Reply {
     // A worker reads only refusals.
     assert_eq!(request.header("prefer"), Some("return=minimal"));
-    let count = request.body["reports"].as_array().unwrap().len();
-    Reply::Json(200, json!({ "results": vec![json!({ "ok": {} }); count] }))
+    results(request, |_| Ok(json!({})))
 }
 
 #[tokio::test]
@@ -76,16 +75,13 @@ async fn reports_are_batched_while_one_is_in_flight() {
         ["j1", "j2", "j3", "j4", "j5"].map(|id| job(id, if id == "j1" { "first" } else { "rest" }, 60_000));
     let (server, gate) = scripted(jobs.into(), |_, request| accept_all(&request));
     let (begin, done) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
-    let (wait, count, together) = (begin.clone(), done.clone(), Arc::new(Barrier::new(4)));
-    let rest = move |_: Job<Value>| {
-        let (wait, count, together) = (wait.clone(), count.clone(), together.clone());
-        async move {
-            wait.acquire().await?.forget();
-            together.wait().await;
-            count.fetch_add(1, Ordering::SeqCst);
-            Ok::<_, Fail>(())
-        }
-    };
+    let context = (begin.clone(), done.clone(), Arc::new(Barrier::new(4)));
+    let rest = with(context, |(begin, done, together), _| async move {
+        begin.acquire().await?.forget();
+        together.wait().await;
+        done.fetch_add(1, Ordering::SeqCst);
+        Ok::<_, Fail>(())
+    });
     let worker = Worker::new(server.client()).on("first", nothing).on("rest", rest).slots(5);
     let worker = Running::start(worker);
     server.until(reported("succeed")).await;
@@ -99,12 +95,8 @@ async fn reports_are_batched_while_one_is_in_flight() {
     // The first report is answered only now.
     gate.add_permits(1);
     worker.stop().await;
-    let sizes: Vec<usize> = server
-        .requests()
-        .iter()
-        .filter(|request| request.path == "/api/reports")
-        .map(|request| request.body["reports"].as_array().unwrap().len())
-        .collect();
+    let requests = server.requests();
+    let sizes: Vec<usize> = requests.iter().map(|it| it.reports().len()).filter(|size| *size > 0).collect();
     assert_eq!(sizes.iter().sum::<usize>(), 5);
     assert_eq!(sizes[0], 1, "a single report is sent at once");
     assert!(sizes.len() <= 3, "the rest is batched: {sizes:?}");
@@ -129,43 +121,29 @@ async fn a_refused_result_becomes_a_failure_and_a_lost_lease_nothing() {
 
 #[tokio::test]
 async fn one_bad_report_does_not_block_the_others() {
+    let is_bad = |report: &Value| report["job"] == "bad";
     let jobs = ["bad", "j2", "j3"].map(|id| job(id, "t", 60_000));
     // The whole batch is refused while it contains the bad report.
-    let (server, gate) = scripted(jobs.into(), |_, request| {
-        let bad = request.body["reports"].as_array().unwrap().iter().any(|report| report["job"] == "bad");
+    let (server, gate) = scripted(jobs.into(), move |_, request| {
+        let bad = request.reports().iter().any(is_bad);
         if bad { Reply::Json(400, problem(400, "malformed")) } else { accept_all(&request) }
     });
     gate.add_permits(1);
-    let together = Arc::new(Barrier::new(3));
-    let handler = move |_: Job<Value>| {
-        let together = together.clone();
-        async move {
-            together.wait().await;
-            Ok::<_, Fail>(())
-        }
-    };
-    Running::start(Worker::new(server.client()).on("t", handler).slots(3)).stop_after(&server, 3).await;
-    let requests = server.requests();
-    let accepted = requests.iter().filter(|request| request.path == "/api/reports").filter(|request| {
-        request.body["reports"].as_array().unwrap().iter().all(|report| report["job"] != "bad")
+    let handler = with(Arc::new(Barrier::new(3)), |together, _| async move {
+        together.wait().await;
+        Ok::<_, Fail>(())
     });
-    let accepted: usize = accepted.map(|request| request.body["reports"].as_array().unwrap().len()).sum();
-    assert_eq!(accepted, 2);
+    let worker = Running::start(Worker::new(server.client()).on("t", handler).slots(3));
+    let all = |requests: &[Request]| {
+        let jobs: BTreeSet<_> = reports(requests, "succeed").iter().map(|it| it["job"].to_string()).collect();
+        (jobs.len() == 3).then_some(())
+    };
+    server.until(all).await;
+    worker.stop().await;
+    let requests = server.requests();
+    let accepted = requests.iter().filter(|request| !request.reports().iter().any(is_bad));
+    assert_eq!(accepted.map(|request| request.reports().len()).sum::<usize>(), 2);
     assert!(!reports(&requests, "fail").is_empty(), "the bad report is sent as a failure");
-}
-
-impl Running {
-    /// Stops when this many jobs were reported as succeeded.
-    async fn stop_after(self, server: &FakeServer, count: usize) {
-        let all = |requests: &[Request]| {
-            let sent = reports(requests, "succeed");
-            let jobs: std::collections::BTreeSet<_> =
-                sent.iter().map(|report| report["job"].as_str()).collect();
-            (jobs.len() == count).then_some(())
-        };
-        server.until(all).await;
-        self.stop().await;
-    }
 }
 
 #[derive(serde::Deserialize)]
@@ -206,35 +184,14 @@ async fn each_result_of_a_handler_is_reported() {
     let every = |requests: &[Request]| verbs.map(|verb| reports(requests, verb)).concat();
     server.until(|requests| (every(requests).len() == 9).then_some(())).await;
     worker.stop().await;
-    let all = every(&server.requests());
-    let of = |id: &str| {
-        let mut report = all.iter().find(|report| report["job"] == id).unwrap().clone();
+    let by_job = |mut report: Value| {
         let parts = report.as_object_mut().unwrap();
-        parts.remove("job");
         assert_eq!(parts.remove("fence"), Some(json!(7)));
-        report
+        (parts.remove("job").unwrap().as_str().unwrap().to_owned(), report)
     };
-    let fail = |error: Value| json!({ "verb": "fail", "error": error });
-    assert_eq!(
-        of("ok"),
-        json!({ "verb": "succeed", "result": { "fence": 7, "attempt": 1, "type": "ends" } })
-    );
-    let panic = json!({ "code": "HANDLER_PANIC", "message": "oh no", "class": "transient", "stage": "exec" });
-    assert_eq!(of("panic"), fail(panic));
-    assert_eq!(of("question")["error"]["code"], "ERROR");
-    let busy = json!({ "code": "BUSY", "message": "later", "class": "transient", "stage": "fetch", "details": { "a": 1 } });
-    assert_eq!(of("transient"), json!({ "verb": "fail", "error": busy, "retry_after": "3000ms" }));
-    let gone = json!({ "code": "GONE", "message": "for good", "class": "permanent", "reason_code": "policy_violation" });
-    assert_eq!(of("permanent"), fail(gone));
-    assert_eq!(of("reject"), json!({ "verb": "reject", "reason": "not ours" }));
-    assert_eq!(of("release"), json!({ "verb": "release", "checkpoint": [4], "delay": "20ms" }));
-    assert_eq!((&of("partial")["result"], &of("partial")["error"]["code"]), (&json!([1]), &json!("HALF")));
-    let unreadable = of("unreadable");
-    assert_eq!(unreadable["error"]["code"], "BAD_PAYLOAD");
-    assert_eq!(
-        (&unreadable["error"]["class"], &unreadable["error"]["stage"]),
-        (&json!("permanent"), &json!("input"))
-    );
+    let sent: Value = every(&server.requests()).into_iter().map(by_job).collect();
+    let expected: Value = serde_json::from_str(include_str!("results.json")).unwrap();
+    assert_eq!(sent, expected);
 }
 
 #[tokio::test]
@@ -262,16 +219,11 @@ async fn log_lines_and_progress_are_sent_before_the_final_report() {
     assert_eq!((&appends[0].body["worker"], &appends[0].body["fence"]), (&json!("w1"), &json!(7)));
     let progress = reports(&requests, "progress");
     assert_eq!(progress.last().unwrap()["progress"], 100);
-    assert!(
-        appends.len() + progress.len() < 100,
-        "they are batched: {} and {}",
-        appends.len(),
-        progress.len()
-    );
+    let sent = (appends.len(), progress.len());
+    assert!(sent.0 + sent.1 < 100, "they are batched: {sent:?}");
     let position = |found: &dyn Fn(&Request) -> bool| requests.iter().rposition(found).unwrap();
-    let final_report = position(&|request| !reports(std::slice::from_ref(request), "succeed").is_empty());
-    assert!(position(&|request| request.path.ends_with("/logs")) < final_report);
-    assert!(
-        position(&|request| !reports(std::slice::from_ref(request), "progress").is_empty()) < final_report
-    );
+    let last =
+        |verb: &str| position(&|request| request.reports().iter().any(|report| report["verb"] == verb));
+    assert!(position(&|request| request.path.ends_with("/logs")) < last("succeed"));
+    assert!(last("progress") < last("succeed"));
 }

@@ -50,31 +50,28 @@ fn between(from: &Value, to: &Value) -> i64 {
 async fn an_engine_has_30_seconds_to_take_a_job_10_to_start_it_and_60_to_finish_it() {
     let kit = Kit::start().await;
     let client = kit.client();
+    let times_out = async |job: &Value, code: &str, since: &str, millis: i64| {
+        kit.advance(Duration::from_mins(1));
+        let finished = eventually(&client, job, "failed").await;
+        assert_eq!(finished["error"]["code"], code);
+        assert_eq!(between(&finished[since], &finished["completed_at"]), millis);
+    };
     let unclaimed = create(&client, "engine", json!({})).await;
-    kit.advance(Duration::from_mins(1));
-    let finished = eventually(&client, &unclaimed, "failed").await;
-    assert_eq!(finished["error"]["code"], "QUEUE_TIMEOUT");
-    assert_eq!(between(&finished["created_at"], &finished["completed_at"]), 30_000);
+    times_out(&unclaimed, "QUEUE_TIMEOUT", "created_at", 30_000).await;
 
     let unstarted = create(&client, "engine", json!({})).await;
     claim(&client, false).await;
-    kit.advance(Duration::from_mins(1));
-    let finished = eventually(&client, &unstarted, "failed").await;
-    assert_eq!(finished["error"]["code"], "DISPATCH_TIMEOUT");
-    assert_eq!(between(&finished["claimed_at"], &finished["completed_at"]), 10_000);
+    times_out(&unstarted, "DISPATCH_TIMEOUT", "claimed_at", 10_000).await;
 
     let unfinished = create(&client, "engine", json!({})).await;
     let held = claim(&client, true).await;
     let heartbeat = json!({ "worker": "w1", "fence": held["lease"]["fence"] });
+    let path = format!("/api/jobs/{}/heartbeat", held["id"].as_str().unwrap());
     for _ in 0..5 {
         kit.advance(Duration::from_secs(11));
-        post(&client, &format!("/api/jobs/{}/heartbeat", held["id"].as_str().unwrap()), heartbeat.clone())
-            .await;
+        post(&client, &path, heartbeat.clone()).await;
     }
-    kit.advance(Duration::from_mins(1));
-    let finished = eventually(&client, &unfinished, "failed").await;
-    assert_eq!(finished["error"]["code"], "RUN_TIMEOUT");
-    assert_eq!(between(&finished["started_at"], &finished["completed_at"]), 60_000);
+    times_out(&unfinished, "RUN_TIMEOUT", "started_at", 60_000).await;
     kit.stop().await;
 }
 
