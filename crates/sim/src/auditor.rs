@@ -23,9 +23,10 @@ use tenure_store::{JournalEntry, MemoryStore, Store};
 
 use crate::fixtures::TypeModel;
 use crate::ready;
-use crate::trace::Trace;
+use crate::trace::{FNV_START, Trace, fnv};
 use credits::CreditModel;
 use job_model::JobModel;
+use laws::Deadline;
 
 /// An idle node sweeps within this time.
 const SWEEP_MS_MAX: i64 = 1000;
@@ -231,9 +232,8 @@ impl Auditor {
         self.check_waiting();
         let running = self.now.0 - self.stopped;
         for model in self.models.values().filter(|model| !model.phase.is_final()) {
-            let late =
-                model.deadlines().into_iter().find(|one| one.latest.saturating_add(SWEEP_MS_MAX) < running);
-            if let Some(late) = late {
+            let is_late = |one: &Deadline| one.latest.saturating_add(SWEEP_MS_MAX) < running;
+            if let Some(late) = model.deadlines().into_iter().find(is_late) {
                 let what = format!("at {running} {} of {} has not fired", late.what, late.latest);
                 self.violations.push(model.violation(9, what, "within a second"));
                 return;
@@ -301,17 +301,13 @@ fn describe(event: &Event) -> String {
     let seq = event.seq.map_or_else(|| "note".to_owned(), |seq| format!("event {seq}"));
     let Event { name, to, attempt, actor, ts, .. } = event;
     let cause = event.cause.as_ref().map(|cause| format!(" [{cause}]")).unwrap_or_default();
-    format!(
-        "    {seq}: {name}, {from} → {to}, attempt {attempt}, by {actor}{cause}, at {}",
-        ts.0 % 1_000_000_000
-    )
+    let at = ts.0 % 1_000_000_000;
+    format!("    {seq}: {name}, {from} → {to}, attempt {attempt}, by {actor}{cause}, at {at}")
 }
 
-/// FNV-1a over the event's text.
+/// The hash of an event's text.
 fn hash(event: &Event) -> u64 {
     let facts = serde_json::to_string(&event.facts).unwrap_or_default();
-    let text =
-        format!("{} {:?} {} {} {} {facts}", event.job_id, event.seq, event.name, event.ts.0, event.actor);
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    let Event { job_id, seq, name, ts, actor, .. } = event;
+    fnv(FNV_START, format!("{job_id} {seq:?} {name} {} {actor} {facts}", ts.0).as_bytes())
 }

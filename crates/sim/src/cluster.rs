@@ -182,10 +182,8 @@ impl Cluster {
             node.is_up.set(true);
             self.update_outage();
             let crash = Arc::new(CrashSignal::default());
-            let started =
-                Runtime::start(node.store.clone(), fixtures::definitions().clone(), self.options(&crash))
-                    .await;
-            match started {
+            let (store, definitions) = (node.store.clone(), fixtures::definitions().clone());
+            match Runtime::start(store, definitions, self.options(&crash)).await {
                 Ok(runtime) => {
                     self.trace.record(None, format!("{} runs", node.name));
                     *node.running.borrow_mut() = Some(RunningNode { runtime, crash: Arc::clone(&crash) });
@@ -216,11 +214,8 @@ impl Cluster {
             crash.outcome_unknown.store(true, Ordering::Relaxed);
             crash.send();
         };
-        Options {
-            random: Arc::new(draw),
-            on_unknown_outcome: Arc::new(on_unknown_outcome),
-            ..Options::default()
-        }
+        let (random, on_unknown_outcome) = (Arc::new(draw), Arc::new(on_unknown_outcome));
+        Options { random, on_unknown_outcome, ..Options::default() }
     }
 
     /// Begins or ends an outage, by whether any node reaches the store.
@@ -241,10 +236,8 @@ impl Cluster {
                     self.store.jump(outage.store_time);
                     self.store.outage(span);
                     self.audit(|auditor| auditor.note_outage(span));
-                    self.trace.record(
-                        None,
-                        format!("no node reached the store for {span}: all clocks stood still"),
-                    );
+                    let what = format!("no node reached the store for {span}: all clocks stood still");
+                    self.trace.record(None, what);
                 }
             }
             (None, true) | (Some(_), false) => {}
@@ -274,8 +267,8 @@ impl Cluster {
             Fault::Crash => self.kill(one, span),
             Fault::CrashAll => (0..NODES).for_each(|index| self.kill(index, span)),
             Fault::Stop => self.stop(one).await,
-            Fault::Disconnect => self.disconnect(&[one], span).await,
-            Fault::DisconnectAll => self.disconnect(&[0, 1], span).await,
+            Fault::Disconnect => self.disconnect(&self.nodes[one..=one], span).await,
+            Fault::DisconnectAll => self.disconnect(&self.nodes, span).await,
             Fault::BeforeCommit => self.fail_commit(StoreFault::BeforeCommit, "fails"),
             Fault::AfterCommit => self.fail_commit(StoreFault::AfterCommit, "succeeds without an answer"),
             Fault::DiskFull => self.fail_commit(StoreFault::Full, "finds the disk full"),
@@ -303,17 +296,17 @@ impl Cluster {
         }
     }
 
-    async fn disconnect(&self, which: &[usize], span: Duration) {
-        let names: Vec<&str> = which.iter().map(|index| self.nodes[*index].name.as_str()).collect();
+    async fn disconnect(&self, nodes: &[Node], span: Duration) {
+        let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
         let names = names.join(", ");
         self.trace.record(None, format!("disconnected from the store for {} ms: {names}", span.as_millis()));
-        for index in which {
-            self.nodes[*index].store.set_disconnected(true);
+        for node in nodes {
+            node.store.set_disconnected(true);
         }
         self.update_outage();
         sleep(span).await;
-        for index in which {
-            self.nodes[*index].store.set_disconnected(false);
+        for node in nodes {
+            node.store.set_disconnected(false);
         }
         self.update_outage();
         self.trace.record(None, format!("connected: {names}"));

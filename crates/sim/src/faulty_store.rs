@@ -62,12 +62,16 @@ impl FaultyStore {
     }
 }
 
-/// Reads that are passed on while the node is connected.
+/// Passes the reads of a store on while the node is connected; `due` is implemented separately.
 macro_rules! pass_on {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
-        $(async fn $name(&self, $($argument: $type),*) -> Result<$answer, StoreError> {
+    ($($(#[$doc:meta])* fn $name:ident $arguments:tt -> $answer:ty;)*) => {
+        $(pass_on!(@one $name $arguments -> $answer);)*
+    };
+    (@one due $arguments:tt -> $answer:ty) => {};
+    (@one $name:ident($($argument:ident: $type:ty),*) -> $answer:ty) => {
+        async fn $name(&self, $($argument: $type),*) -> Result<$answer, StoreError> {
             self.connected()?.$name($($argument),*).await
-        })*
+        }
     };
 }
 
@@ -116,44 +120,13 @@ impl Store for FaultyStore {
         self.store.remote_commit().await;
     }
 
-    pass_on! {
-        fn now() -> Now;
-        fn heartbeat() -> ();
-        fn job(id: JobId) -> Option<Arc<Job>>;
-        fn history(id: JobId) -> Vec<Event>;
-        fn events(after: Position, limit: usize) -> Vec<JournalEntry>;
-        fn journal_end() -> Position;
-        fn list(filter: JobFilter, page: Page) -> Vec<Arc<Job>>;
-        fn nth_older(before: Option<JobId>, jobs: usize) -> Option<JobId>;
-        fn counts() -> Vec<Count>;
-        fn gauges() -> Gauges;
-        fn leased(limit: usize) -> Vec<Arc<Job>>;
-        fn waiting(limit: usize) -> Vec<Arc<Job>>;
-        fn next_run(filter: ClaimFilter) -> Option<Timestamp>;
-        fn completed_before(lifecycle: LifecycleName, before: Timestamp, limit: usize) -> Vec<JobId>;
-        fn finished(since: Timestamp, limit: usize) -> Vec<Arc<Job>>;
-        fn logs(job: JobId, after: u64, limit: usize) -> Vec<LogLine>;
-        fn telemetry(job: JobId) -> Vec<Telemetry>;
-        fn dead_letters(filter: DeadLetterFilter, page: Page) -> Vec<DeadLetter>;
-        fn account(user: UserId) -> Account;
-        fn accounts(after: Option<UserId>, limit: usize) -> Vec<(UserId, Account)>;
-        fn ledger(user: UserId, after: u64, limit: usize) -> Vec<(u64, LedgerLine)>;
-        fn ledger_before(user: UserId, before: u64, limit: usize) -> Vec<(u64, LedgerLine)>;
-        fn audit(after: u64, limit: usize) -> Vec<(u64, AuditLine)>;
-        fn audit_before(before: u64, limit: usize) -> Vec<(u64, AuditLine)>;
-        fn paused() -> Vec<QueueName>;
-        fn lifecycles() -> Vec<(LifecycleRef, String)>;
-        fn api_keys() -> Vec<ApiKey>;
-        fn automations(kind: AutomationKind) -> Vec<Automation>;
-        fn due_automations(kind: AutomationKind, limit: usize) -> Vec<Automation>;
-        fn assets(job: JobId, before: Option<AssetId>, limit: usize) -> Vec<Asset>;
-        fn asset(id: AssetId) -> Option<Asset>;
-        fn asset_garbage(limit: usize) -> Vec<String>;
-        fn workers() -> Vec<WorkerRecord>;
-        fn worker(id: WorkerId) -> Option<WorkerRecord>;
-        fn nodes() -> Vec<NodeRecord>;
-        fn scan(after: Option<JobId>, limit: usize) -> Vec<Scanned>;
-        fn scan_accounts(after: Option<UserId>, limit: usize) -> Vec<AccountSums>;
-        fn orphans(limit: usize) -> Vec<String>;
+    async fn now(&self) -> Result<Now, StoreError> {
+        self.connected()?.now().await
     }
+
+    async fn heartbeat(&self) -> Result<(), StoreError> {
+        self.connected()?.heartbeat().await
+    }
+
+    tenure_store::store_reads!(pass_on);
 }

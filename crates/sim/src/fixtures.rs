@@ -26,13 +26,15 @@ pub(crate) fn definitions() -> &'static Definitions {
 fn types() -> Vec<TypeDefinition> {
     let seconds = |span: u64| Some(Millis::seconds(span));
     let backoff = |jitter| Some(Backoff { base: Millis(300), factor: 2.0, max: Millis::seconds(5), jitter });
+    let leased = |name, lifecycle, lease, heartbeat| {
+        let (lease, heartbeat) = (seconds(lease), seconds(heartbeat));
+        TypeDefinition { lease, heartbeat, ..TypeDefinition::new(name, lifecycle) }
+    };
     let fleet = TypeDefinition {
-        lease: seconds(9),
-        heartbeat: seconds(3),
         cancel_grace: seconds(4),
         max_attempts: Some(3),
         backoff: backoff(Jitter::Full),
-        ..TypeDefinition::new("fleet", "distributed")
+        ..leased("fleet", "distributed", 9, 3)
     };
     let saga = TypeDefinition {
         name: "saga".to_owned(),
@@ -40,32 +42,20 @@ fn types() -> Vec<TypeDefinition> {
         backoff: backoff(Jitter::Equal),
         ..fleet.clone()
     };
-    let undo =
-        TypeDefinition { lease: seconds(6), heartbeat: seconds(2), ..TypeDefinition::new("undo", "so1") };
+    let undo = leased("undo", "so1", 6, 2);
     let parcel = TypeDefinition { name: "parcel".to_owned(), cancel_grace: seconds(3), ..undo.clone() };
-    let picture = TypeDefinition {
-        cost: 3,
-        lease: seconds(8),
-        heartbeat: seconds(5),
-        backoff: backoff(Jitter::None),
-        ..TypeDefinition::new("picture", "image")
-    };
-    let pattern = TypeDefinition {
-        lease: seconds(10),
-        heartbeat: seconds(4),
-        ..TypeDefinition::new("pattern", "pattern")
-    };
+    let picture =
+        TypeDefinition { cost: 3, backoff: backoff(Jitter::None), ..leased("picture", "image", 8, 5) };
+    let pattern = leased("pattern", "pattern", 10, 4);
     let article = TypeDefinition {
         cost: 2,
-        lease: seconds(12),
-        heartbeat: seconds(4),
         max_attempts: Some(2),
         backoff: backoff(Jitter::Full),
         timeouts: vec![
             ("drafting".to_owned(), Millis::seconds(25)),
             ("in_review".to_owned(), Millis::seconds(40)),
         ],
-        ..TypeDefinition::new("article", "review")
+        ..leased("article", "review", 12, 4)
     };
     let anything = TypeDefinition { name: CATCH_ALL.to_owned(), max_attempts: Some(2), ..fleet.clone() };
     let engine = TypeDefinition::new("engine", "engine");

@@ -93,12 +93,10 @@ fn describe_reply(cluster: &Cluster, reply: &Reply) -> String {
         },
         Some(Ok(Ok(output))) => match output {
             CommandOutput::Job { job, replayed, ignored } => {
-                let how = if *replayed {
-                    ", a replay"
-                } else if *ignored {
-                    ", ignored"
-                } else {
-                    ""
+                let how = match (replayed, ignored) {
+                    (true, _) => ", a replay",
+                    (false, true) => ", ignored",
+                    (false, false) => "",
                 };
                 format!("job {} is {}, seq {}{how}", cluster.trace.label(job.id()), job.state, job.seq)
             }
@@ -108,19 +106,15 @@ fn describe_reply(cluster: &Cluster, reply: &Reply) -> String {
                 let all: Vec<String> = jobs.iter().map(one).collect();
                 format!("[{}]{}", all.join(", "), if *replayed { ", a replay" } else { "" })
             }
-            CommandOutput::Heartbeat { lease, cancel } => format!(
-                "renewed until {}{}",
-                lease.expires().0 % 1_000_000_000,
-                if cancel.is_some() { ", cancel requested" } else { "" }
-            ),
+            CommandOutput::Heartbeat { lease, cancel } => {
+                let how = if cancel.is_some() { ", cancel requested" } else { "" };
+                format!("renewed until {}{how}", lease.expires().0 % 1_000_000_000)
+            }
             CommandOutput::Logged(count) => format!("{count} lines"),
             CommandOutput::Account(account) => format!("{account:?}"),
-            CommandOutput::Key { key, .. } => format!("key {} for {}", key.id, key.role.as_str()),
-            CommandOutput::Asset { asset, .. } => format!("asset {}", asset.id),
-            CommandOutput::Automation { automation, .. } => {
-                format!("{} {}", automation.id().0.as_str(), automation.id().1)
-            }
             CommandOutput::Nothing => "done".to_owned(),
+            // No command of the workload has another output.
+            other => format!("{other:?}"),
         },
     }
 }

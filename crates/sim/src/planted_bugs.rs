@@ -1,7 +1,7 @@
 //! Five planted bugs that the auditor must find. All are implemented here, around a correct store; core, runtime and stores
 //! do not know them.
 
-use tenure_core::command::{Command, CommandEnvelope, Hold, Holder};
+use tenure_core::command::{Command, CommandEnvelope};
 use tenure_core::credit::{LedgerLine, Movement};
 use tenure_core::event::Event;
 use tenure_core::id::JobId;
@@ -51,26 +51,20 @@ impl Bug {
 }
 
 /// No fence check: replaces worker and fence of the command by those of the lease.
-pub(crate) fn as_the_holder(envelope: CommandEnvelope, job: Option<&Job>) -> CommandEnvelope {
+pub(crate) fn as_the_holder(mut envelope: CommandEnvelope, job: Option<&Job>) -> CommandEnvelope {
     let Some(lease) = job.and_then(|job| job.lease.as_deref()) else { return envelope };
-    let live = Holder { worker: lease.worker.clone(), fence: lease.fence };
-    let hold = |hold: Hold| Hold { worker: live.worker.clone(), fence: live.fence, ..hold };
-    let command = match envelope.command {
-        Command::Report(mut report) => {
-            report.holder = report.holder.map(|_| live.clone());
-            Command::Report(report)
+    let holder = match &mut envelope.command {
+        Command::Report(report) => report.holder.as_mut().map(|it| (&mut it.worker, &mut it.fence)),
+        Command::Log(log) => log.holder.as_mut().map(|it| (&mut it.worker, &mut it.fence)),
+        Command::Heartbeat(hold) | Command::Progress { hold, .. } => {
+            Some((&mut hold.worker, &mut hold.fence))
         }
-        Command::Log(mut log) => {
-            log.holder = log.holder.map(|_| live.clone());
-            Command::Log(log)
-        }
-        Command::Heartbeat(it) => Command::Heartbeat(hold(it)),
-        Command::Progress { hold: it, percent, message } => {
-            Command::Progress { hold: hold(it), percent, message }
-        }
-        other => other,
+        _ => None,
     };
-    CommandEnvelope { command, ..envelope }
+    if let Some((worker, fence)) = holder {
+        (*worker, *fence) = (lease.worker.clone(), lease.fence);
+    }
+    envelope
 }
 
 /// Double refund: repeats the movement in the account and in the ledger.
@@ -117,9 +111,8 @@ pub(crate) async fn write_events_later<T: Send + 'static>(
     };
     let (answer, events) = store.transact(reads, state).await?;
     if !events.is_empty() {
-        store
-            .transact(Reads::default(), move |set, _| set.changes.appended.events.clone_from(&events))
-            .await?;
+        let append = move |set: &mut WorkingSet, _| set.changes.appended.events.clone_from(&events);
+        store.transact(Reads::default(), append).await?;
     }
     Ok(answer)
 }

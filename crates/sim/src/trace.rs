@@ -31,7 +31,7 @@ pub(crate) struct Line {
 
 impl Trace {
     pub(crate) fn new() -> Self {
-        let inner = Inner { hash: 0xcbf2_9ce4_8422_2325, ..Inner::default() };
+        let inner = Inner { hash: FNV_START, ..Inner::default() };
         Self { start: Instant::now(), inner: RefCell::new(inner) }
     }
 
@@ -44,9 +44,9 @@ impl Trace {
         let (at_ms, text) = (self.elapsed_ms(), text.into());
         let mut inner = self.inner.borrow_mut();
         let id = job.map_or(0, JobId::seed);
-        inner.mix(&at_ms.to_be_bytes());
-        inner.mix(&id.to_be_bytes());
-        inner.mix(text.as_bytes());
+        inner.hash = fnv(inner.hash, &at_ms.to_be_bytes());
+        inner.hash = fnv(inner.hash, &id.to_be_bytes());
+        inner.hash = fnv(inner.hash, text.as_bytes());
         inner.lines.push(Line { at_ms, job, text });
     }
 
@@ -66,11 +66,10 @@ impl Trace {
     }
 }
 
-impl Inner {
-    /// FNV-1a.
-    fn mix(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
+/// The FNV-1a hash of no bytes.
+pub(crate) const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// Continues an FNV-1a hash with these bytes.
+pub(crate) fn fnv(hash: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -43,6 +43,7 @@ pub use sqlite::SqliteStore;
 
 /// The reads of a store. The trait and the stores that only pass a call on expand this list, so that a new read is
 /// declared once.
+#[macro_export]
 macro_rules! store_reads {
     ($expand:ident) => {
         $expand! {
@@ -117,7 +118,6 @@ macro_rules! store_reads {
         }
     };
 }
-pub(crate) use store_reads;
 
 macro_rules! declare_reads {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*) => {$(

@@ -104,11 +104,8 @@ impl CreditModel {
             let moves = self.moves.get(&model.id()).map(Vec::as_slice).unwrap_or_default();
             let expected = expected_moves(model);
             if moves != expected {
-                violations.push(model.violation(
-                    7,
-                    format!("credits moved {moves:?}"),
-                    format!("{expected:?}"),
-                ));
+                let what = format!("credits moved {moves:?}");
+                violations.push(model.violation(7, what, format!("{expected:?}")));
             }
         }
         for (user, sums) in self.accounts.iter().filter(|(_, sums)| sums.reserved > 0) {
@@ -121,10 +118,8 @@ impl CreditModel {
 
 /// The movements that a job's state requires.
 fn expected_moves(model: &JobModel) -> Vec<Movement> {
-    let Some(credits) = model.kind.lifecycle.credits.as_ref().filter(|_| model.kind.definition.cost > 0)
-    else {
-        return Vec::new();
-    };
+    let costs = model.kind.definition.cost > 0;
+    let Some(credits) = model.kind.lifecycle.credits.as_ref().filter(|_| costs) else { return Vec::new() };
     let mut moves = vec![Movement::Reserve];
     if model.phase.is_final() {
         let settles = credits.settle.contains(&model.state);

@@ -177,9 +177,8 @@ impl JobModel {
         } else if self.phase.is_leased() {
             self.renew(running);
         } else if let Some(held) = self.held.take() {
-            let how = end_of(event, &held);
-            self.ended =
-                Some(EndedLease { worker: held.worker, fence: held.fence, by: event.trigger.clone(), how });
+            let (how, by) = (end_of(event, &held), event.trigger.clone());
+            self.ended = Some(EndedLease { worker: held.worker, fence: held.fence, by, how });
         }
         if self.held.is_none() {
             self.graces = vec![None];

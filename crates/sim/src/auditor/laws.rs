@@ -23,29 +23,21 @@ pub(super) struct Deadline {
 impl JobModel {
     /// Every current deadline.
     pub(super) fn deadlines(&self) -> Vec<Deadline> {
-        let mut found = Vec::new();
-        if let Some(held) = &self.held {
-            let expiries = held.ends.iter().map(|(ends, beat_by)| *ends.min(beat_by));
-            let (earliest, latest) = (expiries.clone().min(), expiries.max());
-            found.extend(earliest.zip(latest).map(|(earliest, latest)| Deadline {
-                what: LEASE,
-                earliest,
-                latest,
-            }));
-        }
-        if rules::has_rule(&self.kind.lifecycle, &self.state, &Trigger::Cancel) {
-            let latest = self.graces.iter().map(|grace| grace.unwrap_or(i64::MAX)).max();
-            let earliest = self.graces.iter().flatten().min().copied();
-            found.extend(earliest.zip(latest).map(|(earliest, latest)| Deadline {
-                what: GRACE,
-                earliest,
-                latest,
-            }));
-        }
-        let certain = |what, at: Option<i64>| at.map(|at| Deadline { what, earliest: at, latest: at });
-        found.extend(certain(TIMEOUT, self.timeout));
-        found.extend(certain(DUE, self.due));
-        found
+        let deadline = |what, earliest: Option<i64>, latest: Option<i64>| {
+            Some(Deadline { what, earliest: earliest?, latest: latest? })
+        };
+        let ends = self.held.iter().flat_map(|held| &held.ends);
+        let expiries = ends.map(|(ends, beat_by)| *ends.min(beat_by));
+        let cancellable = rules::has_rule(&self.kind.lifecycle, &self.state, &Trigger::Cancel);
+        let graces = || self.graces.iter().filter(|_| cancellable);
+        let last_grace = graces().map(|grace| grace.unwrap_or(i64::MAX)).max();
+        let deadlines = [
+            deadline(LEASE, expiries.clone().min(), expiries.max()),
+            deadline(GRACE, graces().flatten().min().copied(), last_grace),
+            deadline(TIMEOUT, self.timeout, self.timeout),
+            deadline(DUE, self.due, self.due),
+        ];
+        deadlines.into_iter().flatten().collect()
     }
 
     /// The first law that an event breaks.
@@ -81,13 +73,10 @@ impl JobModel {
     fn check_rule(&self, event: &Event) -> Option<Violation> {
         let from = (self.seq > 0).then_some(&self.state);
         let rule = self.rule_for(event);
-        let expected = match (rule, from) {
-            (Some(rule), _) => {
-                format!("{} → {} ({})", from.map_or("nothing", StateName::as_str), rule.to, rule.event)
-            }
-            (None, from) => {
-                format!("nothing: {} has no rule here", from.map_or("nothing", StateName::as_str))
-            }
+        let source = from.map_or("nothing", StateName::as_str);
+        let expected = match rule {
+            Some(rule) => format!("{source} → {} ({})", rule.to, rule.event),
+            None => format!("nothing: {source} has no rule here"),
         };
         let follows = |rule: &Rule| {
             let phase = rules::phase(&self.kind.lifecycle, &event.to);
@@ -108,10 +97,8 @@ impl JobModel {
     }
 
     fn retry_budget(&self, event: &Event) -> RetryBudget {
-        RetryBudget {
-            failed: self.failed + u32::from(rules::fails(&event.trigger)),
-            max: self.spec.max_attempts,
-        }
+        let failed = self.failed + u32::from(rules::fails(&event.trigger));
+        RetryBudget { failed, max: self.spec.max_attempts }
     }
 
     /// Law 3: `(attempt, rank)` grows; a ready state begins the next attempt.
@@ -146,16 +133,13 @@ impl JobModel {
         let policy = &self.kind.policy;
         let ends = (running + policy.lease.0 as i64, running + 2 * policy.heartbeat.0 as i64);
         let expected = (self.fence + 1, ends, event.actor.to_string());
-        let lease = granted.map(|lease| {
-            (lease.fence.0, (lease.ends.0, lease.beat_by.0), format!("worker:{}", lease.worker))
-        });
+        let lease =
+            granted.map(|it| (it.fence.0, (it.ends.0, it.beat_by.0), format!("worker:{}", it.worker)));
         if lease.as_ref() != Some(&expected) {
             return Some(self.violation(4, format!("granted {lease:?}"), format!("{expected:?}")));
         }
-        let early = event.ts < self.run_at;
-        early.then(|| {
-            self.violation(9, format!("claimed at {}", event.ts), format!("not before {}", self.run_at))
-        })
+        let (early, what) = (event.ts < self.run_at, format!("claimed at {}", event.ts));
+        early.then(|| self.violation(9, what, format!("not before {}", self.run_at)))
     }
 
     /// Law 9: expired deadlines fired before; none fires early, and the earlier one fires first.

@@ -124,19 +124,16 @@ impl Auditor {
         };
         let spec = &model.spec;
         let same = spec.job_type == new.job_type && spec.user_id == new.user_id;
-        let same_key = match &new.key {
-            Some(key) => spec.links.idempotency_key.as_ref() == Some(&key.key) && spec.payload == new.payload,
-            None => true,
-        };
+        let same_key = new.key.as_ref().is_none_or(|key| {
+            spec.links.idempotency_key.as_ref() == Some(&key.key) && spec.payload == new.payload
+        });
         if !same || !same_key {
             return Some(model.violation(7, "a creation was answered with this job", "the requested job"));
         }
         let ts = model.steps[0].ts;
         let fresh = (start.at..=now).contains(&ts);
-        let late = !replayed && !fresh;
-        late.then(|| {
-            model.violation(7, format!("a job of {ts} was answered as new at {now}"), "marked as a replay")
-        })
+        let what = format!("a job of {ts} was answered as new at {now}");
+        (!replayed && !fresh).then(|| model.violation(7, what, "marked as a replay"))
     }
 
     fn check_claim(
@@ -174,19 +171,16 @@ impl Auditor {
         let grant = (job.fence.0 as usize).checked_sub(1).and_then(|index| grants.get(index));
         let lease = job.lease.as_ref().map(|lease| (lease.worker.clone(), lease.fence));
         if lease != Some((claim.worker.clone(), job.fence)) {
-            return Err(model.violation(
-                4,
-                format!("granted to {} with {lease:?}", claim.worker),
-                "a lease of this worker",
-            ));
+            let what = format!("granted to {} with {lease:?}", claim.worker);
+            return Err(model.violation(4, what, "a lease of this worker"));
         }
         match (grant, period) {
             (None, _) => {
                 Err(model.violation(4, format!("granted with fence {}", job.fence), "a claim event"))
             }
             (Some(step), Some(period)) if !period.contains(&step.ts) => {
-                let what =
-                    format!("fence {} of {} was granted as new at {}", job.fence, step.ts, period.end());
+                let (fence, ts, end) = (job.fence, step.ts, period.end());
+                let what = format!("fence {fence} of {ts} was granted as new at {end}");
                 Err(model.violation(4, what, "marked as a replay"))
             }
             (Some(_), _) => Ok(()),
@@ -226,13 +220,13 @@ impl Auditor {
                 let live = self.is_live(&hold);
                 self.check_renewal(&hold, live, running)
             }
-            (Command::Cancel(cancel), CommandOutput::Job { job, .. }) => {
-                let soft = cancel.mode == CancelMode::Soft && job.phase.is_leased();
-                if soft {
-                    self.check_cancel(job, running)
-                } else {
-                    self.check_transition(start, job, &Trigger::Cancel)
-                }
+            (Command::Cancel(cancel), CommandOutput::Job { job, .. })
+                if cancel.mode == CancelMode::Soft && job.phase.is_leased() =>
+            {
+                self.check_cancel(job, running)
+            }
+            (Command::Cancel(_), CommandOutput::Job { job, .. }) => {
+                self.check_transition(start, job, &Trigger::Cancel)
             }
             (Command::DeadLetter { .. }, CommandOutput::Job { job, .. }) => {
                 self.check_transition(start, job, &Trigger::DeadLetter)
@@ -279,11 +273,8 @@ impl Auditor {
         };
         if step.holder != holder {
             let what = format!("{trigger} of {} was accepted", describe_holder(holder.as_ref()));
-            return Some(model.violation(
-                4,
-                what,
-                format!("only from {}", describe_holder(step.holder.as_ref())),
-            ));
+            let expected = format!("only from {}", describe_holder(step.holder.as_ref()));
+            return Some(model.violation(4, what, expected));
         }
         let in_time = (start.at..=now).contains(&step.ts);
         let what = format!("{trigger} of {} was accepted at {now}", step.ts);
@@ -313,16 +304,16 @@ impl Auditor {
         let (worker, fence) = (&hold.worker, hold.fence);
         if !live {
             let what = format!("{worker} with fence {fence} was accepted");
-            return (!model.was_held_by(hold) && !is_live)
-                .then(|| model.violation(4, what, "a lease conflict"));
+            let unknown = !model.was_held_by(hold) && !is_live;
+            return unknown.then(|| model.violation(4, what, "a lease conflict"));
         }
         // Another command of the same batch may have ended the lease right after.
         let just_ended = model.was_held_by(hold) && model.updated_at.0 - self.stopped == running;
         if !is_live {
             let what = format!("{worker} with fence {fence} was accepted as the holder");
             let holder = model.held.as_ref().map(LeaseModel::holder);
-            return (!just_ended)
-                .then(|| model.violation(4, what, format!("only {}", describe_holder(holder.as_ref()))));
+            let expected = format!("only {}", describe_holder(holder.as_ref()));
+            return (!just_ended).then(|| model.violation(4, what, expected));
         }
         let late = model.deadlines().into_iter().find(|one| one.latest <= running);
         model.renew(running);

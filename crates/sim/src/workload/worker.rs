@@ -131,10 +131,9 @@ impl Worker {
             0..=5 => Command::Heartbeat(hold),
             6..=7 => Command::Progress { hold, percent: self.rng.between(0, 100) as f64, message: None },
             _ => {
-                let line =
-                    NewLogLine { stream: "stdout".into(), level: "info".into(), text: "a line".to_owned() };
-                let Hold { job, worker, fence } = hold;
-                Command::Log(AppendLog { job, holder: Some(Holder { worker, fence }), lines: vec![line] })
+                let (stream, level, text) = ("stdout".into(), "info".into(), "a line".to_owned());
+                let lines = vec![NewLogLine { stream, level, text }];
+                Command::Log(AppendLog { job: hold.job, holder: Some(holder(hold)), lines })
             }
         };
         let by = Actor::worker(&self.id);
@@ -171,10 +170,10 @@ impl Worker {
     /// Reports until there is a reply, and sometimes once more.
     async fn report(&mut self, task: &Task, verb: Verb) -> Reply {
         self.count += 1;
-        let Hold { job, worker, fence } = task.hold.clone();
-        let given = key(&format!("{worker}-{}", self.count), "report");
+        let hold = task.hold.clone();
+        let given = key(&format!("{}-{}", hold.worker, self.count), "report");
         let given = self.rng.percent(30).then_some(given);
-        let report = Report { job, holder: Some(Holder { worker, fence }), verb };
+        let report = Report { job: hold.job, holder: Some(holder(hold)), verb };
         let by = Actor::worker(&self.id).to_string();
         let request = submit(&by, given, Command::Report(Box::new(report)));
         let mut reply = None;
@@ -206,12 +205,15 @@ impl Worker {
             2 => Command::Disconnect(hold),
             _ => {
                 let verb = if self.rng.percent(20) { Verb::Start } else { self.random_report() };
-                let Hold { job, worker, fence } = hold;
-                Command::Report(Box::new(Report { job, holder: Some(Holder { worker, fence }), verb }))
+                Command::Report(Box::new(Report { job: hold.job, holder: Some(holder(hold)), verb }))
             }
         };
         self.cluster.send(&mut self.rng, submit(&by, None, command)).await;
     }
+}
+
+fn holder(Hold { worker, fence, .. }: Hold) -> Holder {
+    Holder { worker, fence }
 }
 
 fn is_conflict(reply: &Reply) -> bool {
