@@ -140,6 +140,11 @@ impl Auditor {
         self.stopped += span.0 as i64;
     }
 
+    /// The time in which some node reached the store.
+    fn running(&self) -> i64 {
+        self.now.0 - self.stopped
+    }
+
     pub(crate) fn are_all_jobs_final(&self) -> bool {
         self.models.values().all(|model| model.phase.is_final())
     }
@@ -230,7 +235,7 @@ impl Auditor {
             return;
         }
         self.check_waiting();
-        let running = self.now.0 - self.stopped;
+        let running = self.running();
         for model in self.models.values().filter(|model| !model.phase.is_final()) {
             let is_late = |one: &Deadline| one.latest.saturating_add(SWEEP_MS_MAX) < running;
             if let Some(late) = model.deadlines().into_iter().find(is_late) {

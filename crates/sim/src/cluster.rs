@@ -150,14 +150,15 @@ impl Cluster {
     }
 
     /// Runs a check of the auditor, and ends the run if it found a violation.
-    pub(crate) fn audit(&self, check: impl FnOnce(&mut Auditor)) {
+    pub(crate) fn audit<T>(&self, check: impl FnOnce(&mut Auditor) -> T) -> T {
         let now = self.now();
         let mut auditor = self.auditor.borrow_mut();
         auditor.set_now(now);
-        check(&mut auditor);
+        let checked = check(&mut auditor);
         if auditor.has_violations() {
             self.failed.notify_one();
         }
+        checked
     }
 
     /// Checks the clocks of all jobs periodically.

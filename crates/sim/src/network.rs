@@ -14,7 +14,7 @@ use tenure_runtime::{Failure, NewJob};
 use tenure_store::Store;
 use tokio::time::sleep;
 
-use crate::cluster::{Cluster, RunningNode};
+use crate::cluster::{Cluster, Node, RunningNode};
 use crate::planted_bugs::{self, Bug};
 use crate::ready;
 use crate::rng::Rng;
@@ -153,42 +153,36 @@ impl Cluster {
 
     /// Hands a request to a running node, and its reply to the auditor.
     async fn deliver(self: &Rc<Self>, rng: &mut Rng, request: Request, how: &str) -> Reply {
-        let up: Vec<usize> =
-            (0..self.nodes.len()).filter(|index| self.nodes[*index].running().is_some()).collect();
+        let up: Vec<&Node> = self.nodes.iter().filter(|node| node.running().is_some()).collect();
         if up.is_empty() {
             sleep(Duration::from_millis(200)).await;
             return None;
         }
-        let node = &self.nodes[rng.pick(&up)];
+        let node = rng.pick(&up);
         let running = node.running()?;
         self.tally.borrow_mut().commands += 1;
-        let (mut start, since) = (None, self.now());
-        self.audit(|auditor| start = Some(auditor.begin_request(&request, since)));
+        let start = self.audit(|auditor| auditor.begin_request(&request));
         let reply = self.decide(running, request.clone()).await;
         let text = format!("{}{how} → {}: {}", request.describe(), node.name, describe_reply(self, &reply));
         self.record(&request, &reply, &text);
-        let now = self.now();
-        if let Some(start) = start {
-            self.audit(|auditor| auditor.check_reply(&start, &request, &reply, now));
-        }
+        self.audit(|auditor| auditor.check_reply(&start, &request, &reply));
         reply
     }
 
     /// Records the line for every job of the request and the reply.
     fn record(&self, request: &Request, reply: &Reply, text: &str) {
-        let answered: Vec<JobId> = match reply {
+        let mut jobs: Vec<JobId> = match reply {
             Some(Ok(Ok(CommandOutput::Job { job, .. }))) => vec![job.id()],
             Some(Ok(Ok(CommandOutput::Claimed { jobs, .. }))) => jobs.iter().map(|job| job.id()).collect(),
             _ => Vec::new(),
         };
-        match request.job() {
-            Some(job) if !answered.contains(&job) => self.trace.record(Some(job), text.to_owned()),
-            Some(_) | None => {}
+        if let Some(job) = request.job().filter(|job| !jobs.contains(job)) {
+            jobs.insert(0, job);
         }
-        if answered.is_empty() && request.job().is_none() {
+        if jobs.is_empty() {
             self.trace.record(None, format!("  {text}"));
         }
-        for job in answered {
+        for job in jobs {
             self.trace.record(Some(job), text.to_owned());
         }
     }

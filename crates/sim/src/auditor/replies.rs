@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 
 use tenure_core::command::{Claim, Command, CommandEnvelope, Hold, Holder, Report};
 use tenure_core::decide::CommandOutput;
@@ -29,7 +28,7 @@ pub(crate) struct RequestStart {
 }
 
 impl Auditor {
-    pub(crate) fn begin_request(&mut self, request: &Request, at: Timestamp) -> RequestStart {
+    pub(crate) fn begin_request(&mut self, request: &Request) -> RequestStart {
         self.read();
         let model = request.job().and_then(|job| self.models.get_mut(&job));
         let seq = model.map_or(0, |model| {
@@ -39,46 +38,36 @@ impl Auditor {
         self.requests += 1;
         let number = self.requests;
         if let Request::Claim(claim, _) = request {
-            self.waiting.insert(number, (claim.filter.clone(), at));
+            self.waiting.insert(number, (claim.filter.clone(), self.now));
         }
-        RequestStart { seq, at, request: number }
+        RequestStart { seq, at: self.now, request: number }
     }
 
-    pub(crate) fn check_reply(
-        &mut self,
-        start: &RequestStart,
-        request: &Request,
-        reply: &Reply,
-        now: Timestamp,
-    ) {
+    pub(crate) fn check_reply(&mut self, start: &RequestStart, request: &Request, reply: &Reply) {
         self.read();
         self.waiting.remove(&start.request);
         if let Some(model) = request.job().and_then(|job| self.models.get_mut(&job)) {
             model.in_flight = model.in_flight.saturating_sub(1);
         }
         let violation = match (request, reply) {
-            (_, None | Some(Err(Failure::Stopped))) => self.outcome_unknown(request, now),
+            (_, None | Some(Err(Failure::Stopped))) => self.outcome_unknown(request),
             (_, Some(Err(Failure::Store(error)))) if matches!(**error, StoreError::OutcomeUnknown(_)) => {
-                self.outcome_unknown(request, now)
+                self.outcome_unknown(request)
             }
             // After any other failure nothing was written.
             (_, Some(Err(_))) => None,
             (_, Some(Ok(Err(refusal)))) => self.check_refusal(start, request, refusal),
-            (Request::Create(new), Some(Ok(Ok(output)))) => self.check_creation(start, new, output, now),
-            (Request::Claim(claim, _), Some(Ok(Ok(output)))) => {
-                self.check_claim(claim, output, start.at, now)
-            }
-            (Request::Submit(envelope), Some(Ok(Ok(output)))) => {
-                self.check_output(start, envelope, output, now)
-            }
+            (Request::Create(new), Some(Ok(Ok(output)))) => self.check_creation(start, new, output),
+            (Request::Claim(claim, _), Some(Ok(Ok(output)))) => self.check_claim(start, claim, output),
+            (Request::Submit(envelope), Some(Ok(Ok(output)))) => self.check_output(start, envelope, output),
         };
         self.violations.extend(violation);
     }
 
     /// The command was executed or not: both are possible until the row is read.
-    fn outcome_unknown(&mut self, request: &Request, now: Timestamp) -> Option<Violation> {
+    fn outcome_unknown(&mut self, request: &Request) -> Option<Violation> {
         let Request::Submit(envelope) = request else { return None };
-        let (running, now_ms) = (now.0 - self.stopped, self.trace.elapsed_ms());
+        let (running, now_ms) = (self.running(), self.trace.elapsed_ms());
         let model = self.models.get_mut(&envelope.command.job()?)?;
         model.unknown_at_ms = Some(now_ms);
         match &envelope.command {
@@ -111,11 +100,10 @@ impl Auditor {
     }
 
     fn check_creation(
-        &mut self,
+        &self,
         start: &RequestStart,
         new: &NewJob,
         output: &CommandOutput,
-        now: Timestamp,
     ) -> Option<Violation> {
         let CommandOutput::Job { job, replayed, .. } = output else { return Some(wrong_output("create")) };
         let model = match self.journaled(job) {
@@ -130,7 +118,7 @@ impl Auditor {
         if !same || !same_key {
             return Some(model.violation(7, "a creation was answered with this job", "the requested job"));
         }
-        let ts = model.steps[0].ts;
+        let (ts, now) = (model.steps[0].ts, self.now);
         let fresh = (start.at..=now).contains(&ts);
         let what = format!("a job of {ts} was answered as new at {now}");
         (!replayed && !fresh).then(|| model.violation(7, what, "marked as a replay"))
@@ -138,15 +126,14 @@ impl Auditor {
 
     fn check_claim(
         &mut self,
+        start: &RequestStart,
         claim: &Claim,
         output: &CommandOutput,
-        since: Timestamp,
-        now: Timestamp,
     ) -> Option<Violation> {
         let CommandOutput::Claimed { jobs, replayed } = output else { return Some(wrong_output("claim")) };
         let got: BTreeSet<(JobId, u64)> = jobs.iter().map(|job| (job.id(), job.fence.0)).collect();
         for job in jobs {
-            if let Err(violation) = self.check_grant(claim, job, (!replayed).then_some(since..=now)) {
+            if let Err(violation) = self.check_grant(claim, job, (!replayed).then_some(start.at..=self.now)) {
                 return Some(violation);
             }
         }
@@ -192,7 +179,6 @@ impl Auditor {
         start: &RequestStart,
         envelope: &CommandEnvelope,
         output: &CommandOutput,
-        now: Timestamp,
     ) -> Option<Violation> {
         if let CommandOutput::Job { job, .. } = output
             && let Err(violation) = self.journaled(job)
@@ -203,27 +189,24 @@ impl Auditor {
         if violation.is_some() || matches!(output, CommandOutput::Job { replayed: true, .. }) {
             return violation;
         }
-        let running = now.0 - self.stopped;
         match (&envelope.command, output) {
             (Command::Report(report), CommandOutput::Job { job, .. }) => {
-                self.check_report(start, report, job, now)
+                self.check_report(start, report, job)
             }
             (Command::Heartbeat(hold), CommandOutput::Heartbeat { lease, .. }) => {
-                self.check_heartbeat(hold, lease, running)
+                self.check_heartbeat(hold, lease)
             }
             (Command::Progress { hold, .. }, CommandOutput::Job { ignored, .. }) => {
-                let live = !ignored || self.is_live(hold);
-                self.check_renewal(hold, live, running)
+                self.check_renewal(hold, !ignored || self.is_live(hold))
             }
             (Command::Log(_), CommandOutput::Logged(_)) => {
                 let hold = hold_of(&envelope.command)?;
-                let live = self.is_live(&hold);
-                self.check_renewal(&hold, live, running)
+                self.check_renewal(&hold, self.is_live(&hold))
             }
             (Command::Cancel(cancel), CommandOutput::Job { job, .. })
                 if cancel.mode == CancelMode::Soft && job.phase.is_leased() =>
             {
-                self.check_cancel(job, running)
+                self.check_cancel(job)
             }
             (Command::Cancel(_), CommandOutput::Job { job, .. }) => {
                 self.check_transition(start, job, &Trigger::Cancel)
@@ -256,13 +239,7 @@ impl Auditor {
     }
 
     /// An accepted report caused a transition, and came from the holder.
-    fn check_report(
-        &self,
-        start: &RequestStart,
-        report: &Report,
-        job: &Arc<Job>,
-        now: Timestamp,
-    ) -> Option<Violation> {
+    fn check_report(&self, start: &RequestStart, report: &Report, job: &Job) -> Option<Violation> {
         let model = self.models.get(&report.job)?;
         let trigger = report.verb.trigger();
         let holder = report.holder.clone();
@@ -276,8 +253,8 @@ impl Auditor {
             let expected = format!("only from {}", describe_holder(step.holder.as_ref()));
             return Some(model.violation(4, what, expected));
         }
-        let in_time = (start.at..=now).contains(&step.ts);
-        let what = format!("{trigger} of {} was accepted at {now}", step.ts);
+        let in_time = (start.at..=self.now).contains(&step.ts);
+        let what = format!("{trigger} of {} was accepted at {}", step.ts, self.now);
         (!in_time).then(|| model.violation(9, what, "the time at which it was decided"))
     }
 
@@ -286,8 +263,8 @@ impl Auditor {
     }
 
     /// An accepted heartbeat came from the holder, in time, and returns the new expiry.
-    fn check_heartbeat(&mut self, hold: &Hold, lease: &Lease, running: i64) -> Option<Violation> {
-        let violation = self.check_renewal(hold, true, running);
+    fn check_heartbeat(&mut self, hold: &Hold, lease: &Lease) -> Option<Violation> {
+        let violation = self.check_renewal(hold, true);
         let model = self.models.get(&hold.job)?;
         let returned = (lease.ends.0, lease.beat_by.0);
         let held = model.held.as_ref().filter(|held| !held.ends.contains(&returned));
@@ -298,8 +275,8 @@ impl Auditor {
     }
 
     /// A renewing command was accepted; `live` says whether it counted as the current holder's.
-    fn check_renewal(&mut self, hold: &Hold, live: bool, running: i64) -> Option<Violation> {
-        let is_live = self.is_live(hold);
+    fn check_renewal(&mut self, hold: &Hold, live: bool) -> Option<Violation> {
+        let (is_live, running) = (self.is_live(hold), self.running());
         let model = self.models.get_mut(&hold.job)?;
         let (worker, fence) = (&hold.worker, hold.fence);
         if !live {
@@ -321,7 +298,8 @@ impl Auditor {
         late.map(|late| model.violation(9, what, format!("{} first, at {}", late.what, late.latest)))
     }
 
-    fn check_cancel(&mut self, job: &Job, running: i64) -> Option<Violation> {
+    fn check_cancel(&mut self, job: &Job) -> Option<Violation> {
+        let running = self.running();
         let model = self.models.get_mut(&job.id())?;
         let grace = running + model.kind.policy.cancel_grace.0 as i64;
         if model.held.is_some() {
