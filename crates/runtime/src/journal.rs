@@ -11,16 +11,12 @@ use tokio::sync::watch;
 const PAGE_EVENTS: usize = 500;
 
 /// Wakes followers after a commit.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Journal {
     growth: watch::Sender<u64>,
 }
 
 impl Journal {
-    pub(crate) fn new() -> Self {
-        Self { growth: watch::Sender::new(0) }
-    }
-
     pub(crate) fn grew(&self) {
         self.growth.send_modify(|count| *count = count.wrapping_add(1));
     }

@@ -62,16 +62,10 @@ use waiting::WaitingClaims;
 pub(crate) type Answer = Result<CommandResult, Failure>;
 
 /// A running Tenure. Cheap to clone.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Runtime<S: Store> {
     inner: Arc<Inner<S>>,
     tasks: Arc<tokio::sync::Mutex<JoinSet<()>>>,
-}
-
-impl<S: Store> Clone for Runtime<S> {
-    fn clone(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner), tasks: Arc::clone(&self.tasks) }
-    }
 }
 
 #[derive(Debug)]
@@ -100,7 +94,7 @@ impl<S: Store> Runtime<S> {
         let inner = Arc::new(Inner {
             clock: Estimate::new(store.now().await?),
             active: RwLock::new(Arc::new(active)),
-            journal: Journal::new(),
+            journal: Journal::default(),
             waiting: WaitingClaims::default(),
             job_watch: Arc::default(),
             ids: Ids::default(),

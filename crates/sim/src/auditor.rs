@@ -180,11 +180,12 @@ impl Auditor {
             model.notes += 1;
             return;
         }
-        if let Some(violation) = model.check(event, self.stopped) {
+        let running = event.ts.0 - self.stopped;
+        if let Some(violation) = model.check(event, running) {
             self.violations.push(violation);
             return;
         }
-        model.apply(event, self.stopped);
+        model.apply(event, running);
     }
 
     /// Adds the job of a first event. Its spec is read from the row here, and never again.

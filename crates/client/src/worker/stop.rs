@@ -28,14 +28,8 @@ impl Stop {
 }
 
 /// The sender of a [`Stop`], which may become stronger and is never taken back.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct StopSignal(watch::Sender<Option<Stop>>);
-
-impl Default for StopSignal {
-    fn default() -> Self {
-        Self(watch::Sender::new(None))
-    }
-}
 
 impl StopSignal {
     pub(super) fn raise(&self, stop: Stop) {

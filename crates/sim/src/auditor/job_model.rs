@@ -142,7 +142,7 @@ impl JobModel {
     }
 
     /// Applies an event.
-    pub(super) fn apply(&mut self, event: &Event, stopped: i64) {
+    pub(super) fn apply(&mut self, event: &Event, running: i64) {
         let facts = &event.facts;
         let holder = self.held.as_ref().map(LeaseModel::holder);
         let by_clock = event.actor == "clock";
@@ -156,8 +156,8 @@ impl JobModel {
         self.phase = rules::phase(&self.kind.lifecycle, &event.to).unwrap_or(facts.phase());
         self.run_at = facts.run_at.unwrap_or(self.run_at);
         self.due = facts.due.map(|due| due.0);
-        self.timeout = self.kind.timeout(&event.to).map(|span| ts.0 - stopped + span.0 as i64);
-        self.apply_to_lease(event, stopped);
+        self.timeout = self.kind.timeout(&event.to).map(|span| running + span.0 as i64);
+        self.apply_to_lease(event, running);
         self.apply_to_times(event, was_active);
         if event.trigger == Trigger::Succeed {
             self.error = None;
@@ -166,8 +166,7 @@ impl JobModel {
         self.result = facts.result.clone().or(self.result.take());
     }
 
-    fn apply_to_lease(&mut self, event: &Event, stopped: i64) {
-        let running = event.ts.0 - stopped;
+    fn apply_to_lease(&mut self, event: &Event, running: i64) {
         if event.trigger == Trigger::Claim {
             let policy = &self.kind.policy;
             let ends = (running + policy.lease.0 as i64, running + 2 * policy.heartbeat.0 as i64);

@@ -40,14 +40,14 @@ impl JobModel {
         deadlines.into_iter().flatten().collect()
     }
 
-    /// The first law that an event breaks.
-    pub(super) fn check(&self, event: &Event, stopped: i64) -> Option<Violation> {
+    /// The first law that an event breaks. `running` is its time without outages.
+    pub(super) fn check(&self, event: &Event, running: i64) -> Option<Violation> {
         self.check_order(event)
             .or_else(|| self.check_rule(event))
             .or_else(|| self.check_progress(event))
-            .or_else(|| self.check_lease(event, stopped))
-            .or_else(|| self.check_clock(event, stopped))
-            .or_else(|| self.check_times(event, stopped))
+            .or_else(|| self.check_lease(event, running))
+            .or_else(|| self.check_clock(event, running))
+            .or_else(|| self.check_times(event, running))
             .or_else(|| self.check_error(event))
     }
 
@@ -116,7 +116,7 @@ impl JobModel {
     }
 
     /// Law 4: one lease at a time, under fences that grow.
-    fn check_lease(&self, event: &Event, stopped: i64) -> Option<Violation> {
+    fn check_lease(&self, event: &Event, running: i64) -> Option<Violation> {
         let granted = event.facts.lease.as_ref();
         if event.trigger != Trigger::Claim {
             let what = format!("{} grants a lease", event.name);
@@ -129,7 +129,6 @@ impl JobModel {
             let what = format!("claimed by {} while {} held it", event.actor, held.worker);
             return Some(self.violation(4, what, "one live lease at a time"));
         }
-        let running = event.ts.0 - stopped;
         let policy = &self.kind.policy;
         let ends = (running + policy.lease.0 as i64, running + 2 * policy.heartbeat.0 as i64);
         let expected = (self.fence + 1, ends, event.actor.to_string());
@@ -143,8 +142,7 @@ impl JobModel {
     }
 
     /// Law 9: expired deadlines fired before; none fires early, and the earlier one fires first.
-    fn check_clock(&self, event: &Event, stopped: i64) -> Option<Violation> {
-        let running = event.ts.0 - stopped;
+    fn check_clock(&self, event: &Event, running: i64) -> Option<Violation> {
         let by_clock = event.actor == "clock";
         let fired = match event.trigger {
             Trigger::LeaseExpired => Some(LEASE),
@@ -172,8 +170,8 @@ impl JobModel {
     }
 
     /// The start of the next attempt, and the deadlines of the new state.
-    fn check_times(&self, event: &Event, stopped: i64) -> Option<Violation> {
-        let (running, facts) = (event.ts.0 - stopped, &event.facts);
+    fn check_times(&self, event: &Event, running: i64) -> Option<Violation> {
+        let facts = &event.facts;
         let timeout = self.kind.timeout(&event.to).map(|span| running + span.0 as i64);
         if facts.timeout.map(|at| at.0) != timeout {
             let what = format!("{} times out at {:?}", event.to, facts.timeout);
