@@ -9,6 +9,18 @@ pub fn path(job: &Value, call: &str) -> String {
     if call.is_empty() { format!("/api/jobs/{id}") } else { format!("/api/jobs/{id}/{call}") }
 }
 
+/// The id of a job or of another row.
+#[track_caller]
+pub fn id(row: &Value) -> &str {
+    row["id"].as_str().unwrap_or_else(|| panic!("no id: {row}"))
+}
+
+/// An object with more fields.
+pub fn merged(mut object: Value, more: &Value) -> Value {
+    object.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    object
+}
+
 /// The field names of an object, sorted.
 pub fn field_names(object: &Value) -> Vec<&str> {
     let mut names: Vec<&str> = object.as_object().expect("an object").keys().map(String::as_str).collect();
@@ -45,6 +57,12 @@ pub fn column(array: &Value, field: &str) -> Vec<Value> {
 /// An RFC 3339 time in milliseconds since the epoch.
 pub fn millis(time: &Value) -> i64 {
     Timestamp::parse(time.as_str().expect("a time")).expect("RFC 3339").0
+}
+
+/// Checks that an object has these fields and no others.
+#[track_caller]
+pub fn assert_field_names(object: &Value, names: &str) {
+    assert_eq!(field_names(object), sorted_words(names));
 }
 
 /// Checks some fields of an object. A name with a slash is a JSON pointer, such as `/error/code`.

@@ -5,6 +5,7 @@
 
 mod binary;
 pub mod browser;
+mod calls;
 pub mod cli;
 mod http;
 mod json;
@@ -19,8 +20,12 @@ pub mod terminal;
 mod wait;
 
 pub use binary::tenure;
+pub use calls::Metrics;
 pub use http::{Reply, Request, http_client};
-pub use json::{assert_fields, column, field_names, find, millis, path, rows, sorted_words};
+pub use json::{
+    assert_field_names, assert_fields, column, field_names, find, id, merged, millis, path, rows,
+    sorted_words,
+};
 pub use postgres::new_database;
 pub use random::SeededRandom;
 pub use server::Server;

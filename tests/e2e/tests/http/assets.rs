@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Reply, Server, Setup, Store, assert_fields, field_names, on_both_stores_with_files, path, sorted_words,
+    Reply, Server, Setup, assert_field_names, assert_fields, id, on_both_stores_with_setup, path,
 };
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -25,13 +25,11 @@ const BRIEF: &str = include_str!("fixtures/brief.toml");
 
 /// Runs a test on both stores with a folder for assets.
 fn on_both_stores(test: impl AsyncFn(Server)) {
-    let config = format!("lifecycles = [\"brief.toml\"]\n{CONFIG}");
-    on_both_stores_with_files(&[("tenure.toml", &config), ("brief.toml", BRIEF)], test);
+    on_both_stores_with_setup(with_asset_storage, test);
 }
 
-async fn with_asset_storage(store: Store) -> Server {
-    let config = format!("lifecycles = [\"brief.toml\"]\n{CONFIG}");
-    Setup::new(store).await.config(&config).file("brief.toml", BRIEF).start().await
+fn with_asset_storage(setup: Setup) -> Setup {
+    setup.config(CONFIG).file("brief.toml", BRIEF)
 }
 
 /// Every stored object.
@@ -82,14 +80,13 @@ fn an_upload_is_listed_and_downloaded() {
         let created = upload(&server, &job, "asset_type=picture&name=a%20b.png", b"0123456789").await;
         let location = created.header("location").map(str::to_owned);
         let asset = created.expect(201);
-        assert_eq!(
-            field_names(&asset),
-            sorted_words("id job_id user_id asset_type url storage_path file_size created_at discarded_at")
+        assert_field_names(
+            &asset,
+            "id job_id user_id asset_type url storage_path file_size created_at discarded_at",
         );
-        assert_eq!((&asset["job_id"], &asset["user_id"]), (&job["id"], &json!("ann")));
-        assert_eq!((&asset["asset_type"], &asset["file_size"]), (&json!("picture"), &json!(10)));
-        assert_eq!(asset["discarded_at"], Value::Null);
-        let (job_id, id) = (job["id"].as_str().unwrap(), asset["id"].as_str().unwrap());
+        assert_fields(&asset, json!({ "job_id": job["id"], "user_id": "ann", "asset_type": "picture" }));
+        assert_fields(&asset, json!({ "file_size": 10, "discarded_at": null }));
+        let (job_id, id) = (id(&job), id(&asset));
         assert_eq!(asset["storage_path"], format!("ann/{job_id}/{id}/a b.png"));
         assert_eq!(asset["url"], format!("/api/jobs/{job_id}/assets/{id}/content"));
         assert_eq!(location, Some(format!("/api/jobs/{job_id}/assets/{id}")));
@@ -169,43 +166,26 @@ fn an_external_asset_is_registered_by_url() {
             "file_size": 9_000_000_000_u64,
         });
         let asset = server.call(&job, "assets", &body).await.expect(201);
-        for (name, value) in body.as_object().unwrap() {
-            assert_eq!(asset[name], *value, "{name}");
-        }
+        assert_fields(&asset, body);
         let bare = json!({ "asset_type": "page", "url": "http://example.org/" });
         let bare = server.call(&job, "assets", &bare).await.expect(201);
         assert_fields(&bare, json!({ "storage_path": null, "file_size": null }));
         assert_eq!(list(&server, &job).await, [bare, asset.clone()]);
-        let id = asset["id"].as_str().unwrap();
+        let id = id(&asset);
         // It is not fetched, and not served from storage.
         server.get(&path(&job, &format!("assets/{id}/content"))).await.problem(404, "not_found");
-        for bad in [
-            json!({ "asset_type": "x" }),
-            json!({ "url": "https://example.org/" }),
-            json!({ "asset_type": "", "url": "https://example.org/" }),
-            json!({ "asset_type": "x", "url": "javascript:alert(1)" }),
-            json!({ "asset_type": "x", "url": "file:///etc/passwd" }),
-            json!({ "asset_type": "x", "url": "https://example.org/\n" }),
-            json!({ "asset_type": "x", "url": "https://example.org/", "file_size": -1 }),
-            json!({ "asset_type": "x", "url": "https://example.org/", "stored": true }),
-            json!({ "asset_type": "x", "url": "https://example.org/", "worker": "w1" }),
-            json!({ "asset_type": "x", "url": "https://example.org/", "fence": 1 }),
-        ] {
-            server.call(&job, "assets", &bad).await.problem(400, "malformed");
+        for bad in include_str!("assets/bad_bodies.txt").lines() {
+            server.post_text(&path(&job, "assets"), bad).await.problem(400, "malformed");
         }
         let long = json!({ "asset_type": "x", "url": format!("https://{}", "x".repeat(3000)) });
         server.call(&job, "assets", &long).await.problem(413, "too_large");
         // A repeat with the same key has no effect.
-        let keyed = async |body: &Value| {
-            server.request("POST", &path(&job, "assets")).idempotent("k").json(body).send().await
-        };
+        let keyed = async |body: &Value| server.post_keyed("k", &path(&job, "assets"), body).await;
         let body = json!({ "asset_type": "page", "url": "http://example.org/2" });
         let first = keyed(&body).await.expect(201);
-        let again = keyed(&body).await;
-        assert_eq!(again.expect_replay(), first);
-        keyed(&json!({ "asset_type": "other", "url": "http://example.org/2" }))
-            .await
-            .problem(422, "idempotency_mismatch");
+        assert_eq!(keyed(&body).await.expect_replay(), first);
+        let other = json!({ "asset_type": "other", "url": "http://example.org/2" });
+        keyed(&other).await.problem(422, "idempotency_mismatch");
         assert_eq!(list(&server, &job).await.len(), 3);
     });
 }
@@ -219,8 +199,7 @@ fn an_upload_is_idempotent_with_a_key() {
             request.bytes(content.as_bytes()).send().await
         };
         let first = keyed("asset_type=t&name=x", "content").await.expect(201);
-        let again = keyed("asset_type=t&name=x", "content").await;
-        assert_eq!(again.expect_replay(), first);
+        assert_eq!(keyed("asset_type=t&name=x", "content").await.expect_replay(), first);
         keyed("asset_type=t&name=x", "another").await.problem(422, "idempotency_mismatch");
         keyed("asset_type=t&name=y", "content").await.problem(422, "idempotency_mismatch");
         assert_eq!(list(&server, &job).await, [first]);
@@ -232,49 +211,20 @@ fn an_upload_is_idempotent_with_a_key() {
 fn invalid_names_and_queries_are_refused_before_the_body_is_read() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "t", "user_id": "../../etc" })).await;
-        let long = "x".repeat(256);
-        for name in [
-            "",
-            ".",
-            "..",
-            "..%2f..%2fetc%2fpasswd",
-            "%2e%2e%2fx",
-            "..%5cx",
-            "%2fetc%2fpasswd",
-            "a%2fb",
-            "a%5cb",
-            "a%00b",
-            "a%0ab",
-            "a%7fb",
-            "%ff",
-            long.as_str(),
-        ] {
-            let query = format!("asset_type=t&name={name}");
-            upload(&server, &job, &query, b"x").await.problem(400, "malformed");
-        }
-        for query in [
-            "asset_type=",
-            "asset_type=a%0ab",
-            "asset_type=t&asset_type=u",
-            "asset_type=t&other=1",
-            "asset_type=t&worker=w1",
-            "asset_type=t&fence=1",
-            "asset_type=t&worker=w1&fence=x",
-        ] {
+        let long = format!("asset_type=t&name={}", "x".repeat(256));
+        for query in include_str!("assets/bad_uploads.txt").lines().chain([long.as_str()]) {
             upload(&server, &job, query, b"x").await.problem(400, "malformed");
         }
-        upload(&server, &job, "name=x", b"x").await.problem(400, "malformed");
         upload(&server, &job, "", b"x").await.problem(415, "unsupported_media_type");
         let unknown = json!({ "id": "01990c3a-7d2e-7000-8000-000000000000" });
         upload(&server, &unknown, "asset_type=t", b"x").await.problem(404, "not_found");
         assert_eq!(files(&server), Vec::<PathBuf>::new());
         // Harmless names that look like path traversal or markup, of a user that does, too.
-        let asset = upload(&server, &job, "asset_type=t&name=..%20%25%23%3C%22%3E.html", b"<b>").await;
-        let asset = asset.expect(201);
+        let query = "asset_type=t&name=..%20%25%23%3C%22%3E.html";
+        let asset = upload(&server, &job, query, b"<b>").await.expect(201);
         let own = server.setup().path("objects").canonicalize().unwrap();
-        let found = files(&server);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].canonicalize().unwrap().starts_with(own));
+        let [found]: [PathBuf; 1] = files(&server).try_into().expect("one file");
+        assert!(found.canonicalize().unwrap().starts_with(own));
         let got = server.get(&content_path(&asset)).await;
         assert_eq!(got.text, "<b>");
         let saved = "attachment; filename=\"..__#<_>.html\"; filename*=UTF-8''..%20%25%23%3C%22%3E.html";

@@ -10,7 +10,7 @@ mod workers;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use tenure_e2e::Server;
+use tenure_e2e::{Server, id};
 
 const CONFIG: &str = include_str!("fixtures/bad_input.toml");
 
@@ -63,40 +63,22 @@ struct Jobs {
 }
 
 async fn prepare(server: &Server) -> Jobs {
-    let create = async || {
-        let job = server.post("/api/jobs", &json!({ "type": "plain" })).await.expect(202);
-        job["id"].as_str().unwrap().to_owned()
-    };
-    let claim = async || {
-        let request = json!({ "worker": "w1", "types": ["plain"], "start": true });
-        let jobs = server.post("/api/claims", &request).await.expect(200);
-        jobs["jobs"][0]["lease"]["fence"].as_u64().unwrap()
-    };
-    let done = create().await;
-    let fence = claim().await;
-    let path = format!("/api/jobs/{done}/succeed");
-    server.post(&path, &json!({ "worker": "w1", "fence": fence })).await.expect(200);
-    let held = create().await;
-    let fence = claim().await;
-    Jobs { ready: create().await, held, fence, done }
+    let plain = json!({ "type": "plain" });
+    let done = server.create_finished(plain.clone()).await;
+    let held = server.create_claimed(plain.clone()).await;
+    let ready = server.create(plain).await;
+    let fence = held["lease"]["fence"].as_u64().unwrap();
+    let [ready, held, done] = [ready, held, done].map(|job| id(&job).to_owned());
+    Jobs { ready, held, fence, done }
 }
 
 /// Everything that a request could change.
 async fn snapshot(server: &Server, jobs: &Jobs) -> Value {
-    let mut all = json!({});
-    for path in [
-        "/api/jobs?limit=500",
-        "/api/events?after=latest&limit=1",
-        "/api/audit?limit=500",
-        "/api/dead-letters",
-        "/api/queues",
-        "/api/accounts/u1/credits",
-        "/api/keys",
-        "/api/schedules",
-        "/api/webhooks",
-        &format!("/api/jobs/{}/logs", jobs.held),
-    ] {
-        all[path] = server.read(path).await;
+    let paths = "jobs?limit=500 events?after=latest&limit=1 audit?limit=500 dead-letters queues accounts/u1/credits \
+                 keys schedules webhooks";
+    let mut all = json!({ "logs": server.read(&format!("/api/jobs/{}/logs", jobs.held)).await });
+    for path in paths.split_whitespace() {
+        all[path] = server.read(&format!("/api/{path}")).await;
     }
     all
 }
@@ -114,15 +96,9 @@ async fn refuse_all(server: &Server, jobs: &Jobs, rows: Vec<Row>) {
         let code = reply.body["code"].as_str().unwrap_or_default();
         if reply.status != row.status || (row.code != ANY && code != row.code) {
             let text: String = reply.text.chars().take(300).collect();
-            writeln!(
-                wrong,
-                "{}\n  wanted {} {}, got {} {text}",
-                row.shown(),
-                row.status,
-                row.code,
-                reply.status
-            )
-            .unwrap();
+            let Row { status, code, .. } = row;
+            writeln!(wrong, "{}\n  wanted {status} {code}, got {} {text}", row.shown(), reply.status)
+                .unwrap();
         } else if reply.header("content-type") != Some("application/problem+json") {
             writeln!(wrong, "{}\n  is not answered with a problem", row.shown()).unwrap();
         }

@@ -1,14 +1,13 @@
 //! Servers and workers are killed at random while ten thousand jobs run on two nodes. No job steps back, has two owners
 //! or is lost, and history and state agree.
 
-use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tenure_client::{Client, Fail, Job, Worker};
-use tenure_e2e::{SeededRandom, Server, Setup, Store, assert_fields, rows};
+use tenure_e2e::{SeededRandom, Server, Setup, Store, assert_fields, id, rows};
 
 use crate::promises::distributed::check_history;
 
@@ -96,8 +95,7 @@ async fn kill_at_random(nodes: &mut Vec<Server>, chance: &mut SeededRandom) {
     for round in 0..ROUNDS {
         let wave = JOBS / ROUNDS;
         let jobs = (0..wave).map(|n| json!({ "type": "chore", "payload": { "n": round * wave + n } }));
-        let body = json!({ "jobs": jobs.collect::<Vec<_>>() });
-        nodes[chance.below(2)].post("/api/jobs/batch", &body).await.expect(200);
+        nodes[chance.below(2)].post_ok("/api/jobs/batch", &json!({ "jobs": jobs.collect::<Vec<_>>() })).await;
         let undone = wave / 4 + chance.below(wave / 2);
         wait_for_left(&nodes[0], undone).await;
         let victim = chance.below(WORKERS);
@@ -119,14 +117,11 @@ async fn ten_thousand_jobs_survive_servers_and_workers_that_are_killed_at_random
     let first = Setup::new(Store::Postgres).await.config(CONFIG).start().await;
     let mut nodes = vec![first.second_node().await, first];
     kill_at_random(&mut nodes, &mut chance).await;
-    let mut histories: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for event in nodes[0].journal().await {
-        histories.entry(event["job_id"].as_str().unwrap().to_owned()).or_default().push(event);
-    }
+    let histories = nodes[0].histories().await;
     let jobs = nodes[1].all_pages("/api/jobs?limit=500", "jobs").await;
     assert_eq!((jobs.len(), histories.len()), (JOBS, JOBS), "none is lost, none is doubled");
     for job in &jobs {
-        let history = &histories[job["id"].as_str().unwrap()];
+        let history = &histories[id(job)];
         check_history(history);
         assert_eq!(job["seq"].as_u64(), Some(history.len() as u64), "an event for each transition: {job}");
         assert_fields(job, json!({ "phase": "final", "lease": null }));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    SeededRandom, Server, Setup, Store, assert_fields, column, eventually, field_names, http_client,
-    on_both_stores, on_both_stores_with_config, rows, sorted_words,
+    SeededRandom, Server, Setup, Store, assert_field_names, assert_fields, column, eventually, http_client,
+    merged, on_both_stores, on_both_stores_with_config, on_both_stores_with_setup, rows,
 };
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
@@ -24,45 +24,41 @@ lifecycle = "distributed"
 const CONFIG: &str = include_str!("fixtures/credits.toml");
 
 /// The difference between accounts and ledger that the metric shows.
-async fn imbalance(server: &Server) -> Option<u64> {
-    let text = server.get("/metrics").await.text;
-    let line = text.lines().find_map(|line| line.strip_prefix("tenure_credits_imbalance "))?;
-    Some(line.parse().expect("a number"))
+async fn imbalance(server: &Server) -> Option<f64> {
+    server.metrics().await.sum("tenure_credits_imbalance", &[])
 }
 
-#[tokio::test]
-async fn a_thousand_concurrent_creations_with_a_balance_of_a_hundred_make_a_hundred_jobs() {
-    const CREATIONS: usize = 1000;
-    for store in Store::ALL {
-        // One HTTP/2 connection: the test must not run out of ports.
-        let http2 = || http_client().http2_prior_knowledge().build().unwrap();
-        let setup = Setup::new(store).await.config(CONFIG).client(http2());
-        let server = Arc::new(setup.clone().start().await);
-        let mut nodes = vec![Arc::clone(&server)];
-        if store == Store::Postgres {
-            nodes.push(Arc::new(server.second_node().await));
-        }
-        server.grant("u1", 100).await;
-        let mut asks = JoinSet::new();
-        for n in 0..CREATIONS {
-            let node = Arc::clone(&nodes[n % nodes.len()]);
-            asks.spawn(async move {
-                let body = json!({ "type": "cheap", "user_id": "u1", "payload": { "prompt": n } });
-                node.post("/api/jobs", &body).await.status
-            });
-        }
-        let mut statuses: BTreeMap<u16, usize> = BTreeMap::new();
-        for status in asks.join_all().await {
-            *statuses.entry(status).or_default() += 1;
-        }
-        assert_eq!(statuses, BTreeMap::from([(202, 100), (402, CREATIONS - 100)]), "{store:?}");
-        assert_eq!(server.account("u1").await, [100, 100, 0, 0]);
-        let ledger = server.read("/api/accounts/u1/credits").await;
-        let reserves = column(&ledger["ledger"], "kind").into_iter().filter(|kind| kind == "reserve").count();
-        assert!(reserves > 0 && reserves <= 100, "{ledger}");
-        drop((server, nodes));
-        setup.verify();
+/// The statuses of concurrent creations for one user.
+async fn create_concurrently(nodes: &[Arc<Server>], kind: &'static str, creations: usize) -> Vec<u16> {
+    let mut asks = JoinSet::new();
+    for n in 0..creations {
+        let node = Arc::clone(&nodes[n % nodes.len()]);
+        let body = json!({ "type": kind, "user_id": "u1", "payload": { "prompt": n } });
+        asks.spawn(async move { node.post("/api/jobs", &body).await.status });
     }
+    let mut statuses = asks.join_all().await;
+    statuses.sort_unstable();
+    statuses
+}
+
+#[test]
+fn a_thousand_concurrent_creations_with_a_balance_of_a_hundred_make_a_hundred_jobs() {
+    // One HTTP/2 connection: the test must not run out of ports.
+    let http2 = http_client().http2_prior_knowledge().build().unwrap();
+    on_both_stores_with_setup(
+        |setup| setup.config(CONFIG).client(http2.clone()),
+        async |server| {
+            server.grant("u1", 100).await;
+            let nodes = server.with_second_node().await;
+            let statuses = create_concurrently(&nodes, "cheap", 1000).await;
+            assert_eq!(statuses, [[202; 100].as_slice(), [402; 900].as_slice()].concat());
+            assert_eq!(nodes[0].account("u1").await, [100, 100, 0, 0]);
+            let ledger = nodes[0].read("/api/accounts/u1/credits").await;
+            let reserves =
+                column(&ledger["ledger"], "kind").into_iter().filter(|kind| kind == "reserve").count();
+            assert!(reserves > 0 && reserves <= 100, "{ledger}");
+        },
+    );
 }
 
 const JOBS: usize = 10_000;
@@ -104,13 +100,10 @@ async fn report(server: &Server, jobs: &[Value], chance: &mut SeededRandom, book
             6..9 => ("fail", json!({ "error": { "code": "E" } })),
             _ => ("fail", json!({ "error": { "code": "E", "class": "permanent" } })),
         };
-        let mut report = json!({ "job": job["id"], "fence": job["lease"]["fence"], "verb": verb });
-        report.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        report
+        merged(json!({ "job": job["id"], "fence": job["lease"]["fence"], "verb": verb }), &more)
     };
     let reports: Vec<Value> = jobs.iter().map(&mut told).collect();
-    let body = json!({ "worker": "w1", "reports": reports });
-    let answer = server.post("/api/reports", &body).await.expect(200);
+    let answer = server.post_ok("/api/reports", &json!({ "worker": "w1", "reports": reports })).await;
     for result in rows(&answer["results"]) {
         assert!(result["ok"].is_object(), "{result}");
         books.end(&result["ok"]);
@@ -131,7 +124,7 @@ fn the_ledger_balances_after_ten_thousand_jobs_with_random_outcomes() {
                 json!({ "type": kind, "user_id": user, "payload": { "prompt": wave * JOBS + n } })
             });
             let body = json!({ "jobs": jobs.collect::<Vec<_>>() });
-            let created = server.post("/api/jobs/batch", &body).await.expect(200);
+            let created = server.post_ok("/api/jobs/batch", &body).await;
             for result in rows(&created["results"]) {
                 assert!(result["ok"].is_object(), "every account has credits: {result}");
                 books.reserve(&result["ok"]);
@@ -148,7 +141,7 @@ fn the_ledger_balances_after_ten_thousand_jobs_with_random_outcomes() {
         }
         assert!(books.0.values().all(|[_, spent]| *spent > 0));
         let server = server.restart().await;
-        assert_eq!(imbalance(&server).await, Some(0));
+        assert_eq!(imbalance(&server).await, Some(0.0));
     });
 }
 
@@ -173,13 +166,13 @@ async fn credits_missing_from_the_ledger_are_found_by_the_metric_and_by_verify()
         let setup = Setup::new(store).await.config(CONFIG);
         let mut server = setup.clone().start().await;
         server.grant("u1", 20).await;
-        assert_eq!(imbalance(&server).await, Some(0), "{store:?}");
+        assert_eq!(imbalance(&server).await, Some(0.0), "{store:?}");
         server.kill();
         setup.verify();
         change_account_without_ledger(&setup).await;
         let server = server.restart().await;
-        eventually("the difference is seen", async || imbalance(&server).await == Some(5)).await;
-        eventually("it is logged", async || server.logs().contains("accounts and ledger disagree")).await;
+        eventually("the difference is seen", async || imbalance(&server).await == Some(5.0)).await;
+        assert!(server.logs().contains("accounts and ledger disagree"), "{}", server.logs());
         let told = setup.verify_output();
         assert_eq!(told.status.code(), Some(1), "{store:?}");
         assert!(String::from_utf8_lossy(&told.stdout).contains("account u1"), "{told:?}");
@@ -198,56 +191,44 @@ fn credits_are_reserved_settled_and_refunded() {
         };
         let problem = paint("a").await.problem(402, "insufficient_credits");
         assert_fields(&problem, json!({ "cost": 2, "available": 0 }));
-        let granted = server.post(account, &json!({ "grant": 5, "reason": "welcome" })).await.expect(200);
-        let sums =
-            |account: &Value| ["granted", "reserved", "spent", "available"].map(|sum| account[sum].as_u64());
-        assert_eq!(sums(&granted), [5, 0, 0, 5].map(Some));
+        let granted = server.post_ok(account, &json!({ "grant": 5, "reason": "welcome" })).await;
+        assert_fields(&granted, json!({ "granted": 5, "reserved": 0, "spent": 0, "available": 5 }));
 
         let job = paint("a").await.expect(202);
-        assert_eq!(sums(&server.read(account).await), [5, 2, 0, 3].map(Some));
+        assert_eq!(server.account("u1").await, [5, 2, 0, 3]);
         // The same prompt in the same minute is the same job, and costs nothing.
-        let again = paint("a").await;
-        assert_eq!(again.expect_replay()["id"], job["id"]);
+        assert_eq!(paint("a").await.expect_replay()["id"], job["id"]);
         let claimed = server.claim_one().await;
-        server.report(&claimed, "succeed", json!({ "result": { "url": "x" } })).await.expect(200);
-        assert_eq!(sums(&server.read(account).await), [5, 0, 2, 3].map(Some));
+        server.report_ok(&claimed, "succeed", json!({ "result": { "url": "x" } })).await;
+        assert_eq!(server.account("u1").await, [5, 0, 2, 3]);
 
         paint("b").await.expect(202);
         let short = paint("c").await.problem(402, "insufficient_credits");
         assert_eq!(short["available"], 1);
         let claimed = server.claim_one().await;
-        let dead = server.report(&claimed, "fail", json!({ "error": {} })).await.expect(200);
+        let dead = server.report_ok(&claimed, "fail", json!({ "error": {} })).await;
         assert_eq!(dead["outcome"], "dead");
+        assert_eq!(server.account("u1").await, [5, 0, 2, 3]);
         let account = server.read(account).await;
-        assert_eq!(sums(&account), [5, 0, 2, 3].map(Some));
         assert_eq!(column(&account["ledger"], "kind"), ["grant", "reserve", "settle", "reserve", "refund"]);
         assert_eq!(column(&account["ledger"], "amount"), [5, 2, 2, 2, 2]);
         for line in rows(&account["ledger"]) {
-            assert_eq!(field_names(line), sorted_words("id ts kind amount job_id reason"));
+            assert_field_names(line, "id ts kind amount job_id reason");
         }
-        assert_eq!(account["ledger"][0]["reason"], "welcome");
-        assert_eq!(
-            (&account["ledger"][0]["job_id"], &account["ledger"][1]["job_id"]),
-            (&Value::Null, &job["id"])
-        );
+        let expected = json!({ "/0/reason": "welcome", "/0/job_id": null, "/1/job_id": job["id"] });
+        assert_fields(&account["ledger"], expected);
     });
 }
 
 #[test]
 fn a_grant_is_idempotent_and_limited() {
     on_both_stores(async |server| {
-        let grant = async || {
-            let body = json!({ "grant": 3, "reason": "r" });
-            server.request("POST", "/api/accounts/u/credits").idempotent("g").json(&body).send().await
-        };
+        let body = json!({ "grant": 3, "reason": "r" });
+        let grant = async || server.post_keyed("g", "/api/accounts/u/credits", &body).await;
         assert_eq!(grant().await.expect(200)["granted"], 3);
         assert_eq!(grant().await.expect(200)["granted"], 3);
-        for bad in [
-            json!({ "grant": 0, "reason": "" }),
-            json!({ "grant": -1, "reason": "" }),
-            json!({ "grant": 1.5 }),
-        ] {
-            server.post("/api/accounts/u/credits", &bad).await.problem(400, "malformed");
+        for bad in [r#"{"grant":0,"reason":""}"#, r#"{"grant":-1,"reason":""}"#, r#"{"grant":1.5}"#] {
+            server.post_text("/api/accounts/u/credits", bad).await.problem(400, "malformed");
         }
         assert_eq!(server.read("/api/accounts/u/credits").await["granted"], 3);
     });
@@ -256,19 +237,10 @@ fn a_grant_is_idempotent_and_limited() {
 #[test]
 fn credits_never_go_below_zero_under_concurrency() {
     on_both_stores_with_config(PAID, async |server| {
-        server.post("/api/accounts/u1/credits", &json!({ "grant": 10, "reason": "r" })).await.expect(200);
-        let server = std::sync::Arc::new(server);
-        let mut asks = tokio::task::JoinSet::new();
-        for index in 0..20 {
-            let server = std::sync::Arc::clone(&server);
-            asks.spawn(async move {
-                let body = json!({ "type": "paid", "user_id": "u1", "payload": { "prompt": index } });
-                server.post("/api/jobs", &body).await.status
-            });
-        }
-        let mut statuses = asks.join_all().await;
-        statuses.sort_unstable();
+        server.grant("u1", 10).await;
+        let nodes = [Arc::new(server)];
+        let statuses = create_concurrently(&nodes, "paid", 20).await;
         assert_eq!(statuses, [[202; 5].as_slice(), [402; 15].as_slice()].concat());
-        assert_eq!(server.read("/api/accounts/u1/credits").await["available"], 0);
+        assert_eq!(nodes[0].read("/api/accounts/u1/credits").await["available"], 0);
     });
 }

@@ -1,17 +1,20 @@
 //! Dead letters: list, dismiss, redrive.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
-use tenure_e2e::{Server, assert_fields, column, field_names, millis, on_both_stores, rows, sorted_words};
+use tenure_e2e::{
+    Server, assert_field_names, assert_fields, column, field_names, id, millis, on_both_stores, rows,
+};
 
 const LETTER: &str = "job_id created_at reason_code stage last_error attempts last_owner last_lease_expires_at \
                       correlation_id dismissed_at dismissed_by dismissed_reason";
 
 /// Creates a job that fails its only attempt.
-async fn create_dead(server: &Server, mut job: Value, error: Value) -> Value {
+pub(crate) async fn create_dead(server: &Server, mut job: Value, error: Value) -> Value {
     job["max_attempts"] = json!(1);
-    server.create(job).await;
-    let claimed = server.claim_one().await;
-    let finished = server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
+    let claimed = server.create_claimed(job).await;
+    let finished = server.report_ok(&claimed, "fail", json!({ "error": error })).await;
     assert_eq!(finished["outcome"], "dead", "{finished}");
     finished
 }
@@ -24,22 +27,20 @@ fn a_dead_letter_has_its_error_and_can_be_dismissed() {
         let page = server.read("/api/dead-letters").await;
         assert_eq!(field_names(&page), ["dead_letters", "next_cursor"]);
         let letter = &page["dead_letters"][0];
-        assert_eq!(field_names(letter), sorted_words(LETTER));
-        assert_eq!((&letter["job_id"], &letter["reason_code"]), (&job["id"], &json!("exhausted_retries")));
-        assert_eq!((&letter["stage"], &letter["attempts"]), (&json!("fetch"), &json!(1)));
-        assert_eq!((&letter["last_error"]["code"], &letter["last_owner"]), (&json!("E"), &json!("w1")));
-        assert_fields(letter, json!({ "correlation_id": "c-1", "dismissed_at": null }));
+        assert_field_names(letter, LETTER);
+        assert_fields(letter, json!({ "job_id": job["id"], "reason_code": "exhausted_retries" }));
+        assert_fields(letter, json!({ "stage": "fetch", "attempts": 1, "/last_error/code": "E" }));
+        assert_fields(letter, json!({ "last_owner": "w1", "correlation_id": "c-1", "dismissed_at": null }));
         assert!(letter["last_lease_expires_at"].is_string() && letter["created_at"].is_string());
-        let dismiss = format!("/api/dead-letters/{}/dismiss", job["id"].as_str().unwrap());
-        let dismissed = server.post(&dismiss, &json!({ "reason": "known" })).await.expect(200);
+        let dismiss = format!("/api/dead-letters/{}/dismiss", id(&job));
+        let dismissed = server.post_ok(&dismiss, &json!({ "reason": "known" })).await;
         assert_fields(&dismissed, json!({ "job_id": job["id"], "dismissed_reason": "known" }));
         assert!(dismissed["dismissed_by"].is_string() && dismissed["dismissed_at"].is_string());
         assert_eq!(server.read("/api/dead-letters").await["dead_letters"], json!([]));
-        let page = server.read("/api/dead-letters?dismissed=true").await;
-        assert_eq!(page["dead_letters"], json!([dismissed]));
+        assert_eq!(server.rows("/api/dead-letters?dismissed=true").await, [dismissed]);
         server.post(&dismiss, &json!({})).await.problem(400, "malformed");
         let live = server.create(json!({ "type": "a" })).await;
-        let dismiss = format!("/api/dead-letters/{}/dismiss", live["id"].as_str().unwrap());
+        let dismiss = format!("/api/dead-letters/{}/dismiss", id(&live));
         server.post(&dismiss, &json!({ "reason": "x" })).await.problem(404, "not_found");
     });
 }
@@ -50,19 +51,16 @@ fn dead_letters_are_filtered_and_paged() {
         let mut ids = Vec::new();
         for index in 0..7 {
             let stage = if index % 2 == 0 { "fetch" } else { "exec" };
-            let job =
-                json!({ "type": format!("t{index}"), "user_id": "u", "queue": format!("q{}", index % 3) });
+            let (kind, queue) = (format!("t{index}"), format!("q{}", index % 3));
+            let job = json!({ "type": kind, "user_id": "u", "queue": queue });
             ids.push(create_dead(&server, job, json!({ "stage": stage })).await["id"].clone());
         }
         let given_up = server.create(json!({ "type": "x" })).await;
         let body = json!({ "reason_code": "policy_violation", "detail": "d" });
-        server.call(&given_up, "dead-letter", &body).await.expect(200);
+        server.call_ok(&given_up, "dead-letter", &body).await;
         ids.push(given_up["id"].clone());
         ids.reverse();
-        let listed = async |query: &str| {
-            let page = server.read(&format!("/api/dead-letters?{query}")).await;
-            column(&page["dead_letters"], "job_id")
-        };
+        let listed = async |query: &str| server.column(&format!("/api/dead-letters?{query}"), "job_id").await;
         assert_eq!(listed("").await, ids, "newest first");
         assert_eq!(listed("reason_code=policy_violation").await, ids[..1]);
         assert_eq!(listed("stage=exec").await.len(), 3);
@@ -89,16 +87,15 @@ fn a_redrive_creates_jobs_at_the_requested_rate() {
         }
         let redrive = "/api/dead-letters/redrive";
         let some = json!({ "ids": [ids[0], "01990c3a-7d2e-7000-8000-000000000000"] });
-        let answer = server.post(redrive, &some).await.expect(200);
-        let results = rows(&answer["results"]);
-        let good = results.iter().find(|row| row["ok"].is_object()).expect("one is redriven");
-        let bad = results.iter().find(|row| row["error"].is_object()).expect("one is not there");
+        let answer = server.post_ok(redrive, &some).await;
+        let result = |field: &str| rows(&answer["results"]).iter().find(|row| row[field].is_object());
+        let good = result("ok").expect("one is redriven");
+        let bad = result("error").expect("one is not there");
         assert_fields(&good["ok"], json!({ "retry_of": ids[0], "payload": { "n": 0 } }));
         assert_eq!(bad["error"]["code"], "not_found");
 
         let slowly = json!({ "filter": { "type": "a" }, "max_per_second": 0.5 });
-        let answer = server.post(redrive, &slowly).await.expect(200);
-        let jobs = column(&answer["results"], "ok");
+        let jobs = column(&server.post_ok(redrive, &slowly).await["results"], "ok");
         assert_eq!(jobs.len(), 5);
         assert!(jobs.iter().all(|job| ids.contains(&job["retry_of"])));
         let times: Vec<i64> = jobs.iter().map(|job| millis(&job["run_at"])).collect();
@@ -106,14 +103,11 @@ fn a_redrive_creates_jobs_at_the_requested_rate() {
         assert!(spread.iter().all(|gap| (1900..=2100).contains(gap)), "two seconds apart: {spread:?}");
         // One job of each redrive is ready at once.
         assert_eq!(server.claim(json!({ "worker": "w", "max": 9 })).await.len(), 2);
-        for bad in [
-            json!({}),
-            json!({ "ids": [], "filter": {} }),
-            json!({ "ids": ["x"] }),
-            json!({ "filter": { "colour": "red" } }),
-            json!({ "filter": {}, "max_per_second": 0 }),
-        ] {
-            server.post(redrive, &bad).await.problem(400, "malformed");
+        for bad in [r#"{"ids":[],"filter":{}}"#, r#"{"ids":["x"]}"#, r#"{"filter":{"colour":"red"}}"#] {
+            server.post_text(redrive, bad).await.problem(400, "malformed");
+        }
+        for bad in ["{}", r#"{"filter":{},"max_per_second":0}"#] {
+            server.post_text(redrive, bad).await.problem(400, "malformed");
         }
     });
 }
@@ -125,13 +119,13 @@ fn a_redrive_is_idempotent_with_a_key() {
             create_dead(&server, json!({ "type": "a" }), json!({})).await;
         }
         let redrive = async || {
-            let request = server.request("POST", "/api/dead-letters/redrive").idempotent("k");
-            let answer = request.json(&json!({ "filter": {} })).send().await.expect(200);
-            column(&answer["results"], "ok").iter().map(|job| job["id"].clone()).collect::<Vec<_>>()
+            let all = json!({ "filter": {} });
+            let answer = server.post_keyed("k", "/api/dead-letters/redrive", &all).await.expect(200);
+            column(&json!(column(&answer["results"], "ok")), "id")
         };
         let (first, second) = (redrive().await, redrive().await);
         assert_eq!((first.len(), &first), (2, &second));
-        assert_eq!(rows(&server.read("/api/jobs?phase=ready").await["jobs"]).len(), 2);
+        assert_eq!(server.rows("/api/jobs?phase=ready").await.len(), 2);
     });
 }
 
@@ -139,16 +133,13 @@ fn a_redrive_is_idempotent_with_a_key() {
 fn a_redrive_by_filter_applies_to_every_dead_letter() {
     const LETTERS: usize = 520;
     on_both_stores(async |server| {
-        let many = json!({ "jobs": vec![json!({ "type": "a" }); LETTERS] });
-        let created = server.post("/api/jobs/batch", &many).await.expect(200);
-        for job in column(&created["results"], "ok") {
+        for job in server.create_many(LETTERS, json!({ "type": "a" })).await {
             let body = json!({ "reason_code": "dependency_unavailable", "detail": "down" });
-            server.call(&job, "dead-letter", &body).await.expect(200);
+            server.call_ok(&job, "dead-letter", &body).await;
         }
         let filter = json!({ "filter": { "reason_code": "dependency_unavailable" } });
-        let answer = server.post("/api/dead-letters/redrive", &filter).await.expect(200);
-        let of: std::collections::BTreeSet<String> =
-            column(&answer["results"], "ok").iter().map(|job| job["retry_of"].to_string()).collect();
+        let jobs = column(&server.post_ok("/api/dead-letters/redrive", &filter).await["results"], "ok");
+        let of: BTreeSet<String> = jobs.iter().map(|job| job["retry_of"].to_string()).collect();
         assert_eq!(of.len(), LETTERS);
         assert_eq!(server.claim(json!({ "worker": "w", "max": 1000 })).await.len(), LETTERS);
     });

@@ -1,17 +1,16 @@
 //! The creation rate of a user.
 
 use serde_json::{Value, json};
-use tenure_e2e::{eventually, in_time, on_both_stores_with_config};
+use tenure_e2e::{eventually, in_time, on_both_stores_with_config, rows};
 
 #[test]
 fn the_creation_rate_of_a_user_is_limited_and_repeats_do_not_count() {
     on_both_stores_with_config("[limits]\ncreations_per_second = 3\n", async |server| {
-        let jobs: Vec<Value> =
-            (0..10).map(|n| json!({ "type": "a", "user_id": "u1", "payload": n })).collect();
-        let body = json!({ "jobs": jobs });
+        let jobs = (0..10).map(|n| json!({ "type": "a", "user_id": "u1", "payload": n }));
+        let body = json!({ "jobs": jobs.collect::<Vec<_>>() });
         let ask = async || {
-            let batch = server.request("POST", "/api/jobs/batch").idempotent("k").json(&body);
-            batch.send().await.expect(200)["results"].as_array().unwrap().clone()
+            let answer = server.post_keyed("k", "/api/jobs/batch", &body).await.expect(200);
+            rows(&answer["results"]).to_vec()
         };
         let ids = |results: &[Value]| -> Vec<Value> {
             results.iter().map(|result| result["ok"]["id"].clone()).filter(Value::is_string).collect()
@@ -22,8 +21,7 @@ fn the_creation_rate_of_a_user_is_limited_and_repeats_do_not_count() {
         assert_eq!(limited, 7);
         let again = ask().await;
         assert_eq!(ids(&again)[..3], ids(&first)[..], "what was made is found again, whatever the pace");
-        let other = json!({ "type": "a", "user_id": "u2" });
-        server.post("/api/jobs", &other).await.expect(202);
+        server.post("/api/jobs", &json!({ "type": "a", "user_id": "u2" })).await.expect(202);
     });
 }
 

@@ -1,23 +1,18 @@
 //! The limits of a job's log: long lines, invalid text, and many lines.
 
 use serde_json::{Value, json};
-use tenure_e2e::{SeededRandom, Server, assert_fields, column, on_both_stores, path, rows};
+use tenure_e2e::{SeededRandom, Server, assert_fields, on_both_stores, path};
 
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-async fn claimed(server: &Server) -> Value {
-    server.create(json!({ "type": "a" })).await;
-    server.claim_one().await
-}
-
 async fn count(server: &Server, job: &Value) -> usize {
-    rows(&server.read(&path(job, "logs")).await["lines"]).len()
+    server.rows(&path(job, "logs")).await.len()
 }
 
 #[test]
 fn a_line_over_64_kib_is_refused_with_its_whole_request() {
     on_both_stores(async |server| {
-        let job = claimed(&server).await;
+        let job = server.create_claimed(json!({ "type": "a" })).await;
         let append = async |text: String| {
             let lines = json!({ "lines": [{ "text": "before" }, { "text": text }] });
             server.report(&job, "logs", lines).await
@@ -37,14 +32,13 @@ fn a_line_over_64_kib_is_refused_with_its_whole_request() {
 #[test]
 fn invalid_utf8_is_refused_and_unusual_characters_are_kept() {
     on_both_stores(async |server| {
-        let job = claimed(&server).await;
+        let job = server.create_claimed(json!({ "type": "a" })).await;
         let (start, end) = (&br#"{"lines":[{"text":""#[..], &br#""}]}"#[..]);
         for junk in
             [&b"\xff\xfe"[..], b"a\xc3(", b"\xed\xa0\x80", b"\\ud800", b"\\u0000", b"a\x00b", b"a\x01b"]
         {
-            let request =
-                server.request("POST", &path(&job, "logs")).header("content-type", "application/json");
-            request.bytes([start, junk, end].concat()).send().await.problem(400, "malformed");
+            let body = [start, junk, end].concat();
+            server.post_text(&path(&job, "logs"), body).await.problem(400, "malformed");
         }
         assert_eq!(count(&server, &job).await, 0);
         let odd = [
@@ -55,13 +49,12 @@ fn invalid_utf8_is_refused_and_unusual_characters_are_kept() {
             "data: x\n\nid: 9",
         ];
         let lines: Vec<Value> = odd.iter().map(|text| json!({ "text": text })).collect();
-        server.report(&job, "logs", json!({ "lines": lines })).await.expect(200);
-        let page = server.read(&path(&job, "logs")).await;
-        assert_eq!(column(&page["lines"], "text"), odd);
+        server.report_ok(&job, "logs", json!({ "lines": lines })).await;
+        assert_eq!(server.column(&path(&job, "logs"), "text").await, odd);
         server.succeed(&job).await;
         let received = server.stream(&path(&job, "stream"), None).await.rest().await;
-        let texts: Vec<&Value> =
-            received.iter().filter(|it| it.event == "log").map(|it| &it.data["text"]).collect();
+        let lines = received.iter().filter(|it| it.event == "log");
+        let texts: Vec<&Value> = lines.map(|it| &it.data["text"]).collect();
         assert_eq!(texts, odd, "a line cannot pretend to be an event");
     });
 }
@@ -71,7 +64,7 @@ fn a_reconnecting_reader_gets_a_hundred_thousand_lines_in_order() {
     const LINES: usize = 100_000;
     const APPEND: usize = 10_000;
     on_both_stores(async |server| {
-        let job = claimed(&server).await;
+        let job = server.create_claimed(json!({ "type": "a" })).await;
         let too_many = json!({ "lines": vec![json!({ "text": "x" }); APPEND + 1] });
         server.report(&job, "logs", too_many).await.problem(400, "malformed");
         let write = async {
@@ -79,7 +72,7 @@ fn a_reconnecting_reader_gets_a_hundred_thousand_lines_in_order() {
                 let lines: Vec<Value> = (0..APPEND)
                     .map(|n| json!({ "text": format!("line {}", part * APPEND + n + 1) }))
                     .collect();
-                server.report(&job, "logs", json!({ "lines": lines })).await.expect(200);
+                server.report_ok(&job, "logs", json!({ "lines": lines })).await;
             }
             server.succeed(&job).await;
         };
@@ -101,7 +94,7 @@ fn a_reconnecting_reader_gets_a_hundred_thousand_lines_in_order() {
         };
         let (received, ()) = tokio::join!(read, write);
         assert_eq!(received, LINES);
-        let tail = server.read(&path(&job, &format!("logs?after={}", LINES - 2))).await;
-        assert_eq!(column(&tail["lines"], "n"), [LINES - 1, LINES]);
+        let tail = path(&job, &format!("logs?after={}", LINES - 2));
+        assert_eq!(server.column(&tail, "n").await, [LINES - 1, LINES]);
     });
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tenure_e2e::{Reply, Server, Setup, Store, assert_fields, eventually, http_client, in_time, rows};
+use tenure_e2e::{Server, Setup, Store, assert_fields, eventually, http_client, id, in_time, path, rows};
 use tokio::task::JoinSet;
 
 const CONFIG: &str = include_str!("fixtures/nodes.toml");
@@ -90,7 +90,7 @@ fn load(fleet: &Arc<Fleet>, kind: &'static str, jobs: usize, done: &Arc<Acknowle
             for n in 0..jobs / PRODUCERS {
                 let body = json!({ "type": kind, "payload": { "n": n } });
                 let job = fleet.post("/api/jobs", &format!("p{producer}-{n}"), &body).await;
-                done.created.lock().unwrap().push(job["id"].as_str().unwrap().to_owned());
+                done.created.lock().unwrap().push(id(&job).to_owned());
             }
         });
     }
@@ -107,7 +107,7 @@ fn load(fleet: &Arc<Fleet>, kind: &'static str, jobs: usize, done: &Arc<Acknowle
                     "request_id": format!("{name}-{round}"),
                 });
                 let claimed = fleet.post("/api/claims", &format!("c-{name}-{round}"), &claim).await;
-                let claimed = claimed["jobs"].as_array().unwrap().clone();
+                let claimed = rows(&claimed["jobs"]);
                 let report = |job: &Value| {
                     json!({ "job": job["id"], "fence": job["lease"]["fence"], "verb": "succeed", "result": name })
                 };
@@ -115,8 +115,7 @@ fn load(fleet: &Arc<Fleet>, kind: &'static str, jobs: usize, done: &Arc<Acknowle
                 let answer = fleet.post("/api/reports", &format!("r-{name}-{round}"), &reports).await;
                 for (job, result) in claimed.iter().zip(rows(&answer["results"])) {
                     if result["ok"].is_object() {
-                        let id = job["id"].as_str().unwrap().to_owned();
-                        *done.finished.lock().unwrap().entry(id).or_default() += 1;
+                        *done.finished.lock().unwrap().entry(id(job).to_owned()).or_default() += 1;
                     } else {
                         // The lease expired while no node answered: another worker has the job, or had it.
                         assert_eq!(kind, "quick", "a steady lease was lost: {result}");
@@ -139,10 +138,7 @@ async fn nothing_is_lost_or_doubled(server: &Server, done: &Acknowledged, jobs: 
     created.sort();
     created.dedup();
     assert_eq!(created.len(), jobs, "each key made one job");
-    let mut histories: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for event in server.journal().await {
-        histories.entry(event["job_id"].as_str().unwrap().to_owned()).or_default().push(event);
-    }
+    let histories = server.histories().await;
     assert_eq!(histories.len(), jobs, "no job but the acknowledged ones");
     for id in &created {
         let history = &histories[id];
@@ -156,11 +152,10 @@ async fn nothing_is_lost_or_doubled(server: &Server, done: &Acknowledged, jobs: 
             assert_eq!(phases[n - 1], "ready", "{id} was claimed while it was held: {event}");
         }
     }
-    let jobs = server.read("/api/jobs?phase=final&outcome=succeeded&limit=500").await;
-    assert!(rows(&jobs["jobs"]).iter().all(|job| job["state"] == "succeeded" && job["lease"].is_null()));
+    let jobs = server.list("phase=final&outcome=succeeded&limit=500").await;
+    assert!(jobs.iter().all(|job| job["state"] == "succeeded" && job["lease"].is_null()));
     for phase in ["ready", "held", "active", "waiting"] {
-        let stuck = server.read(&format!("/api/jobs?phase={phase}")).await;
-        assert_eq!(stuck["jobs"], json!([]), "stuck");
+        assert_eq!(server.list(&format!("phase={phase}")).await, Vec::<Value>::new(), "stuck");
     }
     verify(server).await;
 }
@@ -172,63 +167,60 @@ pub(crate) async fn verify(server: &Server) {
     in_time("tenure verify", verified).await.unwrap();
 }
 
-async fn three_nodes() -> [Server; 3] {
+async fn two_nodes() -> [Server; 2] {
     let first = Server::with(CONFIG, Store::Postgres).await;
-    let (second, third) = (first.second_node().await, first.second_node().await);
+    let second = first.second_node().await;
+    [first, second]
+}
+
+async fn three_nodes() -> [Server; 3] {
+    let [first, second] = two_nodes().await;
+    let third = first.second_node().await;
     [first, second, third]
 }
 
 #[tokio::test]
 async fn changes_on_one_node_are_visible_on_the_others() {
-    let a = Server::with(CONFIG, Store::Postgres).await;
-    let b = a.second_node().await;
+    let [a, b] = two_nodes().await;
     let waiting = json!({ "worker": "w1", "types": ["steady"], "wait": "60s", "start": true });
-    let (claimed, made) = tokio::join!(async { b.post("/api/claims", &waiting).await.expect(200) }, async {
-        a.post("/api/jobs", &json!({ "type": "steady", "user_id": "u1" })).await.expect(202)
-    },);
-    let job = &claimed["jobs"][0];
+    let (claimed, made) =
+        tokio::join!(b.claim(waiting), a.create(json!({ "type": "steady", "user_id": "u1" })));
+    let job = &claimed[0];
     assert_eq!(job["id"], made["id"], "a claim that waits at one node gets what another is given");
-    let path = format!("/api/jobs/{}", made["id"].as_str().unwrap());
-    let seen = a.read(&path).await;
-    assert_fields(&seen, json!({ "state": "running", "worker": "w1" }));
-    let mut stream = b.stream(&format!("{path}/stream"), None).await;
-    let hold = json!({ "worker": "w1", "fence": job["lease"]["fence"] });
+    assert_fields(&a.job(job).await, json!({ "state": "running", "worker": "w1" }));
+    let mut stream = b.stream(&path(job, "stream"), None).await;
     for n in 1..=3 {
-        let mut body = hold.clone();
-        body["lines"] = json!([{ "stream": "stdout", "level": "info", "text": format!("line {n}") }]);
-        a.post(&format!("{path}/logs"), &body).await.expect(200);
+        let line = json!({ "stream": "stdout", "level": "info", "text": format!("line {n}") });
+        a.report_ok(job, "logs", json!({ "lines": [line] })).await;
         let received = stream.next().await.unwrap();
-        assert_eq!((received.event.as_str(), &received.data["text"]), ("log", &json!(format!("line {n}"))));
+        assert_eq!((received.event.as_str(), &received.data["text"]), ("log", &line["text"]));
     }
-    a.post(&format!("{path}/cancel"), &json!({ "reason": "enough" })).await.expect(200);
-    let heartbeat = b.post(&format!("{path}/heartbeat"), &hold).await.expect(200);
+    a.call_ok(job, "cancel", &json!({ "reason": "enough" })).await;
+    let heartbeat = b.report_ok(job, "heartbeat", json!({})).await;
     assert!(!heartbeat["cancel"].is_null(), "{heartbeat}");
-    b.post(&format!("{path}/cancel-confirm"), &hold).await.expect(200);
+    b.report_ok(job, "cancel-confirm", json!({})).await;
     let last = stream.rest().await;
     assert_eq!(last.len(), 1, "{last:?}");
     assert_eq!((last[0].event.as_str(), &last[0].data["state"]), ("status", &json!("cancelled")));
-    assert_eq!(a.read(&path).await, b.read(&path).await);
-    let both = [a.journal().await, b.journal().await];
-    assert_eq!(both[0], both[1]);
+    assert_eq!(a.job(job).await, b.job(job).await);
+    assert_eq!(a.journal().await, b.journal().await);
     verify(&a).await;
 }
 
 #[tokio::test]
 async fn a_queue_paused_on_one_node_is_paused_on_all() {
-    let a = Server::with(CONFIG, Store::Postgres).await;
-    let b = a.second_node().await;
+    let [a, b] = two_nodes().await;
     let claim = json!({ "worker": "w1", "types": ["steady"] });
-    a.post("/api/queues/default/pause", &json!({})).await.expect(200);
-    a.post("/api/jobs", &json!({ "type": "steady" })).await.expect(202);
-    assert_eq!(b.post("/api/claims", &claim).await.expect(200)["jobs"], json!([]));
-    b.post("/api/queues/default/resume", &json!({})).await.expect(200);
-    assert_eq!(a.post("/api/claims", &claim).await.expect(200)["jobs"].as_array().unwrap().len(), 1);
+    a.post_ok("/api/queues/default/pause", &json!({})).await;
+    a.create(json!({ "type": "steady" })).await;
+    assert_eq!(b.claim(claim.clone()).await, Vec::<Value>::new());
+    b.post_ok("/api/queues/default/resume", &json!({})).await;
+    assert_eq!(a.claim(claim).await.len(), 1);
 }
 
 #[tokio::test]
 async fn keys_are_valid_or_revoked_on_every_node() {
-    let mut a = Server::with(CONFIG, Store::Postgres).await;
-    let mut b = a.second_node().await;
+    let [mut a, mut b] = two_nodes().await;
     let admin = a.create_key("admin", None).await;
     let refused = async || b.get("/api/jobs").await.status == 401;
     eventually("the other node is closed, too", refused).await;
@@ -302,42 +294,30 @@ async fn a_rolling_restart_loses_no_requests() {
         again.push(node);
     }
     all(tasks).await;
-    assert!(
-        done.finished.lock().unwrap().values().all(|times| *times == 1),
-        "each was finished by one worker"
-    );
+    let is_once = done.finished.lock().unwrap().values().all(|times| *times == 1);
+    assert!(is_once, "each was finished by one worker");
     nothing_is_lost_or_doubled(&again[0], &done, JOBS).await;
 }
 
 #[tokio::test]
 async fn every_node_gives_the_same_answer() {
-    let a = Server::with(CONFIG, Store::Postgres).await;
-    let b = a.second_node().await;
-    let create = async |node: &Server| -> Reply {
-        node.request("POST", "/api/jobs").idempotent("once").json(&json!({ "type": "steady" })).send().await
-    };
-    let first = create(&a).await;
-    assert_eq!(first.status, 202);
-    let repeat = create(&b).await;
-    assert_eq!(repeat.expect_replay()["id"], first.body["id"]);
+    let [a, b] = two_nodes().await;
+    let steady = json!({ "type": "steady" });
+    let first = a.post_keyed("once", "/api/jobs", &steady).await.expect(202);
+    assert_eq!(b.post_keyed("once", "/api/jobs", &steady).await.expect_replay()["id"], first["id"]);
     let claim = json!({ "worker": "w1", "types": ["steady"], "request_id": "r1" });
-    let (one, same) =
-        (a.post("/api/claims", &claim).await.expect(200), b.post("/api/claims", &claim).await.expect(200));
-    assert_eq!(one["jobs"][0]["id"], first.body["id"]);
-    assert_eq!(one["jobs"][0]["lease"]["fence"], same["jobs"][0]["lease"]["fence"]);
-    let path = format!("/api/jobs/{}/succeed", first.body["id"].as_str().unwrap());
-    let hold = json!({ "worker": "w1", "fence": one["jobs"][0]["lease"]["fence"] });
-    let started = path.replace("succeed", "start");
-    a.post(&started, &hold).await.expect(200);
-    b.post(&path, &hold).await.expect(200);
-    assert_eq!(a.post(&path, &hold).await.expect(200)["replayed"], true);
+    let (one, same) = (a.claim(claim.clone()).await.remove(0), b.claim(claim).await.remove(0));
+    assert_eq!(one["id"], first["id"]);
+    assert_eq!(one["lease"]["fence"], same["lease"]["fence"]);
+    a.report_ok(&one, "start", json!({})).await;
+    b.succeed(&one).await;
+    assert_eq!(a.succeed(&one).await["replayed"], true);
 }
 
 #[tokio::test]
 async fn a_node_can_join_later() {
     let a = Server::with(CONFIG, Store::Postgres).await;
-    let made = a.post("/api/jobs", &json!({ "type": "steady" })).await.expect(202);
+    let made = a.create(json!({ "type": "steady" })).await;
     let late = Setup::on_database(a.setup().database_url().unwrap()).config(CONFIG).start().await;
-    let path = format!("/api/jobs/{}", made["id"].as_str().unwrap());
-    assert_eq!(late.read(&path).await, a.read(&path).await);
+    assert_eq!(late.job(&made).await, a.job(&made).await);
 }

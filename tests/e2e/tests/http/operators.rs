@@ -1,10 +1,12 @@
 //! The calls of operators: bulk actions, queues, settings, audit log, statistics.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use tenure_core::lifecycle::Lifecycle;
 use tenure_e2e::{
-    Server, assert_fields, column, eventually, field_names, on_both_stores, on_both_stores_with_files, rows,
-    sorted_words,
+    Server, assert_field_names, assert_fields, column, eventually, field_names, find, id, on_both_stores,
+    on_both_stores_with_files, rows,
 };
 
 use crate::jobs::{JOB, REVIEW, REVIEW_FILES};
@@ -19,13 +21,12 @@ fn a_bulk_action_applies_to_every_matching_job() {
         let answer = act(json!({ "action": "cancel", "filter": { "type": "a" } })).await.expect(200);
         let jobs = column(&answer["results"], "ok");
         assert_eq!(column(&json!(jobs), "state"), ["cancelled", "cancelled"]);
-        assert_eq!(field_names(&jobs[0]), sorted_words(JOB));
-        let left = server.read("/api/jobs?phase=ready").await;
-        assert_eq!(column(&left["jobs"], "type"), ["b"]);
+        assert_field_names(&jobs[0], JOB);
+        assert_eq!(server.column("/api/jobs?phase=ready", "type").await, ["b"]);
 
-        let answer =
-            act(json!({ "action": "retry", "filter": { "outcome": "cancelled" } })).await.expect(200);
-        assert_eq!(column(&json!(column(&answer["results"], "ok")), "state"), ["queued", "queued"]);
+        let retry = json!({ "action": "retry", "filter": { "outcome": "cancelled" } });
+        let jobs = column(&act(retry).await.expect(200)["results"], "ok");
+        assert_eq!(column(&json!(jobs), "state"), ["queued", "queued"]);
 
         // A refused item does not affect the others.
         let answer = act(json!({ "action": "retry", "filter": { "type": "a" } })).await.expect(200);
@@ -38,14 +39,10 @@ fn a_bulk_action_applies_to_every_matching_job() {
         let hard = json!({ "action": "cancel", "filter": { "phase": "active" }, "mode": "hard" });
         let answer = act(hard).await.expect(200);
         assert_eq!(answer["results"][0]["ok"]["state"], "cancelled");
-        for bad in [
-            json!({ "action": "burn", "filter": {} }),
-            json!({ "action": "cancel" }),
-            json!({ "action": "cancel", "filter": { "colour": "red" } }),
-            json!({ "action": "retry", "filter": {}, "mode": "hard" }),
-        ] {
-            act(bad).await.problem(400, "malformed");
-        }
+        act(json!({ "action": "burn", "filter": {} })).await.problem(400, "malformed");
+        act(json!({ "action": "cancel" })).await.problem(400, "malformed");
+        act(json!({ "action": "cancel", "filter": { "colour": "red" } })).await.problem(400, "malformed");
+        act(json!({ "action": "retry", "filter": {}, "mode": "hard" })).await.problem(400, "malformed");
     });
 }
 
@@ -56,18 +53,15 @@ fn queues_are_listed_with_their_depth() {
             server.create(json!({ "type": "a", "queue": queue })).await;
         }
         server.claim(json!({ "worker": "w", "queues": ["day"], "max": 1 })).await;
-        server.post("/api/queues/night/pause", &json!({})).await.expect(200);
+        server.post_ok("/api/queues/night/pause", &json!({})).await;
         server.request("POST", "/api/queues/night/pause").send().await.expect(200);
         let page = server.read("/api/queues").await;
         assert_eq!(field_names(&page), ["next_cursor", "queues"]);
-        let rows = rows(&page["queues"]);
-        let find = |name: &str| rows.iter().find(|row| row["name"] == name).cloned().expect("it is listed");
-        assert_eq!((&find("day")["ready"], &find("day")["running"]), (&json!(1), &json!(1)));
-        assert_eq!((&find("day")["paused"], &find("night")["paused"]), (&json!(false), &json!(true)));
-        assert_eq!(find("night")["ready"], 1);
-        server.post("/api/queues/night/resume", &json!({})).await.expect(200);
-        let page = server.read("/api/queues").await;
-        assert!(column(&page["queues"], "paused").iter().all(|paused| paused == false));
+        let queue = |name: &str| find(&page["queues"], "name", name);
+        assert_fields(queue("day"), json!({ "ready": 1, "running": 1, "paused": false }));
+        assert_fields(queue("night"), json!({ "ready": 1, "paused": true }));
+        server.post_ok("/api/queues/night/resume", &json!({})).await;
+        assert!(server.column("/api/queues", "paused").await.iter().all(|paused| paused == false));
     });
 }
 
@@ -105,47 +99,37 @@ fn active_lifecycles_types_and_settings_are_shown() {
 #[test]
 fn every_operator_action_is_in_the_audit_log() {
     on_both_stores_with_files(REVIEW_FILES, async |server| {
-        let mut expected: Vec<(&str, Value, Value)> = Vec::new();
         let job = server.create(json!({ "type": "a" })).await;
-        server.call(&job, "cancel", &json!({ "reason": "why" })).await.expect(200);
-        expected.push(("cancel", job["id"].clone(), json!("why")));
+        server.call_ok(&job, "cancel", &json!({ "reason": "why" })).await;
         let again = server.call(&job, "retry", &json!({})).await.expect(202);
-        expected.push(("retry", job["id"].clone(), Value::Null));
-        let body = json!({ "reason_code": "timeout", "detail": "slow" });
-        server.call(&again, "dead-letter", &body).await.expect(200);
-        expected.push(("dead-letter", again["id"].clone(), json!("slow")));
-        server.post("/api/dead-letters/redrive", &json!({ "ids": [again["id"]] })).await.expect(200);
-        expected.push(("retry", again["id"].clone(), Value::Null));
-        let dismiss = format!("/api/dead-letters/{}/dismiss", again["id"].as_str().unwrap());
-        server.post(&dismiss, &json!({ "reason": "known" })).await.expect(200);
-        expected.push(("dismiss", again["id"].clone(), json!("known")));
-        server.post("/api/queues/night/pause", &json!({})).await.expect(200);
-        expected.push(("pause", Value::Null, json!("night")));
-        server.post("/api/queues/night/resume", &json!({})).await.expect(200);
-        expected.push(("resume", Value::Null, json!("night")));
-        server.post("/api/accounts/u/credits", &json!({ "grant": 1, "reason": "gift" })).await.expect(200);
-        expected.push(("grant", Value::Null, json!("1 for u: gift")));
-        server
-            .post(
-                "/api/jobs/actions",
-                &json!({ "action": "cancel", "filter": { "type": "a", "phase": "ready" } }),
-            )
-            .await
-            .expect(200);
+        server.call_ok(&again, "dead-letter", &json!({ "reason_code": "timeout", "detail": "slow" })).await;
+        server.post_ok("/api/dead-letters/redrive", &json!({ "ids": [again["id"]] })).await;
+        let dismiss = format!("/api/dead-letters/{}/dismiss", id(&again));
+        server.post_ok(&dismiss, &json!({ "reason": "known" })).await;
+        server.post_ok("/api/queues/night/pause", &json!({})).await;
+        server.post_ok("/api/queues/night/resume", &json!({})).await;
+        server.post_ok("/api/accounts/u/credits", &json!({ "grant": 1, "reason": "gift" })).await;
+        let bulk = json!({ "action": "cancel", "filter": { "type": "a", "phase": "ready" } });
+        server.post_ok("/api/jobs/actions", &bulk).await;
         let page = server.read("/api/audit").await;
         assert_eq!(field_names(&page), ["audit", "next_cursor"]);
         let lines = rows(&page["audit"]);
-        assert!(
-            lines.iter().all(|line| field_names(line) == sorted_words("id ts action actor job_id reason")),
-            "{page}"
-        );
-        assert!(
-            lines.iter().all(|line| line["actor"].as_str().is_some_and(|actor| actor.starts_with("admin")))
-        );
-        for (action, job, reason) in expected {
-            let is_it =
-                |line: &&Value| line["action"] == action && line["job_id"] == job && line["reason"] == reason;
-            assert!(lines.iter().any(|line| is_it(&line)), "{action} {job} {reason}: {page}");
+        for line in lines {
+            assert_field_names(line, "id ts action actor job_id reason");
+            assert!(line["actor"].as_str().is_some_and(|actor| actor.starts_with("admin")), "{line}");
+        }
+        for expected in [
+            json!(["cancel", job["id"], "why"]),
+            json!(["retry", job["id"], null]),
+            json!(["dead-letter", again["id"], "slow"]),
+            json!(["retry", again["id"], null]),
+            json!(["dismiss", again["id"], "known"]),
+            json!(["pause", null, "night"]),
+            json!(["resume", null, "night"]),
+            json!(["grant", null, "1 for u: gift"]),
+        ] {
+            let mut found = lines.iter().map(|line| json!([line["action"], line["job_id"], line["reason"]]));
+            assert!(found.any(|found| found == expected), "{expected}: {page}");
         }
         assert_eq!(lines.iter().filter(|line| line["action"] == "cancel").count(), 2, "a bulk action too");
         assert_eq!(server.all_pages("/api/audit?limit=2", "audit").await, lines);
@@ -159,13 +143,12 @@ fn statistics_count_open_and_finished_jobs() {
             server.create_finished(json!({ "type": "a" })).await;
         }
         server.create(json!({ "type": "b" })).await;
-        let is_counted = |stats: &Value| {
-            let finished = rows(&stats["types"]).iter().find(|row| row["type"] == "a");
-            let queued = rows(&stats["counts"]).iter().any(|row| row["type"] == "b");
-            queued && finished.is_some_and(|row| row["finished"] == 3)
-        };
-        let counted = async || is_counted(&server.read("/api/stats").await);
-        eventually("everything is counted", counted).await;
+        eventually("everything is counted", async || {
+            let stats = server.read("/api/stats").await;
+            let is_queued = rows(&stats["counts"]).iter().any(|row| row["type"] == "b");
+            is_queued && rows(&stats["types"]).iter().any(|row| row["type"] == "a" && row["finished"] == 3)
+        })
+        .await;
         let stats = server.read("/api/stats").await;
         let counts = rows(&stats["counts"]);
         let count = |kind: &str, state: &str| {
@@ -174,8 +157,7 @@ fn statistics_count_open_and_finished_jobs() {
         };
         assert_eq!(count("a", "succeeded"), Some((json!("distributed"), json!(3))));
         assert_eq!(count("b", "queued"), Some((json!("distributed"), json!(1))));
-        let types = rows(&stats["types"]);
-        let finished = types.iter().find(|row| row["type"] == "a").expect("what was finished");
+        let finished = find(&stats["types"], "type", "a");
         assert_fields(finished, json!({ "finished": 3, "outcomes": { "succeeded": 3 } }));
         assert!(finished["rate"].as_f64().is_some_and(|rate| rate > 0.0));
         for spans in ["wait_ms", "run_ms"] {
@@ -188,17 +170,12 @@ fn statistics_count_open_and_finished_jobs() {
 #[test]
 fn a_bulk_action_applies_to_thousands_of_jobs() {
     on_both_stores(async |server| {
-        let many = json!({ "jobs": vec![json!({ "type": "a" }); 1300] });
-        server.post("/api/jobs/batch", &many).await.expect(200);
+        server.post_ok("/api/jobs/batch", &json!({ "jobs": vec![json!({ "type": "a" }); 1300] })).await;
         let cancel = json!({ "action": "cancel", "filter": { "type": "a" } });
-        let answer = server.post("/api/jobs/actions", &cancel).await.expect(200);
+        let answer = server.post_ok("/api/jobs/actions", &cancel).await;
         assert_eq!(answer["next_cursor"], Value::Null);
-        let done: std::collections::BTreeSet<String> = rows(&answer["results"])
-            .iter()
-            .filter(|row| row["ok"]["state"] == "cancelled")
-            .map(|row| row["job_id"].to_string())
-            .collect();
-        assert_eq!(done.len(), 1300);
+        let done = rows(&answer["results"]).iter().filter(|row| row["ok"]["state"] == "cancelled");
+        assert_eq!(done.map(|row| row["job_id"].to_string()).collect::<BTreeSet<_>>().len(), 1300);
         assert!(server.claim(json!({ "worker": "w", "max": 1 })).await.is_empty());
     });
 }

@@ -10,17 +10,21 @@ mod so1;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
-use tenure_e2e::{Reply, Server, millis, path};
+use tenure_e2e::{Reply, Server, merged, millis, on_both_stores_with_config};
 
 /// Every trigger of a caller or a worker. `give_up` is a permanent failure, `fail` a transient one; `cancel` is a hard one,
 /// because a soft one alone changes no state.
 const TRIGGERS: [&str; 10] =
     ["claim", "start", "succeed", "partial", "fail", "give_up", "reject", "release", "cancel", "dead_letter"];
 
-/// Tries every trigger in every state: an allowed one happens, with one event; any other is refused with 409 (a claim
-/// returns nothing) and changes nothing. The table lists each state with the triggers that bring a new job there, and every
+/// Tries every trigger in every state, on both stores: an allowed one happens, with one event; any other is refused with
+/// 409 (a claim returns nothing) and changes nothing. The table lists each state with the triggers that bring a new job there, and every
 /// allowed transition, according to the description of the lifecycle and not to its file. Jobs of this type need no payload.
-pub(crate) async fn check_transitions(server: &Server, job_type: &str, table: &str) {
+pub(crate) fn check_transitions(config: &str, job_type: &str, table: &str) {
+    on_both_stores_with_config(config, async |server| try_triggers(&server, job_type, table).await);
+}
+
+async fn try_triggers(server: &Server, job_type: &str, table: &str) {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
     let (states, allowed): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.contains(':'));
     let states = states.into_iter().map(|line| line.split_once(':').unwrap());
@@ -56,10 +60,8 @@ async fn job_in(server: &Server, job_type: &str, state: &str, steps: &str) -> Va
 pub(crate) async fn new_job(server: &Server, kind: &str, more: Value) -> Value {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let n = COUNT.fetch_add(1, Ordering::Relaxed);
-    let mut body =
-        json!({ "type": kind, "queue": format!("q{n}"), "user_id": "u1", "payload": { "prompt": n } });
-    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    server.create(body).await
+    let body = json!({ "type": kind, "queue": format!("q{n}"), "user_id": "u1", "payload": { "prompt": n } });
+    server.create(merged(body, &more)).await
 }
 
 /// Claims this job for a worker.
@@ -85,11 +87,7 @@ async fn send_trigger(server: &Server, job: &Value, trigger: &str) -> Answer {
         Value::Null => json!({ "worker": "other", "fence": 999 }),
         fence => json!({ "worker": job["worker"], "fence": fence }),
     };
-    let held = |more: Value| {
-        let mut body = holder.clone();
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        body
-    };
+    let held = |more: Value| merged(holder.clone(), &more);
     let error = |class: &str| json!({ "error": { "code": "BROKEN", "message": "it broke", "class": class } });
     let (call, body) = match trigger {
         "claim" => return Answer::Claimed(claim(server, job, "w1").await),
@@ -113,11 +111,10 @@ async fn assert_happens(server: &Server, job: &Value, trigger: &str, to: &str) {
     let after = server.job(job).await;
     assert_eq!(after["state"], to, "{what}");
     assert_timestamps(&after);
-    let history = history(server, job).await;
+    let history = server.events(job).await;
     assert_eq!(after["seq"].as_u64(), Some(history.len() as u64), "{what}: one event for each transition");
-    let step = history
-        .iter()
-        .find(|event| event["from"] == job["state"] && event["seq"].as_u64() > job["seq"].as_u64());
+    let mut later = history.iter().filter(|event| event["seq"].as_u64() > job["seq"].as_u64());
+    let step = later.find(|event| event["from"] == job["state"]);
     let step = step.unwrap_or_else(|| panic!("{what} left no event: {history:?}"));
     for field in ["ts", "actor", "correlation_id", "type"] {
         assert!(step[field].is_string(), "{what}: {field} of {step}");
@@ -125,7 +122,7 @@ async fn assert_happens(server: &Server, job: &Value, trigger: &str, to: &str) {
 }
 
 async fn assert_refused(server: &Server, job: &Value, trigger: &str) {
-    let before = (server.job(job).await, history(server, job).await);
+    let before = (server.job(job).await, server.events(job).await);
     match send_trigger(server, job, trigger).await {
         Answer::Reply(reply) => {
             let problem = reply.problem(409, "invalid_transition");
@@ -134,12 +131,7 @@ async fn assert_refused(server: &Server, job: &Value, trigger: &str) {
         }
         Answer::Claimed(claimed) => assert_eq!(claimed, Vec::<Value>::new(), "a claim in {}", job["state"]),
     }
-    assert_eq!((server.job(job).await, history(server, job).await), before, "{trigger} in {}", job["state"]);
-}
-
-/// The events of a job, with and without a number.
-pub(crate) async fn history(server: &Server, job: &Value) -> Vec<Value> {
-    server.read(&path(job, "events")).await["events"].as_array().unwrap().clone()
+    assert_eq!((server.job(job).await, server.events(job).await), before, "{trigger} in {}", job["state"]);
 }
 
 /// The times of a job are in order, set when their state was entered, and the end is set if and only if it is final.
@@ -149,8 +141,8 @@ pub(crate) fn assert_timestamps(job: &Value) {
     assert_eq!(job["duration_ms"].is_u64(), is_final, "duration_ms of {job}");
     assert!(job["created_at"].is_string() && job["updated_at"].is_string(), "{job}");
     let order = ["created_at", "claimed_at", "started_at", "completed_at"];
-    let known: Vec<i64> =
-        order.iter().filter(|name| job[**name].is_string()).map(|name| millis(&job[*name])).collect();
+    let times = order.iter().map(|name| &job[*name]);
+    let known: Vec<i64> = times.filter(|time| time.is_string()).map(millis).collect();
     assert!(known.is_sorted(), "{job}");
     assert!(known.iter().all(|at| *at <= millis(&job["updated_at"])), "{job}");
     if is_final {

@@ -4,7 +4,8 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use tenure_core::time::Timestamp;
 use tenure_e2e::{
-    Server, Store, assert_fields, column, eventually, field_names, on_both_stores, rows, sorted_words,
+    Server, Store, assert_field_names, assert_fields, eventually, field_names, merged, millis,
+    on_both_stores, rows,
 };
 use tokio_postgres::NoTls;
 
@@ -21,16 +22,14 @@ fn a_schedule_is_created_listed_paused_and_deleted() {
         let created = server.post("/api/schedules", &nightly()).await;
         assert_eq!(created.header("location"), Some("/api/schedules/nightly"));
         let created = created.expect(201);
-        assert_eq!(field_names(&created), sorted_words(SCHEDULE));
-        assert_eq!((&created["misfire"], &created["overlap"]), (&json!("once"), &json!("allow")));
-        assert_eq!((&created["paused"], &created["last_job"]), (&json!(false), &Value::Null));
-        assert_eq!(created["job"]["payload"], json!({}));
+        assert_field_names(&created, SCHEDULE);
+        assert_fields(&created, json!({ "misfire": "once", "overlap": "allow", "paused": false }));
+        assert_fields(&created, json!({ "last_job": null, "/job/payload": {} }));
         let times = rows(&created["next_times"]);
         assert_eq!((times.len(), &times[0]), (5, &created["next_at"]));
         assert!(created["describe"].as_str().is_some_and(|words| words.contains('2')), "{created}");
 
-        let again = server.post("/api/schedules", &nightly()).await;
-        assert_eq!(again.expect_replay()["id"], "nightly");
+        assert_eq!(server.post("/api/schedules", &nightly()).await.expect_replay()["id"], "nightly");
         let mut other = nightly();
         other["cron"] = json!("0 3 * * *");
         server.post("/api/schedules", &other).await.problem(422, "validation_failed");
@@ -39,21 +38,18 @@ fn a_schedule_is_created_listed_paused_and_deleted() {
         assert_eq!(field_names(&page), ["next_cursor", "schedules"]);
         assert_eq!(page["schedules"], json!([created]));
 
-        let paused = server.post("/api/schedules/nightly/pause", &json!({})).await.expect(200);
+        let paused = server.post_ok("/api/schedules/nightly/pause", &json!({})).await;
         assert_fields(&paused, json!({ "paused": true, "next_at": null, "next_times": [] }));
-        let resumed = server.post("/api/schedules/nightly/resume", &json!({})).await.expect(200);
+        let resumed = server.post_ok("/api/schedules/nightly/resume", &json!({})).await;
         assert_eq!(resumed["next_times"], created["next_times"]);
         assert_eq!(server.delete("/api/schedules/nightly").await.expect(200)["id"], "nightly");
         for call in ["/pause", "/resume"] {
-            let gone = format!("/api/schedules/nightly{call}");
-            server.post(&gone, &json!({})).await.problem(404, "not_found");
+            server.post(&format!("/api/schedules/nightly{call}"), &json!({})).await.problem(404, "not_found");
         }
         server.get("/api/schedules/nightly").await.problem(404, "not_found");
         server.delete("/api/schedules/nightly").await.problem(404, "not_found");
-        let audit = server.read("/api/audit").await;
-        let did =
-            ["schedule_create", "schedule_pause", "schedule_resume", "schedule_remove"].map(Value::from);
-        assert_eq!(column(&audit["audit"], "action"), did);
+        let did = ["schedule_create", "schedule_pause", "schedule_resume", "schedule_remove"];
+        assert_eq!(server.column("/api/audit", "action").await, did);
     });
 }
 
@@ -62,43 +58,37 @@ fn creating_a_schedule_is_idempotent_with_a_key() {
     on_both_stores(async |server| {
         let ask = async |cron: &str| {
             let body = json!({ "cron": cron, "job": { "type": "a" } });
-            server.request("POST", "/api/schedules").idempotent("k").json(&body).send().await
+            server.post_keyed("k", "/api/schedules", &body).await
         };
         let first = ask("0 0 1 1 *").await.expect(201);
         assert_eq!(ask("0 0 1 1 *").await.expect(200)["id"], first["id"]);
         ask("0 0 2 1 *").await.problem(422, "idempotency_mismatch");
-        assert_eq!(rows(&server.read("/api/schedules").await["schedules"]).len(), 1);
+        assert_eq!(server.rows("/api/schedules").await.len(), 1);
     });
 }
 
 #[test]
 fn a_schedule_that_never_fires_is_refused_with_its_position() {
     on_both_stores(async |server| {
-        let with = |field: &str, value: Value| {
-            let mut body = nightly();
-            body[field] = value;
-            body
-        };
+        let create = async |change: Value| server.post("/api/schedules", &merged(nightly(), &change)).await;
         let long = format!("{} * * * *", "1,".repeat(2500));
-        for (body, pointer) in [
-            (with("cron", json!("0 0 30 2 *")), "#/cron"),
-            (with("cron", json!("0 0 0 * * *")), "#/cron"),
-            (with("cron", json!(long)), "#/cron"),
-            (with("cron", json!("99 * * * *")), "#/cron"),
-            (with("timezone", json!("Middle/Earth")), "#/timezone"),
-        ] {
-            let problem = server.post("/api/schedules", &body).await.problem(422, "validation_failed");
-            assert_eq!(problem["errors"][0]["pointer"], pointer, "{problem}");
+        for cron in ["0 0 30 2 *", "0 0 0 * * *", &long, "99 * * * *"] {
+            create(json!({ "cron": cron })).await.problem_at(422, "validation_failed", "#/cron");
         }
-        for (body, pointer) in [
-            (with("id", json!("a b")), "#/id"),
-            (with("id", json!("")), "#/id"),
-            (with("job", json!({ "type": "a", "priority": 1e9 as i64 * 2 })), "#/job/priority"),
-            (with("job", json!({ "type": "a", "delay": "1s" })), "#/job"),
-            (with("colour", json!("red")), ""),
-            (with("misfire", json!("never")), ""),
+        create(json!({ "timezone": "Middle/Earth" })).await.problem_at(
+            422,
+            "validation_failed",
+            "#/timezone",
+        );
+        for (change, pointer) in [
+            (json!({ "id": "a b" }), "#/id"),
+            (json!({ "id": "" }), "#/id"),
+            (json!({ "job": { "type": "a", "priority": 2_000_000_000 } }), "#/job/priority"),
+            (json!({ "job": { "type": "a", "delay": "1s" } }), "#/job"),
+            (json!({ "colour": "red" }), ""),
+            (json!({ "misfire": "never" }), ""),
         ] {
-            let problem = server.post("/api/schedules", &body).await.problem(400, "malformed");
+            let problem = create(change).await.problem(400, "malformed");
             let location = problem["errors"][0]["pointer"].as_str().unwrap();
             assert!(location.starts_with(pointer), "{problem}");
         }
@@ -134,12 +124,17 @@ async fn put_back(server: &Server, minutes: i64) -> Timestamp {
     back
 }
 
+/// Waits until the next time of the schedule is not earlier than this.
+async fn continues_after(server: &Server, time: i64) {
+    let next = async || millis(&server.read("/api/schedules/s").await["next_at"]);
+    eventually("the schedule continues", async || next().await >= time).await;
+}
+
 /// The times for which a schedule has created jobs, oldest first.
 async fn times(server: &Server) -> Vec<String> {
-    let page = server.read("/api/jobs?limit=500").await;
-    let ids = column(&page["jobs"], "correlation_id");
-    let mut times: Vec<_> =
-        ids.iter().map(|id| id.as_str().unwrap().split_once('@').unwrap().1.to_owned()).collect();
+    let ids = server.column("/api/jobs?limit=500", "correlation_id").await;
+    let time = |id: &Value| id.as_str().unwrap().split_once('@').unwrap().1.to_owned();
+    let mut times: Vec<String> = ids.iter().map(time).collect();
     times.sort();
     times
 }
@@ -154,11 +149,7 @@ async fn missed_runs_are_caught_up_by_the_policy_of_the_schedule() {
             server.kill();
             let back = put_back(&server, 20 * 60).await;
             let server = server.restart().await;
-            eventually("the schedule continues", async || {
-                let next = server.read("/api/schedules/s").await["next_at"].clone();
-                Timestamp::parse(next.as_str().unwrap()).unwrap().0 >= back.0 + 20 * 3_600_000
-            })
-            .await;
+            continues_after(&server, back.0 + 20 * 3_600_000).await;
             let times = times(&server).await;
             // The next hour may have begun meanwhile.
             assert!(times.len() == created || times.len() == created + 1, "{store:?} {misfire}: {times:?}");
@@ -167,8 +158,7 @@ async fn missed_runs_are_caught_up_by_the_policy_of_the_schedule() {
             if created > 0 {
                 let last = server.job(&json!({ "id": schedule["last_job"] })).await;
                 assert_fields(&last, json!({ "payload": 7, "type": "a" }));
-                let events = server.read(&format!("/api/jobs/{}/events", last["id"].as_str().unwrap())).await;
-                assert_eq!(events["events"][0]["actor"], "schedule:s");
+                assert_eq!(server.events(&last).await[0]["actor"], "schedule:s");
             }
         }
     }
@@ -183,11 +173,7 @@ async fn two_nodes_create_one_job_per_run() {
     let since = schedule["created_at"].as_str().unwrap().to_owned();
     // Two nodes race for each of these times; earlier times can only come from this test.
     let back = put_back(&one, 90).await;
-    eventually("the schedule continues", async || {
-        let next = two.read("/api/schedules/s").await["next_at"].clone();
-        Timestamp::parse(next.as_str().unwrap()).unwrap().0 >= back.0 + 90 * 60_000
-    })
-    .await;
+    continues_after(&two, back.0 + 90 * 60_000).await;
     let mut created = times(&one).await;
     created.retain(|time| Timestamp::parse(time).unwrap() < Timestamp::parse(&since).unwrap());
     assert!((89..=90).contains(&created.len()), "{created:?}");

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use tenure_e2e::{Process, Server, Setup, Store, eventually, in_time, rows};
+use serde_json::json;
+use tenure_e2e::{Process, Server, Setup, Store, eventually, id, in_time, path, rows};
 use tokio::task::JoinSet;
 use xtask::scratch::Scratch;
 
@@ -32,14 +32,11 @@ fn load(server: &Server, round: u32, done: &Arc<Acknowledged>) -> JoinSet<()> {
         let (fleet, done) = (Arc::clone(&fleet), Arc::clone(done));
         tasks.spawn(async move {
             for n in 0.. {
-                let body = json!({ "type": "plain", "payload": n });
-                let Some((status, job)) =
-                    fleet.try_post("/api/jobs", &format!("p{round}-{producer}-{n}"), &body).await
-                else {
-                    return;
-                };
+                let (key, body) =
+                    (format!("p{round}-{producer}-{n}"), json!({ "type": "plain", "payload": n }));
+                let Some((status, job)) = fleet.try_post("/api/jobs", &key, &body).await else { return };
                 assert_eq!(status, 202, "{job}");
-                done.created.lock().unwrap().insert(id(&job));
+                done.created.lock().unwrap().insert(id(&job).to_owned());
             }
         });
     }
@@ -53,18 +50,14 @@ fn load(server: &Server, round: u32, done: &Arc<Acknowledged>) -> JoinSet<()> {
                 for job in rows(&claimed["jobs"]) {
                     let hold = json!({ "worker": format!("w{worker}"), "fence": job["lease"]["fence"] });
                     let path = format!("/api/jobs/{}/succeed", id(job));
-                    let Some((status, job)) = fleet.try_post(&path, &id(job), &hold).await else { return };
+                    let Some((status, job)) = fleet.try_post(&path, id(job), &hold).await else { return };
                     assert_eq!(status, 200, "{job}");
-                    done.finished.lock().unwrap().insert(id(&job));
+                    done.finished.lock().unwrap().insert(id(&job).to_owned());
                 }
             }
         });
     }
     tasks
-}
-
-fn id(job: &Value) -> String {
-    job["id"].as_str().unwrap().to_owned()
 }
 
 async fn until_there_is_much(done: &Acknowledged) {
@@ -98,14 +91,11 @@ async fn a_stopping_server_finishes_open_requests() {
         let claim = server.request("POST", "/api/claims").json(&waiting);
         patient.spawn(async move { claim.try_send().await });
     }
-    let delayed = server.post("/api/jobs", &json!({ "type": "plain", "delay": "1h" })).await.expect(202);
-    let stream = server.stream(&format!("/api/jobs/{}/stream", id(&delayed)), None).await;
+    let delayed = server.create(json!({ "type": "plain", "delay": "1h" })).await;
+    let stream = server.stream(&path(&delayed, "stream"), None).await;
     let feed = server.stream("/api/events?after=latest", None).await;
-    let received = async || {
-        let workers = server.read("/api/workers").await;
-        rows(&workers["workers"]).iter().any(|worker| worker["name"] == "patient")
-    };
-    eventually("the claims wait", received).await;
+    let names = async || server.column("/api/workers", "name").await;
+    eventually("the claims wait", async || names().await.contains(&json!("patient"))).await;
     let asked_at = Instant::now();
     server.signal_terminate();
     while let Some(answer) = patient.join_next().await {
@@ -120,7 +110,7 @@ async fn a_stopping_server_finishes_open_requests() {
     assert_eq!(status.code(), Some(0), "{}", server.logs());
     ends(tasks).await;
     let server = server.restart().await;
-    server.read(&format!("/api/jobs/{}", id(&delayed))).await;
+    server.job(&delayed).await;
     nothing_is_lost(&server, &done).await;
 }
 
@@ -211,8 +201,7 @@ async fn an_address_in_use_is_reported() {
 
 #[tokio::test]
 async fn a_server_whose_commands_are_not_committed_is_not_ready() {
-    let setup = Setup::new(Store::Sqlite).await;
-    let server = setup.start().await;
+    let server = Server::sqlite().await;
     server.read("/readyz").await;
     let file = rusqlite::Connection::open(server.setup().database_file()).unwrap();
     // Blocks all other writers.
@@ -232,42 +221,41 @@ async fn a_server_whose_commands_are_not_committed_is_not_ready() {
     eventually("it is ready again", async || server.get("/readyz").await.status == 200).await;
 }
 
+/// Changes a database server in a thread that may block.
+async fn without_blocking(
+    mut scratch: Scratch,
+    change: impl FnOnce(&mut Scratch) + Send + 'static,
+) -> Scratch {
+    let changed = tokio::task::spawn_blocking(move || {
+        change(&mut scratch);
+        scratch
+    });
+    changed.await.unwrap()
+}
+
 #[tokio::test]
 async fn a_server_without_its_database_is_not_ready_until_it_returns() {
     let scratch = tokio::task::spawn_blocking(|| Scratch::start().unwrap()).await.unwrap();
     let server = Setup::on_database(&scratch.url()).config(CONFIG).start().await;
-    let before = server.post("/api/jobs", &json!({ "type": "plain" })).await.expect(202);
+    let before = server.create(json!({ "type": "plain" })).await;
     server.read("/readyz").await;
-    let scratch = tokio::task::spawn_blocking(move || {
-        let mut scratch = scratch;
-        scratch.crash().unwrap();
-        scratch
-    });
-    let scratch = scratch.await.unwrap();
+    let scratch = without_blocking(scratch, |scratch| scratch.crash().unwrap()).await;
     eventually("it is not ready", async || server.get("/readyz").await.status == 503).await;
-    for (method, path, body) in [
-        ("GET", "/readyz".to_owned(), Value::Null),
-        ("GET", format!("/api/jobs/{}", id(&before)), Value::Null),
-        ("POST", "/api/jobs".to_owned(), json!({ "type": "plain" })),
-        ("POST", "/api/claims".to_owned(), json!({ "worker": "w1" })),
+    for reply in [
+        server.get("/readyz").await,
+        server.get(&path(&before, "")).await,
+        server.post("/api/jobs", &json!({ "type": "plain" })).await,
+        server.post("/api/claims", &json!({ "worker": "w1" })).await,
     ] {
-        let request = server.request(method, &path);
-        let request = if body.is_null() { request } else { request.json(&body) };
-        let reply = request.send().await;
-        assert!(reply.header("retry-after").is_some(), "{method} {path}");
+        assert!(reply.header("retry-after").is_some(), "{reply:?}");
         reply.problem(503, "store_unavailable");
     }
     server.read("/healthz").await;
-    let scratch = tokio::task::spawn_blocking(move || {
-        let mut scratch = scratch;
-        scratch.restart().unwrap();
-        scratch
-    });
-    let scratch = scratch.await.unwrap();
+    let scratch = without_blocking(scratch, |scratch| scratch.restart().unwrap()).await;
     eventually("it is ready again", async || server.get("/readyz").await.status == 200).await;
     let created = async || server.post("/api/jobs", &json!({ "type": "plain" })).await.status == 202;
     eventually("it works again", created).await;
-    server.read(&format!("/api/jobs/{}", id(&before))).await;
+    server.job(&before).await;
     verify(&server).await;
     drop(server);
     tokio::task::spawn_blocking(move || drop(scratch)).await.unwrap();

@@ -1,7 +1,9 @@
 //! The numbers of `/api/stats`, on every node and after a restart.
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, Store, assert_fields, eventually, field_names, on_both_stores, rows};
+use tenure_e2e::{
+    Server, Store, assert_field_names, assert_fields, column, eventually, find, id, on_both_stores, rows,
+};
 
 /// Number of jobs of the last hour that were `created`, `finished` or `failed`.
 fn hour(stats: &Value, what: &str) -> u64 {
@@ -35,10 +37,9 @@ fn counts_follow_the_jobs() {
         let calm = stats(&server).await;
         assert_eq!((&calm["attention"], &calm["failures"]), (&json!([]), &json!([])), "all is well");
         server.create_finished(json!({ "type": "a" })).await;
-        server.create(json!({ "type": "a" })).await;
-        let claimed = server.claim_one().await;
+        let claimed = server.create_claimed(json!({ "type": "a" })).await;
         let error = json!({ "code": "NO_INK", "message": "the ink is out", "class": "permanent" });
-        server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
+        server.report_ok(&claimed, "fail", json!({ "error": error })).await;
         server.create(json!({ "type": "b" })).await;
         server.create(json!({ "type": "b" })).await;
         let held = server.claim_one().await;
@@ -55,48 +56,37 @@ fn counts_follow_the_jobs() {
         }
         assert_eq!(state(&now, "running")["oldest_since"], held["started_at"]);
         assert!(state(&now, "queued")["oldest_since"].is_string());
-        let claim =
-            find_row(&now, "transitions", |row| row["trigger"] == "claim").expect("jobs were claimed");
+        let claim = find(&now["transitions"], "trigger", "claim");
         assert_fields(claim, json!({ "from": "queued", "to": "assigned" }));
-        let minute =
-            now["minutes"]["created"][59].as_u64().unwrap() + now["minutes"]["created"][58].as_u64().unwrap();
-        assert!(minute == 0 || claim["per_minute"].as_f64().unwrap() > 0.0, "{claim}");
-        let failures = rows(&now["failures"]);
-        assert_eq!(failures.len(), 1);
-        assert_eq!(
-            field_names(&failures[0]),
-            ["code", "count", "first_at", "job_id", "last_at", "message", "type"]
-        );
-        let failure = (&failures[0]["code"], &failures[0]["count"], &failures[0]["job_id"]);
-        assert_eq!(failure, (&json!("NO_INK"), &json!(1), &claimed["id"]));
-        assert_eq!(failures[0]["message"], "the ink is out");
+        let is_recent = rows(&now["minutes"]["created"])[58..].iter().any(|count| *count != 0);
+        assert!(!is_recent || claim["per_minute"].as_f64().unwrap() > 0.0, "{claim}");
+        assert_eq!(rows(&now["failures"]).len(), 1);
+        let failure = &now["failures"][0];
+        assert_field_names(failure, "code count first_at job_id last_at message type");
+        assert_fields(failure, json!({ "code": "NO_INK", "count": 1, "job_id": claimed["id"] }));
+        assert_eq!(failure["message"], "the ink is out");
         assert_eq!(now["nodes"][0]["own"], true);
     });
 }
 
 #[test]
 fn an_attention_item_stays_until_it_is_resolved() {
+    const BOTH: [&str; 2] = ["dead_letters", "paused_queue"];
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
-        let id = job["id"].as_str().unwrap();
-        let end = json!({ "reason_code": "timeout", "detail": "enough" });
-        server.post(&format!("/api/jobs/{id}/dead-letter"), &end).await.expect(200);
-        server.post("/api/queues/default/pause", &json!({})).await.expect(200);
+        server.call_ok(&job, "dead-letter", &json!({ "reason_code": "timeout", "detail": "enough" })).await;
+        server.post_ok("/api/queues/default/pause", &json!({})).await;
         server.create(json!({ "type": "a" })).await;
-        let matters = |stats: &Value| {
-            let rows = rows(&stats["attention"]).iter();
-            rows.map(|row| row["what"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-        };
-        let both_matter =
-            |stats: &Value| matters(stats).starts_with(&["dead_letters", "paused_queue"].map(str::to_owned));
+        let matters = |stats: &Value| column(&stats["attention"], "what");
+        let both_matter = |stats: &Value| matters(stats).starts_with(&BOTH.map(Value::from));
         let now = once(&server, "both matter", both_matter).await;
         assert_fields(&now["attention"][0], json!({ "text": "1 dead letter", "link": "/ui/dead-letters" }));
         assert!(now["attention"][0]["since"].is_string());
         assert_eq!(now["attention"][1]["text"], "queue default is paused, with 1 ready job");
-        server.post("/api/queues/default/resume", &json!({})).await.expect(200);
-        let dismiss = format!("/api/dead-letters/{id}/dismiss");
-        server.post(&dismiss, &json!({ "reason": "known" })).await.expect(200);
-        let is_settled = |what: &String| !["dead_letters", "paused_queue"].contains(&what.as_str());
+        server.post_ok("/api/queues/default/resume", &json!({})).await;
+        let dismiss = format!("/api/dead-letters/{}/dismiss", id(&job));
+        server.post_ok(&dismiss, &json!({ "reason": "known" })).await;
+        let is_settled = |what: &Value| !BOTH.iter().any(|other| what == other);
         once(&server, "neither matters", |stats| matters(stats).iter().all(is_settled)).await;
     });
 }
@@ -129,8 +119,7 @@ async fn every_node_shows_the_totals_of_all_and_the_missing_nodes() {
     for server in [&one, &two] {
         let sees_all = |stats: &Value| hour(stats, "created") == 3 && hour(stats, "finished") == 3;
         let now = once(server, "what both did is seen", sees_all).await;
-        let lives: Vec<_> = rows(&now["nodes"]).iter().map(|node| &node["life"]).collect();
-        assert_eq!(lives, ["live", "live"]);
+        assert_eq!(column(&now["nodes"], "life"), ["live", "live"]);
         assert_eq!(now["attention"], json!([]));
     }
     two.kill();

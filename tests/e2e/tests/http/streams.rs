@@ -4,27 +4,26 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Server, assert_fields, column, field_names, on_both_stores, on_both_stores_with_files, path, rows,
-    sorted_words,
+    Server, assert_field_names, assert_fields, field_names, id, on_both_stores, on_both_stores_with_files,
+    path, rows, sorted_words,
 };
 
 use crate::jobs::{EVENT, REVIEW_FILES};
 
 async fn log(server: &Server, job: &Value, texts: &[&str]) {
     let lines: Vec<Value> = texts.iter().map(|text| json!({ "text": text })).collect();
-    server.report(job, "logs", json!({ "lines": lines })).await.expect(200);
+    server.report_ok(job, "logs", json!({ "lines": lines })).await;
 }
 
 #[test]
 fn a_stream_sends_every_log_line_then_the_status_and_ends() {
     on_both_stores(async |server| {
-        let job = server.create(json!({ "type": "a" })).await;
-        let claimed = server.claim_one().await;
+        let claimed = server.create_claimed(json!({ "type": "a" })).await;
         log(&server, &claimed, &["one", "two\nlines"]).await;
-        let mut stream = server.stream(&path(&job, "stream"), None).await;
+        let mut stream = server.stream(&path(&claimed, "stream"), None).await;
         let first = stream.next().await.expect("the first line");
         assert_eq!((first.event.as_str(), first.id.as_str()), ("log", "1"));
-        assert_eq!(field_names(&first.data), sorted_words("n ts stream level text"));
+        assert_field_names(&first.data, "n ts stream level text");
         assert_eq!(first.data["text"], "one");
         assert_eq!(stream.next().await.expect("the second line").data["text"], "two\nlines");
         // Live from here on.
@@ -32,27 +31,26 @@ fn a_stream_sends_every_log_line_then_the_status_and_ends() {
         let third = stream.next().await.expect("the third line");
         assert_eq!((third.id.as_str(), &third.data["text"]), ("3", &json!("three")));
         log(&server, &claimed, &["four"]).await;
-        server.report(&claimed, "succeed", json!({ "result": { "n": 4 } })).await.expect(200);
+        server.report_ok(&claimed, "succeed", json!({ "result": { "n": 4 } })).await;
         let rest = stream.rest().await;
-        assert_eq!(
-            rest.iter().map(|received| received.event.as_str()).collect::<Vec<_>>(),
-            ["log", "status"]
-        );
+        let kinds: Vec<&str> = rest.iter().map(|received| received.event.as_str()).collect();
+        assert_eq!(kinds, ["log", "status"]);
         let status = &rest[1];
         assert_fields(&status.data, json!({ "state": "succeeded", "output": { "n": 4 } }));
         // From the start, although the job is final.
-        let all = server.stream(&path(&job, "stream"), None).await.rest().await;
+        let all = server.stream(&path(&claimed, "stream"), None).await.rest().await;
         assert_eq!(all.len(), 5);
         assert_eq!(all[4], *status);
         // After the last event of the client.
-        let some = server.stream(&path(&job, "stream"), Some("3")).await.rest().await;
+        let some = server.stream(&path(&claimed, "stream"), Some("3")).await.rest().await;
         assert_eq!(some, all[3..]);
         // A client that has seen the end gets a 204.
-        let finished =
-            server.request("GET", &path(&job, "stream")).header("last-event-id", &status.id).send().await;
+        let after = async |id: &str| {
+            server.request("GET", &path(&claimed, "stream")).header("last-event-id", id).send().await
+        };
+        let finished = after(&status.id).await;
         assert_eq!((finished.status, finished.text.as_str()), (204, ""));
-        let bad = server.request("GET", &path(&job, "stream")).header("last-event-id", "x").send().await;
-        bad.problem(400, "malformed");
+        after("x").await.problem(400, "malformed");
     });
 }
 
@@ -61,7 +59,7 @@ fn an_open_stream_receives_a_cancel() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let stream = server.stream(&path(&job, "stream"), None).await;
-        server.call(&job, "cancel", &json!({})).await.expect(200);
+        server.call_ok(&job, "cancel", &json!({})).await;
         let received = stream.rest().await;
         assert_eq!(received.len(), 1);
         assert_eq!((received[0].event.as_str(), &received[0].data["state"]), ("status", &json!("cancelled")));
@@ -72,9 +70,8 @@ fn an_open_stream_receives_a_cancel() {
 #[test]
 fn many_log_lines_arrive_whole_and_in_order() {
     on_both_stores(async |server| {
-        let job = server.create(json!({ "type": "a" })).await;
-        let claimed = server.claim_one().await;
-        let stream = server.stream(&path(&job, "stream"), None).await;
+        let claimed = server.create_claimed(json!({ "type": "a" })).await;
+        let stream = server.stream(&path(&claimed, "stream"), None).await;
         let write = async {
             for part in 0..12 {
                 let texts: Vec<String> = (0..100).map(|line| format!("{}", part * 100 + line)).collect();
@@ -119,15 +116,13 @@ fn the_feed_has_every_event_in_pages() {
         assert_eq!(seen, server.journal().await);
         for job in &jobs {
             let own: Vec<&Value> = seen.iter().filter(|event| event["job_id"] == job["id"]).collect();
-            let history = server.read(&path(job, "events")).await;
-            assert_eq!(own, rows(&history["events"]).iter().collect::<Vec<_>>());
+            assert_eq!(own, server.events(job).await.iter().collect::<Vec<_>>());
         }
         // The cursor of the end stays valid, and new events come after it.
         let page = server.read(&format!("/api/events?after={after}")).await;
         assert_fields(&page, json!({ "events": [], "next_cursor": after }));
         server.create(json!({ "type": "b" })).await;
-        let page = server.read(&format!("/api/events?after={after}")).await;
-        assert_eq!(column(&page["events"], "type"), ["job_queued"]);
+        assert_eq!(server.column(&format!("/api/events?after={after}"), "type").await, ["job_queued"]);
         for bad in ["after=x", "limit=501", "colour=red"] {
             server.get(&format!("/api/events?{bad}")).await.problem(400, "malformed");
         }
@@ -140,15 +135,12 @@ fn each_filter_of_the_feed_selects_its_events() {
         let job = server.create_finished(json!({ "type": "a", "user_id": "u1" })).await;
         server.create(json!({ "type": "b", "correlation_id": "c-1" })).await;
         server.create(json!({ "type": "review", "user_id": "u2" })).await;
-        let kinds = async |query: &str| {
-            let page = server.read(&format!("/api/events?{query}")).await;
-            column(&page["events"], "type")
-        };
+        let kinds = async |query: &str| server.column(&format!("/api/events?{query}"), "type").await;
         let life = ["job_queued", "job_claimed", "job_started", "job_succeeded"];
         assert_eq!(kinds("").await.len(), 6);
         assert_eq!(kinds("type=job_succeeded").await, ["job_succeeded"]);
         assert_eq!(kinds("lifecycle=review").await.len(), 1);
-        assert_eq!(kinds(&format!("job_id={}", job["id"].as_str().unwrap())).await, life);
+        assert_eq!(kinds(&format!("job_id={}", id(&job))).await, life);
         assert_eq!(kinds("correlation_id=c-1").await, ["job_queued"]);
         assert_eq!(kinds("user_id=u1").await, life);
         assert_eq!(kinds("user_id=u1&type=job_started").await, ["job_started"]);
@@ -169,7 +161,7 @@ fn the_live_feed_resumes_after_the_last_event_id() {
             received.push(live.next().await.expect("history first"));
         }
         assert_eq!(received[3].event, "job_succeeded");
-        assert_eq!(field_names(&received[3].data), sorted_words(EVENT));
+        assert_field_names(&received[3].data, EVENT);
         server.create_finished(json!({ "type": "b" })).await;
         for _ in 0..4 {
             received.push(live.next().await.expect("then live"));
@@ -204,10 +196,8 @@ fn concurrent_writes_leave_no_gap_in_the_feed() {
                 for _ in 0..EACH {
                     let kind = format!("t{writer}");
                     server.create(json!({ "type": kind })).await;
-                    let claim =
-                        json!({ "worker": kind, "types": [kind], "max": 1, "start": true, "wait": "10s" });
-                    let claimed = server.claim(claim).await.remove(0);
-                    server.succeed(&claimed).await;
+                    let claim = json!({ "worker": kind, "types": [kind], "start": true, "wait": "10s" });
+                    server.succeed(&server.claim(claim).await[0]).await;
                 }
             });
         }
@@ -261,7 +251,7 @@ async fn two_nodes_serve_the_same_feed() {
     for (server, other) in [(&one, &two), (&two, &one), (&one, &two), (&two, &one)] {
         let job = server.create(json!({ "type": "a" })).await;
         assert_eq!(other.job(&job).await, job, "what is answered is seen everywhere");
-        other.call(&job, "cancel", &json!({})).await.expect(200);
+        other.call_ok(&job, "cancel", &json!({})).await;
     }
     for _ in 0..8 {
         assert_eq!(on_one.next().await.expect("live"), on_two.next().await.expect("live"));

@@ -9,10 +9,10 @@ use base64::engine::general_purpose::STANDARD;
 use ring::hmac;
 use serde_json::{Value, json};
 use tenure_e2e::{
-    Server, assert_fields, column, eventually, field_names, on_both_stores, on_both_stores_with_config,
-    sorted_words,
+    Server, assert_field_names, assert_fields, column, eventually, field_names, id, on_both_stores,
+    on_both_stores_with_config, path,
 };
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 const QUICK: &str = "[webhooks]\nretry = [\"10ms\", \"10ms\", \"10ms\"]\n";
@@ -29,10 +29,9 @@ struct Got {
 
 impl Got {
     fn header(&self, name: &str) -> String {
-        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        let mut found =
-            lines.filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned());
-        found.next_back().unwrap_or_else(|| panic!("no {name} in {}", self.head))
+        let mut lines = self.head.lines().rev().filter_map(|line| line.split_once(": "));
+        let found = lines.find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.unwrap_or_else(|| panic!("no {name} in {}", self.head)).1.to_owned()
     }
 
     fn json(&self) -> Value {
@@ -63,26 +62,17 @@ impl Receiver {
         receiver
     }
 
-    async fn serve(&self, mut socket: TcpStream) -> Option<()> {
-        let mut text = Vec::new();
-        let (head, body_at) = loop {
-            let mut buffer = [0; 4096];
-            let count = socket.read(&mut buffer).await.ok().filter(|count| *count > 0)?;
-            text.extend_from_slice(&buffer[..count]);
-            let whole = String::from_utf8_lossy(&text).into_owned();
-            if let Some(end) = whole.find("\r\n\r\n") {
-                break (whole[..end].to_owned(), end + 4);
-            }
-        };
-        let length =
-            head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
-        let length: usize = length.unwrap_or(0);
-        while text.len() < body_at + length {
-            let mut buffer = [0; 4096];
-            let count = socket.read(&mut buffer).await.ok().filter(|count| *count > 0)?;
-            text.extend_from_slice(&buffer[..count]);
+    async fn serve(&self, socket: TcpStream) -> Option<()> {
+        let mut socket = BufReader::new(socket);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            socket.read_line(&mut head).await.ok().filter(|count| *count > 0)?;
         }
-        let body = String::from_utf8(text[body_at..body_at + length].to_vec()).unwrap();
+        let lines = head.lines().map(str::to_lowercase);
+        let mut lengths = lines.filter_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        let mut body = vec![0; lengths.next().unwrap_or(0)];
+        socket.read_exact(&mut body).await.ok()?;
+        let body = String::from_utf8(body).unwrap();
         let path = head.split(' ').nth(1).unwrap().to_owned();
         self.got.lock().unwrap().push(Got { path: path.clone(), head, body });
         if path == "/silent" {
@@ -107,6 +97,11 @@ impl Receiver {
     }
 }
 
+/// The id of the last event of a job.
+fn last_event(job: &Value) -> String {
+    format!("{}.{}", id(job), job["seq"])
+}
+
 async fn webhook(server: &Server, url: &str, filter: Value) -> Value {
     server.post("/api/webhooks", &json!({ "id": "h", "url": url, "filter": filter })).await.expect(201)
 }
@@ -128,7 +123,7 @@ fn a_webhook_is_created_listed_and_deleted_and_its_secret_shown_once() {
         let mut created = created.expect(201);
         let secret = created.as_object_mut().unwrap().remove("secret").unwrap();
         assert!(secret.as_str().is_some_and(|secret| secret.starts_with("whsec_")));
-        assert_eq!(field_names(&created), sorted_words(WEBHOOK));
+        assert_field_names(&created, WEBHOOK);
         let again = server.post("/api/webhooks", &json!({ "id": "h", "url": "https://1.1.1.1/x" })).await;
         assert_eq!(again.expect_replay().get("secret"), None);
         let other = json!({ "id": "h", "url": "https://1.1.1.1/y" });
@@ -142,7 +137,7 @@ fn a_webhook_is_created_listed_and_deleted_and_its_secret_shown_once() {
         server.post("/api/webhooks/h/enable", &json!({})).await.problem(404, "not_found");
         let keyed = async |url: &str| {
             let body = json!({ "url": url });
-            server.request("POST", "/api/webhooks").idempotent("k").json(&body).send().await
+            server.post_keyed("k", "/api/webhooks", &body).await
         };
         let first = keyed("https://1.1.1.1/").await.expect(201);
         assert_eq!(keyed("https://1.1.1.1/").await.expect(200)["id"], first["id"]);
@@ -150,9 +145,8 @@ fn a_webhook_is_created_listed_and_deleted_and_its_secret_shown_once() {
         for bad in
             ["http://1.1.1.1/", "https://10.0.0.1/", "https://169.254.169.254/", "https://a:b@1.1.1.1/"]
         {
-            let problem =
-                server.post("/api/webhooks", &json!({ "url": bad })).await.problem(422, "validation_failed");
-            assert_eq!(problem["errors"][0]["pointer"], "#/url", "{bad}");
+            let refused = server.post("/api/webhooks", &json!({ "url": bad })).await;
+            refused.problem_at(422, "validation_failed", "#/url");
         }
         // A server with keys refuses webhooks to its own machine.
         let key = server.create_key("admin", None).await;
@@ -166,24 +160,19 @@ fn matching_events_are_delivered_in_order_and_signed() {
     on_both_stores(async |server| {
         let receiver = Receiver::start().await;
         server.create_finished(json!({ "type": "before" })).await;
-        let created =
-            webhook(&server, &format!("{}/hook", receiver.url), json!({ "type": "a", "user_id": "u1" }))
-                .await;
+        let (url, filter) = (format!("{}/hook", receiver.url), json!({ "type": "a", "user_id": "u1" }));
+        let created = webhook(&server, &url, filter).await;
         for user in ["u1", "u2"] {
             server.create_finished(json!({ "type": "a", "user_id": user })).await;
             server.create_finished(json!({ "type": "b", "user_id": user })).await;
         }
         let last = server.create_finished(json!({ "type": "a", "user_id": "u1" })).await;
         let journal = server.journal().await;
-        let end = format!("{}.{}", last["id"].as_str().unwrap(), last["seq"]);
+        let end = last_event(&last);
         eventually("the last event comes", async || receiver.ids().last() == Some(&end)).await;
-        let jobs = server.read("/api/jobs?type=a&user_id=u1").await;
-        let ids = column(&jobs["jobs"], "id");
+        let ids = server.column("/api/jobs?type=a&user_id=u1", "id").await;
         let expected: Vec<_> = journal.iter().filter(|event| ids.contains(&event["job_id"])).collect();
-        assert_eq!(
-            receiver.ids(),
-            expected.iter().map(|event| event["id"].as_str().unwrap()).collect::<Vec<_>>()
-        );
+        assert_eq!(receiver.ids(), expected.iter().map(|event| id(event)).collect::<Vec<_>>());
         for (got, event) in receiver.got().iter().zip(expected) {
             let body = got.json();
             assert_eq!(field_names(&body), ["data", "timestamp", "type"]);
@@ -192,10 +181,7 @@ fn matching_events_are_delivered_in_order_and_signed() {
             let job = data.as_object_mut().unwrap().remove("job").unwrap();
             assert_eq!((&data, &job["type"], &job["user_id"]), (event, &json!("a"), &json!("u1")));
             assert!(is_signed(got, created["secret"].as_str().unwrap()));
-            assert_eq!(
-                (got.path.as_str(), got.header("content-type").as_str()),
-                ("/hook", "application/json")
-            );
+            assert_eq!((got.path.as_str(), got.header("content-type")), ("/hook", "application/json".into()));
         }
         eventually("it is delivered", async || {
             let told = server.read("/api/webhooks/h").await;
@@ -212,15 +198,11 @@ fn deliveries_contain_payloads_unchanged() {
     on_both_stores_with_config(config, async |server| {
         let receiver = Receiver::start().await;
         webhook(&server, &receiver.url, json!({})).await;
-        let write = async |path: String, body: String| {
-            let request = server.request("POST", &path).header("content-type", "application/json");
-            request.bytes(body).send().await.expect(200)
-        };
         let report = async |verb: &str, told: String| {
-            let id = server.claim_one().await["id"].as_str().unwrap().to_owned();
+            let claimed = server.claim_one().await;
             let body = format!("{{\"worker\":\"w1\",\"fence\":1,{told}}}");
-            write(format!("/api/jobs/{id}/{verb}"), body).await;
-            id
+            server.post_text(&path(&claimed, verb), body).await.expect(200);
+            id(&claimed).to_owned()
         };
         server.create(json!({ "type": "book" })).await;
         let good = report("succeed", format!("\"result\":{{\"n\":{BIG},\"exact\":0.10}}")).await;
@@ -232,20 +214,11 @@ fn deliveries_contain_payloads_unchanged() {
         // The compensation job stays open; the job itself ends dead.
         server.create(json!({ "type": "book", "priority": 9, "max_attempts": 1 })).await;
         report("fail", error("transient")).await;
-        for path in [
-            format!("/api/jobs/{good}"),
-            format!("/api/jobs/{good}/events"),
-            format!("/api/jobs/{good}/events?telemetry=true"),
-            format!("/api/jobs/{good}/stream"),
-            format!("/api/events?job_id={good}"),
-            format!("/api/jobs/{bad}"),
-            format!("/api/jobs/{bad}/stream"),
-            format!("/api/events?job_id={bad}"),
-            "/api/dead-letters".to_owned(),
-            // The payload of the compensation.
-            "/api/jobs?type=unbook".to_owned(),
-        ] {
-            let text = server.get(&path).await.text;
+        // The payload of the compensation is in `jobs?type=unbook`.
+        let paths = "jobs/GOOD jobs/GOOD/events jobs/GOOD/events?telemetry=true jobs/GOOD/stream events?job_id=GOOD \
+                     jobs/BAD jobs/BAD/stream events?job_id=BAD dead-letters jobs?type=unbook";
+        for path in paths.replace("GOOD", &good).replace("BAD", &bad).split_whitespace() {
+            let text = server.get(&format!("/api/{path}")).await.text;
             assert!(text.contains(&format!("\"n\":{BIG}")), "{path}: {text}");
         }
         eventually("the webhook is delivered", async || {
@@ -261,18 +234,13 @@ fn a_failed_delivery_is_retried_before_later_events() {
     on_both_stores_with_config(QUICK, async |server| {
         let receiver = Receiver::start().await;
         webhook(&server, &receiver.url, json!({ "event": "job_succeeded" })).await;
-        receiver.then(&[
-            "500 Oh",
-            "302 Found\r\nlocation: /elsewhere",
-            "429 Slow\r\nretry-after: 0",
-            "200 OK",
-        ]);
+        let redirect = "302 Found\r\nlocation: /elsewhere";
+        receiver.then(&["500 Oh", redirect, "429 Slow\r\nretry-after: 0", "200 OK"]);
         let first = server.create_finished(json!({ "type": "a" })).await;
         let second = server.create_finished(json!({ "type": "a" })).await;
         eventually("both come", async || receiver.got().len() >= 5).await;
-        let id = |job: &Value| format!("{}.{}", job["id"].as_str().unwrap(), job["seq"]);
-        let mut expected = vec![id(&first); 4];
-        expected.push(id(&second));
+        let mut expected = vec![last_event(&first); 4];
+        expected.push(last_event(&second));
         assert_eq!(receiver.ids(), expected);
         assert!(receiver.got().iter().all(|got| got.path == "/"), "no redirect is followed");
     });
@@ -294,10 +262,10 @@ fn a_failing_webhook_is_disabled_and_continues_when_enabled() {
         assert_fields(&told, json!({ "failures": 4, "last_status": 500 }));
         assert!(told["last_error"].as_str().unwrap().contains("disabled"), "{told}");
         assert_eq!(receiver.got().len(), 4);
-        let enabled = server.post("/api/webhooks/h/enable", &json!({})).await.expect(200);
+        let enabled = server.post_ok("/api/webhooks/h/enable", &json!({})).await;
         assert_fields(&enabled, json!({ "disabled_at": null, "failures": 0 }));
         eventually("it comes", async || receiver.got().len() == 5).await;
-        assert_eq!(receiver.ids()[4], format!("{}.{}", first["id"].as_str().unwrap(), first["seq"]));
+        assert_eq!(receiver.ids()[4], last_event(&first));
         receiver.then(&["410 Gone"]);
         server.create_finished(json!({ "type": "a" })).await;
         eventually("it is disabled", disabled).await;
@@ -318,8 +286,7 @@ fn a_slow_receiver_does_not_delay_others() {
         }
         let unknown = json!({ "id": "unreachable", "url": "http://127.0.0.1:1/" });
         server.post("/api/webhooks", &unknown).await.expect(201);
-        let job = server.create_finished(json!({ "type": "a" })).await;
-        let seq = job["seq"].as_u64().unwrap() as usize;
+        let seq = server.create_finished(json!({ "type": "a" })).await["seq"].as_u64().unwrap() as usize;
         eventually("the other gets all", async || {
             let got = receiver.got();
             got.iter().filter(|got| got.path == "/other").count() == seq
@@ -345,16 +312,16 @@ async fn another_node_continues_after_the_sending_node_is_killed() {
     one.kill();
     let second = two.create_finished(json!({ "type": "a" })).await;
     let third = two.create_finished(json!({ "type": "a" })).await;
-    let id = |job: &Value| format!("{}.{}", job["id"].as_str().unwrap(), job["seq"]);
     // The lease of the killed node must expire first.
     let mut ticks = tokio::time::interval(Duration::from_millis(50));
     let come = async {
-        while receiver.ids().last() != Some(&id(&third)) {
+        while receiver.ids().last() != Some(&last_event(&third)) {
             ticks.tick().await;
         }
     };
     tokio::time::timeout(Duration::from_mins(1), come).await.expect("the other node continues");
     let mut ids = receiver.ids();
     ids.dedup();
-    assert_eq!(ids, [id(&first), id(&second), id(&third)], "in order; what was on its way may come twice");
+    // In order; what was on its way may come twice.
+    assert_eq!(ids, [first, second, third].each_ref().map(last_event));
 }

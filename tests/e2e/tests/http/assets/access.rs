@@ -1,7 +1,9 @@
 //! Which callers read and add assets.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
-use tenure_e2e::{Reply, Server, column, path};
+use tenure_e2e::{Reply, Server, column, id, path};
 use tokio::io::AsyncWriteExt as _;
 
 use super::{begin_upload, content_path, eventually_in_minutes, files, list, on_both_stores, upload};
@@ -9,8 +11,7 @@ use super::{begin_upload, content_path, eventually_in_minutes, files, list, on_b
 #[test]
 fn a_worker_uploads_only_while_it_holds_the_lease() {
     on_both_stores(async |server| {
-        server.create(json!({ "type": "short" })).await;
-        let taken = server.claim_one().await;
+        let taken = server.create_claimed(json!({ "type": "short" })).await;
         let fence = &taken["lease"]["fence"];
         let held = format!("&worker=w1&fence={fence}");
         upload(&server, &taken, &format!("asset_type=t{held}"), b"x").await.expect(201);
@@ -20,8 +21,7 @@ fn a_worker_uploads_only_while_it_holds_the_lease() {
         }
         // The lease expires during the upload.
         let mut socket = begin_upload(&server, &taken, &held, 20).await;
-        eventually_in_minutes("the lease is lost", async || server.job(&taken).await["phase"] == "ready")
-            .await;
+        server.job_when(&taken, "phase", "ready").await;
         while socket.write_all(&vec![7; 1_000_000]).await.is_ok() {
             // Until the server aborts, or everything was sent.
             if files(&server).len() == 1 {
@@ -39,7 +39,7 @@ fn a_worker_uploads_only_while_it_holds_the_lease() {
 
 /// A key per role, and a job of ann with an asset, held by worker `w1`.
 struct Callers {
-    keys: std::collections::BTreeMap<&'static str, String>,
+    keys: BTreeMap<&'static str, String>,
     job: Value,
     asset: Value,
     held: String,
@@ -48,7 +48,7 @@ struct Callers {
 impl Callers {
     /// Creates the keys and the job; the server's key is the admin's from now on.
     async fn of(server: &mut Server) -> Self {
-        let mut keys = std::collections::BTreeMap::new();
+        let mut keys = BTreeMap::new();
         for (name, role, user) in [
             ("admin", "admin", None),
             ("ann", "producer", Some("ann")),
@@ -96,9 +96,8 @@ fn assets_are_visible_to_callers_that_see_the_job() {
         }
         // An asset is found only under its job.
         let own = server.create(json!({ "type": "t", "user_id": "bob" })).await;
-        let sneaky = path(&own, &format!("assets/{}/content", callers.asset["id"].as_str().unwrap()));
-        let sneaky = server.get_as(&callers.keys["bob"], &sneaky).await;
-        sneaky.problem(404, "not_found");
+        let sneaky = path(&own, &format!("assets/{}/content", id(&callers.asset)));
+        server.get_as(&callers.keys["bob"], &sneaky).await.problem(404, "not_found");
     });
 }
 

@@ -1,7 +1,7 @@
 //! Objects of failed uploads and of deleted assets are removed.
 
 use serde_json::{Value, json};
-use tenure_e2e::{Store, on_both_stores_with_files, path};
+use tenure_e2e::{Setup, Store, on_both_stores_with_config, path};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
@@ -13,7 +13,7 @@ use super::{
 #[test]
 fn an_upload_that_is_too_large_leaves_nothing_behind() {
     let config = "[limits]\nasset = \"1 MiB\"\n[assets]\nstore = \"file:./objects\"\n";
-    on_both_stores_with_files(&[("tenure.toml", config)], async |server| {
+    on_both_stores_with_config(config, async |server| {
         let job = server.create(json!({ "type": "t" })).await;
         let fits = vec![7; 1 << 20];
         upload(&server, &job, "asset_type=t", &fits).await.expect(201);
@@ -53,7 +53,7 @@ fn an_interrupted_upload_leaves_nothing_behind() {
 #[tokio::test]
 async fn a_crash_during_an_upload_leaves_no_row_and_its_object_is_deleted() {
     let crash = async |store| {
-        let mut server = with_asset_storage(store).await;
+        let mut server = with_asset_storage(Setup::new(store).await).start().await;
         let job = server.create(json!({ "type": "t" })).await;
         let kept = upload(&server, &job, "asset_type=t&name=kept", b"kept").await.expect(201);
         let socket = begin_upload(&server, &job, "", 20).await;
@@ -76,7 +76,7 @@ fn a_hard_cancel_deletes_assets() {
         let asset = upload(&server, &job, "asset_type=t&name=x", b"x").await.expect(201);
         let page = json!({ "asset_type": "page", "url": "http://example.org/" });
         server.call(&job, "assets", &page).await.expect(201);
-        server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(200);
+        server.call_ok(&job, "cancel", &json!({ "mode": "hard" })).await;
         let assets = list(&server, &job).await;
         assert!(assets.iter().all(|asset| asset["discarded_at"].is_string()), "{assets:?}");
         server.get(&content_path(&asset)).await.problem(404, "not_found");
@@ -97,8 +97,7 @@ fn assets_are_deleted_with_their_job() {
         let asset = upload(&server, &job, "asset_type=t", b"x").await.expect(201);
         assert_eq!(files(&server).len(), 2);
         let claimed = server.claim_one().await;
-        assert_eq!(claimed["id"], job["id"]);
-        server.succeed(&claimed).await;
+        assert_eq!(server.succeed(&claimed).await["id"], job["id"]);
         eventually_in_minutes("its object is deleted", async || files(&server).len() == 1).await;
         server.get(&path(&job, "assets")).await.problem(404, "not_found");
         server.get(&content_path(&asset)).await.problem(404, "not_found");

@@ -1,7 +1,7 @@
 //! Where contents are stored, and how much memory an upload needs.
 
 use serde_json::json;
-use tenure_e2e::{Server, Setup, Store};
+use tenure_e2e::{Server, Setup, Store, id};
 use xtask::bucket::Bucket;
 
 use super::{begin_upload, content_path, eventually_in_minutes, on_both_stores, upload};
@@ -25,7 +25,7 @@ fn a_large_upload_is_streamed_with_little_memory() {
         let bytes = 200 << 20;
         let written = std::fs::File::create(&file).unwrap();
         written.set_len(bytes).unwrap();
-        let id = job["id"].as_str().unwrap();
+        let id = id(&job);
         let asset = client.upload(id, None, "large", "large.bin", file.as_path()).await.unwrap();
         assert_eq!(asset.file_size, Some(bytes));
         let mut download = client.download(id, &asset.id).await.unwrap();
@@ -78,7 +78,7 @@ async fn assets_can_be_stored_in_a_bucket() {
         drop(broken);
         let empty = upload(&server, &job, "asset_type=t&name=empty", b"").await.expect(201);
         assert_eq!(server.get(&content_path(&empty)).await.text, "");
-        server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(200);
+        server.call_ok(&job, "cancel", &json!({ "mode": "hard" })).await;
         eventually_in_minutes("its objects are deleted", async || bucket.objects().unwrap().is_empty()).await;
         server.setup().verify();
         assert!(!server.logs().contains("scratch-secret"));

@@ -3,24 +3,22 @@
 mod actions;
 
 use serde_json::{Value, json};
-use tenure_e2e::{Reply, Request, Server, in_time, on_both_stores, on_both_stores_with_config, path};
+use tenure_e2e::{Reply, Server, id, merged, on_both_stores, on_both_stores_with_config, path};
+
+use super::{Look, assert_contains, assert_lacks, contains, form, inside, shown};
 
 /// The path of a job's page, or below it.
 fn page(job: &Value, below: &str) -> String {
-    format!("/ui/jobs/{}{below}", job["id"].as_str().expect("a job has an id"))
+    format!("/ui/jobs/{}{below}", id(job))
+}
+
+/// The forms of a job's page.
+fn acts(page: &str) -> &str {
+    inside(page, "id=\"job-actions\"", "CLI and curl")
 }
 
 async fn open_page(server: &Server, job: &Value) -> String {
-    let reply = server.request("GET", &page(job, "")).header("accept", "text/html").send().await;
-    assert_eq!(reply.status, 200, "{}", reply.text);
-    reply.text
-}
-
-/// A form like a browser sends it from a page of this server.
-fn form(server: &Server, address: &str, fields: &str) -> Request {
-    let request =
-        server.request("POST", address).header("origin", server.url()).header("accept", "text/html");
-    request.header("content-type", "application/x-www-form-urlencoded").bytes(fields)
+    shown(server, &page(job, "")).await
 }
 
 /// Sends a form and returns the page to which it redirects.
@@ -28,92 +26,44 @@ async fn press(server: &Server, job: &Value, act: &str, fields: &str) -> Reply {
     form(server, &page(job, act), fields).send().await
 }
 
-#[track_caller]
-fn assert_contains(page: &str, pieces: &[&str]) {
-    for piece in pieces {
-        assert!(page.contains(piece), "{piece} is not in {page}");
-    }
-}
-
-#[track_caller]
-fn assert_lacks(page: &str, pieces: &[&str]) {
-    for piece in pieces {
-        assert!(!page.contains(piece), "{piece} is in {page}");
-    }
-}
-
-/// The text between two strings.
-fn inside<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
-    let (_, rest) = page.split_once(from).unwrap_or_else(|| panic!("{from} is not in {page}"));
-    rest.split_once(to).unwrap_or_else(|| panic!("{to} does not follow {from}")).0
-}
-
 #[test]
 fn a_job_page_shows_its_state_and_the_reason() {
     on_both_stores(async |server| {
         let asked = json!({ "type": "index", "user_id": "ann", "queue": "night", "priority": 7, "correlation_id": "c-1" });
         let job = server.create(asked).await;
-        let id = job["id"].as_str().unwrap();
+        let id = id(&job);
         let text = open_page(&server, &job).await;
         assert_eq!(text.matches("<h1").count(), 1);
         assert_contains(&inside(&text, "<h1>", "</h1>").replace('…', "-"), &["index ", &id[..8], &id[32..]]);
-        assert_contains(
-            &text,
-            &[
-                &format!("data-copy=\"{id}\""),
-                "href=\"/ui/lifecycles/distributed\"",
-                "href=\"/ui/jobs?queue=night\"",
-                "href=\"/ui/jobs?user_id=ann\"",
-                "1 of 5",
-                "no worker waits for type index in queue night",
-                "tenure work index -- COMMAND",
-                &format!("curl {}/api/jobs/{id}", server.url()),
-                "History and row agree",
-                "No log lines yet",
-            ],
-        );
-        let acts = inside(&text, "id=\"job-actions\"", "CLI and curl");
-        assert_contains(
-            acts,
-            &[
-                ">Cancel</button>",
-                "Irreversible actions",
-                ">Cancel now<",
-                ">Send to dead letters<",
-                "data-ask=",
-            ],
-        );
-        assert_lacks(acts, &["Retry", "Signal", "disabled"]);
+        let (copy, curl) = (format!("data-copy=\"{id}\""), format!("curl {}/api/jobs/{id}", server.url()));
+        assert_contains(&text, &[&copy, &curl, "1 of 5", "History and row agree", "No log lines yet"]);
+        assert_contains(&text, &["no worker waits for type index in queue night"]);
+        assert_contains(&text, &["tenure work index -- COMMAND"]);
+        for link in ["lifecycles/distributed", "jobs?queue=night", "jobs?user_id=ann"] {
+            assert_contains(&text, &[&format!("href=\"/ui/{link}\"")]);
+        }
+        assert_contains(acts(&text), &[">Cancel<", "Irreversible actions", ">Cancel now<", "data-ask="]);
+        assert_contains(acts(&text), &[">Send to dead letters<"]);
+        assert_lacks(acts(&text), &["Retry", "Signal", "disabled"]);
         assert_lacks(&text, &[" style=", "<script>", "onclick", "javascript:"]);
 
         let claimed = server.claim_one().await;
-        server.report(&claimed, "heartbeat", json!({})).await.expect(200);
-        server
-            .report(&claimed, "progress", json!({ "progress": 41.5, "message": "halfway" }))
-            .await
-            .expect(200);
+        server.report_ok(&claimed, "heartbeat", json!({})).await;
+        server.report_ok(&claimed, "progress", json!({ "progress": 41.5, "message": "halfway" })).await;
         let text = open_page(&server, &job).await;
-        assert_contains(
-            &text,
-            &["value=\"41.5\"", "41.5 %", "halfway", "worker w1 holds it", "lease_expired", "data-until"],
-        );
-        assert_contains(
-            inside(&text, "class=\"attempt\"", "</details>"),
-            &["Attempt 1", "class=\"beat\"", "class=\"lease\"", "in progress"],
-        );
+        assert_contains(&text, &["value=\"41.5\"", "41.5 %", "halfway"]);
+        assert_contains(&text, &["worker w1 holds it", "lease_expired", "data-until"]);
+        let attempt = inside(&text, "class=\"attempt\"", "</details>");
+        assert_contains(attempt, &["Attempt 1", "class=\"beat\"", "class=\"lease\"", "in progress"]);
 
-        server.report(&claimed, "succeed", json!({ "result": { "pages": 3 } })).await.expect(200);
+        server.report_ok(&claimed, "succeed", json!({ "result": { "pages": 3 } })).await;
         let text = open_page(&server, &job).await;
         bars_are_on_the_axis(&text);
         assert_contains(&text, &["✓", "finished: succeeded", "&quot;pages&quot;: 3"]);
-        let acts = inside(&text, "id=\"job-actions\"", "CLI and curl");
-        assert_contains(acts, &[">Retry</button>"]);
-        assert_lacks(acts, &["Cancel", "dead letters"]);
-        let answer = server.read(&path(&job, "explain")).await;
-        assert_eq!(
-            answer["try"],
-            json!([format!("tenure job events {id}"), format!("tenure job retry {id}")])
-        );
+        assert_contains(acts(&text), &[">Retry<"]);
+        assert_lacks(acts(&text), &["Cancel", "dead letters"]);
+        let commands = ["events", "retry"].map(|verb| format!("tenure job {verb} {id}"));
+        assert_eq!(server.read(&path(&job, "explain")).await["try"], json!(commands));
     });
 }
 
@@ -152,20 +102,14 @@ fn each_attempt_is_in_the_timeline_with_its_error() {
                 "code": format!("E{attempt}"), "message": "it broke\nand this is why", "category": "system",
                 "class": "transient", "stage": "exec", "details": details,
             });
-            server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
+            server.report_ok(&claimed, "fail", json!({ "error": error })).await;
         }
         let text = open_page(&server, &job).await;
         let attempts = inside(&text, "id=\"job-attempts\"", "class=\"axis\"");
         assert_eq!(attempts.matches("class=\"attempt\"").count(), 2);
-        for piece in
-            ["Attempt 1", "Attempt 2", "E1", "E2", "w1, fence", "w2, fence", "at work.rs:7\nat main.rs:1"]
-        {
-            assert_contains(attempts, &[piece]);
-        }
-        assert_contains(
-            attempts,
-            &["system · transient · in exec", "and this is why", "its lease was reported"],
-        );
+        assert_contains(attempts, &["Attempt 1", "Attempt 2", "E1", "E2", "w1, fence", "w2, fence"]);
+        assert_contains(attempts, &["at work.rs:7\nat main.rs:1", "system · transient · in exec"]);
+        assert_contains(attempts, &["and this is why", "its lease was reported"]);
         bars_are_on_the_axis(&text);
         // Every visited state is highlighted, with the number of visits.
         assert_contains(inside(&text, "class=\"map path\"", "</svg>"), &["2×", "taken", "here"]);
@@ -188,24 +132,20 @@ const SCREENED: &str = include_str!("../fixtures/screened.toml");
 fn text_of_a_job_is_escaped() {
     on_both_stores(async |server| {
         let evil = "<script>alert(1)</script><img src=x onerror=\"alert(2)\">'\"`$(reboot)";
-        let job = server
-            .create(json!({
-                "type": evil, "queue": evil, "user_id": evil, "correlation_id": evil, "payload": { evil: evil },
-                "max_attempts": 1,
-            }))
-            .await;
+        let names = json!({ "type": evil, "queue": evil, "user_id": evil, "correlation_id": evil });
+        let job = merged(names, &json!({ "payload": { evil: evil }, "max_attempts": 1 }));
+        let job = server.create(job).await;
         assert_lacks(&open_page(&server, &job).await, &["<script>", "<img src=x", "=\"alert"]);
-        let claim = json!({ "worker": evil, "max": 1, "start": true });
-        let claimed = server.claim(claim).await.remove(0);
-        server.report(&claimed, "progress", json!({ "progress": 1, "message": evil })).await.expect(200);
+        let claimed = server.claim(json!({ "worker": evil, "max": 1, "start": true })).await.remove(0);
+        server.report_ok(&claimed, "progress", json!({ "progress": 1, "message": evil })).await;
         let lines = json!({ "lines": [{ "stream": evil, "level": evil, "text": evil }] });
-        server.call(&job, "logs", &lines).await.expect(200);
+        server.call_ok(&job, "logs", &lines).await;
         let asset = json!({ "asset_type": evil, "url": "https://example.org/a'b\"><script>" });
         server.call(&job, "assets", &asset).await.expect(201);
-        server.call(&job, "cancel", &json!({ "reason": evil })).await.expect(200);
+        server.call_ok(&job, "cancel", &json!({ "reason": evil })).await;
         assert_lacks(&open_page(&server, &job).await, &["<script>", "<img src=x", "=\"alert"]);
         let error = json!({ "code": "X<b>", "message": evil, "details": { "stack": evil, "more": evil } });
-        server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
+        server.report_ok(&claimed, "fail", json!({ "error": error })).await;
         let text = open_page(&server, &job).await;
         assert_lacks(&text, &["<script>", "<img src=x", "=\"alert", "X<b>"]);
         assert_contains(&text, &["&lt;script&gt;alert(1)&lt;/script&gt;"]);
@@ -219,35 +159,24 @@ fn text_of_a_job_is_escaped() {
 #[test]
 fn large_values_are_truncated_with_a_link_to_the_whole() {
     on_both_stores(async |server| {
-        let payload =
-            format!("{{\"exact\":0.10,\"big\":18446744073709551617,\"text\":\"{}\"}}", "ü".repeat(450_000));
+        let long = "ü".repeat(450_000);
+        let payload = format!("{{\"exact\":0.10,\"big\":18446744073709551617,\"text\":\"{long}\"}}");
         let body = format!("{{\"type\":\"a\",\"max_attempts\":1,\"payload\":{payload}}}");
-        let request = server.request("POST", "/api/jobs").header("content-type", "application/json");
-        let job = request.bytes(body).send().await.expect(202);
+        let job = server.post_text("/api/jobs", body).await.expect(202);
         let claimed = server.claim_one().await;
         let line = json!({ "text": "x".repeat(50) });
         for _ in 0..10 {
-            let lines = json!({ "lines": vec![&line; 10_000] });
-            server.call(&job, "logs", &lines).await.expect(200);
+            server.call_ok(&job, "logs", &json!({ "lines": vec![&line; 10_000] })).await;
         }
-        let last =
-            json!({ "lines": [{ "level": "error", "text": format!("the end {}", "y".repeat(60_000)) }] });
-        server.call(&job, "logs", &last).await.expect(200);
+        let last = json!({ "level": "error", "text": format!("the end {}", "y".repeat(60_000)) });
+        server.call_ok(&job, "logs", &json!({ "lines": [last] })).await;
         let error = json!({ "code": "BIG", "message": "z".repeat(10_000) });
-        server.report(&claimed, "fail", json!({ "error": error })).await.expect(200);
+        server.report_ok(&claimed, "fail", json!({ "error": error })).await;
 
         let text = open_page(&server, &job).await;
         assert!(text.len() < 500_000, "{} bytes", text.len());
-        assert_contains(
-            &text,
-            &[
-                "&quot;exact&quot;: 0.10,",
-                "18446744073709551617",
-                "Full text, ",
-                "The last 200 of 100,001 lines",
-                "the end yyy",
-            ],
-        );
+        assert_contains(&text, &["&quot;exact&quot;: 0.10,", "18446744073709551617", "The whole, "]);
+        assert_contains(&text, &["The last 200 of 100,001 lines", "the end yyy"]);
         assert_lacks(inside(&text, "id=\"job-log\"", "</pre>"), &[&"y".repeat(1001)]);
         assert_eq!(server.get(&page(&job, "/text/payload")).await.text, payload);
         let log = server.get(&page(&job, "/log")).await.text;
@@ -265,15 +194,12 @@ fn a_long_history_shows_its_end() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         for _ in 0..70 {
-            let claim = json!({ "worker": "w1", "max": 1, "start": true, "wait": "30s" });
-            let claimed = server.claim(claim).await.remove(0);
-            server.report(&claimed, "release", json!({ "checkpoint": { "at": 7 } })).await.expect(200);
+            let claimed = server.claim_next().await;
+            server.report_ok(&claimed, "release", json!({ "checkpoint": { "at": 7 } })).await;
         }
         let text = open_page(&server, &job).await;
-        assert_contains(
-            &text,
-            &["The last 20 of 71 attempts", "The last 200 of 211 events", "Attempt 71", "70×", "Checkpoint"],
-        );
+        assert_contains(&text, &["The last 20 of 71 attempts", "The last 200 of 211 events"]);
+        assert_contains(&text, &["Attempt 71", "70×", "Checkpoint"]);
         assert_contains(&text, &["History and row agree: its 211 transitions"]);
         assert_lacks(&text, &["Attempt 51<"]);
         bars_are_on_the_axis(&text);
@@ -309,42 +235,19 @@ fn assets_are_listed_and_only_images_are_embedded() {
     });
 }
 
-/// Reads a page's stream until the part with this id contains all of these.
-async fn wait_for_part(stream: &mut reqwest::Response, received: &mut Vec<u8>, id: &str, pieces: &[&str]) {
-    in_time(&format!("{id} says {pieces:?}"), async {
-        loop {
-            while let Some(end) = received.windows(2).position(|pair| pair == b"\n\n") {
-                let event: Vec<u8> = received.drain(..end + 2).collect();
-                let event = String::from_utf8(event).expect("events are UTF-8");
-                let Some(data) = event.lines().find_map(|line| line.strip_prefix("data: ")) else { continue };
-                let parts: Vec<(String, Option<String>)> =
-                    serde_json::from_str(data).expect("parts are pairs");
-                let has_all = |html: &str| pieces.iter().all(|piece| html.contains(piece));
-                if parts.iter().any(|(of, html)| of == id && html.as_deref().is_some_and(has_all)) {
-                    return;
-                }
-            }
-            let chunk = stream.chunk().await.expect("the stream continues").expect("it does not end");
-            received.extend_from_slice(&chunk);
-        }
-    })
-    .await;
-}
-
 #[test]
 fn an_open_page_is_updated() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a" })).await;
-        let request = server.request("GET", &page(&job, "")).header("accept", "text/event-stream");
-        let (mut stream, mut received) = (request.open().await, Vec::new());
-        wait_for_part(&mut stream, &mut received, "job-status", &["queued"]).await;
+        let mut look = Look::on(&server, &page(&job, "")).await;
+        look.until("job-status", contains("queued")).await;
         let claimed = server.claim_one().await;
-        wait_for_part(&mut stream, &mut received, "job-attempt", &["w1", "data-until"]).await;
-        server.report(&claimed, "progress", json!({ "progress": 50 })).await.expect(200);
-        wait_for_part(&mut stream, &mut received, "job-status", &["50 %"]).await;
-        server.call(&job, "logs", &json!({ "lines": [{ "text": "hello there" }] })).await.expect(200);
-        wait_for_part(&mut stream, &mut received, "job-log", &["hello there"]).await;
-        server.report(&claimed, "succeed", json!({ "result": [1] })).await.expect(200);
-        wait_for_part(&mut stream, &mut received, "job-actions", &["Retry"]).await;
+        look.until("job-attempt", |part| contains("w1")(part) && contains("data-until")(part)).await;
+        server.report_ok(&claimed, "progress", json!({ "progress": 50 })).await;
+        look.until("job-status", contains("50 %")).await;
+        server.call_ok(&job, "logs", &json!({ "lines": [{ "text": "hello there" }] })).await;
+        look.until("job-log", contains("hello there")).await;
+        server.report_ok(&claimed, "succeed", json!({ "result": [1] })).await;
+        look.until("job-actions", contains("Retry")).await;
     });
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    assert_fields, field_names, on_both_stores, on_both_stores_with_config, on_both_stores_with_files, path,
-    rows, sorted_words,
+    assert_field_names, assert_fields, field_names, find, id, on_both_stores, on_both_stores_with_config,
+    on_both_stores_with_files, path,
 };
 
 use super::{EVENT, REVIEW_FILES};
@@ -19,37 +19,33 @@ fn a_soft_cancel_asks_the_worker_and_a_hard_cancel_ends_the_job() {
         assert_fields(&problem, json!({ "current_state": "cancelled", "trigger": "cancel", "allowed": [] }));
 
         // Active, soft: recorded, returned by the heartbeat, confirmed by the worker.
-        let job = server.create(json!({ "type": "a" })).await;
-        let claimed = server.claim_one().await;
-        let asked = server.call(&job, "cancel", &json!({ "reason": "enough" })).await.expect(200);
+        let claimed = server.create_claimed(json!({ "type": "a" })).await;
+        let asked = server.call_ok(&claimed, "cancel", &json!({ "reason": "enough" })).await;
         assert_eq!(asked["state"], "running");
         let request = &asked["cancel_requested"];
-        assert_eq!(field_names(request), sorted_words("mode reason by at hard_at"));
+        assert_field_names(request, "mode reason by at hard_at");
         assert_fields(request, json!({ "mode": "soft", "reason": "enough" }));
         assert!(request["hard_at"].as_str() > request["at"].as_str());
-        let heartbeat = server.report(&claimed, "heartbeat", json!({})).await.expect(200);
+        let heartbeat = server.report_ok(&claimed, "heartbeat", json!({})).await;
         assert_eq!(field_names(&heartbeat), ["cancel", "lease"]);
         assert_eq!(heartbeat["cancel"], "soft");
         let finished =
-            server.report(&claimed, "cancel-confirm", json!({ "checkpoint": { "at": 3 } })).await.expect(200);
+            server.report_ok(&claimed, "cancel-confirm", json!({ "checkpoint": { "at": 3 } })).await;
         assert_fields(&finished, json!({ "state": "cancelled", "checkpoint": { "at": 3 } }));
 
         // Active, soft, but the worker finishes first: the result is kept.
-        let job = server.create(json!({ "type": "a" })).await;
-        let claimed = server.claim_one().await;
-        server.call(&job, "cancel", &json!({ "mode": "soft" })).await.expect(200);
-        let finished = server.succeed(&claimed).await;
-        assert_eq!(finished["state"], "succeeded");
+        let claimed = server.create_claimed(json!({ "type": "a" })).await;
+        server.call_ok(&claimed, "cancel", &json!({ "mode": "soft" })).await;
+        assert_eq!(server.succeed(&claimed).await["state"], "succeeded");
 
         // Active, hard: now, and the lease is revoked.
-        let job = server.create(json!({ "type": "a" })).await;
-        let claimed = server.claim_one().await;
-        let finished = server.call(&job, "cancel", &json!({ "mode": "hard" })).await.expect(200);
+        let claimed = server.create_claimed(json!({ "type": "a" })).await;
+        let finished = server.call_ok(&claimed, "cancel", &json!({ "mode": "hard" })).await;
         assert_fields(&finished, json!({ "state": "cancelled", "lease": null }));
         let late = server.report(&claimed, "succeed", json!({})).await.problem(409, "lease_conflict");
-        assert_eq!((&late["cause"], &late["job_id"]), (&json!("revoked"), &job["id"]));
+        assert_eq!((&late["cause"], &late["job_id"]), (&json!("revoked"), &claimed["id"]));
         assert_eq!(late["fence"], claimed["lease"]["fence"]);
-        server.call(&job, "cancel", &json!({ "mode": "gentle" })).await.problem(400, "malformed");
+        server.call(&claimed, "cancel", &json!({ "mode": "gentle" })).await.problem(400, "malformed");
     });
 }
 
@@ -57,12 +53,9 @@ fn a_soft_cancel_asks_the_worker_and_a_hard_cancel_ends_the_job() {
 fn a_soft_cancel_becomes_hard_after_its_grace_period() {
     let config = "[types.a]\nlifecycle = \"distributed\"\ncancel_grace = \"100ms\"\n";
     on_both_stores_with_config(config, async |server| {
-        let job = server.create(json!({ "type": "a" })).await;
-        let claimed = server.claim_one().await;
-        server.call(&job, "cancel", &json!({})).await.expect(200);
-        tenure_e2e::eventually("it is cancelled", async || server.job(&job).await["state"] == "cancelled")
-            .await;
-        let finished = server.job(&job).await;
+        let claimed = server.create_claimed(json!({ "type": "a" })).await;
+        server.call_ok(&claimed, "cancel", &json!({})).await;
+        let finished = server.job_when(&claimed, "state", "cancelled").await;
         assert_eq!(finished["error"]["code"], "CANCEL_GRACE_EXPIRED");
         server.report(&claimed, "succeed", json!({})).await.problem(409, "lease_conflict");
     });
@@ -76,7 +69,7 @@ fn a_retry_creates_a_copy_of_the_finished_job() {
         let waiting = server.create(asked).await;
         let problem = server.call(&waiting, "retry", &json!({})).await.problem(409, "invalid_transition");
         assert_eq!(problem["current_state"], "queued");
-        let finished = server.call(&waiting, "cancel", &json!({})).await.expect(200);
+        let finished = server.call_ok(&waiting, "cancel", &json!({})).await;
         let ask = async || server.request("POST", &path(&finished, "retry")).idempotent("again").send().await;
         let reply = ask().await;
         let location = reply.header("location").unwrap().to_owned();
@@ -88,8 +81,7 @@ fn a_retry_creates_a_copy_of_the_finished_job() {
             assert_eq!(again[field], finished[field], "{field}");
         }
         assert_fields(&again, json!({ "state": "queued", "attempt": 1 }));
-        let repeat = ask().await;
-        assert_eq!(repeat.expect_replay()["id"], again["id"]);
+        assert_eq!(ask().await.expect_replay()["id"], again["id"]);
         assert_eq!(server.job(&finished).await, finished, "a finished job stays as it is");
     });
 }
@@ -99,11 +91,10 @@ fn an_operator_dead_letters_a_job() {
     on_both_stores(async |server| {
         let job = server.create(json!({ "type": "a", "correlation_id": "c" })).await;
         let body = json!({ "reason_code": "policy_violation", "detail": "not ours" });
-        let finished = server.call(&job, "dead-letter", &body).await.expect(200);
+        let finished = server.call_ok(&job, "dead-letter", &body).await;
         assert_fields(&finished, json!({ "state": "dead_lettered", "outcome": "dead" }));
-        let letters = server.read("/api/dead-letters").await;
-        assert_eq!(letters["dead_letters"][0]["reason_code"], "policy_violation");
-        assert_eq!(letters["dead_letters"][0]["job_id"], job["id"]);
+        let letters = server.rows("/api/dead-letters").await;
+        assert_fields(&letters[0], json!({ "reason_code": "policy_violation", "job_id": job["id"] }));
         server.call(&job, "dead-letter", &body).await.problem(409, "invalid_transition");
         let bad = json!({ "reason_code": "boredom", "detail": "" });
         server.call(&job, "dead-letter", &bad).await.problem(400, "malformed");
@@ -121,20 +112,17 @@ fn only_a_declared_signal_changes_the_job() {
         allowed.sort_by_key(Value::to_string);
         assert_eq!(allowed, ["claim", "timeout"], "the clock's triggers too");
         let claimed = server.claim_one().await;
-        let parked = server.report(&claimed, "succeed", json!({ "result": "draft" })).await.expect(200);
+        let parked = server.report_ok(&claimed, "succeed", json!({ "result": "draft" })).await;
         assert_fields(&parked, json!({ "state": "in_review", "phase": "waiting" }));
-        let unknown = server.call(&job, "signals/burn", &json!({})).await;
-        unknown.problem(409, "invalid_transition");
-        let ask =
-            async || server.request("POST", &path(&job, "signals/decline")).idempotent("k").send().await;
+        server.call(&job, "signals/burn", &json!({})).await.problem(409, "invalid_transition");
+        let decline = path(&job, "signals/decline");
+        let ask = async || server.request("POST", &decline).idempotent("k").send().await;
         let finished = ask().await.expect(200);
         assert_fields(&finished, json!({ "state": "rejected", "outcome": "rejected" }));
-        let repeat = ask().await;
-        let repeat = repeat.expect_replay();
+        let repeat = ask().await.expect_replay();
         assert_fields(&repeat, json!({ "seq": finished["seq"], "replayed": true }));
         let audit = server.read("/api/audit").await;
-        let line = rows(&audit["audit"]).iter().find(|line| line["action"] == "DECLINED").cloned();
-        assert_eq!(line.expect("the rule's audit line")["job_id"], job["id"]);
+        assert_eq!(find(&audit["audit"], "action", "DECLINED")["job_id"], job["id"]);
     });
 }
 
@@ -142,17 +130,16 @@ fn only_a_declared_signal_changes_the_job() {
 fn every_post_is_idempotent_with_a_key() {
     on_both_stores_with_files(REVIEW_FILES, async |server| {
         let twice = async |path: &str, body: Value| {
-            let ask = async || server.request("POST", path).idempotent("once").json(&body).send().await;
+            let ask = async || server.post_keyed("once", path, &body).await;
             let (first, second) = (ask().await, ask().await);
             assert!(first.status < 300 && second.status < 300, "{path}: {} {}", first.text, second.text);
-            (first.body, second)
+            second
         };
         let journal = async || server.journal().await.len();
         let job = server.create(json!({ "type": "a" })).await;
         twice(&path(&job, "logs"), json!({ "lines": [{ "text": "x" }] })).await;
-        let log = server.read(&path(&job, "logs")).await;
-        assert_eq!(rows(&log["lines"]).len(), 1);
-        let (_, again) = twice("/api/claims", json!({ "worker": "w1", "max": 1 })).await;
+        assert_eq!(server.rows(&path(&job, "logs")).await.len(), 1);
+        let again = twice("/api/claims", json!({ "worker": "w1", "max": 1 })).await;
         assert_eq!(again.body["jobs"][0]["id"], job["id"]);
         for (call, body) in [
             ("start", json!({ "worker": "w1", "fence": 1 })),
@@ -160,26 +147,23 @@ fn every_post_is_idempotent_with_a_key() {
             ("cancel", json!({ "reason": "x" })),
         ] {
             let before = journal().await;
-            let (_, again) = twice(&path(&job, call), body).await;
+            let again = twice(&path(&job, call), body).await;
             assert_eq!(again.header("idempotent-replayed"), Some("true"), "{call}");
             assert_eq!(again.body["replayed"], true, "{call}");
             assert_eq!(journal().await, before + 1, "{call}");
         }
-        let other = json!({ "reason": "y" });
-        let ask = server.request("POST", &path(&job, "cancel")).idempotent("once").json(&other);
-        ask.send().await.problem(422, "idempotency_mismatch");
+        let other = server.post_keyed("once", &path(&job, "cancel"), &json!({ "reason": "y" })).await;
+        other.problem(422, "idempotency_mismatch");
         let dead = server.create(json!({ "type": "a" })).await;
         let body = json!({ "reason_code": "timeout", "detail": "" });
-        let (_, again) = twice(&path(&dead, "dead-letter"), body).await;
+        let again = twice(&path(&dead, "dead-letter"), body).await;
         assert_eq!(again.body["replayed"], true);
-        let dismiss = format!("/api/dead-letters/{}/dismiss", dead["id"].as_str().unwrap());
-        twice(&dismiss, json!({ "reason": "x" })).await;
+        twice(&format!("/api/dead-letters/{}/dismiss", id(&dead)), json!({ "reason": "x" })).await;
         twice("/api/queues/q/pause", json!({})).await;
         twice("/api/jobs/actions", json!({ "action": "retry", "filter": { "outcome": "dead" } })).await;
-        assert_eq!(rows(&server.read("/api/jobs?phase=ready").await["jobs"]).len(), 1);
-        let reports =
-            json!({ "worker": "w1", "reports": [{ "job": job["id"], "fence": 1, "verb": "heartbeat" }] });
-        twice("/api/reports", reports).await;
+        assert_eq!(server.rows("/api/jobs?phase=ready").await.len(), 1);
+        let report = json!({ "job": job["id"], "fence": 1, "verb": "heartbeat" });
+        twice("/api/reports", json!({ "worker": "w1", "reports": [report] })).await;
     });
 }
 
@@ -193,21 +177,18 @@ compensate_with = "unbook"
 lifecycle = "distributed"
 "#;
     on_both_stores_with_config(config, async |server| {
-        let job = server.create(json!({ "type": "book" })).await;
-        let claimed = server.claim_one().await;
+        let claimed = server.create_claimed(json!({ "type": "book" })).await;
         let gone = json!({ "error": { "class": "permanent", "code": "E", "message": "m" } });
-        server.report(&claimed, "fail", gone).await.expect(200);
+        server.report_ok(&claimed, "fail", gone).await;
         let undo = server.claim_one().await;
-        assert_eq!((&undo["type"], &undo["payload"]["error"]["code"]), (&json!("unbook"), &json!("E")));
-        assert_eq!(undo["payload"]["job"]["id"], job["id"]);
+        assert_fields(&undo, json!({ "type": "unbook", "/payload/error/code": "E" }));
+        assert_eq!(undo["payload"]["job"]["id"], claimed["id"]);
         server.succeed(&undo).await;
-        let events = server.read(&path(&job, "events")).await;
-        let last = rows(&events["events"]).last().unwrap().clone();
+        let last = server.events(&claimed).await.pop().unwrap();
         assert_fields(&last, json!({ "type": "job_compensated", "seq": null }));
-        assert_eq!(field_names(&last), sorted_words(EVENT));
-        assert_eq!(server.job(&job).await["seq"], 4);
-        let feed = server.journal().await;
-        assert!(feed.contains(&last), "the feed has it too");
+        assert_field_names(&last, EVENT);
+        assert_eq!(server.job(&claimed).await["seq"], 4);
+        assert!(server.journal().await.contains(&last), "the feed has it too");
     });
 }
 
@@ -216,14 +197,12 @@ fn a_job_that_is_not_claimed_in_time_fails_with_a_reason() {
     let config = "[types.scene]\nlifecycle = \"engine\"\ntimeouts = { queued = \"300ms\" }\n";
     on_both_stores_with_config(config, async |server| {
         let job = server.create(json!({ "type": "scene" })).await;
-        tenure_e2e::eventually("its time is over", async || server.job(&job).await["phase"] == "final").await;
-        let finished = server.job(&job).await;
+        let finished = server.job_when(&job, "phase", "final").await;
         assert_fields(&finished, json!({ "state": "failed", "outcome": "failed" }));
         assert_fields(&finished["error"], json!({ "code": "QUEUE_TIMEOUT", "category": "queue" }));
         let text = finished["error"]["text"].as_str().unwrap();
         assert!(text.starts_with("QUEUE_TIMEOUT: "), "{text}");
-        let status = server.stream(&path(&job, "stream"), None).await.rest().await;
-        assert_eq!(status[0].data["state"], "failed");
+        assert_eq!(server.stream(&path(&job, "stream"), None).await.rest().await[0].data["state"], "failed");
     });
 }
 
@@ -235,8 +214,7 @@ fn a_lifecycle_without_a_cancel_refuses_it() {
         assert_eq!((&problem["current_state"], &problem["trigger"]), (&json!("queued"), &json!("cancel")));
         assert_eq!(problem["allowed"], json!(["claim"]));
         server.claim_one().await;
-        let hard = json!({ "mode": "hard" });
-        server.call(&job, "cancel", &hard).await.problem(409, "invalid_transition");
+        server.call(&job, "cancel", &json!({ "mode": "hard" })).await.problem(409, "invalid_transition");
         assert_eq!(server.job(&job).await["seq"], 2);
     });
 }

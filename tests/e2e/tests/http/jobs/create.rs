@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    assert_fields, column, field_names, on_both_stores, on_both_stores_with_config, path, rows, sorted_words,
+    assert_field_names, assert_fields, column, field_names, on_both_stores, on_both_stores_with_config, path,
+    rows,
 };
 
 use super::{JOB, is_time};
@@ -15,7 +16,7 @@ fn a_new_job_is_returned_whole_with_its_location() {
         assert_eq!(reply.header("idempotent-replayed"), None);
         assert_eq!(reply.header("content-type"), Some("application/json"));
         let job = reply.expect(202);
-        assert_eq!(field_names(&job), sorted_words(JOB));
+        assert_field_names(&job, JOB);
         assert_eq!(location, path(&job, ""));
         assert_eq!(server.read(&location).await, job);
         let plain = json!({
@@ -26,9 +27,7 @@ fn a_new_job_is_returned_whole_with_its_location() {
             "retry_of": null, "claimed_at": null, "started_at": null, "completed_at": null, "duration_ms": null,
             "run_ms": null,
         });
-        for (field, value) in plain.as_object().unwrap() {
-            assert_eq!(&job[field], value, "{field}");
-        }
+        assert_fields(&job, plain);
         for time in ["run_at", "created_at", "updated_at"] {
             assert!(is_time(&job[time]), "{time}: {job}");
         }
@@ -48,9 +47,7 @@ fn a_job_has_the_fields_of_its_creation() {
             "correlation_id": "c-1",
         });
         let job = server.create(asked.clone()).await;
-        for (field, value) in asked.as_object().unwrap() {
-            assert_eq!(&job[field], value, "{field}");
-        }
+        assert_fields(&job, asked);
         let later = server.create(json!({ "type": "index", "delay": "1h" })).await;
         assert!(later["run_at"].as_str() > later["created_at"].as_str());
         let both = json!({ "type": "index", "delay": "1h", "run_at": "2126-01-02T03:04:05.678Z" });
@@ -62,23 +59,19 @@ fn a_job_has_the_fields_of_its_creation() {
 fn a_creation_is_idempotent_with_a_key() {
     on_both_stores(async |server| {
         let body = json!({ "type": "a", "user_id": "u1", "payload": { "n": 1 } });
-        let ask = async |body: &Value| {
-            server.request("POST", "/api/jobs").idempotent("key 1").json(body).send().await
-        };
+        let ask = async |body: &Value| server.post_keyed("key 1", "/api/jobs", body).await;
         let first = ask(&body).await.expect(202);
         assert_eq!(first["idempotency_key"], "key 1");
         let again = ask(&body).await;
-        assert_eq!(again.header("idempotent-replayed"), Some("true"));
         assert_eq!(again.header("location"), Some(path(&first, "").as_str()));
-        let again = again.expect(200);
-        assert_fields(&again, json!({ "id": first["id"], "replayed": true }));
+        assert_fields(&again.expect_replay(), json!({ "id": first["id"], "replayed": true }));
         let other = ask(&json!({ "type": "a", "user_id": "u1", "payload": { "n": 2 } })).await;
         let problem = other.problem(422, "idempotency_mismatch");
         assert!(problem["errors"].is_array());
         // A key is scoped to the user and the type.
         ask(&json!({ "type": "a", "user_id": "u2", "payload": { "n": 1 } })).await.expect(202);
         ask(&json!({ "type": "b", "user_id": "u1", "payload": { "n": 1 } })).await.expect(202);
-        assert_eq!(server.get("/api/jobs").await.body["jobs"].as_array().unwrap().len(), 3);
+        assert_eq!(server.rows("/api/jobs").await.len(), 3);
         for bad in ["", "ü", &"k".repeat(256)] {
             let ask = server.request("POST", "/api/jobs").header("idempotency-key", bad).json(&body);
             ask.send().await.problem(400, "malformed");
@@ -98,9 +91,8 @@ required = ["prompt"]
 properties = { prompt = { type = "string" }, size = { type = "integer", minimum = 1 } }
 "#;
     on_both_stores_with_config(config, async |server| {
-        let problem =
-            server.post("/api/jobs", &json!({ "type": "other" })).await.problem(422, "unknown_type");
-        assert_eq!(problem["errors"][0]["pointer"], "#/type");
+        let other = json!({ "type": "other" });
+        server.post("/api/jobs", &other).await.problem_at(422, "unknown_type", "#/type");
         let flawed = json!({ "type": "picture", "payload": { "prompt": 1, "size": 0 } });
         let problem = server.post("/api/jobs", &flawed).await.problem(422, "validation_failed");
         let mut pointers = column(&problem["errors"], "pointer");
@@ -119,21 +111,19 @@ properties = { prompt = { type = "string" }, size = { type = "integer", minimum 
 #[test]
 fn an_invalid_item_of_a_batch_does_not_affect_the_others() {
     on_both_stores(async |server| {
-        let items =
-            json!({ "jobs": [{ "type": "a" }, { "tipe": "b" }, 7, { "type": "c", "user_id": "u1" }] });
-        let answer = server.post("/api/jobs/batch", &items).await.expect(200);
+        let items = json!([{ "type": "a" }, { "tipe": "b" }, 7, { "type": "c", "user_id": "u1" }]);
+        let answer = server.post_ok("/api/jobs/batch", &json!({ "jobs": items })).await;
         assert_eq!(field_names(&answer), ["results"]);
-        let results = rows(&answer["results"]);
-        assert_eq!(results.len(), 4);
-        assert_eq!((&results[0]["ok"]["type"], &results[3]["ok"]["user_id"]), (&json!("a"), &json!("u1")));
-        assert_eq!(field_names(&results[0]["ok"]), sorted_words(JOB));
+        let results = &answer["results"];
+        assert_eq!(rows(results).len(), 4);
+        assert_fields(results, json!({ "/0/ok/type": "a", "/3/ok/user_id": "u1" }));
+        assert_field_names(&results[0]["ok"], JOB);
         for bad in [&results[1], &results[2]] {
             assert_eq!(field_names(bad), ["error"]);
-            assert_eq!((&bad["error"]["code"], &bad["error"]["status"]), (&json!("malformed"), &json!(400)));
-            assert_eq!(bad["error"]["type"], "/problems/malformed");
+            let expected = json!({ "code": "malformed", "status": 400, "type": "/problems/malformed" });
+            assert_fields(&bad["error"], expected);
         }
-        let listed = server.read("/api/jobs").await;
-        assert_eq!(column(&listed["jobs"], "type"), ["c", "a"]);
+        assert_eq!(server.column("/api/jobs", "type").await, ["c", "a"]);
         let again = async || {
             let items = json!({ "jobs": [{ "type": "k" }, { "type": "k" }] });
             let request = server.request("POST", "/api/jobs/batch").idempotent("batch");
@@ -151,10 +141,8 @@ fn an_invalid_item_of_a_batch_does_not_affect_the_others() {
 #[test]
 fn ten_thousand_jobs_fit_in_one_batch() {
     on_both_stores(async |server| {
-        let many = json!({ "jobs": vec![json!({ "type": "a" }); 10_000] });
-        let answer = server.post("/api/jobs/batch", &many).await.expect(200);
-        let results = rows(&answer["results"]);
-        assert_eq!(results.iter().filter(|result| result["ok"]["state"] == "queued").count(), 10_000);
+        let created = server.create_many(10_000, json!({ "type": "a" })).await;
+        assert_eq!(created.iter().filter(|job| job["state"] == "queued").count(), 10_000);
     });
 }
 
@@ -195,8 +183,7 @@ fn a_derived_key_finds_the_job_of_the_same_minute() {
         };
         let first = ask("u1", "a cat").await.expect(202);
         assert!(first["idempotency_key"].as_str().is_some_and(|key| !key.is_empty()));
-        let again = ask("u1", "a cat").await;
-        assert_eq!(again.expect_replay()["id"], first["id"]);
+        assert_eq!(ask("u1", "a cat").await.expect_replay()["id"], first["id"]);
         ask("u1", "a dog").await.expect(202);
         ask("u2", "a cat").await.expect(202);
     });
@@ -205,24 +192,22 @@ fn a_derived_key_finds_the_job_of_the_same_minute() {
 #[test]
 fn a_payload_is_stored_unchanged() {
     on_both_stores(async |server| {
+        let create = async |payload: &str| {
+            server.post_text("/api/jobs", format!("{{\"type\":\"a\",\"payload\":{payload}}}")).await
+        };
+        let order = r#""order":{"z":1,"a":2}"#;
         let payload =
-            r#"{"big":12345678901234567890123,"exact":0.1000,"text":"\u00e9\n","order":{"z":1,"a":2}}"#;
-        let body = format!("{{\"type\":\"a\",\"payload\":{payload}}}");
-        let request = server.request("POST", "/api/jobs").header("content-type", "application/json");
-        let reply = request.bytes(body).send().await;
-        let id = reply.clone().expect(202);
-        let shown = server.get(&path(&id, "")).await;
+            format!(r#"{{"big":12345678901234567890123,"exact":0.1000,"text":"\u00e9\n",{order}}}"#);
+        let reply = create(&payload).await;
+        let shown = server.get(&path(&reply.clone().expect(202), "")).await;
         for (what, text) in [("created", &reply.text), ("shown", &shown.text)] {
             assert!(text.contains("12345678901234567890123"), "{what}: {text}");
-            assert!(text.contains(r#""order":{"z":1,"a":2}"#), "{what}: {text}");
+            assert!(text.contains(order), "{what}: {text}");
         }
         let claimed = server.post("/api/claims", &json!({ "worker": "w", "max": 1 })).await;
         assert!(claimed.text.contains("12345678901234567890123"), "{}", claimed.text);
         for payload in ["null", "7", "\"text\"", "[]", "true"] {
-            let body = format!("{{\"type\":\"a\",\"payload\":{payload}}}");
-            let request = server.request("POST", "/api/jobs").header("content-type", "application/json");
-            let job = request.bytes(body).send().await.expect(202);
-            assert_eq!(job["payload"].to_string(), payload);
+            assert_eq!(create(payload).await.expect(202)["payload"].to_string(), payload);
         }
     });
 }
@@ -243,8 +228,7 @@ fn only_jobs_of_the_catch_all_type_choose_their_lifecycle() {
         assert_fields(&job, json!({ "lifecycle": "pattern", "max_attempts": 1 }));
         for (kind, lifecycle) in [("x", "nothing"), ("scene", "pattern")] {
             let body = json!({ "type": kind, "lifecycle": lifecycle });
-            let problem = server.post("/api/jobs", &body).await.problem(422, "validation_failed");
-            assert_eq!(problem["errors"][0]["pointer"], "#/lifecycle");
+            server.post("/api/jobs", &body).await.problem_at(422, "validation_failed", "#/lifecycle");
         }
     });
 }

@@ -3,25 +3,21 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, assert_fields, column, eventually, millis, on_both_stores_with_config, path, rows};
+use tenure_e2e::{Server, assert_fields, find, id, millis, on_both_stores_with_config, path};
 
-use super::{assert_timestamps, check_transitions, claim, claim_started, history, new_job};
+use super::{assert_timestamps, check_transitions, claim, claim_started, new_job};
 
 const CONFIG: &str = include_str!("../fixtures/promise_engine.toml");
 
-/// Each state with the triggers that lead there, then every allowed transition.
-const TABLE: &str = include_str!("engine.txt");
-
 #[test]
 fn the_four_valid_transitions_happen_and_all_others_are_rejected() {
-    on_both_stores_with_config(CONFIG, async |server| check_transitions(&server, "scene", TABLE).await);
+    check_transitions(CONFIG, "scene", include_str!("engine.txt"));
 }
 
 /// Milliseconds from the entry of the current state until its timeout; later on a busy machine.
 async fn limit(server: &Server, job: &Value) -> i64 {
     let explained = server.read(&path(job, "explain")).await;
-    let clocks = rows(&explained["clocks"]);
-    let timeout = clocks.iter().find(|clock| clock["trigger"] == "timeout").expect("every state has a limit");
+    let timeout = find(&explained["clocks"], "trigger", "timeout");
     let job = server.job(job).await;
     millis(&timeout["at"]) - millis(&job["entered"][job["state"].as_str().unwrap()])
 }
@@ -33,7 +29,7 @@ fn each_state_has_its_documented_timeout() {
         assert!((30_000..40_000).contains(&limit(&server, &job).await));
         let held = claim(&server, &job, "engine_01").await.remove(0);
         assert!((10_000..20_000).contains(&limit(&server, &job).await));
-        server.report(&held, "start", json!({})).await.expect(200);
+        server.report_ok(&held, "start", json!({})).await;
         assert!((60_000..70_000).contains(&limit(&server, &job).await));
     });
 }
@@ -46,18 +42,16 @@ async fn abandoned(server: &Server, kind: &str) -> Value {
         "short_dispatch" => drop(claim(server, &job, "engine_01").await),
         _ => drop(claim_started(server, &job, "engine_01").await),
     }
-    eventually("it has failed", async || server.job(&job).await["state"] == "failed").await;
-    server.job(&job).await
+    server.job_when(&job, "state", "failed").await
 }
 
 #[test]
 fn every_failure_has_a_state_a_reason_an_event_a_metric_and_a_log_line() {
     on_both_stores_with_config(CONFIG, async |server| {
         let reported = new_job(&server, "scene", json!({})).await;
-        let held = claim(&server, &reported, "engine_01").await.remove(0);
-        server.report(&held, "start", json!({})).await.expect(200);
+        let held = claim_started(&server, &reported, "engine_01").await;
         let error = json!({ "code": "BAD_ASSET", "message": "corrupted_texture.png" });
-        let reported = server.report(&held, "fail", json!({ "error": error })).await.expect(200);
+        let reported = server.report_ok(&held, "fail", json!({ "error": error })).await;
         assert_eq!(reported["error"]["text"], "BAD_ASSET: corrupted_texture.png");
         let cases = [
             (reported, "BAD_ASSET", "engine"),
@@ -66,18 +60,16 @@ fn every_failure_has_a_state_a_reason_an_event_a_metric_and_a_log_line() {
             (abandoned(&server, "short_run").await, "RUN_TIMEOUT", "engine"),
             (abandoned(&server, "fragile").await, "HEARTBEAT_LOST", "system"),
         ];
-        let metrics = server.get("/metrics").await.text;
+        let metrics = server.metrics().await;
         for (job, code, category) in cases {
             assert_eq!((&job["state"], &job["outcome"]), (&json!("failed"), &json!("failed")), "{code}");
             assert_fields(&job["error"], json!({ "code": code, "category": category }));
             assert_timestamps(&job);
-            let last = history(&server, &job).await.pop().unwrap();
+            let last = server.events(&job).await.pop().unwrap();
             assert_eq!((&last["type"], &last["to"]), (&json!("JOB_FAILED"), &json!("failed")), "{code}");
-            let counted = format!("tenure_failures_total{{category=\"{category}\",");
-            let lines = metrics.lines().filter(|line| line.starts_with(&counted));
-            let count: f64 = lines.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum();
-            assert!(count >= 1.0, "{code}: {metrics}");
-            let (logs, id) = (server.logs(), job["id"].as_str().unwrap());
+            let count = metrics.sum("tenure_failures_total", &[&format!("category=\"{category}\"")]);
+            assert!(count >= Some(1.0), "{code}: {count:?}");
+            let (logs, id) = (server.logs(), id(&job));
             assert!(logs.lines().any(|line| line.contains(id) && line.contains(code)), "{code}: {logs}");
         }
     });
@@ -93,8 +85,7 @@ fn an_engine_without_heartbeats_fails_all_of_its_jobs() {
             jobs.push(job);
         }
         for job in &jobs {
-            eventually("it has failed", async || server.job(job).await["state"] == "failed").await;
-            let finished = server.job(job).await;
+            let finished = server.job_when(job, "state", "failed").await;
             assert_fields(&finished, json!({ "/error/code": "HEARTBEAT_LOST", "worker": "engine_01" }));
         }
     });
@@ -111,11 +102,11 @@ fn every_job_is_queued_once_and_completes_or_fails_once_in_the_journal() {
             lives.spawn(async move {
                 let job = new_job(&server, "scene", json!({})).await;
                 let held = claim(&server, &job, &format!("engine_{n}")).await.remove(0);
-                server.report(&held, "start", json!({})).await.expect(200);
-                server.report(&held, "progress", json!({ "progress": 50 })).await.expect(200);
+                server.report_ok(&held, "start", json!({})).await;
+                server.report_ok(&held, "progress", json!({ "progress": 50 })).await;
                 let (verb, more) =
                     if n % 3 == 0 { ("fail", json!({ "error": {} })) } else { ("succeed", json!({})) };
-                server.report(&held, verb, more).await.expect(200);
+                server.report_ok(&held, verb, more).await;
             });
         }
         lives.join_all().await;
@@ -137,25 +128,18 @@ fn every_job_is_queued_once_and_completes_or_fails_once_in_the_journal() {
 fn a_finished_job_has_every_timestamp_and_progress() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "scene", json!({})).await;
-        let held = claim(&server, &job, "engine_local_01").await.remove(0);
-        server.report(&held, "start", json!({})).await.expect(200);
-        let half = server.report(&held, "progress", json!({ "progress": 40 })).await.expect(200);
+        let held = claim_started(&server, &job, "engine_local_01").await;
+        let half = server.report_ok(&held, "progress", json!({ "progress": 40 })).await;
         assert_fields(&half, json!({ "state": "running", "progress": 40 }));
-        let finished = server.report(&held, "succeed", json!({ "result": { "scene": 1 } })).await.expect(200);
-        let entered: Vec<i64> = ["queued", "dispatched", "running", "completed"]
-            .iter()
-            .map(|state| millis(&finished["entered"][*state]))
-            .collect();
-        assert!(entered.is_sorted(), "{finished}");
-        assert_eq!((&finished["worker"], &finished["retry_count"]), (&json!("engine_local_01"), &json!(0)));
-        assert_eq!((&finished["error"], &finished["result"]), (&Value::Null, &json!({ "scene": 1 })));
+        let finished = server.report_ok(&held, "succeed", json!({ "result": { "scene": 1 } })).await;
+        let entered = ["queued", "dispatched", "running", "completed"];
+        assert!(entered.map(|state| millis(&finished["entered"][state])).is_sorted(), "{finished}");
+        assert_fields(&finished, json!({ "worker": "engine_local_01", "retry_count": 0 }));
+        assert_fields(&finished, json!({ "error": null, "result": { "scene": 1 } }));
         assert_timestamps(&finished);
-        let mixed = server.read(&path(&job, "events?telemetry=true")).await;
-        let kinds = column(&mixed["events"], "type");
-        assert!(
-            kinds.iter().any(|kind| kind.as_str().unwrap().eq_ignore_ascii_case("job_progress")),
-            "{kinds:?}"
-        );
+        let kinds = server.column(&path(&job, "events?telemetry=true"), "type").await;
+        let is_progress = |kind: &Value| kind.as_str().unwrap().eq_ignore_ascii_case("job_progress");
+        assert!(kinds.iter().any(is_progress), "{kinds:?}");
     });
 }
 
@@ -164,21 +148,16 @@ fn the_old_names_of_states_still_find_their_jobs() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "scene", json!({})).await;
         let found = async |state: &str| {
-            let page = server.read(&format!("/api/jobs?lifecycle=engine&state={state}")).await;
-            column(&page["jobs"], "id")
+            server.column(&format!("/api/jobs?lifecycle=engine&state={state}"), "id").await
         };
-        assert_eq!(found("queued").await, [job["id"].clone()]);
-        let held = claim(&server, &job, "engine_01").await.remove(0);
-        server.report(&held, "start", json!({})).await.expect(200);
-        assert_eq!(
-            (found("started").await, found("running").await),
-            (vec![job["id"].clone()], vec![job["id"].clone()])
-        );
+        let ids = [job["id"].clone()];
+        assert_eq!(found("queued").await, ids);
+        let held = claim_started(&server, &job, "engine_01").await;
+        assert_eq!(found("started").await, ids);
+        assert_eq!(found("running").await, ids);
         server.succeed(&held).await;
-        assert_eq!(
-            (found("finished").await, found("completed").await),
-            (vec![job["id"].clone()], vec![job["id"].clone()])
-        );
+        assert_eq!(found("finished").await, ids);
+        assert_eq!(found("completed").await, ids);
         assert_eq!(found("started").await, Vec::<Value>::new());
     });
 }

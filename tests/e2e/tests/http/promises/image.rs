@@ -1,20 +1,15 @@
 //! image: guarded on creation, paid with credits, moderated, retried, dead-lettered.
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    Reply, Server, assert_fields, column, eventually, millis, on_both_stores_with_config, rows,
-};
+use tenure_e2e::{Reply, Server, assert_fields, column, millis, on_both_stores_with_config};
 
-use super::{assert_timestamps, check_transitions, claim, history, new_job};
+use super::{assert_timestamps, check_transitions, claim, new_job};
 
 const CONFIG: &str = include_str!("../fixtures/promise_image.toml");
 
-/// Each state with the triggers that lead there, then every allowed transition.
-const TABLE: &str = include_str!("image.txt");
-
 #[test]
 fn only_the_allowed_next_states_are_reached() {
-    on_both_stores_with_config(CONFIG, async |server| check_transitions(&server, "free", TABLE).await);
+    check_transitions(CONFIG, "free", include_str!("image.txt"));
 }
 
 async fn ask(server: &Server, user: &str, prompt: Value) -> Reply {
@@ -38,22 +33,19 @@ fn guards_run_in_order_and_a_refused_job_leaves_nothing_behind() {
         let job = ask(&server, "u1", json!("a cat")).await.expect(202);
         assert_eq!(server.account("u1").await, [5, 3, 0, 2], "reserved in the same commit");
         // The key is checked before the quota: a repeat is found even without credits for a new job.
-        let again = ask(&server, "u1", json!("a cat")).await;
-        assert_eq!(again.expect_replay()["id"], job["id"]);
+        assert_eq!(ask(&server, "u1", json!("a cat")).await.expect_replay()["id"], job["id"]);
         ask(&server, "u1", json!("a dog")).await.problem(402, "insufficient_credits");
         assert_eq!(server.account("u1").await, [5, 3, 0, 2], "charged once");
-        let jobs = server.read("/api/jobs").await;
-        assert_eq!(column(&jobs["jobs"], "id"), [job["id"].clone()]);
+        assert_eq!(server.column("/api/jobs", "id").await, [job["id"].clone()]);
     });
 }
 
 #[test]
 fn the_derived_key_consists_of_user_prompt_params_and_minute() {
     on_both_stores_with_config(CONFIG, async |server| {
+        let asked = |user: &str, prompt: &str, params: Value| json!({ "type": "free", "user_id": user, "payload": { "prompt": prompt, "params": params } });
         let ask = async |user: &str, prompt: &str, params: Value| {
-            let payload = json!({ "prompt": prompt, "params": params });
-            let body = json!({ "type": "free", "user_id": user, "payload": payload });
-            server.post("/api/jobs", &body).await
+            server.post("/api/jobs", &asked(user, prompt, params)).await
         };
         let size = json!({ "w": 512, "h": 256 });
         let first = ask("u1", "a cat", size.clone()).await.expect(202);
@@ -61,18 +53,16 @@ fn the_derived_key_consists_of_user_prompt_params_and_minute() {
         assert!(key.len() >= 32 && key.bytes().all(|byte| byte.is_ascii_hexdigit()), "a hash: {key}");
         let same = ask("u1", "a cat", json!({ "h": 256, "w": 512 })).await;
         assert_eq!(same.clone().expect(200)["id"], first["id"], "the order of members does not matter");
+        let small = json!({ "w": 1 });
         for (user, prompt, params) in
-            [("u2", "a cat", size.clone()), ("u1", "a dog", size.clone()), ("u1", "a cat", json!({ "w": 1 }))]
+            [("u2", "a cat", &size), ("u1", "a dog", &size), ("u1", "a cat", &small)]
         {
-            let other = ask(user, prompt, params).await.expect(202);
+            let other = ask(user, prompt, params.clone()).await.expect(202);
             assert_ne!(other["id"], first["id"]);
             assert_ne!(other["idempotency_key"], first["idempotency_key"]);
         }
         // A given key takes precedence over the derived one.
-        let body =
-            json!({ "type": "free", "user_id": "u1", "payload": { "prompt": "a cat", "params": size } });
-        let given = server.request("POST", "/api/jobs").idempotent("mine").json(&body).send().await;
-        let given = given.expect(202);
+        let given = server.post_keyed("mine", "/api/jobs", &asked("u1", "a cat", size)).await.expect(202);
         assert_eq!((&given["idempotency_key"], given["id"] == first["id"]), (&json!("mine"), false));
     });
 }
@@ -86,16 +76,14 @@ fn only_a_failed_job_frees_its_key() {
             ("fail", json!({ "error": {} }), true),
             ("fail", json!({ "error": { "class": "permanent" } }), true),
         ] {
-            let make =
-                json!({ "type": "free", "user_id": "u1", "payload": { "prompt": format!("{verb} {more}") } });
-            let ask = async || {
-                server.request("POST", "/api/jobs").idempotent(&more.to_string()).json(&make).send().await
-            };
+            let prompt = format!("{verb} {more}");
+            let make = json!({ "type": "free", "user_id": "u1", "payload": { "prompt": prompt } });
+            let ask = async || server.post_keyed(&more.to_string(), "/api/jobs", &make).await;
             let first = ask().await.expect(202);
             assert_eq!(ask().await.expect(200)["id"], first["id"], "while it waits");
             let claimed = server.claim_one().await;
             assert_eq!(ask().await.expect(200)["id"], first["id"], "while it runs");
-            server.report(&claimed, verb, more.clone()).await.expect(200);
+            server.report_ok(&claimed, verb, more.clone()).await;
             let again = ask().await;
             assert_eq!(again.status, if is_free { 202 } else { 200 }, "{verb} {more}");
             assert_eq!(again.body["id"] != first["id"], is_free);
@@ -115,9 +103,9 @@ fn a_pickup_sets_started_at_and_a_success_sets_the_result_url_and_spends_the_cre
         assert_eq!(job["started_at"], Value::Null);
         let claimed = server.claim_one().await;
         assert_fields(&claimed, json!({ "state": "running", "started_at": claimed["entered"]["running"] }));
-        server.report(&claimed, "heartbeat", json!({})).await.expect(200);
+        server.report_ok(&claimed, "heartbeat", json!({})).await;
         let result = json!({ "result": { "url": "originals/cat.png" } });
-        let finished = server.report(&claimed, "succeed", result).await.expect(200);
+        let finished = server.report_ok(&claimed, "succeed", result).await;
         assert_fields(&finished, json!({ "state": "completed", "/result/url": "originals/cat.png" }));
         assert_timestamps(&finished);
         assert_eq!(server.account("u1").await, [3, 0, 3, 0]);
@@ -130,12 +118,11 @@ fn failures_are_counted_retried_with_growing_delays_and_finally_dead_lettered() 
         let job = new_job(&server, "quick", json!({})).await;
         for (count, wait) in [(1, 100), (2, 200)] {
             let claimed = in_turn(&server, &job).await;
-            let failed =
-                server.report(&claimed, "fail", json!({ "error": { "code": "API_500" } })).await.expect(200);
+            let failed = server.report_ok(&claimed, "fail", json!({ "error": { "code": "API_500" } })).await;
             assert_fields(&failed, json!({ "state": "failed", "phase": "waiting" }));
             assert_fields(&failed, json!({ "retry_count": count, "/error/code": "API_500" }));
-            eventually("it is queued again", async || server.job(&job).await["state"] == "queued").await;
-            let events = history(&server, &job).await;
+            server.job_when(&job, "state", "queued").await;
+            let events = server.events(&job).await;
             let at = |trigger: &str| {
                 let last = events.iter().rev().find(|event| event["trigger"] == trigger);
                 millis(&last.unwrap_or_else(|| panic!("no {trigger}: {events:?}"))["ts"])
@@ -144,13 +131,11 @@ fn failures_are_counted_retried_with_growing_delays_and_finally_dead_lettered() 
         }
         let claimed = in_turn(&server, &job).await;
         assert_eq!(claimed["attempt"], 3);
-        let dead =
-            server.report(&claimed, "fail", json!({ "error": { "code": "API_500" } })).await.expect(200);
+        let dead = server.report_ok(&claimed, "fail", json!({ "error": { "code": "API_500" } })).await;
         assert_fields(&dead, json!({ "state": "dead_letter", "retry_count": 3 }));
-        let letters = server.read("/api/dead-letters").await;
-        let letter = &letters["dead_letters"][0];
-        assert_eq!((&letter["job_id"], &letter["reason_code"]), (&job["id"], &json!("exhausted_retries")));
-        assert_eq!(letter["attempts"], 3);
+        let letter = &server.read("/api/dead-letters").await["dead_letters"][0];
+        let reason = "exhausted_retries";
+        assert_fields(letter, json!({ "job_id": job["id"], "reason_code": reason, "attempts": 3 }));
     });
 }
 
@@ -165,9 +150,8 @@ fn a_lost_worker_counts_as_a_failure() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "fragile", json!({})).await;
         claim(&server, &job, "w1").await.remove(0);
-        eventually("it has failed", async || server.job(&job).await["state"] == "failed").await;
-        let failed = server.job(&job).await;
-        assert_eq!((&failed["error"]["code"], &failed["retry_count"]), (&json!("HEARTBEAT_LOST"), &json!(1)));
+        let failed = server.job_when(&job, "state", "failed").await;
+        assert_fields(&failed, json!({ "/error/code": "HEARTBEAT_LOST", "retry_count": 1 }));
     });
 }
 
@@ -177,34 +161,25 @@ fn a_rejection_refunds_nothing_and_is_recorded_in_the_audit_trail() {
         server.grant("u1", 9).await;
         let job = ask(&server, "u1", json!("nude")).await.expect(202);
         let claimed = server.claim_one().await;
-        let finished =
-            server.report(&claimed, "reject", json!({ "reason": "NSFW detected" })).await.expect(200);
+        let finished = server.report_ok(&claimed, "reject", json!({ "reason": "NSFW detected" })).await;
         assert_fields(&finished, json!({ "state": "rejected", "outcome": "rejected" }));
         assert_eq!(server.account("u1").await, [9, 0, 3, 6], "no refund: a penalty");
-        let audit = server.read("/api/audit").await;
-        let lines = rows(&audit["audit"]);
-        let blocks: Vec<&Value> = lines.iter().filter(|line| line["action"] == "SAFE_BLOCK").collect();
-        assert_eq!(blocks.len(), 1, "{audit}");
-        assert_fields(
-            blocks[0],
-            json!({
-                "job_id": job["id"], "reason": "REJECTED: NSFW detected", "actor": "worker:w1",
-            }),
-        );
+        let mut blocks = server.rows("/api/audit").await;
+        blocks.retain(|line| line["action"] == "SAFE_BLOCK");
+        assert_eq!(blocks.len(), 1, "{blocks:?}");
+        assert_fields(&blocks[0], json!({ "job_id": job["id"], "reason": "REJECTED: NSFW detected" }));
+        assert_eq!(blocks[0]["actor"], "worker:w1");
         // A dead job is refunded.
         ask(&server, "u1", json!("a cat")).await.expect(202);
         let claimed = server.claim_one().await;
-        let dead = server.report(&claimed, "fail", json!({ "error": {} })).await.expect(200);
-        assert_eq!(dead["state"], "dead_letter");
+        assert_eq!(server.report_ok(&claimed, "fail", json!({ "error": {} })).await["state"], "dead_letter");
         assert_eq!(server.account("u1").await, [9, 0, 3, 6]);
         // An operator can block it before a worker has it; the credits are spent as well.
         let waiting = ask(&server, "u1", json!("also nude")).await.expect(202);
-        server.call(&waiting, "reject", &json!({ "reason": "reported" })).await.expect(200);
+        server.call_ok(&waiting, "reject", &json!({ "reason": "reported" })).await;
         assert_eq!(server.account("u1").await, [9, 0, 6, 3]);
         let ledger = server.read("/api/accounts/u1/credits").await;
-        assert_eq!(
-            column(&ledger["ledger"], "kind"),
-            ["grant", "reserve", "settle", "reserve", "refund", "reserve", "settle"]
-        );
+        let kinds = ["grant", "reserve", "settle", "reserve", "refund", "reserve", "settle"];
+        assert_eq!(column(&ledger["ledger"], "kind"), kinds);
     });
 }

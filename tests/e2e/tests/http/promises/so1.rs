@@ -3,16 +3,13 @@
 use serde_json::{Value, json};
 use tenure_e2e::{Server, assert_fields, column, on_both_stores_with_config, path};
 
-use super::{assert_timestamps, check_transitions, claim, history, new_job};
+use super::{assert_timestamps, check_transitions, claim, new_job};
 
 const CONFIG: &str = "[types.parcel]\nlifecycle = \"so1\"\n";
 
-/// Each state with the triggers that lead there, then every allowed transition.
-const TABLE: &str = include_str!("so1.txt");
-
 #[test]
 fn the_documented_transitions_happen_and_all_others_are_refused() {
-    on_both_stores_with_config(CONFIG, async |server| check_transitions(&server, "parcel", TABLE).await);
+    check_transitions(CONFIG, "parcel", include_str!("so1.txt"));
 }
 
 async fn running(server: &Server) -> Value {
@@ -28,20 +25,17 @@ fn times_are_set_on_creation_on_pickup_and_in_each_final_state() {
         assert!(fresh["created_at"].is_string());
         assert_fields(&fresh, json!({ "started_at": null, "completed_at": null }));
         let waiting = new_job(&server, "parcel", json!({})).await;
-        let recalled = server.call(&waiting, "cancel", &json!({})).await.expect(200);
+        let recalled = server.call_ok(&waiting, "cancel", &json!({})).await;
         assert_fields(&recalled, json!({ "state": "cancelled", "started_at": null }));
         let claimed = running(&server).await;
-        assert_fields(
-            &claimed,
-            json!({
-                "state": "running", "started_at": claimed["entered"]["running"], "completed_at": null,
-            }),
-        );
-        let stopped = server.call(&claimed, "cancel", &json!({ "mode": "hard" })).await.expect(200);
+        let started_at = &claimed["entered"]["running"];
+        assert_fields(&claimed, json!({ "state": "running", "started_at": started_at }));
+        assert_fields(&claimed, json!({ "completed_at": null }));
+        let stopped = server.call_ok(&claimed, "cancel", &json!({ "mode": "hard" })).await;
         let claimed = running(&server).await;
         let done = server.succeed(&claimed).await;
         let claimed = running(&server).await;
-        let broken = server.report(&claimed, "fail", json!({ "error": { "code": "E" } })).await.expect(200);
+        let broken = server.report_ok(&claimed, "fail", json!({ "error": { "code": "E" } })).await;
         assert_eq!(broken["error"]["code"], "E", "the error is captured");
         for finished in [recalled, stopped, done, broken] {
             assert!(finished["completed_at"].is_string(), "{finished}");
@@ -54,17 +48,14 @@ fn times_are_set_on_creation_on_pickup_and_in_each_final_state() {
 fn a_cancel_signals_the_worker_only_after_the_start() {
     on_both_stores_with_config(CONFIG, async |server| {
         let job = new_job(&server, "parcel", json!({})).await;
-        server.call(&job, "cancel", &json!({})).await.expect(200);
+        server.call_ok(&job, "cancel", &json!({})).await;
         assert_eq!(claim(&server, &job, "courier").await, Vec::<Value>::new());
-        let kinds: Vec<Value> =
-            history(&server, &job).await.iter().map(|event| event["type"].clone()).collect();
-        assert_eq!(kinds, ["created", "cancelled"]);
+        assert_eq!(server.column(&path(&job, "events"), "type").await, ["created", "cancelled"]);
         let claimed = running(&server).await;
-        let asked = server.call(&claimed, "cancel", &json!({ "mode": "soft" })).await.expect(200);
+        let asked = server.call_ok(&claimed, "cancel", &json!({ "mode": "soft" })).await;
         assert_eq!(asked["state"], "running", "the worker is asked first");
-        assert_eq!(server.report(&claimed, "heartbeat", json!({})).await.expect(200)["cancel"], "soft");
-        let finished = server.report(&claimed, "cancel-confirm", json!({})).await.expect(200);
-        assert_eq!(finished["state"], "cancelled");
+        assert_eq!(server.report_ok(&claimed, "heartbeat", json!({})).await["cancel"], "soft");
+        assert_eq!(server.report_ok(&claimed, "cancel-confirm", json!({})).await["state"], "cancelled");
     });
 }
 
@@ -72,7 +63,7 @@ fn a_cancel_signals_the_worker_only_after_the_start() {
 fn a_retry_of_a_failed_job_is_a_new_job_and_the_failed_one_stays() {
     on_both_stores_with_config(CONFIG, async |server| {
         let claimed = running(&server).await;
-        let failed = server.report(&claimed, "fail", json!({ "error": {} })).await.expect(200);
+        let failed = server.report_ok(&claimed, "fail", json!({ "error": {} })).await;
         let again = server.call(&failed, "retry", &json!({})).await.expect(202);
         assert_ne!(again["id"], failed["id"]);
         assert_fields(&again, json!({ "retry_of": failed["id"], "state": "pending" }));
@@ -85,13 +76,10 @@ fn a_retry_of_a_failed_job_is_a_new_job_and_the_failed_one_stays() {
 #[test]
 fn the_same_idempotency_key_creates_one_job() {
     on_both_stores_with_config(CONFIG, async |server| {
-        let ask = async || {
-            let body = json!({ "type": "parcel", "payload": { "to": "Bern" } });
-            server.request("POST", "/api/jobs").idempotent("so1-009").json(&body).send().await
-        };
+        let body = json!({ "type": "parcel", "payload": { "to": "Bern" } });
+        let ask = async || server.post_keyed("so1-009", "/api/jobs", &body).await;
         let (first, second) = (ask().await, ask().await);
-        assert_eq!(first.clone().expect(202)["id"], second.clone().expect(200)["id"]);
-        assert_eq!(second.header("idempotent-replayed"), Some("true"));
+        assert_eq!(first.expect(202)["id"], second.expect_replay()["id"]);
     });
 }
 
@@ -101,16 +89,13 @@ fn the_stream_sends_logs_then_one_status_with_the_output_and_closes() {
         let claimed = running(&server).await;
         let stream = server.stream(&path(&claimed, "stream"), None).await;
         for text in ["one", "two"] {
-            server.report(&claimed, "logs", json!({ "lines": [{ "text": text }] })).await.expect(200);
+            server.report_ok(&claimed, "logs", json!({ "lines": [{ "text": text }] })).await;
         }
-        server.report(&claimed, "succeed", json!({ "result": { "run": 7 } })).await.expect(200);
+        server.report_ok(&claimed, "succeed", json!({ "result": { "run": 7 } })).await;
         let received = stream.rest().await;
         let kinds: Vec<&str> = received.iter().map(|it| it.event.as_str()).collect();
         assert_eq!(kinds, ["log", "log", "status"], "one status, and then it is closed");
-        assert_eq!(
-            (&received[2].data["state"], &received[2].data["output"]),
-            (&json!("success"), &json!({ "run": 7 }))
-        );
+        assert_fields(&received[2].data, json!({ "state": "success", "output": { "run": 7 } }));
     });
 }
 
@@ -119,8 +104,8 @@ fn logs_are_append_only_and_kept_after_the_end() {
     on_both_stores_with_config(CONFIG, async |server| {
         let claimed = running(&server).await;
         let append = async |text: &str| {
-            server.call(&claimed, "logs", &json!({ "lines": [{ "text": text }] })).await.expect(200);
-            server.read(&path(&claimed, "logs")).await["lines"].as_array().unwrap().clone()
+            server.call_ok(&claimed, "logs", &json!({ "lines": [{ "text": text }] })).await;
+            server.rows(&path(&claimed, "logs")).await
         };
         let first = append("picked up").await;
         let second = append("on the way").await;

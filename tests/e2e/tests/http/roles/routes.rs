@@ -1,7 +1,7 @@
 //! Every route with every role.
 
 use serde_json::json;
-use tenure_e2e::on_both_stores;
+use tenure_e2e::{id, on_both_stores};
 
 use super::{ROLES, create_keys};
 
@@ -23,7 +23,7 @@ fn every_route_accepts_only_its_roles() {
                     let claimed = server.post_as(key, "/api/claims", &claim).await.expect(200);
                     assert_eq!(claimed["jobs"][0]["id"], job["id"]);
                 }
-                let path = pattern.replace("{id}", job["id"].as_str().unwrap());
+                let path = pattern.replace("{id}", id(&job));
                 let request = server.request(method, &path).key(key);
                 let request = match words.get(3) {
                     Some(body) => request.header("content-type", "application/json").bytes(*body),

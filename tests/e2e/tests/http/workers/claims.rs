@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tenure_e2e::{
-    assert_fields, column, eventually, field_names, millis, on_both_stores, on_both_stores_with_config, path,
-    rows, sorted_words,
+    assert_field_names, assert_fields, column, eventually, field_names, id, merged, millis, on_both_stores,
+    on_both_stores_with_config, path,
 };
 use tokio::io::AsyncWriteExt as _;
 
@@ -26,36 +26,22 @@ fn a_claim_returns_jobs_with_leases_and_payloads() {
         let jobs = server.claim(json!({ "worker": "w1", "max": 5 })).await;
         assert_eq!(jobs.len(), 1);
         let claimed = &jobs[0];
-        let all = format!("{JOB} traceparent");
-        assert_eq!(field_names(claimed), sorted_words(&all));
+        assert_field_names(claimed, &format!("{JOB} traceparent"));
         assert_fields(claimed, json!({ "id": job["id"], "state": "assigned", "worker": "w1", "attempt": 1 }));
-        assert_eq!(field_names(&claimed["lease"]), sorted_words("fence expires_at heartbeat ttl"));
+        assert_field_names(&claimed["lease"], "fence expires_at heartbeat ttl");
         assert_fields(&claimed["lease"], json!({ "heartbeat": "15s", "ttl": "1m" }));
         // The earlier of both: the second missed heartbeat comes before the end of the lease.
         assert_eq!(millis(&claimed["lease"]["expires_at"]) - millis(&claimed["claimed_at"]), 30_000);
         assert_eq!(claimed["payload"], json!({ "n": 1 }));
         assert_eq!(server.claim(json!({ "worker": "w2", "max": 5 })).await, Vec::<Value>::new());
-        let shown = server.job(&job).await;
-        assert_eq!(field_names(&shown["lease"]), ["expires_at", "fence"]);
+        assert_eq!(field_names(&server.job(&job).await["lease"]), ["expires_at", "fence"]);
     });
 }
 
 #[test]
 fn jobs_are_claimed_by_priority_then_time_then_age() {
     on_both_stores(async |server| {
-        let jobs: Vec<Value> = [
-            ("fifth", 0, "900ms"),
-            ("sixth", 0, "900ms"),
-            ("third", 0, "500ms"),
-            ("never", 9, "1h"),
-            ("seventh", -1, "100ms"),
-            ("first", 5, "900ms"),
-            ("second", 5, "901ms"),
-            ("fourth", 0, "600ms"),
-        ]
-        .map(|(name, priority, delay)| json!({ "type": name, "priority": priority, "delay": delay }))
-        .into();
-        let made = server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
+        let made = server.post_text("/api/jobs/batch", include_str!("order.json")).await.expect(200);
         let last = made["results"][6]["ok"].clone();
         eventually("all are due", async || {
             let explained = server.read(&path(&last, "explain")).await;
@@ -78,22 +64,17 @@ fn a_claim_returns_only_the_named_types_and_queues() {
             server.create(json!({ "type": kind, "queue": queue })).await;
         }
         let claim = async |more: Value| {
-            let mut body = json!({ "worker": "w", "max": 10 });
-            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            let jobs = server.claim(body).await;
-            jobs.iter()
-                .map(|job| format!("{}@{}", job["type"], job["queue"]).replace('"', ""))
-                .collect::<Vec<_>>()
+            let jobs = server.claim(merged(json!({ "worker": "w", "max": 10 }), &more)).await;
+            let name = |job: &Value| format!("{}@{}", job["type"], job["queue"]).replace('"', "");
+            jobs.iter().map(name).collect::<Vec<_>>()
         };
         assert_eq!(claim(json!({ "types": ["c"] })).await, Vec::<String>::new());
         assert_eq!(claim(json!({ "types": ["a"], "queues": ["night"] })).await, ["a@night"]);
         assert_eq!(claim(json!({ "types": ["b", "c"], "queues": ["day", "dusk"] })).await, ["b@day"]);
         assert_eq!(claim(json!({ "queues": ["day"] })).await, ["a@day"]);
         assert_eq!(claim(json!({})).await, ["b@night"]);
-        for bad in [json!({ "max": 0 }), json!({ "max": 1001 }), json!({ "wait": 20 }), json!({ "slots": 1 })]
-        {
-            let mut body = json!({ "worker": "w", "max": 1 });
-            body.as_object_mut().unwrap().extend(bad.as_object().unwrap().clone());
+        for (field, bad) in [("max", 0), ("max", 1001), ("wait", 20), ("slots", 1)] {
+            let body = merged(json!({ "worker": "w", "max": 1 }), &json!({ (field): bad }));
             server.post("/api/claims", &body).await.problem(400, "malformed");
         }
     });
@@ -103,17 +84,14 @@ fn a_claim_returns_only_the_named_types_and_queues() {
 fn a_paused_queue_gives_no_jobs_until_resumed() {
     on_both_stores(async |server| {
         server.create(json!({ "type": "a", "queue": "night" })).await;
-        let paused = server.post("/api/queues/night/pause", &json!({})).await.expect(200);
+        let paused = server.post_ok("/api/queues/night/pause", &json!({})).await;
         assert_eq!(paused, json!({ "name": "night", "paused": true }));
         assert!(server.claim(json!({ "worker": "w", "max": 1 })).await.is_empty());
         let wait = server.claim(json!({ "worker": "w", "max": 1, "wait": "15s" }));
         let resume = async {
-            eventually("the worker waits", async || {
-                let explained = server.read("/api/queues").await;
-                rows(&explained["queues"]).iter().any(|queue| queue["paused"] == true)
-            })
-            .await;
-            server.post("/api/queues/night/resume", &json!({})).await.expect(200)
+            let paused = async || server.column("/api/queues", "paused").await.contains(&json!(true));
+            eventually("the worker waits", paused).await;
+            server.post_ok("/api/queues/night/resume", &json!({})).await
         };
         let (jobs, resumed) = tokio::join!(wait, resume);
         assert_eq!(resumed, json!({ "name": "night", "paused": false }));
@@ -152,14 +130,14 @@ fn a_repeated_claim_returns_the_same_live_leases() {
         }
         let first = server.claim(json!({ "worker": "w", "max": 2, "request_id": "r1" })).await;
         assert_eq!(types(&first), ["a", "b"]);
-        let again =
-            server.claim(json!({ "worker": "w", "max": 9, "request_id": "r1", "types": ["c"] })).await;
+        let repeat = json!({ "worker": "w", "max": 9, "request_id": "r1", "types": ["c"] });
+        let again = server.claim(repeat).await;
         assert_eq!(types(&again), ["a", "b"], "whatever else the repeat asks");
         for (job, repeat) in first.iter().zip(&again) {
             assert_eq!((&job["id"], &job["lease"]["fence"]), (&repeat["id"], &repeat["lease"]["fence"]));
             assert_eq!(job["seq"], repeat["seq"]);
         }
-        server.report(&first[0], "release", json!({ "delay": "1h" })).await.expect(200);
+        server.report_ok(&first[0], "release", json!({ "delay": "1h" })).await;
         let again = server.claim(json!({ "worker": "w", "max": 2, "request_id": "r1" })).await;
         assert_eq!(types(&again), ["b"]);
         let other = server.claim(json!({ "worker": "v", "max": 2, "request_id": "r1" })).await;
@@ -173,10 +151,9 @@ fn a_claim_can_start_jobs_if_the_lifecycle_has_a_start() {
         server.create(json!({ "type": "a" })).await;
         server.create(json!({ "type": "pattern" })).await;
         let jobs = server.claim(json!({ "worker": "w", "max": 9, "start": true })).await;
-        let states: Vec<&Value> = jobs.iter().map(|job| &job["state"]).collect();
-        assert_eq!(states, ["running", "processing"]);
-        let events = server.read(&path(&jobs[0], "events")).await;
-        assert_eq!(column(&events["events"], "trigger"), ["create", "claim", "start"]);
+        assert_eq!(column(&json!(jobs), "state"), ["running", "processing"]);
+        let triggers = server.column(&path(&jobs[0], "events"), "trigger").await;
+        assert_eq!(triggers, ["create", "claim", "start"]);
         assert!(jobs.iter().all(|job| job["started_at"].is_string()));
     });
 }
@@ -198,12 +175,10 @@ fn every_job_goes_to_one_worker() {
                     if jobs.is_empty() {
                         return ids;
                     }
-                    let reports: Vec<Value> = jobs
-                        .iter()
-                        .map(|job| json!({ "job": job["id"], "fence": job["lease"]["fence"], "verb": "succeed" }))
-                        .collect();
+                    let report = |job: &Value| json!({ "job": job["id"], "fence": job["lease"]["fence"], "verb": "succeed" });
+                    let reports: Vec<Value> = jobs.iter().map(report).collect();
                     let body = json!({ "worker": name, "reports": reports });
-                    let answer = node.post("/api/reports", &body).await.expect(200);
+                    let answer = node.post_ok("/api/reports", &body).await;
                     let done = column(&answer["results"], "ok");
                     assert!(done.iter().all(|job| job["state"] == "succeeded"), "{answer}");
                     ids.extend(jobs.iter().map(|job| job["id"].to_string()));
@@ -211,8 +186,7 @@ fn every_job_goes_to_one_worker() {
             });
         }
         for part in 0..4 {
-            let jobs = json!({ "jobs": vec![json!({ "type": "a" }); JOBS / 4] });
-            nodes[part % nodes.len()].post("/api/jobs/batch", &jobs).await.expect(200);
+            nodes[part % nodes.len()].create_many(JOBS / 4, json!({ "type": "a" })).await;
         }
         let claimed = workers.join_all().await.concat();
         let different: BTreeSet<&String> = claimed.iter().collect();
@@ -232,8 +206,7 @@ fn each_job_wakes_one_waiting_claim() {
             let body = json!({ "worker": format!("w{claim}"), "max": 1, "wait": "30s" });
             claims.spawn(async move { node.claim(body).await.len() });
         }
-        let jobs = json!({ "jobs": vec![json!({ "type": "a" }); CLAIMS] });
-        nodes[0].post("/api/jobs/batch", &jobs).await.expect(200);
+        nodes[0].create_many(CLAIMS, json!({ "type": "a" })).await;
         assert_eq!(claims.join_all().await, [1; CLAIMS]);
         assert!(began.elapsed() < Duration::from_secs(15), "they were woken, {:?}", began.elapsed());
     });
@@ -242,13 +215,10 @@ fn each_job_wakes_one_waiting_claim() {
 #[test]
 fn an_abandoned_claim_takes_no_job() {
     on_both_stores(async |server| {
-        server.post("/api/queues/q/pause", &json!({})).await.expect(200);
+        server.post_ok("/api/queues/q/pause", &json!({})).await;
         let job = server.create(json!({ "type": "a", "queue": "q" })).await;
-        let explain = format!("/api/jobs/{}/explain", job["id"].as_str().unwrap());
-        let is_awaited = async || {
-            let explained = server.read(&explain).await;
-            !column(&explained["waiting_for"], "what").contains(&json!("worker"))
-        };
+        let explain = format!("/api/jobs/{}/explain", id(&job));
+        let is_awaited = async || !server.column(&explain, "what").await.contains(&json!("worker"));
         let body = json!({ "worker": "gone", "queues": ["q"], "max": 1, "wait": "60s" }).to_string();
         let head = format!(
             "POST /api/claims HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -260,7 +230,7 @@ fn an_abandoned_claim_takes_no_job() {
         socket.shutdown().await.unwrap();
         drop(socket);
         eventually("its claim waits no more", async || !is_awaited().await).await;
-        server.post("/api/queues/q/resume", &json!({})).await.expect(200);
+        server.post_ok("/api/queues/q/resume", &json!({})).await;
         let jobs = server.claim(json!({ "worker": "w1", "max": 1, "wait": "10s" })).await;
         assert_eq!(types(&jobs), ["a"], "{:?}", server.get("/api/jobs").await.text);
     });
@@ -271,14 +241,9 @@ fn concurrent_identical_claims_get_the_same_job() {
     on_both_stores(async |server| {
         let body = json!({ "worker": "w", "max": 1, "wait": "10s", "request_id": "r" });
         let (one, two) = (server.claim(body.clone()), server.claim(body));
-        let create = async {
-            for _ in 0..2 {
-                server.create(json!({ "type": "a" })).await;
-            }
-        };
-        let (one, two, ()) = tokio::join!(one, two, create);
+        let (one, two, _) = tokio::join!(one, two, server.create_many(2, json!({ "type": "a" })));
         assert_eq!((one.len(), two.len()), (1, 1));
         assert_eq!(one[0]["id"], two[0]["id"]);
-        assert_eq!(rows(&server.read("/api/jobs?phase=ready").await["jobs"]).len(), 1);
+        assert_eq!(server.rows("/api/jobs?phase=ready").await.len(), 1);
     });
 }
