@@ -172,7 +172,7 @@ async fn credits_missing_from_the_ledger_are_found_by_the_metric_and_by_verify()
         change_account_without_ledger(&setup).await;
         let server = server.restart().await;
         eventually("the difference is seen", async || imbalance(&server).await == Some(5.0)).await;
-        assert!(server.logs().contains("accounts and ledger disagree"), "{}", server.logs());
+        eventually("it is logged", async || server.logs().contains("accounts and ledger disagree")).await;
         let told = setup.verify_output();
         assert_eq!(told.status.code(), Some(1), "{store:?}");
         assert!(String::from_utf8_lossy(&told.stdout).contains("account u1"), "{told:?}");

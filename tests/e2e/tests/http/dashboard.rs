@@ -95,18 +95,16 @@ impl Look {
     /// Waits until a condition on a part holds.
     async fn until(&mut self, id: &str, is_wanted: impl Fn(&Value) -> bool) {
         while !self.parts.get(id).is_some_and(&is_wanted) {
-            while let Some(end) = self.received.windows(2).position(|pair| pair == b"\n\n") {
-                let event: Vec<u8> = self.received.drain(..end + 2).collect();
-                let event = String::from_utf8(event).expect("events are UTF-8");
-                let Some(data) = event.lines().find_map(|line| line.strip_prefix("data: ")) else { continue };
-                let parts: Vec<(String, Value)> = serde_json::from_str(data).expect("parts are pairs");
-                self.parts.extend(parts);
-            }
-            if self.parts.get(id).is_some_and(&is_wanted) {
-                return;
-            }
-            let chunk = in_time(id, self.stream.chunk()).await.expect("the stream continues");
-            self.received.extend_from_slice(&chunk.expect("it does not end"));
+            let Some(end) = self.received.windows(2).position(|pair| pair == b"\n\n") else {
+                let chunk = in_time(id, self.stream.chunk()).await.expect("the stream continues");
+                self.received.extend_from_slice(&chunk.expect("it does not end"));
+                continue;
+            };
+            let event: Vec<u8> = self.received.drain(..end + 2).collect();
+            let event = String::from_utf8(event).expect("events are UTF-8");
+            let Some(data) = event.lines().find_map(|line| line.strip_prefix("data: ")) else { continue };
+            let parts: Vec<(String, Value)> = serde_json::from_str(data).expect("parts are pairs");
+            self.parts.extend(parts);
         }
     }
 }

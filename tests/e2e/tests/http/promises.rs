@@ -18,8 +18,9 @@ const TRIGGERS: [&str; 10] =
     ["claim", "start", "succeed", "partial", "fail", "give_up", "reject", "release", "cancel", "dead_letter"];
 
 /// Tries every trigger in every state, on both stores: an allowed one happens, with one event; any other is refused with
-/// 409 (a claim returns nothing) and changes nothing. The table lists each state with the triggers that bring a new job there, and every
-/// allowed transition, according to the description of the lifecycle and not to its file. Jobs of this type need no payload.
+/// 409 (a claim returns nothing) and changes nothing. The table lists each state with the triggers that bring a new job
+/// there, and every allowed transition, according to the description of the lifecycle and not to its file. Jobs of this
+/// type need no payload.
 pub(crate) fn check_transitions(config: &str, job_type: &str, table: &str) {
     on_both_stores_with_config(config, async |server| try_triggers(&server, job_type, table).await);
 }

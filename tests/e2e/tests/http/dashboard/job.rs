@@ -42,8 +42,8 @@ fn a_job_page_shows_its_state_and_the_reason() {
         for link in ["lifecycles/distributed", "jobs?queue=night", "jobs?user_id=ann"] {
             assert_contains(&text, &[&format!("href=\"/ui/{link}\"")]);
         }
-        assert_contains(acts(&text), &[">Cancel<", "Irreversible actions", ">Cancel now<", "data-ask="]);
-        assert_contains(acts(&text), &[">Send to dead letters<"]);
+        assert_contains(acts(&text), &[">Cancel</button>", "Irreversible actions", ">Cancel now<"]);
+        assert_contains(acts(&text), &[">Send to dead letters<", "data-ask="]);
         assert_lacks(acts(&text), &["Retry", "Signal", "disabled"]);
         assert_lacks(&text, &[" style=", "<script>", "onclick", "javascript:"]);
 
@@ -60,7 +60,7 @@ fn a_job_page_shows_its_state_and_the_reason() {
         let text = open_page(&server, &job).await;
         bars_are_on_the_axis(&text);
         assert_contains(&text, &["✓", "finished: succeeded", "&quot;pages&quot;: 3"]);
-        assert_contains(acts(&text), &[">Retry<"]);
+        assert_contains(acts(&text), &[">Retry</button>"]);
         assert_lacks(acts(&text), &["Cancel", "dead letters"]);
         let commands = ["events", "retry"].map(|verb| format!("tenure job {verb} {id}"));
         assert_eq!(server.read(&path(&job, "explain")).await["try"], json!(commands));
@@ -175,7 +175,7 @@ fn large_values_are_truncated_with_a_link_to_the_whole() {
 
         let text = open_page(&server, &job).await;
         assert!(text.len() < 500_000, "{} bytes", text.len());
-        assert_contains(&text, &["&quot;exact&quot;: 0.10,", "18446744073709551617", "The whole, "]);
+        assert_contains(&text, &["&quot;exact&quot;: 0.10,", "18446744073709551617", "Full text, "]);
         assert_contains(&text, &["The last 200 of 100,001 lines", "the end yyy"]);
         assert_lacks(inside(&text, "id=\"job-log\"", "</pre>"), &[&"y".repeat(1001)]);
         assert_eq!(server.get(&page(&job, "/text/payload")).await.text, payload);

@@ -43,7 +43,10 @@ fn guards_run_in_order_and_a_refused_job_leaves_nothing_behind() {
 #[test]
 fn the_derived_key_consists_of_user_prompt_params_and_minute() {
     on_both_stores_with_config(CONFIG, async |server| {
-        let asked = |user: &str, prompt: &str, params: Value| json!({ "type": "free", "user_id": user, "payload": { "prompt": prompt, "params": params } });
+        let asked = |user: &str, prompt: &str, params: Value| {
+            let payload = json!({ "prompt": prompt, "params": params });
+            json!({ "type": "free", "user_id": user, "payload": payload })
+        };
         let ask = async |user: &str, prompt: &str, params: Value| {
             server.post("/api/jobs", &asked(user, prompt, params)).await
         };

@@ -175,7 +175,9 @@ fn every_job_goes_to_one_worker() {
                     if jobs.is_empty() {
                         return ids;
                     }
-                    let report = |job: &Value| json!({ "job": job["id"], "fence": job["lease"]["fence"], "verb": "succeed" });
+                    let report = |job: &Value| {
+                        json!({ "job": job["id"], "fence": job["lease"]["fence"], "verb": "succeed" })
+                    };
                     let reports: Vec<Value> = jobs.iter().map(report).collect();
                     let body = json!({ "worker": name, "reports": reports });
                     let answer = node.post_ok("/api/reports", &body).await;

@@ -13,7 +13,7 @@ fn allowed_actions_are_done_and_others_refused() {
     on_both_stores_with_files(REVIEW_FILES, async |server| {
         let job = server.create(json!({ "type": "a" })).await;
         let text = press(&server, &job, "/cancel", "").await.text;
-        assert_contains(&text, &["cancelled", ">Retry<"]);
+        assert_contains(&text, &["cancelled", ">Retry</button>"]);
         let refused = press(&server, &job, "/cancel", "").await;
         assert_eq!(refused.status, 409);
         assert_contains(&refused.text, &["<h1", "invalid_transition"]);
@@ -21,7 +21,7 @@ fn allowed_actions_are_done_and_others_refused() {
         let held = server.create_claimed(json!({ "type": "a" })).await;
         let text = press(&server, &held, "/cancel", "reason=enough").await.text;
         assert_contains(&text, &["admin:open requested a cancel", "▶"]);
-        assert_lacks(&text, &[">Cancel<"]);
+        assert_lacks(&text, &[">Cancel</button>"]);
         let text = press(&server, &held, "/cancel-hard", "reason=now").await.text;
         assert_contains(&text, &["finished: cancelled"]);
 
@@ -55,7 +55,7 @@ fn allowed_actions_are_done_and_others_refused() {
         assert_eq!(press(&server, &unknown, "/cancel", "").await.status, 404);
         let gone = ask(&server, &page(&unknown, "")).await;
         assert_eq!(gone.status, 404);
-        assert_contains(&gone.text, &["never created here", "keeps jobs"]);
+        assert_contains(&gone.text, &["It never existed", "retention has ended"]);
     });
 }
 
