@@ -48,7 +48,7 @@ macro_rules! on_each {
 }
 
 macro_rules! dispatch_reads {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*) => {$(
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty $(= $decode:path)?;)*) => {$(
         async fn $name(&self, $($arg: $type),*) -> Result<$output, StoreError> {
             on_each!(self, store => store.$name($($arg),*), waited)
         }
@@ -85,4 +85,6 @@ impl Store for AnyStore {
     }
 
     store_reads!(dispatch_reads);
+    database_reads!(dispatch_reads);
+    statement_reads!(dispatch_reads);
 }

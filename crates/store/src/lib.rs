@@ -12,6 +12,9 @@ mod live;
 mod memory;
 mod migrate;
 mod postgres;
+mod reads;
+mod records;
+mod row;
 mod sqlite;
 
 use std::future::Future;
@@ -41,23 +44,15 @@ pub use memory::{Fault, MemoryStore};
 pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 
-/// The reads of a store. The trait and the stores that only pass a call on expand this list, so that a new read is
-/// declared once.
+type Result<T, E = StoreError> = std::result::Result<T, E>;
+
+/// The reads of a store that each store implements. The trait and the stores that only pass a call on expand this list and the
+/// next two, so that a new read is declared once.
 #[macro_export]
 macro_rules! store_reads {
     ($expand:ident) => {
         $expand! {
             fn job(id: JobId) -> Option<Arc<Job>>;
-            /// In order, notes after the numbered events.
-            fn history(id: JobId) -> Vec<Event>;
-            /// The journal after a position, in commit order, which is the same for all readers.
-            fn events(after: Position, limit: usize) -> Vec<JournalEntry>;
-            fn journal_end() -> Position;
-            /// Newest first.
-            fn list(filter: JobFilter, page: Page) -> Vec<Arc<Job>>;
-            /// The job that is `jobs` jobs older than `before`, if there is one: bounds a search that must not read everything.
-            /// `jobs` is at least one.
-            fn nth_older(before: Option<JobId>, jobs: usize) -> Option<JobId>;
             /// The number of jobs by lifecycle, type, queue and state.
             fn counts() -> Vec<Count>;
             /// Counts of live jobs and dead letters. Never reads finished jobs.
@@ -70,45 +65,6 @@ macro_rules! store_reads {
             fn due(limit: usize) -> Vec<JobId>;
             /// The earliest future `run_at` of the ready jobs that the filter admits.
             fn next_run(filter: ClaimFilter) -> Option<Timestamp>;
-            /// Finished jobs of a lifecycle that completed before a time, oldest first.
-            fn completed_before(lifecycle: LifecycleName, before: Timestamp, limit: usize) -> Vec<JobId>;
-            /// Jobs that completed at or after a time, newest completion first.
-            fn finished(since: Timestamp, limit: usize) -> Vec<Arc<Job>>;
-            /// Log lines after number `after`.
-            fn logs(job: JobId, after: u64, limit: usize) -> Vec<LogLine>;
-            fn telemetry(job: JobId) -> Vec<Telemetry>;
-            /// Newest job first.
-            fn dead_letters(filter: DeadLetterFilter, page: Page) -> Vec<DeadLetter>;
-            fn account(user: UserId) -> Account;
-            /// Ledger lines after row `after`, each with its row number.
-            fn ledger(user: UserId, after: u64, limit: usize) -> Vec<(u64, LedgerLine)>;
-            /// Accounts after a user, ordered by user.
-            fn accounts(after: Option<UserId>, limit: usize) -> Vec<(UserId, Account)>;
-            /// Ledger lines before a row, newest first, each with its row number.
-            fn ledger_before(user: UserId, before: u64, limit: usize) -> Vec<(u64, LedgerLine)>;
-            /// Audit lines before a row, newest first, each with its row number.
-            fn audit_before(before: u64, limit: usize) -> Vec<(u64, AuditLine)>;
-            /// Audit lines after row `after`, each with its row number.
-            fn audit(after: u64, limit: usize) -> Vec<(u64, AuditLine)>;
-            fn paused() -> Vec<QueueName>;
-            /// Every lifecycle file that was ever registered.
-            fn lifecycles() -> Vec<(LifecycleRef, String)>;
-            /// All API keys by id, revoked ones included.
-            fn api_keys() -> Vec<ApiKey>;
-            /// Newest first, optionally before one.
-            fn assets(job: JobId, before: Option<AssetId>, limit: usize) -> Vec<Asset>;
-            fn asset(id: AssetId) -> Option<Asset>;
-            /// Storage paths of objects that are due for deletion.
-            fn asset_garbage(limit: usize) -> Vec<String>;
-            /// By id; at most [`tenure_core::limits::AUTOMATIONS_MAX`].
-            fn automations(kind: AutomationKind) -> Vec<Automation>;
-            /// Due automations of a kind, oldest first.
-            fn due_automations(kind: AutomationKind, limit: usize) -> Vec<Automation>;
-            /// Last seen first; at most [`WORKERS_MAX`].
-            fn workers() -> Vec<WorkerRecord>;
-            fn worker(name: WorkerId) -> Option<WorkerRecord>;
-            /// Last seen first; at most [`NODES_MAX`].
-            fn nodes() -> Vec<NodeRecord>;
             /// For `verify`: all records of the jobs after an id, in id order.
             fn scan(after: Option<JobId>, limit: usize) -> Vec<Scanned>;
             /// For `verify`: accounts after a user with the sums of their ledgers; also users that have only one of the two.
@@ -118,9 +74,76 @@ macro_rules! store_reads {
         }
     };
 }
+/// Reads that are the same in both databases: see `reads.rs`.
+macro_rules! database_reads {
+    ($expand:ident) => {
+        $expand! {
+            fn journal_end() -> Position;
+            /// Newest first.
+            fn list(filter: JobFilter, page: Page) -> Vec<Arc<Job>>;
+            /// The job that is `jobs` jobs older than `before`, if there is one: bounds a search that must not read everything.
+            /// `jobs` is at least one.
+            fn nth_older(before: Option<JobId>, jobs: usize) -> Option<JobId>;
+            /// Newest job first.
+            fn dead_letters(filter: DeadLetterFilter, page: Page) -> Vec<DeadLetter>;
+            fn account(user: UserId) -> Account;
+            /// Storage paths of objects that are due for deletion.
+            fn asset_garbage(limit: usize) -> Vec<String>;
+            /// By id; at most [`tenure_core::limits::AUTOMATIONS_MAX`].
+            fn automations(kind: AutomationKind) -> Vec<Automation>;
+            /// Due automations of a kind, oldest first.
+            fn due_automations(kind: AutomationKind, limit: usize) -> Vec<Automation>;
+            /// Last seen first; at most [`WORKERS_MAX`].
+            fn workers() -> Vec<WorkerRecord>;
+            /// Last seen first; at most [`NODES_MAX`].
+            fn nodes() -> Vec<NodeRecord>;
+        }
+    };
+}
+pub(crate) use database_reads;
+
+/// Reads that are the statement of the same name in both databases, with the arguments as its values, and the function that
+/// decodes a row.
+macro_rules! statement_reads {
+    ($expand:ident) => {
+        $expand! {
+            /// In order, notes after the numbered events.
+            fn history(id: JobId) -> Vec<Event> = codec::event;
+            /// The journal after a position, in commit order, which is the same for all readers.
+            fn events(after: Position, limit: usize) -> Vec<JournalEntry> = records::journal_entry;
+            /// Finished jobs of a lifecycle that completed before a time, oldest first.
+            fn completed_before(lifecycle: LifecycleName, before: Timestamp, limit: usize) -> Vec<JobId> = records::job_id;
+            /// Jobs that completed at or after a time, newest completion first.
+            fn finished(since: Timestamp, limit: usize) -> Vec<Arc<Job>> = codec::job;
+            /// Log lines after number `after`.
+            fn logs(job: JobId, after: u64, limit: usize) -> Vec<LogLine> = records::log_line;
+            fn telemetry(job: JobId) -> Vec<Telemetry> = records::telemetry;
+            /// Ledger lines after row `after`, each with its row number.
+            fn ledger(user: UserId, after: u64, limit: usize) -> Vec<(u64, LedgerLine)> = records::ledger_line;
+            /// Accounts after a user, ordered by user.
+            fn accounts(after: Option<UserId>, limit: usize) -> Vec<(UserId, Account)> = records::account;
+            /// Ledger lines before a row, newest first, each with its row number.
+            fn ledger_before(user: UserId, before: u64, limit: usize) -> Vec<(u64, LedgerLine)> = records::ledger_line;
+            /// Audit lines before a row, newest first, each with its row number.
+            fn audit_before(before: u64, limit: usize) -> Vec<(u64, AuditLine)> = records::audit_line;
+            /// Audit lines after row `after`, each with its row number.
+            fn audit(after: u64, limit: usize) -> Vec<(u64, AuditLine)> = records::audit_line;
+            fn paused() -> Vec<QueueName> = records::queue;
+            /// Every lifecycle file that was ever registered.
+            fn lifecycles() -> Vec<(LifecycleRef, String)> = records::lifecycle;
+            /// All API keys by id, revoked ones included.
+            fn api_keys() -> Vec<ApiKey> = records::api_key;
+            /// Newest first, optionally before one.
+            fn assets(job: JobId, before: Option<AssetId>, limit: usize) -> Vec<Asset> = records::asset;
+            fn asset(id: AssetId) -> Option<Asset> = records::asset;
+            fn worker(name: WorkerId) -> Option<WorkerRecord> = records::worker;
+        }
+    };
+}
+pub(crate) use statement_reads;
 
 macro_rules! declare_reads {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*) => {$(
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty $(= $decode:path)?;)*) => {$(
         $(#[$doc])*
         fn $name(&self, $($arg: $type),*) -> impl Future<Output = Result<$output, StoreError>> + Send;
     )*};
@@ -151,6 +174,8 @@ pub trait Store: Clone + Send + Sync + 'static {
     fn remote_commit(&self) -> impl Future<Output = ()> + Send;
 
     store_reads!(declare_reads);
+    database_reads!(declare_reads);
+    statement_reads!(declare_reads);
 }
 
 /// An event with its position and the fields that readers filter by.

@@ -2,14 +2,18 @@
 
 use std::fmt::Write as _;
 
+use tenure_core::asset::AssetId;
 use tenure_core::dead_letter::ReasonCode;
-use tenure_core::id::{JobId, Name};
+use tenure_core::id::{JobId, LifecycleName, Name, Position, UserId, WorkerId};
 use tenure_core::lifecycle::Outcome;
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
+use tenure_core::time::Timestamp;
 use uuid::Uuid;
 
 use crate::codec::stage_text;
+use crate::reads::Dialect;
 
+/// A value of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Bound {
     Text(String),
@@ -18,22 +22,41 @@ pub(crate) enum Bound {
     Flag(bool),
 }
 
-/// The dialect's placeholder for the n-th value.
-pub(crate) type Placeholder = fn(usize) -> String;
+/// The arguments of reads as values. Without a cursor, a page begins before the first user or after the last id.
+macro_rules! bound_from {
+    ($($type:ty: |$value:ident| $bound:expr;)+) => {$(
+        impl From<$type> for Bound {
+            fn from($value: $type) -> Self {
+                $bound
+            }
+        }
+    )+};
+}
+
+bound_from! {
+    &str: |text| Self::Text(text.to_owned());
+    LifecycleName: |name| Self::Text(name.to_string());
+    UserId: |user| Self::Text(user.to_string());
+    Option<UserId>: |after| Self::Text(after.as_deref().unwrap_or_default().to_owned());
+    WorkerId: |name| Self::Text(name.to_string());
+    usize: |limit| Self::Number(i64::try_from(limit).unwrap_or(i64::MAX));
+    u64: |number| Self::Number(i64::try_from(number).unwrap_or(i64::MAX));
+    Position: |position| position.0.into();
+    Timestamp: |at| Self::Number(at.0);
+    JobId: |id| Self::Id(id.0);
+    AssetId: |id| Self::Id(id.0);
+    Option<JobId>: |before| Self::Id(before.map_or_else(Uuid::max, |id| id.0));
+    Option<AssetId>: |before| Self::Id(before.map_or_else(Uuid::max, |id| id.0));
+    bool: |flag| Self::Flag(flag);
+}
 
 pub(crate) type Rest = (String, Vec<Bound>);
 
 /// The part after the columns in `list.sql`: the tables in the order in which they are read, filters, order and page.
 ///
 /// The table with the index is read first, or else the one whose columns are filtered, so that the other is read only for
-/// matching rows. The planner's own choice reads and sorts everything. `live`: the predicates of the indexes over ready
-/// jobs and over other unfinished jobs.
-pub(crate) fn jobs(
-    filter: &JobFilter,
-    page: Page,
-    placeholder: Placeholder,
-    [ready, busy]: [&str; 2],
-) -> Rest {
+/// matching rows. The planner's own choice reads and sorts everything.
+pub(crate) fn jobs(filter: &JobFilter, page: Page, dialect: Dialect) -> Rest {
     let by_state = filter.state.is_some()
         || filter.phase.is_some()
         || filter.outcome.is_some()
@@ -43,8 +66,9 @@ pub(crate) fn jobs(
     } else {
         (" from jobs j cross join job_states s where s.id = j.id", "j.id")
     };
-    let mut tail = Tail { sql: tables.to_owned(), values: Vec::new(), placeholder };
+    let mut tail = Tail { sql: tables.to_owned(), values: Vec::new(), dialect };
     if filter.is_live() {
+        let [ready, busy] = dialect.live();
         let is_ready = filter.phase.as_ref().is_some_and(|phase| *phase == "ready");
         tail.add(format_args!(" and {}", if is_ready { ready } else { busy }));
     }
@@ -54,11 +78,11 @@ pub(crate) fn jobs(
 }
 
 /// The part after `where true` in `dead_letters.sql`.
-pub(crate) fn dead_letters(filter: &DeadLetterFilter, page: Page, placeholder: Placeholder) -> Rest {
-    let mut tail = Tail { sql: String::new(), values: Vec::new(), placeholder };
+pub(crate) fn dead_letters(filter: &DeadLetterFilter, page: Page, dialect: Dialect) -> Rest {
+    let mut tail = Tail { sql: String::new(), values: Vec::new(), dialect };
     tail.text("d.reason_code", filter.reason_code.map(ReasonCode::as_str));
     tail.text("d.stage", filter.stage.map(stage_text));
-    tail.compare("d.dismissed =", Some(Bound::Flag(filter.dismissed)));
+    tail.compare("d.dismissed =", Some(filter.dismissed.into()));
     tail.jobs(&filter.jobs);
     tail.page("d.job_id", filter.jobs.from, page);
     (tail.sql, tail.values)
@@ -67,7 +91,7 @@ pub(crate) fn dead_letters(filter: &DeadLetterFilter, page: Page, placeholder: P
 struct Tail {
     sql: String,
     values: Vec<Bound>,
-    placeholder: Placeholder,
+    dialect: Dialect,
 }
 
 impl Tail {
@@ -77,7 +101,7 @@ impl Tail {
 
     fn bind(&mut self, value: Bound) -> String {
         self.values.push(value);
-        (self.placeholder)(self.values.len())
+        self.dialect.placeholder(self.values.len())
     }
 
     fn compare(&mut self, left: &str, value: Option<Bound>) {
@@ -88,7 +112,7 @@ impl Tail {
     }
 
     fn text(&mut self, column: &str, value: Option<&str>) {
-        self.compare(&format!("{column} ="), value.map(|value| Bound::Text(value.to_owned())));
+        self.compare(&format!("{column} ="), value.map(Bound::from));
     }
 
     /// The filters of a job `j` and its state `s`.
@@ -102,16 +126,16 @@ impl Tail {
         self.text("j.user_id", filter.user_id.as_deref());
         self.text("s.worker", filter.worker.as_deref());
         self.correlation(filter.correlation_id.as_ref());
-        self.compare("j.retry_of =", filter.retry_of.map(|JobId(id)| Bound::Id(id)));
-        self.compare("j.created_at >", filter.created_after.map(|at| Bound::Number(at.0)));
-        self.compare("j.created_at <", filter.created_before.map(|at| Bound::Number(at.0)));
+        self.compare("j.retry_of =", filter.retry_of.map(Bound::from));
+        self.compare("j.created_at >", filter.created_after.map(Bound::from));
+        self.compare("j.created_at <", filter.created_before.map(Bound::from));
     }
 
     /// Newest job first, between two bounds.
     fn page(&mut self, id: &str, from: Option<JobId>, page: Page) {
-        self.compare(&format!("{id} >="), from.map(|JobId(from)| Bound::Id(from)));
-        self.compare(&format!("{id} <"), page.before.map(|JobId(before)| Bound::Id(before)));
-        let limit = self.bind(Bound::Number(i64::try_from(page.limit).unwrap_or(i64::MAX)));
+        self.compare(&format!("{id} >="), from.map(Bound::from));
+        self.compare(&format!("{id} <"), page.before.map(Bound::from));
+        let limit = self.bind(page.limit.into());
         self.add(format_args!(" order by {id} desc limit {limit}"));
     }
 
@@ -120,7 +144,7 @@ impl Tail {
         let Some(wanted) = wanted else { return };
         match Uuid::parse_str(wanted.as_str()) {
             Ok(id) if id.to_string() == wanted.as_str() => {
-                let (text, id) = (self.bind(Bound::Text(wanted.to_string())), self.bind(Bound::Id(id)));
+                let (text, id) = (self.bind(wanted.as_str().into()), self.bind(JobId(id).into()));
                 self.add(format_args!(
                     " and (j.correlation_id = {text} or (j.id = {id} and j.correlation_id is null))"
                 ));

@@ -8,23 +8,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tenure_core::api_key::ApiKey;
-use tenure_core::asset::{Asset, AssetId};
-use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::command::ClaimFilter;
-use tenure_core::credit::{Account, LedgerLine};
-use tenure_core::dead_letter::DeadLetter;
-use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
-use tenure_core::id::{JobId, LifecycleName, Position, QueueName, UserId, WorkerId};
-use tenure_core::job::{Job, LifecycleRef};
-use tenure_core::node::NodeRecord;
-use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
-use tenure_core::time::{Millis, Now, Timestamp};
-use tenure_core::worker::WorkerRecord;
-use tenure_core::working_set::{Reads, WorkingSet};
-
-use crate::{Count, Gauges, JournalEntry, Scanned, Store, StoreError};
+use super::*;
 use tables::Tables;
+use tenure_core::time::Millis;
 
 /// A fault for the next write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +30,6 @@ pub struct MemoryStore(Arc<Mutex<Inner>>);
 struct Inner {
     tables: Tables,
     clock: Clock,
-    stopped: Millis,
-    last: Timestamp,
     faults: VecDeque<Fault>,
     away: bool,
 }
@@ -74,15 +58,8 @@ impl MemoryStore {
     }
 
     fn on(clock: Clock) -> Self {
-        let (tables, stopped, last) = (Tables::default(), Millis(0), Timestamp(0));
-        Self(Arc::new(Mutex::new(Inner {
-            tables,
-            clock,
-            stopped,
-            last,
-            faults: VecDeque::new(),
-            away: false,
-        })))
+        let (tables, faults) = (Tables::default(), VecDeque::new());
+        Self(Arc::new(Mutex::new(Inner { tables, clock, faults, away: false })))
     }
 
     /// Moves the clock forward.
@@ -95,7 +72,7 @@ impl MemoryStore {
     /// Moves the clock forward as an outage: the clocks of all jobs pause.
     pub fn outage(&self, span: Millis) {
         self.advance(span);
-        self.inner().stopped.0 += span.0;
+        self.inner().tables.now.stopped.0 += span.0;
     }
 
     /// Sets the machine's clock, even backwards. The store's clock never runs backwards.
@@ -118,11 +95,7 @@ impl MemoryStore {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn read<T>(&self, read: impl FnOnce(&Inner) -> T) -> Result<T, StoreError> {
-        self.available().map(|inner| read(&inner))
-    }
-
-    fn available(&self) -> Result<MutexGuard<'_, Inner>, StoreError> {
+    fn available(&self) -> Result<MutexGuard<'_, Inner>> {
         let inner = self.inner();
         if inner.away { Err(StoreError::Unavailable("it was taken away".to_owned())) } else { Ok(inner) }
     }
@@ -135,14 +108,15 @@ impl Default for MemoryStore {
 }
 
 impl Inner {
+    /// Reads the clock for the next access to the tables.
     fn now(&mut self) -> Now {
         let read = match self.clock {
             Clock::Manual(at) => at,
             Clock::Wall => wall(),
             Clock::Tokio(base, since) => base + Millis(since.elapsed().as_millis() as u64),
         };
-        self.last = self.last.max(read);
-        Now { at: self.last, stopped: self.stopped }
+        self.tables.now.at = self.tables.now.at.max(read);
+        self.tables.now
     }
 
     fn set(&mut self, at: Timestamp) {
@@ -152,16 +126,12 @@ impl Inner {
         };
     }
 
-    fn transact<T>(
-        &mut self,
-        reads: &Reads,
-        mut decide: impl FnMut(&mut WorkingSet, Now) -> T,
-    ) -> Result<T, StoreError> {
+    fn transact<T>(&mut self, reads: &Reads, mut decide: impl FnMut(&mut WorkingSet, Now) -> T) -> Result<T> {
         if self.away {
             return Err(StoreError::Unavailable("it was taken away".to_owned()));
         }
         let now = self.now();
-        let mut set = self.tables.load(reads, now);
+        let mut set = self.tables.load(reads);
         let answer = decide(&mut set, now);
         if set.changes.is_empty() {
             return Ok(answer);
@@ -186,21 +156,31 @@ fn wall() -> Timestamp {
     Timestamp(since.as_millis() as i64)
 }
 
+macro_rules! read_tables {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty $(= $decode:path)?;)*) => {$(
+        async fn $name(&self, $($arg: $type),*) -> Result<$output> {
+            let mut inner = self.available()?;
+            inner.now();
+            Ok(inner.tables.$name($($arg),*))
+        }
+    )*};
+}
+
 impl Store for MemoryStore {
     async fn transact<T: Send + 'static>(
         &self,
         reads: Reads,
         decide: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         self.inner().transact(&reads, decide)
     }
 
-    async fn now(&self) -> Result<Now, StoreError> {
+    async fn now(&self) -> Result<Now> {
         Ok(self.inner().now())
     }
 
-    async fn heartbeat(&self) -> Result<(), StoreError> {
-        self.read(|_| ())
+    async fn heartbeat(&self) -> Result<()> {
+        self.available().map(drop)
     }
 
     fn is_shared(&self) -> bool {
@@ -215,193 +195,7 @@ impl Store for MemoryStore {
         std::future::pending::<()>().await;
     }
 
-    async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>, StoreError> {
-        self.read(|inner| inner.tables.job(id).cloned())
-    }
-
-    async fn history(&self, id: JobId) -> Result<Vec<Event>, StoreError> {
-        self.read(|inner| inner.tables.history(id))
-    }
-
-    async fn events(&self, after: Position, limit: usize) -> Result<Vec<JournalEntry>, StoreError> {
-        self.read(|inner| inner.tables.events(after, limit))
-    }
-
-    async fn list(&self, filter: JobFilter, page: Page) -> Result<Vec<Arc<Job>>, StoreError> {
-        self.read(|inner| inner.tables.list(&filter, page))
-    }
-
-    async fn nth_older(&self, before: Option<JobId>, jobs: usize) -> Result<Option<JobId>, StoreError> {
-        self.read(|inner| inner.tables.nth_older(before, jobs))
-    }
-
-    async fn counts(&self) -> Result<Vec<Count>, StoreError> {
-        self.read(|inner| inner.tables.counts())
-    }
-
-    async fn gauges(&self) -> Result<Gauges, StoreError> {
-        let mut inner = self.available()?;
-        let now = inner.now().at;
-        Ok(inner.tables.gauges(now))
-    }
-
-    async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
-        self.read(|inner| inner.tables.waiting(limit))
-    }
-
-    async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
-        self.read(|inner| inner.tables.leased(limit))
-    }
-
-    async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
-        let running = self.inner().now().running();
-        self.read(|inner| inner.tables.live.due(running, limit))
-    }
-
-    async fn next_run(&self, filter: ClaimFilter) -> Result<Option<Timestamp>, StoreError> {
-        let now = self.inner().now().at;
-        self.read(|inner| inner.tables.live.next_run(&filter, now))
-    }
-
-    async fn completed_before(
-        &self,
-        lifecycle: LifecycleName,
-        before: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<JobId>, StoreError> {
-        self.read(|inner| inner.tables.completed_before(&lifecycle, before, limit))
-    }
-
-    async fn finished(&self, since: Timestamp, limit: usize) -> Result<Vec<Arc<Job>>, StoreError> {
-        self.read(|inner| inner.tables.finished(since, limit))
-    }
-
-    async fn logs(&self, job: JobId, after: u64, limit: usize) -> Result<Vec<LogLine>, StoreError> {
-        self.read(|inner| inner.tables.logs(job, after, limit))
-    }
-
-    async fn telemetry(&self, job: JobId) -> Result<Vec<Telemetry>, StoreError> {
-        self.read(|inner| inner.tables.telemetry(job))
-    }
-
-    async fn dead_letters(
-        &self,
-        filter: DeadLetterFilter,
-        page: Page,
-    ) -> Result<Vec<DeadLetter>, StoreError> {
-        self.read(|inner| inner.tables.dead_letters(&filter, page))
-    }
-
-    async fn account(&self, user: UserId) -> Result<Account, StoreError> {
-        self.read(|inner| inner.tables.account(&user))
-    }
-
-    async fn ledger(
-        &self,
-        user: UserId,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
-        self.read(|inner| inner.tables.ledger(&user, after, limit))
-    }
-
-    async fn accounts(
-        &self,
-        after: Option<UserId>,
-        limit: usize,
-    ) -> Result<Vec<(UserId, Account)>, StoreError> {
-        self.read(|inner| inner.tables.accounts(after.as_ref(), limit))
-    }
-
-    async fn ledger_before(
-        &self,
-        user: UserId,
-        before: u64,
-        limit: usize,
-    ) -> Result<Vec<(u64, LedgerLine)>, StoreError> {
-        self.read(|inner| inner.tables.ledger_before(&user, before, limit))
-    }
-
-    async fn audit_before(&self, before: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
-        self.read(|inner| inner.tables.audit_before(before, limit))
-    }
-
-    async fn audit(&self, after: u64, limit: usize) -> Result<Vec<(u64, AuditLine)>, StoreError> {
-        self.read(|inner| inner.tables.audit(after, limit))
-    }
-
-    async fn journal_end(&self) -> Result<Position, StoreError> {
-        self.read(|inner| inner.tables.journal_end())
-    }
-
-    async fn paused(&self) -> Result<Vec<QueueName>, StoreError> {
-        self.read(|inner| inner.tables.paused())
-    }
-
-    async fn lifecycles(&self) -> Result<Vec<(LifecycleRef, String)>, StoreError> {
-        self.read(|inner| inner.tables.lifecycles())
-    }
-
-    async fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
-        self.read(|inner| inner.tables.api_keys())
-    }
-
-    async fn assets(
-        &self,
-        job: JobId,
-        before: Option<AssetId>,
-        limit: usize,
-    ) -> Result<Vec<Asset>, StoreError> {
-        self.read(|inner| inner.tables.assets.list(job, before, limit))
-    }
-
-    async fn asset(&self, id: AssetId) -> Result<Option<Asset>, StoreError> {
-        self.read(|inner| inner.tables.assets.one(id))
-    }
-
-    async fn asset_garbage(&self, limit: usize) -> Result<Vec<String>, StoreError> {
-        let now = self.inner().now().at;
-        self.read(|inner| inner.tables.assets.garbage(now, limit))
-    }
-
-    async fn automations(&self, kind: AutomationKind) -> Result<Vec<Automation>, StoreError> {
-        self.read(|inner| inner.tables.automations(kind))
-    }
-
-    async fn due_automations(
-        &self,
-        kind: AutomationKind,
-        limit: usize,
-    ) -> Result<Vec<Automation>, StoreError> {
-        let now = self.inner().now().at;
-        self.read(|inner| inner.tables.due_automations(kind, now, limit))
-    }
-
-    async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
-        self.read(|inner| inner.tables.workers())
-    }
-
-    async fn worker(&self, name: WorkerId) -> Result<Option<WorkerRecord>, StoreError> {
-        self.read(|inner| inner.tables.worker(&name))
-    }
-
-    async fn nodes(&self) -> Result<Vec<NodeRecord>, StoreError> {
-        self.read(|inner| inner.tables.nodes())
-    }
-
-    async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {
-        self.read(|inner| inner.tables.scan(after, limit))
-    }
-
-    async fn scan_accounts(
-        &self,
-        after: Option<UserId>,
-        limit: usize,
-    ) -> Result<Vec<crate::AccountSums>, StoreError> {
-        self.read(|inner| inner.tables.scan_accounts(after.as_ref(), limit))
-    }
-
-    async fn orphans(&self, limit: usize) -> Result<Vec<String>, StoreError> {
-        self.read(|inner| inner.tables.orphans(limit))
-    }
+    store_reads!(read_tables);
+    database_reads!(read_tables);
+    statement_reads!(read_tables);
 }

@@ -5,7 +5,6 @@
 //! taken in the same order by all, separate them. Correctness does not depend on any cache of a node.
 
 mod assets;
-mod automations;
 mod claim;
 mod claim_index;
 mod clock;
@@ -14,7 +13,6 @@ mod connection;
 mod error;
 mod listen;
 mod load;
-mod nodes;
 mod open;
 mod options;
 mod pool;
@@ -35,6 +33,7 @@ use error::StatementFault;
 use listen::CommitNotifications;
 use options::Options;
 use pool::Pool;
+pub(crate) use rows::get;
 use specs::Specs;
 
 /// Connections for reads, besides one for each batch worker.
@@ -60,7 +59,7 @@ impl PostgresStore {
     /// Connects to a `postgres://` URL and runs pending migrations; refuses a server that could lose acknowledged work.
     /// Besides the driver's settings the URL accepts `lanes` (batches in flight), `prepared=off` (for poolers that move
     /// transactions between connections) and `notify=off`.
-    pub async fn connect(url: &str) -> Result<Self, StoreError> {
+    pub async fn connect(url: &str) -> Result<Self> {
         let options = Options::parse(url)?;
         let pool = |keeps, size| Pool::new(options.config.clone(), keeps, size);
         let node = Node {
@@ -78,69 +77,26 @@ impl PostgresStore {
             parallel_batches: options.parallel_batches,
         };
         let mut connection = node.readers.get().await?;
-        connection.set_busy(true);
         open::check(&connection).await?;
         open::migrate(&connection).await?;
-        connection.set_busy(false);
+        connection.release();
         drop(connection);
         Ok(Self(Arc::new(node)))
     }
 }
 
 impl Node {
-    async fn now(&self) -> Result<Now, StoreError> {
+    async fn now(&self) -> Result<Now> {
         let mut connection = self.readers.get().await?;
-        connection.set_busy(true);
         let reading = clock::read(&connection, &self.clock).await?;
-        connection.set_busy(false);
+        connection.release();
         Ok(reading.now())
     }
 
     async fn heartbeat(&self) -> Result<(), StatementFault> {
         let mut connection = self.readers.get().await?;
-        connection.set_busy(true);
         clock::beat(&connection, &self.clock).await?;
-        connection.set_busy(false);
+        connection.release();
         Ok(())
     }
-}
-
-macro_rules! delegate_reads {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*) => {$(
-        async fn $name(&self, $($arg: $type),*) -> Result<$output, StoreError> {
-            self.0.$name($($arg),*).await
-        }
-    )*};
-}
-
-impl Store for PostgresStore {
-    async fn transact<T: Send + 'static>(
-        &self,
-        reads: Reads,
-        decide: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
-    ) -> Result<T, StoreError> {
-        transact::transact(&self.0, reads, decide).await
-    }
-
-    async fn now(&self) -> Result<Now, StoreError> {
-        self.0.now().await
-    }
-
-    async fn heartbeat(&self) -> Result<(), StoreError> {
-        Ok(self.0.heartbeat().await?)
-    }
-
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    fn parallel_batches(&self) -> usize {
-        self.0.parallel_batches
-    }
-
-    async fn remote_commit(&self) {
-        self.0.notifications.remote_commit().await;
-    }
-
-    store_reads!(delegate_reads);
 }

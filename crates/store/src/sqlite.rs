@@ -5,16 +5,13 @@
 //! Readers use separate connections and never wait for the writer.
 
 mod assets;
-mod automations;
 mod clock;
 mod files;
 mod load;
-mod nodes;
 mod read;
 mod reserve;
 mod rows;
 mod scan;
-mod watch;
 mod write;
 
 use std::path::Path;
@@ -23,17 +20,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
-use tenure_core::id::{JobId, Position, QueueName};
+use tenure_core::id::{Position, QueueName};
 use tenure_core::time::Now;
 use tenure_core::working_set::{Reads, WorkingSet};
 use tokio::sync::oneshot;
 
-use crate::StoreError;
 use crate::codec::{Interner, corrupt};
 use crate::live::Live;
+use crate::{Result, StoreError};
 use clock::FileClock;
 use files::Files;
 use reserve::Reserve;
+pub(crate) use rows::get;
 
 /// Concurrent readers.
 const READERS: usize = 4;
@@ -70,13 +68,13 @@ struct Writer {
 
 impl SqliteStore {
     /// Opens the store in a folder, which is created if it does not exist; refuses one that another process has open.
-    pub async fn open(folder: &Path) -> Result<Self, StoreError> {
+    pub async fn open(folder: &Path) -> Result<Self> {
         let folder = folder.to_owned();
         let opened = tokio::task::spawn_blocking(move || Self::open_blocking(&folder)).await;
         opened.map_err(|panic| StoreError::Statement(panic.to_string()))?
     }
 
-    fn open_blocking(folder: &Path) -> Result<Self, StoreError> {
+    fn open_blocking(folder: &Path) -> Result<Self> {
         let files = Files::take(folder)?;
         Self::open_files(files).map_err(|error| match error {
             // Every statement matches the schema of a valid file.
@@ -85,7 +83,7 @@ impl SqliteStore {
         })
     }
 
-    fn open_files(files: Files) -> Result<Self, StoreError> {
+    fn open_files(files: Files) -> Result<Self> {
         let mut connection = files.connect_writer()?;
         write::migrate(&mut connection)?;
         let clock = Arc::new(Mutex::new(FileClock::open(&connection)?));
@@ -111,7 +109,7 @@ impl SqliteStore {
     }
 
     /// Opens the store read-only, beside a process that may be using it: nothing is checked, repaired or written.
-    pub async fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
+    pub async fn open_to_read(folder: &Path) -> Result<Self> {
         let folder = folder.to_owned();
         let opened = tokio::task::spawn_blocking(move || {
             let files = Files::look(&folder)?;
@@ -127,8 +125,8 @@ impl SqliteStore {
     /// Runs a task on the writer thread and waits for its result.
     async fn on_writer<T: Send + 'static>(
         &self,
-        task: impl FnOnce(&mut Writer) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        task: impl FnOnce(&mut Writer) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
         let task: WriterTask = Box::new(move |writer| drop(reply.send(task(writer))));
         let gone = || StoreError::OutcomeUnknown("the writer thread has ended".to_owned());
@@ -143,10 +141,6 @@ impl SqliteStore {
 
     fn now_blocking(&self) -> Now {
         self.0.clock.lock().expect("no thread panics while holding the lock").now()
-    }
-
-    fn live_job(&self, id: JobId) -> Option<Arc<tenure_core::job::Job>> {
-        self.live().get(id).cloned()
     }
 }
 
@@ -178,7 +172,7 @@ impl Writer {
         &mut self,
         reads: &Reads,
         decide: &mut impl FnMut(&mut WorkingSet, Now) -> T,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         if let Some(doubt) = &self.doubt {
             return Err(StoreError::OutcomeUnknown(doubt.clone()));
         }

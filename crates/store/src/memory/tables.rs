@@ -3,29 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tenure_core::api_key::ApiKey;
-use tenure_core::automation::{Automation, AutomationId, AutomationKind};
+use tenure_core::automation::AutomationId;
 use tenure_core::command::KeyId;
-use tenure_core::credit::{Account, LedgerLine};
-use tenure_core::dead_letter::DeadLetter;
-use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
-use tenure_core::fold::Record;
-use tenure_core::id::{JobId, LifecycleName, Name, Position, QueueName, UserId, WorkerId};
-use tenure_core::job::{Job, LifecycleRef};
 use tenure_core::limits;
-use tenure_core::node::NodeRecord;
-use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
-use tenure_core::time::{Millis, Now, Timestamp};
-use tenure_core::worker::WorkerRecord;
-use tenure_core::working_set::{KeyRecord, Reads, Upserted, WorkingSet};
+use tenure_core::time::Millis;
+use tenure_core::working_set::{KeyRecord, Upserted};
 
 use super::assets::Assets;
-use crate::live::{self, Live};
-use crate::{Count, Gauges, JournalEntry, NODES_MAX, Scanned, WORKERS_MAX};
+use crate::live::Live;
+use crate::*;
 
 #[derive(Debug, Default)]
 pub(super) struct Tables {
-    pub(super) live: Live,
+    /// The time of the present access.
+    pub(super) now: Now,
+    live: Live,
     finished: BTreeMap<JobId, Arc<Job>>,
     journal: BTreeMap<Position, Event>,
     histories: BTreeMap<JobId, Vec<Position>>,
@@ -42,8 +34,13 @@ pub(super) struct Tables {
     api_keys: BTreeMap<Name, ApiKey>,
     workers: BTreeMap<WorkerId, WorkerRecord>,
     nodes: BTreeMap<Name, NodeRecord>,
-    pub(super) assets: Assets,
+    assets: Assets,
     automations: BTreeMap<AutomationId, Automation>,
+}
+
+/// Rows with their numbers, from 1.
+fn numbered<T>(rows: &[T]) -> impl DoubleEndedIterator<Item = (u64, &T)> {
+    rows.iter().enumerate().map(|(index, row)| (index as u64 + 1, row))
 }
 
 pub(super) fn found<K: Ord + Clone, V: Clone>(
@@ -54,7 +51,7 @@ pub(super) fn found<K: Ord + Clone, V: Clone>(
 }
 
 impl Tables {
-    pub(super) fn load(&mut self, reads: &Reads, now: Now) -> WorkingSet {
+    pub(super) fn load(&mut self, reads: &Reads) -> WorkingSet {
         let mut set = WorkingSet {
             keys: found(&self.keys, &reads.keys),
             accounts: found(&self.accounts, &reads.accounts),
@@ -69,13 +66,13 @@ impl Tables {
         let mut wanted = reads.jobs.clone();
         wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
         for (filter, max) in &reads.claims {
-            let candidates = self.live.claimable(filter, &self.paused, *max, now.at);
+            let candidates = self.live.claimable(filter, &self.paused, *max, self.now.at);
             wanted.extend(&candidates);
             set.candidates.insert(filter.clone(), candidates);
         }
-        let first = |id: &JobId| self.job(*id).and_then(|job| job.spec.links.compensates);
+        let first = |id: &JobId| self.find(*id).and_then(|job| job.spec.links.compensates);
         wanted.extend(wanted.iter().filter_map(first).collect::<Vec<_>>());
-        for job in wanted.into_iter().filter_map(|id| self.job(id)) {
+        for job in wanted.into_iter().filter_map(|id| self.find(id)) {
             if let Some(user) = job.spec.user_id.as_ref().filter(|_| job.spec.cost > 0) {
                 set.accounts.extend(self.accounts.get(user).map(|account| (user.clone(), *account)));
             }
@@ -130,7 +127,7 @@ impl Tables {
             self.nodes.retain(|_, node| now < node.seen_at + unseen);
         }
         for (name, mut worker) in rows.workers {
-            let known = self.worker(&name);
+            let known = self.workers.get(&name);
             worker.connection = worker.connection.or(known.and_then(|known| known.connection));
             self.workers.insert(name, worker);
         }
@@ -163,8 +160,16 @@ impl Tables {
         self.telemetry.retain(|line| !purged.contains(&line.job_id));
     }
 
-    pub(super) fn job(&self, id: JobId) -> Option<&Arc<Job>> {
+    fn find(&self, id: JobId) -> Option<&Arc<Job>> {
         self.live.get(id).or_else(|| self.finished.get(&id))
+    }
+}
+
+/// The reads of the store, at the time `now`.
+#[allow(clippy::needless_pass_by_value, reason = "the reads of a store take owned values")]
+impl Tables {
+    pub(super) fn job(&self, id: JobId) -> Option<Arc<Job>> {
+        self.find(id).cloned()
     }
 
     pub(super) fn history(&self, id: JobId) -> Vec<Event> {
@@ -185,7 +190,7 @@ impl Tables {
     }
 
     fn journaled(&self, position: Position, event: &Event) -> JournalEntry {
-        let spec = &self.job(event.job_id).expect("a job is forgotten together with its events").spec;
+        let spec = &self.find(event.job_id).expect("a job is forgotten together with its events").spec;
         JournalEntry {
             position,
             event: event.clone(),
@@ -202,7 +207,7 @@ impl Tables {
         self.live.jobs().chain(self.finished.values()).map(|job| (job.id(), job)).collect()
     }
 
-    pub(super) fn list(&self, filter: &JobFilter, page: Page) -> Vec<Arc<Job>> {
+    pub(super) fn list(&self, filter: JobFilter, page: Page) -> Vec<Arc<Job>> {
         let older = |id: JobId| page.before.is_none_or(|before| id < before);
         let all = self.all();
         let matching = all.values().rev().filter(|job| older(job.id()) && filter.admits(job));
@@ -222,12 +227,12 @@ impl Tables {
         live::counts(counts.into_iter())
     }
 
-    pub(super) fn gauges(&mut self, now: Timestamp) -> Gauges {
+    pub(super) fn gauges(&mut self) -> Gauges {
         let letters = self.dead_letters.values().filter(|letter| letter.dismissed.is_none());
         let written: BTreeSet<_> = letters.map(|letter| (letter.created_at, letter.job_id)).collect();
         Gauges {
             jobs: self.live.counts(),
-            oldest_ready: self.live.oldest_ready(now),
+            oldest_ready: self.live.oldest_ready(self.now.at),
             dead_letters: written.len() as u64,
             oldest_dead_letter: written.first().map(|(at, _)| *at),
         }
@@ -239,6 +244,14 @@ impl Tables {
 
     pub(super) fn leased(&self, limit: usize) -> Vec<Arc<Job>> {
         self.live.leased(limit)
+    }
+
+    pub(super) fn due(&self, limit: usize) -> Vec<JobId> {
+        self.live.due(self.now.running(), limit)
+    }
+
+    pub(super) fn next_run(&self, filter: ClaimFilter) -> Option<Timestamp> {
+        self.live.next_run(&filter, self.now.at)
     }
 
     pub(super) fn finished(&self, since: Timestamp, limit: usize) -> Vec<Arc<Job>> {
@@ -257,16 +270,24 @@ impl Tables {
         of_kind.take(limits::AUTOMATIONS_MAX).map(|(_, automation)| automation.clone()).collect()
     }
 
-    pub(super) fn due_automations(
-        &self,
-        kind: AutomationKind,
-        now: Timestamp,
-        limit: usize,
-    ) -> Vec<Automation> {
+    pub(super) fn due_automations(&self, kind: AutomationKind, limit: usize) -> Vec<Automation> {
         let due = self.automations.iter().filter(|((known, _), _)| *known == kind);
-        let due = due.filter_map(|(id, automation)| Some((automation.due_at().filter(|at| *at <= now)?, id)));
+        let due = due
+            .filter_map(|(id, automation)| Some((automation.due_at().filter(|at| *at <= self.now.at)?, id)));
         let due: BTreeSet<_> = due.collect();
         due.into_iter().take(limit).map(|(_, id)| self.automations[id].clone()).collect()
+    }
+
+    pub(super) fn assets(&self, job: JobId, before: Option<AssetId>, limit: usize) -> Vec<Asset> {
+        self.assets.list(job, before, limit)
+    }
+
+    pub(super) fn asset(&self, id: AssetId) -> Option<Asset> {
+        self.assets.one(id)
+    }
+
+    pub(super) fn asset_garbage(&self, limit: usize) -> Vec<String> {
+        self.assets.garbage(self.now.at, limit)
     }
 
     pub(super) fn workers(&self) -> Vec<WorkerRecord> {
@@ -276,8 +297,8 @@ impl Tables {
         workers
     }
 
-    pub(super) fn worker(&self, name: &WorkerId) -> Option<WorkerRecord> {
-        self.workers.get(name).cloned()
+    pub(super) fn worker(&self, name: WorkerId) -> Option<WorkerRecord> {
+        self.workers.get(&name).cloned()
     }
 
     pub(super) fn nodes(&self) -> Vec<NodeRecord> {
@@ -289,11 +310,11 @@ impl Tables {
 
     pub(super) fn completed_before(
         &self,
-        lifecycle: &LifecycleName,
+        lifecycle: LifecycleName,
         before: Timestamp,
         limit: usize,
     ) -> Vec<JobId> {
-        let of = self.finished.values().filter(|job| job.spec.lifecycle.name == *lifecycle);
+        let of = self.finished.values().filter(|job| job.spec.lifecycle.name == lifecycle);
         let old = of.filter_map(|job| Some((job.times.completed_at.filter(|at| *at < before)?, job.id())));
         old.collect::<BTreeSet<_>>().into_iter().map(|(_, id)| id).take(limit).collect()
     }
@@ -307,44 +328,41 @@ impl Tables {
         self.telemetry.iter().filter(|line| line.job_id == job).cloned().collect()
     }
 
-    pub(super) fn dead_letters(&self, filter: &DeadLetterFilter, page: Page) -> Vec<DeadLetter> {
+    pub(super) fn dead_letters(&self, filter: DeadLetterFilter, page: Page) -> Vec<DeadLetter> {
         let older = |letter: &DeadLetter| page.before.is_none_or(|before| letter.job_id < before);
         let admits =
-            |letter: &DeadLetter| self.job(letter.job_id).is_some_and(|job| filter.admits(letter, job));
+            |letter: &DeadLetter| self.find(letter.job_id).is_some_and(|job| filter.admits(letter, job));
         let matching = self.dead_letters.values().rev().filter(|letter| older(letter) && admits(letter));
         matching.take(page.limit).cloned().collect()
     }
 
-    pub(super) fn account(&self, user: &UserId) -> Account {
-        self.accounts.get(user).copied().unwrap_or_default()
+    pub(super) fn account(&self, user: UserId) -> Account {
+        self.accounts.get(&user).copied().unwrap_or_default()
     }
 
-    pub(super) fn ledger(&self, user: &UserId, after: u64, limit: usize) -> Vec<(u64, LedgerLine)> {
-        let rows = self.ledger.iter().enumerate().map(|(index, line)| (index as u64 + 1, line));
-        let own = rows.filter(|(row, line)| after < *row && line.user_id == *user);
+    pub(super) fn ledger(&self, user: UserId, after: u64, limit: usize) -> Vec<(u64, LedgerLine)> {
+        let own = numbered(&self.ledger).filter(|(row, line)| after < *row && line.user_id == user);
         own.take(limit).map(|(row, line)| (row, line.clone())).collect()
     }
 
-    pub(super) fn accounts(&self, after: Option<&UserId>, limit: usize) -> Vec<(UserId, Account)> {
-        let later = self.accounts.iter().filter(|(user, _)| after.is_none_or(|after| after < *user));
+    pub(super) fn accounts(&self, after: Option<UserId>, limit: usize) -> Vec<(UserId, Account)> {
+        let later = self.accounts.iter().filter(|(user, _)| after.as_ref().is_none_or(|after| after < *user));
         later.take(limit).map(|(user, account)| (user.clone(), *account)).collect()
     }
 
-    pub(super) fn ledger_before(&self, user: &UserId, before: u64, limit: usize) -> Vec<(u64, LedgerLine)> {
-        let mut lines = self.ledger(user, 0, usize::MAX);
-        lines.retain(|(row, _)| *row < before);
-        lines.into_iter().rev().take(limit).collect()
+    pub(super) fn ledger_before(&self, user: UserId, before: u64, limit: usize) -> Vec<(u64, LedgerLine)> {
+        let own = numbered(&self.ledger).filter(|(row, line)| *row < before && line.user_id == user);
+        own.rev().take(limit).map(|(row, line)| (row, line.clone())).collect()
     }
 
     pub(super) fn audit_before(&self, before: u64, limit: usize) -> Vec<(u64, AuditLine)> {
-        let mut lines = self.audit(0, usize::MAX);
-        lines.retain(|(row, _)| *row < before);
-        lines.into_iter().rev().take(limit).collect()
+        let earlier = numbered(&self.audit).filter(|(row, _)| *row < before).rev();
+        earlier.take(limit).map(|(row, line)| (row, line.clone())).collect()
     }
 
     pub(super) fn audit(&self, after: u64, limit: usize) -> Vec<(u64, AuditLine)> {
-        let rows = self.audit.iter().enumerate().map(|(index, line)| (index as u64 + 1, line.clone()));
-        rows.filter(|(row, _)| after < *row).take(limit).collect()
+        let later = numbered(&self.audit).filter(|(row, _)| after < *row);
+        later.take(limit).map(|(row, line)| (row, line.clone())).collect()
     }
 
     pub(super) fn paused(&self) -> Vec<QueueName> {
@@ -371,15 +389,16 @@ impl Tables {
         }
     }
 
-    pub(super) fn scan_accounts(&self, after: Option<&UserId>, limit: usize) -> Vec<crate::AccountSums> {
+    pub(super) fn scan_accounts(&self, after: Option<UserId>, limit: usize) -> Vec<AccountSums> {
         let users: BTreeSet<&UserId> =
             self.accounts.keys().chain(self.ledger.iter().map(|line| &line.user_id)).collect();
-        let later = users.into_iter().filter(|user| after.is_none_or(|after| after < *user)).take(limit);
+        let later =
+            users.into_iter().filter(|user| after.as_ref().is_none_or(|after| after < *user)).take(limit);
         let sums = |user: &UserId| {
             let own = self.ledger.iter().filter(|line| line.user_id == *user);
             own.map(|line| (line.kind, line.amount)).collect()
         };
-        later.map(|user| (user.clone(), self.account(user), sums(user))).collect()
+        later.map(|user| (user.clone(), self.account(user.clone()), sums(user))).collect()
     }
 
     pub(super) fn orphans(&self, limit: usize) -> Vec<String> {
@@ -388,7 +407,7 @@ impl Tables {
         let letters = self.dead_letters.keys().map(|id| ("dead_letters", id));
         let assets = self.assets.jobs().map(|id| ("assets", id));
         let orphan =
-            events.chain(logs).chain(letters).chain(assets).filter(|(_, id)| self.job(**id).is_none());
+            events.chain(logs).chain(letters).chain(assets).filter(|(_, id)| self.find(**id).is_none());
         orphan
             .map(|(table, id)| format!("{table} has rows of job {id}, which does not exist"))
             .take(limit)

@@ -14,10 +14,10 @@ use super::clock;
 use super::connection::{Connection, Rows, Sent, answered};
 use super::error::StatementFault;
 use super::load::Loaded;
-use super::rows::{self, Param, borrowed};
+use super::rows::{Param, borrowed, for_each};
 use super::statements::{CLAIM_INDEX, CLAIMABLE, CLAIMABLE_SLOT};
-use crate::StoreError;
-use crate::codec::Interner;
+use crate::Result;
+use crate::codec::{self, Interner};
 
 /// A search for candidates.
 pub(super) struct Search {
@@ -125,14 +125,15 @@ pub(super) fn take(
     filter: &ClaimFilter,
     rows: &[Row],
     names: &mut Interner,
-) -> Result<usize, StoreError> {
+) -> Result<usize> {
     let mut found: Vec<JobId> = Vec::with_capacity(rows.len());
-    for row in rows {
-        let job = rows::job(row, names)?;
+    for_each(rows, names, |row| {
+        let job = codec::job(row)?;
         node.specs.put(&job.spec);
         found.push(job.id());
         loaded.lock(job);
-    }
+        Ok(())
+    })?;
     loaded.set.candidates.insert(filter.clone(), found.clone());
     loaded.candidates.insert(filter.clone(), found);
     Ok(rows.len())

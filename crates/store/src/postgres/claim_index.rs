@@ -16,8 +16,9 @@ use tenure_core::lifecycle::Phase;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::rows::{get, text};
-use crate::StoreError;
+use super::rows::decoded;
+use crate::Result;
+use crate::row::Int4;
 
 /// Lifetime of the cache.
 const CACHE_LIFETIME: Duration = Duration::from_secs(1);
@@ -68,12 +69,12 @@ impl ClaimIndex {
     }
 
     /// Replaces the cache by the rows of `claim_index.sql`.
-    pub(super) fn renew(&self, rows: &[Row], asked_at: Instant) -> Result<(), StoreError> {
-        let mut positions = BTreeMap::new();
-        for row in rows {
-            let slot = ClaimSlot { queue: text(row, 0)?, job_type: text(row, 1)?, priority: get(row, 2)? };
-            positions.insert(slot, START);
-        }
+    pub(super) fn renew(&self, rows: &[Row], asked_at: Instant) -> Result<()> {
+        let slots = decoded(rows, |row| {
+            let (queue, job_type) = (row.name()?, row.name()?);
+            Ok(ClaimSlot { queue, job_type, priority: row.get::<Int4>()?.0 as i32 })
+        })?;
+        let positions = slots.into_iter().map(|slot| (slot, START)).collect();
         *self.known() = Known { positions, read_at: Some(Instant::now()), took: asked_at.elapsed() };
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::connection::Connection;
 use super::error::StatementFault;
 use super::rows::get;
 use super::statements::{COUNT_OUTAGE, HEARTBEAT, NOW};
-use crate::StoreError;
+use crate::Result;
 
 /// Without a heartbeat for this long, the time counts as an outage. Nodes send one every half second.
 const SILENCE_MS_MAX: i64 = 1500;
@@ -19,7 +19,7 @@ const BEAT_MS: i64 = 500;
 /// The largest age of a reading when it arrives.
 const GUESS_AHEAD_MS: i64 = 100;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reading {
     pub(super) at: i64,
     pub(super) alive_at: i64,
@@ -28,7 +28,7 @@ pub(super) struct Reading {
 
 impl Reading {
     /// The first three columns of `now.sql` and similar statements.
-    pub(super) fn of(row: &Row) -> Result<Self, StoreError> {
+    pub(super) fn of(row: &Row) -> Result<Self> {
         Ok(Self { at: get(row, 0)?, alive_at: get(row, 1)?, stopped: get(row, 2)? })
     }
 
@@ -96,6 +96,6 @@ pub(super) async fn beat(connection: &Connection, clock: &DatabaseClock) -> Resu
 }
 
 /// The single row of a result.
-pub(super) fn one(rows: &[Row]) -> Result<&Row, StoreError> {
+pub(super) fn one(rows: &[Row]) -> Result<&Row> {
     rows.first().ok_or_else(|| crate::codec::corrupt("clock", 1, "the row is not there"))
 }

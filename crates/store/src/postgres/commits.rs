@@ -74,10 +74,9 @@ pub(super) async fn outcome(node: &Node, id: Uuid, why: String) -> Result<(), St
 /// Whether the batch has committed; if not, it no longer can.
 async fn fence(node: &Node, id: Uuid) -> Result<bool, StatementFault> {
     let mut connection = node.readers.get().await?;
-    connection.set_busy(true);
     connection.query_once(&FENCE_COMMIT, &[&id]).await?;
     let rows = connection.query_once(&COMMIT_DONE, &[&id]).await?;
-    connection.set_busy(false);
+    connection.release();
     let row = rows.first().ok_or_else(|| crate::codec::corrupt("commits", id, "the row is not there"))?;
     Ok(get(row, 0)?)
 }

@@ -9,30 +9,29 @@ use std::sync::Arc;
 
 use tenure_core::automation::AutomationId;
 use tenure_core::command::{ClaimFilter, KeyId};
-use tenure_core::id::{Fence, JobId, Name, UserId};
-use tenure_core::job::{Job, LifecycleRef};
-use tenure_core::time::Timestamp;
-use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
+use tenure_core::id::{JobId, Name, UserId};
+use tenure_core::job::Job;
+use tenure_core::working_set::{Reads, WorkingSet};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::Node;
-use super::automations;
 use super::claim::{self, Search};
 use super::clock::{Reading, one};
 use super::connection::{Connection, Rows, Sent};
 use super::error::StatementFault;
-use super::rows::{self, Param, borrowed, get};
+use super::rows::{decoded, for_each, get};
 use super::statements::{
-    BEGIN, LOAD_ACCOUNTS, LOAD_API_KEYS, LOAD_ASSETS, LOAD_AUTOMATIONS, LOAD_DEAD_LETTERS, LOAD_GARBAGE,
-    LOAD_JOB_STATES, LOAD_JOBS, LOAD_KEYS, LOAD_LIFECYCLES, LOAD_REFERENCED, LOAD_REFERENCED_ACCOUNTS,
+    BEGIN, LOAD_ACCOUNTS, LOAD_REFERENCED_ACCOUNTS, LOAD_API_KEYS, LOAD_ASSETS, LOAD_AUTOMATIONS,
+    LOAD_DEAD_LETTERS, LOAD_GARBAGE, LOAD_JOB_STATES, LOAD_JOBS, LOAD_KEYS, LOAD_REFERENCED, LOAD_LIFECYCLES,
     NOW_BATCH,
 };
-use crate::StoreError;
-use crate::codec::{Interner, corrupt};
+use crate::codec::{self, Interner, corrupt};
+use crate::{Result, records};
 
 /// The loaded rows, and which of them are locked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Loaded {
     pub(super) set: WorkingSet,
     pub(super) reading: Reading,
@@ -47,6 +46,8 @@ pub(super) struct Loaded {
     pub(super) found_automations: BTreeSet<AutomationId>,
     pub(super) candidates: BTreeMap<ClaimFilter, Vec<JobId>>,
 }
+
+type Value = dyn ToSql + Sync;
 
 /// The parameters of the first round trip.
 struct LoadParams {
@@ -100,16 +101,14 @@ pub(super) async fn load(
 async fn assets(connection: &Connection, reads: &Reads, set: &mut WorkingSet) -> Result<(), StatementFault> {
     if !reads.assets.is_empty() {
         let jobs: Vec<Uuid> = reads.assets.iter().map(|job| job.0).collect();
-        for row in &connection.query(&LOAD_ASSETS, &[&jobs]).await? {
-            let asset = super::assets::asset(row)?;
+        for asset in decoded(&connection.query(&LOAD_ASSETS, &[&jobs]).await?, records::asset)? {
             set.assets.entry(asset.job_id).or_default().push(asset);
         }
     }
     if !reads.garbage.is_empty() {
         let paths: Vec<&String> = reads.garbage.iter().collect();
-        for row in &connection.query(&LOAD_GARBAGE, &[&paths]).await? {
-            set.garbage.insert(get(row, 0)?, Timestamp(get(row, 1)?));
-        }
+        let rows = connection.query(&LOAD_GARBAGE, &[&paths]).await?;
+        set.garbage.extend(decoded(&rows, |row| Ok((row.get()?, row.get()?)))?);
     }
     Ok(())
 }
@@ -122,16 +121,13 @@ async fn first(
     searches: Vec<Search>,
 ) -> Result<(Loaded, Vec<ClaimFilter>), StatementFault> {
     let params = LoadParams::of(node, reads);
-    let list = |ids: &[Uuid]| -> Vec<Param<'_>> { vec![Box::new(ids.to_vec())] };
-    let (keys, jobs) = (list(&params.keys), list(&params.jobs));
-    let (uncached, letters) = (list(&params.uncached), list(&params.dead_letters));
-    let accounts: Vec<Param<'_>> = vec![Box::new(params.users.clone()), Box::new(params.uncached.clone())];
-    let (names, versions) = &params.lifecycles;
-    let (keys, jobs, uncached) = (borrowed(&keys), borrowed(&jobs), borrowed(&uncached));
-    let (letters, accounts) = (borrowed(&letters), borrowed(&accounts));
-    let lifecycles: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [names, versions];
-    let automations: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
-        [&params.automations.0, &params.automations.1];
+    let keys: [&Value; 1] = [&params.keys];
+    let jobs: [&Value; 1] = [&params.jobs];
+    let uncached: [&Value; 1] = [&params.uncached];
+    let letters: [&Value; 1] = [&params.dead_letters];
+    let accounts: [&Value; 2] = [&params.users, &params.uncached];
+    let lifecycles: [&Value; 2] = [&params.lifecycles.0, &params.lifecycles.1];
+    let automations: [&Value; 2] = [&params.automations.0, &params.automations.1];
 
     let begin = connection.send_begin(BEGIN);
     let now = connection.send(&NOW_BATCH, &[]);
@@ -145,7 +141,7 @@ async fn first(
     let automations =
         (!reads.automations.is_empty()).then(|| connection.send(&LOAD_AUTOMATIONS, &automations));
     let letters = (!params.dead_letters.is_empty()).then(|| connection.send(&LOAD_DEAD_LETTERS, &letters));
-    let lifecycles = (!names.is_empty()).then(|| connection.send(&LOAD_LIFECYCLES, &lifecycles));
+    let lifecycles = (!reads.lifecycles.is_empty()).then(|| connection.send(&LOAD_LIFECYCLES, &lifecycles));
 
     begin.await?;
     let mut loading = Loading::begin(node, &now.await?)?;
@@ -182,97 +178,79 @@ struct Loading<'a> {
 }
 
 impl<'a> Loading<'a> {
-    fn begin(node: &'a Node, rows: &[Row]) -> Result<Self, StoreError> {
+    fn begin(node: &'a Node, rows: &[Row]) -> Result<Self> {
         let row = one(rows)?;
         let paused: Vec<&str> = get(row, 3)?;
         let set =
             WorkingSet { paused: paused.into_iter().map(Into::into).collect(), ..WorkingSet::default() };
-        let loaded = Loaded {
-            set,
-            reading: Reading::of(row)?,
-            jobs: HashMap::new(),
-            accounts: BTreeSet::new(),
-            found_accounts: BTreeSet::new(),
-            found_keys: BTreeSet::new(),
-            found_api_keys: BTreeSet::new(),
-            found_automations: BTreeSet::new(),
-            candidates: BTreeMap::new(),
-        };
+        let loaded = Loaded { set, reading: Reading::of(row)?, ..Loaded::default() };
         Ok(Self { node, names: Interner::default(), loaded })
     }
 
-    fn keys(&mut self, rows: &[Row]) -> Result<(), StoreError> {
-        for row in rows {
-            let record = key(row)?;
-            self.loaded.found_keys.insert(record.id);
-            self.loaded.set.keys.insert(record.id, record);
-        }
-        Ok(())
+    fn keys(&mut self, rows: &[Row]) -> Result<()> {
+        for_each(rows, &mut self.names, |row| {
+            let id = KeyId(row.get::<Uuid>()?.into_bytes());
+            self.loaded.found_keys.insert(id);
+            self.loaded.set.keys.insert(id, records::key(row, id)?);
+            Ok(())
+        })
     }
 
-    fn specs(&mut self, rows: &[Row]) -> Result<(), StoreError> {
-        for row in rows {
-            self.node.specs.put(&rows::spec(row, &mut self.names)?);
-        }
-        Ok(())
+    fn specs(&mut self, rows: &[Row]) -> Result<()> {
+        for_each(rows, &mut self.names, |row| {
+            self.node.specs.put(&Arc::new(codec::spec(row)?));
+            Ok(())
+        })
     }
 
-    fn states(&mut self, rows: &[Row]) -> Result<(), StoreError> {
-        for row in rows {
-            let state = rows::state(row, 1, &mut self.names)?;
-            let id = JobId(state.id);
+    fn states(&mut self, rows: &[Row]) -> Result<()> {
+        for_each(rows, &mut self.names, |row| {
+            let id = JobId(row.get()?);
             let spec = self.node.specs.get(id).ok_or_else(|| corrupt("jobs", id, "the row is not there"))?;
-            self.loaded.lock(Arc::new(state.decode(spec, &mut self.names)?));
-        }
-        Ok(())
+            self.loaded.lock(Arc::new(codec::state(row, spec)?));
+            Ok(())
+        })
     }
 
-    fn candidates(&mut self, search: &Search, rows: &[Row]) -> Result<usize, StoreError> {
+    fn candidates(&mut self, search: &Search, rows: &[Row]) -> Result<usize> {
         claim::take(self.node, &mut self.loaded, &search.filter, rows, &mut self.names)
     }
 
-    fn accounts(&mut self, reads: &Reads, rows: &[Row]) -> Result<(), StoreError> {
+    fn accounts(&mut self, reads: &Reads, rows: &[Row]) -> Result<()> {
         let loaded = &mut self.loaded;
         let owners = reads.jobs.iter().filter_map(|id| loaded.set.jobs.get(id)).filter_map(|job| payer(job));
         loaded.accounts = owners.chain(reads.accounts.iter()).cloned().collect();
-        for row in rows {
-            let (user, account) = rows::account(row)?;
+        for (user, account) in decoded(rows, records::account)? {
             loaded.found_accounts.insert(user.clone());
             loaded.set.accounts.insert(user, account);
         }
         Ok(())
     }
 
-    fn api_keys(&mut self, rows: &[Row]) -> Result<(), StoreError> {
-        for row in rows {
-            let key = rows::api_key(row)?;
+    fn api_keys(&mut self, rows: &[Row]) -> Result<()> {
+        for key in decoded(rows, records::api_key)? {
             self.loaded.found_api_keys.insert(key.id.clone());
             self.loaded.set.api_keys.insert(key.id.clone(), key);
         }
         Ok(())
     }
 
-    fn automations(&mut self, rows: &[Row]) -> Result<(), StoreError> {
-        for row in rows {
-            let automation = automations::decoded(row)?;
+    fn automations(&mut self, rows: &[Row]) -> Result<()> {
+        for automation in decoded(rows, records::automation)? {
             self.loaded.found_automations.insert(automation.id());
             self.loaded.set.automations.insert(automation.id(), automation);
         }
         Ok(())
     }
 
-    fn dead_letters(&mut self, rows: &[Row]) -> Result<(), StoreError> {
-        for row in rows {
-            self.loaded.set.dead_letters.insert(JobId(get(row, 0)?), rows::dead_letter(get(row, 1)?)?);
-        }
+    fn dead_letters(&mut self, rows: &[Row]) -> Result<()> {
+        let letters = decoded(rows, |row| Ok((JobId(row.get()?), records::dead_letter(row)?)))?;
+        self.loaded.set.dead_letters.extend(letters);
         Ok(())
     }
 
-    fn lifecycles(&mut self, rows: &[Row]) -> Result<(), StoreError> {
-        for row in rows {
-            let key = LifecycleRef { name: get::<&str>(row, 0)?.into(), version: get::<i32>(row, 1)? as u32 };
-            self.loaded.set.lifecycles.insert(key, get(row, 2)?);
-        }
+    fn lifecycles(&mut self, rows: &[Row]) -> Result<()> {
+        self.loaded.set.lifecycles.extend(decoded(rows, records::lifecycle)?);
         Ok(())
     }
 }
@@ -290,25 +268,8 @@ pub(super) fn payer(job: &Job) -> Option<&UserId> {
     job.spec.user_id.as_ref().filter(|_| job.spec.cost > 0)
 }
 
-fn key(row: &Row) -> Result<KeyRecord, StoreError> {
-    let id = KeyId(get::<Uuid>(row, 0)?.into_bytes());
-    let corrupt = |what| corrupt("keys", Uuid::from_bytes(id.0), what);
-    let fingerprint: Option<&[u8]> = get(row, 1)?;
-    let targets: Vec<(JobId, Fence)> = serde_json::from_str(get(row, 2)?).map_err(|_| corrupt("targets"))?;
-    Ok(KeyRecord {
-        id,
-        fingerprint: fingerprint
-            .map(|bytes| bytes.try_into().map_err(|_| corrupt("fingerprint")))
-            .transpose()?,
-        targets,
-        created_at: Timestamp(get(row, 3)?),
-        expires_at: Timestamp(get(row, 4)?),
-    })
-}
-
 /// Jobs that keys name or loaded jobs compensate; then the accounts of all jobs with a cost.
 async fn load_referenced(connection: &Connection, loaded: &mut Loaded) -> Result<(), StatementFault> {
-    let mut names = Interner::default();
     let mut params = BTreeSet::new();
     loop {
         let set = &loaded.set;
@@ -319,10 +280,8 @@ async fn load_referenced(connection: &Connection, loaded: &mut Loaded) -> Result
         if wanted.is_empty() {
             break;
         }
-        for row in &connection.query(&LOAD_REFERENCED, &[&wanted]).await? {
-            let job = rows::job(row, &mut names)?;
-            loaded.set.jobs.insert(job.id(), job);
-        }
+        let found = decoded(&connection.query(&LOAD_REFERENCED, &[&wanted]).await?, codec::job)?;
+        loaded.set.jobs.extend(found.into_iter().map(|job| (job.id(), job)));
     }
     let users: BTreeSet<&UserId> = loaded.set.jobs.values().filter_map(|job| payer(job)).collect();
     let users = users.into_iter().filter(|user| !loaded.accounts.contains(*user));
@@ -330,9 +289,7 @@ async fn load_referenced(connection: &Connection, loaded: &mut Loaded) -> Result
     if users.is_empty() {
         return Ok(());
     }
-    for row in &connection.query(&LOAD_REFERENCED_ACCOUNTS, &[&users]).await? {
-        let (user, account) = rows::account(row)?;
-        loaded.set.accounts.insert(user, account);
-    }
+    let rows = connection.query(&LOAD_REFERENCED_ACCOUNTS, &[&users]).await?;
+    loaded.set.accounts.extend(decoded(&rows, records::account)?);
     Ok(())
 }

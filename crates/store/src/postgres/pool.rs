@@ -26,7 +26,7 @@ struct PoolState {
     permits: Arc<Semaphore>,
 }
 
-/// Returned to the pool when dropped, unless a transaction is open.
+/// Returned to the pool when dropped, if it was released before.
 #[derive(Debug)]
 pub(super) struct Pooled {
     connection: Option<Connection>,
@@ -54,7 +54,7 @@ impl Pool {
             Some(connection) => connection,
             None => Connection::open(&self.0.config, self.0.keeps.load(Ordering::Relaxed)).await?,
         };
-        Ok(Pooled { connection: Some(connection), busy: false, pool: self.clone(), _permit: permit })
+        Ok(Pooled { connection: Some(connection), busy: true, pool: self.clone(), _permit: permit })
     }
 
     /// Disables prepared statements, and closes connections that have some.
@@ -79,9 +79,9 @@ impl Pool {
 }
 
 impl Pooled {
-    /// Marks the begin (`true`) or end of a transaction. A connection dropped in between is closed, which ends its transaction.
-    pub(super) fn set_busy(&mut self, busy: bool) {
-        self.busy = busy;
+    /// Marks the end of its work. A connection dropped before that is closed, which ends its transaction.
+    pub(super) fn release(&mut self) {
+        self.busy = false;
     }
 }
 

@@ -1,67 +1,54 @@
 //! All records of all jobs, page by page, for `verify`. A record that cannot be read is reported, not skipped.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use tenure_core::credit::{Account, LedgerLine, Movement};
-use tenure_core::dead_letter::DeadLetter;
-use tenure_core::event::Event;
-use tenure_core::fold::Record;
-use tenure_core::id::{JobId, UserId};
-use tenure_core::job::Job;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::Node;
 use super::read::rows_max;
-use super::rows::{self, SPEC_COLUMNS, get};
+use super::rows::{SPEC_COLUMNS, decoded, get};
 use super::statements::{
-    LOAD_DEAD_LETTERS, ORPHANS, SCAN, SCAN_ACCOUNTS, SCAN_EVENTS, SCAN_LEDGER, SCAN_LOGS,
+    LOAD_DEAD_LETTERS, SCAN, SCAN_ACCOUNTS, SCAN_EVENTS, SCAN_LEDGER, SCAN_LOGS, ORPHANS,
 };
-use crate::codec::{Interner, corrupt};
-use crate::{Scanned, StoreError};
-
-/// The sums of a ledger by kind.
-type Sums = Vec<(Movement, u64)>;
+use super::*;
+use crate::codec::corrupt;
 
 /// The other records of a page of jobs.
 #[derive(Default)]
 struct Around {
-    events: HashMap<Uuid, Vec<Result<Event, StoreError>>>,
-    dead_letters: HashMap<Uuid, Result<DeadLetter, StoreError>>,
+    events: HashMap<Uuid, Vec<Result<Event>>>,
+    dead_letters: HashMap<Uuid, Result<DeadLetter>>,
     ledger: HashMap<Uuid, Vec<LedgerLine>>,
     logs: HashMap<Uuid, (u64, u64)>,
 }
 
 impl Node {
-    pub(super) async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>, StoreError> {
+    pub(super) async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>> {
         let after = after.map_or(Uuid::nil(), |id| id.0);
-        let jobs = self.ask(&SCAN, &[&after, &rows_max(limit)]).await?;
-        let ids = jobs.iter().map(|row| get(row, 0)).collect::<Result<Vec<Uuid>, _>>()?;
-        let mut names = Interner::default();
-        let mut around = self.around(&ids, &mut names).await?;
-        let scanned = |(row, id): (&Row, &Uuid)| {
-            let record = around.record(*id, job(row, &mut names));
-            Scanned { id: JobId(*id), record: record.map_err(|error| error.to_string()) }
+        let rows = self.ask(&SCAN, &[&after, &rows_max(limit)]).await?;
+        let ids = rows.iter().map(|row| get(row, 0)).collect::<Result<Vec<Uuid>>>()?;
+        let mut around = self.around(&ids).await?;
+        let scanned = |(row, id): (&Row, Uuid)| {
+            let record = around.record(id, job(row, id)).map_err(|error| error.to_string());
+            Scanned { id: JobId(id), record }
         };
-        Ok(jobs.iter().zip(&ids).map(scanned).collect())
+        Ok(rows.iter().zip(ids).map(scanned).collect())
     }
 
-    async fn around(&self, ids: &[Uuid], names: &mut Interner) -> Result<Around, StoreError> {
+    async fn around(&self, ids: &[Uuid]) -> Result<Around> {
         let mut around = Around::default();
-        for row in &self.ask(&SCAN_EVENTS, &[&ids]).await? {
-            around.events.entry(get(row, 0)?).or_default().push(rows::event(row, names));
+        decoded(&self.ask(&SCAN_EVENTS, &[&ids]).await?, |row| {
+            around.events.entry(row.peek()?).or_default().push(codec::event(row));
+            Ok(())
+        })?;
+        let letters = self.ask(&LOAD_DEAD_LETTERS, &[&ids]).await?;
+        around.dead_letters.extend(decoded(&letters, |row| Ok((row.get()?, records::dead_letter(row))))?);
+        for (_, line) in decoded(&self.ask(&SCAN_LEDGER, &[&ids]).await?, records::ledger_line)? {
+            let job = line.job_id.expect("the statement finds lines by their jobs");
+            around.ledger.entry(job.0).or_default().push(line);
         }
-        for row in &self.ask(&LOAD_DEAD_LETTERS, &[&ids]).await? {
-            around.dead_letters.insert(get(row, 0)?, rows::dead_letter(get(row, 1)?));
-        }
-        for row in &self.ask(&SCAN_LEDGER, &[&ids]).await? {
-            let (_, line) = rows::ledger_line(row)?;
-            around.ledger.entry(get(row, 5)?).or_default().push(line);
-        }
-        for row in &self.ask(&SCAN_LOGS, &[&ids]).await? {
-            around.logs.insert(get(row, 0)?, (get::<i64>(row, 1)? as u64, get::<i64>(row, 2)? as u64));
-        }
+        let logs = self.ask(&SCAN_LOGS, &[&ids]).await?;
+        around.logs.extend(decoded(&logs, |row| Ok((row.get()?, (row.get()?, row.get()?))))?);
         Ok(around)
     }
 
@@ -69,38 +56,38 @@ impl Node {
         &self,
         after: Option<UserId>,
         limit: usize,
-    ) -> Result<Vec<(UserId, Account, Sums)>, StoreError> {
+    ) -> Result<Vec<AccountSums>> {
         let after = after.unwrap_or_else(|| "".into());
-        let mut found: Vec<(UserId, Account, Sums)> = Vec::new();
-        for row in &self.ask_long(&SCAN_ACCOUNTS, &[&after.as_str(), &rows_max(limit)]).await? {
-            let user: &str = get(row, 0)?;
+        let mut found: Vec<AccountSums> = Vec::new();
+        let rows = self.ask_long(&SCAN_ACCOUNTS, &[&after.as_str(), &rows_max(limit)]).await?;
+        decoded(&rows, |row| {
+            let user: &str = row.get()?;
+            let amounts: [Option<u64>; 3] = [row.get()?, row.get()?, row.get()?];
             if found.last().is_none_or(|(last, ..)| *last != user) {
-                let has_account = get::<Option<i64>>(row, 1)?.is_some();
-                let account = if has_account { rows::amounts(row, 1)? } else { Account::default() };
-                found.push((user.into(), account, Vec::new()));
+                let [granted, reserved, spent] = amounts.map(Option::unwrap_or_default);
+                found.push((user.into(), Account { granted, reserved, spent }, Vec::new()));
             }
-            if let (Some(kind), Some((.., sums))) = (get::<Option<&str>>(row, 4)?, found.last_mut()) {
-                let kind = Movement::parse(kind).ok_or_else(|| corrupt("ledger", user, "kind"))?;
-                sums.push((kind, get::<i64>(row, 5)? as u64));
+            if let (Some(_), Some((.., sums))) = (row.peek::<Option<&str>>()?, found.last_mut()) {
+                sums.push((records::movement(row, user)?, row.get()?));
             }
-        }
+            Ok(())
+        })?;
         Ok(found)
     }
 
-    pub(super) async fn orphans(&self, limit: usize) -> Result<Vec<String>, StoreError> {
-        let orphan = |row: &Row| {
-            let (table, id) = (get::<&str>(row, 0)?, get::<Uuid>(row, 1)?);
+    pub(super) async fn orphans(&self, limit: usize) -> Result<Vec<String>> {
+        decoded(&self.ask_long(&ORPHANS, &[&rows_max(limit)]).await?, |row| {
+            let (table, id): (&str, Uuid) = (row.get()?, row.get()?);
             Ok(match table {
                 "jobs without job_states" => format!("job {id} has no row in job_states"),
                 table => format!("{table} has rows of job {id}, which does not exist"),
             })
-        };
-        self.ask_long(&ORPHANS, &[&rows_max(limit)]).await?.iter().map(orphan).collect()
+        })
     }
 }
 
 impl Around {
-    fn record(&mut self, id: Uuid, job: Result<Arc<Job>, StoreError>) -> Result<Record, StoreError> {
+    fn record(&mut self, id: Uuid, job: Result<Arc<Job>>) -> Result<Record> {
         let events = self.events.remove(&id).unwrap_or_default();
         Ok(Record {
             job: job?,
@@ -113,9 +100,8 @@ impl Around {
 }
 
 /// A job, if it has a state row.
-fn job(row: &Row, names: &mut Interner) -> Result<Arc<Job>, StoreError> {
-    match get::<Option<&str>>(row, SPEC_COLUMNS)? {
-        Some(_) => rows::job(row, names),
-        None => Err(corrupt("job_states", get::<Uuid>(row, 0)?, "the row is not there")),
-    }
+fn job(row: &Row, id: Uuid) -> Result<Arc<Job>> {
+    let missing = || corrupt("job_states", id, "the row is not there");
+    get::<Option<&str>>(row, SPEC_COLUMNS)?.ok_or_else(missing)?;
+    decoded(std::slice::from_ref(row), codec::job)?.pop().ok_or_else(missing)
 }

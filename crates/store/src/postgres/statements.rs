@@ -1,4 +1,4 @@
-//! All statements, by file name, with the types of their parameters.
+//! The statements of this database, by file name, with the types of their parameters. Those of `reads.rs` are the same in both.
 
 use tokio_postgres::types::Type;
 
@@ -16,35 +16,18 @@ macro_rules! statements {
 pub(super) const BEGIN: &str = include_str!("sql/begin.sql");
 /// Creates the table of migrations.
 pub(super) const MIGRATIONS: &str = include_str!("sql/migrations.sql");
-/// The first part of a listing.
-pub(super) const LIST: &str = include_str!("sql/list.sql");
-/// The first part of a listing of dead letters.
-pub(super) const DEAD_LETTERS: &str = include_str!("sql/dead_letters.sql");
 
 statements! {
-    ACCOUNT = "account" [TEXT]
-    ACCOUNTS = "accounts" [TEXT INT8]
-    API_KEYS = "api_keys" []
-    ASSET = "asset" [UUID]
-    ASSET_GARBAGE = "asset_garbage" [INT8 INT8]
-    ASSETS = "assets" [UUID UUID INT8]
-    AUDIT = "audit" [INT8 INT8]
-    AUDIT_BEFORE = "audit_before" [INT8 INT8]
     HEARTBEAT = "heartbeat" [INT8]
     CLAIMABLE = "claimable" [TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT8_ARRAY UUID_ARRAY INT8 INT8]
     CLAIMABLE_SLOT = "claimable_slot" [TEXT TEXT INT4 INT8 UUID INT8 INT8]
     COMMIT_DONE = "commit_done" [UUID]
-    COMPLETED_BEFORE = "completed_before" [TEXT INT8 INT8]
     COUNT_OUTAGE = "count_outage" [INT8 INT8]
     COUNTS = "counts" []
     DISCARD_ASSETS = "discard_assets" [UUID_ARRAY INT8_ARRAY]
     DUE = "due" [INT8 INT8 INT8]
-    DUE_AUTOMATIONS = "due_automations" [TEXT INT8 INT8]
-    EVENTS = "events" [INT8 INT8]
     FENCE_COMMIT = "fence_commit" [UUID]
-    FINISHED = "finished" [INT8 INT8]
     FORGET_GARBAGE = "forget_garbage" [TEXT_ARRAY]
-    HISTORY = "history" [UUID]
     INSERT_ACCOUNT = "insert_account" [TEXT_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY]
     INSERT_API_KEY = "insert_api_key" [
         TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY BYTEA_ARRAY INT8_ARRAY TEXT_ARRAY INT8_ARRAY
@@ -77,11 +60,7 @@ statements! {
     ]
     INSERT_TELEMETRY = "insert_telemetry" [UUID_ARRAY INT8_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY INT8_ARRAY]
     JOB = "job" [UUID]
-    LAST_POSITION = "last_position" []
     LEASED = "leased" [INT8]
-    LEDGER = "ledger" [TEXT INT8 INT8]
-    LEDGER_BEFORE = "ledger_before" [TEXT INT8 INT8]
-    LIFECYCLES = "lifecycles" []
     LIVE_COUNTS = "live_counts" []
     LOAD_ACCOUNTS = "load_accounts" [TEXT_ARRAY UUID_ARRAY]
     LOAD_REFERENCED_ACCOUNTS = "load_referenced_accounts" [TEXT_ARRAY]
@@ -97,7 +76,6 @@ statements! {
     LOAD_AUTOMATIONS = "load_automations" [TEXT_ARRAY TEXT_ARRAY]
     LOCK_JOURNAL = "lock_journal" []
     LOCK_MIGRATIONS = "lock_migrations" []
-    LOGS = "logs" [UUID INT8 INT8]
     MIGRATED = "migrated" []
     NEXT_RUN = "next_run" [TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT8]
     NOW = "now" []
@@ -105,10 +83,7 @@ statements! {
     NOW_FIRST = "now_first" []
     OLDEST_READY = "oldest_ready" [INT8]
     OPEN_DEAD_LETTERS = "open_dead_letters" []
-    NODES = "nodes" [INT8]
-    AUTOMATIONS = "automations" [TEXT INT8]
     PAUSE_QUEUE = "pause_queue" [TEXT_ARRAY]
-    PAUSED = "paused" []
     PRUNE_KEYS = "prune_keys" [INT8]
     PRUNE_TELEMETRY = "prune_telemetry" [INT8]
     PRUNE_NODES = "prune_nodes" [INT8]
@@ -130,7 +105,6 @@ statements! {
     ]
     PUT_AUTOMATION = "put_automation" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY]
     PUT_WORKER = "put_worker" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY UUID_ARRAY]
-    NTH_OLDER = "nth_older" [UUID INT8]
     REMOVE_AUTOMATION = "remove_automation" [TEXT_ARRAY TEXT_ARRAY]
     RESUME_QUEUE = "resume_queue" [TEXT_ARRAY]
     SCAN = "scan" [UUID INT8]
@@ -142,7 +116,6 @@ statements! {
     CLAIM_INDEX = "claim_index" []
     DISCARD_OBJECTS = "discard_objects" [UUID_ARRAY]
     ORPHANS = "orphans" [INT8]
-    TELEMETRY = "telemetry" [UUID]
     UPDATE_HOLD = "update_hold" [
         UUID_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT8_ARRAY
         INT8_ARRAY
@@ -154,8 +127,6 @@ statements! {
         TEXT_ARRAY INT8_ARRAY INT8_ARRAY BOOL_ARRAY
     ]
     WAITING = "waiting" [INT8]
-    WORKER = "worker" [TEXT]
-    WORKERS = "workers" [INT8]
 }
 
 /// The statements of every batch.

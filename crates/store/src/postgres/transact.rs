@@ -67,7 +67,6 @@ async fn once<T: Send>(
     decide: &mut (impl FnMut(&mut WorkingSet, Now) -> T + Send),
 ) -> Result<Try<T>, StatementFault> {
     let mut connection = node.writers.get().await?;
-    connection.set_busy(true);
     connection.warm_up().await?;
     let loaded = match load::load(&connection, node, reads).await {
         Ok(loaded) => loaded,
@@ -92,7 +91,7 @@ async fn once<T: Send>(
     let mark = node.commits.mark();
     let committed = match write::commit(&connection, &set, &loaded, &mark).await {
         Ok(()) => {
-            connection.set_busy(false);
+            connection.release();
             Ok(())
         }
         Err(StatementFault::Lost(why)) => {
@@ -161,7 +160,7 @@ fn remember(node: &Node, set: &WorkingSet, loaded: &Loaded) {
 /// Rolls back a transaction.
 async fn roll_back(connection: &mut Pooled) -> Result<(), StatementFault> {
     connection.batch("rollback").await?;
-    connection.set_busy(false);
+    connection.release();
     Ok(())
 }
 

@@ -8,8 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use rusqlite::{Connection, OptionalExtension as _};
 use tenure_core::time::{Millis, Now, Timestamp};
 
-use crate::StoreError;
-use crate::sqlite::rows::fault;
+use crate::Result;
 
 /// Smaller jumps are drift and ignored.
 const JUMP_MS_MIN: i64 = 1000;
@@ -26,7 +25,7 @@ pub(super) struct FileClock {
 
 impl FileClock {
     /// Starts after the last heartbeat in the file; the time since then is an outage.
-    pub(super) fn open(connection: &Connection) -> Result<Self, StoreError> {
+    pub(super) fn open(connection: &Connection) -> Result<Self> {
         let mut clock = Self::look(connection)?;
         let at = clock.base.max(wall());
         clock.stopped.0 += (at - clock.base).0;
@@ -36,13 +35,12 @@ impl FileClock {
     }
 
     /// The clock of the file, for a read-only store.
-    pub(super) fn look(connection: &Connection) -> Result<Self, StoreError> {
+    pub(super) fn look(connection: &Connection) -> Result<Self> {
         let row = connection
             .query_row(include_str!("sql/clock.sql"), [], |row| {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
             })
-            .optional()
-            .map_err(fault)?;
+            .optional()?;
         let (alive_at, stopped) =
             row.map_or((wall(), 0), |(alive_at, stopped)| (Timestamp(alive_at), stopped));
         Ok(Self { base: alive_at, since: Instant::now(), stopped: Millis(stopped as u64), told: alive_at })
@@ -60,9 +58,9 @@ impl FileClock {
     }
 
     /// Writes a heartbeat in the open transaction.
-    pub(super) fn tell(&self, connection: &Connection, at: Timestamp) -> Result<(), StoreError> {
-        let mut statement = connection.prepare_cached(include_str!("sql/heartbeat.sql")).map_err(fault)?;
-        statement.execute((at.0, self.stopped.0 as i64)).map_err(fault)?;
+    pub(super) fn tell(&self, connection: &Connection, at: Timestamp) -> Result<()> {
+        let mut statement = connection.prepare_cached(include_str!("sql/heartbeat.sql"))?;
+        statement.execute((at.0, self.stopped.0 as i64))?;
         Ok(())
     }
 }

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{FlockOperation, flock};
 
-use crate::StoreError;
 use crate::codec::corrupt;
-use crate::sqlite::rows::fault;
+use crate::{Result, StoreError};
 
 /// Files up to this size are checked when opened; larger ones page by page as they are read, and completely by `tenure
 /// verify`.
@@ -29,7 +28,7 @@ pub(super) struct Files {
 
 impl Files {
     /// Locks the folder for this process.
-    pub(super) fn take(folder: &Path) -> Result<Self, StoreError> {
+    pub(super) fn take(folder: &Path) -> Result<Self> {
         let unavailable = |what: &Path, error: &dyn std::fmt::Display| {
             StoreError::Unavailable(format!("{}: {error}", what.display()))
         };
@@ -59,7 +58,7 @@ impl Files {
     }
 
     /// Opens a folder that another process may be using.
-    pub(super) fn look(folder: &Path) -> Result<Self, StoreError> {
+    pub(super) fn look(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
         if !path.is_file() {
             return Err(StoreError::Unavailable(format!("there is no store in {}", folder.display())));
@@ -71,7 +70,7 @@ impl Files {
         self.path.parent().expect("the database is in a folder")
     }
 
-    pub(super) fn connect_writer(&self) -> Result<Connection, StoreError> {
+    pub(super) fn connect_writer(&self) -> Result<Connection> {
         if rusqlite::version_number() < SQLITE_VERSION_MIN {
             return Err(StoreError::Unsafe(format!("SQLite {} can corrupt its log", rusqlite::version())));
         }
@@ -79,10 +78,9 @@ impl Files {
         let mut options = OpenOptions::new();
         let made = options.write(true).create(true).truncate(false).mode(0o600).open(&self.path);
         made.map_err(|error| StoreError::Unavailable(format!("{}: {error}", self.path.display())))?;
-        let connection = Connection::open(&self.path).map_err(fault)?;
-        connection.execute_batch(include_str!("pragmas.sql")).map_err(fault)?;
-        let mode: String =
-            connection.query_row("pragma journal_mode = wal", [], |row| row.get(0)).map_err(fault)?;
+        let connection = Connection::open(&self.path)?;
+        connection.execute_batch(include_str!("pragmas.sql"))?;
+        let mode: String = connection.query_row("pragma journal_mode = wal", [], |row| row.get(0))?;
         if mode != "wal" {
             return Err(StoreError::Unsafe(format!("{} cannot have a write-ahead log", self.path.display())));
         }
@@ -91,22 +89,21 @@ impl Files {
         Ok(connection)
     }
 
-    pub(super) fn connect_reader(&self) -> Result<Connection, StoreError> {
+    pub(super) fn connect_reader(&self) -> Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags).map_err(fault)?;
-        connection.execute_batch(include_str!("pragmas.sql")).map_err(fault)?;
-        connection.execute_batch("pragma query_only = on; pragma wal_autocheckpoint = 0").map_err(fault)?;
+        let connection = Connection::open_with_flags(&self.path, flags)?;
+        connection.execute_batch(include_str!("pragmas.sql"))?;
+        connection.execute_batch("pragma query_only = on; pragma wal_autocheckpoint = 0")?;
         connection.set_prepared_statement_cache_capacity(128);
         Ok(connection)
     }
 
-    fn check(&self, connection: &Connection) -> Result<(), StoreError> {
+    fn check(&self, connection: &Connection) -> Result<()> {
         let size = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
         if size > CHECKED_BYTES_MAX {
             return Ok(());
         }
-        let found: String =
-            connection.query_row("pragma quick_check(1)", [], |row| row.get(0)).map_err(fault)?;
+        let found: String = connection.query_row("pragma quick_check(1)", [], |row| row.get(0))?;
         if found == "ok" { Ok(()) } else { Err(corrupt("file", self.path.display(), &found)) }
     }
 }

@@ -3,92 +3,60 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension as _};
-use tenure_core::command::KeyId;
+use rusqlite::Connection;
+use tenure_core::asset::Asset;
 use tenure_core::credit::Account;
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::id::{JobId, Position, QueueName, UserId};
 use tenure_core::job::Job;
-use tenure_core::time::{Now, Timestamp};
-use tenure_core::working_set::{KeyRecord, Reads, WorkingSet};
+use tenure_core::time::Now;
+use tenure_core::working_set::{Reads, WorkingSet};
 
-use crate::StoreError;
-use crate::codec::{Interner, corrupt};
+use crate::codec::{self, Interner};
 use crate::live::Live;
-use crate::sqlite::rows::{amounts, fault, spec, state};
-use crate::sqlite::{Writer, assets, watch};
+use crate::sqlite::Writer;
+use crate::sqlite::rows::{all, first, for_each};
+use crate::{Result, records, row};
 
 /// All live jobs, when the store is opened.
-pub(super) fn live(connection: &Connection, names: &mut Interner) -> Result<Live, StoreError> {
+pub(super) fn live(connection: &Connection, names: &mut Interner) -> Result<Live> {
     let mut live = Live::default();
-    let mut statement = connection.prepare(include_str!("sql/open.sql")).map_err(fault)?;
-    let mut rows = statement.query([]).map_err(fault)?;
-    while let Some(row) = rows.next().map_err(fault)? {
-        live.put(Arc::new(decode(row, names)?));
-    }
+    for_each(connection, names, include_str!("sql/open.sql"), [], |row| {
+        live.put(codec::job(row)?);
+        Ok(())
+    })?;
     Ok(live)
 }
 
-pub(super) fn decode(row: &rusqlite::Row<'_>, names: &mut Interner) -> Result<Job, StoreError> {
-    let asked = Arc::new(spec(row, names).map_err(fault)?.decode()?);
-    state(row, names).map_err(fault)?.decode(asked, names)
+pub(super) fn paused(connection: &Connection) -> Result<BTreeSet<QueueName>> {
+    Ok(all(connection, include_str!("sql/paused.sql"), [], records::queue)?.into_iter().collect())
 }
 
-pub(super) fn paused(connection: &Connection) -> Result<BTreeSet<QueueName>, StoreError> {
-    let mut statement = connection.prepare_cached(include_str!("sql/paused.sql")).map_err(fault)?;
-    let rows = statement.query_map([], |row| row.get::<_, String>(0)).map_err(fault)?;
-    rows.map(|queue| queue.map(Into::into).map_err(fault)).collect()
-}
-
-pub(super) fn last_position(connection: &Connection) -> Result<Position, StoreError> {
-    let last: i64 =
-        connection.query_row(include_str!("sql/last_position.sql"), [], |row| row.get(0)).map_err(fault)?;
+pub(super) fn last_position(connection: &Connection) -> Result<Position> {
+    let last: i64 = connection.query_row(include_str!("sql/last_position.sql"), [], |row| row.get(0))?;
     Ok(Position(last as u64))
 }
 
-pub(super) fn job(
-    connection: &Connection,
-    id: JobId,
-    names: &mut Interner,
-) -> Result<Option<Job>, StoreError> {
-    let mut statement = connection.prepare_cached(include_str!("sql/job.sql")).map_err(fault)?;
-    let mut rows = statement.query([id.0.as_bytes().as_slice()]).map_err(fault)?;
-    rows.next().map_err(fault)?.map(|row| decode(row, names)).transpose()
+pub(super) fn job(connection: &Connection, id: JobId, names: &mut Interner) -> Result<Option<Arc<Job>>> {
+    let mut found = None;
+    for_each(connection, names, include_str!("sql/job.sql"), [id.0.as_bytes().as_slice()], |row| {
+        found = Some(codec::job(row)?);
+        Ok(())
+    })?;
+    Ok(found)
 }
 
-pub(super) fn account(connection: &Connection, user: &UserId) -> Result<Option<Account>, StoreError> {
-    let mut statement = connection.prepare_cached(include_str!("sql/account.sql")).map_err(fault)?;
-    statement.query_row([user.as_str()], |row| amounts(row, 0)).optional().map_err(fault)
+pub(super) fn account(connection: &Connection, user: &UserId) -> Result<Option<Account>> {
+    first(connection, include_str!("sql/account.sql"), [user.as_str()], records::amounts)
 }
 
-pub(super) fn dead_letter(connection: &Connection, job: JobId) -> Result<Option<DeadLetter>, StoreError> {
-    let mut statement = connection.prepare_cached(include_str!("sql/dead_letter.sql")).map_err(fault)?;
-    let found = statement.query_row([job.0.as_bytes().as_slice()], |row| row.get::<_, String>(0));
-    let broken = |_| corrupt("dead_letters", job, "letter");
-    found.optional().map_err(fault)?.map(|letter| serde_json::from_str(&letter).map_err(broken)).transpose()
-}
-
-fn key(connection: &Connection, id: KeyId) -> Result<Option<KeyRecord>, StoreError> {
-    let mut statement = connection.prepare_cached(include_str!("sql/load_key.sql")).map_err(fault)?;
-    let found = statement.query_row([id.0.as_slice()], |row| {
-        Ok((
-            row.get::<_, Option<[u8; 32]>>(0)?,
-            row.get::<_, String>(1)?,
-            row.get::<_, i64>(2)?,
-            row.get::<_, i64>(3)?,
-        ))
-    });
-    let Some((fingerprint, targets, created_at, expires_at)) = found.optional().map_err(fault)? else {
-        return Ok(None);
-    };
-    let targets =
-        serde_json::from_str(&targets).map_err(|_| corrupt("keys", format!("{id:?}"), "targets"))?;
-    let (created_at, expires_at) = (Timestamp(created_at), Timestamp(expires_at));
-    Ok(Some(KeyRecord { id, fingerprint, targets, created_at, expires_at }))
+pub(super) fn dead_letter(connection: &Connection, job: JobId) -> Result<Option<DeadLetter>> {
+    let id = job.0.as_bytes().as_slice();
+    first(connection, include_str!("sql/dead_letter.sql"), [id], records::dead_letter)
 }
 
 impl Writer {
-    pub(super) fn load(&mut self, reads: &Reads, now: Now) -> Result<WorkingSet, StoreError> {
+    pub(super) fn load(&mut self, reads: &Reads, now: Now) -> Result<WorkingSet> {
         let mut set = WorkingSet { paused: self.paused.clone(), ..WorkingSet::default() };
         self.load_keyed(reads, &mut set)?;
         let mut wanted = reads.jobs.clone();
@@ -103,7 +71,7 @@ impl Writer {
         while let Some(id) = wanted.pop_first() {
             let found = match live.get(id) {
                 Some(job) => Some(Arc::clone(job)),
-                None => job(&self.connection, id, &mut self.names)?.map(Arc::new),
+                None => job(&self.connection, id, &mut self.names)?,
             };
             let Some(job) = found else { continue };
             wanted.extend(job.spec.links.compensates.filter(|first| !set.jobs.contains_key(first)));
@@ -115,34 +83,56 @@ impl Writer {
         Ok(set)
     }
 
-    fn load_keyed(&self, reads: &Reads, set: &mut WorkingSet) -> Result<(), StoreError> {
+    fn load_keyed(&self, reads: &Reads, set: &mut WorkingSet) -> Result<()> {
+        let connection = &self.connection;
         for id in &reads.keys {
-            set.keys.extend(key(&self.connection, *id)?.map(|record| (*id, record)));
+            let sql = include_str!("sql/load_key.sql");
+            let record = first(connection, sql, [id.0.as_slice()], |row| records::key(row, *id))?;
+            set.keys.extend(record.map(|record| (*id, record)));
         }
         for user in &reads.accounts {
             self.load_account(user, set)?;
         }
         for job in &reads.dead_letters {
-            set.dead_letters.extend(dead_letter(&self.connection, *job)?.map(|letter| (*job, letter)));
+            set.dead_letters.extend(dead_letter(connection, *job)?.map(|letter| (*job, letter)));
         }
         for key in &reads.lifecycles {
-            let mut statement =
-                self.connection.prepare_cached(include_str!("sql/lifecycle.sql")).map_err(fault)?;
-            let source = statement.query_row((key.name.as_str(), key.version), |row| row.get::<_, String>(0));
-            set.lifecycles.extend(source.optional().map_err(fault)?.map(|source| (key.clone(), source)));
+            let values = (key.name.as_str(), key.version);
+            let source = first(connection, include_str!("sql/lifecycle.sql"), values, row::value)?;
+            set.lifecycles.extend(source.map(|source| (key.clone(), source)));
         }
         if reads.api_keys {
-            let keys = watch::api_keys(&self.connection)?;
+            let keys = all(connection, include_str!("sql/api_keys.sql"), [], records::api_key)?;
             set.api_keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
         }
-        assets::load(&self.connection, reads, set)?;
-        self.load_automations(reads, set)
+        for job in &reads.assets {
+            set.assets.insert(*job, self.assets(*job)?);
+        }
+        for path in &reads.garbage {
+            let due = first(connection, include_str!("sql/load_garbage.sql"), [path], row::value)?;
+            set.garbage.extend(due.map(|due| (path.clone(), due)));
+        }
+        for id @ (kind, name) in &reads.automations {
+            let values = (kind.as_str(), name.as_str());
+            let found = first(connection, include_str!("sql/automation.sql"), values, records::automation)?;
+            set.automations.extend(found.map(|automation| (id.clone(), automation)));
+        }
+        Ok(())
     }
 
-    fn load_account(&self, user: &UserId, set: &mut WorkingSet) -> Result<(), StoreError> {
+    fn load_account(&self, user: &UserId, set: &mut WorkingSet) -> Result<()> {
         if !set.accounts.contains_key(user) {
             set.accounts.extend(account(&self.connection, user)?.map(|account| (user.clone(), account)));
         }
         Ok(())
+    }
+
+    /// Every asset of a job, oldest first.
+    fn assets(&self, job: JobId) -> Result<Vec<Asset>> {
+        let (job, newest) = (job.0, uuid::Uuid::max());
+        let values = (job.as_bytes().as_slice(), newest.as_bytes().as_slice(), i64::MAX);
+        let mut found = all(&self.connection, include_str!("sql/assets.sql"), values, records::asset)?;
+        found.reverse();
+        Ok(found)
     }
 }

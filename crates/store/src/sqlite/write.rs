@@ -6,16 +6,17 @@
 use std::sync::Arc;
 
 use rusqlite::{CachedStatement, Connection, ErrorCode, params};
-use tenure_core::id::{JobId, Position};
+use tenure_core::id::Position;
+use tenure_core::job::Job;
 use tenure_core::limits;
 use tenure_core::time::Now;
-use tenure_core::working_set::{Changes, WorkingSet};
+use tenure_core::working_set::{Appended, Changes, WorkingSet};
 
-use crate::StoreError;
-use crate::codec::{EventRow, SpecRow, StateRow, text};
 use crate::migrate::{Migration, pending};
+use crate::row::ColumnWriter as _;
 use crate::sqlite::Writer;
-use crate::sqlite::rows::fault;
+use crate::sqlite::rows::{RowWriter, put_each};
+use crate::{Result, StoreError, codec, records};
 
 const MIGRATIONS: [Migration; 6] = [
     Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
@@ -30,30 +31,25 @@ const MIGRATIONS: [Migration; 6] = [
 const TELL_MS: i64 = 500;
 
 /// Runs pending migrations under SQLite's write lock.
-pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
-    let transaction =
-        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(fault)?;
-    transaction.execute_batch(include_str!("sql/migrations.sql")).map_err(fault)?;
+pub(super) fn migrate(connection: &mut Connection) -> Result<()> {
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    transaction.execute_batch(include_str!("sql/migrations.sql"))?;
     let done: Vec<(u32, String)> = {
-        let mut statement = transaction.prepare(include_str!("sql/migrated.sql")).map_err(fault)?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(fault)?;
-        rows.collect::<Result<_, _>>().map_err(fault)?
+        let mut statement = transaction.prepare(include_str!("sql/migrated.sql"))?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect::<Result<_, _>>()?
     };
     for migration in pending(&MIGRATIONS, &done)? {
-        transaction.execute_batch(migration.sql).map_err(fault)?;
+        transaction.execute_batch(migration.sql)?;
         let row = params![migration.number, migration.checksum()];
-        transaction.execute(include_str!("sql/insert_migration.sql"), row).map_err(fault)?;
+        transaction.execute(include_str!("sql/insert_migration.sql"), row)?;
     }
-    transaction.commit().map_err(fault)
-}
-
-fn id(job: &JobId) -> &[u8] {
-    job.0.as_bytes().as_slice()
+    Ok(transaction.commit()?)
 }
 
 impl Writer {
     /// Writes and commits; updates the live jobs only after the commit.
-    pub(super) fn write(&mut self, set: WorkingSet, now: Now) -> Result<(), StoreError> {
+    pub(super) fn write(&mut self, set: WorkingSet, now: Now) -> Result<()> {
         let adds_work = set.adds_work();
         if adds_work && self.reserve.is_spent() {
             return Err(StoreError::Full);
@@ -70,8 +66,8 @@ impl Writer {
         Ok(())
     }
 
-    fn commit(&mut self, set: &WorkingSet, now: Now) -> Result<(), StoreError> {
-        self.statement("begin immediate")?.execute([]).map_err(fault)?;
+    fn commit(&mut self, set: &WorkingSet, now: Now) -> Result<()> {
+        self.statement("begin immediate")?.execute([])?;
         if let Err(error) = self.write_rows(set, now) {
             return Err(self.undo(error));
         }
@@ -113,26 +109,25 @@ impl Writer {
         }
     }
 
-    fn write_rows(&self, set: &WorkingSet, now: Now) -> Result<(), StoreError> {
+    fn write_rows(&self, set: &WorkingSet, now: Now) -> Result<()> {
         let changes = &set.changes;
         self.write_jobs(set)?;
-        let mut insert = self.statement(include_str!("sql/insert_event.sql"))?;
-        for (position, event) in (self.position.0 + 1..).zip(&changes.appended.events) {
-            insert_event(&mut insert, position, &EventRow::encode(event))?;
+        let mut position = self.position;
+        self.put(include_str!("sql/insert_event.sql"), &changes.appended.events, |row| {
+            position.0 += 1;
+            row.with(|_| position);
+            codec::event_columns(row);
+        })?;
+        if position != self.position {
+            self.statement(include_str!("sql/advance_position.sql"))?.execute([position.0 as i64])?;
         }
-        if !changes.appended.events.is_empty() {
-            let last = self.position.0 + changes.appended.events.len() as u64;
-            self.statement(include_str!("sql/advance_position.sql"))?
-                .execute([last as i64])
-                .map_err(fault)?;
-        }
-        self.write_output(changes)?;
-        self.write_money(set)?;
-        self.write_keyed(set)?;
-        self.write_callers(set)?;
+        let Appended { telemetry, logs, ledger, audit, .. } = &changes.appended;
+        self.put(include_str!("sql/insert_telemetry.sql"), telemetry, records::telemetry_columns)?;
+        self.put(include_str!("sql/insert_log.sql"), logs, records::log_columns)?;
+        self.put(include_str!("sql/insert_ledger.sql"), ledger, records::ledger_columns)?;
+        self.put(include_str!("sql/insert_audit.sql"), audit, records::audit_columns)?;
+        self.write_upserted(set)?;
         self.write_assets(changes)?;
-        self.write_automations(set)?;
-        self.write_nodes(set)?;
         self.forget(changes)?;
         let mut clock = self.clock.lock().expect("no thread panics while holding the lock");
         if TELL_MS <= now.at.0 - clock.told.0 {
@@ -143,127 +138,68 @@ impl Writer {
     }
 
     /// Specs and states.
-    fn write_jobs(&self, set: &WorkingSet) -> Result<(), StoreError> {
-        let changes = &set.changes;
-        let mut insert = self.statement(include_str!("sql/insert_job.sql"))?;
-        let mut begin = self.statement(include_str!("sql/insert_state.sql"))?;
-        for job in changes.jobs.created.iter().map(|id| &set.jobs[id]) {
-            insert_spec(&mut insert, &SpecRow::encode(&job.spec))?;
-            put_state(&mut begin, &StateRow::encode(job))?;
+    fn write_jobs(&self, set: &WorkingSet) -> Result<()> {
+        let changes = &set.changes.jobs;
+        let created = changes.created.iter().map(|id| &*set.jobs[id]);
+        let specs = created.clone().map(|job| &*job.spec);
+        self.put(include_str!("sql/insert_job.sql"), specs, codec::spec_columns)?;
+        self.put(include_str!("sql/insert_state.sql"), created, codec::state_columns)?;
+        let updated = changes.updated.difference(&changes.purged).map(|id| &*set.jobs[id]);
+        let is_live = |job: &&Job| job.times.completed_at.is_none();
+        self.update_states(include_str!("sql/update_live.sql"), updated.clone().filter(is_live))?;
+        self.update_states(include_str!("sql/update_state.sql"), updated.filter(|job| !is_live(job)))
+    }
+
+    fn update_states<'a>(&self, sql: &str, jobs: impl Iterator<Item = &'a Job>) -> Result<()> {
+        put_each(&self.connection, sql, jobs, codec::state_columns, |job, changed| match changed {
+            1 => Ok(()),
+            _ => Err(codec::corrupt("job_states", job.id(), "the row of a live job is gone")),
+        })
+    }
+
+    fn write_upserted(&self, set: &WorkingSet) -> Result<()> {
+        let rows = &set.changes.upserted;
+        let accounts = rows.accounts.iter().map(|user| (user, set.accounts[user]));
+        self.put(include_str!("sql/put_account.sql"), accounts, records::account_columns)?;
+        let letters =
+            rows.dead_letters.difference(&set.changes.jobs.purged).map(|job| &set.dead_letters[job]);
+        self.put(include_str!("sql/put_dead_letter.sql"), letters, records::dead_letter_columns)?;
+        let keys = rows.keys.iter().map(|key| &set.keys[key]);
+        self.put(include_str!("sql/put_key.sql"), keys, records::key_columns)?;
+        for (queue, paused) in &rows.queues {
+            let sql = [include_str!("sql/resume_queue.sql"), include_str!("sql/pause_queue.sql")];
+            self.statement(sql[usize::from(*paused)])?.execute([queue.as_str()])?;
         }
-        let mut go_on = self.statement(include_str!("sql/update_live.sql"))?;
-        let mut end = self.statement(include_str!("sql/update_state.sql"))?;
-        for job in changes.jobs.updated.difference(&changes.jobs.purged).map(|id| &set.jobs[id]) {
-            let update = if job.times.completed_at.is_none() { &mut go_on } else { &mut end };
-            put_state(update, &StateRow::encode(job))?;
+        let lifecycles = rows.lifecycles.iter().map(|key| (key, set.lifecycles[key].as_str()));
+        self.put(include_str!("sql/insert_lifecycle.sql"), lifecycles, records::lifecycle_columns)?;
+        let api_keys = rows.api_keys.iter().map(|key| &set.api_keys[key]);
+        self.put(include_str!("sql/put_api_key.sql"), api_keys, records::api_key_columns)?;
+        self.put(include_str!("sql/put_worker.sql"), rows.workers.values(), records::worker_columns)?;
+        let automations = rows.automations.iter().filter_map(|id| Some((id, set.automations.get(id)?)));
+        self.put(include_str!("sql/put_automation.sql"), automations, records::automation_columns)?;
+        for (kind, name) in rows.automations.iter().filter(|id| !set.automations.contains_key(*id)) {
+            let mut remove = self.statement(include_str!("sql/remove_automation.sql"))?;
+            remove.execute((kind.as_str(), name.as_str()))?;
+        }
+        self.put(include_str!("sql/put_node.sql"), rows.nodes.values(), records::node_columns)?;
+        if let Some(now) = rows.nodes.values().map(|node| node.seen_at.0).max() {
+            let unseen_since = now - limits::NODE_UNSEEN_MS_MAX as i64;
+            self.statement(include_str!("sql/prune_nodes.sql"))?.execute([unseen_since])?;
         }
         Ok(())
     }
 
-    fn write_output(&self, changes: &Changes) -> Result<(), StoreError> {
-        let mut insert = self.statement(include_str!("sql/insert_telemetry.sql"))?;
-        for line in &changes.appended.telemetry {
-            let (worker, fence, signal) = (line.worker.as_str(), line.fence.0 as i64, text(&line.signal));
-            let row = params![id(&line.job_id), line.ts.0, worker, fence, signal, line.keep_until.0];
-            insert.execute(row).map_err(fault)?;
-        }
-        let mut insert = self.statement(include_str!("sql/insert_log.sql"))?;
-        for (job, line) in &changes.appended.logs {
-            let (stream, level) = (line.stream.as_str(), line.level.as_str());
-            insert
-                .execute(params![id(job), line.n as i64, line.ts.0, stream, level, line.text])
-                .map_err(fault)?;
-        }
-        Ok(())
+    /// Executes a statement for each record.
+    pub(super) fn put<'c, R: Copy>(
+        &'c self,
+        sql: &str,
+        rows: impl IntoIterator<Item = R>,
+        columns: impl FnMut(&mut RowWriter<'c, R>),
+    ) -> Result<()> {
+        put_each(&self.connection, sql, rows, columns, |_, _| Ok(()))
     }
 
-    fn write_money(&self, set: &WorkingSet) -> Result<(), StoreError> {
-        let mut put = self.statement(include_str!("sql/put_account.sql"))?;
-        for user in &set.changes.upserted.accounts {
-            let account = set.accounts[user];
-            let [granted, reserved, spent] =
-                [account.granted, account.reserved, account.spent].map(|n| n as i64);
-            put.execute(params![user.as_str(), granted, reserved, spent]).map_err(fault)?;
-        }
-        let mut insert = self.statement(include_str!("sql/insert_ledger.sql"))?;
-        for line in &set.changes.appended.ledger {
-            let (user, kind, job) = (line.user_id.as_str(), line.kind.as_str(), line.job_id.as_ref().map(id));
-            insert
-                .execute(params![line.ts.0, user, kind, line.amount as i64, job, line.reason])
-                .map_err(fault)?;
-        }
-        let mut insert = self.statement(include_str!("sql/insert_audit.sql"))?;
-        for line in &set.changes.appended.audit {
-            let (action, actor, job) = (line.action.as_str(), &*line.actor.0, line.job_id.as_ref().map(id));
-            insert.execute(params![line.ts.0, action, actor, job, line.reason]).map_err(fault)?;
-        }
-        Ok(())
-    }
-
-    fn write_keyed(&self, set: &WorkingSet) -> Result<(), StoreError> {
-        let changes = &set.changes;
-        let mut put = self.statement(include_str!("sql/put_dead_letter.sql"))?;
-        for job in changes.upserted.dead_letters.difference(&changes.jobs.purged) {
-            let letter = &set.dead_letters[job];
-            let stage = letter.stage.map(crate::codec::stage_text);
-            let row = params![
-                id(job),
-                letter.created_at.0,
-                letter.reason_code.as_str(),
-                stage,
-                letter.dismissed.is_some(),
-                text(letter)
-            ];
-            put.execute(row).map_err(fault)?;
-        }
-        let mut put = self.statement(include_str!("sql/put_key.sql"))?;
-        for key in &changes.upserted.keys {
-            let record = &set.keys[key];
-            let fingerprint = record.fingerprint.as_ref().map(<[u8; 32]>::as_slice);
-            let (created_at, expires_at) = (record.created_at.0, record.expires_at.0);
-            let row = params![key.0.as_slice(), fingerprint, text(&record.targets), created_at, expires_at];
-            put.execute(row).map_err(fault)?;
-        }
-        for (queue, paused) in &changes.upserted.queues {
-            let sql = if *paused {
-                include_str!("sql/pause_queue.sql")
-            } else {
-                include_str!("sql/resume_queue.sql")
-            };
-            self.statement(sql)?.execute([queue.as_str()]).map_err(fault)?;
-        }
-        let mut insert = self.statement(include_str!("sql/insert_lifecycle.sql"))?;
-        for key in &changes.upserted.lifecycles {
-            insert.execute(params![key.name.as_str(), key.version, set.lifecycles[key]]).map_err(fault)?;
-        }
-        Ok(())
-    }
-
-    fn write_callers(&self, set: &WorkingSet) -> Result<(), StoreError> {
-        let changes = &set.changes;
-        if !changes.upserted.api_keys.is_empty() {
-            let mut put = self.statement(include_str!("sql/put_api_key.sql"))?;
-            for key in changes.upserted.api_keys.iter().map(|key| &set.api_keys[key]) {
-                let (role, user) = (key.role.as_str(), key.user_id.as_deref());
-                let (digest, by) = (key.digest.as_slice(), &*key.created_by.0);
-                let (created_at, revoked_at) = (key.created_at.0, key.revoked_at.map(|at| at.0));
-                let row = params![key.id.as_str(), role, user, digest, created_at, by, revoked_at];
-                put.execute(row).map_err(fault)?;
-            }
-        }
-        if !changes.upserted.workers.is_empty() {
-            let mut put = self.statement(include_str!("sql/put_worker.sql"))?;
-            for worker in changes.upserted.workers.values() {
-                let credential = worker.credential.as_deref();
-                let connection = worker.connection.map(uuid::Uuid::into_bytes);
-                let row = params![worker.name.as_str(), credential, worker.seen_at.0, connection];
-                put.execute(row).map_err(fault)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn forget(&self, changes: &Changes) -> Result<(), StoreError> {
+    fn forget(&self, changes: &Changes) -> Result<()> {
         const PURGE: [&str; 8] = [
             include_str!("sql/discard_objects.sql"),
             include_str!("sql/purge_assets.sql"),
@@ -276,24 +212,24 @@ impl Writer {
         ];
         for job in &changes.jobs.purged {
             for sql in PURGE {
-                self.statement(sql)?.execute([id(job)]).map_err(fault)?;
+                self.statement(sql)?.execute([job.0.as_bytes().as_slice()])?;
             }
         }
         if let Some(now) = changes.prune {
-            self.statement(include_str!("sql/prune_telemetry.sql"))?.execute([now.0]).map_err(fault)?;
-            self.statement(include_str!("sql/prune_keys.sql"))?.execute([now.0]).map_err(fault)?;
+            self.statement(include_str!("sql/prune_telemetry.sql"))?.execute([now.0])?;
+            self.statement(include_str!("sql/prune_keys.sql"))?.execute([now.0])?;
             let unseen_since = now.0 - limits::WORKER_UNSEEN_MS_MAX as i64;
-            self.statement(include_str!("sql/prune_workers.sql"))?.execute([unseen_since]).map_err(fault)?;
+            self.statement(include_str!("sql/prune_workers.sql"))?.execute([unseen_since])?;
         }
         Ok(())
     }
 
-    pub(super) fn statement(&self, sql: &str) -> Result<CachedStatement<'_>, StoreError> {
-        self.connection.prepare_cached(sql).map_err(fault)
+    pub(super) fn statement(&self, sql: &str) -> Result<CachedStatement<'_>> {
+        Ok(self.connection.prepare_cached(sql)?)
     }
 
     /// Writes a heartbeat. Its commit can have an unknown outcome like any other.
-    pub(super) fn heartbeat(&mut self) -> Result<(), StoreError> {
+    pub(super) fn heartbeat(&mut self) -> Result<()> {
         if let Some(doubt) = &self.doubt {
             return Err(StoreError::OutcomeUnknown(doubt.clone()));
         }
@@ -317,81 +253,4 @@ impl Writer {
             }
         }
     }
-}
-
-fn insert_spec(insert: &mut CachedStatement<'_>, row: &SpecRow) -> Result<(), StoreError> {
-    let bytes = |id: &Option<uuid::Uuid>| id.map(|id| id.as_bytes().to_vec());
-    let inserted = insert.execute(params![
-        row.id.as_bytes().as_slice(),
-        row.job_type.as_str(),
-        row.lifecycle.as_str(),
-        row.lifecycle_version,
-        row.queue.as_str(),
-        row.user_id.as_deref(),
-        row.priority,
-        row.max_attempts,
-        row.cost,
-        row.payload.as_str(),
-        row.created_at,
-        row.correlation_id.as_deref(),
-        row.traceparent.as_deref(),
-        row.idempotency_key.as_deref(),
-        bytes(&row.retry_of),
-        bytes(&row.compensates),
-    ]);
-    inserted.map(drop).map_err(fault)
-}
-
-/// For inserts and updates: both statements number the columns alike.
-fn put_state(put: &mut CachedStatement<'_>, row: &StateRow) -> Result<(), StoreError> {
-    let changed = put.execute(params![
-        row.id.as_bytes().as_slice(),
-        row.state.as_str(),
-        row.phase.as_str(),
-        row.outcome.as_deref(),
-        row.seq,
-        row.attempt,
-        row.retry_count,
-        row.fence,
-        row.run_at,
-        row.timeout_at,
-        row.due_at,
-        row.clock_at,
-        row.updated_at,
-        row.claimed_at,
-        row.started_at,
-        row.completed_at,
-        row.entered,
-        row.worker.as_deref(),
-        row.lease,
-        row.last_lease,
-        row.error,
-        row.result.as_ref().map(tenure_core::json::Json::as_str),
-        row.checkpoint.as_ref().map(tenure_core::json::Json::as_str),
-        row.progress,
-        row.cancel,
-        row.log_count,
-    ]);
-    match changed.map_err(fault)? {
-        1 => Ok(()),
-        _ => Err(crate::codec::corrupt("job_states", row.id, "the row of a live job is gone")),
-    }
-}
-
-fn insert_event(insert: &mut CachedStatement<'_>, position: u64, row: &EventRow) -> Result<(), StoreError> {
-    let inserted = insert.execute(params![
-        position as i64,
-        row.job_id.as_bytes().as_slice(),
-        row.seq,
-        row.name.as_str(),
-        row.trigger,
-        row.from_state.as_deref(),
-        row.to_state.as_str(),
-        row.attempt,
-        row.ts,
-        row.actor.as_str(),
-        row.cause.as_deref(),
-        row.facts,
-    ]);
-    inserted.map(drop).map_err(fault)
 }

@@ -7,12 +7,12 @@ use std::sync::{Arc, LazyLock};
 use tenure_core::api_key::Role;
 use tenure_core::asset::{AssetId, NewAsset};
 use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::command::{Cancel, Command, CommandEnvelope, Create, Hold, NewKey, Retry, Verb, When};
+use tenure_core::command::{Command, CommandEnvelope, Create, Hold, NewKey, Retry, Verb, When};
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::decide::{CommandOutput, CommandResult, decide_batch};
 use tenure_core::event::Event;
 use tenure_core::id::JobId;
-use tenure_core::job::{CancelMode, Class, Job};
+use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Progress};
 use tenure_core::job_type::{Catalog, JobType};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::{Backoff, Jitter, Policy, Timeout};
@@ -22,7 +22,9 @@ use tenure_core::time::{Millis, Timestamp};
 use tenure_core::working_set::Reads;
 use tenure_store::{MemoryStore, Store};
 
-use crate::conformance::{a_job_with, add_schedule, fire, journal, new_asset, page, upload};
+use crate::conformance::{
+    a_job_with, add_schedule, cancel, change_schedule, fire, journal, new_asset, page, upload,
+};
 use crate::fixture::*;
 use crate::stores;
 
@@ -135,10 +137,7 @@ fn a_command(random: &mut Random) -> RandomCommand {
 }
 
 fn a_report(random: &mut Random) -> Verb {
-    let error = |class| tenure_core::job::JobError {
-        class,
-        ..tenure_core::job::JobError::own("BROKEN", "it broke", tenure_core::job::Category::Engine)
-    };
+    let error = |class| JobError { class, ..JobError::own("BROKEN", "it broke", Category::Engine) };
     match random.below(8) {
         0 | 1 => Verb::Fail { error: error(Class::Transient), retry_after: None },
         2 => Verb::Fail { error: error(Class::Permanent), retry_after: None },
@@ -170,7 +169,7 @@ impl<S: Store> Replica<S> {
             RandomCommand::Create(creation) => create(*creation),
             RandomCommand::Claim(worker, types, max) => claim(worker, of_types(&types), max),
             RandomCommand::Report(place, verb) => report(&hold(place)?, verb),
-            RandomCommand::Heartbeat(place) => by("worker", Command::Heartbeat(hold(place)?)),
+            RandomCommand::Heartbeat(place) => heartbeat(&hold(place)?),
             RandomCommand::Progress(place, percent) => {
                 by("worker", Command::Progress { hold: hold(place)?, percent, message: None })
             }
@@ -179,27 +178,14 @@ impl<S: Store> Replica<S> {
                 let new = NewAsset { id, ..new_asset(job(place)?, Some(&id.to_string())) };
                 by("user:ann", Command::AddAsset(Box::new(new)))
             }
-            RandomCommand::Cancel(place, mode) => {
-                by("user:ann", Command::Cancel(Cancel { job: job(place)?, mode, reason: None }))
-            }
-            RandomCommand::DeadLetter(place) => by(
-                "operator:ann",
-                Command::DeadLetter {
-                    job: job(place)?,
-                    reason: ReasonCode::PolicyViolation,
-                    detail: "enough".to_owned(),
-                },
-            ),
-            RandomCommand::Dismiss(place) => {
-                by("operator:ann", Command::DismissDeadLetter { job: job(place)?, reason: "seen".to_owned() })
-            }
+            RandomCommand::Cancel(place, mode) => cancel(job(place)?, mode),
+            RandomCommand::DeadLetter(place) => dead_letter(job(place)?, ReasonCode::PolicyViolation),
+            RandomCommand::Dismiss(place) => dismiss(job(place)?),
             RandomCommand::Retry(place, id) => {
                 by("user:ann", Command::Retry(Retry { job: job(place)?, id, when: When::Now }))
             }
             RandomCommand::Purge(place) => by("clock", Command::Purge(job(place)?)),
-            RandomCommand::Pause(queue, paused) => {
-                by("operator:ann", Command::PauseQueue { queue: queue.into(), paused })
-            }
+            RandomCommand::Pause(queue, paused) => pause_queue(queue, paused),
             RandomCommand::Grant(user, amount) => grant(user, amount),
             RandomCommand::Prune => by("clock", Command::Prune),
             RandomCommand::Seen(workers) => {
@@ -212,12 +198,8 @@ impl<S: Store> Replica<S> {
             }
             RandomCommand::RevokeKey(id) => by("admin:ann", Command::RevokeKey(id.into())),
             RandomCommand::AddSchedule(id, job_type) => add_schedule(id, job_type, Timestamp(1)),
-            RandomCommand::PauseSchedule(id) => {
-                by("operator:ann", Command::ChangeSchedule { id: id.into(), change: ScheduleChange::Pause })
-            }
-            RandomCommand::RemoveSchedule(id) => {
-                by("operator:ann", Command::ChangeSchedule { id: id.into(), change: ScheduleChange::Remove })
-            }
+            RandomCommand::PauseSchedule(id) => change_schedule(id, ScheduleChange::Pause),
+            RandomCommand::RemoveSchedule(id) => change_schedule(id, ScheduleChange::Remove),
             // Fires at most twice.
             RandomCommand::Fire(id, job) => fire(id, Timestamp(1), Timestamp(2), a_job_with(job, "paid")),
         })
@@ -340,10 +322,9 @@ fn described(result: &CommandResult) -> String {
         Ok(other) => format!("{other:?}"),
         Err(refusal) => {
             // Refusals contain job ids, whose beginnings differ.
-            let words: Vec<_> =
-                refusal.to_string().split(' ').map(|word| word.chars().rev().take(18).collect()).collect();
-            let words: Vec<String> = words;
-            words.join(" ")
+            let text = refusal.to_string();
+            let words = text.split(' ').map(|word| word.chars().rev().take(18).collect());
+            words.collect::<Vec<String>>().join(" ")
         }
     }
 }
@@ -355,8 +336,7 @@ fn job_line(job: &Arc<Job>) -> String {
         job.last_lease.as_ref().map(|lease| (lease.fence, lease.worker.clone(), lease.end, lease.by.clone()));
     let entered: Vec<_> = job.times.entered.iter().map(|(state, _)| state).collect();
     let mut output = job.output.clone();
-    output.progress =
-        output.progress.map(|progress| Box::new(tenure_core::job::Progress { message: None, ..*progress }));
+    output.progress = output.progress.map(|progress| Box::new(Progress { message: None, ..*progress }));
     let cancel = job.cancel.as_ref().map(|cancel| (cancel.mode, cancel.by.clone()));
     // The payload of a compensation contains the times of the first job.
     let payload = if spec.links.compensates.is_some() { "" } else { spec.payload.as_str() };
@@ -399,7 +379,7 @@ fn event_line(event: &Event) -> String {
 /// Waits for the next millisecond, so that the order by time is the same in all stores.
 async fn tick<S: Store>(store: &S) {
     let now = store.now().await.unwrap().at;
-    until("the clock has moved", async || (store.now().await.unwrap().at > now).then_some(())).await;
+    clock_after(store, now).await;
 }
 
 async fn check_against_memory<S: Store>(store: S) {

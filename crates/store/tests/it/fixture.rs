@@ -9,6 +9,7 @@ use tenure_core::command::{
     AppendLog, Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, Hold, IdempotencyKey,
     NewLogLine, Report, Verb, When, WorkerSighting,
 };
+use tenure_core::dead_letter::ReasonCode;
 use tenure_core::decide::{CommandOutput, CommandResult, decide_batch};
 use tenure_core::fold::{verify, verify_account};
 use tenure_core::id::JobId;
@@ -17,9 +18,9 @@ use tenure_core::job_type::{Catalog, JobType};
 use tenure_core::json::Json;
 use tenure_core::lifecycle::{Backoff, Jitter, Lifecycle, Policy};
 use tenure_core::query::{JobFilter, Page};
-use tenure_core::time::Millis;
+use tenure_core::time::{Millis, Timestamp};
 use tenure_core::working_set::Reads;
-use tenure_store::{Scanned, Store, StoreError};
+use tenure_store::{AccountSums, Scanned, Store, StoreError};
 
 /// A test that waits longer has failed.
 const WAIT_MAX: Duration = Duration::from_mins(1);
@@ -158,6 +159,22 @@ pub(crate) fn grant(user: &str, amount: u64) -> CommandEnvelope {
     by("operator:ann", Command::GrantCredits { user: user.into(), amount, reason: Some("a gift".to_owned()) })
 }
 
+pub(crate) fn heartbeat(hold: &Hold) -> CommandEnvelope {
+    by("worker", Command::Heartbeat(hold.clone()))
+}
+
+pub(crate) fn pause_queue(queue: &str, paused: bool) -> CommandEnvelope {
+    by("operator:ann", Command::PauseQueue { queue: queue.into(), paused })
+}
+
+pub(crate) fn dead_letter(job: JobId, reason: ReasonCode) -> CommandEnvelope {
+    by("operator:ann", Command::DeadLetter { job, reason, detail: "enough".to_owned() })
+}
+
+pub(crate) fn dismiss(job: JobId) -> CommandEnvelope {
+    by("operator:ann", Command::DismissDeadLetter { job, reason: "seen".to_owned() })
+}
+
 /// Submits one batch.
 pub(crate) async fn try_submit<S: Store>(
     store: &S,
@@ -229,29 +246,39 @@ pub(crate) async fn all_jobs<S: Store>(store: &S) -> Vec<Arc<Job>> {
 
 /// Every job that a filter finds, page by page.
 pub(crate) async fn list_all<S: Store>(store: &S, filter: JobFilter, limit: usize) -> Vec<Arc<Job>> {
-    let mut found: Vec<Arc<Job>> = Vec::new();
-    loop {
-        let before = found.last().map(|job| job.id());
-        let page = store.list(filter.clone(), Page { before, limit }).await.expect("the store works");
-        assert!(page.len() <= limit, "a page is never longer than requested");
-        let last = page.len() < limit;
-        found.extend(page);
-        if last {
-            return found;
-        }
-    }
+    all_pages(limit, async |last: Option<&Arc<Job>>| {
+        store.list(filter.clone(), Page { before: last.map(|job| job.id()), limit }).await
+    })
+    .await
 }
 
-/// Every record of every job.
-pub(crate) async fn scan_all<S: Store>(store: &S) -> Vec<Scanned> {
-    let mut found: Vec<Scanned> = Vec::new();
+/// All rows of a read in pages, which gets the last row so far.
+pub(crate) async fn all_pages<T>(
+    limit: usize,
+    mut read: impl AsyncFnMut(Option<&T>) -> Result<Vec<T>, StoreError>,
+) -> Vec<T> {
+    let mut found = Vec::new();
     loop {
-        let page = store.scan(found.last().map(|it| it.id), 200).await.expect("the store works");
+        let page = read(found.last()).await.expect("the store works");
+        assert!(page.len() <= limit, "a page is never longer than requested");
         if page.is_empty() {
             return found;
         }
         found.extend(page);
     }
+}
+
+/// Every record of every job.
+pub(crate) async fn scan_all<S: Store>(store: &S) -> Vec<Scanned> {
+    all_pages(200, async |last: Option<&Scanned>| store.scan(last.map(|it| it.id), 200).await).await
+}
+
+/// Every account with the sums of its ledger.
+pub(crate) async fn scan_all_accounts<S: Store>(store: &S, limit: usize) -> Vec<AccountSums> {
+    all_pages(limit, async |last: Option<&AccountSums>| {
+        store.scan_accounts(last.map(|(user, ..)| user.clone()), limit).await
+    })
+    .await
 }
 
 /// Checks the laws: every history folds to its row, every account matches its ledger, and there are no orphans.
@@ -262,16 +289,15 @@ pub(crate) async fn assert_lawful<S: Store>(store: &S) {
         let found = verify(&record, lifecycle.map(AsRef::as_ref));
         assert!(found.is_empty(), "{found:?}");
     }
-    let mut after = None;
-    loop {
-        let page = store.scan_accounts(after.clone(), 100).await.expect("the store works");
-        let Some((last, ..)) = page.last() else { break };
-        after = Some(last.clone());
-        for (user, account, sums) in page {
-            assert_eq!(verify_account(&user, account, &sums), []);
-        }
+    for (user, account, sums) in scan_all_accounts(store, 100).await {
+        assert_eq!(verify_account(&user, account, &sums), []);
     }
     assert_eq!(store.orphans(10).await.expect("the store works"), Vec::<String>::new());
+}
+
+/// Waits until the clock of the store is after a time.
+pub(crate) async fn clock_after<S: Store>(store: &S, at: Timestamp) {
+    until("the clock has advanced", async || (store.now().await.unwrap().at > at).then_some(())).await;
 }
 
 /// Waits until `ask` returns `Some`.

@@ -16,6 +16,23 @@ pub(crate) struct TestStores<S: Store> {
     _folder: Option<TempDir>,
 }
 
+impl<S: Store> TestStores<S> {
+    /// Runs tasks in parallel, alternately on the two nodes; returns their results in order.
+    pub(crate) async fn in_parallel<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        &self,
+        tasks: usize,
+        task: impl Fn(usize, S) -> F,
+    ) -> Vec<T> {
+        let node = |n: usize| if n % 2 == 0 { self.store.clone() } else { self.other.clone() };
+        let running: Vec<_> = (0..tasks).map(|n| tokio::spawn(task(n, node(n)))).collect();
+        let mut results = Vec::new();
+        for task in running {
+            results.push(task.await.expect("a task does not panic"));
+        }
+        results
+    }
+}
+
 pub(crate) async fn memory() -> TestStores<MemoryStore> {
     let store = MemoryStore::new();
     TestStores { other: store.clone(), store, _folder: None }

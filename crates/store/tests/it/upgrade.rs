@@ -1,7 +1,6 @@
 //! A store written by an older version is migrated when opened, without losing anything.
 
 use rusqlite::Connection;
-use tenure_core::command::Command;
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::query::DeadLetterFilter;
 use tenure_store::{Gauges, Store};
@@ -10,23 +9,26 @@ use crate::conformance::page;
 use crate::fixture::*;
 use crate::stores;
 
+/// Removes what later migrations created in both databases.
+const LATER: &str = "
+    drop table assets;
+    drop table asset_garbage;
+    drop table orders;
+    drop table nodes;
+    drop table api_keys;
+    drop table workers;
+    drop index dead_letters_open;
+    alter table dead_letters drop column created_at;";
+
 /// Creates jobs in several states and three dead letters, one of them dismissed; returns the gauges.
 async fn some_past<S: Store>(store: &S) -> Gauges {
     let jobs = created(store, (0..6).map(|_| a_job("distributed")).collect()).await;
     take(store, "w1", any(), 4).await;
     for job in &jobs[..3] {
-        let end =
-            Command::DeadLetter { job: job.id(), reason: ReasonCode::Timeout, detail: "enough".to_owned() };
-        let over = job_of(one(store, by("operator:ann", end)).await);
-        let at = over.times.completed_at.expect("it is over");
-        until("the clock has moved on", async || (store.now().await.unwrap().at > at).then_some(())).await;
+        let over = job_of(one(store, dead_letter(job.id(), ReasonCode::Timeout)).await);
+        clock_after(store, over.times.completed_at.expect("it is over")).await;
     }
-    one(
-        store,
-        by("operator:ann", Command::DismissDeadLetter { job: jobs[0].id(), reason: "seen".to_owned() }),
-    )
-    .await
-    .unwrap();
+    one(store, dismiss(jobs[0].id())).await.unwrap();
     let gauges = store.gauges().await.unwrap();
     let letters = store.dead_letters(DeadLetterFilter::default(), page(9)).await.unwrap();
     assert_eq!(gauges.dead_letters, 2);
@@ -50,17 +52,7 @@ async fn a_file_of_the_first_schema_is_migrated() {
     let gauges = some_past(&store).await;
     drop(store);
     let file = Connection::open(folder.path().join("tenure.db")).unwrap();
-    let as_it_was = "
-        drop table assets;
-        drop table asset_garbage;
-        drop table orders;
-        drop table nodes;
-        drop table api_keys;
-        drop table workers;
-        drop index dead_letters_open;
-        alter table dead_letters drop column created_at;
-        delete from migrations where number > 1;";
-    file.execute_batch(as_it_was).unwrap();
+    file.execute_batch(&format!("{LATER} delete from migrations where number > 1;")).unwrap();
     drop(file);
     let store = stores::open(folder.path()).await;
     is_up_to_date(&store, &gauges).await;
@@ -72,18 +64,8 @@ async fn a_database_of_an_older_schema_is_migrated() {
     let store = stores::connect(&url).await;
     let gauges = some_past(&store).await;
     drop(store);
-    let as_it_was = "
-        drop table assets;
-        drop table asset_garbage;
-        drop table orders;
-        drop table nodes;
-        drop table api_keys;
-        drop table workers;
-        drop index dead_letters_open;
-        drop index job_states_busy;
-        alter table dead_letters drop column created_at;
-        delete from migrations where number > 2;";
-    stores::ask(&url, as_it_was).await;
+    let as_it_was = format!("{LATER} drop index job_states_busy; delete from migrations where number > 2;");
+    stores::ask(&url, &as_it_was).await;
     let store = stores::connect(&url).await;
     is_up_to_date(&store, &gauges).await;
 }

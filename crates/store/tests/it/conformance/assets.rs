@@ -34,7 +34,7 @@ fn add(new: NewAsset) -> CommandEnvelope {
     by("user:ann", Command::AddAsset(Box::new(new)))
 }
 
-fn cancel(job: JobId, mode: CancelMode) -> CommandEnvelope {
+pub(crate) fn cancel(job: JobId, mode: CancelMode) -> CommandEnvelope {
     by("user:ann", Command::Cancel(Cancel { job, mode, reason: None }))
 }
 

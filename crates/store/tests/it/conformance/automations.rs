@@ -39,7 +39,7 @@ pub(crate) fn fire(id: &str, due_at: Timestamp, next_at: Timestamp, job: Create)
     by(&format!("schedule:{id}"), Command::Fire(Box::new(fire)))
 }
 
-fn change(id: &str, change: ScheduleChange) -> CommandEnvelope {
+pub(crate) fn change_schedule(id: &str, change: ScheduleChange) -> CommandEnvelope {
     by("operator:ann", Command::ChangeSchedule { id: id.into(), change })
 }
 
@@ -81,23 +81,26 @@ pub(crate) async fn automations_are_stored_changed_and_deleted<S: Store>(stores:
     let other = one(&stores.store, add_schedule("b", "image", far)).await;
     assert!(matches!(other, Err(Refusal::ValidationFailed(_))), "{other:?}");
 
-    let (paused, _) = schedule_of(one(&stores.store, change("b", ScheduleChange::Pause)).await);
+    let (paused, _) = schedule_of(one(&stores.store, change_schedule("b", ScheduleChange::Pause)).await);
     assert_eq!(paused.next_at, None);
-    assert!(schedule_of(one(&stores.other, change("b", ScheduleChange::Pause)).await).1, "it was paused");
+    assert!(
+        schedule_of(one(&stores.other, change_schedule("b", ScheduleChange::Pause)).await).1,
+        "it was paused"
+    );
     assert_eq!(due(&stores.store).await, ["a"]);
-    let resumed = one(&stores.other, change("b", ScheduleChange::Resume(Timestamp(9)))).await;
+    let resumed = one(&stores.other, change_schedule("b", ScheduleChange::Resume(Timestamp(9)))).await;
     assert_eq!(schedule_of(resumed).0.next_at, Some(Timestamp(9)));
     assert_eq!(due(&stores.store).await, ["a", "b"]);
 
-    one(&stores.other, change("a", ScheduleChange::Remove)).await.unwrap();
-    let gone = one(&stores.store, change("a", ScheduleChange::Remove)).await;
+    one(&stores.other, change_schedule("a", ScheduleChange::Remove)).await.unwrap();
+    let gone = one(&stores.store, change_schedule("a", ScheduleChange::Remove)).await;
     assert!(matches!(gone, Err(Refusal::NotFound { what: "schedule", .. })), "{gone:?}");
     // Created, changed and removed in one batch; and removed and created again.
     let batch = vec![
         add_schedule("d", "so1", far),
-        change("d", ScheduleChange::Pause),
-        change("d", ScheduleChange::Remove),
-        change("c", ScheduleChange::Remove),
+        change_schedule("d", ScheduleChange::Pause),
+        change_schedule("d", ScheduleChange::Remove),
+        change_schedule("c", ScheduleChange::Remove),
         add_schedule("c", "image", far),
     ];
     assert!(submit(&stores.store, batch).await.iter().all(Result::is_ok));
@@ -112,31 +115,22 @@ pub(crate) async fn automations_are_stored_changed_and_deleted<S: Store>(stores:
 pub(crate) async fn a_time_of_a_schedule_creates_one_job_under_concurrency<S: Store>(stores: TestStores<S>) {
     let times = |round: i64| (Timestamp(1000 + round), Timestamp(1001 + round));
     one(&stores.store, add_schedule("s", "so1", times(0).0)).await.unwrap();
-    let nodes: Vec<_> = (0..6)
-        .map(|n| {
-            let store = if n % 2 == 0 { stores.store.clone() } else { stores.other.clone() };
-            tokio::spawn(async move {
-                let mut first = 0;
-                for round in 0..10 {
-                    // A late node reads the state that the first one left.
-                    let found = store.automations(AutomationKind::Schedule).await.unwrap();
-                    let Automation::Schedule(read) = &found[0] else { panic!("it is a schedule") };
-                    let (due_at, next_at) = times(round);
-                    let occurrence = Some((due_at, Ok(Box::new(a_job_with(an_id(), "so1")))));
-                    let fire =
-                        Fire { schedule: "s".into(), due_at, last_job: read.last_job, next_at, occurrence };
-                    let envelope = by("schedule:s", Command::Fire(Box::new(fire)));
-                    let result = submit_until_done(&store, &[envelope]).await.remove(0);
-                    first += u32::from(!schedule_of(result).1);
-                }
-                first
-            })
-        })
-        .collect();
-    let mut first = 0;
-    for node in nodes {
-        first += node.await.expect("a node does not panic");
-    }
+    let first = stores.in_parallel(6, move |_, store| async move {
+        let mut first = 0;
+        for round in 0..10 {
+            // A late node reads the state that the first one left.
+            let found = store.automations(AutomationKind::Schedule).await.unwrap();
+            let Automation::Schedule(read) = &found[0] else { panic!("it is a schedule") };
+            let (due_at, next_at) = times(round);
+            let occurrence = Some((due_at, Ok(Box::new(a_job_with(an_id(), "so1")))));
+            let fire = Fire { schedule: "s".into(), due_at, last_job: read.last_job, next_at, occurrence };
+            let envelope = by("schedule:s", Command::Fire(Box::new(fire)));
+            let result = submit_until_done(&store, &[envelope]).await.remove(0);
+            first += u32::from(!schedule_of(result).1);
+        }
+        first
+    });
+    let first: u32 = first.await.iter().sum();
     let found = stores.other.automations(AutomationKind::Schedule).await.unwrap();
     let Automation::Schedule(schedule) = &found[0] else { panic!("it is a schedule") };
     let fired = schedule.next_at.unwrap().0 - 1000;

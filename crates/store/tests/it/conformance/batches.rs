@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tenure_core::command::{Cancel, Command, Create, Verb, When};
+use tenure_core::command::{Cancel, Command, Create, Hold, Verb, When};
 use tenure_core::decide::CommandOutput;
+use tenure_core::id::{Fence, Position};
 use tenure_core::job::{CancelMode, Category, Class, JobError, Links, Stage};
 use tenure_core::json::Json;
-use tenure_core::query::JobFilter;
+use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::refusal::Refusal;
 use tenure_core::time::Millis;
 use tenure_core::working_set::Reads;
@@ -24,7 +25,7 @@ pub(crate) async fn the_changes_of_a_batch_are_stored<S: Store>(stores: TestStor
             grant("ann", 10),
             create(Create { user_id: Some("ann".into()), ..a_job("paid") }),
             create(a_job("so1")),
-            by("operator:ann", Command::PauseQueue { queue: "night".into(), paused: true }),
+            pause_queue("night", true),
             claim("w1", of_types(&["paid"]), 1),
         ],
     )
@@ -54,17 +55,15 @@ pub(crate) async fn the_changes_of_a_batch_are_stored<S: Store>(stores: TestStor
 pub(crate) async fn a_refused_command_changes_nothing<S: Store>(stores: TestStores<S>) {
     let store = &stores.store;
     let job = created_one(store, a_job("so1")).await;
-    let before = store.events(tenure_core::id::Position(0), 10).await.unwrap();
-    let stranger =
-        tenure_core::command::Hold { worker: "w9".into(), fence: tenure_core::id::Fence(7), job: job.id() };
+    let before = store.events(Position(0), 10).await.unwrap();
+    let stranger = Hold { worker: "w9".into(), fence: Fence(7), job: job.id() };
     let poor = Create { user_id: Some("bob".into()), ..a_job("paid") };
-    let results =
-        submit(store, vec![succeed(&stranger), create(poor), create(a_job("nobody_knows_me_so_catch_all"))])
-            .await;
+    let unknown = a_job("nobody_knows_me_so_catch_all");
+    let results = submit(store, vec![succeed(&stranger), create(poor), create(unknown)]).await;
     assert!(matches!(results[0], Err(Refusal::InvalidTransition { .. } | Refusal::LeaseConflict { .. })));
     assert!(matches!(results[1], Err(Refusal::InsufficientCredits { cost: 3, available: 0 })));
     assert!(matches!(results[2], Err(Refusal::UnknownType(_))));
-    assert_eq!(store.events(tenure_core::id::Position(0), 10).await.unwrap(), before);
+    assert_eq!(store.events(Position(0), 10).await.unwrap(), before);
     assert_eq!(store.job(job.id()).await.unwrap(), Some(job));
     assert_eq!(all_jobs(store).await.len(), 1);
     assert_lawful(store).await;
@@ -79,7 +78,7 @@ pub(crate) async fn a_decision_without_changes_writes_nothing<S: Store>(stores: 
     });
     assert_eq!(result.await.unwrap(), 0);
     assert_eq!(calls.load(Ordering::Relaxed), 1);
-    assert_eq!(stores.store.events(tenure_core::id::Position(0), 10).await.unwrap(), []);
+    assert_eq!(stores.store.events(Position(0), 10).await.unwrap(), []);
 }
 
 pub(crate) async fn a_batch_is_decided_in_order_on_one_working_set<S: Store>(stores: TestStores<S>) {
@@ -162,10 +161,7 @@ pub(crate) async fn every_value_is_read_as_written<S: Store>(stores: TestStores<
     submit(store, vec![report(&second, release)]).await;
     let third = take(store, "w3", any(), 1).await.remove(0);
     let soft = Cancel { job: job.id(), mode: CancelMode::Soft, reason: Some(odd.to_owned()) };
-    let results = submit(
-        store,
-        vec![by("user:ann", Command::Cancel(soft)), by("worker", Command::Heartbeat(hold(&third)))],
-    );
+    let results = submit(store, vec![by("user:ann", Command::Cancel(soft)), heartbeat(&hold(&third))]);
     let Ok(CommandOutput::Heartbeat { lease, cancel }) = results.await.remove(1) else {
         panic!("a heartbeat is accepted")
     };
@@ -191,23 +187,13 @@ pub(crate) async fn records_of_every_kind_pass_verify<S: Store>(stores: TestStor
     submit(store, vec![grant("ann", 100), grant("bob", 1)]).await;
     let own = |job_type| Create { user_id: Some("ann".into()), ..a_job(job_type) };
     let later = Create { when: When::In(Millis::seconds(3600)), ..own("so1") };
-    created(
-        store,
-        vec![own("paid"), own("paid"), own("paid"), own("saga"), own("eager"), later, own("pattern")],
-    )
-    .await;
+    let jobs = vec![own("paid"), own("paid"), own("paid"), own("saga"), own("eager"), later, own("pattern")];
+    created(store, jobs).await;
     let paid = take(store, "w1", of_types(&["paid"]), 3).await;
     let log = append_log(paid[0].id(), Some(&hold(&paid[0])), &["nul \0 and ü"]);
-    submit(
-        store,
-        vec![
-            log,
-            succeed(&hold(&paid[0])),
-            fail(&hold(&paid[1]), Class::Permanent),
-            report(&hold(&paid[2]), Verb::Reject { reason: "no".to_owned() }),
-        ],
-    )
-    .await;
+    let rejected = report(&hold(&paid[2]), Verb::Reject { reason: "no".to_owned() });
+    let ends = vec![log, succeed(&hold(&paid[0])), fail(&hold(&paid[1]), Class::Permanent), rejected];
+    submit(store, ends).await;
     let saga = take(store, "w1", of_types(&["saga"]), 1).await;
     submit(store, vec![fail(&hold(&saga[0]), Class::Permanent)]).await;
     let undo = take(store, "w1", of_types(&["undo"]), 1).await;
@@ -218,13 +204,10 @@ pub(crate) async fn records_of_every_kind_pass_verify<S: Store>(stores: TestStor
     }
     let pattern = take(store, "w1", of_types(&["pattern"]), 1).await;
     submit(store, vec![report(&hold(&pattern[0]), Verb::Partial { result: None, error: None })]).await;
-    assert_eq!(
-        store.dead_letters(tenure_core::query::DeadLetterFilter::default(), page(10)).await.unwrap().len(),
-        3
-    );
+    assert_eq!(store.dead_letters(DeadLetterFilter::default(), page(10)).await.unwrap().len(), 3);
     assert_lawful(store).await;
 }
 
-pub(crate) fn page(limit: usize) -> tenure_core::query::Page {
-    tenure_core::query::Page { before: None, limit }
+pub(crate) fn page(limit: usize) -> Page {
+    Page { before: None, limit }
 }

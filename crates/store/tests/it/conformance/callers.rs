@@ -64,26 +64,17 @@ pub(crate) async fn api_keys_are_stored_and_revoked<S: Store>(stores: TestStores
 
 pub(crate) async fn an_api_key_is_created_once_under_concurrency<S: Store>(stores: TestStores<S>) {
     one(&stores.store, add("root", Role::Admin, 0)).await.unwrap();
-    let callers: Vec<_> = (0..8)
-        .map(|n| {
-            let store = if n % 2 == 0 { stores.store.clone() } else { stores.other.clone() };
-            tokio::spawn(async move {
-                let mut first = 0;
-                for round in 0..5 {
-                    // Half of them have another secret for the same id.
-                    let envelope = add(&format!("k{round}"), Role::Worker, n / 4);
-                    let result = submit_until_done(&store, &[envelope]).await.remove(0);
-                    first += u32::from(matches!(result, Ok(CommandOutput::Key { replayed: false, .. })));
-                }
-                first
-            })
-        })
-        .collect();
-    let mut first = 0;
-    for caller in callers {
-        first += caller.await.expect("a caller does not panic");
-    }
-    assert_eq!(first, 5, "each key was created once");
+    let first = stores.in_parallel(8, |n, store| async move {
+        let mut first = 0;
+        for round in 0..5 {
+            // Half of them have another secret for the same id.
+            let envelope = add(&format!("k{round}"), Role::Worker, n as u8 / 4);
+            let result = submit_until_done(&store, &[envelope]).await.remove(0);
+            first += u32::from(matches!(result, Ok(CommandOutput::Key { replayed: false, .. })));
+        }
+        first
+    });
+    assert_eq!(first.await.iter().sum::<u32>(), 5, "each key was created once");
     assert_eq!(stores.store.api_keys().await.unwrap().len(), 6);
 }
 
@@ -95,7 +86,7 @@ pub(crate) async fn workers_are_listed_last_seen_first<S: Store>(stores: TestSto
     assert_eq!(names(&first), ["w1", "w2"]);
     assert_eq!(first[0].credential, Some("k1".into()));
     let at = first[0].seen_at;
-    until("the clock has advanced", async || (stores.store.now().await.unwrap().at > at).then_some(())).await;
+    clock_after(&stores.store, at).await;
     one(&stores.other, seen(&[("w3", None), ("w2", Some("k2")), ("w3", Some("k3"))])).await.unwrap();
     let workers = stores.store.workers().await.unwrap();
     assert_eq!(names(&workers), ["w2", "w3", "w1"]);
@@ -121,14 +112,8 @@ pub(crate) async fn workers_that_are_not_seen_are_pruned<S: Store>(stores: TestS
 }
 
 fn bind(worker: &str, connection: u128) -> CommandEnvelope {
-    by(
-        "server",
-        Command::BindWorkerConnection {
-            worker: worker.into(),
-            credential: "k1".into(),
-            connection: Uuid::from_u128(connection),
-        },
-    )
+    let (worker, credential, connection) = (worker.into(), "k1".into(), Uuid::from_u128(connection));
+    by("server", Command::BindWorkerConnection { worker, credential, connection })
 }
 
 pub(crate) async fn a_worker_is_bound_to_its_newest_connection<S: Store>(stores: TestStores<S>) {
@@ -158,26 +143,18 @@ pub(crate) async fn a_worker_is_bound_to_its_newest_connection<S: Store>(stores:
         seen_at: Timestamp(now.at.0 - 60_000),
         connection: Some(Uuid::from_u128(5)),
     };
-    stores
-        .store
-        .transact(Reads::default(), move |set, now| {
-            drop(set.changes.upserted.workers.insert("w1".into(), late(now)));
-        })
-        .await
-        .unwrap();
+    let written = stores.store.transact(Reads::default(), move |set, now| {
+        drop(set.changes.upserted.workers.insert("w1".into(), late(now)));
+    });
+    written.await.unwrap();
     assert_eq!(connection(&stores.other).await, Some(5));
 }
 
 pub(crate) async fn one_of_several_simultaneous_connections_is_bound<S: Store>(stores: TestStores<S>) {
-    let callers: Vec<_> = (1..=8)
-        .map(|id| {
-            let store = if id % 2 == 0 { stores.store.clone() } else { stores.other.clone() };
-            tokio::spawn(async move { submit_until_done(&store, &[bind("w1", id)]).await.remove(0).unwrap() })
-        })
-        .collect();
-    for caller in callers {
-        caller.await.expect("a caller does not panic");
-    }
+    let bound = stores.in_parallel(8, |n, store| async move {
+        submit_until_done(&store, &[bind("w1", n as u128 + 1)]).await.remove(0).unwrap()
+    });
+    bound.await;
     let (here, there) = (stores.store.workers().await.unwrap(), stores.other.workers().await.unwrap());
     assert_eq!(here, there);
     assert!((1..=8).map(Uuid::from_u128).any(|id| here[0].connection == Some(id)), "{here:?}");

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::command::{ClaimFilter, Command, Create, When};
+use tenure_core::command::{ClaimFilter, Create, When};
 use tenure_core::id::JobId;
 use tenure_core::time::Millis;
-use tenure_store::Store;
+use tenure_store::{Count, Store};
 
 use crate::fixture::*;
 use crate::stores::TestStores;
@@ -92,7 +92,7 @@ pub(crate) async fn a_delayed_job_waits_for_its_time<S: Store>(stores: TestStore
 pub(crate) async fn a_paused_queue_offers_no_jobs<S: Store>(stores: TestStores<S>) {
     let store = &stores.store;
     let job = created_one(store, Create { queue: Some("night".into()), ..a_job("so1") }).await;
-    let pause = |paused| by("operator:ann", Command::PauseQueue { queue: "night".into(), paused });
+    let pause = |paused| pause_queue("night", paused);
     one(&stores.other, pause(true)).await.unwrap();
     assert_eq!(take(store, "w1", any(), 1).await, []);
     assert_eq!(take(&stores.other, "w1", of_queues(&["night"]), 1).await, []);
@@ -105,26 +105,19 @@ pub(crate) async fn a_paused_queue_offers_no_jobs<S: Store>(stores: TestStores<S
 pub(crate) async fn concurrent_claims_share_the_jobs<S: Store>(stores: TestStores<S>) {
     created(&stores.store, (0..120).map(|n| Create { priority: Some(n % 3), ..a_job("so1") }).collect())
         .await;
-    let claimers = (0..12).map(|n| {
-        let store = if n % 2 == 0 { stores.store.clone() } else { stores.other.clone() };
-        tokio::spawn(async move {
-            let mut got = Vec::new();
-            loop {
-                let jobs =
-                    claimed(submit_until_done(&store, &[claim(&format!("w{n}"), any(), 3)]).await.remove(0));
-                if jobs.is_empty()
-                    && store.counts().await.unwrap().iter().all(|count| count.state != "pending")
-                {
-                    return got;
-                }
-                got.extend(jobs.iter().map(|job| job.id()));
+    let claimers = stores.in_parallel(12, |n, store| async move {
+        let mut got = Vec::new();
+        loop {
+            let batch = [claim(&format!("w{n}"), any(), 3)];
+            let jobs = claimed(submit_until_done(&store, &batch).await.remove(0));
+            let is_pending = |count: &Count| count.state == "pending";
+            if jobs.is_empty() && !store.counts().await.unwrap().iter().any(is_pending) {
+                return got;
             }
-        })
+            got.extend(jobs.iter().map(|job| job.id()));
+        }
     });
-    let mut got = Vec::new();
-    for claimer in claimers.collect::<Vec<_>>() {
-        got.extend(claimer.await.expect("a claimer does not panic"));
-    }
+    let got = claimers.await.concat();
     assert_eq!(got.len(), 120);
     assert_eq!(got.iter().collect::<BTreeSet<_>>().len(), 120, "no job has two owners");
     assert_lawful(&stores.store).await;

@@ -12,16 +12,10 @@ use crate::stores::TestStores;
 
 /// The whole journal, page by page.
 pub(crate) async fn journal<S: Store>(store: &S, limit: usize) -> Vec<JournalEntry> {
-    let mut found: Vec<JournalEntry> = Vec::new();
-    loop {
-        let after = found.last().map_or(Position(0), |last| last.position);
-        let page = store.events(after, limit).await.expect("the store works");
-        if page.is_empty() {
-            return found;
-        }
-        assert!(page.len() <= limit);
-        found.extend(page);
-    }
+    all_pages(limit, async |last: Option<&JournalEntry>| {
+        store.events(last.map_or(Position(0), |last| last.position), limit).await
+    })
+    .await
 }
 
 pub(crate) async fn the_journal_is_read_in_pages<S: Store>(stores: TestStores<S>) {
@@ -56,46 +50,35 @@ pub(crate) async fn the_journal_is_read_in_pages<S: Store>(stores: TestStores<S>
 pub(crate) async fn a_follower_sees_every_event_in_one_order<S: Store>(stores: TestStores<S>) {
     const WRITERS: usize = 8;
     const ROUNDS: usize = 12;
-    let writers: Vec<_> = (0..WRITERS)
-        .map(|n| {
-            let store = if n % 2 == 0 { stores.store.clone() } else { stores.other.clone() };
-            tokio::spawn(async move {
-                let queue = format!("q{n}");
-                for round in 0..ROUNDS {
-                    // Small and large batches, so that short commits overtake long ones.
-                    let size = if round % 3 == 0 { 20 } else { 1 };
-                    let creation = || create(Create { queue: Some(queue.as_str().into()), ..a_job("so1") });
-                    submit_until_done(&store, &(0..size).map(|_| creation()).collect::<Vec<_>>()).await;
-                    let result =
-                        submit_until_done(&store, &[claim("w", of_queues(&[&queue]), 2)]).await.remove(0);
-                    let reports: Vec<_> = claimed(result).iter().map(|job| succeed(&hold(job))).collect();
-                    submit_until_done(&store, &reports).await;
-                }
-            })
-        })
-        .collect();
-    let follower = {
-        let store = stores.other.clone();
-        let (done, mut is_done) = tokio::sync::watch::channel(false);
-        let following = tokio::spawn(async move {
-            let mut seen: Vec<JournalEntry> = Vec::new();
-            loop {
-                let finished = *is_done.borrow_and_update();
-                let after = seen.last().map_or(Position(0), |last| last.position);
-                let page = store.events(after, 7).await.expect("the store works");
-                if page.is_empty() && finished {
-                    return seen;
-                }
-                seen.extend(page);
+    let store = stores.other.clone();
+    let (done, mut is_done) = tokio::sync::watch::channel(false);
+    let follower = tokio::spawn(async move {
+        let mut seen: Vec<JournalEntry> = Vec::new();
+        loop {
+            let finished = *is_done.borrow_and_update();
+            let after = seen.last().map_or(Position(0), |last| last.position);
+            let page = store.events(after, 7).await.expect("the store works");
+            if page.is_empty() && finished {
+                return seen;
             }
-        });
-        (done, following)
-    };
-    for writer in writers {
-        writer.await.expect("a writer does not panic");
-    }
-    follower.0.send(true).expect("the follower runs");
-    let seen = follower.1.await.expect("the follower does not panic");
+            seen.extend(page);
+        }
+    });
+    let writers = stores.in_parallel(WRITERS, |n, store| async move {
+        let queue = format!("q{n}");
+        for round in 0..ROUNDS {
+            // Small and large batches, so that short commits overtake long ones.
+            let size = if round % 3 == 0 { 20 } else { 1 };
+            let creation = || create(Create { queue: Some(queue.as_str().into()), ..a_job("so1") });
+            submit_until_done(&store, &(0..size).map(|_| creation()).collect::<Vec<_>>()).await;
+            let result = submit_until_done(&store, &[claim("w", of_queues(&[&queue]), 2)]).await.remove(0);
+            let reports: Vec<_> = claimed(result).iter().map(|job| succeed(&hold(job))).collect();
+            submit_until_done(&store, &reports).await;
+        }
+    });
+    writers.await;
+    done.send(true).expect("the follower runs");
+    let seen = follower.await.expect("the follower does not panic");
     assert!(seen.is_sorted_by(|a, b| a.position < b.position), "positions ascend");
     assert_eq!(seen, journal(&stores.store, 500).await, "following gives the same as reading");
     let mut seqs = BTreeMap::<JobId, u32>::new();

@@ -12,29 +12,20 @@ use crate::stores::TestStores;
 
 pub(crate) async fn a_key_leads_to_one_job_under_concurrency<S: Store>(stores: TestStores<S>) {
     submit(&stores.store, vec![grant("ann", 1000)]).await;
-    let callers: Vec<_> = (0..16)
-        .map(|n| {
-            let store = if n % 2 == 0 { stores.store.clone() } else { stores.other.clone() };
-            tokio::spawn(async move {
-                let mut got = Vec::new();
-                for round in 0..5 {
-                    let key = key(&format!("k{round}"), 1);
-                    let creation = Create { user_id: Some("ann".into()), key, ..a_job("paid") };
-                    let Ok(CommandOutput::Job { job, replayed, .. }) =
-                        submit_until_done(&store, &[create(creation)]).await.remove(0)
-                    else {
-                        panic!("the creation is valid")
-                    };
-                    got.push((round, job.id(), replayed));
-                }
-                got
-            })
-        })
-        .collect();
-    let mut got = Vec::new();
-    for caller in callers {
-        got.extend(caller.await.expect("a caller does not panic"));
-    }
+    let callers = stores.in_parallel(16, |_, store| async move {
+        let mut got = Vec::new();
+        for round in 0..5 {
+            let key = key(&format!("k{round}"), 1);
+            let creation = create(Create { user_id: Some("ann".into()), key, ..a_job("paid") });
+            let result = submit_until_done(&store, &[creation]).await.remove(0);
+            let Ok(CommandOutput::Job { job, replayed, .. }) = result else {
+                panic!("the creation is valid")
+            };
+            got.push((round, job.id(), replayed));
+        }
+        got
+    });
+    let got = callers.await.concat();
     let first: Vec<_> = got.iter().filter(|(.., replayed)| !replayed).collect();
     assert_eq!(first.len(), 5, "each key created one job");
     let jobs: BTreeSet<_> = got.iter().map(|(round, id, _)| (round, id)).collect();

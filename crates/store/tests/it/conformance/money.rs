@@ -16,27 +16,18 @@ fn paid() -> Create {
 pub(crate) async fn a_balance_is_never_overdrawn_under_concurrency<S: Store>(stores: TestStores<S>) {
     // Enough for ten jobs at 3 credits each.
     submit(&stores.store, vec![grant("ann", 32)]).await;
-    let callers: Vec<_> = (0..12)
-        .map(|n| {
-            let store = if n % 2 == 0 { stores.store.clone() } else { stores.other.clone() };
-            tokio::spawn(async move {
-                let mut made = 0;
-                for _ in 0..4 {
-                    match submit_until_done(&store, &[create(paid())]).await.remove(0) {
-                        Ok(_) => made += 1,
-                        Err(Refusal::InsufficientCredits { cost: 3, .. }) => {}
-                        Err(other) => panic!("{other}"),
-                    }
-                }
-                made
-            })
-        })
-        .collect();
-    let mut made = 0;
-    for caller in callers {
-        made += caller.await.expect("a caller does not panic");
-    }
-    assert_eq!(made, 10);
+    let made = stores.in_parallel(12, |_, store| async move {
+        let mut made = 0;
+        for _ in 0..4 {
+            match submit_until_done(&store, &[create(paid())]).await.remove(0) {
+                Ok(_) => made += 1,
+                Err(Refusal::InsufficientCredits { cost: 3, .. }) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+        made
+    });
+    assert_eq!(made.await.iter().sum::<u32>(), 10);
     let account = stores.other.account("ann".into()).await.unwrap();
     assert_eq!((account.granted, account.reserved, account.spent), (32, 30, 0));
     assert_eq!(stores.store.ledger("ann".into(), 0, 100).await.unwrap().len(), 11);
@@ -82,15 +73,7 @@ pub(crate) async fn accounts_are_scanned_with_their_sums<S: Store>(stores: TestS
     submit(store, vec![create(paid()), grant("ann", 1)]).await;
     let held = take(store, "w1", any(), 1).await;
     one(store, fail(&hold(&held[0]), Class::Permanent)).await.unwrap();
-    let mut found = Vec::new();
-    let mut after = None;
-    loop {
-        let page = stores.other.scan_accounts(after.clone(), 2).await.unwrap();
-        assert!(page.len() <= 2);
-        let Some((last, ..)) = page.last() else { break };
-        after = Some(last.clone());
-        found.extend(page);
-    }
+    let found = scan_all_accounts(&stores.other, 2).await;
     assert_eq!(
         found.iter().map(|(user, ..)| user.as_str()).collect::<Vec<_>>(),
         users,

@@ -23,34 +23,37 @@ fn node(id: &str, tally: &str) -> NodeRecord {
     }
 }
 
-fn heartbeat(node: NodeRecord) -> CommandEnvelope {
+fn node_heartbeat(node: NodeRecord) -> CommandEnvelope {
     by("server", Command::NodeHeartbeat(Box::new(node)))
 }
 
 pub(crate) async fn nodes_are_listed_last_seen_first<S: Store>(stores: TestStores<S>) {
     assert_eq!(stores.store.nodes().await.unwrap(), []);
-    one(&stores.store, heartbeat(node("n1", "{}"))).await.unwrap();
+    one(&stores.store, node_heartbeat(node("n1", "{}"))).await.unwrap();
     let first = stores.other.nodes().await.unwrap();
     assert!(first[0].seen_at > Timestamp(0), "the time of the store is used");
     assert_eq!(first, [NodeRecord { seen_at: first[0].seen_at, ..node("n1", "{}") }]);
-    let at = first[0].seen_at;
-    until("the clock has moved on", async || (stores.store.now().await.unwrap().at > at).then_some(())).await;
-    one(&stores.other, heartbeat(node("n2", "[1]"))).await.unwrap();
+    clock_after(&stores.store, first[0].seen_at).await;
+    one(&stores.other, node_heartbeat(node("n2", "[1]"))).await.unwrap();
     let ids = |nodes: &[NodeRecord]| nodes.iter().map(|it| it.id.to_string()).collect::<Vec<_>>();
     assert_eq!(ids(&stores.store.nodes().await.unwrap()), ["n2", "n1"]);
     let at = stores.store.nodes().await.unwrap()[0].seen_at;
-    until("the clock has moved on", async || (stores.store.now().await.unwrap().at > at).then_some(())).await;
+    clock_after(&stores.store, at).await;
     // The last record counts, also within a batch.
     let stopped = NodeRecord { stopped: true, ..node("n1", "[3]") };
     submit(
         &stores.store,
-        vec![heartbeat(node("n1", "[2]")), heartbeat(stopped.clone()), heartbeat(node("n1", "[4]"))],
+        vec![
+            node_heartbeat(node("n1", "[2]")),
+            node_heartbeat(stopped.clone()),
+            node_heartbeat(node("n1", "[4]")),
+        ],
     )
     .await;
     let nodes = stores.other.nodes().await.unwrap();
     assert_eq!(ids(&nodes), ["n1", "n2"]);
     assert_eq!(nodes[0], NodeRecord { seen_at: nodes[0].seen_at, ..stopped });
-    one(&stores.store, heartbeat(node("n1", "[5]"))).await.unwrap();
+    one(&stores.store, node_heartbeat(node("n1", "[5]"))).await.unwrap();
     assert_eq!(stores.other.nodes().await.unwrap(), nodes, "a stopped node sends nothing");
     assert_lawful(&stores.store).await;
 }
@@ -65,7 +68,7 @@ pub(crate) async fn nodes_that_are_not_seen_are_pruned<S: Store>(stores: TestSto
         written.await.unwrap();
     }
     assert_eq!(stores.other.nodes().await.unwrap().len(), 2);
-    one(&stores.other, heartbeat(node("n3", ""))).await.unwrap();
+    one(&stores.other, node_heartbeat(node("n3", ""))).await.unwrap();
     let left: Vec<Name> = stores.store.nodes().await.unwrap().into_iter().map(|it| it.id).collect();
     assert_eq!(left, ["n3", "n2"]);
 }

@@ -17,12 +17,7 @@ pub(crate) async fn dead_letters_are_listed_and_dismissed<S: Store>(stores: Test
     let jobs = created(store, (0..5).map(|_| a_job("distributed")).collect()).await;
     let held = take(store, "w1", any(), 5).await;
     let reasons = [ReasonCode::Timeout, ReasonCode::PolicyViolation];
-    let ends = jobs.iter().enumerate().map(|(n, job)| {
-        by(
-            "operator:ann",
-            Command::DeadLetter { job: job.id(), reason: reasons[n % 2], detail: "enough".to_owned() },
-        )
-    });
+    let ends = jobs.iter().enumerate().map(|(n, job)| dead_letter(job.id(), reasons[n % 2]));
     submit(store, ends.collect()).await;
     let list = async |reason_code, dismissed, page| {
         let filter = DeadLetterFilter { reason_code, dismissed, ..DeadLetterFilter::default() };
@@ -33,12 +28,7 @@ pub(crate) async fn dead_letters_are_listed_and_dismissed<S: Store>(stores: Test
     assert_eq!(list(None, false, page(10)).await, ids(&[4, 3, 2, 1, 0]));
     assert_eq!(list(Some(ReasonCode::Timeout), false, page(2)).await, ids(&[4, 2]));
     assert_eq!(list(None, false, Page { before: Some(jobs[3].id()), limit: 2 }).await, ids(&[2, 1]));
-    one(
-        store,
-        by("operator:ann", Command::DismissDeadLetter { job: jobs[2].id(), reason: "seen".to_owned() }),
-    )
-    .await
-    .unwrap();
+    one(store, dismiss(jobs[2].id())).await.unwrap();
     assert_eq!(list(None, false, page(10)).await, ids(&[4, 3, 1, 0]));
     assert_eq!(list(None, true, page(10)).await, ids(&[2]));
     let filter = DeadLetterFilter { dismissed: true, ..DeadLetterFilter::default() };
@@ -70,27 +60,14 @@ pub(crate) async fn telemetry_is_kept_in_order<S: Store>(stores: TestStores<S>) 
     let store = &stores.store;
     created(store, vec![a_job("so1"), a_job("so1")]).await;
     let held: Vec<_> = take(store, "w1", any(), 2).await.iter().map(|job| hold(job)).collect();
-    submit(
-        store,
-        vec![
-            by("worker", Command::Heartbeat(held[0].clone())),
-            by("worker", Command::Heartbeat(held[1].clone())),
-            by(
-                "worker",
-                Command::Progress { hold: held[0].clone(), percent: 50.0, message: Some("half".to_owned()) },
-            ),
-        ],
-    )
-    .await;
+    let half = Command::Progress { hold: held[0].clone(), percent: 50.0, message: Some("half".to_owned()) };
+    submit(store, vec![heartbeat(&held[0]), heartbeat(&held[1]), by("worker", half)]).await;
     let lines = stores.other.telemetry(held[0].job).await.unwrap();
     let progress = Signal::JobProgress { progress: 50.0, message: Some("half".to_owned()) };
     assert_eq!(lines.first().map(|line| &line.signal), Some(&Signal::JobHeartbeat));
     assert_eq!(lines.last().map(|line| &line.signal), Some(&progress));
-    assert!(
-        lines
-            .iter()
-            .all(|line| line.job_id == held[0].job && line.worker == "w1" && line.fence == held[0].fence)
-    );
+    let (job, fence) = (held[0].job, held[0].fence);
+    assert!(lines.iter().all(|line| line.job_id == job && line.worker == "w1" && line.fence == fence));
     assert_eq!(store.telemetry(held[1].job).await.unwrap().len(), 1);
     let read = store.job(held[0].job).await.unwrap().unwrap();
     assert!((read.output.progress.as_ref().unwrap().percent - 50.0).abs() < f64::EPSILON);
@@ -98,7 +75,7 @@ pub(crate) async fn telemetry_is_kept_in_order<S: Store>(stores: TestStores<S>) 
 
 pub(crate) async fn the_audit_log_is_read_in_pages<S: Store>(stores: TestStores<S>) {
     let store = &stores.store;
-    let pause = |paused| by("operator:ann", Command::PauseQueue { queue: "q".into(), paused });
+    let pause = |paused| pause_queue("q", paused);
     submit(store, vec![pause(true), pause(true), pause(false)]).await;
     submit(&stores.other, vec![grant("bob", 1)]).await;
     let job = created_one(store, a_job("image")).await;
@@ -118,10 +95,8 @@ pub(crate) async fn the_audit_log_is_read_in_pages<S: Store>(stores: TestStores<
 pub(crate) async fn a_lifecycle_version_is_registered_once<S: Store>(stores: TestStores<S>) {
     let reference = |version| LifecycleRef { name: "own".into(), version };
     let register = |version, text: &str| {
-        by(
-            "operator:ann",
-            Command::RegisterLifecycle { lifecycle: reference(version), source: text.to_owned() },
-        )
+        let (lifecycle, source) = (reference(version), text.to_owned());
+        by("operator:ann", Command::RegisterLifecycle { lifecycle, source })
     };
     one(&stores.store, register(1, "first")).await.unwrap();
     one(&stores.other, register(1, "first")).await.unwrap();

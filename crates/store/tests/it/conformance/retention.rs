@@ -5,7 +5,7 @@ use tenure_core::decide::CommandOutput;
 use tenure_core::id::{JobId, Position};
 use tenure_core::job::Class;
 use tenure_core::query::DeadLetterFilter;
-use tenure_store::Store;
+use tenure_store::{Scanned, Store};
 
 use crate::conformance::{journal, page};
 use crate::fixture::*;
@@ -16,7 +16,7 @@ async fn a_brief_job<S: Store>(store: &S) -> JobId {
     let job = created_one(store, Create { user_id: Some("ann".into()), ..a_job("brief") }).await;
     let held = hold(&take(store, "w1", of_types(&["brief"]), 1).await[0]);
     let log = append_log(job.id(), Some(&held), &["line"]);
-    submit(store, vec![log, by("worker", Command::Heartbeat(held.clone()))]).await;
+    submit(store, vec![log, heartbeat(&held)]).await;
     one(store, succeed(&held)).await.unwrap();
     job.id()
 }
@@ -63,7 +63,7 @@ pub(crate) async fn expired_records_are_pruned<S: Store>(stores: TestStores<S>) 
     let brief = created_one(store, keyed("brief")).await;
     let kept = created_one(store, keyed("so1")).await;
     let held: Vec<_> = take(store, "w1", any(), 2).await.iter().map(|job| hold(job)).collect();
-    submit(store, held.iter().map(|hold| by("worker", Command::Heartbeat(hold.clone()))).collect()).await;
+    submit(store, held.iter().map(heartbeat).collect()).await;
     assert_eq!(store.telemetry(brief.id()).await.unwrap().len(), 1);
     one(&stores.other, by("clock", Command::Prune)).await.unwrap();
     assert_eq!(store.telemetry(brief.id()).await.unwrap(), []);
@@ -85,7 +85,7 @@ pub(crate) async fn finished_jobs_are_found_by_age<S: Store>(stores: TestStores<
         let over = job_of(one(store, fail(&held, Class::Permanent)).await);
         let at = over.times.completed_at.expect("it is finished");
         ended.push((over.id(), at));
-        until("the clock has moved on", async || (store.now().await.unwrap().at > at).then_some(())).await;
+        clock_after(store, at).await;
     }
     created_one(store, a_job("brief")).await;
     let before = async |at, limit| stores.other.completed_before("brief".into(), at, limit).await.unwrap();
@@ -98,14 +98,8 @@ pub(crate) async fn finished_jobs_are_found_by_age<S: Store>(stores: TestStores<
 
 pub(crate) async fn a_scan_sees_every_job_once<S: Store>(stores: TestStores<S>) {
     let jobs = created(&stores.store, (0..23).map(|_| a_job("so1")).collect()).await;
-    let mut seen = Vec::new();
-    loop {
-        let page = stores.other.scan(seen.last().copied(), 5).await.unwrap();
-        if page.is_empty() {
-            break;
-        }
-        seen.extend(page.iter().map(|scanned| scanned.id));
-    }
+    let next = async |last: Option<&Scanned>| stores.other.scan(last.map(|it| it.id), 5).await;
+    let seen: Vec<_> = all_pages(5, next).await.iter().map(|scanned| scanned.id).collect();
     assert_eq!(seen, jobs.iter().map(|job| job.id()).collect::<Vec<_>>());
     assert_eq!(stores.store.orphans(5).await.unwrap(), Vec::<String>::new());
 }

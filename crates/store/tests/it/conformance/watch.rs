@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::command::{Command, Create, When};
+use tenure_core::command::{Create, When};
 use tenure_core::dead_letter::{DeadLetter, ReasonCode};
 use tenure_core::id::JobId;
 use tenure_core::job::Class;
@@ -75,20 +75,10 @@ pub(crate) async fn gauges_count_live_jobs_and_open_dead_letters<S: Store>(store
     assert_eq!(in_other.map(|oldest| oldest.since), Some(first.run_at));
     assert!(gauges.oldest_ready.iter().all(|oldest| oldest.queue != "later"), "its time has not come");
     let held = take(&stores.store, "w1", of_queues(&["other"]), 2).await;
-    let ends = held.iter().map(|job| {
-        by(
-            "operator:ann",
-            Command::DeadLetter { job: job.id(), reason: ReasonCode::Timeout, detail: "enough".to_owned() },
-        )
-    });
+    let ends = held.iter().map(|job| dead_letter(job.id(), ReasonCode::Timeout));
     submit(&stores.store, ends.collect()).await;
     let gauges = agreed(&stores).await;
-    one(
-        &stores.store,
-        by("operator:ann", Command::DismissDeadLetter { job: held[0].id(), reason: "seen".to_owned() }),
-    )
-    .await
-    .unwrap();
+    one(&stores.store, dismiss(held[0].id())).await.unwrap();
     assert_eq!(agreed(&stores).await.dead_letters, gauges.dead_letters - 1);
 }
 
@@ -97,12 +87,8 @@ pub(crate) async fn leased_jobs_are_listed<S: Store>(stores: TestStores<S>) {
     let mut random = Random::from_env();
     let jobs = a_crowd(&stores.store, &mut random).await;
     take(&stores.store, "w9", any(), 3).await;
-    let expected: BTreeMap<JobId, _> = all_jobs(&stores.store)
-        .await
-        .into_iter()
-        .filter(|job| job.lease.is_some())
-        .map(|it| (it.id(), it))
-        .collect();
+    let all = all_jobs(&stores.store).await.into_iter().filter(|job| job.lease.is_some());
+    let expected: BTreeMap<JobId, _> = all.map(|job| (job.id(), job)).collect();
     let leased: BTreeMap<_, _> =
         stores.other.leased(jobs.len()).await.unwrap().into_iter().map(|job| (job.id(), job)).collect();
     assert_eq!(leased, expected);
@@ -136,7 +122,7 @@ pub(crate) async fn finished_jobs_are_listed_newest_first<S: Store>(stores: Test
         over.sort_by_key(|job| job.id());
         let at = over[0].times.completed_at.expect("it is over");
         ended.extend(over);
-        until("the clock has moved on", async || (store.now().await.unwrap().at > at).then_some(())).await;
+        clock_after(store, at).await;
     }
     created_one(store, a_job("brief")).await;
     ended.reverse();
@@ -162,21 +148,13 @@ pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(stores: TestS
     take(store, "w2", of_types(&["distributed"]), 9).await;
     let crowd = all_jobs(store).await;
     let reasons = [ReasonCode::Timeout, ReasonCode::PolicyViolation];
-    let ends = crowd.iter().map(|job| {
-        by(
-            "operator:ann",
-            Command::DeadLetter { job: job.id(), reason: random.pick(&reasons), detail: "enough".to_owned() },
-        )
-    });
+    let ends = crowd.iter().map(|job| dead_letter(job.id(), random.pick(&reasons)));
     submit(store, ends.collect()).await;
     let jobs: BTreeMap<_, _> = all_jobs(store).await.into_iter().map(|job| (job.id(), job)).collect();
     let letters = store.dead_letters(DeadLetterFilter::default(), page(500)).await.unwrap();
     assert!(letters.len() >= 40, "these at least could be given up");
     assert!(letters.iter().all(|it| Some(it.created_at) == jobs[&it.job_id].times.completed_at));
-    let dismissed = letters.iter().step_by(3).map(|it| it.job_id);
-    let dismissals = dismissed
-        .map(|job| by("operator:ann", Command::DismissDeadLetter { job, reason: "seen".to_owned() }));
-    submit(store, dismissals.collect()).await;
+    submit(store, letters.iter().step_by(3).map(|it| dismiss(it.job_id)).collect()).await;
     let mut all = Vec::new();
     for dismissed in [false, true] {
         let filter = DeadLetterFilter { dismissed, ..DeadLetterFilter::default() };
@@ -193,16 +171,11 @@ pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(stores: TestS
         };
         let expected = all.iter().filter(|letter| filter.admits(letter, &jobs[&letter.job_id])).cloned();
         let limit = random.pick(&[1, 5, 200]);
-        let mut found: Vec<DeadLetter> = Vec::new();
-        loop {
-            let page = Page { before: found.last().map(|letter| letter.job_id), limit };
-            let more = stores.other.dead_letters(filter.clone(), page).await.unwrap();
-            if more.is_empty() {
-                break;
-            }
-            found.extend(more);
-        }
-        assert_eq!(found, expected.collect::<Vec<_>>(), "{filter:?}");
+        let next = async |last: Option<&DeadLetter>| {
+            let page = Page { before: last.map(|letter| letter.job_id), limit };
+            stores.other.dead_letters(filter.clone(), page).await
+        };
+        assert_eq!(all_pages(limit, next).await, expected.collect::<Vec<_>>(), "{filter:?}");
     }
     let unknown = JobFilter { user_id: Some("unknown".into()), ..JobFilter::default() };
     let filter = DeadLetterFilter { jobs: unknown, ..DeadLetterFilter::default() };

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use tenure_core::command::Create;
-use tenure_core::decide::{CommandOutput, decide_batch};
-use tenure_core::job::Class;
+use tenure_core::decide::{CommandOutput, CommandResult, decide_batch};
+use tenure_core::job::{Class, Job};
 use tenure_core::working_set::Reads;
 use tenure_store::{PostgresStore, Store, StoreError};
 
@@ -64,11 +64,7 @@ impl Load {
     }
 }
 
-async fn a_round(
-    store: &PostgresStore,
-    worker: &str,
-    random: &mut Random,
-) -> Vec<Arc<tenure_core::job::Job>> {
+async fn a_round(store: &PostgresStore, worker: &str, random: &mut Random) -> Vec<Arc<Job>> {
     let size = 1 + random.below(3);
     let creations = (0..size).map(|_| create(a_job(random.pick(&["so1", "eager", "saga"])))).collect();
     let mut changed = retryable(try_submit(store, creations).await);
@@ -84,9 +80,7 @@ async fn a_round(
 }
 
 /// The jobs of the results; none after a retryable error.
-fn retryable(
-    result: Result<Vec<tenure_core::decide::CommandResult>, StoreError>,
-) -> Vec<Arc<tenure_core::job::Job>> {
+fn retryable(result: Result<Vec<CommandResult>, StoreError>) -> Vec<Arc<Job>> {
     let jobs = |done| match done {
         CommandOutput::Job { job, .. } => vec![job],
         CommandOutput::Claimed { jobs, .. } => jobs,

@@ -1,6 +1,6 @@
 //! PostgreSQL: `explain` of every statement on tables with data, with realistic values.
 
-use tenure_core::command::{Command, Create};
+use tenure_core::command::Create;
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::job::Links;
 use tenure_store::Store;
@@ -59,25 +59,12 @@ async fn fill<S: Store>(store: &S) {
         let workers: Vec<_> = users.iter().map(|user| (user.as_str(), None)).collect();
         submit(store, vec![seen(&workers)]).await;
         let held = take(store, "w1", any(), 400).await;
-        let mut commands: Vec<_> =
-            held.iter().map(|job| by("worker", Command::Heartbeat(hold(job)))).collect();
+        let mut commands: Vec<_> = held.iter().map(|job| heartbeat(&hold(job))).collect();
         commands.extend(jobs.iter().take(300).map(|job| append_log(job.id(), None, &["line"])));
         submit(store, commands).await;
-        let end = |job: &std::sync::Arc<tenure_core::job::Job>| {
-            by(
-                "operator:ann",
-                Command::DeadLetter { job: job.id(), reason: ReasonCode::Timeout, detail: String::new() },
-            )
-        };
-        submit(
-            store,
-            held.iter()
-                .take(200)
-                .map(end)
-                .chain(held.iter().skip(200).map(|job| succeed(&hold(job))))
-                .collect(),
-        )
-        .await;
+        let dead = held[..200].iter().map(|job| dead_letter(job.id(), ReasonCode::Timeout));
+        let ends = dead.chain(held[200..].iter().map(|job| succeed(&hold(job))));
+        submit(store, ends.collect()).await;
     }
 }
 

@@ -1,0 +1,296 @@
+//! The encoding of all records besides jobs and events, the same in both databases.
+
+use tenure_core::api_key::{ApiKey, Role};
+use tenure_core::asset::{Asset, AssetId};
+use tenure_core::automation::{Automation, AutomationId};
+use tenure_core::command::KeyId;
+use tenure_core::credit::{Account, LedgerLine, Movement};
+use tenure_core::dead_letter::DeadLetter;
+use tenure_core::event::{AuditLine, LogLine, Telemetry};
+use tenure_core::id::{JobId, Name, QueueName, UserId};
+use tenure_core::job::{LifecycleRef, Links};
+use tenure_core::node::NodeRecord;
+use tenure_core::worker::WorkerRecord;
+use tenure_core::working_set::KeyRecord;
+use uuid::Uuid;
+
+use crate::codec::{corrupt, event, stage_text, text};
+use crate::row::{ColumnWriter, Int4, RowReader};
+use crate::{Count, JournalEntry, Result};
+
+/// The columns of `events`, and those of its job that readers filter by.
+pub(crate) fn journal_entry(row: &mut RowReader<'_>) -> Result<JournalEntry> {
+    let event = event(row)?;
+    let (position, lifecycle, job_type) = (row.get()?, row.name()?, row.name()?);
+    let (queue, user_id) = (row.name()?, row.optional_name()?);
+    let (correlation_id, traceparent) = (row.optional_text()?, row.optional_text()?);
+    let links = Links { correlation_id, traceparent, ..Links::default() };
+    let (correlation_id, trace_id) = (links.correlation_id(event.job_id), links.trace_id(event.job_id));
+    Ok(JournalEntry { position, event, lifecycle, job_type, queue, user_id, correlation_id, trace_id })
+}
+
+pub(crate) fn job_id(row: &mut RowReader<'_>) -> Result<JobId> {
+    row.get().map(JobId)
+}
+
+pub(crate) fn count(row: &mut RowReader<'_>) -> Result<Count> {
+    Ok(Count {
+        lifecycle: row.name()?,
+        job_type: row.name()?,
+        queue: row.name()?,
+        state: row.name()?,
+        count: row.get()?,
+    })
+}
+
+pub(crate) fn log_line(row: &mut RowReader<'_>) -> Result<LogLine> {
+    Ok(LogLine { n: row.get()?, ts: row.get()?, stream: row.name()?, level: row.name()?, text: row.get()? })
+}
+
+pub(crate) fn log_columns<'a>(row: &mut impl ColumnWriter<'a, &'a (JobId, LogLine)>) {
+    row.with(|(job, _)| job.0)
+        .with(|(_, line)| line.n)
+        .with(|(_, line)| line.ts)
+        .with(|(_, line)| line.stream.as_str())
+        .with(|(_, line)| line.level.as_str())
+        .with(|(_, line)| line.text.as_str());
+}
+
+pub(crate) fn telemetry(row: &mut RowReader<'_>) -> Result<Telemetry> {
+    let job_id = job_id(row)?;
+    Ok(Telemetry {
+        job_id,
+        ts: row.get()?,
+        worker: row.name()?,
+        fence: row.get()?,
+        signal: serde_json::from_str(row.get()?).map_err(|_| corrupt("telemetry", job_id, "signal"))?,
+        keep_until: row.get()?,
+    })
+}
+
+pub(crate) fn telemetry_columns<'a>(row: &mut impl ColumnWriter<'a, &'a Telemetry>) {
+    row.with(|line| line.job_id.0)
+        .with(|line| line.ts)
+        .with(|line| line.worker.as_str())
+        .with(|line| line.fence)
+        .with(|line| text(&line.signal))
+        .with(|line| line.keep_until);
+}
+
+pub(crate) fn dead_letter(row: &mut RowReader<'_>) -> Result<DeadLetter> {
+    let text = row.get()?;
+    serde_json::from_str(text).map_err(|error| corrupt("dead_letters", text, &error.to_string()))
+}
+
+pub(crate) fn dead_letter_columns<'a>(row: &mut impl ColumnWriter<'a, &'a DeadLetter>) {
+    row.with(|letter| letter.job_id.0)
+        .with(|letter| letter.created_at)
+        .with(|letter| letter.reason_code.as_str())
+        .with(|letter| letter.stage.map(stage_text))
+        .with(|letter| letter.dismissed.is_some())
+        .with(text);
+}
+
+pub(crate) fn user(row: &mut RowReader<'_>) -> Result<UserId> {
+    row.text()
+}
+
+pub(crate) fn queue(row: &mut RowReader<'_>) -> Result<QueueName> {
+    row.text()
+}
+
+/// `granted, reserved, spent`.
+pub(crate) fn amounts(row: &mut RowReader<'_>) -> Result<Account> {
+    Ok(Account { granted: row.get()?, reserved: row.get()?, spent: row.get()? })
+}
+
+pub(crate) fn account(row: &mut RowReader<'_>) -> Result<(UserId, Account)> {
+    Ok((row.text()?, amounts(row)?))
+}
+
+pub(crate) fn account_columns<'a>(row: &mut impl ColumnWriter<'a, (&'a UserId, Account)>) {
+    row.with(|(user, _)| user.as_str())
+        .with(|(_, account)| account.granted)
+        .with(|(_, account)| account.reserved)
+        .with(|(_, account)| account.spent);
+}
+
+/// A kind of movement, of the ledger of a user or with a row number.
+pub(crate) fn movement(row: &mut RowReader<'_>, key: impl ToString) -> Result<Movement> {
+    Movement::parse(row.get()?).ok_or_else(|| corrupt("ledger", key, "kind"))
+}
+
+pub(crate) fn ledger_line(row: &mut RowReader<'_>) -> Result<(u64, LedgerLine)> {
+    let id = row.get()?;
+    let line = LedgerLine {
+        ts: row.get()?,
+        user_id: row.name()?,
+        kind: movement(row, id)?,
+        amount: row.get()?,
+        job_id: row.get::<Option<Uuid>>()?.map(JobId),
+        reason: row.get()?,
+    };
+    Ok((id, line))
+}
+
+pub(crate) fn ledger_columns<'a>(row: &mut impl ColumnWriter<'a, &'a LedgerLine>) {
+    row.with(|line| line.ts)
+        .with(|line| line.user_id.as_str())
+        .with(|line| line.kind.as_str())
+        .with(|line| line.amount)
+        .with(|line| line.job_id.map(|id| id.0))
+        .with(|line| line.reason.as_deref());
+}
+
+pub(crate) fn audit_line(row: &mut RowReader<'_>) -> Result<(u64, AuditLine)> {
+    let id = row.get()?;
+    let line = AuditLine {
+        ts: row.get()?,
+        action: row.name()?,
+        actor: row.name()?,
+        job_id: row.get::<Option<Uuid>>()?.map(JobId),
+        reason: row.get()?,
+    };
+    Ok((id, line))
+}
+
+pub(crate) fn audit_columns<'a>(row: &mut impl ColumnWriter<'a, &'a AuditLine>) {
+    row.with(|line| line.ts)
+        .with(|line| line.action.as_str())
+        .with(|line| line.actor.as_str())
+        .with(|line| line.job_id.map(|id| id.0))
+        .with(|line| line.reason.as_deref());
+}
+
+pub(crate) fn lifecycle(row: &mut RowReader<'_>) -> Result<(LifecycleRef, String)> {
+    let (name, version) = (row.text()?, row.get::<Int4>()?.0 as u32);
+    Ok((LifecycleRef { name, version }, row.get()?))
+}
+
+pub(crate) fn lifecycle_columns<'a>(row: &mut impl ColumnWriter<'a, (&'a LifecycleRef, &'a str)>) {
+    row.with(|(key, _)| key.name.as_str())
+        .with(|(key, _)| Int4(key.version.into()))
+        .with(|(_, source)| source);
+}
+
+/// The columns of `keys` after the id.
+pub(crate) fn key(row: &mut RowReader<'_>, id: KeyId) -> Result<KeyRecord> {
+    let corrupt = |what: &str| corrupt("keys", Uuid::from_bytes(id.0), what);
+    let fingerprint = row.get::<Option<&[u8]>>()?.map(TryInto::try_into).transpose();
+    Ok(KeyRecord {
+        id,
+        fingerprint: fingerprint.map_err(|_| corrupt("fingerprint"))?,
+        targets: serde_json::from_str(row.get()?).map_err(|_| corrupt("targets"))?,
+        created_at: row.get()?,
+        expires_at: row.get()?,
+    })
+}
+
+pub(crate) fn key_columns<'a>(row: &mut impl ColumnWriter<'a, &'a KeyRecord>) {
+    row.with(|record| Uuid::from_bytes(record.id.0))
+        .with(|record| record.fingerprint.as_ref().map(|bytes| &bytes[..]))
+        .with(|record| text(&record.targets))
+        .with(|record| record.created_at)
+        .with(|record| record.expires_at);
+}
+
+pub(crate) fn api_key(row: &mut RowReader<'_>) -> Result<ApiKey> {
+    let id: Name = row.text()?;
+    let corrupt = |what: &str| corrupt("api_keys", &id, what);
+    Ok(ApiKey {
+        role: Role::parse(row.get()?).ok_or_else(|| corrupt("role"))?,
+        user_id: row.optional_text()?,
+        digest: row.get::<&[u8]>()?.try_into().map_err(|_| corrupt("digest"))?,
+        created_at: row.get()?,
+        created_by: row.text()?,
+        revoked_at: row.get()?,
+        id,
+    })
+}
+
+pub(crate) fn api_key_columns<'a>(row: &mut impl ColumnWriter<'a, &'a ApiKey>) {
+    row.with(|key| key.id.as_str())
+        .with(|key| key.role.as_str())
+        .with(|key| key.user_id.as_deref())
+        .with(|key| &key.digest[..])
+        .with(|key| key.created_at)
+        .with(|key| key.created_by.as_str())
+        .with(|key| key.revoked_at);
+}
+
+pub(crate) fn asset(row: &mut RowReader<'_>) -> Result<Asset> {
+    Ok(Asset {
+        id: AssetId(row.get()?),
+        job_id: JobId(row.get()?),
+        user_id: row.optional_text()?,
+        asset_type: row.text()?,
+        url: row.get()?,
+        storage_path: row.get()?,
+        file_size: row.get()?,
+        stored: row.get()?,
+        created_at: row.get()?,
+        discarded_at: row.get()?,
+    })
+}
+
+pub(crate) fn asset_columns<'a>(row: &mut impl ColumnWriter<'a, &'a Asset>) {
+    row.with(|asset| asset.id.0)
+        .with(|asset| asset.job_id.0)
+        .with(|asset| asset.user_id.as_deref())
+        .with(|asset| asset.asset_type.as_str())
+        .with(|asset| asset.url.as_str())
+        .with(|asset| asset.storage_path.as_deref())
+        .with(|asset| asset.file_size)
+        .with(|asset| asset.stored)
+        .with(|asset| asset.created_at)
+        .with(|asset| asset.discarded_at);
+}
+
+pub(crate) fn automation(row: &mut RowReader<'_>) -> Result<Automation> {
+    serde_json::from_str(row.get()?).map_err(|error| corrupt("orders", "body", &error.to_string()))
+}
+
+pub(crate) fn automation_columns<'a>(row: &mut impl ColumnWriter<'a, (&'a AutomationId, &'a Automation)>) {
+    row.with(|((kind, _), _)| kind.as_str())
+        .with(|((_, name), _)| name.as_str())
+        .with(|(_, automation)| automation.due_at())
+        .with(|(_, automation)| text(automation));
+}
+
+pub(crate) fn worker(row: &mut RowReader<'_>) -> Result<WorkerRecord> {
+    Ok(WorkerRecord {
+        name: row.text()?,
+        credential: row.optional_text()?,
+        seen_at: row.get()?,
+        connection: row.get()?,
+    })
+}
+
+pub(crate) fn worker_columns<'a>(row: &mut impl ColumnWriter<'a, &'a WorkerRecord>) {
+    row.with(|worker| worker.name.as_str())
+        .with(|worker| worker.credential.as_deref())
+        .with(|worker| worker.seen_at)
+        .with(|worker| worker.connection);
+}
+
+pub(crate) fn node(row: &mut RowReader<'_>) -> Result<NodeRecord> {
+    Ok(NodeRecord {
+        id: row.text()?,
+        address: row.text()?,
+        version: row.text()?,
+        started_at: row.get()?,
+        seen_at: row.get()?,
+        stopped: row.get()?,
+        tally: row.get()?,
+    })
+}
+
+pub(crate) fn node_columns<'a>(row: &mut impl ColumnWriter<'a, &'a NodeRecord>) {
+    row.with(|node| node.id.as_str())
+        .with(|node| node.address.as_str())
+        .with(|node| node.version.as_str())
+        .with(|node| node.started_at)
+        .with(|node| node.seen_at)
+        .with(|node| node.stopped)
+        .with(|node| node.tally.as_str());
+}
