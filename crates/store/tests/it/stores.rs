@@ -23,7 +23,7 @@ impl<S: Store> TestStores<S> {
         tasks: usize,
         task: impl Fn(usize, S) -> F,
     ) -> Vec<T> {
-        let node = |n: usize| if n % 2 == 0 { self.store.clone() } else { self.other.clone() };
+        let node = |n: usize| if n.is_multiple_of(2) { self.store.clone() } else { self.other.clone() };
         let running: Vec<_> = (0..tasks).map(|n| tokio::spawn(task(n, node(n)))).collect();
         let mut results = Vec::new();
         for task in running {
