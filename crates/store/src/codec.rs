@@ -212,12 +212,6 @@ fn number<T: TryFrom<i64>>(value: impl Into<i64>, corrupt: impl FnOnce() -> Stor
     T::try_from(value.into()).map_err(|_| corrupt())
 }
 
-impl From<Int4> for i64 {
-    fn from(Int4(number): Int4) -> Self {
-        number
-    }
-}
-
 pub(crate) fn text(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("our values have string keys and finite numbers")
 }

@@ -19,6 +19,7 @@ mod sqlite;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tenure_core::api_key::ApiKey;
 use tenure_core::asset::{Asset, AssetId};
@@ -232,4 +233,10 @@ pub struct Scanned {
     pub id: JobId,
     /// Or why it cannot be read.
     pub record: Result<Record, String>,
+}
+
+/// The time of the machine's clock.
+fn wall() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(since.as_millis() as i64)
 }

@@ -2,13 +2,14 @@
 //! the behaviour of the other stores. Nothing is persisted.
 
 mod assets;
+mod clock;
 mod tables;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::*;
+use clock::{Clock, MemoryClock};
 use tables::Tables;
 use tenure_core::time::Millis;
 
@@ -29,17 +30,8 @@ pub struct MemoryStore(Arc<Mutex<Inner>>);
 #[derive(Debug)]
 struct Inner {
     tables: Tables,
-    clock: Clock,
     faults: VecDeque<Fault>,
     away: bool,
-}
-
-#[derive(Debug)]
-enum Clock {
-    Wall,
-    Manual(Timestamp),
-    /// Tokio's clock, which tests and the simulator pause: time then passes only while all tasks wait.
-    Tokio(Timestamp, tokio::time::Instant),
 }
 
 impl MemoryStore {
@@ -58,26 +50,27 @@ impl MemoryStore {
     }
 
     fn on(clock: Clock) -> Self {
-        let (tables, faults) = (Tables::default(), VecDeque::new());
-        Self(Arc::new(Mutex::new(Inner { tables, clock, faults, away: false })))
+        let tables = Tables::on(MemoryClock::on(clock));
+        Self(Arc::new(Mutex::new(Inner { tables, faults: VecDeque::new(), away: false })))
     }
 
     /// Moves the clock forward.
     pub fn advance(&self, span: Millis) {
         let mut inner = self.inner();
-        let at = inner.now().at + span;
-        inner.set(at);
+        let clock = &mut inner.tables.clock;
+        let at = clock.now().at + span;
+        clock.set(at);
     }
 
     /// Moves the clock forward as an outage: the clocks of all jobs pause.
     pub fn outage(&self, span: Millis) {
         self.advance(span);
-        self.inner().tables.now.stopped.0 += span.0;
+        self.inner().tables.clock.add_outage(span);
     }
 
     /// Sets the machine's clock, even backwards. The store's clock never runs backwards.
     pub fn jump(&self, at: Timestamp) {
-        self.inner().set(at);
+        self.inner().tables.clock.set(at);
     }
 
     /// Injects a fault into the next write; several queue up.
@@ -108,30 +101,12 @@ impl Default for MemoryStore {
 }
 
 impl Inner {
-    /// Reads the clock for the next access to the tables.
-    fn now(&mut self) -> Now {
-        let read = match self.clock {
-            Clock::Manual(at) => at,
-            Clock::Wall => wall(),
-            Clock::Tokio(base, since) => base + Millis(since.elapsed().as_millis() as u64),
-        };
-        self.tables.now.at = self.tables.now.at.max(read);
-        self.tables.now
-    }
-
-    fn set(&mut self, at: Timestamp) {
-        self.clock = match self.clock {
-            Clock::Wall | Clock::Manual(_) => Clock::Manual(at),
-            Clock::Tokio(..) => Clock::Tokio(at, tokio::time::Instant::now()),
-        };
-    }
-
     fn transact<T>(&mut self, reads: &Reads, mut decide: impl FnMut(&mut WorkingSet, Now) -> T) -> Result<T> {
         if self.away {
             return Err(StoreError::Unavailable("it was taken away".to_owned()));
         }
-        let now = self.now();
-        let mut set = self.tables.load(reads);
+        let now = self.tables.clock.now();
+        let mut set = self.tables.load(reads, now);
         let answer = decide(&mut set, now);
         if set.changes.is_empty() {
             return Ok(answer);
@@ -151,17 +126,10 @@ impl Inner {
     }
 }
 
-fn wall() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(since.as_millis() as i64)
-}
-
 macro_rules! read_tables {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty $(= $decode:path)?;)*) => {$(
         async fn $name(&self, $($arg: $type),*) -> Result<$output> {
-            let mut inner = self.available()?;
-            inner.now();
-            Ok(inner.tables.$name($($arg),*))
+            Ok(self.available()?.tables.$name($($arg),*))
         }
     )*};
 }
@@ -176,7 +144,7 @@ impl Store for MemoryStore {
     }
 
     async fn now(&self) -> Result<Now> {
-        Ok(self.inner().now())
+        Ok(self.inner().tables.clock.now())
     }
 
     async fn heartbeat(&self) -> Result<()> {

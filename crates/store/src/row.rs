@@ -71,6 +71,12 @@ macro_rules! number_columns {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Int4(pub(crate) i64);
 
+impl From<Int4> for i64 {
+    fn from(Int4(number): Int4) -> Self {
+        number
+    }
+}
+
 plain_columns! {
     &'r str: |value| value.as_str(), |text| ValueRef::Text(text.as_bytes());
     String: |value| value.as_str().map(str::to_owned), |text| ValueRef::Text(text.as_bytes());
@@ -80,9 +86,15 @@ plain_columns! {
     Uuid: |value| Uuid::from_slice(value.as_blob()?).map_err(FromSqlError::other), |id| ValueRef::Blob(id.as_bytes());
 }
 
+columns! {
+    u64 as i64 {
+        |stored| stored as u64, |own| own as i64;
+        |value| value.as_i64().map(|number| number as u64), |this| ValueRef::Integer(*this as i64)
+    }
+}
+
 number_columns! {
     Int4 as i32: |number| Int4(number), |own| own.0;
-    u64 as i64: |number| number as u64, |own| own.to_owned();
     Timestamp as i64: |number| Timestamp(number), |own| own.0;
     Deadline as i64: |number| Deadline(number), |own| own.0;
     Fence as i64: |number| Fence(number as u64), |own| own.0;

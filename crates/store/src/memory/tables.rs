@@ -10,13 +10,13 @@ use tenure_core::time::Millis;
 use tenure_core::working_set::{KeyRecord, Upserted};
 
 use super::assets::Assets;
+use super::clock::MemoryClock;
 use crate::live::Live;
 use crate::*;
 
 #[derive(Debug, Default)]
 pub(super) struct Tables {
-    /// The time of the present access.
-    pub(super) now: Now,
+    pub(super) clock: MemoryClock,
     live: Live,
     finished: BTreeMap<JobId, Arc<Job>>,
     journal: BTreeMap<Position, Event>,
@@ -51,7 +51,11 @@ pub(super) fn found<K: Ord + Clone, V: Clone>(
 }
 
 impl Tables {
-    pub(super) fn load(&mut self, reads: &Reads) -> WorkingSet {
+    pub(super) fn on(clock: MemoryClock) -> Self {
+        Self { clock, ..Self::default() }
+    }
+
+    pub(super) fn load(&mut self, reads: &Reads, now: Now) -> WorkingSet {
         let mut set = WorkingSet {
             keys: found(&self.keys, &reads.keys),
             accounts: found(&self.accounts, &reads.accounts),
@@ -66,7 +70,7 @@ impl Tables {
         let mut wanted = reads.jobs.clone();
         wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
         for (filter, max) in &reads.claims {
-            let candidates = self.live.claimable(filter, &self.paused, *max, self.now.at);
+            let candidates = self.live.claimable(filter, &self.paused, *max, now.at);
             wanted.extend(&candidates);
             set.candidates.insert(filter.clone(), candidates);
         }
@@ -165,7 +169,7 @@ impl Tables {
     }
 }
 
-/// The reads of the store, at the time `now`.
+/// The reads of the store.
 #[allow(clippy::needless_pass_by_value, reason = "the reads of a store take owned values")]
 impl Tables {
     pub(super) fn job(&self, id: JobId) -> Option<Arc<Job>> {
@@ -228,11 +232,12 @@ impl Tables {
     }
 
     pub(super) fn gauges(&mut self) -> Gauges {
+        let now = self.clock.now().at;
         let letters = self.dead_letters.values().filter(|letter| letter.dismissed.is_none());
         let written: BTreeSet<_> = letters.map(|letter| (letter.created_at, letter.job_id)).collect();
         Gauges {
             jobs: self.live.counts(),
-            oldest_ready: self.live.oldest_ready(self.now.at),
+            oldest_ready: self.live.oldest_ready(now),
             dead_letters: written.len() as u64,
             oldest_dead_letter: written.first().map(|(at, _)| *at),
         }
@@ -246,12 +251,12 @@ impl Tables {
         self.live.leased(limit)
     }
 
-    pub(super) fn due(&self, limit: usize) -> Vec<JobId> {
-        self.live.due(self.now.running(), limit)
+    pub(super) fn due(&mut self, limit: usize) -> Vec<JobId> {
+        self.live.due(self.clock.now().running(), limit)
     }
 
-    pub(super) fn next_run(&self, filter: ClaimFilter) -> Option<Timestamp> {
-        self.live.next_run(&filter, self.now.at)
+    pub(super) fn next_run(&mut self, filter: ClaimFilter) -> Option<Timestamp> {
+        self.live.next_run(&filter, self.clock.now().at)
     }
 
     pub(super) fn finished(&self, since: Timestamp, limit: usize) -> Vec<Arc<Job>> {
@@ -270,10 +275,10 @@ impl Tables {
         of_kind.take(limits::AUTOMATIONS_MAX).map(|(_, automation)| automation.clone()).collect()
     }
 
-    pub(super) fn due_automations(&self, kind: AutomationKind, limit: usize) -> Vec<Automation> {
+    pub(super) fn due_automations(&mut self, kind: AutomationKind, limit: usize) -> Vec<Automation> {
+        let now = self.clock.now().at;
         let due = self.automations.iter().filter(|((known, _), _)| *known == kind);
-        let due = due
-            .filter_map(|(id, automation)| Some((automation.due_at().filter(|at| *at <= self.now.at)?, id)));
+        let due = due.filter_map(|(id, automation)| Some((automation.due_at().filter(|at| *at <= now)?, id)));
         let due: BTreeSet<_> = due.collect();
         due.into_iter().take(limit).map(|(_, id)| self.automations[id].clone()).collect()
     }
@@ -286,8 +291,8 @@ impl Tables {
         self.assets.one(id)
     }
 
-    pub(super) fn asset_garbage(&self, limit: usize) -> Vec<String> {
-        self.assets.garbage(self.now.at, limit)
+    pub(super) fn asset_garbage(&mut self, limit: usize) -> Vec<String> {
+        self.assets.garbage(self.clock.now().at, limit)
     }
 
     pub(super) fn workers(&self) -> Vec<WorkerRecord> {

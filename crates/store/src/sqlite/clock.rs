@@ -3,12 +3,12 @@
 //! Time in which no process had the store open is an outage. So is a jump of the wall clock ahead of the monotonic
 //! one: a suspended machine, or a corrected clock. A wall clock that falls behind is ignored.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use rusqlite::{Connection, OptionalExtension as _};
 use tenure_core::time::{Millis, Now, Timestamp};
 
-use crate::Result;
+use crate::{Result, wall};
 
 /// Smaller jumps are drift and ignored.
 const JUMP_MS_MIN: i64 = 1000;
@@ -63,9 +63,4 @@ impl FileClock {
         statement.execute((at.0, self.stopped.0 as i64))?;
         Ok(())
     }
-}
-
-fn wall() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(since.as_millis() as i64)
 }
