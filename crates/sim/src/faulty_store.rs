@@ -64,7 +64,7 @@ impl FaultyStore {
 
 /// Passes the reads of a store on while the node is connected; `due` is implemented separately.
 macro_rules! pass_on {
-    ($($(#[$doc:meta])* fn $name:ident $arguments:tt -> $answer:ty;)*) => {
+    ($($(#[$doc:meta])* fn $name:ident $arguments:tt -> $answer:ty $(= $decode:path)?;)*) => {
         $(pass_on!(@one $name $arguments -> $answer);)*
     };
     (@one due $arguments:tt -> $answer:ty) => {};
@@ -129,4 +129,6 @@ impl Store for FaultyStore {
     }
 
     tenure_store::store_reads!(pass_on);
+    tenure_store::database_reads!(pass_on);
+    tenure_store::statement_reads!(pass_on);
 }

@@ -75,7 +75,9 @@ macro_rules! store_reads {
         }
     };
 }
+
 /// Reads that are the same in both databases: see `reads.rs`.
+#[macro_export]
 macro_rules! database_reads {
     ($expand:ident) => {
         $expand! {
@@ -101,10 +103,10 @@ macro_rules! database_reads {
         }
     };
 }
-pub(crate) use database_reads;
 
 /// Reads that are the statement of the same name in both databases, with the arguments as its values, and the function that
 /// decodes a row.
+#[macro_export]
 macro_rules! statement_reads {
     ($expand:ident) => {
         $expand! {
@@ -141,8 +143,6 @@ macro_rules! statement_reads {
         }
     };
 }
-pub(crate) use statement_reads;
-
 macro_rules! declare_reads {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty $(= $decode:path)?;)*) => {$(
         $(#[$doc])*

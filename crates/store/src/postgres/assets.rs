@@ -2,7 +2,7 @@
 
 use tenure_core::working_set::WorkingSet;
 
-use super::statements::{DISCARD_ASSETS, FORGET_GARBAGE, INSERT_ASSET, PUT_GARBAGE, DISCARD_OBJECTS};
+use super::statements::{DISCARD_ASSETS, DISCARD_OBJECTS, FORGET_GARBAGE, INSERT_ASSET, PUT_GARBAGE};
 use super::write::Writes;
 use crate::records;
 use crate::row::ColumnWriter as _;

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::read::rows_max;
 use super::rows::{SPEC_COLUMNS, decoded, get};
 use super::statements::{
-    LOAD_DEAD_LETTERS, SCAN, SCAN_ACCOUNTS, SCAN_EVENTS, SCAN_LEDGER, SCAN_LOGS, ORPHANS,
+    LOAD_DEAD_LETTERS, ORPHANS, SCAN, SCAN_ACCOUNTS, SCAN_EVENTS, SCAN_LEDGER, SCAN_LOGS,
 };
 use super::*;
 use crate::codec::corrupt;
