@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use tenure_core::limits;
+use tenure_core::text::toml_type;
 use tenure_core::time::Millis;
 use toml::de::DeValue;
 
@@ -203,14 +204,7 @@ pub(crate) fn url(input: &Input<'_>, schemes: &[&str]) -> Result<String, ValueEr
 }
 
 pub(crate) fn wrong_type(value: &Value<'_>, key: &str, expected: &str, help: &str) -> ValueError {
-    let found = match value.get_ref() {
-        DeValue::String(_) => "a string",
-        DeValue::Integer(_) | DeValue::Float(_) => "a number",
-        DeValue::Boolean(_) => "a boolean",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
-    };
+    let found = toml_type(value.get_ref());
     ValueError::new(format!("`{key}` must be {expected}, not {found}"), help)
 }
 

@@ -59,6 +59,19 @@ pub fn list<S: AsRef<str>>(words: &[S]) -> String {
     }
 }
 
+/// The type of a TOML value as messages name it.
+pub fn toml_type(value: &toml::de::DeValue<'_>) -> &'static str {
+    use toml::de::DeValue;
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

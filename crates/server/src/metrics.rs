@@ -230,24 +230,6 @@ fn owned((name, value): (&'static str, String)) -> (&'static str, Cow<'static, s
 }
 
 fn failure_labels(category: Category, class: Class, job_type: &str) -> Labels<3> {
-    let (category, class) = (category_text(category), class_text(class));
+    let (category, class) = (category.as_str(), class.as_str());
     [("category", category.into()), ("class", class.into()), ("type", job_type.to_owned().into())]
-}
-
-fn category_text(category: Category) -> &'static str {
-    match category {
-        Category::Validation => "validation",
-        Category::Queue => "queue",
-        Category::Engine => "engine",
-        Category::System => "system",
-    }
-}
-
-fn class_text(class: Class) -> &'static str {
-    match class {
-        Class::Transient => "transient",
-        Class::Permanent => "permanent",
-        Class::Validation => "validation",
-        Class::LeaseConflict => "lease_conflict",
-    }
 }

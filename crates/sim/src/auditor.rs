@@ -14,14 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use tenure_core::command::ClaimFilter;
-use tenure_core::event::Event;
-use tenure_core::id::{JobId, Name, Position, TypeName, UserId, WorkerId};
-use tenure_core::lifecycle::Phase;
-use tenure_core::time::{Millis, Timestamp};
-use tenure_store::{JournalEntry, MemoryStore, Store};
+use tenure_core::id::TypeName;
 
 use crate::fixtures::TypeModel;
+use crate::prelude::*;
 use crate::ready;
 use crate::trace::{FNV_START, Trace, fnv};
 use credits::CreditModel;

@@ -11,8 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tenure_core::id::JobId;
-use tenure_core::time::{Millis, Timestamp};
 use tenure_runtime::{Options, Runtime};
 use tenure_store::{Fault as StoreFault, MemoryStore, Store};
 use tokio::sync::Notify;
@@ -24,6 +22,7 @@ use crate::fault_plan::{Fault, FaultPlan};
 use crate::faulty_store::FaultyStore;
 use crate::fixtures;
 use crate::planted_bugs::Bug;
+use crate::prelude::*;
 use crate::ready;
 use crate::rng::Rng;
 use crate::trace::Trace;

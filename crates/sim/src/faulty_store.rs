@@ -8,20 +8,16 @@ use std::sync::{Arc, Mutex};
 use tenure_core::api_key::ApiKey;
 use tenure_core::asset::{Asset, AssetId};
 use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::command::ClaimFilter;
-use tenure_core::credit::{Account, LedgerLine};
-use tenure_core::dead_letter::DeadLetter;
-use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
-use tenure_core::id::{JobId, LifecycleName, Position, QueueName, UserId, WorkerId};
-use tenure_core::job::{Job, LifecycleRef};
+use tenure_core::event::{AuditLine, LogLine, Telemetry};
+use tenure_core::id::{LifecycleName, QueueName};
+use tenure_core::job::LifecycleRef;
 use tenure_core::node::NodeRecord;
-use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
-use tenure_core::time::{Now, Timestamp};
+use tenure_core::query::JobFilter;
 use tenure_core::worker::WorkerRecord;
-use tenure_core::working_set::{Reads, WorkingSet};
-use tenure_store::{AccountSums, Count, Gauges, JournalEntry, MemoryStore, Scanned, Store, StoreError};
+use tenure_store::{AccountSums, Count, Gauges, Scanned};
 
 use crate::planted_bugs::{self, Bug};
+use crate::prelude::*;
 
 #[derive(Clone, Debug)]
 pub(crate) struct FaultyStore {

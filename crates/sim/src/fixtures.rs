@@ -2,12 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tenure_core::id::StateName;
-use tenure_core::job::Spec;
 use tenure_core::job_type::CATCH_ALL;
-use tenure_core::lifecycle::{Backoff, Jitter, Lifecycle, Policy, Timeout};
-use tenure_core::time::Millis;
+use tenure_core::lifecycle::{Backoff, Lifecycle, Timeout};
 use tenure_runtime::{Definitions, TypeDefinition};
+
+use crate::prelude::*;
 
 /// The users, each with an account.
 pub(crate) const USERS: [&str; 3] = ["ann", "bob", "eve"];

@@ -12,6 +12,7 @@ mod faulty_store;
 mod fixtures;
 mod network;
 mod planted_bugs;
+mod prelude;
 mod report;
 mod rng;
 mod trace;
@@ -27,8 +28,6 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tenure_core::id::Position;
-use tenure_store::Store;
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::sleep;
 
@@ -37,6 +36,8 @@ pub use planted_bugs::Bug;
 use auditor::Violation;
 use cluster::Cluster;
 use rng::Rng;
+
+use crate::prelude::*;
 
 /// How long a run continues without faults, at most: longer than any job of the fixtures can take.
 const RECOVERY_MAX: Duration = Duration::from_mins(30);

@@ -5,17 +5,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::command::{Claim, Command, CommandEnvelope, Holder, Retry};
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::JobId;
-use tenure_core::job::Job;
-use tenure_core::refusal::Refusal;
-use tenure_runtime::{Failure, NewJob};
-use tenure_store::Store;
+use tenure_core::decide::CommandResult;
 use tokio::time::sleep;
 
 use crate::cluster::{Cluster, Node, RunningNode};
 use crate::planted_bugs::{self, Bug};
+use crate::prelude::*;
 use crate::ready;
 use crate::rng::Rng;
 

@@ -1,15 +1,9 @@
 //! Five planted bugs that the auditor must find. All are implemented here, around a correct store; core, runtime and stores
 //! do not know them.
 
-use tenure_core::command::{Command, CommandEnvelope};
-use tenure_core::credit::{LedgerLine, Movement};
-use tenure_core::event::Event;
-use tenure_core::id::JobId;
-use tenure_core::job::Job;
-use tenure_core::lifecycle::Phase;
-use tenure_core::time::Now;
-use tenure_core::working_set::{Changes, Reads, WorkingSet};
-use tenure_store::{MemoryStore, Store, StoreError};
+use tenure_core::working_set::Changes;
+
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {

@@ -3,10 +3,9 @@
 
 use std::fmt::Write;
 
-use tenure_core::id::JobId;
-
 use crate::auditor::Violation;
 use crate::planted_bugs::Bug;
+use crate::prelude::*;
 use crate::trace::{Line, Trace};
 
 /// Lines of the cluster that are shown before the job's first line.

@@ -4,8 +4,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use tenure_core::id::JobId;
 use tokio::time::Instant;
+
+use crate::prelude::*;
 
 #[derive(Debug)]
 pub(crate) struct Trace {

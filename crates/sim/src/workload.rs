@@ -6,14 +6,13 @@ mod worker;
 
 use std::rc::Rc;
 
-use tenure_core::command::{Command, CommandEnvelope, IdempotencyKey};
-use tenure_core::id::{Actor, Name};
-use tenure_core::json::Json;
+use tenure_core::command::IdempotencyKey;
 use tokio::task::JoinSet;
 
 use crate::cluster::Cluster;
 use crate::fixtures::USERS;
 use crate::network::Request;
+use crate::prelude::*;
 use crate::rng::Rng;
 
 const WORKERS: u64 = 5;

@@ -255,14 +255,3 @@ fn entered(row: &mut RowReader<'_>) -> Result<Option<Entered>> {
 pub(crate) fn corrupt(table: &'static str, key: impl ToString, why: &str) -> StoreError {
     StoreError::Corrupt { table, key: key.to_string(), why: why.to_owned() }
 }
-
-pub(crate) fn stage_text(stage: tenure_core::job::Stage) -> &'static str {
-    use tenure_core::job::Stage;
-    match stage {
-        Stage::Fetch => "fetch",
-        Stage::Input => "input",
-        Stage::Exec => "exec",
-        Stage::Output => "output",
-        Stage::Commit => "commit",
-    }
-}

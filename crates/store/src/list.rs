@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use tenure_core::asset::AssetId;
 use tenure_core::dead_letter::ReasonCode;
 use tenure_core::id::{JobId, LifecycleName, Name, Position, UserId, WorkerId};
+use tenure_core::job::Stage;
 use tenure_core::lifecycle::Outcome;
 use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::Timestamp;
 use uuid::Uuid;
 
-use crate::codec::stage_text;
 use crate::reads::Dialect;
 
 /// A value of a statement.
@@ -81,7 +81,7 @@ pub(crate) fn jobs(filter: &JobFilter, page: Page, dialect: Dialect) -> Rest {
 pub(crate) fn dead_letters(filter: &DeadLetterFilter, page: Page, dialect: Dialect) -> Rest {
     let mut tail = Tail { sql: String::new(), values: Vec::new(), dialect };
     tail.text("d.reason_code", filter.reason_code.map(ReasonCode::as_str));
-    tail.text("d.stage", filter.stage.map(stage_text));
+    tail.text("d.stage", filter.stage.map(Stage::as_str));
     tail.compare("d.dismissed =", Some(filter.dismissed.into()));
     tail.jobs(&filter.jobs);
     tail.page("d.job_id", filter.jobs.from, page);

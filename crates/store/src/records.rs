@@ -8,13 +8,13 @@ use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::event::{AuditLine, LogLine, Telemetry};
 use tenure_core::id::{JobId, Name, QueueName, UserId};
-use tenure_core::job::{LifecycleRef, Links};
+use tenure_core::job::{LifecycleRef, Links, Stage};
 use tenure_core::node::NodeRecord;
 use tenure_core::worker::WorkerRecord;
 use tenure_core::working_set::KeyRecord;
 use uuid::Uuid;
 
-use crate::codec::{corrupt, event, stage_text, text};
+use crate::codec::{corrupt, event, text};
 use crate::row::{ColumnWriter, Int4, RowReader};
 use crate::{Count, JournalEntry, Result};
 
@@ -86,7 +86,7 @@ pub(crate) fn dead_letter_columns<'a>(row: &mut impl ColumnWriter<'a, &'a DeadLe
     row.with(|letter| letter.job_id.0)
         .with(|letter| letter.created_at)
         .with(|letter| letter.reason_code.as_str())
-        .with(|letter| letter.stage.map(stage_text))
+        .with(|letter| letter.stage.map(Stage::as_str))
         .with(|letter| letter.dismissed.is_some())
         .with(text);
 }

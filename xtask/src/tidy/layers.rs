@@ -18,7 +18,7 @@ const fn layer(name: &'static str, below: &'static str) -> Layer {
 /// `core ← store ← runtime ← stats ← service ← { server, dashboard } ← cli`.
 const LAYERS: &[Layer] = &[
     layer("core", ""),
-    layer("api", ""),
+    layer("api", "core"),
     layer("launcher", ""),
     layer("diagram", "core"),
     layer("store", "core"),

@@ -5,14 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use expect_test::expect;
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::event::Event;
-use tenure_core::id::{LifecycleName, StateName};
-use tenure_core::job::Class;
-use tenure_core::lifecycle::{Condition, Lifecycle, Phase, Rule, Trigger};
-use tenure_core::refusal::Refusal;
+use tenure_core::lifecycle::{Condition, Rule};
 
 use crate::make::{OneJob, lifecycles};
+use crate::prelude::*;
 use crate::world::Followed;
 
 /// Whether a failure can be followed by another attempt.

@@ -3,6 +3,7 @@
 
 mod cells;
 mod make;
+mod prelude;
 mod properties;
 mod scenarios;
 mod script;

@@ -2,19 +2,9 @@
 
 use std::sync::Arc;
 
-use tenure_core::command::{
-    Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, Hold, Report, Retry, Verb,
-    When,
-};
-use tenure_core::dead_letter::ReasonCode;
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::{Actor, Fence, JobId};
-use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Links};
-use tenure_core::job_type::{Catalog, JobType};
-use tenure_core::json::Json;
-use tenure_core::lifecycle::{Jitter, Lifecycle, Phase, Trigger};
-use tenure_core::time::{Deadline, Millis};
+use tenure_core::job::Links;
 
+use crate::prelude::*;
 use crate::world::{START, World, sweep};
 
 /// The example of the documentation: it has signals, which the built-in ones do not have.

@@ -6,13 +6,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use tenure_core::command::{Command, CommandEnvelope};
-use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::fold::fold;
-use tenure_core::job::Job;
-use tenure_core::time::{Deadline, Millis};
 
 use crate::make::lifecycles;
+use crate::prelude::*;
 use crate::world::{World, sweep};
 
 mod draw;

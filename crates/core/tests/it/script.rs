@@ -12,22 +12,12 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::api_key::Role;
-use tenure_core::asset::{AssetId, NewAsset, Upload};
-use tenure_core::command::{
-    AppendLog, Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, Hold, Holder,
-    IdempotencyKey, NewKey, NewLogLine, Report, Retry, Verb, When, WorkerSighting,
-};
-use tenure_core::dead_letter::ReasonCode;
-use tenure_core::id::{Actor, Fence, JobId, Name, WorkerId};
-use tenure_core::job::{CancelMode, Category, Class, JobError, Stage};
-use tenure_core::job_type::JobType;
-use tenure_core::json::Json;
-use tenure_core::lifecycle::Jitter;
-use tenure_core::time::{Millis, Timestamp};
+use tenure_core::asset::{NewAsset, Upload};
+use tenure_core::command::WorkerSighting;
 use uuid::Uuid;
 
 use crate::make::{a_job, a_type, catalog, job_id};
+use crate::prelude::*;
 use crate::world::{START, World};
 
 mod facts;

@@ -4,22 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tenure_core::api_key::ApiKey;
-use tenure_core::asset::{Asset, AssetId};
-use tenure_core::automation::{Automation, AutomationId};
-use tenure_core::command::{Command, CommandEnvelope, KeyId};
+use tenure_core::automation::AutomationId;
+use tenure_core::command::KeyId;
 use tenure_core::credit::{Account, LedgerLine};
 use tenure_core::dead_letter::DeadLetter;
-use tenure_core::decide::{CommandResult, decide_batch};
-use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
+use tenure_core::decide::decide_batch;
+use tenure_core::event::{AuditLine, LogLine, Telemetry};
 use tenure_core::fold::{self, Record};
-use tenure_core::id::{Actor, JobId, LifecycleName, Name, QueueName, StateName, UserId, WorkerId};
-use tenure_core::job::{Job, LifecycleRef};
-use tenure_core::job_type::Catalog;
-use tenure_core::lifecycle::{Lifecycle, Phase, Timeout};
+use tenure_core::id::{QueueName, UserId};
+use tenure_core::job::LifecycleRef;
+use tenure_core::lifecycle::Timeout;
 use tenure_core::limits;
-use tenure_core::time::{Deadline, Millis, Now, Timestamp};
-use tenure_core::worker::WorkerRecord;
+use tenure_core::time::Now;
 use tenure_core::working_set::{AssetChanges, KeyRecord, Reads, WorkingSet};
+
+use crate::prelude::*;
 
 /// When every world begins: 2026-01-01T00:00:00Z, the start of a minute.
 pub(crate) const START: Timestamp = Timestamp(1_767_225_600_000);

@@ -54,13 +54,7 @@ impl Kind {
     }
 
     pub(crate) fn stage_name(&self) -> Option<&'static str> {
-        self.stage.map(|stage| match stage {
-            Stage::Fetch => "fetch",
-            Stage::Input => "input",
-            Stage::Exec => "exec",
-            Stage::Output => "output",
-            Stage::Commit => "commit",
-        })
+        self.stage.map(Stage::as_str)
     }
 
     /// Names and values, for an address or a form.

@@ -3,16 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tenure_core::command::Command;
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::json::Json;
-use tenure_core::lifecycle::Lifecycle;
-use tenure_core::refusal::Refusal;
-use tenure_core::time::Millis;
-use tenure_runtime::{Definitions, NewJob, Options, Runtime, StartError, TypeDefinition};
-use tenure_store::MemoryStore;
 
 use crate::fixture::{START, a_job, created, pass, submitted, with};
+use crate::prelude::*;
 
 fn pictures() -> Definitions {
     let properties = json!({ "prompt": { "type": "string" } });

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tenure_core::command::Command;
-use tenure_runtime::{Definitions, Failure, Options};
-use tenure_store::{Fault, Store, StoreError};
+use tenure_runtime::Failure;
+use tenure_store::{Fault, StoreError};
 
 use crate::fixture::{a_claim, a_job, claimed, created, envelope, report, runtime, state, succeed, with};
+use crate::prelude::*;
 
 #[tokio::test(start_paused = true)]
 async fn a_thousand_concurrent_callers_each_get_their_own_result() {

@@ -3,14 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::command::{Claim, ClaimFilter, Command, CommandEnvelope, Holder, Report, Verb};
-use tenure_core::decide::{CommandOutput, CommandResult};
+use tenure_core::command::{CommandEnvelope, Holder, Report};
 use tenure_core::id::{Actor, JobId};
-use tenure_core::job::{Category, Class, Job, JobError};
-use tenure_core::json::Json;
-use tenure_core::time::Timestamp;
-use tenure_runtime::{Definitions, NewJob, Options, Runtime};
-use tenure_store::{MemoryStore, Store};
+use tenure_core::job::{Category, JobError};
+
+use crate::prelude::*;
 
 pub(crate) const START: Timestamp = Timestamp(1_800_000_000_000);
 

@@ -7,6 +7,7 @@ mod admission;
 mod batches;
 mod fixture;
 mod following;
+mod prelude;
 mod schedules;
 mod time;
 mod verify;

@@ -4,18 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::command::Command;
-use tenure_core::decide::CommandOutput;
-use tenure_core::job::Job;
-use tenure_core::json::Json;
 use tenure_core::query::{JobFilter, Page};
-use tenure_core::refusal::Refusal;
 use tenure_core::schedule::{Misfire, Overlap, Plan, Schedule, ScheduleChange, Template};
-use tenure_core::time::Timestamp;
-use tenure_runtime::{Definitions, Options, Runtime, TypeDefinition};
-use tenure_store::{MemoryStore, Store};
 
 use crate::fixture::{claimed, pass, report, runtime, submitted, succeed, with};
+use crate::prelude::*;
 
 const MINUTE: Duration = Duration::from_mins(1);
 

@@ -2,14 +2,10 @@
 
 use std::time::Duration;
 
-use tenure_core::command::Verb;
-use tenure_core::job::Class;
-use tenure_core::lifecycle::{BUILT_IN, Lifecycle};
-use tenure_core::time::Millis;
-use tenure_runtime::{Definitions, NewJob, Options, Runtime, StartError, TypeDefinition};
-use tenure_store::Store;
+use tenure_core::lifecycle::BUILT_IN;
 
 use crate::fixture::{a_job, claimed, created, fail, pass, report, runtime, state, succeed, with};
+use crate::prelude::*;
 
 #[tokio::test(start_paused = true)]
 async fn an_expired_lease_is_noticed_within_a_second_without_a_command() {

@@ -4,15 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use tenure_core::command::{AppendLog, Cancel, Command, NewLogLine};
-use tenure_core::job::{CancelMode, Class};
-use tenure_core::json::Json;
-use tenure_core::lifecycle::Lifecycle;
-use tenure_core::time::Millis;
-use tenure_runtime::{Definitions, NewJob, Options, Runtime, TypeDefinition, verify};
-use tenure_store::{SqliteStore, Store};
+use tenure_core::command::{AppendLog, Cancel, NewLogLine};
+use tenure_core::job::CancelMode;
+use tenure_runtime::verify;
+use tenure_store::SqliteStore;
 
 use crate::fixture::{a_job, claimed, created, fail, report, submitted, succeed};
+use crate::prelude::*;
 
 /// Jobs in every kind of state, with logs and credits.
 async fn fill(folder: &Path) {

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use tenure_core::command::{Claim, ClaimFilter, Command, When};
-use tenure_core::decide::CommandOutput;
-use tenure_core::time::Millis;
-use tenure_runtime::NewJob;
+use tenure_core::command::When;
 use tokio::time::Instant;
 
 use crate::fixture::{a_claim, a_job, claimed, created, runtime, submitted};
+use crate::prelude::*;
 
 const LONG: Duration = Duration::from_mins(1);
 

@@ -6,7 +6,7 @@ use tracing_subscriber::layer::{Identity, Layer};
 use crate::trace_context::TraceContext;
 
 /// Has no values: traces cannot be opened.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Traces {}
 
 pub(super) fn open(_: &str) -> Result<Traces, String> {

@@ -3,13 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenure_core::credit::{Account, LedgerLine, Movement};
-use tenure_core::id::{JobId, UserId};
-use tenure_store::{MemoryStore, Store};
-
 use crate::auditor::Violation;
 use crate::auditor::job_model::JobModel;
 use crate::fixtures::USERS;
+use crate::prelude::*;
 use crate::ready;
 
 #[derive(Debug, Default)]

@@ -3,15 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::dead_letter::{DeadLetter, ReasonCode};
-use tenure_core::id::JobId;
-use tenure_core::lifecycle::{Outcome, Phase};
-use tenure_core::query::{DeadLetterFilter, Page};
-use tenure_core::time::Millis;
-use tenure_store::{JournalEntry, MemoryStore, Store};
+use tenure_core::lifecycle::Outcome;
 
 use crate::auditor::job_model::JobModel;
 use crate::auditor::{Auditor, Violation, hash};
+use crate::prelude::*;
 use crate::ready;
 
 impl Auditor {

@@ -3,17 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tenure_core::command::{Hold, Holder};
-use tenure_core::event::Event;
-use tenure_core::id::{Fence, JobId, StateName, WorkerId};
-use tenure_core::job::{Job, JobError, LeaseEnd, Spec};
-use tenure_core::json::Json;
-use tenure_core::lifecycle::{Phase, Trigger};
-use tenure_core::time::Timestamp;
-
 use crate::auditor::Violation;
 use crate::auditor::rules;
 use crate::fixtures::TypeModel;
+use crate::prelude::*;
 
 #[derive(Debug)]
 pub(super) struct JobModel {

@@ -1,13 +1,9 @@
 //! Checks each new event against laws 1 to 5, 9, and the errors of law 10.
 
-use tenure_core::event::Event;
-use tenure_core::id::StateName;
-use tenure_core::job::Category;
-use tenure_core::lifecycle::{Phase, Rule, Trigger};
-
 use crate::auditor::Violation;
 use crate::auditor::job_model::JobModel;
 use crate::auditor::rules::{self, RetryBudget};
+use crate::prelude::*;
 
 /// A worker's delay replaces the backoff; this is the longest that the workers of the simulator request.
 const RETRY_AFTER_MS_MAX: i64 = 3000;

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::command::{Command, CommandEnvelope, Hold, Holder, Verb};
-use tenure_core::job::LeaseEnd;
-use tenure_core::lifecycle::Trigger;
-use tenure_core::refusal::{ConflictCause, Refusal};
+use tenure_core::refusal::ConflictCause;
 
 use crate::auditor::job_model::{EndedLease, JobModel};
 use crate::auditor::replies::RequestStart;
 use crate::auditor::rules;
 use crate::auditor::{Auditor, Violation};
 use crate::network::Request;
+use crate::prelude::*;
 
 /// The correct answer to a worker's command.
 #[derive(Clone, Debug, PartialEq, Eq)]

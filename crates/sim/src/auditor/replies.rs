@@ -4,18 +4,12 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use tenure_core::command::{Claim, Command, CommandEnvelope, Hold, Holder, Report};
-use tenure_core::decide::CommandOutput;
-use tenure_core::id::JobId;
-use tenure_core::job::{CancelMode, Job, Lease};
-use tenure_core::lifecycle::Trigger;
-use tenure_core::time::Timestamp;
-use tenure_runtime::{Failure, NewJob};
-use tenure_store::StoreError;
+use tenure_core::job::Lease;
 
 use crate::auditor::job_model::{JobModel, LeaseModel, Transition};
 use crate::auditor::{Auditor, Violation};
 use crate::network::{Reply, Request};
+use crate::prelude::*;
 
 /// The state at the time at which a node got a request.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::id::StateName;
-use tenure_core::job::{Class, JobError};
-use tenure_core::lifecycle::{Condition, Jitter, Lifecycle, Phase, Policy, Rule, Trigger};
+use tenure_core::lifecycle::{Condition, Lifecycle};
+
+use crate::prelude::*;
 
 /// The length of the longest path from the initial state to each state, along rules that begin no new attempt.
 pub(super) fn ranks(lifecycle: &Lifecycle) -> BTreeMap<StateName, usize> {

@@ -4,18 +4,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure_core::command::{Cancel, Command, Report, Retry, Verb, When};
-use tenure_core::dead_letter::ReasonCode;
-use tenure_core::decide::CommandOutput;
-use tenure_core::id::JobId;
-use tenure_core::job::CancelMode;
-use tenure_core::json::Json;
-use tenure_core::time::Millis;
-use tenure_runtime::NewJob;
+use tenure_core::command::{Cancel, When};
 use tokio::time::sleep;
 
 use crate::cluster::Cluster;
 use crate::network::Request;
+use crate::prelude::*;
 use crate::rng::Rng;
 use crate::workload::{key, submit};
 

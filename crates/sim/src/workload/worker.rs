@@ -5,19 +5,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure_core::command::{AppendLog, Claim, ClaimFilter, Command, Hold, Holder, NewLogLine, Report, Verb};
-use tenure_core::decide::CommandOutput;
-use tenure_core::id::{Actor, Fence, WorkerId};
-use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Stage};
-use tenure_core::json::Json;
-use tenure_core::lifecycle::Phase;
-use tenure_core::refusal::Refusal;
-use tenure_core::time::Millis;
+use tenure_core::command::{AppendLog, NewLogLine};
+use tenure_core::job::Stage;
 use tokio::time::sleep;
 
 use crate::cluster::Cluster;
 use crate::fixtures::TypeModel;
 use crate::network::{Reply, Request};
+use crate::prelude::*;
 use crate::rng::Rng;
 use crate::workload::{key, submit};
 

@@ -6,16 +6,11 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use tenure_core::command::Create;
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::JobId;
-use tenure_core::job::Class;
-use tenure_core::json::Json;
-use tenure_core::query::{JobFilter, Page};
-use tenure_store::{AnyStore, Store, StoreError};
+use tenure_store::AnyStore;
 use uuid::Uuid;
 
 use crate::fixture::*;
+use crate::prelude::*;
 
 const ROLE: &str = "TENURE_TEST_CHILD";
 const PLACE: &str = "TENURE_TEST_PLACE";

@@ -4,28 +4,15 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
-use tenure_core::api_key::Role;
-use tenure_core::asset::{AssetId, NewAsset};
-use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::command::{Command, CommandEnvelope, Create, Hold, NewKey, Retry, Verb, When};
-use tenure_core::dead_letter::ReasonCode;
-use tenure_core::decide::{CommandOutput, CommandResult, decide_batch};
 use tenure_core::event::Event;
-use tenure_core::id::JobId;
-use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Progress};
-use tenure_core::job_type::{Catalog, JobType};
-use tenure_core::json::Json;
-use tenure_core::lifecycle::{Backoff, Jitter, Policy, Timeout};
-use tenure_core::query::DeadLetterFilter;
-use tenure_core::schedule::ScheduleChange;
-use tenure_core::time::{Millis, Timestamp};
-use tenure_core::working_set::Reads;
-use tenure_store::{MemoryStore, Store};
+use tenure_core::job::Progress;
+use tenure_core::lifecycle::Timeout;
 
 use crate::conformance::{
     a_job_with, add_schedule, cancel, change_schedule, fire, journal, new_asset, page, upload,
 };
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores;
 
 const TYPES: [&str; 8] = ["eager", "so1", "pattern", "paid", "image", "engine", "saga", "brief"];

@@ -5,22 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use tenure_core::command::{
-    AppendLog, Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, Hold, IdempotencyKey,
-    NewLogLine, Report, Verb, When, WorkerSighting,
-};
-use tenure_core::dead_letter::ReasonCode;
-use tenure_core::decide::{CommandOutput, CommandResult, decide_batch};
+use tenure_core::command::{AppendLog, CreationKey, NewLogLine, Report, WorkerSighting};
 use tenure_core::fold::{verify, verify_account};
-use tenure_core::id::JobId;
-use tenure_core::job::{Category, Class, Job, JobError, Links};
-use tenure_core::job_type::{Catalog, JobType};
-use tenure_core::json::Json;
-use tenure_core::lifecycle::{Backoff, Jitter, Lifecycle, Policy};
-use tenure_core::query::{JobFilter, Page};
-use tenure_core::time::{Millis, Timestamp};
-use tenure_core::working_set::Reads;
-use tenure_store::{AccountSums, Scanned, Store, StoreError};
+use tenure_core::lifecycle::Lifecycle;
+use tenure_store::AccountSums;
+
+use crate::prelude::*;
 
 /// A test that waits longer has failed.
 const WAIT_MAX: Duration = Duration::from_mins(1);

@@ -11,6 +11,7 @@ mod fixture;
 mod memory;
 mod plans;
 mod postgres;
+mod prelude;
 mod races;
 mod schema;
 mod sqlite;

@@ -3,12 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use tenure_core::command::Create;
-use tenure_core::id::JobId;
-use tenure_store::Store;
-
 use crate::child::{Process, claim_until_empty};
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores;
 
 /// Compares the journal with the jobs, in SQL.

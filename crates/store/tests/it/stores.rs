@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use tempfile::TempDir;
-use tenure_store::{MemoryStore, PostgresStore, SqliteStore, Store};
 use tokio_postgres::NoTls;
 use xtask::scratch::Scratch;
+
+use crate::prelude::*;
 
 /// A store as seen by two nodes. For a store of a single process, both are the same.
 pub(crate) struct TestStores<S: Store> {

@@ -1,12 +1,10 @@
 //! A store written by an older version is migrated when opened, without losing anything.
 
 use rusqlite::Connection;
-use tenure_core::dead_letter::ReasonCode;
-use tenure_core::query::DeadLetterFilter;
-use tenure_store::{Gauges, Store};
 
 use crate::conformance::page;
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores;
 
 /// Removes what later migrations created in both databases.

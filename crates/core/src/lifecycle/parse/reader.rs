@@ -5,7 +5,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::super::flaw::{Flaws, Located, RuleId, Span, suggestion};
 use crate::limits;
-use crate::text::{did_you_mean, list};
+use crate::text::{did_you_mean, list, toml_type};
 use crate::time::Millis;
 
 pub(super) type TomlValue<'t> = Spanned<DeValue<'t>>;
@@ -193,14 +193,7 @@ impl DraftReader<'_> {
     }
 
     pub(super) fn wrong_type(&mut self, value: &TomlValue<'_>, key: &str, expected: &str, help: &str) {
-        let found = match value.get_ref() {
-            DeValue::String(_) => "a string",
-            DeValue::Integer(_) | DeValue::Float(_) => "a number",
-            DeValue::Boolean(_) => "a boolean",
-            DeValue::Datetime(_) => "a date",
-            DeValue::Array(_) => "a list",
-            DeValue::Table(_) => "a table",
-        };
+        let found = toml_type(value.get_ref());
         let message = format!("`{key}` must be {expected}, not {found}");
         self.flaws.add(RuleId::Syntax, message, &[(value.span().into(), found)], help);
     }

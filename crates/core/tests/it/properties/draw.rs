@@ -2,17 +2,9 @@
 //! come late, twice, from the wrong worker, or with an old fence.
 
 use proptest::prelude::*;
-use tenure_core::command::{
-    AppendLog, Cancel, Claim, ClaimFilter, Command, CommandEnvelope, CreationKey, Hold, Holder,
-    IdempotencyKey, NewLogLine, Report, Retry, Verb, When,
-};
-use tenure_core::dead_letter::ReasonCode;
-use tenure_core::id::{Fence, LifecycleName, Name, WorkerId};
-use tenure_core::job::{CancelMode, Class, Job, JobError, Stage};
-use tenure_core::lifecycle::{Jitter, Trigger};
-use tenure_core::time::Millis;
 
 use crate::make::{a_claim, a_job, a_type, an_error, catalog, envelope, job_id, lifecycles, verb};
+use crate::prelude::*;
 use crate::world::World;
 
 /// A type for each lifecycle, named after it, with leases so short that they expire during a run.

@@ -1,14 +1,7 @@
 //! Commands of one batch see the changes of earlier ones, but claims choose from jobs that were ready before the batch.
 
-use tenure_core::command::{
-    Claim, ClaimFilter, Command, CommandEnvelope, CreationKey, Holder, IdempotencyKey, Report, Verb,
-};
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::Fence;
-use tenure_core::job_type::Catalog;
-use tenure_core::time::Millis;
-
 use crate::make::{a_claim, a_job, a_type, catalog, envelope, job_id};
+use crate::prelude::*;
 use crate::world::World;
 
 fn world() -> World {

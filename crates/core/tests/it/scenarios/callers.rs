@@ -1,11 +1,9 @@
 //! API keys, and records of workers that were seen.
 
 use serde_json::json;
-use tenure_core::api_key::Role;
-use tenure_core::command::{Command, NewKey};
-use tenure_core::refusal::Refusal;
 
 use crate::make::{catalog, envelope};
+use crate::prelude::*;
 use crate::world::World;
 
 fn refusal(new: NewKey) -> Refusal {

@@ -1,16 +1,9 @@
 //! Schedules: each time creates one job, whatever its result.
 
-use tenure_core::automation::Automation;
-use tenure_core::command::{Cancel, Command, Create};
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::{JobId, Name};
-use tenure_core::job::CancelMode;
-use tenure_core::json::Json;
-use tenure_core::refusal::Refusal;
 use tenure_core::schedule::{Fire, Misfire, NewSchedule, Overlap, Plan, Schedule, ScheduleChange, Template};
-use tenure_core::time::{Millis, Timestamp};
 
 use crate::make::{a_job, a_type, catalog, envelope, lifecycles};
+use crate::prelude::*;
 use crate::world::{START, World};
 
 fn world() -> World {

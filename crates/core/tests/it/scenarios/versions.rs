@@ -1,12 +1,9 @@
 //! A job keeps the lifecycle version it was created under, even if its type has a newer one.
 
-use tenure_core::command::{Cancel, Command, Retry, When};
-use tenure_core::decide::CommandOutput;
-use tenure_core::job::CancelMode;
-use tenure_core::lifecycle::{BUILT_IN, Lifecycle};
-use tenure_core::time::Millis;
+use tenure_core::lifecycle::BUILT_IN;
 
 use crate::make::{OneJob, a_type, job_id};
+use crate::prelude::*;
 
 /// `so1` with a timeout, which its first version does not have.
 fn second_version() -> Lifecycle {

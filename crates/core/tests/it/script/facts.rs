@@ -2,16 +2,11 @@
 
 use std::sync::Arc;
 
-use tenure_core::asset::Asset;
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::event::{Event, Signal};
-use tenure_core::id::{JobId, Name, WorkerId};
-use tenure_core::job::{CancelMode, Job, Lease};
-use tenure_core::refusal::Refusal;
-use tenure_core::time::{Deadline, Timestamp};
-use tenure_core::worker::WorkerRecord;
+use tenure_core::event::Signal;
+use tenure_core::job::Lease;
 
 use super::{ScriptRunner, Words};
+use crate::prelude::*;
 use crate::world::START;
 
 /// The job in a result.

@@ -1,15 +1,9 @@
 //! Assets, and the garbage collection of their objects.
 
-use tenure_core::asset::{Asset, AssetId, NewAsset, Upload};
-use tenure_core::command::{Cancel, Command, CommandEnvelope, Create, Hold, IdempotencyKey};
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::JobId;
-use tenure_core::job::CancelMode;
-use tenure_core::limits;
-use tenure_core::refusal::Refusal;
-use tenure_store::Store;
+use tenure_core::asset::{Asset, Upload};
 
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 pub(crate) fn upload(job: JobId, path: &str, continues: bool) -> CommandEnvelope {

@@ -1,17 +1,10 @@
 //! Automations: schedules, each of whose times creates one job, and webhooks, which one node at a time delivers.
 
-use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::command::{Command, CommandEnvelope, Create};
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::{JobId, Name, Position};
-use tenure_core::json::Json;
-use tenure_core::refusal::Refusal;
-use tenure_core::schedule::{Fire, Misfire, NewSchedule, Overlap, Plan, Schedule, ScheduleChange, Template};
-use tenure_core::time::{Millis, Timestamp};
+use tenure_core::schedule::{Fire, Misfire, NewSchedule, Overlap, Plan, Schedule, Template};
 use tenure_core::webhook::{EventFilter, NewWebhook, Secret, Webhook, WebhookChange};
-use tenure_store::Store;
 
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 pub(crate) fn add_schedule(id: &str, job_type: &str, next_at: Timestamp) -> CommandEnvelope {

@@ -3,18 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tenure_core::command::{Cancel, Command, Create, Hold, Verb, When};
-use tenure_core::decide::CommandOutput;
-use tenure_core::id::{Fence, Position};
-use tenure_core::job::{CancelMode, Category, Class, JobError, Links, Stage};
-use tenure_core::json::Json;
-use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
-use tenure_core::refusal::Refusal;
-use tenure_core::time::Millis;
-use tenure_core::working_set::Reads;
-use tenure_store::Store;
+use tenure_core::id::Fence;
+use tenure_core::job::Stage;
 
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 pub(crate) async fn the_changes_of_a_batch_are_stored<S: Store>(stores: TestStores<S>) {

@@ -2,19 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::api_key::{ApiKey, Role};
-use tenure_core::command::{Command, CommandEnvelope, NewKey};
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::Name;
-use tenure_core::limits;
-use tenure_core::refusal::Refusal;
-use tenure_core::time::{Now, Timestamp};
+use tenure_core::api_key::ApiKey;
+use tenure_core::time::Now;
 use tenure_core::worker::WorkerRecord;
-use tenure_core::working_set::Reads;
-use tenure_store::Store;
 use uuid::Uuid;
 
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 fn add(id: &str, role: Role, digest: u8) -> CommandEnvelope {

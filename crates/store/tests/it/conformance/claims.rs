@@ -2,12 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::command::{ClaimFilter, Create, When};
-use tenure_core::id::JobId;
-use tenure_core::time::Millis;
-use tenure_store::{Count, Store};
-
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 pub(crate) async fn claims_take_the_best_first<S: Store>(stores: TestStores<S>) {

@@ -2,12 +2,8 @@
 
 use std::sync::Arc;
 
-use tenure_core::command::{Command, Create, When};
-use tenure_core::time::Timestamp;
-use tenure_core::working_set::Reads;
-use tenure_store::Store;
-
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 pub(crate) async fn the_clock_never_runs_backwards<S: Store>(stores: TestStores<S>) {

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::command::Create;
-use tenure_core::id::{JobId, Position};
-use tenure_core::job::Class;
-use tenure_store::{JournalEntry, Store};
+use tenure_store::JournalEntry;
 
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 /// The whole journal, page by page.

@@ -2,12 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::command::{Claim, Command, CommandEnvelope, Create, IdempotencyKey};
-use tenure_core::decide::CommandOutput;
-use tenure_core::refusal::Refusal;
-use tenure_store::Store;
-
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 pub(crate) async fn a_key_leads_to_one_job_under_concurrency<S: Store>(stores: TestStores<S>) {

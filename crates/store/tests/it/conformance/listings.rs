@@ -3,14 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tenure_core::command::{Command, Create, Retry, When};
-use tenure_core::job::{Class, Job, Links};
 use tenure_core::lifecycle::Outcome;
-use tenure_core::query::JobFilter;
-use tenure_core::time::Timestamp;
-use tenure_store::Store;
 
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 const TYPES: [&str; 5] = ["so1", "eager", "image", "pattern", "engine"];

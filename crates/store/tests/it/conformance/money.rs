@@ -1,12 +1,9 @@
 //! Credits: never overdrawn, and every movement has a ledger line.
 
-use tenure_core::command::Create;
 use tenure_core::credit::Movement;
-use tenure_core::job::Class;
-use tenure_core::refusal::Refusal;
-use tenure_store::Store;
 
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 fn paid() -> Create {

@@ -1,14 +1,9 @@
 //! Records of nodes.
 
-use tenure_core::command::{Command, CommandEnvelope};
-use tenure_core::id::Name;
-use tenure_core::limits;
 use tenure_core::node::NodeRecord;
-use tenure_core::time::Timestamp;
-use tenure_core::working_set::Reads;
-use tenure_store::Store;
 
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 fn node(id: &str, tally: &str) -> NodeRecord {

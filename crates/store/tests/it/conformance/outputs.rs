@@ -1,15 +1,11 @@
 //! Outputs other than transitions: dead letters, logs, telemetry, the audit log, lifecycle files.
 
-use tenure_core::command::Command;
-use tenure_core::dead_letter::ReasonCode;
 use tenure_core::event::Signal;
 use tenure_core::job::LifecycleRef;
-use tenure_core::query::{DeadLetterFilter, Page};
-use tenure_core::refusal::Refusal;
-use tenure_store::Store;
 
 use crate::conformance::page;
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 pub(crate) async fn dead_letters_are_listed_and_dismissed<S: Store>(stores: TestStores<S>) {

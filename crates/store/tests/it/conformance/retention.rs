@@ -1,14 +1,8 @@
 //! Retention: purging jobs and pruning expired records.
 
-use tenure_core::command::{Command, Create};
-use tenure_core::decide::CommandOutput;
-use tenure_core::id::{JobId, Position};
-use tenure_core::job::Class;
-use tenure_core::query::DeadLetterFilter;
-use tenure_store::{Scanned, Store};
-
 use crate::conformance::{journal, page};
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 /// A finished job that can be purged, with a log and telemetry.

@@ -2,17 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::command::{Create, When};
-use tenure_core::dead_letter::{DeadLetter, ReasonCode};
-use tenure_core::id::JobId;
-use tenure_core::job::Class;
+use tenure_core::dead_letter::DeadLetter;
 use tenure_core::lifecycle::Phase;
-use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
-use tenure_core::time::{Millis, Timestamp};
-use tenure_store::{Count, Gauges, OldestReady, Store};
+use tenure_store::OldestReady;
 
 use crate::conformance::{a_crowd, a_filter, page};
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::TestStores;
 
 /// The gauges, computed from every job.

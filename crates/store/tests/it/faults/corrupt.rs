@@ -5,12 +5,10 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use tempfile::TempDir;
-use tenure_core::id::Position;
-use tenure_core::query::JobFilter;
-use tenure_store::{SqliteStore, Store, StoreError};
 
 use crate::conformance::page;
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores;
 
 /// A closed store with a few hundred jobs.

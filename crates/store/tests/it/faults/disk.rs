@@ -3,13 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use tenure_core::command::{Create, Verb};
-use tenure_core::json::Json;
-use tenure_store::{Store, StoreError};
-
 use super::shim::Shim;
 use crate::child::{Acknowledged, Process, assert_kept, note};
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores;
 
 /// The n-th sync fails: its batch may or may not be stored, later ones are refused, and earlier ones are kept.

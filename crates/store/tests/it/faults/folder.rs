@@ -5,11 +5,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use rusqlite::Connection;
-use tenure_core::time::Millis;
-use tenure_store::{SqliteStore, Store, StoreError};
 
 use crate::child::Process;
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores;
 
 fn raw(folder: &Path) -> Connection {

@@ -7,15 +7,10 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
-use tenure_core::command::Create;
-use tenure_core::decide::{CommandOutput, CommandResult, decide_batch};
-use tenure_core::job::{Class, Job};
-use tenure_core::working_set::Reads;
-use tenure_store::{PostgresStore, Store, StoreError};
-
 use crate::child::{Acknowledged, assert_kept};
 use crate::conformance;
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores::{self, ask, connect};
 
 /// Work from several tasks until it is stopped; every error must be retryable.

@@ -1,13 +1,10 @@
 //! PostgreSQL: `explain` of every statement on tables with data, with realistic values.
 
-use tenure_core::command::Create;
-use tenure_core::dead_letter::ReasonCode;
-use tenure_core::job::Links;
-use tenure_store::Store;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use super::with_listings;
 use crate::fixture::*;
+use crate::prelude::*;
 use crate::stores;
 
 /// Statements that may scan a whole table, and why.

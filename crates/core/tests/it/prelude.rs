@@ -1,0 +1,20 @@
+//! What most tests of core use.
+
+pub(crate) use tenure_core::api_key::Role;
+pub(crate) use tenure_core::asset::{Asset, AssetId};
+pub(crate) use tenure_core::automation::Automation;
+pub(crate) use tenure_core::command::{
+    AppendLog, Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, Hold, Holder,
+    IdempotencyKey, NewKey, NewLogLine, Report, Retry, Verb, When,
+};
+pub(crate) use tenure_core::dead_letter::ReasonCode;
+pub(crate) use tenure_core::decide::{CommandOutput, CommandResult};
+pub(crate) use tenure_core::event::Event;
+pub(crate) use tenure_core::id::{Actor, Fence, JobId, LifecycleName, Name, StateName, WorkerId};
+pub(crate) use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Stage};
+pub(crate) use tenure_core::job_type::{Catalog, JobType};
+pub(crate) use tenure_core::json::Json;
+pub(crate) use tenure_core::lifecycle::{Jitter, Lifecycle, Phase, Trigger};
+pub(crate) use tenure_core::refusal::Refusal;
+pub(crate) use tenure_core::time::{Deadline, Millis, Timestamp};
+pub(crate) use tenure_core::worker::WorkerRecord;

@@ -1,0 +1,25 @@
+//! What most tests of stores use.
+
+pub(crate) use tenure_core::api_key::Role;
+pub(crate) use tenure_core::asset::{AssetId, NewAsset};
+pub(crate) use tenure_core::automation::{Automation, AutomationKind};
+pub(crate) use tenure_core::command::{
+    Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, Hold, IdempotencyKey, NewKey, Retry, Verb,
+    When,
+};
+pub(crate) use tenure_core::dead_letter::ReasonCode;
+pub(crate) use tenure_core::decide::{CommandOutput, CommandResult, decide_batch};
+pub(crate) use tenure_core::id::{JobId, Name, Position};
+pub(crate) use tenure_core::job::{CancelMode, Category, Class, Job, JobError, Links};
+pub(crate) use tenure_core::job_type::{Catalog, JobType};
+pub(crate) use tenure_core::json::Json;
+pub(crate) use tenure_core::lifecycle::{Backoff, Jitter, Policy};
+pub(crate) use tenure_core::limits;
+pub(crate) use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
+pub(crate) use tenure_core::refusal::Refusal;
+pub(crate) use tenure_core::schedule::ScheduleChange;
+pub(crate) use tenure_core::time::{Millis, Timestamp};
+pub(crate) use tenure_core::working_set::Reads;
+pub(crate) use tenure_store::{
+    Count, Gauges, MemoryStore, PostgresStore, Scanned, SqliteStore, Store, StoreError,
+};
