@@ -33,7 +33,7 @@ fn each_filter_of_the_list_selects_its_jobs() {
         assert_eq!(listed("user_id=u1").await, [id(&again), id(&done)]);
         assert_eq!(listed("worker=w2").await, [id(&held)]);
         assert_eq!(listed("correlation_id=c-9").await, [id(&held)]);
-        assert_eq!(listed(&format!("retry_of={}", id(&done))).await, [id(&again)]);
+        assert_eq!(listed(&format!("retry_of={}", tenure_e2e::id(&done))).await, [id(&again)]);
         let since = held["created_at"].as_str().unwrap();
         let after = listed(&format!("created_after={since}")).await;
         let before = listed(&format!("created_before={since}")).await;
