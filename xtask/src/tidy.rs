@@ -62,7 +62,6 @@ macro_rules! checks {
 type Check = fn(&Tree) -> Vec<Flaw>;
 
 const CHECKS: &[(&str, Check)] = checks![
-    size::tree,
     size::files,
     size::functions,
     headers::rust,

@@ -4,14 +4,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use tenure_core::event::Event;
-use tenure_core::id::{Fence, JobId, StateName, WorkerId};
-use tenure_core::job::{Clocks, Job, LifecycleRef, Links, Output, Spec, Times};
+use tenure_core::job::{Clocks, Output, Times};
 use tenure_core::json::Json;
-use tenure_core::lifecycle::{Outcome, Phase, Trigger};
-use tenure_core::time::{Deadline, Timestamp};
+use tenure_core::lifecycle::Trigger;
 use uuid::Uuid;
 
+use crate::prelude::*;
 use crate::row::{ColumnWriter, Int4, RowReader};
 use crate::{Result, StoreError};
 

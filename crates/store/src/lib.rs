@@ -12,6 +12,7 @@ mod live;
 mod memory;
 mod migrate;
 mod postgres;
+mod prelude;
 mod reads;
 mod records;
 mod row;
@@ -21,23 +22,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tenure_core::api_key::ApiKey;
-use tenure_core::asset::{Asset, AssetId};
-use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::command::ClaimFilter;
-use tenure_core::credit::{Account, LedgerLine, Movement};
-use tenure_core::dead_letter::DeadLetter;
-use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
-use tenure_core::fold::Record;
-use tenure_core::id::{
-    JobId, LifecycleName, Name, Position, QueueName, StateName, TypeName, UserId, WorkerId,
-};
-use tenure_core::job::{Job, LifecycleRef};
-use tenure_core::node::NodeRecord;
-use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
-use tenure_core::time::{Now, Timestamp};
-use tenure_core::worker::WorkerRecord;
-use tenure_core::working_set::{Reads, WorkingSet};
+use tenure_core::automation::AutomationKind;
+
+use crate::prelude::*;
 
 pub use any::AnyStore;
 pub use error::StoreError;

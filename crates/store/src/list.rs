@@ -2,15 +2,10 @@
 
 use std::fmt::Write as _;
 
-use tenure_core::asset::AssetId;
 use tenure_core::dead_letter::ReasonCode;
-use tenure_core::id::{JobId, LifecycleName, Name, Position, UserId, WorkerId};
-use tenure_core::job::Stage;
-use tenure_core::lifecycle::Outcome;
-use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
-use tenure_core::time::Timestamp;
 use uuid::Uuid;
 
+use crate::prelude::*;
 use crate::reads::Dialect;
 
 /// A value of a statement.

@@ -7,12 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use tenure_core::command::ClaimFilter;
-use tenure_core::id::{JobId, LifecycleName, QueueName, StateName, TypeName};
-use tenure_core::job::{Job, Spec};
-use tenure_core::lifecycle::Phase;
-use tenure_core::time::{Deadline, Timestamp};
-
+use crate::prelude::*;
 use crate::{Count, OldestReady};
 
 /// Higher priority first, then earlier `run_at`, then earlier creation.

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::*;
 use clock::{Clock, MemoryClock};
 use tables::Tables;
-use tenure_core::time::Millis;
+
+use crate::prelude::*;
 
 /// A fault for the next write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,20 +1,10 @@
 //! The encoding of all records besides jobs and events, the same in both databases.
 
-use tenure_core::api_key::{ApiKey, Role};
-use tenure_core::asset::{Asset, AssetId};
-use tenure_core::automation::{Automation, AutomationId};
-use tenure_core::command::KeyId;
-use tenure_core::credit::{Account, LedgerLine, Movement};
-use tenure_core::dead_letter::DeadLetter;
-use tenure_core::event::{AuditLine, LogLine, Telemetry};
-use tenure_core::id::{JobId, Name, QueueName, UserId};
-use tenure_core::job::{LifecycleRef, Links, Stage};
-use tenure_core::node::NodeRecord;
-use tenure_core::worker::WorkerRecord;
-use tenure_core::working_set::KeyRecord;
+use tenure_core::api_key::Role;
 use uuid::Uuid;
 
 use crate::codec::{corrupt, event, text};
+use crate::prelude::*;
 use crate::row::{ColumnWriter, Int4, RowReader};
 use crate::{Count, JournalEntry, Result};
 

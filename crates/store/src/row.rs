@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use rusqlite::types::{FromSqlError, FromSqlResult, ValueRef};
-use tenure_core::id::{Fence, Position};
-use tenure_core::time::{Deadline, Timestamp};
 use tokio_postgres::types::{FromSql, ToSql};
 use uuid::Uuid;
 
 use crate::codec::Interner;
+use crate::prelude::*;
 use crate::{Result, postgres, sqlite};
 
 /// A type of column, as each database stores it.

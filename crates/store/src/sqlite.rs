@@ -20,13 +20,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
-use tenure_core::id::{Position, QueueName};
-use tenure_core::time::Now;
-use tenure_core::working_set::{Reads, WorkingSet};
 use tokio::sync::oneshot;
 
 use crate::codec::{Interner, corrupt};
 use crate::live::Live;
+use crate::prelude::*;
 use crate::{Result, StoreError};
 use clock::FileClock;
 use files::Files;

@@ -63,8 +63,9 @@ impl Server {
     /// The rows of a page: its field besides `next_cursor`.
     pub async fn rows(&self, path: &str) -> Vec<Value> {
         let page = self.read(path).await;
-        let mut fields = page.as_object().unwrap().iter().filter(|(name, _)| *name != "next_cursor");
-        rows(fields.next().expect("a page has rows").1).to_vec()
+        let fields = page.as_object().unwrap().iter().filter(|(name, _)| *name != "next_cursor");
+        let [(_, found)] = fields.collect::<Vec<_>>()[..] else { panic!("{path} is not a page: {page}") };
+        rows(found).to_vec()
     }
 
     /// One field of each row of a page.

@@ -1,4 +1,4 @@
-//! Checks sizes of the tree, of files and of functions.
+//! Checks sizes of files and of functions.
 
 use super::Flaw;
 use super::names::in_name;
@@ -7,20 +7,6 @@ use super::tree::Tree;
 
 const FILE_LINES_MAX: usize = 400;
 const FUNCTION_LINES_MAX: usize = 60;
-/// Of all Rust files together, tests and comments included: as much as one person can keep an overview of. New features
-/// fit by replacing or simplifying; raise it only with a decision.
-const TREE_LINES_MAX: usize = 90_000;
-
-/// All Rust files together.
-pub(super) fn tree(tree: &Tree) -> Vec<Flaw> {
-    let count: usize = tree.ending(".rs").map(|file| file.text.lines().count()).sum();
-    if count <= TREE_LINES_MAX {
-        return Vec::new();
-    }
-    let message =
-        format!("{count} lines of Rust, at most {TREE_LINES_MAX}: find repeated logic and share it");
-    vec![Flaw::new("Cargo.toml", 0, message)]
-}
 
 /// Files, by lines of code: blank lines, comments and tests do not count.
 pub(super) fn files(tree: &Tree) -> Vec<Flaw> {
@@ -93,15 +79,6 @@ mod tests {
         let text = "//! Why.\n\nconst A: u8 = 1;\n".to_string() + &"const B: u8 = 1;\n".repeat(400);
         let flaw = found(&[("crates/a/src/big.rs", &text)], files);
         assert_eq!(flaw, "crates/a/src/big.rs: 401 lines of code, at most 400: split it by meaning");
-    }
-
-    #[test]
-    fn a_tree_of_more_than_90000_lines_is_a_flaw() {
-        let text = "// Why.\n".repeat(45_000);
-        assert_eq!(found(&[("a/src/lib.rs", &text), ("b/tests/it.rs", &text)], super::tree), "");
-        let longer = text.clone() + "mod a;\n";
-        let flaw = found(&[("a/src/lib.rs", &text), ("b/src/lib.rs", &longer)], super::tree);
-        assert!(flaw.starts_with("Cargo.toml: 90001 lines of Rust, at most 90000"), "{flaw}");
     }
 
     #[test]

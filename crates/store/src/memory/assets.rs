@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenure_core::asset::{Asset, AssetId};
-use tenure_core::id::JobId;
-use tenure_core::time::Timestamp;
-use tenure_core::working_set::{Changes, Reads, WorkingSet};
+use crate::prelude::*;
 
 #[derive(Debug, Default)]
 pub(super) struct Assets {

@@ -1,7 +1,6 @@
 //! The clock of the memory store, which tests may control.
 
-use tenure_core::time::{Millis, Now, Timestamp};
-
+use crate::prelude::*;
 use crate::wall;
 
 #[derive(Debug, Default)]

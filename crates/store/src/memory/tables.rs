@@ -3,15 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tenure_core::automation::AutomationId;
-use tenure_core::command::KeyId;
-use tenure_core::limits;
-use tenure_core::time::Millis;
-use tenure_core::working_set::{KeyRecord, Upserted};
+use tenure_core::working_set::Upserted;
 
 use super::assets::Assets;
 use super::clock::MemoryClock;
 use crate::live::Live;
+use crate::prelude::*;
 use crate::*;
 
 #[derive(Debug, Default)]

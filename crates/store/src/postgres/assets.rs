@@ -1,9 +1,8 @@
 //! Writes assets of jobs, and garbage records of their objects.
 
-use tenure_core::working_set::WorkingSet;
-
 use super::statements::{DISCARD_ASSETS, DISCARD_OBJECTS, FORGET_GARBAGE, INSERT_ASSET, PUT_GARBAGE};
 use super::write::Writes;
+use crate::prelude::*;
 use crate::records;
 use crate::row::ColumnWriter as _;
 

@@ -2,9 +2,6 @@
 
 use std::time::Instant;
 
-use tenure_core::command::ClaimFilter;
-use tenure_core::id::JobId;
-use tenure_core::working_set::Reads;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -18,6 +15,7 @@ use super::rows::{Param, borrowed, for_each};
 use super::statements::{CLAIM_INDEX, CLAIMABLE, CLAIMABLE_SLOT};
 use crate::Result;
 use crate::codec::{self, Interner};
+use crate::prelude::*;
 
 /// A search for candidates.
 pub(super) struct Search {

@@ -9,15 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tenure_core::command::ClaimFilter;
-use tenure_core::id::{QueueName, TypeName};
-use tenure_core::job::Job;
-use tenure_core::lifecycle::Phase;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::rows::decoded;
 use crate::Result;
+use crate::prelude::*;
 use crate::row::Int4;
 
 /// Lifetime of the cache.

@@ -3,7 +3,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use tenure_core::time::{Millis, Now, Timestamp};
 use tokio_postgres::Row;
 
 use super::connection::Connection;
@@ -11,6 +10,7 @@ use super::error::StatementFault;
 use super::rows::get;
 use super::statements::{COUNT_OUTAGE, HEARTBEAT, NOW};
 use crate::Result;
+use crate::prelude::*;
 
 /// Without a heartbeat for this long, the time counts as an outage. Nodes send one every half second.
 const SILENCE_MS_MAX: i64 = 1500;

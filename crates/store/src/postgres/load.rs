@@ -7,11 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use tenure_core::automation::AutomationId;
-use tenure_core::command::{ClaimFilter, KeyId};
-use tenure_core::id::{JobId, Name, UserId};
-use tenure_core::job::Job;
-use tenure_core::working_set::{Reads, WorkingSet};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -28,6 +23,7 @@ use super::statements::{
     NOW_BATCH,
 };
 use crate::codec::{self, Interner, corrupt};
+use crate::prelude::*;
 use crate::{Result, records};
 
 /// The loaded rows, and which of them are locked.

@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tenure_core::id::JobId;
-use tenure_core::job::Spec;
+use crate::prelude::*;
 
 /// Capacity of each half: payloads plus an estimate for the rest.
 const HALF_BYTES_MAX: usize = 32 << 20;

@@ -4,11 +4,6 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
-use tenure_core::id::{JobId, UserId};
-use tenure_core::lifecycle::Phase;
-use tenure_core::time::Now;
-use tenure_core::working_set::{Reads, WorkingSet};
-
 use super::Node;
 use super::claim_index;
 use super::clock::{self, Reading};
@@ -18,6 +13,7 @@ use super::load::{self, Loaded};
 use super::pool::Pooled;
 use super::write;
 use crate::StoreError;
+use crate::prelude::*;
 
 /// Attempts of a batch before it fails with a conflict.
 const TRIES_MAX: u32 = 10;

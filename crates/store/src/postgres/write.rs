@@ -5,14 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::api_key::ApiKey;
-use tenure_core::automation::AutomationId;
-use tenure_core::id::{JobId, UserId};
-use tenure_core::job::Job;
-use tenure_core::lifecycle::Phase;
-use tenure_core::limits;
-use tenure_core::working_set::{KeyRecord, WorkingSet};
-
 use super::assets;
 use super::commits::Mark;
 use super::connection::{Connection, Sql, answered};
@@ -21,6 +13,7 @@ use super::load::Loaded;
 use super::rows::{ColumnArrays, Param, borrowed};
 use super::statements::*;
 use crate::codec::{event_columns, spec_columns, state_columns, text};
+use crate::prelude::*;
 use crate::records::*;
 use crate::row::{ColumnWriter, Int4};
 

@@ -1,8 +1,8 @@
 //! Writes assets of jobs, and garbage records of their objects.
 
 use rusqlite::params;
-use tenure_core::working_set::Changes;
 
+use crate::prelude::*;
 use crate::sqlite::Writer;
 use crate::{Result, records};
 

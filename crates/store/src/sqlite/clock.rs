@@ -6,8 +6,8 @@
 use std::time::Instant;
 
 use rusqlite::{Connection, OptionalExtension as _};
-use tenure_core::time::{Millis, Now, Timestamp};
 
+use crate::prelude::*;
 use crate::{Result, wall};
 
 /// Smaller jumps are drift and ignored.

@@ -4,16 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rusqlite::Connection;
-use tenure_core::asset::Asset;
-use tenure_core::credit::Account;
-use tenure_core::dead_letter::DeadLetter;
-use tenure_core::id::{JobId, Position, QueueName, UserId};
-use tenure_core::job::Job;
-use tenure_core::time::Now;
-use tenure_core::working_set::{Reads, WorkingSet};
 
 use crate::codec::{self, Interner};
 use crate::live::Live;
+use crate::prelude::*;
 use crate::sqlite::Writer;
 use crate::sqlite::rows::{all, first, for_each};
 use crate::{Result, records, row};

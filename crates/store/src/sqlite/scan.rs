@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use rusqlite::{Connection, params};
-use tenure_core::fold::Record;
-use tenure_core::id::{JobId, UserId};
-use tenure_core::job::Job;
 
+use crate::prelude::*;
 use crate::sqlite::load;
 use crate::sqlite::rows::all;
 use crate::{AccountSums, Result, Scanned, codec, records, row};

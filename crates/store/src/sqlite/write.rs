@@ -6,13 +6,10 @@
 use std::sync::Arc;
 
 use rusqlite::{CachedStatement, Connection, ErrorCode, params};
-use tenure_core::id::Position;
-use tenure_core::job::Job;
-use tenure_core::limits;
-use tenure_core::time::Now;
-use tenure_core::working_set::{Appended, Changes, WorkingSet};
+use tenure_core::working_set::Appended;
 
 use crate::migrate::{Migration, pending};
+use crate::prelude::*;
 use crate::row::ColumnWriter as _;
 use crate::sqlite::Writer;
 use crate::sqlite::rows::{RowWriter, put_each};

@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    Reply, Server, Setup, assert_field_names, assert_fields, id, on_both_stores_with_setup, path,
-};
+use tenure_e2e::*;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::{MissedTickBehavior, timeout};

@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    SeededRandom, Server, Setup, Store, assert_field_names, assert_fields, column, eventually, http_client,
-    merged, on_both_stores, on_both_stores_with_config, on_both_stores_with_setup, rows,
-};
+use tenure_e2e::*;
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
 

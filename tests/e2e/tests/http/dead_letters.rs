@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    Server, assert_field_names, assert_fields, column, field_names, id, millis, on_both_stores, rows,
-};
+use tenure_e2e::*;
 
 const LETTER: &str = "job_id created_at reason_code stage last_error attempts last_owner last_lease_expires_at \
                       correlation_id dismissed_at dismissed_by dismissed_reason";

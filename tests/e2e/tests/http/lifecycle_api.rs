@@ -4,9 +4,7 @@ mod assets;
 mod scope;
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    Server, assert_fields, field_names, id, on_both_stores_with_files, path, rows, sorted_words,
-};
+use tenure_e2e::*;
 
 use crate::jobs::{JOB, REVIEW};
 

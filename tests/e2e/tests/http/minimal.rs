@@ -1,10 +1,7 @@
 //! `Prefer: return=minimal`: the same effects and refusals, and answers without the job.
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    Reply, Request, Server, assert_fields, http_client, id, merged, on_both_stores,
-    on_both_stores_with_setup, path,
-};
+use tenure_e2e::*;
 
 fn minimal(server: &Server, path: &str, body: &Value) -> Request {
     server.request("POST", path).header("prefer", "return=minimal").json(body)

@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tenure_core::lifecycle::Lifecycle;
-use tenure_e2e::{
-    Server, assert_field_names, assert_fields, column, eventually, field_names, find, id, on_both_stores,
-    on_both_stores_with_files, rows,
-};
+use tenure_e2e::*;
 
 use crate::jobs::{JOB, REVIEW, REVIEW_FILES};
 

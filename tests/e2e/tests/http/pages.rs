@@ -5,10 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use reqwest::{Certificate, Version};
 use serde_json::{Value, json};
 use tenure_api::CallId;
-use tenure_e2e::{
-    Server, Setup, http_client, id, on_both_stores, on_both_stores_with_config, on_both_stores_with_setup,
-    path,
-};
+use tenure_e2e::*;
 
 const CODES: &str = "malformed insufficient_credits invalid_transition lease_conflict not_found method_not_allowed \
      too_large unsupported_media_type unknown_type validation_failed guard_rejected idempotency_mismatch misdirected \

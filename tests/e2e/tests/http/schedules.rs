@@ -3,10 +3,7 @@
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tenure_core::time::Timestamp;
-use tenure_e2e::{
-    Server, Store, assert_field_names, assert_fields, eventually, field_names, merged, millis,
-    on_both_stores, rows,
-};
+use tenure_e2e::*;
 use tokio_postgres::NoTls;
 
 const SCHEDULE: &str = "id cron timezone job misfire overlap paused created_at created_by next_at last_at last_job \

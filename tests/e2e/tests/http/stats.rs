@@ -1,9 +1,7 @@
 //! The numbers of `/api/stats`, on every node and after a restart.
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    Server, Store, assert_field_names, assert_fields, column, eventually, find, id, on_both_stores, rows,
-};
+use tenure_e2e::*;
 
 /// Number of jobs of the last hour that were `created`, `finished` or `failed`.
 fn hour(stats: &Value, what: &str) -> u64 {

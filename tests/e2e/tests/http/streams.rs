@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    Server, assert_field_names, assert_fields, field_names, id, on_both_stores, on_both_stores_with_files,
-    path, rows, sorted_words,
-};
+use tenure_e2e::*;
 
 use crate::jobs::{EVENT, REVIEW_FILES};
 

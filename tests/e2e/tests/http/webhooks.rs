@@ -8,10 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::hmac;
 use serde_json::{Value, json};
-use tenure_e2e::{
-    Server, assert_field_names, assert_fields, column, eventually, field_names, id, on_both_stores,
-    on_both_stores_with_config, path,
-};
+use tenure_e2e::*;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 

@@ -5,10 +5,7 @@ mod claims;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    Server, assert_field_names, assert_fields, column, field_names, find, on_both_stores,
-    on_both_stores_with_config, path, rows,
-};
+use tenure_e2e::*;
 
 use crate::jobs::JOB;
 

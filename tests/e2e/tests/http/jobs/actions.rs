@@ -1,10 +1,7 @@
 //! Actions on jobs: cancel, retry, dead letter, signals, and what happens without a worker.
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    assert_field_names, assert_fields, field_names, find, id, on_both_stores, on_both_stores_with_config,
-    on_both_stores_with_files, path,
-};
+use tenure_e2e::*;
 
 use super::{EVENT, REVIEW_FILES};
 

@@ -1,10 +1,7 @@
 //! Creating jobs.
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    assert_field_names, assert_fields, column, field_names, on_both_stores, on_both_stores_with_config, path,
-    rows,
-};
+use tenure_e2e::*;
 
 use super::{JOB, is_time};
 

@@ -1,10 +1,7 @@
 //! Reading jobs: lists, events, replay, explain and logs.
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    Server, assert_field_names, assert_fields, column, field_names, on_both_stores,
-    on_both_stores_with_files, path, rows, sorted_words,
-};
+use tenure_e2e::*;
 
 use super::{EVENT, REVIEW_FILES, UNKNOWN_ID, is_time};
 

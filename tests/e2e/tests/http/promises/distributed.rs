@@ -4,10 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    Server, assert_fields, eventually, field_names, find, id, millis, on_both_stores_with_config, path, rows,
-    sorted_words,
-};
+use tenure_e2e::*;
 use tokio::task::JoinSet;
 
 use super::{assert_timestamps, check_transitions, claim, claim_started, new_job};

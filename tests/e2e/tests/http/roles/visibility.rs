@@ -1,9 +1,7 @@
 //! Which jobs a producer and a worker see.
 
 use serde_json::json;
-use tenure_e2e::{
-    Server, assert_fields, column, find, on_both_stores, on_both_stores_with_files, path, rows,
-};
+use tenure_e2e::*;
 
 use super::{UNKNOWN_ID, create_keys};
 use crate::jobs::REVIEW_FILES;

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tenure_e2e::{
-    assert_field_names, assert_fields, column, eventually, field_names, id, merged, millis, on_both_stores,
-    on_both_stores_with_config, path,
-};
+use tenure_e2e::*;
 use tokio::io::AsyncWriteExt as _;
 
 use super::QUICK;
@@ -220,7 +217,10 @@ fn an_abandoned_claim_takes_no_job() {
         server.post_ok("/api/queues/q/pause", &json!({})).await;
         let job = server.create(json!({ "type": "a", "queue": "q" })).await;
         let explain = format!("/api/jobs/{}/explain", id(&job));
-        let is_awaited = async || !server.column(&explain, "what").await.contains(&json!("worker"));
+        let is_awaited = async || {
+            let explanation = server.read(&explain).await;
+            !column(&explanation["waiting_for"], "what").contains(&json!("worker"))
+        };
         let body = json!({ "worker": "gone", "queues": ["q"], "max": 1, "wait": "60s" }).to_string();
         let head = format!(
             "POST /api/claims HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
