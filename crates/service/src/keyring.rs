@@ -1,4 +1,4 @@
-//! Authenticates requests by API key or token. Keys are read from the store and cached: for at most [`FRESH`] if other nodes
+//! Authenticates requests by API key or token. Keys are read from the store and cached: for at most `FRESH` if other nodes
 //! may revoke one.
 
 use std::collections::{BTreeMap, HashMap};
