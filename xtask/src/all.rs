@@ -22,8 +22,8 @@ const SIM_SEEDS: &str = "200";
 const SIM_OPTIMIZED: bool = false;
 /// An example must end within this time.
 const EXAMPLE_SECONDS_MAX: &str = "120";
-/// Examples that run until they are stopped: only built here; tests run them.
-const ENDLESS: &[&str] = &["worker"];
+/// Examples that need a server: only built here.
+const ENDLESS: &[&str] = &["peer", "worker"];
 
 /// Runs every step up to the first failure, then prints the test runners' summaries and their sum.
 pub fn run() -> Result<()> {

@@ -8,6 +8,7 @@ pub mod all;
 pub mod browser;
 pub mod bucket;
 pub mod cargo;
+pub mod comparison;
 pub mod deny;
 pub mod fuzz;
 mod http;

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use xtask::scratch::Scratch;
 use xtask::step::{self, Report};
-use xtask::{all, cargo, deny, fuzz, install, readme, tidy};
+use xtask::{all, cargo, comparison, deny, fuzz, install, readme, tidy};
 
 const USAGE: &str = "\
 cargo xtask COMMAND
@@ -21,7 +21,8 @@ cargo xtask COMMAND
   fuzz                     runs schemathesis against a server and its /openapi.json
   db [-- COMMAND…]         runs COMMAND with a scratch PostgreSQL; without one, keeps it until Ctrl-C
   sim [--seeds N …]        runs the simulator, optimized
-  bench [ARGS…]            runs `tenure bench`, optimized, with a scratch PostgreSQL; without ARGS, on both stores";
+  bench [ARGS…]            runs `tenure bench`, optimized, with a scratch PostgreSQL; without ARGS, on both stores
+  bench peers [SYSTEM…]    compares Tenure with other job systems, which it installs; takes half an hour";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -49,7 +50,12 @@ fn run(command: &str, arguments: &[String]) -> Result<ExitCode> {
         "test" => return all::run().map(|()| ExitCode::SUCCESS),
         "db" => return db(arguments),
         "sim" => return sim(arguments),
-        "bench" => return bench(arguments),
+        "bench" => match arguments {
+            [first, rest @ ..] if first == "peers" => {
+                return comparison::run(rest).map(|()| ExitCode::SUCCESS);
+            }
+            _ => return bench(arguments),
+        },
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
             return Ok(ExitCode::SUCCESS);

@@ -5,16 +5,12 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tenure_core::command::{Command, CommandEnvelope, Create, CreationKey, IdempotencyKey, When};
-use tenure_core::id::{Actor, JobId, LifecycleName, QueueName, TypeName, UserId};
-use tenure_core::job::Links;
+use tenure_core::command::IdempotencyKey;
 use tenure_core::json::Json;
-use tenure_core::lifecycle::Lifecycle;
-use tenure_core::refusal::{Pointed, Refusal};
-use tenure_core::time::Timestamp;
 
 use crate::catalog::{ActiveDefinitions, CompiledType};
 use crate::guard::GuardInput;
+use crate::prelude::*;
 use crate::schema::SchemaError;
 
 /// A requested job.

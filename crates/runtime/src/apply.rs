@@ -2,14 +2,8 @@
 
 use std::sync::Arc;
 
-use tenure_core::command::CommandEnvelope;
-use tenure_core::decide::{CommandResult, decide_batch};
-use tenure_core::event::Event;
-use tenure_core::id::{JobId, QueueName, TypeName};
-use tenure_core::lifecycle::Phase;
-use tenure_core::time::Now;
-use tenure_core::working_set::{Reads, WorkingSet};
-use tenure_store::{Store, StoreError};
+use tenure_core::decide::decide_batch;
+use tenure_core::working_set::Reads;
 use tokio::time::Instant;
 
 use crate::Inner;
@@ -17,6 +11,7 @@ use crate::batcher::{Batch, Reply};
 use crate::failure::Failure;
 use crate::job_watch::JobWatchers;
 use crate::observe::Committed;
+use crate::prelude::*;
 
 /// The decisions of a batch and what follows from them after the commit.
 struct Decided {

@@ -4,9 +4,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tenure_store::Store;
-
 use crate::Inner;
+use crate::prelude::*;
 
 const PAGE_ACCOUNTS: usize = 200;
 /// Pause between two pages, so that a long pass leaves capacity for commands.

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use tenure_core::command::{Command, CommandEnvelope};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
 
 use crate::Answer;
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::prelude::*;
 
 /// Yields before a batch is taken, so that callers answered by the last commit can enqueue again. On an idle machine this
 /// costs a few microseconds.

@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tenure_core::id::TypeName;
-use tenure_core::job_type::{CATCH_ALL, Catalog, JobType};
-use tenure_core::lifecycle::{Backoff, Lifecycle};
-use tenure_core::limits;
-use tenure_core::time::Millis;
+use tenure_core::job_type::{CATCH_ALL, JobType};
+use tenure_core::lifecycle::Backoff;
 
 use crate::guard::{Guard, GuardFlaw};
+use crate::prelude::*;
 use crate::schema::Schema;
 
 #[derive(Clone, Debug)]

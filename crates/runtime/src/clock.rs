@@ -3,8 +3,9 @@
 
 use std::sync::Mutex;
 
-use tenure_core::time::{Millis, Now, Timestamp};
 use tokio::time::Instant;
+
+use crate::prelude::*;
 
 #[derive(Debug)]
 pub(crate) struct Estimate(Mutex<(Now, Instant)>);

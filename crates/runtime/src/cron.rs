@@ -5,8 +5,8 @@
 
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::TimeZone;
-use tenure_core::refusal::Refusal;
-use tenure_core::time::Timestamp;
+
+use crate::prelude::*;
 
 const CRON_BYTES_MAX: usize = 256;
 

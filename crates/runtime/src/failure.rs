@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_store::StoreError;
+use crate::prelude::*;
 
 /// The command was not decided. A failure of a store is shared by all commands of its batch.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use tenure_core::id::JobId;
 use tenure_core::working_set::Changes;
 use tokio::sync::watch;
+
+use crate::prelude::*;
 
 #[derive(Debug, Default)]
 pub(crate) struct JobWatchers {

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use tenure_core::id::Position;
-use tenure_store::{JournalEntry, Store, StoreError};
+use tenure_store::JournalEntry;
 use tokio::sync::watch;
+
+use crate::prelude::*;
 
 /// Events in one page.
 const PAGE_EVENTS: usize = 500;

@@ -16,6 +16,7 @@ mod job_watch;
 mod journal;
 mod observe;
 mod options;
+mod prelude;
 mod rate_limit;
 mod schedules;
 pub mod schema;
@@ -28,15 +29,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use tenure_core::command::{Claim, ClaimFilter, Command, CommandEnvelope};
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::{Actor, JobId, Position, QueueName, TypeName, UserId};
-use tenure_core::job::LifecycleRef;
-use tenure_core::job_type::Catalog;
-use tenure_core::lifecycle::Lifecycle;
-use tenure_core::refusal::Refusal;
-use tenure_core::time::{Millis, Now, Timestamp};
-use tenure_store::Store;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -57,6 +49,8 @@ use job_watch::JobWatchers;
 use journal::Journal;
 use rate_limit::RateLimit;
 use waiting::WaitingClaims;
+
+use crate::prelude::*;
 
 /// The answer to a command, or why it was not decided.
 pub(crate) type Answer = Result<CommandResult, Failure>;

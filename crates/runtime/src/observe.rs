@@ -3,15 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::command::{Command, CommandEnvelope};
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::event::{Event, Signal};
-use tenure_core::id::{JobId, LifecycleName, Name, QueueName, StateName, TypeName};
+use tenure_core::event::Signal;
+use tenure_core::id::StateName;
 use tenure_core::job::{Category, Class, Job, JobError};
-use tenure_core::lifecycle::{Outcome, Phase, Trigger};
-use tenure_core::refusal::Refusal;
-use tenure_core::time::{Millis, Timestamp};
-use tenure_core::working_set::WorkingSet;
+use tenure_core::lifecycle::{Outcome, Trigger};
+
+use crate::prelude::*;
 
 const MESSAGE_CHARS_MAX: usize = 300;
 

@@ -4,9 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_store::StoreError;
-
 use crate::observe::Committed;
+use crate::prelude::*;
 
 /// The defaults suit a server; tests and the simulator replace `random` and `on_unknown_outcome`.
 #[derive(Clone)]

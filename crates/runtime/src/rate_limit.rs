@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use tenure_core::id::UserId;
-use tenure_core::time::{Millis, Timestamp};
+use crate::prelude::*;
 
 /// Buckets that are tracked at once; users beyond share one.
 const USERS_MAX: usize = 100_000;

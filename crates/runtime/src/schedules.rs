@@ -7,18 +7,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::command::{Command, CommandEnvelope, Create, CreationKey, When};
-use tenure_core::decide::CommandOutput;
-use tenure_core::id::{Actor, Name};
-use tenure_core::job::Links;
-use tenure_core::limits;
-use tenure_core::refusal::{Pointed, Refusal};
 use tenure_core::schedule::{Fire, Misfire, NewSchedule, Plan, Schedule, ScheduleChange};
-use tenure_core::time::Timestamp;
-use tenure_store::Store;
 
 use crate::admission::{self, NewJob};
 use crate::cron::Cron;
+use crate::prelude::*;
 use crate::{Answer, Inner, Runtime};
 
 const LATE_MS: i64 = 60_000;

@@ -3,12 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::command::{Command, CommandEnvelope};
-use tenure_core::id::{Actor, JobId};
-use tenure_core::time::Timestamp;
-use tenure_store::Store;
-
 use crate::Inner;
+use crate::prelude::*;
 
 const PURGE_JOBS_MAX: usize = 500;
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tenure_core::fold::{self, Difference};
-use tenure_core::job::LifecycleRef;
-use tenure_core::lifecycle::Lifecycle;
-use tenure_store::{Scanned, Store, StoreError};
+use tenure_store::Scanned;
+
+use crate::prelude::*;
 
 const PAGE_JOBS: usize = 1000;
 const ORPHANS_MAX: usize = 1000;

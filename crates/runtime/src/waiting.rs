@@ -4,13 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use tenure_core::command::{Claim, ClaimFilter, Command, CommandEnvelope};
-use tenure_core::decide::{CommandOutput, CommandResult};
-use tenure_core::id::{Actor, QueueName, TypeName};
-use tenure_core::time::Timestamp;
-use tenure_store::Store;
 use tokio::sync::oneshot;
 
+use crate::prelude::*;
 use crate::{Answer, Inner};
 
 /// Waiters by filter, then in order of arrival: a thousand waiters with the same filter cost no more than one.

@@ -2,14 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenure_core::id::{LifecycleName, QueueName, StateName, TypeName};
-use tenure_core::job_type::{CATCH_ALL, Catalog};
-use tenure_core::lifecycle::{Phase, Trigger};
-use tenure_core::time::Timestamp;
-use tenure_store::{Count, OldestReady};
-
 use crate::counters::{CountKey, Counted, FinishedDelta, TypeCounts};
 use crate::minute_ring::{MINUTES, MinuteRing};
+use crate::prelude::*;
 use crate::queues::{phase, queues};
 use crate::read::{FinishedCounts, Held, Live, Sample, TypeTimes};
 use crate::snapshot::{

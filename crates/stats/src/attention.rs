@@ -1,14 +1,10 @@
 //! The list of things that need attention. It is empty on a healthy system, so that an entry is noticed.
 
-use tenure_core::automation::Automation;
-use tenure_core::id::{QueueName, TypeName};
-use tenure_core::lifecycle::Phase;
 use tenure_core::schedule::Schedule;
-use tenure_core::time::{Millis, Timestamp};
 use tenure_core::webhook::Webhook;
-use tenure_store::Gauges;
 
 use crate::assemble::SnapshotInputs;
+use crate::prelude::*;
 use crate::queues::phase;
 use crate::snapshot::{
     Attention, AttentionKind, LifecycleNow, NodeLife, NodeNow, QueueNow, StateNow, Subject,

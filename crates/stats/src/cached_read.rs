@@ -4,9 +4,10 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use tenure_store::StoreError;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
+
+use crate::prelude::*;
 
 /// A value younger than this is not read again.
 const AGE_MIN: Duration = Duration::from_millis(500);

@@ -6,14 +6,11 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use tenure_core::id::{JobId, LifecycleName, Name, QueueName, StateName, TypeName};
-use tenure_core::job_type::{CATCH_ALL, Catalog};
-use tenure_core::lifecycle::{Outcome, Trigger};
-use tenure_core::time::Timestamp;
+use tenure_core::lifecycle::Outcome;
 use tenure_runtime::{Committed, Failed, Transition};
-use tenure_store::Count;
 
 use crate::minute_ring::{Histogram, MinuteRing};
+use crate::prelude::*;
 
 /// Distinct failures that are kept; the ones that happened last win.
 const FAILURES_MAX: usize = 100;

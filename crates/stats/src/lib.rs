@@ -8,6 +8,7 @@ mod cached_read;
 mod counters;
 mod minute_ring;
 mod node_reports;
+mod prelude;
 mod queues;
 mod read;
 pub mod snapshot;
@@ -15,9 +16,6 @@ pub mod snapshot;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tenure_core::id::{QueueName, TypeName};
-use tenure_runtime::Runtime;
-use tenure_store::{AnyStore, Count, StoreError};
 use tokio::time::Instant;
 
 pub use counters::Counters;
@@ -29,6 +27,8 @@ use cached_read::{CachedRead, Read};
 use node_reports::{Awaited, NodeReports};
 use read::{FinishedCounts, Held, Live, Peers, Sample};
 use snapshot::{Attention, AttentionKind, CountNow, Snapshot, StoreNow};
+
+use crate::prelude::*;
 
 /// Leases that are read when all of them are needed.
 pub const LEASES_MAX: usize = 10_000;

@@ -9,15 +9,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::command::{ClaimFilter, Command, CommandEnvelope};
-use tenure_core::id::{Actor, Name, QueueName, TypeName};
+use tenure_core::id::Actor;
 use tenure_core::node::NodeRecord;
-use tenure_core::time::{Millis, Timestamp};
-use tenure_runtime::Runtime;
-use tenure_store::AnyStore;
 use tokio::time::Instant;
 
 use crate::Stats;
 use crate::counters::Counted;
+use crate::prelude::*;
 use crate::snapshot::{NodeLife, NodeNow};
 
 /// A node writes a report at least this often.

@@ -2,11 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::id::{LifecycleName, QueueName, StateName};
-use tenure_core::job_type::Catalog;
-use tenure_core::lifecycle::Phase;
-use tenure_store::Count;
-
+use crate::prelude::*;
 use crate::snapshot::QueueNow;
 
 /// Every queue that a type names, that is paused, or that has a live job; by name.

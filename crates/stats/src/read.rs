@@ -3,18 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::id::{LifecycleName, Name, QueueName, StateName, TypeName, WorkerId};
+use tenure_core::automation::AutomationKind;
+use tenure_core::id::WorkerId;
 use tenure_core::job::Job;
-use tenure_core::lifecycle::Phase;
-use tenure_core::time::{Millis, Timestamp};
-use tenure_runtime::Runtime;
 use tenure_store::{AnyStore, Count, Gauges, Store as _};
 
 use crate::LEASES_MAX;
 use crate::cached_read::ReadResult;
 use crate::counters::{Counters, FinishedDelta};
 use crate::node_reports::{NodeReports, Others};
+use crate::prelude::*;
 use crate::queues::phase;
 use crate::snapshot::{Percentiles, RecentNow};
 

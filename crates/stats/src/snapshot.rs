@@ -4,11 +4,9 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tenure_core::id::{JobId, LifecycleName, Name, QueueName, StateName, TypeName};
-use tenure_core::lifecycle::{Phase, Trigger};
-use tenure_core::time::{Millis, Timestamp};
 
 use crate::attention::GRACE;
+use crate::prelude::*;
 
 #[derive(Debug)]
 pub struct Snapshot {

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::id::{LifecycleName, StateName};
-use tenure_core::job_type::{Catalog, JobType};
-use tenure_core::lifecycle::Lifecycle;
-use tenure_store::{Count, Gauges, OldestReady};
+use tenure_core::job_type::JobType;
 
 use super::*;
 use crate::counters::Counted;
+use crate::prelude::*;
 use crate::read::{Held, Live, Sample};
 use crate::snapshot::Percentiles;
 

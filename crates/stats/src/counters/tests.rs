@@ -1,9 +1,10 @@
 //! Counting and adding up.
 
 use tenure_core::job::{Category, Class};
-use tenure_core::lifecycle::{Lifecycle, Phase};
 
 use super::*;
+
+use crate::prelude::*;
 
 const MINUTE: i64 = 60_000;
 
