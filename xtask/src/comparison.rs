@@ -55,8 +55,8 @@ pub fn run(names: &[String]) -> Result<()> {
             }
         }
     }
-    let medians = measured.iter().map(|cases| cases.each_ref().map(|rounds| medians(rounds))).collect();
-    print(&systems, medians);
+    let medians: Vec<_> = measured.iter().map(|cases| cases.each_ref().map(medians)).collect();
+    print(&systems, &medians);
     Ok(())
 }
 
@@ -93,20 +93,19 @@ fn shown(values: &[f64]) -> String {
     }
 }
 
-fn print(systems: &[&System], medians: Vec<[Vec<f64>; CASES.len()]>) {
+fn print(systems: &[&System], medians: &[[Vec<f64>; CASES.len()]]) {
     println!(
         "| system | {} | durable | history |\n|---|{}---|---|",
         CASES.join(" | "),
         "---|".repeat(CASES.len())
     );
-    for (system, cases) in systems.iter().zip(&medians) {
+    for (system, cases) in systems.iter().zip(medians) {
         let cells = cases.each_ref().map(|values| shown(values)).join(" | ");
         println!("| {} | {cells} | {} | {} |", system.name, system.durability, system.history);
     }
     println!("\nTenure's rate divided by the other's; for idle, the other's p50 divided by Tenure's:\n");
-    for (tenure, ours) in systems.iter().zip(&medians) {
-        for (other, theirs) in
-            systems.iter().zip(&medians).filter(|(other, _)| tenure.is_compared_with(other))
+    for (tenure, ours) in systems.iter().zip(medians) {
+        for (other, theirs) in systems.iter().zip(medians).filter(|(other, _)| tenure.is_compared_with(other))
         {
             let ratio = |((case, ours), theirs): ((&&str, &Vec<f64>), &Vec<f64>)| {
                 let ratio = ours.first()? / theirs.first()?;

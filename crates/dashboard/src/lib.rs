@@ -1,6 +1,6 @@
 //! The dashboard: pages rendered on the server, one script, and a stream for each page.
 //!
-//! A [`Page`] is rendered for its visitor. Its stream renders it again and sends the [`Parts`] that changed, so the first
+//! A `Page` is rendered for its visitor. Its stream renders it again and sends the `Parts` that changed, so the first
 //! view and every update come from the same code.
 
 mod accounts;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::job_type::JobType;
+use tenure_core::lifecycle::Lifecycle;
 
 use super::*;
 use crate::counters::Counted;

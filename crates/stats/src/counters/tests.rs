@@ -1,6 +1,7 @@
 //! Counting and adding up.
 
 use tenure_core::job::{Category, Class};
+use tenure_core::lifecycle::Lifecycle;
 
 use super::*;
 

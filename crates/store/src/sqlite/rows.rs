@@ -8,7 +8,7 @@ use crate::row::{AnyRow, Column, ColumnWriter, RowReader};
 use crate::sqlite::files::NAME;
 use crate::{Result, StoreError};
 
-/// Only a commit can have an unknown outcome; see [`crate::sqlite::write`].
+/// Only a commit can have an unknown outcome; see `sqlite::write`.
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
