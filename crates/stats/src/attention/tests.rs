@@ -7,7 +7,6 @@ use tenure_core::lifecycle::Lifecycle;
 
 use super::*;
 use crate::counters::Counted;
-use crate::prelude::*;
 use crate::read::{Held, Live, Sample};
 use crate::snapshot::Percentiles;
 

@@ -5,8 +5,6 @@ use tenure_core::lifecycle::Lifecycle;
 
 use super::*;
 
-use crate::prelude::*;
-
 const MINUTE: i64 = 60_000;
 
 fn counters() -> Counters {
