@@ -23,7 +23,7 @@ const SIM_OPTIMIZED: bool = false;
 /// An example must end within this time.
 const EXAMPLE_SECONDS_MAX: &str = "120";
 /// Examples that need a server: only built here.
-const ENDLESS: &[&str] = &["peer", "worker"];
+const BUILT_ONLY: &[&str] = &["peer", "worker"];
 
 /// Runs every step up to the first failure, then prints the test runners' summaries and their sum.
 pub fn run() -> Result<()> {
@@ -92,7 +92,7 @@ fn examples(scratch: &Scratch) -> Result<Report> {
     let mut report = Report::default();
     let wanted = example_names()?;
     let built = build("examples", false)?;
-    for name in wanted.iter().filter(|name| !ENDLESS.contains(&name.as_str())) {
+    for name in wanted.iter().filter(|name| !BUILT_ONLY.contains(&name.as_str())) {
         let mut command = Command::new("timeout");
         command.arg(EXAMPLE_SECONDS_MAX).arg(cargo::path_of(&built, name, true)?);
         command.current_dir(cargo::root()).envs(scratch.env());
