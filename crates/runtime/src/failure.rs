@@ -15,6 +15,12 @@ pub enum Failure {
     Store(Arc<StoreError>),
 }
 
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(Arc::new(error))
+    }
+}
+
 /// Why a runtime could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {

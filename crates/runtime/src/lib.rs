@@ -1,7 +1,7 @@
 //! The runtime: Tenure without a network interface, used by the server, the simulator and embedding programs.
 //!
 //! In reading order: [`Runtime`] (the interface), `batcher` (many callers, one batch), `apply` (one batch, from commands to
-//! answers), `waiting` and `journal` (woken by a commit), `sweeper` and `schedules` (time).
+//! answers), `waiting` and `journal` (woken by a commit), `sweeper`, `schedules` and `retention` (time).
 
 mod admission;
 mod apply;
@@ -18,6 +18,7 @@ mod observe;
 mod options;
 mod prelude;
 mod rate_limit;
+mod retention;
 mod schedules;
 pub mod schema;
 mod sweeper;
@@ -354,8 +355,12 @@ async fn keep_alive<S: Store>(inner: Arc<Inner<S>>) {
 }
 
 async fn keep_pruning<S: Store>(inner: Arc<Inner<S>>) {
+    let mut searched = retention::Searched::new();
     while inner.pause(inner.options.prune_every).await {
-        inner.prune().await;
+        match inner.prune(&mut searched).await {
+            Ok(()) | Err(Failure::Stopped) => {}
+            Err(failure) => tracing::warn!(%failure, "retention failed"),
+        }
     }
 }
 

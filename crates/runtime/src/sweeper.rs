@@ -1,14 +1,13 @@
-//! The sweeper: submits jobs whose clocks are overdue, and deletes what is past its retention. Clocks also fire before the
-//! next command on their job, so the sweeper affects only promptness. Every node sweeps; there is no leader.
+//! The sweeper: submits jobs whose clocks are overdue. Clocks also fire before the next command on their job, so the sweeper
+//! affects only promptness. Every node sweeps; there is no leader.
 
 use std::collections::BTreeSet;
 
 use crate::Inner;
 use crate::prelude::*;
 
-const PURGE_JOBS_MAX: usize = 500;
-
-fn envelope(command: Command) -> CommandEnvelope {
+/// A command that the passage of time causes.
+pub(crate) fn envelope(command: Command) -> CommandEnvelope {
     CommandEnvelope { by: Actor::clock(), key: None, command }
 }
 
@@ -31,29 +30,5 @@ impl<S: Store> Inner<S> {
                 return;
             }
         }
-    }
-
-    /// Deletes finished jobs past their retention, and expired telemetry and keys.
-    pub(crate) async fn prune(&self) {
-        let lifecycles: Vec<_> = self.active().catalog.lifecycles().cloned().collect();
-        let now = self.clock.now();
-        for lifecycle in lifecycles {
-            let before = Timestamp(now.0.saturating_sub_unsigned(lifecycle.retention.jobs.0) + 1);
-            loop {
-                let found = self.store.completed_before(lifecycle.name.clone(), before, PURGE_JOBS_MAX).await;
-                let Ok(old) = found else { return };
-                let count = self.purge(&old).await;
-                if old.len() < PURGE_JOBS_MAX || count == 0 {
-                    break;
-                }
-            }
-        }
-        drop(self.submit(envelope(Command::Prune)).await);
-    }
-
-    /// Returns the number of purged jobs.
-    async fn purge(&self, old: &[JobId]) -> usize {
-        let purged = self.submit_all(old.iter().map(|id| envelope(Command::Purge(*id))).collect()).await;
-        purged.iter().filter(|answer| matches!(answer, Ok(Ok(_)))).count()
     }
 }

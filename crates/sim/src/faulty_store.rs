@@ -14,7 +14,7 @@ use tenure_core::job::LifecycleRef;
 use tenure_core::node::NodeRecord;
 use tenure_core::query::JobFilter;
 use tenure_core::worker::WorkerRecord;
-use tenure_store::{AccountSums, Count, Gauges, Scanned};
+use tenure_store::{AccountSums, CompletedJob, Count, Gauges, Scanned};
 
 use crate::planted_bugs::{self, Bug};
 use crate::prelude::*;

@@ -101,8 +101,15 @@ macro_rules! statement_reads {
             fn history(id: JobId) -> Vec<Event> = codec::event;
             /// The journal after a position, in commit order, which is the same for all readers.
             fn events(after: Position, limit: usize) -> Vec<JournalEntry> = records::journal_entry;
-            /// Finished jobs of a lifecycle that completed before a time, oldest first.
-            fn completed_before(lifecycle: LifecycleName, before: Timestamp, limit: usize) -> Vec<JobId> = records::job_id;
+            /// Finished jobs of a lifecycle that completed after a job, which completed at `after`, and before a time. In the
+            /// order of their completion, then of their ids.
+            fn completed_between(
+                lifecycle: LifecycleName,
+                after: Timestamp,
+                after_job: JobId,
+                before: Timestamp,
+                limit: usize
+            ) -> Vec<CompletedJob> = records::completed_job;
             /// Jobs that completed at or after a time, newest completion first.
             fn finished(since: Timestamp, limit: usize) -> Vec<Arc<Job>> = codec::job;
             /// Log lines after number `after`.
@@ -201,6 +208,14 @@ pub struct Gauges {
     /// Dead letters that are not dismissed.
     pub dead_letters: u64,
     pub oldest_dead_letter: Option<Timestamp>,
+}
+
+/// A finished job, for retention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompletedJob {
+    pub id: JobId,
+    pub lifecycle_version: u32,
+    pub completed_at: Timestamp,
 }
 
 /// The oldest claimable job of a queue and type.

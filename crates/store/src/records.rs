@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::codec::{corrupt, event, text};
 use crate::prelude::*;
 use crate::row::{ColumnWriter, Int4, RowReader};
-use crate::{Count, JournalEntry, Result};
+use crate::{CompletedJob, Count, JournalEntry, Result};
 
 /// The columns of `events`, and those of its job that readers filter by.
 pub(crate) fn journal_entry(row: &mut RowReader<'_>) -> Result<JournalEntry> {
@@ -21,6 +21,14 @@ pub(crate) fn journal_entry(row: &mut RowReader<'_>) -> Result<JournalEntry> {
 
 pub(crate) fn job_id(row: &mut RowReader<'_>) -> Result<JobId> {
     row.get().map(JobId)
+}
+
+pub(crate) fn completed_job(row: &mut RowReader<'_>) -> Result<CompletedJob> {
+    Ok(CompletedJob {
+        id: job_id(row)?,
+        lifecycle_version: row.get::<Int4>()?.0 as u32,
+        completed_at: row.get()?,
+    })
 }
 
 pub(crate) fn count(row: &mut RowReader<'_>) -> Result<Count> {

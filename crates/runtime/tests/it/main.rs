@@ -8,6 +8,7 @@ mod batches;
 mod fixture;
 mod following;
 mod prelude;
+mod retention;
 mod schedules;
 mod time;
 mod verify;

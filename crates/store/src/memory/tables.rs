@@ -310,15 +310,25 @@ impl Tables {
         nodes
     }
 
-    pub(super) fn completed_before(
+    pub(super) fn completed_between(
         &self,
         lifecycle: LifecycleName,
+        after: Timestamp,
+        after_job: JobId,
         before: Timestamp,
         limit: usize,
-    ) -> Vec<JobId> {
+    ) -> Vec<CompletedJob> {
         let of = self.finished.values().filter(|job| job.spec.lifecycle.name == lifecycle);
-        let old = of.filter_map(|job| Some((job.times.completed_at.filter(|at| *at < before)?, job.id())));
-        old.collect::<BTreeSet<_>>().into_iter().map(|(_, id)| id).take(limit).collect()
+        let completed = of.filter_map(|job| {
+            let (id, lifecycle_version) = (job.id(), job.spec.lifecycle.version);
+            Some(CompletedJob { id, lifecycle_version, completed_at: job.times.completed_at? })
+        });
+        let order = |job: &CompletedJob| (job.completed_at, job.id);
+        let mut found: Vec<_> =
+            completed.filter(|job| (after, after_job) < order(job) && job.completed_at < before).collect();
+        found.sort_unstable_by_key(order);
+        found.truncate(limit);
+        found
     }
 
     pub(super) fn logs(&self, job: JobId, after: u64, limit: usize) -> Vec<LogLine> {

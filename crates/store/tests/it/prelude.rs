@@ -21,5 +21,5 @@ pub(crate) use tenure_core::schedule::ScheduleChange;
 pub(crate) use tenure_core::time::{Millis, Timestamp};
 pub(crate) use tenure_core::working_set::Reads;
 pub(crate) use tenure_store::{
-    Count, Gauges, MemoryStore, PostgresStore, Scanned, SqliteStore, Store, StoreError,
+    CompletedJob, Count, Gauges, MemoryStore, PostgresStore, Scanned, SqliteStore, Store, StoreError,
 };

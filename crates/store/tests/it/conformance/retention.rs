@@ -1,5 +1,7 @@
 //! Retention: purging jobs and pruning expired records.
 
+use uuid::Uuid;
+
 use crate::conformance::{journal, page};
 use crate::fixture::*;
 use crate::prelude::*;
@@ -78,15 +80,20 @@ pub(crate) async fn finished_jobs_are_found_by_age<S: Store>(stores: TestStores<
         let held = hold(&take(store, "w1", any(), 1).await[0]);
         let over = job_of(one(store, fail(&held, Class::Permanent)).await);
         let at = over.times.completed_at.expect("it is finished");
-        ended.push((over.id(), at));
+        ended.push(CompletedJob { id: over.id(), lifecycle_version: 1, completed_at: at });
         clock_after(store, at).await;
     }
     created_one(store, a_job("brief")).await;
-    let before = async |at, limit| stores.other.completed_before("brief".into(), at, limit).await.unwrap();
-    let now = store.now().await.unwrap().at;
-    assert_eq!(before(now, 9).await, [ended[0].0, ended[2].0, ended[3].0]);
-    assert_eq!(before(now, 2).await, [ended[0].0, ended[2].0]);
-    assert_eq!(before(ended[2].1, 9).await, [ended[0].0], "before, not at");
+    let between = async |after: Timestamp, job: JobId, before: Timestamp, limit: usize| {
+        stores.other.completed_between("brief".into(), after, job, before, limit).await.unwrap()
+    };
+    let (first, now) = (JobId(Uuid::nil()), store.now().await.unwrap().at);
+    assert_eq!(between(Timestamp(0), first, now, 9).await, [ended[0], ended[2], ended[3]]);
+    assert_eq!(between(Timestamp(0), first, now, 2).await, [ended[0], ended[2]]);
+    assert_eq!(between(Timestamp(0), first, ended[2].completed_at, 9).await, [ended[0]], "before, not at");
+    let CompletedJob { id, completed_at, .. } = ended[0];
+    assert_eq!(between(completed_at, id, now, 9).await, [ended[2], ended[3]], "after the job");
+    assert_eq!(between(completed_at, first, now, 9).await, [ended[0], ended[2], ended[3]]);
     assert_eq!(store.dead_letters(DeadLetterFilter::default(), page(5)).await.unwrap(), []);
 }
 

@@ -84,7 +84,7 @@ const SENT: [(&str, &[&str]); 8] = [
         "claimable_slot",
         &["'default'", "'distributed'", "0", "0", "'00000000-0000-0000-0000-000000000000'", NOW, "64"],
     ),
-    ("completed_before", &["'distributed'", NOW, "100"]),
+    ("completed_between", &["'distributed'", SINCE, "'00000000-0000-0000-0000-000000000000'", NOW, "100"]),
     ("due", &["100000", "100000000", "100"]),
     ("events", &["20000", "500"]),
     ("finished", &[SINCE, "500"]),

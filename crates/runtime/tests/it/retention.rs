@@ -1,0 +1,63 @@
+//! Retention: what is purged, and that it ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::lifecycle::BUILT_IN;
+
+use crate::fixture::{a_claim, a_job, job_of, pass, report, succeed, with};
+use crate::prelude::*;
+
+/// More than retention reads at once.
+const MANY: usize = 501;
+
+/// A version of a lifecycle whose jobs are kept for some time.
+fn kept(version: u32, jobs: &str) -> Definitions {
+    let settings = format!("[retention]\njobs = \"{jobs}\"\n\n[policy]");
+    let source = BUILT_IN[4].replace("version = 1", &format!("version = {version}"));
+    let lifecycle = Lifecycle::parse(&source.replace("[policy]", &settings)).expect("it is valid");
+    Definitions { lifecycles: vec![lifecycle], types: vec![TypeDefinition::new("*", "so1")] }
+}
+
+/// Creates and finishes jobs.
+async fn finished<S: Store>(runtime: &Runtime<S>, count: usize) -> Vec<Arc<Job>> {
+    let created = runtime.create_all((0..count).map(|_| a_job("work"))).await;
+    let created: Vec<_> = created.into_iter().map(|answer| job_of(answer.unwrap())).collect();
+    let claim = a_claim("w1", u32::try_from(count).unwrap());
+    let claimed = runtime.claim(claim, Duration::ZERO).await.unwrap().unwrap();
+    let CommandOutput::Claimed { jobs, .. } = claimed else {
+        panic!("{claimed:?} is not the result of a claim")
+    };
+    for job in &jobs {
+        report(runtime, job, succeed()).await.unwrap();
+    }
+    created
+}
+
+/// How many of the jobs exist.
+async fn existing<S: Store>(store: &S, jobs: &[Arc<Job>]) -> usize {
+    let mut count = 0;
+    for job in jobs {
+        count += usize::from(store.job(job.id()).await.unwrap().is_some());
+    }
+    count
+}
+
+#[tokio::test(start_paused = true)]
+async fn jobs_that_an_older_version_keeps_for_longer_do_not_delay_the_others() {
+    let (first, store) = with(kept(1, "3h"), Options::default()).await;
+    let old = finished(&first, MANY).await;
+    first.stop().await;
+    let second = Runtime::start(store.clone(), kept(2, "1h"), Options::default()).await.unwrap();
+    let new = finished(&second, MANY).await;
+    pass(Duration::from_mins(30)).await;
+    let newest = finished(&second, 1).await;
+    pass(Duration::from_mins(31)).await;
+    assert_eq!(existing(&store, &new).await, 0, "their hour is over");
+    assert_eq!(existing(&store, &old).await, MANY, "their version keeps them for three hours");
+    assert_eq!(existing(&store, &newest).await, 1, "its hour is not over");
+    pass(Duration::from_mins(30)).await;
+    assert_eq!(existing(&store, &newest).await, 0);
+    pass(Duration::from_mins(90)).await;
+    assert_eq!(existing(&store, &old).await, 0, "the three hours are over");
+}
