@@ -46,6 +46,8 @@ pub const RULES_MAX: usize = 4096;
 pub const CREDITS_MAX: u64 = 1 << 53;
 /// Worker records expire after this time.
 pub const WORKER_UNSEEN_MS_MAX: u64 = 24 * 3_600_000;
+/// Rows of each table that one `Prune` deletes, so that other commands do not wait long for it. In `prune_*.sql`, too.
+pub const PRUNE_ROWS_MAX: usize = 1000;
 /// Node records, with their counters, expire after this time.
 pub const NODE_UNSEEN_MS_MAX: u64 = 3_600_000;
 /// Missed times of a schedule for which jobs are created with `misfire = "all"`.

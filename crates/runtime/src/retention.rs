@@ -1,7 +1,8 @@
-//! Retention: deletes finished jobs that were kept long enough, and expired telemetry and keys. Every node does so.
+//! Retention: deletes finished jobs that were kept long enough, and expired telemetry, keys and workers. Every node does so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::prelude::*;
@@ -25,11 +26,24 @@ pub(crate) type Searched = BTreeMap<(LifecycleName, Millis), Timestamp>;
 type Retentions = BTreeMap<u32, Millis>;
 
 impl<S: Store> Inner<S> {
-    /// Deletes finished jobs past their retention, and expired telemetry and keys.
+    /// Deletes finished jobs past their retention, and expired telemetry, keys and workers.
     pub(crate) async fn prune(&self, searched: &mut Searched) -> Result<(), Failure> {
         let purged = self.purge_completed(searched).await;
-        let pruned = self.submit(envelope(Command::Prune)).await.map(drop);
+        let pruned = self.delete_expired().await;
         purged.and(pruned)
+    }
+
+    /// Deletes expired rows until none is left. Each command deletes a limited number, and the pause after it is as long as it
+    /// took, so that other commands have at least half of the time.
+    async fn delete_expired(&self) -> Result<(), Failure> {
+        while self.store.has_expired().await? {
+            let began = Instant::now();
+            let is_pruned = self.submit(envelope(Command::Prune)).await?.is_ok();
+            if !is_pruned || !self.pause(began.elapsed()).await {
+                break;
+            }
+        }
+        Ok(())
     }
 
     async fn purge_completed(&self, searched: &mut Searched) -> Result<(), Failure> {

@@ -79,6 +79,8 @@ macro_rules! database_reads {
             fn account(user: UserId) -> Account;
             /// Storage paths of objects that are due for deletion.
             fn asset_garbage(limit: usize) -> Vec<String>;
+            /// Whether a key, a line of telemetry or a worker has expired and is not yet pruned.
+            fn has_expired() -> bool;
             /// By id; at most [`tenure_core::limits::AUTOMATIONS_MAX`].
             fn automations(kind: AutomationKind) -> Vec<Automation>;
             /// Due automations of a kind, oldest first.

@@ -3,6 +3,7 @@
 
 mod assets;
 mod clock;
+mod expiry;
 mod tables;
 
 use std::collections::VecDeque;

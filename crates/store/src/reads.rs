@@ -165,6 +165,14 @@ pub(crate) async fn asset_garbage(store: &impl Database, limit: usize) -> Result
     query(store, statement!("asset_garbage"), vec![now.into(), limit.into()], row::value).await
 }
 
+pub(crate) async fn has_expired(store: &impl Database) -> Result<bool> {
+    let now = store.now().await?.at;
+    let unseen_since = Timestamp(now.0 - limits::WORKER_UNSEEN_MS_MAX as i64);
+    let values = vec![now.into(), unseen_since.into()];
+    let found: Option<bool> = query(store, statement!("has_expired"), values, row::value).await?;
+    Ok(found.unwrap_or_default())
+}
+
 pub(crate) async fn automations(store: &impl Database, kind: AutomationKind) -> Result<Vec<Automation>> {
     let values = vec![kind.as_str().into(), AUTOMATIONS_MAX.into()];
     query(store, statement!("automations"), values, records::automation).await

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::lifecycle::BUILT_IN;
+use tenure_core::limits;
 
 use crate::fixture::{a_claim, a_job, job_of, pass, report, succeed, with};
 use crate::prelude::*;
@@ -11,11 +12,11 @@ use crate::prelude::*;
 /// More than retention reads at once.
 const MANY: usize = 501;
 
-/// A version of a lifecycle whose jobs are kept for some time.
-fn kept(version: u32, jobs: &str) -> Definitions {
-    let settings = format!("[retention]\njobs = \"{jobs}\"\n\n[policy]");
+/// A version of a lifecycle with some settings.
+fn version(version: u32, settings: &str) -> Definitions {
     let source = BUILT_IN[4].replace("version = 1", &format!("version = {version}"));
-    let lifecycle = Lifecycle::parse(&source.replace("[policy]", &settings)).expect("it is valid");
+    let source = source.replace("[policy]", &format!("{settings}\n\n[policy]"));
+    let lifecycle = Lifecycle::parse(&source).expect("it is valid");
     Definitions { lifecycles: vec![lifecycle], types: vec![TypeDefinition::new("*", "so1")] }
 }
 
@@ -45,10 +46,12 @@ async fn existing<S: Store>(store: &S, jobs: &[Arc<Job>]) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn jobs_that_an_older_version_keeps_for_longer_do_not_delay_the_others() {
-    let (first, store) = with(kept(1, "3h"), Options::default()).await;
+    let (first, store) = with(version(1, "[retention]\njobs = \"3h\""), Options::default()).await;
     let old = finished(&first, MANY).await;
     first.stop().await;
-    let second = Runtime::start(store.clone(), kept(2, "1h"), Options::default()).await.unwrap();
+    let second = Runtime::start(store.clone(), version(2, "[retention]\njobs = \"1h\""), Options::default())
+        .await
+        .unwrap();
     let new = finished(&second, MANY).await;
     pass(Duration::from_mins(30)).await;
     let newest = finished(&second, 1).await;
@@ -60,4 +63,18 @@ async fn jobs_that_an_older_version_keeps_for_longer_do_not_delay_the_others() {
     assert_eq!(existing(&store, &newest).await, 0);
     pass(Duration::from_mins(90)).await;
     assert_eq!(existing(&store, &old).await, 0, "the three hours are over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn expired_keys_are_deleted_until_none_is_left() {
+    let options = Options { prune_every: Duration::from_mins(10), ..Options::default() };
+    let (runtime, store) = with(version(1, "[idempotency]\nwindow = \"1m\""), options).await;
+    let keyed = |n| a_job("work").keyed(&format!("k{n}"));
+    for answer in runtime.create_all((0..=2 * limits::PRUNE_ROWS_MAX).map(keyed)).await {
+        job_of(answer.unwrap());
+    }
+    pass(Duration::from_mins(9)).await;
+    assert!(store.has_expired().await.unwrap(), "they have expired and are deleted every ten minutes");
+    pass(Duration::from_mins(2)).await;
+    assert!(!store.has_expired().await.unwrap());
 }

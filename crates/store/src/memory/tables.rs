@@ -7,6 +7,7 @@ use tenure_core::working_set::Upserted;
 
 use super::assets::Assets;
 use super::clock::MemoryClock;
+use super::expiry::{Expiring as _, stays};
 use crate::live::Live;
 use crate::prelude::*;
 use crate::*;
@@ -106,10 +107,7 @@ impl Tables {
         self.upsert(&set, changes.upserted);
         self.purge(&changes.jobs.purged);
         if let Some(now) = changes.prune {
-            self.telemetry.retain(|line| now < line.keep_until);
-            self.keys.retain(|_, record| now < record.expires_at);
-            let unseen = Millis(limits::WORKER_UNSEEN_MS_MAX);
-            self.workers.retain(|_, worker| now < worker.seen_at + unseen);
+            self.prune(now);
         }
     }
 
@@ -159,6 +157,13 @@ impl Tables {
             self.dead_letters.remove(id);
         }
         self.telemetry.retain(|line| !purged.contains(&line.job_id));
+    }
+
+    fn prune(&mut self, now: Timestamp) {
+        self.telemetry.retain(stays(now));
+        let (mut key_stays, mut worker_stays) = (stays(now), stays(now));
+        self.keys.retain(|_, record| key_stays(record));
+        self.workers.retain(|_, worker| worker_stays(worker));
     }
 
     fn find(&self, id: JobId) -> Option<&Arc<Job>> {
@@ -290,6 +295,13 @@ impl Tables {
 
     pub(super) fn asset_garbage(&mut self, limit: usize) -> Vec<String> {
         self.assets.garbage(self.clock.now().at, limit)
+    }
+
+    pub(super) fn has_expired(&mut self) -> bool {
+        let now = self.clock.now().at;
+        self.keys.values().any(|record| record.has_expired(now))
+            || self.telemetry.iter().any(|line| line.has_expired(now))
+            || self.workers.values().any(|worker| worker.has_expired(now))
     }
 
     pub(super) fn workers(&self) -> Vec<WorkerRecord> {

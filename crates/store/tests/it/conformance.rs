@@ -71,6 +71,7 @@ macro_rules! promises {
             a_purged_job_leaves_only_ledger_and_audit_lines,
             positions_are_not_reused,
             expired_records_are_pruned,
+            a_limited_number_of_expired_records_is_pruned_at_once,
             finished_jobs_are_found_by_age,
             a_scan_sees_every_job_once,
             api_keys_are_stored_and_revoked,

@@ -100,7 +100,9 @@ pub(crate) async fn workers_that_are_not_seen_are_pruned<S: Store>(stores: TestS
         }
     });
     written.await.unwrap();
+    assert!(stores.store.has_expired().await.unwrap());
     one(&stores.other, by("clock", Command::Prune)).await.unwrap();
+    assert!(!stores.store.has_expired().await.unwrap());
     let left: BTreeSet<_> = stores.store.workers().await.unwrap().into_iter().map(|it| it.name).collect();
     assert_eq!(left, ["w2", "w3"].map(Into::into).into());
 }

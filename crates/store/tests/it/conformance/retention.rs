@@ -72,6 +72,24 @@ pub(crate) async fn expired_records_are_pruned<S: Store>(stores: TestStores<S>) 
     assert!(replayed("so1").await, "its key lasts a day");
 }
 
+pub(crate) async fn a_limited_number_of_expired_records_is_pruned_at_once<S: Store>(stores: TestStores<S>) {
+    let store = &stores.store;
+    assert!(!stores.other.has_expired().await.unwrap());
+    let keyed = |n| Create { key: key(&format!("k{n}"), 1), ..a_job("brief") };
+    created(store, (0..=limits::PRUNE_ROWS_MAX).map(keyed).collect()).await;
+    one(store, seen(&[("w1", None)])).await.unwrap();
+    for has_more in [true, false] {
+        assert!(stores.other.has_expired().await.unwrap());
+        one(store, by("clock", Command::Prune)).await.unwrap();
+        assert_eq!(stores.other.has_expired().await.unwrap(), has_more);
+    }
+    created_one(store, Create { key: key("kept", 1), ..a_job("so1") }).await;
+    assert!(!stores.other.has_expired().await.unwrap(), "its key lasts a day");
+    let held = hold(&take(store, "w1", of_types(&["brief"]), 1).await[0]);
+    one(store, heartbeat(&held)).await.unwrap();
+    assert!(stores.other.has_expired().await.unwrap(), "its telemetry has expired");
+}
+
 pub(crate) async fn finished_jobs_are_found_by_age<S: Store>(stores: TestStores<S>) {
     let store = &stores.store;
     let mut ended = Vec::new();
