@@ -13,14 +13,17 @@ use crate::{Count, OldestReady};
 /// Higher priority first, then earlier `run_at`, then earlier creation.
 type Rank = (Reverse<i32>, Timestamp, JobId);
 
+/// Ready jobs are indexed by queue and type.
+type Place = (QueueName, TypeName);
+
 /// Live jobs and their indexes.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     jobs: HashMap<JobId, Arc<Job>>,
-    /// Claimable jobs by queue and type.
-    ready: BTreeMap<(QueueName, TypeName), BTreeSet<Rank>>,
+    /// Claimable jobs.
+    ready: BTreeMap<Place, BTreeSet<Rank>>,
     /// Ready jobs with a future `run_at`.
-    later: BTreeSet<(Timestamp, JobId)>,
+    later: BTreeMap<Place, BTreeSet<(Timestamp, JobId)>>,
     clocks: BTreeSet<(Deadline, JobId)>,
     leased: BTreeSet<JobId>,
     waiting: BTreeSet<JobId>,
@@ -52,7 +55,7 @@ impl Live {
             return;
         }
         if job.phase == Phase::Ready {
-            self.later.insert((job.run_at, job.id()));
+            self.later.entry(place(&job)).or_default().insert((job.run_at, job.id()));
         }
         if let Some(deadline) = job.next_clock() {
             self.clocks.insert((deadline, job.id()));
@@ -69,12 +72,10 @@ impl Live {
 
     pub(crate) fn remove(&mut self, id: JobId) {
         let Some(job) = self.jobs.remove(&id) else { return };
-        if job.phase == Phase::Ready && !self.later.remove(&(job.run_at, id)) {
+        if job.phase == Phase::Ready {
             let place = place(&job);
-            let ranks = self.ready.get_mut(&place).expect("a ready job is in its place or later");
-            ranks.remove(&rank(&job));
-            if ranks.is_empty() {
-                self.ready.remove(&place);
+            if !remove_from(&mut self.later, &place, &(job.run_at, id)) {
+                remove_from(&mut self.ready, &place, &rank(&job));
             }
         }
         if let Some(deadline) = job.next_clock() {
@@ -103,9 +104,7 @@ impl Live {
         now: Timestamp,
     ) -> Vec<JobId> {
         self.promote_delayed(now);
-        let admitted = |(queue, job_type): &(QueueName, TypeName)| {
-            filter.admits(queue, job_type) && !paused.contains(queue)
-        };
+        let admitted = |(queue, job_type): &Place| filter.admits(queue, job_type) && !paused.contains(queue);
         let places = self.ready.iter().filter(|(place, _)| admitted(place));
         let mut heads = BinaryHeap::new();
         let mut rest: Vec<_> = places.map(|(_, ranks)| ranks.iter()).collect();
@@ -122,18 +121,27 @@ impl Live {
 
     /// Moves jobs whose `run_at` has passed to the claimable ones.
     fn promote_delayed(&mut self, now: Timestamp) {
-        while let Some(&(run_at, id)) = self.later.first().filter(|(run_at, _)| *run_at <= now) {
-            self.later.remove(&(run_at, id));
-            let job = &self.jobs[&id];
-            self.ready.entry(place(job)).or_default().insert(rank(job));
-        }
+        self.later.retain(|place, delayed| {
+            while let Some((_, id)) = delayed.first().copied().filter(|(run_at, _)| *run_at <= now) {
+                delayed.pop_first();
+                self.ready.entry(place.clone()).or_default().insert(rank(&self.jobs[&id]));
+            }
+            !delayed.is_empty()
+        });
     }
 
     /// The earliest future `run_at`.
     pub(crate) fn next_run(&self, filter: &ClaimFilter, now: Timestamp) -> Option<Timestamp> {
-        let admits = |id: &JobId| filter.admits(&self.jobs[id].spec.queue, &self.jobs[id].spec.job_type);
-        let ahead = self.later.iter().skip_while(|(run_at, _)| *run_at <= now);
-        ahead.filter(|(_, id)| admits(id)).map(|(run_at, _)| *run_at).next()
+        self.next_runs(filter, now).min()
+    }
+
+    /// The earliest future `run_at` of each admitted queue and type. Reads one job of each, however many are delayed.
+    fn next_runs(&self, filter: &ClaimFilter, now: Timestamp) -> impl Iterator<Item = Timestamp> {
+        let now = (now, JobId(uuid::Uuid::max()));
+        let admitted = self.later.iter().filter(|((queue, job_type), _)| filter.admits(queue, job_type));
+        admitted.filter_map(move |(_, delayed)| {
+            delayed.range((Bound::Excluded(now), Bound::Unbounded)).next().map(|(run_at, _)| *run_at)
+        })
     }
 
     pub(crate) fn waiting(&self, limit: usize) -> Vec<Arc<Job>> {
@@ -161,7 +169,7 @@ impl Live {
             }
             firsts.into_iter().min()
         };
-        let of_place = |((queue, job_type), ranks): (&(QueueName, TypeName), &BTreeSet<Rank>)| {
+        let of_place = |((queue, job_type), ranks): (&Place, &BTreeSet<Rank>)| {
             Some(OldestReady { queue: queue.clone(), job_type: job_type.clone(), since: oldest(ranks)? })
         };
         self.ready.iter().filter_map(of_place).collect()
@@ -199,10 +207,92 @@ pub(crate) fn counts(keys: impl Iterator<Item = (CountKey, u64)>) -> Vec<Count> 
     .collect()
 }
 
-fn place(job: &Job) -> (QueueName, TypeName) {
+/// Removes an entry of a place, and the place with its last entry. Returns whether the entry existed.
+fn remove_from<T: Ord>(places: &mut BTreeMap<Place, BTreeSet<T>>, place: &Place, entry: &T) -> bool {
+    let Some(entries) = places.get_mut(place) else { return false };
+    let existed = entries.remove(entry);
+    if entries.is_empty() {
+        places.remove(place);
+    }
+    existed
+}
+
+fn place(job: &Job) -> Place {
     (job.spec.queue.clone(), job.spec.job_type.clone())
 }
 
 fn rank(job: &Job) -> Rank {
     (Reverse(job.spec.priority), job.run_at, job.id())
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::command::{Command, CommandEnvelope, Create, CreationKey, When};
+    use tenure_core::decide::decide_batch;
+    use tenure_core::job_type::{Catalog, JobType};
+    use tenure_core::json::Json;
+    use tenure_core::lifecycle::Lifecycle;
+
+    use super::*;
+
+    const NOW: Now = Now { at: Timestamp(1_000_000), stopped: Millis(0) };
+
+    fn delayed(n: u64, queue: &str) -> CommandEnvelope {
+        let create = Create {
+            id: JobId::new(1, n.into()),
+            job_type: "work".into(),
+            lifecycle: None,
+            payload: Json::null(),
+            user_id: None,
+            queue: Some(queue.into()),
+            priority: None,
+            max_attempts: None,
+            when: When::In(Millis(1000 - n)),
+            links: Links::default(),
+            key: CreationKey::None,
+            throttled: None,
+        };
+        CommandEnvelope { by: "test".into(), key: None, command: Command::Create(Box::new(create)) }
+    }
+
+    /// A hundred delayed jobs in each of three queues.
+    fn three_queues() -> Live {
+        let mut catalog = Catalog::default();
+        let lifecycle = Lifecycle::built_in().remove(0);
+        let job_type = JobType::following("work", &lifecycle);
+        catalog.add_lifecycle(lifecycle);
+        catalog.add_type(job_type).expect("it is valid");
+        let commands: Vec<_> = (0..300).map(|n| delayed(n, ["a", "b", "c"][n as usize % 3])).collect();
+        let mut set = WorkingSet::default();
+        assert!(decide_batch(&mut set, &catalog, &commands, NOW).iter().all(Result::is_ok));
+        let mut live = Live::default();
+        for job in set.jobs.into_values() {
+            live.put(job);
+        }
+        live
+    }
+
+    #[test]
+    fn the_next_run_is_found_from_one_job_of_each_queue_and_type() {
+        let mut live = three_queues();
+        let after = |ms| Timestamp(NOW.at.0 + ms);
+        let of = |queue: &str| ClaimFilter { queues: Some([queue.into()].into()), types: None };
+        let any = ClaimFilter::default();
+        assert_eq!(live.next_runs(&any, NOW.at).count(), 3);
+        assert_eq!(live.next_run(&any, NOW.at), Some(after(701)));
+        assert_eq!(live.next_run(&of("a"), NOW.at), Some(after(703)));
+        assert_eq!(live.next_run(&of("a"), after(703)), Some(after(706)), "later than now");
+        assert_eq!(live.next_run(&of("d"), NOW.at), None);
+        let claimable = live.claimable(&any, &BTreeSet::new(), 999, after(706));
+        assert_eq!(claimable.len(), 6, "those whose time has passed, of every queue");
+        for id in claimable {
+            live.remove(id);
+        }
+        assert_eq!(live.next_run(&any, NOW.at), Some(after(707)));
+        let rest: Vec<_> = live.jobs().map(|job| job.id()).collect();
+        for id in rest {
+            live.remove(id);
+        }
+        assert!(live.later.is_empty() && live.ready.is_empty());
+    }
 }
