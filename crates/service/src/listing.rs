@@ -28,17 +28,22 @@ pub fn is_leased(filter: &JobFilter) -> bool {
     filter.phase.as_ref().is_some_and(|phase| *phase == "held" || *phase == "active")
 }
 
-/// The embedded store has leased jobs in memory; listing by filter would scan all ready jobs.
+/// The embedded store has leased jobs in memory, by worker; listing by filter would scan all ready jobs.
 async fn leased(service: &Service, filter: &JobFilter, rows: Page) -> Result<Option<Vec<Arc<Job>>>> {
     if service.store().is_shared() || !is_leased(filter) || filter.is_indexed() {
         return Ok(None);
     }
-    let mut jobs = service.store().leased(LEASES_MAX).await?;
-    if jobs.len() == LEASES_MAX {
-        return Ok(None);
+    let mut pages = match &filter.worker {
+        Some(worker) => LeasePages::of(service.store(), worker.clone()),
+        None => LeasePages::all(service.store()),
+    };
+    let mut jobs = Vec::new();
+    while let Some(mut page) = pages.next().await? {
+        page.retain(|job| rows.before.is_none_or(|before| job.id() < before) && filter.admits(job));
+        jobs.append(&mut page);
     }
-    jobs.retain(|job| rows.before.is_none_or(|before| job.id() < before) && filter.admits(job));
-    jobs.sort_by_key(|job| std::cmp::Reverse(job.id()));
+    // The pages are in id order, and the newest jobs are listed first.
+    jobs.reverse();
     jobs.truncate(rows.limit);
     Ok(Some(jobs))
 }

@@ -170,7 +170,6 @@ impl Service {
     }
 
     async fn has_leases(&self, worker: &WorkerId) -> Result<bool> {
-        let leased = self.store().leased(LEASES_MAX).await?;
-        Ok(leased.iter().any(|job| job.lease.as_ref().is_some_and(|lease| lease.worker == *worker)))
+        Ok(!self.store().leased_by(worker.clone(), None, 1).await?.is_empty())
     }
 }

@@ -15,10 +15,11 @@ pub struct Worker {
 pub async fn list(service: &Service) -> Result<Vec<Worker>> {
     let mut workers: BTreeMap<WorkerId, Worker> = BTreeMap::new();
     let new = |name: WorkerId| move || Worker { name, seen_at: None, holds: Vec::new() };
-    for job in service.store().leased(LEASES_MAX).await? {
-        if let Some(lease) = &job.lease {
-            let name = lease.worker.clone();
-            workers.entry(name.clone()).or_insert_with(new(name)).holds.push(Arc::clone(&job));
+    let mut pages = LeasePages::all(service.store());
+    while let Some(page) = pages.next().await? {
+        for job in page {
+            let Some(name) = job.lease.as_ref().map(|lease| lease.worker.clone()) else { continue };
+            workers.entry(name.clone()).or_insert_with(new(name)).holds.push(job);
         }
     }
     let stored = service.store().workers().await?.into_iter().map(|worker| (worker.name, worker.seen_at));

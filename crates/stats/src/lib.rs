@@ -30,9 +30,6 @@ use snapshot::{Attention, AttentionKind, CountNow, Snapshot, StoreNow};
 
 use crate::prelude::*;
 
-/// Leases that are read when all of them are needed.
-pub const LEASES_MAX: usize = 10_000;
-
 /// A snapshot younger than this is returned again.
 const SNAPSHOT_AGE_MAX: Duration = Duration::from_millis(500);
 

@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex};
 use tenure_core::automation::AutomationKind;
 use tenure_core::id::WorkerId;
 use tenure_core::job::Job;
-use tenure_store::{AnyStore, Count, Gauges, Store as _};
+use tenure_store::{AnyStore, Count, Gauges, LeasePages, Store as _};
 
-use crate::LEASES_MAX;
 use crate::cached_read::ReadResult;
 use crate::counters::{Counters, FinishedDelta};
 use crate::node_reports::{NodeReports, Others};
@@ -59,9 +58,12 @@ pub(super) async fn held(runtime: Runtime<AnyStore>) -> ReadResult<Held> {
     for job in runtime.store().waiting(WAITING_MAX).await? {
         held.note(&job);
     }
-    for job in runtime.store().leased(LEASES_MAX).await? {
-        held.note(&job);
-        held.workers.entry(job.spec.job_type.clone()).or_default().extend(job.worker().cloned());
+    let mut leases = LeasePages::all(runtime.store());
+    while let Some(page) = leases.next().await? {
+        for job in page {
+            held.note(&job);
+            held.workers.entry(job.spec.job_type.clone()).or_default().extend(job.worker().cloned());
+        }
     }
     Ok(held)
 }

@@ -7,6 +7,7 @@
 mod any;
 mod codec;
 mod error;
+mod lease_pages;
 mod list;
 mod live;
 mod memory;
@@ -28,6 +29,7 @@ use crate::prelude::*;
 
 pub use any::AnyStore;
 pub use error::StoreError;
+pub use lease_pages::LeasePages;
 pub use memory::{Fault, MemoryStore};
 pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
@@ -45,8 +47,10 @@ macro_rules! store_reads {
             fn counts() -> Vec<Count>;
             /// Counts of live jobs and dead letters. Never reads finished jobs.
             fn gauges() -> Gauges;
-            /// Jobs with a lease, in any order.
-            fn leased(limit: usize) -> Vec<Arc<Job>>;
+            /// Jobs with a lease after an id, in id order. [`LeasePages`] reads all of them.
+            fn leased(after: Option<JobId>, limit: usize) -> Vec<Arc<Job>>;
+            /// Those of them that one worker holds.
+            fn leased_by(worker: WorkerId, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>>;
             /// Jobs in a waiting state, oldest first.
             fn waiting(limit: usize) -> Vec<Arc<Job>>;
             /// Jobs with an overdue clock, most overdue first.

@@ -26,6 +26,7 @@ pub(crate) struct Live {
     later: BTreeMap<Place, BTreeSet<(Timestamp, JobId)>>,
     clocks: BTreeSet<(Deadline, JobId)>,
     leased: BTreeSet<JobId>,
+    leased_by: HashMap<WorkerId, BTreeSet<JobId>>,
     waiting: BTreeSet<JobId>,
     counts: BTreeMap<CountKey, u64>,
 }
@@ -60,8 +61,9 @@ impl Live {
         if let Some(deadline) = job.next_clock() {
             self.clocks.insert((deadline, job.id()));
         }
-        if job.lease.is_some() {
+        if let Some(lease) = &job.lease {
             self.leased.insert(job.id());
+            self.leased_by.entry(lease.worker.clone()).or_default().insert(job.id());
         }
         if job.phase == Phase::Waiting {
             self.waiting.insert(job.id());
@@ -81,8 +83,9 @@ impl Live {
         if let Some(deadline) = job.next_clock() {
             self.clocks.remove(&(deadline, id));
         }
-        if job.lease.is_some() {
+        if let Some(lease) = &job.lease {
             self.leased.remove(&id);
+            self.remove_from_worker(&lease.worker, id);
         }
         if job.phase == Phase::Waiting {
             self.waiting.remove(&id);
@@ -92,6 +95,14 @@ impl Live {
             if *count.get() == 0 {
                 count.remove();
             }
+        }
+    }
+
+    fn remove_from_worker(&mut self, worker: &WorkerId, id: JobId) {
+        let Some(held) = self.leased_by.get_mut(worker) else { return };
+        held.remove(&id);
+        if held.is_empty() {
+            self.leased_by.remove(worker);
         }
     }
 
@@ -148,8 +159,18 @@ impl Live {
         self.waiting.iter().take(limit).map(|id| Arc::clone(&self.jobs[id])).collect()
     }
 
-    pub(crate) fn leased(&self, limit: usize) -> Vec<Arc<Job>> {
-        self.leased.iter().take(limit).map(|id| Arc::clone(&self.jobs[id])).collect()
+    pub(crate) fn leased(&self, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> {
+        self.page(&self.leased, after, limit)
+    }
+
+    pub(crate) fn leased_by(&self, worker: &WorkerId, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> {
+        self.leased_by.get(worker).map(|held| self.page(held, after, limit)).unwrap_or_default()
+    }
+
+    fn page(&self, ids: &BTreeSet<JobId>, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> {
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let page = ids.range((start, Bound::Unbounded)).take(limit);
+        page.map(|id| Arc::clone(&self.jobs[id])).collect()
     }
 
     pub(crate) fn counts(&self) -> Vec<Count> {

@@ -22,7 +22,8 @@ const ONE_DATABASE_ONLY: &[OneDatabaseOnly] = &[
     OneDatabaseOnly { postgres: "begin settings", sqlite: "" },
     // SQLite's one process finds live jobs in memory.
     OneDatabaseOnly {
-        postgres: "claim_index claimable claimable_slot due leased live_counts next_run oldest_ready waiting",
+        postgres: "claim_index claimable claimable_slot due leased leased_by live_counts next_run oldest_ready \
+                   waiting",
         sqlite: "open",
     },
     // The embedded store uses the clock of its process, PostgreSQL that of the database server.

@@ -20,7 +20,7 @@ use tenure_core::id::TypeName;
 use tenure_core::job::{CancelMode, LeaseEnd};
 use tenure_core::lifecycle::{Phase, Trigger};
 use tenure_core::limits::CLAIM_JOBS_MAX;
-use tenure_stats::LEASES_MAX;
+use tenure_store::LeasePages;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
@@ -131,8 +131,10 @@ impl EngineTask {
     async fn begin(&mut self) -> Result<()> {
         self.bind_name().await?;
         self.app.hub.ensure_following(&self.app).await?;
-        for job in self.app.store().leased(LEASES_MAX).await? {
-            if job.lease.as_ref().is_some_and(|lease| lease.worker == self.handshake.worker) {
+        let app = self.app.clone();
+        let mut leases = LeasePages::of(app.store(), self.handshake.worker.clone());
+        while let Some(page) = leases.next().await? {
+            for job in page {
                 self.hold(&job, true);
                 self.update(&job);
             }

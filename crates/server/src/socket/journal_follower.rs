@@ -8,8 +8,7 @@ use std::mem::take;
 
 use tenure_core::job::Progress;
 use tenure_runtime::Follower;
-use tenure_stats::LEASES_MAX;
-use tenure_store::{AnyStore, StoreError};
+use tenure_store::{AnyStore, LeasePages, StoreError};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
@@ -124,23 +123,28 @@ impl JournalFollower {
             self.reported.clear();
             return Ok(());
         }
-        // Progress that arrives during the read is newer than what is read.
-        let mut reported = take(&mut self.reported);
-        let leased = self.app.store().leased(LEASES_MAX).await?;
-        reported.extend(&self.reported);
-        let (before, mut polled) = (self.polled.take(), HashMap::new());
-        for job in leased {
-            if job.cancel.is_some() {
-                self.app.hub.notify_holder(job.id(), || HolderNotice::Job(Arc::clone(&job)));
-            }
-            let Some(progress) = job.output.progress.as_deref() else { continue };
-            polled.insert(job.id(), progress.clone());
-            let is_new = before.as_ref().is_some_and(|before| before.get(&job.id()) != Some(progress));
-            if is_new && !reported.contains(&job.id()) {
-                self.waiting.entry(job.id()).or_default().push(job);
+        let (mut polled, mut new) = (HashMap::new(), Vec::new());
+        let mut leases = LeasePages::all(self.app.store());
+        while let Some(page) = leases.next().await? {
+            for job in page {
+                if job.cancel.is_some() {
+                    self.app.hub.notify_holder(job.id(), || HolderNotice::Job(Arc::clone(&job)));
+                }
+                let Some(progress) = job.output.progress.as_deref() else { continue };
+                polled.insert(job.id(), progress.clone());
+                let before = self.polled.as_ref();
+                let is_new = before.is_some_and(|before| before.get(&job.id()) != Some(progress));
+                if is_new && !self.reported.contains(&job.id()) {
+                    new.push(job);
+                }
             }
         }
+        // After the last page, so that a failed read leaves everything for the next poll.
+        self.reported.clear();
         self.polled = Some(polled);
+        for job in new {
+            self.waiting.entry(job.id()).or_default().push(job);
+        }
         self.publish_progress().await
     }
 }

@@ -1,12 +1,18 @@
 //! Reads for monitoring: gauges, leased and waiting jobs. None of them scans finished jobs.
 
 use tokio_postgres::Row;
+use uuid::Uuid;
 
-use super::connection::Sql;
+use super::connection::{Params, Sql};
 use super::read::rows_max;
 use super::rows::{decoded, get};
-use super::statements::{LEASED, LIVE_COUNTS, OLDEST_READY, OPEN_DEAD_LETTERS, WAITING};
+use super::statements::{LEASED, LEASED_BY, LIVE_COUNTS, OLDEST_READY, OPEN_DEAD_LETTERS, WAITING};
 use super::*;
+
+/// The cursor of a page in id order; without one, before every id.
+fn first_or(after: Option<JobId>) -> Uuid {
+    after.map_or_else(Uuid::nil, |JobId(id)| id)
+}
 
 impl Node {
     pub(super) async fn gauges(&self) -> Result<Gauges> {
@@ -29,8 +35,18 @@ impl Node {
         decoded(&self.ask(&WAITING, &[&rows_max(limit)]).await?, codec::job)
     }
 
-    pub(super) async fn leased(&self, limit: usize) -> Result<Vec<Arc<Job>>> {
-        decoded(&self.ask(&LEASED, &[&rows_max(limit)]).await?, codec::job)
+    pub(super) async fn leased(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Arc<Job>>> {
+        decoded(&self.ask(&LEASED, &[&first_or(after), &rows_max(limit)]).await?, codec::job)
+    }
+
+    pub(super) async fn leased_by(
+        &self,
+        worker: WorkerId,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Result<Vec<Arc<Job>>> {
+        let params: &Params<'_> = &[&worker.as_str(), &first_or(after), &rows_max(limit)];
+        decoded(&self.ask(&LEASED_BY, params).await?, codec::job)
     }
 
     /// Runs a statement with sequential scans disabled.

@@ -84,6 +84,7 @@ macro_rules! promises {
             one_of_several_simultaneous_connections_is_bound,
             gauges_count_live_jobs_and_open_dead_letters,
             leased_jobs_are_listed,
+            all_leases_are_read_in_pages,
             waiting_jobs_are_listed,
             finished_jobs_are_listed_newest_first,
             dead_letters_are_found_by_their_jobs,

@@ -1,6 +1,7 @@
 //! Reads for monitoring: gauges, leases, finished jobs, dead letters by their jobs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tenure_core::dead_letter::DeadLetter;
 use tenure_core::lifecycle::Phase;
@@ -79,19 +80,45 @@ pub(crate) async fn gauges_count_live_jobs_and_open_dead_letters<S: Store>(store
 }
 
 pub(crate) async fn leased_jobs_are_listed<S: Store>(stores: TestStores<S>) {
-    assert_eq!(stores.store.leased(9).await.unwrap(), []);
+    assert_eq!(stores.store.leased(None, 9).await.unwrap(), []);
     let mut random = Random::from_env();
-    let jobs = a_crowd(&stores.store, &mut random).await;
+    a_crowd(&stores.store, &mut random).await;
     take(&stores.store, "w9", any(), 3).await;
-    let all = all_jobs(&stores.store).await.into_iter().filter(|job| job.lease.is_some());
-    let expected: BTreeMap<JobId, _> = all.map(|job| (job.id(), job)).collect();
-    let leased: BTreeMap<_, _> =
-        stores.other.leased(jobs.len()).await.unwrap().into_iter().map(|job| (job.id(), job)).collect();
-    assert_eq!(leased, expected);
-    assert_eq!(stores.other.leased(2).await.unwrap().len(), 2);
-    let holds: Vec<_> = leased.values().map(|job| hold(job)).collect();
+    let mut expected = all_jobs(&stores.store).await;
+    expected.retain(|job| job.lease.is_some());
+    expected.sort_by_key(|job| job.id());
+    let next = async |last: Option<&Arc<Job>>| stores.other.leased(last.map(|job| job.id()), 2).await;
+    assert_eq!(all_pages(2, next).await, expected);
+    for worker in expected.iter().filter_map(|job| job.worker()).chain([&"w0".into()]) {
+        let own: Vec<_> = expected.iter().filter(|job| job.worker() == Some(worker)).cloned().collect();
+        let next = async |last: Option<&Arc<Job>>| {
+            stores.other.leased_by(worker.clone(), last.map(|job| job.id()), 2).await
+        };
+        assert_eq!(all_pages(2, next).await, own, "{worker}");
+    }
+    let holds: Vec<_> = expected.iter().map(|job| hold(job)).collect();
     submit(&stores.store, holds.iter().map(|hold| fail(hold, Class::Permanent)).collect()).await;
-    assert_eq!(stores.other.leased(9).await.unwrap(), []);
+    assert_eq!(stores.other.leased(None, 9).await.unwrap(), []);
+    assert_eq!(stores.other.leased_by("w9".into(), None, 9).await.unwrap(), []);
+}
+
+pub(crate) async fn all_leases_are_read_in_pages<S: Store>(stores: TestStores<S>) {
+    created(&stores.store, (0..1001).map(|_| a_job("so1")).collect()).await;
+    let mut held = take(&stores.store, "w1", any(), 1000).await;
+    held.extend(take(&stores.store, "w2", any(), 1).await);
+    for (mut pages, count) in [
+        (LeasePages::all(&stores.other), 1001),
+        (LeasePages::of(&stores.other, "w1".into()), 1000),
+        (LeasePages::of(&stores.other, "w2".into()), 1),
+        (LeasePages::of(&stores.other, "w3".into()), 0),
+    ] {
+        let mut leased = BTreeSet::new();
+        while let Some(page) = pages.next().await.unwrap() {
+            leased.extend(page.into_iter().map(|job| job.id()));
+        }
+        assert_eq!(leased.len(), count);
+        assert!(leased.iter().all(|id| held.iter().any(|job| job.id() == *id)));
+    }
 }
 
 pub(crate) async fn waiting_jobs_are_listed<S: Store>(stores: TestStores<S>) {

@@ -1,0 +1,103 @@
+//! Reads over leases, with more of them than one page has.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_config::Limits;
+use tenure_core::api_key::Role;
+use tenure_core::command::{Claim, ClaimFilter};
+use tenure_core::id::WorkerId;
+use tenure_core::json::Json;
+use tenure_core::query::{JobFilter, Page};
+use tenure_core::time::Timestamp;
+use tenure_runtime::{Definitions, NewJob, Options, Runtime};
+use tenure_service::caller::Caller;
+use tenure_service::keyring::Keyring;
+use tenure_service::{Service, ServiceParts, listing, workers};
+use tenure_stats::{Counters, Stats, ThisNode};
+use tenure_store::{AnyStore, MemoryStore};
+
+async fn service(store: AnyStore) -> Service {
+    let runtime = Runtime::start(store.clone(), Definitions::default(), Options::default()).await.unwrap();
+    let keyring = Arc::new(Keyring::open(store, None).await.unwrap());
+    let counters = Arc::new(Counters::new(&runtime.catalog()));
+    let this_node = ThisNode::new("n1".into(), "127.0.0.1:1".into(), runtime.now());
+    let stats = Stats::new(runtime.clone(), counters, this_node);
+    let limits = Limits::default();
+    Service::new(ServiceParts { runtime, keyring, stats, limits, contents: None, settings: Vec::new() })
+}
+
+/// Creates jobs, oldest first.
+async fn create(service: &Service, count: usize) {
+    let new = (0..count).map(|_| NewJob::new("work", Json::null()));
+    let answers = service.runtime().create_all(new).await;
+    assert!(answers.iter().all(|answer| matches!(answer, Ok(Ok(_)))));
+}
+
+/// Claims the oldest jobs for a worker.
+async fn claim(service: &Service, worker: &str, max: u32) {
+    let (worker, filter) = (worker.into(), ClaimFilter::default());
+    let claim = Claim { worker, filter, max, request_id: None, start: true };
+    service.runtime().claim(claim, Duration::ZERO).await.unwrap().unwrap();
+}
+
+fn worker_key(credential: &str) -> Caller {
+    Caller { role: Role::Worker, user: None, credential: credential.into(), expires_at: None }
+}
+
+/// A service with ten thousand leases of `w1` and then one of `w2`.
+async fn many_leases() -> Service {
+    let store = MemoryStore::with_manual_clock(Timestamp(1_800_000_000_000));
+    let service = service(AnyStore::Memory(store)).await;
+    create(&service, 10_001).await;
+    for _ in 0..10 {
+        claim(&service, "w1", 1000).await;
+    }
+    claim(&service, "w2", 1).await;
+    service
+}
+
+#[tokio::test]
+async fn a_worker_name_that_holds_the_last_of_many_leases_is_refused_to_another_key() {
+    let service = many_leases().await;
+    let w2 = WorkerId::from("w2");
+    service.touch_worker(&worker_key("key:k1"), &w2).await.unwrap();
+    let refused = service.touch_worker(&worker_key("key:k2"), &w2).await.unwrap_err();
+    assert_eq!(refused.code(), "forbidden");
+    let w3 = WorkerId::from("w3");
+    service.touch_worker(&worker_key("key:k1"), &w3).await.unwrap();
+    service.touch_worker(&worker_key("key:k2"), &w3).await.unwrap();
+}
+
+#[tokio::test]
+async fn every_lease_is_listed_with_its_worker() {
+    let service = many_leases().await;
+    let listed = workers::list(&service).await.unwrap();
+    let counts: Vec<_> = listed.iter().map(|worker| (worker.name.as_str(), worker.holds.len())).collect();
+    assert_eq!(counts, [("w1", 10_000), ("w2", 1)]);
+}
+
+#[tokio::test]
+async fn leased_jobs_of_the_embedded_store_are_listed_newest_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = service(AnyStore::open(folder.path()).await.unwrap()).await;
+    create(&service, 1002).await;
+    claim(&service, "w1", 1000).await;
+    claim(&service, "w2", 1).await;
+    for (worker, expected) in [(None, 1001), (Some("w1"), 1000), (Some("w2"), 1)] {
+        let worker = worker.map(WorkerId::from);
+        let filter = JobFilter { phase: Some("active".into()), worker, ..JobFilter::default() };
+        let (mut ids, mut before) = (Vec::new(), None);
+        loop {
+            let page = Page { before, limit: 300 };
+            let (jobs, next) = listing::list(&service, &Caller::open(), filter.clone(), page).await.unwrap();
+            ids.extend(jobs.iter().map(|job| job.id()));
+            before = next;
+            if before.is_none() {
+                break;
+            }
+        }
+        assert_eq!(ids.len(), expected);
+        assert!(ids.is_sorted_by(|newer, older| newer > older));
+    }
+}

@@ -1,0 +1,42 @@
+//! Reads all leases, of all workers or of one, page by page.
+
+use super::*;
+
+/// Jobs in one page: few, since each may have a payload of [`limits::PAYLOAD_BYTES_MAX`].
+const PAGE_JOBS_MAX: usize = 500;
+
+/// Pages of leased jobs in id order. Each page is current when it is read: a lease that begins or ends between two pages may be
+/// missing or included.
+#[derive(Debug)]
+pub struct LeasePages<'a, S> {
+    store: &'a S,
+    /// All workers if `None`.
+    worker: Option<WorkerId>,
+    after: Option<JobId>,
+    is_last: bool,
+}
+
+impl<'a, S: Store> LeasePages<'a, S> {
+    pub fn all(store: &'a S) -> Self {
+        Self { store, worker: None, after: None, is_last: false }
+    }
+
+    /// The leases of one worker.
+    pub fn of(store: &'a S, worker: WorkerId) -> Self {
+        Self { worker: Some(worker), ..Self::all(store) }
+    }
+
+    /// The next page; `None` after the last.
+    pub async fn next(&mut self) -> Result<Option<Vec<Arc<Job>>>> {
+        if self.is_last {
+            return Ok(None);
+        }
+        let page = match &self.worker {
+            Some(worker) => self.store.leased_by(worker.clone(), self.after, PAGE_JOBS_MAX).await?,
+            None => self.store.leased(self.after, PAGE_JOBS_MAX).await?,
+        };
+        self.is_last = page.len() < PAGE_JOBS_MAX;
+        self.after = page.last().map(|job| job.id());
+        Ok(Some(page))
+    }
+}
