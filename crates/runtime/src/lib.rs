@@ -25,7 +25,6 @@ mod sweeper;
 mod verify;
 mod waiting;
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -49,6 +48,7 @@ use clock::Estimate;
 use job_watch::JobWatchers;
 use journal::Journal;
 use rate_limit::RateLimit;
+use sweeper::ExcludedJobs;
 use waiting::WaitingClaims;
 
 use crate::prelude::*;
@@ -340,9 +340,9 @@ async fn apply_batches<S: Store>(inner: Arc<Inner<S>>, mut receiver: BatchReceiv
 }
 
 async fn keep_sweeping<S: Store>(inner: Arc<Inner<S>>) {
-    let mut stuck = BTreeSet::new();
+    let mut excluded = ExcludedJobs::new();
     while inner.pause(inner.options.sweep_every).await {
-        inner.sweep(&mut stuck).await;
+        inner.sweep(&mut excluded).await;
     }
 }
 

@@ -1,34 +1,80 @@
 //! The sweeper: submits jobs whose clocks are overdue. Clocks also fire before the next command on their job, so the sweeper
 //! affects only promptness. Every node sweeps; there is no leader.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-use crate::Inner;
+use tokio::time::Instant;
+
+use crate::failure::Failure;
 use crate::prelude::*;
+use crate::{Answer, Inner};
+
+/// How long a job whose sweep failed is excluded from sweeps.
+const EXCLUDED_FOR: Duration = Duration::from_mins(1);
+
+/// Jobs that are excluded from sweeps, so that they cannot block the others, and until when.
+pub(crate) type ExcludedJobs = BTreeMap<JobId, Instant>;
 
 /// A command that the passage of time causes.
 pub(crate) fn envelope(command: Command) -> CommandEnvelope {
     CommandEnvelope { by: Actor::clock(), key: None, command }
 }
 
+/// Whether the failure may come from one of the jobs of a batch, so that the others succeed without it.
+fn may_concern_one_job(failure: &Failure) -> bool {
+    let Failure::Store(error) = failure else { return false };
+    matches!(**error, StoreError::Conflict(_) | StoreError::Corrupt { .. } | StoreError::Statement(_))
+}
+
 impl<S: Store> Inner<S> {
-    /// Sweeps until nothing is due. A job whose clock is refused is excluded, so that it cannot block the others.
-    pub(crate) async fn sweep(&self, stuck: &mut BTreeSet<JobId>) {
+    /// Sweeps until nothing is due, or until the store fails for all jobs; the next sweep then tries again.
+    pub(crate) async fn sweep(&self, excluded: &mut ExcludedJobs) {
         loop {
-            let limit = self.options.sweep_jobs_max + stuck.len();
-            let Ok(mut due) = self.store.due(limit).await else { return };
+            let now = Instant::now();
+            excluded.retain(|_, until| *until > now);
+            let limit = self.options.sweep_jobs_max + excluded.len();
+            let mut due = match self.store.due(limit).await {
+                Ok(due) => due,
+                Err(error) => return tracing::warn!(%error, "read of due jobs failed"),
+            };
             let is_full = due.len() == limit;
-            due.retain(|id| !stuck.contains(id));
-            let swept = self.submit_all(due.iter().map(|id| envelope(Command::Sweep(*id))).collect()).await;
-            for (id, answer) in due.iter().zip(&swept) {
-                if let Ok(Err(refusal)) = answer {
-                    tracing::error!(job = %id, %refusal, "timeout refused; job excluded from sweeps");
-                    stuck.insert(*id);
-                }
+            due.retain(|id| !excluded.contains_key(id));
+            if let Err(failure) = self.sweep_jobs(due, excluded).await {
+                return tracing::warn!(%failure, "sweep interrupted");
             }
-            if !is_full || swept.iter().any(Result::is_err) {
+            if !is_full {
                 return;
             }
         }
     }
+
+    /// Sweeps jobs. A batch that fails is divided until the jobs that cause the failure are found and excluded.
+    async fn sweep_jobs(&self, due: Vec<JobId>, excluded: &mut ExcludedJobs) -> Result<(), Failure> {
+        let mut portions = vec![due];
+        while let Some(portion) = portions.pop() {
+            let commands = portion.iter().map(|id| envelope(Command::Sweep(*id))).collect();
+            let mut failed = Vec::new();
+            for (id, answer) in portion.iter().zip(self.submit_all(commands).await) {
+                match answer {
+                    Err(failure) if !may_concern_one_job(&failure) => return Err(failure),
+                    Err(_) if portion.len() > 1 => failed.push(*id),
+                    answer => exclude_failed(*id, &answer, excluded),
+                }
+            }
+            let rest = failed.split_off(failed.len().div_ceil(2));
+            portions.extend([rest, failed].into_iter().filter(|portion| !portion.is_empty()));
+        }
+        Ok(())
+    }
+}
+
+/// Excludes the job unless it was swept.
+fn exclude_failed(id: JobId, answer: &Answer, excluded: &mut ExcludedJobs) {
+    match answer {
+        Ok(Ok(_)) => return,
+        Ok(Err(refusal)) => tracing::error!(job = %id, %refusal, "timeout refused; job excluded from sweeps"),
+        Err(failure) => tracing::error!(job = %id, %failure, "timeout failed; job excluded from sweeps"),
+    }
+    excluded.insert(id, Instant::now() + EXCLUDED_FOR);
 }

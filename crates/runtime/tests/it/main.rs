@@ -10,6 +10,7 @@ mod following;
 mod prelude;
 mod retention;
 mod schedules;
+mod test_store;
 mod time;
 mod verify;
 mod waiting;

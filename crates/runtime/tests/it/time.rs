@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use tenure_core::lifecycle::BUILT_IN;
 
-use crate::fixture::{a_job, claimed, created, fail, pass, report, runtime, state, succeed, with};
+use crate::fixture::{
+    START, a_job, claimed, created, fail, job_of, pass, report, runtime, state, succeed, with,
+};
 use crate::prelude::*;
+use crate::test_store::TestStore;
 
 #[tokio::test(start_paused = true)]
 async fn an_expired_lease_is_noticed_within_a_second_without_a_command() {
@@ -21,6 +24,27 @@ async fn an_expired_lease_is_noticed_within_a_second_without_a_command() {
     assert_eq!(page[0].event.cause.as_ref().unwrap(), "HEARTBEAT_LOST");
     let lost = store.job(job.id()).await.unwrap().unwrap();
     assert_eq!((lost.attempt, lost.retry_count), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_timeouts_of_other_jobs_fire_while_one_job_is_corrupt() {
+    let store = TestStore::new(MemoryStore::with_tokio_clock(START));
+    let runtime = Runtime::start(store.clone(), Definitions::default(), Options::default()).await.unwrap();
+    let jobs = runtime.create_all((0..20).map(|_| a_job("work"))).await;
+    let jobs: Vec<_> = jobs.into_iter().map(|answer| job_of(answer.unwrap()).id()).collect();
+    for worker in 0..jobs.len() {
+        claimed(&runtime, &format!("w{worker}"), Duration::ZERO).await;
+    }
+    let (corrupt, others) = jobs.split_first().expect("there are twenty");
+    store.corrupt().insert(*corrupt);
+    pass(Duration::from_secs(31)).await;
+    for id in others {
+        assert_eq!(state(&runtime, *id).await, "queued", "its lease has expired");
+    }
+    assert_eq!(state(&runtime, *corrupt).await, "running");
+    store.corrupt().clear();
+    pass(Duration::from_secs(61)).await;
+    assert_eq!(state(&runtime, *corrupt).await, "queued", "a job that can be read again is swept again");
 }
 
 #[tokio::test(start_paused = true)]

@@ -49,7 +49,9 @@ type Value = dyn ToSql + Sync;
 struct LoadParams {
     keys: Vec<Uuid>,
     jobs: Vec<Uuid>,
-    /// Jobs whose specs are not cached.
+    /// Specs that were cached when the batch began. The batch keeps them, since the cache may evict them at any time.
+    cached: HashMap<JobId, Arc<Spec>>,
+    /// Jobs whose specs were not cached.
     uncached: Vec<Uuid>,
     users: Vec<String>,
     dead_letters: Vec<Uuid>,
@@ -60,18 +62,20 @@ struct LoadParams {
 impl LoadParams {
     fn of(node: &Node, reads: &Reads) -> Self {
         let mut users: BTreeSet<&str> = reads.accounts.iter().map(|it| &**it).collect();
-        let known: Vec<_> = reads.jobs.iter().map(|id| (id.0, node.specs.get(*id))).collect();
-        for spec in known.iter().filter_map(|(_, spec)| spec.as_ref()).filter(|spec| spec.cost > 0) {
+        let cached = reads.jobs.iter().filter_map(|id| Some((*id, node.specs.get(*id)?)));
+        let cached: HashMap<JobId, Arc<Spec>> = cached.collect();
+        for spec in cached.values().filter(|spec| spec.cost > 0) {
             users.extend(spec.user_id.as_deref());
         }
         Self {
             keys: reads.keys.iter().map(|key| Uuid::from_bytes(key.0)).collect(),
             jobs: reads.jobs.iter().map(|id| id.0).collect(),
-            uncached: known.iter().filter(|(_, spec)| spec.is_none()).map(|(id, _)| *id).collect(),
+            uncached: reads.jobs.iter().filter(|id| !cached.contains_key(id)).map(|id| id.0).collect(),
             users: users.into_iter().map(str::to_owned).collect(),
             dead_letters: reads.dead_letters.iter().map(|id| id.0).collect(),
             lifecycles: reads.lifecycles.iter().map(|key| (key.name.to_string(), key.version as i32)).unzip(),
             automations: reads.automations.iter().map(|(kind, id)| (kind.as_str(), id.to_string())).unzip(),
+            cached,
         }
     }
 }
@@ -116,7 +120,8 @@ async fn first(
     reads: &Reads,
     searches: Vec<Search>,
 ) -> Result<(Loaded, Vec<ClaimFilter>), StatementFault> {
-    let params = LoadParams::of(node, reads);
+    let mut params = LoadParams::of(node, reads);
+    let cached = std::mem::take(&mut params.cached);
     let keys: [&Value; 1] = [&params.keys];
     let jobs: [&Value; 1] = [&params.jobs];
     let uncached: [&Value; 1] = [&params.uncached];
@@ -143,8 +148,8 @@ async fn first(
     let mut loading = Loading::begin(node, &now.await?)?;
     loading.keys(&rows_of(keys).await?)?;
     let states = rows_of(states).await?;
-    loading.specs(&rows_of(specs).await?)?;
-    loading.states(&states)?;
+    let specs = loading.specs(cached, &rows_of(specs).await?)?;
+    loading.states(&specs, &states)?;
     let mut short = Vec::new();
     for (search, sent) in searches.iter().zip(claims) {
         let found = loading.candidates(search, &rows_of(sent).await?)?;
@@ -192,18 +197,26 @@ impl<'a> Loading<'a> {
         })
     }
 
-    fn specs(&mut self, rows: &[Row]) -> Result<()> {
+    /// Adds the specs that were read to those that were cached, and to the cache.
+    fn specs(
+        &mut self,
+        mut specs: HashMap<JobId, Arc<Spec>>,
+        rows: &[Row],
+    ) -> Result<HashMap<JobId, Arc<Spec>>> {
         for_each(rows, &mut self.names, |row| {
-            self.node.specs.put(&Arc::new(codec::spec(row)?));
+            let spec = Arc::new(codec::spec(row)?);
+            self.node.specs.put(&spec);
+            specs.insert(spec.id, spec);
             Ok(())
-        })
+        })?;
+        Ok(specs)
     }
 
-    fn states(&mut self, rows: &[Row]) -> Result<()> {
+    fn states(&mut self, specs: &HashMap<JobId, Arc<Spec>>, rows: &[Row]) -> Result<()> {
         for_each(rows, &mut self.names, |row| {
             let id = JobId(row.get()?);
-            let spec = self.node.specs.get(id).ok_or_else(|| corrupt("jobs", id, "the row is not there"))?;
-            self.loaded.lock(Arc::new(codec::state(row, spec)?));
+            let spec = specs.get(&id).ok_or_else(|| corrupt("jobs", id, "the row is not there"))?;
+            self.loaded.lock(Arc::new(codec::state(row, Arc::clone(spec))?));
             Ok(())
         })
     }

@@ -35,6 +35,7 @@ macro_rules! promises {
     ($fresh:path) => {
         $crate::conformance::promises!(@each $fresh:
             the_changes_of_a_batch_are_stored,
+            a_batch_may_have_more_payload_than_any_cache,
             a_refused_command_changes_nothing,
             a_decision_without_changes_writes_nothing,
             a_batch_is_decided_in_order_on_one_working_set,

@@ -45,6 +45,21 @@ pub(crate) async fn the_changes_of_a_batch_are_stored<S: Store>(stores: TestStor
     assert_lawful(store).await;
 }
 
+pub(crate) async fn a_batch_may_have_more_payload_than_any_cache<S: Store>(stores: TestStores<S>) {
+    let payload = Json::of(&"x".repeat(limits::PAYLOAD_BYTES_MAX - 2));
+    let large = || Create { payload: payload.clone(), ..a_job("so1") };
+    let mut jobs = Vec::new();
+    for _ in 0..7 {
+        jobs.extend(created(&stores.store, (0..10).map(|_| large()).collect()).await);
+    }
+    // The other node has none of these jobs in a cache.
+    for node in [&stores.other, &stores.store] {
+        let notes = jobs.iter().map(|job| append_log(job.id(), None, &["line"])).collect();
+        let results = submit(node, notes).await;
+        assert!(results.iter().all(Result::is_ok), "{:?}", results.iter().find(|result| result.is_err()));
+    }
+}
+
 pub(crate) async fn a_refused_command_changes_nothing<S: Store>(stores: TestStores<S>) {
     let store = &stores.store;
     let job = created_one(store, a_job("so1")).await;
