@@ -23,7 +23,7 @@ const CACHE_LIFETIME: Duration = Duration::from_secs(1);
 const FAST_SEARCH: Duration = Duration::from_millis(5);
 /// Slow full searches use at most one part in this many of the time.
 const SLOW_SEARCH_SHARE: u32 = 20;
-/// Slots that a claim searches before it searches all of them.
+/// Slots that a claim searches before it searches all of them; more if the last of them have the same priority.
 pub(super) const SLOTS_AT_FIRST: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,14 +76,19 @@ impl ClaimIndex {
         Ok(())
     }
 
-    /// The first slots that a filter admits, highest priority first, each with its position.
-    pub(super) fn admitted(&self, filter: &ClaimFilter, max: usize) -> Vec<(ClaimSlot, SlotPosition)> {
+    /// The slots that a filter admits, highest priority first, each with its position: the first `at_first` and all others
+    /// that have the same priority as the last of these. Jobs of other slots come after all jobs of these, so a claim that
+    /// finds enough jobs here has found the best.
+    pub(super) fn admitted(&self, filter: &ClaimFilter, at_first: usize) -> Vec<(ClaimSlot, SlotPosition)> {
         let known = self.known();
         let admitted = known.positions.iter().filter(|(slot, _)| filter.admits(&slot.queue, &slot.job_type));
         let mut found: Vec<_> = admitted.map(|(slot, position)| (slot.clone(), *position)).collect();
         drop(known);
         found.sort_by_key(|(slot, _)| std::cmp::Reverse(slot.priority));
-        found.truncate(max);
+        if let Some((last, _)) = found.get(at_first.saturating_sub(1)) {
+            let lowest = last.priority;
+            found.truncate(found.partition_point(|(slot, _)| slot.priority >= lowest));
+        }
         found
     }
 
@@ -194,6 +199,16 @@ mod tests {
         let priorities: Vec<i32> =
             claim_index.admitted(&filter, 9).iter().map(|(slot, _)| slot.priority).collect();
         assert_eq!(priorities, [5, 1]);
+    }
+
+    #[test]
+    fn slots_of_equal_priority_are_searched_together() {
+        let claim_index = ClaimIndex::default();
+        for (queue, priority) in [("a", 9), ("b", 5), ("c", 5), ("d", 5), ("e", 1)] {
+            claim_index.put(&a_job(queue, priority, 10));
+        }
+        let searched = |at_first| claim_index.admitted(&ClaimFilter::default(), at_first).len();
+        assert_eq!([1, 2, 4, 5, 9].map(searched), [1, 4, 4, 5, 5]);
     }
 
     #[test]

@@ -43,6 +43,7 @@ macro_rules! promises {
             every_value_is_read_as_written,
             records_of_every_kind_pass_verify,
             claims_take_the_best_first,
+            claims_take_the_best_of_300_queues_and_types,
             claims_follow_their_filter,
             a_delayed_job_waits_for_its_time,
             a_paused_queue_offers_no_jobs,

@@ -31,6 +31,30 @@ pub(crate) async fn claims_take_the_best_first<S: Store>(stores: TestStores<S>) 
     assert_eq!(take(store, "w1", any(), 1).await, []);
 }
 
+pub(crate) async fn claims_take_the_best_of_300_queues_and_types<S: Store>(stores: TestStores<S>) {
+    let mut random = Random(3);
+    let mut creations: Vec<Create> = (0..300)
+        .map(|n| Create {
+            queue: Some(format!("q{}", n / 3).as_str().into()),
+            priority: Some(i32::from(n % 50 == 0)),
+            ..a_job(["so1", "distributed", "pattern"][n % 3])
+        })
+        .collect();
+    let mut jobs = Vec::new();
+    while !creations.is_empty() {
+        let batch =
+            (0..20).map(|_| Create { id: an_id(), ..creations.swap_remove(random.below(creations.len())) });
+        jobs.extend(created(&stores.store, batch.collect()).await);
+    }
+    jobs.sort_by_key(|job| (std::cmp::Reverse(job.spec.priority), job.run_at, job.id()));
+    let expected: Vec<JobId> = jobs.iter().map(|job| job.id()).collect();
+    let mut taken = Vec::new();
+    for (node, max) in [&stores.store, &stores.other].into_iter().cycle().zip([1, 7, 60, 100, 132]) {
+        taken.extend(take(node, "w1", any(), max).await.iter().map(|job| job.id()));
+    }
+    assert_eq!(taken, expected);
+}
+
 pub(crate) async fn claims_follow_their_filter<S: Store>(stores: TestStores<S>) {
     let store = &stores.store;
     let in_queue = |job_type, queue: &str| Create { queue: Some(queue.into()), ..a_job(job_type) };
