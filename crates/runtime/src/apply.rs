@@ -17,8 +17,8 @@ use crate::prelude::*;
 struct Decided {
     answers: Vec<CommandResult>,
     now: Now,
-    /// Queue and type of each job that became ready.
-    ready: Vec<(QueueName, TypeName)>,
+    /// The jobs that became ready.
+    ready: Vec<ReadyJobs>,
     /// Events with an error.
     failures: Vec<Event>,
     grew: bool,
@@ -75,9 +75,9 @@ fn publish<S: Store>(inner: &Inner<S>, batch: Batch, decided: Decided) {
     (inner.options.observe)(&decided.committed);
     inner.job_watch.notify(&decided.touched);
     if decided.resumed {
-        inner.waiting.wake_all();
+        inner.waiting.poll_by(Instant::now());
     }
-    inner.waiting.wake(&decided.ready);
+    inner.waiting.became_ready(&decided.ready, decided.now.at);
     if decided.grew {
         inner.journal.grew();
     }
@@ -95,12 +95,7 @@ fn fail<S: Store>(inner: &Inner<S>, replies: impl IntoIterator<Item = Reply>, er
 
 fn outcome(set: &WorkingSet, commands: &[CommandEnvelope], answers: Vec<CommandResult>, now: Now) -> Decided {
     let events = &set.changes.appended.events;
-    let claim_slot = |event: &Event| {
-        let spec = &set.jobs[&event.job_id].spec;
-        (spec.queue.clone(), spec.job_type.clone())
-    };
-    let became_ready = |event: &&Event| event.seq.is_some() && event.facts.phase() == Phase::Ready;
-    let ready = events.iter().filter(became_ready).map(claim_slot).collect();
+    let ready = ReadyJobs::of_commit(set, now.at);
     let failures = events.iter().filter(|event| event.facts.error.is_some()).cloned().collect();
     let grew = !events.is_empty() || !set.changes.upserted.queues.is_empty();
     let resumed = set.changes.upserted.queues.values().any(|paused| !paused);

@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 pub use admission::NewJob;
 pub use catalog::{Definitions, TypeDefinition};
@@ -52,6 +53,9 @@ use sweeper::ExcludedJobs;
 use waiting::WaitingClaims;
 
 use crate::prelude::*;
+
+/// The shortest pause between two reads for waiting claims.
+const POLL_PAUSE_MIN: Duration = Duration::from_millis(10);
 
 /// The answer to a command, or why it was not decided.
 pub(crate) type Answer = Result<CommandResult, Failure>;
@@ -113,6 +117,7 @@ impl<S: Store> Runtime<S> {
         tasks.spawn(keep_alive(Arc::clone(&inner)));
         tasks.spawn(keep_pruning(Arc::clone(&inner)));
         tasks.spawn(keep_auditing(Arc::clone(&inner)));
+        tasks.spawn(keep_polling(Arc::clone(&inner)));
         tasks.spawn(keep_listening(inner));
         drop(tasks);
         Ok(runtime)
@@ -368,7 +373,7 @@ async fn keep_pruning<S: Store>(inner: Arc<Inner<S>>) {
 /// twentieth of the time.
 async fn keep_auditing<S: Store>(inner: Arc<Inner<S>>) {
     loop {
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         inner.audit_credits().await;
         if !inner.pause(inner.options.audit_every.max(began.elapsed() * 19)).await {
             return;
@@ -376,16 +381,35 @@ async fn keep_auditing<S: Store>(inner: Arc<Inner<S>>) {
     }
 }
 
-/// Wakes followers and waiting claims when another node commits.
+/// Reads for all waiting claims together which jobs they may take. The pause after a read is at least four times its
+/// duration, so that reads use at most a fifth of the time.
+async fn keep_polling<S: Store>(inner: Arc<Inner<S>>) {
+    let mut stopping = inner.stopping.subscribe();
+    loop {
+        tokio::select! {
+            biased;
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+            () = inner.waiting.poll_due() => {}
+        }
+        let began = Instant::now();
+        inner.poll_ready_jobs().await;
+        inner.pause(POLL_PAUSE_MIN.max(began.elapsed() * 4)).await;
+    }
+}
+
+/// Wakes followers, and waiting claims that accept its jobs, when another node commits.
 async fn keep_listening<S: Store>(inner: Arc<Inner<S>>) {
     let mut stopping = inner.stopping.subscribe();
     loop {
         tokio::select! {
             biased;
             _ = stopping.wait_for(|stopping| *stopping) => return,
-            () = inner.store.remote_commit() => {
+            ready = inner.store.remote_commit() => {
                 inner.journal.grew();
-                inner.waiting.wake_all();
+                match ready {
+                    Some(ready) => inner.waiting.became_ready(&ready, inner.clock.now()),
+                    None => inner.waiting.poll_by(Instant::now()),
+                }
             }
         }
     }

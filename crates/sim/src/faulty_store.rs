@@ -14,7 +14,7 @@ use tenure_core::job::LifecycleRef;
 use tenure_core::node::NodeRecord;
 use tenure_core::query::JobFilter;
 use tenure_core::worker::WorkerRecord;
-use tenure_store::{AccountSums, CompletedJob, Count, Gauges, Scanned};
+use tenure_store::{AccountSums, CompletedJob, Count, Gauges, ReadyJobs, Scanned};
 
 use crate::planted_bugs::{self, Bug};
 use crate::prelude::*;
@@ -112,8 +112,8 @@ impl Store for FaultyStore {
         self.store.parallel_batches()
     }
 
-    async fn remote_commit(&self) {
-        self.store.remote_commit().await;
+    async fn remote_commit(&self) -> Option<Vec<ReadyJobs>> {
+        self.store.remote_commit().await
     }
 
     async fn now(&self) -> Result<Now, StoreError> {

@@ -80,8 +80,8 @@ impl Store for AnyStore {
         on_each!(self, store => store.parallel_batches())
     }
 
-    async fn remote_commit(&self) {
-        on_each!(self, store => store.remote_commit(), waited);
+    async fn remote_commit(&self) -> Option<Vec<ReadyJobs>> {
+        on_each!(self, store => store.remote_commit(), waited)
     }
 
     store_reads!(dispatch_reads);

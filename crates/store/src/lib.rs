@@ -15,6 +15,7 @@ mod migrate;
 mod postgres;
 mod prelude;
 mod reads;
+mod ready;
 mod records;
 mod row;
 mod sqlite;
@@ -32,6 +33,7 @@ pub use error::StoreError;
 pub use lease_pages::LeasePages;
 pub use memory::{Fault, MemoryStore};
 pub use postgres::PostgresStore;
+pub use ready::ReadyJobs;
 pub use sqlite::SqliteStore;
 
 type Result<T, E = StoreError> = std::result::Result<T, E>;
@@ -55,8 +57,9 @@ macro_rules! store_reads {
             fn waiting(limit: usize) -> Vec<Arc<Job>>;
             /// Jobs with an overdue clock, most overdue first.
             fn due(limit: usize) -> Vec<JobId>;
-            /// The earliest future `run_at` of the ready jobs that the filter admits.
-            fn next_run(filter: ClaimFilter) -> Option<Timestamp>;
+            /// The ready jobs that one of the filters admits, in queues that are not paused. Counts are exact up to `limit`.
+            /// The earliest `next_run` of all is exact; other queues and types may lack theirs.
+            fn ready_jobs(filters: Vec<ClaimFilter>, limit: usize) -> Vec<ReadyJobs>;
             /// For `verify`: all records of the jobs after an id, in id order.
             fn scan(after: Option<JobId>, limit: usize) -> Vec<Scanned>;
             /// For `verify`: accounts after a user with the sums of their ledgers; also users that have only one of the two.
@@ -171,8 +174,9 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// Whether other nodes may commit to it.
     fn is_shared(&self) -> bool;
 
-    /// Resolves when another node may have committed. May be missed, and may be spurious.
-    fn remote_commit(&self) -> impl Future<Output = ()> + Send;
+    /// Resolves when another node may have committed, with the jobs that became ready, or `None` if they are not known. May
+    /// be missed, and may be spurious.
+    fn remote_commit(&self) -> impl Future<Output = Option<Vec<ReadyJobs>>> + Send;
 
     store_reads!(declare_reads);
     database_reads!(declare_reads);

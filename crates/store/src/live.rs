@@ -8,7 +8,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::prelude::*;
-use crate::{Count, OldestReady};
+use crate::{Count, OldestReady, ReadyJobs};
 
 /// Higher priority first, then earlier `run_at`, then earlier creation.
 type Rank = (Reverse<i32>, Timestamp, JobId);
@@ -141,18 +141,30 @@ impl Live {
         });
     }
 
-    /// The earliest future `run_at`.
-    pub(crate) fn next_run(&self, filter: &ClaimFilter, now: Timestamp) -> Option<Timestamp> {
-        self.next_runs(filter, now).min()
-    }
-
-    /// The earliest future `run_at` of each admitted queue and type. Reads one job of each, however many are delayed.
-    fn next_runs(&self, filter: &ClaimFilter, now: Timestamp) -> impl Iterator<Item = Timestamp> {
-        let now = (now, JobId(uuid::Uuid::max()));
-        let admitted = self.later.iter().filter(|((queue, job_type), _)| filter.admits(queue, job_type));
-        admitted.filter_map(move |(_, delayed)| {
-            delayed.range((Bound::Excluded(now), Bound::Unbounded)).next().map(|(run_at, _)| *run_at)
-        })
+    /// Ready jobs that one of the filters admits, from queues that are not paused; of the delayed ones only the next. Reads one
+    /// delayed job of each queue and type, however many there are.
+    pub(crate) fn ready_jobs(
+        &mut self,
+        filters: &[ClaimFilter],
+        paused: &BTreeSet<QueueName>,
+        limit: usize,
+        now: Timestamp,
+    ) -> Vec<ReadyJobs> {
+        self.promote_delayed(now);
+        let admitted = |(queue, job_type): &Place| {
+            !paused.contains(queue) && filters.iter().any(|filter| filter.admits(queue, job_type))
+        };
+        let of_place = |(queue, job_type): &Place, claimable, next_run| ReadyJobs {
+            queue: queue.clone(),
+            job_type: job_type.clone(),
+            claimable,
+            next_run,
+        };
+        let places = self.ready.iter().filter(|(place, _)| admitted(place));
+        let claimable = places.map(|(place, ranks)| of_place(place, ranks.len().min(limit), None));
+        let delayed = self.later.iter().filter(|(place, _)| admitted(place));
+        let next = delayed.filter_map(|(place, delayed)| Some((delayed.first()?, place))).min();
+        claimable.chain(next.map(|((run_at, _), place)| of_place(place, 0, Some(*run_at)))).collect()
     }
 
     pub(crate) fn waiting(&self, limit: usize) -> Vec<Arc<Job>> {
@@ -294,22 +306,22 @@ mod tests {
     }
 
     #[test]
-    fn the_next_run_is_found_from_one_job_of_each_queue_and_type() {
+    fn delayed_jobs_are_found_by_queue_and_type() {
         let mut live = three_queues();
         let after = |ms| Timestamp(NOW.at.0 + ms);
         let of = |queue: &str| ClaimFilter { queues: Some([queue.into()].into()), types: None };
         let any = ClaimFilter::default();
-        assert_eq!(live.next_runs(&any, NOW.at).count(), 3);
-        assert_eq!(live.next_run(&any, NOW.at), Some(after(701)));
-        assert_eq!(live.next_run(&of("a"), NOW.at), Some(after(703)));
-        assert_eq!(live.next_run(&of("a"), after(703)), Some(after(706)), "later than now");
-        assert_eq!(live.next_run(&of("d"), NOW.at), None);
+        assert_eq!(live.later.len(), 3, "one index for each queue and type");
+        let mut next_run = |filter: ClaimFilter, now| {
+            let found = live.ready_jobs(&[filter], &BTreeSet::new(), 9, now);
+            found.iter().find_map(|place| place.next_run)
+        };
+        assert_eq!(next_run(any.clone(), NOW.at), Some(after(701)));
+        assert_eq!(next_run(of("a"), NOW.at), Some(after(703)));
+        assert_eq!(next_run(of("a"), after(703)), Some(after(706)), "later than now");
+        assert_eq!(next_run(of("d"), NOW.at), None);
         let claimable = live.claimable(&any, &BTreeSet::new(), 999, after(706));
         assert_eq!(claimable.len(), 6, "those whose time has passed, of every queue");
-        for id in claimable {
-            live.remove(id);
-        }
-        assert_eq!(live.next_run(&any, NOW.at), Some(after(707)));
         let rest: Vec<_> = live.jobs().map(|job| job.id()).collect();
         for id in rest {
             live.remove(id);

@@ -161,8 +161,8 @@ impl Store for MemoryStore {
         1
     }
 
-    async fn remote_commit(&self) {
-        std::future::pending::<()>().await;
+    async fn remote_commit(&self) -> Option<Vec<ReadyJobs>> {
+        std::future::pending().await
     }
 
     store_reads!(read_tables);

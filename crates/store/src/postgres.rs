@@ -17,6 +17,7 @@ mod open;
 mod options;
 mod pool;
 mod read;
+mod ready_changes;
 mod rows;
 mod scan;
 mod specs;

@@ -20,9 +20,11 @@ struct OneDatabaseOnly {
 const ONE_DATABASE_ONLY: &[OneDatabaseOnly] = &[
     // SQLite's settings are pragmas.
     OneDatabaseOnly { postgres: "begin settings", sqlite: "" },
+    // The embedded store has no other nodes.
+    OneDatabaseOnly { postgres: "notify", sqlite: "" },
     // SQLite's one process finds live jobs in memory.
     OneDatabaseOnly {
-        postgres: "claim_index claimable claimable_slot due leased leased_by live_counts next_run oldest_ready \
+        postgres: "claim_index claimable claimable_slot due leased leased_by live_counts oldest_ready ready_jobs \
                    waiting",
         sqlite: "open",
     },

@@ -1,6 +1,7 @@
-//! A store in memory that reports chosen jobs as corrupt.
+//! A store in memory that counts its calls, reports chosen jobs as corrupt, and receives commits of other nodes.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tenure_core::api_key::ApiKey;
@@ -16,19 +17,38 @@ use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 use tenure_core::time::Now;
 use tenure_core::worker::WorkerRecord;
 use tenure_core::working_set::{Reads, WorkingSet};
-use tenure_store::{AccountSums, Count, Gauges, JournalEntry, Scanned, StoreError};
+use tenure_store::{AccountSums, CompletedJob, Count, Gauges, JournalEntry, ReadyJobs, Scanned, StoreError};
+use tokio::sync::mpsc;
 
 use crate::prelude::*;
 
 #[derive(Clone, Debug)]
 pub(crate) struct TestStore {
     store: MemoryStore,
+    calls: Arc<AtomicUsize>,
     corrupt: Arc<Mutex<BTreeSet<JobId>>>,
+    remote: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<RemoteCommit>>>,
 }
 
+/// The jobs that became ready, if they are known.
+type RemoteCommit = Option<Vec<ReadyJobs>>;
+
 impl TestStore {
-    pub(crate) fn new(store: MemoryStore) -> Self {
-        Self { store, corrupt: Arc::default() }
+    /// The store, and the sender of commits of other nodes.
+    pub(crate) fn new(store: MemoryStore) -> (Self, mpsc::UnboundedSender<RemoteCommit>) {
+        let (sender, remote) = mpsc::unbounded_channel();
+        let remote = Arc::new(tokio::sync::Mutex::new(remote));
+        (Self { store, calls: Arc::default(), corrupt: Arc::default(), remote }, sender)
+    }
+
+    /// The number of reads and batches so far.
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    fn counted(&self) -> &MemoryStore {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        &self.store
     }
 
     /// The jobs whose batches fail.
@@ -37,10 +57,10 @@ impl TestStore {
     }
 }
 
-macro_rules! pass_on {
+macro_rules! count_reads {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),*) -> $answer:ty $(= $decode:path)?;)*) => {$(
         async fn $name(&self, $($argument: $type),*) -> Result<$answer, StoreError> {
-            self.store.$name($($argument),*).await
+            self.counted().$name($($argument),*).await
         }
     )*};
 }
@@ -56,7 +76,7 @@ impl Store for TestStore {
             let why = "chosen by the test".to_owned();
             return Err(StoreError::Corrupt { table: "jobs", key: id.to_string(), why });
         }
-        self.store.transact(reads, decide).await
+        self.counted().transact(reads, decide).await
     }
 
     async fn now(&self) -> Result<Now, StoreError> {
@@ -75,11 +95,14 @@ impl Store for TestStore {
         self.store.parallel_batches()
     }
 
-    async fn remote_commit(&self) {
-        self.store.remote_commit().await;
+    async fn remote_commit(&self) -> RemoteCommit {
+        match self.remote.lock().await.recv().await {
+            Some(commit) => commit,
+            None => std::future::pending().await,
+        }
     }
 
-    tenure_store::store_reads!(pass_on);
-    tenure_store::database_reads!(pass_on);
-    tenure_store::statement_reads!(pass_on);
+    tenure_store::store_reads!(count_reads);
+    tenure_store::database_reads!(count_reads);
+    tenure_store::statement_reads!(count_reads);
 }

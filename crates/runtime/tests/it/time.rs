@@ -28,7 +28,7 @@ async fn an_expired_lease_is_noticed_within_a_second_without_a_command() {
 
 #[tokio::test(start_paused = true)]
 async fn the_timeouts_of_other_jobs_fire_while_one_job_is_corrupt() {
-    let store = TestStore::new(MemoryStore::with_tokio_clock(START));
+    let (store, _) = TestStore::new(MemoryStore::with_tokio_clock(START));
     let runtime = Runtime::start(store.clone(), Definitions::default(), Options::default()).await.unwrap();
     let jobs = runtime.create_all((0..20).map(|_| a_job("work"))).await;
     let jobs: Vec<_> = jobs.into_iter().map(|answer| job_of(answer.unwrap()).id()).collect();

@@ -5,8 +5,13 @@ use std::time::Duration;
 use tenure_core::command::When;
 use tokio::time::Instant;
 
-use crate::fixture::{a_claim, a_job, claimed, created, runtime, submitted};
+use tenure_runtime::Failure;
+use tenure_store::ReadyJobs;
+use tokio::task::JoinSet;
+
+use crate::fixture::{START, a_claim, a_job, claimed, created, pass, runtime, submitted};
 use crate::prelude::*;
+use crate::test_store::TestStore;
 
 const LONG: Duration = Duration::from_mins(1);
 
@@ -83,4 +88,122 @@ async fn a_paused_queue_offers_no_jobs_until_resumed() {
     assert!(claimed(&runtime, "w1", Duration::from_secs(2)).await.is_empty());
     submitted(&runtime, pause(false)).await;
     assert_eq!(claimed(&runtime, "w1", Duration::from_secs(2)).await.len(), 1);
+}
+
+/// Claims of one type that wait.
+fn idle_claims<S: Store>(runtime: &Runtime<S>, count: usize) -> JoinSet<usize> {
+    let mut waiting = JoinSet::new();
+    for worker in 0..count {
+        let filter = ClaimFilter { types: Some(vec!["wanted".into()]), queues: None };
+        let claim = Claim { filter, ..a_claim(&format!("w{worker}"), 1) };
+        let runtime = runtime.clone();
+        waiting.spawn(async move {
+            match runtime.claim(claim, LONG * 10).await.unwrap().unwrap() {
+                CommandOutput::Claimed { jobs, .. } => jobs.len(),
+                other => panic!("{other:?} is not the result of a claim"),
+            }
+        });
+    }
+    waiting
+}
+
+/// The number of calls of the store in a minute while claims wait.
+async fn calls_in_a_minute(claims: usize) -> usize {
+    let (store, _remote) = TestStore::new(MemoryStore::with_tokio_clock(START));
+    let runtime = Runtime::start(store.clone(), Definitions::default(), Options::default()).await.unwrap();
+    let _waiting = idle_claims(&runtime, claims);
+    pass(LONG).await;
+    store.calls()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_idle_claims_cost_one_read_per_interval() {
+    let (without, with) = (calls_in_a_minute(0).await, calls_in_a_minute(100).await);
+    // Sixty polls, and the batches of the hundred claims themselves.
+    assert!((60..100).contains(&(with - without)), "{with} calls instead of {without}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_of_another_node_wakes_only_as_many_claims_as_it_has_jobs_for() {
+    let memory = MemoryStore::with_tokio_clock(START);
+    let (store, remote) = TestStore::new(memory.clone());
+    let runtime = Runtime::start(store.clone(), Definitions::default(), Options::default()).await.unwrap();
+    let other = Runtime::start(memory, Definitions::default(), Options::default()).await.unwrap();
+    let mut waiting = idle_claims(&runtime, 100);
+    // Half an interval after a poll.
+    pass(Duration::from_millis(620)).await;
+    let (calls, begun) = (store.calls(), Instant::now());
+    let commit = |job_type: &str| {
+        let (queue, job_type) = ("default".into(), job_type.into());
+        Some(vec![ReadyJobs { queue, job_type, claimable: 1, next_run: None }])
+    };
+    created(&other, a_job("unwanted")).await;
+    remote.send(commit("unwanted")).unwrap();
+    pass(Duration::from_millis(1)).await;
+    assert_eq!(store.calls(), calls, "no claim is woken for a job that none accepts");
+    created(&other, a_job("wanted")).await;
+    remote.send(commit("wanted")).unwrap();
+    assert_eq!(waiting.join_next().await.unwrap().unwrap(), 1);
+    assert_eq!(store.calls(), calls + 1, "one claim is woken for one job");
+    assert!(begun.elapsed() < Duration::from_millis(10), "without a poll");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_of_another_node_is_claimed_within_the_interval_without_a_notification() {
+    let (runtime, store) = runtime().await;
+    let other = Runtime::start(store, Definitions::default(), Options::default()).await.unwrap();
+    let mut waiting = idle_claims(&runtime, 10);
+    pass(Duration::from_millis(5500)).await;
+    let begun = Instant::now();
+    for _ in 0..10 {
+        created(&other, a_job("wanted")).await;
+    }
+    while let Some(jobs) = waiting.join_next().await {
+        assert_eq!(jobs.unwrap(), 1);
+    }
+    assert!(begun.elapsed() <= Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delayed_job_that_is_created_while_a_claim_waits_is_claimed_at_its_time() {
+    let (runtime, _) = runtime().await;
+    let mut waiting = idle_claims(&runtime, 1);
+    pass(Duration::from_millis(5500)).await;
+    let begun = Instant::now();
+    created(&runtime, NewJob { when: When::In(Millis(300)), ..a_job("wanted") }).await;
+    assert_eq!(waiting.join_next().await.unwrap().unwrap(), 1);
+    let waited = begun.elapsed();
+    assert!((Duration::from_millis(300)..Duration::from_millis(350)).contains(&waited), "{waited:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resumed_queue_wakes_a_claim_for_each_of_its_jobs() {
+    let (runtime, _) = runtime().await;
+    let pause = |paused| Command::PauseQueue { queue: "default".into(), paused };
+    submitted(&runtime, pause(true)).await;
+    for _ in 0..5 {
+        created(&runtime, a_job("wanted")).await;
+    }
+    let mut waiting = idle_claims(&runtime, 5);
+    pass(Duration::from_millis(5500)).await;
+    let begun = Instant::now();
+    submitted(&runtime, pause(false)).await;
+    while let Some(jobs) = waiting.join_next().await {
+        assert_eq!(jobs.unwrap(), 1);
+    }
+    assert!(begun.elapsed() < Duration::from_millis(100), "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiting_claim_ends_when_the_runtime_stops() {
+    let (runtime, _) = runtime().await;
+    let waiting = tokio::spawn({
+        let runtime = runtime.clone();
+        async move { runtime.claim(a_claim("w1", 1), LONG).await }
+    });
+    pass(Duration::from_secs(1)).await;
+    let begun = Instant::now();
+    runtime.stop().await;
+    assert!(matches!(waiting.await.unwrap(), Err(Failure::Stopped)));
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }

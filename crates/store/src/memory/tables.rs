@@ -261,8 +261,8 @@ impl Tables {
         self.live.due(self.clock.now().running(), limit)
     }
 
-    pub(super) fn next_run(&mut self, filter: ClaimFilter) -> Option<Timestamp> {
-        self.live.next_run(&filter, self.clock.now().at)
+    pub(super) fn ready_jobs(&mut self, filters: Vec<ClaimFilter>, limit: usize) -> Vec<ReadyJobs> {
+        self.live.ready_jobs(&filters, &self.paused, limit, self.clock.now().at)
     }
 
     pub(super) fn finished(&self, since: Timestamp, limit: usize) -> Vec<Arc<Job>> {

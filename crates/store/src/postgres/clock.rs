@@ -58,11 +58,15 @@ impl DatabaseClock {
         Reading { at, ..reading }
     }
 
+    /// An estimate of the time that is never ahead of it, if both clocks run equally fast. `None` before the first reading.
+    pub(super) fn estimate(&self) -> Option<i64> {
+        self.last().map(|(at, since)| at + since.elapsed().as_millis() as i64)
+    }
+
     /// An estimate of the time, for finding candidates: early rather than late, since decisions use the exact reading. `None`
     /// before the first reading.
     pub(super) fn guess(&self) -> Option<i64> {
-        let passed = |since: Instant| since.elapsed().as_millis() as i64;
-        self.last().map(|(at, since)| at + passed(since) + GUESS_AHEAD_MS)
+        self.estimate().map(|at| at + GUESS_AHEAD_MS)
     }
 
     fn last(&self) -> MutexGuard<'_, Option<(i64, Instant)>> {

@@ -2,16 +2,20 @@
 //! poolers, so every waiter also polls.
 //!
 //! NOTIFY serialises commits, so it is never part of a batch: one task notifies the other nodes afterwards, at most once
-//! every ten milliseconds.
+//! every ten milliseconds. A notification names the queues and types of the jobs that became ready.
 
 use std::future::poll_fn;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_postgres::{AsyncMessage, Client, Config, NoTls};
 use uuid::Uuid;
+
+use super::ready_changes::{CommitNotification, ReadyChanges};
+use super::statements::NOTIFY;
+use crate::ReadyJobs;
 
 /// Commits within this time share one notification.
 const NOTIFY_PAUSE: Duration = Duration::from_millis(10);
@@ -27,10 +31,29 @@ pub(super) struct CommitNotifications {
 
 #[derive(Debug, Default)]
 struct Wakeups {
-    /// Set when another node may have committed.
-    remote: Notify,
-    /// Set when this node has committed.
-    wrote: Notify,
+    /// Commits of other nodes.
+    remote: ReadySignal,
+    /// Commits of this node.
+    wrote: ReadySignal,
+}
+
+/// Wakes one task for commits, and has their jobs.
+#[derive(Debug, Default)]
+struct ReadySignal {
+    changes: Mutex<ReadyChanges>,
+    wake_up: Notify,
+}
+
+impl ReadySignal {
+    fn send(&self, ready: Option<Vec<ReadyJobs>>) {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner).add(ready);
+        self.wake_up.notify_one();
+    }
+
+    async fn receive(&self) -> Option<Vec<ReadyJobs>> {
+        self.wake_up.notified().await;
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 impl CommitNotifications {
@@ -46,12 +69,13 @@ impl CommitNotifications {
         Self { shared: Arc::default(), task: None }
     }
 
-    pub(super) fn wrote(&self) {
-        self.shared.wrote.notify_one();
+    /// This node has committed; `None` if the jobs that became ready are not known.
+    pub(super) fn wrote(&self, ready: Option<Vec<ReadyJobs>>) {
+        self.shared.wrote.send(ready);
     }
 
-    pub(super) async fn remote_commit(&self) {
-        self.shared.remote.notified().await;
+    pub(super) async fn remote_commit(&self) -> Option<Vec<ReadyJobs>> {
+        self.shared.remote.receive().await
     }
 }
 
@@ -78,11 +102,11 @@ async fn listen(config: &Config, shared: &Arc<Wakeups>, node: &str) -> Result<()
     let (client, mut driver) = config.connect(NoTls).await?;
     let receive = async {
         while let Some(message) = poll_fn(|context| driver.poll_message(context)).await {
-            match message? {
-                AsyncMessage::Notification(notification) if notification.payload() != node => {
-                    shared.remote.notify_one();
+            if let AsyncMessage::Notification(notification) = message? {
+                let notification = CommitNotification::parse(notification.payload());
+                if notification.node != node {
+                    shared.remote.send(notification.ready);
                 }
-                _ => {}
             }
         }
         Ok(())
@@ -97,10 +121,11 @@ async fn listen(config: &Config, shared: &Arc<Wakeups>, node: &str) -> Result<()
 async fn send(client: &Client, shared: &Wakeups, node: &str) -> Result<(), tokio_postgres::Error> {
     client.batch_execute("listen tenure").await?;
     // A notification may have been lost before LISTEN took effect.
-    shared.remote.notify_one();
+    shared.remote.send(None);
     loop {
-        shared.wrote.notified().await;
-        client.batch_execute(&format!("notify tenure, '{node}'")).await?;
+        let ready = shared.wrote.receive().await;
+        let text = CommitNotification { node: node.to_owned(), ready }.text();
+        client.query_typed(NOTIFY.text, &[(&text, NOTIFY.types[0].clone())]).await?;
         tokio::time::sleep(NOTIFY_PAUSE).await;
     }
 }

@@ -1,14 +1,12 @@
 //! Reads: each is one statement on a pooled connection, outside of any transaction.
 
 use std::borrow::Cow;
-use std::time::Instant;
 
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use super::claim_index::{ClaimSlot, SlotPosition};
 use super::connection::{Params, Sql, answered};
-use super::rows::{Param, borrowed, decoded, get};
+use super::rows::{Param, borrowed, decoded};
 use super::statements::*;
 use super::write::clock_slot;
 use super::*;
@@ -72,8 +70,8 @@ impl Store for PostgresStore {
         self.0.parallel_batches
     }
 
-    async fn remote_commit(&self) {
-        self.0.notifications.remote_commit().await;
+    async fn remote_commit(&self) -> Option<Vec<ReadyJobs>> {
+        self.0.notifications.remote_commit().await
     }
 
     store_reads!(delegate_reads);
@@ -112,16 +110,25 @@ impl Node {
         decoded(&rows, records::job_id)
     }
 
-    pub(super) async fn next_run(&self, filter: ClaimFilter) -> Result<Option<Timestamp>> {
-        let now = self.now().await?.at.0;
-        let asked_at = Instant::now();
-        self.claim_index.renew(&self.ask(&CLAIM_INDEX, &[]).await?, asked_at)?;
-        let claim_index: Vec<(ClaimSlot, SlotPosition)> = self.claim_index.admitted(&filter, usize::MAX);
-        let queues: Vec<&str> = claim_index.iter().map(|(slot, _)| slot.queue.as_str()).collect();
-        let types: Vec<&str> = claim_index.iter().map(|(slot, _)| slot.job_type.as_str()).collect();
-        let priorities: Vec<i32> = claim_index.iter().map(|(slot, _)| slot.priority).collect();
-        let rows = self.ask(&NEXT_RUN, &[&queues, &types, &priorities, &now]).await?;
-        Ok(get::<Option<i64>>(clock::one(&rows)?, 0)?.map(Timestamp))
+    pub(super) async fn ready_jobs(&self, filters: Vec<ClaimFilter>, limit: usize) -> Result<Vec<ReadyJobs>> {
+        let now = match self.clock.estimate() {
+            Some(now) => now,
+            None => self.now().await?.at.0,
+        };
+        // The statement finds what one of the filters may admit; a filter without queues or types admits any.
+        let queues: Option<Vec<_>> = filters.iter().map(|filter| filter.queues.as_ref()).collect();
+        let queues =
+            queues.map(|queues| queues.into_iter().flatten().map(QueueName::as_str).collect::<Vec<_>>());
+        let types: Option<Vec<_>> = filters.iter().map(|filter| filter.types.as_ref()).collect();
+        let types = types.map(|types| types.into_iter().flatten().map(TypeName::as_str).collect::<Vec<_>>());
+        let rows = self.ask(&READY_JOBS, &[&now, &rows_max(limit), &queues, &types]).await?;
+        let slots = decoded(&rows, |row| {
+            let (queue, job_type) = (row.name()?, row.name()?);
+            Ok(ReadyJobs { queue, job_type, claimable: row.get::<u64>()? as usize, next_run: row.get()? })
+        })?;
+        let is_admitted =
+            |slot: &ReadyJobs| filters.iter().any(|filter| filter.admits(&slot.queue, &slot.job_type));
+        Ok(slots.into_iter().filter(is_admitted).collect())
     }
 }
 

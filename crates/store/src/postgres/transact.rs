@@ -12,8 +12,8 @@ use super::error::StatementFault;
 use super::load::{self, Loaded};
 use super::pool::Pooled;
 use super::write;
-use crate::StoreError;
 use crate::prelude::*;
+use crate::{ReadyJobs, StoreError};
 
 /// Attempts of a batch before it fails with a conflict.
 const TRIES_MAX: u32 = 10;
@@ -148,8 +148,11 @@ fn remember(node: &Node, set: &WorkingSet, loaded: &Loaded) {
     for id in &changes.jobs.purged {
         node.specs.forget(*id);
     }
-    if !changes.appended.events.is_empty() {
-        node.notifications.wrote();
+    // The jobs of a queue that was resumed are not known here.
+    let resumed = changes.upserted.queues.values().any(|paused| !paused);
+    if resumed || !changes.appended.events.is_empty() {
+        let ready = ReadyJobs::of_commit(set, Timestamp(loaded.reading.at));
+        node.notifications.wrote((!resumed).then_some(ready));
     }
 }
 

@@ -101,8 +101,8 @@ impl Store for SqliteStore {
         1
     }
 
-    async fn remote_commit(&self) {
-        std::future::pending::<()>().await;
+    async fn remote_commit(&self) -> Option<Vec<ReadyJobs>> {
+        std::future::pending().await
     }
 
     async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>> {
@@ -140,9 +140,10 @@ impl Store for SqliteStore {
         Ok(self.live().due(running, limit))
     }
 
-    async fn next_run(&self, filter: ClaimFilter) -> Result<Option<Timestamp>> {
+    async fn ready_jobs(&self, filters: Vec<ClaimFilter>, limit: usize) -> Result<Vec<ReadyJobs>> {
+        let paused = self.paused().await?.into_iter().collect();
         let now = self.now_blocking().at;
-        Ok(self.live().next_run(&filter, now))
+        Ok(self.live().ready_jobs(&filters, &paused, limit, now))
     }
 
     async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>> {

@@ -45,6 +45,7 @@ macro_rules! promises {
             claims_take_the_best_first,
             claims_take_the_best_of_300_queues_and_types,
             claims_follow_their_filter,
+            ready_jobs_are_counted_by_queue_and_type,
             a_delayed_job_waits_for_its_time,
             a_paused_queue_offers_no_jobs,
             concurrent_claims_share_the_jobs,

@@ -9,6 +9,7 @@ mod differential;
 mod faults;
 mod fixture;
 mod memory;
+mod notifications;
 mod plans;
 mod postgres;
 mod prelude;

@@ -88,8 +88,8 @@ const SENT: [(&str, &[&str]); 8] = [
     ("due", &["100000", "100000000", "100"]),
     ("events", &["20000", "500"]),
     ("finished", &[SINCE, "500"]),
-    ("next_run", &["'{default}'", "'{distributed}'", "'{0}'", NOW]),
     ("oldest_ready", &[NOW]),
+    ("ready_jobs", &[NOW, "64", "'{default}'", "'{distributed}'"]),
 ];
 const SINCE: &str = "0";
 const NOW: &str = "4000000000000";

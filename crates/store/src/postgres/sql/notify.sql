@@ -1,0 +1,2 @@
+-- notify: tells the other nodes of a commit.
+select pg_notify('tenure', $1)
