@@ -5,6 +5,7 @@
 //! Readers use separate connections and never wait for the writer.
 
 mod assets;
+mod checkpoint;
 mod clock;
 mod files;
 mod load;
@@ -26,6 +27,7 @@ use crate::codec::{Interner, corrupt};
 use crate::live::Live;
 use crate::prelude::*;
 use crate::{Result, StoreError};
+use checkpoint::{Checkpointer, ReadGate};
 use clock::FileClock;
 use files::Files;
 use reserve::Reserve;
@@ -42,9 +44,12 @@ struct OpenStore {
     /// `None` if the store is read-only or closing.
     tasks: Option<Sender<WriterTask>>,
     writer: Option<JoinHandle<()>>,
+    checkpointer: Option<Checkpointer>,
     live: Arc<Mutex<Live>>,
     clock: Arc<Mutex<FileClock>>,
     readers: Mutex<Vec<Connection>>,
+    /// Closed while the write-ahead log starts again.
+    reads: Arc<ReadGate>,
     permits: tokio::sync::Semaphore,
     files: Files,
 }
@@ -59,6 +64,7 @@ struct Writer {
     names: Interner,
     paused: std::collections::BTreeSet<QueueName>,
     position: Position,
+    reads: Arc<ReadGate>,
     reserve: Reserve,
     /// Set when the outcome of a commit is unknown: nothing is written after that.
     doubt: Option<String>,
@@ -88,12 +94,14 @@ impl SqliteStore {
         let mut names = Interner::default();
         let live = Arc::new(Mutex::new(load::live(&connection, &mut names)?));
         let readers = (0..READERS).map(|_| files.connect_reader()).collect::<Result<Vec<_>, _>>()?;
+        let (reads, checkpoints) = (Arc::default(), files.connect_checkpoints()?);
         let writer = Writer {
             live: Arc::clone(&live),
             clock: Arc::clone(&clock),
             names,
             paused: load::paused(&connection)?,
             position: load::last_position(&connection)?,
+            reads: Arc::clone(&reads),
             reserve: Reserve::take(files.folder()),
             doubt: None,
             connection,
@@ -102,8 +110,20 @@ impl SqliteStore {
         let spawned = std::thread::Builder::new().name("tenure-writer".to_owned());
         let spawned = spawned.spawn(move || run(writer, &inbox));
         let writer = Some(spawned.map_err(|error| StoreError::Unavailable(error.to_string()))?);
+        let checkpointer = Some(Checkpointer::start(checkpoints, tasks.clone())?);
         let (readers, permits) = (Mutex::new(readers), tokio::sync::Semaphore::new(READERS));
-        Ok(Self(Arc::new(OpenStore { tasks: Some(tasks), writer, live, clock, readers, permits, files })))
+        let tasks = Some(tasks);
+        Ok(Self(Arc::new(OpenStore {
+            tasks,
+            writer,
+            checkpointer,
+            live,
+            clock,
+            readers,
+            reads,
+            permits,
+            files,
+        })))
     }
 
     /// Opens the store read-only, beside a process that may be using it: nothing is checked, repaired or written.
@@ -114,8 +134,17 @@ impl SqliteStore {
             let connection = files.connect_reader()?;
             let clock = Arc::new(Mutex::new(FileClock::look(&connection)?));
             let (readers, permits) = (Mutex::new(vec![connection]), tokio::sync::Semaphore::new(READERS));
-            let live = Arc::new(Mutex::new(Live::default()));
-            Ok(Self(Arc::new(OpenStore { tasks: None, writer: None, live, clock, readers, permits, files })))
+            Ok(Self(Arc::new(OpenStore {
+                tasks: None,
+                writer: None,
+                checkpointer: None,
+                live: Arc::default(),
+                clock,
+                readers,
+                reads: Arc::default(),
+                permits,
+                files,
+            })))
         });
         opened.await.map_err(|panic| StoreError::Statement(panic.to_string()))?
     }
@@ -145,6 +174,7 @@ impl SqliteStore {
 impl Drop for OpenStore {
     /// When this returns, every task has run and the file is closed. The folder's lock is released after that.
     fn drop(&mut self) {
+        self.checkpointer = None;
         self.tasks = None;
         self.readers.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         let own = std::thread::current().id();

@@ -93,8 +93,15 @@ impl Files {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.execute_batch(include_str!("pragmas.sql"))?;
-        connection.execute_batch("pragma query_only = on; pragma wal_autocheckpoint = 0")?;
+        connection.execute_batch("pragma query_only = on")?;
         connection.set_prepared_statement_cache_capacity(128);
+        Ok(connection)
+    }
+
+    /// The connection of the thread that copies the write-ahead log to the file.
+    pub(super) fn connect_checkpoints(&self) -> Result<Connection> {
+        let connection = Connection::open(&self.path)?;
+        connection.execute_batch(include_str!("pragmas.sql"))?;
         Ok(connection)
     }
 

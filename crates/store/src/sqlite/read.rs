@@ -26,7 +26,9 @@ impl SqliteStore {
             let done = tokio::task::spawn_blocking(move || {
                 let lent = lender.readers.lock().expect("no thread panics while holding the lock").pop();
                 let connection = lent.map_or_else(|| lender.files.connect_reader(), Ok)?;
+                let running = lender.reads.enter();
                 let found = read(&connection);
+                drop(running);
                 lender.readers.lock().expect("no thread panics while holding the lock").push(connection);
                 found
             });

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use super::shim::Shim;
 use crate::child::{Acknowledged, Process, assert_kept, note};
+use crate::conformance::page;
 use crate::fixture::*;
 use crate::prelude::*;
 use crate::stores;
@@ -166,4 +167,25 @@ async fn running_jobs_continue_when_the_disk_is_full() {
     let store = stores::open(&folder.path().join("store")).await;
     assert_lawful(&store).await;
     drop(store);
+}
+
+/// Without a gap between reads, SQLite alone never starts its log again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_write_ahead_log_is_bounded_while_readers_are_active() {
+    let folder = stores::a_folder();
+    let store = stores::open(folder.path()).await;
+    let read = |store: SqliteStore| async move {
+        loop {
+            store.list(JobFilter::default(), page(5)).await.unwrap();
+        }
+    };
+    let readers: Vec<_> = (0..8).map(|_| tokio::spawn(read(store.clone()))).collect();
+    let payload = Json::of(&"x".repeat(200_000));
+    for _ in 0..60 {
+        let jobs = (0..20).map(|_| Create { payload: payload.clone(), ..a_job("so1") }).collect();
+        created(&store, jobs).await;
+    }
+    readers.iter().for_each(tokio::task::JoinHandle::abort);
+    let log = std::fs::metadata(folder.path().join("tenure.db-wal")).unwrap().len();
+    assert!(log < 150 << 20, "240 MB were written, and the log has {log} bytes");
 }
