@@ -15,13 +15,14 @@ use crate::sqlite::Writer;
 use crate::sqlite::rows::{RowWriter, put_each};
 use crate::{Result, StoreError, codec, records};
 
-const MIGRATIONS: [Migration; 6] = [
+const MIGRATIONS: [Migration; 7] = [
     Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_callers.sql") },
     Migration { number: 3, sql: include_str!("migrations/0003_assets.sql") },
     Migration { number: 4, sql: include_str!("migrations/0004_orders.sql") },
     Migration { number: 5, sql: include_str!("migrations/0005_nodes.sql") },
     Migration { number: 6, sql: include_str!("migrations/0006_connections.sql") },
+    Migration { number: 7, sql: include_str!("migrations/0007_retention.sql") },
 ];
 
 /// Interval of heartbeats that are written as part of batches.
@@ -140,7 +141,10 @@ impl Writer {
         let created = changes.created.iter().map(|id| &*set.jobs[id]);
         let specs = created.clone().map(|job| &*job.spec);
         self.put(include_str!("sql/insert_job.sql"), specs, codec::spec_columns)?;
-        self.put(include_str!("sql/insert_state.sql"), created, codec::state_columns)?;
+        self.put(include_str!("sql/insert_state.sql"), created, |row| {
+            codec::state_columns(row);
+            row.with(|job| job.spec.lifecycle.name.as_str());
+        })?;
         let updated = changes.updated.difference(&changes.purged).map(|id| &*set.jobs[id]);
         let is_live = |job: &&Job| job.times.completed_at.is_none();
         self.update_states(include_str!("sql/update_live.sql"), updated.clone().filter(is_live))?;

@@ -50,7 +50,11 @@ async fn a_file_of_the_first_schema_is_migrated() {
     let gauges = some_past(&store).await;
     drop(store);
     let file = Connection::open(folder.path().join("tenure.db")).unwrap();
-    file.execute_batch(&format!("{LATER} delete from migrations where number > 1;")).unwrap();
+    let later = format!(
+        "drop index job_states_retention; alter table job_states drop column lifecycle; {LATER}
+         delete from migrations where number > 1;"
+    );
+    file.execute_batch(&later).unwrap();
     drop(file);
     let store = stores::open(folder.path()).await;
     is_up_to_date(&store, &gauges).await;

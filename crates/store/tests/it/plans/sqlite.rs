@@ -41,6 +41,21 @@ async fn every_statement_of_sqlite_uses_an_index() {
     }
 }
 
+#[tokio::test]
+async fn retention_reads_only_the_jobs_of_its_lifecycle() {
+    let folder = stores::a_folder();
+    drop(stores::open(folder.path()).await);
+    let connection = Connection::open(folder.path().join("tenure.db")).unwrap();
+    let statement = include_str!("../../../src/sqlite/sql/completed_between.sql");
+    let mut statement = connection.prepare(&format!("explain query plan {statement}")).unwrap();
+    let values = vec![Null; statement.parameter_count()];
+    let rows =
+        statement.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
+    let plan: Vec<String> = rows.map(Result::unwrap).collect();
+    assert!(plan[0].contains("job_states_retention (lifecycle=? AND"), "{plan:#?}");
+    assert!(plan.iter().all(|step| !step.contains("TEMP B-TREE")), "{plan:#?}");
+}
+
 /// A plan step that scans a table or an index; constants and subquery results do not count.
 fn reads_whole(line: &str) -> bool {
     let made = ["CONSTANT ROW", "SUBQUERY", "(subquery"];

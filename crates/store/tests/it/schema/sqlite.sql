@@ -101,7 +101,7 @@ CREATE TABLE job_states (
     progress     text,
     cancel       text,
     log_count    integer not null
-) strict, without rowid;
+, lifecycle text) strict, without rowid;
 
 CREATE TABLE jobs (
     id                blob    not null primary key,
@@ -214,6 +214,8 @@ CREATE UNIQUE INDEX events_job on events (job_id, seq);
 CREATE INDEX job_states_completed on job_states (completed_at, id) where completed_at is not null;
 
 CREATE INDEX job_states_live on job_states (id) where completed_at is null;
+
+CREATE INDEX job_states_retention on job_states (lifecycle, completed_at, id) where completed_at is not null;
 
 CREATE INDEX jobs_correlation on jobs (correlation_id) where correlation_id is not null;
 
