@@ -196,7 +196,7 @@ answers! {
     /// Something that must happen before a job moves on.
     pub struct WaitingFor {
         /// Short and stable.
-        what: String = Json(r#"{"type":"string","examples":["worker","paused_queue","run_at","backoff","due","cancel","nothing"]}"#),
+        what: String = Json(r#"{"type":"string","examples":["worker","paused_queue","run_at","backoff","due","signal","cancel","nothing"]}"#),
         detail: String = Text,
         /// When it ends, if that is known.
         until: Option<String> = MAYBE_TIME,

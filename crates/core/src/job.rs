@@ -360,6 +360,11 @@ impl Job {
         self.spec.id
     }
 
+    /// `run_at` as callers see it: in a state without a rule for claims, the time of the last transition.
+    pub fn visible_run_at(&self) -> Timestamp {
+        if self.run_at == Timestamp::NEVER { self.times.updated_at } else { self.run_at }
+    }
+
     /// The present or last holder; `None` in a ready state.
     pub fn worker(&self) -> Option<&WorkerId> {
         if self.phase == Phase::Ready {

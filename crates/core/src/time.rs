@@ -50,6 +50,9 @@ impl Now {
 }
 
 impl Timestamp {
+    /// The `run_at` of a job that cannot be claimed in its state: later than the clock of every store.
+    pub const NEVER: Self = Self(253_402_300_799_999);
+
     /// The start of the UTC minute.
     #[must_use]
     pub fn minute(self) -> i64 {

@@ -83,7 +83,9 @@ async fn waiting_for(service: &Service, job: &Job, now: Now) -> Result<Vec<Waiti
     let mut add = |what, detail, until| found.push(Waiting { what, detail, until });
     match job.phase {
         Phase::Ready => {
-            if job.run_at > now.at {
+            if job.run_at == Timestamp::NEVER {
+                add("signal", format!("state {} has no rule for a claim", job.state), None);
+            } else if job.run_at > now.at {
                 let (what, why) =
                     if job.retry_count > 0 { ("backoff", "the next attempt") } else { ("run_at", "the job") };
                 add(what, format!("{why} may be claimed at {}", job.run_at), Some(job.run_at));

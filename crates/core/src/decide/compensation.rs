@@ -51,7 +51,7 @@ impl Serialize for EndedJob<'_> {
         // An ended job has neither a lease nor a cancel request.
         map.serialize_entry("lease", &())?;
         map.serialize_entry("cancel_requested", &())?;
-        map.serialize_entry("run_at", &job.run_at)?;
+        map.serialize_entry("run_at", &job.visible_run_at())?;
         map.serialize_entry("progress", &Percent(progress.map_or(0.0, |progress| progress.percent)))?;
         map.serialize_entry("progress_message", &progress.and_then(|progress| progress.message.as_deref()))?;
         map.serialize_entry("result", &output.result)?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::command::{Create, CreationKey, When};
 use crate::credit::{LedgerLine, Movement};
 use crate::decide::report::fits;
+use crate::decide::transition::claimable_from;
 use crate::decide::{CommandOutput, CommandResult, DecisionContext, clock, key};
 use crate::event::{Event, Facts};
 use crate::id::{Actor, Fence};
@@ -52,6 +53,7 @@ pub(crate) fn enter(
         When::At(at) => at.max(now.at),
         When::In(span) => now.at + span,
     };
+    let run_at = claimable_from(&lifecycle, rule.to.as_str(), run_at);
     let event = Event {
         job_id: job.id(),
         seq: Some(1),

@@ -8,7 +8,7 @@ use crate::job::{Category, Class, Job, JobError, Lease, LeaseEnd};
 use crate::json::Json;
 use crate::lifecycle::{Condition, Lifecycle, Outcome, Phase, Policy, Rule, Trigger};
 use crate::refusal::Refusal;
-use crate::time::Millis;
+use crate::time::{Millis, Timestamp};
 
 /// A trigger with its details, before it is known whether a rule allows it.
 pub(crate) struct TransitionRequest {
@@ -142,7 +142,8 @@ impl DecisionContext<'_> {
         let is_due = to.phase == Phase::Waiting && lifecycle.has_rule(to.name.as_str(), &Trigger::Due);
         let ends = job.lease.as_ref().filter(|_| !to.phase.is_leased());
         let facts = Facts {
-            run_at: (to.phase == Phase::Ready).then(|| self.now.at + delay),
+            run_at: (to.phase == Phase::Ready)
+                .then(|| claimable_from(lifecycle, to.name.as_str(), self.now.at + delay)),
             timeout: self.timeout(&job.spec.job_type, lifecycle, to.name.as_str()),
             due: is_due.then(|| self.now.running() + due_in),
             lease_end: ends.map(|lease| LeaseEnded { how: request.ends_lease(), expires: lease.expires() }),
@@ -168,6 +169,12 @@ impl DecisionContext<'_> {
             facts,
         }
     }
+}
+
+/// When a job in this ready state may be claimed: at a time, or never, if the state has no rule for it. Then it waits for a signal,
+/// and stores do not offer it to claims.
+pub(crate) fn claimable_from(lifecycle: &Lifecycle, state: &str, at: Timestamp) -> Timestamp {
+    if lifecycle.has_rule(state, &Trigger::Claim) { at } else { Timestamp::NEVER }
 }
 
 /// The delay of the next attempt: the request's own, or the backoff if an attempt failed, or none.

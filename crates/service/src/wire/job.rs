@@ -76,7 +76,7 @@ pub fn job_with(job: &Job, now: Now, extras: JobExtras) -> JobOf<Borrowed<'_>> {
         worker: job.worker().map(|worker| worker.as_str().into()),
         lease: job.lease.as_deref().map(|held| lease(held, now, extras.claimed)),
         cancel_requested: job.cancel.as_deref().map(|request| cancel_request(request, now)),
-        run_at: Some(job.run_at),
+        run_at: Some(job.visible_run_at()),
         progress: progress.map(|progress| progress.percent),
         progress_message: progress.and_then(|progress| progress.message.as_deref()).map(Text::Str),
         result: output.result.as_ref(),

@@ -44,6 +44,7 @@ macro_rules! promises {
             records_of_every_kind_pass_verify,
             claims_take_the_best_first,
             claims_take_the_best_of_300_queues_and_types,
+            a_ready_state_without_a_rule_for_claims_delays_no_claim,
             claims_follow_their_filter,
             ready_jobs_are_counted_by_queue_and_type,
             a_delayed_job_waits_for_its_time,

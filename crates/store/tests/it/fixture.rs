@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tenure_core::command::{AppendLog, CreationKey, NewLogLine, Report, WorkerSighting};
 use tenure_core::fold::{verify, verify_account};
-use tenure_core::lifecycle::Lifecycle;
+use tenure_core::lifecycle::{Lifecycle, Trigger};
 use tenure_store::AccountSums;
 
 use crate::prelude::*;
@@ -16,8 +16,8 @@ use crate::prelude::*;
 const WAIT_MAX: Duration = Duration::from_mins(1);
 
 /// A type for each built-in lifecycle, with its name, and a few special types: `paid` costs 3, `quick` has a lease of a
-/// few milliseconds, `eager` retries immediately, `saga` is compensated by `undo`, and `brief` can be purged as soon as
-/// it is finished.
+/// few milliseconds, `eager` retries immediately, `saga` is compensated by `undo`, `brief` can be purged as soon as it
+/// is finished, and `parked` has no rule for claims.
 pub(crate) static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
     let mut catalog = Catalog::default();
     let built_in: BTreeMap<String, Lifecycle> =
@@ -27,10 +27,13 @@ pub(crate) static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
     brief.retention.jobs = Millis(0);
     brief.retention.telemetry = Millis(0);
     brief.idempotency.window = Millis(0);
+    let mut parked = built_in["so1"].clone();
+    parked.name = "parked".into();
+    parked.rules.retain(|rule| rule.on != Trigger::Claim);
     let at_once = Backoff { base: Millis(0), factor: 1.0, max: Millis(0), jitter: Jitter::None };
     let following = |name: &str, lifecycle: &str| JobType::following(name, &built_in[lifecycle]);
     let short = Policy { lease: Millis(20), heartbeat: Millis(10), backoff: at_once, ..Policy::default() };
-    let mut types = vec![JobType::following("brief", &brief)];
+    let mut types = vec![JobType::following("brief", &brief), JobType::following("parked", &parked)];
     types.extend(built_in.keys().map(|name| following(name, name)));
     types.extend([
         JobType { cost: 3, ..following("paid", "image") },
@@ -42,7 +45,7 @@ pub(crate) static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
         JobType { compensate_with: Some("undo".into()), ..following("saga", "so1") },
         following("undo", "so1"),
     ]);
-    for lifecycle in built_in.into_values().chain([brief]) {
+    for lifecycle in built_in.into_values().chain([brief, parked]) {
         catalog.add_lifecycle(lifecycle);
     }
     for job_type in types {

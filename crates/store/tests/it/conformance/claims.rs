@@ -31,6 +31,16 @@ pub(crate) async fn claims_take_the_best_first<S: Store>(stores: TestStores<S>) 
     assert_eq!(take(store, "w1", any(), 1).await, []);
 }
 
+pub(crate) async fn a_ready_state_without_a_rule_for_claims_delays_no_claim<S: Store>(stores: TestStores<S>) {
+    let parked = created(&stores.store, (0..100).map(|_| a_job("parked")).collect()).await;
+    let ready = created_one(&stores.store, a_job("so1")).await;
+    assert_eq!(parked[0].visible_run_at(), parked[0].times.updated_at);
+    let taken = take(&stores.other, "w1", any(), 2).await;
+    assert_eq!(taken.iter().map(|job| job.id()).collect::<Vec<_>>(), [ready.id()]);
+    let oldest: Vec<_> = stores.other.gauges().await.unwrap().oldest_ready;
+    assert_eq!(oldest, [], "no worker is missing");
+}
+
 pub(crate) async fn claims_take_the_best_of_300_queues_and_types<S: Store>(stores: TestStores<S>) {
     let mut random = Random(3);
     let mut creations: Vec<Create> = (0..300)
