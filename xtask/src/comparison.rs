@@ -1,6 +1,7 @@
 //! `cargo xtask bench peers`: Tenure next to other job systems on this machine, all at their highest durability. The systems
-//! take turns in every round; printed are medians over the rounds, and ratios.
+//! take turns in every round. Medians over the rounds and ratios are printed, and the rates are drawn as a chart.
 
+mod chart;
 mod system;
 
 use std::fs;
@@ -14,7 +15,10 @@ use crate::scratch::Scratch;
 use system::{Running, SYSTEMS, System};
 
 /// The cases: jobs per second, and for `idle` the p50 and p99 in milliseconds.
-const CASES: [&str; 6] = ["enqueue", "steady", "drain", "bulk", "idle", PINNED];
+const CASES: [&str; 6] = ["enqueue", "steady", "drain", "bulk", IDLE, PINNED];
+
+/// The time from creation to the handler, one job at a time.
+const IDLE: &str = "idle";
 
 /// `steady` while another transaction holds a snapshot; only on PostgreSQL.
 const PINNED: &str = "pinned";
@@ -57,7 +61,22 @@ pub fn run(names: &[String]) -> Result<()> {
     }
     let medians: Vec<_> = measured.iter().map(|cases| cases.each_ref().map(medians)).collect();
     print(&systems, &medians);
+    let picture = folder.join("comparison.svg");
+    fs::write(&picture, chart::svg(&groups(&systems, &medians)))?;
+    println!("\nchart: {}", picture.display());
     Ok(())
+}
+
+/// The medians of each case that is a rate.
+fn groups(systems: &[&System], medians: &[[Vec<f64>; CASES.len()]]) -> Vec<chart::Group> {
+    let of_case = |(number, case): (usize, &&str)| {
+        let bar = |(system, cases): (&&System, &[Vec<f64>; CASES.len()])| {
+            Some(chart::Bar { system: system.name, rate: *cases[number].first()? })
+        };
+        let bars = systems.iter().zip(medians).filter_map(bar).collect();
+        chart::Group { title: format!("{case}: jobs per second"), bars }
+    };
+    CASES.iter().enumerate().filter(|(_, case)| **case != IDLE).map(of_case).collect()
 }
 
 /// Runs the program of a system for one case; the numbers that it printed.
@@ -109,7 +128,7 @@ fn print(systems: &[&System], medians: &[[Vec<f64>; CASES.len()]]) {
         {
             let ratio = |((case, ours), theirs): ((&&str, &Vec<f64>), &Vec<f64>)| {
                 let ratio = ours.first()? / theirs.first()?;
-                Some(format!("{case} {:.1}", if *case == "idle" { ratio.recip() } else { ratio }))
+                Some(format!("{case} {:.1}", if *case == IDLE { ratio.recip() } else { ratio }))
             };
             let ratios: Vec<String> = CASES.iter().zip(ours).zip(theirs).filter_map(ratio).collect();
             println!("- {} to {}: {}", tenure.name, other.name, ratios.join(", "));
