@@ -23,6 +23,8 @@ const PAGES_MIN: i64 = 4_000;
 const PAGES_MAX: i64 = 16_000;
 /// How long commits wait for reads, so that the log can start again.
 const WAIT_FOR_READS: Duration = Duration::from_millis(20);
+/// How long a statement waits for a lock of another process, as in `pragmas.sql`.
+const WAIT_FOR_LOCK: Duration = Duration::from_secs(5);
 
 /// The thread, which ends when this is dropped.
 #[derive(Debug)]
@@ -129,7 +131,7 @@ impl Writer {
         let Some(_closed) = self.reads.close() else { return Ok(false) };
         self.connection.busy_timeout(Duration::ZERO)?;
         let restarted = checkpoint(&self.connection, "restart");
-        self.connection.busy_timeout(Duration::from_secs(5))?;
+        self.connection.busy_timeout(WAIT_FOR_LOCK)?;
         restarted.map(|log| log.pages == log.copied)
     }
 }
