@@ -50,8 +50,8 @@ impl Now {
 }
 
 impl Timestamp {
-    /// The `run_at` of a job that cannot be claimed in its state: later than the clock of every store.
-    pub const NEVER: Self = Self(253_402_300_799_999);
+    /// The `run_at` of a job that cannot be claimed in its state: the year 10000, which no caller can ask for.
+    pub const NEVER: Self = Self(253_402_300_800_000);
 
     /// The start of the UTC minute.
     #[must_use]

@@ -20,7 +20,8 @@ impl ReadyJobs {
     pub fn of_commit(set: &WorkingSet, now: Timestamp) -> Vec<Self> {
         let became_ready = |event: &&Event| event.seq.is_some() && event.facts.phase() == Phase::Ready;
         let events = set.changes.appended.events.iter().filter(became_ready);
-        events.map(|event| Self::of_job(&set.jobs[&event.job_id], now)).collect()
+        let jobs = events.map(|event| &set.jobs[&event.job_id]);
+        jobs.filter(|job| job.run_at != Timestamp::NEVER).map(|job| Self::of_job(job, now)).collect()
     }
 
     fn of_job(job: &Job, now: Timestamp) -> Self {
