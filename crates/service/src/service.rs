@@ -170,6 +170,6 @@ impl Service {
     }
 
     async fn has_leases(&self, worker: &WorkerId) -> Result<bool> {
-        Ok(!self.store().leased_by(worker.clone(), None, 1).await?.is_empty())
+        Ok(!self.store().leased(Some(worker.clone()), None, 1).await?.is_empty())
     }
 }

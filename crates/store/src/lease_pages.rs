@@ -31,10 +31,7 @@ impl<'a, S: Store> LeasePages<'a, S> {
         if self.is_last {
             return Ok(None);
         }
-        let page = match &self.worker {
-            Some(worker) => self.store.leased_by(worker.clone(), self.after, PAGE_JOBS_MAX).await?,
-            None => self.store.leased(self.after, PAGE_JOBS_MAX).await?,
-        };
+        let page = self.store.leased(self.worker.clone(), self.after, PAGE_JOBS_MAX).await?;
         self.is_last = page.len() < PAGE_JOBS_MAX;
         self.after = page.last().map(|job| job.id());
         Ok(Some(page))

@@ -49,10 +49,8 @@ macro_rules! store_reads {
             fn counts() -> Vec<Count>;
             /// Counts of live jobs and dead letters. Never reads finished jobs.
             fn gauges() -> Gauges;
-            /// Jobs with a lease after an id, in id order. [`LeasePages`] reads all of them.
-            fn leased(after: Option<JobId>, limit: usize) -> Vec<Arc<Job>>;
-            /// Those of them that one worker holds.
-            fn leased_by(worker: WorkerId, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>>;
+            /// Jobs with a lease, of all workers or of one, after an id, in id order. [`LeasePages`] reads all of them.
+            fn leased(worker: Option<WorkerId>, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>>;
             /// Jobs in a waiting state, oldest first.
             fn waiting(limit: usize) -> Vec<Arc<Job>>;
             /// Jobs with an overdue clock, most overdue first.

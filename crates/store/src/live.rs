@@ -55,7 +55,7 @@ impl Live {
         if job.phase.is_final() {
             return;
         }
-        if job.phase == Phase::Ready {
+        if job.phase == Phase::Ready && job.run_at != Timestamp::NEVER {
             self.later.entry(place(&job)).or_default().insert((job.run_at, job.id()));
         }
         if let Some(deadline) = job.next_clock() {
@@ -171,18 +171,16 @@ impl Live {
         self.waiting.iter().take(limit).map(|id| Arc::clone(&self.jobs[id])).collect()
     }
 
-    pub(crate) fn leased(&self, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> {
-        self.page(&self.leased, after, limit)
-    }
-
-    pub(crate) fn leased_by(&self, worker: &WorkerId, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> {
-        self.leased_by.get(worker).map(|held| self.page(held, after, limit)).unwrap_or_default()
-    }
-
-    fn page(&self, ids: &BTreeSet<JobId>, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> {
+    pub(crate) fn leased(
+        &self,
+        worker: Option<&WorkerId>,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Vec<Arc<Job>> {
+        let held = worker.map_or(Some(&self.leased), |worker| self.leased_by.get(worker));
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let page = ids.range((start, Bound::Unbounded)).take(limit);
-        page.map(|id| Arc::clone(&self.jobs[id])).collect()
+        let later = held.into_iter().flat_map(|held| held.range((start, Bound::Unbounded)));
+        later.take(limit).map(|id| Arc::clone(&self.jobs[id])).collect()
     }
 
     pub(crate) fn counts(&self) -> Vec<Count> {

@@ -249,12 +249,13 @@ impl Tables {
         self.live.waiting(limit)
     }
 
-    pub(super) fn leased(&self, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> {
-        self.live.leased(after, limit)
-    }
-
-    pub(super) fn leased_by(&self, worker: WorkerId, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> {
-        self.live.leased_by(&worker, after, limit)
+    pub(super) fn leased(
+        &self,
+        worker: Option<WorkerId>,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Vec<Arc<Job>> {
+        self.live.leased(worker.as_ref(), after, limit)
     }
 
     pub(super) fn due(&mut self, limit: usize) -> Vec<JobId> {

@@ -6,13 +6,8 @@ use uuid::Uuid;
 use super::connection::{Params, Sql};
 use super::read::rows_max;
 use super::rows::{decoded, get};
-use super::statements::{LEASED, LEASED_BY, LIVE_COUNTS, OLDEST_READY, OPEN_DEAD_LETTERS, WAITING};
+use super::statements::{LEASED, LIVE_COUNTS, OLDEST_READY, OPEN_DEAD_LETTERS, WAITING};
 use super::*;
-
-/// The cursor of a page in id order; without one, before every id.
-fn first_or(after: Option<JobId>) -> Uuid {
-    after.map_or_else(Uuid::nil, |JobId(id)| id)
-}
 
 impl Node {
     pub(super) async fn gauges(&self) -> Result<Gauges> {
@@ -35,18 +30,16 @@ impl Node {
         decoded(&self.ask(&WAITING, &[&rows_max(limit)]).await?, codec::job)
     }
 
-    pub(super) async fn leased(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Arc<Job>>> {
-        decoded(&self.ask(&LEASED, &[&first_or(after), &rows_max(limit)]).await?, codec::job)
-    }
-
-    pub(super) async fn leased_by(
+    pub(super) async fn leased(
         &self,
-        worker: WorkerId,
+        worker: Option<WorkerId>,
         after: Option<JobId>,
         limit: usize,
     ) -> Result<Vec<Arc<Job>>> {
-        let params: &Params<'_> = &[&worker.as_str(), &first_or(after), &rows_max(limit)];
-        decoded(&self.ask(&LEASED_BY, params).await?, codec::job)
+        // Without a cursor, the page begins before every id.
+        let after = after.map_or_else(Uuid::nil, |JobId(id)| id);
+        let params: &Params<'_> = &[&worker.as_deref(), &after, &rows_max(limit)];
+        decoded(&self.ask(&LEASED, params).await?, codec::job)
     }
 
     /// Runs a statement with sequential scans disabled.

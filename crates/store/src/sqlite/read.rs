@@ -129,12 +129,13 @@ impl Store for SqliteStore {
         self.look(|live| live.waiting(limit)).await
     }
 
-    async fn leased(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Arc<Job>>> {
-        self.look(|live| live.leased(after, limit)).await
-    }
-
-    async fn leased_by(&self, worker: WorkerId, after: Option<JobId>, limit: usize) -> Result<Vec<Arc<Job>>> {
-        self.look(|live| live.leased_by(&worker, after, limit)).await
+    async fn leased(
+        &self,
+        worker: Option<WorkerId>,
+        after: Option<JobId>,
+        limit: usize,
+    ) -> Result<Vec<Arc<Job>>> {
+        self.look(|live| live.leased(worker.as_ref(), after, limit)).await
     }
 
     async fn due(&self, limit: usize) -> Result<Vec<JobId>> {

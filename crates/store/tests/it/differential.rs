@@ -261,7 +261,7 @@ impl<S: Store> Replica<S> {
             shown.sort();
             shown.join("\n")
         };
-        let leased = shown(store.leased(None, 1000).await.unwrap());
+        let leased = shown(store.leased(None, None, 1000).await.unwrap());
         let finished = shown(store.finished(Timestamp(0), 1000).await.unwrap());
         let workers: Vec<_> = store.workers().await.unwrap().into_iter().map(|worker| worker.name).collect();
         let keys = store.api_keys().await.unwrap();

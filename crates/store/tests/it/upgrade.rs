@@ -81,5 +81,5 @@ async fn a_store_opened_read_only_returns_the_same() {
     // The clock of the reader begins at the last time in the file.
     let same = async || (reader.gauges().await.unwrap() == gauges).then_some(());
     until("the reader tells the same", same).await;
-    assert_eq!(reader.leased(None, 9).await.unwrap(), store.leased(None, 9).await.unwrap());
+    assert_eq!(reader.leased(None, None, 9).await.unwrap(), store.leased(None, None, 9).await.unwrap());
 }

@@ -1,4 +1,5 @@
--- leased: jobs with a lease after an id, in id order. Index: job_states_busy, the primary key of jobs.
+-- leased: jobs with a lease, of all workers ($1 is null) or of one, after an id, in id order. For one worker it also reads the
+-- rows of the others. Index: job_states_busy, the primary key of jobs.
 select j.id, j.type, j.lifecycle, j.lifecycle_version, j.queue, j.user_id, j.priority, j.max_attempts, j.cost,
     j.payload,
     j.created_at, j.correlation_id, j.traceparent, j.idempotency_key, j.retry_of, j.compensates,
@@ -8,7 +9,9 @@ select j.id, j.type, j.lifecycle, j.lifecycle_version, j.queue, j.user_id, j.pri
     s.result, s.checkpoint, s.progress, s.cancel, s.log_count
 from (
     select b.* from job_states b
-    where not b.ready and b.completed_at is null and b.lease is not null and b.id > $1 order by b.id limit $2
+    where not b.ready and b.completed_at is null and b.lease is not null and b.id > $2
+        and ($1::text is null or b.worker = $1)
+    order by b.id limit $3
 ) s
 cross join lateral (select * from jobs where jobs.id = s.id offset 0) j
 order by s.id

@@ -80,26 +80,26 @@ pub(crate) async fn gauges_count_live_jobs_and_open_dead_letters<S: Store>(store
 }
 
 pub(crate) async fn leased_jobs_are_listed<S: Store>(stores: TestStores<S>) {
-    assert_eq!(stores.store.leased(None, 9).await.unwrap(), []);
+    assert_eq!(stores.store.leased(None, None, 9).await.unwrap(), []);
     let mut random = Random::from_env();
     a_crowd(&stores.store, &mut random).await;
     take(&stores.store, "w9", any(), 3).await;
     let mut expected = all_jobs(&stores.store).await;
     expected.retain(|job| job.lease.is_some());
     expected.sort_by_key(|job| job.id());
-    let next = async |last: Option<&Arc<Job>>| stores.other.leased(last.map(|job| job.id()), 2).await;
+    let next = async |last: Option<&Arc<Job>>| stores.other.leased(None, last.map(|job| job.id()), 2).await;
     assert_eq!(all_pages(2, next).await, expected);
     for worker in expected.iter().filter_map(|job| job.worker()).chain([&"w0".into()]) {
         let own: Vec<_> = expected.iter().filter(|job| job.worker() == Some(worker)).cloned().collect();
         let next = async |last: Option<&Arc<Job>>| {
-            stores.other.leased_by(worker.clone(), last.map(|job| job.id()), 2).await
+            stores.other.leased(Some(worker.clone()), last.map(|job| job.id()), 2).await
         };
         assert_eq!(all_pages(2, next).await, own, "{worker}");
     }
     let holds: Vec<_> = expected.iter().map(|job| hold(job)).collect();
     submit(&stores.store, holds.iter().map(|hold| fail(hold, Class::Permanent)).collect()).await;
-    assert_eq!(stores.other.leased(None, 9).await.unwrap(), []);
-    assert_eq!(stores.other.leased_by("w9".into(), None, 9).await.unwrap(), []);
+    assert_eq!(stores.other.leased(None, None, 9).await.unwrap(), []);
+    assert_eq!(stores.other.leased(Some("w9".into()), None, 9).await.unwrap(), []);
 }
 
 pub(crate) async fn all_leases_are_read_in_pages<S: Store>(stores: TestStores<S>) {
