@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use tenure_core::fold::Difference;
-use tenure_store::{AnyStore, StoreError};
+use tenure_store::{Store, StoreError};
 
 use crate::args::OutputFormat;
 use crate::output::{self, CliError, Exit};
@@ -14,14 +14,14 @@ pub(crate) fn run(data: &Path, database_url: Option<&str>, format: OutputFormat)
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let opened = match database_url {
-            Some(url) => AnyStore::connect(url).await,
+            Some(url) => Store::connect(url).await,
             None if !data.is_dir() => {
                 let message = format!("there is no store in {}", data.display());
                 return Err(CliError::new(Exit::NotFound, message)
                     .help("name its folder with --data, or a database with --database-url")
                     .into());
             }
-            None => AnyStore::open_to_read(data).await,
+            None => Store::open_to_read(data).await,
         };
         match opened {
             Ok(store) => report(&store, format).await,
@@ -33,7 +33,7 @@ pub(crate) fn run(data: &Path, database_url: Option<&str>, format: OutputFormat)
     })
 }
 
-async fn report(store: &AnyStore, format: OutputFormat) -> anyhow::Result<Exit> {
+async fn report(store: &Store, format: OutputFormat) -> anyhow::Result<Exit> {
     let mut printed: io::Result<()> = Ok(());
     let verified = tenure_runtime::verify(store, |difference| {
         if printed.is_ok() {

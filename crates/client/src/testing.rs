@@ -21,7 +21,7 @@ use tenure_config::Config;
 use tenure_core::time::{Millis, Timestamp};
 use tenure_runtime::Definitions;
 use tenure_server::{Pages, Server};
-use tenure_store::{AnyStore, MemoryStore, Store as _};
+use tenure_store::{Backend as _, MemoryStore};
 
 use crate::{Client, JobFilter, JobRecord, Page, Worker};
 
@@ -47,7 +47,7 @@ impl Kit {
     pub async fn with(definitions: Definitions) -> Self {
         let store = MemoryStore::with_manual_clock(BEGINNING);
         let config = Config { listen: ([127, 0, 0, 1], 0).into(), definitions, ..Config::default() };
-        let server = Server::start_on(AnyStore::Memory(store.clone()), config, |_| Pages::none()).await;
+        let server = Server::start_on(store.clone().into(), config, |_| Pages::none()).await;
         let server = server.expect("a server in memory starts on a free port");
         let client = Client::new(&format!("http://{}", server.address())).expect("an address is a URL");
         Self { server, store, client }

@@ -18,7 +18,6 @@ pub(crate) use tenure_service::extract::Reply;
 pub(crate) use tenure_service::links::encode;
 pub(crate) use tenure_service::problem::{Problem, ProblemCode};
 pub(crate) use tenure_service::query::{QueryParams, job_id};
-pub(crate) use tenure_store::Store as _;
 
 /// Fails with a problem.
 pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;

@@ -6,13 +6,13 @@ use tenure_core::command::{Claim, ClaimFilter, Command, CommandEnvelope, Holder,
 use tenure_core::decide::CommandOutput;
 use tenure_core::json::Json;
 use tenure_runtime::{Definitions, NewJob, Options, Runtime};
-use tenure_store::{AnyStore, Store};
+use tenure_store::Store;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::temp_dir().join(format!("tenure-embed-{}", std::process::id()));
     let tenure =
-        Runtime::start(AnyStore::open(&folder).await?, Definitions::default(), Options::default()).await?;
+        Runtime::start(Store::open(&folder).await?, Definitions::default(), Options::default()).await?;
     tenure.create(NewJob::new("greet", Json::parse(r#"{"name":"world"}"#)?)).await??;
 
     let claim =

@@ -29,7 +29,7 @@ struct Decided {
     touched: Vec<JobId>,
 }
 
-pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
+pub(crate) async fn apply(inner: &Inner, batch: Batch) {
     let batch = match attempt(inner, &batch).await {
         Ok(decided) => return publish(inner, batch, decided),
         // A full disk may still have room for commands that finish work; those that add work are refused.
@@ -50,7 +50,7 @@ pub(crate) async fn apply<S: Store>(inner: &Inner<S>, batch: Batch) {
     }
 }
 
-async fn attempt<S: Store>(inner: &Inner<S>, batch: &Batch) -> Result<Decided, StoreError> {
+async fn attempt(inner: &Inner, batch: &Batch) -> Result<Decided, StoreError> {
     let commands = Arc::clone(&batch.commands);
     let reads = Reads::of(&commands);
     let active = inner.active();
@@ -65,7 +65,7 @@ async fn attempt<S: Store>(inner: &Inner<S>, batch: &Batch) -> Result<Decided, S
 }
 
 /// After the commit: answers callers, then notifies observers, watchers, waiting claims and followers.
-fn publish<S: Store>(inner: &Inner<S>, batch: Batch, decided: Decided) {
+fn publish(inner: &Inner, batch: Batch, decided: Decided) {
     inner.clock.set(decided.now);
     decided.failures.iter().for_each(log_failure);
     for (reply, answer) in batch.replies.into_iter().zip(decided.answers) {
@@ -83,7 +83,7 @@ fn publish<S: Store>(inner: &Inner<S>, batch: Batch, decided: Decided) {
     }
 }
 
-fn fail<S: Store>(inner: &Inner<S>, replies: impl IntoIterator<Item = Reply>, error: StoreError) {
+fn fail(inner: &Inner, replies: impl IntoIterator<Item = Reply>, error: StoreError) {
     if matches!(error, StoreError::OutcomeUnknown(_)) {
         (inner.options.on_unknown_outcome)(&error);
     }

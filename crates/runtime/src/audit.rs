@@ -5,13 +5,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::Inner;
-use crate::prelude::*;
 
 const PAGE_ACCOUNTS: usize = 200;
 /// Pause between two pages, so that a long pass leaves capacity for commands.
 const BETWEEN_PAGES: Duration = Duration::from_millis(100);
 
-impl<S: Store> Inner<S> {
+impl Inner {
     /// One pass over all accounts. The result is published at the end of the pass; a store failure ends the pass.
     pub(crate) async fn audit_credits(&self) {
         let (mut imbalance, mut after) = (0_u64, None);

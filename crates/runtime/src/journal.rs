@@ -22,21 +22,21 @@ impl Journal {
         self.growth.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    pub(crate) fn follow<S: Store>(&self, store: S, after: Position, poll_every: Duration) -> Follower<S> {
+    pub(crate) fn follow(&self, store: Store, after: Position, poll_every: Duration) -> Follower {
         Follower { store, after, growth: self.growth.subscribe(), poll_every }
     }
 }
 
 /// Reads the journal from a position on.
 #[derive(Debug)]
-pub struct Follower<S> {
-    store: S,
+pub struct Follower {
+    store: Store,
     after: Position,
     growth: watch::Receiver<u64>,
     poll_every: Duration,
 }
 
-impl<S: Store> Follower<S> {
+impl Follower {
     /// Waits for the next events and returns at least one. After an error, the next call continues at the same position.
     pub async fn next(&mut self) -> Result<Vec<JournalEntry>, StoreError> {
         loop {

@@ -62,14 +62,14 @@ pub(crate) type Answer = Result<CommandResult, Failure>;
 
 /// A running Tenure. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Runtime<S: Store> {
-    inner: Arc<Inner<S>>,
+pub struct Runtime {
+    inner: Arc<Inner>,
     tasks: Arc<tokio::sync::Mutex<JoinSet<()>>>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Inner<S> {
-    store: S,
+pub(crate) struct Inner {
+    store: Store,
     options: Options,
     definitions: Definitions,
     active: RwLock<Arc<ActiveDefinitions>>,
@@ -84,9 +84,14 @@ pub(crate) struct Inner<S> {
     stopping: watch::Sender<bool>,
 }
 
-impl<S: Store> Runtime<S> {
+impl Runtime {
     /// Registers the definitions and starts the background tasks.
-    pub async fn start(store: S, definitions: Definitions, options: Options) -> Result<Self, StartError> {
+    pub async fn start(
+        store: impl Into<Store>,
+        definitions: Definitions,
+        options: Options,
+    ) -> Result<Self, StartError> {
+        let store = store.into();
         let stopping = watch::Sender::new(false);
         let (queue, receiver) = batcher::queue(&options, stopping.subscribe());
         let active = ActiveDefinitions::compile(&definitions, Vec::new()).map_err(StartError::Definition)?;
@@ -106,7 +111,7 @@ impl<S: Store> Runtime<S> {
             queue,
         });
         let mut tasks = JoinSet::new();
-        for _ in 0..inner.store.parallel_batches() {
+        for _ in 0..inner.store.properties().parallel_batches {
             tasks.spawn(apply_batches(Arc::clone(&inner), receiver.clone()));
         }
         let runtime = Self { inner: Arc::clone(&inner), tasks: Arc::new(tokio::sync::Mutex::new(tasks)) };
@@ -186,11 +191,11 @@ impl<S: Store> Runtime<S> {
     }
 
     /// Follows the journal from after a position.
-    pub fn follow(&self, after: Position) -> Follower<S> {
+    pub fn follow(&self, after: Position) -> Follower {
         self.inner.journal.follow(self.inner.store.clone(), after, self.inner.poll_every())
     }
 
-    pub fn store(&self) -> &S {
+    pub fn store(&self) -> &Store {
         &self.inner.store
     }
 
@@ -245,7 +250,7 @@ impl<S: Store> Runtime<S> {
     }
 }
 
-impl<S: Store> Inner<S> {
+impl Inner {
     fn active(&self) -> Arc<ActiveDefinitions> {
         Arc::clone(&self.active.read().expect("no thread panics while holding the lock"))
     }
@@ -338,20 +343,20 @@ impl<S: Store> Inner<S> {
 }
 
 /// Applies batches until the queue is closed and empty.
-async fn apply_batches<S: Store>(inner: Arc<Inner<S>>, mut receiver: BatchReceiver) {
+async fn apply_batches(inner: Arc<Inner>, mut receiver: BatchReceiver) {
     while let Some(batch) = receiver.batch().await {
         apply::apply(&inner, batch).await;
     }
 }
 
-async fn keep_sweeping<S: Store>(inner: Arc<Inner<S>>) {
+async fn keep_sweeping(inner: Arc<Inner>) {
     let mut excluded = ExcludedJobs::new();
     while inner.pause(inner.options.sweep_every).await {
         inner.sweep(&mut excluded).await;
     }
 }
 
-async fn keep_alive<S: Store>(inner: Arc<Inner<S>>) {
+async fn keep_alive(inner: Arc<Inner>) {
     while inner.pause(inner.options.heartbeat_every).await {
         if let Err(error) = inner.store.heartbeat().await {
             tracing::warn!(%error, "store heartbeat failed");
@@ -359,7 +364,7 @@ async fn keep_alive<S: Store>(inner: Arc<Inner<S>>) {
     }
 }
 
-async fn keep_pruning<S: Store>(inner: Arc<Inner<S>>) {
+async fn keep_pruning(inner: Arc<Inner>) {
     let mut searched = retention::Searched::new();
     while inner.pause(inner.options.prune_every).await {
         match inner.prune(&mut searched).await {
@@ -371,7 +376,7 @@ async fn keep_pruning<S: Store>(inner: Arc<Inner<S>>) {
 
 /// Audits at start and then periodically. The pause is at least 19 times the last pass, so that audits use at most a
 /// twentieth of the time.
-async fn keep_auditing<S: Store>(inner: Arc<Inner<S>>) {
+async fn keep_auditing(inner: Arc<Inner>) {
     loop {
         let began = Instant::now();
         inner.audit_credits().await;
@@ -383,7 +388,7 @@ async fn keep_auditing<S: Store>(inner: Arc<Inner<S>>) {
 
 /// Reads for all waiting claims together which jobs they may take. The pause after a read is at least four times its
 /// duration, so that reads use at most a fifth of the time.
-async fn keep_polling<S: Store>(inner: Arc<Inner<S>>) {
+async fn keep_polling(inner: Arc<Inner>) {
     let mut stopping = inner.stopping.subscribe();
     loop {
         tokio::select! {
@@ -398,7 +403,7 @@ async fn keep_polling<S: Store>(inner: Arc<Inner<S>>) {
 }
 
 /// Wakes followers, and waiting claims that accept its jobs, when another node commits.
-async fn keep_listening<S: Store>(inner: Arc<Inner<S>>) {
+async fn keep_listening(inner: Arc<Inner>) {
     let mut stopping = inner.stopping.subscribe();
     loop {
         tokio::select! {

@@ -25,7 +25,7 @@ pub(crate) type Searched = BTreeMap<(LifecycleName, Millis), Timestamp>;
 /// How long each version of one lifecycle keeps its jobs.
 type Retentions = BTreeMap<u32, Millis>;
 
-impl<S: Store> Inner<S> {
+impl Inner {
     /// Deletes finished jobs past their retention, and expired telemetry, keys and workers.
     pub(crate) async fn prune(&self, searched: &mut Searched) -> Result<(), Failure> {
         let purged = self.purge_completed(searched).await;

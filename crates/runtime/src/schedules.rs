@@ -18,7 +18,7 @@ const LATE_MS: i64 = 60_000;
 
 const DUE_SCHEDULES_MAX: usize = 500;
 
-impl<S: Store> Runtime<S> {
+impl Runtime {
     /// Adds a schedule if its expression, time zone and job are valid.
     pub async fn add_schedule(&self, by: Actor, id: Name, plan: Plan) -> Answer {
         let checked = self.inner.check(&plan, self.now());
@@ -42,14 +42,14 @@ impl<S: Store> Runtime<S> {
     }
 }
 
-pub(crate) async fn keep_firing<S: Store>(inner: Arc<Inner<S>>) {
+pub(crate) async fn keep_firing(inner: Arc<Inner>) {
     let mut stuck = BTreeSet::new();
     while inner.pause(inner.options.sweep_every).await {
         inner.fire_due(&mut stuck).await;
     }
 }
 
-impl<S: Store> Inner<S> {
+impl Inner {
     /// A schedule that cannot be evaluated here (for example, an unknown time zone) is excluded until the node restarts.
     async fn fire_due(&self, stuck: &mut BTreeSet<(Name, Timestamp)>) {
         let limit = DUE_SCHEDULES_MAX + stuck.len();

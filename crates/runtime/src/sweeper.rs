@@ -27,7 +27,7 @@ fn may_concern_one_job(failure: &Failure) -> bool {
     matches!(**error, StoreError::Conflict(_) | StoreError::Corrupt { .. } | StoreError::Statement(_))
 }
 
-impl<S: Store> Inner<S> {
+impl Inner {
     /// Sweeps until nothing is due, or until the store fails for all jobs; the next sweep then tries again.
     pub(crate) async fn sweep(&self, excluded: &mut ExcludedJobs) {
         loop {

@@ -23,10 +23,7 @@ pub struct Verified {
 }
 
 /// Verifies a store, which may be in use, and reports each difference as it is found.
-pub async fn verify<S: Store>(
-    store: &S,
-    mut report: impl FnMut(&Difference),
-) -> Result<Verified, StoreError> {
+pub async fn verify(store: &Store, mut report: impl FnMut(&Difference)) -> Result<Verified, StoreError> {
     let (mut seen, mut differences) = (Verified::default(), 0);
     let mut say = |difference: Difference| {
         differences += 1;
@@ -43,7 +40,7 @@ pub async fn verify<S: Store>(
 
 type Lifecycles = BTreeMap<LifecycleRef, Arc<Lifecycle>>;
 
-async fn lifecycles<S: Store>(store: &S, say: &mut impl FnMut(Difference)) -> Result<Lifecycles, StoreError> {
+async fn lifecycles(store: &Store, say: &mut impl FnMut(Difference)) -> Result<Lifecycles, StoreError> {
     let mut found = Lifecycles::new();
     for (key, source) in store.lifecycles().await? {
         match Lifecycle::parse(&source) {
@@ -60,8 +57,8 @@ async fn lifecycles<S: Store>(store: &S, say: &mut impl FnMut(Difference)) -> Re
     Ok(found)
 }
 
-async fn verify_jobs<S: Store>(
-    store: &S,
+async fn verify_jobs(
+    store: &Store,
     lifecycles: &Lifecycles,
     seen: &mut Verified,
     say: &mut impl FnMut(Difference),
@@ -85,8 +82,8 @@ async fn verify_jobs<S: Store>(
     }
 }
 
-async fn verify_accounts<S: Store>(
-    store: &S,
+async fn verify_accounts(
+    store: &Store,
     seen: &mut Verified,
     say: &mut impl FnMut(Difference),
 ) -> Result<(), StoreError> {

@@ -173,8 +173,8 @@ impl Drop for WaiterGuard<'_> {
 }
 
 /// Claims, waiting up to `wait` for a job, but not beyond `stop`.
-pub(crate) async fn claim<S: Store>(
-    inner: &Inner<S>,
+pub(crate) async fn claim(
+    inner: &Inner,
     claim: Claim,
     wait: Duration,
     stop: impl Future<Output = ()>,
@@ -196,11 +196,7 @@ pub(crate) async fn claim<S: Store>(
 
 /// Claims, waiting for a job until `deadline` resolves. A submitted claim is always awaited, so that no job is claimed
 /// without its worker learning of it.
-pub(crate) async fn claim_until<S: Store>(
-    inner: &Inner<S>,
-    claim: &Claim,
-    deadline: impl Future<Output = ()>,
-) -> Answer {
+pub(crate) async fn claim_until(inner: &Inner, claim: &Claim, deadline: impl Future<Output = ()>) -> Answer {
     tokio::pin!(deadline);
     let mut stopping = inner.stopping.subscribe();
     loop {
@@ -228,7 +224,7 @@ fn is_empty(answer: &CommandResult) -> bool {
     matches!(answer, Ok(CommandOutput::Claimed { jobs, replayed: false }) if jobs.is_empty())
 }
 
-impl<S: Store> Inner<S> {
+impl Inner {
     /// Wakes the claims whose jobs are claimable without a wake-up, and plans the next poll.
     pub(crate) async fn poll_ready_jobs(&self) {
         let (filters, waiting) = self.waiting.begin_poll(Instant::now() + self.poll_every());

@@ -4,7 +4,6 @@
 use std::sync::Mutex;
 
 use tenure_runtime::Runtime;
-use tenure_store::AnyStore;
 use tokio::sync::broadcast;
 
 use crate::prelude::*;
@@ -20,12 +19,12 @@ pub(crate) struct EventPage {
 }
 
 pub(crate) struct EventBroadcast {
-    runtime: Runtime<AnyStore>,
+    runtime: Runtime,
     sender: Mutex<Option<broadcast::WeakSender<Arc<EventPage>>>>,
 }
 
 impl EventBroadcast {
-    pub(crate) fn new(runtime: Runtime<AnyStore>) -> Self {
+    pub(crate) fn new(runtime: Runtime) -> Self {
         Self { runtime, sender: Mutex::new(None) }
     }
 
@@ -43,7 +42,7 @@ impl EventBroadcast {
     }
 }
 
-async fn follow(runtime: Runtime<AnyStore>, after: Position, sender: broadcast::Sender<Arc<EventPage>>) {
+async fn follow(runtime: Runtime, after: Position, sender: broadcast::Sender<Arc<EventPage>>) {
     let mut follower = runtime.follow(after);
     loop {
         let after = follower.position();

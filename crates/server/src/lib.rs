@@ -34,7 +34,7 @@ use tenure_service::keyring::Keyring;
 pub use tenure_service::pages::Pages;
 use tenure_service::{Service, ServiceParts};
 use tenure_stats::{Counters, Stats, ThisNode};
-use tenure_store::{AnyStore, StoreError};
+use tenure_store::{Store, StoreError};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -89,19 +89,19 @@ impl Server {
     /// Opens the configured store, and serves it with these pages.
     pub async fn start(config: Config, pages: impl FnOnce(Service) -> Pages) -> Result<Self, ServeError> {
         let store = match &config.store {
-            StoreLocation::Data(folder) => AnyStore::open(folder).await?,
-            StoreLocation::Database(url) => AnyStore::connect(url.reveal()).await?,
+            StoreLocation::Data(folder) => Store::open(folder).await?,
+            StoreLocation::Database(url) => Store::connect(url.reveal()).await?,
         };
         Self::start_on(store, config, pages).await
     }
 
     /// Serves an open store.
     pub async fn start_on(
-        store: AnyStore,
+        store: Store,
         config: Config,
         pages: impl FnOnce(Service) -> Pages,
     ) -> Result<Self, ServeError> {
-        let contents = Contents::open(&config, &store).map_err(ServeError::Config)?;
+        let contents = Contents::open(&config, store.properties().kind).map_err(ServeError::Config)?;
         let Config { listen, definitions, limits, webhooks, jwt, tls, settings, .. } = config;
         let lifecycle_apis = LifecycleApis::new(&definitions.lifecycles).map_err(ServeError::Config)?;
         let tls = tls.as_ref().map(listen::tls).transpose().map_err(ServeError::Config)?;
@@ -172,14 +172,14 @@ impl Tasks {
 }
 
 struct ObservedRuntime {
-    runtime: Runtime<AnyStore>,
+    runtime: Runtime,
     metrics: Arc<Metrics>,
     counters: Arc<Counters>,
 }
 
 /// Starts the runtime so that metrics, counters and the hub observe its commits.
 async fn start_runtime(
-    store: AnyStore,
+    store: Store,
     definitions: Definitions,
     creations_per_second: Option<u32>,
     hub: Arc<Hub>,

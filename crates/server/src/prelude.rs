@@ -15,6 +15,6 @@ pub(crate) use tenure_service::caller::{Caller, Right};
 pub(crate) use tenure_service::problem::{Problem, ProblemCode, Result};
 pub(crate) use tenure_service::query::job_id;
 pub(crate) use tenure_service::wire::{self, Borrowed};
-pub(crate) use tenure_store::{JournalEntry, Store as _};
+pub(crate) use tenure_store::JournalEntry;
 
 pub(crate) use crate::app::{App, CallContext};

@@ -23,7 +23,7 @@ use object_store::prefix::PrefixStore;
 use object_store::{ClientOptions, RetryConfig};
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt as _};
 use tenure_config::{Config, StoreLocation};
-use tenure_store::AnyStore;
+use tenure_store::StoreKind;
 
 /// In the data folder.
 const FOLDER: &str = "assets";
@@ -44,7 +44,7 @@ pub struct Contents {
 
 impl Contents {
     /// Opens the configured asset store, or a folder beside an embedded store. `None` if neither applies.
-    pub fn open(config: &Config, store: &AnyStore) -> Result<Option<Self>, String> {
+    pub fn open(config: &Config, store: StoreKind) -> Result<Option<Self>, String> {
         if let Some(place) = &config.assets {
             return match place.strip_prefix("file:") {
                 Some(folder) => Self::folder(FilePath::new(folder)).map(Some),
@@ -52,12 +52,10 @@ impl Contents {
             };
         }
         match (store, &config.store) {
-            (AnyStore::Memory(_), _) => Ok(Some(Self { objects: Arc::new(InMemory::new()), folder: None })),
-            (AnyStore::Sqlite(_), StoreLocation::Data(folder)) => {
-                Self::folder(&folder.join(FOLDER)).map(Some)
-            }
+            (StoreKind::Memory, _) => Ok(Some(Self { objects: Arc::new(InMemory::new()), folder: None })),
+            (StoreKind::Sqlite, StoreLocation::Data(folder)) => Self::folder(&folder.join(FOLDER)).map(Some),
             // Nodes that share a store need a shared asset store, which must be configured.
-            (AnyStore::Sqlite(_) | AnyStore::Postgres(_), _) => Ok(None),
+            (StoreKind::Sqlite | StoreKind::Postgres, _) => Ok(None),
         }
     }
 

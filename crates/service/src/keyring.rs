@@ -7,7 +7,7 @@ use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use tenure_core::api_key::ApiKey;
-use tenure_store::AnyStore;
+use tenure_store::{Store, StoreKind};
 
 use crate::auth::jwt::{Jwt, JwtFlaw};
 use crate::auth::key::{PresentedKey, is_same_digest};
@@ -36,7 +36,7 @@ impl KeySnapshot {
 }
 
 pub struct Keyring {
-    store: AnyStore,
+    store: Store,
     keys: RwLock<Arc<KeySnapshot>>,
     jwt: Option<Jwt>,
     failures: Mutex<HashMap<IpAddr, (Instant, u32)>>,
@@ -44,7 +44,7 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    pub async fn open(store: AnyStore, jwt: Option<Jwt>) -> Result<Self, tenure_store::StoreError> {
+    pub async fn open(store: Store, jwt: Option<Jwt>) -> Result<Self, tenure_store::StoreError> {
         let keys = RwLock::new(Arc::new(read(&store, jwt.is_some()).await?));
         let (failures, reading) = (Mutex::default(), tokio::sync::Mutex::new(()));
         Ok(Self { store, keys, jwt, failures, reading })
@@ -52,7 +52,7 @@ impl Keyring {
 
     /// Whether other nodes may change the keys.
     pub fn is_shared(&self) -> bool {
-        matches!(self.store, AnyStore::Postgres(_))
+        self.store.properties().kind == StoreKind::Postgres
     }
 
     /// Whether the server was open when the keys were last read.
@@ -191,7 +191,7 @@ fn by_key(keys: &KeySnapshot, presented: &PresentedKey) -> Result<Caller, AuthEr
     }
 }
 
-async fn read(store: &AnyStore, has_jwt: bool) -> Result<KeySnapshot, tenure_store::StoreError> {
+async fn read(store: &Store, has_jwt: bool) -> Result<KeySnapshot, tenure_store::StoreError> {
     // Taken before the read, so that a change during it is not considered read.
     let read_at = Instant::now();
     let keys = store.api_keys().await?;

@@ -10,7 +10,7 @@ pub(crate) use tenure_core::job::Job;
 pub(crate) use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 pub(crate) use tenure_core::time::{Millis, Timestamp};
 pub(crate) use tenure_runtime::Failure;
-pub(crate) use tenure_store::{LeasePages, Store as _};
+pub(crate) use tenure_store::LeasePages;
 
 pub(crate) use crate::caller::{Caller, Right};
 pub(crate) use crate::problem::{Problem, ProblemCode, Result};

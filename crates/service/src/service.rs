@@ -5,7 +5,7 @@ use tenure_core::command::WorkerSighting;
 use tenure_core::decide::CommandOutput;
 use tenure_runtime::Runtime;
 use tenure_stats::Stats;
-use tenure_store::AnyStore;
+use tenure_store::Store;
 use tokio::sync::watch;
 
 use crate::assets::Contents;
@@ -23,7 +23,7 @@ struct Inner {
 }
 
 pub struct ServiceParts {
-    pub runtime: Runtime<AnyStore>,
+    pub runtime: Runtime,
     pub keyring: Arc<Keyring>,
     pub stats: Stats,
     pub limits: Limits,
@@ -39,11 +39,11 @@ impl Service {
         Self(Arc::new(Inner { parts, worker_registry, draining }))
     }
 
-    pub fn runtime(&self) -> &Runtime<AnyStore> {
+    pub fn runtime(&self) -> &Runtime {
         &self.0.parts.runtime
     }
 
-    pub fn store(&self) -> &AnyStore {
+    pub fn store(&self) -> &Store {
         self.0.parts.runtime.store()
     }
 

@@ -45,7 +45,7 @@ impl Violation {
 
 #[derive(Debug)]
 pub(crate) struct Auditor {
-    store: MemoryStore,
+    store: Store,
     trace: Rc<Trace>,
     position: Position,
     /// Job and hash of every event that was read.
@@ -79,7 +79,7 @@ struct KeyUses {
 }
 
 impl Auditor {
-    pub(crate) fn new(store: MemoryStore, trace: Rc<Trace>) -> Self {
+    pub(crate) fn new(store: Store, trace: Rc<Trace>) -> Self {
         Self {
             store,
             trace,

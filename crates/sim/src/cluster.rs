@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tenure_runtime::{Options, Runtime};
-use tenure_store::{Fault as StoreFault, MemoryStore, Store};
+use tenure_store::{Backend as _, Fault as StoreFault, MemoryStore};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
@@ -70,7 +70,7 @@ pub(crate) struct Node {
 /// A node between a start and a crash.
 #[derive(Clone, Debug)]
 pub(crate) struct RunningNode {
-    pub(crate) runtime: Runtime<FaultyStore>,
+    pub(crate) runtime: Runtime,
     pub(crate) crash: Arc<CrashSignal>,
 }
 
@@ -103,7 +103,7 @@ impl Cluster {
     pub(crate) fn new(rng: &mut Rng, bug: Option<Bug>) -> Self {
         let store = MemoryStore::with_tokio_clock(Timestamp(1_800_000_000_000));
         let trace = Rc::new(Trace::new());
-        let auditor = Auditor::new(store.clone(), Rc::clone(&trace));
+        let auditor = Auditor::new(store.clone().into(), Rc::clone(&trace));
         let node = |number: usize| Node {
             name: format!("node {number}"),
             store: FaultyStore::new(store.clone(), bug),

@@ -5,16 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use tenure_core::api_key::ApiKey;
-use tenure_core::asset::{Asset, AssetId};
-use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::event::{AuditLine, LogLine, Telemetry};
-use tenure_core::id::{LifecycleName, QueueName};
-use tenure_core::job::LifecycleRef;
-use tenure_core::node::NodeRecord;
-use tenure_core::query::JobFilter;
-use tenure_core::worker::WorkerRecord;
-use tenure_store::{AccountSums, CompletedJob, Count, Gauges, ReadyJobs, Scanned};
+use tenure_store::{Backend, BackendFuture, Decide, Properties, Query, QueryAnswer, ReadyJobs};
 
 use crate::planted_bugs::{self, Bug};
 use crate::prelude::*;
@@ -58,73 +49,55 @@ impl FaultyStore {
     }
 }
 
-/// Passes the reads of a store on while the node is connected; `due` is implemented separately.
-macro_rules! pass_on {
-    ($($(#[$doc:meta])* fn $name:ident $arguments:tt -> $answer:ty $(= $decode:path)?;)*) => {
-        $(pass_on!(@one $name $arguments -> $answer);)*
-    };
-    (@one due $arguments:tt -> $answer:ty) => {};
-    (@one $name:ident($($argument:ident: $type:ty),*) -> $answer:ty) => {
-        async fn $name(&self, $($argument: $type),*) -> Result<$answer, StoreError> {
-            self.connected()?.$name($($argument),*).await
-        }
-    };
-}
-
-impl Store for FaultyStore {
-    async fn transact<T: Send + 'static>(
-        &self,
-        reads: Reads,
-        mut decide: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let store = self.connected()?;
-        let then = |tamper: fn(&mut WorkingSet)| {
-            move |set: &mut WorkingSet, now: Now| {
-                let answer = decide(set, now);
-                tamper(set);
-                answer
+impl Backend for FaultyStore {
+    fn transact(&self, reads: Reads, decide: Decide) -> BackendFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            let store = self.connected()?;
+            let then = |mut decide: Decide, tamper: fn(&mut WorkingSet)| -> Decide {
+                Box::new(move |set, now| {
+                    decide(set, now);
+                    tamper(set);
+                })
+            };
+            match self.bug {
+                Some(Bug::DoubleRefund) => {
+                    store.transact(reads, then(decide, planted_bugs::refund_twice)).await
+                }
+                Some(Bug::ForgottenAttempt) => {
+                    store.transact(reads, then(decide, planted_bugs::forget_attempts)).await
+                }
+                Some(Bug::EventOutsideCommit) => planted_bugs::write_events_later(store, reads, decide).await,
+                Some(Bug::StaleSweep) if self.is_sweep(&reads) => {
+                    planted_bugs::write_later(store, reads, decide).await
+                }
+                Some(Bug::StaleSweep | Bug::NoFenceCheck) | None => store.transact(reads, decide).await,
             }
-        };
-        match self.bug {
-            Some(Bug::DoubleRefund) => store.transact(reads, then(planted_bugs::refund_twice)).await,
-            Some(Bug::ForgottenAttempt) => store.transact(reads, then(planted_bugs::forget_attempts)).await,
-            Some(Bug::EventOutsideCommit) => {
-                planted_bugs::write_events_later(store, reads, then(|_| ())).await
+        })
+    }
+
+    fn read(&self, query: Query) -> BackendFuture<'_, Result<QueryAnswer, StoreError>> {
+        Box::pin(async move {
+            let answer = self.connected()?.read(query).await?;
+            if let QueryAnswer::Due(due) = &answer {
+                *self.swept() = due.iter().copied().collect();
             }
-            Some(Bug::StaleSweep) if self.is_sweep(&reads) => {
-                planted_bugs::write_later(store, reads, then(|_| ())).await
-            }
-            Some(Bug::StaleSweep | Bug::NoFenceCheck) | None => store.transact(reads, then(|_| ())).await,
-        }
+            Ok(answer)
+        })
     }
 
-    async fn due(&self, limit: usize) -> Result<Vec<JobId>, StoreError> {
-        let due = self.connected()?.due(limit).await?;
-        *self.swept() = due.iter().copied().collect();
-        Ok(due)
+    fn now(&self) -> BackendFuture<'_, Result<Now, StoreError>> {
+        Box::pin(async { self.connected()?.now().await })
     }
 
-    fn is_shared(&self) -> bool {
-        self.store.is_shared()
+    fn heartbeat(&self) -> BackendFuture<'_, Result<(), StoreError>> {
+        Box::pin(async { self.connected()?.heartbeat().await })
     }
 
-    fn parallel_batches(&self) -> usize {
-        self.store.parallel_batches()
+    fn remote_commit(&self) -> BackendFuture<'_, Option<Vec<ReadyJobs>>> {
+        self.store.remote_commit()
     }
 
-    async fn remote_commit(&self) -> Option<Vec<ReadyJobs>> {
-        self.store.remote_commit().await
+    fn properties(&self) -> Properties {
+        self.store.properties()
     }
-
-    async fn now(&self) -> Result<Now, StoreError> {
-        self.connected()?.now().await
-    }
-
-    async fn heartbeat(&self) -> Result<(), StoreError> {
-        self.connected()?.heartbeat().await
-    }
-
-    tenure_store::store_reads!(pass_on);
-    tenure_store::database_reads!(pass_on);
-    tenure_store::statement_reads!(pass_on);
 }

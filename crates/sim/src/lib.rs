@@ -197,7 +197,8 @@ async fn final_checks(cluster: &Rc<Cluster>) {
     });
     let mut differences = Vec::new();
     let verified =
-        tenure_runtime::verify(&cluster.store, |difference| differences.push(difference.clone())).await;
+        tenure_runtime::verify(&cluster.store.handle(), |difference| differences.push(difference.clone()))
+            .await;
     cluster.audit(|auditor| {
         for difference in differences {
             let what = format!("verify found: {}", difference.what);
@@ -207,7 +208,7 @@ async fn final_checks(cluster: &Rc<Cluster>) {
             auditor.report(Violation::new(8, None, format!("verify cannot read the store: {error}")));
         }
     });
-    let journal = cluster.store.events(Position(0), usize::MAX).await;
+    let journal = cluster.store.handle().events(Position(0), usize::MAX).await;
     cluster.audit(|auditor| auditor.check_journal_again(&journal.unwrap_or_default()));
 }
 

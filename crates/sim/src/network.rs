@@ -207,7 +207,7 @@ impl Cluster {
         if self.bug != Some(Bug::NoFenceCheck) {
             return envelope;
         }
-        let job = envelope.command.job().and_then(|id| ready(self.store.job(id)).ok().flatten());
+        let job = envelope.command.job().and_then(|id| ready(self.store.handle().job(id)).ok().flatten());
         planted_bugs::as_the_holder(envelope, job.as_deref())
     }
 }

@@ -2,6 +2,7 @@
 //! do not know them.
 
 use tenure_core::working_set::Changes;
+use tenure_store::Decide;
 
 use crate::prelude::*;
 
@@ -94,39 +95,41 @@ pub(crate) fn forget_attempts(set: &mut WorkingSet) {
 const SLOW_SWEEP: std::time::Duration = std::time::Duration::from_millis(150);
 
 /// Event outside the commit: writes the state first, then the events, with a gap between.
-pub(crate) async fn write_events_later<T: Send + 'static>(
+pub(crate) async fn write_events_later(
     store: &MemoryStore,
     reads: Reads,
-    mut judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
-) -> Result<T, StoreError> {
+    mut decide: Decide,
+) -> Result<(), StoreError> {
+    let store = Store::from(store.clone());
     let state = move |set: &mut WorkingSet, now: Now| {
-        let answer = judge(set, now);
-        (answer, std::mem::take(&mut set.changes.appended.events))
+        decide(set, now);
+        std::mem::take(&mut set.changes.appended.events)
     };
-    let (answer, events) = store.transact(reads, state).await?;
+    let events = store.transact(reads, state).await?;
     if !events.is_empty() {
         let append = move |set: &mut WorkingSet, _| set.changes.appended.events.clone_from(&events);
         store.transact(Reads::default(), append).await?;
     }
-    Ok(answer)
+    Ok(())
 }
 
 /// Stale sweep: reads and judges, waits, and writes without reading again.
-pub(crate) async fn write_later<T: Send + 'static>(
+pub(crate) async fn write_later(
     store: &MemoryStore,
     reads: Reads,
-    mut judge: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
-) -> Result<T, StoreError> {
+    mut decide: Decide,
+) -> Result<(), StoreError> {
+    let store = Store::from(store.clone());
     let only_judge = move |set: &mut WorkingSet, now: Now| {
-        let answer = judge(set, now);
+        decide(set, now);
         let judged = set.clone();
         set.changes = Changes::default();
-        (answer, judged)
+        judged
     };
-    let (answer, judged) = store.transact(reads, only_judge).await?;
+    let judged = store.transact(reads, only_judge).await?;
     if !judged.changes.is_empty() {
         tokio::time::sleep(SLOW_SWEEP).await;
         store.transact(Reads::default(), move |set, _| *set = judged.clone()).await?;
     }
-    Ok(answer)
+    Ok(())
 }

@@ -35,7 +35,7 @@ const SNAPSHOT_AGE_MAX: Duration = Duration::from_millis(500);
 
 /// Cached reads, this node's counters, and the last snapshot made of them.
 pub struct Stats {
-    runtime: Runtime<AnyStore>,
+    runtime: Runtime,
     counters: Arc<Counters>,
     this_node: ThisNode,
     live: Arc<CachedRead<Live>>,
@@ -74,7 +74,7 @@ impl Parts {
 }
 
 impl Stats {
-    pub fn new(runtime: Runtime<AnyStore>, counters: Arc<Counters>, this_node: ThisNode) -> Self {
+    pub fn new(runtime: Runtime, counters: Arc<Counters>, this_node: ThisNode) -> Self {
         Self {
             runtime,
             counters,
@@ -180,11 +180,7 @@ impl Stats {
     fn store(&self) -> StoreNow {
         let commits = self.counters.commits();
         StoreNow {
-            kind: match self.runtime.store() {
-                AnyStore::Memory(_) => "memory",
-                AnyStore::Sqlite(_) => "sqlite",
-                AnyStore::Postgres(_) => "postgres",
-            },
+            kind: self.runtime.store().properties().kind.as_str(),
             commands_per_commit: commits.commands.percentiles(),
             commit_us: commits.took_us.percentiles(),
             queued_commands: self.runtime.queued_commands(),

@@ -69,7 +69,7 @@ impl Awaited {
             && queues.is_none_or(|queues| queues.contains(queue))
     }
 
-    pub(super) fn on_this_node(runtime: &Runtime<AnyStore>) -> Vec<Self> {
+    pub(super) fn on_this_node(runtime: &Runtime) -> Vec<Self> {
         let awaited = |(ClaimFilter { types, queues }, claims)| Self { types, queues, claims };
         runtime.awaited().into_iter().map(awaited).collect()
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tenure_core::automation::AutomationKind;
 use tenure_core::id::WorkerId;
 use tenure_core::job::Job;
-use tenure_store::{AnyStore, Count, Gauges, LeasePages, Store as _};
+use tenure_store::{Count, Gauges, LeasePages};
 
 use crate::cached_read::ReadResult;
 use crate::counters::{Counters, FinishedDelta};
@@ -29,7 +29,7 @@ pub(super) struct Live {
     pub(super) paused: Vec<QueueName>,
 }
 
-pub(super) async fn live(runtime: Runtime<AnyStore>) -> ReadResult<Live> {
+pub(super) async fn live(runtime: Runtime) -> ReadResult<Live> {
     let store = runtime.store();
     let (now, gauges, paused) = (store.now().await?.at, store.gauges().await?, store.paused().await?);
     Ok(Live { now, gauges, paused })
@@ -53,7 +53,7 @@ impl Held {
     }
 }
 
-pub(super) async fn held(runtime: Runtime<AnyStore>) -> ReadResult<Held> {
+pub(super) async fn held(runtime: Runtime) -> ReadResult<Held> {
     let mut held = Held::default();
     for job in runtime.store().waiting(WAITING_MAX).await? {
         held.note(&job);
@@ -85,10 +85,7 @@ impl FinishedCounts {
 /// Counts finished jobs. With the deltas of this node's counters since then the result is exact on a single node, except
 /// for commits that were in flight when the read began: they count twice until the next read. Jobs finished by other nodes
 /// appear with the next read.
-pub(super) async fn finished(
-    runtime: Runtime<AnyStore>,
-    counters: Arc<Counters>,
-) -> ReadResult<FinishedCounts> {
+pub(super) async fn finished(runtime: Runtime, counters: Arc<Counters>) -> ReadResult<FinishedCounts> {
     let mark = counters.finished();
     let catalog = runtime.catalog();
     let mut counts = runtime.store().counts().await?;
@@ -149,7 +146,7 @@ impl Group {
     }
 }
 
-pub(super) async fn sample(runtime: Runtime<AnyStore>, counters: Arc<Counters>) -> ReadResult<Sample> {
+pub(super) async fn sample(runtime: Runtime, counters: Arc<Counters>) -> ReadResult<Sample> {
     let now = runtime.store().now().await?.at;
     let jobs = runtime.store().finished(Timestamp(now.0 - SAMPLE_BACK.0 as i64), SAMPLE_JOBS_MAX).await?;
     let mut states: BTreeMap<(LifecycleName, StateName), Vec<u64>> = BTreeMap::new();
@@ -196,7 +193,7 @@ pub(super) struct Peers {
 }
 
 pub(super) async fn peers(
-    runtime: Runtime<AnyStore>,
+    runtime: Runtime,
     this_node: Name,
     reports: Arc<Mutex<NodeReports>>,
 ) -> ReadResult<Peers> {

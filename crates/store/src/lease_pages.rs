@@ -8,21 +8,21 @@ const PAGE_JOBS_MAX: usize = 500;
 /// Pages of leased jobs in id order. Each page is current when it is read: a lease that begins or ends between two pages may be
 /// missing or included.
 #[derive(Debug)]
-pub struct LeasePages<'a, S> {
-    store: &'a S,
+pub struct LeasePages<'a> {
+    store: &'a Store,
     /// All workers if `None`.
     worker: Option<WorkerId>,
     after: Option<JobId>,
     is_last: bool,
 }
 
-impl<'a, S: Store> LeasePages<'a, S> {
-    pub fn all(store: &'a S) -> Self {
+impl<'a> LeasePages<'a> {
+    pub fn all(store: &'a Store) -> Self {
         Self { store, worker: None, after: None, is_last: false }
     }
 
     /// The leases of one worker.
-    pub fn of(store: &'a S, worker: WorkerId) -> Self {
+    pub fn of(store: &'a Store, worker: WorkerId) -> Self {
         Self { worker: Some(worker), ..Self::all(store) }
     }
 

@@ -14,6 +14,7 @@ use clock::{Clock, MemoryClock};
 use tables::Tables;
 
 use crate::prelude::*;
+use crate::query::queries;
 
 /// A fault for the next write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,11 @@ impl MemoryStore {
     fn on(clock: Clock) -> Self {
         let tables = Tables::on(MemoryClock::on(clock));
         Self(Arc::new(Mutex::new(Inner { tables, faults: VecDeque::new(), away: false })))
+    }
+
+    /// The handle with the reads of a store.
+    pub fn handle(&self) -> Store {
+        self.clone().into()
     }
 
     /// Moves the clock forward.
@@ -103,15 +109,15 @@ impl Default for MemoryStore {
 }
 
 impl Inner {
-    fn transact<T>(&mut self, reads: &Reads, mut decide: impl FnMut(&mut WorkingSet, Now) -> T) -> Result<T> {
+    fn transact(&mut self, reads: &Reads, mut decide: Decide) -> Result<()> {
         if self.away {
             return Err(StoreError::Unavailable("it was taken away".to_owned()));
         }
         let now = self.tables.clock.now();
         let mut set = self.tables.load(reads, now);
-        let answer = decide(&mut set, now);
+        decide(&mut set, now);
         if set.changes.is_empty() {
-            return Ok(answer);
+            return Ok(());
         }
         match self.faults.pop_front() {
             Some(Fault::BeforeCommit) => Err(StoreError::Unavailable("injected fault".to_owned())),
@@ -122,50 +128,51 @@ impl Inner {
             }
             None => {
                 self.tables.write(set);
-                Ok(answer)
+                Ok(())
             }
         }
     }
 }
 
 macro_rules! read_tables {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty $(= $decode:path)?;)*) => {$(
-        async fn $name(&self, $($arg: $type),*) -> Result<$output> {
-            Ok(self.available()?.tables.$name($($arg),*))
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident = $name:ident($($arg:ident: $type:ty),*) -> $output:ty [$($how:tt)+];
+    )*) => {
+        impl Tables {
+            fn read(&mut self, query: Query) -> QueryAnswer {
+                match query {
+                    $(Query::$variant { $($arg),* } => QueryAnswer::$variant(self.$name($($arg),*)),)*
+                }
+            }
         }
-    )*};
+    };
 }
 
-impl Store for MemoryStore {
-    async fn transact<T: Send + 'static>(
-        &self,
-        reads: Reads,
-        decide: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
-    ) -> Result<T> {
-        self.inner().transact(&reads, decide)
+queries!(read_tables);
+
+impl Backend for MemoryStore {
+    fn transact(&self, reads: Reads, decide: Decide) -> BackendFuture<'_, Result<()>> {
+        Box::pin(async move { self.inner().transact(&reads, decide) })
     }
 
-    async fn now(&self) -> Result<Now> {
-        Ok(self.inner().tables.clock.now())
+    fn read(&self, query: Query) -> BackendFuture<'_, Result<QueryAnswer>> {
+        Box::pin(async move { Ok(self.available()?.tables.read(query)) })
     }
 
-    async fn heartbeat(&self) -> Result<()> {
-        self.available().map(drop)
+    fn now(&self) -> BackendFuture<'_, Result<Now>> {
+        Box::pin(async { Ok(self.inner().tables.clock.now()) })
     }
 
-    fn is_shared(&self) -> bool {
-        true
+    fn heartbeat(&self) -> BackendFuture<'_, Result<()>> {
+        Box::pin(async { self.available().map(drop) })
     }
 
-    fn parallel_batches(&self) -> usize {
-        1
+    fn remote_commit(&self) -> BackendFuture<'_, Option<Vec<ReadyJobs>>> {
+        Box::pin(std::future::pending())
     }
 
-    async fn remote_commit(&self) -> Option<Vec<ReadyJobs>> {
-        std::future::pending().await
+    fn properties(&self) -> Properties {
+        Properties { kind: StoreKind::Memory, parallel_batches: 1, is_shared: true }
     }
-
-    store_reads!(read_tables);
-    database_reads!(read_tables);
-    statement_reads!(read_tables);
 }

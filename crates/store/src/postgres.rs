@@ -40,12 +40,9 @@ use specs::Specs;
 /// Connections for reads, besides one for each batch worker.
 const READERS: usize = 4;
 
-#[derive(Clone, Debug)]
-pub struct PostgresStore(Arc<Node>);
-
 /// Connections and caches of one node.
 #[derive(Debug)]
-struct Node {
+pub(crate) struct Node {
     writers: Pool,
     readers: Pool,
     clock: DatabaseClock,
@@ -56,11 +53,11 @@ struct Node {
     parallel_batches: usize,
 }
 
-impl PostgresStore {
+impl Node {
     /// Connects to a `postgres://` URL and runs pending migrations; refuses a server that could lose acknowledged work.
     /// Besides the driver's settings the URL accepts `lanes` (batches in flight), `prepared=off` (for poolers that move
     /// transactions between connections) and `notify=off`.
-    pub async fn connect(url: &str) -> Result<Self> {
+    pub(crate) async fn connect(url: &str) -> Result<Self> {
         let options = Options::parse(url)?;
         let pool = |keeps, size| Pool::new(options.config.clone(), keeps, size);
         let node = Node {
@@ -82,19 +79,17 @@ impl PostgresStore {
         open::migrate(&connection).await?;
         connection.release();
         drop(connection);
-        Ok(Self(Arc::new(node)))
+        Ok(node)
     }
-}
 
-impl Node {
-    async fn now(&self) -> Result<Now> {
+    async fn database_now(&self) -> Result<Now> {
         let mut connection = self.readers.get().await?;
         let reading = clock::read(&connection, &self.clock).await?;
         connection.release();
         Ok(reading.now())
     }
 
-    async fn heartbeat(&self) -> Result<(), StatementFault> {
+    async fn beat(&self) -> Result<(), StatementFault> {
         let mut connection = self.readers.get().await?;
         clock::beat(&connection, &self.clock).await?;
         connection.release();

@@ -2,7 +2,7 @@
 
 pub(crate) use tenure_core::api_key::ApiKey;
 pub(crate) use tenure_core::asset::{Asset, AssetId};
-pub(crate) use tenure_core::automation::{Automation, AutomationId};
+pub(crate) use tenure_core::automation::{Automation, AutomationId, AutomationKind};
 pub(crate) use tenure_core::command::{ClaimFilter, KeyId};
 pub(crate) use tenure_core::credit::{Account, LedgerLine, Movement};
 pub(crate) use tenure_core::dead_letter::DeadLetter;

@@ -59,7 +59,7 @@ impl Dialect {
 
 type Decode<T> = fn(&mut RowReader<'_>) -> Result<T>;
 
-pub(crate) trait Database: Store {
+pub(crate) trait Database: Backend {
     const DIALECT: Dialect;
 
     /// Runs one statement outside of any transaction, and decodes its rows.
@@ -88,26 +88,37 @@ impl<T> FromRows<T> for Option<T> {
     }
 }
 
-/// Implements `statement_reads!`, in the file that is beside the folder `sql` of a database.
-macro_rules! read_by_statement {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty = $decode:path;)*) => {$(
-        async fn $name(&self, $($arg: $type),*) -> Result<$output> {
-            let sql = include_str!(concat!("sql/", stringify!($name), ".sql"));
-            self.rows(sql.into(), vec![$($arg.into()),*], $decode).await.map(FromRows::from_rows)
+/// Declares `answer(query)` of a database, in the file that is beside its folder `sql`.
+macro_rules! answer_query {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident = $name:ident($($arg:ident: $type:ty),*) -> $output:ty [$($how:tt)+];
+    )*) => {
+        async fn answer(&self, query: Query) -> Result<QueryAnswer> {
+            Ok(match query {
+                $(Query::$variant { $($arg),* } => {
+                    QueryAnswer::$variant(read_by!([$($how)+] self, $name($($arg),*)))
+                })*
+            })
         }
-    )*};
+    };
 }
-pub(crate) use read_by_statement;
+pub(crate) use answer_query;
 
-/// Implements `database_reads!` by the functions below.
-macro_rules! read_by_function {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*) => {$(
-        async fn $name(&self, $($arg: $type),*) -> Result<$output> {
-            $crate::reads::$name(self, $($arg),*).await
-        }
-    )*};
+/// One answer: see `queries!`.
+macro_rules! read_by {
+    ([store] $database:expr, $name:ident($($arg:ident),*)) => {
+        $database.$name($($arg),*).await?
+    };
+    ([function] $database:expr, $name:ident($($arg:ident),*)) => {
+        $crate::reads::$name($database, $($arg),*).await?
+    };
+    ([statement $decode:path] $database:expr, $name:ident($($arg:ident),*)) => {{
+        let sql = include_str!(concat!("sql/", stringify!($name), ".sql"));
+        FromRows::from_rows($database.rows(sql.into(), vec![$($arg.into()),*], $decode).await?)
+    }};
 }
-pub(crate) use read_by_function;
+pub(crate) use read_by;
 
 async fn query<D: Database, T: Send + 'static, A: FromRows<T>>(
     store: &D,

@@ -26,7 +26,7 @@ use tokio::sync::oneshot;
 use crate::codec::{Interner, corrupt};
 use crate::live::Live;
 use crate::prelude::*;
-use crate::{Result, StoreError};
+use crate::{Decide, Result, StoreError};
 use checkpoint::{Checkpointer, ReadGate};
 use clock::FileClock;
 use files::Files;
@@ -37,7 +37,7 @@ pub(crate) use rows::get;
 const READERS: usize = 4;
 
 #[derive(Clone, Debug)]
-pub struct SqliteStore(Arc<OpenStore>);
+pub(crate) struct SqliteStore(Arc<OpenStore>);
 
 #[derive(Debug)]
 struct OpenStore {
@@ -72,7 +72,7 @@ struct Writer {
 
 impl SqliteStore {
     /// Opens the store in a folder, which is created if it does not exist; refuses one that another process has open.
-    pub async fn open(folder: &Path) -> Result<Self> {
+    pub(crate) async fn open(folder: &Path) -> Result<Self> {
         let folder = folder.to_owned();
         let opened = tokio::task::spawn_blocking(move || Self::open_blocking(&folder)).await;
         opened.map_err(|panic| StoreError::Statement(panic.to_string()))?
@@ -127,7 +127,7 @@ impl SqliteStore {
     }
 
     /// Opens the store read-only, beside a process that may be using it: nothing is checked, repaired or written.
-    pub async fn open_to_read(folder: &Path) -> Result<Self> {
+    pub(crate) async fn open_to_read(folder: &Path) -> Result<Self> {
         let folder = folder.to_owned();
         let opened = tokio::task::spawn_blocking(move || {
             let files = Files::look(&folder)?;
@@ -196,20 +196,13 @@ fn run(mut writer: Writer, inbox: &Receiver<WriterTask>) {
 
 impl Writer {
     /// Loads, decides and commits one batch.
-    fn transact<T>(
-        &mut self,
-        reads: &Reads,
-        decide: &mut impl FnMut(&mut WorkingSet, Now) -> T,
-    ) -> Result<T> {
+    fn transact(&mut self, reads: &Reads, mut decide: Decide) -> Result<()> {
         if let Some(doubt) = &self.doubt {
             return Err(StoreError::OutcomeUnknown(doubt.clone()));
         }
         let now = self.clock.lock().expect("no thread panics while holding the lock").now();
         let mut set = self.load(reads, now)?;
-        let answer = decide(&mut set, now);
-        if !set.changes.is_empty() {
-            self.write(set, now)?;
-        }
-        Ok(answer)
+        decide(&mut set, now);
+        if set.changes.is_empty() { Ok(()) } else { self.write(set, now) }
     }
 }

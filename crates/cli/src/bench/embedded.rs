@@ -11,21 +11,21 @@ use tenure_core::id::{Actor, WorkerId};
 use tenure_core::job::Job;
 use tenure_core::json::Json;
 use tenure_runtime::{Definitions, NewJob, Options, Runtime};
-use tenure_store::AnyStore;
+use tenure_store::Store;
 
 use super::{Throughput, drive, payload};
 
 /// Jobs that are created by one call while a store is filled.
 const FILL_BATCH: usize = 500;
 
-pub(super) struct Embedded(Runtime<AnyStore>);
+pub(super) struct Embedded(Runtime);
 
 impl Embedded {
     pub(super) async fn open(folder: &Path) -> Result<Self> {
-        Self::on(AnyStore::open(folder).await?).await
+        Self::on(Store::open(folder).await?).await
     }
 
-    pub(super) async fn on(store: AnyStore) -> Result<Self> {
+    pub(super) async fn on(store: Store) -> Result<Self> {
         Ok(Self(Runtime::start(store, Definitions::default(), Options::default()).await?))
     }
 
@@ -56,14 +56,14 @@ impl Embedded {
     /// Lifecycles of concurrent callers, each of which takes `batch` jobs at a time and waits for every result.
     pub(super) async fn drive(&self, callers: usize, batch: usize, span: Duration) -> Result<Throughput> {
         let callers = (0..callers).map(|number| (self.0.clone(), WorkerId::from(format!("w{number}"))));
-        let operation = move |(runtime, worker): (Runtime<AnyStore>, WorkerId)| async move {
+        let operation = move |(runtime, worker): (Runtime, WorkerId)| async move {
             run_lifecycles(&runtime, &worker, batch).await
         };
         drive(callers.collect(), span, operation).await
     }
 }
 
-async fn create(runtime: &Runtime<AnyStore>, batch: usize) -> Result<()> {
+async fn create(runtime: &Runtime, batch: usize) -> Result<()> {
     let payload = Json::of(&payload());
     let new: Vec<NewJob> = (0..batch).map(|_| NewJob::new("bench", payload.clone())).collect();
     for created in runtime.create_all(new).await {
@@ -73,7 +73,7 @@ async fn create(runtime: &Runtime<AnyStore>, batch: usize) -> Result<()> {
 }
 
 /// Creates, claims, starts and finishes up to `batch` jobs; returns how many. The claim takes the oldest waiting jobs.
-async fn run_lifecycles(runtime: &Runtime<AnyStore>, worker: &WorkerId, batch: usize) -> Result<usize> {
+async fn run_lifecycles(runtime: &Runtime, worker: &WorkerId, batch: usize) -> Result<usize> {
     create(runtime, batch).await?;
     let filter = ClaimFilter::default();
     let claim = Claim { worker: worker.clone(), filter, max: batch as u32, request_id: None, start: false };

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, ensure};
 use serde::Serialize;
-use tenure_store::{AnyStore, MemoryStore, Store as _};
+use tenure_store::{MemoryStore, Store};
 
 use super::embedded::Embedded;
 use super::{Throughput, disk, machine};
@@ -86,13 +86,13 @@ fn cpu_each(throughput: &Throughput, cpu_after: u64, cpu_before: u64) -> f64 {
     cpu_after.saturating_sub(cpu_before) as f64 / throughput.operations.max(1) as f64
 }
 
-async fn fresh(store: StoreKind, folder: &Path, database_url: Option<&str>) -> Result<AnyStore> {
+async fn fresh(store: StoreKind, folder: &Path, database_url: Option<&str>) -> Result<Store> {
     match store {
-        StoreKind::Memory => Ok(AnyStore::Memory(MemoryStore::new())),
-        StoreKind::Sqlite => Ok(AnyStore::open(folder).await?),
+        StoreKind::Memory => Ok(MemoryStore::new().into()),
+        StoreKind::Sqlite => Ok(Store::open(folder).await?),
         StoreKind::Postgres => {
             let url = database_url.context("--stores postgres needs --database-url")?;
-            let store = AnyStore::connect(&fresh_database(url)?).await?;
+            let store = Store::connect(&fresh_database(url)?).await?;
             store.now().await?;
             Ok(store)
         }
@@ -120,6 +120,6 @@ fn open_again(folder: &Path, waiting: usize) -> Result<Opening> {
 /// `tenure bench --open`: milliseconds to open the store, and resident bytes afterwards.
 pub(super) async fn open(folder: &Path) -> Result<String> {
     let start = Instant::now();
-    let _store = AnyStore::open(folder).await?;
+    let _store = Store::open(folder).await?;
     Ok(format!("{} {}", start.elapsed().as_millis(), machine::resident_bytes(std::process::id())?))
 }

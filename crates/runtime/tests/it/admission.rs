@@ -28,7 +28,7 @@ fn grant(amount: u64) -> Command {
     Command::GrantCredits { user: "u1".into(), amount, reason: None }
 }
 
-async fn code(runtime: &Runtime<MemoryStore>, new: NewJob) -> &'static str {
+async fn code(runtime: &Runtime, new: NewJob) -> &'static str {
     match runtime.create(new).await.unwrap() {
         Ok(CommandOutput::Job { replayed: false, .. }) => "created",
         Ok(CommandOutput::Job { replayed: true, .. }) => "found",

@@ -22,7 +22,7 @@ async fn a_thousand_concurrent_callers_each_get_their_own_result() {
     let ids: std::collections::BTreeSet<_> = tasks.join_all().await.into_iter().collect();
     assert_eq!(ids.len(), 1000);
     for id in ids {
-        assert_eq!(store.job(id).await.unwrap().unwrap().seq, 1);
+        assert_eq!(store.handle().job(id).await.unwrap().unwrap().seq, 1);
     }
 }
 

@@ -12,11 +12,11 @@ use crate::prelude::*;
 pub(crate) const START: Timestamp = Timestamp(1_800_000_000_000);
 
 /// A runtime with virtual time and default configuration.
-pub(crate) async fn runtime() -> (Runtime<MemoryStore>, MemoryStore) {
+pub(crate) async fn runtime() -> (Runtime, MemoryStore) {
     with(Definitions::default(), Options::default()).await
 }
 
-pub(crate) async fn with(definitions: Definitions, options: Options) -> (Runtime<MemoryStore>, MemoryStore) {
+pub(crate) async fn with(definitions: Definitions, options: Options) -> (Runtime, MemoryStore) {
     let store = MemoryStore::with_tokio_clock(START);
     let runtime =
         Runtime::start(store.clone(), definitions, options).await.expect("the definitions are valid");
@@ -32,7 +32,7 @@ pub(crate) fn a_job(job_type: &str) -> NewJob {
     NewJob::new(job_type, Json::parse("{}").unwrap())
 }
 
-pub(crate) async fn created<S: Store>(runtime: &Runtime<S>, new: NewJob) -> Arc<Job> {
+pub(crate) async fn created(runtime: &Runtime, new: NewJob) -> Arc<Job> {
     job_of(runtime.create(new).await.unwrap())
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn a_claim(worker: &str, max: u32) -> Claim {
     Claim { worker: worker.into(), filter: ClaimFilter::default(), max, request_id: None, start: true }
 }
 
-pub(crate) async fn claimed<S: Store>(runtime: &Runtime<S>, worker: &str, wait: Duration) -> Vec<Arc<Job>> {
+pub(crate) async fn claimed(runtime: &Runtime, worker: &str, wait: Duration) -> Vec<Arc<Job>> {
     match runtime.claim(a_claim(worker, 1), wait).await.unwrap().unwrap() {
         CommandOutput::Claimed { jobs, .. } => jobs,
         other => panic!("{other:?} is not the result of a claim"),
@@ -59,11 +59,11 @@ pub(crate) fn envelope(command: Command) -> CommandEnvelope {
 }
 
 /// Submits a command that must be accepted.
-pub(crate) async fn submitted<S: Store>(runtime: &Runtime<S>, command: Command) -> CommandOutput {
+pub(crate) async fn submitted(runtime: &Runtime, command: Command) -> CommandOutput {
     runtime.submit(envelope(command)).await.unwrap().unwrap()
 }
 
-pub(crate) async fn report<S: Store>(runtime: &Runtime<S>, job: &Job, verb: Verb) -> CommandResult {
+pub(crate) async fn report(runtime: &Runtime, job: &Job, verb: Verb) -> CommandResult {
     let lease = job.lease.as_ref().expect("a claimed job is leased");
     let holder = Some(Holder { worker: lease.worker.clone(), fence: lease.fence });
     let report = Report { job: job.id(), holder, verb };
@@ -79,6 +79,6 @@ pub(crate) fn fail(class: Class) -> Verb {
     Verb::Fail { error, retry_after: None }
 }
 
-pub(crate) async fn state<S: Store>(runtime: &Runtime<S>, id: JobId) -> String {
+pub(crate) async fn state(runtime: &Runtime, id: JobId) -> String {
     runtime.store().job(id).await.unwrap().expect("the job exists").state.to_string()
 }

@@ -21,7 +21,7 @@ fn version(version: u32, settings: &str) -> Definitions {
 }
 
 /// Creates and finishes jobs.
-async fn finished<S: Store>(runtime: &Runtime<S>, count: usize) -> Vec<Arc<Job>> {
+async fn finished(runtime: &Runtime, count: usize) -> Vec<Arc<Job>> {
     let created = runtime.create_all((0..count).map(|_| a_job("work"))).await;
     let created: Vec<_> = created.into_iter().map(|answer| job_of(answer.unwrap())).collect();
     let claim = a_claim("w1", u32::try_from(count).unwrap());
@@ -36,7 +36,7 @@ async fn finished<S: Store>(runtime: &Runtime<S>, count: usize) -> Vec<Arc<Job>>
 }
 
 /// How many of the jobs exist.
-async fn existing<S: Store>(store: &S, jobs: &[Arc<Job>]) -> usize {
+async fn existing(store: &Store, jobs: &[Arc<Job>]) -> usize {
     let mut count = 0;
     for job in jobs {
         count += usize::from(store.job(job.id()).await.unwrap().is_some());
@@ -56,13 +56,13 @@ async fn jobs_that_an_older_version_keeps_for_longer_do_not_delay_the_others() {
     pass(Duration::from_mins(30)).await;
     let newest = finished(&second, 1).await;
     pass(Duration::from_mins(31)).await;
-    assert_eq!(existing(&store, &new).await, 0, "their hour is over");
-    assert_eq!(existing(&store, &old).await, MANY, "their version keeps them for three hours");
-    assert_eq!(existing(&store, &newest).await, 1, "its hour is not over");
+    assert_eq!(existing(&store.handle(), &new).await, 0, "their hour is over");
+    assert_eq!(existing(&store.handle(), &old).await, MANY, "their version keeps them for three hours");
+    assert_eq!(existing(&store.handle(), &newest).await, 1, "its hour is not over");
     pass(Duration::from_mins(30)).await;
-    assert_eq!(existing(&store, &newest).await, 0);
+    assert_eq!(existing(&store.handle(), &newest).await, 0);
     pass(Duration::from_mins(90)).await;
-    assert_eq!(existing(&store, &old).await, 0, "the three hours are over");
+    assert_eq!(existing(&store.handle(), &old).await, 0, "the three hours are over");
 }
 
 #[tokio::test(start_paused = true)]
@@ -74,7 +74,10 @@ async fn expired_keys_are_deleted_until_none_is_left() {
         job_of(answer.unwrap());
     }
     pass(Duration::from_mins(9)).await;
-    assert!(store.has_expired().await.unwrap(), "they have expired and are deleted every ten minutes");
+    assert!(
+        store.handle().has_expired().await.unwrap(),
+        "they have expired and are deleted every ten minutes"
+    );
     pass(Duration::from_mins(2)).await;
-    assert!(!store.has_expired().await.unwrap());
+    assert!(!store.handle().has_expired().await.unwrap());
 }

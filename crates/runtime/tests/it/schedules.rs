@@ -27,14 +27,14 @@ fn plan(cron: &str, timezone: &str) -> Plan {
 }
 
 /// Adds the schedule `s`.
-async fn add<S: Store>(runtime: &Runtime<S>, plan: Plan) -> Result<(), Refusal> {
+async fn add(runtime: &Runtime, plan: Plan) -> Result<(), Refusal> {
     let added = runtime.add_schedule("operator:ann".into(), "s".into(), plan).await.unwrap()?;
     let CommandOutput::Automation { automation, .. } = added else { panic!("{added:?} is not a schedule") };
     assert!(matches!(*automation, Automation::Schedule(_)), "{automation:?}");
     Ok(())
 }
 
-async fn schedule<S: Store>(store: &S) -> Schedule {
+async fn schedule(store: &Store) -> Schedule {
     match store.automations(AutomationKind::Schedule).await.unwrap().remove(0) {
         Automation::Schedule(schedule) => schedule,
         Automation::Webhook(_) => panic!("it is a schedule"),
@@ -42,27 +42,23 @@ async fn schedule<S: Store>(store: &S) -> Schedule {
 }
 
 /// Every job, oldest first.
-async fn jobs<S: Store>(store: &S) -> Vec<Arc<Job>> {
+async fn jobs(store: &Store) -> Vec<Arc<Job>> {
     let mut jobs = store.list(JobFilter::default(), Page { before: None, limit: 500 }).await.unwrap();
     jobs.reverse();
     jobs
 }
 
 /// The times for which jobs were created.
-async fn occurrences<S: Store>(store: &S) -> Vec<String> {
+async fn occurrences(store: &Store) -> Vec<String> {
     let times = jobs(store).await;
     times.iter().map(|job| job.spec.correlation_id().as_str().trim_start_matches("s@").to_owned()).collect()
 }
 
-async fn at(time: &str) -> (Runtime<MemoryStore>, MemoryStore) {
+async fn at(time: &str) -> (Runtime, MemoryStore) {
     at_with(time, Definitions::default(), Options::default()).await
 }
 
-async fn at_with(
-    time: &str,
-    definitions: Definitions,
-    options: Options,
-) -> (Runtime<MemoryStore>, MemoryStore) {
+async fn at_with(time: &str, definitions: Definitions, options: Options) -> (Runtime, MemoryStore) {
     let store = MemoryStore::with_tokio_clock(Timestamp::parse(time).unwrap());
     (Runtime::start(store.clone(), definitions, options).await.unwrap(), store)
 }
@@ -72,16 +68,16 @@ async fn a_job_is_created_within_a_second_of_each_time() {
     let (runtime, store) = at("2026-03-01T11:58:30Z").await;
     add(&runtime, plan("*/5 * * * *", "UTC")).await.unwrap();
     pass(11 * MINUTE).await;
-    assert_eq!(occurrences(&store).await, ["2026-03-01T12:00:00.000Z", "2026-03-01T12:05:00.000Z"]);
-    for job in jobs(&store).await {
+    assert_eq!(occurrences(&store.handle()).await, ["2026-03-01T12:00:00.000Z", "2026-03-01T12:05:00.000Z"]);
+    for job in jobs(&store.handle()).await {
         let late = job.spec.created_at.0.rem_euclid(300_000);
         assert!(late <= 1000, "{late} ms late");
         assert_eq!((job.spec.priority, job.spec.payload.as_str()), (2, r#"{"n":1}"#));
-        assert_eq!(store.history(job.id()).await.unwrap()[0].actor.to_string(), "schedule:s");
+        assert_eq!(store.handle().history(job.id()).await.unwrap()[0].actor.to_string(), "schedule:s");
     }
-    let schedule = schedule(&store).await;
+    let schedule = schedule(&store.handle()).await;
     assert_eq!(schedule.next_at, Timestamp::parse("2026-03-01T12:10:00Z"));
-    assert_eq!(schedule.last_job, jobs(&store).await.last().map(|job| job.id()));
+    assert_eq!(schedule.last_job, jobs(&store.handle()).await.last().map(|job| job.id()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -94,7 +90,7 @@ async fn nodes_that_share_a_store_create_one_job_for_each_time() {
     }
     add(&nodes[0], plan("* * * * *", "UTC")).await.unwrap();
     pass(10 * MINUTE).await;
-    let mut times = occurrences(&store).await;
+    let mut times = occurrences(&store.handle()).await;
     assert_eq!(times.len(), 10);
     times.dedup();
     assert_eq!(times.len(), 10);
@@ -106,11 +102,11 @@ async fn after_an_outage(misfire: Misfire, down: Duration) -> Vec<String> {
     add(&first, Plan { misfire, ..plan("*/10 * * * *", "UTC") }).await.unwrap();
     first.stop().await;
     pass(down).await;
-    assert!(jobs(&store).await.is_empty(), "no node was running");
+    assert!(jobs(&store.handle()).await.is_empty(), "no node was running");
     let second = Runtime::start(store.clone(), Definitions::default(), Options::default()).await.unwrap();
     pass(Duration::from_secs(5)).await;
     second.stop().await;
-    occurrences(&store).await
+    occurrences(&store.handle()).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,7 +137,7 @@ async fn a_fixed_time_creates_one_job_on_both_nights_when_clocks_change() {
         let (runtime, store) = at_with(start, Definitions::default(), slow_checks).await;
         add(&runtime, plan(cron, "America/New_York")).await.unwrap();
         pass(44 * 60 * MINUTE).await;
-        assert_eq!(occurrences(&store).await, made);
+        assert_eq!(occurrences(&store.handle()).await, made);
         runtime.stop().await;
     }
 }
@@ -151,13 +147,13 @@ async fn a_schedule_without_overlap_waits_for_its_last_job() {
     let (runtime, store) = at("2026-03-01T00:00:30Z").await;
     add(&runtime, Plan { overlap: Overlap::Skip, ..plan("* * * * *", "UTC") }).await.unwrap();
     pass(3 * MINUTE).await;
-    assert_eq!(occurrences(&store).await, ["2026-03-01T00:01:00.000Z"]);
-    assert_eq!(schedule(&store).await.last_error.as_deref(), Some("its last job is unfinished"));
+    assert_eq!(occurrences(&store.handle()).await, ["2026-03-01T00:01:00.000Z"]);
+    assert_eq!(schedule(&store.handle()).await.last_error.as_deref(), Some("its last job is unfinished"));
     let held = claimed(&runtime, "w1", Duration::ZERO).await.remove(0);
     report(&runtime, &held, succeed()).await.unwrap();
     pass(MINUTE).await;
-    assert_eq!(jobs(&store).await.len(), 2);
-    assert_eq!(schedule(&store).await.last_error, None);
+    assert_eq!(jobs(&store.handle()).await.len(), 2);
+    assert_eq!(schedule(&store.handle()).await.last_error, None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -167,11 +163,11 @@ async fn times_during_a_pause_are_not_made_up() {
     let pause = Command::ChangeSchedule { id: "s".into(), change: ScheduleChange::Pause };
     submitted(&runtime, pause).await;
     pass(10 * MINUTE).await;
-    assert!(jobs(&store).await.is_empty());
-    let paused = schedule(&store).await;
+    assert!(jobs(&store.handle()).await.is_empty());
+    let paused = schedule(&store.handle()).await;
     runtime.resume_schedule("operator:ann".into(), &paused).await.unwrap().unwrap();
     pass(MINUTE).await;
-    assert_eq!(occurrences(&store).await, ["2026-03-01T00:11:00.000Z"]);
+    assert_eq!(occurrences(&store.handle()).await, ["2026-03-01T00:11:00.000Z"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -181,10 +177,10 @@ async fn a_job_that_is_not_admitted_is_recorded_as_an_error() {
     let (runtime, store) = at_with("2026-03-01T00:00:30Z", definitions, Options::default()).await;
     add(&runtime, plan("* * * * *", "UTC")).await.expect("a guard may admit it later");
     pass(2 * MINUTE).await;
-    let schedule = schedule(&store).await;
+    let schedule = schedule(&store.handle()).await;
     assert!(schedule.last_error.as_ref().is_some_and(|error| error.starts_with("guard_rejected: ")));
     assert_eq!(schedule.next_at, Timestamp::parse("2026-03-01T00:03:00Z"), "it continues");
-    assert!(jobs(&store).await.is_empty());
+    assert!(jobs(&store.handle()).await.is_empty());
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,20 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use tenure_core::api_key::ApiKey;
-use tenure_core::asset::{Asset, AssetId};
-use tenure_core::automation::{Automation, AutomationKind};
-use tenure_core::credit::{Account, LedgerLine};
-use tenure_core::dead_letter::DeadLetter;
-use tenure_core::event::{AuditLine, Event, LogLine, Telemetry};
-use tenure_core::id::{JobId, LifecycleName, Position, QueueName, UserId, WorkerId};
-use tenure_core::job::LifecycleRef;
-use tenure_core::node::NodeRecord;
-use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
+use tenure_core::id::JobId;
 use tenure_core::time::Now;
-use tenure_core::worker::WorkerRecord;
-use tenure_core::working_set::{Reads, WorkingSet};
-use tenure_store::{AccountSums, CompletedJob, Count, Gauges, JournalEntry, ReadyJobs, Scanned, StoreError};
+use tenure_core::working_set::Reads;
+use tenure_store::{Backend, BackendFuture, Decide, Properties, Query, QueryAnswer, ReadyJobs, StoreError};
 use tokio::sync::mpsc;
 
 use crate::prelude::*;
@@ -57,52 +47,39 @@ impl TestStore {
     }
 }
 
-macro_rules! count_reads {
-    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),*) -> $answer:ty $(= $decode:path)?;)*) => {$(
-        async fn $name(&self, $($argument: $type),*) -> Result<$answer, StoreError> {
-            self.counted().$name($($argument),*).await
-        }
-    )*};
-}
-
-impl Store for TestStore {
-    async fn transact<T: Send + 'static>(
-        &self,
-        reads: Reads,
-        decide: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
-    ) -> Result<T, StoreError> {
+impl Backend for TestStore {
+    fn transact(&self, reads: Reads, decide: Decide) -> BackendFuture<'_, Result<(), StoreError>> {
         let corrupt = reads.jobs.intersection(&self.corrupt()).next().copied();
         if let Some(id) = corrupt {
             let why = "chosen by the test".to_owned();
-            return Err(StoreError::Corrupt { table: "jobs", key: id.to_string(), why });
+            let error = StoreError::Corrupt { table: "jobs", key: id.to_string(), why };
+            return Box::pin(async { Err(error) });
         }
-        self.counted().transact(reads, decide).await
+        self.counted().transact(reads, decide)
     }
 
-    async fn now(&self) -> Result<Now, StoreError> {
-        self.store.now().await
+    fn read(&self, query: Query) -> BackendFuture<'_, Result<QueryAnswer, StoreError>> {
+        self.counted().read(query)
     }
 
-    async fn heartbeat(&self) -> Result<(), StoreError> {
-        self.store.heartbeat().await
+    fn now(&self) -> BackendFuture<'_, Result<Now, StoreError>> {
+        self.store.now()
     }
 
-    fn is_shared(&self) -> bool {
-        self.store.is_shared()
+    fn heartbeat(&self) -> BackendFuture<'_, Result<(), StoreError>> {
+        self.store.heartbeat()
     }
 
-    fn parallel_batches(&self) -> usize {
-        self.store.parallel_batches()
+    fn remote_commit(&self) -> BackendFuture<'_, RemoteCommit> {
+        Box::pin(async {
+            match self.remote.lock().await.recv().await {
+                Some(commit) => commit,
+                None => std::future::pending().await,
+            }
+        })
     }
 
-    async fn remote_commit(&self) -> RemoteCommit {
-        match self.remote.lock().await.recv().await {
-            Some(commit) => commit,
-            None => std::future::pending().await,
-        }
+    fn properties(&self) -> Properties {
+        self.store.properties()
     }
-
-    tenure_store::store_reads!(count_reads);
-    tenure_store::database_reads!(count_reads);
-    tenure_store::statement_reads!(count_reads);
 }

@@ -22,7 +22,7 @@ async fn an_expired_lease_is_noticed_within_a_second_without_a_command() {
         tokio::time::timeout(Duration::from_secs(2), journal.next()).await.expect("within a second").unwrap();
     assert_eq!(page[0].event.name, "job_requeued");
     assert_eq!(page[0].event.cause.as_ref().unwrap(), "HEARTBEAT_LOST");
-    let lost = store.job(job.id()).await.unwrap().unwrap();
+    let lost = store.handle().job(job.id()).await.unwrap().unwrap();
     assert_eq!((lost.attempt, lost.retry_count), (2, 1));
 }
 
@@ -72,11 +72,11 @@ async fn only_jobs_past_their_retention_are_purged_within_a_minute() {
     report(&runtime, &held, succeed()).await.unwrap();
     let waiting = created(&runtime, a_job("work")).await;
     pass(Duration::from_secs(3500)).await;
-    assert!(store.job(done.id()).await.unwrap().is_some(), "the hour is not over");
+    assert!(store.handle().job(done.id()).await.unwrap().is_some(), "the hour is not over");
     pass(Duration::from_secs(161)).await;
-    assert!(store.job(done.id()).await.unwrap().is_none());
-    assert!(store.history(done.id()).await.unwrap().is_empty());
-    assert!(store.job(waiting.id()).await.unwrap().is_some(), "an unfinished job is kept");
+    assert!(store.handle().job(done.id()).await.unwrap().is_none());
+    assert!(store.handle().history(done.id()).await.unwrap().is_empty());
+    assert!(store.handle().job(waiting.id()).await.unwrap().is_some(), "an unfinished job is kept");
 }
 
 #[tokio::test(start_paused = true)]
@@ -121,6 +121,6 @@ async fn a_released_job_is_claimed_again_without_using_up_an_attempt() {
         let held = claimed(&runtime, worker, Duration::ZERO).await.remove(0);
         report(&runtime, &held, Verb::Release { checkpoint: None, delay: None }).await.unwrap();
     }
-    let released = store.job(job.id()).await.unwrap().unwrap();
+    let released = store.handle().job(job.id()).await.unwrap().unwrap();
     assert_eq!((released.attempt, released.retry_count), (4, 0));
 }

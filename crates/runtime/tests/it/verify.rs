@@ -7,7 +7,6 @@ use rusqlite::Connection;
 use tenure_core::command::{AppendLog, Cancel, NewLogLine};
 use tenure_core::job::CancelMode;
 use tenure_runtime::verify;
-use tenure_store::SqliteStore;
 
 use crate::fixture::{a_job, claimed, created, fail, report, submitted, succeed};
 use crate::prelude::*;
@@ -19,7 +18,7 @@ async fn fill(folder: &Path) {
         TypeDefinition { cost: 2, lease: hour, heartbeat: hour, ..TypeDefinition::new("picture", "image") };
     let types = vec![TypeDefinition::new("*", "distributed"), picture];
     let definitions = Definitions { lifecycles: Lifecycle::built_in(), types };
-    let store = SqliteStore::open(folder).await.unwrap();
+    let store = Store::open(folder).await.unwrap();
     let runtime = Runtime::start(store, definitions, Options::default()).await.unwrap();
     submitted(&runtime, Command::GrantCredits { user: "u1".into(), amount: 10, reason: None }).await;
     let now = Duration::ZERO;
@@ -51,7 +50,7 @@ async fn fill(folder: &Path) {
 
 /// The findings of `verify` for the store in a folder; errors on opening are findings too.
 async fn findings(folder: &Path) -> Vec<String> {
-    let store = SqliteStore::open_to_read(folder).await.unwrap();
+    let store = Store::open_to_read(folder).await.unwrap();
     let mut found = Vec::new();
     if let Err(error) = verify(&store, |difference| found.push(difference.to_string())).await {
         found.push(error.to_string());
@@ -63,7 +62,7 @@ async fn findings(folder: &Path) -> Vec<String> {
 async fn a_sound_store_has_no_findings_even_while_in_use() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path()).await;
-    let in_use = SqliteStore::open(folder.path()).await.unwrap();
+    let in_use = Store::open(folder.path()).await.unwrap();
     assert_eq!(findings(folder.path()).await, Vec::<String>::new());
     let seen = verify(&in_use, |_| ()).await.unwrap();
     assert_eq!((seen.jobs, seen.accounts, seen.differences), (6, 1, 0));

@@ -91,7 +91,7 @@ async fn a_paused_queue_offers_no_jobs_until_resumed() {
 }
 
 /// Claims of one type that wait.
-fn idle_claims<S: Store>(runtime: &Runtime<S>, count: usize) -> JoinSet<usize> {
+fn idle_claims(runtime: &Runtime, count: usize) -> JoinSet<usize> {
     let mut waiting = JoinSet::new();
     for worker in 0..count {
         let filter = ClaimFilter { types: Some(vec!["wanted".into()]), queues: None };

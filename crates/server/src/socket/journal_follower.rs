@@ -8,7 +8,7 @@ use std::mem::take;
 
 use tenure_core::job::Progress;
 use tenure_runtime::Follower;
-use tenure_store::{AnyStore, LeasePages, StoreError};
+use tenure_store::{LeasePages, StoreError};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
@@ -24,7 +24,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 struct JournalFollower {
     app: App,
-    follower: Follower<AnyStore>,
+    follower: Follower,
     publisher: Publisher,
     /// Progress that waits for its place.
     waiting: HashMap<JobId, Vec<Arc<Job>>>,

@@ -15,9 +15,9 @@ use tenure_service::caller::Caller;
 use tenure_service::keyring::Keyring;
 use tenure_service::{Service, ServiceParts, listing, workers};
 use tenure_stats::{Counters, Stats, ThisNode};
-use tenure_store::{AnyStore, MemoryStore};
+use tenure_store::{MemoryStore, Store};
 
-async fn service(store: AnyStore) -> Service {
+async fn service(store: Store) -> Service {
     let runtime = Runtime::start(store.clone(), Definitions::default(), Options::default()).await.unwrap();
     let keyring = Arc::new(Keyring::open(store, None).await.unwrap());
     let counters = Arc::new(Counters::new(&runtime.catalog()));
@@ -48,7 +48,7 @@ fn worker_key(credential: &str) -> Caller {
 /// A service with ten thousand leases of `w1` and then one of `w2`.
 async fn many_leases() -> Service {
     let store = MemoryStore::with_manual_clock(Timestamp(1_800_000_000_000));
-    let service = service(AnyStore::Memory(store)).await;
+    let service = service(store.into()).await;
     create(&service, 10_001).await;
     for _ in 0..10 {
         claim(&service, "w1", 1000).await;
@@ -80,7 +80,7 @@ async fn every_lease_is_listed_with_its_worker() {
 #[tokio::test]
 async fn leased_jobs_of_the_embedded_store_are_listed_newest_first() {
     let folder = tempfile::tempdir().unwrap();
-    let service = service(AnyStore::open(folder.path()).await.unwrap()).await;
+    let service = service(Store::open(folder.path()).await.unwrap()).await;
     create(&service, 1002).await;
     claim(&service, "w1", 1000).await;
     claim(&service, "w2", 1).await;

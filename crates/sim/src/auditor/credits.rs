@@ -28,7 +28,7 @@ impl CreditModel {
     /// Reads new lines of every ledger: violations, and the jobs whose credits moved.
     pub(super) fn read(
         &mut self,
-        store: &MemoryStore,
+        store: &Store,
         models: &BTreeMap<JobId, JobModel>,
     ) -> (Vec<Violation>, BTreeSet<JobId>) {
         let (mut violations, mut moved) = (Vec::new(), BTreeSet::new());

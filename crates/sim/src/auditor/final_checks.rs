@@ -98,7 +98,7 @@ fn dead_letter(model: &JobModel, letter: Option<&DeadLetter>) -> Option<Violatio
     }
 }
 
-fn letters(store: &MemoryStore) -> BTreeMap<JobId, DeadLetter> {
+fn letters(store: &Store) -> BTreeMap<JobId, DeadLetter> {
     let page = Page { before: None, limit: usize::MAX };
     let of = |dismissed| {
         let filter = DeadLetterFilter { dismissed, ..DeadLetterFilter::default() };

@@ -11,7 +11,8 @@ use super::statements::*;
 use super::write::clock_slot;
 use super::*;
 use crate::list::Bound;
-use crate::reads::{Database, Dialect, FromRows, read_by_function, read_by_statement};
+use crate::query::queries;
+use crate::reads::{Database, Dialect, FromRows, answer_query, read_by};
 use crate::row::RowReader;
 
 /// A row limit as a parameter.
@@ -19,7 +20,7 @@ pub(super) fn rows_max(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-impl Database for PostgresStore {
+impl Database for Node {
     const DIALECT: Dialect = Dialect::Postgres;
 
     async fn rows<T: Send + 'static>(
@@ -30,53 +31,42 @@ impl Database for PostgresStore {
     ) -> Result<Vec<T>> {
         let (types, params): (Vec<Type>, Vec<Param<'_>>) = values.iter().map(bound).unzip();
         let params = borrowed(&params);
-        let mut connection = self.0.readers.get().await?;
+        let mut connection = self.readers.get().await?;
         let rows = answered(connection.ask_once(&sql, &params, &types)).await?;
         connection.release();
         decoded(&rows, decode)
     }
 }
 
-macro_rules! delegate_reads {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*) => {$(
-        async fn $name(&self, $($arg: $type),*) -> Result<$output> {
-            self.0.$name($($arg),*).await
-        }
-    )*};
+impl Backend for Node {
+    fn transact(&self, reads: Reads, decide: Decide) -> BackendFuture<'_, Result<()>> {
+        Box::pin(transact::transact(self, reads, decide))
+    }
+
+    fn read(&self, query: Query) -> BackendFuture<'_, Result<QueryAnswer>> {
+        Box::pin(self.answer(query))
+    }
+
+    fn now(&self) -> BackendFuture<'_, Result<Now>> {
+        Box::pin(self.database_now())
+    }
+
+    fn heartbeat(&self) -> BackendFuture<'_, Result<()>> {
+        Box::pin(async { Ok(self.beat().await?) })
+    }
+
+    fn remote_commit(&self) -> BackendFuture<'_, Option<Vec<ReadyJobs>>> {
+        Box::pin(self.notifications.remote_commit())
+    }
+
+    fn properties(&self) -> Properties {
+        let parallel_batches = self.parallel_batches;
+        Properties { kind: StoreKind::Postgres, parallel_batches, is_shared: true }
+    }
 }
 
-impl Store for PostgresStore {
-    async fn transact<T: Send + 'static>(
-        &self,
-        reads: Reads,
-        decide: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
-    ) -> Result<T> {
-        transact::transact(&self.0, reads, decide).await
-    }
-
-    async fn now(&self) -> Result<Now> {
-        self.0.now().await
-    }
-
-    async fn heartbeat(&self) -> Result<()> {
-        Ok(self.0.heartbeat().await?)
-    }
-
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    fn parallel_batches(&self) -> usize {
-        self.0.parallel_batches
-    }
-
-    async fn remote_commit(&self) -> Option<Vec<ReadyJobs>> {
-        self.0.notifications.remote_commit().await
-    }
-
-    store_reads!(delegate_reads);
-    database_reads!(read_by_function);
-    statement_reads!(read_by_statement);
+impl Node {
+    queries!(answer_query);
 }
 
 impl Node {
@@ -105,7 +95,7 @@ impl Node {
     }
 
     pub(super) async fn due(&self, limit: usize) -> Result<Vec<JobId>> {
-        let running = self.now().await?.running().0;
+        let running = self.database_now().await?.running().0;
         let rows = self.ask(&DUE, &[&clock_slot(running), &running, &rows_max(limit)]).await?;
         decoded(&rows, records::job_id)
     }
@@ -113,7 +103,7 @@ impl Node {
     pub(super) async fn ready_jobs(&self, filters: Vec<ClaimFilter>, limit: usize) -> Result<Vec<ReadyJobs>> {
         let now = match self.clock.estimate() {
             Some(now) => now,
-            None => self.now().await?.at.0,
+            None => self.database_now().await?.at.0,
         };
         // The statement finds what one of the filters may admit; a filter without queues or types admits any.
         let queues: Option<Vec<_>> = filters.iter().map(|filter| filter.queues.as_ref()).collect();

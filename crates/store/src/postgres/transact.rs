@@ -13,7 +13,7 @@ use super::load::{self, Loaded};
 use super::pool::Pooled;
 use super::write;
 use crate::prelude::*;
-use crate::{ReadyJobs, StoreError};
+use crate::{Decide, ReadyJobs, StoreError};
 
 /// Attempts of a batch before it fails with a conflict.
 const TRIES_MAX: u32 = 10;
@@ -21,23 +21,19 @@ const TRIES_MAX: u32 = 10;
 const LOST_MAX: u32 = 2;
 
 /// The result of one attempt.
-enum Try<T> {
-    CommandOutput(T),
+enum Try {
+    Done,
     /// The decision changed rows that were not locked: repeat with these among the reads.
     Widen(Box<Reads>),
     /// An outage was recorded, and the clock must be read again.
     Outage,
 }
 
-pub(super) async fn transact<T: Send>(
-    node: &Node,
-    mut reads: Reads,
-    mut decide: impl FnMut(&mut WorkingSet, Now) -> T + Send,
-) -> Result<T, StoreError> {
+pub(super) async fn transact(node: &Node, mut reads: Reads, mut decide: Decide) -> Result<(), StoreError> {
     let (mut tries, mut losses) = (0, 0);
     while tries < TRIES_MAX {
         match once(node, &reads, &mut decide).await {
-            Ok(Try::CommandOutput(answer)) => return Ok(answer),
+            Ok(Try::Done) => return Ok(()),
             Ok(Try::Widen(wider)) => reads = *wider,
             Ok(Try::Outage) => continue,
             Err(StatementFault::Conflict(why)) => {
@@ -57,11 +53,7 @@ pub(super) async fn transact<T: Send>(
     Err(StoreError::Conflict(tries))
 }
 
-async fn once<T: Send>(
-    node: &Node,
-    reads: &Reads,
-    decide: &mut (impl FnMut(&mut WorkingSet, Now) -> T + Send),
-) -> Result<Try<T>, StatementFault> {
+async fn once(node: &Node, reads: &Reads, decide: &mut Decide) -> Result<Try, StatementFault> {
     let mut connection = node.writers.get().await?;
     connection.warm_up().await?;
     let loaded = match load::load(&connection, node, reads).await {
@@ -75,10 +67,10 @@ async fn once<T: Send>(
     }
     let (loaded, set, now) = present(node, loaded);
     let mut set = set;
-    let answer = decide(&mut set, now.now());
+    decide(&mut set, now.now());
     if set.changes.is_empty() {
         roll_back(&mut connection).await?;
-        return Ok(Try::CommandOutput(answer));
+        return Ok(Try::Done);
     }
     if let Some(wider) = wider(reads, &set, &loaded) {
         roll_back(&mut connection).await?;
@@ -99,7 +91,7 @@ async fn once<T: Send>(
     node.commits.settle(mark, committed.is_ok());
     committed?;
     remember(node, &set, &loaded);
-    Ok(Try::CommandOutput(answer))
+    Ok(Try::Done)
 }
 
 /// The working set, and the time of the batch: never before the last update of its jobs.

@@ -11,7 +11,7 @@ use super::*;
 
 impl Node {
     pub(super) async fn gauges(&self) -> Result<Gauges> {
-        let now = self.now().await?.at.0;
+        let now = self.database_now().await?.at.0;
         let jobs = decoded(&self.ask_by_index(&LIVE_COUNTS).await?, records::count)?;
         let oldest_ready = decoded(&self.ask_long(&OLDEST_READY, &[&now]).await?, |row| {
             Ok(OldestReady { queue: row.name()?, job_type: row.name()?, since: row.get()? })

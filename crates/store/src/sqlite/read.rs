@@ -8,14 +8,15 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 use super::*;
 use crate::codec::Interner;
 use crate::list::Bound;
-use crate::reads::{Database, Dialect, FromRows, read_by_function, read_by_statement};
+use crate::query::queries;
+use crate::reads::{Database, Dialect, FromRows, answer_query, read_by};
 use crate::row::RowReader;
 use crate::sqlite::rows::{all, first};
 use crate::*;
 
 impl SqliteStore {
     /// Runs a read on a separate connection, off the async threads.
-    pub(super) async fn read<T: Send + 'static>(
+    pub(super) async fn on_reader<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
@@ -42,7 +43,7 @@ impl SqliteStore {
         if self.0.tasks.is_some() {
             return Ok(look(&mut self.live()));
         }
-        let live = self.read(|connection| load::live(connection, &mut Interner::default()));
+        let live = self.on_reader(|connection| load::live(connection, &mut Interner::default()));
         Ok(look(&mut live.await?))
     }
 }
@@ -56,7 +57,7 @@ impl Database for SqliteStore {
         values: Vec<Bound>,
         decode: fn(&mut RowReader<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
-        self.read(move |connection| all(connection, &sql, params_from_iter(values), decode)).await
+        self.on_reader(move |connection| all(connection, &sql, params_from_iter(values), decode)).await
     }
 }
 
@@ -78,40 +79,40 @@ impl ToSql for Bound {
     }
 }
 
-impl Store for SqliteStore {
-    async fn transact<T: Send + 'static>(
-        &self,
-        reads: Reads,
-        mut decide: impl FnMut(&mut WorkingSet, Now) -> T + Send + 'static,
-    ) -> Result<T> {
-        self.on_writer(move |writer| writer.transact(&reads, &mut decide)).await
+impl Backend for SqliteStore {
+    fn transact(&self, reads: Reads, decide: Decide) -> BackendFuture<'_, Result<()>> {
+        Box::pin(self.on_writer(move |writer| writer.transact(&reads, decide)))
     }
 
-    async fn now(&self) -> Result<Now> {
-        Ok(self.now_blocking())
+    fn read(&self, query: Query) -> BackendFuture<'_, Result<QueryAnswer>> {
+        Box::pin(self.answer(query))
     }
 
-    async fn heartbeat(&self) -> Result<()> {
-        self.on_writer(Writer::heartbeat).await
+    fn now(&self) -> BackendFuture<'_, Result<Now>> {
+        Box::pin(async { Ok(self.now_blocking()) })
     }
 
-    fn is_shared(&self) -> bool {
-        false
+    fn heartbeat(&self) -> BackendFuture<'_, Result<()>> {
+        Box::pin(self.on_writer(Writer::heartbeat))
     }
 
-    fn parallel_batches(&self) -> usize {
-        1
+    fn remote_commit(&self) -> BackendFuture<'_, Option<Vec<ReadyJobs>>> {
+        Box::pin(std::future::pending())
     }
 
-    async fn remote_commit(&self) -> Option<Vec<ReadyJobs>> {
-        std::future::pending().await
+    fn properties(&self) -> Properties {
+        Properties { kind: StoreKind::Sqlite, parallel_batches: 1, is_shared: false }
     }
+}
+
+impl SqliteStore {
+    queries!(answer_query);
 
     async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>> {
         if let Some(job) = self.live().get(id).cloned() {
             return Ok(Some(job));
         }
-        self.read(move |connection| load::job(connection, id, &mut Interner::default())).await
+        self.on_reader(move |connection| load::job(connection, id, &mut Interner::default())).await
     }
 
     async fn counts(&self) -> Result<Vec<Count>> {
@@ -120,7 +121,7 @@ impl Store for SqliteStore {
 
     async fn gauges(&self) -> Result<Gauges> {
         let now = self.now_blocking().at;
-        let (dead_letters, oldest_dead_letter) = self.read(open_dead_letters).await?;
+        let (dead_letters, oldest_dead_letter) = self.on_reader(open_dead_letters).await?;
         let (jobs, oldest_ready) = self.look(|live| (live.counts(), live.oldest_ready(now))).await?;
         Ok(Gauges { jobs, oldest_ready, dead_letters, oldest_dead_letter })
     }
@@ -144,23 +145,21 @@ impl Store for SqliteStore {
     }
 
     async fn ready_jobs(&self, filters: Vec<ClaimFilter>, limit: usize) -> Result<Vec<ReadyJobs>> {
-        let paused = self.paused().await?.into_iter().collect();
+        let paused = self.rows(include_str!("sql/paused.sql").into(), vec![], records::queue).await?;
+        let paused = paused.into_iter().collect();
         let now = self.now_blocking().at;
         Ok(self.live().ready_jobs(&filters, &paused, limit, now))
     }
 
     async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>> {
-        self.read(move |connection| scan::jobs(connection, after, limit)).await
+        self.on_reader(move |connection| scan::jobs(connection, after, limit)).await
     }
 
     async fn scan_accounts(&self, after: Option<UserId>, limit: usize) -> Result<Vec<AccountSums>> {
-        self.read(move |connection| scan::accounts(connection, after.as_ref(), limit)).await
+        self.on_reader(move |connection| scan::accounts(connection, after.as_ref(), limit)).await
     }
 
     async fn orphans(&self, limit: usize) -> Result<Vec<String>> {
-        self.read(move |connection| scan::orphans(connection, limit)).await
+        self.on_reader(move |connection| scan::orphans(connection, limit)).await
     }
-
-    database_reads!(read_by_function);
-    statement_reads!(read_by_statement);
 }

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use tenure_store::AnyStore;
+use tenure_store::Store;
 use uuid::Uuid;
 
 use crate::fixture::*;
@@ -87,7 +87,7 @@ pub(crate) fn note(acknowledged: &mut Acknowledged, words: &[String]) {
 }
 
 /// Checks that every acknowledged transition is stored, each has one event, and no law is broken.
-pub(crate) async fn assert_kept<S: Store>(store: &S, acknowledged: &Acknowledged) {
+pub(crate) async fn assert_kept(store: &Store, acknowledged: &Acknowledged) {
     for (id, seq) in acknowledged {
         let job = async || store.job(*id).await.unwrap();
         // The server may still execute the last batch of a killed node, so read until nothing changes.
@@ -126,11 +126,11 @@ async fn the_child_of_another_test() {
     }
 }
 
-async fn open(place: &str) -> Result<AnyStore, StoreError> {
+async fn open(place: &str) -> Result<Store, StoreError> {
     if place.starts_with("postgres://") {
-        AnyStore::connect(place).await
+        Store::connect(place).await
     } else {
-        AnyStore::open(Path::new(place)).await
+        Store::open(Path::new(place)).await
     }
 }
 
@@ -165,9 +165,9 @@ fn acknowledge(results: &[CommandResult]) {
 }
 
 /// Work of all kinds from several tasks, until killed; reports each acknowledgement.
-async fn load(store: AnyStore, tasks: usize) {
+async fn load(store: Store, tasks: usize) {
     submit_and_report(&store, vec![grant("ann", 1_000_000)]).await;
-    let worker = async |n: usize, store: AnyStore| {
+    let worker = async |n: usize, store: Store| {
         let mut random = Random(n as u64 + u64::from(std::process::id()));
         loop {
             a_round(&store, &format!("w{n}"), &mut random).await;
@@ -180,7 +180,7 @@ async fn load(store: AnyStore, tasks: usize) {
     running.join_all().await;
 }
 
-async fn a_round(store: &AnyStore, worker: &str, random: &mut Random) {
+async fn a_round(store: &Store, worker: &str, random: &mut Random) {
     let size = random.below(4) + 1;
     let creations = (0..size).map(|_| {
         let own =
@@ -201,7 +201,7 @@ async fn a_round(store: &AnyStore, worker: &str, random: &mut Random) {
 
 /// Submits one batch; reports its acknowledgements, or a retryable error.
 async fn submit_and_report(
-    store: &AnyStore,
+    store: &Store,
     commands: Vec<tenure_core::command::CommandEnvelope>,
 ) -> Option<Vec<CommandResult>> {
     match try_submit(store, commands).await {
@@ -218,7 +218,7 @@ async fn submit_and_report(
 }
 
 /// Claims until no job is ready; reports each claimed job.
-async fn claim_all(store: AnyStore, tasks: usize) {
+async fn claim_all(store: Store, tasks: usize) {
     let claimers: Vec<_> = (0..tasks)
         .map(|n| {
             let store = store.clone();
@@ -236,8 +236,8 @@ async fn claim_all(store: AnyStore, tasks: usize) {
 }
 
 /// Claims with one worker until no job is ready.
-pub(crate) async fn claim_until_empty<S: Store>(
-    store: &S,
+pub(crate) async fn claim_until_empty(
+    store: &Store,
     worker: &str,
     max: u32,
     mut got: impl FnMut(JobId, u64),
@@ -259,7 +259,7 @@ pub(crate) async fn claim_until_empty<S: Store>(
 }
 
 /// Submits batches until one fails; after that, everything must be refused.
-async fn serial(store: AnyStore) {
+async fn serial(store: Store) {
     for round in 0.. {
         match try_submit(&store, vec![create(a_job("so1"))]).await {
             Ok(results) if round < 100 => acknowledge(&results),
@@ -279,7 +279,7 @@ async fn serial(store: AnyStore) {
 }
 
 /// Submits while a flag file makes the disk full, and again after it is removed.
-async fn fill(store: AnyStore) {
+async fn fill(store: Store) {
     let flag = PathBuf::from(std::env::var("TENURE_SHIM_FULL").expect("the path of the flag is set"));
     let creation = || Create { payload: Json::of(&"x".repeat(10_000)), ..a_job("so1") };
     for _ in 0..5 {

@@ -137,14 +137,14 @@ fn a_report(random: &mut Random) -> Verb {
 }
 
 /// A store with its jobs and leases in order.
-struct Replica<S: Store> {
-    store: S,
+struct Replica {
+    store: Store,
     jobs: Vec<JobId>,
     held: Vec<Hold>,
 }
 
-impl<S: Store> Replica<S> {
-    fn new(store: S) -> Self {
+impl Replica {
+    fn new(store: Store) -> Self {
         Self { store, jobs: Vec::new(), held: Vec::new() }
     }
 
@@ -364,14 +364,14 @@ fn event_line(event: &Event) -> String {
 }
 
 /// Waits for the next millisecond, so that the order by time is the same in all stores.
-async fn tick<S: Store>(store: &S) {
+async fn tick(store: &Store) {
     let now = store.now().await.unwrap().at;
     clock_after(store, now).await;
 }
 
-async fn check_against_memory<S: Store>(store: S) {
+async fn check_against_memory(store: Store) {
     let mut random = Random::from_env();
-    let mut reference = Replica::new(MemoryStore::new());
+    let mut reference = Replica::new(MemoryStore::new().into());
     let mut replica = Replica::new(store);
     for batch in 0..BATCHES {
         let commands: Vec<_> = (0..=random.below(6)).map(|_| a_command(&mut random)).collect();

@@ -169,8 +169,8 @@ pub(crate) fn dismiss(job: JobId) -> CommandEnvelope {
 }
 
 /// Submits one batch.
-pub(crate) async fn try_submit<S: Store>(
-    store: &S,
+pub(crate) async fn try_submit(
+    store: &Store,
     commands: Vec<CommandEnvelope>,
 ) -> Result<Vec<CommandResult>, StoreError> {
     let catalog = Arc::clone(&CATALOG);
@@ -178,15 +178,12 @@ pub(crate) async fn try_submit<S: Store>(
 }
 
 /// Submits one batch to a store that works.
-pub(crate) async fn submit<S: Store>(store: &S, commands: Vec<CommandEnvelope>) -> Vec<CommandResult> {
+pub(crate) async fn submit(store: &Store, commands: Vec<CommandEnvelope>) -> Vec<CommandResult> {
     try_submit(store, commands).await.expect("the store works")
 }
 
 /// Submits one batch, and again after every retryable error.
-pub(crate) async fn submit_until_done<S: Store>(
-    store: &S,
-    commands: &[CommandEnvelope],
-) -> Vec<CommandResult> {
+pub(crate) async fn submit_until_done(store: &Store, commands: &[CommandEnvelope]) -> Vec<CommandResult> {
     loop {
         match try_submit(store, commands.to_vec()).await {
             Ok(results) => return results,
@@ -197,7 +194,7 @@ pub(crate) async fn submit_until_done<S: Store>(
 }
 
 /// Submits one command to a store that works.
-pub(crate) async fn one<S: Store>(store: &S, command: CommandEnvelope) -> CommandResult {
+pub(crate) async fn one(store: &Store, command: CommandEnvelope) -> CommandResult {
     submit(store, vec![command]).await.remove(0)
 }
 
@@ -218,27 +215,27 @@ pub(crate) fn claimed(result: CommandResult) -> Vec<Arc<Job>> {
 }
 
 /// Creates jobs in one batch.
-pub(crate) async fn created<S: Store>(store: &S, creations: Vec<Create>) -> Vec<Arc<Job>> {
+pub(crate) async fn created(store: &Store, creations: Vec<Create>) -> Vec<Arc<Job>> {
     submit(store, creations.into_iter().map(create).collect()).await.into_iter().map(job_of).collect()
 }
 
 /// Creates one job.
-pub(crate) async fn created_one<S: Store>(store: &S, creation: Create) -> Arc<Job> {
+pub(crate) async fn created_one(store: &Store, creation: Create) -> Arc<Job> {
     created(store, vec![creation]).await.remove(0)
 }
 
 /// Claims and starts jobs.
-pub(crate) async fn take<S: Store>(store: &S, worker: &str, filter: ClaimFilter, max: u32) -> Vec<Arc<Job>> {
+pub(crate) async fn take(store: &Store, worker: &str, filter: ClaimFilter, max: u32) -> Vec<Arc<Job>> {
     claimed(one(store, claim(worker, filter, max)).await)
 }
 
 /// Every job, newest first.
-pub(crate) async fn all_jobs<S: Store>(store: &S) -> Vec<Arc<Job>> {
+pub(crate) async fn all_jobs(store: &Store) -> Vec<Arc<Job>> {
     list_all(store, JobFilter::default(), 500).await
 }
 
 /// Every job that a filter finds, page by page.
-pub(crate) async fn list_all<S: Store>(store: &S, filter: JobFilter, limit: usize) -> Vec<Arc<Job>> {
+pub(crate) async fn list_all(store: &Store, filter: JobFilter, limit: usize) -> Vec<Arc<Job>> {
     all_pages(limit, async |last: Option<&Arc<Job>>| {
         store.list(filter.clone(), Page { before: last.map(|job| job.id()), limit }).await
     })
@@ -262,12 +259,12 @@ pub(crate) async fn all_pages<T>(
 }
 
 /// Every record of every job.
-pub(crate) async fn scan_all<S: Store>(store: &S) -> Vec<Scanned> {
+pub(crate) async fn scan_all(store: &Store) -> Vec<Scanned> {
     all_pages(200, async |last: Option<&Scanned>| store.scan(last.map(|it| it.id), 200).await).await
 }
 
 /// Every account with the sums of its ledger.
-pub(crate) async fn scan_all_accounts<S: Store>(store: &S, limit: usize) -> Vec<AccountSums> {
+pub(crate) async fn scan_all_accounts(store: &Store, limit: usize) -> Vec<AccountSums> {
     all_pages(limit, async |last: Option<&AccountSums>| {
         store.scan_accounts(last.map(|(user, ..)| user.clone()), limit).await
     })
@@ -275,7 +272,7 @@ pub(crate) async fn scan_all_accounts<S: Store>(store: &S, limit: usize) -> Vec<
 }
 
 /// Checks the laws: every history folds to its row, every account matches its ledger, and there are no orphans.
-pub(crate) async fn assert_lawful<S: Store>(store: &S) {
+pub(crate) async fn assert_lawful(store: &Store) {
     for scanned in scan_all(store).await {
         let record = scanned.record.unwrap_or_else(|why| panic!("job {}: {why}", scanned.id));
         let lifecycle = CATALOG.lifecycle(&record.job.spec.lifecycle);
@@ -289,7 +286,7 @@ pub(crate) async fn assert_lawful<S: Store>(store: &S) {
 }
 
 /// Waits until the clock of the store is after a time.
-pub(crate) async fn clock_after<S: Store>(store: &S, at: Timestamp) {
+pub(crate) async fn clock_after(store: &Store, at: Timestamp) {
     until("the clock has advanced", async || (store.now().await.unwrap().at > at).then_some(())).await;
 }
 

@@ -21,6 +21,5 @@ pub(crate) use tenure_core::schedule::ScheduleChange;
 pub(crate) use tenure_core::time::{Millis, Timestamp};
 pub(crate) use tenure_core::working_set::Reads;
 pub(crate) use tenure_store::{
-    CompletedJob, Count, Gauges, LeasePages, MemoryStore, PostgresStore, Scanned, SqliteStore, Store,
-    StoreError,
+    CompletedJob, Count, Gauges, LeasePages, MemoryStore, Scanned, Store, StoreError,
 };

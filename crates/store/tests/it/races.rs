@@ -15,7 +15,7 @@ const COUNTS: &str = "select
     (select count(*) from (select distinct job_id, seq from events) it),
     (select count(*) from job_states where fence = 1)";
 
-async fn fill<S: Store>(store: &S, jobs: usize) {
+async fn fill(store: &Store, jobs: usize) {
     for _ in 0..jobs / 500 {
         created(store, (0..500).map(|n| Create { priority: Some(n % 3), ..a_job("so1") }).collect()).await;
     }

@@ -11,18 +11,18 @@ use xtask::scratch::Scratch;
 use crate::prelude::*;
 
 /// A store as seen by two nodes. For a store of a single process, both are the same.
-pub(crate) struct TestStores<S: Store> {
-    pub(crate) store: S,
-    pub(crate) other: S,
+pub(crate) struct TestStores {
+    pub(crate) store: Store,
+    pub(crate) other: Store,
     _folder: Option<TempDir>,
 }
 
-impl<S: Store> TestStores<S> {
+impl TestStores {
     /// Runs tasks in parallel, alternately on the two nodes; returns their results in order.
     pub(crate) async fn in_parallel<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
         &self,
         tasks: usize,
-        task: impl Fn(usize, S) -> F,
+        task: impl Fn(usize, Store) -> F,
     ) -> Vec<T> {
         let node = |n: usize| if n.is_multiple_of(2) { self.store.clone() } else { self.other.clone() };
         let running: Vec<_> = (0..tasks).map(|n| tokio::spawn(task(n, node(n)))).collect();
@@ -34,23 +34,23 @@ impl<S: Store> TestStores<S> {
     }
 }
 
-pub(crate) async fn memory() -> TestStores<MemoryStore> {
-    let store = MemoryStore::new();
+pub(crate) async fn memory() -> TestStores {
+    let store = Store::from(MemoryStore::new());
     TestStores { other: store.clone(), store, _folder: None }
 }
 
-pub(crate) async fn sqlite() -> TestStores<SqliteStore> {
+pub(crate) async fn sqlite() -> TestStores {
     let folder = a_folder();
     let store = open(folder.path()).await;
     TestStores { other: store.clone(), store, _folder: Some(folder) }
 }
 
-pub(crate) async fn postgres() -> TestStores<PostgresStore> {
+pub(crate) async fn postgres() -> TestStores {
     two_nodes(&a_database().await).await
 }
 
 /// Two nodes on one database.
-pub(crate) async fn two_nodes(url: &str) -> TestStores<PostgresStore> {
+pub(crate) async fn two_nodes(url: &str) -> TestStores {
     let (store, other) = (connect(url).await, connect(url).await);
     TestStores { store, other, _folder: None }
 }
@@ -60,13 +60,13 @@ pub(crate) fn a_folder() -> TempDir {
 }
 
 /// The embedded store in a folder.
-pub(crate) async fn open(folder: &Path) -> SqliteStore {
-    SqliteStore::open(folder).await.expect("the folder has a valid store, or none")
+pub(crate) async fn open(folder: &Path) -> Store {
+    Store::open(folder).await.expect("the folder has a valid store, or none")
 }
 
 /// A node on a database.
-pub(crate) async fn connect(url: &str) -> PostgresStore {
-    PostgresStore::connect(url).await.expect("the database exists")
+pub(crate) async fn connect(url: &str) -> Store {
+    Store::connect(url).await.expect("the database exists")
 }
 
 /// A new, empty database on the server of this run.

@@ -19,7 +19,7 @@ const LATER: &str = "
     alter table dead_letters drop column created_at;";
 
 /// Creates jobs in several states and three dead letters, one of them dismissed; returns the gauges.
-async fn some_past<S: Store>(store: &S) -> Gauges {
+async fn some_past(store: &Store) -> Gauges {
     let jobs = created(store, (0..6).map(|_| a_job("distributed")).collect()).await;
     take(store, "w1", any(), 4).await;
     for job in &jobs[..3] {
@@ -34,7 +34,7 @@ async fn some_past<S: Store>(store: &S) -> Gauges {
     gauges
 }
 
-async fn is_up_to_date<S: Store>(store: &S, gauges: &Gauges) {
+async fn is_up_to_date(store: &Store, gauges: &Gauges) {
     assert_eq!(store.gauges().await.unwrap(), *gauges);
     let letters = store.dead_letters(DeadLetterFilter::default(), page(9)).await.unwrap();
     assert_eq!(letters.len(), 2);
@@ -77,7 +77,7 @@ async fn a_store_opened_read_only_returns_the_same() {
     let folder = stores::a_folder();
     let store = stores::open(folder.path()).await;
     let gauges = some_past(&store).await;
-    let reader = tenure_store::SqliteStore::open_to_read(folder.path()).await.unwrap();
+    let reader = tenure_store::Store::open_to_read(folder.path()).await.unwrap();
     // The clock of the reader begins at the last time in the file.
     let same = async || (reader.gauges().await.unwrap() == gauges).then_some(());
     until("the reader tells the same", same).await;

@@ -112,7 +112,7 @@ fn every_command_has_a_test() {
 async fn every_example_works_without_a_server() {
     let folder = Folder::new();
     folder.write("tenure.toml", "[types.hello]\nlifecycle = \"so1\"\n");
-    drop(tenure_store::AnyStore::open(&folder.path().join("tenure-data")).await.unwrap());
+    drop(tenure_store::Store::open(&folder.path().join("tenure-data")).await.unwrap());
     for example in LOCAL.split(", ").flat_map(examples) {
         run_example(&example, shell(&example).current_dir(folder.path()));
     }

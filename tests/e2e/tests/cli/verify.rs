@@ -5,10 +5,10 @@ use std::path::Path;
 use tenure_core::json::Json;
 use tenure_e2e::cli::{Folder, transcript};
 use tenure_runtime::{Definitions, NewJob, Options, Runtime};
-use tenure_store::AnyStore;
+use tenure_store::Store;
 
-async fn running(folder: &Path) -> Runtime<AnyStore> {
-    let store = AnyStore::open(&folder.join("tenure-data")).await.unwrap();
+async fn running(folder: &Path) -> Runtime {
+    let store = Store::open(&folder.join("tenure-data")).await.unwrap();
     let runtime = Runtime::start(store, Definitions::default(), Options::default()).await.unwrap();
     runtime.create(NewJob::new("work", Json::parse("{}").unwrap())).await.unwrap().unwrap();
     runtime

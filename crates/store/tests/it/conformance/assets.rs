@@ -39,15 +39,15 @@ fn asset_of(result: CommandResult) -> (Asset, bool) {
     }
 }
 
-async fn listed<S: Store>(store: &S, job: JobId) -> Vec<Asset> {
+async fn listed(store: &Store, job: JobId) -> Vec<Asset> {
     store.assets(job, None, 100).await.unwrap()
 }
 
-async fn garbage<S: Store>(store: &S) -> Vec<String> {
+async fn garbage(store: &Store) -> Vec<String> {
     store.asset_garbage(100).await.unwrap()
 }
 
-pub(crate) async fn assets_are_listed_newest_first<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn assets_are_listed_newest_first(stores: TestStores) {
     let store = &stores.store;
     let job = created_one(store, Create { user_id: Some("ann".into()), ..a_job("so1") }).await.id();
     let other = created_one(store, a_job("so1")).await.id();
@@ -69,7 +69,7 @@ pub(crate) async fn assets_are_listed_newest_first<S: Store>(stores: TestStores<
     assert_lawful(store).await;
 }
 
-pub(crate) async fn an_asset_under_a_key_is_added_once<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn an_asset_under_a_key_is_added_once(stores: TestStores) {
     let job = created_one(&stores.store, a_job("so1")).await.id();
     let keyed = |body: u8| {
         let key = IdempotencyKey { key: "again".into(), fingerprint: [body; 32] };
@@ -82,7 +82,7 @@ pub(crate) async fn an_asset_under_a_key_is_added_once<S: Store>(stores: TestSto
     assert_eq!(listed(&stores.store, job).await, [first]);
 }
 
-pub(crate) async fn the_number_of_assets_per_job_is_limited<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn the_number_of_assets_per_job_is_limited(stores: TestStores) {
     let job = created_one(&stores.store, a_job("so1")).await.id();
     let many = (0..=limits::ASSETS_MAX).map(|_| add(new_asset(job, None)));
     let results = submit(&stores.store, many.collect()).await;
@@ -93,7 +93,7 @@ pub(crate) async fn the_number_of_assets_per_job_is_limited<S: Store>(stores: Te
     assert!(matches!(refused, Err(Refusal::ValidationFailed(_))), "{refused:?}");
 }
 
-pub(crate) async fn only_the_holder_adds_assets_under_a_lease<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn only_the_holder_adds_assets_under_a_lease(stores: TestStores) {
     let store = &stores.store;
     created_one(store, a_job("so1")).await;
     let held = hold(&take(store, "w1", any(), 1).await[0]);
@@ -107,7 +107,7 @@ pub(crate) async fn only_the_holder_adds_assets_under_a_lease<S: Store>(stores: 
     assert_eq!(listed(&stores.other, held.job).await.len(), 2);
 }
 
-pub(crate) async fn an_object_is_garbage_unless_it_is_an_asset<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn an_object_is_garbage_unless_it_is_an_asset(stores: TestStores) {
     let store = &stores.store;
     let job = created_one(store, a_job("so1")).await.id();
     let unannounced = one(store, add(new_asset(job, Some("p/1")))).await;
@@ -129,7 +129,7 @@ pub(crate) async fn an_object_is_garbage_unless_it_is_an_asset<S: Store>(stores:
     assert_eq!(listed(store, job).await, [asset]);
 }
 
-pub(crate) async fn a_hard_cancel_discards_assets<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_hard_cancel_discards_assets(stores: TestStores) {
     let store = &stores.store;
     let job = created_one(store, a_job("distributed")).await.id();
     let stays = created_one(store, a_job("distributed")).await.id();
@@ -158,9 +158,7 @@ pub(crate) async fn a_hard_cancel_discards_assets<S: Store>(stores: TestStores<S
     assert_lawful(store).await;
 }
 
-pub(crate) async fn assets_are_purged_with_their_job_and_their_objects_become_garbage<S: Store>(
-    stores: TestStores<S>,
-) {
+pub(crate) async fn assets_are_purged_with_their_job_and_their_objects_become_garbage(stores: TestStores) {
     let store = &stores.store;
     let job = created_one(store, a_job("brief")).await.id();
     let stays = created_one(store, a_job("so1")).await.id();

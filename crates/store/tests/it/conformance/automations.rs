@@ -46,17 +46,17 @@ fn schedule_of(result: CommandResult) -> (Schedule, bool) {
     }
 }
 
-async fn names<S: Store>(store: &S) -> Vec<Name> {
+async fn names(store: &Store) -> Vec<Name> {
     let found = store.automations(AutomationKind::Schedule).await.unwrap();
     found.into_iter().map(|automation| automation.id().1).collect()
 }
 
-async fn due<S: Store>(store: &S) -> Vec<Name> {
+async fn due(store: &Store) -> Vec<Name> {
     let found = store.due_automations(AutomationKind::Schedule, 9).await.unwrap();
     found.into_iter().map(|automation| automation.id().1).collect()
 }
 
-pub(crate) async fn automations_are_stored_changed_and_deleted<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn automations_are_stored_changed_and_deleted(stores: TestStores) {
     let far = Timestamp(stores.store.now().await.unwrap().at.0 + 86_400_000);
     let (first, _) = schedule_of(one(&stores.store, add_schedule("b", "so1", Timestamp(2))).await);
     one(&stores.other, add_schedule("c", "so1", far)).await.unwrap();
@@ -105,7 +105,7 @@ pub(crate) async fn automations_are_stored_changed_and_deleted<S: Store>(stores:
     assert_eq!(kinds.map(count), [5, 2, 1, 3]);
 }
 
-pub(crate) async fn a_time_of_a_schedule_creates_one_job_under_concurrency<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_time_of_a_schedule_creates_one_job_under_concurrency(stores: TestStores) {
     let times = |round: i64| (Timestamp(1000 + round), Timestamp(1001 + round));
     one(&stores.store, add_schedule("s", "so1", times(0).0)).await.unwrap();
     let first = stores.in_parallel(6, move |_, store| async move {
@@ -145,7 +145,7 @@ fn webhook_of(result: CommandResult) -> Webhook {
     }
 }
 
-pub(crate) async fn one_node_at_a_time_delivers_a_webhook<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn one_node_at_a_time_delivers_a_webhook(stores: TestStores) {
     const HOUR: Millis = Millis(3_600_000);
     let new = NewWebhook {
         id: "h".into(),

@@ -10,7 +10,7 @@ use crate::fixture::*;
 use crate::prelude::*;
 use crate::stores::TestStores;
 
-pub(crate) async fn the_changes_of_a_batch_are_stored<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn the_changes_of_a_batch_are_stored(stores: TestStores) {
     let store = &stores.store;
     let results = submit(
         store,
@@ -45,7 +45,7 @@ pub(crate) async fn the_changes_of_a_batch_are_stored<S: Store>(stores: TestStor
     assert_lawful(store).await;
 }
 
-pub(crate) async fn a_batch_may_have_more_payload_than_any_cache<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_batch_may_have_more_payload_than_any_cache(stores: TestStores) {
     let payload = Json::of(&"x".repeat(limits::PAYLOAD_BYTES_MAX - 2));
     let large = || Create { payload: payload.clone(), ..a_job("so1") };
     let mut jobs = Vec::new();
@@ -60,7 +60,7 @@ pub(crate) async fn a_batch_may_have_more_payload_than_any_cache<S: Store>(store
     }
 }
 
-pub(crate) async fn a_refused_command_changes_nothing<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_refused_command_changes_nothing(stores: TestStores) {
     let store = &stores.store;
     let job = created_one(store, a_job("so1")).await;
     let before = store.events(Position(0), 10).await.unwrap();
@@ -77,7 +77,7 @@ pub(crate) async fn a_refused_command_changes_nothing<S: Store>(stores: TestStor
     assert_lawful(store).await;
 }
 
-pub(crate) async fn a_decision_without_changes_writes_nothing<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_decision_without_changes_writes_nothing(stores: TestStores) {
     let calls = Arc::new(AtomicU32::new(0));
     let seen = Arc::clone(&calls);
     let result = stores.store.transact(Reads::default(), move |set, _| {
@@ -89,7 +89,7 @@ pub(crate) async fn a_decision_without_changes_writes_nothing<S: Store>(stores: 
     assert_eq!(stores.store.events(Position(0), 10).await.unwrap(), []);
 }
 
-pub(crate) async fn a_batch_is_decided_in_order_on_one_working_set<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_batch_is_decided_in_order_on_one_working_set(stores: TestStores) {
     let store = &stores.store;
     let jobs = created(store, (0..3).map(|_| a_job("distributed")).collect()).await;
     // Three claims with one filter in one batch share the ready jobs, in order.
@@ -110,7 +110,7 @@ pub(crate) async fn a_batch_is_decided_in_order_on_one_working_set<S: Store>(sto
     assert_lawful(store).await;
 }
 
-pub(crate) async fn referenced_records_are_loaded_too<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn referenced_records_are_loaded_too(stores: TestStores) {
     let store = &stores.store;
     submit(store, vec![grant("ann", 3)]).await;
     let paid = Create { user_id: Some("ann".into()), key: key("k", 1), ..a_job("paid") };
@@ -133,7 +133,7 @@ pub(crate) async fn referenced_records_are_loaded_too<S: Store>(stores: TestStor
     assert_eq!(accounts["ann"].reserved, 3);
 }
 
-pub(crate) async fn every_value_is_read_as_written<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn every_value_is_read_as_written(stores: TestStores) {
     let store = &stores.store;
     let odd = "Grüße 'quoted' \"and\" \\ %_ 漢字 \u{1F600}";
     let links = Links {
@@ -190,7 +190,7 @@ pub(crate) async fn every_value_is_read_as_written<S: Store>(stores: TestStores<
 }
 
 /// Records of every kind.
-pub(crate) async fn records_of_every_kind_pass_verify<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn records_of_every_kind_pass_verify(stores: TestStores) {
     let store = &stores.store;
     submit(store, vec![grant("ann", 100), grant("bob", 1)]).await;
     let own = |job_type| Create { user_id: Some("ann".into()), ..a_job(job_type) };

@@ -28,7 +28,7 @@ fn key_of(result: CommandResult) -> (ApiKey, bool) {
     }
 }
 
-pub(crate) async fn api_keys_are_stored_and_revoked<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn api_keys_are_stored_and_revoked(stores: TestStores) {
     assert_eq!(stores.store.api_keys().await.unwrap(), []);
     let refused = one(&stores.store, add("k1", Role::Worker, 1)).await;
     assert!(
@@ -56,7 +56,7 @@ pub(crate) async fn api_keys_are_stored_and_revoked<S: Store>(stores: TestStores
     assert_lawful(&stores.store).await;
 }
 
-pub(crate) async fn an_api_key_is_created_once_under_concurrency<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn an_api_key_is_created_once_under_concurrency(stores: TestStores) {
     one(&stores.store, add("root", Role::Admin, 0)).await.unwrap();
     let first = stores.in_parallel(8, |n, store| async move {
         let mut first = 0;
@@ -72,7 +72,7 @@ pub(crate) async fn an_api_key_is_created_once_under_concurrency<S: Store>(store
     assert_eq!(stores.store.api_keys().await.unwrap().len(), 6);
 }
 
-pub(crate) async fn workers_are_listed_last_seen_first<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn workers_are_listed_last_seen_first(stores: TestStores) {
     assert_eq!(stores.store.workers().await.unwrap(), []);
     one(&stores.store, seen(&[("w2", None), ("w1", Some("k1"))])).await.unwrap();
     let first = stores.other.workers().await.unwrap();
@@ -90,7 +90,7 @@ pub(crate) async fn workers_are_listed_last_seen_first<S: Store>(stores: TestSto
     assert_eq!(stores.other.worker("w4".into()).await.unwrap(), None);
 }
 
-pub(crate) async fn workers_that_are_not_seen_are_pruned<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn workers_that_are_not_seen_are_pruned(stores: TestStores) {
     let day = limits::WORKER_UNSEEN_MS_MAX as i64;
     let written = stores.store.transact(Reads::default(), move |set, now| {
         for (name, ago) in [("w1", day), ("w2", day - 60_000), ("w3", 0)] {
@@ -112,8 +112,8 @@ fn bind(worker: &str, connection: u128) -> CommandEnvelope {
     by("server", Command::BindWorkerConnection { worker, credential, connection })
 }
 
-pub(crate) async fn a_worker_is_bound_to_its_newest_connection<S: Store>(stores: TestStores<S>) {
-    let connection = async |store: &S| {
+pub(crate) async fn a_worker_is_bound_to_its_newest_connection(stores: TestStores) {
+    let connection = async |store: &Store| {
         let worker = store.worker("w1".into()).await.unwrap();
         worker.and_then(|it| it.connection).map(|id| id.as_u128())
     };
@@ -146,7 +146,7 @@ pub(crate) async fn a_worker_is_bound_to_its_newest_connection<S: Store>(stores:
     assert_eq!(connection(&stores.other).await, Some(5));
 }
 
-pub(crate) async fn one_of_several_simultaneous_connections_is_bound<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn one_of_several_simultaneous_connections_is_bound(stores: TestStores) {
     let bound = stores.in_parallel(8, |n, store| async move {
         submit_until_done(&store, &[bind("w1", n as u128 + 1)]).await.remove(0).unwrap()
     });

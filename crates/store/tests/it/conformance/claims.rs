@@ -6,7 +6,7 @@ use crate::fixture::*;
 use crate::prelude::*;
 use crate::stores::TestStores;
 
-pub(crate) async fn claims_take_the_best_first<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn claims_take_the_best_first(stores: TestStores) {
     let store = &stores.store;
     let with = |priority, queue: &str| Create {
         priority: Some(priority),
@@ -31,7 +31,7 @@ pub(crate) async fn claims_take_the_best_first<S: Store>(stores: TestStores<S>) 
     assert_eq!(take(store, "w1", any(), 1).await, []);
 }
 
-pub(crate) async fn a_ready_state_without_a_rule_for_claims_delays_no_claim<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_ready_state_without_a_rule_for_claims_delays_no_claim(stores: TestStores) {
     let parked = created(&stores.store, (0..100).map(|_| a_job("parked")).collect()).await;
     let ready = created_one(&stores.store, a_job("so1")).await;
     assert_eq!(parked[0].visible_run_at(), parked[0].times.updated_at);
@@ -41,7 +41,7 @@ pub(crate) async fn a_ready_state_without_a_rule_for_claims_delays_no_claim<S: S
     assert_eq!(oldest, [], "no worker is missing");
 }
 
-pub(crate) async fn claims_take_the_best_of_300_queues_and_types<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn claims_take_the_best_of_300_queues_and_types(stores: TestStores) {
     let mut random = Random(3);
     let mut creations: Vec<Create> = (0..300)
         .map(|n| Create {
@@ -65,7 +65,7 @@ pub(crate) async fn claims_take_the_best_of_300_queues_and_types<S: Store>(store
     assert_eq!(taken, expected);
 }
 
-pub(crate) async fn claims_follow_their_filter<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn claims_follow_their_filter(stores: TestStores) {
     let store = &stores.store;
     let in_queue = |job_type, queue: &str| Create { queue: Some(queue.into()), ..a_job(job_type) };
     let jobs = created(
@@ -90,19 +90,19 @@ pub(crate) async fn claims_follow_their_filter<S: Store>(stores: TestStores<S>) 
 }
 
 /// The earliest future `run_at` of the ready jobs that the filter admits.
-async fn next_run<S: Store>(store: &S, filter: ClaimFilter) -> Option<Timestamp> {
+async fn next_run(store: &Store, filter: ClaimFilter) -> Option<Timestamp> {
     let ready = store.ready_jobs(vec![filter], 9).await.unwrap();
     ready.into_iter().filter_map(|jobs| jobs.next_run).min()
 }
 
 /// The claimable jobs that the filters admit, by queue and type.
-async fn claimable<S: Store>(store: &S, filters: &[ClaimFilter]) -> BTreeSet<(String, String, usize)> {
+async fn claimable(store: &Store, filters: &[ClaimFilter]) -> BTreeSet<(String, String, usize)> {
     let ready = store.ready_jobs(filters.to_vec(), 3).await.unwrap();
     let ready = ready.into_iter().filter(|jobs| jobs.claimable > 0);
     ready.map(|jobs| (jobs.queue.to_string(), jobs.job_type.to_string(), jobs.claimable.min(3))).collect()
 }
 
-pub(crate) async fn ready_jobs_are_counted_by_queue_and_type<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn ready_jobs_are_counted_by_queue_and_type(stores: TestStores) {
     let store = &stores.store;
     let of = |job_type, queue: &str, priority| Create {
         queue: Some(queue.into()),
@@ -128,7 +128,7 @@ pub(crate) async fn ready_jobs_are_counted_by_queue_and_type<S: Store>(stores: T
     assert_eq!(claimable(&stores.other, &[any()]).await, all[3..].iter().cloned().collect());
 }
 
-pub(crate) async fn a_delayed_job_waits_for_its_time<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_delayed_job_waits_for_its_time(stores: TestStores) {
     let store = &stores.store;
     let after = |ms| Create { when: When::In(Millis(ms)), ..a_job("so1") };
     let jobs = created(
@@ -154,7 +154,7 @@ pub(crate) async fn a_delayed_job_waits_for_its_time<S: Store>(stores: TestStore
     assert_eq!(next_run(store, any()).await, Some(jobs[0].run_at));
 }
 
-pub(crate) async fn a_paused_queue_offers_no_jobs<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_paused_queue_offers_no_jobs(stores: TestStores) {
     let store = &stores.store;
     let job = created_one(store, Create { queue: Some("night".into()), ..a_job("so1") }).await;
     let pause = |paused| pause_queue("night", paused);
@@ -167,7 +167,7 @@ pub(crate) async fn a_paused_queue_offers_no_jobs<S: Store>(stores: TestStores<S
     assert_eq!(take(&stores.other, "w1", any(), 1).await[0].id(), job.id());
 }
 
-pub(crate) async fn concurrent_claims_share_the_jobs<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn concurrent_claims_share_the_jobs(stores: TestStores) {
     created(&stores.store, (0..120).map(|n| Create { priority: Some(n % 3), ..a_job("so1") }).collect())
         .await;
     let claimers = stores.in_parallel(12, |n, store| async move {
@@ -188,7 +188,7 @@ pub(crate) async fn concurrent_claims_share_the_jobs<S: Store>(stores: TestStore
     assert_lawful(&stores.store).await;
 }
 
-pub(crate) async fn a_job_claimed_by_one_node_is_held_for_all<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_job_claimed_by_one_node_is_held_for_all(stores: TestStores) {
     let job = created_one(&stores.store, a_job("distributed")).await;
     let held = take(&stores.other, "w1", any(), 1).await;
     assert_eq!(take(&stores.store, "w2", any(), 1).await, []);

@@ -6,7 +6,7 @@ use crate::fixture::*;
 use crate::prelude::*;
 use crate::stores::TestStores;
 
-pub(crate) async fn the_clock_never_runs_backwards<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn the_clock_never_runs_backwards(stores: TestStores) {
     let mut last = Timestamp(0);
     for n in 0..60 {
         let node = if n % 2 == 0 { &stores.store } else { &stores.other };
@@ -23,7 +23,7 @@ pub(crate) async fn the_clock_never_runs_backwards<S: Store>(stores: TestStores<
     }
 }
 
-pub(crate) async fn decisions_receive_the_time_of_the_store<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn decisions_receive_the_time_of_the_store(stores: TestStores) {
     let before = stores.store.now().await.unwrap();
     let received = stores.store.transact(Reads::default(), |_, now| now).await.unwrap();
     let after = stores.other.now().await.unwrap();
@@ -31,7 +31,7 @@ pub(crate) async fn decisions_receive_the_time_of_the_store<S: Store>(stores: Te
     assert!(before.stopped <= received.stopped && received.stopped <= after.stopped);
 }
 
-pub(crate) async fn due_jobs_are_found_oldest_first<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn due_jobs_are_found_oldest_first(stores: TestStores) {
     let store = &stores.store;
     assert_eq!(store.due(10).await.unwrap(), []);
     let jobs = created(store, (0..4).map(|_| a_job("quick")).collect()).await;
@@ -54,7 +54,7 @@ pub(crate) async fn due_jobs_are_found_oldest_first<S: Store>(stores: TestStores
     assert_lawful(store).await;
 }
 
-pub(crate) async fn a_lost_lease_returns_the_job<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_lost_lease_returns_the_job(stores: TestStores) {
     let store = &stores.store;
     let job = created_one(store, Create { when: When::Now, ..a_job("quick") }).await;
     let first = hold(&take(store, "w1", any(), 1).await[0]);

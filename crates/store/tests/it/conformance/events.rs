@@ -9,14 +9,14 @@ use crate::prelude::*;
 use crate::stores::TestStores;
 
 /// The whole journal, page by page.
-pub(crate) async fn journal<S: Store>(store: &S, limit: usize) -> Vec<JournalEntry> {
+pub(crate) async fn journal(store: &Store, limit: usize) -> Vec<JournalEntry> {
     all_pages(limit, async |last: Option<&JournalEntry>| {
         store.events(last.map_or(Position(0), |last| last.position), limit).await
     })
     .await
 }
 
-pub(crate) async fn the_journal_is_read_in_pages<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn the_journal_is_read_in_pages(stores: TestStores) {
     let store = &stores.store;
     let own = Create { user_id: Some("ann".into()), queue: Some("q".into()), ..a_job("distributed") };
     let job = created_one(store, own).await;
@@ -45,7 +45,7 @@ pub(crate) async fn the_journal_is_read_in_pages<S: Store>(stores: TestStores<S>
 }
 
 /// Many tasks commit at once on both nodes while a follower reads from its cursor.
-pub(crate) async fn a_follower_sees_every_event_in_one_order<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_follower_sees_every_event_in_one_order(stores: TestStores) {
     const WRITERS: usize = 8;
     const ROUNDS: usize = 12;
     let store = stores.other.clone();
@@ -90,7 +90,7 @@ pub(crate) async fn a_follower_sees_every_event_in_one_order<S: Store>(stores: T
     assert!(jobs.iter().all(|job| seqs[&job.id()] == job.seq), "one event for each transition");
 }
 
-pub(crate) async fn notes_are_last_in_a_history<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn notes_are_last_in_a_history(stores: TestStores) {
     let store = &stores.store;
     let saga = created_one(store, a_job("saga")).await;
     let held = take(store, "w1", any(), 1).await;

@@ -6,7 +6,7 @@ use crate::fixture::*;
 use crate::prelude::*;
 use crate::stores::TestStores;
 
-pub(crate) async fn a_key_leads_to_one_job_under_concurrency<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_key_leads_to_one_job_under_concurrency(stores: TestStores) {
     submit(&stores.store, vec![grant("ann", 1000)]).await;
     let callers = stores.in_parallel(16, |_, store| async move {
         let mut got = Vec::new();
@@ -31,7 +31,7 @@ pub(crate) async fn a_key_leads_to_one_job_under_concurrency<S: Store>(stores: T
     assert_lawful(&stores.store).await;
 }
 
-pub(crate) async fn a_command_with_a_key_is_executed_once_under_concurrency<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_command_with_a_key_is_executed_once_under_concurrency(stores: TestStores) {
     let keyed = |command: CommandEnvelope| CommandEnvelope {
         key: Some(IdempotencyKey { key: "once".into(), fingerprint: [1; 32] }),
         ..command
@@ -51,7 +51,7 @@ pub(crate) async fn a_command_with_a_key_is_executed_once_under_concurrency<S: S
     assert_lawful(&stores.store).await;
 }
 
-pub(crate) async fn a_key_with_another_body_is_refused<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_key_with_another_body_is_refused(stores: TestStores) {
     let first = created_one(&stores.store, Create { key: key("k", 1), ..a_job("so1") }).await;
     let other = one(&stores.other, create(Create { key: key("k", 2), ..a_job("so1") })).await;
     assert_eq!(other, Err(Refusal::IdempotencyMismatch("k".into())));

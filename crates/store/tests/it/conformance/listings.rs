@@ -16,7 +16,7 @@ const WORKERS: [&str; 3] = ["w1", "w2", "w3"];
 const CORRELATIONS: [&str; 2] = ["order-1", "order-2"];
 
 /// Jobs of several types in several states.
-pub(crate) async fn a_crowd<S: Store>(store: &S, random: &mut Random) -> Vec<Arc<Job>> {
+pub(crate) async fn a_crowd(store: &Store, random: &mut Random) -> Vec<Arc<Job>> {
     for _ in 0..8 {
         let creations = (0..12).map(|_| Create {
             user_id: random.maybe(&USERS).map(Into::into),
@@ -69,7 +69,7 @@ pub(crate) fn a_filter(random: &mut Random, jobs: &[Arc<Job>]) -> JobFilter {
     filter
 }
 
-pub(crate) async fn a_listing_contains_what_its_filter_admits<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_listing_contains_what_its_filter_admits(stores: TestStores) {
     let mut random = Random::from_env();
     let jobs = a_crowd(&stores.store, &mut random).await;
     assert_eq!(jobs.len(), 100);
@@ -86,7 +86,7 @@ pub(crate) async fn a_listing_contains_what_its_filter_admits<S: Store>(stores: 
     assert_lawful(&stores.store).await;
 }
 
-pub(crate) async fn a_search_examines_a_limited_number_of_jobs<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_search_examines_a_limited_number_of_jobs(stores: TestStores) {
     let mut random = Random::from_env();
     assert_eq!(stores.store.nth_older(None, 1).await.unwrap(), None);
     let jobs = a_crowd(&stores.store, &mut random).await;
@@ -98,7 +98,7 @@ pub(crate) async fn a_search_examines_a_limited_number_of_jobs<S: Store>(stores:
     }
 }
 
-pub(crate) async fn counts_add_up<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn counts_add_up(stores: TestStores) {
     let mut random = Random::from_env();
     assert_eq!(stores.store.counts().await.unwrap(), []);
     let mut expected = BTreeMap::<_, u64>::new();

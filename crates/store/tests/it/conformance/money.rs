@@ -10,7 +10,7 @@ fn paid() -> Create {
     Create { user_id: Some("ann".into()), ..a_job("paid") }
 }
 
-pub(crate) async fn a_balance_is_never_overdrawn_under_concurrency<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_balance_is_never_overdrawn_under_concurrency(stores: TestStores) {
     // Enough for ten jobs at 3 credits each.
     submit(&stores.store, vec![grant("ann", 32)]).await;
     let made = stores.in_parallel(12, |_, store| async move {
@@ -31,7 +31,7 @@ pub(crate) async fn a_balance_is_never_overdrawn_under_concurrency<S: Store>(sto
     assert_lawful(&stores.store).await;
 }
 
-pub(crate) async fn a_ledger_is_read_in_pages<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_ledger_is_read_in_pages(stores: TestStores) {
     let store = &stores.store;
     submit(store, vec![grant("ann", 10), grant("bob", 4)]).await;
     let job = created_one(store, paid()).await;
@@ -63,7 +63,7 @@ pub(crate) async fn a_ledger_is_read_in_pages<S: Store>(stores: TestStores<S>) {
     assert_eq!(store.account("ann".into()).await.unwrap().spent, 3);
 }
 
-pub(crate) async fn accounts_are_scanned_with_their_sums<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn accounts_are_scanned_with_their_sums(stores: TestStores) {
     let store = &stores.store;
     let users = ["Zoe", "ann", "bob", "\u{e9}mile"];
     submit(store, users.iter().map(|user| grant(user, 7)).collect()).await;

@@ -22,7 +22,7 @@ fn node_heartbeat(node: NodeRecord) -> CommandEnvelope {
     by("server", Command::NodeHeartbeat(Box::new(node)))
 }
 
-pub(crate) async fn nodes_are_listed_last_seen_first<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn nodes_are_listed_last_seen_first(stores: TestStores) {
     assert_eq!(stores.store.nodes().await.unwrap(), []);
     one(&stores.store, node_heartbeat(node("n1", "{}"))).await.unwrap();
     let first = stores.other.nodes().await.unwrap();
@@ -53,7 +53,7 @@ pub(crate) async fn nodes_are_listed_last_seen_first<S: Store>(stores: TestStore
     assert_lawful(&stores.store).await;
 }
 
-pub(crate) async fn nodes_that_are_not_seen_are_pruned<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn nodes_that_are_not_seen_are_pruned(stores: TestStores) {
     let hour = limits::NODE_UNSEEN_MS_MAX as i64;
     for (id, ago) in [("n1", hour), ("n2", hour - 60_000)] {
         let written = stores.store.transact(Reads::default(), move |set, now| {

@@ -8,7 +8,7 @@ use crate::fixture::*;
 use crate::prelude::*;
 use crate::stores::TestStores;
 
-pub(crate) async fn dead_letters_are_listed_and_dismissed<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn dead_letters_are_listed_and_dismissed(stores: TestStores) {
     let store = &stores.store;
     let jobs = created(store, (0..5).map(|_| a_job("distributed")).collect()).await;
     let held = take(store, "w1", any(), 5).await;
@@ -37,7 +37,7 @@ pub(crate) async fn dead_letters_are_listed_and_dismissed<S: Store>(stores: Test
     assert_lawful(store).await;
 }
 
-pub(crate) async fn log_lines_are_numbered_without_a_gap<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn log_lines_are_numbered_without_a_gap(stores: TestStores) {
     let store = &stores.store;
     let job = created_one(store, a_job("so1")).await;
     let append = |texts: &[&str]| append_log(job.id(), None, texts);
@@ -52,7 +52,7 @@ pub(crate) async fn log_lines_are_numbered_without_a_gap<S: Store>(stores: TestS
     assert_lawful(store).await;
 }
 
-pub(crate) async fn telemetry_is_kept_in_order<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn telemetry_is_kept_in_order(stores: TestStores) {
     let store = &stores.store;
     created(store, vec![a_job("so1"), a_job("so1")]).await;
     let held: Vec<_> = take(store, "w1", any(), 2).await.iter().map(|job| hold(job)).collect();
@@ -69,7 +69,7 @@ pub(crate) async fn telemetry_is_kept_in_order<S: Store>(stores: TestStores<S>) 
     assert!((read.output.progress.as_ref().unwrap().percent - 50.0).abs() < f64::EPSILON);
 }
 
-pub(crate) async fn the_audit_log_is_read_in_pages<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn the_audit_log_is_read_in_pages(stores: TestStores) {
     let store = &stores.store;
     let pause = |paused| pause_queue("q", paused);
     submit(store, vec![pause(true), pause(true), pause(false)]).await;
@@ -88,7 +88,7 @@ pub(crate) async fn the_audit_log_is_read_in_pages<S: Store>(stores: TestStores<
     assert_eq!(store.audit_before(trail[2].0, 1).await.unwrap(), trail[1..2]);
 }
 
-pub(crate) async fn a_lifecycle_version_is_registered_once<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_lifecycle_version_is_registered_once(stores: TestStores) {
     let reference = |version| LifecycleRef { name: "own".into(), version };
     let register = |version, text: &str| {
         let (lifecycle, source) = (reference(version), text.to_owned());

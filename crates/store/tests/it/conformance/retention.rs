@@ -8,7 +8,7 @@ use crate::prelude::*;
 use crate::stores::TestStores;
 
 /// A finished job that can be purged, with a log and telemetry.
-async fn a_brief_job<S: Store>(store: &S) -> JobId {
+async fn a_brief_job(store: &Store) -> JobId {
     let job = created_one(store, Create { user_id: Some("ann".into()), ..a_job("brief") }).await;
     let held = hold(&take(store, "w1", of_types(&["brief"]), 1).await[0]);
     let log = append_log(job.id(), Some(&held), &["line"]);
@@ -17,7 +17,7 @@ async fn a_brief_job<S: Store>(store: &S) -> JobId {
     job.id()
 }
 
-pub(crate) async fn a_purged_job_leaves_only_ledger_and_audit_lines<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_purged_job_leaves_only_ledger_and_audit_lines(stores: TestStores) {
     let store = &stores.store;
     submit(store, vec![grant("ann", 5)]).await;
     let id = a_brief_job(store).await;
@@ -42,7 +42,7 @@ pub(crate) async fn a_purged_job_leaves_only_ledger_and_audit_lines<S: Store>(st
     assert_lawful(store).await;
 }
 
-pub(crate) async fn positions_are_not_reused<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn positions_are_not_reused(stores: TestStores) {
     let store = &stores.store;
     let id = a_brief_job(store).await;
     let last = journal(store, 9).await.last().expect("there were events").position;
@@ -53,7 +53,7 @@ pub(crate) async fn positions_are_not_reused<S: Store>(stores: TestStores<S>) {
     assert_eq!(next.len(), 1, "a follower that has read everything does not miss later events");
 }
 
-pub(crate) async fn expired_records_are_pruned<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn expired_records_are_pruned(stores: TestStores) {
     let store = &stores.store;
     let keyed = |job_type| Create { key: key("k", 1), ..a_job(job_type) };
     let brief = created_one(store, keyed("brief")).await;
@@ -72,7 +72,7 @@ pub(crate) async fn expired_records_are_pruned<S: Store>(stores: TestStores<S>) 
     assert!(replayed("so1").await, "its key lasts a day");
 }
 
-pub(crate) async fn a_limited_number_of_expired_records_is_pruned_at_once<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_limited_number_of_expired_records_is_pruned_at_once(stores: TestStores) {
     let store = &stores.store;
     assert!(!stores.other.has_expired().await.unwrap());
     let keyed = |n| Create { key: key(&format!("k{n}"), 1), ..a_job("brief") };
@@ -90,7 +90,7 @@ pub(crate) async fn a_limited_number_of_expired_records_is_pruned_at_once<S: Sto
     assert!(stores.other.has_expired().await.unwrap(), "its telemetry has expired");
 }
 
-pub(crate) async fn finished_jobs_are_found_by_age<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn finished_jobs_are_found_by_age(stores: TestStores) {
     let store = &stores.store;
     let mut ended = Vec::new();
     for job_type in ["brief", "so1", "brief", "brief"] {
@@ -115,7 +115,7 @@ pub(crate) async fn finished_jobs_are_found_by_age<S: Store>(stores: TestStores<
     assert_eq!(store.dead_letters(DeadLetterFilter::default(), page(5)).await.unwrap(), []);
 }
 
-pub(crate) async fn a_scan_sees_every_job_once<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn a_scan_sees_every_job_once(stores: TestStores) {
     let jobs = created(&stores.store, (0..23).map(|_| a_job("so1")).collect()).await;
     let next = async |last: Option<&Scanned>| stores.other.scan(last.map(|it| it.id), 5).await;
     let seen: Vec<_> = all_pages(5, next).await.iter().map(|scanned| scanned.id).collect();

@@ -13,7 +13,7 @@ use crate::prelude::*;
 use crate::stores::TestStores;
 
 /// The gauges, computed from every job.
-async fn counted<S: Store>(store: &S) -> Gauges {
+async fn counted(store: &Store) -> Gauges {
     let now = store.now().await.unwrap().at;
     let live: Vec<_> = all_jobs(store).await.into_iter().filter(|job| !job.phase.is_final()).collect();
     let mut counts = BTreeMap::<_, u64>::new();
@@ -40,7 +40,7 @@ async fn counted<S: Store>(store: &S) -> Gauges {
 }
 
 /// The gauges, once they match those computed from every job.
-async fn agreed<S: Store>(stores: &TestStores<S>) -> Gauges {
+async fn agreed(stores: &TestStores) -> Gauges {
     loop {
         let before = counted(&stores.store).await;
         let gauges = stores.other.gauges().await.unwrap();
@@ -52,7 +52,7 @@ async fn agreed<S: Store>(stores: &TestStores<S>) -> Gauges {
     }
 }
 
-pub(crate) async fn gauges_count_live_jobs_and_open_dead_letters<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn gauges_count_live_jobs_and_open_dead_letters(stores: TestStores) {
     assert_eq!(stores.store.gauges().await.unwrap(), Gauges::default());
     let mut random = Random::from_env();
     a_crowd(&stores.store, &mut random).await;
@@ -79,7 +79,7 @@ pub(crate) async fn gauges_count_live_jobs_and_open_dead_letters<S: Store>(store
     assert_eq!(agreed(&stores).await.dead_letters, gauges.dead_letters - 1);
 }
 
-pub(crate) async fn leased_jobs_are_listed<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn leased_jobs_are_listed(stores: TestStores) {
     assert_eq!(stores.store.leased(None, None, 9).await.unwrap(), []);
     let mut random = Random::from_env();
     a_crowd(&stores.store, &mut random).await;
@@ -102,7 +102,7 @@ pub(crate) async fn leased_jobs_are_listed<S: Store>(stores: TestStores<S>) {
     assert_eq!(stores.other.leased(Some("w9".into()), None, 9).await.unwrap(), []);
 }
 
-pub(crate) async fn all_leases_are_read_in_pages<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn all_leases_are_read_in_pages(stores: TestStores) {
     created(&stores.store, (0..1001).map(|_| a_job("so1")).collect()).await;
     let mut held = take(&stores.store, "w1", any(), 1000).await;
     held.extend(take(&stores.store, "w2", any(), 1).await);
@@ -121,7 +121,7 @@ pub(crate) async fn all_leases_are_read_in_pages<S: Store>(stores: TestStores<S>
     }
 }
 
-pub(crate) async fn waiting_jobs_are_listed<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn waiting_jobs_are_listed(stores: TestStores) {
     assert_eq!(stores.store.waiting(9).await.unwrap(), []);
     created(&stores.store, vec![a_job("image"), a_job("image"), a_job("image")]).await;
     let held = take(&stores.store, "w1", any(), 2).await;
@@ -134,7 +134,7 @@ pub(crate) async fn waiting_jobs_are_listed<S: Store>(stores: TestStores<S>) {
     assert_eq!(stores.other.waiting(1).await.unwrap().len(), 1);
 }
 
-pub(crate) async fn finished_jobs_are_listed_newest_first<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn finished_jobs_are_listed_newest_first(stores: TestStores) {
     let store = &stores.store;
     let mut ended = Vec::new();
     for job_type in ["brief", "image", "brief", "distributed"] {
@@ -158,7 +158,7 @@ pub(crate) async fn finished_jobs_are_listed_newest_first<S: Store>(stores: Test
     assert_eq!(finished(store.now().await.unwrap().at, 99).await, []);
 }
 
-pub(crate) async fn dead_letters_are_found_by_their_jobs<S: Store>(stores: TestStores<S>) {
+pub(crate) async fn dead_letters_are_found_by_their_jobs(stores: TestStores) {
     let store = &stores.store;
     let mut random = Random::from_env();
     a_crowd(store, &mut random).await;

@@ -41,7 +41,7 @@ fn is_named(error: &StoreError) -> bool {
 }
 
 async fn refused(folder: &Path) -> StoreError {
-    match SqliteStore::open(folder).await {
+    match Store::open(folder).await {
         Err(error) => error,
         Ok(_) => panic!("a broken file was opened"),
     }
@@ -101,7 +101,7 @@ async fn flipped_bytes_never_panic_and_are_reported_as_corruption() {
             );
             assert!(right, "{bytes} bytes at {at}: {error:?}");
         };
-        let store = match SqliteStore::open(folder.path()).await {
+        let store = match Store::open(folder.path()).await {
             Ok(store) => store,
             Err(error) => {
                 said(&error);

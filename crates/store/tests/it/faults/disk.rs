@@ -174,7 +174,7 @@ async fn running_jobs_continue_when_the_disk_is_full() {
 async fn the_write_ahead_log_is_bounded_while_readers_are_active() {
     let folder = stores::a_folder();
     let store = stores::open(folder.path()).await;
-    let read = |store: SqliteStore| async move {
+    let read = |store: Store| async move {
         loop {
             store.list(JobFilter::default(), page(5)).await.unwrap();
         }

@@ -21,7 +21,7 @@ async fn a_second_process_is_refused_with_the_owner_of_the_store() {
     let place = folder.path().to_str().expect("a plain path");
     let mut child = Process::start("hold", place, 1, &[]);
     assert_eq!(child.next(), Some(vec!["open".to_owned()]));
-    match SqliteStore::open(folder.path()).await {
+    match Store::open(folder.path()).await {
         Err(StoreError::InUse { path, holder }) => {
             assert_eq!((path.as_str(), holder), (place, child.id().to_string()));
         }
@@ -36,7 +36,7 @@ async fn a_second_process_is_refused_with_the_owner_of_the_store() {
 async fn a_second_store_in_the_same_process_is_refused_too() {
     let folder = stores::a_folder();
     let store = stores::open(folder.path()).await;
-    assert!(matches!(SqliteStore::open(folder.path()).await, Err(StoreError::InUse { .. })));
+    assert!(matches!(Store::open(folder.path()).await, Err(StoreError::InUse { .. })));
     drop(store);
     stores::open(folder.path()).await;
 }
@@ -83,11 +83,11 @@ async fn a_newer_schema_and_an_edited_migration_are_refused() {
     let folder = stores::a_folder();
     drop(stores::open(folder.path()).await);
     raw(folder.path()).execute("insert into migrations values (99, 'from the future')", []).unwrap();
-    let refused = SqliteStore::open(folder.path()).await;
+    let refused = Store::open(folder.path()).await;
     assert!(matches!(refused, Err(StoreError::SchemaAhead { found: 99, .. })), "{refused:?}");
     raw(folder.path()).execute("delete from migrations where number = 99", []).unwrap();
     raw(folder.path()).execute("update migrations set checksum = 'edited' where number = 1", []).unwrap();
-    let refused = SqliteStore::open(folder.path()).await;
+    let refused = Store::open(folder.path()).await;
     assert!(matches!(refused, Err(StoreError::MigrationChanged(1))), "{refused:?}");
 }
 

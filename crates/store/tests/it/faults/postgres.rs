@@ -22,7 +22,7 @@ struct Load {
 }
 
 impl Load {
-    fn start(nodes: &[PostgresStore]) -> Self {
+    fn start(nodes: &[Store]) -> Self {
         let (stop, stopped) = tokio::sync::watch::channel(false);
         let (acknowledged, count) = (Arc::<Mutex<Acknowledged>>::default(), Arc::<AtomicUsize>::default());
         let tasks = (0..6).map(|n| {
@@ -59,7 +59,7 @@ impl Load {
     }
 }
 
-async fn a_round(store: &PostgresStore, worker: &str, random: &mut Random) -> Vec<Arc<Job>> {
+async fn a_round(store: &Store, worker: &str, random: &mut Random) -> Vec<Arc<Job>> {
     let size = 1 + random.below(3);
     let creations = (0..size).map(|_| create(a_job(random.pick(&["so1", "eager", "saga"])))).collect();
     let mut changed = retryable(try_submit(store, creations).await);
@@ -146,10 +146,10 @@ async fn a_newer_schema_and_an_edited_migration_are_refused() {
     let url = stores::a_database().await;
     drop(connect(&url).await);
     ask(&url, "insert into migrations values (99, 'from the future')").await;
-    let refused = PostgresStore::connect(&url).await;
+    let refused = Store::connect(&url).await;
     assert!(matches!(refused, Err(StoreError::SchemaAhead { found: 99, .. })), "{refused:?}");
     ask(&url, "delete from migrations where number = 99; update migrations set checksum = 'edited' where number = 1").await;
-    let refused = PostgresStore::connect(&url).await;
+    let refused = Store::connect(&url).await;
     assert!(matches!(refused, Err(StoreError::MigrationChanged(1))), "{refused:?}");
 }
 
@@ -164,7 +164,7 @@ async fn a_server_that_would_lose_acknowledged_work_is_refused() {
             (ask(&url, &format!("show {setting}")).await[0][0].as_deref() == Some("off")).then_some(())
         })
         .await;
-        let refused = PostgresStore::connect(&url).await;
+        let refused = Store::connect(&url).await;
         assert!(
             matches!(&refused, Err(StoreError::Unsafe(why)) if why.contains(setting)),
             "{setting}: {refused:?}"

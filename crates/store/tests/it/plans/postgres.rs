@@ -40,7 +40,7 @@ const LARGE: [&str; 10] = [
 ];
 
 /// Twenty thousand jobs, some of them in every other table.
-async fn fill<S: Store>(store: &S) {
+async fn fill(store: &Store) {
     for batch in 0..20 {
         let users: Vec<_> = (0..1000).map(|n| format!("user-{batch}-{n}")).collect();
         submit(store, users.iter().map(|user| grant(user, 5)).collect()).await;
