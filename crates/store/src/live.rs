@@ -1,8 +1,11 @@
 //! Live jobs in memory, indexed for claims and sweeps: ready jobs in claim order, clocks by deadline. Counts are maintained
 //! with each change. Finished jobs are not here, so they cannot slow claims.
+//!
+//! Of ready jobs, only those that fit into a limit of bytes are kept completely. Of the others the indexes have what claims
+//! and sweeps need, and the store reads them when they are claimed. Jobs become ready at the end of their queue, so the
+//! complete ones are mostly those that are claimed next.
 
 use std::cmp::Reverse;
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -16,10 +19,16 @@ type Rank = (Reverse<i32>, Timestamp, JobId);
 /// Ready jobs are indexed by queue and type.
 type Place = (QueueName, TypeName);
 
+/// Bytes of a job besides its payload, about.
+const JOB_BYTES: usize = 600;
+
 /// Live jobs and their indexes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Live {
-    jobs: HashMap<JobId, Arc<Job>>,
+    jobs: HashMap<JobId, LiveJob>,
+    /// Bytes of the ready jobs that are complete, about.
+    ready_bytes: usize,
+    ready_bytes_max: usize,
     /// Claimable jobs.
     ready: BTreeMap<Place, BTreeSet<Rank>>,
     /// Ready jobs with a future `run_at`.
@@ -28,25 +37,71 @@ pub(crate) struct Live {
     leased: BTreeSet<JobId>,
     leased_by: HashMap<WorkerId, BTreeSet<JobId>>,
     waiting: BTreeSet<JobId>,
-    counts: BTreeMap<CountKey, u64>,
+    counts: BTreeMap<Arc<CountKey>, u64>,
+}
+
+#[derive(Debug)]
+enum LiveJob {
+    Complete(Arc<Job>),
+    Indexed(ReadyJob),
+}
+
+/// What the indexes need of a ready job.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadyJob {
+    pub(crate) id: JobId,
+    pub(crate) key: Arc<CountKey>,
+    pub(crate) priority: i32,
+    pub(crate) run_at: Timestamp,
+    pub(crate) clock: Option<Deadline>,
 }
 
 /// Jobs are counted by lifecycle, type, queue and state.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CountKey {
-    lifecycle: LifecycleName,
-    job_type: TypeName,
-    queue: QueueName,
-    state: StateName,
+    pub(crate) lifecycle: LifecycleName,
+    pub(crate) job_type: TypeName,
+    pub(crate) queue: QueueName,
+    pub(crate) state: StateName,
+}
+
+impl Default for Live {
+    /// Keeps every job completely.
+    fn default() -> Self {
+        Self::with_ready_bytes_max(usize::MAX)
+    }
 }
 
 impl Live {
-    pub(crate) fn get(&self, id: JobId) -> Option<&Arc<Job>> {
-        self.jobs.get(&id)
+    pub(crate) fn with_ready_bytes_max(ready_bytes_max: usize) -> Self {
+        Self {
+            jobs: HashMap::new(),
+            ready_bytes: 0,
+            ready_bytes_max,
+            ready: BTreeMap::new(),
+            later: BTreeMap::new(),
+            clocks: BTreeSet::new(),
+            leased: BTreeSet::new(),
+            leased_by: HashMap::new(),
+            waiting: BTreeSet::new(),
+            counts: BTreeMap::new(),
+        }
     }
 
+    /// A job that is here completely.
+    pub(crate) fn get(&self, id: JobId) -> Option<&Arc<Job>> {
+        match self.jobs.get(&id)? {
+            LiveJob::Complete(job) => Some(job),
+            LiveJob::Indexed(_) => None,
+        }
+    }
+
+    /// The jobs that are here completely.
     pub(crate) fn jobs(&self) -> impl Iterator<Item = &Arc<Job>> {
-        self.jobs.values()
+        self.jobs.values().filter_map(|job| match job {
+            LiveJob::Complete(job) => Some(job),
+            LiveJob::Indexed(_) => None,
+        })
     }
 
     /// Inserts or replaces a job; a finished job is removed.
@@ -55,12 +110,41 @@ impl Live {
         if job.phase.is_final() {
             return;
         }
-        if job.phase == Phase::Ready && job.run_at != Timestamp::NEVER {
-            self.later.entry(place(&job)).or_default().insert((job.run_at, job.id()));
+        if job.phase == Phase::Ready {
+            let (ready, bytes) = (ReadyJob::of(&job), bytes(&job));
+            if self.ready_bytes_max - self.ready_bytes < bytes {
+                return self.put_ready(ready);
+            }
+            self.ready_bytes += bytes;
+            self.index(&ready);
+        } else {
+            self.index_busy(&job);
         }
-        if let Some(deadline) = job.next_clock() {
-            self.clocks.insert((deadline, job.id()));
+        self.jobs.insert(job.id(), LiveJob::Complete(job));
+    }
+
+    /// Inserts a ready job that is not here yet, without its other fields.
+    pub(crate) fn put_ready(&mut self, mut ready: ReadyJob) {
+        ready.key = self.shared(ready.key);
+        self.index(&ready);
+        self.jobs.insert(ready.id, LiveJob::Indexed(ready));
+    }
+
+    /// The equal key that other jobs have, if there is one.
+    fn shared(&self, key: Arc<CountKey>) -> Arc<CountKey> {
+        self.counts.get_key_value(&key).map_or(key, |(known, _)| Arc::clone(known))
+    }
+
+    fn index(&mut self, ready: &ReadyJob) {
+        if ready.run_at != Timestamp::NEVER {
+            self.later.entry(ready.key.place()).or_default().insert((ready.run_at, ready.id));
         }
+        self.clocks.extend(ready.clock.map(|deadline| (deadline, ready.id)));
+        *self.counts.entry(Arc::clone(&ready.key)).or_default() += 1;
+    }
+
+    fn index_busy(&mut self, job: &Job) {
+        self.clocks.extend(job.next_clock().map(|deadline| (deadline, job.id())));
         if let Some(lease) = &job.lease {
             self.leased.insert(job.id());
             self.leased_by.entry(lease.worker.clone()).or_default().insert(job.id());
@@ -68,33 +152,48 @@ impl Live {
         if job.phase == Phase::Waiting {
             self.waiting.insert(job.id());
         }
-        *self.counts.entry(count_key(&job)).or_default() += 1;
-        self.jobs.insert(job.id(), job);
+        *self.counts.entry(Arc::new(count_key(job))).or_default() += 1;
     }
 
     pub(crate) fn remove(&mut self, id: JobId) {
-        let Some(job) = self.jobs.remove(&id) else { return };
-        if job.phase == Phase::Ready {
-            let place = place(&job);
-            if !remove_from(&mut self.later, &place, &(job.run_at, id)) {
-                remove_from(&mut self.ready, &place, &rank(&job));
+        match self.jobs.remove(&id) {
+            Some(LiveJob::Complete(job)) if job.phase == Phase::Ready => {
+                self.ready_bytes -= bytes(&job);
+                self.remove_ready(&ReadyJob::of(&job));
             }
+            Some(LiveJob::Complete(job)) => self.remove_busy(&job),
+            Some(LiveJob::Indexed(ready)) => self.remove_ready(&ready),
+            None => {}
         }
-        if let Some(deadline) = job.next_clock() {
-            self.clocks.remove(&(deadline, id));
+    }
+
+    fn remove_ready(&mut self, ready: &ReadyJob) {
+        let place = ready.key.place();
+        if !remove_from(&mut self.later, &place, &(ready.run_at, ready.id)) {
+            remove_from(&mut self.ready, &place, &ready.rank());
         }
+        self.remove_clock_and_count(ready.id, ready.clock, &ready.key);
+    }
+
+    fn remove_busy(&mut self, job: &Job) {
         if let Some(lease) = &job.lease {
-            self.leased.remove(&id);
-            self.remove_from_worker(&lease.worker, id);
+            self.leased.remove(&job.id());
+            self.remove_from_worker(&lease.worker, job.id());
         }
         if job.phase == Phase::Waiting {
-            self.waiting.remove(&id);
+            self.waiting.remove(&job.id());
         }
-        if let Entry::Occupied(mut count) = self.counts.entry(count_key(&job)) {
-            *count.get_mut() -= 1;
-            if *count.get() == 0 {
-                count.remove();
-            }
+        self.remove_clock_and_count(job.id(), job.next_clock(), &count_key(job));
+    }
+
+    fn remove_clock_and_count(&mut self, id: JobId, clock: Option<Deadline>, key: &CountKey) {
+        if let Some(deadline) = clock {
+            self.clocks.remove(&(deadline, id));
+        }
+        let Some(count) = self.counts.get_mut(key) else { return };
+        *count -= 1;
+        if *count == 0 {
+            self.counts.remove(key);
         }
     }
 
@@ -135,7 +234,8 @@ impl Live {
         self.later.retain(|place, delayed| {
             while let Some((_, id)) = delayed.first().copied().filter(|(run_at, _)| *run_at <= now) {
                 delayed.pop_first();
-                self.ready.entry(place.clone()).or_default().insert(rank(&self.jobs[&id]));
+                let rank = self.jobs[&id].rank();
+                self.ready.entry(place.clone()).or_default().insert(rank);
             }
             !delayed.is_empty()
         });
@@ -168,7 +268,7 @@ impl Live {
     }
 
     pub(crate) fn waiting(&self, limit: usize) -> Vec<Arc<Job>> {
-        self.waiting.iter().take(limit).map(|id| Arc::clone(&self.jobs[id])).collect()
+        self.waiting.iter().take(limit).filter_map(|id| self.get(*id).cloned()).collect()
     }
 
     pub(crate) fn leased(
@@ -180,11 +280,11 @@ impl Live {
         let held = worker.map_or(Some(&self.leased), |worker| self.leased_by.get(worker));
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
         let later = held.into_iter().flat_map(|held| held.range((start, Bound::Unbounded)));
-        later.take(limit).map(|id| Arc::clone(&self.jobs[id])).collect()
+        later.take(limit).filter_map(|id| self.get(*id).cloned()).collect()
     }
 
     pub(crate) fn counts(&self) -> Vec<Count> {
-        counts(self.counts.iter().map(|(key, count)| (key.clone(), *count)))
+        counts(self.counts.iter().map(|(key, count)| (CountKey::clone(key), *count)))
     }
 
     /// For each queue and type, the earliest past `run_at`: the minimum of the first job of each priority.
@@ -248,12 +348,39 @@ fn remove_from<T: Ord>(places: &mut BTreeMap<Place, BTreeSet<T>>, place: &Place,
     existed
 }
 
-fn place(job: &Job) -> Place {
-    (job.spec.queue.clone(), job.spec.job_type.clone())
+fn bytes(job: &Job) -> usize {
+    JOB_BYTES + job.spec.payload.as_str().len()
 }
 
-fn rank(job: &Job) -> Rank {
-    (Reverse(job.spec.priority), job.run_at, job.id())
+impl CountKey {
+    fn place(&self) -> Place {
+        (self.queue.clone(), self.job_type.clone())
+    }
+}
+
+impl ReadyJob {
+    fn of(job: &Job) -> Self {
+        Self {
+            id: job.id(),
+            key: Arc::new(count_key(job)),
+            priority: job.spec.priority,
+            run_at: job.run_at,
+            clock: job.next_clock(),
+        }
+    }
+
+    fn rank(&self) -> Rank {
+        (Reverse(self.priority), self.run_at, self.id)
+    }
+}
+
+impl LiveJob {
+    fn rank(&self) -> Rank {
+        match self {
+            Self::Complete(job) => (Reverse(job.spec.priority), job.run_at, job.id()),
+            Self::Indexed(ready) => ready.rank(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -287,7 +414,7 @@ mod tests {
     }
 
     /// A hundred delayed jobs in each of three queues.
-    fn three_queues() -> Live {
+    fn three_queues(ready_bytes_max: usize) -> Live {
         let mut catalog = Catalog::default();
         let lifecycle = Lifecycle::built_in().remove(0);
         let job_type = JobType::following("work", &lifecycle);
@@ -296,7 +423,7 @@ mod tests {
         let commands: Vec<_> = (0..300).map(|n| delayed(n, ["a", "b", "c"][n as usize % 3])).collect();
         let mut set = WorkingSet::default();
         assert!(decide_batch(&mut set, &catalog, &commands, NOW).iter().all(Result::is_ok));
-        let mut live = Live::default();
+        let mut live = Live::with_ready_bytes_max(ready_bytes_max);
         for job in set.jobs.into_values() {
             live.put(job);
         }
@@ -305,7 +432,7 @@ mod tests {
 
     #[test]
     fn delayed_jobs_are_found_by_queue_and_type() {
-        let mut live = three_queues();
+        let mut live = three_queues(usize::MAX);
         let after = |ms| Timestamp(NOW.at.0 + ms);
         let of = |queue: &str| ClaimFilter { queues: Some([queue.into()].into()), types: None };
         let any = ClaimFilter::default();
@@ -325,5 +452,28 @@ mod tests {
             live.remove(id);
         }
         assert!(live.later.is_empty() && live.ready.is_empty());
+    }
+
+    #[test]
+    fn jobs_beyond_the_limit_of_bytes_are_found_in_the_same_order() {
+        let (mut all, mut some) = (three_queues(usize::MAX), three_queues(50 * JOB_BYTES));
+        let (any, none, late) = (ClaimFilter::default(), BTreeSet::new(), Timestamp(NOW.at.0 + 900));
+        assert!(some.jobs().count() < 50 && all.jobs().count() == 300);
+        assert_eq!(some.counts(), all.counts());
+        let claimable = all.claimable(&any, &none, 999, late);
+        assert_eq!(some.claimable(&any, &none, 999, late), claimable);
+        assert_eq!(some.oldest_ready(late), all.oldest_ready(late));
+        for id in &claimable {
+            some.remove(*id);
+            all.remove(*id);
+        }
+        assert_eq!(some.counts(), all.counts());
+        assert_eq!(some.due(Deadline(i64::MAX), 999), all.due(Deadline(i64::MAX), 999));
+        let later = Timestamp(NOW.at.0 + 1000);
+        for id in some.claimable(&any, &none, 999, later) {
+            some.remove(id);
+        }
+        assert!(some.jobs.is_empty() && some.ready.is_empty() && some.later.is_empty());
+        assert!(some.counts.is_empty() && some.clocks.is_empty() && some.ready_bytes == 0);
     }
 }

@@ -1,9 +1,12 @@
 //! The encoding of all records besides jobs and events, the same in both databases.
 
+use std::sync::Arc;
+
 use tenure_core::api_key::Role;
 use uuid::Uuid;
 
 use crate::codec::{corrupt, event, text};
+use crate::live::{CountKey, ReadyJob};
 use crate::prelude::*;
 use crate::row::{ColumnWriter, Int4, RowReader};
 use crate::{CompletedJob, Count, JournalEntry, Result};
@@ -21,6 +24,22 @@ pub(crate) fn journal_entry(row: &mut RowReader<'_>) -> Result<JournalEntry> {
 
 pub(crate) fn job_id(row: &mut RowReader<'_>) -> Result<JobId> {
     row.get().map(JobId)
+}
+
+/// What `open_ready.sql` reads of a ready job.
+pub(crate) fn ready_job(row: &mut RowReader<'_>) -> Result<ReadyJob> {
+    Ok(ReadyJob {
+        id: job_id(row)?,
+        priority: row.get::<Int4>()?.0 as i32,
+        run_at: row.get()?,
+        clock: row.get()?,
+        key: Arc::new(CountKey {
+            lifecycle: row.name()?,
+            job_type: row.name()?,
+            queue: row.name()?,
+            state: row.name()?,
+        }),
+    })
 }
 
 pub(crate) fn completed_job(row: &mut RowReader<'_>) -> Result<CompletedJob> {

@@ -10,12 +10,20 @@ use crate::live::Live;
 use crate::prelude::*;
 use crate::sqlite::Writer;
 use crate::sqlite::rows::{all, first, for_each};
-use crate::{Result, records, row};
+use crate::{Result, StoreError, records, row};
 
-/// All live jobs, when the store is opened.
+/// Bytes of ready jobs in memory. The others are read when they are claimed.
+const READY_BYTES_MAX: usize = 64 << 20;
+
+/// All live jobs, when the store is opened: ready ones only in the indexes.
 pub(super) fn live(connection: &Connection, names: &mut Interner) -> Result<Live> {
-    let mut live = Live::default();
-    for_each(connection, names, include_str!("sql/open.sql"), [], |row| {
+    let mut live = Live::with_ready_bytes_max(READY_BYTES_MAX);
+    let ready = Phase::Ready.as_str();
+    for_each(connection, names, include_str!("sql/open_ready.sql"), [ready], |row| {
+        live.put_ready(records::ready_job(row)?);
+        Ok(())
+    })?;
+    for_each(connection, names, include_str!("sql/open.sql"), [ready], |row| {
         live.put(codec::job(row)?);
         Ok(())
     })?;
@@ -65,7 +73,15 @@ impl Writer {
         while let Some(id) = wanted.pop_first() {
             let found = match live.get(id) {
                 Some(job) => Some(Arc::clone(job)),
-                None => job(&self.connection, id, &mut self.names)?,
+                None => match job(&self.connection, id, &mut self.names) {
+                    // One corrupt job must not fail all claims.
+                    Err(error @ StoreError::Corrupt { .. }) if !reads.jobs.contains(&id) => {
+                        tracing::error!(job = %id, %error, "job excluded from claims");
+                        live.remove(id);
+                        None
+                    }
+                    found => found?,
+                },
             };
             let Some(job) = found else { continue };
             wanted.extend(job.spec.links.compensates.filter(|first| !set.jobs.contains_key(first)));

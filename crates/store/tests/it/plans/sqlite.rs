@@ -11,6 +11,7 @@ const WHOLE: [(&str, &str); 10] = [
     ("counts", "counts every job, for pages that say so"),
     ("orphans", "verify reads every table once"),
     ("open", "every live job, once, by the index that holds nothing else"),
+    ("open_ready", "every live job, once, by the index that holds nothing else"),
     ("open_dead_letters", "counts them, by the index that holds nothing else"),
     ("workers", "the last ones, by the index that has them in order"),
     ("nodes", "the last ones, by the index that has them in order"),
