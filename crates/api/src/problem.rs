@@ -3,8 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
+
+use crate::span;
 
 macro_rules! problem_codes {
     ($($Name:ident $code:literal $status:literal $title:literal $about:literal [$($member:literal)*]),+ $(,)?) => {
@@ -90,8 +92,8 @@ pub struct Problem {
     /// What happened.
     #[serde(default)]
     pub detail: Option<String>,
-    /// How long to wait before the next try, from the header `Retry-After`.
-    #[serde(skip)]
+    /// How long to wait before the next try: the header `Retry-After`, or for an item of a batch its `retry_after`.
+    #[serde(default, skip_serializing, deserialize_with = "retry_after")]
     pub retry_after: Option<Duration>,
     /// Everything else: `current_state`, `allowed`, `errors`, `cause` and so on.
     #[serde(flatten)]
@@ -123,3 +125,8 @@ impl fmt::Display for Problem {
 }
 
 impl std::error::Error for Problem {}
+
+/// A duration; anything else is ignored, so that the rest of the problem can be read.
+fn retry_after<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    Ok(Value::deserialize(from)?.as_str().and_then(span::parse))
+}

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::schema::Schema::{Any, Default as Or, Flatten, Json, ListUpTo, Maybe, Optional, Ref, Text};
+use crate::schema::Schema::{Any, Default as Or, Extra, Flatten, Json, ListUpTo, Maybe, Optional, Ref, Text};
 use crate::schema::{Schema, of};
 use crate::strict;
 use crate::values::{ATTEMPTS, CancelMode, PERCENT, PRIORITY};
@@ -44,11 +44,14 @@ requests! {
         max_attempts: Option<u64> = Maybe(&ATTEMPTS),
         /// Groups related jobs. Default: the job's own id.
         correlation_id: Option<String> = NAME,
+        /// The key of this job; in `POST /api/jobs` it is the header `Idempotency-Key`. If a job was created with it
+        /// before, the result is that job, with `replayed`.
+        idempotency_key: Option<String> = Extra(&Maybe(&Json(r#"{"type":"string","minLength":1,"maxLength":255,"pattern":"^[!-~]([ -~]*[!-~])?$"}"#))),
     }
 
     /// Jobs to create.
     pub struct NewJobs {
-        jobs: Vec<Box<RawValue>> = ListUpTo(10_000, &Ref("NewJob")),
+        jobs: Vec<Box<RawValue>> = ListUpTo(10_000, &Ref("NewBatchJob")),
     }
 
     /// Which jobs. Every field that is set must match.

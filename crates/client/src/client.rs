@@ -1,5 +1,6 @@
 //! The client: a method for each call of the API, and two raw ones. Clones are cheap and share their connections. A call
-//! that is safe to repeat is retried a few times while the server is unreachable or overloaded.
+//! that is safe to repeat is retried a few times while the server is unreachable or overloaded. Concurrent creations of
+//! single jobs are coalesced.
 
 /// Calls that need only the values of their path: each row becomes a method.
 macro_rules! calls {
@@ -12,6 +13,7 @@ macro_rules! calls {
 }
 
 mod assets;
+mod coalesce;
 mod jobs;
 mod operators;
 pub(crate) mod transport;
@@ -31,6 +33,7 @@ use tenure_api::{CallId, ItemResults};
 use crate::error::{Error, Problem, Result};
 
 pub use assets::{Content, Download};
+use coalesce::Coalescer;
 pub use jobs::{Created, Enqueued};
 use transport::{Request, decode};
 pub use workers::Reported;
@@ -49,12 +52,28 @@ struct Inner {
     base: String,
     key: Option<String>,
     http: reqwest::Client,
+    /// `None`: each job is created by a separate request.
+    coalescers: Option<Coalescers>,
+}
+
+/// The creations that wait, by the kind of answer that their request asks for.
+#[derive(Clone, Debug, Default)]
+struct Coalescers {
+    whole: Coalescer<Created>,
+    minimal: Coalescer<Enqueued>,
 }
 
 impl std::fmt::Debug for Inner {
     /// Without the key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Server").field("base", &self.base).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    /// Other credentials or connections than those of the client that this is a copy of: nothing is sent together.
+    fn separate_coalescers(&mut self) {
+        self.coalescers = self.coalescers.is_some().then(Coalescers::default);
     }
 }
 
@@ -76,7 +95,8 @@ impl Client {
         }
         let http = transport::connections(&parsed)?;
         let base = parsed.as_str().trim_end_matches('/').to_owned();
-        Ok(Self { inner: Arc::new(Inner { base, key: None, http }) })
+        let coalescers = Some(Coalescers::default());
+        Ok(Self { inner: Arc::new(Inner { base, key: None, http, coalescers }) })
     }
 
     /// A client configured by the environment: `TENURE_URL`, else [`DEFAULT_URL`], and `TENURE_KEY`.
@@ -94,6 +114,17 @@ impl Client {
     pub fn with_key(self, key: impl Into<String>) -> Self {
         let mut inner = Arc::unwrap_or_clone(self.inner);
         inner.key = Some(key.into());
+        inner.separate_coalescers();
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The same client with coalescing on or off; it is on by default. [`Client::create`] and [`Client::enqueue`] leave at
+    /// once if no other creation of this client is in flight; those that come meanwhile leave together, with the next
+    /// request. Each caller gets its own answer or its own problem. Clones of a client are coalesced with it.
+    #[must_use]
+    pub fn coalesce(self, is_on: bool) -> Self {
+        let mut inner = Arc::unwrap_or_clone(self.inner);
+        inner.coalescers = is_on.then(Coalescers::default);
         Self { inner: Arc::new(inner) }
     }
 
@@ -105,7 +136,8 @@ impl Client {
     /// The same client with separate connections, for another runtime.
     pub(crate) fn with_own_connections(&self) -> Result<Self> {
         let parsed = Url::parse(&self.inner.base).expect("the address was read when the client was made");
-        let inner = Inner { http: transport::connections(&parsed)?, ..Inner::clone(&self.inner) };
+        let mut inner = Inner { http: transport::connections(&parsed)?, ..Inner::clone(&self.inner) };
+        inner.separate_coalescers();
         Ok(Self { inner: Arc::new(inner) })
     }
 

@@ -119,6 +119,11 @@ pub enum Command {
         credential: Name,
         connection: Uuid,
     },
+    /// Records the idempotency key of a request that consists of several commands, before these: the same key with another
+    /// body is refused as a whole. The scope is the caller's user.
+    KeyRequest {
+        scope: Name,
+    },
     /// Fires the overdue clocks of one job. They fire before the next command on the job in any case.
     Sweep(JobId),
     /// Deletes a job whose retention has ended.
@@ -362,6 +367,7 @@ impl Command {
             Self::WorkersSeen(_) => "seen",
             Self::NodeHeartbeat(_) => "seen-node",
             Self::BindWorkerConnection { .. } => "seat",
+            Self::KeyRequest { .. } => "key-request",
             Self::Sweep(_) => "sweep",
             Self::Purge(_) => "purge",
             Self::Prune => "prune",
@@ -398,6 +404,7 @@ impl Command {
             | Self::WorkersSeen(_)
             | Self::NodeHeartbeat(_)
             | Self::BindWorkerConnection { .. }
+            | Self::KeyRequest { .. }
             | Self::ForgetGarbage(_)
             | Self::Prune => None,
         }
@@ -406,6 +413,6 @@ impl Command {
     /// Whether the command adds work. When the queue is nearly full or the disk is full, these commands are refused
     /// first, so that running work can still finish.
     pub fn adds_work(&self) -> bool {
-        matches!(self, Self::Create(_) | Self::Retry(_) | Self::Fire(_))
+        matches!(self, Self::Create(_) | Self::Retry(_) | Self::Fire(_) | Self::KeyRequest { .. })
     }
 }

@@ -162,6 +162,7 @@ fn dispatch(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope) -> Co
         Command::BindWorkerConnection { worker, credential, connection } => {
             Ok(worker::bind_connection(context, worker, credential, *connection))
         }
+        Command::KeyRequest { .. } => Ok(CommandOutput::Nothing),
         Command::Sweep(job) => context.job(*job).map(|_| CommandOutput::Nothing),
         Command::Purge(job) => retention::purge(context, *job),
         Command::Prune => Ok(retention::prune(context)),

@@ -74,13 +74,22 @@ impl Json {
 
     /// A hash that does not depend on key order and white space.
     pub fn digest(&self) -> [u8; 32] {
+        Self::digest_of(&self.0, None)
+    }
+
+    /// The digest of a checked text. If it is an object, the member `without` is left out.
+    pub fn digest_of(text: &str, without: Option<&str>) -> [u8; 32] {
         let mut hash = Sha256::new();
-        let raw: &RawValue = serde_json::from_str(&self.0).expect("a Json is valid JSON");
-        walk(raw, &mut |part| {
+        let mut visit = |part: &[u8]| {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
-        })
-        .expect("a Json was walked when it was made");
+        };
+        let raw: &RawValue = serde_json::from_str(text).expect("a checked text is valid JSON");
+        let walked = match raw.get().as_bytes()[0] {
+            b'{' => walk_object(raw, without, &mut visit),
+            _ => walk(raw, &mut visit),
+        };
+        walked.expect("a checked text can be walked");
         hash.finalize().into()
     }
 }
@@ -89,16 +98,7 @@ impl Json {
 fn walk(raw: &RawValue, visit: &mut impl FnMut(&[u8])) -> Result<(), JsonFlaw> {
     let text = raw.get();
     match text.as_bytes()[0] {
-        b'{' => {
-            let members: Members<'_> = serde_json::from_str(text).map_err(|error| flaw_of(&error))?;
-            visit(b"{");
-            for (key, value) in members.0 {
-                no_nul(&key)?;
-                visit(key.as_bytes());
-                walk(value, visit)?;
-            }
-            visit(b"}");
-        }
+        b'{' => walk_object(raw, None, visit)?,
         b'[' => {
             let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| flaw_of(&error))?;
             visit(b"[");
@@ -116,6 +116,22 @@ fn walk(raw: &RawValue, visit: &mut impl FnMut(&[u8])) -> Result<(), JsonFlaw> {
         }
         _ => visit(text.as_bytes()),
     }
+    Ok(())
+}
+
+/// The same for an object; the member `without` is left out.
+fn walk_object(raw: &RawValue, without: Option<&str>, visit: &mut impl FnMut(&[u8])) -> Result<(), JsonFlaw> {
+    let members: Members<'_> = serde_json::from_str(raw.get()).map_err(|error| flaw_of(&error))?;
+    visit(b"{");
+    for (key, value) in members.0 {
+        if without == Some(key.as_str()) {
+            continue;
+        }
+        no_nul(&key)?;
+        visit(key.as_bytes());
+        walk(value, visit)?;
+    }
+    visit(b"}");
     Ok(())
 }
 
@@ -251,6 +267,15 @@ mod tests {
         {
             assert_ne!(digest(r#"{"a":1,"b":[true,"x"]}"#), digest(other), "{other}");
         }
+    }
+
+    #[test]
+    fn a_member_that_is_left_out_does_not_change_the_digest() {
+        let with = r#"{"key":"k","a":{"key":1}}"#;
+        let without = Json::parse(r#"{"a":{"key":1}}"#).unwrap().digest();
+        assert_eq!(Json::digest_of(with, Some("key")), without);
+        assert_ne!(Json::digest_of(with, None), without);
+        assert_eq!(Json::digest_of("[1]", Some("key")), Json::parse("[1]").unwrap().digest());
     }
 
     #[test]

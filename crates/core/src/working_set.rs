@@ -104,6 +104,7 @@ impl Reads {
             | Command::WorkersSeen(_)
             | Command::NodeHeartbeat(_)
             | Command::BindWorkerConnection { .. }
+            | Command::KeyRequest { .. }
             | Command::Sweep(_)
             | Command::ForgetGarbage(_)
             | Command::Prune => {}

@@ -35,13 +35,38 @@ impl<T: DeserializeOwned, const REQUIRED: bool> FromRequest<App> for Body<T, REQ
         if !REQUIRED && !is_absent {
             check_media_type(&parts.headers)?;
         }
-        let text = if is_absent { b"{}" } else { &*text };
-        let text = std::str::from_utf8(text).map_err(|_| Problem::malformed("#", "the body is not UTF-8"))?;
-        let text = check(text)?;
+        let text = check(utf8(if is_absent { b"{}" } else { &text })?)?;
         let key = idempotency_key(&parts.headers)?;
         let key = key.map(|key| IdempotencyKey { key: key.into(), fingerprint: Json::stored(text).digest() });
         Ok(Self { value: parse(text)?, key })
     }
+}
+
+/// The body of a batch. Only its outer form is checked here: its items are checked one by one where they are used, so that
+/// an invalid one does not affect the others.
+#[derive(Debug)]
+pub(crate) struct BatchBody<T> {
+    pub(crate) value: T,
+    /// The `Idempotency-Key` of the request.
+    pub(crate) key: Option<String>,
+}
+
+impl<T: DeserializeOwned> FromRequest<App> for BatchBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self> {
+        let (mut parts, body) = request.into_parts();
+        check_media_type(&parts.headers)?;
+        let text = text_of(&mut parts, body, app).await?;
+        let text = utf8(&text)?;
+        // If the whole text is not valid, that is the better message.
+        let value = parse(text).map_err(|problem| check(text).err().unwrap_or(problem))?;
+        Ok(Self { value, key: idempotency_key(&parts.headers)? })
+    }
+}
+
+fn utf8(text: &[u8]) -> Result<&str> {
+    std::str::from_utf8(text).map_err(|_| Problem::malformed("#", "the body is not UTF-8"))
 }
 
 /// Text that is JSON without duplicate keys.

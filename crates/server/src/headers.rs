@@ -66,15 +66,22 @@ pub(crate) fn trace(headers: &HeaderMap) -> Option<TraceContext> {
     if given.next().is_some() { None } else { context }
 }
 
-/// The `Idempotency-Key`: 1 to 255 printable ASCII characters, bare or as a quoted string.
+/// The `Idempotency-Key` of a request.
 pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>> {
     let mut given = headers.get_all("idempotency-key").iter();
     let Some(key) = given.next() else { return Ok(None) };
+    let key = key.to_str().ok().and_then(key_text).filter(|_| given.next().is_none());
     let bad = || Problem::malformed("#", "Idempotency-Key must be 1 to 255 printable ASCII characters, once");
-    let key = key.to_str().map_err(|_| bad())?;
-    let key = key.strip_prefix('"').and_then(|key| key.strip_suffix('"')).unwrap_or(key);
+    key.map(|key| Some(key.to_owned())).ok_or_else(bad)
+}
+
+/// An idempotency key: 1 to 255 printable ASCII characters, bare or as a quoted string. White space around it is not part of
+/// it, as around the value of any header, so that a key means the same in a header and in an item of a batch.
+pub(crate) fn key_text(given: &str) -> Option<&str> {
+    let given = given.trim_matches([' ', '\t']);
+    let key = given.strip_prefix('"').and_then(|key| key.strip_suffix('"')).unwrap_or(given);
     let fits = (1..=255).contains(&key.len()) && key.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-    if fits && given.next().is_none() { Ok(Some(key.to_owned())) } else { Err(bad()) }
+    fits.then_some(key)
 }
 
 #[cfg(test)]

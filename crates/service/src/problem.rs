@@ -5,6 +5,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 pub use tenure_api::ProblemCode;
 use tenure_core::refusal::{Pointed, Refusal};
+use tenure_core::time::Millis;
 use tenure_runtime::Failure;
 use tenure_store::StoreError;
 
@@ -146,6 +147,9 @@ impl Problem {
         });
         if let Value::Object(members) = &mut body {
             members.extend(self.extra.clone());
+            // An item of a batch has no header.
+            let retry_after = self.retry_after_seconds.map(|seconds| Millis::seconds(seconds).to_string());
+            members.extend(retry_after.map(|span| ("retry_after".to_owned(), span.into())));
         }
         body
     }

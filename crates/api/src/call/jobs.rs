@@ -36,8 +36,9 @@ calls! { Jobs:
         answers: &[ok("A page of jobs.", Page("jobs", &Ref("Job"), NextCursor::Nullable))],
     }
     Post "/api/jobs/batch" CreateJobs ManageJobs "Create up to 10,000 jobs" {
+        about: "Each job is created or refused independently, and may have its own `idempotency_key`: it then behaves as if it were sent alone with that key. The header `Idempotency-Key` is for the request as a whole: the same key with another body is refused with 422 `idempotency_mismatch`, and jobs without their own key are created once for that key.",
         parameters: &[TRACEPARENT, PREFER],
-        body: Body::Json(of::<NewJobs>(), r#"{"jobs":[{"type":"index","payload":{"n":1}},{"type":"index","payload":{"n":2}}]}"#),
+        body: Body::Json(of::<NewJobs>(), r#"{"jobs":[{"type":"index","payload":{"n":1},"idempotency_key":"page-1"},{"type":"index","payload":{"n":2}}]}"#),
         answers: &[ok("One result for each job, in order. A refused item does not affect the others.", Ref("JobResults")).with(&[PREFERENCE_APPLIED])],
     }
     Post "/api/jobs/actions" ActOnJobs Operate "Cancel or retry every job that matches" {

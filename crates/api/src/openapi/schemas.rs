@@ -144,6 +144,7 @@ impl Schemas {
         self.add("ClaimedJob", &JobRecord::OBJECT, &["traceparent"], &[]);
         self.0["ClaimedJob"]["properties"]["lease"] = reference("GrantedLease");
         self.add("GrantedLease", &Lease::OBJECT, &["heartbeat", "ttl"], &[]);
+        self.add("NewBatchJob", &NewJob::OBJECT, &[], &["idempotency_key"]);
         self.add("IssuedKey", &ApiKey::OBJECT, &["key"], &[]);
         self.add("IssuedWebhook", &Webhook::OBJECT, &["secret"], &[]);
         self.of(&crate::schema::of::<crate::JobBrief>());

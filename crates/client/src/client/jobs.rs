@@ -1,17 +1,24 @@
 //! Jobs: create, read, cancel, retry, and the journal.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use reqwest::StatusCode;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tenure_api::request::{Cancel, GiveUp, NewJobs, NewLogLines};
+use tenure_api::request::{Cancel, GiveUp, NewLogLines};
 use tenure_api::{CallId, CancelMode, Event, Explanation, JobBrief, JobRecord, LogCount, LogLine};
 
-use super::transport::{Answer, Request, decode};
-use super::{Client, Listing, batch, fresh_id};
+use super::coalesce::{Coalescer, JOB_BYTES_MAX, KeyedJob, Transport, batch_body};
+use super::transport::{Answer, Request, decode, retry_pause, to_bytes};
+use super::{Client, Coalescers, Listing, batch, fresh_id};
 use crate::error::{Error, Problem, Result};
-use crate::request::{EventFilter, Holder, JobFilter, Key, NewJob, NewLine, Page, to_raw, to_value};
+use crate::request::{EventFilter, Holder, JobFilter, Key, NewJob, NewLine, Page, to_value};
 
 /// The result of [`Client::create`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(from = "JobRecord")]
 pub struct Created {
     /// The new job, or the one that was created with this key before.
     pub job: JobRecord,
@@ -20,12 +27,53 @@ pub struct Created {
 }
 
 /// The result of [`Client::enqueue`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "JobBrief")]
 pub struct Enqueued {
     /// The id of the new job, or of the one that was created with this key before.
     pub id: String,
     /// Whether it existed before.
     pub replayed: bool,
+}
+
+impl From<JobRecord> for Created {
+    fn from(job: JobRecord) -> Self {
+        Self { replayed: job.replayed, job }
+    }
+}
+
+impl From<JobBrief> for Enqueued {
+    fn from(brief: JobBrief) -> Self {
+        Self { replayed: brief.replayed, id: brief.id }
+    }
+}
+
+/// An answer to the creation of one job.
+trait Creation: DeserializeOwned + Send + 'static {
+    /// Whether the server need only send the id.
+    const IS_MINIMAL: bool;
+    fn coalescer(all: &Coalescers) -> &Coalescer<Self>;
+    fn set_replayed(&mut self);
+}
+
+impl Creation for Created {
+    const IS_MINIMAL: bool = false;
+    fn coalescer(all: &Coalescers) -> &Coalescer<Self> {
+        &all.whole
+    }
+    fn set_replayed(&mut self) {
+        self.replayed = true;
+    }
+}
+
+impl Creation for Enqueued {
+    const IS_MINIMAL: bool = true;
+    fn coalescer(all: &Coalescers) -> &Coalescer<Self> {
+        &all.minimal
+    }
+    fn set_replayed(&mut self) {
+        self.replayed = true;
+    }
 }
 
 impl Client {
@@ -40,28 +88,59 @@ impl Client {
         read explain(job) -> Explanation = ExplainJob;
     }
 
-    /// Creates a job, or returns the one that has its key.
+    /// Creates a job, or returns the one that has its key. Concurrent calls travel together ([`Client::coalesce`]).
     pub async fn create(&self, job: NewJob) -> Result<Created> {
-        let answer = self.repeated(&creation(job)?).await?;
-        Ok(Created { job: decode(&answer.body)?, replayed: is_replayed(&answer) })
+        self.create_one(job).await
     }
 
     /// Like [`Client::create`], but the server sends only the job's id.
     pub async fn enqueue(&self, job: NewJob) -> Result<Enqueued> {
-        let answer = self.repeated(&creation(job)?.minimal()).await?;
-        let brief: JobBrief = decode(&answer.body)?;
-        Ok(Enqueued { id: brief.id, replayed: is_replayed(&answer) })
+        self.create_one(job).await
     }
 
-    /// Creates up to 10,000 jobs, each independently. The call has one key; jobs in it have none.
+    /// A batch can carry a job with a key and without a trace context; other jobs travel alone.
+    async fn create_one<T: Creation>(&self, job: NewJob) -> Result<T> {
+        let NewJob { body, key, traceparent } = job;
+        let (body, key) = (to_bytes(&body)?, key.text());
+        match (key, &self.inner.coalescers) {
+            (Some(key), Some(coalescers)) if traceparent.is_none() && body.len() <= JOB_BYTES_MAX => {
+                self.create_coalesced(T::coalescer(coalescers), Arc::new(KeyedJob { body, key })).await
+            }
+            (key, _) => {
+                let request = creation::<T>(body, key).header("traceparent", traceparent);
+                created(&self.repeated(&request).await?)
+            }
+        }
+    }
+
+    /// Retried by the rules of every other call.
+    async fn create_coalesced<T: Creation>(&self, coalescer: &Coalescer<T>, job: Arc<KeyedJob>) -> Result<T> {
+        let mut tries = 1;
+        loop {
+            let Some(answer) = coalescer.send(self, &job).await else {
+                let request = creation::<T>(job.body.clone(), Some(job.key.clone()));
+                return created(&self.repeated(&request).await?);
+            };
+            let Err(error) = answer else { return answer };
+            let Some(pause) = retry_pause(&error, true, tries) else { return Err(error) };
+            tokio::time::sleep(pause).await;
+            tries += 1;
+        }
+    }
+
+    /// Creates up to 10,000 jobs, each independently and with its own key. The call is repeated if its answer was lost,
+    /// unless the key of one of its jobs is derived by the lifecycle.
     pub async fn create_batch(&self, jobs: &[NewJob]) -> Result<Vec<Result<JobRecord, Problem>>> {
-        if jobs.iter().any(|job| matches!(job.key, Key::Given(_)) || job.traceparent.is_some()) {
-            let why = "a job with a key or a traceparent cannot be in a batch: create it with `create`";
+        if jobs.iter().any(|job| job.traceparent.is_some()) {
+            let why = "a job with a traceparent cannot be in a batch: create it with `create`";
             return Err(Error::Protocol(why.into()));
         }
-        let bodies = jobs.iter().map(|job| to_raw("the job", &job.body)).collect::<Result<_>>()?;
-        let answer = self.change(CallId::CreateJobs, &[], &NewJobs { jobs: bodies }).await?;
-        batch(answer, jobs.len())
+        let one = |job: &NewJob| Ok((to_bytes(&job.body)?, job.key.clone().text()));
+        let parts = jobs.iter().map(one).collect::<Result<Vec<(Bytes, Option<String>)>>>()?;
+        let body = batch_body(parts.iter().map(|(body, key)| (body, key.as_deref())));
+        let is_keyed = parts.iter().all(|(_, key)| key.is_some());
+        let request = Request::to(CallId::CreateJobs, &[]).text(body).keyed_inside(is_keyed);
+        batch(self.json(request).await?, jobs.len())
     }
 
     /// Jobs, newest first.
@@ -133,17 +212,41 @@ impl Client {
     }
 }
 
-fn creation(job: NewJob) -> Result<Request> {
-    let request = Request::to(CallId::CreateJob, &[]).json(&job.body)?;
-    let request = match job.key {
-        Key::Made => request.key(fresh_id()),
-        Key::Given(key) => request.key(key),
-        Key::Derived => request,
-    };
-    Ok(request.header("traceparent", job.traceparent))
+impl Key {
+    /// The key to send; `None` if the lifecycle derives it.
+    fn text(self) -> Option<String> {
+        match self {
+            Self::Made => Some(fresh_id()),
+            Self::Given(key) => Some(key),
+            Self::Derived => None,
+        }
+    }
 }
 
-fn is_replayed(answer: &Answer) -> bool {
+impl<T: Creation> Transport<T> for Client {
+    async fn single(&self, job: &KeyedJob) -> Result<T> {
+        created(&self.once(&creation::<T>(job.body.clone(), Some(job.key.clone()))).await?)
+    }
+
+    async fn batch(&self, body: Bytes, count: usize) -> Result<Vec<Result<T, Problem>>> {
+        let request = preferring::<T>(Request::to(CallId::CreateJobs, &[]).text(body));
+        batch(decode(&self.once(&request).await?.body)?, count)
+    }
+}
+
+fn creation<T: Creation>(body: Bytes, key: Option<String>) -> Request {
+    preferring::<T>(Request::to(CallId::CreateJob, &[]).text(body).key(key))
+}
+
+fn preferring<T: Creation>(request: Request) -> Request {
+    if T::IS_MINIMAL { request.minimal() } else { request }
+}
+
+fn created<T: Creation>(answer: &Answer) -> Result<T> {
+    let mut created: T = decode(&answer.body)?;
     let is_marked = answer.headers.get("idempotent-replayed").is_some_and(|value| value == "true");
-    is_marked || answer.status == StatusCode::OK
+    if is_marked || answer.status == StatusCode::OK {
+        created.set_replayed();
+    }
+    Ok(created)
 }

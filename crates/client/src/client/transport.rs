@@ -32,6 +32,8 @@ pub(crate) struct Request {
     key: Option<String>,
     headers: Vec<(&'static str, Cow<'static, str>)>,
     timeout: Option<Duration>,
+    /// Each part of the body has its own idempotency key.
+    is_keyed_inside: bool,
 }
 
 /// An answer with a status of success.
@@ -44,7 +46,16 @@ pub(crate) struct Answer {
 impl Request {
     pub(crate) fn new(method: Method, path: impl Into<String>) -> Self {
         let timeout = Some(CALL_TIMEOUT);
-        Self { method, path: path.into(), body: None, content: None, key: None, headers: Vec::new(), timeout }
+        Self {
+            method,
+            path: path.into(),
+            body: None,
+            content: None,
+            key: None,
+            headers: Vec::new(),
+            timeout,
+            is_keyed_inside: false,
+        }
     }
 
     /// A call of the table; the values stand for the names in its path.
@@ -63,11 +74,18 @@ impl Request {
         Self { path: with_query(&self.path, parts), ..self }
     }
 
-    pub(crate) fn json(mut self, body: &impl Serialize) -> Result<Self> {
-        let text = serde_json::to_vec(body)
-            .map_err(|why| Error::Protocol(format!("the request cannot be written as JSON: {why}")))?;
-        self.body = Some(text.into());
-        Ok(self)
+    pub(crate) fn json(self, body: &impl Serialize) -> Result<Self> {
+        Ok(self.text(to_bytes(body)?))
+    }
+
+    /// A body that is JSON already.
+    pub(crate) fn text(self, body: Bytes) -> Self {
+        Self { body: Some(body), ..self }
+    }
+
+    /// Whether each part of the body has its own idempotency key, so that the request may be repeated.
+    pub(crate) fn keyed_inside(self, is_keyed_inside: bool) -> Self {
+        Self { is_keyed_inside, ..self }
     }
 
     pub(crate) fn maybe_json(self, body: Option<&Value>) -> Result<Self> {
@@ -103,7 +121,7 @@ impl Request {
 
     /// Whether sending it twice does the same as sending it once.
     fn is_repeatable(&self) -> bool {
-        self.key.is_some() || matches!(self.method, Method::GET | Method::DELETE)
+        self.key.is_some() || self.is_keyed_inside || matches!(self.method, Method::GET | Method::DELETE)
     }
 }
 
@@ -114,17 +132,8 @@ impl Client {
         loop {
             let answer = self.once(request).await;
             let Err(error) = answer else { return answer };
-            let may = match &error {
-                Error::Unreachable(_) => request.is_repeatable(),
-                Error::Refused(problem) => {
-                    problem.status == 503 && problem.retry_after.is_none_or(|wait| wait <= PATIENCE)
-                }
-                Error::Protocol(_) => false,
-            };
-            if !may || tries == TRIES {
-                return Err(error);
-            }
-            tokio::time::sleep(error.retry_after().unwrap_or_else(|| backoff(tries))).await;
+            let Some(pause) = retry_pause(&error, request.is_repeatable(), tries) else { return Err(error) };
+            tokio::time::sleep(pause).await;
             tries += 1;
         }
     }
@@ -175,6 +184,26 @@ impl Client {
 }
 
 /// A pool of connections to this server.
+/// How long to wait before the next try; `None` if another try is not safe or does not help, or after the last one.
+pub(crate) fn retry_pause(error: &Error, is_repeatable: bool, tries: u32) -> Option<Duration> {
+    let may = match error {
+        Error::Unreachable(_) => is_repeatable,
+        Error::Refused(problem) => {
+            problem.status == 503 && problem.retry_after.is_none_or(|wait| wait <= PATIENCE)
+        }
+        Error::Protocol(_) => false,
+    };
+    (may && tries < TRIES).then(|| error.retry_after().unwrap_or_else(|| backoff(tries)))
+}
+
+/// A body as JSON.
+pub(crate) fn to_bytes(body: &impl Serialize) -> Result<Bytes> {
+    let text = serde_json::to_vec(body);
+    let text =
+        text.map_err(|why| Error::Protocol(format!("the request cannot be written as JSON: {why}")))?;
+    Ok(text.into())
+}
+
 pub(crate) fn connections(url: &Url) -> Result<reqwest::Client> {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
@@ -212,7 +241,9 @@ async fn refused(response: reqwest::Response) -> Error {
         Err(error) => return Error::unreachable(&error),
     };
     match serde_json::from_slice::<Problem>(&body) {
-        Ok(problem) => Error::Refused(Problem { retry_after, ..problem }),
+        Ok(problem) => {
+            Error::Refused(Problem { retry_after: retry_after.or(problem.retry_after), ..problem })
+        }
         // A proxy reports that the server is down.
         Err(_) if status.is_server_error() => Error::Unreachable(format!("HTTP {status}")),
         Err(_) => Error::Protocol(format!("HTTP {status} without a problem document")),

@@ -110,8 +110,8 @@ async fn a_batch_answers_for_each_job() {
     assert_eq!(results[1].as_ref().unwrap_err().code(), "unknown_type");
     // An answer with too few results is an error.
     assert!(matches!(server.client().create_batch(&jobs).await, Err(Error::Protocol(_))));
-    let keyed = [NewJob::new("image", &()).unwrap().key("k")];
-    assert!(matches!(server.client().create_batch(&keyed).await, Err(Error::Protocol(_))));
+    let traced = [NewJob::new("image", &()).unwrap().traceparent("00-t")];
+    assert!(matches!(server.client().create_batch(&traced).await, Err(Error::Protocol(_))));
     assert_eq!(server.requests().len(), 2);
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod calls;
+mod coalesce;
 mod fake_server;
 mod following;
 mod kit;

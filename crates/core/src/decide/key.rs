@@ -24,6 +24,7 @@ pub(crate) fn of_verb(envelope: &CommandEnvelope) -> Option<KeyId> {
         Command::PauseQueue { queue, paused } => {
             Some(KeyId::of(&[verb, queue.as_str().as_bytes(), &[u8::from(*paused)], key]))
         }
+        Command::KeyRequest { scope } => Some(KeyId::of(&[verb, scope.as_str().as_bytes(), key])),
         command => Some(KeyId::of(&[verb, command.job()?.0.as_bytes(), key])),
     }
 }

@@ -49,7 +49,7 @@ fn again(
         // A replayed heartbeat does not keep a lost lease alive.
         Command::Heartbeat(hold) => heartbeat::answer(context.job(hold.job)?.as_ref(), hold),
         Command::Log(log) => Ok(CommandOutput::Logged(context.job(log.job)?.output.log_count)),
-        Command::PauseQueue { .. } => Ok(CommandOutput::Nothing),
+        Command::PauseQueue { .. } | Command::KeyRequest { .. } => Ok(CommandOutput::Nothing),
         Command::AddAsset(new) => {
             let added = targets.first().map(|(JobId(id), _)| AssetId(*id));
             let mut assets = context.set.assets.get(&new.job).into_iter().flatten();

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use tenure_api::EventOf;
 use tenure_core::api_key::Role;
 use tenure_core::command::{Cancel, Retry, When};
@@ -16,7 +17,7 @@ use tenure_service::query::is_name;
 use tenure_service::wire::{JobExtras, JobView};
 use uuid::Uuid;
 
-use crate::headers::Trace;
+use crate::headers::{Trace, key_text};
 use crate::http::prelude::*;
 use crate::http::reports::key_of_item;
 use crate::lifecycle_api::AtLifecycleApi;
@@ -31,6 +32,8 @@ pub(crate) fn new_job(
     trace: &Trace,
     key: Option<IdempotencyKey>,
 ) -> Result<NewJob> {
+    let has_key = body.idempotency_key.is_some();
+    require(!has_key, "#/idempotency_key", "only a job of a batch has it; send the header Idempotency-Key")?;
     Ok(NewJob {
         by: caller.actor(),
         job_type: name("#/type", Some(body.job_type))?.unwrap_or_else(|| "".into()),
@@ -114,16 +117,25 @@ pub(crate) async fn create_batch(
     call: CallContext,
     trace: Trace,
     at: AtLifecycleApi,
-    body: Body<request::NewJobs>,
+    body: BatchBody<request::NewJobs>,
 ) -> Reply {
-    let is_small = body.value.jobs.len() <= BATCH_JOBS_MAX;
+    let BatchBody { value: request::NewJobs { jobs }, key: request_key } = body;
+    let is_small = jobs.len() <= BATCH_JOBS_MAX;
     require(is_small, "#/jobs", format_args!("at most {BATCH_JOBS_MAX} jobs at once"))?;
+    if let Some(key) = &request_key {
+        bind_key(&call, key, &jobs).await?;
+    }
     let one = |(index, raw): (usize, Box<RawValue>)| {
-        let key = body.key.as_ref().map(|key| key_of_item(key, index, &raw));
-        at.admit(new_job(parse(raw.get())?, &call.caller, &trace, key)?)
+        let text = check(raw.get())?;
+        let mut body: request::NewJob = parse(text)?;
+        let key = match body.idempotency_key.take() {
+            Some(own) => Some(own_key(&own, text)?),
+            None => request_key.as_ref().map(|key| key_of_item(key, index, text)),
+        };
+        at.admit(new_job(body, &call.caller, &trace, key)?)
     };
-    let (mut refused, mut valid) = (Vec::with_capacity(body.value.jobs.len()), Vec::new());
-    for item in body.value.jobs.into_iter().enumerate().map(one) {
+    let (mut refused, mut valid) = (Vec::with_capacity(jobs.len()), Vec::with_capacity(jobs.len()));
+    for item in jobs.into_iter().enumerate().map(one) {
         match item {
             Ok(new) => {
                 refused.push(None);
@@ -138,6 +150,30 @@ pub(crate) async fn create_batch(
         Some(problem) => Err(problem),
     });
     results(&call, CallId::CreateJobs, outputs)
+}
+
+/// Binds the key of a batch to its body, before the first of its jobs is created: the same key with another body is refused
+/// as a whole.
+async fn bind_key(call: &CallContext, key: &str, jobs: &[Box<RawValue>]) -> Result<()> {
+    let mut hash = Sha256::new();
+    for job in jobs {
+        match Json::check(job.get()) {
+            Ok(text) => hash.update(Json::digest_of(text, None)),
+            // It will be refused, and has no canonical form.
+            Err(_) => hash.update(Sha256::digest(job.get())),
+        }
+    }
+    let key = IdempotencyKey { key: key.into(), fingerprint: hash.finalize().into() };
+    let scope = call.caller.user.as_deref().unwrap_or_default().into();
+    call.submit(Some(key), Command::KeyRequest { scope }).await.map(drop)
+}
+
+/// The key that an item of a batch has itself. Its body is the one that `POST /api/jobs` would take with this key in the
+/// header, so that both find the same job.
+fn own_key(given: &str, text: &str) -> Result<IdempotencyKey> {
+    let bad = || Problem::malformed("#/idempotency_key", "must be 1 to 255 printable ASCII characters");
+    let key = key_text(given).ok_or_else(bad)?;
+    Ok(IdempotencyKey { key: key.into(), fingerprint: Json::digest_of(text, Some("idempotency_key")) })
 }
 
 pub(crate) async fn list(call: CallContext, mut params: QueryParams) -> Reply {

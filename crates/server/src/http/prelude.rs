@@ -8,7 +8,7 @@ pub(super) use tenure_service::extract::{Id, Named, Reply, Segments};
 pub(super) use tenure_service::fields::{message, name, parsed, require, up_to};
 pub(super) use tenure_service::query::QueryParams;
 
-pub(super) use crate::body::{Body, OptionalBody, parse};
+pub(super) use crate::body::{BatchBody, Body, OptionalBody, check, parse};
 pub(super) use crate::http::{
     OutputAnswer, answer, brief, changed, mark_replayed, minimal, next_cursor, ok, output_reply, page,
     results, set_location, text,

@@ -139,7 +139,7 @@ pub(crate) async fn report(verb: Verb, call: CallContext, Id(job): Id, body: Bod
     Ok(changed(&call, output))
 }
 
-pub(crate) async fn reports(call: CallContext, body: Body<Reports>) -> Reply {
+pub(crate) async fn reports(call: CallContext, body: BatchBody<Reports>) -> Reply {
     let Reports { worker, reports } = body.value;
     let is_small = reports.len() <= REPORTS_MAX;
     require(is_small, "#/reports", format_args!("at most {REPORTS_MAX} reports at once"))?;
@@ -147,8 +147,9 @@ pub(crate) async fn reports(call: CallContext, body: Body<Reports>) -> Reply {
     call.touch_worker(&worker).await?;
     let by = call.caller.actor();
     let one = |(index, raw): (usize, Box<RawValue>)| {
-        let key = body.key.as_ref().map(|key| key_of_item(key, index, &raw));
-        envelope(&raw, &worker, &by, key)
+        let text = check(raw.get())?;
+        let key = body.key.as_ref().map(|key| key_of_item(key, index, text));
+        envelope(text, &worker, &by, key)
     };
     let envelopes: Vec<_> = reports.into_iter().enumerate().map(one).collect();
     let valid: Vec<CommandEnvelope> = envelopes.iter().filter_map(|it| it.as_ref().ok().cloned()).collect();
@@ -160,21 +161,18 @@ pub(crate) async fn reports(call: CallContext, body: Body<Reports>) -> Reply {
 }
 
 /// The key of one item of a batch, derived from the key of the call.
-pub(crate) fn key_of_item(key: &IdempotencyKey, index: usize, raw: &RawValue) -> IdempotencyKey {
-    IdempotencyKey {
-        key: format!("{}#{index}", key.key).into(),
-        fingerprint: Json::stored(raw.get()).digest(),
-    }
+pub(crate) fn key_of_item(key: &str, index: usize, text: &str) -> IdempotencyKey {
+    IdempotencyKey { key: format!("{key}#{index}").into(), fingerprint: Json::digest_of(text, None) }
 }
 
 /// One report of many: it has its job and its verb; the call has the worker.
 fn envelope(
-    raw: &RawValue,
+    text: &str,
     worker: &WorkerId,
     by: &Actor,
     key: Option<IdempotencyKey>,
 ) -> Result<CommandEnvelope> {
-    let mut report: Report = parse(raw.get())?;
+    let mut report: Report = parse(text)?;
     require(report.worker.is_none(), "#/worker", "is given once for all reports")?;
     let job = report.job.take().ok_or_else(|| missing("job"))?;
     let job = job_id(&job).ok_or_else(|| Problem::malformed("#/job", "is not a job's id"))?;

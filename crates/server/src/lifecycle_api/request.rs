@@ -184,14 +184,21 @@ impl AliasedRequest {
 
     /// The canonical body. A body that is not JSON is passed on unchanged, and refused by the canonical route.
     fn canonical(&mut self, sent: Bytes, takes: &[&str]) -> Result<Bytes> {
-        let text = std::str::from_utf8(&sent).ok().and_then(|text| Json::check(text).ok());
+        let text = std::str::from_utf8(&sent).ok();
+        // The items of a batch are checked one by one.
+        let text = text.filter(|text| self.route == Route::Batch || Json::check(text).is_ok());
         let Some(whole) = text.and_then(|text| serde_json::from_str::<&RawValue>(text).ok()) else {
             self.is_as_sent = true;
             return Ok(sent);
         };
         let names = &self.api.names;
         let translated = match self.route {
-            Route::Batch => within(whole, "jobs", |jobs| each(jobs, |job| names.canonical(job, takes))),
+            Route::Batch => within(whole, "jobs", |jobs| {
+                each(jobs, |job| match Json::check(job.get()) {
+                    Ok(_) => names.canonical(job, takes),
+                    Err(_) => job.to_owned(),
+                })
+            }),
             Route::Actions => {
                 let filter = members(whole).into_iter().flatten().find(|(name, _)| name == "filter");
                 if filter.is_some_and(|(_, filter)| self.has_other_lifecycle(&names.canonical(filter, takes)))

@@ -1,6 +1,7 @@
 //! The calls on jobs.
 
 mod actions;
+mod batch;
 mod create;
 mod read;
 

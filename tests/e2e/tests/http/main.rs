@@ -5,6 +5,7 @@
 mod assets;
 mod bad_input;
 mod chaos;
+mod coalesce;
 mod credits;
 mod dashboard;
 mod dead_letters;

@@ -89,3 +89,19 @@ fn two_creations_with_one_key_in_one_batch_create_one_job() {
     assert_eq!(results[2].as_ref().expect_err("another body").code(), "idempotency_mismatch");
     assert_eq!(world.tables.jobs.len(), 1);
 }
+
+#[test]
+fn the_key_of_a_request_is_bound_to_its_body_and_its_scope() {
+    let mut world = world();
+    let keyed = |scope: &str, body| CommandEnvelope {
+        key: Some(IdempotencyKey { key: "k".into(), fingerprint: [body; 32] }),
+        ..envelope("ann", Command::KeyRequest { scope: scope.into() })
+    };
+    let results = world.submit_all(&[keyed("u1", 0), keyed("u1", 0), keyed("u1", 1), keyed("u2", 1)]);
+    for nth in [0, 1, 3] {
+        assert!(matches!(results[nth], Ok(CommandOutput::Nothing)), "{nth}: {:?}", results[nth]);
+    }
+    assert_eq!(results[2].as_ref().expect_err("another body").code(), "idempotency_mismatch");
+    let later = world.submit(&keyed("u1", 1));
+    assert_eq!(later.expect_err("another body").code(), "idempotency_mismatch");
+}

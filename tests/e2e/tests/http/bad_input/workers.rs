@@ -101,14 +101,15 @@ fn only_the_invalid_items_of_a_batch_are_refused() {
         let reports = json!({ "worker": "w1", "reports": [
             7, [], {}, { "job": "7", "fence": fence, "verb": "start" }, { "job": held, "verb": "succeed" },
             { "job": held, "fence": fence, "verb": "explode" }, { "job": held, "fence": fence, "verb": "succeed", "worker": "w1" },
-            { "job": held, "fence": fence, "verb": "progress", "progress": 101 }, { "job": held, "fence": 99, "verb": "succeed" },
+            { "job": held, "fence": fence, "verb": "progress", "progress": 101 },
+            { "job": held, "fence": fence, "verb": "succeed", "result": "\0" }, { "job": held, "fence": 99, "verb": "succeed" },
         ] });
         let reply = server.post_ok("/api/reports", &reports).await;
         let codes = |reply: &Value| -> Vec<String> {
             let results = rows(&reply["results"]);
             results.iter().map(|result| result["error"]["code"].as_str().unwrap_or("ok").to_owned()).collect()
         };
-        let mut wanted = vec!["malformed"; 8];
+        let mut wanted = vec!["malformed"; 9];
         wanted.push("lease_conflict");
         assert_eq!(codes(&reply), wanted, "{reply}");
         let batch = json!({ "jobs": [
