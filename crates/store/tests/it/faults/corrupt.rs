@@ -81,6 +81,29 @@ async fn a_broken_page_is_refused() {
     assert!(is_named(&error) && error.to_string().contains("tenure.db"), "{error}");
 }
 
+#[tokio::test]
+async fn waiting_jobs_are_claimed_completely_after_a_restart_and_a_corrupt_one_delays_no_other() {
+    let folder = stores::a_folder();
+    let store = stores::open(folder.path()).await;
+    let jobs = created(&store, (0..9).map(|_| a_job("so1")).collect()).await;
+    drop(store);
+    let file = rusqlite::Connection::open(folder.path().join("tenure.db")).unwrap();
+    let first = jobs[0].id().0;
+    let changed =
+        file.execute("update job_states set lease = 'none' where id = ?1", [first.as_bytes().as_slice()]);
+    assert_eq!(changed.unwrap(), 1);
+    drop(file);
+    let store = stores::open(folder.path()).await;
+    assert_eq!(store.gauges().await.unwrap().jobs[0].count, 9);
+    let found = take(&store, "w1", any(), 9).await;
+    assert_eq!(found.len(), 8);
+    for (found, job) in found.iter().zip(&jobs[1..]) {
+        assert_eq!(found.spec, job.spec, "with its payload, in the order of creation");
+    }
+    assert!(is_named(&store.job(jobs[0].id()).await.unwrap_err()), "the corrupt job is reported");
+    assert_eq!(submit(&store, found.iter().map(|job| succeed(&hold(job))).collect()).await.len(), 8);
+}
+
 /// Anywhere in the file: every read reports corruption, or returns the original data.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn flipped_bytes_never_panic_and_are_reported_as_corruption() {
