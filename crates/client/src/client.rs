@@ -30,7 +30,7 @@ use tenure_api::{CallId, ItemResults};
 
 use crate::error::{Error, Problem, Result};
 
-pub use assets::{Content, Download};
+pub use assets::{Content, Download, OpenFile};
 pub use jobs::{Created, Enqueued};
 use transport::{Request, decode};
 pub use workers::Reported;
