@@ -34,6 +34,7 @@ pub use assets::{Content, Download, OpenFile};
 pub use jobs::{Created, Enqueued};
 use transport::{Request, decode};
 pub use workers::Reported;
+pub(crate) use workers::UnreadableJob;
 
 /// The address of a server with default settings.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:7117";

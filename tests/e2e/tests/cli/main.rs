@@ -12,6 +12,7 @@ mod exits;
 mod help;
 mod jobs;
 mod lifecycle;
+mod old_store;
 mod operators;
 mod runs;
 mod top;

@@ -4,6 +4,7 @@
 mod credentials;
 mod http;
 mod json;
+mod numbers;
 mod requests;
 mod workers;
 
