@@ -10,6 +10,7 @@ mod bench;
 mod dev;
 mod exits;
 mod help;
+mod hostile_text;
 mod jobs;
 mod lifecycle;
 mod old_store;
