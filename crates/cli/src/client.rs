@@ -11,6 +11,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tenure_api::{CallId, Problem};
 use tenure_client::{Client, Error};
+use tenure_core::json::quote_unreadable_numbers;
 
 use crate::args::ServerArgs;
 use crate::output::{CliError, Exit};
@@ -31,8 +32,11 @@ pub(crate) struct Answer<T> {
 }
 
 impl<T: DeserializeOwned> Answer<T> {
+    /// Reads JSON. Stores of earlier versions contain numbers that are too large to be read: they are read as text.
     pub(crate) fn new(raw: Box<RawValue>) -> Result<Self> {
-        let value = serde_json::from_str(raw.get()).context("the server sent an unexpected answer")?;
+        let value = serde_json::from_str(raw.get())
+            .or_else(|_| serde_json::from_str(&quote_unreadable_numbers(raw.get())))
+            .context("the server sent an unexpected answer")?;
         Ok(Self { raw, value })
     }
 }

@@ -1,10 +1,12 @@
-//! Output: data to stdout, messages to stderr, colours only on a terminal (`NO_COLOR` is honoured); and exit codes.
+//! Output: data to stdout, messages to stderr, colours only on a terminal (`NO_COLOR` is honoured); and exit codes. All
+//! output is escaped here, so that text of jobs and callers cannot control a terminal.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tenure_core::text::{escaped, escaped_json};
 
 use crate::args::OutputFormat;
 
@@ -60,8 +62,9 @@ impl CliError {
     }
 }
 
-/// Writes data to stdout, with a line break at its end.
+/// Writes data to stdout, with a line break at its end. Characters that could control a terminal are escaped.
 pub(crate) fn data(text: &str) -> io::Result<()> {
+    let text = escaped(text);
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     if !text.ends_with('\n') {
@@ -72,16 +75,17 @@ pub(crate) fn data(text: &str) -> io::Result<()> {
 
 /// Writes a value as JSON: on one line for `jsonl`, otherwise indented.
 pub(crate) fn json(format: OutputFormat, value: &impl Serialize) -> io::Result<()> {
-    if format == OutputFormat::Jsonl {
-        data(&serde_json::to_string(value)?)
+    let text = if format == OutputFormat::Jsonl {
+        serde_json::to_string(value)?
     } else {
-        data(&serde_json::to_string_pretty(value)?)
-    }
+        serde_json::to_string_pretty(value)?
+    };
+    data(&escaped_json(&text))
 }
 
 /// Writes JSON as the server sent it, like [`json`]. It is not parsed: that would drop digits of large numbers.
 pub(crate) fn raw_json(format: OutputFormat, raw: &RawValue) -> io::Result<()> {
-    data(&laid_out(raw.get(), format != OutputFormat::Jsonl))
+    data(&escaped_json(&laid_out(raw.get(), format != OutputFormat::Jsonl)))
 }
 
 /// Valid JSON with other white space: indented by two spaces per level, or none at all.
@@ -156,8 +160,13 @@ pub(crate) fn aligned(pairs: &[(&str, String)]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Writes a message to stderr. A closed stderr is not an error.
+/// Writes a message to stderr. Characters that could control a terminal are escaped. A closed stderr is not an error.
 pub(crate) fn message(text: &str) {
+    coloured_message(&escaped(text));
+}
+
+/// Writes a message with colours to stderr. The caller has escaped what others wrote.
+pub(crate) fn coloured_message(text: &str) {
     let mut stderr = anstream::stderr().lock();
     let _ = writeln!(stderr, "{}", text.trim_end_matches('\n'));
 }

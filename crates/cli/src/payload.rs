@@ -27,9 +27,9 @@ pub(crate) fn read(value: &str) -> Result<Value> {
         CliError::new(exit, format!("cannot read {source}: {error}"))
     })?;
     // The server's own parser: it also rejects duplicate keys.
-    let json = Json::parse(&text).map_err(|error| {
+    let value = Json::parse(&text).and_then(|json| json.to_value()).map_err(|error| {
         CliError::new(Exit::Invalid, format!("{source} is not valid JSON: {error}"))
             .help("pass JSON with -p '{\"name\": \"value\"}', a file with -p @FILE, or stdin with -p -")
     })?;
-    Ok(json.to_value())
+    Ok(value)
 }

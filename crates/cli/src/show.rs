@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use serde_json::Value;
 use tenure_api::JobError;
+use tenure_core::text::escaped;
 use tenure_core::time::{Millis, Timestamp};
 
 use crate::args::OutputFormat;
@@ -131,7 +132,7 @@ impl Cell for Value {
         match self {
             Value::Null => String::new(),
             Value::String(text) => plain(text),
-            other => other.to_string(),
+            other => plain(&other.to_string()),
         }
     }
 }
@@ -151,9 +152,11 @@ pub(crate) fn yes_or_no(value: bool) -> String {
     if value { "yes" } else { "no" }.to_owned()
 }
 
-/// A text without line breaks and other control characters, which could steer a terminal.
+/// A text on one line, with characters escaped that could control a terminal.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+    let line: String =
+        text.chars().map(|letter| if matches!(letter, '\n' | '\r' | '\t') { ' ' } else { letter }).collect();
+    escaped(&line).into_owned()
 }
 
 /// The time since an RFC 3339 timestamp; empty if there is none.

@@ -2,10 +2,12 @@
 //! program, reads its output and handles signals.
 
 mod child;
+mod commands;
+mod folder;
 mod lines;
 mod log;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
@@ -32,17 +34,20 @@ enum Mode {
 }
 
 pub(crate) async fn run(args: WorkArgs, server: &Server) -> Result<Exit> {
-    let WorkArgs { types, slots, queues, name, retry_on, command } = args;
+    let WorkArgs { types, slots, queues, name, retry_on, cwd, commands_in_output, command } = args;
     let log = LogConfig { filter: "warn".to_owned(), ..LogConfig::default() };
     let _telemetry = telemetry::start(&log, None).map_err(|error| anyhow!(error))?;
-    if !is_executable(&command[0]) {
+    let Some(path) = find_program(&command[0]) else {
         return Err(CliError::new(Exit::NotFound, format!("there is no program {}", command[0]))
             .help("put the program and its arguments after --")
             .into());
-    }
+    };
+    let cwd = cwd.map(|folder| working_folder(&folder)).transpose()?;
     let (sender, mut mode) = watch::channel(Mode::Claim);
     tokio::spawn(handle_signals(sender)?);
-    let program = Arc::new(Program { command, retry_on, client: server.client.clone(), mode: mode.clone() });
+    let (client, signals) = (server.client.clone(), mode.clone());
+    let program =
+        Arc::new(Program { path, command, cwd, commands_in_output, retry_on, client, mode: signals });
     let mut worker = Worker::new(server.client.clone()).slots(slots.into()).queues(queues);
     if let Some(name) = name {
         worker = worker.name(name);
@@ -51,7 +56,7 @@ pub(crate) async fn run(args: WorkArgs, server: &Server) -> Result<Exit> {
         let program = program.clone();
         worker = worker.on(job_type, move |job: Job<Value>| program.clone().attempt(job));
     }
-    let url = server.client.url();
+    let url = without_password(server.client.url());
     output::message(&format!("working on {} from {url}, {slots} at a time", types.join(", ")));
     let drain = async {
         // An error means that signals are no longer handled, which is not a reason to stop.
@@ -83,11 +88,31 @@ fn handle_signals(mode: watch::Sender<Mode>) -> Result<impl Future<Output = ()>>
     })
 }
 
-/// Whether the shell would find the program. Checked at the start, so that a misspelt name fails no job.
-fn is_executable(program: &str) -> bool {
+/// An address as it is shown.
+fn without_password(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            format!("{scheme}://{}", rest.rsplit_once('@').map_or(rest, |(_, host)| host))
+        }
+        None => url.to_owned(),
+    }
+}
+
+/// The program that the shell would run, as an absolute path: it runs in another folder. Looked up at the start, so that
+/// a misspelt name fails no job.
+fn find_program(program: &str) -> Option<PathBuf> {
+    let absolute = |path: &Path| std::path::absolute(path).ok().filter(|path| path.is_file());
     if program.contains('/') {
-        return Path::new(program).is_file();
+        return absolute(Path::new(program));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    std::env::split_paths(&path).find_map(|folder| absolute(&folder.join(program)))
+}
+
+fn working_folder(folder: &Path) -> Result<PathBuf> {
+    if !folder.is_dir() {
+        let error = CliError::new(Exit::NotFound, format!("there is no folder {}", folder.display()));
+        return Err(error.help("choose a folder with --cwd, or run programs in the job's without it").into());
+    }
+    Ok(std::path::absolute(folder)?)
 }

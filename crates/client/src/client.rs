@@ -32,11 +32,12 @@ use tenure_api::{CallId, ItemResults};
 
 use crate::error::{Error, Problem, Result};
 
-pub use assets::{Content, Download};
+pub use assets::{Content, Download, OpenFile};
 use coalesce::Coalescer;
 pub use jobs::{Created, Enqueued};
 use transport::{Request, decode};
 pub use workers::Reported;
+pub(crate) use workers::UnreadableJob;
 
 /// The address of a server with default settings.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:7117";

@@ -64,7 +64,7 @@ mod request;
 pub mod testing;
 mod worker;
 
-pub use client::{Client, Content, Created, DEFAULT_URL, Download, Enqueued, Listing, Reported};
+pub use client::{Client, Content, Created, DEFAULT_URL, Download, Enqueued, Listing, OpenFile, Reported};
 pub use error::{Error, Problem, Result};
 pub use follow::{Events, Follow, Following};
 pub use request::{

@@ -4,6 +4,10 @@
 pub const PAYLOAD_BYTES_MAX: usize = 1 << 20;
 /// An event: a result and an error fit.
 pub const EVENT_BYTES_MAX: usize = 4 << 20;
+/// The body of a call about one job: a result, an error and their names fit.
+pub const JOB_BODY_BYTES_MAX: usize = EVENT_BYTES_MAX;
+/// The body of a call without a payload or result: a claim of many types and queues, a list of ids.
+pub const CALL_BODY_BYTES_MAX: usize = 1 << 20;
 /// Any name: type, queue, worker, user, correlation id, idempotency key.
 pub const NAME_BYTES_MAX: usize = 255;
 /// An error's message, a reason, a progress message.

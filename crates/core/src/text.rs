@@ -1,4 +1,44 @@
-//! Text helpers: thousands separators, spelling suggestions, and lists.
+//! Text helpers: escapes for terminals and logs, thousands separators, spelling suggestions, and lists.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Whether a character could end a line, move the cursor of a terminal, change the text direction or be invisible.
+pub fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{61c}' | '\u{180e}')
+        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+}
+
+/// Text for a terminal: unsafe characters are escaped as in Rust, except line breaks and tabs.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    replace_unsafe(text, |character, to| to.extend(character.escape_default()))
+}
+
+/// JSON for a terminal: unsafe characters in its strings are escaped as in JSON. A valid text has others than line breaks
+/// and tabs nowhere else.
+pub fn escaped_json(text: &str) -> Cow<'_, str> {
+    replace_unsafe(text, |character, to| {
+        // All of them are in the basic plane: one code unit each.
+        let _ = write!(to, "\\u{:04x}", u32::from(character));
+    })
+}
+
+fn replace_unsafe(text: &str, escape: impl Fn(char, &mut String)) -> Cow<'_, str> {
+    let is_replaced = |character: char| !matches!(character, '\n' | '\t') && is_unsafe(character);
+    if !text.contains(is_replaced) {
+        return Cow::Borrowed(text);
+    }
+    let mut to = String::with_capacity(text.len() + 64);
+    for character in text.chars() {
+        if is_replaced(character) {
+            escape(character, &mut to);
+        } else {
+            to.push(character);
+        }
+    }
+    Cow::Owned(to)
+}
 
 /// A number with thousands separators: `1,204`.
 pub fn grouped(number: u64) -> String {
@@ -75,6 +115,26 @@ pub fn toml_type(value: &toml::de::DeValue<'_>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Text that would control a terminal or be invisible.
+    const HOSTILE: &str = "a\u{1b}[2J\u{9b}31m\u{85}b\u{202e}c\u{2066}d\u{200b}e\u{7f}";
+
+    #[test]
+    fn unsafe_characters_are_escaped_and_others_kept() {
+        assert_eq!(escaped(HOSTILE), r"a\u{1b}[2J\u{9b}31m\u{85}b\u{202e}c\u{2066}d\u{200b}e\u{7f}");
+        for text in ["", "a\tb\nc", "größer → 日本語 🎉 مرحبا"] {
+            assert_eq!(escaped(text), text);
+            assert_eq!(escaped_json(text), text);
+        }
+    }
+
+    #[test]
+    fn escaped_json_is_the_same_json() {
+        let json = serde_json::to_string(&[HOSTILE]).unwrap();
+        let escaped = escaped_json(&json);
+        assert!(!escaped.contains(is_unsafe), "{escaped:?}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&escaped).unwrap(), [HOSTILE]);
+    }
 
     #[test]
     fn slips_are_found_and_other_words_are_not() {

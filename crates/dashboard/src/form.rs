@@ -2,6 +2,7 @@
 
 use axum::extract::{FromRequest, Request};
 use http::header;
+use tenure_core::limits::JOB_BODY_BYTES_MAX;
 use tenure_service::body;
 use tenure_service::query::decode;
 
@@ -23,7 +24,8 @@ impl FromRequest<Dashboard> for Form {
             let why = "send forms as application/x-www-form-urlencoded";
             return Err(Problem::new(ProblemCode::UnsupportedMediaType, why));
         }
-        let text = body::read(content, &parts.headers, dashboard.limits().body).await?;
+        let limit = JOB_BODY_BYTES_MAX.min(dashboard.limits().body);
+        let text = body::read(content, &parts.headers, limit).await?;
         let not_utf8 = |_| Problem::malformed("#", "the form is not UTF-8");
         let text = std::str::from_utf8(&text).map_err(not_utf8)?;
         let pairs = text.split('&').filter(|pair| !pair.is_empty());

@@ -92,7 +92,13 @@ pub(crate) fn admit(
     }
     let mut key = new.key.clone().map_or(CreationKey::None, CreationKey::Given);
     if compiled.schema.is_some() || compiled.guard.is_some() || derives {
-        let payload = new.payload.to_value();
+        // A payload that was stored by an earlier version and is submitted again may be unreadable.
+        let payload = new.payload.to_value().map_err(|flaw| {
+            Refusal::ValidationFailed(vec![Pointed {
+                pointer: "#/payload".to_owned(),
+                detail: flaw.to_string(),
+            }])
+        })?;
         if let Some(schema) = &compiled.schema {
             let pointed = |SchemaError { pointer, detail }| Pointed { pointer, detail };
             let flaws: Vec<_> = schema.check(&payload).into_iter().map(pointed).collect();

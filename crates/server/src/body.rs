@@ -6,11 +6,33 @@ use http::request::Parts;
 use http::{HeaderMap, header};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tenure_api::ObjectOnly;
+use tenure_api::{CallId, ObjectOnly};
+use tenure_config::Limits;
+use tenure_core::limits::{CALL_BODY_BYTES_MAX, JOB_BODY_BYTES_MAX};
 use tenure_service::body::read;
 
 use crate::headers::idempotency_key;
 use crate::prelude::*;
+
+/// Larger bodies are checked and parsed on a thread for blocking work, so that other requests of this thread do not wait.
+const BLOCKING_BYTES_MIN: usize = 256 << 10;
+
+/// The limit of a request's body, which the router sets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BodyLimit(pub(crate) usize);
+
+impl BodyLimit {
+    /// Only calls about many jobs or lines have bodies up to `limits.body`.
+    pub(crate) fn of(call: CallId, limits: &Limits) -> Self {
+        let bytes_max = match call {
+            CallId::CreateJobs | CallId::ReportJobs | CallId::AppendJobLogs => limits.body,
+            CallId::CreateJob | CallId::SignalJob | CallId::CreateSchedule => JOB_BODY_BYTES_MAX,
+            _ if call.verb().is_some() => JOB_BODY_BYTES_MAX,
+            _ => CALL_BODY_BYTES_MAX,
+        };
+        Self(bytes_max.min(limits.body))
+    }
+}
 
 /// A body: a required one, or one that may be empty because the call has no required fields.
 #[derive(Debug)]
@@ -22,7 +44,7 @@ pub(crate) struct Body<T, const REQUIRED: bool = true> {
 
 pub(crate) type OptionalBody<T> = Body<T, false>;
 
-impl<T: DeserializeOwned, const REQUIRED: bool> FromRequest<App> for Body<T, REQUIRED> {
+impl<T: DeserializeOwned + Send + 'static, const REQUIRED: bool> FromRequest<App> for Body<T, REQUIRED> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self> {
@@ -35,10 +57,34 @@ impl<T: DeserializeOwned, const REQUIRED: bool> FromRequest<App> for Body<T, REQ
         if !REQUIRED && !is_absent {
             check_media_type(&parts.headers)?;
         }
-        let text = check(utf8(if is_absent { b"{}" } else { &text })?)?;
-        let key = idempotency_key(&parts.headers)?;
-        let key = key.map(|key| IdempotencyKey { key: key.into(), fingerprint: Json::stored(text).digest() });
-        Ok(Self { value: parse(text)?, key })
+        let text = if is_absent { Bytes::from_static(b"{}") } else { text };
+        let key = idempotency_key(&parts.headers);
+        unblocked(text.len(), move || {
+            let text = check(utf8(&text)?)?;
+            let with_digest = |key: String| {
+                let fingerprint = Json::stored(text).digest();
+                IdempotencyKey { key: key.into(), fingerprint }
+            };
+            let key = key?.map(with_digest);
+            Ok(Self { value: parse(text)?, key })
+        })
+        .await
+    }
+}
+
+/// Runs work on this many bytes here, or on a thread for blocking work if they are many.
+pub(crate) async fn unblocked<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    if bytes <= BLOCKING_BYTES_MIN {
+        return work();
+    }
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // The runtime is shutting down.
+        Err(_) => Err(Problem::new(ProblemCode::Overloaded, "the server is shutting down").retry_after(1)),
     }
 }
 
@@ -51,17 +97,21 @@ pub(crate) struct BatchBody<T> {
     pub(crate) key: Option<String>,
 }
 
-impl<T: DeserializeOwned> FromRequest<App> for BatchBody<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for BatchBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self> {
         let (mut parts, body) = request.into_parts();
         check_media_type(&parts.headers)?;
         let text = text_of(&mut parts, body, app).await?;
-        let text = utf8(&text)?;
-        // If the whole text is not valid, that is the better message.
-        let value = parse(text).map_err(|problem| check(text).err().unwrap_or(problem))?;
-        Ok(Self { value, key: idempotency_key(&parts.headers)? })
+        let key = idempotency_key(&parts.headers);
+        unblocked(text.len(), move || {
+            let text = utf8(&text)?;
+            // If the whole text is not valid, that is the better message.
+            let value = parse(text).map_err(|problem| check(text).err().unwrap_or(problem))?;
+            Ok(Self { value, key: key? })
+        })
+        .await
     }
 }
 
@@ -151,8 +201,9 @@ fn check_media_type(headers: &HeaderMap) -> Result<()> {
 pub(crate) struct BufferedBody(pub(crate) Bytes);
 
 async fn text_of(parts: &mut Parts, body: axum::body::Body, app: &App) -> Result<Bytes> {
-    match parts.extensions.remove() {
-        Some(BufferedBody(text)) => Ok(text),
-        None => read(body, &parts.headers, app.limits().body).await,
+    if let Some(BufferedBody(text)) = parts.extensions.remove() {
+        return Ok(text);
     }
+    let limit = parts.extensions.get().map_or(app.limits().body, |BodyLimit(limit)| *limit);
+    read(body, &parts.headers, limit).await
 }

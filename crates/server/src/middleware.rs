@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
-use http::{HeaderMap, HeaderValue, Method, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
 use tenure_service::extract::{host_of, own_origin};
 use tenure_service::pages::{Pages, ProblemPage};
 use tracing::{Instrument as _, Span};
@@ -15,7 +15,7 @@ use crate::prelude::*;
 use crate::{headers, telemetry};
 
 /// Headers of a problem's first response that are kept when it is rendered.
-const KEPT_HEADERS: [http::HeaderName; 2] = [header::ALLOW, header::CONTENT_RANGE];
+const KEPT_HEADERS: [http::HeaderName; 3] = [header::ALLOW, header::CONNECTION, header::CONTENT_RANGE];
 
 pub(crate) async fn apply(
     State((app, problem_page)): State<(App, ProblemPage)>,
@@ -23,7 +23,7 @@ pub(crate) async fn apply(
     next: Next,
 ) -> Response {
     let path = request.uri().path().to_owned();
-    let method = request.method().clone();
+    let (method, version) = (request.method().clone(), request.version());
     // On a page, a problem is rendered as a page.
     let page_request = Pages::include(&path).then(|| (request.headers().clone(), request.uri().to_string()));
     // A span costs more than a small request, so it is only created if it is exported.
@@ -46,6 +46,13 @@ pub(crate) async fn apply(
         response = page.unwrap_or_else(|| problem.render(&path));
         for (value, name) in kept {
             response.headers_mut().extend(value.map(|value| (name, value)));
+        }
+        // The rest of a body that is too large is not read.
+        if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        if version >= Version::HTTP_2 {
+            response.headers_mut().remove(header::CONNECTION);
         }
     }
     security_headers(response.headers_mut(), &path);

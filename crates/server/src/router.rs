@@ -4,15 +4,19 @@
 use axum::Router;
 use axum::extract::{FromRequestParts as _, Request, State};
 use axum::handler::Handler;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse as _;
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use tenure_api::call::Access;
-use tenure_api::{Call, CallId, Method};
+use tenure_api::{CallId, Method};
+use tenure_service::body::discard;
 use tenure_service::extract::Authenticated;
 use tenure_service::pages::Pages;
 use tenure_service::query::QueryParams;
 
+use crate::body::BodyLimit;
 use crate::http::{self, pages};
 use crate::prelude::*;
 use crate::{lifecycle_api, middleware, socket};
@@ -98,24 +102,33 @@ fn route<H: Handler<T, App>, T: 'static>(id: CallId, handler: H) -> MethodRouter
         return on(method, handler);
     }
     on(method, move |State(app): State<App>, request: Request| async move {
-        match admit(call, &app, request).await {
-            Ok(request) => handler.call(request, app).await,
-            Err(problem) => problem.into_response(),
+        let (mut parts, body) = request.into_parts();
+        match admit(id, &app, &mut parts).await {
+            Ok(()) => handler.call(Request::from_parts(parts, body), app).await,
+            Err(problem) => {
+                let is_read = discard(body, &parts.headers).await;
+                let mut response = problem.into_response();
+                if !is_read {
+                    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+                }
+                response
+            }
         }
     })
 }
 
 /// Identifies the caller, refuses one without the right, and leaves it in the request for the handler. A query of a call
 /// that has no query parameters is refused too.
-async fn admit(call: &Call, app: &App, request: Request) -> Result<Request> {
-    let (mut parts, body) = request.into_parts();
-    let caller = Caller::from_request_parts(&mut parts, app).await?;
+async fn admit(id: CallId, app: &App, parts: &mut Parts) -> Result<()> {
+    let call = id.call();
+    let caller = Caller::from_request_parts(parts, app).await?;
     if !call.access.allows(caller.role.as_str()) {
         return Err(caller.lacks_right());
     }
     if !call.has_query() {
-        QueryParams::from_request_parts(&mut parts, app).await?.done()?;
+        QueryParams::from_request_parts(parts, app).await?.done()?;
     }
     parts.extensions.insert(Authenticated(Ok(caller)));
-    Ok(Request::from_parts(parts, body))
+    parts.extensions.insert(BodyLimit::of(id, app.limits()));
+    Ok(())
 }

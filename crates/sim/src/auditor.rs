@@ -283,7 +283,7 @@ impl KeyUses {
         let scope = (spec.user_id.clone(), spec.job_type.clone(), key.clone());
         let given = self.creations.insert(scope, model.id()).as_ref().and_then(in_use);
         let is_derived = key.as_str().len() == 32;
-        let payload = spec.payload.to_value();
+        let payload = spec.payload.to_value().unwrap_or_default();
         let names = model.kind.lifecycle.idempotency.derive.iter();
         let parts = names.filter_map(|name| Some(payload.get(name.strip_prefix("payload.")?)?.to_string()));
         let parts: String = parts.collect::<Vec<_>>().join("|");

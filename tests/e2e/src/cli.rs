@@ -224,9 +224,9 @@ impl CliServer {
         worker
     }
 
-    /// Starts `tenure work` for a type with a shell script.
+    /// Starts `tenure work` for a type with a shell script that runs in the folder of the commands.
     pub fn work_with_script(&self, job_type: &str, script: &str) -> Process {
-        self.work(&[job_type, "--slots", "2", "--", "sh", "-c", script])
+        self.work(&[job_type, "--slots", "2", "--cwd", ".", "--", "sh", "-c", script])
     }
 }
 

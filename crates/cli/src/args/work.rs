@@ -1,5 +1,7 @@
 //! `tenure work`.
 
+use std::path::PathBuf;
+
 use clap::Args as ClapArgs;
 
 #[derive(ClapArgs)]
@@ -20,6 +22,12 @@ pub(crate) struct WorkArgs {
     #[arg(long, value_name = "CODES", value_delimiter = ',', default_value = "75")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) retry_on: Vec<u8>,
+    /// Folder in which the program runs [default: the folder of the job]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Accept commands in stdout, too; only for programs that never print what others wrote
+    #[arg(long)]
+    pub(crate) commands_in_output: bool,
     /// Program to run for each job, and its arguments
     #[arg(last = true, required = true)]
     pub(crate) command: Vec<String>,

@@ -114,7 +114,7 @@ async fn export(job: Job<Value>) -> Result<Value, Fail> {
 /// the job's lease expires, and the next attempt succeeds.
 async fn run_crashing_worker(url: &str, key: Option<&str>, stop: watch::Receiver<bool>) {
     const SCRIPT: &str =
-        "if [ \"$TENURE_ATTEMPT\" = 1 ]; then kill -9 $PPID; fi; echo '::result {\"survived\": true}'";
+        "if [ \"$TENURE_ATTEMPT\" = 1 ]; then kill -9 $PPID; fi; echo 'result {\"survived\": true}' >&3";
     let Ok(tenure) = std::env::current_exe() else { return };
     loop {
         let mut command = tokio::process::Command::new(&tenure);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report};
 use tenure_core::lifecycle::{Flaw, RuleId};
+use tenure_core::text::{escaped, is_unsafe};
 
 use super::source::Source;
 use crate::output;
@@ -15,7 +16,7 @@ const LINE_BYTES_MAX: usize = 400;
 /// Prints every flaw to stderr.
 pub(super) fn print(source: &Source) {
     let Err(flaws) = &source.lifecycle else { return };
-    let named = Arc::new(NamedSource::new(&source.name, source.text.clone()));
+    let named = Arc::new(NamedSource::new(escaped(&source.name), quotable(&source.text)));
     // Always in colour: the output stream removes colours where they are not shown.
     let handler =
         GraphicalReportHandler::new_themed(GraphicalTheme::unicode()).with_width(WIDTH).with_links(false);
@@ -24,23 +25,35 @@ pub(super) fn print(source: &Source) {
             RuleId::Syntax => flaw.rule.to_string(),
             rule => format!("{rule} {}", rule.title()),
         };
-        let mut diagnostic = MietteDiagnostic::new(&flaw.message).with_code(code).with_help(&flaw.help);
+        let (message, help) = (escaped(&flaw.message), escaped(&flaw.help));
+        let mut diagnostic = MietteDiagnostic::new(&*message).with_code(code).with_help(help);
         let report = if is_quotable(flaw, &source.text) {
             Report::new(diagnostic.with_labels(labels(flaw))).with_source_code(Arc::clone(&named))
         } else {
             if let Some(place) = flaw.locations.first() {
                 let (line, column) = (place.line, place.column);
-                diagnostic.message = format!("{} ({}:{line}:{column})", flaw.message, source.name);
+                diagnostic.message = format!("{message} ({}:{line}:{column})", escaped(&source.name));
             }
             Report::new(diagnostic)
         };
         let mut text = String::new();
         if handler.render_report(&mut text, report.as_ref()).is_err() {
-            text = format!("{}:{flaw}\n", source.name);
+            text = escaped(&format!("{}:{flaw}\n", source.name)).into_owned();
         }
-        output::message(&text);
+        output::coloured_message(&text);
         output::message("");
     }
+}
+
+/// The text with a character of the same length for each that could control a terminal: places are byte offsets.
+fn quotable(text: &str) -> String {
+    let shown = |character: char| match character.len_utf8() {
+        _ if matches!(character, '\n' | '\r' | '\t') || !is_unsafe(character) => character,
+        1 => '?',
+        2 => '¿',
+        _ => '\u{fffd}',
+    };
+    text.chars().map(shown).collect()
 }
 
 /// Whether the lines around a flaw can be quoted.
@@ -53,7 +66,8 @@ fn is_quotable(flaw: &Flaw, text: &str) -> bool {
 
 fn labels(flaw: &Flaw) -> impl Iterator<Item = LabeledSpan> {
     flaw.locations.iter().enumerate().map(|(nth, place)| {
-        let (label, span) = (Some(place.label.clone()), (place.start, place.end - place.start));
+        let (label, span) =
+            (Some(escaped(&place.label).into_owned()), (place.start, place.end - place.start));
         if nth == 0 {
             LabeledSpan::new_primary_with_span(label, span)
         } else {

@@ -9,6 +9,7 @@ use ratatui::layout::{Flex, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
+use tenure_core::text::is_unsafe;
 use tenure_diagram::symbol;
 
 use super::colours::Colours;
@@ -29,6 +30,16 @@ pub(super) fn draw(frame: &mut Frame, top: &Top, colours: Colours) {
     draw_foot(frame, foot, top, colours);
     if let Some(from) = top.help {
         draw_help(frame, top, from, colours);
+    }
+    hide_unsafe(frame);
+}
+
+/// Replaces what could control the terminal, whichever widget drew it.
+fn hide_unsafe(frame: &mut Frame) {
+    for cell in &mut frame.buffer_mut().content {
+        if cell.symbol().contains(is_unsafe) {
+            cell.set_symbol("\u{fffd}");
+        }
     }
 }
 

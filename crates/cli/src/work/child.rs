@@ -1,21 +1,27 @@
-//! One attempt: starts the program, writes its stdin, reads its output, stops it, and turns its exit into a result.
+//! One attempt: starts the program, writes its stdin, reads its output and its commands, stops it, and turns its exit into
+//! a result.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use command_fds::{CommandFdExt as _, FdMapping};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use tenure_client::{Client, Fail, Job, Stage, Stop};
 use tokio::io::AsyncWriteExt as _;
+use tokio::net::unix::pipe;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::{mpsc, watch};
 
 use super::Mode;
-use super::lines;
+use super::folder::JobFolder;
+use super::lines::{self, LineSource};
 use super::log::{ProgramOutput, forward};
 use crate::output;
 use crate::show;
@@ -24,10 +30,21 @@ use crate::show;
 const PIPE_GRACE: Duration = Duration::from_secs(2);
 /// Lines that are buffered for the server; then the program is blocked.
 const LINES_AHEAD: usize = 256;
+/// The descriptor to which a program writes its commands.
+const COMMAND_FD: i32 = 3;
+/// Variables with secrets, which programs do not inherit.
+const SECRETS: [&str; 2] = ["TENURE_KEY", "TENURE_DATABASE_URL"];
 
 /// The program that runs for each job.
 pub(super) struct Program {
+    /// The absolute path of the program.
+    pub(super) path: PathBuf,
+    /// The program as it was given, and its arguments.
     pub(super) command: Vec<String>,
+    /// Where it runs; `None` is the job's folder.
+    pub(super) cwd: Option<PathBuf>,
+    /// Whether stdout can contain commands.
+    pub(super) commands_in_output: bool,
     /// Exit codes that count as transient failures.
     pub(super) retry_on: Vec<u8>,
     pub(super) client: Client,
@@ -93,19 +110,33 @@ impl Program {
     }
 
     async fn run(&self, job: &Job<Value>) -> AttemptEnd {
-        let mut child = match self.spawn(job) {
-            Ok(child) => child,
+        let folder = match JobFolder::create() {
+            Ok(folder) => folder,
+            Err(error) => return not_started(&error),
+        };
+        let end = self.run_in(&folder, job).await;
+        // The program may have left many files.
+        let _ = tokio::task::spawn_blocking(move || drop(folder)).await;
+        end
+    }
+
+    async fn run_in(&self, folder: &JobFolder, job: &Job<Value>) -> AttemptEnd {
+        let (mut child, commands) = match self.spawn(folder, job) {
+            Ok(started) => started,
             Err(error) => return not_started(&error),
         };
         let mut group = ProcessGroup::of(&child);
         let (to, from) = mpsc::channel(LINES_AHEAD);
         let ahead = to.downgrade();
         let writing = write(child.stdin.take(), job.payload.to_string());
-        let out = lines::read(child.stdout.take(), "stdout", to.clone());
-        let err = lines::read(child.stderr.take(), "stderr", to);
-        let mut reading = Box::pin(async { tokio::join!(writing, out, err) });
+        let stdout =
+            if self.commands_in_output { LineSource::StdoutWithCommands } else { LineSource::Stdout };
+        let out = lines::read(child.stdout.take(), stdout, to.clone());
+        let err = lines::read(child.stderr.take(), LineSource::Stderr, to.clone());
+        let commands = lines::read(Some(commands), LineSource::Commands, to);
+        let mut reading = Box::pin(async { tokio::join!(writing, out, err, commands) });
         let (mut is_read, mut is_cancelled, mut output) = (false, false, None);
-        let mut forwarding = pin!(forward(&self.client, job, from));
+        let mut forwarding = pin!(forward(&self.client, job, folder, from));
         let status = loop {
             tokio::select! {
                 status = child.wait() => break status,
@@ -145,30 +176,18 @@ impl Program {
         }
     }
 
-    fn spawn(&self, job: &Job<Value>) -> io::Result<Child> {
-        let mut command = Command::new(&self.command[0]);
-        command.args(&self.command[1..]).process_group(0).kill_on_drop(true);
+    /// The child, and what it writes to the descriptor for commands.
+    fn spawn(&self, folder: &JobFolder, job: &Job<Value>) -> io::Result<(Child, pipe::Receiver)> {
+        let (commands, descriptor) = io::pipe()?;
+        let commands = pipe::Receiver::from_owned_fd(commands.into())?;
+        let mut command = Command::new(&self.path);
+        command.arg0(&self.command[0]).args(&self.command[1..]).process_group(0).kill_on_drop(true);
+        command.current_dir(self.cwd.as_deref().unwrap_or(folder.path()));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-            .env("TENURE_JOB_ID", &job.id)
-            .env("TENURE_ATTEMPT", job.attempt.to_string())
-            .env("TENURE_FENCE", job.fence.to_string())
-            .env("TENURE_TYPE", &job.job_type)
-            .env("TENURE_LIFECYCLE", &job.lifecycle)
-            .env("TENURE_WORKER", job.record().worker.as_deref().unwrap_or_default());
-        let optional = [
-            ("TENURE_CORRELATION_ID", job.correlation_id.clone()),
-            ("TENURE_TRACEPARENT", job.traceparent.clone()),
-            ("TRACEPARENT", job.traceparent.clone()),
-            ("TENURE_CHECKPOINT", job.checkpoint.as_ref().map(Value::to_string)),
-        ];
-        for (name, value) in optional {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        command.spawn()
+        let mapping = FdMapping { parent_fd: descriptor.into(), child_fd: COMMAND_FD };
+        command.fd_mappings(vec![mapping]).map_err(io::Error::other)?;
+        set_environment(&mut command, folder, job);
+        Ok((command.spawn()?, commands))
     }
 
     fn evaluate(&self, status: ExitStatus, output: ProgramOutput, is_cancelled: bool) -> AttemptEnd {
@@ -181,7 +200,7 @@ impl Program {
                 AttemptEnd::failed(message.clone(), Fail::permanent("BAD_ASSET", message), Stage::Output)
             }
             (Some(0), Some(Err(error))) => {
-                let message = format!("::result is not JSON: {error}");
+                let message = format!("the result is not JSON: {error}");
                 AttemptEnd::failed(message.clone(), Fail::permanent("BAD_RESULT", message), Stage::Output)
             }
             (Some(0), result) => {
@@ -212,6 +231,37 @@ impl Program {
     }
 }
 
+/// What a program gets besides its stdin, and what it does not inherit.
+fn set_environment(command: &mut Command, folder: &JobFolder, job: &Job<Value>) {
+    for name in SECRETS {
+        command.env_remove(name);
+    }
+    if std::env::var_os("TENURE_URL").is_some_and(|url| has_secret(&url)) {
+        command.env_remove("TENURE_URL");
+    }
+    command
+        .env("TENURE_JOB_DIR", folder.path())
+        .env("TENURE_COMMAND_FD", COMMAND_FD.to_string())
+        .env("TENURE_JOB_ID", &job.id)
+        .env("TENURE_ATTEMPT", job.attempt.to_string())
+        .env("TENURE_FENCE", job.fence.to_string())
+        .env("TENURE_TYPE", &job.job_type)
+        .env("TENURE_LIFECYCLE", &job.lifecycle)
+        .env("TENURE_WORKER", job.record().worker.as_deref().unwrap_or_default());
+    let optional = [
+        ("TENURE_CORRELATION_ID", job.correlation_id.clone()),
+        ("TENURE_TRACEPARENT", job.traceparent.clone()),
+        ("TRACEPARENT", job.traceparent.clone()),
+        ("TENURE_CHECKPOINT", job.checkpoint.as_ref().map(Value::to_string)),
+    ];
+    for (name, value) in optional {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+}
+
 /// Transient, unless the environment is too long: another attempt would not shorten it.
 fn not_started(error: &io::Error) -> AttemptEnd {
     let message = format!("cannot start the program: {error}");
@@ -220,6 +270,11 @@ fn not_started(error: &io::Error) -> AttemptEnd {
         _ => Fail::transient("NOT_STARTED", &message),
     };
     AttemptEnd::failed(message, fail, Stage::Exec)
+}
+
+/// Whether a URL can contain a password or a token.
+fn has_secret(url: &OsStr) -> bool {
+    url.to_string_lossy().contains(['@', '?', '#'])
 }
 
 /// Writes the payload to the program, which need not read it.

@@ -1,39 +1,65 @@
-//! Splits a program's output into log lines: any length, any bytes.
+//! Splits what a program writes into lines: any length, any bytes.
 
 use tenure_core::limits::{EVENT_BYTES_MAX, LOG_LINE_BYTES_MAX};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::sync::mpsc;
 
-/// The prefix of a result, which may be longer than a log line.
-pub(super) const RESULT: &str = "::result ";
+/// Where a program wrote a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineSource {
+    Stdout,
+    /// Stdout of a program whose lines that begin with `::` are commands.
+    StdoutWithCommands,
+    Stderr,
+    /// The descriptor for commands.
+    Commands,
+}
 
-/// A line, or a part of one that is too long for a log line.
+impl LineSource {
+    /// What precedes a command; `None` if the source has no commands.
+    pub(super) fn command_prefix(self) -> Option<&'static str> {
+        match self {
+            Self::Commands => Some(""),
+            Self::StdoutWithCommands => Some("::"),
+            Self::Stdout | Self::Stderr => None,
+        }
+    }
+
+    /// The longest line that begins like this. A result may be longer than a log line.
+    fn bytes_max(self, begin: &[u8]) -> usize {
+        let command = self.command_prefix().and_then(|prefix| begin.strip_prefix(prefix.as_bytes()));
+        let is_result = command.is_some_and(|command| command.starts_with(RESULT.as_bytes()));
+        if is_result { EVENT_BYTES_MAX } else { LOG_LINE_BYTES_MAX }
+    }
+}
+
+/// The beginning of the command that sets the result.
+pub(super) const RESULT: &str = "result ";
+
+/// A line, or a part of one that is too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// `stdout` or `stderr`.
-    pub(super) stream: &'static str,
+    pub(super) source: LineSource,
     pub(super) text: String,
     /// Whether this is the beginning of a line.
     pub(super) is_first: bool,
+    /// Whether this is the end of a line.
+    pub(super) is_last: bool,
 }
 
 /// Sends every line until the end of the output, or until the receiver is dropped.
-pub(super) async fn read(from: Option<impl AsyncRead + Unpin>, stream: &'static str, to: mpsc::Sender<Line>) {
+pub(super) async fn read(from: Option<impl AsyncRead + Unpin>, source: LineSource, to: mpsc::Sender<Line>) {
     let Some(from) = from else { return };
     let mut reader = BufReader::new(from);
     let (mut bytes, mut is_first) = (Vec::new(), true);
     loop {
-        let bytes_max =
-            if bytes.starts_with(RESULT.as_bytes()) { EVENT_BYTES_MAX } else { LOG_LINE_BYTES_MAX };
-        let room = bytes_max.saturating_sub(bytes.len()) as u64;
+        let room = source.bytes_max(&bytes).saturating_sub(bytes.len()) as u64;
         let read = (&mut reader).take(room).read_until(b'\n', &mut bytes).await.unwrap_or(0);
         let is_whole = bytes.last() == Some(&b'\n');
         let is_end = read == 0 && room > 0;
         let cut = if is_whole || is_end {
             bytes.len()
-        } else if bytes.len() >= EVENT_BYTES_MAX
-            || (bytes.len() >= LOG_LINE_BYTES_MAX && !bytes.starts_with(RESULT.as_bytes()))
-        {
+        } else if bytes.len() >= source.bytes_max(&bytes) {
             character_boundary(&bytes)
         } else {
             continue;
@@ -41,7 +67,7 @@ pub(super) async fn read(from: Option<impl AsyncRead + Unpin>, stream: &'static 
         let piece: Vec<u8> = bytes.drain(..cut).collect();
         // A lone line break after a line that was split there is not a line.
         let is_line = if is_end { !piece.is_empty() } else { is_first || piece != b"\n" };
-        let line = Line { stream, text: text(&piece), is_first };
+        let line = Line { source, text: text(&piece), is_first, is_last: is_whole || is_end };
         if (is_line && to.send(line).await.is_err()) || is_end {
             return;
         }
@@ -70,8 +96,12 @@ mod tests {
     use super::*;
 
     async fn lines_of(bytes: &[u8]) -> Vec<Line> {
+        lines_from(LineSource::Stdout, bytes).await
+    }
+
+    async fn lines_from(source: LineSource, bytes: &[u8]) -> Vec<Line> {
         let (to, mut from) = mpsc::channel(1000);
-        read(Some(bytes), "stdout", to).await;
+        read(Some(bytes), source, to).await;
         let mut lines = Vec::new();
         from.recv_many(&mut lines, 1000).await;
         lines
@@ -107,7 +137,26 @@ mod tests {
 
     #[tokio::test]
     async fn a_result_may_be_longer_than_a_log_line() {
-        let result = format!("::result \"{}\"", "x".repeat(2 * LOG_LINE_BYTES_MAX));
-        assert_eq!(texts_of(format!("{result}\n").as_bytes()).await, [result]);
+        let result = format!("result \"{}\"", "x".repeat(2 * LOG_LINE_BYTES_MAX));
+        for (source, prefix) in [(LineSource::Commands, ""), (LineSource::StdoutWithCommands, "::")] {
+            let lines = lines_from(source, format!("{prefix}{result}\n").as_bytes()).await;
+            assert_eq!(lines.len(), 1);
+            assert_eq!(lines[0].text, format!("{prefix}{result}"));
+        }
+        for source in [LineSource::Stdout, LineSource::Stderr] {
+            assert_eq!(lines_from(source, format!("::{result}\n").as_bytes()).await.len(), 3);
+        }
+    }
+
+    #[tokio::test]
+    async fn no_line_is_longer_than_its_limit() {
+        for (begin, bytes_max) in [("result ", EVENT_BYTES_MAX), ("asset png ", LOG_LINE_BYTES_MAX)] {
+            let line = format!("{begin}{}\nprogress 1\n", "x".repeat(EVENT_BYTES_MAX));
+            let lines = lines_from(LineSource::Commands, line.as_bytes()).await;
+            assert!(lines.iter().all(|line| line.text.len() <= bytes_max));
+            assert!(lines[0].is_first && !lines[0].is_last);
+            let last = lines.last().unwrap();
+            assert_eq!((last.text.as_str(), last.is_first, last.is_last), ("progress 1", true, true));
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Forwards a program's output: progress, assets and results to the SDK, all other lines to the job's log. Lines are
+//! Forwards what a program writes: progress, assets and results to the SDK, all other lines to the job's log. Lines are
 //! not appended by the SDK, because a program that is faster than the server must wait instead of losing lines.
 
 use std::collections::VecDeque;
@@ -11,7 +11,9 @@ use tenure_client::{Client, Job, Method};
 use tenure_core::limits::LOG_LINE_BYTES_MAX;
 use tokio::sync::mpsc::Receiver;
 
-use super::lines::{Line, RESULT};
+use super::commands::{LineKind, kind_of};
+use super::folder::JobFolder;
+use super::lines::{Line, LineSource};
 use crate::client::fresh_key;
 
 /// The most that one request appends.
@@ -20,6 +22,8 @@ const APPEND_LINES_MAX: usize = 500;
 /// The last lines of stderr are part of the error message.
 const TAIL_LINES: usize = 10;
 const TAIL_LINE_CHARS: usize = 500;
+/// How much of an invalid command is shown.
+const INVALID_CHARS: usize = 200;
 const DELAY_MAX: Duration = Duration::from_secs(5);
 
 /// The part of the output that decides how the attempt ended.
@@ -39,7 +43,7 @@ impl ProgramOutput {
     }
 
     fn keep(&mut self, line: &Line) {
-        if line.stream == "stderr" {
+        if line.source == LineSource::Stderr {
             if self.stderr_tail.len() == TAIL_LINES {
                 self.stderr_tail.pop_front();
             }
@@ -48,37 +52,13 @@ impl ProgramOutput {
     }
 }
 
-/// What a line is for.
-#[derive(Debug, PartialEq)]
-enum LineKind<'l> {
-    Progress(u8, &'l str),
-    Result(Result<Value, String>),
-    Asset { asset_type: &'l str, file: &'l str },
-    Log,
-}
-
-fn kind_of(line: &Line) -> LineKind<'_> {
-    if !line.is_first {
-        return LineKind::Log;
-    }
-    if let Some(json) = line.text.strip_prefix(RESULT) {
-        return LineKind::Result(serde_json::from_str(json).map_err(|error| error.to_string()));
-    }
-    if let Some((asset_type, file)) =
-        line.text.strip_prefix("::asset ").and_then(|it| it.trim().split_once(' '))
-    {
-        return LineKind::Asset { asset_type, file: file.trim() };
-    }
-    let Some(rest) = line.text.strip_prefix("::progress ") else { return LineKind::Log };
-    let (percent, message) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
-    match percent.trim_end_matches('%').parse::<f64>() {
-        Ok(percent) if (0.0..=100.0).contains(&percent) => LineKind::Progress(percent as u8, message.trim()),
-        _ => LineKind::Log,
-    }
-}
-
 /// Forwards lines until the output has ended and everything has been sent.
-pub(super) async fn forward(client: &Client, job: &Job<Value>, mut from: Receiver<Line>) -> ProgramOutput {
+pub(super) async fn forward(
+    client: &Client,
+    job: &Job<Value>,
+    folder: &JobFolder,
+    mut from: Receiver<Line>,
+) -> ProgramOutput {
     let (mut output, mut lines) = (ProgramOutput::default(), Vec::new());
     while from.recv_many(&mut lines, APPEND_LINES_MAX).await > 0 {
         let (mut rows, mut bytes) = (Vec::new(), 0);
@@ -87,16 +67,21 @@ pub(super) async fn forward(client: &Client, job: &Job<Value>, mut from: Receive
                 LineKind::Progress(percent, message) => job.progress(percent, message),
                 LineKind::Result(result) => output.result = Some(result),
                 LineKind::Asset { asset_type, file } => {
-                    if let Err(error) = store(job, asset_type, Path::new(file)).await {
-                        let text = format!("cannot store ::asset {file}: {error}");
-                        rows.extend(log_rows(&Line { stream: "stderr", text: text.clone(), is_first: true }));
+                    if let Err(error) = store(job, asset_type, folder, Path::new(file)).await {
+                        let text = format!("cannot store the asset {file}: {error}");
+                        rows.extend(log_rows(LineSource::Stderr, &text));
                         output.failed_asset = Some(text);
                     }
                 }
+                LineKind::Invalid => {
+                    let text: String = line.text.chars().take(INVALID_CHARS).collect();
+                    rows.extend(log_rows(LineSource::Stderr, &format!("not a command: {text}")));
+                }
+                LineKind::Rest => {}
                 LineKind::Log => {
                     output.keep(&line);
                     bytes += line.text.len();
-                    rows.extend(log_rows(&line));
+                    rows.extend(log_rows(line.source, &line.text));
                     if bytes >= APPEND_BYTES_MAX {
                         append(client, job, std::mem::take(&mut rows)).await;
                         bytes = 0;
@@ -109,19 +94,20 @@ pub(super) async fn forward(client: &Client, job: &Job<Value>, mut from: Receive
     output
 }
 
-/// Uploads a file under its name.
-async fn store(job: &Job<Value>, asset_type: &str, file: &Path) -> Result<(), String> {
+/// Uploads a file of the job's folder under its name.
+async fn store(job: &Job<Value>, asset_type: &str, folder: &JobFolder, file: &Path) -> Result<(), String> {
+    let opened = folder.open(file)?;
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    job.asset_of_type(asset_type, &name, file).await.map(drop).map_err(|error| error.to_string())
+    job.asset_of_type(asset_type, &name, opened).await.map(drop).map_err(|error| error.to_string())
 }
 
 /// A line as rows of the log: replaced bytes may have made it too long for one.
-fn log_rows(line: &Line) -> Vec<Value> {
-    let level = if line.stream == "stderr" { "error" } else { "info" };
-    let (mut rows, mut rest) = (Vec::new(), line.text.as_str());
+fn log_rows(source: LineSource, text: &str) -> Vec<Value> {
+    let (stream, level) = if source == LineSource::Stderr { ("stderr", "error") } else { ("stdout", "info") };
+    let (mut rows, mut rest) = (Vec::new(), text);
     loop {
         let (text, more) = rest.split_at(rest.floor_char_boundary(LOG_LINE_BYTES_MAX));
-        rows.push(json!({ "stream": line.stream, "level": level, "text": text }));
+        rows.push(json!({ "stream": stream, "level": level, "text": text }));
         if more.is_empty() {
             return rows;
         }
@@ -151,36 +137,16 @@ async fn append(client: &Client, job: &Job<Value>, rows: Vec<Value>) {
 mod tests {
     use super::*;
 
-    fn line(text: &str) -> Line {
-        Line { stream: "stdout", text: text.to_owned(), is_first: true }
-    }
-
-    #[test]
-    fn lines_are_recognized() {
-        assert_eq!(kind_of(&line("::progress 40 half way ")), LineKind::Progress(40, "half way"));
-        assert_eq!(kind_of(&line("::progress 12.5%")), LineKind::Progress(12, ""));
-        assert_eq!(kind_of(&line("::result {\"n\": 1}")), LineKind::Result(Ok(json!({ "n": 1 }))));
-        assert_eq!(
-            kind_of(&line("::asset png out/a b.png ")),
-            LineKind::Asset { asset_type: "png", file: "out/a b.png" }
-        );
-        assert_eq!(kind_of(&line("::asset png")), LineKind::Log);
-        assert!(matches!(kind_of(&line("::result {n")), LineKind::Result(Err(_))));
-        for text in
-            ["::progress 101", "::progress", "::progress NaN", "progress 4", " ::progress 4", "::result"]
-        {
-            assert_eq!(kind_of(&line(text)), LineKind::Log, "{text}");
-        }
-        let rest = Line { is_first: false, ..line("::progress 40") };
-        assert_eq!(kind_of(&rest), LineKind::Log);
+    fn line(source: LineSource, text: &str) -> Line {
+        Line { source, text: text.to_owned(), is_first: true, is_last: true }
     }
 
     #[test]
     fn the_last_lines_of_stderr_are_kept() {
         let mut output = ProgramOutput::default();
         for n in 0..20 {
-            output.keep(&Line { stream: "stderr", ..line(&n.to_string()) });
-            output.keep(&line("not this"));
+            output.keep(&line(LineSource::Stderr, &n.to_string()));
+            output.keep(&line(LineSource::Stdout, "not this"));
         }
         assert_eq!(output.last_errors(), "10\n11\n12\n13\n14\n15\n16\n17\n18\n19");
     }

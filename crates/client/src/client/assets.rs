@@ -1,8 +1,12 @@
 //! Assets: output of a job, uploaded to the server or registered by URL.
 
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use futures_util::stream::try_unfold;
 use reqwest::Body;
 use serde_json::json;
 use tenure_api::{Asset, CallId};
@@ -12,21 +16,30 @@ use super::{Client, Listing, fresh_id};
 use crate::error::{Error, Result};
 use crate::request::{Holder, NewAsset, Page, to_value};
 
+/// How much of an open file is read at a time.
+const PIECE_BYTES: u64 = 128 << 10;
+
 /// The content of an upload: bytes, or a file, which is read while it is sent.
 #[derive(Clone, Debug)]
 pub enum Content {
     Bytes(Bytes),
     File(PathBuf),
+    /// A file that the caller has opened, from its beginning.
+    Open(OpenFile),
 }
 
 impl Content {
-    /// The file is opened anew for each try.
+    /// A file that is named is opened anew for each try.
     pub(super) async fn body(&self) -> Result<Body> {
         match self {
             Self::Bytes(bytes) => Ok(bytes.clone().into()),
             Self::File(file) => {
                 let opened = tokio::fs::File::open(file).await;
                 opened.map(Body::from).map_err(|why| Error::Protocol(format!("{}: {why}", file.display())))
+            }
+            Self::Open(file) => {
+                let length = file.length().map_err(|why| Error::Protocol(format!("the file: {why}")))?;
+                Ok(file.clone().body(length))
             }
         }
     }
@@ -36,7 +49,54 @@ impl Content {
         match self {
             Self::Bytes(bytes) => Some(bytes.len() as u64),
             Self::File(file) => tokio::fs::metadata(file).await.ok().map(|found| found.len()),
+            Self::Open(file) => file.length().ok(),
         }
+    }
+}
+
+/// A file that was opened before its upload: another file that takes its path meanwhile is not read.
+#[derive(Clone, Debug)]
+pub struct OpenFile(Arc<Mutex<File>>);
+
+impl From<File> for OpenFile {
+    fn from(file: File) -> Self {
+        Self(Arc::new(Mutex::new(file)))
+    }
+}
+
+impl OpenFile {
+    fn length(&self) -> io::Result<u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).metadata().map(|found| found.len())
+    }
+
+    /// This many bytes from its beginning.
+    fn body(self, length: u64) -> Body {
+        let piece = move |at: u64| {
+            let file = self.clone();
+            async move {
+                if at == length {
+                    return Ok(None);
+                }
+                let read = move || file.piece(at, PIECE_BYTES.min(length - at));
+                let piece = tokio::task::spawn_blocking(read).await.map_err(io::Error::other)??;
+                let next = at + piece.len() as u64;
+                Ok::<_, io::Error>(Some((piece, next)))
+            }
+        };
+        Body::wrap_stream(try_unfold(0, piece))
+    }
+
+    /// Up to this many bytes at a position. Tries do not disturb each other: each read sets the position.
+    fn piece(&self, at: u64, length: u64) -> io::Result<Bytes> {
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(at))?;
+        let mut piece = vec![0; length as usize];
+        let count = file.read(&mut piece)?;
+        piece.truncate(count);
+        if piece.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
+        }
+        Ok(piece.into())
     }
 }
 
@@ -49,7 +109,7 @@ macro_rules! content_from {
         }
     )*};
 }
-content_from!(Bytes => Bytes, Vec<u8> => Bytes, String => Bytes, &Path => File, PathBuf => File);
+content_from!(Bytes => Bytes, Vec<u8> => Bytes, String => Bytes, &Path => File, PathBuf => File, File => Open);
 
 impl Client {
     /// A job's assets, newest first.

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tenure_api::{CallId, ClaimedJobs, HeartbeatAnswer, JobRecord, WorkerStatus};
+use tenure_api::{CallId, HeartbeatAnswer, JobRecord, WorkerStatus};
 
 use super::transport::{Request, decode};
 use super::{Client, Listing, batch};
-use crate::error::{Problem, Result};
+use crate::error::{Error, Problem, Result};
 use crate::request::{Claim, Holder, Page, Report, Verb, to_value};
 
 /// The result of a worker's report.
@@ -29,13 +30,60 @@ impl From<JobRecord> for Reported {
     }
 }
 
+/// A claimed job that cannot be read, such as one with a number that is too large: what is needed to report it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct UnreadableJob {
+    pub(crate) id: String,
+    pub(crate) fence: u64,
+    /// Why it cannot be read.
+    pub(crate) why: String,
+}
+
+/// The answer to a claim, without what is in its jobs.
+#[derive(Deserialize)]
+struct ClaimAnswer {
+    jobs: Vec<Box<RawValue>>,
+}
+
+/// The fields of a job that do not come from callers.
+#[derive(Deserialize)]
+struct LeasedJob {
+    id: String,
+    lease: LeaseFence,
+}
+
+#[derive(Deserialize)]
+struct LeaseFence {
+    fence: u64,
+}
+
+/// Reads one job of a claim.
+fn read_job(raw: &RawValue) -> Result<Result<JobRecord, UnreadableJob>> {
+    match serde_json::from_str(raw.get()) {
+        Ok(job) => Ok(Ok(job)),
+        Err(why) => {
+            let LeasedJob { id, lease: LeaseFence { fence } } = decode(raw.get().as_bytes())?;
+            Ok(Err(UnreadableJob { id, fence, why: why.to_string() }))
+        }
+    }
+}
+
 impl Client {
     /// Claims jobs, and waits for them as long as the claim says. Each job has its lease and its traceparent.
     pub async fn claim(&self, claim: &Claim) -> Result<Vec<JobRecord>> {
+        let unreadable = |job: UnreadableJob| {
+            Error::Protocol(format!("the answer cannot be read: job {}: {}", job.id, job.why))
+        };
+        let jobs = self.claim_each(claim).await?;
+        jobs.into_iter().map(|job| job.map_err(unreadable)).collect()
+    }
+
+    /// Like [`Client::claim`]: a job that cannot be read does not affect the others.
+    pub(crate) async fn claim_each(&self, claim: &Claim) -> Result<Vec<Result<JobRecord, UnreadableJob>>> {
         let timeout = claim.wait.unwrap_or_default() + Duration::from_secs(10);
         let request = Request::to(CallId::ClaimJobs, &[]).json(&claim.body())?.timeout(Some(timeout));
-        let ClaimedJobs { jobs } = decode(&self.once(&request).await?.body)?;
-        Ok(jobs)
+        let ClaimAnswer { jobs } = decode(&self.once(&request).await?.body)?;
+        jobs.iter().map(|raw| read_job(raw)).collect()
     }
 
     /// Reports about one job; for heartbeats there is [`Client::heartbeat`].

@@ -11,13 +11,14 @@ use futures_util::FutureExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
+use super::fail::{Fail, Stage};
 use super::held_job::{HeldJob, OpenJob, WorkerHandles};
 use super::job::Handler;
 use super::lease_keeper::{LeaseKeeper, LeaseKey, LocalLease, send_heartbeats, sleep_until};
 use super::reporter::{Outgoing, Reporter};
 use super::stop::Stop;
 use crate::client::transport::backoff;
-use crate::client::{Client, fresh_id};
+use crate::client::{Client, UnreadableJob, fresh_id};
 use crate::error::Result;
 use crate::request::{Claim, Report, Verb};
 use tenure_api::JobRecord;
@@ -118,9 +119,9 @@ impl ClaimLoop {
         let mut tries = 0;
         loop {
             let sent_at = Instant::now();
-            match self.handles.client.claim(claim).await {
+            match self.handles.client.claim_each(claim).await {
                 Ok(jobs) => {
-                    let claimed = with_leases(jobs, sent_at);
+                    let claimed = with_leases(self.fail_unreadable(jobs), sent_at);
                     let spans = claimed.iter().map(|(_, lease)| lease.span());
                     let shortest = spans.min().unwrap_or(Duration::MAX);
                     self.limit_wait(shortest);
@@ -135,6 +136,22 @@ impl ClaimLoop {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// The jobs that can be read. For each of the others a permanent failure is reported.
+    fn fail_unreadable(&self, jobs: Vec<Result<JobRecord, UnreadableJob>>) -> Vec<JobRecord> {
+        let readable = |job: Result<JobRecord, UnreadableJob>| {
+            let UnreadableJob { id, fence, why } = match job {
+                Ok(job) => return Some(job),
+                Err(unreadable) => unreadable,
+            };
+            tracing::warn!(job = %id, fence, %why, "claimed job cannot be read");
+            let fail = Fail::permanent("BAD_PAYLOAD", why).stage(Stage::Input);
+            let report = fail.into_report(&id, fence);
+            self.handles.reporter.send(Outgoing::final_report(report, OpenJob::new(&self.open_jobs)));
+            None
+        };
+        jobs.into_iter().filter_map(readable).collect()
     }
 
     /// After a long or repeated claim it is unknown when the leases began: a heartbeat confirms which of them are live.
@@ -191,10 +208,14 @@ impl ClaimLoop {
     /// Repeats an unanswered claim, and releases the jobs that it got.
     async fn release_unanswered(&self, claim: Claim) {
         let again = Claim { wait: None, max: 1, ..claim };
-        let answer = tokio::time::timeout(Duration::from_secs(5), self.handles.client.claim(&again)).await;
+        let answer =
+            tokio::time::timeout(Duration::from_secs(5), self.handles.client.claim_each(&again)).await;
         let jobs = answer.ok().and_then(Result::ok).unwrap_or_default();
         for job in jobs {
-            let LeaseKey { job, fence } = LeaseKey::of(&job);
+            let LeaseKey { job, fence } = match job {
+                Ok(job) => LeaseKey::of(&job),
+                Err(UnreadableJob { id, fence, .. }) => LeaseKey { job: id, fence },
+            };
             let report = Report::new(job, fence, Verb::Release);
             self.handles.reporter.send(Outgoing::final_report(report, OpenJob::new(&self.open_jobs)));
         }

@@ -41,6 +41,8 @@ impl Request {
 
 pub(crate) enum Reply {
     Json(u16, Value),
+    /// JSON that a `Value` cannot represent.
+    Text(u16, String),
     /// With more header lines.
     With(u16, &'static str, Value),
     /// An event stream in these pieces, each in a separate write; then the connection is closed.
@@ -172,6 +174,7 @@ async fn connection(mut stream: TcpStream, script: Script, seen: Arc<Seen>) -> s
         seen.came.notify_all();
         let (status, headers, body) = match script(request).await {
             Reply::Json(status, body) => (status, "", body.to_string()),
+            Reply::Text(status, body) => (status, "", body),
             Reply::With(status, headers, body) => (status, headers, body.to_string()),
             Reply::NoContent => (204, "", String::new()),
             Reply::Lost => return Ok(()),

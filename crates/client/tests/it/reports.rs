@@ -103,6 +103,36 @@ async fn reports_are_batched_while_one_is_in_flight() {
 }
 
 #[tokio::test]
+async fn a_job_that_cannot_be_read_fails_alone() {
+    let server = FakeServer::start(move |request: Request| async move {
+        let is_first = !request.body["types"].is_null() && request.body["max"] == 3;
+        match request.path.as_str() {
+            "/api/claims" if is_first => {
+                let jobs = ["j1", "j2", "j3"].map(|id| job(id, "t", 60_000).to_string());
+                let text = jobs.join(",").replacen(r#"{"n":1}"#, r#"{"n":1e400}"#, 1);
+                Reply::Text(200, format!(r#"{{"jobs":[{text}]}}"#))
+            }
+            "/api/claims" => no_jobs(&request).await,
+            _ => accept_all(&request),
+        }
+    });
+    let stopped = Arc::new(Semaphore::new(0));
+    let wait = with(stopped.clone(), |stopped, _| async move {
+        stopped.acquire().await?.forget();
+        Ok::<_, Fail>(())
+    });
+    let worker = Running::start(Worker::new(server.client()).on("t", wait).slots(3).name("w1"));
+    let failed = server.until(reported("fail")).await;
+    assert_eq!(failed.len(), 1);
+    assert_eq!((&failed[0]["job"], &failed[0]["fence"]), (&json!("j1"), &json!(7)));
+    let error = &failed[0]["error"];
+    assert_eq!((&error["code"], &error["class"]), (&json!("BAD_PAYLOAD"), &json!("permanent")));
+    stopped.add_permits(2);
+    server.until(|requests| (reports(requests, "succeed").len() == 2).then_some(())).await;
+    worker.stop().await;
+}
+
+#[tokio::test]
 async fn a_refused_result_becomes_a_failure_and_a_lost_lease_nothing() {
     let handle_report = |report: &Value| match (report["job"].as_str(), report["verb"].as_str()) {
         (Some("large"), Some("succeed")) => Err(problem(413, "too_large")),

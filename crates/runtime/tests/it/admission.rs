@@ -54,6 +54,14 @@ async fn the_first_failing_check_decides_in_the_documented_order() {
     assert_eq!(create(r#"{"prompt":"a dog"}"#).await, "insufficient_credits", "two are left");
 }
 
+/// A store of an earlier version may contain one, in a schedule for example.
+#[tokio::test(start_paused = true)]
+async fn a_stored_payload_that_cannot_be_read_is_refused_by_a_type_with_a_schema() {
+    let (runtime, _) = with(pictures(), Options::default()).await;
+    let payload = Json::stored(r#"{"prompt":"a cat","n":1e400}"#);
+    assert_eq!(code(&runtime, NewJob::new("picture", payload)).await, "validation_failed");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_given_key_finds_its_job_and_refuses_another_body() {
     let (runtime, _) = with(Definitions::default(), Options::default()).await;

@@ -14,7 +14,7 @@ use tenure_service::query::decode;
 use super::answer::{each, within};
 use super::field_names::{ObjectWriter, members};
 use super::{AtLifecycleApi, CANONICAL, LifecycleApi};
-use crate::body::BufferedBody;
+use crate::body::{BodyLimit, BufferedBody, unblocked};
 use crate::prelude::*;
 
 /// How a call of a lifecycle API has fields of a job in its request and its answer.
@@ -116,19 +116,31 @@ impl AliasedRequest {
         Self { api, method, call, route, path, inside, is_as_sent: false, job }
     }
 
-    /// The canonical request. Callers without valid credentials are refused by the canonical route.
+    /// Whether a caller has the right to this call. The canonical route refuses others.
+    fn is_allowed(&self, caller: &Result<Caller>) -> bool {
+        let Ok(caller) = caller else { return false };
+        self.call.is_none_or(|id| id.call().access.allows(caller.role.as_str()))
+    }
+
+    /// The canonical request. Callers without valid credentials or without the right are refused by the canonical route;
+    /// nothing of their bodies is read.
     pub(super) async fn translate(&mut self, app: &App, request: Request) -> Result<Request> {
         let (mut parts, mut body) = request.into_parts();
         let caller = Caller::from_request_parts(&mut parts, app).await;
         let mut inside = self.inside.clone();
-        if caller.is_ok() {
+        if self.is_allowed(&caller) {
             self.check_job(app).await?;
             inside.push_str(&self.query(parts.uri.query().unwrap_or_default())?);
             if self.method == Method::POST
-                && let Some(takes) = self.route.body_fields()
+                && let Some((takes, call)) = self.route.body_fields().zip(self.call)
             {
-                let text = read(body, &parts.headers, app.limits().body).await?;
-                parts.extensions.insert(BufferedBody(self.canonical(text, &takes)?));
+                let BodyLimit(limit) = BodyLimit::of(call, app.limits());
+                let text = read(body, &parts.headers, limit).await?;
+                let (api, route, length) = (Arc::clone(&self.api), self.route, text.len());
+                let translate = move || canonical_body(&api, route, text, &takes);
+                let translated = unblocked(length, translate).await?;
+                self.is_as_sent = translated.is_as_sent;
+                parts.extensions.insert(BufferedBody(translated.text));
                 body = Body::empty();
             }
         }
@@ -154,10 +166,6 @@ impl AliasedRequest {
         }
     }
 
-    fn other_lifecycle(&self, pointer: &str) -> Problem {
-        Problem::malformed(pointer, format!("here every job follows {}", self.api.lifecycle))
-    }
-
     /// The canonical query, with its `?`; a list is restricted to jobs of this lifecycle.
     fn query(&self, sent: &str) -> Result<String> {
         let own = self.api.lifecycle.as_str();
@@ -170,7 +178,7 @@ impl AliasedRequest {
             let name = self.api.names.canonical_name(&name, &takes);
             if !narrowed && name == "lifecycle" {
                 if decode(value)? != own {
-                    return Err(self.other_lifecycle("?lifecycle"));
+                    return Err(self.api.other_lifecycle("?lifecycle"));
                 }
                 narrowed = true;
             }
@@ -181,42 +189,53 @@ impl AliasedRequest {
         }
         Ok(if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) })
     }
+}
 
-    /// The canonical body. A body that is not JSON is passed on unchanged, and refused by the canonical route.
-    fn canonical(&mut self, sent: Bytes, takes: &[&str]) -> Result<Bytes> {
-        let text = std::str::from_utf8(&sent).ok();
-        // The items of a batch are checked one by one.
-        let text = text.filter(|text| self.route == Route::Batch || Json::check(text).is_ok());
-        let Some(whole) = text.and_then(|text| serde_json::from_str::<&RawValue>(text).ok()) else {
-            self.is_as_sent = true;
-            return Ok(sent);
-        };
-        let names = &self.api.names;
-        let translated = match self.route {
-            Route::Batch => within(whole, "jobs", |jobs| {
-                each(jobs, |job| match Json::check(job.get()) {
-                    Ok(_) => names.canonical(job, takes),
-                    Err(_) => job.to_owned(),
-                })
-            }),
-            Route::Actions => {
-                let filter = members(whole).into_iter().flatten().find(|(name, _)| name == "filter");
-                if filter.is_some_and(|(_, filter)| self.has_other_lifecycle(&names.canonical(filter, takes)))
-                {
-                    return Err(self.other_lifecycle("#/filter/lifecycle"));
-                }
-                within(whole, "filter", |filter| self.narrowed(&names.canonical(filter, takes)))
+/// The body of a canonical request.
+struct CanonicalBody {
+    text: Bytes,
+    is_as_sent: bool,
+}
+
+/// The canonical body. A body that is not JSON is passed on unchanged, and refused by the canonical route.
+fn canonical_body(api: &LifecycleApi, route: Route, sent: Bytes, takes: &[&str]) -> Result<CanonicalBody> {
+    let text = std::str::from_utf8(&sent).ok();
+    // The items of a batch are checked one by one.
+    let text = text.filter(|text| route == Route::Batch || Json::check(text).is_ok());
+    let Some(whole) = text.and_then(|text| serde_json::from_str::<&RawValue>(text).ok()) else {
+        return Ok(CanonicalBody { text: sent, is_as_sent: true });
+    };
+    let names = &api.names;
+    let translated = match route {
+        Route::Batch => within(whole, "jobs", |jobs| {
+            each(jobs, |job| match Json::check(job.get()) {
+                Ok(_) => names.canonical(job, takes),
+                Err(_) => job.to_owned(),
+            })
+        }),
+        Route::Actions => {
+            let filter = members(whole).into_iter().flatten().find(|(name, _)| name == "filter");
+            if filter.is_some_and(|(_, filter)| api.is_other_lifecycle(&names.canonical(filter, takes))) {
+                return Err(api.other_lifecycle("#/filter/lifecycle"));
             }
-            _ => names.canonical(whole, takes),
-        };
-        Ok(Bytes::from(translated.get().to_owned()))
+            within(whole, "filter", |filter| api.narrowed(&names.canonical(filter, takes)))
+        }
+        _ => names.canonical(whole, takes),
+    };
+    Ok(CanonicalBody { text: Bytes::from(translated.get().to_owned()), is_as_sent: false })
+}
+
+impl LifecycleApi {
+    fn other_lifecycle(&self, pointer: &str) -> Problem {
+        Problem::malformed(pointer, format!("here every job follows {}", self.lifecycle))
     }
 
-    fn has_other_lifecycle(&self, filter: &RawValue) -> bool {
+    /// Whether a filter selects jobs of another lifecycle.
+    fn is_other_lifecycle(&self, filter: &RawValue) -> bool {
         let given = members(filter).into_iter().flatten().find(|(name, _)| name == "lifecycle");
         given.is_some_and(|(_, given)| {
             serde_json::from_str::<Option<String>>(given.get())
-                .is_ok_and(|given| given.is_some_and(|given| given != self.api.lifecycle.as_str()))
+                .is_ok_and(|given| given.is_some_and(|given| given != self.lifecycle.as_str()))
         })
     }
 
@@ -229,7 +248,7 @@ impl AliasedRequest {
             object.member(name, value.get());
         }
         if members.iter().filter(|member| !is_null(member)).all(|(name, _)| name != "lifecycle") {
-            object.member("lifecycle", &format!("\"{}\"", self.api.lifecycle));
+            object.member("lifecycle", &format!("\"{}\"", self.lifecycle));
         }
         object.finish()
     }

@@ -2,14 +2,10 @@
 
 use std::fmt::{self, Write};
 
+use tenure_core::text::is_unsafe;
+
 /// Longer values are cut.
 pub(super) const VALUE_BYTES_MAX: usize = 8 * 1024;
-
-pub(super) fn is_unsafe(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{2028}' | '\u{2029}' | '\u{feff}')
-        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
-}
 
 /// Writes text with unsafe characters escaped as in Rust, up to the limit.
 pub(super) struct Escaped<'a> {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use tenure_core::text::escaped_json;
 use tracing::Subscriber;
 use tracing::field::Field;
 use tracing_subscriber::field::MakeExt;
@@ -11,7 +12,7 @@ use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::Layer;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::escape::{Escaped, is_unsafe};
+use super::escape::Escaped;
 
 pub(super) fn text<S, W>(colour: bool, writer: W) -> impl Layer<S> + Send + Sync
 where
@@ -52,21 +53,7 @@ struct JsonLine<W>(W);
 
 impl<W: Write> Write for JsonLine<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(line);
-        let unsafe_inside = |character: char| character != '\n' && is_unsafe(character);
-        if text.contains(unsafe_inside) {
-            let mut escaped = String::with_capacity(text.len() + 64);
-            for character in text.chars() {
-                if unsafe_inside(character) {
-                    write!(escaped, "\\u{:04x}", u32::from(character)).map_err(io::Error::other)?;
-                } else {
-                    escaped.push(character);
-                }
-            }
-            self.0.write_all(escaped.as_bytes())?;
-        } else {
-            self.0.write_all(line)?;
-        }
+        self.0.write_all(escaped_json(&String::from_utf8_lossy(line)).as_bytes())?;
         Ok(line.len())
     }
 

@@ -62,7 +62,7 @@ fn no_value_can_forge_a_line_of_text() {
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(text.ends_with('\n'));
     let inside = text.trim_end_matches('\n');
-    assert!(!inside.contains(escape::is_unsafe), "{text:?}");
+    assert!(!inside.contains(tenure_core::text::is_unsafe), "{text:?}");
     assert!(inside.contains("\\n2026-01-01T00:00:00Z  INFO tenure: all is well"), "{text}");
 }
 
@@ -71,7 +71,7 @@ fn no_value_can_forge_a_line_of_json() {
     let text = log_of(LogFormat::Json, "info", false, log_forged);
     assert_eq!(text.lines().count(), 1, "{text}");
     let inside = text.strip_suffix('\n').unwrap();
-    assert!(!inside.contains(escape::is_unsafe), "{text:?}");
+    assert!(!inside.contains(tenure_core::text::is_unsafe), "{text:?}");
     let line: Value = serde_json::from_str(inside).unwrap();
     assert_eq!(line["message"], FORGED, "parsing restores the text");
     assert_eq!(line["text"], FORGED);

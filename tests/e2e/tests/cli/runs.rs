@@ -9,7 +9,7 @@ use crate::start_server;
 #[test]
 fn a_job_is_followed_to_its_result() {
     let server = start_server();
-    let script = "echo working; cat >&2; echo '::progress 50 half'; echo '::result {\"n\": 1}'";
+    let script = "echo working; cat >&2; echo 'progress 50 half' >&3; echo 'result {\"n\": 1}' >&3";
     let _worker = server.work_with_script("hello", script);
     let (result, words) = server.outputs(0, &["run", "hello", "-p", r#"{"name": "Ada"}"#]);
     assert_eq!(serde_json::from_str::<Value>(&result).unwrap(), json!({ "n": 1 }), "the result alone");
@@ -47,7 +47,7 @@ fn a_failed_job_is_exit_code_3() {
 #[test]
 fn an_existing_job_is_shown_from_its_beginning() {
     let server = start_server();
-    let _worker = server.work_with_script("hello", "echo '::result 1'");
+    let _worker = server.work_with_script("hello", "echo 'result 1' >&3");
     let first = server.run_ok(&["run", "hello", "--idempotency-key", "k", "-o", "name"]);
     let (second, words) = server.outputs(0, &["run", "hello", "--idempotency-key", "k", "-o", "name"]);
     assert_eq!(second, first);

@@ -1,5 +1,7 @@
 //! `tenure work`: any program as a worker.
 
+mod commands;
+
 use serde_json::{Value, json};
 use tenure_e2e::cli::{CliServer, poll, wait_for_output};
 use tenure_e2e::{Process, Signal, assert_fields, rows};
@@ -37,6 +39,7 @@ fn a_program_gets_the_payload_and_its_environment() {
         "TENURE_LIFECYCLE=distributed",
         "TENURE_WORKER=w1",
         "TENURE_CORRELATION_ID=order-42",
+        "TENURE_COMMAND_FD=3",
     ] {
         assert!(lines.iter().any(|line| line == expected), "{expected}: {lines:?}");
     }
@@ -50,8 +53,8 @@ fn a_program_gets_the_payload_and_its_environment() {
 fn progress_results_and_log_lines_are_distinguished() {
     let server = start_server();
     let script = r#"
-        echo plain; echo '::progress 40 half way'; echo '::progress lots'
-        echo '::result {"n": 1}'; echo '::result {"n": 2}'; printf 'no end'
+        echo plain; echo 'progress 40 half way' >&3
+        echo 'result {"n": 1}' >&3; echo 'result {"n": 2}' >&3; printf 'no end'
         while ! test -e go; do sleep 0.05; done"#;
     let _worker = server.work_with_script("hello", script);
     let id = server.create_running(&["hello"]);
@@ -59,31 +62,13 @@ fn progress_results_and_log_lines_are_distinguished() {
     assert_eq!((job["progress"].as_f64(), &job["progress_message"]), (Some(40.0), &json!("half way")));
     std::fs::write(server.path().join("go"), "").unwrap();
     assert_eq!(server.wait(0, &id)["result"], json!({ "n": 2 }), "the last one counts");
-    assert_eq!(lines(&server, &id), ["plain", "::progress lots", "no end"]);
-}
-
-#[test]
-fn a_file_becomes_an_asset() {
-    let server = start_server();
-    let script = r#"
-        if grep -q bad; then echo '::asset text not/there.txt'; exit 0; fi
-        printf 'made by hand' > 'made here.txt'; echo '::asset text made here.txt'; echo after"#;
-    let (_worker, job) = run_script(&server, 0, "make", script);
-    assert_eq!(lines(&server, id(&job)), ["after"]);
-    let assets = server.json(&["job", "assets", id(&job)]);
-    let asset = &assets["assets"][0];
-    assert_fields(asset, json!({ "asset_type": "text", "file_size": 12 }));
-    assert!(asset["storage_path"].as_str().is_some_and(|path| path.ends_with("/made here.txt")), "{asset}");
-
-    let bad = server.wait(3, &server.create(&["make", "-p", "\"bad\""]));
-    assert_fields(&bad["error"], json!({ "code": "BAD_ASSET", "stage": "output" }));
-    assert_eq!(lines(&server, id(&bad)).len(), 1, "the log says so, too");
+    assert_eq!(lines(&server, &id), ["plain", "no end"]);
 }
 
 #[test]
 fn only_exit_75_is_retried() {
     let server = start_server();
-    let script = r#"echo '::progress 10'; test "$TENURE_ATTEMPT" = 3 || exit 75; echo '::result 3'"#;
+    let script = r#"echo progress 10 >&3; test "$TENURE_ATTEMPT" = 3 || exit 75; echo result 3 >&3"#;
     let (_worker, job) = run_script(&server, 0, "flaky", script);
     assert_fields(&job, json!({ "attempt": 3, "result": 3 }));
 
@@ -116,7 +101,7 @@ fn a_killed_program_is_retried() {
 #[test]
 fn an_invalid_result_is_an_error() {
     let server = start_server();
-    let (_worker, job) = run_script(&server, 3, "hello", "echo '::result {n: 1'");
+    let (_worker, job) = run_script(&server, 3, "hello", "echo 'result {n: 1' >&3");
     assert_eq!(job["error"]["code"], "BAD_RESULT");
 }
 
@@ -149,7 +134,7 @@ fn a_line_of_a_megabyte_is_split_into_log_lines() {
 #[test]
 fn a_soft_cancel_is_a_sigterm() {
     let server = start_server();
-    let script = r#"trap 'echo stopping; echo "::result {\"saved\": 7}"; exit 1' TERM; touch up; while :; do sleep 0.05; done"#;
+    let script = r#"trap 'echo stopping; echo "result {\"saved\": 7}" >&3; exit 1' TERM; touch up; while :; do sleep 0.05; done"#;
     let _worker = server.work_with_script("hello", script);
     let id = server.create_running(&["hello"]);
     wait_for_file(&server, "up");
@@ -157,7 +142,7 @@ fn a_soft_cancel_is_a_sigterm() {
     assert_fields(&server.wait(3, &id), json!({ "outcome": "cancelled", "result": { "saved": 7 } }));
     assert!(lines(&server, &id).contains(&"stopping".to_owned()));
 
-    let script = "trap 'echo ::result true; exit 0' TERM; touch up2; while :; do sleep 0.05; done";
+    let script = "trap 'echo result true >&3; exit 0' TERM; touch up2; while :; do sleep 0.05; done";
     let _finisher = server.work_with_script("stubborn", script);
     let id = server.create_running(&["stubborn"]);
     wait_for_file(&server, "up2");
@@ -189,7 +174,7 @@ fn a_background_process_does_not_keep_the_job_open() {
 #[test]
 fn the_first_sigterm_drains_and_the_second_releases() {
     let server = start_server();
-    let mut worker = server.work(&["hello", "--", "sh", "-c", "while ! test -e go; do sleep 0.05; done"]);
+    let mut worker = server.work_with_script("hello", "while ! test -e go; do sleep 0.05; done");
     let id = server.create_running(&["hello"]);
     worker.signal(Signal::TERM).unwrap();
     wait_for_output(&worker, "no new jobs");
@@ -199,7 +184,7 @@ fn the_first_sigterm_drains_and_the_second_releases() {
     assert_eq!(server.job(&id)["outcome"], "succeeded", "what was begun is finished");
     assert_eq!(server.job(&late)["state"], "queued", "nothing new is begun");
 
-    let mut worker = server.work(&["other", "--", "sh", "-c", "echo $$ > outer; exec sleep 600"]);
+    let mut worker = server.work_with_script("other", "echo $$ > outer; exec sleep 600");
     let id = server.create_running(&["other"]);
     let outer = pid_in(&server, "outer");
     worker.signal(Signal::TERM).unwrap();

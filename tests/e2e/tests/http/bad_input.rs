@@ -1,9 +1,11 @@
 //! Bad input, as tables: each row is a request and its answer. No answer is a 5xx, no request hangs, none changes
 //! anything, and the server keeps working after each.
 
+mod bodies;
 mod credentials;
 mod http;
 mod json;
+mod numbers;
 mod requests;
 mod workers;
 

@@ -128,3 +128,16 @@ fn the_help_lists_the_keys_of_the_page() {
     small.press("x");
     assert!(!small.screen().contains("Keys"));
 }
+
+#[test]
+fn no_screen_has_characters_that_control_the_terminal() {
+    let hostile = "a\u{9b}31m\u{202e}b\u{2066}c\u{200b}";
+    let mut it = driven(View::Jobs, "", (80, 24));
+    let mut failed = job(1, "failed");
+    (failed["type"], failed["state"]) = (json!(hostile), json!(hostile));
+    it.answer(json!({ "jobs": [failed], "next_cursor": null }));
+    it.press("j");
+    let screen = it.screen();
+    assert!(!screen.contains(|letter| letter != '\n' && tenure_core::text::is_unsafe(letter)), "{screen:?}");
+    assert!(screen.contains(r"a\u{9b}31m\u{202e}b\u{2066}c"), "{screen}");
+}

@@ -1,0 +1,50 @@
+//! Numbers that readers cannot represent.
+
+use serde_json::json;
+use tenure_e2e::on_both_stores_with_config;
+
+use super::{CONFIG, Jobs, Row, malformed, prepare, refuse_all};
+
+/// Every call that stores JSON of its caller. JSON stands for a value, FENCE for the fence of the lease.
+const CALLS: [(&str, &str); 13] = [
+    ("/api/jobs", r#"{"type":"plain","payload":JSON}"#),
+    ("/api/jobs/batch", r#"{"jobs":[{"type":"plain"},{"type":"plain","payload":JSON}]}"#),
+    ("/api/jobs/HELD/succeed", r#"{"worker":"w1","fence":FENCE,"result":JSON}"#),
+    ("/api/jobs/HELD/partial", r#"{"worker":"w1","fence":FENCE,"result":JSON}"#),
+    ("/api/jobs/HELD/fail", r#"{"worker":"w1","fence":FENCE,"error":{"details":JSON}}"#),
+    ("/api/jobs/HELD/release", r#"{"worker":"w1","fence":FENCE,"checkpoint":JSON}"#),
+    ("/api/jobs/HELD/cancel-confirm", r#"{"worker":"w1","fence":FENCE,"checkpoint":JSON}"#),
+    ("/api/jobs/HELD/cancel-confirm", r#"{"worker":"w1","fence":FENCE,"result":JSON}"#),
+    ("/api/jobs/HELD/logs", r#"{"worker":"w1","fence":FENCE,"lines":[{"text":JSON}]}"#),
+    ("/api/jobs/HELD/signals/go", r#"{"payload":JSON}"#),
+    (
+        "/api/reports",
+        r#"{"worker":"w1","reports":[{"job":"HELD","fence":FENCE,"verb":"succeed","result":JSON}]}"#,
+    ),
+    ("/api/schedules", r#"{"cron":"0 0 * * *","job":{"type":"plain","payload":JSON}}"#),
+    ("/engine/jobs", r#"{"jobType":"plain","payload":JSON}"#),
+];
+
+fn rows(jobs: &Jobs) -> Vec<Row> {
+    let fill = |text: &str| text.replace("HELD", &jobs.held).replace("FENCE", &jobs.fence.to_string());
+    let digits = "9".repeat(400);
+    let values = ["1e400", "-1e400", r#"{"a":[{"b":1E309}]}"#, &digits];
+    let of = |(path, body): (&str, &str)| {
+        let (path, body) = (fill(path), fill(body));
+        values.map(|value| malformed(&path, body.replace("JSON", value)))
+    };
+    CALLS.into_iter().flat_map(of).collect()
+}
+
+#[test]
+fn a_number_that_readers_cannot_represent_is_refused_wherever_json_is_stored() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let jobs = prepare(&server).await;
+        refuse_all(&server, &jobs, rows(&jobs)).await;
+        let text = r#"{"type":"plain","payload":[1e308,-1e308,1e-400,123456789012345678901234567890]}"#;
+        let job = server.post_text("/api/jobs", text).await.expect(202);
+        let read = server.get(&format!("/api/jobs/{}", job["id"].as_str().unwrap())).await;
+        assert!(read.text.contains("[1e308,-1e308,1e-400,123456789012345678901234567890]"), "{}", read.text);
+        server.claim(json!({ "worker": "w9" })).await;
+    });
+}
