@@ -35,6 +35,7 @@ pub use problem::{Problem, ProblemCode};
 pub use right::Right;
 pub use stats::*;
 pub use strict::ObjectOnly;
+pub use tenure_core::command::GENERATED_KEY_PREFIX;
 pub use values::{CancelMode, Verb};
 
 /// The description of the API (`OpenAPI` 3.1), generated from this crate. `UPDATE_EXPECT=1 cargo test -p tenure-api`

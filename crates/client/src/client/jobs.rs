@@ -8,7 +8,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tenure_api::request::{Cancel, GiveUp, NewLogLines};
-use tenure_api::{CallId, CancelMode, Event, Explanation, JobBrief, JobRecord, LogCount, LogLine};
+use tenure_api::{
+    CallId, CancelMode, Event, Explanation, GENERATED_KEY_PREFIX, JobBrief, JobRecord, LogCount, LogLine,
+};
 
 use super::coalesce::{Coalescer, JOB_BYTES_MAX, KeyedJob, Transport, batch_body};
 use super::transport::{Answer, Request, decode, retry_pause, to_bytes};
@@ -216,7 +218,7 @@ impl Key {
     /// The key to send; `None` if the lifecycle derives it.
     fn text(self) -> Option<String> {
         match self {
-            Self::Made => Some(fresh_id()),
+            Self::Made => Some(format!("{GENERATED_KEY_PREFIX}{}", fresh_id())),
             Self::Given(key) => Some(key),
             Self::Derived => None,
         }

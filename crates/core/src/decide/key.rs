@@ -79,7 +79,10 @@ fn id(create: &Create, minute: i64) -> KeyId {
     let user = create.user_id.as_deref().unwrap_or_default().as_bytes();
     let job_type = create.job_type.as_str().as_bytes();
     match &create.key {
-        CreationKey::Given(given) => KeyId::of(&[b"given", user, job_type, given.key.as_str().as_bytes()]),
+        CreationKey::Given(given) => {
+            let key = given.key.as_str();
+            KeyId::of(&[b"given", user, job_type, key.as_bytes()]).in_order_of(key)
+        }
         CreationKey::Derived { digest, .. } => {
             KeyId::of(&[b"derived", user, job_type, digest, &minute.to_be_bytes()])
         }
