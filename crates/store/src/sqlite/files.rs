@@ -18,6 +18,9 @@ const CHECKED_BYTES_MAX: u64 = 64 << 20;
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
 pub(super) const NAME: &str = "tenure.db";
+const LOG_NAME: &str = "tenure.db-wal";
+/// The page size of SQLite's default.
+const PAGE_BYTES: u64 = 4096;
 
 #[derive(Debug)]
 pub(super) struct Files {
@@ -78,6 +81,7 @@ impl Files {
         let mut options = OpenOptions::new();
         let made = options.write(true).create(true).truncate(false).mode(0o600).open(&self.path);
         made.map_err(|error| StoreError::Unavailable(format!("{}: {error}", self.path.display())))?;
+        self.check_length()?;
         let connection = Connection::open(&self.path)?;
         connection.execute_batch(include_str!("pragmas.sql"))?;
         let mode: String = connection.query_row("pragma journal_mode = wal", [], |row| row.get(0))?;
@@ -103,6 +107,17 @@ impl Files {
         let connection = Connection::open(&self.path)?;
         connection.execute_batch(include_str!("pragmas.sql"))?;
         Ok(connection)
+    }
+
+    /// SQLite writes whole pages, and reads a part of a page as if the rest were zeros. While there is a write-ahead log, the last
+    /// page may be incomplete after a crash, because the log still has it.
+    fn check_length(&self) -> Result<()> {
+        let bytes = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        let has_log = self.path.with_file_name(LOG_NAME).exists();
+        if bytes.is_multiple_of(PAGE_BYTES) || has_log {
+            return Ok(());
+        }
+        Err(corrupt("file", self.path.display(), "the last page is not complete"))
     }
 
     fn check(&self, connection: &Connection) -> Result<()> {

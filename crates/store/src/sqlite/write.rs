@@ -15,7 +15,7 @@ use crate::sqlite::Writer;
 use crate::sqlite::rows::{RowWriter, put_each};
 use crate::{Result, StoreError, codec, records};
 
-const MIGRATIONS: [Migration; 7] = [
+const MIGRATIONS: [Migration; 8] = [
     Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_callers.sql") },
     Migration { number: 3, sql: include_str!("migrations/0003_assets.sql") },
@@ -23,6 +23,7 @@ const MIGRATIONS: [Migration; 7] = [
     Migration { number: 5, sql: include_str!("migrations/0005_nodes.sql") },
     Migration { number: 6, sql: include_str!("migrations/0006_connections.sql") },
     Migration { number: 7, sql: include_str!("migrations/0007_retention.sql") },
+    Migration { number: 8, sql: include_str!("migrations/0008_rowids.sql") },
 ];
 
 /// Interval of heartbeats that are written as part of batches.

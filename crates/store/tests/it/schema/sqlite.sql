@@ -57,7 +57,7 @@ CREATE TABLE "dead_letters" (
     stage       text,
     dismissed   integer not null,
     letter      text    not null
-) strict, without rowid;
+) strict;
 
 CREATE TABLE events (
     position   integer not null primary key,
@@ -74,7 +74,7 @@ CREATE TABLE events (
     facts      text    not null
 ) strict;
 
-CREATE TABLE job_states (
+CREATE TABLE "job_states" (
     id           blob    not null primary key,
     state        text    not null,
     phase        text    not null,
@@ -100,10 +100,11 @@ CREATE TABLE job_states (
     checkpoint   text,
     progress     text,
     cancel       text,
-    log_count    integer not null
-, lifecycle text) strict, without rowid;
+    log_count    integer not null,
+    lifecycle    text
+) strict;
 
-CREATE TABLE jobs (
+CREATE TABLE "jobs" (
     id                blob    not null primary key,
     type              text    not null,
     lifecycle         text    not null,
@@ -120,20 +121,20 @@ CREATE TABLE jobs (
     idempotency_key   text,
     retry_of          blob,
     compensates       blob
-) strict, without rowid;
+) strict;
 
 CREATE TABLE journal (
     id       integer not null primary key,
     position integer not null
 ) strict;
 
-CREATE TABLE keys (
+CREATE TABLE "keys" (
     id          blob    not null primary key,
     fingerprint blob,
     targets     text    not null,
     created_at  integer not null,
     expires_at  integer not null
-) strict, without rowid;
+) strict;
 
 CREATE TABLE ledger (
     id      integer not null primary key,
@@ -152,7 +153,7 @@ CREATE TABLE lifecycles (
     primary key (name, version)
 ) strict, without rowid;
 
-CREATE TABLE logs (
+CREATE TABLE "logs" (
     job_id blob    not null,
     n      integer not null,
     ts     integer not null,
@@ -160,7 +161,7 @@ CREATE TABLE logs (
     level  text    not null,
     text   text    not null,
     primary key (job_id, n)
-) strict, without rowid;
+) strict;
 
 CREATE TABLE migrations (number integer not null primary key, checksum text not null) strict
 ;
