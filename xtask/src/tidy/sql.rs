@@ -25,7 +25,7 @@ const ONE_DATABASE_ONLY: &[OneDatabaseOnly] = &[
     // SQLite's one process finds live jobs in memory.
     OneDatabaseOnly {
         postgres: "claim_index claimable claimable_slot due leased live_counts oldest_ready ready_jobs waiting",
-        sqlite: "open",
+        sqlite: "open open_ready",
     },
     // The embedded store uses the clock of its process, PostgreSQL that of the database server.
     OneDatabaseOnly { postgres: "count_outage now now_batch now_first", sqlite: "clock" },

@@ -141,7 +141,7 @@ impl SqliteStore {
 
     async fn due(&self, limit: usize) -> Result<Vec<JobId>> {
         let running = self.now_blocking().running();
-        Ok(self.live().due(running, limit))
+        self.look(|live| live.due(running, limit)).await
     }
 
     async fn ready_jobs(&self, filters: Vec<ClaimFilter>, limit: usize) -> Result<Vec<ReadyJobs>> {
