@@ -198,7 +198,10 @@ impl<T: Send + 'static> Sender<T> {
             }
         };
         for (waiting, answer) in jobs.into_iter().zip(answers) {
-            let _ = waiting.answer.send(answer);
+            // Servers of version 0.1 refuse the key of a job in a batch, but not of a job alone.
+            if !is_malformed(&answer) {
+                let _ = waiting.answer.send(answer);
+            }
         }
     }
 }
@@ -210,6 +213,10 @@ fn applies_to_each(error: &Error) -> bool {
         Error::Refused(problem) => matches!(problem.status, 401 | 403 | 421 | 429 | 503),
         Error::Protocol(_) => false,
     }
+}
+
+fn is_malformed<T>(answer: &Result<T>) -> bool {
+    matches!(answer, Err(Error::Refused(problem)) if problem.code == "malformed")
 }
 
 /// The limit of the server, if it refused a body because of its size.

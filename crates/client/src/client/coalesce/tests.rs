@@ -244,6 +244,17 @@ async fn a_job_over_the_limit_of_a_batch_does_not_take_others_with_it() {
 }
 
 #[tokio::test]
+async fn a_job_of_a_batch_that_is_malformed_is_sent_alone() {
+    let (calls, mut requests) = Calls::new();
+    let (_first, request, mut waiting) = calls.behind_one(&mut requests, &["a", "b"]).await;
+    request.accept();
+    let malformed = Problem { code: "malformed".to_owned(), ..problem(400) };
+    requests.recv().await.unwrap().reply.send(Ok(vec![Err(malformed), Ok("done".to_owned())])).unwrap();
+    assert!(waiting.remove(0).await.unwrap().is_none(), "an older server may accept it alone");
+    assert_eq!(waiting.remove(0).await.unwrap().unwrap().unwrap(), "done");
+}
+
+#[tokio::test]
 async fn jobs_of_a_batch_that_is_refused_as_a_whole_are_sent_alone() {
     let (calls, mut requests) = Calls::new();
     for error in [Error::Refused(problem(400)), Error::Refused(problem(500)), Error::Protocol("x".into())] {

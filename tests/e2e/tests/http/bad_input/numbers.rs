@@ -5,10 +5,9 @@ use tenure_e2e::on_both_stores_with_config;
 
 use super::{CONFIG, Jobs, Row, malformed, prepare, refuse_all};
 
-/// Every call that stores JSON of its caller. JSON stands for a value, FENCE for the fence of the lease.
-const CALLS: [(&str, &str); 13] = [
+/// Every call that stores JSON of its caller about one job. JSON stands for a value, FENCE for the fence of the lease.
+const CALLS: [(&str, &str); 11] = [
     ("/api/jobs", r#"{"type":"plain","payload":JSON}"#),
-    ("/api/jobs/batch", r#"{"jobs":[{"type":"plain"},{"type":"plain","payload":JSON}]}"#),
     ("/api/jobs/HELD/succeed", r#"{"worker":"w1","fence":FENCE,"result":JSON}"#),
     ("/api/jobs/HELD/partial", r#"{"worker":"w1","fence":FENCE,"result":JSON}"#),
     ("/api/jobs/HELD/fail", r#"{"worker":"w1","fence":FENCE,"error":{"details":JSON}}"#),
@@ -17,10 +16,6 @@ const CALLS: [(&str, &str); 13] = [
     ("/api/jobs/HELD/cancel-confirm", r#"{"worker":"w1","fence":FENCE,"result":JSON}"#),
     ("/api/jobs/HELD/logs", r#"{"worker":"w1","fence":FENCE,"lines":[{"text":JSON}]}"#),
     ("/api/jobs/HELD/signals/go", r#"{"payload":JSON}"#),
-    (
-        "/api/reports",
-        r#"{"worker":"w1","reports":[{"job":"HELD","fence":FENCE,"verb":"succeed","result":JSON}]}"#,
-    ),
     ("/api/schedules", r#"{"cron":"0 0 * * *","job":{"type":"plain","payload":JSON}}"#),
     ("/engine/jobs", r#"{"jobType":"plain","payload":JSON}"#),
 ];
@@ -41,6 +36,19 @@ fn a_number_that_readers_cannot_represent_is_refused_wherever_json_is_stored() {
     on_both_stores_with_config(CONFIG, async |server| {
         let jobs = prepare(&server).await;
         refuse_all(&server, &jobs, rows(&jobs)).await;
+        for (path, body) in [
+            ("/api/jobs/batch", r#"{"jobs":[{"type":"plain","payload":1e400}]}"#.to_owned()),
+            (
+                "/api/reports",
+                format!(
+                    r#"{{"worker":"w1","reports":[{{"job":"{}","fence":{},"verb":"succeed","result":1e400}}]}}"#,
+                    jobs.held, jobs.fence
+                ),
+            ),
+        ] {
+            let answer = server.post_text(path, body).await.expect(200);
+            assert_eq!(answer["results"][0]["error"]["code"], "malformed", "{path}: {answer}");
+        }
         let text = r#"{"type":"plain","payload":[1e308,-1e308,1e-400,123456789012345678901234567890]}"#;
         let job = server.post_text("/api/jobs", text).await.expect(202);
         let read = server.get(&format!("/api/jobs/{}", job["id"].as_str().unwrap())).await;
