@@ -13,6 +13,9 @@ use crate::prelude::*;
 const AGE_MIN: Duration = Duration::from_millis(500);
 /// Reads take at most one hundredth of the time.
 const AGE_COSTS: u32 = 100;
+/// What a read counts at most until a second one has confirmed it: a busy machine may make any read slow once, and its value
+/// must not be shown for a minute.
+const UNCONFIRMED_COST_MAX: Duration = Duration::from_millis(50);
 /// Callers wait for a read that took less than this the last time.
 const QUICK: Duration = Duration::from_millis(10);
 /// How long [`CachedRead::get_or`] waits for the first read.
@@ -34,7 +37,10 @@ pub(crate) struct CachedRead<T> {
 struct CachedValue<T> {
     value: Arc<T>,
     at: Instant,
+    /// The duration of the last two reads, the shorter one.
     cost: Duration,
+    /// The duration of the last read.
+    took: Duration,
     expired: bool,
 }
 
@@ -121,8 +127,10 @@ impl<T: Send + Sync + 'static> CachedRead<T> {
         Ok(value)
     }
 
-    fn note(&self, value: Arc<T>, at: Instant, cost: Duration) {
-        *self.last() = Some(CachedValue { value, at, cost, expired: false });
+    fn note(&self, value: Arc<T>, at: Instant, took: Duration) {
+        let mut last = self.last();
+        let before = last.as_ref().map_or(UNCONFIRMED_COST_MAX, |last| last.took);
+        *last = Some(CachedValue { value, at, cost: took.min(before), took, expired: false });
     }
 
     fn last(&self) -> MutexGuard<'_, Option<CachedValue<T>>> {
@@ -142,10 +150,11 @@ mod tests {
 
     const SLOW: Duration = Duration::from_mins(10);
 
-    /// A cached 1 that took this long to read.
-    fn read_once(cost: Duration) -> Arc<CachedRead<u32>> {
+    /// A cached 1 that took this long to read, twice.
+    fn read_twice(took: Duration) -> Arc<CachedRead<u32>> {
         let cached: Arc<CachedRead<u32>> = Arc::default();
-        cached.note(Arc::new(1), Instant::now(), cost);
+        cached.note(Arc::new(1), Instant::now(), took);
+        cached.note(Arc::new(1), Instant::now(), took);
         cached
     }
 
@@ -172,7 +181,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_slow_value_stays_fresh_for_long_and_is_then_read_in_the_background() {
-        let cached = read_once(SLOW);
+        let cached = read_twice(SLOW);
         assert_eq!(*cached.get(two).await.unwrap(), 1, "fresh for 100 times its cost");
         assert!(!cached.is_quick());
         cached.expire();
@@ -181,9 +190,25 @@ mod tests {
         assert_eq!(cached.last().as_ref().map(|last| *last.value), Some(2));
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_value_that_was_slow_once_is_read_again_within_seconds() {
+        let cached: Arc<CachedRead<u32>> = Arc::default();
+        for before in [None, Some(Duration::ZERO)] {
+            cached.last().take();
+            if let Some(took) = before {
+                cached.note(Arc::new(1), Instant::now(), took);
+            }
+            cached.note(Arc::new(1), Instant::now(), SLOW);
+            tokio::time::advance(Duration::from_secs(6)).await;
+            let _ = cached.get(two).await.unwrap();
+            cached.idle().await;
+            assert_eq!(cached.last().as_ref().map(|last| *last.value), Some(2));
+        }
+    }
+
     #[tokio::test]
     async fn a_quick_read_is_waited_for() {
-        let cached = read_once(Duration::ZERO);
+        let cached = read_twice(Duration::ZERO);
         assert!(cached.is_quick());
         cached.expire();
         assert_eq!(*cached.get(two).await.unwrap(), 2);
@@ -191,7 +216,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_caller_reads_and_the_others_get_the_last_value() {
-        let cached = read_once(Duration::ZERO);
+        let cached = read_twice(Duration::ZERO);
         cached.expire();
         let reader = Arc::clone(&cached);
         let stuck = tokio::spawn(async move { reader.get(std::future::pending).await.map(|value| *value) });

@@ -37,7 +37,7 @@ fn a_failed_job_is_exit_code_3() {
     let _worker = server.work_with_script("hello", "echo no such file >&2; exit 4");
     let (result, words) = server.outputs(3, &["run", "hello"]);
     assert_eq!(result, "");
-    let transition = "EXIT_4: exited with 4: no such file\ntenure:";
+    let transition = "EXIT_4: exited with 4: no such file\n";
     let summary = "tenure: the job finished in state failed: EXIT_4: exited with 4: no such file";
     for piece in [transition, summary, "help: show what happened with `tenure job events "] {
         assert!(words.contains(piece), "{piece}: {words}");
