@@ -20,7 +20,7 @@ macro_rules! queries {
             Counts = counts() -> Vec<Count> [store];
             /// Counts of live jobs and dead letters. Never reads finished jobs.
             Gauges = gauges() -> Gauges [store];
-            /// Jobs with a lease, of all workers or of one, after an id, in id order. [`LeasePages`] reads all of them.
+            /// Jobs with a lease, of all workers or of one, after an id, in id order. [`crate::LeasePages`] reads all of them.
             Leased = leased(worker: Option<WorkerId>, after: Option<JobId>, limit: usize) -> Vec<Arc<Job>> [store];
             /// Jobs in a waiting state, oldest first.
             Waiting = waiting(limit: usize) -> Vec<Arc<Job>> [store];
@@ -52,9 +52,9 @@ macro_rules! queries {
             Automations = automations(kind: AutomationKind) -> Vec<Automation> [function];
             /// Due automations of a kind, oldest first.
             DueAutomations = due_automations(kind: AutomationKind, limit: usize) -> Vec<Automation> [function];
-            /// Last seen first; at most [`WORKERS_MAX`].
+            /// Last seen first; at most [`crate::WORKERS_MAX`].
             Workers = workers() -> Vec<WorkerRecord> [function];
-            /// Last seen first; at most [`NODES_MAX`].
+            /// Last seen first; at most [`crate::NODES_MAX`].
             Nodes = nodes() -> Vec<NodeRecord> [function];
             /// In order, notes after the numbered events.
             History = history(id: JobId) -> Vec<Event> [statement codec::event];
