@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tenure_api::{CallId, Event, JobRecord};
 use tenure_client::{Error, EventFilter, Follow};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::args::{NewJobArgs, OutputFormat};
@@ -46,9 +47,11 @@ pub(crate) async fn run(args: &NewJobArgs, server: &Server, format: OutputFormat
     let filter = EventFilter { job_id: Some(id.clone()), ..EventFilter::default() };
     let events = server.client.events(Some(&cursor), &filter)?.into_stream();
     let log = server.client.follow(&id).into_stream();
+    // Installed before the first event is printed: an interrupt after that must not end the process silently.
+    let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {
         followed = follower.follow(server, &id, log, events) => followed?,
-        _ = tokio::signal::ctrl_c() => {
+        _ = interrupt.recv() => {
             follower.progress.finish();
             let id = show::short(&id);
             output::message(&format!(
