@@ -1,5 +1,5 @@
-//! The stores of Tenure: one handle, [`Store`], over one trait, [`Backend`]. A store loads and writes; `decide` in core decides. The only refusal that comes
-//! from a store itself is for lack of disk space: see `WorkingSet::adds_work`.
+//! The stores of Tenure: one handle, [`Store`], over one trait, [`Backend`]. A store loads and writes; `decide` in core
+//! decides. The only refusal that comes from a store itself is for lack of disk space: see `WorkingSet::adds_work`.
 //!
 //! Every store passes the same conformance suite, and both databases hold the same values: times as integer milliseconds,
 //! ids as 16 bytes, payloads as the original text.

@@ -1,11 +1,11 @@
 //! Loads the working set of a batch from memory or from the file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use crate::codec::{self, Interner};
+use crate::codec::{self, Interner, corrupt};
 use crate::live::Live;
 use crate::prelude::*;
 use crate::sqlite::Writer;
@@ -65,23 +65,21 @@ impl Writer {
         wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
         let live = Arc::clone(&self.live);
         let mut live = live.lock().expect("no thread panics while holding the lock");
+        let mut read = HashMap::new();
         for (filter, max) in &reads.claims {
-            let candidates = live.claimable(filter, &self.paused, *max, now.at);
+            let candidates = loop {
+                let candidates = live.claimable(filter, &self.paused, *max, now.at);
+                if self.read_candidates(&candidates, &mut live, &mut read)? {
+                    break candidates;
+                }
+            };
             wanted.extend(&candidates);
             set.candidates.insert(filter.clone(), candidates);
         }
         while let Some(id) = wanted.pop_first() {
-            let found = match live.get(id) {
+            let found = match live.get(id).or_else(|| read.get(&id)) {
                 Some(job) => Some(Arc::clone(job)),
-                None => match job(&self.connection, id, &mut self.names) {
-                    // One corrupt job must not fail all claims.
-                    Err(error @ StoreError::Corrupt { .. }) if !reads.jobs.contains(&id) => {
-                        tracing::error!(job = %id, %error, "job excluded from claims");
-                        live.remove(id);
-                        None
-                    }
-                    found => found?,
-                },
+                None => job(&self.connection, id, &mut self.names)?,
             };
             let Some(job) = found else { continue };
             wanted.extend(job.spec.links.compensates.filter(|first| !set.jobs.contains_key(first)));
@@ -91,6 +89,33 @@ impl Writer {
             set.jobs.insert(id, job);
         }
         Ok(set)
+    }
+
+    /// Reads the candidates that are only indexed. Returns whether all of them can be read: one that is corrupt must not fail
+    /// every claim, so it is logged, and excluded until the store is opened again.
+    fn read_candidates(
+        &mut self,
+        candidates: &[JobId],
+        live: &mut Live,
+        read: &mut HashMap<JobId, Arc<Job>>,
+    ) -> Result<bool> {
+        let mut all = true;
+        for &id in candidates {
+            if live.get(id).is_some() || read.contains_key(&id) {
+                continue;
+            }
+            let gone = || corrupt("job_states", id, "the row of a live job is gone");
+            match job(&self.connection, id, &mut self.names).and_then(|found| found.ok_or_else(gone)) {
+                Ok(job) => drop(read.insert(id, job)),
+                Err(error @ StoreError::Corrupt { .. }) => {
+                    tracing::error!(job = %id, %error, "job excluded from claims");
+                    live.remove(id);
+                    all = false;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(all)
     }
 
     fn load_keyed(&self, reads: &Reads, set: &mut WorkingSet) -> Result<()> {

@@ -85,7 +85,8 @@ async fn a_broken_page_is_refused() {
 async fn waiting_jobs_are_claimed_completely_after_a_restart_and_a_corrupt_one_delays_no_other() {
     let folder = stores::a_folder();
     let store = stores::open(folder.path()).await;
-    let jobs = created(&store, (0..9).map(|_| a_job("so1")).collect()).await;
+    let keyed = |n: u8| Create { key: key(&n.to_string(), n), ..a_job("so1") };
+    let jobs = created(&store, (0..9).map(keyed).collect()).await;
     drop(store);
     let file = rusqlite::Connection::open(folder.path().join("tenure.db")).unwrap();
     let first = jobs[0].id().0;
@@ -95,12 +96,16 @@ async fn waiting_jobs_are_claimed_completely_after_a_restart_and_a_corrupt_one_d
     drop(file);
     let store = stores::open(folder.path()).await;
     assert_eq!(store.gauges().await.unwrap().jobs[0].count, 9);
-    let found = take(&store, "w1", any(), 9).await;
+    let mut found = take(&store, "w1", any(), 1).await;
+    assert_eq!(found.len(), 1, "the next job takes the place of the corrupt one");
+    found.extend(take(&store, "w1", any(), 9).await);
     assert_eq!(found.len(), 8);
     for (found, job) in found.iter().zip(&jobs[1..]) {
         assert_eq!(found.spec, job.spec, "with its payload, in the order of creation");
     }
     assert!(is_named(&store.job(jobs[0].id()).await.unwrap_err()), "the corrupt job is reported");
+    let again = try_submit(&store, vec![create(keyed(0))]).await;
+    assert!(is_named(&again.unwrap_err()), "its key does not create a second job");
     assert_eq!(submit(&store, found.iter().map(|job| succeed(&hold(job))).collect()).await.len(), 8);
 }
 
