@@ -19,7 +19,7 @@ type Rank = (Reverse<i32>, Timestamp, JobId);
 /// Ready jobs are indexed by queue and type.
 type Place = (QueueName, TypeName);
 
-/// Bytes of a job besides its payload, about.
+/// Bytes of a job besides its payload, result and checkpoint, about.
 const JOB_BYTES: usize = 600;
 
 /// Live jobs and their indexes.
@@ -349,7 +349,8 @@ fn remove_from<T: Ord>(places: &mut BTreeMap<Place, BTreeSet<T>>, place: &Place,
 }
 
 fn bytes(job: &Job) -> usize {
-    JOB_BYTES + job.spec.payload.as_str().len()
+    let texts = [Some(&job.spec.payload), job.output.result.as_ref(), job.output.checkpoint.as_ref()];
+    JOB_BYTES + texts.into_iter().flatten().map(|text| text.as_str().len()).sum::<usize>()
 }
 
 impl CountKey {

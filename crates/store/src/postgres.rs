@@ -89,7 +89,7 @@ impl Node {
         Ok(reading.now())
     }
 
-    async fn beat(&self) -> Result<(), StatementFault> {
+    async fn record_heartbeat(&self) -> Result<(), StatementFault> {
         let mut connection = self.readers.get().await?;
         clock::beat(&connection, &self.clock).await?;
         connection.release();

@@ -52,7 +52,7 @@ impl Backend for Node {
     }
 
     fn heartbeat(&self) -> BackendFuture<'_, Result<()>> {
-        Box::pin(async { Ok(self.beat().await?) })
+        Box::pin(async { Ok(self.record_heartbeat().await?) })
     }
 
     fn remote_commit(&self) -> BackendFuture<'_, Option<Vec<ReadyJobs>>> {
