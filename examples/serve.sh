@@ -57,7 +57,7 @@ trap 'exit 130' INT TERM
 
 TENURE=$(realpath "${TENURE:-$(built -p tenure --bin tenure)}")
 PATH=$(dirname "$TENURE"):$PATH
-unset TENURE_KEY TENURE_DATABASE_URL  # settings for another server
+unset TENURE_KEY TENURE_KEY_FILE TENURE_DATABASE_URL  # settings for another server
 export TENURE_LISTEN="${TENURE_LISTEN:-127.0.0.1:0}" TENURE_ASSETS_STORE="file:$scratch/assets"
 background server tenure serve --config tenure.toml --data "$scratch/store"
 await printed server http://

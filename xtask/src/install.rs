@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::step::{self, Report};
-use crate::{browser, bucket, cargo, fuzz, peers, scratch};
+use crate::{browser, bucket, cargo, fuzz, generators, peers, prometheus, scratch};
 
 const CLUSTER_SETTINGS: &str = "/etc/postgresql-common/createcluster.conf";
 const PGBOUNCER_PLACES: &[&str] = &["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"];
@@ -34,6 +34,8 @@ pub fn run() -> Result<Report> {
         }
     }
     fuzz::schemathesis()?;
+    generators::install()?;
+    prometheus::install()?;
     peers::install()?;
     report.append(browser::install()?);
     bucket::install()?;
@@ -72,12 +74,15 @@ fn add_component(component: &str) -> Result<Report> {
         .with_context(|| format!("{component} is missing, and `rustup component add {component}` failed"))
 }
 
+pub(crate) fn update_package_list() -> Result<Report> {
+    step::command("install-update", &mut as_root(&["apt-get", "update"])?)
+}
+
 /// Installs Debian packages.
 pub fn packages(packages: &[&str]) -> Result<Report> {
-    let mut report =
-        step::command("install-update", &mut as_root(&["apt-get", "update"])?).with_context(|| {
-            format!("apt-get cannot fetch the package list; install by hand: {}", packages.join(" "))
-        })?;
+    let mut report = update_package_list().with_context(|| {
+        format!("apt-get cannot fetch the package list; install by hand: {}", packages.join(" "))
+    })?;
     if packages.contains(&"postgresql") {
         report.append(apt_install(&["postgresql-common"])?);
         // Without this the package creates and starts a cluster that is not used.

@@ -22,7 +22,8 @@ cargo xtask COMMAND
   db [-- COMMAND…]         runs COMMAND with a scratch PostgreSQL; without one, keeps it until Ctrl-C
   sim [--seeds N …]        runs the simulator, optimized
   bench [ARGS…]            runs `tenure bench`, optimized, with a scratch PostgreSQL; without ARGS, on both stores
-  bench peers [SYSTEM…]    compares Tenure with other job systems, which it installs; takes half an hour";
+  bench peers [SYSTEM…]    compares Tenure with other job systems, which it installs; takes half an hour
+  torture FAULT [ARGS…]    kills or freezes servers, or loses answers, under load, and checks that nothing was lost";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -50,6 +51,7 @@ fn run(command: &str, arguments: &[String]) -> Result<ExitCode> {
         "test" => return all::run().map(|()| ExitCode::SUCCESS),
         "db" => return db(arguments),
         "sim" => return sim(arguments),
+        "torture" => return torture(arguments),
         "bench" => match arguments {
             [first, rest @ ..] if first == "peers" => {
                 return comparison::run(rest).map(|()| ExitCode::SUCCESS);
@@ -82,6 +84,16 @@ fn bench(arguments: &[String]) -> Result<ExitCode> {
     // The target folder is on a disk; the system's temporary folder may not be.
     run.env("TMPDIR", cargo::target()).env("TENURE_BENCH_POSTGRES", scratch.url());
     exit_code_of(run.envs(scratch.env()))
+}
+
+fn torture(arguments: &[String]) -> Result<ExitCode> {
+    let built = cargo::command("build --quiet --workspace --all-features --bins --examples").status()?;
+    if !built.success() {
+        bail!("the build failed");
+    }
+    let scratch = Scratch::start()?;
+    let mut run = Command::new(cargo::target().join("debug/examples/torture"));
+    exit_code_of(run.args(arguments).envs(scratch.env()))
 }
 
 fn db(arguments: &[String]) -> Result<ExitCode> {

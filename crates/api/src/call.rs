@@ -86,12 +86,12 @@ pub enum Access {
 }
 
 impl Access {
-    /// Whether callers with this role pass.
-    pub fn allows(self, role: &str) -> bool {
+    /// Whether a caller passes that has the rights for which `has` is true.
+    pub fn allows(self, has: impl Fn(Right) -> bool) -> bool {
         match self {
             Self::Public => true,
-            Self::Right(right) => right.roles().contains(&role),
-            Self::Either(one, other) => one.roles().contains(&role) || other.roles().contains(&role),
+            Self::Right(right) => has(right),
+            Self::Either(one, other) => has(one) || has(other),
         }
     }
 }
@@ -123,6 +123,7 @@ tags! {
     Queues "Queues" "Pause and resume queues.",
     Catalog "Lifecycles and types" "Definitions: what can happen to a job, and the kinds of jobs.",
     Accounts "Accounts" "Credits and their ledger.",
+    Users "Users" "Erase the data of a user.",
     Events "Events" "All events, in commit order.",
     Operations "Operations" "Statistics and the audit log.",
     Schedules "Schedules" "Jobs that are created at calendar times.",
@@ -259,10 +260,10 @@ impl Call {
     /// Every problem code that the call can answer with.
     pub fn problem_codes(&self) -> Vec<ProblemCode> {
         use ProblemCode::{
-            Forbidden, IdempotencyMismatch, Internal, Malformed, Misdirected, Overloaded, RateLimited,
-            StoreUnavailable, TooLarge, Unauthenticated, UnsupportedMediaType,
+            Forbidden, HeadersTooLarge, IdempotencyMismatch, Internal, Malformed, Misdirected, Overloaded,
+            RateLimited, StoreUnavailable, TooLarge, Unauthenticated, UnsupportedMediaType,
         };
-        let mut codes = vec![Forbidden, Misdirected];
+        let mut codes = vec![Forbidden, Misdirected, HeadersTooLarge];
         if self.access != Access::Public {
             codes.extend([Malformed, Unauthenticated, RateLimited, Internal, Overloaded, StoreUnavailable]);
         }
@@ -311,7 +312,7 @@ macro_rules! call_ids {
 
 call_ids! {
     jobs {
-        CreateJob ListJobs CreateJobs ActOnJobs GetJob ListJobEvents ReplayJob ExplainJob StreamJob
+        CreateJob ListJobs CreateJobs ActOnJobs GetJob DeleteJob ListJobEvents ReplayJob ExplainJob StreamJob
         ListJobLogs AppendJobLogs ListJobAssets AddJobAsset GetJobAsset GetJobAssetContent CancelJob
         RetryJob DeadLetterJob SignalJob
     }
@@ -321,8 +322,8 @@ call_ids! {
     }
     operators {
         ListDeadLetters RedriveDeadLetters DismissDeadLetter ListQueues PauseQueue ResumeQueue
-        ListLifecycles GetLifecycle GetLifecycleDiagram ListTypes GetCredits GrantCredits ListEvents
-        GetStats ListAudit ListKeys CreateKey RevokeKey
+        ListLifecycles GetLifecycle GetLifecycleDiagram ListTypes GetCredits GrantCredits EraseUser ListEvents
+        GetStats ListAudit ListKeys CreateKey RotateKey RevokeKey
     }
     automations {
         ListSchedules CreateSchedule GetSchedule DeleteSchedule PauseSchedule ResumeSchedule

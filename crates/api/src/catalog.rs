@@ -78,6 +78,8 @@ answers! {
         event: String = Text,
         audit: Option<String> = MAYBE_TEXT,
         reason: Option<String> = Nullable(&Ref("ReasonCode")),
+        /// The roles that may send the signal, besides admins. Null: the job's owner, operators and admins.
+        by: Option<Vec<String>> = Json(r##"{"type":["array","null"],"items":{"$ref":"#/components/schemas/Role"}}"##),
     }
 
     /// The longest life of a job in two cases.

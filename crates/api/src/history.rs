@@ -22,7 +22,7 @@ answers! {
         from: Option<F::Text> = Nullable(&Text),
         to: Option<F::Text> = Text,
         /// The attempt after it.
-        attempt: Option<u32> = Integer(1),
+        attempt: Option<u32> = Integer(0),
         ts: F::Time = Ref("Timestamp"),
         /// What did it: `worker:w1`, `user:u1`, `operator:ann`, `clock`.
         actor: Option<F::Text> = Text,
@@ -33,7 +33,7 @@ answers! {
         /// What a replay needs besides: the phase entered and, where they apply, outcome, `run_at`, lease, error, result,
         /// checkpoint, note and others. Open: members may be added.
         payload: F::Object = Json(r##"{"type":"object","additionalProperties":true,"required":["phase"],"properties":{"phase":{"$ref":"#/components/schemas/Phase"}}}"##),
-        version: u32 = Json(r#"{"const":1}"#),
+        version: u32 = Json(r#"{"type":"integer","const":1}"#),
     }
 
     /// One line of a job's log.
@@ -57,7 +57,7 @@ answers! {
         reason_code: F::Text = Ref("ReasonCode"),
         stage: Option<F::Text> = Nullable(&Ref("Stage")),
         last_error: Option<JobErrorOf<F>> = Nullable(&of::<JobError>()),
-        attempts: u32 = Integer(1),
+        attempts: u32 = Integer(0),
         /// The last worker that held it.
         last_owner: Option<F::Text> = Nullable(&Text),
         last_lease_expires_at: Option<F::Time> = Nullable(&Ref("Timestamp")),

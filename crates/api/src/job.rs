@@ -49,8 +49,8 @@ answers! {
         outcome: Option<F::Text> = Nullable(&Ref("Outcome")),
         /// How many transitions the job has made.
         seq: u64 = Integer(1),
-        /// The number of the current attempt.
-        attempt: u32 = Integer(1),
+        /// The number of the current attempt; 0 until the job is ready for the first time.
+        attempt: u32 = Integer(0),
         /// How many attempts failed.
         retry_count: u32 = Integer(0),
         /// The current or last holder of the lease; null in a ready state.

@@ -12,6 +12,7 @@ mod catalog;
 pub mod form;
 mod history;
 pub mod instant;
+mod integer;
 mod job;
 #[cfg(test)]
 mod openapi;

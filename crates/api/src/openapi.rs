@@ -1,6 +1,7 @@
 //! The generator of `openapi.json`: turns the table of calls and the schemas of the wire types into it. It runs
 //! only in the test that compares its output with the committed file.
 
+mod agreement;
 mod schemas;
 
 use serde_json::{Map, Value, json};
@@ -78,7 +79,8 @@ fn operation(id: CallId, call: &Call, schemas: &mut Schemas, responses: &mut Map
 
 fn roles(access: Access) -> String {
     let all = ["producer", "worker", "operator", "viewer", "admin"];
-    let allowed: Vec<&str> = all.into_iter().filter(|role| access.allows(role)).collect();
+    let allowed: Vec<&str> =
+        all.into_iter().filter(|role| access.allows(|right| right.roles().contains(role))).collect();
     match allowed.len() {
         5 => String::new(),
         _ => format!("Roles: {}.", allowed.join(", ")),

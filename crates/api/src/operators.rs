@@ -1,10 +1,11 @@
 //! What operators see: workers, queues, accounts, keys, the audit log, assets, health.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::schema::Schema::{Bool, Extra, Integer, Json, List, Nullable, Ref, Text};
 use crate::schema::{Schema, of};
-use crate::values::{MAYBE_TEXT, MAYBE_TIME};
+use crate::values::{MAYBE_TEXT, MAYBE_TIME, PRIORITY};
 
 const MAYBE_JOB: Schema = Nullable(&Ref("JobId"));
 
@@ -64,6 +65,17 @@ answers! {
         reason: Option<String> = MAYBE_TEXT,
     }
 
+    /// What one call did for the erasure of a user.
+    pub struct ErasureProgress {
+        user_id: String = Text,
+        /// Jobs that this call deleted.
+        deleted: u64 = Integer(0),
+        /// Jobs that are deleted when they are finished.
+        unfinished: u64 = Integer(0),
+        /// Whether nothing is left: no job, and no name in the ledger.
+        complete: bool = Bool,
+    }
+
     /// One line of the audit log.
     pub struct AuditLine {
         id: u64 = Integer(0),
@@ -72,21 +84,55 @@ answers! {
         actor: String = Text,
         job_id: Option<String> = MAYBE_JOB,
         reason: Option<String> = MAYBE_TEXT,
+        /// The credential of the caller, and the values that the action changed: `before` is null for what is new, `after` for
+        /// what was removed. Null in lines that earlier versions wrote.
+        details: Option<Value> = Json(r#"{"type":["object","null"],"required":["credential","before","after"],"properties":{"credential":{"type":["string","null"]},"before":{"type":["object","null"]},"after":{"type":["object","null"]}}}"#),
     }
 
     /// An API key, without its secret: only a hash of that is stored.
     pub struct ApiKey as "Key" {
         id: String = Json(r#"{"type":"string","pattern":"^[0-9a-z]{12}$"}"#),
+        /// The first of its roles.
         role: String = Ref("Role"),
+        /// All of its roles.
+        roles: Vec<String> = List(&Ref("Role")),
+        /// A description, for people.
+        name: Option<String> = MAYBE_TEXT,
         /// The user whose jobs a producer's key can access.
         user_id: Option<String> = MAYBE_TEXT,
         created_at: String = Ref("Timestamp"),
         /// The actor that created it.
         created_by: String = Text,
+        /// From then on it is refused.
+        expires_at: Option<String> = MAYBE_TIME,
+        /// What it is limited to, besides its roles.
+        scopes: KeyScopes = of::<KeyScopes>(),
+        /// When a request was last authenticated with it. Updated at most once a minute.
+        last_used_at: Option<String> = MAYBE_TIME,
+        /// When it last got a new secret.
+        rotated_at: Option<String> = MAYBE_TIME,
+        /// Until when one of its earlier secrets is valid.
+        earlier_secrets_until: Option<String> = MAYBE_TIME,
         revoked_at: Option<String> = MAYBE_TIME,
         /// The key itself. It is shown only once, when it is created.
         #[serde(skip_serializing_if = "Option::is_none")]
         key: Option<String> = Extra(&Json(r#"{"type":"string","pattern":"^tn_[0-9a-z]{12}_[0-9a-f]{64}_[0-9a-f]{8}$"}"#)),
+    }
+
+    /// What a key is limited to. `null` is no limit.
+    pub struct KeyScopes {
+        /// Only jobs of these types.
+        types: Option<Vec<String>> = Nullable(&List(&Text)),
+        /// Only jobs of these queues.
+        queues: Option<Vec<String>> = Nullable(&List(&Text)),
+        /// Only jobs of this user.
+        user_id: Option<String> = MAYBE_TEXT,
+        /// Only workers with such a name: `*` is any text.
+        worker: Option<String> = MAYBE_TEXT,
+        /// Only new jobs with at least this priority.
+        priority_min: Option<i64> = Nullable(&PRIORITY),
+        /// Only new jobs with at most this priority.
+        priority_max: Option<i64> = Nullable(&PRIORITY),
     }
 
     /// A file or other output of the work on a job.
@@ -110,7 +156,7 @@ answers! {
 
     /// The process runs.
     pub struct Health {
-        status: String = Json(r#"{"const":"ok"}"#),
+        status: String = Json(r#"{"type":"string","const":"ok"}"#),
         version: String = Text,
     }
 

@@ -68,6 +68,8 @@ problem_codes! {
     RangeNotSatisfiable "range_not_satisfiable" 416 "Range not satisfiable"
         "The range begins after the end of the content." [],
     Misdirected "misdirected" 421 "Host not allowed" "An open server does not answer to this `Host`." [],
+    HeadersTooLarge "headers_too_large" 431 "Headers too large"
+        "The first line and the headers of the request exceed their limit." ["limit"],
     UnknownType "unknown_type" 422 "Unknown job type" "The type does not exist, or no longer." ["errors"],
     ValidationFailed "validation_failed" 422 "Validation failed" "A value is not allowed, for example by the type's schema." ["errors"],
     GuardRejected "guard_rejected" 422 "Rejected by the type's guard" "The type's guard rejected the payload." ["errors"],

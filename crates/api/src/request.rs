@@ -5,10 +5,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::schema::Schema::{Any, Default as Or, Extra, Flatten, Json, ListUpTo, Maybe, Optional, Ref, Text};
+use crate::schema::Schema::{
+    Any, Bool, Default as Or, Extra, Flatten, Json, ListUpTo, Maybe, Optional, Ref, Text,
+};
 use crate::schema::{Schema, of};
-use crate::strict;
 use crate::values::{ATTEMPTS, CancelMode, PERCENT, PRIORITY};
+use crate::{integer, strict};
 
 const NAME: Schema = Maybe(&Ref("Name"));
 const TIME: Schema = Maybe(&Ref("TimestampGiven"));
@@ -18,6 +20,9 @@ const FENCE: Schema = Maybe(&Ref("Fence"));
 const CURSOR: Schema = Maybe(&Ref("JobCursor"));
 const NAMES: Schema =
     Json(r##"{"type":["array","null"],"items":{"$ref":"#/components/schemas/Name"},"maxItems":1000}"##);
+const SCOPE_NAMES: Schema = Json(
+    r##"{"type":["array","null"],"items":{"$ref":"#/components/schemas/Name"},"minItems":1,"maxItems":100}"##,
+);
 const NEW_ID: Schema = Json(r#"{"type":["string","null"],"pattern":"^[A-Za-z0-9._\\-]{1,64}$"}"#);
 
 requests! {
@@ -35,12 +40,14 @@ requests! {
         /// Overrides the type's queue.
         queue: Option<String> = NAME,
         /// Overrides the type's priority. Higher is claimed first.
+        #[serde(default, deserialize_with = "integer::option")]
         priority: Option<i64> = Maybe(&PRIORITY),
         /// The earliest time at which the job can be claimed. Excludes `delay`.
         run_at: Option<String> = TIME,
         /// How long the job cannot be claimed. Excludes `run_at`.
         delay: Option<String> = SPAN,
         /// Overrides the type's number.
+        #[serde(default, deserialize_with = "integer::option")]
         max_attempts: Option<u64> = Maybe(&ATTEMPTS),
         /// Groups related jobs. Default: the job's own id.
         correlation_id: Option<String> = NAME,
@@ -97,14 +104,27 @@ requests! {
     }
 
     /// An action on every job that matches.
-    pub struct JobAction where r#"{"not":{"required":["mode"],"properties":{"action":{"const":"retry"},"mode":{"type":"string"}}}}"# {
-        action: String = Json(r#"{"type":"string","enum":["cancel","retry"]}"#),
-        /// Which jobs.
+    pub struct JobAction where r#"{"not":{"required":["mode"],"properties":{"action":{"type":"string","enum":["retry","delete"]},"mode":{"type":"string"}}}}"# {
+        /// `delete` deletes finished jobs, with everything that belongs to them.
+        action: String = Json(r#"{"type":"string","enum":["cancel","retry","delete"]}"#),
+        /// Which jobs. A filter without a value is refused unless `all` is true.
         filter: Map<String, Value> = of::<JobFilter>(),
+        /// Allows a filter without a value, which every job matches. Default: false.
+        #[serde(default)]
+        all: bool = Optional(&Bool),
+        /// Only count the jobs that match; nothing is changed, and there are no results. Default: false.
+        #[serde(default)]
+        dry_run: bool = Optional(&Bool),
         /// Only for `cancel`.
         mode: Option<CancelMode> = Or(r#""soft""#, &Ref("CancelMode")),
         /// The `next_cursor` of the previous call.
         cursor: Option<String> = CURSOR,
+    }
+
+    /// Why a user is erased.
+    pub struct Erase {
+        /// Recorded in the audit log.
+        reason: String = Ref("Message"),
     }
 
     /// A cancel request.
@@ -136,14 +156,15 @@ requests! {
         /// Only jobs from these queues; default: any.
         queues: Option<Vec<String>> = Optional(&NAMES),
         /// At most this many jobs.
+        #[serde(default, deserialize_with = "integer::option")]
         max: Option<u64> = Or("1", &Json(r#"{"type":"integer","minimum":1,"maximum":1000}"#)),
         /// How long to wait for work, at most 5m; default: not at all.
         wait: Option<String> = SPAN,
         /// The same request of the same worker again returns the same jobs, as far as their leases are still live.
         request_id: Option<String> = NAME,
-        /// Also start the jobs, if their lifecycle has a `start` transition.
+        /// Also start the jobs, if their lifecycle has a `start` transition. Default: `false`.
         #[serde(default)]
-        start: bool = Optional(&Json(r#"{"type":"boolean","default":false}"#)),
+        start: bool = Optional(&Bool),
     }
 
     /// A report about a job that a worker holds. Which members it can have depends on its verb.
@@ -151,6 +172,7 @@ requests! {
         /// The holder of the lease.
         worker: Option<String> = Ref("Name"),
         /// The fence of the lease.
+        #[serde(default, deserialize_with = "integer::option")]
         fence: Option<u64> = Ref("Fence"),
         job: Option<String> = Ref("JobId"),
         verb: Option<String> = Text,
@@ -171,7 +193,7 @@ requests! {
     }
 
     /// Reports of one worker about many jobs.
-    pub struct Reports {
+    pub struct Reports as "ReportBatch" {
         worker: String = Ref("Name"),
         reports: Vec<Box<RawValue>> = ListUpTo(10_000, &Ref("Report")),
     }
@@ -193,9 +215,10 @@ requests! {
     }
 
     /// Lines to append. A worker gives `worker` and `fence`; the job's owner, operators and admins need neither.
-    pub struct NewLogLines where r#"{"oneOf":[{"required":["worker","fence"],"properties":{"worker":{"type":"string"},"fence":{"type":"integer"}}},{"properties":{"worker":{"type":"null"},"fence":{"type":"null"}}}]}"# {
+    pub struct NewLogLines where r#"{"not":{"anyOf":[{"required":["worker"],"properties":{"worker":{"type":"string"},"fence":{"type":"null"}}},{"required":["fence"],"properties":{"fence":{"type":"integer"},"worker":{"type":"null"}}}]}}"# {
         /// The holder of the lease.
         worker: Option<String> = NAME,
+        #[serde(default, deserialize_with = "integer::option")]
         fence: Option<u64> = FENCE,
         #[serde(deserialize_with = "strict::list")]
         lines: Vec<NewLine> = ListUpTo(10_000, &of::<NewLine>()),
@@ -221,7 +244,7 @@ requests! {
     }
 
     /// Which dead letters to redrive: either `ids` or `filter`.
-    pub struct Redrive where r#"{"oneOf":[{"required":["ids"],"properties":{"ids":{"type":"array"},"filter":{"type":"null"}}},{"required":["filter"],"properties":{"filter":{"type":"object"},"ids":{"type":"null"}}}]}"# {
+    pub struct Redrive where r#"{"not":{"anyOf":[{"required":["ids","filter"],"properties":{"ids":{"type":"array"},"filter":{"type":"object"}}},{"properties":{"ids":{"type":"null"},"filter":{"type":"null"}}}]}}"# {
         ids: Option<Vec<String>> = Optional(&Json(r##"{"type":["array","null"],"items":{"$ref":"#/components/schemas/JobId"},"maxItems":10000}"##)),
         filter: Option<Map<String, Value>> = Maybe(&of::<DeadLetterFilter>()),
         /// How many jobs may start each second: their `run_at` is spread accordingly.
@@ -238,16 +261,52 @@ requests! {
     /// Credits to grant.
     pub struct Grant {
         /// All grants of a user together: at most 2^53.
+        #[serde(deserialize_with = "integer::required")]
         grant: u64 = Json(r#"{"type":"integer","minimum":1,"maximum":9007199254740992}"#),
         reason: String = Ref("Message"),
     }
 
-    /// A key to create.
-    pub struct NewKey {
-        role: String = Ref("Role"),
+    /// A key to create. It has `role`, or `roles`.
+    pub struct NewKey where r#"{"anyOf":[{"required":["role"]},{"required":["roles"]}],"not":{"required":["expires_at","ttl"],"properties":{"expires_at":{"type":"string"},"ttl":{"type":"string"}}}}"# {
+        role: Option<String> = Optional(&Ref("Role")),
+        /// Several roles: the key has the rights of each.
+        roles: Option<Vec<String>> = Optional(&Json(r##"{"type":"array","items":{"$ref":"#/components/schemas/Role"},"minItems":1,"maxItems":5}"##)),
+        /// A description, for people.
+        name: Option<String> = NAME,
         /// Required for a producer: the user whose jobs it can access.
         #[serde(alias = "user")]
         user_id: Option<String> = NAME,
+        /// From when on it is refused. Default: never.
+        expires_at: Option<String> = TIME,
+        /// How long it is valid, instead of `expires_at`.
+        ttl: Option<String> = SPAN,
+        /// What it is limited to, besides its roles. An admin's key has no scopes.
+        #[serde(default, deserialize_with = "strict::object")]
+        scopes: Option<NewKeyScopes> = Optional(&of::<NewKeyScopes>()),
+    }
+
+    /// What a key is limited to. A field that is not set does not limit.
+    pub struct NewKeyScopes {
+        /// Only jobs of these types: no others are created, claimed, reported, changed or seen.
+        types: Option<Vec<String>> = SCOPE_NAMES,
+        /// Only jobs of these queues.
+        queues: Option<Vec<String>> = SCOPE_NAMES,
+        /// Only jobs of this user. Not for workers.
+        user_id: Option<String> = NAME,
+        /// Only workers with such a name: `*` is any text.
+        worker: Option<String> = NAME,
+        /// Only new jobs with at least this priority.
+        #[serde(default, deserialize_with = "integer::option")]
+        priority_min: Option<i64> = Maybe(&PRIORITY),
+        /// Only new jobs with at most this priority.
+        #[serde(default, deserialize_with = "integer::option")]
+        priority_max: Option<i64> = Maybe(&PRIORITY),
+    }
+
+    /// How a key gets a new secret.
+    pub struct KeyRotation {
+        /// How long earlier secrets stay valid. Default: `1h`. `0s`: they end now.
+        overlap: Option<String> = SPAN,
     }
 
     /// A schedule to create.
@@ -296,8 +355,10 @@ requests! {
         /// `http://` or `https://`. The server never fetches it.
         url: String = Json(r#"{"type":"string","maxLength":2048,"pattern":"^https?://[!-~]+$"}"#),
         storage_path: Option<String> = Maybe(&Json(r#"{"type":"string","maxLength":1024,"pattern":"^[ -~]*$"}"#)),
+        #[serde(default, deserialize_with = "integer::option")]
         file_size: Option<u64> = Maybe(&Json(r#"{"type":"integer","minimum":0,"maximum":9007199254740992}"#)),
         worker: Option<String> = NAME,
+        #[serde(default, deserialize_with = "integer::option")]
         fence: Option<u64> = FENCE,
     }
 }

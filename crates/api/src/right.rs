@@ -11,13 +11,22 @@ pub enum Right {
     ManageJobs,
     /// Claim jobs and report on them.
     Work,
-    /// Operate the system: queues, dead letters, credits, schedules, webhooks, bulk actions.
+    /// List dead letters: all of them, or those of the caller.
+    ReadDeadLetters,
+    /// Operate on jobs of all users: dead letters, bulk actions.
     Operate,
-    /// Create and revoke keys.
+    /// Change what is not one job: queues, credits, schedules, webhooks.
+    ManageSystem,
+    /// Create, rotate and revoke keys.
     ManageKeys,
 }
 
 impl Right {
+    /// Whether it is about the whole system. A caller that is limited to some jobs does not have it.
+    pub const fn is_about_system(self) -> bool {
+        matches!(self, Self::ReadSystem | Self::ManageSystem | Self::ManageKeys)
+    }
+
     /// The roles that have it.
     pub const fn roles(self) -> &'static [&'static str] {
         match self {
@@ -25,7 +34,8 @@ impl Right {
             Self::ReadSystem => &["operator", "viewer", "admin"],
             Self::ManageJobs => &["producer", "operator", "admin"],
             Self::Work => &["worker", "operator", "admin"],
-            Self::Operate => &["operator", "admin"],
+            Self::ReadDeadLetters => &["producer", "operator", "viewer", "admin"],
+            Self::Operate | Self::ManageSystem => &["operator", "admin"],
             Self::ManageKeys => &["admin"],
         }
     }

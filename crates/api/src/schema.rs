@@ -40,7 +40,8 @@ pub enum Schema {
     Maybe(&'static Self),
     /// The field may be left out, but is never `null`.
     Optional(&'static Self),
-    /// Like [`Schema::Maybe`], with the value that stands for a missing one, as JSON text.
+    /// Like [`Schema::Maybe`], with the value that stands for a missing one, as JSON text. The description names it in words:
+    /// with the keyword `default`, generators require the field.
     Default(&'static str, &'static Self),
     /// A field that only the named variants of the type have.
     Extra(&'static Self),
@@ -72,6 +73,8 @@ pub struct Object {
     pub fields: &'static [Field],
     /// Further keywords, as a JSON object; may be empty.
     pub rules: &'static str,
+    /// Whether callers send it: then unknown fields are refused. Answers may gain fields.
+    pub is_request: bool,
 }
 
 /// A field of a struct.
@@ -104,12 +107,13 @@ macro_rules! wire_name {
 }
 
 macro_rules! described {
-    ($Name:ident $(<$F:ident>)?, $wire:expr, $rules:expr, [$($about:literal)*], [$($field:ident $($fwire:literal)? [$($doc:literal)*] $schema:expr;)*]) => {
+    ($Name:ident $(<$F:ident>)?, $wire:expr, $is_request:literal, $rules:expr, [$($about:literal)*], [$($field:ident $($fwire:literal)? [$($doc:literal)*] $schema:expr;)*]) => {
         impl $(<$F: crate::Form>)? crate::schema::Described for $Name $(<$F>)? {
             const OBJECT: crate::schema::Object = crate::schema::Object {
                 name: $wire,
                 about: concat!("", $($about),*),
                 rules: $rules,
+                is_request: $is_request,
                 fields: &[$(crate::schema::Field {
                     name: wire_name!($field $($fwire)?),
                     about: concat!("", $($doc),*),
@@ -152,7 +156,7 @@ macro_rules! answers {
                 pub $field: $ty,
             )*
         }
-        described!($Name $(<$F>)?, wire_name!($Name $($wire)?), "", [$($about)*], [$($field $($fwire)? [$($doc)*] $schema;)*]);
+        described!($Name $(<$F>)?, wire_name!($Name $($wire)?), false, "", [$($about)*], [$($field $($fwire)? [$($doc)*] $schema;)*]);
     )*};
 }
 
@@ -181,7 +185,7 @@ macro_rules! requests {
             )*
         }
         impl crate::strict::MaybeAbsent for $Name {}
-        described!($Name, wire_name!($Name $($wire)?), concat!("", $($rules)?), [$($about)*], [$($field $($fwire)? [$($doc)*] $schema;)*]);
+        described!($Name, wire_name!($Name $($wire)?), true, concat!("", $($rules)?), [$($about)*], [$($field $($fwire)? [$($doc)*] $schema;)*]);
     )*};
 }
 

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use tenure_core::time::Millis;
 
-/// Reads a duration; `None` if the text is not one.
+/// Reads a duration; `None` if the text is not one. Parts are separated by spaces or by nothing, as the schema `Span` says:
+/// configuration files may also contain other white space.
 pub fn parse(text: &str) -> Option<Duration> {
-    Millis::parse(text).map(|span| Duration::from_millis(span.0))
+    let is_plain = text.bytes().all(|byte| byte == b' ' || byte.is_ascii_alphanumeric());
+    Millis::parse(text).filter(|_| is_plain).map(|span| Duration::from_millis(span.0))
 }
 
 /// Writes a duration in milliseconds, rounded up so that a wait is never shortened.

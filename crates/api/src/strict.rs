@@ -35,6 +35,12 @@ pub(crate) fn option<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) ->
     Ok(object.map(|ObjectOnly(value)| value))
 }
 
+/// For a field that may be absent, but not null.
+pub(crate) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    let ObjectOnly(value) = ObjectOnly::<T>::deserialize(from)?;
+    Ok(Some(value))
+}
+
 /// For a field that holds a list of objects.
 pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     let objects = Vec::<ObjectOnly<T>>::deserialize(from)?;
@@ -54,9 +60,15 @@ impl<T> MaybeAbsent for Option<T> {
     }
 }
 
+impl MaybeAbsent for bool {
+    /// Flags of requests are optional and false if they are absent.
+    fn is_absent(&self) -> bool {
+        !self
+    }
+}
+
 impl<T> MaybeAbsent for Vec<T> {}
 impl MaybeAbsent for String {}
-impl MaybeAbsent for bool {}
 impl MaybeAbsent for u64 {}
 impl MaybeAbsent for Map<String, Value> {}
 impl MaybeAbsent for Box<RawValue> {}

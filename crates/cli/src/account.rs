@@ -1,9 +1,9 @@
-//! `tenure account …`: shows and grants credits.
+//! `tenure account …`: shows and grants credits, and erases users.
 
 use anyhow::Result;
 use serde_json::json;
-use tenure_api::request::Grant;
-use tenure_api::{Account, CallId, LedgerLine};
+use tenure_api::request::{Erase, Grant};
+use tenure_api::{Account, CallId, ErasureProgress, LedgerLine};
 
 use crate::args::{AccountCommand, OutputFormat};
 use crate::client::{Answer, PAGE_ROWS_MAX, Server};
@@ -12,6 +12,7 @@ use crate::show::{self, text};
 
 pub(crate) async fn run(command: AccountCommand, server: &Server, format: OutputFormat) -> Result<Exit> {
     let (user, account): (String, Answer<Account>) = match command {
+        AccountCommand::Erase { user, reason } => return erase(&user, reason, server, format).await,
         AccountCommand::Get { user } => {
             let query = json!({ "limit": PAGE_ROWS_MAX });
             let account = server.get_with(CallId::GetCredits, &[&user], &query).await?;
@@ -39,6 +40,23 @@ pub(crate) async fn run(command: AccountCommand, server: &Server, format: Output
         let rows: Vec<_> = account.ledger.iter().map(row).collect();
         output::data("\n")?;
         output::table(&["TIME", "KIND", "AMOUNT", "JOB", "REASON"], &rows)?;
+    }
+    Ok(Exit::Done)
+}
+
+async fn erase(user: &str, reason: String, server: &Server, format: OutputFormat) -> Result<Exit> {
+    let body = json!(Erase { reason });
+    let done: Answer<ErasureProgress> = server.post(CallId::EraseUser, &[user], &body).await?;
+    show::one(format, &done, &show::plain(user), || {
+        vec![
+            ("user", show::plain(user)),
+            ("deleted", text(&done.deleted)),
+            ("unfinished", text(&done.unfinished)),
+            ("complete", if done.complete { "yes" } else { "no" }.to_owned()),
+        ]
+    })?;
+    if !done.complete {
+        output::message("the server deletes the rest: unfinished jobs within a minute of their end");
     }
     Ok(Exit::Done)
 }

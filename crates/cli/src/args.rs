@@ -18,10 +18,13 @@ use tenure_client::DEFAULT_URL;
 
 pub(crate) use automations::{ScheduleCommand, ScheduleCreateArgs, WebhookCommand};
 pub(crate) use bench::{BenchArgs, StoreKind};
-pub(crate) use job::{EventsArgs, JobArgs, JobCommand, JobFilter, NewJobArgs, PageArgs, TimeArg};
+pub(crate) use job::{
+    EventsArgs, JobArgs, JobCommand, JobFilter, NewJobArgs, PageArgs, TargetArgs, TimeArg, time,
+};
 pub(crate) use lifecycle::{DiagramFormat, LifecycleCommand};
 pub(crate) use operators::{
-    AccountCommand, DeadCommand, DeadFilter, KeyCommand, QueueCommand, RedriveArgs, WorkerCommand,
+    AccountCommand, DeadCommand, DeadFilter, KeyCommand, KeyCreateArgs, QueueCommand, RedriveArgs, Role,
+    WorkerCommand,
 };
 pub(crate) use server::{DevArgs, ServeArgs};
 pub(crate) use top::{TopArgs, View};
@@ -66,14 +69,20 @@ fn with_help(path: &str, command: clap::Command) -> clap::Command {
     with_examples.mut_subcommands(|below| with_help(&format!("{path} {}", below.get_name()), below))
 }
 
+// The variables are read when they are needed, so that help texts never contain their values.
+const KEY_HELP: &str =
+    "API key or JWT; other users of this machine can see it in the list of processes [env: TENURE_KEY]";
+const KEY_FILE_HELP: &str = "File that contains the API key or JWT [env: TENURE_KEY_FILE]";
+
 #[derive(Clone, ClapArgs)]
 pub(crate) struct ServerArgs {
     /// Address of the server
     #[arg(long, global = true, env = "TENURE_URL", value_name = "URL", default_value = DEFAULT_URL)]
     pub(crate) server: String,
-    /// API key or JWT
-    #[arg(long, global = true, env = "TENURE_KEY", hide_env_values = true)]
+    #[arg(long, global = true, help = KEY_HELP)]
     pub(crate) key: Option<String>,
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "key", help = KEY_FILE_HELP)]
+    pub(crate) key_file: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -102,7 +111,7 @@ pub(crate) enum Command {
     Explain(JobArgs),
     /// Watch lifecycles, jobs, dead letters, workers and the journal in this terminal
     Top(TopArgs),
-    /// Create, list, show, cancel and retry jobs
+    /// Create, list, show, cancel, retry and delete jobs
     #[command(subcommand)]
     Job(JobCommand),
     /// Read the journal: the events of all jobs in commit order

@@ -51,7 +51,7 @@ pub(crate) fn run(bench: &BenchArgs, format: OutputFormat, server: &ServerArgs) 
     }
     let mut report = Report::default();
     if bench.running {
-        let load = Load { url: server.server.clone(), key: server.key.clone() };
+        let load = Load { url: server.server.clone(), key: server.key()? };
         threads(half())?.block_on(measure_server(bench, callers, &load, &mut report, None))?;
     } else {
         threads(half())?.block_on(measure_alone(bench, callers, folder.path(), &mut report))?;

@@ -89,10 +89,27 @@ fn rows_field(call: CallId) -> &'static str {
     call.call().rows().expect("the call returns a list")
 }
 
+impl ServerArgs {
+    /// The key: of the flags, or else of the environment.
+    pub(crate) fn key(&self) -> Result<Option<String>> {
+        if let Some(key) = &self.key {
+            return Ok(Some(key.clone()).filter(|key| !key.is_empty()));
+        }
+        let unreadable = |error: Error| {
+            CliError::new(Exit::Usage, error.to_string()).help("write the key, and nothing else, to the file")
+        };
+        let key = match &self.key_file {
+            Some(file) => tenure_client::read_key(file).map(Some),
+            None => tenure_client::key_from_env(),
+        };
+        Ok(key.map_err(unreadable)?)
+    }
+}
+
 impl Server {
     pub(crate) fn new(args: &ServerArgs) -> Result<Self> {
-        let key = args.key.as_deref().filter(|key| !key.is_empty());
-        let client = connect(&args.server, key).map_err(|error| {
+        let key = args.key()?;
+        let client = connect(&args.server, key.as_deref()).map_err(|error| {
             CliError::new(Exit::Usage, error.to_string())
                 .help("set the address with --server http://HOST:PORT or TENURE_URL")
         })?;
@@ -126,11 +143,16 @@ impl Server {
     }
 
     /// A call that is never repeated, because a second answer would lack the secret.
-    pub(crate) async fn create_secret<T>(&self, call: CallId, body: &Value) -> Result<Answer<T>>
+    pub(crate) async fn create_secret<T>(
+        &self,
+        call: CallId,
+        path: &[&str],
+        body: &Value,
+    ) -> Result<Answer<T>>
     where
         T: DeserializeOwned,
     {
-        Answer::new(self.client.call_raw(call, &[], &Value::Null, Some(body), None).await?)
+        Answer::new(self.client.call_raw(call, path, &Value::Null, Some(body), None).await?)
     }
 
     /// One page of a list. Fields of the query that are null are omitted.
@@ -228,7 +250,7 @@ fn refusal(problem: &Problem) -> CliError {
     }
     let error = CliError::new(exit, message);
     match problem.code() {
-        "unauthenticated" => error.help("pass a key with --key or TENURE_KEY"),
+        "unauthenticated" => error.help("pass a key with --key-file, --key or TENURE_KEY"),
         "invalid_transition" if !more.allowed.is_empty() => {
             error.help(format!("possible now: {}", more.allowed.join(", ")))
         }

@@ -1,5 +1,6 @@
 //! `tenure job …`: creates, lists, shows and changes jobs.
 
+mod bulk;
 mod log;
 
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tenure_api::{Asset, CallId, CancelMode, Event, JobRecord};
 use tenure_client::{Error, Follow, NewJob};
 use tenure_core::time::{Millis, Timestamp};
 
-use crate::args::{JobCommand, JobFilter, NewJobArgs, OutputFormat, PageArgs, TimeArg};
+use crate::args::{JobCommand, JobFilter, NewJobArgs, OutputFormat, PageArgs, TargetArgs, TimeArg};
 use crate::client::{Answer, Server};
 use crate::output::{self, CliError, Exit};
 use crate::show::{self, List, Pairs, age, text};
@@ -103,17 +104,20 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
         JobCommand::Replay { job, seq } => {
             server.get_with(CallId::ReplayJob, &[&id(&job).await?], &json!({ "seq": seq })).await?
         }
-        JobCommand::Retry(args) => {
-            server.post(CallId::RetryJob, &[&id(&args.job).await?], &json!({})).await?
+        JobCommand::Retry(TargetArgs { job: Some(job), .. }) => {
+            server.post(CallId::RetryJob, &[&id(&job).await?], &json!({})).await?
         }
-        JobCommand::Cancel { job, hard, reason } => {
-            let mode = Some(if hard { CancelMode::Hard } else { CancelMode::Soft });
-            let (id, body) = (id(&job).await?, json!(Cancel { mode, reason }));
-            let job: Answer<JobRecord> = server.post(CallId::CancelJob, &[&id], &body).await?;
-            if job.cancel_requested.is_some() && !job.is_final() {
-                output::message("the worker was asked to stop");
-            }
-            job
+        JobCommand::Retry(target) => return bulk::run(&bulk::RETRY, None, &target, server, format).await,
+        JobCommand::Delete(TargetArgs { job: Some(job), .. }) => {
+            server.get(CallId::DeleteJob, &[&id(&job).await?]).await?
+        }
+        JobCommand::Delete(target) => return bulk::run(&bulk::DELETE, None, &target, server, format).await,
+        JobCommand::Cancel { target: target @ TargetArgs { job: None, .. }, hard, .. } => {
+            return bulk::run(&bulk::CANCEL, Some(mode(hard)), &target, server, format).await;
+        }
+        JobCommand::Cancel { target, hard, reason } => {
+            let id = id(target.job.as_deref().unwrap_or_default()).await?;
+            cancel(&id, Cancel { mode: Some(mode(hard)), reason }, server).await?
         }
         JobCommand::Wait { job, timeout } => return wait(server, &id(&job).await?, timeout, format).await,
         JobCommand::DeadLetter { job, reason_code, detail } => {
@@ -128,6 +132,18 @@ pub(crate) async fn run(command: JobCommand, server: &Server, format: OutputForm
         }
     };
     JOBS.print_one(format, &job)
+}
+
+fn mode(is_hard: bool) -> CancelMode {
+    if is_hard { CancelMode::Hard } else { CancelMode::Soft }
+}
+
+async fn cancel(id: &str, request: Cancel, server: &Server) -> Result<Answer<JobRecord>> {
+    let job: Answer<JobRecord> = server.post(CallId::CancelJob, &[id], &json!(request)).await?;
+    if job.cancel_requested.is_some() && !job.is_final() {
+        output::message("the worker was asked to stop");
+    }
+    Ok(job)
 }
 
 /// The job to create. Without --idempotency-key no key is sent, so that the lifecycle's derived key applies.
@@ -171,12 +187,16 @@ pub(crate) fn hint_more(cursor: Option<&str>, command: &str) {
     }
 }
 
-/// The filters of `GET /api/jobs`.
-pub(crate) async fn filter(filter: &JobFilter, server: &Server) -> Result<Value> {
-    let time = |time: TimeArg| match time {
+/// The point in time that an argument stands for.
+fn time(time: TimeArg) -> Timestamp {
+    match time {
         TimeArg::At(at) => at,
         TimeArg::Ago(duration) => Timestamp(show::now().0.saturating_sub_unsigned(duration.0).max(0)),
-    };
+    }
+}
+
+/// The filters of `GET /api/jobs`.
+pub(crate) async fn filter(filter: &JobFilter, server: &Server) -> Result<Value> {
     Ok(json!({
         "state": filter.state,
         "phase": filter.phase,

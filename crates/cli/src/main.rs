@@ -57,7 +57,7 @@ fn run(args: Args) -> Result<Exit> {
     let Args { output: format, server: host, command } = args;
     match command {
         Command::Lifecycle(command) => lifecycle::run(command, format),
-        Command::Dev(dev) => dev::run(&dev, host.key.as_deref()),
+        Command::Dev(dev) => dev::run(&dev, host.key()?.as_deref()),
         Command::Serve(serve) => serve::run(serve),
         Command::Verify { data, database_url } => verify::run(&data, database_url.as_deref(), format),
         Command::Config { config } => config::run(config, format),

@@ -3,6 +3,7 @@
 use std::num::NonZero;
 
 use anyhow::{Context as _, Result, anyhow};
+use rustix::fs::Mode;
 use tenure_config::{Config, Flags, StoreLocation};
 use tenure_server::telemetry;
 use tenure_server::{ServeError, Server};
@@ -19,6 +20,8 @@ pub(crate) fn run(args: ServeArgs) -> Result<Exit> {
         .map_err(|error| CliError::new(Exit::Invalid, error.to_string()))?;
     let telemetry =
         telemetry::start(&loaded.config.log, loaded.config.otel.as_ref()).map_err(|error| anyhow!(error))?;
+    // Payloads and assets are for this user alone: files are created with mode 0600, folders with 0700.
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let threads = threads(&loaded.config.store);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     let exit = runtime.block_on(serve(loaded.config));
@@ -42,7 +45,13 @@ fn threads(store: &StoreLocation) -> usize {
 async fn serve(config: Config) -> Result<Exit> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let scheme = if config.tls.is_some() { "https" } else { "http" };
-    let server = match Server::start(config, tenure_dashboard::pages).await {
+    let started = tokio::select! {
+        started = Server::start(config, tenure_dashboard::pages) => started,
+        // The database may not be available yet.
+        _ = terminate.recv() => return Ok(Exit::Done),
+        _ = interrupt.recv() => return Ok(Exit::Done),
+    };
+    let server = match started {
         Ok(server) => server,
         Err(error @ (ServeError::Open(_) | ServeError::Config(_))) => {
             return Err(CliError::new(Exit::Invalid, error.to_string()).into());
@@ -51,7 +60,7 @@ async fn serve(config: Config) -> Result<Exit> {
             let error = CliError::new(Exit::Failed, error.to_string());
             return Err(error.help("choose another address with --listen").into());
         }
-        Err(error @ ServeError::Store(StoreError::Unavailable(_))) => {
+        Err(error @ ServeError::Store(StoreError::Unavailable(_) | StoreError::Denied(_))) => {
             return Err(CliError::new(Exit::Unreachable, error.to_string()).into());
         }
         Err(error) => return Err(error).context("cannot start the server"),

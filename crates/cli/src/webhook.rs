@@ -52,7 +52,7 @@ pub(crate) async fn run(command: WebhookCommand, server: &Server, format: Output
         }
         WebhookCommand::Create { url, id, job_type, lifecycle, event, user } => {
             let filter = Some(NewWebhookFilter { job_type, lifecycle, event, user_id: user });
-            server.create_secret(CallId::CreateWebhook, &json!(NewWebhook { id, url, filter })).await?
+            server.create_secret(CallId::CreateWebhook, &[], &json!(NewWebhook { id, url, filter })).await?
         }
         WebhookCommand::Enable(args) => server.post(CallId::EnableWebhook, &[&args.id], &json!({})).await?,
         WebhookCommand::Delete(args) => server.get(CallId::DeleteWebhook, &[&args.id]).await?,

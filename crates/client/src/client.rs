@@ -19,6 +19,7 @@ mod operators;
 pub(crate) mod transport;
 mod workers;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use reqwest::{Method, Url};
@@ -100,11 +101,11 @@ impl Client {
         Ok(Self { inner: Arc::new(Inner { base, key: None, http, coalescers }) })
     }
 
-    /// A client configured by the environment: `TENURE_URL`, else [`DEFAULT_URL`], and `TENURE_KEY`.
+    /// A client configured by the environment: `TENURE_URL`, else [`DEFAULT_URL`], and `TENURE_KEY`, or the file that
+    /// `TENURE_KEY_FILE` names.
     pub fn from_env() -> Result<Self> {
-        let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let client = Self::new(set("TENURE_URL").as_deref().unwrap_or(DEFAULT_URL))?;
-        Ok(match set("TENURE_KEY") {
+        let client = Self::new(variable("TENURE_URL").as_deref().unwrap_or(DEFAULT_URL))?;
+        Ok(match key_from_env()? {
             Some(key) => client.with_key(key),
             None => client,
         })
@@ -227,6 +228,32 @@ impl Client {
             .map_err(|why| Error::Protocol(format!("{rows_name:?} of the answer cannot be read: {why}")))?;
         Ok(Listing { rows, next_cursor })
     }
+}
+
+/// The value of a variable that is set and not empty.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The key in `TENURE_KEY`, or else in the file that `TENURE_KEY_FILE` names.
+pub fn key_from_env() -> Result<Option<String>> {
+    match (variable("TENURE_KEY"), variable("TENURE_KEY_FILE")) {
+        (Some(key), _) => Ok(Some(key)),
+        (None, Some(file)) => read_key(file.as_ref()).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+/// The key in a file: its text without the space around it.
+pub fn read_key(file: &Path) -> Result<String> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Error::Protocol(format!("cannot read the key file {shown}: {error}")))?;
+    let key = text.trim();
+    if key.is_empty() || key.contains(char::is_whitespace) {
+        return Err(Error::Protocol(format!("the key file {shown} does not contain one key")));
+    }
+    Ok(key.to_owned())
 }
 
 /// A new id for one request.

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use reqwest::StatusCode;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tenure_api::{CallId, Event, FinalStatus, LogLine};
+use tenure_api::{AuditLine, CallId, Event, FinalStatus, LogLine};
 
 use crate::client::transport::{backoff, decode, event_stream};
 use crate::client::{Client, with_query};
@@ -51,6 +52,12 @@ pub struct Events {
     feed: EventFeed,
 }
 
+/// The audit log being followed; see [`Client::follow_audit`].
+#[derive(Debug)]
+pub struct AuditLines {
+    feed: EventFeed,
+}
+
 impl Client {
     /// Follows a job: its log from the start, then its final status.
     pub fn follow(&self, job: &str) -> Following {
@@ -61,6 +68,26 @@ impl Client {
     pub fn events(&self, after: Option<&str>, filter: &EventFilter) -> Result<Events> {
         let path = with_query(CallId::ListEvents.call().path, &[to_value("the filter", filter)?]);
         Ok(Events { feed: EventFeed::new(self, path, after.map(str::to_owned)) })
+    }
+}
+
+impl Client {
+    /// Follows the audit log after a cursor, or from its beginning.
+    pub fn follow_audit(&self, after: Option<&str>) -> AuditLines {
+        let path = CallId::ListAudit.call().path.to_owned();
+        AuditLines { feed: EventFeed::new(self, path, after.map(str::to_owned)) }
+    }
+}
+
+impl AuditLines {
+    /// The next line and the cursor after it. After a retryable error, call it again.
+    pub async fn next(&mut self) -> Result<(AuditLine, String)> {
+        self.feed.next_with_cursor("the audit log").await
+    }
+
+    /// The same as a stream.
+    pub fn into_stream(self) -> impl Stream<Item = Result<(AuditLine, String)>> + Send {
+        futures_util::stream::unfold(self, async |mut lines| Some((lines.next().await, lines)))
     }
 }
 
@@ -96,15 +123,7 @@ impl Following {
 impl Events {
     /// The next event and the cursor after it. After a retryable error, call it again.
     pub async fn next(&mut self) -> Result<(Event, String)> {
-        loop {
-            let Some(sent) = self.feed.next().await? else {
-                return Err(Error::Protocol("the server ended the journal, which has no end".into()));
-            };
-            // Without a cursor it is not an event of the journal.
-            if let Some(cursor) = sent.id {
-                return Ok((decode(sent.text.as_bytes())?, cursor));
-            }
-        }
+        self.feed.next_with_cursor("the journal").await
     }
 
     /// The same as a stream.
@@ -160,6 +179,19 @@ impl EventFeed {
                 self.pause = reader.retry_ms().map(Duration::from_millis);
                 self.open = None;
                 self.failed(Error::Unreachable("the stream breaks off repeatedly".into()))?;
+            }
+        }
+    }
+
+    /// The next event of a stream without end, and its cursor.
+    async fn next_with_cursor<T: DeserializeOwned>(&mut self, what: &str) -> Result<(T, String)> {
+        loop {
+            let Some(sent) = self.next().await? else {
+                return Err(Error::Protocol(format!("the server ended {what}, which has no end")));
+            };
+            // Without a cursor it is not an event of this stream.
+            if let Some(cursor) = sent.id {
+                return Ok((decode(sent.text.as_bytes())?, cursor));
             }
         }
     }

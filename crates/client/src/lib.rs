@@ -64,22 +64,25 @@ mod request;
 pub mod testing;
 mod worker;
 
-pub use client::{Client, Content, Created, DEFAULT_URL, Download, Enqueued, Listing, OpenFile, Reported};
+pub use client::{
+    Client, Content, Created, DEFAULT_URL, Download, Enqueued, Listing, OpenFile, Reported, key_from_env,
+    read_key,
+};
 pub use error::{Error, Problem, Result};
-pub use follow::{Events, Follow, Following};
+pub use follow::{AuditLines, Events, Follow, Following};
 pub use request::{
-    Action, Claim, DeadLetterFilter, EventFilter, Holder, JobFilter, NewAsset, NewJob, NewLine, NewSchedule,
-    NewWebhook, NewWebhookFilter, Page, Redrive, Report, Verb,
+    Action, Claim, DeadLetterFilter, EventFilter, Holder, JobFilter, NewAsset, NewJob, NewKey, NewKeyScopes,
+    NewLine, NewSchedule, NewWebhook, NewWebhookFilter, Page, Redrive, Report, Verb,
 };
 pub use reqwest::Method;
 pub use tenure_api::call::escape;
 pub use tenure_api::{
     Account, ActionResults, ApiKey, Asset, Attention, AuditLine, Call, CallId, CancelMode, CancelRequest,
     ClaimedJobs, Clock, DeadLetter, Event, Explanation, FailureStats, FinalStatus, Health, HeartbeatAnswer,
-    HeldJob, ItemResult, ItemResults, JobBrief, JobCount, JobError, JobRecord, JobType, Lease, LedgerLine,
-    Lifecycle, LifecycleState, LifecycleSummary, LifecycleTransition, LogCount, LogLine, LongestLife,
-    LongestLives, Minutes, NamedResult, NextTransition, Node, PausedQueue, Percentiles, Queue, Readiness,
-    RedriveResults, Schedule, ScheduledJob, StateStats, Stats, TransitionStats, TypeStats, WaitingFor,
-    Webhook, WebhookFilter, WorkerStatus,
+    HeldJob, ItemResult, ItemResults, JobBrief, JobCount, JobError, JobRecord, JobType, KeyScopes, Lease,
+    LedgerLine, Lifecycle, LifecycleState, LifecycleSummary, LifecycleTransition, LogCount, LogLine,
+    LongestLife, LongestLives, Minutes, NamedResult, NextTransition, Node, PausedQueue, Percentiles, Queue,
+    Readiness, RedriveResults, Schedule, ScheduledJob, StateStats, Stats, TransitionStats, TypeStats,
+    WaitingFor, Webhook, WebhookFilter, WorkerStatus,
 };
 pub use worker::{Fail, Job, Stage, Stop, Worker};

@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 
 pub use tenure_api::Verb;
 pub use tenure_api::request::{
-    DeadLetterFilter, EventFilter, JobFilter, NewAsset, NewLine, NewSchedule, NewWebhook, NewWebhookFilter,
+    DeadLetterFilter, EventFilter, JobFilter, NewAsset, NewKey, NewKeyScopes, NewLine, NewSchedule,
+    NewWebhook, NewWebhookFilter,
 };
 
 /// A job to create.
@@ -97,6 +98,8 @@ pub enum Action {
     Cancel(CancelMode),
     /// Create a new job like it.
     Retry,
+    /// Delete it, if it is finished.
+    Delete,
 }
 
 /// A worker's request for jobs.

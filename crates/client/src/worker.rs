@@ -9,6 +9,7 @@ mod lease_keeper;
 mod reporter;
 mod stop;
 mod text;
+mod trace;
 
 use std::collections::HashMap;
 use std::time::Duration;

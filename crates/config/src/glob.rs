@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use tenure_core::pattern;
+
 /// The files that match a pattern, sorted. Fails only if an existing folder cannot be listed.
 pub(crate) fn expand(base: &Path, pattern: &str) -> io::Result<Vec<PathBuf>> {
     let mut found = vec![base.to_path_buf()];
@@ -45,19 +47,8 @@ fn matching_entries(folder: &Path, pattern: &str) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Finds the pieces between stars in order; the last one must end the name.
 fn matches(pattern: &str, name: &str) -> bool {
-    if name.starts_with('.') && !pattern.starts_with('.') {
-        return false;
-    }
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut name) = name.strip_prefix(first) else { return false };
-    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
-    for piece in middle.split('*') {
-        let Some(at) = name.find(piece) else { return false };
-        name = &name[at + piece.len()..];
-    }
-    name.ends_with(last)
+    (pattern.starts_with('.') || !name.starts_with('.')) && pattern::matches(pattern, name)
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub const KEYS: &[Key] = &[
     key("limits.connections", None),
     key("limits.header_timeout", None),
     key("limits.creations_per_second", None),
+    key("limits.memory", None),
     key("webhooks.allow", None),
     key("webhooks.retry", None),
     key("assets.store", None),

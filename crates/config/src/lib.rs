@@ -105,6 +105,8 @@ pub struct Limits {
     pub header_timeout: Duration,
     /// Jobs that each user may create per second on this node; unlimited if `None`.
     pub creations_per_second: Option<u32>,
+    /// Bytes of memory of the process. `None`: what its control group or the machine has.
+    pub memory: Option<usize>,
 }
 
 impl Default for Limits {
@@ -116,6 +118,7 @@ impl Default for Limits {
             connections: 4096,
             header_timeout: Duration::from_secs(10),
             creations_per_second: None,
+            memory: None,
         }
     }
 }

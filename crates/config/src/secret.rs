@@ -31,13 +31,14 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// Hides the password of each URL and the value of each `password=`. Errs towards hiding too much: a quoted line may be
-/// malformed in any way.
+/// Hides the password of each URL and the value of each parameter with a secret. Errs towards hiding too much: a quoted
+/// line may be malformed in any way.
 pub(crate) fn hide(text: &str) -> String {
     hide_parameters(&hide_user_infos(text))
 }
 
-/// `scheme://user:password@`: from the first colon to the last `@` before the closing quote.
+/// `scheme://user:password@`: from the first colon to the last `@` before the closing quote. Without a colon, the user of
+/// a database has a name, and any other is a token.
 fn hide_user_infos(text: &str) -> String {
     let mut hidden = String::new();
     let mut rest = text;
@@ -49,15 +50,16 @@ fn hide_user_infos(text: &str) -> String {
             None => after.len(),
         };
         let url = &after[..end];
-        let at = url.rfind('@').unwrap_or(0);
-        match url[..at].find(':') {
-            Some(colon) => {
-                hidden.push_str(&url[..=colon]);
-                hidden.push_str(HIDDEN);
-                hidden.push_str(&url[at..]);
-            }
-            None => hidden.push_str(url),
-        }
+        let is_database = ["postgres", "postgresql"].iter().any(|scheme| before[..slashes].ends_with(scheme));
+        let shown = match url.rfind('@').map(|at| url.split_at(at)) {
+            Some((user, host)) => match user.find(':') {
+                Some(colon) => format!("{}{HIDDEN}{host}", &user[..=colon]),
+                None if is_database => url.to_owned(),
+                None => format!("{HIDDEN}{host}"),
+            },
+            None => url.to_owned(),
+        };
+        hidden.push_str(&shown);
         rest = &after[end..];
     }
     hidden + rest
@@ -69,15 +71,22 @@ fn quote_before(before: &str) -> Option<char> {
     before.trim_end_matches(scheme).chars().next_back().filter(|c| matches!(c, '"' | '\''))
 }
 
-/// `?password=…` and `password=…`.
+/// Words in the names of parameters whose values are secrets.
+const SECRET_NAMES: [&str; 6] = ["password", "passwd", "secret", "token", "key", "signature"];
+
+/// `?password=…`, `password=…` and other parameters with a secret.
 fn hide_parameters(text: &str) -> String {
-    const NAME: &str = "password=";
     let mut hidden = String::new();
     let mut rest = text;
-    // Lower-casing only ASCII keeps all byte offsets.
-    while let Some(found) = rest.to_ascii_lowercase().find(NAME) {
-        let (before, after) = rest.split_at(found + NAME.len());
+    while let Some(equals) = rest.find('=') {
+        let (before, after) = rest.split_at(equals + 1);
         hidden.push_str(before);
+        rest = after;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let name = before[..equals].rsplit(|c| !is_name(c)).next().unwrap_or_default().to_ascii_lowercase();
+        if !SECRET_NAMES.iter().any(|word| name.contains(word)) {
+            continue;
+        }
         let ends = |c: char| c == '&' || c == '"' || c.is_whitespace();
         let end = match after.strip_prefix('\'') {
             Some(quoted) => quoted.find('\'').map_or(after.len(), |end| end + 2),
@@ -111,6 +120,15 @@ mod tests {
             ("url = \"postgres://a:b c@d", "url = \"postgres://a:***@d"),
             ("url = postgres://a:b@d", "url = postgres://a:***@d"),
             ("\"http://a:b@c\", \"http://d:e@f\"", "\"http://a:***@c\", \"http://d:***@f\""),
+            ("s3://AKIA:s3cret@bucket/prefix", "s3://AKIA:***@bucket/prefix"),
+            ("https://t0ken@collector:4318/v1", "https://***@collector:4318/v1"),
+            ("https://issuer/keys?api_key=s3cret&x=1", "https://issuer/keys?api_key=***&x=1"),
+            (
+                "https://b/o?X-Amz-Signature=abc&X-Amz-Security-Token=d",
+                "https://b/o?X-Amz-Signature=***&X-Amz-Security-Token=***",
+            ),
+            ("host=db sslpassword=x port=1", "host=db sslpassword=*** port=1"),
+            ("nothing = to hide", "nothing = to hide"),
             ("nothing to hide", "nothing to hide"),
         ] {
             assert_eq!(hide(text), shown);

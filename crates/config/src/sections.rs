@@ -24,6 +24,7 @@ use crate::{
 const BODY_MAX: Size = Size(1 << 30);
 /// S3 accepts 10,000 parts per object, and ours have 5 MiB.
 const ASSET_MAX: Size = Size(48 << 30);
+const MEMORY_MAX: Size = Size(1 << 50);
 const CONNECTIONS_MAX: i64 = 1_000_000;
 const CREATIONS_MAX: i64 = 1_000_000;
 const ALGORITHMS: &[&str] =
@@ -97,6 +98,7 @@ fn limits(layers: &mut Layers<'_>) -> Limits {
         connections,
         header_timeout: Duration::from_millis(timeout.0),
         creations_per_second: layers.optional("limits.creations_per_second", creations, ToString::to_string),
+        memory: layers.optional("limits.memory", value::size(MEMORY_MAX), show).map(|size| size.0),
     }
 }
 

@@ -1,8 +1,9 @@
-//! Automations: schedules, which create jobs at calendar times, and webhooks, which send events to a URL. Both are stored
-//! alike: an id, the next due time, and the rest.
+//! Automations: schedules, which create jobs at calendar times, webhooks, which send events to a URL, and open erasures of
+//! users. All are stored alike: an id, the next due time, and the rest.
 
 use serde::{Deserialize, Serialize};
 
+use crate::erasure::Erasure;
 use crate::id::Name;
 use crate::limits;
 use crate::schedule::Schedule;
@@ -13,6 +14,7 @@ named! {
     pub enum AutomationKind {
         Schedule = "schedule",
         Webhook = "webhook",
+        Erasure = "erasure",
     }
 }
 
@@ -23,6 +25,7 @@ pub type AutomationId = (AutomationKind, Name);
 pub enum Automation {
     Schedule(Schedule),
     Webhook(Webhook),
+    Erasure(Erasure),
 }
 
 impl Automation {
@@ -30,6 +33,7 @@ impl Automation {
         match self {
             Self::Schedule(it) => (AutomationKind::Schedule, it.id.clone()),
             Self::Webhook(it) => (AutomationKind::Webhook, it.id.clone()),
+            Self::Erasure(it) => (AutomationKind::Erasure, it.id()),
         }
     }
 
@@ -43,6 +47,7 @@ impl Automation {
         match self {
             Self::Schedule(it) => it.next_at,
             Self::Webhook(it) => it.due_at,
+            Self::Erasure(it) => Some(it.requested_at),
         }
     }
 }
@@ -56,5 +61,11 @@ impl From<Schedule> for Automation {
 impl From<Webhook> for Automation {
     fn from(it: Webhook) -> Self {
         Self::Webhook(it)
+    }
+}
+
+impl From<Erasure> for Automation {
+    fn from(it: Erasure) -> Self {
+        Self::Erasure(it)
     }
 }

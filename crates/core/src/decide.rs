@@ -15,6 +15,7 @@ mod compensation;
 mod consequences;
 mod create;
 mod dead_letter;
+mod erasure;
 mod heartbeat;
 pub(crate) mod key;
 mod lease;
@@ -26,6 +27,7 @@ mod report;
 mod retention;
 mod retry;
 mod schedule;
+mod session;
 mod signal;
 mod transition;
 mod webhook;
@@ -117,8 +119,9 @@ fn decide(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope) -> Comm
     if let Some(output) = replay::by_key(context, envelope)? {
         return Ok(output);
     }
+    let before = context.audited_job(envelope);
     let output = dispatch(context, envelope)?;
-    context.audit_job_action(envelope, &output);
+    context.audit_job_action(envelope, before, &output);
     replay::remember(context, envelope, &output);
     Ok(output)
 }
@@ -127,15 +130,15 @@ fn dispatch(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope) -> Co
     let by = &envelope.by;
     match &envelope.command {
         Command::Create(it) => create::decide(context, by, it),
-        Command::Claim(it) => claim::decide(context, it),
+        Command::Claim(it) => claim::decide(context, by, it),
         Command::Report(it) => report::decide(context, by, it),
-        Command::Heartbeat(it) => heartbeat::decide(context, it),
+        Command::Heartbeat(it) => heartbeat::decide(context, by, it),
         Command::Progress { hold, percent, message } => {
-            output::progress(context, hold, *percent, message.as_deref())
+            output::progress(context, by, hold, *percent, message.as_deref())
         }
-        Command::Log(it) => output::log(context, it),
-        Command::Upload(it) => asset::upload(context, it),
-        Command::AddAsset(it) => asset::add(context, it),
+        Command::Log(it) => output::log(context, by, it),
+        Command::Upload(it) => asset::upload(context, by, it),
+        Command::AddAsset(it) => asset::add(context, by, it),
         Command::ForgetGarbage(paths) => Ok(retention::forget_garbage(context, paths)),
         Command::Cancel(it) => cancel::decide(context, by, it),
         Command::DeadLetter { job, reason, detail } => {
@@ -143,6 +146,10 @@ fn dispatch(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope) -> Co
         }
         Command::Signal { job, name, payload } => signal::decide(context, by, *job, name, payload.clone()),
         Command::Retry(it) => retry::decide(context, by, it),
+        Command::Delete { job, reason } => erasure::delete(context, *job, reason.as_deref()),
+        Command::Erase(it) => erasure::erase(context, by, it),
+        Command::DeleteErased { user, job } => erasure::delete_erased(context, user, *job),
+        Command::FinishErasure(user) => erasure::finish(context, by, user),
         Command::Disconnect(it) => worker::disconnect(context, by, it),
         Command::DismissDeadLetter { job, reason } => dead_letter::dismiss(context, by, *job, reason),
         Command::PauseQueue { queue, paused } => Ok(queue::pause(context, by, queue, *paused)),
@@ -151,7 +158,11 @@ fn dispatch(context: &mut DecisionContext<'_>, envelope: &CommandEnvelope) -> Co
         }
         Command::RegisterLifecycle { lifecycle, source } => lifecycle::register(context, lifecycle, source),
         Command::AddKey(it) => api_key::add(context, by, it),
+        Command::RotateKey(it) => api_key::rotate(context, by, it),
         Command::RevokeKey(id) => api_key::revoke(context, by, id),
+        Command::KeysUsed(uses) => Ok(api_key::used(context, uses)),
+        Command::BeginSession(it) => session::begin(context, it),
+        Command::EndSession(digest) => Ok(session::end(context, digest)),
         Command::AddSchedule(it) => schedule::add(context, by, it),
         Command::ChangeSchedule { id, change } => schedule::change(context, by, id, *change),
         Command::Fire(it) => schedule::fire(context, by, it),

@@ -8,6 +8,9 @@ use crate::json::Json;
 use crate::lifecycle::{Outcome, Phase, Trigger};
 use crate::time::{Deadline, Timestamp};
 
+/// Bytes of an event besides its texts, about.
+const EVENT_BYTES: usize = 500;
+
 /// The record of one transition; or, without a `seq`, a note after the end (`job_compensated`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
@@ -61,6 +64,9 @@ pub struct Facts {
     pub result: Option<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Json>,
+    /// The credential of the caller that caused the transition; `None` for clocks and other causes in Tenure itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Name>,
     /// The payload of a signal, or the id of the compensating job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Json>,
@@ -82,6 +88,17 @@ pub(crate) enum PhaseName {
     Active,
     Waiting,
     Final,
+}
+
+impl Event {
+    /// Bytes in memory, about: the texts that callers choose, and the rest.
+    pub fn bytes(&self) -> usize {
+        let Facts { error, result, checkpoint, note, .. } = &self.facts;
+        let details = error.as_ref().and_then(|error| error.details.as_ref());
+        let texts = [result.as_ref(), checkpoint.as_ref(), note.as_ref(), details];
+        let message = error.as_ref().map_or(0, |error| error.message.len());
+        EVENT_BYTES + message + texts.into_iter().flatten().map(|text| text.as_str().len()).sum::<usize>()
+    }
 }
 
 impl Facts {
@@ -153,4 +170,7 @@ pub struct AuditLine {
     pub actor: Actor,
     pub job_id: Option<JobId>,
     pub reason: Option<String>,
+    /// `{ "credential", "before", "after" }`: the credential of the caller, and the values that the action changed. `None` in
+    /// lines of earlier versions.
+    pub details: Option<Json>,
 }

@@ -8,7 +8,7 @@ use crate::credit::{Account, LedgerLine, Movement};
 use crate::dead_letter::DeadLetter;
 use crate::event::Event;
 use crate::id::{JobId, UserId};
-use crate::job::{Job, Spec};
+use crate::job::{Job, Spec, Times};
 use crate::lifecycle::{Lifecycle, Outcome, Phase};
 
 /// All stored records of one job.
@@ -111,6 +111,9 @@ fn check_path(record: &Record, lifecycle: &Lifecycle, say: &mut impl FnMut(u8, S
             let (Event { name, to, trigger, .. }, from) = (event, origin(event));
             say(1, format!("event {seq} ({name}): no rule leads from {from} to {to} by {trigger}"));
         }
+        if before.is_none() && event.attempt != u32::from(event.facts.phase() == Phase::Ready) {
+            say(3, format!("event {seq} is of attempt {}, and no attempt was before it", event.attempt));
+        }
         if let Some(last) = before {
             check_transition(lifecycle, last, event, seq, say);
         }
@@ -174,13 +177,22 @@ fn compare(job: &Job, folded: &Job, say: &mut impl FnMut(u8, String)) {
     differ("fence", job.fence.to_string(), folded.fence.to_string());
     differ("run_at", job.run_at.to_string(), folded.run_at.to_string());
     differ("clocks", format!("{:?}", job.clocks), format!("{:?}", folded.clocks));
-    differ("times", format!("{:?}", job.times), format!("{:?}", folded.times));
+    differ("times", format!("{:?}", times_without_progress(job, folded)), format!("{:?}", folded.times));
     differ("error", format!("{:?}", job.output.error), format!("{:?}", folded.output.error));
     differ("result", format!("{:?}", job.output.result), format!("{:?}", folded.output.result));
     differ("checkpoint", format!("{:?}", job.output.checkpoint), format!("{:?}", folded.output.checkpoint));
     differ("last lease", format!("{:?}", job.last_lease), format!("{:?}", folded.last_lease));
-    let holder = |job: &Job| job.lease.as_ref().map(|lease| (lease.fence, lease.worker.clone()));
+    let holder = |job: &Job| {
+        job.lease.as_ref().map(|lease| (lease.fence, lease.worker.clone(), lease.credential.clone()))
+    };
     differ("lease", format!("{:?}", holder(job)), format!("{:?}", holder(folded)));
+}
+
+/// Progress, which has no event, moves `updated_at` of an active job.
+fn times_without_progress(job: &Job, folded: &Job) -> Times {
+    let (row, last) = (job.times.clone(), folded.times.updated_at);
+    let is_later = job.phase == Phase::Active && job.output.progress.is_some() && last < row.updated_at;
+    if is_later { Times { updated_at: last, ..row } } else { row }
 }
 
 /// Invariants of a single row.

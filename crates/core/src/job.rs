@@ -15,6 +15,9 @@ use crate::json::Json;
 use crate::lifecycle::{Phase, Trigger};
 use crate::time::{Deadline, Millis, Now, Timestamp};
 
+/// Bytes of a job besides its payload, result and checkpoint, about.
+const JOB_BYTES: usize = 600;
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     pub id: JobId,
@@ -103,7 +106,8 @@ impl Spec {
     }
 }
 
-/// The present state of a job. Not part of the fold: the times of a lease, `progress`, `cancel`, `log_count`.
+/// The present state of a job. Not part of the fold: the times of a lease, `progress` (and that it moves `updated_at`), `cancel`,
+/// `log_count`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     pub spec: Arc<Spec>,
@@ -111,7 +115,7 @@ pub struct Job {
     pub phase: Phase,
     /// The number of transitions.
     pub seq: u32,
-    /// From 1.
+    /// From 1; 0 until the job enters a ready state for the first time.
     pub attempt: u32,
     /// The number of failed attempts.
     pub retry_count: u32,
@@ -141,6 +145,10 @@ pub struct Clocks {
 pub struct Lease {
     pub fence: Fence,
     pub worker: WorkerId,
+    /// The credential that claimed the job: the only one that may act under this lease. `None` in leases of earlier versions
+    /// and of embedding programs, under which the worker's name and the fence suffice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Name>,
     /// Duration from each renewal.
     #[serde(with = "span_ms")]
     pub ttl: Millis,
@@ -167,7 +175,18 @@ mod span_ms {
 impl Lease {
     pub fn grant(fence: Fence, worker: WorkerId, ttl: Millis, heartbeat: Millis, now: Now) -> Self {
         let (ends, beat_by) = (now.running() + ttl, now.running() + two(heartbeat));
-        Self { fence, worker, ttl, heartbeat, ends, beat_by }
+        Self { fence, worker, credential: None, ttl, heartbeat, ends, beat_by }
+    }
+
+    /// Restricts the lease to a credential.
+    #[must_use]
+    pub fn bound_to(self, credential: Option<Name>) -> Self {
+        Self { credential, ..self }
+    }
+
+    /// Whether a caller with this credential may act under the lease.
+    pub fn admits(&self, credential: Option<&Name>) -> bool {
+        is_bound_to(self.credential.as_ref(), credential)
     }
 
     /// The earlier of the lease's end and the second missed heartbeat; this is what workers see.
@@ -187,6 +206,11 @@ impl Lease {
     }
 }
 
+/// A lease that no credential is bound to admits all.
+fn is_bound_to(bound: Option<&Name>, presented: Option<&Name>) -> bool {
+    bound.is_none() || bound == presented
+}
+
 fn two(heartbeat: Millis) -> Millis {
     Millis(heartbeat.0.saturating_mul(2))
 }
@@ -195,11 +219,28 @@ fn two(heartbeat: Millis) -> Millis {
 pub struct EndedLease {
     pub fence: Fence,
     pub worker: WorkerId,
+    /// The credential of the lease.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Name>,
     pub end: LeaseEnd,
     /// The trigger that ended it: the same verb again from its holder is a replay.
     pub by: Trigger,
     /// When it would have expired.
     pub expires: Deadline,
+}
+
+impl EndedLease {
+    /// Whether a caller with this credential may act as the last holder.
+    pub fn admits(&self, credential: Option<&Name>) -> bool {
+        is_bound_to(self.credential.as_ref(), credential)
+    }
+}
+
+/// The worker that holds or held a job, and the credential that its lease is bound to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseOwner {
+    pub worker: WorkerId,
+    pub credential: Option<Name>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -249,6 +290,9 @@ pub struct CancelRequest {
     pub mode: CancelMode,
     pub reason: Option<String>,
     pub by: Actor,
+    /// The credential of the caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Name>,
     pub at: Timestamp,
     /// When it becomes a hard cancel.
     pub hard_at: Deadline,
@@ -336,6 +380,12 @@ named! {
 }
 
 impl Job {
+    /// Bytes in memory, about: the texts that callers choose, and the rest.
+    pub fn bytes(&self) -> usize {
+        let texts = [Some(&self.spec.payload), self.output.result.as_ref(), self.output.checkpoint.as_ref()];
+        JOB_BYTES + texts.into_iter().flatten().map(|text| text.as_str().len()).sum::<usize>()
+    }
+
     /// A job before its first event.
     pub fn blank(spec: Arc<Spec>) -> Self {
         Self {
@@ -372,6 +422,22 @@ impl Job {
         }
         let last = || self.last_lease.as_ref().map(|lease| &lease.worker);
         self.lease.as_ref().map(|lease| &lease.worker).or_else(last)
+    }
+
+    /// The present or last holder with its credential; `None` in a ready state.
+    pub fn lease_owner(&self) -> Option<LeaseOwner> {
+        if self.phase == Phase::Ready {
+            return None;
+        }
+        let owner = |worker: &WorkerId, credential: &Option<Name>| LeaseOwner {
+            worker: worker.clone(),
+            credential: credential.clone(),
+        };
+        match (&self.lease, &self.last_lease) {
+            (Some(lease), _) => Some(owner(&lease.worker, &lease.credential)),
+            (None, Some(ended)) => Some(owner(&ended.worker, &ended.credential)),
+            (None, None) => None,
+        }
     }
 
     /// When the next clock fires. Stores index it.
@@ -413,9 +479,10 @@ impl Job {
 
     fn end_or_grant_lease(&mut self, event: &Event) {
         if let Some(ended) = event.facts.lease_end {
-            let Lease { fence, worker, .. } = *self.lease.take().expect("only a lease that is held can end");
+            let lease = *self.lease.take().expect("only a lease that is held can end");
+            let Lease { fence, worker, credential, .. } = lease;
             let (end, by, expires) = (ended.how, event.trigger.clone(), ended.expires);
-            self.last_lease = Some(Box::new(EndedLease { fence, worker, end, by, expires }));
+            self.last_lease = Some(Box::new(EndedLease { fence, worker, credential, end, by, expires }));
         }
         if let Some(lease) = &event.facts.lease {
             self.fence = lease.fence;

@@ -19,6 +19,7 @@ pub use diff::{Change, ChangeKind, Diff, diff};
 pub use flaw::{Flaw, Location, RuleId};
 pub use policy::{Api, Backoff, Credits, Idempotency, Jitter, Policy, Retention};
 
+use crate::api_key::Role;
 use crate::dead_letter::ReasonCode;
 use crate::id::{LifecycleName, Name, StateName};
 use crate::time::Millis;
@@ -31,7 +32,7 @@ pub struct Lifecycle {
     /// A job keeps the version it was created under.
     pub version: u32,
     pub about: String,
-    /// The ready state that `create` leads to.
+    /// The ready or waiting state that `create` leads to.
     pub initial: StateName,
     /// In file order.
     pub states: Vec<State>,
@@ -111,6 +112,8 @@ pub struct Rule {
     pub audit: Option<Name>,
     /// The dead letter's reason code.
     pub reason: Option<ReasonCode>,
+    /// Only for signals: the roles that may send it, besides admins. `None`: the job's owner and operators.
+    pub by: Option<Vec<Role>>,
 }
 
 named! {
@@ -190,6 +193,15 @@ impl Lifecycle {
 }
 
 impl Rule {
+    /// The roles that a signal can be restricted to: those whose callers may send signals.
+    pub const SENDERS: [Role; 3] = [Role::Producer, Role::Operator, Role::Admin];
+
+    /// Whether a caller with this role may cause it. Admins may send every signal.
+    pub fn permits(&self, role: Option<Role>) -> bool {
+        let Some(by) = &self.by else { return true };
+        role.is_some_and(|role| role == Role::Admin || by.contains(&role))
+    }
+
     fn answers(&self, from: &str, on: &Trigger) -> bool {
         self.on == *on && self.from.as_ref().is_some_and(|name| name == from)
     }

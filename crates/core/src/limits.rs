@@ -8,6 +8,14 @@ pub const EVENT_BYTES_MAX: usize = 4 << 20;
 pub const JOB_BODY_BYTES_MAX: usize = EVENT_BYTES_MAX;
 /// The body of a call without a payload or result: a claim of many types and queues, a list of ids.
 pub const CALL_BODY_BYTES_MAX: usize = 1 << 20;
+/// The jobs of one claim, payloads included. A claim returns fewer jobs instead of more bytes, but at least one.
+pub const CLAIM_BYTES_MAX: usize = 8 << 20;
+/// The jobs that a batch reads for its claims.
+pub const CANDIDATE_BYTES_MAX: usize = 32 << 20;
+/// The rows of one page of a list or of the journal. A page has fewer rows instead of more bytes, but at least one.
+pub const PAGE_BYTES_MAX: usize = 8 << 20;
+/// A form of the dashboard that a visitor without credentials may send.
+pub const PUBLIC_FORM_BYTES_MAX: usize = 8 << 10;
 /// Any name: type, queue, worker, user, correlation id, idempotency key.
 pub const NAME_BYTES_MAX: usize = 255;
 /// An error's message, a reason, a progress message.
@@ -30,6 +38,10 @@ pub const UPLOAD_IDLE_MS_MAX: u64 = 60_000;
 pub const UPLOAD_MARGIN_MS: u64 = 20_000;
 /// Jobs in one claim.
 pub const CLAIM_JOBS_MAX: u32 = 1000;
+/// Secrets of a key that rotations replaced and that are still valid.
+pub const KEY_EARLIER_SECRETS_MAX: usize = 8;
+/// Types, and queues, that a key can be limited to.
+pub const KEY_SCOPE_NAMES_MAX: usize = 100;
 /// Attempts of a job.
 pub const ATTEMPTS_MAX: u32 = 1000;
 /// Priorities range from minus to plus this.

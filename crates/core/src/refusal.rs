@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::api_key::Role;
 use crate::id::{Fence, JobId, Name, StateName, TypeName};
 use crate::job::LifecycleRef;
 use crate::lifecycle::Trigger;
@@ -19,6 +20,12 @@ pub enum Refusal {
         /// Every trigger that has a rule in this state, clock triggers included.
         allowed: Vec<Trigger>,
     },
+    /// The rule of the signal names the roles that may send it.
+    #[error("job {job}: {trigger} may be sent by {} only", roles(.by))]
+    RoleNotPermitted { job: JobId, trigger: Trigger, by: Vec<Role> },
+    /// Only finished jobs can be deleted.
+    #[error("job {job} is in state {current_state}; only finished jobs can be deleted")]
+    Unfinished { job: JobId, current_state: StateName, allowed: Vec<Trigger> },
     /// The verb needs the lease, and the caller does not hold it.
     #[error("job {job}: the lease with fence {} is no longer live ({cause})", shown(*.fence))]
     LeaseConflict { job: JobId, fence: Option<Fence>, cause: ConflictCause },
@@ -79,7 +86,8 @@ impl Refusal {
     /// The stable problem code.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::InvalidTransition { .. } => "invalid_transition",
+            Self::InvalidTransition { .. } | Self::Unfinished { .. } => "invalid_transition",
+            Self::RoleNotPermitted { .. } => "forbidden",
             Self::LeaseConflict { .. } => "lease_conflict",
             Self::NotFound { .. } => "not_found",
             Self::UnknownType(_) => "unknown_type",
@@ -108,6 +116,15 @@ fn list(triggers: &[Trigger]) -> String {
         return "nothing".to_owned();
     }
     triggers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Admins may send every signal.
+fn roles(by: &[Role]) -> String {
+    let mut names: Vec<&str> = by.iter().map(|role| role.as_str()).collect();
+    if !by.contains(&Role::Admin) {
+        names.push(Role::Admin.as_str());
+    }
+    names.join(", ")
 }
 
 fn shown(fence: Option<Fence>) -> String {

@@ -16,6 +16,7 @@ use crate::event::{AuditLine, Event, LogLine, Telemetry};
 use crate::id::{Fence, JobId, Name, QueueName, UserId, WorkerId};
 use crate::job::{Job, LifecycleRef};
 use crate::node::NodeRecord;
+use crate::session::Session;
 use crate::time::Timestamp;
 use crate::worker::WorkerRecord;
 
@@ -53,6 +54,7 @@ impl Reads {
     fn add(&mut self, envelope: &CommandEnvelope) {
         self.jobs.extend(envelope.command.job());
         self.keys.extend(key::of_verb(envelope));
+        self.keys.extend(key::of_verb_in_earlier_versions(envelope));
         match &envelope.command {
             Command::Create(create) => {
                 self.keys.extend(key::candidates(create));
@@ -61,7 +63,7 @@ impl Reads {
             Command::Claim(claim) => {
                 *self.claims.entry(claim.filter.clone()).or_default() += claim.max as usize;
             }
-            Command::DismissDeadLetter { job, .. } | Command::Purge(job) => {
+            Command::DismissDeadLetter { job, .. } | Command::Purge(job) | Command::Delete { job, .. } => {
                 self.dead_letters.insert(*job);
             }
             Command::Retry(retry) => {
@@ -73,15 +75,7 @@ impl Reads {
             Command::RegisterLifecycle { lifecycle, .. } => {
                 self.lifecycles.insert(lifecycle.clone());
             }
-            Command::AddKey(_) | Command::RevokeKey(_) => self.api_keys = true,
-            Command::Upload(upload) => {
-                self.assets.insert(upload.job);
-                self.garbage.insert(upload.storage_path.clone());
-            }
-            Command::AddAsset(new) => {
-                self.assets.insert(new.job);
-                self.garbage.extend(new.storage_path.clone().filter(|_| new.stored));
-            }
+            Command::AddKey(_) | Command::RotateKey(_) | Command::RevokeKey(_) => self.api_keys = true,
             Command::AddSchedule(new) => self.automation(AutomationKind::Schedule, &new.id),
             Command::ChangeSchedule { id, .. } => self.automation(AutomationKind::Schedule, id),
             Command::Fire(fire) => {
@@ -92,6 +86,11 @@ impl Reads {
             }
             Command::AddWebhook(new) => self.automation(AutomationKind::Webhook, &new.id),
             Command::ChangeWebhook { id, .. } => self.automation(AutomationKind::Webhook, id),
+            Command::Upload(_)
+            | Command::AddAsset(_)
+            | Command::Erase(_)
+            | Command::DeleteErased { .. }
+            | Command::FinishErasure(_) => self.add_assets_and_erasures(&envelope.command),
             Command::Report(_)
             | Command::Heartbeat(_)
             | Command::Progress { .. }
@@ -101,6 +100,9 @@ impl Reads {
             | Command::Signal { .. }
             | Command::Disconnect(_)
             | Command::PauseQueue { .. }
+            | Command::KeysUsed(_)
+            | Command::BeginSession(_)
+            | Command::EndSession(_)
             | Command::WorkersSeen(_)
             | Command::NodeHeartbeat(_)
             | Command::BindWorkerConnection { .. }
@@ -109,6 +111,33 @@ impl Reads {
             | Command::ForgetGarbage(_)
             | Command::Prune => {}
         }
+    }
+
+    fn add_assets_and_erasures(&mut self, command: &Command) {
+        match command {
+            Command::Upload(upload) => {
+                self.assets.insert(upload.job);
+                self.garbage.insert(upload.storage_path.clone());
+            }
+            Command::AddAsset(new) => {
+                self.assets.insert(new.job);
+                self.garbage.extend(new.storage_path.clone().filter(|_| new.stored));
+            }
+            Command::Erase(erase) => self.erasure(&erase.user),
+            Command::DeleteErased { user, job } => {
+                self.erasure(user);
+                self.dead_letters.insert(*job);
+            }
+            Command::FinishErasure(user) => {
+                self.erasure(user);
+                self.accounts.insert(user.clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn erasure(&mut self, user: &UserId) {
+        self.automation(AutomationKind::Erasure, &user.as_str().into());
     }
 
     fn automation(&mut self, kind: AutomationKind, id: &Name) {
@@ -135,6 +164,8 @@ pub struct WorkingSet {
     pub jobs: BTreeMap<JobId, Arc<Job>>,
     /// For each filter, ready jobs in claim order.
     pub candidates: BTreeMap<ClaimFilter, Vec<JobId>>,
+    /// Filters with more ready jobs than those, which were left out because the others have many bytes.
+    pub cut_candidates: BTreeSet<ClaimFilter>,
     pub keys: BTreeMap<KeyId, KeyRecord>,
     pub accounts: BTreeMap<UserId, Account>,
     /// All paused queues.
@@ -158,7 +189,11 @@ pub struct Changes {
     pub appended: Appended,
     pub upserted: Upserted,
     pub assets: AssetChanges,
-    /// Deletes what expired before this time, a bounded number of rows at once: telemetry, idempotency keys, and workers
+    /// Erased users and their aliases. The account of the user is deleted, and its ledger lines get the alias and lose their
+    /// reasons. Written before accounts and ledger lines.
+    pub erased_users: BTreeMap<UserId, UserId>,
+    /// Deletes what expired before this time, a bounded number of rows at once: telemetry, idempotency keys, sessions, and
+    /// workers
     /// not seen for [`crate::limits::WORKER_UNSEEN_MS_MAX`].
     pub prune: Option<Timestamp>,
 }
@@ -191,6 +226,10 @@ pub struct Upserted {
     pub queues: BTreeMap<QueueName, bool>,
     pub lifecycles: BTreeSet<LifecycleRef>,
     pub api_keys: BTreeSet<Name>,
+    /// When keys were last used. Keys that do not exist are skipped.
+    pub keys_used: BTreeMap<Name, Timestamp>,
+    /// By the digest of their ids; `None` is deleted.
+    pub sessions: BTreeMap<Name, Option<Session>>,
     /// Those that are no longer in the working set are deleted.
     pub automations: BTreeSet<AutomationId>,
     pub workers: BTreeMap<WorkerId, WorkerRecord>,
@@ -258,6 +297,19 @@ impl WorkingSet {
         self.changes.upserted.accounts.insert(line.user_id.clone());
         self.changes.appended.ledger.push(line);
         Some(account)
+    }
+
+    /// Moves the account and the ledger of a user to an alias. Reasons of grants may contain names.
+    pub(crate) fn rename_account(&mut self, user: &UserId, alias: &UserId) {
+        let Some(account) = self.accounts.remove(user) else { return };
+        self.accounts.insert(alias.clone(), account);
+        self.changes.upserted.accounts.remove(user);
+        self.changes.upserted.accounts.insert(alias.clone());
+        for line in self.changes.appended.ledger.iter_mut().filter(|line| line.user_id == *user) {
+            line.user_id = alias.clone();
+            line.reason = None;
+        }
+        self.changes.erased_users.insert(user.clone(), alias.clone());
     }
 
     pub(crate) fn put_key(&mut self, record: KeyRecord) {

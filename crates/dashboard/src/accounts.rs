@@ -4,6 +4,7 @@ use tenure_core::credit::{Account, LedgerLine, Movement};
 use tenure_core::id::UserId;
 use tenure_service::accounts;
 use tenure_service::extract::Named;
+use tenure_service::fields::message;
 
 use crate::prelude::*;
 
@@ -17,7 +18,8 @@ struct Accounts {
 pub(crate) async fn page(visitor: Visitor, mut params: QueryParams) -> Reply {
     let after = params.name("after")?;
     params.done()?;
-    if let (Role::Producer, Some(user)) = (visitor.caller.role, visitor.caller.user.clone()) {
+    let own = visitor.caller.user.clone().filter(|user| visitor.caller.owns(Some(user)));
+    if let Some(user) = own.filter(|_| !visitor.caller.is(Right::ReadSystem)) {
         return show(visitor, OneAccount { user, before: None }).await;
     }
     visitor.caller.may(Right::ReadSystem)?;
@@ -79,7 +81,7 @@ impl Page for OneAccount {
         let sums = html! { tr { (amounts(account)) } };
         let sums = table("Credits", &["#Granted", "#Reserved", "#Spent", "#Available"], &sums);
         Ok(html! {
-            section { h2 { "Credits" } div #credits { (parts.keep("credits", sums)) } (grant_form(&self.user, caller)) }
+            section { h2 { "Credits" } div #credits { (parts.keep("credits", sums)) } (grant_form(&self.user, caller)) (erase_form(&self.user, caller)) }
             section { h2 { "Ledger, newest first" } div #ledger { (parts.keep("ledger", ledger(&lines))) } }
             @if let Some(row) = older { p { a href=(format!("{}?before={row}", address(&self.user))) { "Older" } } }
         })
@@ -87,12 +89,26 @@ impl Page for OneAccount {
 }
 
 fn grant_form(user: &UserId, caller: &Caller) -> Markup {
-    let lacks = Visitor::lacks(caller, Right::Operate);
+    let lacks = Visitor::lacks(caller, Right::ManageSystem);
     html! {
         form.filters method="post" action=(format!("{}/grant", address(user))) {
             label { "Credits" input type="number" name="grant" min="1" required; }
             label { "Reason" input name="reason" required maxlength="200"; }
             button type="submit" disabled[lacks.is_some()] title=[lacks] { "Grant" }
+        }
+    }
+}
+
+fn erase_form(user: &UserId, caller: &Caller) -> Markup {
+    let lacks = Visitor::lacks(caller, Right::Operate);
+    let ask = "Erase this user? All finished jobs are deleted now, the others when they are finished.";
+    html! {
+        details.apart {
+            summary { "Irreversible actions" }
+            form.filters method="post" action=(format!("{}/erase", address(user))) {
+                label { "Reason" input name="reason" required maxlength="200"; }
+                button.danger type="submit" disabled[lacks.is_some()] title=[lacks] data-ask=(ask) { "Erase user" }
+            }
         }
     }
 }
@@ -128,4 +144,18 @@ pub(crate) async fn grant(visitor: Visitor, Named(user): Named<UserId>, mut form
     let credits = credits.trim().parse().map_err(|_| Problem::malformed("grant", "must be a number"))?;
     accounts::grant(&visitor.dashboard, &visitor.caller, None, &user, credits, reason).await?;
     Ok(back(&address(&user), &format!("Granted {} credits to {user}.", count(credits))))
+}
+
+pub(crate) async fn erase(visitor: Visitor, Named(user): Named<UserId>, mut form: Form) -> Reply {
+    visitor.caller.may(Right::Operate)?;
+    let reason = message("reason", Some(form.need("reason")?))?.unwrap_or_default();
+    form.done()?;
+    let runtime = visitor.dashboard.runtime();
+    let done = runtime.erase(visitor.caller.origin(), None, user.clone(), reason).await??;
+    let rest = match (done.is_complete, done.unfinished) {
+        (true, _) => String::new(),
+        (false, 0) => " The rest follows.".to_owned(),
+        (false, left) => format!(" {} unfinished jobs are deleted at their end.", count(left)),
+    };
+    Ok(back(&address(&user), &format!("Deleted {} jobs of {user}.{rest}", count(done.deleted))))
 }

@@ -2,8 +2,9 @@
 
 use axum::extract::{FromRequest, Request};
 use http::header;
-use tenure_core::limits::JOB_BODY_BYTES_MAX;
+use tenure_core::limits::{JOB_BODY_BYTES_MAX, PUBLIC_FORM_BYTES_MAX};
 use tenure_service::body;
+use tenure_service::extract::Authenticated;
 use tenure_service::query::decode;
 
 use crate::prelude::*;
@@ -24,7 +25,10 @@ impl FromRequest<Dashboard> for Form {
             let why = "send forms as application/x-www-form-urlencoded";
             return Err(Problem::new(ProblemCode::UnsupportedMediaType, why));
         }
-        let limit = JOB_BODY_BYTES_MAX.min(dashboard.limits().body);
+        // A form that a visitor without credentials may send is small: a key, a theme.
+        let is_signed_in = parts.extensions.get::<Authenticated>().is_some();
+        let largest = if is_signed_in { JOB_BODY_BYTES_MAX } else { PUBLIC_FORM_BYTES_MAX };
+        let limit = largest.min(dashboard.limits().body);
         let text = body::read(content, &parts.headers, limit).await?;
         let not_utf8 = |_| Problem::malformed("#", "the form is not UTF-8");
         let text = std::str::from_utf8(&text).map_err(not_utf8)?;

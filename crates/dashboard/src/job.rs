@@ -94,7 +94,7 @@ impl Page for JobPage {
         let job = find(service, caller, self.id).await?;
         let events = service.store().history(self.id).await?;
         let telemetry = service.store().telemetry(self.id).await?;
-        let (rules, now) = (of_job(service, &job)?, service.runtime().reading());
+        let (rules, now) = (of_job(service, &job).await?, service.runtime().reading());
         let explanation = explain(service, &job).await?;
         let letter = letter_of(service, &job).await?;
         let lines = output::last_lines(service, &job).await?;

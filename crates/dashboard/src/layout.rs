@@ -27,7 +27,7 @@ const TABS: [(Tab, &str, &str, &str, Right); 9] = [
     (Tab::Overview, "Overview", "/ui", "o", Right::ReadSystem),
     (Tab::Lifecycles, "Lifecycles", "/ui/lifecycles", "l", Right::ReadSystem),
     (Tab::Jobs, "Jobs", "/ui/jobs", "j", Right::ReadJobs),
-    (Tab::DeadLetters, "Dead letters", "/ui/dead-letters", "d", Right::ReadJobs),
+    (Tab::DeadLetters, "Dead letters", "/ui/dead-letters", "d", Right::ReadDeadLetters),
     (Tab::Workers, "Workers", "/ui/workers", "w", Right::ReadSystem),
     (Tab::Queues, "Queues", "/ui/queues", "q", Right::ReadSystem),
     (Tab::Accounts, "Accounts", "/ui/accounts", "a", Right::ReadJobs),
@@ -114,7 +114,7 @@ fn bar(visitor: &Visitor) -> Markup {
             }
             button #help type="button" title="Keyboard shortcuts" aria-label="Keyboard shortcuts" { "?" }
             @if caller.credential != "open" {
-                p.caller { (caller.role.as_str()) @if let Some(user) = &caller.user { " · " (user) } }
+                p.caller { (caller.roles.iter().map(Role::as_str).collect::<Vec<_>>().join(", ")) @if let Some(user) = &caller.user { " · " (user) } }
                 form method="post" action="/ui/sign-out" { button type="submit" { "Sign out" } }
             }
         }

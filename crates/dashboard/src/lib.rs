@@ -83,6 +83,7 @@ fn routes() -> Router<Dashboard> {
         .route("/ui/accounts", get(accounts::page))
         .route("/ui/accounts/{user}", get(accounts::one))
         .route("/ui/accounts/{user}/grant", post(accounts::grant))
+        .route("/ui/accounts/{user}/erase", post(accounts::erase))
         .route("/ui/events", get(events::page))
         .route("/favicon.ico", get(files::icon))
         .route("/ui/jobs", get(jobs::page))

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use axum::response::Response;
 use maud::PreEscaped;
 use serde_json::{Value, json};
+use tenure_core::api_key::Scopes;
 use tenure_core::id::Name;
+use tenure_service::caller::Roles;
 use tenure_service::sse;
 use tokio::sync::watch;
 
@@ -39,23 +41,24 @@ impl Parts {
 }
 
 /// Cache key: the same URL and the same permissions. Producers see the jobs of their user, workers the jobs of their
-/// credential.
+/// credential, and all only those in their scopes.
 #[derive(PartialEq, Eq, Hash)]
 struct PageKey {
     address: String,
-    role: Role,
+    roles: Roles,
     owner: Option<Name>,
+    scopes: Arc<Scopes>,
 }
 
 impl PageKey {
     fn new(visitor: &Visitor) -> Self {
-        let Caller { role, user, credential, .. } = &visitor.caller;
-        let owner = if *role == Role::Worker {
+        let Caller { roles, user, credential, scopes, .. } = &visitor.caller;
+        let owner = if roles.has(Role::Worker) {
             Some(credential.clone())
         } else {
             user.as_ref().map(|user| Name::from(user.as_str()))
         };
-        Self { address: visitor.address.clone(), role: *role, owner }
+        Self { address: visitor.address.clone(), roles: *roles, owner, scopes: Arc::clone(scopes) }
     }
 }
 
@@ -152,7 +155,10 @@ struct Viewer {
 impl Viewer {
     async fn next(mut self) -> Option<(String, Self)> {
         loop {
-            let changed = tokio::time::timeout(sse::KEEP_ALIVE, self.renderings.changed()).await;
+            let changed = tokio::select! {
+                changed = tokio::time::timeout(sse::KEEP_ALIVE, self.renderings.changed()) => changed,
+                () = self.service.must_end(&self.caller) => return None,
+            };
             if matches!(changed, Ok(Err(_))) || !self.service.may_continue(&self.caller).await {
                 return None;
             }

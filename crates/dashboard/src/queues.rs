@@ -17,7 +17,7 @@ impl Page for Queues {
         let snapshot = service.stats().snapshot().await?;
         // Read from the store, so that the page shows the effect of a button at once.
         let paused = service.store().paused().await?;
-        let lacks = Visitor::lacks(caller, Right::Operate);
+        let lacks = Visitor::lacks(caller, Right::ManageSystem);
         let row = |queue: &QueueNow| row(queue, paused.contains(&queue.name), lacks.as_deref());
         let columns = ["Queue", "#Ready", "#Running", "#Waiting", "Status"];
         let content = list(&snapshot.queues, NO_TYPES, "Queues by name", &columns, row);
@@ -57,7 +57,7 @@ pub(crate) async fn resume(visitor: Visitor, named: Named<QueueName>, form: Form
 
 async fn set_paused(visitor: Visitor, Named(queue): Named<QueueName>, form: Form, paused: bool) -> Reply {
     let Visitor { dashboard, caller, .. } = visitor;
-    caller.may(Right::Operate)?;
+    caller.may(Right::ManageSystem)?;
     form.done()?;
     dashboard.submit(&caller, None, Command::PauseQueue { queue: queue.clone(), paused }).await?;
     let message = if paused { "is paused; its jobs wait" } else { "is active again" };

@@ -1,26 +1,26 @@
-//! The visitor of a page: signed in with a key or token, which the browser keeps in an HTTP-only cookie. There is no
-//! session on the server, so a revoked key is refused at once, on every node.
+//! The visitor of a page: signed in with a key or token. The browser keeps the id of a session in an HTTP-only cookie, never
+//! the key or token itself. A session ends with its key, on every node.
 
 use axum::extract::{FromRequestParts, State};
 use axum::response::{Html, Redirect, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use tenure_service::extract::{IsSecure, Peer};
+use tenure_service::extract::{Authenticated, IsSecure, OnConnection, Peer};
 use tenure_service::query::decode;
-use tenure_service::sse;
+use tenure_service::{sessions, sse};
 
 use crate::layout;
 use crate::prelude::*;
 
-/// The cookie with the key or token.
-const KEY: &str = "tenure_key";
+/// The cookie with the id of the session.
+const SESSION: &str = "tenure_session";
+/// The cookie of earlier versions, which contained the key. It is removed.
+const FORMER: &str = "tenure_key";
 /// The cookie with the result of the last form, until a page has shown it.
 const FLASH: &str = "tenure_said";
 const FLASH_CHARS_MAX: usize = 500;
 /// The cookie with `light` or `dark`, if the visitor chose one.
 const THEME: &str = "tenure_theme";
-/// How long a browser keeps the key: a working day.
-const KEY_SECONDS: u32 = 12 * 60 * 60;
 
 /// A request for a page.
 #[derive(Clone)]
@@ -43,15 +43,9 @@ impl FromRequestParts<Dashboard> for Visitor {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, dashboard: &Dashboard) -> Result<Self> {
-        let keys = dashboard.keyring().current().await?;
-        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
-        let given = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let kept = cookie(&parts.headers, KEY).map(|key| format!("Bearer {key}"));
-        let caller = if keys.is_open() {
-            Caller::open()
-        } else {
-            dashboard.keyring().identify(&keys, given.or(kept.as_deref()), peer).await?
-        };
+        let caller = identify(dashboard, parts).await?;
+        OnConnection::authenticated(&parts.extensions);
+        parts.extensions.insert(Authenticated(Ok(caller.clone())));
         let flash = cookie(&parts.headers, FLASH).and_then(|flash| decode(flash).ok());
         Ok(Self {
             dashboard: dashboard.clone(),
@@ -63,6 +57,20 @@ impl FromRequestParts<Dashboard> for Visitor {
             now: dashboard.runtime().now(),
         })
     }
+}
+
+/// The caller of an `Authorization` header, or else of a session.
+async fn identify(dashboard: &Dashboard, parts: &Parts) -> Result<Caller> {
+    let keys = dashboard.keyring().current().await?;
+    if keys.is_open() {
+        return Ok(Caller::open());
+    }
+    let given = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    if let (None, Some(id)) = (given, cookie(&parts.headers, SESSION)) {
+        return sessions::caller(dashboard, id).await;
+    }
+    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
+    dashboard.keyring().identify(&keys, given, peer, dashboard.runtime().now()).await
 }
 
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -153,24 +161,48 @@ pub(crate) async fn sign_in(
     let (key, to) = (form.take("key").unwrap_or_default(), form.take("to").unwrap_or_default());
     form.done()?;
     let keys = dashboard.keyring().current().await?;
-    let fits = |key: &str| {
-        !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic() && !b"\",;\\".contains(&byte))
-    };
-    let identified = if fits(key.trim()) {
+    let identified = if key.trim().bytes().all(|byte| byte.is_ascii_graphic()) && !key.trim().is_empty() {
         let peer = peer.map(|peer| peer.0.0);
-        dashboard.keyring().identify(&keys, Some(&format!("Bearer {}", key.trim())), peer).await
+        dashboard
+            .keyring()
+            .identify(&keys, Some(&format!("Bearer {}", key.trim())), peer, dashboard.runtime().now())
+            .await
     } else {
         Err(Problem::new(ProblemCode::Unauthenticated, "this is not a valid key or token"))
     };
-    match identified {
-        Ok(_) => Ok(redirect(local(&to), KEY, key.trim(), KEY_SECONDS, secure.is_some())),
-        Err(problem) => Ok(sign_in_form(&headers, &to, Some(&problem))),
+    let caller = match identified {
+        Ok(caller) => caller,
+        Err(problem) => return Ok(sign_in_form(&headers, &to, Some(&problem))),
+    };
+    let session = sessions::begin(&dashboard, &caller).await?;
+    let seconds = u32::try_from(session.lasts.0 / 1000).unwrap_or(u32::MAX).max(1);
+    let is_secure = secure.is_some() || is_https(&headers);
+    let mut response = redirect(local(&to), SESSION, &session.id, seconds, is_secure);
+    if cookie(&headers, FORMER).is_some() {
+        set_cookie(&mut response, FORMER, "", 0, false);
     }
+    Ok(response)
 }
 
-pub(crate) async fn sign_out(form: Form) -> Reply {
+/// Whether the browser has the page by TLS, which a proxy may terminate. The origin of a form is that of its page.
+fn is_https(headers: &HeaderMap) -> bool {
+    let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
+    origin.is_some_and(|origin| origin.starts_with("https://"))
+}
+
+/// Ends the session, on every node. Works without a valid one, too.
+pub(crate) async fn sign_out(State(dashboard): State<Dashboard>, headers: HeaderMap, form: Form) -> Reply {
     form.done()?;
-    Ok(redirect("/ui/sign-in", KEY, "", 0, false))
+    if let Some(id) = cookie(&headers, SESSION)
+        && let Ok(caller) = sessions::caller(&dashboard, id).await
+    {
+        sessions::end(&dashboard, &caller, id).await?;
+    }
+    let mut response = redirect("/ui/sign-in", SESSION, "", 0, false);
+    if cookie(&headers, FORMER).is_some() {
+        set_cookie(&mut response, FORMER, "", 0, false);
+    }
+    Ok(response)
 }
 
 pub(crate) async fn set_theme(mut form: Form) -> Reply {

@@ -26,6 +26,7 @@ impl Page for System {
                 match order {
                     Automation::Schedule(it) => schedules.push(it),
                     Automation::Webhook(it) => webhooks.push(it),
+                    Automation::Erasure(_) => {}
                 }
             }
         }

@@ -85,6 +85,11 @@ impl<'l> Arrow<'l> {
     }
 }
 
+/// Whether a rule leads back to a ready state. From a waiting initial state it leads to the first attempt instead.
+fn returns(lifecycle: &Lifecycle, rule: &Rule) -> bool {
+    lifecycle.begins_attempt(rule) && rule.from.as_ref() != Some(&lifecycle.initial)
+}
+
 /// The arrows between states, in file order.
 fn arrows(lifecycle: &Lifecycle) -> Vec<Arrow<'_>> {
     let mut arrows: Vec<Arrow<'_>> = Vec::new();
@@ -161,7 +166,8 @@ fn dot(lifecycle: &Lifecycle) -> String {
     }
     let _ = writeln!(out, "    \"\" -> \"{}\" [label=\"create\"];", lifecycle.initial);
     for arrow in arrows(lifecycle) {
-        let dashed = if arrow.to.phase == Phase::Ready { ", style=dashed" } else { "" };
+        let dashed =
+            if arrow.rules.iter().any(|rule| returns(lifecycle, rule)) { ", style=dashed" } else { "" };
         let label = arrow.lines().join("\\n");
         let (from, to) = (&arrow.from.name, &arrow.to.name);
         let _ = writeln!(out, "    \"{from}\" -> \"{to}\" [label=\"{label}\"{dashed}];");

@@ -2,7 +2,7 @@
 
 use tenure_core::lifecycle::{Lifecycle, Outcome, Phase, State};
 
-use crate::{Arrow, arrows};
+use crate::{Arrow, arrows, returns};
 
 pub(crate) struct Structure<'l> {
     /// The non-final states by rank.
@@ -61,7 +61,8 @@ impl<'l> Structure<'l> {
         };
         for arrow in arrows(lifecycle) {
             let Some(column) = structure.column(arrow.from) else { continue };
-            let next = structure.column(arrow.to) == Some(column + 1) && arrow.to.phase != Phase::Ready;
+            let leads_back = arrow.rules.iter().any(|rule| returns(lifecycle, rule));
+            let next = structure.column(arrow.to) == Some(column + 1) && !leads_back;
             if next || is_straight_end(arrow.to) {
                 structure.straight[column] = Some(arrow);
                 continue;

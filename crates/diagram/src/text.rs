@@ -6,7 +6,7 @@ use tenure_core::lifecycle::{Lifecycle, State};
 
 use crate::layout::{Connector, Layout, LayoutOptions, StateBox, lay_out};
 use crate::values::{COUNT_MAX, MapValues, fit};
-use crate::{PLAIN, note, rule_label, symbol};
+use crate::{PLAIN, note, returns, rule_label, symbol};
 
 /// Most terminals would wrap a wider picture, so it is left out.
 const WIDTH_MAX: usize = 132;
@@ -186,13 +186,17 @@ fn listing(lifecycle: &Lifecycle) -> String {
     for state in lifecycle.by_rank() {
         let _ = writeln!(out, "{:>2}  {}", state.rank, heading(state));
         for rule in lifecycle.rules_from(state.name.as_str()) {
-            let arrow = if lifecycle.begins_attempt(rule) { '↺' } else { '→' };
+            let arrow = if returns(lifecycle, rule) { '↺' } else { '→' };
             let mut notes = rule.event.to_string();
             if let Some(reason) = rule.reason {
                 let _ = write!(notes, ", reason {}", reason.as_str());
             }
             if let Some(audit) = &rule.audit {
                 let _ = write!(notes, ", audit {audit}");
+            }
+            if let Some(by) = &rule.by {
+                let names: Vec<&str> = by.iter().map(|role| role.as_str()).collect();
+                let _ = write!(notes, ", by {}", names.join(", "));
             }
             let (on, to) = (rule_label(rule), rule.to.as_str());
             let _ = writeln!(out, "      {on:on_width$}  {arrow} {to:to_width$}  {notes}");

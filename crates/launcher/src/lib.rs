@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn a_process_can_end_its_own_processes_before_it_is_dropped() {
         let (sender, received) = std::sync::mpsc::channel();
-        let script = "trap 'echo ended; exit' TERM; echo begun; while :; do sleep 0.1; done";
+        let script = "trap 'trap \"\" TERM; echo ended; exit' TERM; echo begun; while :; do sleep 0.1; done";
         let process = Process::start_with(shell(script), move |line| sender.send(line.to_owned()).unwrap());
         let process = process.unwrap().terminate_on_drop();
         assert_eq!(process.wait_for_line(|line| (line == "begun").then_some(())), Some(()));

@@ -16,7 +16,7 @@ use crate::schema::SchemaError;
 /// A requested job.
 #[derive(Clone, Debug)]
 pub struct NewJob {
-    pub by: Actor,
+    pub by: CommandOrigin,
     pub job_type: TypeName,
     pub payload: Json,
     /// Only for the catch-all type.

@@ -1,13 +1,17 @@
 //! Applies one batch: loads, decides, commits, then answers callers and wakes waiters.
 
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tenure_core::decide::decide_batch;
+use tenure_core::job::Job;
 use tenure_core::working_set::Reads;
 use tokio::time::Instant;
 
 use crate::Inner;
-use crate::batcher::{Batch, Reply};
+use crate::batcher::{Batch, QueuedCommand};
 use crate::failure::Failure;
 use crate::job_watch::JobWatchers;
 use crate::observe::Committed;
@@ -27,50 +31,102 @@ struct Decided {
     committed: Committed,
     /// Jobs whose watchers are notified.
     touched: Vec<JobId>,
+    /// Whether a loaded job follows a lifecycle that is not active on this node.
+    is_missing_lifecycle: bool,
+    /// Claims, by index, that found nothing only because the jobs of the batch were limited in bytes.
+    undecided: BTreeSet<usize>,
 }
 
-pub(crate) async fn apply(inner: &Inner, batch: Batch) {
-    let batch = match attempt(inner, &batch).await {
-        Ok(decided) => return publish(inner, batch, decided),
-        // A full disk may still have room for commands that finish work; those that add work are refused.
-        Err(StoreError::Full) => {
-            let (work, rest) = batch.partition(|envelope| envelope.command.adds_work());
-            if work.commands.is_empty() || rest.commands.is_empty() {
-                let replies = [work, rest].into_iter().flat_map(|batch| batch.replies);
-                return fail(inner, replies, StoreError::Full);
-            }
-            fail(inner, work.replies, StoreError::Full);
-            rest
+/// Why nothing of a batch was committed.
+enum BatchFailure {
+    Store(StoreError),
+    /// The decision panicked, with this message.
+    Panicked(String),
+}
+
+impl BatchFailure {
+    /// Whether it may come from one of the commands, so that the others succeed without it.
+    fn may_concern_one_command(&self) -> bool {
+        match self {
+            Self::Panicked(_) => true,
+            Self::Store(error) => matches!(error, StoreError::Corrupt { .. } | StoreError::Statement(_)),
         }
-        Err(error) => return fail(inner, batch.replies, error),
-    };
-    match attempt(inner, &batch).await {
-        Ok(decided) => publish(inner, batch, decided),
-        Err(error) => fail(inner, batch.replies, error),
     }
 }
 
-async fn attempt(inner: &Inner, batch: &Batch) -> Result<Decided, StoreError> {
+/// A batch that fails because of one of its commands is divided until that command is alone: only it gets the failure.
+pub(crate) async fn apply(inner: Arc<Inner>, batch: Batch) {
+    let inner = &*inner;
+    let mut portions = vec![batch];
+    while let Some(batch) = portions.pop() {
+        match attempt(inner, &batch).await {
+            Ok(decided) => {
+                let is_missing_lifecycle = decided.is_missing_lifecycle;
+                publish(inner, batch, decided);
+                if is_missing_lifecycle {
+                    inner.reload_missing().await;
+                }
+            }
+            // A full disk may still have room for commands that finish work; those that add work are refused.
+            Err(BatchFailure::Store(StoreError::Full)) => {
+                let (work, rest) = batch.partition(|envelope| envelope.command.adds_work());
+                let is_divided = !work.commands.is_empty() && !rest.commands.is_empty();
+                fail(inner, work, BatchFailure::Store(StoreError::Full));
+                if is_divided {
+                    portions.push(rest);
+                } else {
+                    fail(inner, rest, BatchFailure::Store(StoreError::Full));
+                }
+            }
+            Err(failure) if failure.may_concern_one_command() && batch.commands.len() > 1 => {
+                let (first, second) = batch.halves();
+                portions.extend([second, first]);
+            }
+            Err(failure) => fail(inner, batch, failure),
+        }
+    }
+}
+
+async fn attempt(inner: &Inner, batch: &Batch) -> Result<Decided, BatchFailure> {
     let commands = Arc::clone(&batch.commands);
     let reads = Reads::of(&commands);
     let active = inner.active();
     let decide = move |set: &mut WorkingSet, now: Now| {
-        let answers = decide_batch(set, &active.catalog, &commands, now);
-        outcome(set, &commands, answers, now)
+        let decided = catch_unwind(AssertUnwindSafe(|| {
+            let answers = decide_batch(set, &active.catalog, &commands, now);
+            let lacks = |job: &Arc<Job>| active.catalog.lifecycle(&job.spec.lifecycle).is_none();
+            let is_missing_lifecycle = set.jobs.values().any(lacks);
+            Decided { is_missing_lifecycle, ..outcome(set, &commands, answers, now) }
+        }));
+        decided.map_err(|panic| {
+            // What it changed before is not written.
+            *set = WorkingSet::default();
+            message_of(&*panic)
+        })
     };
     let began = Instant::now();
-    let mut decided = inner.store.transact(reads, decide).await?;
+    let decided = inner.store.transact(reads, decide).await.map_err(BatchFailure::Store)?;
+    let mut decided = decided.map_err(BatchFailure::Panicked)?;
     decided.committed.took = began.elapsed();
     Ok(decided)
+}
+
+fn message_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
 /// After the commit: answers callers, then notifies observers, watchers, waiting claims and followers.
 fn publish(inner: &Inner, batch: Batch, decided: Decided) {
     inner.clock.set(decided.now);
     decided.failures.iter().for_each(log_failure);
-    for (reply, answer) in batch.replies.into_iter().zip(decided.answers) {
-        // The caller may have disconnected.
-        drop(reply.send(Ok(answer)));
+    for (index, (reply, answer)) in batch.replies.into_iter().zip(decided.answers).enumerate() {
+        if decided.undecided.contains(&index) {
+            inner.queue.put_back(QueuedCommand { envelope: batch.commands[index].clone(), reply });
+        } else {
+            // The caller may have disconnected.
+            drop(reply.send(Ok(answer)));
+        }
     }
     (inner.options.observe)(&decided.committed);
     inner.job_watch.notify(&decided.touched);
@@ -83,13 +139,24 @@ fn publish(inner: &Inner, batch: Batch, decided: Decided) {
     }
 }
 
-fn fail(inner: &Inner, replies: impl IntoIterator<Item = Reply>, error: StoreError) {
-    if matches!(error, StoreError::OutcomeUnknown(_)) {
-        (inner.options.on_unknown_outcome)(&error);
-    }
-    let error = Arc::new(error);
-    for reply in replies {
-        drop(reply.send(Err(Failure::Store(Arc::clone(&error)))));
+fn fail(inner: &Inner, batch: Batch, failure: BatchFailure) {
+    let failure = match failure {
+        BatchFailure::Store(error) => {
+            if matches!(error, StoreError::OutcomeUnknown(_)) {
+                (inner.options.on_unknown_outcome)(&error);
+            }
+            Failure::Store(Arc::new(error))
+        }
+        BatchFailure::Panicked(message) => {
+            for CommandEnvelope { command, .. } in &*batch.commands {
+                let job = command.job().map(|job| job.to_string()).unwrap_or_default();
+                tracing::error!(verb = command.verb(), job, message, "decision panicked");
+            }
+            Failure::Panicked(message.into())
+        }
+    };
+    for reply in batch.replies {
+        drop(reply.send(Err(failure.clone())));
     }
 }
 
@@ -99,8 +166,27 @@ fn outcome(set: &WorkingSet, commands: &[CommandEnvelope], answers: Vec<CommandR
     let failures = events.iter().filter(|event| event.facts.error.is_some()).cloned().collect();
     let grew = !events.is_empty() || !set.changes.upserted.queues.is_empty();
     let resumed = set.changes.upserted.queues.values().any(|paused| !paused);
+    let undecided = commands.iter().zip(&answers).enumerate();
+    let undecided = undecided.filter(|(_, (envelope, answer))| {
+        let is_cut = |claim: &Claim| set.cut_candidates.contains(&claim.filter);
+        matches!(&envelope.command, Command::Claim(claim) if is_cut(claim))
+            && matches!(answer, Ok(CommandOutput::Claimed { jobs, replayed: false }) if jobs.is_empty())
+    });
+    let undecided = undecided.map(|(index, _)| index).collect();
     let (committed, touched) = (Committed::of(set, commands, &answers), JobWatchers::touched(&set.changes));
-    Decided { answers, now, ready, failures, grew, resumed, committed, touched }
+    let is_missing_lifecycle = false;
+    Decided {
+        answers,
+        now,
+        ready,
+        failures,
+        grew,
+        resumed,
+        committed,
+        touched,
+        is_missing_lifecycle,
+        undecided,
+    }
 }
 
 fn log_failure(event: &Event) {

@@ -1,11 +1,16 @@
-//! Batching: a bounded queue of commands, and batch workers that take everything queued while the last commit was in
-//! flight. There is no timer: the duration of a commit determines the size of the next batch.
+//! Batching: a bounded queue of commands, and batch workers that take what was queued while the last commit was in
+//! flight. There is no timer: the duration of a commit determines the size of the next batch. `command_queue` decides the
+//! order, and what is refused.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use tokio::sync::{Mutex, mpsc, oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
+use tokio::time::Instant;
 
 use crate::Answer;
+use crate::command_queue::{CommandOrder, QueueLimits, Urgency, bytes};
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::prelude::*;
@@ -28,70 +33,151 @@ pub(crate) struct Batch {
     pub(crate) replies: Vec<Reply>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct CommandQueue {
-    sender: mpsc::Sender<QueuedCommand>,
+    shared: Arc<Shared>,
+    is_short_of_memory: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
-/// The receiving end of the queue, shared by the batch workers.
-#[derive(Clone)]
+struct Shared {
+    queued: Mutex<Queued>,
+    arrived: Notify,
+    /// Held by the batch worker that takes the next batch.
+    turn: tokio::sync::Mutex<()>,
+    receivers: AtomicUsize,
+}
+
+struct Queued {
+    commands: CommandOrder<QueuedCommand>,
+    is_closed: bool,
+}
+
+/// The receiving end of the queue, one for each batch worker.
 pub(crate) struct BatchReceiver {
-    receiver: Arc<Mutex<mpsc::Receiver<QueuedCommand>>>,
-    batch_commands_max: usize,
+    shared: Arc<Shared>,
     stopping: watch::Receiver<bool>,
 }
 
 pub(crate) fn queue(options: &Options, stopping: watch::Receiver<bool>) -> (CommandQueue, BatchReceiver) {
-    let (sender, receiver) = mpsc::channel(options.queue_commands_max);
-    let (receiver, batch_commands_max) = (Arc::new(Mutex::new(receiver)), options.batch_commands_max);
-    (CommandQueue { sender }, BatchReceiver { receiver, batch_commands_max, stopping })
+    let limits = QueueLimits {
+        commands: options.queue_commands_max,
+        bytes: options.queue_bytes_max,
+        batch_commands: options.batch_commands_max,
+        batch_bytes: options.batch_bytes_max,
+    };
+    let queued = Queued { commands: CommandOrder::new(limits), is_closed: false };
+    let shared = Arc::new(Shared {
+        queued: Mutex::new(queued),
+        arrived: Notify::new(),
+        turn: tokio::sync::Mutex::new(()),
+        receivers: AtomicUsize::new(1),
+    });
+    let is_short_of_memory = Arc::clone(&options.is_short_of_memory);
+    (CommandQueue { shared: Arc::clone(&shared), is_short_of_memory }, BatchReceiver { shared, stopping })
+}
+
+impl Shared {
+    fn queued(&self) -> MutexGuard<'_, Queued> {
+        self.queued.lock().expect("no thread panics while holding the lock")
+    }
 }
 
 impl CommandQueue {
-    /// Queues a command, or answers `Overloaded`. The last fifth of the queue is reserved for lease holders, cancels and
-    /// the clock; commands that create or claim jobs are refused first.
+    /// Queues a command, or answers `Overloaded`.
     pub(crate) fn put(&self, envelope: CommandEnvelope) -> Result<oneshot::Receiver<Answer>, Failure> {
-        let is_shed_first = envelope.command.adds_work() || matches!(envelope.command, Command::Claim(_));
-        if is_shed_first && self.sender.capacity() * 5 < self.sender.max_capacity() {
+        let (urgency, bytes) = (Urgency::of(&envelope.command), bytes(&envelope.command));
+        if urgency == Urgency::Creation && (self.is_short_of_memory)() {
             return Err(Failure::Overloaded);
         }
         let (reply, answer) = oneshot::channel();
-        match self.sender.try_send(QueuedCommand { envelope, reply }) {
-            Ok(()) => Ok(answer),
-            Err(mpsc::error::TrySendError::Full(_)) => Err(Failure::Overloaded),
-            Err(mpsc::error::TrySendError::Closed(_)) => Err(Failure::Stopped),
+        let (now, mut queued) = (Instant::now(), self.shared.queued());
+        if queued.is_closed {
+            return Err(Failure::Stopped);
         }
+        if !queued.commands.accepts(urgency, bytes, now) {
+            return Err(Failure::Overloaded);
+        }
+        queued.commands.put(urgency, bytes, QueuedCommand { envelope, reply }, now);
+        drop(queued);
+        self.shared.arrived.notify_one();
+        Ok(answer)
+    }
+
+    /// Queues a command again that its batch could not decide.
+    pub(crate) fn put_back(&self, command: QueuedCommand) {
+        let (urgency, bytes) = (Urgency::of(&command.envelope.command), bytes(&command.envelope.command));
+        let mut queued = self.shared.queued();
+        queued.commands.put(urgency, bytes, command, Instant::now());
+        drop(queued);
+        self.shared.arrived.notify_one();
+    }
+
+    /// Whether a creation would be queued now.
+    pub(crate) fn accepts_creations(&self) -> bool {
+        !(self.is_short_of_memory)()
+            && self.shared.queued().commands.accepts(Urgency::Creation, 0, Instant::now())
     }
 
     /// The number of queued commands.
     pub(crate) fn waiting(&self) -> usize {
-        self.sender.max_capacity() - self.sender.capacity()
+        self.shared.queued().commands.len()
+    }
+}
+
+impl fmt::Debug for CommandQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandQueue").field("waiting", &self.waiting()).finish_non_exhaustive()
     }
 }
 
 impl BatchReceiver {
-    /// Everything queued, at least one command. Once the runtime is stopping, queued commands are still answered, then
+    /// What was queued, at least one command. Once the runtime is stopping, queued commands are still answered, then
     /// `None`.
     pub(crate) async fn batch(&mut self) -> Option<Batch> {
-        let mut receiver = self.receiver.lock().await;
-        let first = tokio::select! {
-            biased;
-            first = receiver.recv() => first,
-            () = stop(&mut self.stopping) => {
-                receiver.close();
-                receiver.recv().await
+        let _turn = self.shared.turn.lock().await;
+        loop {
+            // Registered before the look, so that a command that is queued in between wakes it.
+            let arrived = self.shared.arrived.notified();
+            let (is_empty, is_closed) = {
+                let mut queued = self.shared.queued();
+                queued.is_closed |= *self.stopping.borrow();
+                (queued.commands.len() == 0, queued.is_closed)
+            };
+            if !is_empty {
+                break;
             }
-        };
-        let mut waiting = vec![first?];
+            if is_closed {
+                return None;
+            }
+            tokio::select! {
+                biased;
+                () = arrived => {}
+                () = stop(&mut self.stopping) => self.shared.queued().is_closed = true,
+            }
+        }
         for _ in 0..YIELDS_BEFORE_BATCH {
             tokio::task::yield_now().await;
         }
-        while waiting.len() < self.batch_commands_max
-            && let Ok(next) = receiver.try_recv()
+        Some(Batch::of(self.shared.queued().commands.take_batch()))
+    }
+}
+
+impl Clone for BatchReceiver {
+    fn clone(&self) -> Self {
+        self.shared.receivers.fetch_add(1, Ordering::Relaxed);
+        Self { shared: Arc::clone(&self.shared), stopping: self.stopping.clone() }
+    }
+}
+
+impl Drop for BatchReceiver {
+    /// Without a receiver no command is answered: their callers learn it.
+    fn drop(&mut self) {
+        if self.shared.receivers.fetch_sub(1, Ordering::Relaxed) == 1
+            && let Ok(mut queued) = self.shared.queued.lock()
         {
-            waiting.push(next);
+            queued.is_closed = true;
+            queued.commands.clear();
         }
-        Some(Batch::of(waiting))
     }
 }
 
@@ -105,6 +191,15 @@ impl Batch {
         let (commands, replies): (Vec<CommandEnvelope>, _) =
             waiting.into_iter().map(|QueuedCommand { envelope, reply }| (envelope, reply)).unzip();
         Self { commands: commands.into(), replies }
+    }
+
+    /// The first and the second half of its commands.
+    pub(crate) fn halves(self) -> (Self, Self) {
+        let (mut commands, mut replies) = (self.commands.to_vec(), self.replies);
+        let middle = commands.len().div_ceil(2);
+        let (later, later_replies) = (commands.split_off(middle), replies.split_off(middle));
+        let batch = |commands: Vec<CommandEnvelope>, replies| Self { commands: commands.into(), replies };
+        (batch(commands, replies), batch(later, later_replies))
     }
 
     pub(crate) fn partition(self, is: impl Fn(&CommandEnvelope) -> bool) -> (Self, Self) {

@@ -13,6 +13,9 @@ pub enum Failure {
     Stopped,
     #[error(transparent)]
     Store(Arc<StoreError>),
+    /// A defect of Tenure, confined to the commands of the batch. Nothing was changed.
+    #[error("the decision panicked: {0}")]
+    Panicked(Arc<str>),
 }
 
 impl From<StoreError> for Failure {

@@ -9,7 +9,9 @@ mod audit;
 mod batcher;
 mod catalog;
 mod clock;
+mod command_queue;
 pub mod cron;
+mod erasure;
 mod failure;
 pub mod guard;
 mod job_watch;
@@ -18,6 +20,7 @@ mod observe;
 mod options;
 mod prelude;
 mod rate_limit;
+mod register;
 mod retention;
 mod schedules;
 pub mod schema;
@@ -26,7 +29,7 @@ mod verify;
 mod waiting;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -35,11 +38,12 @@ use tokio::time::Instant;
 
 pub use admission::NewJob;
 pub use catalog::{Definitions, TypeDefinition};
+pub use erasure::ErasureProgress;
 pub use failure::{Failure, StartError};
 pub use job_watch::Watch;
 pub use journal::Follower;
-pub use observe::{Committed, Failed, Transition};
-pub use options::{EXIT_UNKNOWN_OUTCOME, Options};
+pub use observe::{Committed, EndedAttempt, Failed, Transition};
+pub use options::{EXIT_PANIC, EXIT_UNKNOWN_OUTCOME, Options};
 pub use verify::{Verified, verify};
 
 use admission::Ids;
@@ -56,6 +60,12 @@ use crate::prelude::*;
 
 /// The shortest pause between two reads for waiting claims.
 const POLL_PAUSE_MIN: Duration = Duration::from_millis(10);
+
+/// How long a batch may delay the next one.
+const BATCH_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Slow batches of a batch worker that are in flight besides the current one.
+const SLOW_BATCHES_MAX: usize = 16;
 
 /// The answer to a command, or why it was not decided.
 pub(crate) type Answer = Result<CommandResult, Failure>;
@@ -81,6 +91,8 @@ pub(crate) struct Inner {
     rate_limit: RateLimit,
     ids: Ids,
     credits_imbalance: AtomicU64,
+    /// When lifecycles were last reloaded because a job follows one that is not active.
+    reloaded_at: Mutex<Option<Instant>>,
     stopping: watch::Sender<bool>,
 }
 
@@ -104,6 +116,7 @@ impl Runtime {
             ids: Ids::default(),
             rate_limit: RateLimit::new(options.creations_per_second),
             credits_imbalance: AtomicU64::new(0),
+            reloaded_at: Mutex::new(None),
             stopping,
             store,
             options,
@@ -112,18 +125,18 @@ impl Runtime {
         });
         let mut tasks = JoinSet::new();
         for _ in 0..inner.store.properties().parallel_batches {
-            tasks.spawn(apply_batches(Arc::clone(&inner), receiver.clone()));
+            tasks.spawn(ending_on_panic(&inner, apply_batches(Arc::clone(&inner), receiver.clone())));
         }
         let runtime = Self { inner: Arc::clone(&inner), tasks: Arc::new(tokio::sync::Mutex::new(tasks)) };
         inner.register().await?;
         let mut tasks = runtime.tasks.lock().await;
-        tasks.spawn(keep_sweeping(Arc::clone(&inner)));
-        tasks.spawn(schedules::keep_firing(Arc::clone(&inner)));
-        tasks.spawn(keep_alive(Arc::clone(&inner)));
-        tasks.spawn(keep_pruning(Arc::clone(&inner)));
-        tasks.spawn(keep_auditing(Arc::clone(&inner)));
-        tasks.spawn(keep_polling(Arc::clone(&inner)));
-        tasks.spawn(keep_listening(inner));
+        tasks.spawn(ending_on_panic(&inner, keep_sweeping(Arc::clone(&inner))));
+        tasks.spawn(ending_on_panic(&inner, schedules::keep_firing(Arc::clone(&inner))));
+        tasks.spawn(ending_on_panic(&inner, keep_alive(Arc::clone(&inner))));
+        tasks.spawn(ending_on_panic(&inner, keep_pruning(Arc::clone(&inner))));
+        tasks.spawn(ending_on_panic(&inner, keep_auditing(Arc::clone(&inner))));
+        tasks.spawn(ending_on_panic(&inner, keep_polling(Arc::clone(&inner))));
+        tasks.spawn(ending_on_panic(&inner, keep_listening(Arc::clone(&inner))));
         drop(tasks);
         Ok(runtime)
     }
@@ -164,20 +177,33 @@ impl Runtime {
         admitted.into_iter().map(answer).collect()
     }
 
-    /// Claims jobs for a worker, waiting up to `wait` for one to become ready.
+    /// Claims jobs for a worker of the embedding program, waiting up to `wait` for one to become ready. The leases are bound
+    /// to no credential.
     pub async fn claim(&self, claim: Claim, wait: Duration) -> Answer {
-        self.claim_unless(claim, wait, std::future::pending()).await
+        let by = Actor::worker(&claim.worker).into();
+        self.claim_unless(&by, claim, wait, std::future::pending()).await
     }
 
-    /// The same, but stops waiting when `stop` resolves. A submitted claim is not abandoned: its jobs would have no worker
-    /// until their leases expire.
-    pub async fn claim_unless(&self, claim: Claim, wait: Duration, stop: impl Future<Output = ()>) -> Answer {
-        waiting::claim(&self.inner, claim, wait, stop).await
+    /// Claims jobs for a worker, bound to the credential of `by`, waiting up to `wait` for one to become ready, but not beyond
+    /// `stop`. A submitted claim is not abandoned: its jobs would have no worker until their leases expire.
+    pub async fn claim_unless(
+        &self,
+        by: &CommandOrigin,
+        claim: Claim,
+        wait: Duration,
+        stop: impl Future<Output = ()>,
+    ) -> Answer {
+        waiting::claim(&self.inner, by, claim, wait, stop).await
     }
 
-    /// Claims jobs for a worker, waiting for one to become ready until `deadline` resolves.
-    pub async fn claim_until(&self, claim: Claim, deadline: impl Future<Output = ()>) -> Answer {
-        waiting::claim_until(&self.inner, &claim, deadline).await
+    /// The same, waiting for a job to become ready until `deadline` resolves.
+    pub async fn claim_until(
+        &self,
+        by: &CommandOrigin,
+        claim: Claim,
+        deadline: impl Future<Output = ()>,
+    ) -> Answer {
+        waiting::claim_until(&self.inner, by, &claim, deadline).await
     }
 
     /// Submits any other command.
@@ -201,6 +227,15 @@ impl Runtime {
 
     pub fn catalog(&self) -> Catalog {
         self.inner.active().catalog.clone()
+    }
+
+    /// The lifecycle of a job. If it is not active here, another node has registered it, and it is loaded from the store.
+    pub async fn lifecycle(&self, key: &LifecycleRef) -> Option<Arc<Lifecycle>> {
+        let known = || self.inner.active().catalog.lifecycle(key).cloned();
+        match known() {
+            None if self.inner.store.is_shared() && self.inner.reload().await.is_ok() => known(),
+            known => known,
+        }
     }
 
     /// An id for a new job.
@@ -231,6 +266,11 @@ impl Runtime {
     /// The filters of the claims that wait on this node, and how many claims have each.
     pub fn awaited(&self) -> Vec<(ClaimFilter, usize)> {
         self.inner.waiting.awaited()
+    }
+
+    /// Whether a creation would be queued now. If not, it is refused, and need not be read.
+    pub fn accepts_creations(&self) -> bool {
+        self.inner.queue.accepts_creations()
     }
 
     pub fn queued_commands(&self) -> usize {
@@ -283,7 +323,10 @@ impl Inner {
     /// In portions, so that a large request leaves room in the queue for others.
     async fn submit_all(&self, envelopes: Vec<CommandEnvelope>) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(envelopes.len());
-        for portion in envelopes.chunks(self.options.batch_commands_max) {
+        let mut rest = &envelopes[..];
+        while !rest.is_empty() {
+            let (portion, later) = rest.split_at(self.portion(rest));
+            rest = later;
             let queued: Vec<_> = portion.iter().map(|envelope| self.queue.put(envelope.clone())).collect();
             for (answer, envelope) in queued.into_iter().zip(portion) {
                 let answer = match answer {
@@ -297,36 +340,15 @@ impl Inner {
         answers
     }
 
-    /// Registers our lifecycles in the store and loads the store's older ones.
-    async fn register(&self) -> Result<(), StartError> {
-        for lifecycle in &self.definitions.lifecycles {
-            let key = LifecycleRef { name: lifecycle.name.clone(), version: lifecycle.version };
-            let command = Command::RegisterLifecycle { lifecycle: key, source: lifecycle.source.clone() };
-            let by = Actor::from("runtime");
-            match self.submit_once(CommandEnvelope { by, key: None, command }).await {
-                Ok(Ok(CommandOutput::Nothing | CommandOutput::Job { .. })) => {}
-                Ok(Ok(_)) => unreachable!("a registration has nothing else to tell"),
-                Ok(Err(refusal)) => return Err(StartError::Definition(refusal.to_string())),
-                Err(failure) => return Err(StartError::Register(failure)),
-            }
-        }
-        self.reload().await
-    }
-
-    /// Recompiles the active definitions with every version in the store.
-    async fn reload(&self) -> Result<(), StartError> {
-        let mut older = Vec::new();
-        for (key, source) in self.store.lifecycles().await? {
-            if let Ok(lifecycle) = Lifecycle::parse(&source) {
-                older.push(lifecycle);
-            } else {
-                tracing::error!(name = %key.name, version = key.version, "stored lifecycle fails its check");
-            }
-        }
-        let compiled =
-            ActiveDefinitions::compile(&self.definitions, older).map_err(StartError::Definition)?;
-        *self.active.write().expect("no thread panics while holding the lock") = Arc::new(compiled);
-        Ok(())
+    /// How many commands are queued at once: not more than a batch can take.
+    fn portion(&self, envelopes: &[CommandEnvelope]) -> usize {
+        let Options { batch_commands_max, batch_bytes_max, .. } = self.options;
+        let mut bytes = 0;
+        let fits = envelopes.iter().take(batch_commands_max).take_while(|envelope| {
+            bytes += command_queue::bytes(&envelope.command);
+            bytes <= batch_bytes_max
+        });
+        fits.count().max(1)
     }
 
     /// Poll interval for commits without a notification; five times longer if no other node can commit.
@@ -342,11 +364,44 @@ impl Inner {
     }
 }
 
-/// Applies batches until the queue is closed and empty.
-async fn apply_batches(inner: Arc<Inner>, mut receiver: BatchReceiver) {
-    while let Some(batch) = receiver.batch().await {
-        apply::apply(&inner, batch).await;
+/// Runs a task. If it panics, the node could not do its work any more: the process ends. Panics of a decision do not get here.
+fn ending_on_panic(
+    inner: &Inner,
+    task: impl Future<Output = ()> + Send + 'static,
+) -> impl Future<Output = ()> + Send + 'static {
+    let on_panic = Arc::clone(&inner.options.on_panic);
+    async move {
+        // A set aborts its task when this one is aborted.
+        let mut running = JoinSet::new();
+        running.spawn(task);
+        if running.join_next().await.is_some_and(|ended| ended.is_err_and(|error| error.is_panic())) {
+            on_panic();
+        }
     }
+}
+
+/// Applies batches until the queue is closed and empty. A batch that takes long, because the outcome of its commit is not
+/// known until the database answers again, does not delay the next ones: they fail, and their callers may try again.
+async fn apply_batches(inner: Arc<Inner>, mut receiver: BatchReceiver) {
+    let mut slow = JoinSet::new();
+    while let Some(batch) = receiver.batch().await {
+        let mut applied = Box::pin(apply::apply(Arc::clone(&inner), batch));
+        if !inner.store.is_shared() {
+            applied.await;
+            continue;
+        }
+        if tokio::time::timeout(BATCH_PATIENCE, &mut applied).await.is_err() {
+            slow.spawn(applied);
+        }
+        while let Some(applied) = slow.try_join_next() {
+            applied.expect("a batch does not panic");
+        }
+        if slow.len() > SLOW_BATCHES_MAX {
+            slow.join_next().await;
+        }
+    }
+    // At the end their callers get no answer, as if the process had been killed.
+    drop(tokio::time::timeout(BATCH_PATIENCE, slow.join_all()).await);
 }
 
 async fn keep_sweeping(inner: Arc<Inner>) {

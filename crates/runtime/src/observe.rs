@@ -19,6 +19,8 @@ pub struct Committed {
     pub took: Duration,
     /// In order.
     pub transitions: Vec<Transition>,
+    /// In order.
+    pub ended_attempts: Vec<EndedAttempt>,
     pub renewals: u64,
     pub conflicts: u64,
     /// The job after each accepted progress report.
@@ -49,6 +51,18 @@ pub struct Transition {
     pub ran: Option<Millis>,
 }
 
+/// The end of a lease, and with it of an attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndedAttempt {
+    /// After the batch. Its last lease is the one that ended.
+    pub job: Arc<Job>,
+    pub at: Timestamp,
+    pub trigger: Trigger,
+    pub to: StateName,
+    /// The error that ended it; not one reported with a success.
+    pub error: Option<Failed>,
+}
+
 /// The part of a job's error that statistics need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
@@ -70,14 +84,18 @@ impl From<&JobError> for Failed {
 impl Transition {
     /// The error that ended an attempt; not one reported with a success.
     pub fn failure(&self) -> Option<&Failed> {
-        let succeeded = matches!(self.phase, Phase::Final(Outcome::Succeeded | Outcome::Partial));
-        self.error.as_ref().filter(|_| !succeeded)
+        self.error.as_ref().filter(|_| !is_success(self.phase))
     }
+}
+
+fn is_success(phase: Phase) -> bool {
+    matches!(phase, Phase::Final(Outcome::Succeeded | Outcome::Partial))
 }
 
 impl Committed {
     pub(crate) fn of(set: &WorkingSet, commands: &[CommandEnvelope], answers: &[CommandResult]) -> Self {
         let events = set.changes.appended.events.iter().filter(|event| event.seq.is_some());
+        let ended = events.clone().filter(|event| event.facts.lease_end.is_some());
         let telemetry = set.changes.appended.telemetry.iter();
         let renewed = |signal: &Signal| matches!(signal, Signal::JobLeaseRenewed);
         let conflicting = |answer: &&CommandResult| matches!(answer, Err(Refusal::LeaseConflict { .. }));
@@ -96,10 +114,22 @@ impl Committed {
             progressed,
             cancelling,
             purged: set.changes.jobs.purged.iter().map(|id| Arc::clone(&set.jobs[id])).collect(),
+            ended_attempts: ended.map(|event| ended_attempt(set, event)).collect(),
             transitions: events.map(|event| transition(set, event)).collect(),
             renewals: telemetry.filter(|line| renewed(&line.signal)).count() as u64,
             conflicts: answers.iter().filter(conflicting).count() as u64,
         }
+    }
+}
+
+fn ended_attempt(set: &WorkingSet, event: &Event) -> EndedAttempt {
+    let error = event.facts.error.as_deref().filter(|_| !is_success(event.facts.phase()));
+    EndedAttempt {
+        job: Arc::clone(&set.jobs[&event.job_id]),
+        at: event.ts,
+        trigger: event.trigger.clone(),
+        to: event.to.clone(),
+        error: error.map(Failed::from),
     }
 }
 

@@ -12,7 +12,12 @@ use crate::prelude::*;
 pub struct Options {
     /// Capacity of the command queue; beyond it the answer is `overloaded`.
     pub queue_commands_max: usize,
+    /// Bytes of queued commands; beyond it the answer is `overloaded`.
+    pub queue_bytes_max: usize,
     pub batch_commands_max: usize,
+    pub batch_bytes_max: usize,
+    /// Whether memory is scarce: then commands that add work are refused with `overloaded`.
+    pub is_short_of_memory: Arc<dyn Fn() -> bool + Send + Sync>,
     pub sweep_every: Duration,
     pub sweep_jobs_max: usize,
     pub heartbeat_every: Duration,
@@ -30,16 +35,24 @@ pub struct Options {
     pub observe: Arc<dyn Fn(&Committed) + Send + Sync>,
     /// Called when the outcome of a commit is unknown. The default ends the process.
     pub on_unknown_outcome: Arc<dyn Fn(&StoreError) + Send + Sync>,
+    /// Called when a background task has panicked. The default ends the process.
+    pub on_panic: Arc<dyn Fn() + Send + Sync>,
 }
 
 /// Exit code after a commit with an unknown outcome (`EX_IOERR`).
 pub const EXIT_UNKNOWN_OUTCOME: i32 = 74;
 
+/// Exit code after a panic outside of a decision (`EX_SOFTWARE`).
+pub const EXIT_PANIC: i32 = 70;
+
 impl Default for Options {
     fn default() -> Self {
         Self {
             queue_commands_max: 16_384,
+            queue_bytes_max: 64 << 20,
             batch_commands_max: 1024,
+            batch_bytes_max: 8 << 20,
+            is_short_of_memory: Arc::new(|| false),
             sweep_every: Duration::from_millis(250),
             sweep_jobs_max: 500,
             heartbeat_every: Duration::from_millis(500),
@@ -52,6 +65,10 @@ impl Default for Options {
             on_unknown_outcome: Arc::new(|error| {
                 tracing::error!(%error, "commit outcome unknown; stopping");
                 std::process::exit(EXIT_UNKNOWN_OUTCOME);
+            }),
+            on_panic: Arc::new(|| {
+                tracing::error!("background task panicked; stopping");
+                std::process::exit(EXIT_PANIC);
             }),
         }
     }

@@ -1,8 +1,9 @@
 //! What most modules of the runtime use.
 
 pub(crate) use tenure_core::command::{
-    Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, When,
+    Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, IdempotencyKey, When,
 };
+pub(crate) use tenure_core::command_origin::CommandOrigin;
 pub(crate) use tenure_core::decide::{CommandOutput, CommandResult};
 pub(crate) use tenure_core::event::Event;
 pub(crate) use tenure_core::id::{Actor, JobId, LifecycleName, Name, Position, QueueName, TypeName, UserId};

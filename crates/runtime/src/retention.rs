@@ -28,9 +28,10 @@ type Retentions = BTreeMap<u32, Millis>;
 impl Inner {
     /// Deletes finished jobs past their retention, and expired telemetry, keys and workers.
     pub(crate) async fn prune(&self, searched: &mut Searched) -> Result<(), Failure> {
+        let erased = self.continue_erasures().await;
         let purged = self.purge_completed(searched).await;
         let pruned = self.delete_expired().await;
-        purged.and(pruned)
+        erased.and(purged).and(pruned)
     }
 
     /// Deletes expired rows until none is left. Each command deletes a limited number, and the pause after it is as long as it

@@ -20,21 +20,21 @@ const DUE_SCHEDULES_MAX: usize = 500;
 
 impl Runtime {
     /// Adds a schedule if its expression, time zone and job are valid.
-    pub async fn add_schedule(&self, by: Actor, id: Name, plan: Plan) -> Answer {
+    pub async fn add_schedule(&self, by: CommandOrigin, id: Name, plan: Plan) -> Answer {
         let checked = self.inner.check(&plan, self.now());
         let add = |next_at| Command::AddSchedule(Box::new(NewSchedule { id, plan, next_at }));
         self.submit_checked(by, checked.map(add)).await
     }
 
     /// Resumes a schedule at its next time from now.
-    pub async fn resume_schedule(&self, by: Actor, schedule: &Schedule) -> Answer {
+    pub async fn resume_schedule(&self, by: CommandOrigin, schedule: &Schedule) -> Answer {
         let change = next(&schedule.plan, self.now()).map(ScheduleChange::Resume);
         let command = |change| Command::ChangeSchedule { id: schedule.id.clone(), change };
         self.submit_checked(by, change.map(command)).await
     }
 
     /// Submits a command that passed its check.
-    async fn submit_checked(&self, by: Actor, checked: Result<Command, Refusal>) -> Answer {
+    async fn submit_checked(&self, by: CommandOrigin, checked: Result<Command, Refusal>) -> Answer {
         match checked {
             Ok(command) => self.submit(CommandEnvelope { by, key: None, command }).await,
             Err(refusal) => Ok(Err(refusal)),
@@ -80,7 +80,7 @@ impl Inner {
             let occurrence = occurrence.map(|at| (at, self.job(&schedule, at, now)));
             let (id, last_job) = (schedule.id.clone(), schedule.last_job);
             let fire = Fire { schedule: id, due_at, last_job, next_at, occurrence };
-            let by = Actor(format!("schedule:{}", schedule.id).into());
+            let by = Actor(format!("schedule:{}", schedule.id).into()).into();
             let envelope = CommandEnvelope { by, key: None, command: Command::Fire(Box::new(fire)) };
             match self.submit(envelope).await {
                 Ok(Ok(CommandOutput::Automation { automation, .. })) => {

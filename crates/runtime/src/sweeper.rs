@@ -18,12 +18,12 @@ pub(crate) type ExcludedJobs = BTreeMap<JobId, Instant>;
 
 /// A command that the passage of time causes.
 pub(crate) fn envelope(command: Command) -> CommandEnvelope {
-    CommandEnvelope { by: Actor::clock(), key: None, command }
+    CommandEnvelope { by: Actor::clock().into(), key: None, command }
 }
 
 /// Whether the failure may come from one of the jobs of a batch, so that the others succeed without it.
 fn may_concern_one_job(failure: &Failure) -> bool {
-    let Failure::Store(error) = failure else { return false };
+    let Failure::Store(error) = failure else { return matches!(failure, Failure::Panicked(_)) };
     matches!(**error, StoreError::Conflict(_) | StoreError::Corrupt { .. } | StoreError::Statement(_))
 }
 

@@ -175,6 +175,7 @@ impl Drop for WaiterGuard<'_> {
 /// Claims, waiting up to `wait` for a job, but not beyond `stop`.
 pub(crate) async fn claim(
     inner: &Inner,
+    by: &CommandOrigin,
     claim: Claim,
     wait: Duration,
     stop: impl Future<Output = ()>,
@@ -189,20 +190,25 @@ pub(crate) async fn claim(
             }
         }
     };
-    let answer = claim_until(inner, &claim, deadline).await?;
+    let answer = claim_until(inner, by, &claim, deadline).await?;
     // Jobs of other nodes may have become ready without a wake-up: try once more at the end of the wait.
-    if try_again && is_empty(&answer) { inner.submit(envelope(&claim)).await } else { Ok(answer) }
+    if try_again && is_empty(&answer) { inner.submit(envelope(by, &claim)).await } else { Ok(answer) }
 }
 
 /// Claims, waiting for a job until `deadline` resolves. A submitted claim is always awaited, so that no job is claimed
 /// without its worker learning of it.
-pub(crate) async fn claim_until(inner: &Inner, claim: &Claim, deadline: impl Future<Output = ()>) -> Answer {
+pub(crate) async fn claim_until(
+    inner: &Inner,
+    by: &CommandOrigin,
+    claim: &Claim,
+    deadline: impl Future<Output = ()>,
+) -> Answer {
     tokio::pin!(deadline);
     let mut stopping = inner.stopping.subscribe();
     loop {
         // Registered before the claim is decided, so that a job that becomes ready in between wakes it.
         let mut waiter = inner.waiting.register(&claim.filter);
-        let answer = inner.submit(envelope(claim)).await?;
+        let answer = inner.submit(envelope(by, claim)).await?;
         if !is_empty(&answer) {
             return Ok(answer);
         }
@@ -216,8 +222,8 @@ pub(crate) async fn claim_until(inner: &Inner, claim: &Claim, deadline: impl Fut
     }
 }
 
-fn envelope(claim: &Claim) -> CommandEnvelope {
-    CommandEnvelope { by: Actor::worker(&claim.worker), key: None, command: Command::Claim(claim.clone()) }
+fn envelope(by: &CommandOrigin, claim: &Claim) -> CommandEnvelope {
+    CommandEnvelope { by: by.as_worker(&claim.worker), key: None, command: Command::Claim(claim.clone()) }
 }
 
 fn is_empty(answer: &CommandResult) -> bool {

@@ -10,6 +10,7 @@ use tenure_service::Service;
 use crate::event_broadcast::EventBroadcast;
 use crate::headers::ReturnPreference;
 use crate::lifecycle_api::LifecycleApis;
+use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::prelude::*;
 use crate::socket::hub::Hub;
@@ -27,6 +28,7 @@ pub(crate) struct AppParts {
     pub(crate) event_broadcast: EventBroadcast,
     /// Where webhooks may be sent.
     pub(crate) target_policy: TargetPolicy,
+    pub(crate) memory: Arc<Memory>,
 }
 
 impl App {
@@ -36,14 +38,22 @@ impl App {
         hub: Arc<Hub>,
         lifecycle_apis: LifecycleApis,
         webhooks: WebhooksConfig,
+        memory: Arc<Memory>,
     ) -> Self {
         let keyring = Arc::clone(service.keyring());
         let allow = webhooks.allow.clone().into();
         let event_broadcast = EventBroadcast::new(service.runtime().clone());
         let target_policy = TargetPolicy { allow, is_open: Arc::new(move || keyring.is_open()) };
-        let parts =
-            AppParts { service, metrics, hub, lifecycle_apis, webhooks, event_broadcast, target_policy };
-        Self(Arc::new(parts))
+        Self(Arc::new(AppParts {
+            service,
+            metrics,
+            hub,
+            lifecycle_apis,
+            webhooks,
+            event_broadcast,
+            target_policy,
+            memory,
+        }))
     }
 }
 
@@ -83,6 +93,16 @@ impl CallContext {
         self.app.job(&self.caller, id).await
     }
 
+    /// One job, if it exists and the caller may change it.
+    pub(crate) async fn managed_job(&self, id: JobId) -> Result<Arc<Job>> {
+        self.app.managed_job(&self.caller, id).await
+    }
+
+    /// Refuses a job that is out of the caller's scopes.
+    pub(crate) async fn check_scope(&self, id: JobId) -> Result<()> {
+        self.app.check_scope(&self.caller, id).await
+    }
+
     pub(crate) async fn submit(
         &self,
         key: Option<IdempotencyKey>,
@@ -93,6 +113,15 @@ impl CallContext {
 
     pub(crate) async fn touch_worker(&self, worker: &WorkerId) -> Result<()> {
         self.app.touch_worker(&self.caller, worker).await
+    }
+
+    /// Resolves when a stream or a wait of this caller must end.
+    pub(crate) async fn must_end(&self) {
+        self.app.must_end(&self.caller).await;
+    }
+
+    pub(crate) async fn may_see(&self, job: &Job) -> Result<bool> {
+        self.app.may_see(&self.caller, job).await
     }
 
     /// Whether a stream of this caller may continue.

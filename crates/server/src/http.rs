@@ -2,6 +2,7 @@
 
 pub(crate) mod accounts;
 pub(crate) mod assets;
+pub(crate) mod audit;
 mod automations;
 pub(crate) mod bulk;
 pub(crate) mod catalog;
@@ -18,6 +19,7 @@ pub(crate) mod reports;
 pub(crate) mod schedules;
 pub(crate) mod stream;
 pub(crate) mod system;
+pub(crate) mod users;
 pub(crate) mod webhooks;
 
 use axum::response::{IntoResponse as _, Response};
@@ -29,10 +31,11 @@ use tenure_api::{CallId, ItemResult, ItemResults, JobBriefOf};
 use tenure_core::automation::Automation;
 use tenure_core::time::Now;
 use tenure_service::extract::Reply;
-use tenure_service::wire::{JobExtras, JobView};
+use tenure_service::wire::{ClaimedTrace, JobExtras, JobView};
 
 use crate::headers::ReturnPreference;
 use crate::prelude::*;
+use crate::telemetry;
 
 /// The usual size of an answer: a job.
 const ANSWER_BYTES: usize = 1024;
@@ -95,14 +98,16 @@ impl Serialize for OutputAnswer {
         let now = self.now;
         match &self.output {
             CommandOutput::Job { job, replayed, ignored } => {
-                let extras = JobExtras { replayed: *replayed, ignored: *ignored, claimed: false };
+                let extras = JobExtras { replayed: *replayed, ignored: *ignored, ..JobExtras::default() };
                 wire::job_with(job, now, extras).serialize(to)
             }
             CommandOutput::Heartbeat { lease, cancel } => {
                 wire::heartbeat_answer(lease, *cancel, now).serialize(to)
             }
             CommandOutput::Claimed { jobs, .. } => {
-                let extras = JobExtras { claimed: true, ..JobExtras::default() };
+                let is_traced = telemetry::is_traced();
+                let trace = if is_traced { ClaimedTrace::Attempt } else { ClaimedTrace::Job };
+                let extras = JobExtras { claimed: Some(trace), ..JobExtras::default() };
                 let jobs: Vec<_> = jobs.iter().map(|job| JobView { job, now, extras }).collect();
                 to.collect_map([("jobs", jobs)])
             }
@@ -112,6 +117,8 @@ impl Serialize for OutputAnswer {
             CommandOutput::Automation { automation, .. } => match &**automation {
                 Automation::Schedule(schedule) => wire::schedule(schedule).serialize(to),
                 Automation::Webhook(webhook) => wire::webhook(webhook).serialize(to),
+                // The call that erases answers with its progress.
+                Automation::Erasure(_) => to.serialize_map(Some(0))?.end(),
             },
             CommandOutput::Asset { asset, .. } => wire::asset(asset).serialize(to),
             CommandOutput::Nothing => to.serialize_map(Some(0))?.end(),
@@ -141,7 +148,7 @@ pub(crate) fn brief(
 ) -> Option<JobBriefOf<Borrowed<'static>>> {
     match output {
         CommandOutput::Job { job, replayed, ignored } if preference == ReturnPreference::Minimal => {
-            let extras = JobExtras { replayed: *replayed, ignored: *ignored, claimed: false };
+            let extras = JobExtras { replayed: *replayed, ignored: *ignored, ..JobExtras::default() };
             Some(wire::brief(job, extras))
         }
         _ => None,

@@ -12,6 +12,7 @@ mod headers;
 mod http;
 mod lifecycle_api;
 mod listen;
+mod memory;
 mod metrics;
 mod middleware;
 mod prelude;
@@ -25,7 +26,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tenure_config::{Config, StoreLocation};
+use tenure_config::{Config, Limits, StoreLocation};
 use tenure_core::command::CommandEnvelope;
 use tenure_runtime::{Committed, Definitions, Options, Runtime, StartError};
 use tenure_service::assets::Contents;
@@ -43,11 +44,15 @@ use tokio::time::{sleep, timeout};
 use app::App;
 use assets::garbage;
 use lifecycle_api::LifecycleApis;
+use memory::Memory;
 use metrics::Metrics;
 use socket::hub::Hub;
 
-/// How often the workers seen and the counts of this node are written to the store.
+/// How often the workers seen, the keys used and the counts of this node are written to the store.
 const REPORT_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Delay between two attempts to connect to the database at start.
+const CONNECT_PAUSE: Duration = Duration::from_secs(1);
 
 /// Why the server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +86,7 @@ pub struct Server {
 struct Tasks {
     serve: JoinHandle<()>,
     report: JoinHandle<()>,
+    watch_keys: JoinHandle<()>,
     webhooks: JoinHandle<()>,
     garbage: Option<JoinHandle<()>>,
 }
@@ -90,7 +96,7 @@ impl Server {
     pub async fn start(config: Config, pages: impl FnOnce(Service) -> Pages) -> Result<Self, ServeError> {
         let store = match &config.store {
             StoreLocation::Data(folder) => Store::open(folder).await?,
-            StoreLocation::Database(url) => Store::connect(url.reveal()).await?,
+            StoreLocation::Database(url) => connect(url.reveal()).await?,
         };
         Self::start_on(store, config, pages).await
     }
@@ -110,9 +116,9 @@ impl Server {
         if keyring.is_open() && !listen.ip().is_loopback() {
             return Err(ServeError::Open(listen));
         }
-        let hub = Arc::<Hub>::default();
+        let (hub, memory) = (Arc::<Hub>::default(), Memory::new(limits.memory));
         let ObservedRuntime { runtime, metrics, counters } =
-            start_runtime(store, definitions, limits.creations_per_second, Arc::clone(&hub)).await?;
+            start_runtime(store, definitions, &limits, Arc::clone(&hub), Arc::clone(&memory)).await?;
         let not_bound = |error| ServeError::Listen(listen, error);
         let listener = TcpListener::bind(listen).await.map_err(not_bound)?;
         let address = listener.local_addr().map_err(not_bound)?;
@@ -121,7 +127,7 @@ impl Server {
         let stats = Stats::new(runtime.clone(), counters, this_node);
         let service = Service::new(ServiceParts { runtime, keyring, stats, limits, contents, settings });
         let pages = pages(service.clone());
-        let app = App::new(service, metrics, hub, lifecycle_apis, webhooks);
+        let app = App::new(service, metrics, hub, lifecycle_apis, webhooks, memory);
         let router = router::router(&app, pages);
         let (stop, stopped) = oneshot::channel();
         let serve = tokio::spawn(async move {
@@ -150,6 +156,7 @@ impl Server {
         drop(tasks.serve.await);
         drop(tasks.webhooks.await);
         tasks.report.abort();
+        tasks.watch_keys.abort();
         tasks.garbage.inspect(JoinHandle::abort);
         app.stats().idle().await;
         // Without this report other nodes notice the missing heartbeat.
@@ -158,13 +165,27 @@ impl Server {
     }
 }
 
+/// Connects as soon as the database is available: a node that starts during a failover waits for the new primary.
+async fn connect(url: &str) -> Result<Store, StoreError> {
+    loop {
+        match Store::connect(url).await {
+            Err(StoreError::Unavailable(why)) => tracing::warn!(why, "database not available; waiting"),
+            connected => return connected,
+        }
+        sleep(CONNECT_PAUSE).await;
+    }
+}
+
 impl Tasks {
     fn spawn(app: &App, serve: JoinHandle<()>) -> Self {
         tokio::spawn(warm_up(app.clone()));
+        let keyring = Arc::clone(app.keyring());
+        let watch_keys = tokio::spawn(async move { keyring.watch().await });
         let contents = app.contents().cloned();
         Self {
             serve,
             report: tokio::spawn(report_periodically(app.clone())),
+            watch_keys,
             webhooks: tokio::spawn(webhooks::deliver_all(app.clone())),
             garbage: contents.map(|contents| tokio::spawn(garbage::delete_all(app.clone(), contents))),
         }
@@ -181,8 +202,9 @@ struct ObservedRuntime {
 async fn start_runtime(
     store: Store,
     definitions: Definitions,
-    creations_per_second: Option<u32>,
+    limits: &Limits,
     hub: Arc<Hub>,
+    memory: Arc<Memory>,
 ) -> Result<ObservedRuntime, ServeError> {
     // Both need the runtime's catalog, so they exist only after its start.
     let observers: Arc<OnceLock<(Arc<Metrics>, Arc<Counters>)>> = Arc::default();
@@ -192,12 +214,15 @@ async fn start_runtime(
             metrics.count(committed);
             counters.count(committed);
         }
+        telemetry::export_attempts(committed);
         hub.on_commit(committed);
     });
-    let options = Options { observe, creations_per_second, ..Options::default() };
+    let is_short_of_memory = Arc::new(move || memory.is_short());
+    let creations_per_second = limits.creations_per_second;
+    let options = Options { observe, creations_per_second, is_short_of_memory, ..Options::default() };
     let runtime = Runtime::start(store, definitions, options).await?;
-    let catalog = runtime.catalog();
-    let (metrics, counters) = (Arc::new(Metrics::new(&catalog)), Arc::new(Counters::new(&catalog)));
+    let (catalog, kind) = (runtime.catalog(), runtime.store().properties().kind.as_str());
+    let (metrics, counters) = (Arc::new(Metrics::new(&catalog, kind)), Arc::new(Counters::new(&catalog)));
     observers.get_or_init(|| (Arc::clone(&metrics), Arc::clone(&counters)));
     Ok(ObservedRuntime { runtime, metrics, counters })
 }
@@ -209,11 +234,14 @@ async fn warm_up(app: App) {
     }
 }
 
-/// Writes the workers seen and the counts of this node to the store, where other nodes read them.
+/// Writes the workers seen, the keys used and the counts of this node to the store, where other nodes read them.
 async fn report_periodically(app: App) {
     loop {
         if let Some(updates) = app.worker_registry().take_updates(app.runtime().now()) {
             submit_report(&app, updates).await;
+        }
+        if let Some(uses) = app.keyring().take_uses() {
+            submit_report(&app, uses).await;
         }
         if let Some(report) = app.stats().take_report() {
             submit_report(&app, report).await;

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse as _, Response};
 use field_names::FieldNames;
 use http::request::Parts;
 use request::AliasedRequest;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use tenure_config::{lifecycle_apis, mount_conflict};
 use tenure_core::id::LifecycleName;
 use tenure_core::job_type::{CATCH_ALL, Catalog};
@@ -23,6 +23,7 @@ use tenure_core::text::list;
 use tenure_runtime::NewJob;
 use tower::ServiceExt as _;
 
+use crate::metrics::RouteTemplate;
 use crate::middleware;
 use crate::prelude::*;
 
@@ -88,14 +89,19 @@ pub(crate) async fn serve(app: App, inside: Router, request: Request) -> Respons
         return middleware::unknown_path(request.uri().clone()).await.into_response();
     };
     let mut aliased = AliasedRequest::new(Arc::clone(api), &request, rest);
-    match aliased.translate(&app, request).await {
+    let template = aliased.template().map(RouteTemplate);
+    let mut response = match aliased.translate(&app, request).await {
         Ok(request) => {
             let answered: Result<Response, Infallible> = inside.oneshot(request).await;
             let Ok(response) = answered;
             aliased.answer(response).await
         }
         Err(problem) => aliased.problem(problem).into_response(),
+    };
+    if let Some(template) = template {
+        response.extensions_mut().insert(template);
     }
+    response
 }
 
 /// The lifecycle API through which a request came, if any, with the definitions in force.
@@ -111,6 +117,12 @@ impl<S: Sync> FromRequestParts<S> for AtLifecycleApi {
 }
 
 impl AtLifecycleApi {
+    /// Whether a filter selects some jobs of those that the API shows. A lifecycle API adds its own name to each filter.
+    pub(crate) fn is_selective(&self, filter: &Map<String, Value>) -> bool {
+        let counts = |name: &str| self.0.is_none() || name != "lifecycle";
+        filter.iter().any(|(name, value)| !value.is_null() && counts(name))
+    }
+
     /// Restricts a new job to the lifecycle of the API: its type must follow that lifecycle.
     pub(crate) fn admit(&self, new: NewJob) -> Result<NewJob> {
         let Some((api, catalog)) = &self.0 else { return Ok(new) };

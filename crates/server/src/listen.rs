@@ -1,29 +1,45 @@
 //! Accepts connections: limits on connections and headers, TLS if configured, and a graceful shutdown.
 
+mod connection;
+mod connections;
+mod io;
+mod request_body;
+
+use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Request, Response};
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use hyper_util::service::TowerToHyperService;
 use tenure_config::{Limits, TlsConfig};
-use tenure_service::extract::{IsSecure, Peer};
+use tenure_service::extract::{IsSecure, OnConnection, Peer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
 
 use crate::prelude::*;
+use connection::RequestGuard;
+use connections::{Connections, Place};
+use io::ConnectionIo;
+pub(crate) use io::headers_too_large;
 
 const TLS_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time for open requests to finish when the server stops.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(7);
 /// Bytes of all headers of one request.
-const HEADER_BYTES_MAX: u32 = 16 << 10;
-const HEADERS_MAX: usize = 64;
+pub(crate) const HEADER_BYTES_MAX: u32 = 16 << 10;
+pub(crate) const HEADERS_MAX: usize = 64;
+/// HTTP/2 headers up to this size are answered with a problem; larger ones by the library, without a body.
+const HTTP2_HEADER_BYTES_MAX: u32 = 4 * HEADER_BYTES_MAX;
 /// Concurrent requests on one HTTP/2 connection.
 const STREAMS_MAX: u32 = 256;
 
@@ -44,8 +60,8 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()>,
 ) {
     let header_timeout = limits.header_timeout;
-    let context = ConnectionContext { router, builder: builder(limits), tls, header_timeout };
-    let permits = Arc::new(Semaphore::new(limits.connections));
+    let context = ConnectionContext { router, builder: builder(), tls, header_timeout };
+    let connections = Connections::new(limits.connections);
     let graceful = GracefulShutdown::new();
     tokio::pin!(stop);
     loop {
@@ -53,14 +69,16 @@ pub(crate) async fn serve(
             accepted = listener.accept() => accepted,
             () = &mut stop => break,
         };
-        match (accepted, Arc::clone(&permits).try_acquire_owned()) {
-            (Ok((stream, peer)), Ok(permit)) => {
-                let permit = ConnectionPermit(Arc::new(permit));
-                tokio::spawn(accept(context.clone(), stream, peer, permit, graceful.watcher()));
+        match accepted {
+            Ok((stream, peer)) => {
+                if let Some(place) = connections.admit(peer.ip()) {
+                    tokio::spawn(accept(context.clone(), stream, peer, place, graceful.watcher()));
+                } else {
+                    // Dropping the stream closes it.
+                    tracing::warn!(%peer, "connection limit reached");
+                }
             }
-            // Dropping the stream closes it.
-            (Ok((_, peer)), Err(_)) => tracing::warn!(%peer, "connection limit reached"),
-            (Err(error), _) => {
+            Err(error) => {
                 tracing::warn!(%error, "connection accept failed");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
@@ -72,45 +90,49 @@ pub(crate) async fn serve(
     }
 }
 
-fn builder(limits: &Limits) -> Builder<TokioExecutor> {
+/// Waiting for heads and between requests is limited by [`connection::Connection::expired`].
+fn builder() -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_timeout)
+        .header_read_timeout(None)
         .max_headers(HEADERS_MAX)
         .max_buf_size(HEADER_BYTES_MAX as usize);
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS_MAX)
-        .max_header_list_size(HEADER_BYTES_MAX)
+        .max_header_list_size(HTTP2_HEADER_BYTES_MAX)
         .keep_alive_interval(Duration::from_secs(20))
         .keep_alive_timeout(Duration::from_secs(20));
     builder
 }
 
-/// A connection's share of the connection limit. Requests carry it, so that a WebSocket counts for as long as it is open.
-#[derive(Clone)]
-struct ConnectionPermit(#[allow(dead_code, reason = "it is held, not read")] Arc<OwnedSemaphorePermit>);
-
 async fn accept(
     context: ConnectionContext,
     stream: TcpStream,
     peer: SocketAddr,
-    permit: ConnectionPermit,
+    place: Place,
     watcher: Watcher,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%peer, %error, "TCP_NODELAY not set");
     }
-    match context.tls.clone() {
-        None => serve_connection(context, stream, peer, permit, watcher).await,
-        Some(tls) => match tokio::time::timeout(TLS_HANDSHAKE_TIMEOUT, tls.accept(stream)).await {
-            Ok(Ok(stream)) => serve_connection(context, stream, peer, permit, watcher).await,
-            Ok(Err(error)) => tracing::debug!(%peer, %error, "TLS handshake failed"),
-            Err(_) => tracing::debug!(%peer, "TLS handshake timed out"),
-        },
+    let connection = Arc::clone(&place.connection);
+    let serve = async {
+        match context.tls.clone() {
+            None => serve_connection(context, stream, peer, place, watcher).await,
+            Some(tls) => match tokio::time::timeout(TLS_HANDSHAKE_TIMEOUT, tls.accept(stream)).await {
+                Ok(Ok(stream)) => serve_connection(context, stream, peer, place, watcher).await,
+                Ok(Err(error)) => tracing::debug!(%peer, %error, "TLS handshake failed"),
+                Err(_) => tracing::debug!(%peer, "TLS handshake timed out"),
+            },
+        }
+    };
+    tokio::select! {
+        () = serve => {}
+        () = connection.closed() => tracing::debug!(%peer, "connection closed to make room"),
     }
 }
 
@@ -118,40 +140,74 @@ async fn serve_connection<T>(
     context: ConnectionContext,
     stream: T,
     peer: SocketAddr,
-    permit: ConnectionPermit,
+    place: Place,
     watcher: Watcher,
 ) where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let is_secure = context.tls.is_some();
-    let has_request = Arc::new(AtomicBool::new(false));
-    let request_seen = Arc::clone(&has_request);
-    let router = context.router.map_request(move |mut request: http::Request<hyper::body::Incoming>| {
-        request_seen.store(true, Ordering::Relaxed);
+    let (is_secure, connection) = (context.tls.is_some(), Arc::clone(&place.connection));
+    let on_connection = OnConnection(Arc::new(place));
+    let served = Arc::clone(&connection);
+    let router = context.router;
+    let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer.ip()));
         if is_secure {
             request.extensions_mut().insert(IsSecure);
         }
-        request.extensions_mut().insert(permit.clone());
-        request.map(axum::body::Body::new)
+        request.extensions_mut().insert(on_connection.clone());
+        answer(router.clone(), Arc::clone(&served), request)
     });
-    let connection = context
-        .builder
-        .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(router));
-    // The first request must arrive within the header timeout, too.
-    let idle = async {
-        tokio::time::sleep(context.header_timeout).await;
-        if has_request.load(Ordering::Relaxed) {
-            std::future::pending::<()>().await;
-        }
-    };
+    let io = TokioIo::new(ConnectionIo::new(stream, Arc::clone(&connection)));
+    let serving = context.builder.serve_connection_with_upgrades(io, service);
     tokio::select! {
-        ended = watcher.watch(connection.into_owned()) => {
+        ended = watcher.watch(serving.into_owned()) => {
             if let Err(error) = ended {
                 tracing::debug!(%peer, %error, "connection failed");
             }
         }
-        () = idle => tracing::debug!(%peer, "connection closed without a request"),
+        cause = connection.expired(context.header_timeout) => tracing::debug!(%peer, ?cause, "connection closed"),
+    }
+    connection.end_service();
+}
+
+/// Answers one request. It is in progress until its response has been passed on.
+async fn answer(
+    router: Router,
+    connection: Arc<connection::Connection>,
+    request: Request<Incoming>,
+) -> Result<Response<ResponseBody>, Infallible> {
+    let guard = connection.begin_request();
+    let (request, unread) = request_body::watch(request, &connection);
+    let mut response = router.oneshot(request).await?;
+    if let Some(unread) = unread {
+        unread.settle(&connection, &mut response).await;
+    }
+    Ok(response.map(|body| ResponseBody { body, _request: guard }))
+}
+
+/// The body of a response. Its request ends when it is dropped.
+struct ResponseBody {
+    body: Body,
+    _request: RequestGuard,
+}
+
+impl hyper::body::Body for ResponseBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

@@ -1,16 +1,23 @@
-//! Metrics under the names in docs/protocol.md. Counters count this node's commits, so their sum over all nodes is the
-//! total; gauges are read from the store for each scrape and are the same on every node.
+//! Metrics under the names in docs/metrics.md. Counters and histograms count what this node did, so their sum over all nodes is
+//! the total; gauges of the store are read for each scrape and are the same on every node.
 
-use std::borrow::Cow;
+mod classic;
+mod format;
+mod gauges;
+mod http;
+mod labels;
+mod process;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, RwLock};
 use std::time::Instant;
 
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry};
 use tenure_core::id::{LifecycleName, StateName, TypeName};
 use tenure_core::job::{Category, Class};
@@ -18,14 +25,15 @@ use tenure_core::job_type::{CATCH_ALL, Catalog};
 use tenure_core::lifecycle::Trigger;
 use tenure_runtime::{Committed, Transition};
 
+pub(crate) use format::Format;
+pub(crate) use http::{HttpMetrics, RouteTemplate};
+use labels::{Labels, owned};
+
 use crate::prelude::*;
 
-/// Names and values.
-type Labels<const N: usize> = [(&'static str, Cow<'static, str>); N];
 type Durations = Family<Labels<1>, Histogram, fn() -> Histogram>;
 /// A lifecycle, and the states before and after.
 type TransitionKey = (LifecycleName, Option<StateName>, StateName);
-type Seconds = Gauge<f64, std::sync::atomic::AtomicU64>;
 
 /// The counters of one type, looked up once.
 struct TypeCounters {
@@ -35,6 +43,12 @@ struct TypeCounters {
     retries: Counter,
     waits: Histogram,
     runs: Histogram,
+}
+
+/// Deliveries of webhooks by this node.
+struct Deliveries {
+    succeeded: Counter,
+    failed: Counter,
 }
 
 pub(crate) struct Metrics {
@@ -52,44 +66,32 @@ pub(crate) struct Metrics {
     transition_cache: RwLock<HashMap<TransitionKey, Counter>>,
     waits: Durations,
     runs: Durations,
-    jobs: Family<Labels<2>, Gauge>,
-    dead_letters: Gauge,
-    oldest_ready: Family<Labels<2>, Seconds>,
-    oldest_dead_letter: Seconds,
-    credits_imbalance: Gauge,
     engines: Gauge,
+    deliveries: Deliveries,
+    pub(crate) http: HttpMetrics,
     last_commit: Mutex<Instant>,
 }
 
 impl Metrics {
-    /// Every counter exists from the start, at zero.
-    pub(crate) fn new(catalog: &Catalog) -> Self {
+    /// Every counter exists from the start, at zero, except those of HTTP requests.
+    pub(crate) fn new(catalog: &Catalog, store: &'static str) -> Self {
         let mut registry = Registry::with_prefix("tenure");
         let to = &mut registry;
+        let build = [("version", env!("CARGO_PKG_VERSION")), ("store", store)];
+        to.register("build", "Version of this node and kind of its store", Info::new(owned(build)));
         let mut metrics = Self {
-            claims: register(to, "claims", "Jobs claimed"),
-            conflicts: register(to, "claim_conflicts", "Lease conflicts answered"),
-            renewals: register(to, "lease_renewals", "Leases renewed"),
-            expiries: register(to, "lease_expiries", "Leases lost"),
-            retries: register(to, "retries", "Failed attempts that are retried"),
-            failures: register(to, "failures", "Failed attempts"),
-            transitions: register(to, "transitions", "Transitions"),
-            waits: register_durations(to, "wait_seconds", "From ready to claimed"),
-            runs: register_durations(to, "run_seconds", "From started to completed"),
-            jobs: register(to, "jobs", "Jobs by lifecycle and state"),
-            dead_letters: register(to, "dead_letters", "Open dead letters"),
-            oldest_ready: register(to, "oldest_ready_seconds", "Age of the oldest ready job"),
+            claims: register(to, "claims", "Jobs claimed by commits of this node"),
+            conflicts: register(to, "claim_conflicts", "Lease conflicts answered by this node"),
+            renewals: register(to, "lease_renewals", "Leases renewed by commits of this node"),
+            expiries: register(to, "lease_expiries", "Leases lost, by commits of this node"),
+            retries: register(to, "retries", "Failed attempts that are retried, by commits of this node"),
+            failures: register(to, "failures", "Failed attempts, by commits of this node"),
+            transitions: register(to, "transitions", "Transitions by commits of this node"),
+            waits: register_durations(to, "wait_seconds", "From ready to claimed, by commits of this node"),
+            runs: register_durations(to, "run_seconds", "From started to completed, by commits of this node"),
             engines: register(to, "engines", "Engines connected to this node"),
-            oldest_dead_letter: register(
-                to,
-                "oldest_dead_letter_seconds",
-                "Age of the oldest open dead letter",
-            ),
-            credits_imbalance: register(
-                to,
-                "credits_imbalance",
-                "Difference between accounts and ledger in credits; must be zero",
-            ),
+            deliveries: Deliveries::new(to),
+            http: HttpMetrics::new(to),
             registry,
             types: BTreeMap::new(),
             transition_cache: RwLock::default(),
@@ -103,7 +105,7 @@ impl Metrics {
 
     fn counters_of(&self, name: &TypeName) -> TypeCounters {
         let label = name.to_string();
-        let of = [("type", label.clone().into())];
+        let of = owned([("type", &label)]);
         TypeCounters {
             claims: self.claims.get_or_create_owned(&of),
             expiries: self.expiries.get_or_create_owned(&of),
@@ -135,8 +137,8 @@ impl Metrics {
             return known.clone();
         }
         let from = from.map(ToString::to_string).unwrap_or_default();
-        let labels = [("lifecycle", lifecycle.to_string()), ("from", from), ("to", to.to_string())];
-        let counter = self.transitions.get_or_create_owned(&labels.map(owned));
+        let labels = [("lifecycle", lifecycle.as_str()), ("from", &from), ("to", to.as_str())];
+        let counter = self.transitions.get_or_create_owned(&owned(labels));
         self.transition_cache.write().expect("the lock is never poisoned").insert(key, counter.clone());
         counter
     }
@@ -181,35 +183,42 @@ impl Metrics {
         last.elapsed()
     }
 
-    /// All metrics as `OpenMetrics` text; only the counters if the store is unavailable.
-    pub(crate) async fn text(&self, app: &App) -> String {
-        self.engines.set(app.hub.engine_count() as i64);
-        if let Err(error) = self.read_gauges(app).await {
-            tracing::warn!(?error, "gauges not read");
-        }
-        let mut text = String::new();
-        encode(&mut text, &self.registry).expect("writing to a string succeeds");
-        text
+    /// Counts a delivery of a webhook.
+    pub(crate) fn count_delivery(&self, is_success: bool) {
+        let Deliveries { succeeded, failed } = &self.deliveries;
+        let counter = if is_success { succeeded } else { failed };
+        counter.inc();
     }
 
-    async fn read_gauges(&self, app: &App) -> Result<()> {
-        let (gauges, now) = (app.store().gauges().await?, app.store().now().await?);
-        let counts = app.stats().counts(&gauges.jobs).await?;
-        let age = |since: Timestamp| (now.at - since).0 as f64 / 1000.0;
-        self.jobs.clear();
-        for count in counts {
-            let of = [("lifecycle", count.lifecycle.to_string()), ("state", count.state.to_string())];
-            self.jobs.get_or_create(&of.map(owned)).inc_by(count.count as i64);
+    /// All metrics; without the gauges of the store if it is unavailable.
+    pub(crate) async fn text(&self, app: &App, format: Format) -> String {
+        self.engines.set(app.hub.engine_count() as i64);
+        let mut text = String::new();
+        let mut add = |registry: &Registry| {
+            encode_registry(&mut text, registry).expect("writing to a string succeeds");
+        };
+        add(&self.registry);
+        match gauges::registry(app).await {
+            Ok(gauges) => add(&gauges),
+            Err(error) => tracing::warn!(?error, "gauges not read"),
         }
-        self.credits_imbalance.set(i64::try_from(app.runtime().credits_imbalance()).unwrap_or(i64::MAX));
-        self.dead_letters.set(gauges.dead_letters as i64);
-        self.oldest_dead_letter.set(gauges.oldest_dead_letter.map_or(0.0, age));
-        self.oldest_ready.clear();
-        for oldest in gauges.oldest_ready {
-            let of = [("queue", oldest.queue.to_string()), ("type", oldest.job_type.to_string())];
-            self.oldest_ready.get_or_create(&of.map(owned)).set(age(oldest.since));
+        add(&process::registry());
+        match format {
+            Format::Classic => classic::of_open_metrics(&text),
+            Format::OpenMetrics => {
+                encode_eof(&mut text).expect("writing to a string succeeds");
+                text
+            }
         }
-        Ok(())
+    }
+}
+
+impl Deliveries {
+    fn new(to: &mut Registry) -> Self {
+        let all: Family<Labels<1>, Counter> =
+            register(to, "webhook_deliveries", "Deliveries of webhooks attempted by this node");
+        let of = |result| all.get_or_create_owned(&owned([("result", result)]));
+        Self { succeeded: of("succeeded"), failed: of("failed") }
     }
 }
 
@@ -223,10 +232,6 @@ fn register_durations(to: &mut Registry, name: &str, help: &str) -> Durations {
     let durations = Durations::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 2.0, 22)));
     to.register(name, help, durations.clone());
     durations
-}
-
-fn owned((name, value): (&'static str, String)) -> (&'static str, Cow<'static, str>) {
-    (name, value.into())
 }
 
 fn failure_labels(category: Category, class: Class, job_type: &str) -> Labels<3> {

@@ -1,44 +1,55 @@
-//! The middleware around every request: a span, the checks of an open server, problems as responses, security headers.
+//! The middleware around every request: a span, metrics, the checks of an open server, problems as responses, security
+//! headers.
 
 use std::panic::AssertUnwindSafe;
+use std::time::Instant;
 
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
-use tenure_service::extract::{host_of, own_origin};
+use http::{HeaderMap, HeaderValue, Method, Uri, Version, header};
+use tenure_service::extract::{IsSecure, host_of, own_origin};
 use tenure_service::pages::{Pages, ProblemPage};
-use tracing::{Instrument as _, Span};
+use tracing::Instrument as _;
 
+use crate::listen::{HEADER_BYTES_MAX, HEADERS_MAX, headers_too_large};
+use crate::metrics::RouteTemplate;
 use crate::prelude::*;
 use crate::{headers, telemetry};
 
 /// Headers of a problem's first response that are kept when it is rendered.
-const KEPT_HEADERS: [http::HeaderName; 3] = [header::ALLOW, header::CONNECTION, header::CONTENT_RANGE];
+const KEPT_HEADERS: [http::HeaderName; 2] = [header::ALLOW, header::CONTENT_RANGE];
+/// Browsers use TLS for this host for a year.
+const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
+const SOCKET_ROUTE: &str = "/socket.io/";
 
 pub(crate) async fn apply(
     State((app, problem_page)): State<(App, ProblemPage)>,
     request: Request,
     next: Next,
 ) -> Response {
+    let started = Instant::now();
     let path = request.uri().path().to_owned();
-    let (method, version) = (request.method().clone(), request.version());
+    let (method, is_secure) = (request.method().clone(), request.extensions().get::<IsSecure>().is_some());
     // On a page, a problem is rendered as a page.
     let page_request = Pages::include(&path).then(|| (request.headers().clone(), request.uri().to_string()));
-    // A span costs more than a small request, so it is only created if it is exported.
-    let span =
-        if telemetry::is_traced() { tracing::info_span!("request", %method, path) } else { Span::none() };
+    let matched = request.extensions().get::<MatchedPath>().cloned();
+    let route = matched.as_ref().map(MatchedPath::as_str).or(socket_route(&path));
+    let span = telemetry::request_span(&method, route, &path, is_secure);
     if let Some(context) = headers::trace(request.headers()) {
         telemetry::set_parent(&span, &context.to_string());
     }
-    let mut response = match check_open_server(&app, &request) {
+    let mut response = match check_headers(&request).and_then(|()| check_open_server(&app, &request)) {
         Ok(()) => {
             let handled = AssertUnwindSafe(next.run(request).instrument(span.clone())).catch_unwind().await;
             handled.unwrap_or_else(|_| panicked())
         }
         Err(problem) => problem.into_response(),
     };
+    let template =
+        response.extensions_mut().remove::<RouteTemplate>().map(|RouteTemplate(template)| template);
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         tracing::debug!(parent: &span, code = problem.code(), "request refused");
         let kept = KEPT_HEADERS.map(|name| (response.headers_mut().remove(&name), name));
@@ -47,16 +58,36 @@ pub(crate) async fn apply(
         for (value, name) in kept {
             response.headers_mut().extend(value.map(|value| (name, value)));
         }
-        // The rest of a body that is too large is not read.
-        if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
-        if version >= Version::HTTP_2 {
-            response.headers_mut().remove(header::CONNECTION);
-        }
     }
     security_headers(response.headers_mut(), &path);
+    if is_secure {
+        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, HSTS);
+    }
+    if let Some(template) = &template {
+        telemetry::set_route(&span, &method, template);
+    }
+    let route = template.as_deref().or(route);
+    app.metrics.http.count(route, &method, response.status(), started.elapsed());
+    telemetry::end_request(&span, response.status());
     response
+}
+
+/// The limits of HTTP/1 are those of the HTTP library; with HTTP/2 the same request is refused here.
+fn check_headers(request: &Request) -> Result<()> {
+    if request.version() < Version::HTTP_2 {
+        return Ok(());
+    }
+    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
+    let bytes = headers.sum::<usize>() + request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    if bytes > HEADER_BYTES_MAX as usize || request.headers().len() > HEADERS_MAX {
+        return Err(headers_too_large());
+    }
+    Ok(())
+}
+
+/// The route of Socket.IO, which is not part of the router.
+fn socket_route(path: &str) -> Option<&'static str> {
+    path.starts_with(SOCKET_ROUTE).then_some(SOCKET_ROUTE)
 }
 
 /// A server without keys refuses every request that a page of another host could send through a browser.

@@ -5,6 +5,7 @@ pub(crate) use std::time::Duration;
 
 pub(crate) use serde_json::value::RawValue;
 pub(crate) use tenure_core::command::{Command, CommandEnvelope, IdempotencyKey};
+pub(crate) use tenure_core::command_origin::CommandOrigin;
 pub(crate) use tenure_core::decide::{CommandOutput, CommandResult};
 pub(crate) use tenure_core::id::{Actor, Fence, JobId, Name, Position, WorkerId};
 pub(crate) use tenure_core::job::Job;

@@ -5,19 +5,20 @@ use axum::Router;
 use axum::extract::{FromRequestParts as _, Request, State};
 use axum::handler::Handler;
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, header};
+use axum::http::{Version, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse as _;
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use tenure_api::call::Access;
 use tenure_api::{CallId, Method};
-use tenure_service::body::discard;
+use tenure_service::body::declared_length;
 use tenure_service::extract::Authenticated;
 use tenure_service::pages::Pages;
 use tenure_service::query::QueryParams;
 
 use crate::body::BodyLimit;
 use crate::http::{self, pages};
+use crate::memory::BodyMemory;
 use crate::prelude::*;
 use crate::{lifecycle_api, middleware, socket};
 
@@ -61,7 +62,7 @@ handlers! {
     reports: StartJob | HeartbeatJob | ReportProgress | SucceedJob | PartialJob | FailJob | RejectJob | ReleaseJob
         | ConfirmCancel;
     jobs: CreateJob => create, ListJobs => list, CreateJobs => create_batch, GetJob => get, ListJobEvents => history,
-        ReplayJob => replay, ExplainJob => explain, CancelJob => cancel, RetryJob => retry,
+        DeleteJob => delete, ReplayJob => replay, ExplainJob => explain, CancelJob => cancel, RetryJob => retry,
         DeadLetterJob => dead_letter, SignalJob => signal;
     bulk: ActOnJobs => act;
     stream: StreamJob => stream;
@@ -73,10 +74,12 @@ handlers! {
     catalog: ListLifecycles => lifecycles, GetLifecycle => lifecycle, GetLifecycleDiagram => diagram,
         ListTypes => types;
     accounts: GetCredits => get, GrantCredits => grant;
+    users: EraseUser => erase;
     events: ListEvents => events;
     system: ListWorkers => workers, ListQueues => queues, PauseQueue => set_paused::<true>,
-        ResumeQueue => set_paused::<false>, GetStats => stats, ListAudit => audit;
-    keys: ListKeys => list, CreateKey => create, RevokeKey => revoke;
+        ResumeQueue => set_paused::<false>, GetStats => stats;
+    audit: ListAudit => list;
+    keys: ListKeys => list, CreateKey => create, RotateKey => rotate, RevokeKey => revoke;
     schedules: ListSchedules => list, CreateSchedule => create, GetSchedule => get, DeleteSchedule => remove,
         PauseSchedule => pause, ResumeSchedule => resume;
     webhooks: ListWebhooks => list, CreateWebhook => create, GetWebhook => get, DeleteWebhook => remove,
@@ -104,31 +107,45 @@ fn route<H: Handler<T, App>, T: 'static>(id: CallId, handler: H) -> MethodRouter
     on(method, move |State(app): State<App>, request: Request| async move {
         let (mut parts, body) = request.into_parts();
         match admit(id, &app, &mut parts).await {
-            Ok(()) => handler.call(Request::from_parts(parts, body), app).await,
-            Err(problem) => {
-                let is_read = discard(body, &parts.headers).await;
-                let mut response = problem.into_response();
-                if !is_read {
-                    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-                }
+            Ok(reserved) => {
+                let response = handler.call(Request::from_parts(parts, body), app).await;
+                drop(reserved);
                 response
             }
+            Err(problem) => problem.into_response(),
         }
     })
 }
 
 /// Identifies the caller, refuses one without the right, and leaves it in the request for the handler. A query of a call
 /// that has no query parameters is refused too.
-async fn admit(id: CallId, app: &App, parts: &mut Parts) -> Result<()> {
+async fn admit(id: CallId, app: &App, parts: &mut Parts) -> Result<BodyMemory> {
     let call = id.call();
     let caller = Caller::from_request_parts(parts, app).await?;
-    if !call.access.allows(caller.role.as_str()) {
+    if !call.access.allows(|right| caller.is(right)) {
         return Err(caller.lacks_right());
     }
     if !call.has_query() {
         QueryParams::from_request_parts(parts, app).await?.done()?;
     }
+    let limit = BodyLimit::of(id, app.limits());
+    let reserved = reserve(id, app, parts, limit)?;
     parts.extensions.insert(Authenticated(Ok(caller)));
-    parts.extensions.insert(BodyLimit::of(id, app.limits()));
-    Ok(())
+    parts.extensions.insert(limit);
+    Ok(reserved)
+}
+
+/// Refuses a call before its body is read, if the node is overloaded or has no memory for it.
+fn reserve(id: CallId, app: &App, parts: &Parts, limit: BodyLimit) -> Result<BodyMemory> {
+    let adds_work = matches!(id, CallId::CreateJob | CallId::CreateJobs);
+    if adds_work && !app.runtime().accepts_creations() {
+        return Err(Failure::Overloaded.into());
+    }
+    let has_body = parts.headers.contains_key(header::TRANSFER_ENCODING) || parts.version >= Version::HTTP_2;
+    let unknown = if has_body && parts.method == axum::http::Method::POST { limit.0 } else { 0 };
+    // An upload is never in memory as a whole.
+    let is_streamed = id == CallId::AddJobAsset;
+    let bytes = declared_length(&parts.headers).map_or(unknown, |length| limit.0.min(length as usize));
+    let bytes = if is_streamed { 0 } else { bytes };
+    app.memory.reserve(bytes, adds_work).ok_or_else(|| Failure::Overloaded.into())
 }

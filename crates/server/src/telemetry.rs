@@ -3,6 +3,7 @@
 //! Log lines are text or JSON. Values are escaped, so that text of jobs and callers cannot end a line or control a
 //! terminal.
 
+mod attempts;
 mod escape;
 mod lines;
 #[cfg(feature = "otel")]
@@ -14,12 +15,16 @@ mod traces;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use http::{Method, StatusCode};
 use tenure_config::{LogConfig, LogFormat, OtelConfig};
+use tracing::field::Empty;
 use tracing::{Span, Subscriber};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, registry};
+
+pub(crate) use attempts::{export as export_attempts, link as link_attempts, traceparent as job_traceparent};
 
 use crate::trace_context::TraceContext;
 use traces::Traces;
@@ -53,6 +58,7 @@ pub fn start(log: &LogConfig, otel: Option<&OtelConfig>) -> Result<Telemetry, St
     let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
     let (subscriber, traces) = subscriber(log, otel, colour, io::stderr)?;
     subscriber.try_init().map_err(|error| format!("telemetry is already running: {error}"))?;
+    traces.as_ref().into_iter().for_each(traces::export_attempts_to);
     IS_TRACED.store(traces.is_some(), Ordering::Relaxed);
     Ok(Telemetry { traces })
 }
@@ -60,6 +66,50 @@ pub fn start(log: &LogConfig, otel: Option<&OtelConfig>) -> Result<Telemetry, St
 /// Whether spans are exported.
 pub fn is_traced() -> bool {
     IS_TRACED.load(Ordering::Relaxed)
+}
+
+/// The span of a request, as the conventions of OpenTelemetry describe it for HTTP servers. A span costs more than a small
+/// request, so it is only created if it is exported.
+pub(crate) fn request_span(method: &Method, route: Option<&str>, path: &str, is_secure: bool) -> Span {
+    if is_traced() { new_request_span(method, route, path, is_secure) } else { Span::none() }
+}
+
+fn new_request_span(method: &Method, route: Option<&str>, path: &str, is_secure: bool) -> Span {
+    tracing::info_span!(
+        "request",
+        otel.name = request_name(method, route),
+        otel.kind = "server",
+        otel.status_code = Empty,
+        http.request.method = method.as_str(),
+        http.route = route,
+        http.response.status_code = Empty,
+        url.path = path,
+        url.scheme = if is_secure { "https" } else { "http" },
+        "error.type" = Empty,
+    )
+}
+
+fn request_name(method: &Method, route: Option<&str>) -> String {
+    route.map_or_else(|| method.to_string(), |route| format!("{method} {route}"))
+}
+
+/// Records in the span of a request its route, if that was not known at its start.
+pub(crate) fn set_route(span: &Span, method: &Method, route: &str) {
+    if !span.is_disabled() {
+        span.record("http.route", route);
+        traces::rename(span, request_name(method, Some(route)));
+    }
+}
+
+/// Records the answer in the span of a request. Only a failure of the server is an error of the span.
+pub(crate) fn end_request(span: &Span, status: StatusCode) {
+    if span.is_disabled() {
+        return;
+    }
+    span.record("http.response.status_code", i64::from(status.as_u16()));
+    if status.is_server_error() {
+        span.record("otel.status_code", "ERROR").record("error.type", status.as_str());
+    }
 }
 
 /// Makes a span part of the caller's trace. Must be called before the span is entered; an invalid header is ignored.

@@ -8,6 +8,8 @@ mod address;
 mod sign;
 mod target;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Response, StatusCode, Url};
 use serde::Serialize;
@@ -27,8 +29,10 @@ use crate::prelude::*;
 
 /// How often webhooks without a sender are looked up.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Webhooks that one node sends at once.
+/// Webhooks that one node sends at once. If more are due, they take turns.
 const SENDING_MAX: usize = 256;
+/// How long a webhook is sent before it lets another one be sent, if one is due and there is no room for it.
+const TURN: Duration = Duration::from_secs(1);
 /// How long a lease lasts without renewal.
 const LEASE: Millis = Millis(15_000);
 const RENEW_INTERVAL: Duration = Duration::from_secs(5);
@@ -45,6 +49,8 @@ struct WebhookSender {
     policy: TargetPolicy,
     clients: Clients,
     retry: Vec<Millis>,
+    /// Whether a webhook is due for which there is no room.
+    is_crowded: AtomicBool,
 }
 
 /// Delivers webhooks until the server drains.
@@ -55,7 +61,8 @@ pub(crate) async fn deliver_all(app: App) {
         Err(error) => return tracing::error!(%error, "webhook delivery disabled"),
     };
     let retry = app.webhooks.retry.clone();
-    let sender = Arc::new(WebhookSender { policy, clients, retry, app: app.clone() });
+    let is_crowded = AtomicBool::new(false);
+    let sender = Arc::new(WebhookSender { policy, clients, retry, is_crowded, app: app.clone() });
     let mut tasks = JoinSet::new();
     loop {
         tokio::select! {
@@ -64,8 +71,11 @@ pub(crate) async fn deliver_all(app: App) {
         }
         while tasks.try_join_next().is_some() {}
         let room = SENDING_MAX - tasks.len();
-        let Ok(due) = app.store().due_automations(AutomationKind::Webhook, room).await else { continue };
-        for automation in due {
+        let Ok(due) = app.store().due_automations(AutomationKind::Webhook, room.max(1)).await else {
+            continue;
+        };
+        sender.is_crowded.store(due.len() > room, Ordering::Relaxed);
+        for automation in due.into_iter().take(room) {
             let Automation::Webhook(webhook) = automation else { continue };
             let sender = Arc::clone(&sender);
             tasks.spawn(async move { sender.send_while_leased(webhook.id).await });
@@ -98,11 +108,11 @@ struct WebhookLease<'s> {
 impl WebhookSender {
     async fn change(&self, id: &Name, change: WebhookChange) -> Option<Webhook> {
         let command = Command::ChangeWebhook { id: id.clone(), change };
-        let envelope = CommandEnvelope { by: Actor::from("webhooks"), key: None, command };
+        let envelope = CommandEnvelope { by: "webhooks".into(), key: None, command };
         match self.app.runtime().submit(envelope).await {
             Ok(Ok(CommandOutput::Automation { automation, .. })) => match *automation {
                 Automation::Webhook(webhook) => Some(webhook),
-                Automation::Schedule(_) => None,
+                Automation::Schedule(_) | Automation::Erasure(_) => None,
             },
             // Removed, leased by another node, or the store is unavailable: the next poll of any node continues.
             _ => None,
@@ -150,11 +160,14 @@ impl WebhookSender {
 }
 
 impl WebhookLease<'_> {
-    /// Delivers matching events until the lease ends.
+    /// Delivers matching events until the lease or the turn ends.
     async fn deliver_events(&mut self) {
         let mut follower = self.sender.app.runtime().follow(self.position);
+        let began = Instant::now();
+        let sender = self.sender;
+        let is_over = || began.elapsed() >= TURN && sender.is_crowded.load(Ordering::Relaxed);
         loop {
-            let events = match timeout(RENEW_INTERVAL, follower.next()).await {
+            let events = match timeout(TURN, follower.next()).await {
                 Ok(Ok(events)) => events,
                 Ok(Err(_)) => return,
                 Err(_) => Vec::new(),
@@ -164,6 +177,14 @@ impl WebhookLease<'_> {
                     return;
                 }
                 self.position = event.position;
+                if is_over() {
+                    break;
+                }
+            }
+            if is_over() {
+                // Due now, after those that have waited longer.
+                self.renew(Millis(0), None).await;
+                return;
             }
             if self.renewed_at.elapsed() >= RENEW_INTERVAL && !self.renew(LEASE, None).await {
                 return;
@@ -197,6 +218,7 @@ impl WebhookLease<'_> {
                 }
             }
         };
+        self.sender.app.metrics.count_delivery(matches!(outcome, DeliveryOutcome::Delivered(_)));
         match outcome {
             DeliveryOutcome::Delivered(status) => {
                 self.position = event.position;

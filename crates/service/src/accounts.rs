@@ -6,13 +6,13 @@ use crate::fields::{message, up_to};
 use crate::prelude::*;
 
 pub fn may_see(caller: &Caller, user: &UserId) -> Result<()> {
-    if caller.role != Role::Producer {
-        return caller.may(Right::ReadSystem);
-    }
-    if caller.user.as_ref() == Some(user) {
+    if caller.owns(Some(user)) {
         return Ok(());
     }
-    Err(Problem::forbidden("a producer sees only the account of its user"))
+    if caller.has(Role::Producer) && !caller.sees_all_users() {
+        return Err(Problem::forbidden("a producer sees only the account of its user"));
+    }
+    caller.may(Right::ReadSystem)
 }
 
 pub async fn grant(
@@ -23,7 +23,7 @@ pub async fn grant(
     amount: u64,
     reason: String,
 ) -> Result<()> {
-    caller.may(Right::Operate)?;
+    caller.may(Right::ManageSystem)?;
     let reason = message("#/reason", Some(reason))?;
     let amount = up_to(CREDITS_MAX, "#/grant", amount)?;
     service.submit(caller, key, Command::GrantCredits { user: user.clone(), amount, reason }).await?;

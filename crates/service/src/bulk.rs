@@ -17,26 +17,45 @@ pub const PAGE_JOBS: usize = 500;
 pub enum Action {
     Cancel,
     Retry,
+    Delete,
 }
 
-/// Matching jobs, newest first, and a cursor if there are more than one request may touch.
+/// Matching jobs in the caller's scopes, newest first, and a cursor if there are more than one request may touch.
 pub async fn matching(
     service: &Service,
-    filter: &JobFilter,
+    caller: &Caller,
+    mut filter: JobFilter,
     mut before: Option<JobId>,
 ) -> Result<(Vec<JobId>, Option<JobId>)> {
+    caller.narrow(&mut filter)?;
     let mut jobs: Vec<JobId> = Vec::new();
     loop {
-        let found = service.store().list(filter.clone(), Page { before, limit: PAGE_JOBS }).await?;
-        jobs.extend(found.iter().map(|job| job.id()));
-        before = jobs.last().copied();
-        if found.len() < PAGE_JOBS {
+        let found = service.store().list_page(filter.clone(), Page { before, limit: PAGE_JOBS }).await?;
+        jobs.extend(found.rows.iter().filter(|job| caller.has_in_scope(&job.spec)).map(|job| job.id()));
+        before = found.rows.last().map(|job| job.id()).or(before);
+        if !found.has_more {
             return Ok((jobs, None));
         }
         if jobs.len() >= ACTION_JOBS_MAX {
             return Ok((jobs, before));
         }
     }
+}
+
+/// The jobs that the caller may copy, and the problem of each of the others.
+pub async fn split_copies(
+    service: &Service,
+    caller: &Caller,
+    jobs: Vec<JobId>,
+) -> (Vec<JobId>, Vec<(JobId, Problem)>) {
+    let (mut allowed, mut refused) = (Vec::with_capacity(jobs.len()), Vec::new());
+    for job in jobs {
+        match service.check_copy(caller, job).await {
+            Ok(()) => allowed.push(job),
+            Err(problem) => refused.push((job, problem)),
+        }
+    }
+    (allowed, refused)
 }
 
 /// Submits the same command for each job, as the caller.
@@ -48,10 +67,11 @@ pub async fn submit_each(
     key: Option<IdempotencyKey>,
     jobs: &[JobId],
 ) -> Vec<Result<CommandResult, Failure>> {
-    let by = caller.actor();
+    let by = caller.origin();
     let command = |&job: &JobId| {
         let command = match action {
             Action::Cancel => Command::Cancel(Cancel { job, mode, reason: None }),
+            Action::Delete => Command::Delete { job, reason: None },
             Action::Retry => Command::Retry(Retry { job, id: service.runtime().new_id(), when: When::Now }),
         };
         CommandEnvelope { by: by.clone(), key: key.clone(), command }

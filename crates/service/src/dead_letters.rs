@@ -9,10 +9,37 @@ use crate::prelude::*;
 /// Upper bound of `max_per_second`.
 const RATE_MAX: f64 = 100_000.0;
 
-/// Restricts a listing to what the caller may see: everything, or the dead letters of its user.
+/// Restricts a listing to what the caller may see: everything, or the dead letters of its user, in its scopes. What it
+/// finds is to be filtered by [`visible`].
 pub fn narrow(caller: &Caller, filter: &mut DeadLetterFilter) -> Result<()> {
+    if caller.has(Role::Producer) && !caller.sees_all_users() {
+        if filter.jobs.user_id.is_some() && filter.jobs.user_id != caller.user {
+            return Err(Problem::forbidden("a producer lists only dead letters of its user"));
+        }
+        filter.jobs.user_id.clone_from(&caller.user);
+    }
     caller.narrow(&mut filter.jobs)?;
-    if caller.is(Right::ManageJobs) { Ok(()) } else { caller.may(Right::ReadSystem) }
+    caller.may(Right::ReadDeadLetters)
+}
+
+/// The dead letters whose jobs the caller may see. Without scopes, nothing is read.
+pub async fn visible(
+    service: &Service,
+    caller: &Caller,
+    mut letters: Vec<DeadLetter>,
+) -> Result<Vec<DeadLetter>> {
+    if caller.scopes.limits_jobs() {
+        let mut hidden = Vec::new();
+        for letter in &letters {
+            match service.check_scope(caller, letter.job_id).await {
+                Ok(()) => {}
+                Err(problem) if problem.code() == ProblemCode::Forbidden.code() => hidden.push(letter.job_id),
+                Err(problem) => return Err(problem),
+            }
+        }
+        letters.retain(|letter| !hidden.contains(&letter.job_id));
+    }
+    Ok(letters)
 }
 
 pub fn check_rate(pointer: &str, max_per_second: Option<f64>) -> Result<()> {
@@ -29,7 +56,7 @@ pub async fn redrive_each(
     key: Option<IdempotencyKey>,
     jobs: &[JobId],
 ) -> Vec<Result<CommandResult, Failure>> {
-    let by = caller.actor();
+    let by = caller.origin();
     let command = |(index, &job): (usize, &JobId)| {
         let delay = max_per_second.map_or(0, |rate| (index as f64 * 1000.0 / rate) as u64);
         let when = if delay == 0 { When::Now } else { When::In(Millis(delay)) };
@@ -42,17 +69,21 @@ pub async fn redrive_each(
 /// Matching dead letters that `keep` accepts, and a cursor if there are more than one request may touch.
 pub async fn matching(
     service: &Service,
-    filter: DeadLetterFilter,
+    caller: &Caller,
+    mut filter: DeadLetterFilter,
     mut before: Option<JobId>,
     keep: impl Fn(&DeadLetter) -> bool,
 ) -> Result<(Vec<JobId>, Option<JobId>)> {
+    narrow(caller, &mut filter)?;
     let mut found: Vec<JobId> = Vec::new();
     loop {
         let page = Page { before, limit: PAGE_JOBS };
         let letters: Vec<DeadLetter> = service.store().dead_letters(filter.clone(), page).await?;
-        found.extend(letters.iter().filter(|letter| keep(letter)).map(|letter| letter.job_id));
+        let count = letters.len();
         before = letters.last().map(|letter| letter.job_id);
-        if letters.len() < PAGE_JOBS {
+        let letters = visible(service, caller, letters).await?;
+        found.extend(letters.iter().filter(|letter| keep(letter)).map(|letter| letter.job_id));
+        if count < PAGE_JOBS {
             return Ok((found, None));
         }
         if found.len() >= ACTION_JOBS_MAX {

@@ -31,7 +31,7 @@ impl EventFilter {
             user_id: params.name("user_id")?,
             ..Self::default()
         };
-        if caller.role == Role::Producer {
+        if caller.has(Role::Producer) && !caller.has(Role::Worker) && !caller.sees_all_users() {
             if filter.user_id.is_some() && filter.user_id != caller.user {
                 return Err(Problem::forbidden("a producer reads only events of its user"));
             }
@@ -52,10 +52,17 @@ impl EventFilter {
     }
 }
 
-/// Whether the caller may see an event that [`EventFilter`] admits: workers see only jobs that they hold.
+/// Whether the caller may see an event that [`EventFilter`] admits: producers see those of their user, workers those of
+/// jobs that they hold, and all only those in their scopes.
 pub async fn may_see(service: &Service, caller: &Caller, entry: &JournalEntry) -> Result<bool> {
-    if caller.role != Role::Worker {
+    if !caller.scopes.admits_job(&entry.job_type, &entry.queue, entry.user_id.as_ref()) {
+        return Ok(false);
+    }
+    if caller.sees_all_users() || caller.owns(entry.user_id.as_ref()) {
         return Ok(true);
+    }
+    if !caller.has(Role::Worker) {
+        return Ok(false);
     }
     match service.store().job(entry.event.job_id).await? {
         Some(job) => service.may_see(caller, &job).await,

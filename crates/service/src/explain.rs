@@ -47,13 +47,13 @@ pub struct NextStep {
     pub trigger: Trigger,
     pub to: Vec<StateName>,
     /// Who can trigger it.
-    pub who: &'static [&'static str],
+    pub who: Vec<&'static str>,
 }
 
 pub async fn explain(service: &Service, job: &Job) -> Result<Explanation> {
     let now = service.store().now().await?;
     let waiting_for = waiting_for(service, job, now).await?;
-    let lifecycle = &*of_job(service, job)?;
+    let lifecycle = &*of_job(service, job).await?;
     let entered = job.times.entered.iter().find(|(state, _)| *state == job.state).map(|(_, at)| *at);
     let since = entered.unwrap_or(job.times.updated_at);
     let first = waiting_for.first().map(|waiting| format!("; {}", waiting.detail));
@@ -93,7 +93,9 @@ async fn waiting_for(service: &Service, job: &Job, now: Now) -> Result<Vec<Waiti
             if service.store().paused().await?.contains(&job.spec.queue) {
                 add("paused_queue", format!("queue {} is paused", job.spec.queue), None);
             }
-            if job.run_at <= now.at && !service.runtime().is_awaited(&job.spec.queue, &job.spec.job_type) {
+            if job.run_at <= now.at
+                && !service.stats().is_awaited(&job.spec.queue, &job.spec.job_type).await?
+            {
                 let detail =
                     format!("no worker waits for type {} in queue {}", job.spec.job_type, job.spec.queue);
                 add("worker", detail, None);
@@ -158,7 +160,7 @@ fn next(job: &Job, lifecycle: &Lifecycle) -> Vec<NextStep> {
             | Trigger::Release => &["worker"],
             Trigger::Reject if job.phase.is_leased() => &["worker"],
             Trigger::Reject | Trigger::DeadLetter => &["operator"],
-            Trigger::Cancel | Trigger::Signal(_) | Trigger::Create => &["owner", "operator"],
+            Trigger::Signal(_) | Trigger::Cancel | Trigger::Create => &["owner", "operator"],
             Trigger::Timeout | Trigger::LeaseExpired | Trigger::Due => &["clock"],
             Trigger::Disconnected => &["connection"],
         }
@@ -166,10 +168,17 @@ fn next(job: &Job, lifecycle: &Lifecycle) -> Vec<NextStep> {
     let allowed = lifecycle.allowed(job.state.as_str()).into_iter();
     let shown = allowed.map(|trigger| NextStep {
         to: targets(lifecycle, job.state.as_str(), &trigger),
-        who: who(&trigger),
+        who: senders(lifecycle, job.state.as_str(), &trigger).unwrap_or_else(|| who(&trigger).to_vec()),
         trigger,
     });
     shown.collect()
+}
+
+/// The senders to which the rules of a signal restrict it.
+fn senders(lifecycle: &Lifecycle, from: &str, trigger: &Trigger) -> Option<Vec<&'static str>> {
+    let by = lifecycle.rules_from(from).find(|rule| rule.on == *trigger)?.by.as_ref()?;
+    let name = |role: &Role| if *role == Role::Producer { "owner" } else { role.as_str() };
+    Some(by.iter().map(name).collect())
 }
 
 /// Commands that move the job on or tell more about it.

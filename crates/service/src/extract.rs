@@ -19,6 +19,25 @@ pub struct Peer(pub IpAddr);
 #[derive(Clone, Copy, Debug)]
 pub struct IsSecure;
 
+/// The connection of a request.
+pub trait Connection: Send + Sync {
+    /// A caller has authenticated on it.
+    fn authenticated(&self);
+}
+
+/// Carries the connection of a request.
+#[derive(Clone)]
+pub struct OnConnection(pub Arc<dyn Connection>);
+
+impl OnConnection {
+    /// Records that a caller has authenticated on the connection of these extensions, if there is one.
+    pub fn authenticated(extensions: &http::Extensions) {
+        if let Some(Self(connection)) = extensions.get() {
+            connection.authenticated();
+        }
+    }
+}
+
 /// The result of an authentication that was made earlier for the same request.
 #[derive(Clone, Debug)]
 pub struct Authenticated(pub Result<Caller>);
@@ -38,11 +57,14 @@ where
         let service = Service::from_ref(state);
         let keys = service.keyring().current().await?;
         if keys.is_open() {
+            OnConnection::authenticated(&parts.extensions);
             return Ok(Self::open());
         }
         let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
         let token = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        service.keyring().identify(&keys, token, peer).await
+        let caller = service.keyring().identify(&keys, token, peer, service.runtime().now()).await?;
+        OnConnection::authenticated(&parts.extensions);
+        Ok(caller)
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use serde::Deserialize;
 use serde::de::IntoDeserializer as _;
 use serde::de::value::Error;
+use tenure_core::time::Millis;
 
 use crate::problem::{Problem, Result};
 use crate::query::is_name;
@@ -36,11 +37,20 @@ pub fn message(pointer: &str, text: Option<String>) -> Result<Option<String>> {
     Ok(text)
 }
 
-/// A value with its own syntax: a time, a duration, a word of the protocol.
+/// A value with its own syntax: a time, a word of the protocol.
 pub fn parsed<T: for<'de> Deserialize<'de>>(pointer: &str, text: Option<String>) -> Result<Option<T>> {
     let one = |text: String| {
         T::deserialize(text.into_deserializer())
             .map_err(|error: Error| Problem::malformed(pointer, error.to_string()))
+    };
+    text.map(one).transpose()
+}
+
+/// A duration.
+pub fn span(pointer: &str, text: Option<String>) -> Result<Option<Millis>> {
+    let one = |text: String| match tenure_api::span::parse(&text) {
+        Some(span) => Ok(Millis(span.as_millis() as u64)),
+        None => Err(Problem::malformed(pointer, format!("`{text}` is not a duration such as \"30s\""))),
     };
     text.map(one).transpose()
 }

@@ -3,6 +3,7 @@
 
 pub mod accounts;
 pub mod assets;
+pub mod attempt_trace;
 pub mod auth;
 pub mod body;
 pub mod bulk;
@@ -21,6 +22,7 @@ mod prelude;
 pub mod problem;
 pub mod query;
 mod service;
+pub mod sessions;
 pub mod shell_quote;
 pub mod sse;
 pub mod wire;

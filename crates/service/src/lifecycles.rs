@@ -15,8 +15,8 @@ pub fn newest(service: &Service, name: &str) -> Result<Arc<Lifecycle>> {
 }
 
 /// The rules that a job lives under.
-pub fn of_job(service: &Service, job: &Job) -> Result<Arc<Lifecycle>> {
-    let found = service.runtime().catalog().lifecycle(&job.spec.lifecycle).cloned();
+pub async fn of_job(service: &Service, job: &Job) -> Result<Arc<Lifecycle>> {
+    let found = service.runtime().lifecycle(&job.spec.lifecycle).await;
     found.ok_or_else(|| {
         Problem::new(
             ProblemCode::Internal,

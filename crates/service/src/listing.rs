@@ -1,5 +1,7 @@
 //! Listings of the jobs that a caller may see.
 
+use tenure_store::BoundedPage;
+
 use crate::prelude::*;
 
 /// A page of matching jobs that the caller may see, and the cursor of the next page.
@@ -9,11 +11,11 @@ pub async fn list(
     filter: JobFilter,
     rows: Page,
 ) -> Result<(Vec<Arc<Job>>, Option<JobId>)> {
-    let jobs = match leased(service, &filter, rows).await? {
-        Some(jobs) => jobs,
-        None => service.store().list(filter, rows).await?,
+    let BoundedPage { rows: jobs, has_more } = match leased(service, &filter, rows).await? {
+        Some(jobs) => BoundedPage { has_more: jobs.len() == rows.limit, rows: jobs },
+        None => service.store().list_page(filter, rows).await?,
     };
-    let next = (jobs.len() == rows.limit).then(|| jobs.last().map(|job| job.id())).flatten();
+    let next = has_more.then(|| jobs.last().map(|job| job.id())).flatten();
     let mut shown = Vec::with_capacity(jobs.len());
     for job in jobs {
         if service.may_see(caller, &job).await? {

@@ -6,7 +6,7 @@ pub(crate) use tenure_core::api_key::Role;
 pub(crate) use tenure_core::command::{Command, CommandEnvelope, IdempotencyKey, Retry, When};
 pub(crate) use tenure_core::decide::CommandResult;
 pub(crate) use tenure_core::id::{JobId, LifecycleName, Name, StateName, UserId, WorkerId};
-pub(crate) use tenure_core::job::Job;
+pub(crate) use tenure_core::job::{Job, LeaseOwner};
 pub(crate) use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
 pub(crate) use tenure_core::time::{Millis, Timestamp};
 pub(crate) use tenure_runtime::Failure;

@@ -32,6 +32,7 @@ pages! {
     TooLarge "too_large",
     UnsupportedMediaType "unsupported_media_type",
     Misdirected "misdirected",
+    HeadersTooLarge "headers_too_large",
     RangeNotSatisfiable "range_not_satisfiable",
     UnknownType "unknown_type",
     ValidationFailed "validation_failed",
@@ -189,6 +190,13 @@ impl From<Refusal> for Problem {
                 });
                 (ProblemCode::InvalidTransition, extra)
             }
+            Refusal::RoleNotPermitted { .. } => (ProblemCode::Forbidden, Value::Null),
+            Refusal::Unfinished { job, current_state, allowed } => {
+                let extra = json!({
+                    "job_id": job, "current_state": current_state, "trigger": "delete", "allowed": allowed,
+                });
+                (ProblemCode::InvalidTransition, extra)
+            }
             Refusal::LeaseConflict { job, fence, cause } => {
                 let extra = json!({ "job_id": job, "fence": fence, "cause": cause.to_string() });
                 (ProblemCode::LeaseConflict, extra)
@@ -225,6 +233,11 @@ impl From<Failure> for Problem {
             Failure::Overloaded => Self::new(ProblemCode::Overloaded, failure.to_string()).retry_after(1),
             Failure::Stopped => Self::new(ProblemCode::Overloaded, "this node is stopping").retry_after(1),
             Failure::Store(error) => Self::from(&*error),
+            // Logged with its message where it happened.
+            Failure::Panicked(_) => {
+                let detail = "a defect of the server; nothing was changed; see the server's log";
+                Self::new(ProblemCode::Internal, detail)
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use tenure_store::Store;
 use tokio::sync::watch;
 
 use crate::assets::Contents;
-use crate::keyring::Keyring;
+use crate::keyring::{Admission, Keyring};
 use crate::prelude::*;
 use crate::worker_registry::{WorkerRegistry, workers_seen};
 
@@ -101,7 +101,7 @@ impl Service {
         key: Option<IdempotencyKey>,
         command: Command,
     ) -> Result<CommandOutput> {
-        Ok(self.runtime().submit(CommandEnvelope { by: caller.actor(), key, command }).await??)
+        Ok(self.runtime().submit(CommandEnvelope { by: caller.origin(), key, command }).await??)
     }
 
     /// Replaces an alias of a state in a filter by the state's name.
@@ -118,9 +118,36 @@ impl Service {
         }
     }
 
-    /// Whether a stream may continue: its caller is still authorised and the server is not draining.
+    /// Whether a stream may continue: its caller is still authorised and the server is not draining. If that cannot be
+    /// checked it ends, and its client continues after the last event at another node.
     pub async fn may_continue(&self, caller: &Caller) -> bool {
-        !self.is_draining() && self.keyring().still_admits(caller, self.runtime().now()).await
+        !self.is_draining() && self.admission(caller).await == Admission::Valid
+    }
+
+    /// Whether an authenticated caller is still valid.
+    pub async fn admission(&self, caller: &Caller) -> Admission {
+        self.keyring().admission(caller, self.runtime().now()).await
+    }
+
+    /// Resolves when a stream or a wait of this caller must end: the server drains, or the caller is no longer valid.
+    pub async fn must_end(&self, caller: &Caller) {
+        tokio::select! {
+            () = self.drained() => {}
+            () = self.keyring().ended(caller, || self.runtime().now()) => {}
+        }
+    }
+
+    /// Refuses a caller that was valid before, if it is not valid now.
+    pub async fn check_admission(&self, caller: &Caller) -> Result<()> {
+        match self.admission(caller).await {
+            Admission::Valid => Ok(()),
+            Admission::Ended => {
+                Err(Problem::new(ProblemCode::Unauthenticated, "the key or token is no longer valid"))
+            }
+            Admission::Unknown => {
+                Err(Problem::new(ProblemCode::StoreUnavailable, "the keys cannot be read now").retry_after(1))
+            }
+        }
     }
 
     /// One job, if it exists and the caller may see it.
@@ -134,31 +161,77 @@ impl Service {
     }
 
     pub async fn may_see(&self, caller: &Caller, job: &Job) -> Result<bool> {
-        if caller.role == Role::Worker {
-            return self.holds(caller, job.worker()).await;
+        if !caller.has_in_scope(&job.spec) {
+            return Ok(false);
         }
-        Ok(caller.has_access_to_user(job.spec.user_id.as_ref()))
+        if caller.sees_all_users() || caller.owns(job.spec.user_id.as_ref()) {
+            return Ok(true);
+        }
+        if caller.has(Role::Worker) {
+            self.holds(caller, job.lease_owner().as_ref()).await
+        } else {
+            Ok(false)
+        }
     }
 
-    /// Whether a job's worker presented this caller's credential, to this node or another.
-    pub async fn holds(&self, caller: &Caller, worker: Option<&WorkerId>) -> Result<bool> {
-        let Some(worker) = worker else { return Ok(false) };
+    /// One job that the caller may see and change: as its owner, or as an operator.
+    pub async fn managed_job(&self, caller: &Caller, id: JobId) -> Result<Arc<Job>> {
+        let job = self.job(caller, id).await?;
+        if caller.manages_all_users() || caller.owns(job.spec.user_id.as_ref()) {
+            return Ok(job);
+        }
+        Err(Problem::forbidden(format!("job {id} belongs to another user")))
+    }
+
+    /// Refuses a job that is out of the caller's scopes. Without scopes, nothing is read.
+    pub async fn check_scope(&self, caller: &Caller, id: JobId) -> Result<()> {
+        if !caller.scopes.limits_jobs() {
+            return Ok(());
+        }
+        match self.store().job(id).await? {
+            Some(job) if !caller.has_in_scope(&job.spec) => {
+                Err(Problem::forbidden(format!("the scopes of this key do not include job {id}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses the copy of a job that is out of the caller's scopes. Without scopes, nothing is read.
+    pub async fn check_copy(&self, caller: &Caller, id: JobId) -> Result<()> {
+        if caller.scopes.is_empty() {
+            return Ok(());
+        }
+        let job = self.store().job(id).await?;
+        job.map_or(Ok(()), |job| caller.may_create_like(&job.spec))
+    }
+
+    /// Whether a lease is bound to this caller's credential. A lease of an earlier version is bound to none: then the last
+    /// credential counts that presented the worker's name.
+    pub async fn holds(&self, caller: &Caller, owner: Option<&LeaseOwner>) -> Result<bool> {
+        let Some(LeaseOwner { worker, credential }) = owner else { return Ok(false) };
+        if let Some(credential) = credential {
+            return Ok(*credential == caller.credential);
+        }
         let seen = self.store().worker(worker.clone()).await?;
         Ok(seen.is_some_and(|seen| seen.credential.as_ref() == Some(&caller.credential)))
     }
 
-    /// Registers that a worker was seen. A new worker is written to the store at once, since other nodes may be asked what
-    /// it holds. Refuses a worker name under which another credential holds jobs.
+    /// Registers that a worker was seen. Several credentials may use the same name, each for its own leases. Only where the
+    /// name decides, since the worker holds leases of an earlier version, is it refused to another credential; for these a
+    /// new worker is written to the store at once.
     pub async fn touch_worker(&self, caller: &Caller, worker: &WorkerId) -> Result<()> {
+        if !caller.scopes.admits_worker(worker) {
+            return Err(Problem::forbidden(format!("the scopes of this key do not include worker {worker}")));
+        }
         let now = self.runtime().now();
         if self.worker_registry().touch(worker, &caller.credential, now) {
             return Ok(());
         }
-        if caller.role == Role::Worker {
+        if !caller.manages_all_users() {
             let seen = self.store().worker(worker.clone()).await?;
             let other =
                 seen.and_then(|seen| seen.credential).filter(|credential| *credential != caller.credential);
-            if other.is_some() && self.has_leases(worker).await? {
+            if other.is_some() && self.has_unbound_leases(worker).await? {
                 return Err(Problem::forbidden(format!("another key holds jobs as worker {worker}")));
             }
             let credential = Some(caller.credential.clone());
@@ -169,7 +242,15 @@ impl Service {
         Ok(())
     }
 
-    async fn has_leases(&self, worker: &WorkerId) -> Result<bool> {
-        Ok(!self.store().leased(Some(worker.clone()), None, 1).await?.is_empty())
+    /// Whether a worker holds a lease that is bound to no credential.
+    async fn has_unbound_leases(&self, worker: &WorkerId) -> Result<bool> {
+        let is_unbound = |job: &Arc<Job>| job.lease.as_ref().is_some_and(|lease| lease.credential.is_none());
+        let mut pages = LeasePages::of(self.store(), worker.clone());
+        while let Some(page) = pages.next().await? {
+            if page.iter().any(is_unbound) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }

@@ -42,7 +42,8 @@ use tenure_core::lifecycle::Trigger;
 pub use automations::{schedule, webhook};
 pub use history::{dead_letter, event, log_line, telemetry};
 pub use job::{
-    JobExtras, JobView, brief, cancel_mode, explanation, final_status, heartbeat_answer, job, job_with,
+    ClaimedTrace, JobExtras, JobView, brief, cancel_mode, explanation, final_status, heartbeat_answer, job,
+    job_with,
 };
 pub use lifecycle::{job_type, lifecycle, lifecycle_summary};
 pub use operators::{account, api_key, asset, audit_line, ledger_line, worker};

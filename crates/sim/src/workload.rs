@@ -27,7 +27,7 @@ pub(crate) fn spawn(cluster: &Rc<Cluster>, rng: &mut Rng, tasks: &mut JoinSet<()
 }
 
 fn submit(by: &str, key: Option<IdempotencyKey>, command: Command) -> Request {
-    Request::Submit(CommandEnvelope { by: Actor::from(by), key, command })
+    Request::Submit(CommandEnvelope { by: by.into(), key, command })
 }
 
 /// An idempotency key of a request with this body.

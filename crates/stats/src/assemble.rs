@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::counters::{CountKey, Counted, FinishedDelta, TypeCounts};
 use crate::minute_ring::{MINUTES, MinuteRing};
 use crate::prelude::*;
-use crate::queues::{phase, queues};
+use crate::queues::{phase_of, queues};
 use crate::read::{FinishedCounts, Held, Live, Sample, TypeTimes};
 use crate::snapshot::{
     CountNow, FailureNow, LifecycleNow, Minutes, QueueNow, StateNow, TransitionNow, TypeNow,
@@ -44,7 +44,7 @@ impl SnapshotInputs<'_> {
         let mut states: Vec<(&StateName, Phase)> =
             newest.states.iter().map(|state| (&state.name, state.phase)).collect();
         let older = by_state.keys().filter(|state| newest.state(state.as_str()).is_none());
-        states.extend(older.filter_map(|state| Some((*state, phase(self.catalog, name, state)?))));
+        states.extend(older.filter_map(|state| Some((*state, phase_of(self.catalog, name, state)?))));
         let steps = self.steps(name);
         let trend = |state: &StateName| {
             let mut came = MinuteRing::default();

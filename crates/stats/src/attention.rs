@@ -5,7 +5,7 @@ use tenure_core::webhook::Webhook;
 
 use crate::assemble::SnapshotInputs;
 use crate::prelude::*;
-use crate::queues::phase;
+use crate::queues::phase_of;
 use crate::snapshot::{
     Attention, AttentionKind, LifecycleNow, NodeLife, NodeNow, QueueNow, StateNow, Subject,
 };
@@ -41,7 +41,7 @@ pub(super) fn of_ready(
         let here =
             gauges.jobs.iter().filter(|count| count.queue == it.queue && count.job_type == it.job_type);
         let is_ready = |count: &&tenure_store::Count| {
-            phase(inputs.catalog, &count.lifecycle, &count.state) == Some(Phase::Ready)
+            phase_of(inputs.catalog, &count.lifecycle, &count.state) == Some(Phase::Ready)
         };
         let jobs = number(here.filter(is_ready).map(|count| count.count).sum(), "ready job");
         let text = format!("{jobs} of type {} in queue {}, but no worker claims them", it.job_type, it.queue);
@@ -84,6 +84,7 @@ pub(super) fn of_automations(automations: &[Automation], now: Timestamp) -> impl
     automations.iter().filter_map(move |automation| match automation {
         Automation::Webhook(webhook) => of_webhook(webhook),
         Automation::Schedule(schedule) => of_schedule(schedule, now),
+        Automation::Erasure(_) => None,
     })
 }
 

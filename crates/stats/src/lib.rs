@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 pub use counters::Counters;
 pub use node_reports::ThisNode;
-pub use queues::queues;
+pub use queues::{phase_of, queues};
 
 use assemble::{SnapshotInputs, counts};
 use cached_read::{CachedRead, Read};
@@ -103,6 +103,16 @@ impl Stats {
             self.peers.get(|| read::peers(runtime(), this_node, node_reports)),
         )?;
         Ok(self.reuse_or_assemble(Parts { live, held, finished, sample, peers }))
+    }
+
+    /// Whether a claim that waits on any live node accepts a job of this queue and type.
+    pub async fn is_awaited(&self, queue: &QueueName, job_type: &TypeName) -> Result<bool, StoreError> {
+        if self.runtime.is_awaited(queue, job_type) {
+            return Ok(true);
+        }
+        let (this_node, node_reports) = (self.this_node.id.clone(), Arc::clone(&self.node_reports));
+        let peers = self.peers.get(|| read::peers(self.runtime.clone(), this_node, node_reports)).await?;
+        Ok(Awaited::count(&peers.others.awaited, queue, job_type) > 0)
     }
 
     fn count_finished(&self) -> impl Read<FinishedCounts> + use<> {

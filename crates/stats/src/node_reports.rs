@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::command::{ClaimFilter, Command, CommandEnvelope};
-use tenure_core::id::Actor;
 use tenure_core::node::NodeRecord;
 use tokio::time::Instant;
 
@@ -103,7 +102,7 @@ impl ThisNode {
 }
 
 fn heartbeat(node: NodeRecord) -> CommandEnvelope {
-    CommandEnvelope { by: Actor::from("server"), key: None, command: Command::NodeHeartbeat(Box::new(node)) }
+    CommandEnvelope { by: "server".into(), key: None, command: Command::NodeHeartbeat(Box::new(node)) }
 }
 
 impl Stats {

@@ -21,7 +21,7 @@ pub fn queues(catalog: &Catalog, paused: &[QueueName], live: &[Count]) -> Vec<Qu
     }
     for count in live {
         let queue = queues.get_mut(&count.queue).expect("every queue of a count was entered");
-        match phase(catalog, &count.lifecycle, &count.state) {
+        match phase_of(catalog, &count.lifecycle, &count.state) {
             Some(Phase::Ready) => queue.ready += count.count,
             Some(Phase::Waiting) => queue.waiting += count.count,
             Some(Phase::Held | Phase::Active | Phase::Final(_)) | None => queue.running += count.count,
@@ -31,7 +31,7 @@ pub fn queues(catalog: &Catalog, paused: &[QueueName], live: &[Count]) -> Vec<Qu
 }
 
 /// Phase of a state, by the newest version of the lifecycle that has it.
-pub(crate) fn phase(catalog: &Catalog, lifecycle: &LifecycleName, state: &StateName) -> Option<Phase> {
+pub fn phase_of(catalog: &Catalog, lifecycle: &LifecycleName, state: &StateName) -> Option<Phase> {
     let versions = catalog.lifecycles().filter(|it| it.name == *lifecycle);
     versions.filter_map(|it| it.state(state.as_str())).last().map(|state| state.phase)
 }

@@ -12,7 +12,7 @@ use crate::cached_read::ReadResult;
 use crate::counters::{Counters, FinishedDelta};
 use crate::node_reports::{NodeReports, Others};
 use crate::prelude::*;
-use crate::queues::phase;
+use crate::queues::phase_of;
 use crate::snapshot::{Percentiles, RecentNow};
 
 /// Finished jobs older than this are not sampled.
@@ -90,7 +90,7 @@ pub(super) async fn finished(runtime: Runtime, counters: Arc<Counters>) -> ReadR
     let catalog = runtime.catalog();
     let mut counts = runtime.store().counts().await?;
     // A state that no loaded lifecycle has counts as final: live jobs are counted separately.
-    counts.retain(|count| phase(&catalog, &count.lifecycle, &count.state).is_none_or(Phase::is_final));
+    counts.retain(|count| phase_of(&catalog, &count.lifecycle, &count.state).is_none_or(Phase::is_final));
     Ok(FinishedCounts { counts, mark, known: true })
 }
 

@@ -5,6 +5,9 @@ pub enum StoreError {
     /// Nothing was written; the batch may be tried again.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+    /// The database refuses connections. Nothing was written; the batch may be tried again.
+    #[error("the database refused the connection: {0}")]
+    Denied(String),
     /// Nothing was written; the batch may be tried again when there is space.
     #[error("the disk is full")]
     Full,
@@ -36,7 +39,7 @@ impl StoreError {
     /// Whether nothing was written and the batch may be tried again.
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Unavailable(_) | Self::Full | Self::Conflict(_) => true,
+            Self::Unavailable(_) | Self::Denied(_) | Self::Full | Self::Conflict(_) => true,
             Self::OutcomeUnknown(_)
             | Self::Corrupt { .. }
             | Self::SchemaAhead { .. }

@@ -12,6 +12,7 @@ mod list;
 mod live;
 mod memory;
 mod migrate;
+mod pages;
 mod postgres;
 mod prelude;
 mod query;
@@ -33,6 +34,7 @@ pub use error::StoreError;
 pub use handle::Store;
 pub use lease_pages::LeasePages;
 pub use memory::{Fault, MemoryStore};
+pub use pages::BoundedPage;
 pub use query::{Query, QueryAnswer};
 pub use ready::ReadyJobs;
 use sqlite::SqliteStore;
@@ -103,6 +105,9 @@ pub struct Count {
     pub state: StateName,
     pub count: u64,
 }
+
+/// Without a heartbeat for this long, the time counts as an outage. Nodes send one every half second.
+const SILENCE_MS_MAX: i64 = 1500;
 
 /// Largest number of listed workers.
 pub const WORKERS_MAX: usize = 10_000;

@@ -34,6 +34,7 @@ bound_from! {
     UserId: |user| Self::Text(user.to_string());
     Option<UserId>: |after| Self::Text(after.as_deref().unwrap_or_default().to_owned());
     WorkerId: |name| Self::Text(name.to_string());
+    Name: |name| Self::Text(name.to_string());
     usize: |limit| Self::Number(i64::try_from(limit).unwrap_or(i64::MAX));
     u64: |number| Self::Number(i64::try_from(number).unwrap_or(i64::MAX));
     Position: |position| position.0.into();

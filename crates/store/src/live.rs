@@ -1,9 +1,9 @@
 //! Live jobs in memory, indexed for claims and sweeps: ready jobs in claim order, clocks by deadline. Counts are maintained
 //! with each change. Finished jobs are not here, so they cannot slow claims.
 //!
-//! Of ready jobs, only those that fit into a limit of bytes are kept completely. Of the others the indexes have what claims
-//! and sweeps need, and the store reads them when they are claimed. Jobs become ready at the end of their queue, so the
-//! complete ones are mostly those that are claimed next.
+//! Only jobs that fit into a limit of bytes are kept completely, with one limit for ready jobs and one for the others. Of jobs
+//! beyond it the indexes have what claims, sweeps and listings need, and the store reads them when they are used. Jobs
+//! become ready at the end of their queue, so the complete ones are mostly those that are claimed next.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
@@ -19,9 +19,6 @@ type Rank = (Reverse<i32>, Timestamp, JobId);
 /// Ready jobs are indexed by queue and type.
 type Place = (QueueName, TypeName);
 
-/// Bytes of a job besides its payload, result and checkpoint, about.
-const JOB_BYTES: usize = 600;
-
 /// Live jobs and their indexes.
 #[derive(Debug)]
 pub(crate) struct Live {
@@ -29,6 +26,9 @@ pub(crate) struct Live {
     /// Bytes of the ready jobs that are complete, about.
     ready_bytes: usize,
     ready_bytes_max: usize,
+    /// Bytes of the other jobs that are complete, about.
+    busy_bytes: usize,
+    busy_bytes_max: usize,
     /// Claimable jobs.
     ready: BTreeMap<Place, BTreeSet<Rank>>,
     /// Ready jobs with a future `run_at`.
@@ -44,6 +44,17 @@ pub(crate) struct Live {
 enum LiveJob {
     Complete(Arc<Job>),
     Indexed(ReadyJob),
+    IndexedBusy(BusyJob),
+}
+
+/// What the indexes need of a job that is neither ready nor finished.
+#[derive(Clone, Debug)]
+struct BusyJob {
+    key: Arc<CountKey>,
+    clock: Option<Deadline>,
+    /// The holder of its lease.
+    worker: Option<WorkerId>,
+    is_waiting: bool,
 }
 
 /// What the indexes need of a ready job.
@@ -68,16 +79,18 @@ pub(crate) struct CountKey {
 impl Default for Live {
     /// Keeps every job completely.
     fn default() -> Self {
-        Self::with_ready_bytes_max(usize::MAX)
+        Self::with_bytes_max(usize::MAX, usize::MAX)
     }
 }
 
 impl Live {
-    pub(crate) fn with_ready_bytes_max(ready_bytes_max: usize) -> Self {
+    pub(crate) fn with_bytes_max(ready_bytes_max: usize, busy_bytes_max: usize) -> Self {
         Self {
             jobs: HashMap::new(),
             ready_bytes: 0,
             ready_bytes_max,
+            busy_bytes: 0,
+            busy_bytes_max,
             ready: BTreeMap::new(),
             later: BTreeMap::new(),
             clocks: BTreeSet::new(),
@@ -92,7 +105,7 @@ impl Live {
     pub(crate) fn get(&self, id: JobId) -> Option<&Arc<Job>> {
         match self.jobs.get(&id)? {
             LiveJob::Complete(job) => Some(job),
-            LiveJob::Indexed(_) => None,
+            LiveJob::Indexed(_) | LiveJob::IndexedBusy(_) => None,
         }
     }
 
@@ -100,7 +113,7 @@ impl Live {
     pub(crate) fn jobs(&self) -> impl Iterator<Item = &Arc<Job>> {
         self.jobs.values().filter_map(|job| match job {
             LiveJob::Complete(job) => Some(job),
-            LiveJob::Indexed(_) => None,
+            LiveJob::Indexed(_) | LiveJob::IndexedBusy(_) => None,
         })
     }
 
@@ -110,15 +123,23 @@ impl Live {
         if job.phase.is_final() {
             return;
         }
+        let bytes = job.bytes();
         if job.phase == Phase::Ready {
-            let (ready, bytes) = (ReadyJob::of(&job), bytes(&job));
+            let ready = ReadyJob::of(&job);
             if self.ready_bytes_max - self.ready_bytes < bytes {
                 return self.put_ready(ready);
             }
             self.ready_bytes += bytes;
             self.index(&ready);
         } else {
-            self.index_busy(&job);
+            let mut busy = BusyJob::of(&job);
+            busy.key = self.shared(busy.key);
+            self.index_busy(job.id(), &busy);
+            if self.busy_bytes_max - self.busy_bytes < bytes {
+                self.jobs.insert(job.id(), LiveJob::IndexedBusy(busy));
+                return;
+            }
+            self.busy_bytes += bytes;
         }
         self.jobs.insert(job.id(), LiveJob::Complete(job));
     }
@@ -143,26 +164,30 @@ impl Live {
         *self.counts.entry(Arc::clone(&ready.key)).or_default() += 1;
     }
 
-    fn index_busy(&mut self, job: &Job) {
-        self.clocks.extend(job.next_clock().map(|deadline| (deadline, job.id())));
-        if let Some(lease) = &job.lease {
-            self.leased.insert(job.id());
-            self.leased_by.entry(lease.worker.clone()).or_default().insert(job.id());
+    fn index_busy(&mut self, id: JobId, busy: &BusyJob) {
+        self.clocks.extend(busy.clock.map(|deadline| (deadline, id)));
+        if let Some(worker) = &busy.worker {
+            self.leased.insert(id);
+            self.leased_by.entry(worker.clone()).or_default().insert(id);
         }
-        if job.phase == Phase::Waiting {
-            self.waiting.insert(job.id());
+        if busy.is_waiting {
+            self.waiting.insert(id);
         }
-        *self.counts.entry(Arc::new(count_key(job))).or_default() += 1;
+        *self.counts.entry(Arc::clone(&busy.key)).or_default() += 1;
     }
 
     pub(crate) fn remove(&mut self, id: JobId) {
         match self.jobs.remove(&id) {
             Some(LiveJob::Complete(job)) if job.phase == Phase::Ready => {
-                self.ready_bytes -= bytes(&job);
+                self.ready_bytes -= job.bytes();
                 self.remove_ready(&ReadyJob::of(&job));
             }
-            Some(LiveJob::Complete(job)) => self.remove_busy(&job),
+            Some(LiveJob::Complete(job)) => {
+                self.busy_bytes -= job.bytes();
+                self.remove_busy(id, &BusyJob::of(&job));
+            }
             Some(LiveJob::Indexed(ready)) => self.remove_ready(&ready),
+            Some(LiveJob::IndexedBusy(busy)) => self.remove_busy(id, &busy),
             None => {}
         }
     }
@@ -175,15 +200,15 @@ impl Live {
         self.remove_clock_and_count(ready.id, ready.clock, &ready.key);
     }
 
-    fn remove_busy(&mut self, job: &Job) {
-        if let Some(lease) = &job.lease {
-            self.leased.remove(&job.id());
-            self.remove_from_worker(&lease.worker, job.id());
+    fn remove_busy(&mut self, id: JobId, busy: &BusyJob) {
+        if let Some(worker) = &busy.worker {
+            self.leased.remove(&id);
+            self.remove_from_worker(worker, id);
         }
-        if job.phase == Phase::Waiting {
-            self.waiting.remove(&job.id());
+        if busy.is_waiting {
+            self.waiting.remove(&id);
         }
-        self.remove_clock_and_count(job.id(), job.next_clock(), &count_key(job));
+        self.remove_clock_and_count(id, busy.clock, &busy.key);
     }
 
     fn remove_clock_and_count(&mut self, id: JobId, clock: Option<Deadline>, key: &CountKey) {
@@ -267,20 +292,22 @@ impl Live {
         claimable.chain(next.map(|((run_at, _), place)| of_place(place, 0, Some(*run_at)))).collect()
     }
 
-    pub(crate) fn waiting(&self, limit: usize) -> Vec<Arc<Job>> {
-        self.waiting.iter().take(limit).filter_map(|id| self.get(*id).cloned()).collect()
+    /// The jobs in a waiting state, each with the job if it is here completely.
+    pub(crate) fn waiting(&self, limit: usize) -> Vec<(JobId, Option<Arc<Job>>)> {
+        self.waiting.iter().take(limit).map(|id| (*id, self.get(*id).cloned())).collect()
     }
 
+    /// The jobs with a lease, each with the job if it is here completely.
     pub(crate) fn leased(
         &self,
         worker: Option<&WorkerId>,
         after: Option<JobId>,
         limit: usize,
-    ) -> Vec<Arc<Job>> {
+    ) -> Vec<(JobId, Option<Arc<Job>>)> {
         let held = worker.map_or(Some(&self.leased), |worker| self.leased_by.get(worker));
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
         let later = held.into_iter().flat_map(|held| held.range((start, Bound::Unbounded)));
-        later.take(limit).filter_map(|id| self.get(*id).cloned()).collect()
+        later.take(limit).map(|id| (*id, self.get(*id).cloned())).collect()
     }
 
     pub(crate) fn counts(&self) -> Vec<Count> {
@@ -348,14 +375,20 @@ fn remove_from<T: Ord>(places: &mut BTreeMap<Place, BTreeSet<T>>, place: &Place,
     existed
 }
 
-fn bytes(job: &Job) -> usize {
-    let texts = [Some(&job.spec.payload), job.output.result.as_ref(), job.output.checkpoint.as_ref()];
-    JOB_BYTES + texts.into_iter().flatten().map(|text| text.as_str().len()).sum::<usize>()
-}
-
 impl CountKey {
     fn place(&self) -> Place {
         (self.queue.clone(), self.job_type.clone())
+    }
+}
+
+impl BusyJob {
+    fn of(job: &Job) -> Self {
+        Self {
+            key: Arc::new(count_key(job)),
+            clock: job.next_clock(),
+            worker: job.lease.as_ref().map(|lease| lease.worker.clone()),
+            is_waiting: job.phase == Phase::Waiting,
+        }
     }
 }
 
@@ -380,6 +413,7 @@ impl LiveJob {
         match self {
             Self::Complete(job) => (Reverse(job.spec.priority), job.run_at, job.id()),
             Self::Indexed(ready) => ready.rank(),
+            Self::IndexedBusy(_) => unreachable!("only ready jobs have a rank"),
         }
     }
 }
@@ -424,7 +458,7 @@ mod tests {
         let commands: Vec<_> = (0..300).map(|n| delayed(n, ["a", "b", "c"][n as usize % 3])).collect();
         let mut set = WorkingSet::default();
         assert!(decide_batch(&mut set, &catalog, &commands, NOW).iter().all(Result::is_ok));
-        let mut live = Live::with_ready_bytes_max(ready_bytes_max);
+        let mut live = Live::with_bytes_max(ready_bytes_max, usize::MAX);
         for job in set.jobs.into_values() {
             live.put(job);
         }
@@ -456,8 +490,30 @@ mod tests {
     }
 
     #[test]
+    fn busy_jobs_beyond_the_limit_of_bytes_are_indexed_like_the_others() {
+        let (mut all, mut some) = (Live::default(), Live::with_bytes_max(0, 100 * 700));
+        for job in three_queues(usize::MAX).jobs() {
+            let mut busy = Job::clone(job);
+            busy.phase = Phase::Waiting;
+            let busy = Arc::new(busy);
+            all.put(Arc::clone(&busy));
+            some.put(busy);
+        }
+        assert_eq!(all.jobs().count(), 300);
+        assert!((50..150).contains(&some.jobs().count()));
+        let ids = |live: &Live| live.waiting(999).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+        assert_eq!(ids(&some), ids(&all));
+        assert_eq!(some.counts(), all.counts());
+        for id in ids(&all) {
+            some.remove(id);
+        }
+        assert!(some.jobs.is_empty() && some.counts.is_empty() && some.clocks.is_empty());
+        assert_eq!(some.busy_bytes, 0);
+    }
+
+    #[test]
     fn jobs_beyond_the_limit_of_bytes_are_found_in_the_same_order() {
-        let (mut all, mut some) = (three_queues(usize::MAX), three_queues(50 * JOB_BYTES));
+        let (mut all, mut some) = (three_queues(usize::MAX), three_queues(50 * 600));
         let (any, none, late) = (ClaimFilter::default(), BTreeSet::new(), Timestamp(NOW.at.0 + 900));
         assert!(some.jobs().count() < 50 && all.jobs().count() == 300);
         assert_eq!(some.counts(), all.counts());

@@ -22,11 +22,13 @@ mod rows;
 mod scan;
 mod specs;
 mod statements;
+mod tls;
 mod transact;
 mod watch;
 mod write;
 
 use super::*;
+use claim::CandidateSize;
 use claim_index::ClaimIndex;
 use clock::DatabaseClock;
 use commits::Commits;
@@ -34,21 +36,20 @@ use error::StatementFault;
 use listen::CommitNotifications;
 use options::Options;
 use pool::Pool;
+use read::ReadPools;
 pub(crate) use rows::get;
 use specs::Specs;
-
-/// Connections for reads, besides one for each batch worker.
-const READERS: usize = 4;
 
 /// Connections and caches of one node.
 #[derive(Debug)]
 pub(crate) struct Node {
     writers: Pool,
-    readers: Pool,
+    readers: ReadPools,
     clock: DatabaseClock,
     commits: Commits,
     specs: Specs,
     claim_index: ClaimIndex,
+    candidate_size: CandidateSize,
     notifications: CommitNotifications,
     parallel_batches: usize,
 }
@@ -56,25 +57,26 @@ pub(crate) struct Node {
 impl Node {
     /// Connects to a `postgres://` URL and runs pending migrations; refuses a server that could lose acknowledged work.
     /// Besides the driver's settings the URL accepts `lanes` (batches in flight), `prepared=off` (for poolers that move
-    /// transactions between connections) and `notify=off`.
+    /// transactions between connections), `notify=off`, and libpq's `sslmode`, `sslrootcert`, `sslcert` and `sslkey`.
     pub(crate) async fn connect(url: &str) -> Result<Self> {
         let options = Options::parse(url)?;
-        let pool = |keeps, size| Pool::new(options.config.clone(), keeps, size);
+        let pool = |keeps, size| Pool::new(options.server.clone(), keeps, size);
         let node = Node {
             writers: pool(options.prepared, options.parallel_batches),
-            readers: pool(false, READERS),
+            readers: ReadPools::new(|size| pool(false, size)),
             clock: DatabaseClock::default(),
             commits: Commits::default(),
             specs: Specs::default(),
             claim_index: ClaimIndex::default(),
+            candidate_size: CandidateSize::default(),
             notifications: if options.notify {
-                CommitNotifications::start(options.config.clone())
+                CommitNotifications::start(options.server.clone())
             } else {
                 CommitNotifications::none()
             },
             parallel_batches: options.parallel_batches,
         };
-        let mut connection = node.readers.get().await?;
+        let mut connection = node.readers.lookups.get().await?;
         open::check(&connection).await?;
         open::migrate(&connection).await?;
         connection.release();
@@ -83,14 +85,14 @@ impl Node {
     }
 
     async fn database_now(&self) -> Result<Now> {
-        let mut connection = self.readers.get().await?;
+        let mut connection = self.readers.lookups.get().await?;
         let reading = clock::read(&connection, &self.clock).await?;
         connection.release();
         Ok(reading.now())
     }
 
     async fn record_heartbeat(&self) -> Result<(), StatementFault> {
-        let mut connection = self.readers.get().await?;
+        let mut connection = self.readers.lookups.get().await?;
         clock::beat(&connection, &self.clock).await?;
         connection.release();
         Ok(())

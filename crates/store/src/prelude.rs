@@ -16,6 +16,7 @@ pub(crate) use tenure_core::lifecycle::{Outcome, Phase};
 pub(crate) use tenure_core::limits;
 pub(crate) use tenure_core::node::NodeRecord;
 pub(crate) use tenure_core::query::{DeadLetterFilter, JobFilter, Page};
+pub(crate) use tenure_core::session::Session;
 pub(crate) use tenure_core::time::{Deadline, Millis, Now, Timestamp};
 pub(crate) use tenure_core::worker::WorkerRecord;
 pub(crate) use tenure_core::working_set::{Changes, KeyRecord, Reads, WorkingSet};

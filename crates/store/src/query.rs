@@ -89,6 +89,8 @@ macro_rules! queries {
             Lifecycles = lifecycles() -> Vec<(LifecycleRef, String)> [statement records::lifecycle];
             /// All API keys by id, revoked ones included.
             ApiKeys = api_keys() -> Vec<ApiKey> [statement records::api_key];
+            /// The session whose id has this digest, also if it has expired.
+            Session = session(digest: Name) -> Option<Session> [statement records::session];
             /// Newest first, optionally before one.
             Assets = assets(job: JobId, before: Option<AssetId>, limit: usize) -> Vec<Asset> [statement records::asset];
             Asset = asset(id: AssetId) -> Option<Asset> [statement records::asset];

@@ -59,8 +59,10 @@ impl Dialect {
 
 type Decode<T> = fn(&mut RowReader<'_>) -> Result<T>;
 
-pub(crate) trait Database: Backend {
+pub(crate) trait Database: Sync {
     const DIALECT: Dialect;
+
+    fn now(&self) -> impl Future<Output = Result<Now>> + Send;
 
     /// Runs one statement outside of any transaction, and decodes its rows.
     fn rows<T: Send + 'static>(

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use tenure_core::api_key::Role;
+use tenure_core::api_key::{KeyDetails, Role};
+use tenure_core::json::Json;
 use uuid::Uuid;
 
 use crate::codec::{corrupt, event, text};
@@ -167,6 +168,7 @@ pub(crate) fn audit_line(row: &mut RowReader<'_>) -> Result<(u64, AuditLine)> {
         actor: row.name()?,
         job_id: row.get::<Option<Uuid>>()?.map(JobId),
         reason: row.get()?,
+        details: row.get::<Option<&str>>()?.map(Json::stored),
     };
     Ok((id, line))
 }
@@ -176,7 +178,8 @@ pub(crate) fn audit_columns<'a>(row: &mut impl ColumnWriter<'a, &'a AuditLine>) 
         .with(|line| line.action.as_str())
         .with(|line| line.actor.as_str())
         .with(|line| line.job_id.map(|id| id.0))
-        .with(|line| line.reason.as_deref());
+        .with(|line| line.reason.as_deref())
+        .with(|line| line.details.as_ref().map(Json::as_str));
 }
 
 pub(crate) fn lifecycle(row: &mut RowReader<'_>) -> Result<(LifecycleRef, String)> {
@@ -221,8 +224,15 @@ pub(crate) fn api_key(row: &mut RowReader<'_>) -> Result<ApiKey> {
         created_at: row.get()?,
         created_by: row.text()?,
         revoked_at: row.get()?,
+        details: Box::new(key_details(row.get()?).ok_or_else(|| corrupt("details"))?),
+        last_used_at: row.get()?,
         id,
     })
+}
+
+/// Keys of earlier versions have no details.
+fn key_details(text: Option<&str>) -> Option<KeyDetails> {
+    text.map_or(Some(KeyDetails::default()), |text| serde_json::from_str(text).ok())
 }
 
 pub(crate) fn api_key_columns<'a>(row: &mut impl ColumnWriter<'a, &'a ApiKey>) {
@@ -232,7 +242,23 @@ pub(crate) fn api_key_columns<'a>(row: &mut impl ColumnWriter<'a, &'a ApiKey>) {
         .with(|key| &key.digest[..])
         .with(|key| key.created_at)
         .with(|key| key.created_by.as_str())
-        .with(|key| key.revoked_at);
+        .with(|key| key.revoked_at)
+        .with(|key| text(&*key.details));
+}
+
+/// A key, and when it was last used.
+pub(crate) fn key_use_columns<'a>(row: &mut impl ColumnWriter<'a, (&'a Name, &'a Timestamp)>) {
+    row.with(|(key, _)| key.as_str()).with(|(_, at)| *at);
+}
+
+pub(crate) fn session(row: &mut RowReader<'_>) -> Result<Session> {
+    serde_json::from_str(row.get()?).map_err(|error| corrupt("sessions", "body", &error.to_string()))
+}
+
+pub(crate) fn session_columns<'a>(row: &mut impl ColumnWriter<'a, (&'a Name, &'a Session)>) {
+    row.with(|(digest, _)| digest.as_str())
+        .with(|(_, session)| session.expires_at)
+        .with(|(_, session)| text(session));
 }
 
 pub(crate) fn asset(row: &mut RowReader<'_>) -> Result<Asset> {

@@ -200,7 +200,7 @@ impl Writer {
         if let Some(doubt) = &self.doubt {
             return Err(StoreError::OutcomeUnknown(doubt.clone()));
         }
-        let now = self.clock.lock().expect("no thread panics while holding the lock").now();
+        let now = self.clock().now();
         let mut set = self.load(reads, now)?;
         decide(&mut set, now);
         if set.changes.is_empty() { Ok(()) } else { self.write(set, now) }

@@ -136,6 +136,7 @@ impl CliServer {
     /// Points a command at this server.
     pub fn connect(&self, mut command: Command) -> Command {
         command.current_dir(self.path()).env("TENURE_URL", self.url()).env("TERM", "dumb");
+        command.env_remove("TENURE_KEY_FILE");
         match &self.key {
             Some(key) => command.env("TENURE_KEY", key),
             None => command.env_remove("TENURE_KEY"),

@@ -17,6 +17,7 @@ mod setup;
 pub mod socket;
 mod sse;
 pub mod terminal;
+pub mod torture;
 mod wait;
 
 pub use binary::tenure;

@@ -2,7 +2,7 @@
 
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -136,6 +136,14 @@ impl Server {
     /// Kills it, as a crash would.
     pub fn kill(&mut self) {
         self.process.process_mut().kill().expect("the process can be killed");
+    }
+
+    /// Stops the process for a time, as a suspended machine does.
+    pub async fn freeze(&self, span: Duration) {
+        self.process.process().signal(Signal::STOP).expect("the process runs");
+        let since = Instant::now();
+        eventually("the time has passed", async || since.elapsed() > span).await;
+        self.process.process().signal(Signal::CONT).expect("the process is stopped");
     }
 
     pub fn signal_terminate(&self) {

@@ -18,7 +18,7 @@ calls! { Schedules:
         about: "By id, each with its description in words and its next five times.",
         answers: &[ok("All schedules.", Page("schedules", &of::<Schedule>(), NextCursor::Null))],
     }
-    Post "/api/schedules" CreateSchedule Operate "Create a schedule" {
+    Post "/api/schedules" CreateSchedule ManageSystem "Create a schedule" {
         about: "At each of its times one node creates one job, in one commit with the schedule's next time. The actor of the job's first event is `schedule:<id>`, its correlation id `<id>@<time>`. The same id with the same body again changes nothing.",
         body: Body::Json(of::<NewSchedule>(), r#"{"id":"nightly","cron":"30 2 * * *","timezone":"Europe/Berlin","job":{"type":"index","payload":{"all":true}}}"#),
         answers: &[
@@ -30,17 +30,17 @@ calls! { Schedules:
     Get "/api/schedules/{id}" GetSchedule ReadSystem "Get a schedule" {
         parameters: &[SCHEDULE_ID], answers: SCHEDULE, problems: &[NotFound],
     }
-    Delete "/api/schedules/{id}" DeleteSchedule Operate "Delete a schedule" {
+    Delete "/api/schedules/{id}" DeleteSchedule ManageSystem "Delete a schedule" {
         about: "Its jobs remain.",
         parameters: &[SCHEDULE_ID],
         answers: &[ok("The deleted schedule.", of::<Schedule>())],
         problems: &[NotFound],
     }
-    Post "/api/schedules/{id}/pause" PauseSchedule Operate "Pause a schedule" {
+    Post "/api/schedules/{id}/pause" PauseSchedule ManageSystem "Pause a schedule" {
         about: "It does not fire until it is resumed.",
         parameters: &[SCHEDULE_ID], answers: SCHEDULE, problems: &[NotFound, ValidationFailed],
     }
-    Post "/api/schedules/{id}/resume" ResumeSchedule Operate "Resume a schedule" {
+    Post "/api/schedules/{id}/resume" ResumeSchedule ManageSystem "Resume a schedule" {
         about: "It continues with its next time from now on; times during the pause are skipped.",
         parameters: &[SCHEDULE_ID], answers: SCHEDULE, problems: &[NotFound, ValidationFailed],
     }
@@ -51,7 +51,7 @@ calls! { Webhooks:
         about: "By id.",
         answers: &[ok("All webhooks, without their secrets.", Page("webhooks", &of::<Webhook>(), NextCursor::Null))],
     }
-    Post "/api/webhooks" CreateWebhook Operate "Create a webhook" {
+    Post "/api/webhooks" CreateWebhook ManageSystem "Create a webhook" {
         about: "Events from now on are sent to its URL in journal order, each at least once, signed according to Standard Webhooks. The same id with the same body again changes nothing.",
         body: Body::Json(of::<NewWebhook>(), r#"{"id":"billing","url":"https://billing.example/hooks","filter":{"event":"job_succeeded"}}"#),
         answers: &[
@@ -63,13 +63,13 @@ calls! { Webhooks:
     Get "/api/webhooks/{id}" GetWebhook ReadSystem "Get a webhook" {
         parameters: &[WEBHOOK_ID], answers: WEBHOOK, problems: &[NotFound],
     }
-    Delete "/api/webhooks/{id}" DeleteWebhook Operate "Delete a webhook" {
+    Delete "/api/webhooks/{id}" DeleteWebhook ManageSystem "Delete a webhook" {
         about: "Nothing more is sent.",
         parameters: &[WEBHOOK_ID],
         answers: &[ok("The deleted webhook.", of::<Webhook>())],
         problems: &[NotFound],
     }
-    Post "/api/webhooks/{id}/enable" EnableWebhook Operate "Enable a webhook" {
+    Post "/api/webhooks/{id}/enable" EnableWebhook ManageSystem "Enable a webhook" {
         about: "A disabled webhook continues with the first event that was not delivered.",
         parameters: &[WEBHOOK_ID], answers: WEBHOOK, problems: &[NotFound, ValidationFailed],
     }

@@ -15,7 +15,7 @@ use crate::{Asset, Explanation, LogCount, LogLine};
 const BINARY: Schema = Json(r#"{"type":"string","format":"binary"}"#);
 const CONTENT: &str = "application/octet-stream";
 const LOG_STREAM: Schema = Json(
-    r##"{"type":"object","description":"One event of the stream.","required":["event","id","data"],"properties":{"event":{"enum":["log","status"]},"id":{"$ref":"#/components/schemas/StreamCursor"},"data":{"type":"string","contentMediaType":"application/json"}}}"##,
+    r##"{"type":"string","description":"Server-sent events; each has the members of `x-event`.","x-event":{"type":"object","required":["event","id","data"],"properties":{"event":{"type":"string","enum":["log","status"]},"id":{"$ref":"#/components/schemas/StreamCursor"},"data":{"type":"string","contentMediaType":"application/json"}}}}"##,
 );
 const CONTENT_RANGE: Header =
     Header { name: "Content-Range", about: "`bytes 0-99/1234`.", required: false, schema: Text };
@@ -41,12 +41,17 @@ calls! { Jobs:
         body: Body::Json(of::<NewJobs>(), r#"{"jobs":[{"type":"index","payload":{"n":1},"idempotency_key":"page-1"},{"type":"index","payload":{"n":2}}]}"#),
         answers: &[ok("One result for each job, in order. A refused item does not affect the others.", Ref("JobResults")).with(&[PREFERENCE_APPLIED])],
     }
-    Post "/api/jobs/actions" ActOnJobs Operate "Cancel or retry every job that matches" {
+    Post "/api/jobs/actions" ActOnJobs Operate "Cancel, retry or delete every job that matches" {
+        about: "A filter without a value matches every job and is refused unless `all` is true. With `dry_run` nothing is changed: `matched` is the number of jobs of this call. `delete` refuses unfinished jobs.",
         body: Body::Json(of::<JobAction>(), r#"{"action":"cancel","filter":{"type":"index","phase":"ready"}}"#),
         answers: &[ok("One result for each job that matched, at most 10,000 in a call.", Ref("ActionResults"))],
     }
     Get "/api/jobs/{id}" GetJob ReadJobs "Get a job" {
         parameters: &[JOB_ID], answers: &[ok("The job.", Ref("Job"))], problems: &[NotFound],
+    }
+    Delete "/api/jobs/{id}" DeleteJob Operate "Delete a finished job" {
+        about: "The job is deleted with its events, logs, assets and dead letter. An audit line and the ledger lines stay. An unfinished job is refused: cancel it first.",
+        parameters: &[JOB_ID], answers: &[ok("The job as it was.", Ref("Job"))], problems: &[NotFound, InvalidTransition],
     }
     Get "/api/jobs/{id}/events" ListJobEvents ReadJobs "List a job's events in order" {
         parameters: &[

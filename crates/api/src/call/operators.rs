@@ -3,13 +3,13 @@
 use super::shared::*;
 use super::{Body, Parameter};
 use crate::problem::ProblemCode::{NotFound, ValidationFailed};
-use crate::request::{DeadLetterFilter, Dismissal, EventFilter, Grant, NewKey, Redrive};
+use crate::request::{DeadLetterFilter, Dismissal, Erase, EventFilter, Grant, KeyRotation, NewKey, Redrive};
 use crate::schema::Schema::{Json, Page, Ref, Text};
 use crate::schema::{Described as _, NextCursor, Schema, of};
 use crate::values::ANY_UUID;
 use crate::{
-    Account, ApiKey, AuditLine, DeadLetter, Event, JobType, Lifecycle, LifecycleSummary, PausedQueue, Queue,
-    Stats,
+    Account, ApiKey, AuditLine, DeadLetter, ErasureProgress, Event, JobType, Lifecycle, LifecycleSummary,
+    PausedQueue, Queue, Stats,
 };
 
 const QUEUE: Parameter = path("name", "The queue.", Ref("Name"), r#""default""#);
@@ -20,12 +20,13 @@ const LIFECYCLE: Parameter = path(
     r#""distributed""#,
 );
 const EVENT_STREAM: Schema = Json(
-    r##"{"type":"object","description":"One event of the stream.","required":["event","id","data"],"properties":{"event":{"type":"string"},"id":{"$ref":"#/components/schemas/EventCursor"},"data":{"type":"string","contentMediaType":"application/json"}}}"##,
+    r##"{"type":"string","description":"Server-sent events; each has the members of `x-event`.","x-event":{"type":"object","required":["event","id","data"],"properties":{"event":{"type":"string"},"id":{"$ref":"#/components/schemas/EventCursor"},"data":{"type":"string","contentMediaType":"application/json"}}}}"##,
 );
+const KEY: Parameter = path("id", "The key's id.", Ref("Name"), r#""k7f3q9x2m4ab""#);
 const USER: Parameter = path("user", "The user.", Ref("Name"), r#""u1""#);
 
 calls! { DeadLetters:
-    Get "/api/dead-letters" ListDeadLetters ManageJobs | ReadSystem "List dead letters, newest job first" {
+    Get "/api/dead-letters" ListDeadLetters ReadDeadLetters "List dead letters, newest job first" {
         parameters: &[
             query("dismissed", "Dismissed dead letters instead of open ones.", Json(r#"{"type":"boolean","default":false}"#)),
             LIMIT,
@@ -51,11 +52,11 @@ calls! { Queues:
     Get "/api/queues" ListQueues ReadSystem "List queues" {
         answers: &[ok("All queues.", Page("queues", &of::<Queue>(), NextCursor::Null))],
     }
-    Post "/api/queues/{name}/pause" PauseQueue Operate "Pause a queue" {
+    Post "/api/queues/{name}/pause" PauseQueue ManageSystem "Pause a queue" {
         about: "None of its jobs is claimed until it is resumed. Running jobs continue.",
         parameters: &[QUEUE], answers: &[ok("The queue.", of::<PausedQueue>())],
     }
-    Post "/api/queues/{name}/resume" ResumeQueue Operate "Resume a queue" {
+    Post "/api/queues/{name}/resume" ResumeQueue ManageSystem "Resume a queue" {
         about: "Its jobs can be claimed again.",
         parameters: &[QUEUE], answers: &[ok("The queue.", of::<PausedQueue>())],
     }
@@ -85,11 +86,20 @@ calls! { Accounts:
         about: "A producer reads only its user's account.",
         parameters: &[USER, LIMIT, ROW_CURSOR], answers: &[ok("The account.", of::<Account>())],
     }
-    Post "/api/accounts/{user}/credits" GrantCredits Operate "Grant credits to a user" {
+    Post "/api/accounts/{user}/credits" GrantCredits ManageSystem "Grant credits to a user" {
         parameters: &[USER],
         body: Body::Json(of::<Grant>(), r#"{"grant":100,"reason":"welcome"}"#),
         answers: &[ok("The account after the grant.", of::<Account>())],
         problems: &[ValidationFailed],
+    }
+}
+
+calls! { Users:
+    Post "/api/users/{user}/erase" EraseUser Operate "Erase a user" {
+        about: "Deletes every finished job of the user with its events, logs, assets and dead letter, at most 10,000 in a call; the server deletes the rest. Jobs that are unfinished are deleted within a minute of their end. Then the user's account and ledger lines get a random name, and keep their amounts. The audit log records the request, its reason and its end. Later jobs of the user stay, and so do the user's keys and schedules. A repeated call continues the same erasure.",
+        parameters: &[USER],
+        body: Body::Json(of::<Erase>(), r#"{"reason":"request of the user, case 4711"}"#),
+        answers: &[ok("What this call did.", of::<ErasureProgress>())],
     }
 }
 
@@ -110,9 +120,14 @@ calls! { Operations:
     Get "/api/stats" GetStats ReadSystem "Get counts, rates and percentiles" {
         answers: &[ok("Per lifecycle, state and type, of all nodes together.", of::<Stats>())],
     }
-    Get "/api/audit" ListAudit ReadSystem "List the audit log, oldest first" {
-        parameters: &[LIMIT, ROW_CURSOR],
-        answers: &[ok("A page of lines.", Page("audit", &of::<AuditLine>(), NextCursor::Nullable))],
+    Get "/api/audit" ListAudit ReadSystem "Read or follow the audit log, oldest first" {
+        about: "No line is missed, on every node. A live stream sends new lines within about a second.",
+        parameters: &[
+            LIMIT,
+            ROW_CURSOR,
+            header("Last-Event-ID", "With `Accept: text/event-stream`: continue after this line. Browsers send it when they reconnect.", Json(r#"{"type":"string","pattern":"^([0-9]{1,18})?$"}"#)),
+        ],
+        answers: &[ok("A page of lines, or, with `Accept: text/event-stream`, a live stream: `event` is `audit`, `data` the line, `id` the cursor after it.", Page("audit", &of::<AuditLine>(), NextCursor::Nullable)).content(&[("text/event-stream", EVENT_STREAM)])],
     }
 }
 
@@ -122,15 +137,25 @@ calls! { Keys:
     }
     Post "/api/keys" CreateKey ManageKeys "Create a key" {
         about: "On an open server the first key must be an admin's; from its commit on the server requires credentials.",
-        body: Body::Json(of::<NewKey>(), r#"{"role":"producer","user_id":"u1"}"#),
+        body: Body::Json(of::<NewKey>(), r#"{"roles":["producer","worker"],"user_id":"u1","name":"build farm","ttl":"30d","scopes":{"types":["build"],"worker":"ci-*"}}"#),
         answers: &[
             ok("The key that was created with the same `Idempotency-Key` before, without its secret.", of::<ApiKey>()).with(&[REPLAYED]),
             json(201, "The key, with its secret, which is not shown again.", Ref("IssuedKey")),
         ],
         problems: &[ValidationFailed],
     }
+    Post "/api/keys/{id}/rotate" RotateKey ManageKeys "Give a key a new secret" {
+        about: "The id stays the same. Earlier secrets stay valid for the overlap.",
+        parameters: &[KEY],
+        body: Body::OptionalJson(of::<KeyRotation>(), r#"{"overlap":"1h"}"#),
+        answers: &[
+            ok("The key that was rotated with the same `Idempotency-Key` before, without its secret.", of::<ApiKey>()).with(&[REPLAYED]),
+            json(201, "The key, with its new secret, which is not shown again.", Ref("IssuedKey")),
+        ],
+        problems: &[NotFound, ValidationFailed],
+    }
     Delete "/api/keys/{id}" RevokeKey ManageKeys "Revoke a key" {
-        parameters: &[path("id", "The key's id.", Ref("Name"), r#""k7f3q9x2m4ab""#)],
+        parameters: &[KEY],
         answers: &[ok("The revoked key. A second call changes nothing.", of::<ApiKey>())],
         problems: &[NotFound],
     }

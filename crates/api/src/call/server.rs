@@ -14,7 +14,7 @@ calls! { Service:
         answers: &[ok("It answers.", of::<Readiness>())], problems: &[Internal, Overloaded, StoreUnavailable],
     }
     Get "/metrics" GetMetrics Public "Get metrics for Prometheus" {
-        answers: &[answer(200, "Every counter, from zero.").content(&[("text/plain", Text), ("application/openmetrics-text", Text)])],
+        answers: &[answer(200, "The metrics, in Prometheus text format 0.0.4, or in OpenMetrics 1.0 if `Accept` prefers it.").content(&[("text/plain", Text), ("application/openmetrics-text", Text)])],
         problems: &[Internal, Overloaded, StoreUnavailable],
     }
     Get "/openapi.json" GetOpenapi Public "Get this description" {

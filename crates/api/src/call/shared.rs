@@ -29,7 +29,7 @@ pub(super) const REPLAYED: Header = Header {
     name: "Idempotent-Replayed",
     about: "The call had been made before; nothing changed.",
     required: true,
-    schema: Json(r#"{"const":"true"}"#),
+    schema: Json(r#"{"type":"string","const":"true"}"#),
 };
 pub(super) const MAYBE_REPLAYED: Header = Header { required: false, ..REPLAYED };
 pub(super) const LOCATION: Header = Header {
@@ -42,7 +42,7 @@ pub(super) const PREFERENCE_APPLIED: Header = Header {
     name: "Preference-Applied",
     about: "The preference was followed.",
     required: false,
-    schema: Json(r#"{"const":"return=minimal"}"#),
+    schema: Json(r#"{"type":"string","const":"return=minimal"}"#),
 };
 
 pub(super) const fn path(

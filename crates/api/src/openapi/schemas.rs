@@ -38,7 +38,7 @@ impl Schemas {
             Schema::Any => json!({}),
             Schema::Text => json!({ "type": "string" }),
             Schema::Bool => json!({ "type": "boolean" }),
-            Schema::True => json!({ "const": true }),
+            Schema::True => json!({ "type": "boolean", "const": true }),
             Schema::Integer(minimum) => json!({ "type": "integer", "minimum": minimum }),
             Schema::AnyInteger => json!({ "type": "integer" }),
             Schema::Number => json!({ "type": "number", "minimum": 0 }),
@@ -50,13 +50,10 @@ impl Schemas {
                 json!({ "type": "array", "items": self.of(item), "maxItems": max })
             }
             Schema::Map(item) => json!({ "type": "object", "additionalProperties": self.of(item) }),
-            Schema::Nullable(inner) | Schema::Maybe(inner) => nullable(self.of(inner)),
-            Schema::Optional(inner) | Schema::Extra(inner) => self.of(inner),
-            Schema::Default(default, inner) => {
-                let mut shown = nullable(self.of(inner));
-                shown["default"] = super::parse(default);
-                shown
+            Schema::Nullable(inner) | Schema::Maybe(inner) | Schema::Default(_, inner) => {
+                nullable(self.of(inner))
             }
+            Schema::Optional(inner) | Schema::Extra(inner) => self.of(inner),
             Schema::AnyOf(all) => json!({ "anyOf": all.iter().map(|one| self.of(one)).collect::<Vec<_>>() }),
             Schema::Page(rows, row, next) => self.page(rows, row, *next),
             Schema::Flatten(_) => unreachable!("flattened fields are listed with the others"),
@@ -78,7 +75,6 @@ impl Schemas {
             "type": "object",
             "required": [rows, "next_cursor"],
             "properties": { rows: { "type": "array", "items": self.of(row) }, "next_cursor": next },
-            "additionalProperties": false,
         })
     }
 
@@ -112,7 +108,10 @@ impl Schemas {
                 required.push(field.name);
             }
         }
-        let mut shown = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+        let mut shown = json!({ "type": "object", "properties": properties });
+        if object.is_request {
+            shown["additionalProperties"] = false.into();
+        }
         if !required.is_empty() {
             shown["required"] = json!(required);
         }
@@ -129,8 +128,13 @@ impl Schemas {
 
     fn described(&mut self, field: &Field) -> Value {
         let mut shown = self.of(&field.schema);
-        if !field.about.is_empty() {
-            shown["description"] = field.about.trim().into();
+        let default = match field.schema {
+            Schema::Default(default, _) => format!("Default: `{default}`."),
+            _ => String::new(),
+        };
+        let about = format!("{} {default}", field.about.trim());
+        if !about.trim().is_empty() {
+            shown["description"] = about.trim().into();
         }
         shown
     }
@@ -189,7 +193,7 @@ impl Schemas {
                 })
             });
             let mut report = json!({ "type": "object", "required": ["job", "fence", "verb"], "additionalProperties": false });
-            report["properties"] = json!({ "job": property("job"), "fence": property("fence"), "verb": { "const": verb.as_str() } });
+            report["properties"] = json!({ "job": property("job"), "fence": property("fence"), "verb": { "type": "string", "const": verb.as_str() } });
             for (member, required) in verb.members() {
                 for shown in [&mut body, &mut report] {
                     shown["properties"][*member] = match (*member, required) {
@@ -215,15 +219,24 @@ impl Schemas {
         self.0["Problem"]["properties"]["code"]["enum"] = json!(codes);
         self.0.insert("ProblemCode".to_owned(), json!({ "type": "string", "enum": codes }));
         for code in ProblemCode::ALL {
-            let mut own = json!({
-                "type": "object",
-                "properties": { "status": { "const": code.status() }, "code": { "const": code.code() } },
-            });
-            if !code.members().is_empty() {
-                own["required"] = json!(code.members());
-            }
-            self.0.insert(format!("{code:?}"), json!({ "allOf": [reference("Problem"), own] }));
+            let own = self.problem(*code);
+            self.0.insert(format!("{code:?}"), own);
         }
+    }
+
+    /// The problem with one code. Not `allOf` with the general one: generators cannot merge a constant with its type.
+    fn problem(&self, code: ProblemCode) -> Value {
+        let any = &self.0["Problem"];
+        let mut required: Vec<Value> = any["required"].as_array().cloned().unwrap_or_default();
+        required.extend(code.members().iter().map(|member| json!(member)));
+        let member = |name: &Value| {
+            let name = name.as_str().expect("it is a name");
+            (name.to_owned(), any["properties"][name].clone())
+        };
+        let mut properties: Map<String, Value> = required.iter().map(member).collect();
+        properties.insert("status".to_owned(), json!({ "type": "integer", "const": code.status() }));
+        properties.insert("code".to_owned(), json!({ "type": "string", "const": code.code() }));
+        json!({ "type": "object", "description": code.about(), "required": required, "properties": properties })
     }
 }
 

@@ -45,19 +45,21 @@ pub(crate) enum JobCommand {
     },
     /// List the assets of a job, newest first
     Assets(JobArgs),
-    /// Cancel a job: its worker is asked to stop; with --hard, the job ends now
+    /// Cancel jobs: their workers are asked to stop; with --hard, the jobs end now
     Cancel {
-        /// Id of the job, or a unique prefix
-        job: String,
+        #[command(flatten)]
+        target: TargetArgs,
         /// Cancel at once and revoke the worker's lease
         #[arg(long)]
         hard: bool,
         /// Reason, recorded in the history
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", conflicts_with_all = ["filters", "all"])]
         reason: Option<String>,
     },
-    /// Create a new job like this finished one
-    Retry(JobArgs),
+    /// Create a new job like each of these finished ones
+    Retry(TargetArgs),
+    /// Delete finished jobs with their events, logs, assets and dead letters
+    Delete(TargetArgs),
     /// Wait until a job has finished
     Wait {
         /// Id of the job, or a unique prefix
@@ -93,6 +95,26 @@ pub(crate) enum JobCommand {
 pub(crate) struct JobArgs {
     /// Id of the job, or a unique prefix
     pub(crate) job: String,
+}
+
+/// One job, or all that match.
+#[derive(ClapArgs)]
+pub(crate) struct TargetArgs {
+    /// Id of the job, or a unique prefix
+    #[arg(required_unless_present_any = ["filters", "all"], conflicts_with_all = ["filters", "all"])]
+    pub(crate) job: Option<String>,
+    /// Every job that matches, such as type=resize or `created_before=30d`; several must all match
+    #[arg(long = "filter", value_name = "NAME=VALUE", value_parser = pair)]
+    pub(crate) filters: Vec<(String, String)>,
+    /// Every job
+    #[arg(long, conflicts_with = "filters")]
+    pub(crate) all: bool,
+    /// Only count the jobs that match
+    #[arg(long, conflicts_with = "job")]
+    pub(crate) dry_run: bool,
+    /// Do not ask; without a terminal nothing is asked
+    #[arg(short, long, conflicts_with = "job")]
+    pub(crate) yes: bool,
 }
 
 #[derive(ClapArgs)]
@@ -214,12 +236,17 @@ pub(crate) enum TimeArg {
     Ago(Millis),
 }
 
-fn time(text: &str) -> Result<TimeArg, String> {
+pub(crate) fn time(text: &str) -> Result<TimeArg, String> {
     let at = Timestamp::parse(text).map(TimeArg::At);
     at.or_else(|| Millis::parse(text).map(TimeArg::Ago))
         .ok_or_else(|| "expected a time such as 2026-11-16T12:00:00Z or a duration such as 1h".to_owned())
 }
 
-fn duration(text: &str) -> Result<Millis, String> {
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as type=resize")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+pub(super) fn duration(text: &str) -> Result<Millis, String> {
     Millis::parse(text).ok_or_else(|| "expected a duration such as 500ms, 30s, 5m or 1h".to_owned())
 }

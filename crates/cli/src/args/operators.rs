@@ -2,7 +2,9 @@
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-use super::job::{JobArgs, JobFilter, PageArgs};
+use tenure_core::time::Millis;
+
+use super::job::{JobArgs, JobFilter, PageArgs, duration};
 
 #[derive(Subcommand)]
 pub(crate) enum DeadCommand {
@@ -86,6 +88,14 @@ pub(crate) enum AccountCommand {
         /// Id of the user
         user: String,
     },
+    /// Erase a user: delete the finished jobs now, the others when they finish, then the name in the ledger
+    Erase {
+        /// Id of the user
+        user: String,
+        /// Reason, recorded in the audit log
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
     /// Grant credits to a user
     Grant {
         /// Id of the user
@@ -101,21 +111,71 @@ pub(crate) enum AccountCommand {
 #[derive(Subcommand)]
 pub(crate) enum KeyCommand {
     /// Create a key and print its secret, which is shown only once
-    Create {
-        /// What the key allows
-        #[arg(long, value_enum)]
-        role: Role,
-        /// User whose jobs the key gives access to; required for a producer
-        #[arg(long)]
-        user: Option<String>,
-    },
+    Create(Box<KeyCreateArgs>),
     /// List keys, without their secrets
     List,
+    /// Give a key a new secret and print it; earlier secrets stay valid for a time
+    Rotate {
+        /// Id of the key, as shown by `tenure key list`, or a unique prefix
+        id: String,
+        /// How long earlier secrets stay valid [default: 1h]
+        #[arg(long, value_name = "DURATION", value_parser = duration)]
+        overlap: Option<Millis>,
+    },
     /// Revoke a key
     Revoke {
         /// Id of the key, as shown by `tenure key list`, or a unique prefix
         id: String,
     },
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct KeyCreateArgs {
+    /// What the key allows; may be repeated
+    #[arg(long, value_enum, required = true)]
+    pub(crate) role: Vec<Role>,
+    /// User whose jobs the key gives access to; required for a producer
+    #[arg(long)]
+    pub(crate) user: Option<String>,
+    /// Description
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Limit it to jobs of this type; may be repeated
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) job_type: Vec<String>,
+    /// Limit it to jobs of this queue; may be repeated
+    #[arg(long)]
+    pub(crate) queue: Vec<String>,
+    /// Limit it to jobs of this user; not for workers
+    #[arg(long, value_name = "USER")]
+    pub(crate) only_user: Option<String>,
+    /// Limit it to workers with such a name; * is any text
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) worker_name: Option<String>,
+    /// Limit the priority of jobs that it creates, such as 0..10, 0.. or ..10
+    #[arg(long, value_name = "MIN..MAX", allow_hyphen_values = true, value_parser = priority_range)]
+    pub(crate) priority: Option<PriorityRange>,
+    /// How long it is valid, such as 30d [default: without limit]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) expires: Option<Millis>,
+}
+
+/// Priorities, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PriorityRange {
+    pub(crate) min: Option<i64>,
+    pub(crate) max: Option<i64>,
+}
+
+fn priority_range(text: &str) -> Result<PriorityRange, String> {
+    let bad = || format!("`{text}` is not a range, such as 0..10");
+    let (min, max) = text.split_once("..").ok_or_else(bad)?;
+    let bound = |text: &str| match text {
+        "" => Ok(None),
+        number => number.parse().map(Some).map_err(|_| bad()),
+    };
+    let range = PriorityRange { min: bound(min)?, max: bound(max)? };
+    if range.min.is_none() && range.max.is_none() { Err(bad()) } else { Ok(range) }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -84,7 +84,7 @@ async fn run_lifecycles(runtime: &Runtime, worker: &WorkerId, batch: usize) -> R
             let holder = Some(Holder { worker: worker.clone(), fence: job.fence });
             let report = Report { job: job.id(), holder, verb: verb.clone() };
             let command = Command::Report(Box::new(report));
-            CommandEnvelope { by: Actor::worker(worker), key: None, command }
+            CommandEnvelope { by: Actor::worker(worker).into(), key: None, command }
         };
         for reported in runtime.submit_all(jobs.iter().map(envelope).collect::<Vec<_>>()).await {
             reported?.map_err(|refusal| anyhow!(refusal))?;

@@ -121,6 +121,7 @@ async fn run_crashing_worker(url: &str, key: Option<&str>, stop: watch::Receiver
         command.args(["work", "crash", "--name", "doomed", "--", "sh", "-c", SCRIPT]);
         command.env("TENURE_URL", url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.kill_on_drop(true);
+        command.env_remove("TENURE_KEY_FILE");
         if let Some(key) = key {
             command.env("TENURE_KEY", key);
         }

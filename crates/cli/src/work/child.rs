@@ -33,7 +33,7 @@ const LINES_AHEAD: usize = 256;
 /// The descriptor to which a program writes its commands.
 const COMMAND_FD: i32 = 3;
 /// Variables with secrets, which programs do not inherit.
-const SECRETS: [&str; 2] = ["TENURE_KEY", "TENURE_DATABASE_URL"];
+const SECRETS: [&str; 3] = ["TENURE_KEY", "TENURE_KEY_FILE", "TENURE_DATABASE_URL"];
 
 /// The program that runs for each job.
 pub(super) struct Program {

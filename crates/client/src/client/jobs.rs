@@ -84,6 +84,8 @@ impl Client {
         read get(job) -> JobRecord = GetJob;
         /// Creates a new job like this finished one.
         act_on retry(job) -> JobRecord = RetryJob;
+        /// Deletes a finished job, with everything that belongs to it.
+        delete delete_job(job) -> () = DeleteJob;
         /// Sends a signal that the job's lifecycle declares.
         act_on signal(job, name) -> JobRecord = SignalJob;
         /// Why a job is in its state, and what can happen next.

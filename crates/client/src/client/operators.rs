@@ -1,10 +1,12 @@
 //! Calls of operators: dead letters, queues, definitions, credits, schedules, webhooks, keys, statistics.
 
 use serde_json::{Value, json};
-use tenure_api::request::{self, Dismissal, Grant, JobAction, NewKey, NewSchedule, NewWebhook};
+use tenure_api::request::{
+    self, Dismissal, Erase, Grant, JobAction, KeyRotation, NewKey, NewSchedule, NewWebhook,
+};
 use tenure_api::{
-    Account, ActionResults, ApiKey, AuditLine, CallId, DeadLetter, JobType, Lifecycle, LifecycleSummary,
-    PausedQueue, Queue, RedriveResults, Schedule, Stats, Webhook,
+    Account, ActionResults, ApiKey, AuditLine, CallId, DeadLetter, ErasureProgress, JobType, Lifecycle,
+    LifecycleSummary, PausedQueue, Queue, RedriveResults, Schedule, Stats, Webhook,
 };
 
 use super::transport::Request;
@@ -80,15 +82,27 @@ impl Client {
         self.change(CallId::DismissDeadLetter, &[job], &Dismissal { reason: reason.into() }).await
     }
 
-    /// Cancels or retries every job that matches.
+    /// Cancels, retries or deletes every job that matches, at most 10,000 in a call. The server refuses a filter without a
+    /// value: see [`Client::act_on_all`].
     pub async fn act(&self, action: Action, filter: &JobFilter) -> Result<ActionResults> {
-        let (action, mode) = match action {
-            Action::Cancel(mode) => ("cancel", Some(mode)),
-            Action::Retry => ("retry", None),
-        };
-        let filter = to_object("the filter", filter)?;
-        let body = JobAction { action: action.into(), filter, mode, cursor: None };
+        self.change(CallId::ActOnJobs, &[], &job_action(action, filter)?).await
+    }
+
+    /// Cancels, retries or deletes every job, at most 10,000 in a call.
+    pub async fn act_on_all(&self, action: Action) -> Result<ActionResults> {
+        let body = JobAction { all: true, ..job_action(action, &JobFilter::default())? };
         self.change(CallId::ActOnJobs, &[], &body).await
+    }
+
+    /// How many jobs [`Client::act`] would act on. Changes nothing.
+    pub async fn count_matching(&self, action: Action, filter: &JobFilter) -> Result<ActionResults> {
+        let body = JobAction { all: true, dry_run: true, ..job_action(action, filter)? };
+        self.change(CallId::ActOnJobs, &[], &body).await
+    }
+
+    /// Erases a user: deletes the finished jobs now, the others when they are finished, and then the name in the ledger.
+    pub async fn erase_user(&self, user: &str, reason: &str) -> Result<ErasureProgress> {
+        self.change(CallId::EraseUser, &[user], &Erase { reason: reason.into() }).await
     }
 
     /// A lifecycle as a drawing (SVG).
@@ -119,8 +133,20 @@ impl Client {
     /// Creates a key for a role; a producer's is for one user. Only this answer has the key, so the call is not retried:
     /// a repeat would not have it.
     pub async fn create_key(&self, role: &str, user: Option<&str>) -> Result<ApiKey> {
-        let body = NewKey { role: role.into(), user_id: user.map(str::to_owned) };
-        self.json(Request::to(CallId::CreateKey, &[]).json(&body)?).await
+        let body = NewKey { role: Some(role.into()), user_id: user.map(str::to_owned), ..NewKey::default() };
+        self.create_key_with(&body).await
+    }
+
+    /// Creates a key with several roles, a name, an expiry or scopes. Not retried, like [`Client::create_key`].
+    pub async fn create_key_with(&self, key: &NewKey) -> Result<ApiKey> {
+        self.json(Request::to(CallId::CreateKey, &[]).json(key)?).await
+    }
+
+    /// Gives a key a new secret; earlier ones stay valid for the overlap, such as `1h`, which is the default. Not retried,
+    /// like [`Client::create_key`].
+    pub async fn rotate_key(&self, id: &str, overlap: Option<&str>) -> Result<ApiKey> {
+        let body = KeyRotation { overlap: overlap.map(str::to_owned) };
+        self.json(Request::to(CallId::RotateKey, &[id]).json(&body)?).await
     }
 
     /// Checks that the process runs.
@@ -137,4 +163,14 @@ impl Client {
     pub async fn metrics(&self) -> Result<String> {
         self.text(CallId::GetMetrics.call().path).await
     }
+}
+
+fn job_action(action: Action, filter: &JobFilter) -> Result<JobAction> {
+    let (action, mode) = match action {
+        Action::Cancel(mode) => ("cancel", Some(mode)),
+        Action::Retry => ("retry", None),
+        Action::Delete => ("delete", None),
+    };
+    let filter = to_object("the filter", filter)?;
+    Ok(JobAction { action: action.into(), filter, all: false, dry_run: false, mode, cursor: None })
 }

@@ -154,7 +154,8 @@ impl Client {
             let mut value = HeaderValue::try_from(format!("Bearer {key}"))
                 .map_err(|_| Error::Protocol("the key has characters that no key has".into()))?;
             value.set_sensitive(true);
-            sending = sending.header(header::AUTHORIZATION, value);
+            // Replaces the user and password of the URL, which would be a second `Authorization`.
+            sending = sending.headers(HeaderMap::from_iter([(header::AUTHORIZATION, value)]));
         }
         if let Some(key) = &request.key {
             sending = sending.header("idempotency-key", key);

@@ -17,11 +17,13 @@ use super::job::Handler;
 use super::lease_keeper::{LeaseKeeper, LeaseKey, LocalLease, send_heartbeats, sleep_until};
 use super::reporter::{Outgoing, Reporter};
 use super::stop::Stop;
+use super::trace;
 use crate::client::transport::backoff;
 use crate::client::{Client, UnreadableJob, fresh_id};
 use crate::error::Result;
 use crate::request::{Claim, Report, Verb};
 use tenure_api::JobRecord;
+use tracing::Instrument as _;
 
 const CLAIM_MAX: usize = 1000;
 const CONFIRM_TRIES: u32 = 3;
@@ -281,7 +283,8 @@ impl Drop for HoldGuard {
 /// Runs one attempt on the handlers' runtime.
 async fn run_attempt(handler: Handler, held: Arc<HeldJob>, open: OpenJob, permit: OwnedSemaphorePermit) {
     let guard = HoldGuard(Some((held.clone(), open)));
-    let mut work = pin!(handler(held.clone()));
+    let span = trace::span_of(&held.record);
+    let mut work = pin!(handler(held.clone()).instrument(span.clone()));
     let report = tokio::select! {
         biased;
         report = &mut work => Some(report),
@@ -293,6 +296,7 @@ async fn run_attempt(handler: Handler, held: Arc<HeldJob>, open: OpenJob, permit
         return;
     }
     let report = report.unwrap_or_else(|| Report::new(&*held.record.id, held.fence, Verb::Release));
+    trace::end(&span, &report);
     // The report is queued before the slot is free: a draining worker waits for both, in this order.
     guard.end(report);
     drop(permit);

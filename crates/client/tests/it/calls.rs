@@ -64,6 +64,18 @@ async fn a_lost_creation_is_retried_with_the_same_key() {
 }
 
 #[tokio::test]
+async fn a_key_replaces_the_password_of_the_url() {
+    let server = FakeServer::replies([(); 2].map(|()| Reply::Json(200, json!({ "id": "j1" }))));
+    let url = server.url.replace("http://", "http://ann:secret@");
+    let client = Client::new(&url).unwrap();
+    client.get("j1").await.unwrap();
+    client.with_key("k").get("j1").await.unwrap();
+    let [without, with] = &server.requests()[..] else { panic!("two requests") };
+    assert_eq!(without.header("authorization"), Some("Basic YW5uOnNlY3JldA=="));
+    assert_eq!(with.header("authorization"), Some("Bearer k"));
+}
+
+#[tokio::test]
 async fn a_given_key_is_sent_and_a_replayed_job_is_marked() {
     let replay = Reply::With(200, "idempotent-replayed: true\r\n", json!({ "id": "j1" }));
     let server = FakeServer::replies([replay]);

@@ -209,7 +209,9 @@ async fn read_request(
         let mut line = String::new();
         reader.read_line(&mut line).await?;
         let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-        headers.insert(name.to_lowercase(), value.to_owned());
+        let values: &mut String = headers.entry(name.to_lowercase()).or_default();
+        let separator = if values.is_empty() { "" } else { ", " };
+        values.extend([separator, value]);
     }
     let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
     let mut body = vec![0; length];

@@ -11,3 +11,5 @@ mod leases;
 mod paths;
 mod reports;
 mod timeouts;
+#[cfg(feature = "otel")]
+mod traces;

@@ -66,6 +66,11 @@ async fn by_operators(client: &Client) -> Result<()> {
     client.dismiss("j1", "known").await?;
     client.act(Action::Cancel(CancelMode::Hard), &jobs).await?;
     client.act(Action::Retry, &jobs).await?;
+    client.act(Action::Delete, &jobs).await?;
+    client.act_on_all(Action::Retry).await?;
+    client.count_matching(Action::Delete, &jobs).await?;
+    client.delete_job("j1").await?;
+    client.erase_user("u1", "asked").await?;
     client.queues().await?;
     client.pause_queue("q").await?;
     client.resume_queue("q").await?;
@@ -79,6 +84,7 @@ async fn by_operators(client: &Client) -> Result<()> {
     client.stats().await?;
     client.keys().await?;
     client.create_key("producer", Some("u1")).await?;
+    client.rotate_key("k1", Some("10m")).await?;
     client.revoke_key("k1").await?;
     client.healthz().await?;
     client.readyz().await?;

@@ -2,6 +2,8 @@
 
 use crate::asset::{Asset, NewAsset, Upload};
 use crate::command::Holder;
+use crate::command_origin::CommandOrigin;
+use crate::decide::lease::Presented;
 use crate::decide::report::fits;
 use crate::decide::{CommandOutput, CommandResult, DecisionContext, create, lease};
 use crate::id::JobId;
@@ -11,8 +13,12 @@ use crate::time::Millis;
 
 /// Writes the garbage record of an upload, and postpones it while the upload continues. An object that does not become an
 /// asset in time is deleted.
-pub(crate) fn upload(context: &mut DecisionContext<'_>, upload: &Upload) -> CommandResult {
-    check_may_add(context, upload.job, upload.holder.as_ref())?;
+pub(crate) fn upload(
+    context: &mut DecisionContext<'_>,
+    by: &CommandOrigin,
+    upload: &Upload,
+) -> CommandResult {
+    check_may_add(context, by, upload.job, upload.holder.as_ref())?;
     if upload.continues {
         check_garbage_record(context, &upload.storage_path)?;
     }
@@ -23,14 +29,14 @@ pub(crate) fn upload(context: &mut DecisionContext<'_>, upload: &Upload) -> Comm
 }
 
 /// Adds an asset and removes the garbage record of its object.
-pub(crate) fn add(context: &mut DecisionContext<'_>, new: &NewAsset) -> CommandResult {
+pub(crate) fn add(context: &mut DecisionContext<'_>, by: &CommandOrigin, new: &NewAsset) -> CommandResult {
     create::name_within_limits("#/asset_type", &new.asset_type)?;
     fits("url", new.url.len(), limits::URL_BYTES_MAX)?;
     fits("storage_path", new.storage_path.as_ref().map_or(0, String::len), limits::STORAGE_PATH_BYTES_MAX)?;
     if new.file_size.is_some_and(|size| size > limits::ASSET_BYTES_MAX) {
         return Err(Refusal::invalid("#/file_size", format!("must be at most {}", limits::ASSET_BYTES_MAX)));
     }
-    check_may_add(context, new.job, new.holder.as_ref())?;
+    check_may_add(context, by, new.job, new.holder.as_ref())?;
     if let Some(path) = new.storage_path.as_ref().filter(|_| new.stored) {
         check_garbage_record(context, path)?;
     }
@@ -52,10 +58,15 @@ pub(crate) fn add(context: &mut DecisionContext<'_>, new: &NewAsset) -> CommandR
 }
 
 /// Only the lease holder, the owner or an operator may add assets, up to the limit.
-fn check_may_add(context: &DecisionContext<'_>, id: JobId, holder: Option<&Holder>) -> Result<(), Refusal> {
+fn check_may_add(
+    context: &DecisionContext<'_>,
+    by: &CommandOrigin,
+    id: JobId,
+    holder: Option<&Holder>,
+) -> Result<(), Refusal> {
     let job = context.job(id)?;
-    if let Some(Holder { worker, fence }) = holder {
-        lease::check(&job, worker, *fence)?;
+    if let Some(holder) = holder {
+        lease::check(&job, &Presented::holder(by, holder))?;
     }
     if context.set.assets.get(&id).map_or(0, Vec::len) >= limits::ASSETS_MAX {
         return Err(Refusal::invalid("#", format!("a job has at most {} assets", limits::ASSETS_MAX)));

@@ -1,15 +1,19 @@
 //! Cancels: immediate without a lease and when hard; otherwise the worker gets a cancel request and a grace period.
 
 use crate::command::Cancel;
+use crate::command_origin::CommandOrigin;
 use crate::decide::report::fits;
 use crate::decide::transition::TransitionRequest;
 use crate::decide::{CommandResult, DecisionContext, clock, invalid_transition};
-use crate::id::Actor;
 use crate::job::{CancelMode, CancelRequest};
 use crate::lifecycle::Trigger;
 use crate::limits;
 
-pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &Actor, cancel: &Cancel) -> CommandResult {
+pub(crate) fn decide(
+    context: &mut DecisionContext<'_>,
+    by: &CommandOrigin,
+    cancel: &Cancel,
+) -> CommandResult {
     let job = context.job(cancel.job)?;
     let lifecycle = context.lifecycle(&job)?;
     fits("reason", cancel.reason.as_ref().map_or(0, String::len), limits::MESSAGE_BYTES_MAX)?;
@@ -28,9 +32,9 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &Actor, cancel: &Can
     if job.cancel.is_none() {
         let grace = context.policy(&job.spec.job_type, &lifecycle).cancel_grace;
         let (at, hard_at) = (context.now.at, context.now.running() + grace);
-        let (mode, reason) = (CancelMode::Soft, cancel.reason.clone());
+        let (mode, reason, credential) = (CancelMode::Soft, cancel.reason.clone(), by.credential.clone());
         context.set.job_mut(cancel.job).cancel =
-            Some(Box::new(CancelRequest { mode, reason, by: by.clone(), at, hard_at }));
+            Some(Box::new(CancelRequest { mode, reason, by: by.actor.clone(), credential, at, hard_at }));
     }
     context.job_output(cancel.job)
 }

@@ -50,7 +50,7 @@ fn next(job: &Job) -> Option<(Deadline, Clock)> {
 }
 
 fn fire(context: &mut DecisionContext<'_>, job: &Job, clock: Clock) -> Result<(), Refusal> {
-    let step = |trigger| TransitionRequest::new(trigger, Actor::clock());
+    let step = |trigger| TransitionRequest::new(trigger, Actor::clock().into());
     let lifecycle = context.lifecycle(job)?;
     match clock {
         Clock::LeaseEnd => {

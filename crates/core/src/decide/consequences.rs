@@ -7,7 +7,7 @@ use crate::command::When;
 use crate::credit::{LedgerLine, Movement};
 use crate::dead_letter::{DeadLetter, ReasonCode};
 use crate::decide::{DecisionContext, compensation, create};
-use crate::event::{AuditLine, Event, Facts};
+use crate::event::{Event, Facts};
 use crate::id::{JobId, StateName};
 use crate::job::{Class, Job, JobError, Links, Spec, Stage};
 use crate::json::Json;
@@ -22,11 +22,7 @@ pub(crate) fn of(
 ) -> Result<(), Refusal> {
     let job = context.job(event.job_id)?;
     if let Some(action) = &rule.audit {
-        let error = event.facts.error.as_ref().map(|error| error.text());
-        let reason = error.or_else(|| event.cause.as_ref().map(ToString::to_string));
-        let (ts, action, actor) = (event.ts, action.clone(), event.actor.clone());
-        let line = AuditLine { ts, action, actor, job_id: Some(job.id()), reason };
-        context.set.changes.appended.audit.push(line);
+        context.audit_transition(action, event);
     }
     let Phase::Final(outcome) = job.phase else { return Ok(()) };
     settle(context, lifecycle, &job);

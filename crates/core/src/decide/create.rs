@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use crate::command::{Create, CreationKey, When};
+use crate::command_origin::CommandOrigin;
 use crate::credit::{LedgerLine, Movement};
 use crate::decide::report::fits;
 use crate::decide::transition::claimable_from;
 use crate::decide::{CommandOutput, CommandResult, DecisionContext, clock, key};
 use crate::event::{Event, Facts};
-use crate::id::{Actor, Fence};
+use crate::id::Fence;
 use crate::job::{Job, LifecycleRef, Links, Spec};
 use crate::job_type::{CATCH_ALL, JobType};
 use crate::lifecycle::{Lifecycle, Phase, Trigger};
@@ -18,7 +19,11 @@ use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::working_set::KeyRecord;
 
-pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &Actor, create: &Create) -> CommandResult {
+pub(crate) fn decide(
+    context: &mut DecisionContext<'_>,
+    by: &CommandOrigin,
+    create: &Create,
+) -> CommandResult {
     let job_type = context.catalog.job_type(create.job_type.as_str()).cloned();
     let job_type = job_type.ok_or_else(|| Refusal::UnknownType(create.job_type.clone()))?;
     let lifecycle = lifecycle_of(context, create, &job_type)?;
@@ -36,10 +41,11 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &Actor, create: &Cre
     context.job_output(spec.id)
 }
 
-/// Writes the first event of a job, which enters the initial state.
+/// Writes the first event of a job, which enters the initial state. A ready state begins attempt 1; in a waiting state the job
+/// is not in an attempt yet.
 pub(crate) fn enter(
     context: &mut DecisionContext<'_>,
-    by: &Actor,
+    by: &CommandOrigin,
     spec: Arc<Spec>,
     when: When,
 ) -> Result<(), Refusal> {
@@ -53,7 +59,14 @@ pub(crate) fn enter(
         When::At(at) => at.max(now.at),
         When::In(span) => now.at + span,
     };
-    let run_at = claimable_from(&lifecycle, rule.to.as_str(), run_at);
+    let is_ready = lifecycle.begins_ready();
+    let run_at = if is_ready { claimable_from(&lifecycle, rule.to.as_str(), run_at) } else { run_at };
+    // Without a failed attempt there is nothing to wait for.
+    let has_due = !is_ready && lifecycle.has_rule(rule.to.as_str(), &Trigger::Due);
+    let due = has_due.then(|| now.running());
+    let phase = if is_ready { Phase::Ready } else { Phase::Waiting };
+    let id = job.id();
+    let credential = by.credential.clone();
     let event = Event {
         job_id: job.id(),
         seq: Some(1),
@@ -61,15 +74,15 @@ pub(crate) fn enter(
         trigger: Trigger::Create,
         from: None,
         to: rule.to.clone(),
-        attempt: 1,
+        attempt: u32::from(is_ready),
         ts: now.at,
-        actor: by.clone(),
+        actor: by.actor.clone(),
         cause: None,
-        facts: Facts { run_at: Some(run_at), timeout, ..Facts::entering(Phase::Ready) },
+        facts: Facts { run_at: Some(run_at), timeout, due, credential, ..Facts::entering(phase) },
     };
     context.set.insert(job);
     context.set.record(event);
-    Ok(())
+    if has_due { clock::catch_up(context, id) } else { Ok(()) }
 }
 
 /// The type's lifecycle; with the catch-all type the caller may choose one.

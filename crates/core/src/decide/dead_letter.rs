@@ -1,10 +1,14 @@
 //! Dead letters: a job is given up by an operator, and its dead letter is dismissed.
 
+use serde_json::{Value, json};
+
+use crate::command_origin::CommandOrigin;
 use crate::dead_letter::{DeadLetter, Dismissal, ReasonCode};
+use crate::decide::audit::ValueChange;
 use crate::decide::report::fits;
 use crate::decide::transition::TransitionRequest;
 use crate::decide::{CommandResult, DecisionContext, clock};
-use crate::id::{Actor, JobId};
+use crate::id::JobId;
 use crate::job::{Category, Class, JobError};
 use crate::lifecycle::Trigger;
 use crate::limits;
@@ -12,7 +16,7 @@ use crate::refusal::Refusal;
 
 pub(crate) fn give_up(
     context: &mut DecisionContext<'_>,
-    by: &Actor,
+    by: &CommandOrigin,
     id: JobId,
     reason: ReasonCode,
     detail: &str,
@@ -32,7 +36,7 @@ pub(crate) fn give_up(
 /// Marks a dead letter as dismissed; it stays readable.
 pub(crate) fn dismiss(
     context: &mut DecisionContext<'_>,
-    by: &Actor,
+    by: &CommandOrigin,
     id: JobId,
     reason: &str,
 ) -> CommandResult {
@@ -41,9 +45,22 @@ pub(crate) fn dismiss(
     let letter = context.set.dead_letters.get(&id).cloned();
     let letter = letter.ok_or_else(|| Refusal::NotFound { what: "dead letter", name: id.to_string() })?;
     if letter.dismissed.is_none() {
-        let dismissed = Some(Dismissal { at: context.now.at, by: by.clone(), reason: reason.to_owned() });
-        context.set.put_dead_letter(DeadLetter { dismissed, ..letter });
-        context.push_audit(by, "dismiss", Some(id), Some(reason));
+        let dismissed =
+            Some(Dismissal { at: context.now.at, by: by.actor.clone(), reason: reason.to_owned() });
+        let before = values(&letter);
+        let letter = DeadLetter { dismissed, ..letter };
+        let change = ValueChange::new(before, values(&letter));
+        context.set.put_dead_letter(letter);
+        context.push_audit(by, "dismiss", Some(id), Some(reason), &change);
     }
     context.job_output(id)
+}
+
+fn values(letter: &DeadLetter) -> Value {
+    let dismissed = letter.dismissed.as_ref();
+    json!({
+        "reason_code": letter.reason_code.as_str(),
+        "dismissed_at": dismissed.map(|dismissal| dismissal.at),
+        "dismissed_by": dismissed.map(|dismissal| &dismissal.by),
+    })
 }

@@ -7,25 +7,51 @@ use crate::time::Timestamp;
 /// Largest difference between the submitting node's minute and the store's.
 const MINUTES_AROUND: i64 = 2;
 
-/// The id of a verb's key, if it has one. For creations see [`candidates`].
+/// The id of a verb's key, if it has one. A worker's key belongs to its credential: the same key of another credential is
+/// another key. For creations see [`candidates`].
 pub(crate) fn of_verb(envelope: &CommandEnvelope) -> Option<KeyId> {
+    verb_id(envelope, worker_credential(envelope))
+}
+
+/// The id under which earlier versions stored a worker's key, without its credential.
+pub(crate) fn of_verb_in_earlier_versions(envelope: &CommandEnvelope) -> Option<KeyId> {
+    worker_credential(envelope).and_then(|_| verb_id(envelope, None))
+}
+
+/// The credential of a claim, or of a command under a lease.
+fn worker_credential(envelope: &CommandEnvelope) -> Option<&Name> {
+    let is_of_worker = match &envelope.command {
+        Command::Claim(_) | Command::Heartbeat(_) | Command::Progress { .. } | Command::Disconnect(_) => true,
+        Command::Report(report) => report.holder.is_some(),
+        Command::Log(log) => log.holder.is_some(),
+        Command::AddAsset(new) => new.holder.is_some(),
+        _ => false,
+    };
+    envelope.by.credential.as_ref().filter(|_| is_of_worker)
+}
+
+fn verb_id(envelope: &CommandEnvelope, credential: Option<&Name>) -> Option<KeyId> {
     let verb = envelope.command.verb().as_bytes();
+    let id = |parts: &[&[u8]]| {
+        let credential = credential.map(|credential| credential.as_str().as_bytes());
+        Some(KeyId::of(&parts.iter().copied().chain(credential).collect::<Vec<_>>()))
+    };
     if let Command::Claim(Claim { worker, request_id: Some(request), .. }) = &envelope.command {
-        return Some(KeyId::of(&[b"request", worker.as_str().as_bytes(), request.as_str().as_bytes()]));
+        return id(&[b"request", worker.as_str().as_bytes(), request.as_str().as_bytes()]);
     }
     let key = given(envelope)?.key.as_str().as_bytes();
     match &envelope.command {
         Command::Create(_) | Command::RegisterLifecycle { .. } => None,
-        Command::Claim(claim) => Some(KeyId::of(&[verb, claim.worker.as_str().as_bytes(), key])),
-        Command::Signal { job, name, .. } => {
-            Some(KeyId::of(&[verb, name.as_str().as_bytes(), job.0.as_bytes(), key]))
-        }
-        Command::GrantCredits { user, .. } => Some(KeyId::of(&[verb, user.as_str().as_bytes(), key])),
+        Command::Claim(claim) => id(&[verb, claim.worker.as_str().as_bytes(), key]),
+        Command::Signal { job, name, .. } => id(&[verb, name.as_str().as_bytes(), job.0.as_bytes(), key]),
+        Command::GrantCredits { user, .. } => id(&[verb, user.as_str().as_bytes(), key]),
+        Command::Erase(erase) => id(&[verb, erase.user.as_str().as_bytes(), key]),
         Command::PauseQueue { queue, paused } => {
-            Some(KeyId::of(&[verb, queue.as_str().as_bytes(), &[u8::from(*paused)], key]))
+            id(&[verb, queue.as_str().as_bytes(), &[u8::from(*paused)], key])
         }
-        Command::KeyRequest { scope } => Some(KeyId::of(&[verb, scope.as_str().as_bytes(), key])),
-        command => Some(KeyId::of(&[verb, command.job()?.0.as_bytes(), key])),
+        Command::RotateKey(rotate) => id(&[verb, rotate.id.as_str().as_bytes(), key]),
+        Command::KeyRequest { scope } => id(&[verb, scope.as_str().as_bytes(), key]),
+        command => id(&[verb, command.job()?.0.as_bytes(), key]),
     }
 }
 

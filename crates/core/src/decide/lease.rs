@@ -1,31 +1,57 @@
 //! Leases (law 4): every verb that needs the lease is checked here first.
 
-use crate::command::Holder;
+use crate::command::{Hold, Holder};
+use crate::command_origin::CommandOrigin;
 use crate::decide::{DecisionContext, invalid_transition};
 use crate::event::{Signal, Telemetry};
-use crate::id::{Fence, JobId, WorkerId};
+use crate::id::{Fence, JobId, Name, WorkerId};
 use crate::job::{Job, LeaseEnd};
 use crate::lifecycle::{Lifecycle, Retention, Trigger};
 use crate::refusal::{ConflictCause, Refusal};
 
-/// Whether this worker and fence belong to the live lease.
-pub(crate) fn is_held_by(job: &Job, worker: &WorkerId, fence: Fence) -> bool {
-    job.lease.as_ref().is_some_and(|lease| lease.fence == fence && lease.worker == *worker)
+/// What a caller presents as the holder of a lease. The worker's name is no proof of identity: the credential is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Presented<'a> {
+    worker: &'a WorkerId,
+    pub(crate) fence: Fence,
+    credential: Option<&'a Name>,
+}
+
+impl<'a> Presented<'a> {
+    pub(crate) fn by(by: &'a CommandOrigin, worker: &'a WorkerId, fence: Fence) -> Self {
+        Self { worker, fence, credential: by.credential.as_ref() }
+    }
+
+    pub(crate) fn holder(by: &'a CommandOrigin, Holder { worker, fence }: &'a Holder) -> Self {
+        Self::by(by, worker, *fence)
+    }
+
+    pub(crate) fn hold(by: &'a CommandOrigin, Hold { worker, fence, .. }: &'a Hold) -> Self {
+        Self::by(by, worker, *fence)
+    }
+
+    /// Whether it is the live lease.
+    pub(crate) fn holds(&self, job: &Job) -> bool {
+        job.lease.as_ref().is_some_and(|lease| {
+            lease.fence == self.fence && lease.worker == *self.worker && lease.admits(self.credential)
+        })
+    }
+
+    /// Whether it is the last lease that ended.
+    pub(crate) fn held_last(&self, job: &Job) -> bool {
+        job.last_lease.as_ref().is_some_and(|ended| {
+            ended.fence == self.fence && ended.worker == *self.worker && ended.admits(self.credential)
+        })
+    }
 }
 
 /// Refuses a caller without the live lease, whatever the rules say.
-pub(crate) fn check(job: &Job, worker: &WorkerId, fence: Fence) -> Result<(), Refusal> {
-    if is_held_by(job, worker, fence) { Ok(()) } else { Err(conflict(job, Some(fence))) }
+pub(crate) fn check(job: &Job, presented: &Presented<'_>) -> Result<(), Refusal> {
+    if presented.holds(job) { Ok(()) } else { Err(conflict(job, Some(presented.fence))) }
 }
 
 /// The refusal for a caller without the live lease: by the presented fence first, then by the rules.
-pub(crate) fn refuse(
-    job: &Job,
-    lifecycle: &Lifecycle,
-    holder: Option<&Holder>,
-    trigger: &Trigger,
-) -> Refusal {
-    let fence = holder.map(|holder| holder.fence);
+pub(crate) fn refuse(job: &Job, lifecycle: &Lifecycle, fence: Option<Fence>, trigger: &Trigger) -> Refusal {
     let was_granted = fence.is_some_and(|fence| (Fence(1)..=job.fence).contains(&fence));
     if !was_granted && !lifecycle.has_rule(job.state.as_str(), trigger) {
         return invalid_transition(job, lifecycle, trigger);
@@ -33,7 +59,7 @@ pub(crate) fn refuse(
     conflict(job, fence)
 }
 
-/// The conflict of a fence that is not the live one, or of the live one with another worker.
+/// The conflict of a fence that is not the live one, or of the live one with another worker or credential.
 pub(crate) fn conflict(job: &Job, fence: Option<Fence>) -> Refusal {
     let presented = fence.unwrap_or_default();
     let cause = match (&job.lease, &job.last_lease) {

@@ -1,10 +1,11 @@
 //! Progress and logs: they need the lease, and are not transitions.
 
-use crate::command::{AppendLog, Hold, Holder, NewLogLine};
+use crate::command::{AppendLog, Hold, NewLogLine};
+use crate::command_origin::CommandOrigin;
+use crate::decide::lease::Presented;
 use crate::decide::report::fits;
 use crate::decide::{CommandOutput, CommandResult, DecisionContext, lease};
 use crate::event::{LogLine, Signal};
-use crate::id::{Fence, WorkerId};
 use crate::job::{Job, Progress};
 use crate::lifecycle::Phase;
 use crate::limits;
@@ -13,6 +14,7 @@ use crate::refusal::Refusal;
 /// Accepted from the present or last holder; ignored outside active states.
 pub(crate) fn progress(
     context: &mut DecisionContext<'_>,
+    by: &CommandOrigin,
     hold: &Hold,
     percent: f64,
     message: Option<&str>,
@@ -22,7 +24,7 @@ pub(crate) fn progress(
     }
     fits("message", message.map_or(0, str::len), limits::MESSAGE_BYTES_MAX)?;
     let job = context.job(hold.job)?;
-    if !is_or_was_held_by(&job, &hold.worker, hold.fence) {
+    if !holds_or_held(&job, &Presented::hold(by, hold)) {
         return Err(lease::conflict(&job, Some(hold.fence)));
     }
     if job.lease.is_some() {
@@ -33,14 +35,21 @@ pub(crate) fn progress(
     }
     let message = message.map(str::to_owned);
     let noted = Progress { percent, message: message.clone() };
-    context.set.job_mut(hold.job).output.progress = Some(Box::new(noted));
+    let now = context.now.at;
+    let changed = context.set.job_mut(hold.job);
+    changed.output.progress = Some(Box::new(noted));
+    changed.times.updated_at = changed.times.updated_at.max(now);
     let signal = Signal::JobProgress { progress: percent, message };
     context.record_telemetry(hold.job, hold.worker.clone(), hold.fence, signal);
     context.job_output(hold.job)
 }
 
 /// Accepted from the present or last holder, the job's owner or an operator.
-pub(crate) fn log(context: &mut DecisionContext<'_>, append: &AppendLog) -> CommandResult {
+pub(crate) fn log(
+    context: &mut DecisionContext<'_>,
+    by: &CommandOrigin,
+    append: &AppendLog,
+) -> CommandResult {
     let job = context.job(append.job)?;
     if append.lines.len() > limits::LOG_LINES_MAX {
         return Err(Refusal::invalid("#/lines", format!("at most {} lines at once", limits::LOG_LINES_MAX)));
@@ -50,11 +59,11 @@ pub(crate) fn log(context: &mut DecisionContext<'_>, append: &AppendLog) -> Comm
         fits("log stream", stream.as_str().len(), limits::NAME_BYTES_MAX)?;
         fits("log level", level.as_str().len(), limits::NAME_BYTES_MAX)?;
     }
-    if let Some(Holder { worker, fence }) = &append.holder {
-        if !is_or_was_held_by(&job, worker, *fence) {
-            return Err(lease::conflict(&job, Some(*fence)));
+    if let Some(presented) = append.holder.as_ref().map(|holder| Presented::holder(by, holder)) {
+        if !holds_or_held(&job, &presented) {
+            return Err(lease::conflict(&job, Some(presented.fence)));
         }
-        if lease::is_held_by(&job, worker, *fence) {
+        if presented.holds(&job) {
             context.renew_lease(append.job, false);
         }
     }
@@ -70,7 +79,6 @@ pub(crate) fn log(context: &mut DecisionContext<'_>, append: &AppendLog) -> Comm
     Ok(CommandOutput::Logged(context.job(append.job)?.output.log_count))
 }
 
-fn is_or_was_held_by(job: &Job, worker: &WorkerId, fence: Fence) -> bool {
-    let was = || job.last_lease.as_ref().is_some_and(|ended| ended.fence == fence && ended.worker == *worker);
-    lease::is_held_by(job, worker, fence) || (job.lease.is_none() && was())
+fn holds_or_held(job: &Job, presented: &Presented<'_>) -> bool {
+    presented.holds(job) || (job.lease.is_none() && presented.held_last(job))
 }

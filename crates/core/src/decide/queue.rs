@@ -1,11 +1,15 @@
 //! Queues: claims from a queue are paused or resumed.
 
+use serde_json::json;
+
+use crate::command_origin::CommandOrigin;
+use crate::decide::audit::ValueChange;
 use crate::decide::{CommandOutput, DecisionContext};
-use crate::id::{Actor, QueueName};
+use crate::id::QueueName;
 
 pub(crate) fn pause(
     context: &mut DecisionContext<'_>,
-    by: &Actor,
+    by: &CommandOrigin,
     queue: &QueueName,
     paused: bool,
 ) -> CommandOutput {
@@ -13,7 +17,8 @@ pub(crate) fn pause(
     let changed = if paused { set.paused.insert(queue.clone()) } else { set.paused.remove(queue) };
     if changed {
         set.changes.upserted.queues.insert(queue.clone(), paused);
-        context.audit(by, if paused { "pause" } else { "resume" }, queue);
+        let change = ValueChange::new(json!({ "paused": !paused }), json!({ "paused": paused }));
+        context.audit(by, if paused { "pause" } else { "resume" }, queue, &change);
     }
     CommandOutput::Nothing
 }

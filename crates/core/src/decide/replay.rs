@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use crate::asset::AssetId;
 use crate::command::{Command, CommandEnvelope};
+use crate::command_origin::CommandOrigin;
 use crate::credit::Account;
-use crate::decide::{CommandOutput, DecisionContext, clock, heartbeat, key, lease};
+use crate::decide::lease::Presented;
+use crate::decide::{CommandOutput, DecisionContext, clock, heartbeat, key};
 use crate::id::{Fence, JobId, WorkerId};
-use crate::job::{Job, LeaseEnd};
+use crate::job::{EndedLease, Job, LeaseEnd};
 use crate::lifecycle::{Idempotency, Trigger};
 use crate::refusal::Refusal;
 use crate::working_set::KeyRecord;
@@ -17,7 +19,8 @@ pub(crate) fn by_key(
     context: &mut DecisionContext<'_>,
     envelope: &CommandEnvelope,
 ) -> Result<Option<CommandOutput>, Refusal> {
-    let Some(record) = key::of_verb(envelope).and_then(|id| context.set.keys.get(&id)).cloned() else {
+    let mut ids = key::of_verb(envelope).into_iter().chain(key::of_verb_in_earlier_versions(envelope));
+    let Some(record) = ids.find_map(|id| context.set.keys.get(&id)).cloned() else {
         return Ok(None);
     };
     if record.expires_at <= context.now.at {
@@ -33,23 +36,34 @@ pub(crate) fn by_key(
             clock::catch_up(context, *job)?;
         }
     }
-    again(context, &envelope.command, &record.targets).map(Some)
+    again(context, envelope, &record.targets).map(Some)
 }
 
 fn again(
     context: &DecisionContext<'_>,
-    command: &Command,
+    CommandEnvelope { by, command, .. }: &CommandEnvelope,
     targets: &[(JobId, Fence)],
 ) -> Result<CommandOutput, Refusal> {
     match command {
-        Command::Claim(claim) => {
-            Ok(CommandOutput::Claimed { jobs: still_held(context, &claim.worker, targets), replayed: true })
-        }
+        Command::Claim(claim) => Ok(CommandOutput::Claimed {
+            jobs: still_held(context, by, &claim.worker, targets),
+            replayed: true,
+        }),
         Command::GrantCredits { user, .. } => Ok(CommandOutput::Account(context.set.account(user))),
         // A replayed heartbeat does not keep a lost lease alive.
-        Command::Heartbeat(hold) => heartbeat::answer(context.job(hold.job)?.as_ref(), hold),
+        Command::Heartbeat(hold) => {
+            heartbeat::answer(context.job(hold.job)?.as_ref(), &Presented::hold(by, hold))
+        }
         Command::Log(log) => Ok(CommandOutput::Logged(context.job(log.job)?.output.log_count)),
-        Command::PauseQueue { .. } | Command::KeyRequest { .. } => Ok(CommandOutput::Nothing),
+        // The job of a deletion is gone.
+        Command::PauseQueue { .. } | Command::KeyRequest { .. } | Command::Delete { .. } => {
+            Ok(CommandOutput::Nothing)
+        }
+        Command::RotateKey(rotate) => {
+            let key = context.set.api_keys.get(&rotate.id).cloned();
+            let gone = || Refusal::NotFound { what: "key", name: rotate.id.to_string() };
+            Ok(CommandOutput::Key { key: key.ok_or_else(gone)?, replayed: true })
+        }
         Command::AddAsset(new) => {
             let added = targets.first().map(|(JobId(id), _)| AssetId(*id));
             let mut assets = context.set.assets.get(&new.job).into_iter().flatten();
@@ -67,9 +81,14 @@ fn again(
 }
 
 /// The jobs of a claim whose leases are still live.
-fn still_held(context: &DecisionContext<'_>, worker: &WorkerId, targets: &[(JobId, Fence)]) -> Vec<Arc<Job>> {
+fn still_held(
+    context: &DecisionContext<'_>,
+    by: &CommandOrigin,
+    worker: &WorkerId,
+    targets: &[(JobId, Fence)],
+) -> Vec<Arc<Job>> {
     let held = |(job, fence): &(JobId, Fence)| {
-        context.set.job(*job).filter(|job| lease::is_held_by(job, worker, *fence)).cloned()
+        context.set.job(*job).filter(|job| Presented::by(by, worker, *fence).holds(job)).cloned()
     };
     targets.iter().filter_map(held).collect()
 }
@@ -98,11 +117,7 @@ pub(crate) fn remember(context: &mut DecisionContext<'_>, envelope: &CommandEnve
 }
 
 /// Whether the last holder repeats the verb that ended its lease.
-pub(crate) fn by_holder(job: &Job, worker: &WorkerId, fence: Fence, trigger: &Trigger) -> bool {
-    job.last_lease.as_ref().is_some_and(|ended| {
-        ended.fence == fence
-            && ended.worker == *worker
-            && ended.by == *trigger
-            && ended.end == LeaseEnd::Reported
-    })
+pub(crate) fn by_holder(job: &Job, presented: &Presented<'_>, trigger: &Trigger) -> bool {
+    let ended_by_it = |ended: &EndedLease| ended.by == *trigger && ended.end == LeaseEnd::Reported;
+    presented.held_last(job) && job.last_lease.as_deref().is_some_and(ended_by_it)
 }

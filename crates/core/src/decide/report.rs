@@ -1,30 +1,34 @@
 //! Verbs of the worker that holds a job: start, succeed, partial, fail, reject, release, cancel-confirm.
 
 use crate::command::{Holder, Report, Verb};
+use crate::command_origin::CommandOrigin;
+use crate::decide::lease::Presented;
 use crate::decide::transition::TransitionRequest;
 use crate::decide::{
     CommandOutput, CommandResult, DecisionContext, clock, invalid_transition, lease, replay,
 };
-use crate::id::Actor;
 use crate::job::{Category, Class, Job, JobError};
 use crate::json::Json;
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::limits;
 use crate::refusal::Refusal;
 
-pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &Actor, report: &Report) -> CommandResult {
+pub(crate) fn decide(
+    context: &mut DecisionContext<'_>,
+    by: &CommandOrigin,
+    report: &Report,
+) -> CommandResult {
     let job = context.job(report.job)?;
     let lifecycle = context.lifecycle(&job)?;
     let holder = report.holder.as_ref();
-    if let Some(Holder { worker, fence }) = holder
-        && replay::by_holder(&job, worker, *fence, &report.verb.trigger())
-    {
+    let presented = holder.map(|holder| Presented::holder(by, holder));
+    if presented.is_some_and(|presented| replay::by_holder(&job, &presented, &report.verb.trigger())) {
         return Ok(CommandOutput::Job { job, replayed: true, ignored: false });
     }
-    check_permitted(&job, &lifecycle, holder, &report.verb)?;
+    check_permitted(&job, &lifecycle, presented.as_ref(), &report.verb)?;
     within_limits(&report.verb)?;
-    let actor = holder.map_or_else(|| by.clone(), |holder| Actor::worker(&holder.worker));
-    let request = TransitionRequest { reported: holder.is_some(), ..request(&report.verb, actor) };
+    let origin = holder.map_or_else(|| by.clone(), |Holder { worker, .. }| by.as_worker(worker));
+    let request = TransitionRequest { reported: holder.is_some(), ..request(&report.verb, origin) };
     context.transition(report.job, request)?;
     if context.job(report.job)?.lease.is_some() {
         context.renew_lease(report.job, false);
@@ -37,17 +41,18 @@ pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &Actor, report: &Rep
 fn check_permitted(
     job: &Job,
     lifecycle: &Lifecycle,
-    holder: Option<&Holder>,
+    presented: Option<&Presented<'_>>,
     verb: &Verb,
 ) -> Result<(), Refusal> {
     let trigger = verb.trigger();
     let unheld = matches!(job.phase, Phase::Ready | Phase::Waiting);
-    let may = match holder {
-        Some(Holder { worker, fence }) => lease::is_held_by(job, worker, *fence),
+    let may = match presented {
+        Some(presented) => presented.holds(job),
         None => unheld && matches!(verb, Verb::Reject { .. }),
     };
     if !may {
-        return Err(lease::refuse(job, lifecycle, holder, &trigger));
+        let fence = presented.map(|presented| presented.fence);
+        return Err(lease::refuse(job, lifecycle, fence, &trigger));
     }
     if matches!(verb, Verb::CancelConfirm { .. }) && job.cancel.is_none() {
         return Err(invalid_transition(job, lifecycle, &trigger));
@@ -55,8 +60,8 @@ fn check_permitted(
     Ok(())
 }
 
-fn request(verb: &Verb, actor: Actor) -> TransitionRequest {
-    let request = TransitionRequest::new(verb.trigger(), actor);
+fn request(verb: &Verb, by: CommandOrigin) -> TransitionRequest {
+    let request = TransitionRequest::new(verb.trigger(), by);
     match verb {
         Verb::Start => request,
         Verb::Succeed { result, error } | Verb::Partial { result, error } => {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::command::Retry;
+use crate::command_origin::CommandOrigin;
 use crate::decide::{CommandOutput, CommandResult, DecisionContext, create, invalid_transition};
-use crate::id::Actor;
 use crate::job::{LifecycleRef, Links, Spec};
 use crate::lifecycle::Trigger;
 use crate::refusal::Refusal;
 
-pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &Actor, retry: &Retry) -> CommandResult {
+pub(crate) fn decide(context: &mut DecisionContext<'_>, by: &CommandOrigin, retry: &Retry) -> CommandResult {
     if let Some(made) = context.set.job(retry.id).filter(|made| made.spec.links.retry_of == Some(retry.job)) {
         return Ok(CommandOutput::Job { job: Arc::clone(made), replayed: true, ignored: false });
     }

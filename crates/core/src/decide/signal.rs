@@ -1,16 +1,17 @@
 //! Signals that a lifecycle declares.
 
+use crate::command_origin::CommandOrigin;
 use crate::decide::report::fits;
 use crate::decide::transition::TransitionRequest;
 use crate::decide::{CommandResult, DecisionContext, clock};
-use crate::id::{Actor, JobId, Name};
+use crate::id::{JobId, Name};
 use crate::json::Json;
 use crate::lifecycle::Trigger;
 use crate::limits;
 
 pub(crate) fn decide(
     context: &mut DecisionContext<'_>,
-    by: &Actor,
+    by: &CommandOrigin,
     id: JobId,
     name: &Name,
     payload: Option<Json>,

@@ -1,9 +1,10 @@
 //! The only place where a job changes its state: finds the rule, writes the event, folds it in, adds its consequences.
 
 use crate::backoff;
+use crate::command_origin::CommandOrigin;
 use crate::decide::{DecisionContext, consequences, invalid_transition};
 use crate::event::{Event, Facts, LeaseEnded};
-use crate::id::{Actor, JobId, Name};
+use crate::id::{JobId, Name};
 use crate::job::{Category, Class, Job, JobError, Lease, LeaseEnd};
 use crate::json::Json;
 use crate::lifecycle::{Condition, Lifecycle, Outcome, Phase, Policy, Rule, Trigger};
@@ -13,7 +14,7 @@ use crate::time::{Millis, Timestamp};
 /// A trigger with its details, before it is known whether a rule allows it.
 pub(crate) struct TransitionRequest {
     pub(crate) trigger: Trigger,
-    pub(crate) actor: Actor,
+    pub(crate) by: CommandOrigin,
     pub(crate) cause: Option<Name>,
     pub(crate) error: Option<JobError>,
     pub(crate) result: Option<Json>,
@@ -28,10 +29,10 @@ pub(crate) struct TransitionRequest {
 }
 
 impl TransitionRequest {
-    pub(crate) fn new(trigger: Trigger, actor: Actor) -> Self {
+    pub(crate) fn new(trigger: Trigger, by: CommandOrigin) -> Self {
         Self {
             trigger,
-            actor,
+            by,
             cause: None,
             error: None,
             result: None,
@@ -43,7 +44,7 @@ impl TransitionRequest {
         }
     }
 
-    pub(crate) fn cancel(by: Actor, reason: Option<&str>) -> Self {
+    pub(crate) fn cancel(by: CommandOrigin, reason: Option<&str>) -> Self {
         Self { cause: reason.map(Into::into), ..Self::new(Trigger::Cancel, by) }
     }
 
@@ -115,13 +116,18 @@ impl DecisionContext<'_> {
         let rule = lifecycle
             .rule(job.state.as_str(), &request.trigger, |condition| budget.satisfies(condition))
             .ok_or_else(|| invalid_transition(&job, &lifecycle, &request.trigger))?;
+        if !rule.permits(request.by.actor.role()) {
+            let (trigger, by) = (request.trigger, rule.by.clone().unwrap_or_default());
+            return Err(Refusal::RoleNotPermitted { job: id, trigger, by });
+        }
         let event = self.event(&job, &lifecycle, rule, request, &budget);
         let phase = event.facts.phase();
         self.set.record(event.clone());
         consequences::of(self, &lifecycle, rule, &event)?;
         match job.cancel.as_ref().filter(|_| matches!(phase, Phase::Ready | Phase::Waiting)) {
             Some(cancel) if lifecycle.has_rule(rule.to.as_str(), &Trigger::Cancel) => {
-                self.transition(id, TransitionRequest::cancel(cancel.by.clone(), cancel.reason.as_deref()))
+                let by = CommandOrigin { actor: cancel.by.clone(), credential: cancel.credential.clone() };
+                self.transition(id, TransitionRequest::cancel(by, cancel.reason.as_deref()))
             }
             _ => Ok(()),
         }
@@ -141,9 +147,11 @@ impl DecisionContext<'_> {
         let due_in = if budget.satisfies(Condition::Retry) { delay } else { Millis(0) };
         let is_due = to.phase == Phase::Waiting && lifecycle.has_rule(to.name.as_str(), &Trigger::Due);
         let ends = job.lease.as_ref().filter(|_| !to.phase.is_leased());
+        // A job that was not ready before has the earliest time of its creation.
+        let asked = if job.attempt == 0 { job.run_at } else { self.now.at };
+        let run_at = asked.max(self.now.at + delay);
         let facts = Facts {
-            run_at: (to.phase == Phase::Ready)
-                .then(|| claimable_from(lifecycle, to.name.as_str(), self.now.at + delay)),
+            run_at: (to.phase == Phase::Ready).then(|| claimable_from(lifecycle, to.name.as_str(), run_at)),
             timeout: self.timeout(&job.spec.job_type, lifecycle, to.name.as_str()),
             due: is_due.then(|| self.now.running() + due_in),
             lease_end: ends.map(|lease| LeaseEnded { how: request.ends_lease(), expires: lease.expires() }),
@@ -152,6 +160,7 @@ impl DecisionContext<'_> {
             error: request.error.map(Box::new),
             result: request.result,
             checkpoint: request.checkpoint,
+            credential: request.by.credential,
             note: request.note,
             ..Facts::entering(to.phase)
         };
@@ -164,7 +173,7 @@ impl DecisionContext<'_> {
             to: to.name.clone(),
             attempt: job.attempt + u32::from(to.phase == Phase::Ready),
             ts: self.now.at.max(job.times.updated_at),
-            actor: request.actor,
+            actor: request.by.actor,
             cause: request.cause,
             facts,
         }

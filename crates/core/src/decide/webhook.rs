@@ -1,14 +1,18 @@
 //! Webhooks: added, removed, and the position of their deliveries. One node at a time sends; reports of any other node
 //! are refused, so that positions advance only past delivered events.
 
+use serde_json::{Value, json};
+
 use crate::automation::{Automation, AutomationKind};
+use crate::command_origin::CommandOrigin;
+use crate::decide::audit::ValueChange;
 use crate::decide::{CommandOutput, CommandResult, DecisionContext};
-use crate::id::{Actor, Name};
+use crate::id::Name;
 use crate::refusal::Refusal;
 use crate::webhook::{NewWebhook, Webhook, WebhookChange};
 
 /// The same id with the same URL and filter is a replay; the first secret stays.
-pub(crate) fn add(context: &mut DecisionContext<'_>, by: &Actor, new: &NewWebhook) -> CommandResult {
+pub(crate) fn add(context: &mut DecisionContext<'_>, by: &CommandOrigin, new: &NewWebhook) -> CommandResult {
     if let Ok(known) = find(context, &new.id) {
         if known.url != new.url || known.filter != new.filter {
             return Err(Refusal::invalid("#/id", "there is another webhook with this id"));
@@ -22,7 +26,7 @@ pub(crate) fn add(context: &mut DecisionContext<'_>, by: &Actor, new: &NewWebhoo
         secret,
         filter,
         created_at: context.now.at,
-        created_by: by.clone(),
+        created_by: by.actor.clone(),
         position,
         failures: 0,
         holder: None,
@@ -31,22 +35,22 @@ pub(crate) fn add(context: &mut DecisionContext<'_>, by: &Actor, new: &NewWebhoo
         last_status: None,
         last_error: None,
     };
-    context.audit(by, "webhook_create", &new.id);
+    context.audit(by, "webhook_create", &new.id, &ValueChange::new(Value::Null, values(&webhook)));
     Ok(context.put_automation(webhook))
 }
 
 pub(crate) fn change(
     context: &mut DecisionContext<'_>,
-    by: &Actor,
+    by: &CommandOrigin,
     id: &Name,
     change: &WebhookChange,
 ) -> CommandResult {
     let mut webhook = find(context, id)?;
-    let now = context.now.at;
+    let (now, before) = (context.now.at, values(&webhook));
     match change.clone() {
         WebhookChange::Remove => {
             context.set.remove_automation(&(AutomationKind::Webhook, id.clone()));
-            context.audit(by, "webhook_remove", id);
+            context.audit(by, "webhook_remove", id, &ValueChange::new(before, Value::Null));
             return Ok(CommandOutput::automation(webhook, false));
         }
         WebhookChange::Enable => {
@@ -54,7 +58,7 @@ pub(crate) fn change(
                 return Ok(CommandOutput::automation(webhook, true));
             }
             (webhook.disabled_at, webhook.failures, webhook.due_at) = (None, 0, Some(now));
-            context.audit(by, "webhook_enable", id);
+            context.audit(by, "webhook_enable", id, &ValueChange::new(before, values(&webhook)));
         }
         WebhookChange::Take { holder, span } => {
             let is_free = webhook.due_at.is_some_and(|at| at <= now);
@@ -81,7 +85,7 @@ pub(crate) fn change(
             webhook.due_at = retry_in.map(|span| now + span);
             if retry_in.is_none() {
                 webhook.disabled_at = Some(now);
-                context.audit(by, "webhook_disable", id);
+                context.audit(by, "webhook_disable", id, &ValueChange::new(before, values(&webhook)));
             }
         }
     }
@@ -102,4 +106,10 @@ fn find(context: &DecisionContext<'_>, id: &Name) -> Result<Webhook, Refusal> {
         Some(Automation::Webhook(webhook)) => Ok(webhook.clone()),
         _ => Err(Refusal::NotFound { what: "webhook", name: id.to_string() }),
     }
+}
+
+/// A webhook in the audit log, without its secret.
+fn values(webhook: &Webhook) -> Value {
+    let Webhook { url, disabled_at, last_error, .. } = webhook;
+    json!({ "url": url, "disabled_at": disabled_at, "last_error": last_error })
 }

@@ -3,18 +3,24 @@
 use uuid::Uuid;
 
 use crate::command::{Hold, WorkerSighting};
+use crate::command_origin::CommandOrigin;
+use crate::decide::lease::Presented;
 use crate::decide::transition::TransitionRequest;
 use crate::decide::{CommandOutput, CommandResult, DecisionContext, clock, lease};
-use crate::id::{Actor, Name, WorkerId};
+use crate::id::{Name, WorkerId};
 use crate::job::{Category, JobError};
 use crate::lifecycle::Trigger;
 use crate::node::NodeRecord;
 use crate::worker::WorkerRecord;
 
 /// The holder's connection is closed. Without a rule for it in the lifecycle, the lease expires at its time.
-pub(crate) fn disconnect(context: &mut DecisionContext<'_>, by: &Actor, hold: &Hold) -> CommandResult {
+pub(crate) fn disconnect(
+    context: &mut DecisionContext<'_>,
+    by: &CommandOrigin,
+    hold: &Hold,
+) -> CommandResult {
     let job = context.job(hold.job)?;
-    lease::check(&job, &hold.worker, hold.fence)?;
+    lease::check(&job, &Presented::hold(by, hold))?;
     if context.lifecycle(&job)?.has_rule(job.state.as_str(), &Trigger::Disconnected) {
         let error =
             JobError::own("WORKER_DISCONNECTED", "the worker's connection was closed", Category::Queue);

@@ -174,6 +174,7 @@ fn build_rule(machine: &Machine<'_>, edge: &Edge<'_>) -> Rule {
         event: event_name(transition, to),
         audit: transition.audit.as_deref().map(Into::into),
         reason: transition.reason.as_ref().map(|reason| reason.value),
+        by: transition.by.as_ref().map(|by| by.value.clone()),
     }
 }
 

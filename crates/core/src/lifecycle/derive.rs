@@ -26,10 +26,10 @@ pub struct Wait {
 }
 
 impl Lifecycle {
-    /// The states by rank, then in file order.
+    /// The states by rank, the initial state first, then in file order.
     pub fn by_rank(&self) -> Vec<&State> {
         let mut states: Vec<&State> = self.states.iter().collect();
-        states.sort_by_key(|state| state.rank);
+        states.sort_by_key(|state| (state.rank, state.name != self.initial));
         states
     }
 
@@ -38,7 +38,12 @@ impl Lifecycle {
         self.rules.iter().filter(move |rule| rule.from.as_ref().is_some_and(|from| from == state))
     }
 
-    /// Whether the rule begins the next attempt.
+    /// Whether a new job is in a ready state, so that its first attempt begins with its creation.
+    pub fn begins_ready(&self) -> bool {
+        self.state(self.initial.as_str()).is_some_and(|state| state.phase == Phase::Ready)
+    }
+
+    /// Whether the rule begins an attempt: the next one, or the first if the job was not ready before.
     pub fn begins_attempt(&self, rule: &Rule) -> bool {
         rule.on != Trigger::Create
             && self.state(rule.to.as_str()).is_some_and(|state| state.phase == Phase::Ready)
@@ -60,11 +65,13 @@ impl Lifecycle {
         let none =
             Lives { at_once: vec![None; self.states.len()], backed_off: vec![None; self.states.len()] };
         let mut after = none.clone();
-        for attempt in (1..=self.policy.max_attempts).rev() {
+        // Attempt 0: the job waits before it becomes ready for the first time.
+        let first = u32::from(self.begins_ready());
+        for attempt in (first..=self.policy.max_attempts).rev() {
             let mut lives = none.clone();
             for state in by_rank.iter().rev() {
                 let walk = Walk { lifecycle: self, attempt, lives: &lives, after: &after };
-                let delay = if attempt == 1 { Millis(0) } else { walk.delay(attempt - 1) };
+                let delay = if attempt <= 1 { Millis(0) } else { walk.delay(attempt - 1) };
                 let (at_once, backed_off) =
                     (walk.leave(state, workers, Millis(0)), walk.leave(state, workers, delay));
                 let index = self.index(&state.name);

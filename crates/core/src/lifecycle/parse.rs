@@ -14,6 +14,7 @@ use toml::de::DeTable;
 use super::flaw::{Flaw, Flaws, Located, RuleId, Span};
 use super::policy::{Api, Policy, Retention};
 use super::{Condition, Phase, Timeout, Trigger};
+use crate::api_key::Role;
 use crate::dead_letter::ReasonCode;
 use crate::limits;
 use crate::time::Millis;
@@ -70,6 +71,7 @@ pub(super) struct DraftTransition {
     pub(super) event_unreadable: bool,
     pub(super) audit: Option<String>,
     pub(super) reason: Option<Located<ReasonCode>>,
+    pub(super) by: Option<Located<Vec<Role>>>,
 }
 
 pub(super) struct DraftCredits {

@@ -74,6 +74,7 @@ fn every_cell_is_as_its_file_says_and_every_rule_is_followed() {
         image {Followed: 10, Refused: 53, Impossible: 27}
         odd {Followed: 41, Refused: 110, Impossible: 39}
         pattern {Followed: 8, Refused: 44, Impossible: 23}
+        payout {Followed: 10, Refused: 65, Impossible: 27}
         review {Followed: 12, Refused: 65, Impossible: 25}
         so1 {Followed: 9, Refused: 43, Impossible: 23}
     "]]

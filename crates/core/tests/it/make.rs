@@ -17,10 +17,15 @@ pub(crate) fn odd() -> Lifecycle {
     Lifecycle::parse(include_str!("odd.toml")).expect("it is valid")
 }
 
-/// The five built-in lifecycles, `review` and `odd`.
+/// It begins in a waiting state, and only operators approve.
+pub(crate) fn payout() -> Lifecycle {
+    Lifecycle::parse(include_str!("payout.toml")).expect("it is valid")
+}
+
+/// The five built-in lifecycles, `review`, `odd` and `payout`.
 pub(crate) fn lifecycles() -> Vec<Lifecycle> {
     let mut all = Lifecycle::built_in();
-    all.extend([review(), odd()]);
+    all.extend([review(), odd(), payout()]);
     all
 }
 
@@ -65,7 +70,7 @@ pub(crate) fn a_job(n: u128, job_type: &str) -> Create {
 
 /// A command without an idempotency key.
 pub(crate) fn envelope(by: &str, command: Command) -> CommandEnvelope {
-    CommandEnvelope { by: Actor::from(by), key: None, command }
+    CommandEnvelope { by: by.into(), key: None, command }
 }
 
 /// A claim of one job of any type.

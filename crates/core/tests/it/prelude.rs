@@ -1,12 +1,13 @@
 //! What most tests of core use.
 
-pub(crate) use tenure_core::api_key::Role;
+pub(crate) use tenure_core::api_key::{ApiKey, KeyFlaw, NewKey, Role, RotateKey, Scopes};
 pub(crate) use tenure_core::asset::{Asset, AssetId};
 pub(crate) use tenure_core::automation::Automation;
 pub(crate) use tenure_core::command::{
     AppendLog, Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, CreationKey, Hold, Holder,
-    IdempotencyKey, NewKey, NewLogLine, Report, Retry, Verb, When,
+    IdempotencyKey, NewLogLine, Report, Retry, Verb, When,
 };
+pub(crate) use tenure_core::command_origin::CommandOrigin;
 pub(crate) use tenure_core::dead_letter::ReasonCode;
 pub(crate) use tenure_core::decide::{CommandOutput, CommandResult};
 pub(crate) use tenure_core::event::Event;

@@ -22,6 +22,7 @@ macro_rules! scenarios {
     };
 }
 
+mod approvals;
 mod assets;
 mod batches;
 mod callers;
@@ -31,6 +32,7 @@ mod clocks;
 mod creations;
 mod leases;
 mod operations;
+mod progress;
 mod retries;
 mod schedules;
 mod versions;

@@ -7,8 +7,8 @@
 //! 61   -    history a             => job_queued@0 > job_claimed@1 > job_requeued@31
 //! ```
 //!
-//! A line has a time in seconds, an actor (`w…` is a worker), a command, and after `=>` facts that must be true of the
-//! result. The actor `-` only reads the tables; no command is submitted, so no clock is swept either.
+//! A line has a time in seconds, an actor (`w…` is a worker, `w1@k1` one that presents the credential `k1`), a command, and
+//! after `=>` facts that must be true of the result. The actor `-` only reads the tables; no command is submitted, so no clock is swept either.
 
 use std::collections::BTreeMap;
 
@@ -120,12 +120,15 @@ impl ScriptRunner {
     }
 
     fn act(&mut self, actor: &str, words: &Words<'_>) -> Vec<String> {
+        let (actor, credential) =
+            actor.split_once('@').map_or((actor, None), |(actor, it)| (actor, Some(it)));
         let command = self.command(actor, words);
         let named_here = words.get("as").or_else(|| (words.nth(0) == "create").then(|| words.nth(2)));
         let body = words.get("body").unwrap_or("the same");
         let given = words.get("key").filter(|_| words.nth(0) != "create");
         let key = given.map(|key| IdempotencyKey { key: key.into(), fingerprint: fingerprint(body) });
         let by = if is_worker(actor) { Actor::worker(&actor.into()) } else { Actor::from(actor) };
+        let by = CommandOrigin { actor: by, credential: credential.map(Name::from) };
         let result = self.world.submit(&CommandEnvelope { by, key, command });
         if let (Some(name), Some(id)) = (named_here, facts::job_of(&result)) {
             self.names.insert(name.to_owned(), id);
@@ -297,12 +300,12 @@ fn operator_command(actor: &str, words: &Words<'_>) -> Option<Command> {
             amount: words.nth(2).parse().expect("how many"),
             reason: None,
         },
-        "add-key" => Command::AddKey(Box::new(NewKey {
-            id: words.nth(1).into(),
-            role: Role::parse(words.nth(2)).expect("a role"),
-            user_id: words.get("user").map(Into::into),
-            digest: fingerprint(words.get("secret").unwrap_or(words.nth(1))),
-        })),
+        "add-key" => Command::AddKey(Box::new(NewKey::new(
+            words.nth(1),
+            Role::parse(words.nth(2)).expect("a role"),
+            words.get("user").map(Into::into),
+            fingerprint(words.get("secret").unwrap_or(words.nth(1))),
+        ))),
         "revoke-key" => Command::RevokeKey(words.nth(1).into()),
         "seen" => Command::WorkersSeen(words.plain[1..].iter().map(|word| sighting(word)).collect()),
         "seat" => {

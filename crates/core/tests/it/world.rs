@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tenure_core::api_key::ApiKey;
 use tenure_core::automation::AutomationId;
 use tenure_core::command::KeyId;
 use tenure_core::credit::{Account, LedgerLine};
@@ -205,7 +204,7 @@ fn rule_of(lifecycle: &Lifecycle, event: &Event) -> Option<Followed> {
 }
 
 pub(crate) fn sweep(id: JobId) -> CommandEnvelope {
-    CommandEnvelope { by: Actor::clock(), key: None, command: Command::Sweep(id) }
+    CommandEnvelope { by: Actor::clock().into(), key: None, command: Command::Sweep(id) }
 }
 
 fn found<K: Ord + Clone, V: Clone>(table: &BTreeMap<K, V>, wanted: &BTreeSet<K>) -> BTreeMap<K, V> {
@@ -280,6 +279,11 @@ impl Tables {
         let sources = upserted.lifecycles.iter().map(|key| (key.clone(), set.lifecycles[key].clone()));
         self.lifecycles.extend(sources);
         self.api_keys.extend(upserted.api_keys.iter().map(|id| (id.clone(), set.api_keys[id].clone())));
+        for (id, at) in upserted.keys_used {
+            if let Some(key) = self.api_keys.get_mut(&id) {
+                key.last_used_at = key.last_used_at.max(Some(at));
+            }
+        }
         for (name, mut worker) in upserted.workers {
             let before = self.workers.get(&name).and_then(|known| known.connection);
             worker.connection = worker.connection.or(before);

@@ -2,7 +2,7 @@
 
 use tenure_core::command::{Command, CommandEnvelope};
 use tenure_core::decide::CommandOutput;
-use tenure_service::bulk::ACTION_JOBS_MAX;
+use tenure_service::bulk::{ACTION_JOBS_MAX, split_copies};
 use tenure_service::dead_letters::{check_rate, find, matching, redrive_each};
 use tenure_service::fields::message;
 
@@ -31,15 +31,15 @@ pub(crate) async fn confirm(visitor: Visitor, mut params: QueryParams) -> Reply 
     let no_kind = || Problem::malformed("reason_code", "is required: it names the group");
     let kind = Kind::read(&mut params)?.ok_or_else(no_kind)?;
     params.done()?;
-    let (letters, is_more) = letters_of(&visitor.dashboard, &kind).await?;
+    let (letters, is_more) = letters_of(&visitor.dashboard, &visitor.caller, &kind).await?;
     let title = if redrive { "Redrive the group?" } else { "Dismiss the group?" }.to_owned();
     let main = confirmation(redrive, &kind, letters.len(), is_more);
     show(visitor, StaticPage { tab: Tab::DeadLetters, title, main }).await
 }
 
 /// The jobs of a group, and whether there are more than one request may touch.
-async fn letters_of(service: &Service, kind: &Kind) -> Result<(Vec<JobId>, bool)> {
-    let (jobs, more) = matching(service, kind.filter(), None, |letter| kind.holds(letter)).await?;
+async fn letters_of(service: &Service, caller: &Caller, kind: &Kind) -> Result<(Vec<JobId>, bool)> {
+    let (jobs, more) = matching(service, caller, kind.filter(), None, |letter| kind.holds(letter)).await?;
     Ok((jobs, more.is_some()))
 }
 
@@ -85,11 +85,14 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
     let kind = Kind::read(&mut params)?;
     params.done()?;
     let (jobs, missing, is_more) = if let Some(kind) = &kind {
-        let (jobs, is_more) = letters_of(&visitor.dashboard, kind).await?;
+        let (jobs, is_more) = letters_of(&visitor.dashboard, caller, kind).await?;
         (jobs, Vec::new(), is_more)
     } else {
         let (service, missing) = (&visitor.dashboard, |id| Problem::not_found("dead letter", id));
-        let check = |id| async move { Ok(find(service, id).await?.is_none().then(|| missing(id))) };
+        let check = |id| async move {
+            let found = find(service, id).await?.is_some();
+            Ok(if found { service.check_scope(caller, id).await.err() } else { Some(missing(id)) })
+        };
         let (jobs, missing) = selected_jobs(&selected, check).await?;
         (jobs, missing, false)
     };
@@ -139,6 +142,8 @@ async fn perform(
             report("Dismissed", missing, answers, "")
         }
         DeadLetterAction::Redrive { rate, settle } => {
+            let (jobs, others) = split_copies(service, caller, jobs).await;
+            let missing = missing.into_iter().chain(others.into_iter().map(|(_, problem)| problem)).collect();
             let answers = redrive_each(service, caller, rate, None, &jobs).await;
             let redriven = jobs.iter().zip(&answers).filter_map(|(job, answer)| match answer {
                 Ok(Ok(CommandOutput::Job { job: made, .. })) => {
@@ -161,7 +166,7 @@ async fn dismiss_each(
 ) -> Answers {
     let ask = |(job, reason)| {
         let command = Command::DismissDeadLetter { job, reason };
-        CommandEnvelope { by: caller.actor(), key: None, command }
+        CommandEnvelope { by: caller.origin(), key: None, command }
     };
     service.runtime().submit_all(letters.map(ask).collect::<Vec<_>>()).await
 }

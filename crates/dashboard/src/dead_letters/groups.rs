@@ -8,7 +8,7 @@ use tenure_core::id::Name;
 use tenure_core::job::Stage;
 use tenure_core::query::DeadLetterFilter;
 use tenure_service::bulk::PAGE_JOBS;
-use tenure_service::dead_letters::narrow;
+use tenure_service::dead_letters::{narrow, visible};
 use tokio::sync::Mutex;
 
 use crate::jobs::filters::address;
@@ -113,7 +113,7 @@ impl Groups {
             looked_at += letters.len();
             before = letters.last().map(|letter| letter.job_id);
             let is_last = letters.len() < PAGE_JOBS;
-            for letter in letters {
+            for letter in visible(service, caller, letters).await? {
                 let kind = Kind::of(&letter);
                 kinds.entry(kind.clone()).or_insert_with(|| Group::new(kind, &letter)).add(&letter);
             }
@@ -159,7 +159,7 @@ struct CachedGroups {
 
 impl GroupCache {
     pub(crate) async fn groups(&self, service: &Service, caller: &Caller) -> Result<Arc<Groups>> {
-        if caller.role == Role::Producer {
+        if !caller.is(Right::ReadSystem) {
             return Groups::read(service, DeadLetterFilter::default(), caller).await.map(Arc::new);
         }
         let mut cached = self.0.lock().await;

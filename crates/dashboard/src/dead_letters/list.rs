@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use futures_util::future::try_join_all;
 use tenure_core::id::TypeName;
 use tenure_core::query::DeadLetterFilter;
-use tenure_service::dead_letters::narrow;
+use tenure_service::dead_letters::{narrow, visible};
 
 use super::groups::{Kind, LETTERS_MAX};
 use super::tabs;
@@ -55,6 +55,7 @@ impl LetterList {
             let is_last = letters.len() < READ;
             looked_at += letters.len();
             before = letters.last().map(|letter| letter.job_id).or(before);
+            let letters = visible(service, caller, letters).await?;
             let holds = |letter: &DeadLetter| self.kind.as_ref().is_none_or(|kind| kind.holds(letter));
             found.extend(letters.into_iter().filter(holds));
             if let Some(anchor) = self.anchor {

@@ -24,18 +24,20 @@ enum JobAction {
     DeadLetter,
     Reject,
     Dismiss,
+    Delete,
 }
 
 impl JobAction {
     /// All except signals: the last segment of the address, the right, and whether it is irreversible. Irreversible
     /// actions need a confirmation and are shown separately.
-    const ALL: [(&'static str, Self, Right, bool); 6] = [
+    const ALL: [(&'static str, Self, Right, bool); 7] = [
         ("retry", Self::Retry, Right::ManageJobs, false),
         ("cancel", Self::Cancel, Right::ManageJobs, false),
         ("cancel-hard", Self::CancelHard, Right::ManageJobs, true),
         ("dead-letter", Self::DeadLetter, Right::Operate, true),
         ("reject", Self::Reject, Right::Operate, true),
         ("dismiss", Self::Dismiss, Right::Operate, true),
+        ("delete", Self::Delete, Right::Operate, true),
     ];
 
     fn parse(segment: &str) -> Option<Self> {
@@ -78,6 +80,7 @@ impl JobAction {
                 let reason = message("reason", Some(form.need("reason")?))?;
                 Command::DismissDeadLetter { job, reason: reason.unwrap_or_default() }
             }
+            Self::Delete => Command::Delete { job, reason: message("reason", text("reason"))? },
         })
     }
 
@@ -92,6 +95,7 @@ impl JobAction {
             Self::DeadLetter => "The job is now a dead letter.".to_owned(),
             Self::Reject => format!("The job was rejected and is {}.", after.state),
             Self::Dismiss => "The dead letter is dismissed.".to_owned(),
+            Self::Delete => format!("Job {} is deleted.", after.id()),
         }
     }
 }
@@ -116,6 +120,9 @@ fn allowed(why: &Explanation, job: &Job, letter: Option<&DeadLetter>) -> Vec<Job
     if letter.is_some_and(|letter| letter.dismissed.is_none()) {
         acts.push(JobAction::Dismiss);
     }
+    if job.phase.is_final() {
+        acts.push(JobAction::Delete);
+    }
     acts
 }
 
@@ -126,7 +133,7 @@ pub(super) fn forms(caller: &Caller, why: &Explanation, job: &Job, letter: Optio
         allowed(why, job, letter).into_iter().partition(is_irreversible);
     let form = |act: &JobAction| {
         let (path, right, _) = act.properties();
-        let lacks = Visitor::lacks(caller, right);
+        let lacks = Visitor::lacks(caller, right).or_else(|| may_not_send(caller, why, act));
         html! {
             form.act method="post" action=(format!("{}/{path}", job_address(job.id()))) {
                 (fields(act, job, letter.is_some(), lacks.as_deref()))
@@ -142,6 +149,16 @@ pub(super) fn forms(caller: &Caller, why: &Explanation, job: &Job, letter: Optio
             }
         }
     }
+}
+
+/// Why the visitor may not send a signal that the lifecycle restricts.
+fn may_not_send(caller: &Caller, why: &Explanation, act: &JobAction) -> Option<String> {
+    let JobAction::Signal(name) = act else { return None };
+    let step =
+        why.next.iter().find(|step| matches!(&step.trigger, Trigger::Signal(known) if known == name))?;
+    let sender = |role: Role| if role == Role::Producer { "owner" } else { role.as_str() };
+    let may = caller.has(Role::Admin) || caller.roles.iter().any(|role| step.who.contains(&sender(role)));
+    (!may).then(|| format!("Only for: {}, admin", step.who.join(", ")))
 }
 
 fn fields(act: &JobAction, job: &Job, is_letter: bool, lacks: Option<&str>) -> Markup {
@@ -189,6 +206,10 @@ fn fields(act: &JobAction, job: &Job, is_letter: bool, lacks: Option<&str>) -> M
         JobAction::Dismiss => {
             html! { (line("why-dismiss", "reason", "Reason", true)) (confirmed("Dismiss", "Dismiss this dead letter?")) }
         }
+        JobAction::Delete => {
+            let ask = "Delete this job with its events, logs, assets and dead letter?";
+            html! { (line("why-delete", "reason", "Reason", false)) (confirmed("Delete", ask)) }
+        }
     }
 }
 
@@ -214,8 +235,14 @@ async fn perform(service: &Service, visitor: &Visitor, id: &str, act: JobAction,
     let id = job_id(id).ok_or_else(|| Problem::malformed("#", "the path does not name a job"))?;
     let command = act.clone().command(service, id, &mut form)?;
     form.done()?;
-    service.job(&visitor.caller, id).await?;
+    let job = service.managed_job(&visitor.caller, id).await?;
+    if matches!(command, Command::Retry(_)) {
+        visitor.caller.may_create_like(&job.spec)?;
+    }
     match service.submit(&visitor.caller, None, command).await? {
+        CommandOutput::Job { job, .. } if act == JobAction::Delete => {
+            Ok(back("/ui/jobs", &act.message(&job)))
+        }
         CommandOutput::Job { job, .. } => Ok(back(&job_address(job.id()), &act.message(&job))),
         _ => Ok(back(&job_address(id), "Done.")),
     }

@@ -112,7 +112,7 @@ fn row(attempt: &Attempt<'_>, axis: &Axis) -> Markup {
     html! {
         details.attempt {
             summary {
-                span.which { "Attempt " (attempt.number) }
+                span.which { @if attempt.number == 0 { "Before attempt 1" } @else { "Attempt " (attempt.number) } }
                 (bars(attempt, axis))
                 span.how {
                     @match attempt.end {

@@ -3,7 +3,7 @@
 use tenure_core::decide::{CommandOutput, CommandResult};
 use tenure_core::job::CancelMode;
 use tenure_runtime::Failure;
-use tenure_service::bulk::{ACTION_JOBS_MAX, Action, matching, submit_each};
+use tenure_service::bulk::{ACTION_JOBS_MAX, Action, matching, split_copies, submit_each};
 
 use crate::jobs::filters::Filters;
 use crate::prelude::*;
@@ -13,7 +13,7 @@ pub(crate) async fn confirm(visitor: Visitor, mut params: QueryParams) -> Reply 
     let action = action(params.text("action").as_deref())?;
     let filters = Filters::read(&visitor.dashboard, &visitor.caller, &mut params)?;
     params.done()?;
-    let (jobs, more) = matching(&visitor.dashboard, &filters.filter, None).await?;
+    let (jobs, more) = matching(&visitor.dashboard, &visitor.caller, filters.filter.clone(), None).await?;
     let title = format!("{} all matching jobs?", verb(action));
     let main = confirmation(action, &filters, jobs.len(), more.is_some());
     show(visitor, StaticPage { tab: Tab::Jobs, title, main }).await
@@ -30,6 +30,7 @@ fn confirmation(action: Action, filters: &Filters, matched: usize, is_more: bool
             @match action {
                 Action::Cancel => p { "Workers of running jobs are asked to stop and get the grace period of the type. Cancelled jobs stay cancelled; a retry creates a new job." },
                 Action::Retry => p { "Each becomes a new job. The finished jobs stay as they are." },
+                Action::Delete => p { "Each is deleted with its events, logs, assets and dead letter. This cannot be undone. Unfinished jobs stay." },
             }
             @if is_more { p.hint { (count(ACTION_JOBS_MAX as u64)) " per request, the newest first." } }
             div.row {
@@ -37,7 +38,7 @@ fn confirmation(action: Action, filters: &Filters, matched: usize, is_more: bool
                     input type="hidden" name="scope" value="matching";
                     input type="hidden" name="action" value=(verb(action).to_lowercase());
                     @for (name, value) in filters.pairs() { input type="hidden" name=(name) value=(value); }
-                    button type="submit" class=(if action == Action::Cancel { "danger" } else { "main" }) disabled[matched == 0] {
+                    button type="submit" class=(if action == Action::Retry { "main" } else { "danger" }) disabled[matched == 0] {
                         (verb(action)) " " (number) @if matched == 1 { " job" } @else { " jobs" }
                     }
                 }
@@ -51,6 +52,7 @@ fn verb(action: Action) -> &'static str {
     match action {
         Action::Cancel => "Cancel",
         Action::Retry => "Retry",
+        Action::Delete => "Delete",
     }
 }
 
@@ -58,7 +60,8 @@ fn action(text: Option<&str>) -> Result<Action> {
     match text {
         Some("cancel") => Ok(Action::Cancel),
         Some("retry") => Ok(Action::Retry),
-        _ => Err(Problem::malformed("action", "must be cancel or retry")),
+        Some("delete") => Ok(Action::Delete),
+        _ => Err(Problem::malformed("action", "must be cancel, retry or delete")),
     }
 }
 
@@ -70,21 +73,21 @@ pub(crate) async fn act(visitor: Visitor, mut form: Form) -> Reply {
         let mut params = form.rest()?;
         let filters = Filters::read(&visitor.dashboard, caller, &mut params)?;
         params.done()?;
-        let (jobs, more) = matching(&visitor.dashboard, &filters.filter, None).await?;
+        let (jobs, more) = matching(&visitor.dashboard, caller, filters.filter.clone(), None).await?;
         let mut message = perform(&visitor.dashboard, caller, action, jobs, Vec::new()).await;
         if more.is_some() {
             message.push_str(" There are more; repeat the action.");
         }
         return Ok(back(&filters.address("/ui/jobs", &[]), &message));
     }
-    caller.may(Right::ManageJobs)?;
+    caller.may(if action == Action::Delete { Right::Operate } else { Right::ManageJobs })?;
     let (selected, to) = (form.all("job"), form.take("back").unwrap_or_default());
     form.done()?;
     let message = if selected.is_empty() {
         "Nothing was selected.".to_owned()
     } else {
         let service = &visitor.dashboard;
-        let check = |id| async move { Ok(service.job(caller, id).await.err()) };
+        let check = |id| async move { Ok(service.managed_job(caller, id).await.err()) };
         let (jobs, refused) = selected_jobs(&selected, check).await?;
         perform(&visitor.dashboard, caller, action, jobs, refused).await
     };
@@ -115,6 +118,9 @@ async fn perform(
     mut refused: Vec<Problem>,
 ) -> String {
     let all = jobs.len() + refused.len();
+    let (jobs, others) =
+        if action == Action::Retry { split_copies(service, caller, jobs).await } else { (jobs, Vec::new()) };
+    refused.extend(others.into_iter().map(|(_, problem)| problem));
     let answers = submit_each(service, caller, action, CancelMode::Soft, None, &jobs).await;
     let outputs = accepted(answers, &mut refused);
     // A cancelled job that is not final yet: its worker is asked to stop.
@@ -124,7 +130,11 @@ async fn perform(
     };
     let stopping = outputs.iter().filter(is_stopping).count() as u64;
     let done = outputs.len() as u64 - stopping;
-    let verb = if action == Action::Cancel { "Cancelled" } else { "Retried" };
+    let verb = match action {
+        Action::Cancel => "Cancelled",
+        Action::Retry => "Retried",
+        Action::Delete => "Deleted",
+    };
     let suffix = if stopping == 0 { String::new() } else { format!("; {} asked to stop", count(stopping)) };
     summary(verb, done, all, &suffix, &refused)
 }

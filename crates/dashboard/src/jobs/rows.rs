@@ -76,24 +76,18 @@ pub(crate) fn failure(error: &JobError) -> Markup {
 
 impl Bulk<'_> {
     fn bar(&self) -> Markup {
+        let (own, operate) = (self.lacks_own.as_deref(), self.lacks_operate.as_deref());
         let offered = [
-            (self.allowed.retry, "retry", "Retry", None),
-            (self.allowed.cancel, "cancel", "Cancel", Some("Cancel {n} jobs?")),
+            (self.allowed.retry, "retry", "Retry", None, own),
+            (self.allowed.cancel, "cancel", "Cancel", Some("Cancel {n} jobs?"), own),
+            (self.allowed.retry, "delete", "Delete", Some("Delete {n} jobs?"), operate),
         ];
         html! {
             div.bulk.row {
-                @for (is_allowed, action, label, ask) in offered {
-                    @if is_allowed { (self.selected(action, label, ask)) (self.all(action, label)) }
+                @for (is_allowed, action, label, ask, lacks) in offered {
+                    @if is_allowed { (selected(action, label, ask, lacks)) (self.all(action, label)) }
                 }
             }
-        }
-    }
-
-    fn selected(&self, action: &str, label: &str, ask: Option<&str>) -> Markup {
-        let lacks = self.lacks_own.as_deref();
-        html! {
-            button type="submit" name="action" value=(action) class=[ask.map(|_| "danger")] data-ask=[ask]
-                disabled[lacks.is_some()] title=[lacks] data-needs-selection[lacks.is_none()] { (label) " selected " span data-selected-count {} }
         }
     }
 
@@ -108,5 +102,13 @@ impl Bulk<'_> {
                 a.button href=(self.filters.address("/ui/jobs/actions", &[("action", action)])) { (label) " all matching…" }
             }
         }
+    }
+}
+
+/// A button for the selected jobs; `lacks` says why the visitor cannot use it.
+fn selected(action: &str, label: &str, ask: Option<&str>, lacks: Option<&str>) -> Markup {
+    html! {
+        button type="submit" name="action" value=(action) class=[ask.map(|_| "danger")] data-ask=[ask]
+            disabled[lacks.is_some()] title=[lacks] data-needs-selection[lacks.is_none()] { (label) " selected " span data-selected-count {} }
     }
 }

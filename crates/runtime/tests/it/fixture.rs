@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::command::{CommandEnvelope, Holder, Report};
-use tenure_core::id::{Actor, JobId};
+use tenure_core::id::JobId;
 use tenure_core::job::{Category, JobError};
 
 use crate::prelude::*;
@@ -55,7 +55,7 @@ pub(crate) async fn claimed(runtime: &Runtime, worker: &str, wait: Duration) -> 
 }
 
 pub(crate) fn envelope(command: Command) -> CommandEnvelope {
-    CommandEnvelope { by: Actor::from("test"), key: None, command }
+    CommandEnvelope { by: "test".into(), key: None, command }
 }
 
 /// Submits a command that must be accepted.

@@ -3,8 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tenure_core::automation::AutomationKind;
+use tenure_core::command::{Cancel, CommandEnvelope};
+use tenure_core::job::CancelMode;
 use tenure_core::lifecycle::BUILT_IN;
 use tenure_core::limits;
+use tenure_core::query::{JobFilter, Page};
+use tenure_runtime::ErasureProgress;
 
 use crate::fixture::{a_claim, a_job, job_of, pass, report, succeed, with};
 use crate::prelude::*;
@@ -80,4 +85,35 @@ async fn expired_keys_are_deleted_until_none_is_left() {
     );
     pass(Duration::from_mins(2)).await;
     assert!(!store.handle().has_expired().await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unfinished_job_of_an_erased_user_is_deleted_within_a_minute_of_its_end() {
+    let (runtime, store) = with(version(1, ""), Options::default()).await;
+    let job = |user: &str| NewJob { user_id: Some(user.into()), ..a_job("work") };
+    let created = runtime.create_all((0..MANY).map(|_| job("ann")).chain([job("bob")])).await;
+    let created: Vec<_> = created.into_iter().map(|answer| job_of(answer.unwrap())).collect();
+    let claimed = runtime.claim(a_claim("w1", 1), Duration::ZERO).await.unwrap().unwrap();
+    let CommandOutput::Claimed { jobs, .. } = claimed else { panic!("{claimed:?}") };
+    let erase = async || {
+        runtime.erase("operator:o".into(), None, "ann".into(), "asked".to_owned()).await.unwrap().unwrap()
+    };
+    let unfinished = MANY as u64;
+    assert_eq!(erase().await, ErasureProgress { deleted: 0, unfinished, is_complete: false });
+    pass(Duration::from_secs(1)).await;
+    let later = job_of(runtime.create(job("ann")).await.unwrap());
+    report(&runtime, &jobs[0], succeed()).await.unwrap();
+    pass(Duration::from_mins(1)).await;
+    assert_eq!(store.handle().job(jobs[0].id()).await.unwrap(), None);
+    let cancel = |job: &Arc<Job>| {
+        let cancel = Cancel { job: job.id(), mode: CancelMode::Hard, reason: None };
+        CommandEnvelope { by: "operator:o".into(), key: None, command: Command::Cancel(cancel) }
+    };
+    let last = later.id();
+    runtime.submit_all(created[1..].iter().chain([&later]).map(cancel)).await;
+    pass(Duration::from_mins(1)).await;
+    let left = store.handle().list(JobFilter::default(), Page { before: None, limit: 9 }).await.unwrap();
+    let left: Vec<_> = left.iter().map(|job| job.id()).collect();
+    assert_eq!(left, [last, created[MANY].id()], "a later job, and one of another user");
+    assert_eq!(store.handle().automations(AutomationKind::Erasure).await.unwrap(), []);
 }

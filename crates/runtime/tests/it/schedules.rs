@@ -37,7 +37,7 @@ async fn add(runtime: &Runtime, plan: Plan) -> Result<(), Refusal> {
 async fn schedule(store: &Store) -> Schedule {
     match store.automations(AutomationKind::Schedule).await.unwrap().remove(0) {
         Automation::Schedule(schedule) => schedule,
-        Automation::Webhook(_) => panic!("it is a schedule"),
+        Automation::Webhook(_) | Automation::Erasure(_) => panic!("it is a schedule"),
     }
 }
 

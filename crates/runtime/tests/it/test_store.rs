@@ -1,7 +1,7 @@
 //! A store in memory that counts its calls, reports chosen jobs as corrupt, and receives commits of other nodes.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tenure_core::id::JobId;
@@ -17,6 +17,7 @@ pub(crate) struct TestStore {
     store: MemoryStore,
     calls: Arc<AtomicUsize>,
     corrupt: Arc<Mutex<BTreeSet<JobId>>>,
+    loses_accounts: Arc<AtomicBool>,
     remote: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<RemoteCommit>>>,
 }
 
@@ -28,7 +29,16 @@ impl TestStore {
     pub(crate) fn new(store: MemoryStore) -> (Self, mpsc::UnboundedSender<RemoteCommit>) {
         let (sender, remote) = mpsc::unbounded_channel();
         let remote = Arc::new(tokio::sync::Mutex::new(remote));
-        (Self { store, calls: Arc::default(), corrupt: Arc::default(), remote }, sender)
+        (
+            Self {
+                store,
+                calls: Arc::default(),
+                corrupt: Arc::default(),
+                loses_accounts: Arc::default(),
+                remote,
+            },
+            sender,
+        )
     }
 
     /// The number of reads and batches so far.
@@ -41,6 +51,11 @@ impl TestStore {
         &self.store
     }
 
+    /// From now on no account is loaded, so that the end of a job with a cost panics.
+    pub(crate) fn lose_accounts(&self) {
+        self.loses_accounts.store(true, Ordering::Relaxed);
+    }
+
     /// The jobs whose batches fail.
     pub(crate) fn corrupt(&self) -> MutexGuard<'_, BTreeSet<JobId>> {
         self.corrupt.lock().expect("no test panics with this lock")
@@ -48,13 +63,20 @@ impl TestStore {
 }
 
 impl Backend for TestStore {
-    fn transact(&self, reads: Reads, decide: Decide) -> BackendFuture<'_, Result<(), StoreError>> {
+    fn transact(&self, reads: Reads, mut decide: Decide) -> BackendFuture<'_, Result<(), StoreError>> {
         let corrupt = reads.jobs.intersection(&self.corrupt()).next().copied();
         if let Some(id) = corrupt {
             let why = "chosen by the test".to_owned();
             let error = StoreError::Corrupt { table: "jobs", key: id.to_string(), why };
             return Box::pin(async { Err(error) });
         }
+        let loses_accounts = Arc::clone(&self.loses_accounts);
+        let decide: Decide = Box::new(move |set, now| {
+            if loses_accounts.load(Ordering::Relaxed) {
+                set.accounts.clear();
+            }
+            decide(set, now);
+        });
         self.counted().transact(reads, decide)
     }
 

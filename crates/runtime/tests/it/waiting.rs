@@ -16,6 +16,24 @@ use crate::test_store::TestStore;
 const LONG: Duration = Duration::from_mins(1);
 
 #[tokio::test(start_paused = true)]
+async fn a_lifecycle_that_another_node_registered_is_loaded() {
+    let (first, store) = runtime().await;
+    let source = tenure_core::lifecycle::BUILT_IN[4].replace("name    = \"so1\"", "name    = \"late\"");
+    let mut definitions = Definitions::default();
+    definitions.lifecycles.push(Lifecycle::parse(&source).expect("it is valid"));
+    definitions.types.push(TypeDefinition::new("late", "late"));
+    let second = Runtime::start(store.clone(), definitions, Options::default()).await.unwrap();
+    let job = created(&second, a_job("late")).await;
+    let claimed = claimed(&first, "w1", Duration::from_secs(10)).await;
+    assert_eq!(claimed.iter().map(|job| job.id()).collect::<Vec<_>>(), [job.id()]);
+
+    let (third, _) =
+        (Runtime::start(store, Definitions::default(), Options::default()).await.unwrap(), first);
+    let again = third.lifecycle(&job.spec.lifecycle).await;
+    assert_eq!(again.map(|found| found.name.clone()), Some("late".into()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_waiting_claim_gets_a_new_job_immediately() {
     let (runtime, _) = runtime().await;
     let waiting = tokio::spawn({

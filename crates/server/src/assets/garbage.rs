@@ -43,7 +43,7 @@ async fn delete_some(app: &App, contents: &Contents) -> usize {
 
 /// Removes the entries of deleted objects. If that fails, the objects are deleted again later.
 pub(crate) async fn remove_entries(app: &App, paths: Vec<String>) {
-    let (by, command) = (Actor::from("runtime"), Command::ForgetGarbage(paths));
+    let (by, command) = (CommandOrigin::from("runtime"), Command::ForgetGarbage(paths));
     if let Err(error) = app.runtime().submit(CommandEnvelope { by, key: None, command }).await {
         tracing::warn!(%error, "asset garbage entries not removed");
     }

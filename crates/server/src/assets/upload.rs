@@ -9,16 +9,15 @@ use sha2::{Digest as _, Sha256};
 use tenure_core::asset::Upload;
 use tenure_core::refusal::Refusal;
 use tenure_service::assets::Contents;
+use tenure_service::keyring::Admission;
 use tokio::io::AsyncWriteExt as _;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 
 use crate::assets::garbage;
 use crate::prelude::*;
 
 /// How often a running upload renews its garbage entry.
 const RENEW_INTERVAL: Duration = Duration::from_secs(10);
-/// The longest pause between two chunks of a body.
-const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 pub(crate) struct Received {
     pub(crate) bytes: u64,
@@ -59,14 +58,11 @@ impl RunningUpload {
         let (mut bytes, mut digest) = (0, Sha256::new());
         let mut body = body.into_data_stream();
         loop {
-            let chunk: Bytes = match self.keep_alive(timeout(PAUSE_MAX, body.next())).await? {
-                Ok(Some(Ok(chunk))) => chunk,
-                Ok(None) => break,
-                Ok(Some(Err(error))) => {
+            let chunk: Bytes = match self.keep_alive(body.next()).await? {
+                Some(Ok(chunk)) => chunk,
+                None => break,
+                Some(Err(error)) => {
                     return Err(Problem::malformed("#", format!("the body ended early: {error}")));
-                }
-                Err(_) => {
-                    return Err(Problem::malformed("#", format!("no data for {} s", PAUSE_MAX.as_secs())));
                 }
             };
             bytes += chunk.len() as u64;
@@ -92,10 +88,10 @@ impl RunningUpload {
 
     async fn renew(&mut self) -> Result<()> {
         self.renewed_at = Instant::now();
-        if !self.call.keyring().still_admits(&self.call.caller, self.call.runtime().now()).await {
+        if self.call.admission(&self.call.caller).await == Admission::Ended {
             return Err(Problem::new(ProblemCode::Unauthenticated, "the key or token is no longer valid"));
         }
-        let (by, command) = (self.call.caller.actor(), Command::Upload(self.upload.clone()));
+        let (by, command) = (self.call.caller.origin(), Command::Upload(self.upload.clone()));
         match self.call.runtime().submit(CommandEnvelope { by, key: None, command }).await {
             Ok(answer) => answer.map(drop).map_err(|refusal| self.refused(refusal)),
             // The commit at the end fails if the entry has expired.

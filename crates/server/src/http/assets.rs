@@ -111,7 +111,7 @@ async fn store(
                 fingerprint: fingerprint(&[new.asset_type.as_str(), &file], &received),
             });
             let new = NewAsset { file_size: Some(received.bytes), ..new };
-            let (by, command) = (uploading.call.caller.actor(), Command::AddAsset(Box::new(new)));
+            let (by, command) = (uploading.call.caller.origin(), Command::AddAsset(Box::new(new)));
             match uploading.call.runtime().submit(CommandEnvelope { by, key, command }).await {
                 Ok(answer) => answer.map_err(|refusal| uploading.refused(refusal)),
                 // Whether it was committed is not known: the garbage record, if it still exists, decides.
@@ -158,10 +158,11 @@ fn incomplete(at: &str, field: &str) -> Problem {
 async fn admit(call: &CallContext, id: JobId, holder: Option<&Holder>) -> Result<Arc<Job>> {
     let Some(Holder { worker, .. }) = holder else {
         call.caller.may(Right::ManageJobs)?;
-        return call.job(id).await;
+        return call.managed_job(id).await;
     };
     call.caller.may(Right::Work)?;
     call.touch_worker(worker).await?;
+    call.check_scope(id).await?;
     call.store().job(id).await?.ok_or_else(|| Problem::not_found("job", id))
 }
 

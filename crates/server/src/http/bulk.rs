@@ -3,25 +3,45 @@
 use serde_json::Value;
 use tenure_api::{ActionResults, NamedResult};
 use tenure_core::job::CancelMode;
-use tenure_service::bulk::{Action, matching, submit_each};
+use tenure_service::bulk::{Action, matching, split_copies, submit_each};
 
 use crate::http::dead_letters::cursor_of;
 use crate::http::jobs::core_mode;
 use crate::http::prelude::*;
+use crate::lifecycle_api::AtLifecycleApi;
 
-pub(crate) async fn act(call: CallContext, body: Body<request::JobAction>) -> Reply {
-    let request::JobAction { action, filter, mode, cursor } = body.value;
+pub(crate) async fn act(call: CallContext, at: AtLifecycleApi, body: Body<request::JobAction>) -> Reply {
+    let request::JobAction { action, filter, all, dry_run, mode, cursor } = body.value;
     let action = parsed::<Action>("#/action", Some(action))?.expect("a given text is parsed");
     require(mode.is_none() || action == Action::Cancel, "#/mode", "belongs to cancel")?;
+    require(
+        at.is_selective(&filter) || all,
+        "#/filter",
+        "matches every job; to act on every job, set \"all\" to true",
+    )?;
     let mut params = QueryParams::of_object(&filter)?;
     let mut filter = params.jobs()?;
     params.done()?;
     call.resolve_state_alias(&mut filter);
-    let (jobs, next_cursor) = matching(&call, &filter, cursor_of(cursor.as_deref())?).await?;
+    let (jobs, next_cursor) = matching(&call, &call.caller, filter, cursor_of(cursor.as_deref())?).await?;
+    let matched = jobs.len() as u64;
+    if dry_run {
+        return ok(&ActionResults::<JobId, OutputAnswer, Value> {
+            matched,
+            results: Vec::new(),
+            next_cursor,
+        });
+    }
+    let (jobs, others) = if action == Action::Retry {
+        split_copies(&call, &call.caller, jobs).await
+    } else {
+        (jobs, Vec::new())
+    };
     let mode = mode.map_or(CancelMode::Soft, core_mode);
     let answers = submit_each(&call, &call.caller, action, mode, body.key, &jobs).await;
-    let results = named_results(CallId::ActOnJobs, &call, &jobs, answers);
-    ok(&ActionResults { matched: jobs.len() as u64, results, next_cursor })
+    let mut results = named_results(CallId::ActOnJobs, &call, &jobs, answers);
+    results.extend(others.iter().map(|(job, problem)| refused(CallId::ActOnJobs, *job, problem)));
+    ok(&ActionResults { matched, results, next_cursor })
 }
 
 /// The result for one job, as it is answered.

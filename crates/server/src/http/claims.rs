@@ -1,9 +1,11 @@
 //! Claims: jobs for a worker, with a wait until there are some.
 
-use tenure_core::command::{Claim, ClaimFilter};
+use tenure_core::command::{Claim, ClaimFilter, Holder, Report, Verb};
+use tenure_core::id::{QueueName, TypeName};
 use tenure_core::limits::CLAIM_JOBS_MAX;
 
 use crate::http::prelude::*;
+use crate::telemetry;
 
 /// The longest wait of a claim.
 const WAIT_MAX: Millis = Millis(300_000);
@@ -12,7 +14,7 @@ const NAMES_MAX: usize = 1000;
 
 fn command(body: request::Claim, key: Option<Name>) -> Result<(Claim, Duration)> {
     let max = up_to(CLAIM_JOBS_MAX.into(), "#/max", body.max.unwrap_or(1))? as u32;
-    let wait = parsed::<Millis>("#/wait", body.wait)?.unwrap_or_default();
+    let wait = span("#/wait", body.wait)?.unwrap_or_default();
     require(wait <= WAIT_MAX, "#/wait", format_args!("must be at most {WAIT_MAX}"))?;
     let (types, queues) = (names("#/types", body.types)?, names("#/queues", body.queues)?);
     let claim = Claim {
@@ -41,14 +43,54 @@ pub(crate) fn names<T: From<String> + Ord>(
     Ok(Some(names))
 }
 
+/// Limits a claim to the scopes of its caller, and refuses names outside of them.
+pub(crate) fn limit_to_scopes(filter: &mut ClaimFilter, caller: &Caller) -> Result<()> {
+    let scopes = &caller.scopes;
+    if scopes.user_id.is_some() {
+        return Err(Problem::forbidden("a key that is limited to a user does not claim jobs"));
+    }
+    let other_type = filter.types.iter().flatten().find(|name| !scopes.admits_type(name));
+    let other_queue = filter.queues.iter().flatten().find(|name| !scopes.admits_queue(name));
+    if let Some(name) = other_type.map(TypeName::as_str).or(other_queue.map(QueueName::as_str)) {
+        return Err(Problem::forbidden(format!("the scopes of this key do not include {name}")));
+    }
+    filter.types = filter.types.take().or_else(|| scopes.types.clone());
+    filter.queues = filter.queues.take().or_else(|| scopes.queues.clone());
+    Ok(())
+}
+
 pub(crate) async fn claim(call: CallContext, body: Body<request::Claim>) -> Reply {
-    let (claim, wait) = command(body.value, body.key.map(|given| given.key))?;
+    let (mut claim, wait) = command(body.value, body.key.map(|given| given.key))?;
+    limit_to_scopes(&mut claim.filter, &call.caller)?;
     call.refuse_if_draining()?;
     call.touch_worker(&claim.worker).await?;
-    let output = call.runtime().claim_unless(claim, wait, call.drained()).await??;
+    let worker = claim.worker.clone();
+    let output = call.runtime().claim_unless(&call.caller.origin(), claim, wait, call.must_end()).await??;
+    // The key may have been revoked during the wait: its jobs are given back instead of delivered.
+    if let Err(problem) = call.app.check_admission(&call.caller).await {
+        give_back(&call, &worker, &output).await;
+        return Err(problem);
+    }
+    telemetry::link_attempts(&output);
     if matches!(&output, CommandOutput::Claimed { jobs, .. } if jobs.is_empty()) {
         // A claim that the drain interrupted is refused, so that the worker claims from another node.
         call.refuse_if_draining()?;
     }
     ok(&OutputAnswer { output, now: call.runtime().reading() })
+}
+
+/// Releases claimed jobs that are not delivered. Where the lifecycle has no rule for it, their leases expire.
+async fn give_back(call: &CallContext, worker: &WorkerId, output: &CommandOutput) {
+    let CommandOutput::Claimed { jobs, .. } = output else { return };
+    let release = |job: &Arc<Job>| {
+        let holder = Some(Holder { worker: worker.clone(), fence: job.fence });
+        let verb = Verb::Release { checkpoint: None, delay: None };
+        let command = Command::Report(Box::new(Report { job: job.id(), holder, verb }));
+        CommandEnvelope { by: call.caller.origin().as_worker(worker), key: None, command }
+    };
+    for answer in call.runtime().submit_all(jobs.iter().map(release)).await {
+        if !matches!(answer, Ok(Ok(_))) {
+            tracing::info!(%worker, "undelivered job left to its lease");
+        }
+    }
 }

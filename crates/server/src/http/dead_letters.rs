@@ -2,7 +2,7 @@
 
 use tenure_api::RedriveResults;
 use tenure_service::bulk::ACTION_JOBS_MAX;
-use tenure_service::dead_letters::{check_rate, find, matching, narrow, redrive_each};
+use tenure_service::dead_letters::{check_rate, find, matching, narrow, redrive_each, visible};
 
 use crate::http::bulk::{named_results, refused};
 use crate::http::prelude::*;
@@ -13,6 +13,7 @@ pub(crate) async fn list(call: CallContext, mut params: QueryParams) -> Reply {
     narrow(&call.caller, &mut filter)?;
     let letters = call.store().dead_letters(filter, rows).await?;
     let next = next_cursor(&letters, rows.limit, |letter| letter.job_id.to_string());
+    let letters = visible(&call, &call.caller, letters).await?;
     page(CallId::ListDeadLetters, letters.iter().map(wire::dead_letter).collect(), next)
 }
 
@@ -26,14 +27,17 @@ pub(crate) async fn redrive(call: CallContext, body: Body<request::Redrive>) -> 
             let mut params = QueryParams::of_object(&filter)?;
             let filter = params.dead_letters()?;
             params.done()?;
-            matching(&call, filter, cursor_of(cursor.as_deref())?, |_| true).await?
+            matching(&call, &call.caller, filter, cursor_of(cursor.as_deref())?, |_| true).await?
         }
         _ => return Err(Problem::malformed("#", "give either ids or filter")),
     };
     let (mut found, mut missing) = (Vec::with_capacity(jobs.len()), Vec::new());
     for job in jobs {
         if by_filter || find(&call, job).await?.is_some() {
-            found.push(job);
+            match call.app.check_copy(&call.caller, job).await {
+                Ok(()) => found.push(job),
+                Err(problem) => missing.push(refused(CallId::RedriveDeadLetters, job, &problem)),
+            }
         } else {
             let problem = Problem::not_found("dead letter", job);
             missing.push(refused(CallId::RedriveDeadLetters, job, &problem));
@@ -62,6 +66,7 @@ pub(crate) fn cursor_of(cursor: Option<&str>) -> Result<Option<JobId>> {
 
 pub(crate) async fn dismiss(call: CallContext, Id(id): Id, body: Body<request::Dismissal>) -> Reply {
     let reason = message("#/reason", Some(body.value.reason))?.unwrap_or_default();
+    call.check_scope(id).await?;
     call.submit(body.key, Command::DismissDeadLetter { job: id, reason }).await?;
     let letter = find(&call, id).await?;
     ok(&wire::dead_letter(&letter.ok_or_else(|| Problem::not_found("dead letter", id))?))

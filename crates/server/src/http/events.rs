@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use tenure_api::EventOf;
+use tenure_core::limits::PAGE_BYTES_MAX;
 use tenure_service::events::{EventFilter, may_see};
 use tenure_service::query::row_number;
 use tenure_service::sse;
@@ -35,20 +36,25 @@ pub(crate) async fn events(call: CallContext, headers: HeaderMap, mut params: Qu
     if live {
         return Ok(sse::stream(LiveEvents::new(call, filter, after), LiveEvents::next));
     }
-    let (mut rows, mut after) = (Vec::new(), after);
+    let (mut rows, mut bytes, mut is_full) = (Vec::new(), 0, false);
     for _ in 0..PAGES_MAX {
-        let entries = call.store().events(after, PAGE_EVENTS).await?;
-        let is_last = entries.len() < PAGE_EVENTS;
-        for entry in entries {
-            if rows.len() == limit {
+        let entries = call.store().journal_page(after, PAGE_EVENTS).await?;
+        let is_last = !entries.has_more;
+        for entry in entries.rows {
+            if rows.len() == limit || is_full {
                 break;
             }
-            after = entry.position;
             if filter.admits(&entry) && may_see(&call, &call.caller, &entry).await? {
-                rows.push(entry);
+                bytes += entry.event.bytes();
+                is_full = !rows.is_empty() && bytes > PAGE_BYTES_MAX;
+                if is_full {
+                    break;
+                }
+                rows.push(entry.clone());
             }
+            after = entry.position;
         }
-        if is_last || rows.len() == limit {
+        if is_last || is_full || rows.len() == limit {
             break;
         }
     }
@@ -85,6 +91,10 @@ impl LiveEvents {
 
     async fn next(mut self) -> Option<(String, Self)> {
         loop {
+            // Checked before each delivery: the key may have been revoked since the events were read.
+            if !self.call.may_continue().await {
+                return None;
+            }
             if let Some(text) = self.ready.pop_front() {
                 self.sent_at = Instant::now();
                 return Some((text, self));
@@ -92,10 +102,6 @@ impl LiveEvents {
             match self.live.take() {
                 Some(live) => self.receive(live).await?,
                 None => self.catch_up().await?,
-            }
-            // Checked before new events are sent: the key may have been revoked meanwhile.
-            if !self.call.may_continue().await {
-                return None;
             }
             if self.ready.is_empty() && self.sent_at.elapsed() >= sse::KEEP_ALIVE {
                 self.ready.push_back(sse::comment());
@@ -106,10 +112,10 @@ impl LiveEvents {
     /// Reads a page from the store. At the end of the journal it subscribes first and reads once more, so that no event
     /// is missed in between.
     async fn catch_up(&mut self) -> Option<()> {
-        let entries = self.call.store().events(self.after, PAGE_EVENTS).await.ok()?;
+        let entries = self.call.store().journal_page(self.after, PAGE_EVENTS).await.ok()?.rows;
         if entries.is_empty() {
             let live = self.call.event_broadcast.subscribe(self.after);
-            let entries = self.call.store().events(self.after, PAGE_EVENTS).await.ok()?;
+            let entries = self.call.store().journal_page(self.after, PAGE_EVENTS).await.ok()?.rows;
             self.take(&entries).await?;
             self.live = Some(live);
         } else {
@@ -133,7 +139,7 @@ impl LiveEvents {
     async fn receive(&mut self, mut live: broadcast::Receiver<Arc<EventPage>>) -> Option<()> {
         let page = tokio::select! {
             page = tokio::time::timeout(sse::KEEP_ALIVE, live.recv()) => page,
-            () = self.call.drained() => return None,
+            () = self.call.must_end() => return None,
         };
         match page {
             // A page that begins behind our position leaves a gap: continue from the store.

@@ -3,6 +3,7 @@
 use tenure_api::{Health, Readiness};
 
 use crate::http::prelude::*;
+use crate::metrics::Format;
 
 /// How long the store may take to answer.
 const STORE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -28,6 +29,9 @@ pub(crate) async fn ready(State(app): State<App>) -> Reply {
     }
 }
 
-pub(crate) async fn metrics(State(app): State<App>) -> Reply {
-    Ok(text("application/openmetrics-text; version=1.0.0; charset=utf-8", app.metrics.text(&app).await))
+pub(crate) async fn metrics(State(app): State<App>, headers: HeaderMap) -> Reply {
+    let format = Format::wanted(&headers);
+    let mut response = text(format.media_type(), app.metrics.text(&app, format).await);
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+    Ok(response)
 }

@@ -25,8 +25,21 @@ use crate::lifecycle_api::AtLifecycleApi;
 /// Jobs in one batch.
 const BATCH_JOBS_MAX: usize = 10_000;
 
-/// A new job for the runtime, checked.
+/// A new job for the runtime, checked, and in the scopes of its caller.
 pub(crate) fn new_job(
+    call: &CallContext,
+    body: request::NewJob,
+    trace: &Trace,
+    key: Option<IdempotencyKey>,
+) -> Result<NewJob> {
+    let new = unscoped_job(body, &call.caller, trace, key)?;
+    if !call.caller.scopes.is_empty() {
+        call.caller.may_create(&call.runtime().catalog(), &new)?;
+    }
+    Ok(new)
+}
+
+fn unscoped_job(
     body: request::NewJob,
     caller: &Caller,
     trace: &Trace,
@@ -35,7 +48,7 @@ pub(crate) fn new_job(
     let has_key = body.idempotency_key.is_some();
     require(!has_key, "#/idempotency_key", "only a job of a batch has it; send the header Idempotency-Key")?;
     Ok(NewJob {
-        by: caller.actor(),
+        by: caller.origin(),
         job_type: name("#/type", Some(body.job_type))?.unwrap_or_else(|| "".into()),
         payload: Json::stored(body.payload.as_deref().map_or("{}", RawValue::get)),
         lifecycle: name("#/lifecycle", body.lifecycle)?,
@@ -55,7 +68,7 @@ pub(crate) fn new_job(
 
 fn when(run_at: Option<String>, delay: Option<String>) -> Result<When> {
     let run_at = parsed::<Timestamp>("#/run_at", run_at)?;
-    match (run_at, parsed::<Millis>("#/delay", delay)?) {
+    match (run_at, span("#/delay", delay)?) {
         (Some(_), Some(_)) => Err(Problem::malformed("#/delay", "run_at and delay exclude each other")),
         (Some(at), None) => Ok(When::At(at)),
         (None, Some(span)) => Ok(When::In(span)),
@@ -75,8 +88,8 @@ fn max_attempts(value: u64) -> Result<u32> {
 /// A producer creates only its user's jobs.
 fn owner(user_id: Option<String>, caller: &Caller) -> Result<Option<UserId>> {
     let user_id = name("#/user_id", user_id)?;
-    if caller.role != Role::Producer {
-        return Ok(user_id);
+    if caller.manages_all_users() || !caller.has(Role::Producer) {
+        return Ok(user_id.or_else(|| caller.scopes.user_id.clone()));
     }
     if user_id.is_some() && user_id != caller.user {
         return Err(Problem::forbidden("a producer creates only jobs of its user"));
@@ -90,7 +103,7 @@ pub(crate) async fn create(
     at: AtLifecycleApi,
     body: Body<request::NewJob>,
 ) -> Reply {
-    let new = at.admit(new_job(body.value, &call.caller, &trace, body.key)?)?;
+    let new = at.admit(new_job(&call, body.value, &trace, body.key)?)?;
     let output = call.runtime().create(new).await??;
     Ok(created(&call, output))
 }
@@ -132,7 +145,7 @@ pub(crate) async fn create_batch(
             Some(own) => Some(own_key(&own, text)?),
             None => request_key.as_ref().map(|key| key_of_item(key, index, text)),
         };
-        at.admit(new_job(body, &call.caller, &trace, key)?)
+        at.admit(new_job(&call, body, &trace, key)?)
     };
     let (mut refused, mut valid) = (Vec::with_capacity(jobs.len()), Vec::with_capacity(jobs.len()));
     for item in jobs.into_iter().enumerate().map(one) {
@@ -247,22 +260,29 @@ pub(crate) fn core_mode(mode: tenure_api::CancelMode) -> CancelMode {
 
 pub(crate) async fn cancel(call: CallContext, Id(id): Id, body: OptionalBody<request::Cancel>) -> Reply {
     let reason = message("#/reason", body.value.reason)?;
-    call.job(id).await?;
+    call.managed_job(id).await?;
     let mode = body.value.mode.map_or(CancelMode::Soft, core_mode);
     let output = call.submit(body.key, Command::Cancel(Cancel { job: id, mode, reason })).await?;
     Ok(changed(&call, output))
 }
 
 pub(crate) async fn retry(call: CallContext, Id(id): Id, body: EmptyBody) -> Reply {
-    call.job(id).await?;
+    let job = call.managed_job(id).await?;
+    call.caller.may_create_like(&job.spec)?;
     let retry = Retry { job: id, id: call.runtime().new_id(), when: When::Now };
     let output = call.submit(body.key, Command::Retry(retry)).await?;
     Ok(created(&call, output))
 }
 
+pub(crate) async fn delete(call: CallContext, Id(id): Id) -> Reply {
+    let output = call.submit(None, Command::Delete { job: id, reason: None }).await?;
+    Ok(output_reply(StatusCode::OK, output, call.runtime().reading()))
+}
+
 pub(crate) async fn dead_letter(call: CallContext, Id(id): Id, body: Body<request::GiveUp>) -> Reply {
     let request::GiveUp { reason_code, detail } = body.value;
     let reason = parsed("#/reason_code", Some(reason_code))?.expect("a given text is parsed");
+    call.check_scope(id).await?;
     let output = call.submit(body.key, Command::DeadLetter { job: id, reason, detail }).await?;
     Ok(changed(&call, output))
 }
@@ -274,7 +294,7 @@ pub(crate) async fn signal(
 ) -> Reply {
     let job = job_id(&segments[0]).ok_or_else(|| Problem::malformed("#", "the path does not name a job"))?;
     require(is_name(&segments[1]), "#", "the path does not name a signal")?;
-    call.job(job).await?;
+    call.managed_job(job).await?;
     let payload = body.value.payload.map(|payload| Json::stored(payload.get()));
     let command = Command::Signal { job, name: segments[1].as_str().into(), payload };
     let output = call.submit(body.key, command).await?;

@@ -23,9 +23,10 @@ pub(crate) async fn append(call: CallContext, Id(id): Id, body: Body<request::Ne
     if let Some(holder) = &holder {
         call.caller.may(Right::Work)?;
         call.touch_worker(&holder.worker).await?;
+        call.check_scope(id).await?;
     } else {
         call.caller.may(Right::ManageJobs)?;
-        call.job(id).await?;
+        call.managed_job(id).await?;
     }
     let output = call.submit(body.key, Command::Log(AppendLog { job: id, holder, lines })).await?;
     ok(&OutputAnswer { output, now: call.runtime().reading() })

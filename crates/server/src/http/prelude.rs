@@ -2,10 +2,10 @@
 
 pub(super) use axum::extract::State;
 pub(super) use axum::response::{IntoResponse as _, Response};
-pub(super) use http::{HeaderMap, StatusCode, header};
+pub(super) use http::{HeaderMap, HeaderValue, StatusCode, header};
 pub(super) use tenure_api::{CallId, request};
 pub(super) use tenure_service::extract::{Id, Named, Reply, Segments};
-pub(super) use tenure_service::fields::{message, name, parsed, require, up_to};
+pub(super) use tenure_service::fields::{message, name, parsed, require, span, up_to};
 pub(super) use tenure_service::query::QueryParams;
 
 pub(super) use crate::body::{BatchBody, Body, OptionalBody, check, parse};

@@ -6,6 +6,7 @@ use tenure_core::command::{self, Hold, Holder};
 use tenure_core::job::{Category, Class, JobError};
 
 use crate::http::prelude::*;
+use crate::telemetry;
 
 /// Reports in one request.
 const REPORTS_MAX: usize = 10_000;
@@ -105,14 +106,14 @@ pub(crate) fn command(report: Report, job: JobId, verb: Verb, worker: Option<Wor
         }
         Verb::Fail => {
             let error = error(report.error.ok_or_else(|| missing("error"))?)?;
-            command::Verb::Fail { error, retry_after: parsed("#/retry_after", report.retry_after)? }
+            command::Verb::Fail { error, retry_after: span("#/retry_after", report.retry_after)? }
         }
         Verb::Reject => {
             let reason = message("#/reason", report.reason)?.ok_or_else(|| missing("reason"))?;
             command::Verb::Reject { reason }
         }
         Verb::Release => {
-            let delay = parsed("#/delay", report.delay)?;
+            let delay = span("#/delay", report.delay)?;
             command::Verb::Release { checkpoint: json_of(report.checkpoint), delay }
         }
         Verb::CancelConfirm => command::Verb::CancelConfirm {
@@ -134,8 +135,10 @@ pub(crate) async fn report(verb: Verb, call: CallContext, Id(job): Id, body: Bod
     } else if verb == Verb::Reject {
         call.caller.may(Right::Operate)?;
     }
+    call.check_scope(job).await?;
     let command = command(report, job, verb, worker)?;
     let output = call.submit(body.key, command).await?;
+    telemetry::link_attempts(&output);
     Ok(changed(&call, output))
 }
 
@@ -145,18 +148,28 @@ pub(crate) async fn reports(call: CallContext, body: BatchBody<Reports>) -> Repl
     require(is_small, "#/reports", format_args!("at most {REPORTS_MAX} reports at once"))?;
     let worker = name("#/worker", Some(worker))?.unwrap_or_else(|| "".into());
     call.touch_worker(&worker).await?;
-    let by = call.caller.actor();
+    let by = call.caller.origin();
     let one = |(index, raw): (usize, Box<RawValue>)| {
         let text = check(raw.get())?;
         let key = body.key.as_ref().map(|key| key_of_item(key, index, text));
         envelope(text, &worker, &by, key)
     };
-    let envelopes: Vec<_> = reports.into_iter().enumerate().map(one).collect();
+    let mut envelopes: Vec<_> = reports.into_iter().enumerate().map(one).collect();
+    if call.caller.scopes.limits_jobs() {
+        for item in &mut envelopes {
+            if let Some(job) = item.as_ref().ok().and_then(|envelope| envelope.command.job())
+                && let Err(problem) = call.check_scope(job).await
+            {
+                *item = Err(problem);
+            }
+        }
+    }
     let valid: Vec<CommandEnvelope> = envelopes.iter().filter_map(|it| it.as_ref().ok().cloned()).collect();
     let mut answers = call.runtime().submit_all(valid).await.into_iter();
     let outputs = envelopes
         .into_iter()
-        .map(|envelope| envelope.and_then(|_| Ok(answers.next().expect("one answer for each report")??)));
+        .map(|envelope| envelope.and_then(|_| Ok(answers.next().expect("one answer for each report")??)))
+        .inspect(|output| output.iter().for_each(telemetry::link_attempts));
     results(&call, CallId::ReportJobs, outputs)
 }
 
@@ -169,7 +182,7 @@ pub(crate) fn key_of_item(key: &str, index: usize, text: &str) -> IdempotencyKey
 fn envelope(
     text: &str,
     worker: &WorkerId,
-    by: &Actor,
+    by: &CommandOrigin,
     key: Option<IdempotencyKey>,
 ) -> Result<CommandEnvelope> {
     let mut report: Report = parse(text)?;

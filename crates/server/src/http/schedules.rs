@@ -20,19 +20,19 @@ pub(crate) async fn create(call: CallContext, body: Body<request::NewSchedule>) 
     let plan = Plan {
         cron: body.cron,
         timezone: body.timezone.unwrap_or_else(|| "UTC".to_owned()).into(),
-        job: template(&call.caller, job).map_err(|problem| problem.inside("job"))?,
+        job: template(&call, job).map_err(|problem| problem.inside("job"))?,
         misfire: parsed("#/misfire", body.misfire)?.unwrap_or_default(),
         overlap: parsed("#/overlap", body.overlap)?.unwrap_or_default(),
     };
-    let output = call.runtime().add_schedule(call.caller.actor(), id.clone(), plan).await?;
+    let output = call.runtime().add_schedule(call.caller.origin(), id.clone(), plan).await?;
     let id = (AutomationKind::Schedule, id);
     let (automation, replayed) = added(&call, &id, key, output.map_err(Problem::from)).await?;
     Ok(created(&shown(&call, &automation), CallId::GetSchedule, &id.1, replayed))
 }
 
 /// The job of a schedule is checked like any other; the schedule sets its time and its correlation id.
-fn template(caller: &Caller, text: &str) -> Result<Template> {
-    let new = new_job(parse(text)?, caller, &Trace(None), None)?;
+fn template(call: &CallContext, text: &str) -> Result<Template> {
+    let new = new_job(call, parse(text)?, &Trace(None), None)?;
     let is_unset = new.when == When::Now && new.links.correlation_id.is_none();
     let detail = format!("the schedule sets {}", request::SET_BY_SCHEDULE.join(", "));
     require(is_unset, "#", detail)?;
@@ -50,7 +50,9 @@ fn template(caller: &Caller, text: &str) -> Result<Template> {
 fn as_schedule(automation: &Automation) -> &Schedule {
     match automation {
         Automation::Schedule(schedule) => schedule,
-        Automation::Webhook(_) => unreachable!("an automation of this kind is a schedule"),
+        Automation::Webhook(_) | Automation::Erasure(_) => {
+            unreachable!("an automation of this kind is a schedule")
+        }
     }
 }
 
@@ -93,6 +95,6 @@ async fn change(call: &CallContext, id: Name, change: ScheduleChange) -> Reply {
 
 pub(crate) async fn resume(call: CallContext, Named(id): Named<Name>, _: EmptyBody) -> Reply {
     let automation = find(&call, &(AutomationKind::Schedule, id)).await?;
-    let output = call.runtime().resume_schedule(call.caller.actor(), as_schedule(&automation)).await??;
+    let output = call.runtime().resume_schedule(call.caller.origin(), as_schedule(&automation)).await??;
     ok(&shown(&call, &automation_of(output).0))
 }

@@ -67,6 +67,10 @@ impl Streaming {
     /// The next piece of text; `None` after the end.
     async fn next(mut self) -> Option<(String, Self)> {
         loop {
+            // Checked before each delivery: the key may have been revoked since the lines were read.
+            if !self.call.may_continue().await {
+                return None;
+            }
             if let Some(text) = self.ready.pop_front() {
                 self.sent_at = Instant::now();
                 return Some((text, self));
@@ -79,11 +83,8 @@ impl Streaming {
             }
             tokio::select! {
                 () = self.watch.changed() => {}
-                // The client reconnects to another node with its last id.
-                () = self.call.drained() => return None,
-            }
-            if !self.call.may_continue().await {
-                return None;
+                // After a drain, the client reconnects to another node with its last id.
+                () = self.call.must_end() => return None,
             }
             if self.sent_at.elapsed() >= sse::KEEP_ALIVE {
                 self.ready.push_back(sse::comment());
@@ -95,6 +96,13 @@ impl Streaming {
     async fn read(&mut self) -> Result<()> {
         // The job before its log: a job that is final when it is read gets no more lines.
         let job = self.call.store().job(self.id).await?;
+        if let Some(job) = &job
+            && !self.call.may_see(job).await?
+        {
+            // Another worker holds the job now.
+            self.has_ended = true;
+            return Ok(());
+        }
         let lines = self.call.store().logs(self.id, self.after, PAGE_LINES).await?;
         for line in &lines {
             self.ready.push_back(sse::event("log", &line.n.to_string(), &wire::log_line(line)));

@@ -1,4 +1,4 @@
-//! State of the system: workers, queues, statistics, the audit log.
+//! State of the system: workers, queues, statistics.
 
 use tenure_api::{PausedQueue, Queue};
 use tenure_core::id::QueueName;
@@ -32,14 +32,6 @@ pub(crate) async fn set_paused<const PAUSED: bool>(
 ) -> Reply {
     call.submit(body.key, Command::PauseQueue { queue: queue.clone(), paused: PAUSED }).await?;
     ok(&PausedQueue { name: queue.to_string(), paused: PAUSED })
-}
-
-pub(crate) async fn audit(State(app): State<App>, mut params: QueryParams) -> Reply {
-    let (after, limit) = (params.rows_after("cursor")?, params.limit()?);
-    params.done()?;
-    let lines = app.store().audit(after, limit).await?;
-    let next = next_cursor(&lines, limit, |(row, _)| row.to_string());
-    page(CallId::ListAudit, lines.iter().map(|(row, line)| wire::audit_line(*row, line)).collect(), next)
 }
 
 pub(crate) async fn stats(State(app): State<App>) -> Reply {

@@ -34,7 +34,9 @@ pub(crate) async fn create(call: CallContext, body: Body<request::NewWebhook>) -
 fn shown(automation: &Automation) -> tenure_api::Webhook {
     match automation {
         Automation::Webhook(webhook) => wire::webhook(webhook),
-        Automation::Schedule(_) => unreachable!("an automation of this kind is a webhook"),
+        Automation::Schedule(_) | Automation::Erasure(_) => {
+            unreachable!("an automation of this kind is a webhook")
+        }
     }
 }
 

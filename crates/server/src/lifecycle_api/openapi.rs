@@ -77,7 +77,7 @@ fn describe_operation(api: &LifecycleApi, id: CallId, operation: &mut Value) {
         if parameter["in"] == "query" && fields.contains(&&*name) {
             parameter["name"] = api.names.name(&name).into();
             if name == "lifecycle" {
-                parameter["schema"] = json!({ "const": api.lifecycle.as_str() });
+                parameter["schema"] = json!({ "type": "string", "const": api.lifecycle.as_str() });
             }
         }
     }
@@ -136,7 +136,7 @@ fn rename(api: &LifecycleApi, schema: &mut Value, is_sent: bool) {
         properties.insert((*name).to_owned(), part_schema(part, name, is_sent));
     }
     if is_sent && is_here("lifecycle") {
-        let only = json!({ "enum": [api.lifecycle.as_str(), null] });
+        let only = json!({ "type": ["string", "null"], "enum": [api.lifecycle.as_str(), null] });
         properties.insert(api.names.name("lifecycle").to_owned(), only);
     }
     schema["properties"] = properties.into();
@@ -158,6 +158,8 @@ fn rename(api: &LifecycleApi, schema: &mut Value, is_sent: bool) {
     }
     if let Some(not) = schema.get_mut("not") {
         rename(api, not, is_sent);
+        let cases = not.get_mut("anyOf").and_then(Value::as_array_mut).into_iter().flatten();
+        cases.for_each(|case| rename(api, case, is_sent));
     }
 }
 

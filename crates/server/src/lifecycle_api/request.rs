@@ -43,6 +43,7 @@ impl Route {
             CallId::CreateJobs => Self::Batch,
             CallId::ActOnJobs => Self::Actions,
             CallId::GetJob
+            | CallId::DeleteJob
             | CallId::ExplainJob
             | CallId::CancelJob
             | CallId::RetryJob
@@ -116,10 +117,16 @@ impl AliasedRequest {
         Self { api, method, call, route, path, inside, is_as_sent: false, job }
     }
 
+    /// The route below the mount, with names in braces; `None` if there is none.
+    pub(super) fn template(&self) -> Option<String> {
+        let rest = self.call?.call().path.strip_prefix(CANONICAL)?;
+        Some(format!("{}{rest}", self.api.mount))
+    }
+
     /// Whether a caller has the right to this call. The canonical route refuses others.
     fn is_allowed(&self, caller: &Result<Caller>) -> bool {
         let Ok(caller) = caller else { return false };
-        self.call.is_none_or(|id| id.call().access.allows(caller.role.as_str()))
+        self.call.is_none_or(|id| id.call().access.allows(|right| caller.is(right)))
     }
 
     /// The canonical request. Callers without valid credentials or without the right are refused by the canonical route;
@@ -150,7 +157,7 @@ impl AliasedRequest {
             parts.method = Method::GET;
         }
         parts.extensions.insert(Authenticated(caller));
-        if matches!(self.call, Some(CallId::CreateJob | CallId::CreateJobs)) {
+        if matches!(self.call, Some(CallId::CreateJob | CallId::CreateJobs | CallId::ActOnJobs)) {
             let at = AtLifecycleApi(Some((Arc::clone(&self.api), app.runtime().catalog())));
             parts.extensions.insert(at);
         }

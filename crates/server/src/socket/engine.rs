@@ -10,12 +10,13 @@ mod submit_rounds;
 use std::collections::BTreeMap;
 use std::future::ready;
 
+use checks::connection_id;
 use inbox::Inbox;
 use serde::Serialize;
 use serde_json::json;
 use socketioxide::extract::SocketRef;
 use submit_rounds::PendingReport;
-use tenure_core::command::{Claim, ClaimFilter, Hold};
+use tenure_core::command::{Claim, Hold};
 use tenure_core::id::TypeName;
 use tenure_core::job::{CancelMode, LeaseEnd};
 use tenure_core::lifecycle::{Phase, Trigger};
@@ -29,6 +30,7 @@ use crate::prelude::*;
 use crate::socket::handshake::EngineHandshake;
 use crate::socket::hub::{HolderNotice, Registration};
 use crate::socket::{Session, on_disconnect, ticks, wait_true};
+use crate::telemetry;
 
 /// How often the engine's credentials, its name and its jobs are checked.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -76,9 +78,9 @@ struct HeldJob {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EndReason {
     Disconnected,
-    /// Another connection uses its name, at this or another node.
+    /// Another connection with its credential uses its name, at this or another node.
     Replaced,
-    /// Its key was revoked, its token expired, or another key uses its name.
+    /// Its key was revoked, its token expired, or another key holds leases of an earlier version under its name.
     Unauthorized,
     /// It does not read what is sent to it.
     Stuck,
@@ -100,10 +102,10 @@ impl Session for Engine {
         let Self { app, handshake, mut inbox, mut disconnected } = self;
         let (notices, mut received) = mpsc::channel(2 * CLAIM_JOBS_MAX as usize);
         // An earlier connection under this name has ended before anything is dispatched.
-        let mut registration = app.hub.register(&handshake.worker).await;
+        let mut registration = app.hub.register(&handshake.worker, &handshake.caller.credential).await;
         tracing::info!(engine = %handshake.worker, capacity = handshake.capacity, "engine connected");
         let mut task = EngineTask {
-            connection: app.runtime().new_id().0,
+            connection: connection_id(app.runtime().new_id().0, &handshake.caller.credential),
             app,
             handshake,
             socket,
@@ -135,11 +137,18 @@ impl EngineTask {
         let mut leases = LeasePages::of(app.store(), self.handshake.worker.clone());
         while let Some(page) = leases.next().await? {
             for job in page {
-                self.hold(&job, true);
-                self.update(&job);
+                if self.may_hold(&job) && self.handshake.caller.has_in_scope(&job.spec) {
+                    self.hold(&job, true);
+                    self.update(&job);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether a lease under the engine's name is its own, and not one of another credential.
+    fn may_hold(&self, job: &Job) -> bool {
+        job.lease.as_ref().is_some_and(|lease| lease.admits(Some(&self.handshake.caller.credential)))
     }
 
     async fn work(
@@ -160,8 +169,20 @@ impl EngineTask {
                 () = wait_true(disconnected) => return EndReason::Disconnected,
                 () = registration.replaced() => return EndReason::Replaced,
                 () = &mut drained => return EndReason::Draining,
-                Some(notice) = notices.recv() => self.handle_notice(notice).await,
-                claimed = claimed(&mut self.claim) => self.dispatch(claimed),
+                Some(notice) = notices.recv() => {
+                    if !self.is_admitted().await {
+                        return EndReason::Unauthorized;
+                    }
+                    self.handle_notice(notice).await;
+                }
+                claimed = claimed(&mut self.claim) => {
+                    let jobs = self.hold_claimed(claimed);
+                    // The key may have been revoked since the claim began: its jobs are given back.
+                    if !self.is_verified().await {
+                        return EndReason::Unauthorized;
+                    }
+                    self.dispatch(&jobs);
+                }
                 _ = checks.tick() => if let Some(reason) = self.check().await {
                     return reason;
                 },
@@ -173,6 +194,7 @@ impl EngineTask {
                         return EndReason::Unauthorized;
                     }
                     self.pending.extend(inbox.take_now(&self.handshake.worker));
+                    self.refuse_out_of_scope().await;
                     self.submit_round().await;
                 }
             }
@@ -190,14 +212,15 @@ impl EngineTask {
         }
         let claim = Claim {
             worker: self.handshake.worker.clone(),
-            filter: ClaimFilter { types: Some(self.handshake.types.clone()), queues: None },
+            filter: self.handshake.filter.clone(),
             max: room as u32,
             request_id: None,
             start: false,
         };
         let (runtime, mut stop) = (self.app.runtime().clone(), self.stop_claiming.subscribe());
+        let by = self.handshake.caller.origin();
         self.claim = Some(tokio::spawn(async move {
-            let result = runtime.claim_until(claim, wait_true(&mut stop)).await;
+            let result = runtime.claim_until(&by, claim, wait_true(&mut stop)).await;
             if !matches!(result, Ok(Ok(_))) {
                 drop(tokio::time::timeout(CLAIM_RETRY_DELAY, wait_true(&mut stop)).await);
             }
@@ -205,22 +228,31 @@ impl EngineTask {
         }));
     }
 
-    /// Holds and pushes the claimed jobs.
-    fn dispatch(&mut self, claimed: Result<CommandResult, Failure>) {
+    /// Holds the claimed jobs.
+    fn hold_claimed(&mut self, claimed: Result<CommandResult, Failure>) -> Vec<Arc<Job>> {
         let jobs = match claimed {
             Ok(Ok(CommandOutput::Claimed { jobs, .. })) => jobs,
             Ok(Ok(_)) => unreachable!("the output of a claim is jobs"),
             Ok(Err(refusal)) => {
-                return tracing::warn!(engine = %self.handshake.worker, %refusal, "claim refused");
+                tracing::warn!(engine = %self.handshake.worker, %refusal, "claim refused");
+                Vec::new()
             }
             Err(failure) => {
-                return tracing::warn!(engine = %self.handshake.worker, %failure, "claim failed");
+                tracing::warn!(engine = %self.handshake.worker, %failure, "claim failed");
+                Vec::new()
             }
         };
+        for job in &jobs {
+            self.hold(job, false);
+        }
+        jobs
+    }
+
+    /// Pushes held jobs.
+    fn dispatch(&mut self, jobs: &[Arc<Job>]) {
         let now = self.app.runtime().reading();
         for job in jobs {
             let Some(lease) = &job.lease else { continue };
-            self.hold(&job, false);
             let dispatch = Dispatch {
                 job_id: job.id(),
                 job_type: &job.spec.job_type,
@@ -229,7 +261,7 @@ impl EngineTask {
                 fence: lease.fence,
                 lease_expires_at: now.calendar(lease.expires()),
                 correlation_id: job.spec.correlation_id(),
-                traceparent: job.spec.traceparent(),
+                traceparent: telemetry::job_traceparent(job, lease.fence),
             };
             self.emit("job_dispatch", &dispatch);
         }
@@ -290,10 +322,14 @@ impl EngineTask {
         self.stop_claiming.send_replace(true);
         if self.claim.is_some() {
             let claimed = claimed(&mut self.claim).await;
-            self.dispatch(claimed);
+            let jobs = self.hold_claimed(claimed);
+            if reason != EndReason::Unauthorized && self.is_admitted().await {
+                self.dispatch(&jobs);
+            }
         }
         if reason != EndReason::Unauthorized {
             self.pending.extend(inbox.take_now(&self.handshake.worker));
+            self.refuse_out_of_scope().await;
             while !self.pending.is_empty() {
                 self.submit_round().await;
             }
@@ -312,9 +348,10 @@ impl EngineTask {
             return;
         }
         let worker = &self.handshake.worker;
+        let by = self.handshake.caller.origin().as_worker(worker);
         let commands = held.into_iter().map(|(job, fence)| {
             let command = Command::Disconnect(Hold { job, worker: worker.clone(), fence });
-            CommandEnvelope { by: Actor::worker(worker), key: None, command }
+            CommandEnvelope { by: by.clone(), key: None, command }
         });
         for result in self.app.runtime().submit_all(commands).await {
             if let Err(failure) = result {

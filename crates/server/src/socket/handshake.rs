@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 use socketioxide::extract::SocketRef;
-use tenure_core::id::TypeName;
+use tenure_core::command::ClaimFilter;
 use tenure_core::limits::CLAIM_JOBS_MAX;
-use tenure_service::extract::Peer;
+use tenure_service::extract::{OnConnection, Peer};
 use tenure_service::fields::{name, require, up_to};
 
 use crate::body;
-use crate::http::claims::names;
+use crate::http::claims::{limit_to_scopes, names};
 use crate::prelude::*;
 
 #[derive(Deserialize)]
@@ -26,11 +26,12 @@ struct FrontEndAuth {
     token: Option<String>,
 }
 
-/// An authenticated engine: its name, the types it runs, and how many jobs at once.
+/// An authenticated engine: its name, the jobs it runs, and how many at once.
 pub(super) struct EngineHandshake {
     pub(super) caller: Caller,
     pub(super) worker: WorkerId,
-    pub(super) types: Vec<TypeName>,
+    /// The types that it runs, in the scopes of its key.
+    pub(super) filter: ClaimFilter,
     pub(super) capacity: usize,
 }
 
@@ -39,10 +40,12 @@ impl EngineHandshake {
         let auth: EngineAuth = parse(auth)?;
         let caller = identify(app, socket, auth.token).await?;
         let worker = name("#/engineId", Some(auth.engine_id))?.unwrap_or_else(|| "".into());
-        let types = names("#/jobTypes", Some(auth.job_types))?.unwrap_or_default();
+        let types: Vec<_> = names("#/jobTypes", Some(auth.job_types))?.unwrap_or_default();
         require(!types.is_empty(), "#/jobTypes", "must name a type")?;
+        let mut filter = ClaimFilter { types: Some(types), queues: None };
+        limit_to_scopes(&mut filter, &caller)?;
         let capacity = up_to(CLAIM_JOBS_MAX.into(), "#/capacity", auth.capacity.unwrap_or(1))? as usize;
-        Ok(Self { caller, worker, types, capacity })
+        Ok(Self { caller, worker, filter, capacity })
     }
 }
 
@@ -59,10 +62,14 @@ fn parse<T: for<'de> Deserialize<'de>>(auth: Option<&RawValue>) -> Result<T> {
 async fn identify(app: &App, socket: &SocketRef, token: Option<String>) -> Result<Caller> {
     app.refuse_if_draining()?;
     let keys = app.keyring().current().await?;
-    if keys.is_open() {
-        return Ok(Caller::open());
-    }
-    let peer = socket.req_parts().extensions.get::<Peer>().map(|peer| peer.0);
-    let bearer = token.map(|token| format!("Bearer {token}"));
-    app.keyring().identify(&keys, bearer.as_deref(), peer).await
+    let extensions = &socket.req_parts().extensions;
+    let caller = if keys.is_open() {
+        Caller::open()
+    } else {
+        let peer = extensions.get::<Peer>().map(|peer| peer.0);
+        let bearer = token.map(|token| format!("Bearer {token}"));
+        app.keyring().identify(&keys, bearer.as_deref(), peer, app.runtime().now()).await?
+    };
+    OnConnection::authenticated(extensions);
+    Ok(caller)
 }

@@ -31,11 +31,14 @@ pub(super) enum HolderNotice {
     LeaseMayHaveEnded(JobId),
 }
 
+/// An engine's name and its credential: engines of two credentials with the same name do not affect each other.
+type EngineKey = (WorkerId, Name);
+
 /// The connections to this node.
 #[derive(Default)]
 pub(crate) struct Hub {
     io: OnceLock<SocketIo>,
-    engines: Mutex<HashMap<WorkerId, RegisteredEngine>>,
+    engines: Mutex<HashMap<EngineKey, RegisteredEngine>>,
     next_id: AtomicU64,
     engine_count: watch::Sender<usize>,
     holders: Mutex<HashMap<JobId, mpsc::Sender<HolderNotice>>>,
@@ -52,17 +55,17 @@ struct RegisteredEngine {
     released: watch::Receiver<()>,
 }
 
-/// An engine's registration under its name; at most one per name and node.
+/// An engine's registration; at most one per name, credential and node.
 pub(super) struct Registration {
     hub: Arc<Hub>,
-    name: WorkerId,
+    key: EngineKey,
     id: u64,
     replaced: watch::Receiver<bool>,
     _released: watch::Sender<()>,
 }
 
 impl Registration {
-    /// Resolves when another connection registers the same name.
+    /// Resolves when another connection registers the same name with the same credential.
     pub(super) async fn replaced(&mut self) {
         wait_true(&mut self.replaced).await;
     }
@@ -71,15 +74,15 @@ impl Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         let mut engines = self.hub.engines();
-        if engines.get(&self.name).is_some_and(|registered| registered.id == self.id) {
-            engines.remove(&self.name);
+        if engines.get(&self.key).is_some_and(|registered| registered.id == self.id) {
+            engines.remove(&self.key);
         }
         self.hub.engine_count.send_modify(|count| *count -= 1);
     }
 }
 
 impl Hub {
-    fn engines(&self) -> MutexGuard<'_, HashMap<WorkerId, RegisteredEngine>> {
+    fn engines(&self) -> MutexGuard<'_, HashMap<EngineKey, RegisteredEngine>> {
         self.engines.lock().expect("the lock is never poisoned")
     }
 
@@ -101,14 +104,15 @@ impl Hub {
         *self.engine_count.borrow()
     }
 
-    /// Registers an engine. An earlier connection with the same name has ended when this returns.
-    pub(super) async fn register(self: &Arc<Self>, name: &WorkerId) -> Registration {
+    /// Registers an engine. An earlier connection with the same name and credential has ended when this returns.
+    pub(super) async fn register(self: &Arc<Self>, name: &WorkerId, credential: &Name) -> Registration {
+        let key = (name.clone(), credential.clone());
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let ((replace, replaced), (release, released)) = (watch::channel(false), watch::channel(()));
         let registration =
-            Registration { hub: Arc::clone(self), name: name.clone(), id, replaced, _released: release };
+            Registration { hub: Arc::clone(self), key: key.clone(), id, replaced, _released: release };
         self.engine_count.send_modify(|count| *count += 1);
-        let before = self.engines().insert(name.clone(), RegisteredEngine { id, replace, released });
+        let before = self.engines().insert(key, RegisteredEngine { id, replace, released });
         if let Some(mut before) = before {
             before.replace.send_replace(true);
             while before.released.changed().await.is_ok() {}

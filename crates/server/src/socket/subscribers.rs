@@ -10,7 +10,9 @@ use std::sync::{Mutex, MutexGuard};
 use socketioxide::extract::{AckSender, Event, SocketRef};
 use socketioxide::{SendError, SocketError};
 use tenure_core::api_key::Role;
-use tenure_core::id::UserId;
+use tenure_core::id::{QueueName, TypeName, UserId};
+use tenure_core::job::LeaseOwner;
+use tenure_service::keyring::Admission;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
@@ -37,9 +39,11 @@ const SEND_RETRY_DELAY: Duration = Duration::from_millis(20);
 /// An encoded event of a job.
 #[derive(Debug)]
 struct JobMessage {
+    job_type: TypeName,
+    queue: QueueName,
     user_id: Option<UserId>,
     /// The worker that holds or held the job.
-    worker: Option<WorkerId>,
+    owner: Option<LeaseOwner>,
     /// The event's name, and its alias in older lifecycles.
     names: Vec<String>,
     data: Box<RawValue>,
@@ -100,16 +104,33 @@ impl Drop for FrontEnd {
 }
 
 impl FrontEnd {
+    async fn may_see(&self, message: &JobMessage) -> Result<bool> {
+        let (caller, user) = (&self.caller, message.user_id.as_ref());
+        if !caller.scopes.admits_job(&message.job_type, &message.queue, user) {
+            return Ok(false);
+        }
+        if caller.sees_all_users() || caller.owns(user) {
+            return Ok(true);
+        }
+        if caller.has(Role::Worker) {
+            self.app.holds(caller, message.owner.as_ref()).await
+        } else {
+            Ok(false)
+        }
+    }
+
     /// Sends a message if this front end may see it. False if the front end must be disconnected.
     async fn send(&mut self, socket: &SocketRef, message: &JobMessage) -> bool {
         let bytes = message.data.get().len();
         self.queued_bytes.fetch_sub(bytes, Ordering::AcqRel);
-        if self.caller.role == Role::Worker {
-            match self.app.holds(&self.caller, message.worker.as_ref()).await {
-                Ok(true) => {}
-                Ok(false) => return true,
-                Err(_) => return false,
-            }
+        // The key may have been revoked since the message was queued.
+        if self.app.admission(&self.caller).await != Admission::Valid {
+            return false;
+        }
+        match self.may_see(message).await {
+            Ok(true) => {}
+            Ok(false) => return true,
+            Err(_) => return false,
         }
         for name in &message.names {
             while let Err(wait) = self.bandwidth.take(bytes as f64, Instant::now().into_std()) {
@@ -135,7 +156,8 @@ impl Session for FrontEnd {
     async fn admit(app: App, socket: &SocketRef, auth: Option<&RawValue>) -> Result<Self> {
         let caller = handshake::front_end(&app, socket, auth).await?;
         caller.may(Right::ReadJobs)?;
-        let only_user = if caller.role == Role::Producer { caller.user.clone() } else { None };
+        let is_for_user = !caller.sees_all_users() && !caller.has(Role::Worker);
+        let only_user = caller.user.clone().filter(|_| is_for_user);
         let (queue, messages) = mpsc::channel(QUEUED_MESSAGES_MAX);
         let subscribers = &app.hub.subscribers;
         let (id, queued_bytes) = (subscribers.next_id.fetch_add(1, Ordering::Relaxed), Arc::default());
@@ -162,7 +184,7 @@ impl Session for FrontEnd {
                 biased;
                 () = wait_true(&mut self.disconnected) => return,
                 () = &mut drained => return,
-                _ = checks.tick() => self.app.may_continue(&self.caller).await,
+                _ = checks.tick() => self.app.admission(&self.caller).await != Admission::Ended,
                 message = self.messages.recv() => match message {
                     Some(message) => self.send(&socket, &message).await,
                     None => false,

@@ -3,6 +3,7 @@
 use tracing::{Span, Subscriber};
 use tracing_subscriber::layer::{Identity, Layer};
 
+use super::attempts::AttemptSpan;
 use crate::trace_context::TraceContext;
 
 /// Has no values: traces cannot be opened.
@@ -22,6 +23,16 @@ pub(super) fn layer<S: Subscriber>(_: &Traces) -> impl Layer<S> + Send + Sync + 
 }
 
 pub(super) fn set_parent(_: &Span, _: &TraceContext) {}
+
+pub(super) fn rename(_: &Span, _: String) {}
+
+pub(super) fn add_link(_: &Span, _: &TraceContext) {}
+
+pub(super) fn export_attempts_to(traces: &Traces) {
+    match *traces {}
+}
+
+pub(super) fn export(_: AttemptSpan) {}
 
 pub(super) fn context_of(_: &Span) -> Option<TraceContext> {
     None

@@ -164,6 +164,68 @@ fn a_span_is_a_child_of_the_callers_span() {
     assert!(arrived.has(b"service.name") && arrived.has(b"tenure"));
 }
 
+/// `kind` of a span, in OTLP.
+const SERVER: [u8; 2] = [0x30, 2];
+const CONSUMER: [u8; 2] = [0x30, 5];
+/// The status of a span without a message: an error.
+const ERROR: [u8; 4] = [0x7a, 2, 0x18, 2];
+
+#[test]
+fn a_request_has_the_attributes_of_the_conventions() {
+    let request = |status: u16| {
+        exported(|| {
+            let span =
+                new_request_span(&Method::POST, Some("/api/jobs/{id}/succeed"), "/api/jobs/7/succeed", true);
+            span.in_scope(|| info!("handled"));
+            end_request(&span, StatusCode::from_u16(status).unwrap());
+        })
+    };
+    let refused = request(409);
+    assert!(refused.has(b"POST /api/jobs/{id}/succeed") && refused.has(&SERVER));
+    for attribute in
+        ["http.request.method", "http.route", "http.response.status_code", "url.path", "url.scheme"]
+    {
+        assert!(refused.has(attribute.as_bytes()), "{attribute}");
+    }
+    assert!(!refused.has(&ERROR) && !refused.has(b"error.type"), "a refusal is no error of the server");
+    let failed = request(503);
+    assert!(failed.has(&ERROR) && failed.has(b"error.type") && failed.has(b"503"));
+}
+
+#[test]
+fn a_route_that_is_found_late_is_the_name_of_the_span() {
+    let arrived = exported(|| {
+        let span = new_request_span(&Method::GET, None, "/image/jobs/7", false);
+        span.in_scope(|| info!("handled"));
+        set_route(&span, &Method::GET, "/image/jobs/{id}");
+    });
+    assert!(arrived.has(b"GET /image/jobs/{id}"));
+}
+
+#[test]
+fn an_attempt_is_a_child_of_the_job_and_has_the_id_that_was_announced() {
+    let collector = Collector::open();
+    let parent = TraceContext::parse(REMOTE).unwrap();
+    let context = TraceContext { parent_id: 0x1234_5678_9abc_def0, ..parent };
+    let provider = traces::open(&collector.endpoint).unwrap();
+    let start = std::time::SystemTime::UNIX_EPOCH;
+    let attempt = attempts::AttemptSpan {
+        name: "process q".to_owned(),
+        parent,
+        context,
+        start,
+        end: start + std::time::Duration::from_secs(1),
+        attributes: vec![("messaging.destination.name", "q".to_owned())],
+        error: Some("out of blue".to_owned()),
+    };
+    traces::export_to(&opentelemetry::trace::TracerProvider::tracer(&provider, "tenure"), attempt);
+    Telemetry { traces: Some(provider) }.shutdown().unwrap();
+    let arrived = collector.next();
+    assert!(arrived.has(&[&[0x12, 8], &context.parent_id.to_be_bytes()[..]].concat()), "its own id");
+    assert!(arrived.has(&[&[0x22, 8], &parent.parent_id.to_be_bytes()[..]].concat()), "the parent's id");
+    assert!(arrived.has(&CONSUMER) && arrived.has(b"process q") && arrived.has(b"out of blue"));
+}
+
 #[test]
 fn an_invalid_traceparent_starts_a_new_trace() {
     let arrived = exported(|| {

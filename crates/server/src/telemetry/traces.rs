@@ -3,15 +3,20 @@
 //! The exporter's client blocks, and must not be created, used or dropped on a thread of an async runtime. It therefore
 //! runs on its own thread, and is created and dropped on separate ones.
 
+use std::cell::Cell;
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
 use opentelemetry::trace::{
-    SpanContext, SpanId, TraceContextExt as _, TraceFlags, TraceId, TraceState, TracerProvider as _,
+    Span as _, SpanBuilder, SpanContext, SpanId, SpanKind, Status, TraceContextExt as _, TraceFlags, TraceId,
+    TraceState, Tracer as _, TracerProvider as _,
 };
+use opentelemetry::{Context, KeyValue};
 use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::Resource;
 pub(super) use opentelemetry_sdk::trace::SdkTracerProvider as Traces;
+use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SdkTracer};
 use reqwest::Url;
 use tracing::{Span, Subscriber};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
@@ -19,11 +24,34 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::Layer;
 use tracing_subscriber::registry::LookupSpan;
 
+use super::attempts::AttemptSpan;
 use crate::trace_context::TraceContext;
 
 const SERVICE: &str = "tenure";
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Exports the spans of attempts.
+static ATTEMPTS: OnceLock<SdkTracer> = OnceLock::new();
+
+thread_local! {
+    /// The id of the next span of this thread.
+    static NEXT_SPAN_ID: Cell<Option<SpanId>> = const { Cell::new(None) };
+}
+
+/// Random ids, except for a span whose id was known before.
+#[derive(Debug, Default)]
+struct SpanIds(RandomIdGenerator);
+
+impl IdGenerator for SpanIds {
+    fn new_trace_id(&self) -> TraceId {
+        self.0.new_trace_id()
+    }
+
+    fn new_span_id(&self) -> SpanId {
+        NEXT_SPAN_ID.take().unwrap_or_else(|| self.0.new_span_id())
+    }
+}
 
 /// Starts exporting spans to this endpoint. An unreachable collector is only noticed when they are sent.
 pub(super) fn open(endpoint: &str) -> Result<Traces, String> {
@@ -35,7 +63,8 @@ pub(super) fn open(endpoint: &str) -> Result<Traces, String> {
             SpanExporter::builder().with_http().with_endpoint(url).with_timeout(SEND_TIMEOUT).build();
         let exporter = exporter.map_err(|error| format!("otel.endpoint: {error}"))?;
         let resource = Resource::builder().with_service_name(SERVICE).build();
-        Ok(Traces::builder().with_batch_exporter(exporter).with_resource(resource).build())
+        let traces = Traces::builder().with_batch_exporter(exporter).with_resource(resource);
+        Ok(traces.with_id_generator(SpanIds::default()).build())
     })
 }
 
@@ -49,21 +78,61 @@ pub(super) fn layer<S>(provider: &Traces) -> impl Layer<S> + Send + Sync + use<S
 where
     S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
 {
-    let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("tenure")).with_location(false);
+    let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("tenure"));
+    let layer = layer.with_location(false).with_threads(false).with_tracked_inactivity(false);
     layer.with_filter(filter_fn(|metadata| metadata.target().starts_with("tenure")))
 }
 
 /// Makes a span a child of the caller's.
 pub(super) fn set_parent(span: &Span, parent: &TraceContext) {
-    let context = SpanContext::new(
-        TraceId::from_bytes(parent.trace_id.to_be_bytes()),
-        SpanId::from_bytes(parent.parent_id.to_be_bytes()),
-        TraceFlags::new(parent.flags),
+    // Fails only if the span is not traced.
+    let _untraced = span.set_parent(Context::new().with_remote_span_context(span_context(parent)));
+}
+
+fn span_context(context: &TraceContext) -> SpanContext {
+    SpanContext::new(
+        TraceId::from_bytes(context.trace_id.to_be_bytes()),
+        SpanId::from_bytes(context.parent_id.to_be_bytes()),
+        TraceFlags::new(context.flags),
         true,
         TraceState::default(),
-    );
-    // Fails only if the span is not traced.
-    let _untraced = span.set_parent(opentelemetry::Context::new().with_remote_span_context(context));
+    )
+}
+
+/// Changes the name of a span that has started.
+pub(super) fn rename(span: &Span, name: String) {
+    span.context().span().update_name(name);
+}
+
+/// Links a span to another one.
+pub(super) fn add_link(span: &Span, context: &TraceContext) {
+    span.add_link(span_context(context));
+}
+
+/// Exports the spans of attempts with these traces, from now on.
+pub(super) fn export_attempts_to(traces: &Traces) {
+    ATTEMPTS.get_or_init(|| traces.tracer("tenure"));
+}
+
+/// Exports a span that has ended.
+pub(super) fn export(attempt: AttemptSpan) {
+    if let Some(tracer) = ATTEMPTS.get() {
+        export_to(tracer, attempt);
+    }
+}
+
+pub(super) fn export_to(tracer: &SdkTracer, attempt: AttemptSpan) {
+    let AttemptSpan { name, parent, context, start, end, attributes, error } = attempt;
+    let attributes = attributes.into_iter().map(|(name, value)| KeyValue::new(name, value));
+    let builder = SpanBuilder::from_name(name).with_kind(SpanKind::Consumer).with_start_time(start);
+    let parent = Context::new().with_remote_span_context(span_context(&parent));
+    NEXT_SPAN_ID.set(Some(SpanId::from_bytes(context.parent_id.to_be_bytes())));
+    let mut span = tracer.build_with_context(builder.with_attributes(attributes), &parent);
+    NEXT_SPAN_ID.set(None);
+    if let Some(error) = error {
+        span.set_status(Status::error(error));
+    }
+    span.end_with_timestamp(end);
 }
 
 /// `None` if the span is not traced.

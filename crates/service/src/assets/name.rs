@@ -20,9 +20,12 @@ pub fn flaw(name: &str) -> Option<String> {
     None
 }
 
-/// Escapes `#`, which the local object store reserves, and `%`.
+/// Characters with a meaning for the local object store: `#`, and `:` and `|`, which make a drive letter of `C:`. `%`
+/// comes first, because it begins the others' escapes.
+const ESCAPES: [(char, &str); 4] = [('%', "%25"), ('#', "%23"), (':', "%3A"), ('|', "%7C")];
+
 fn escape(name: &str) -> String {
-    name.replace('%', "%25").replace('#', "%23")
+    ESCAPES.iter().fold(name.to_owned(), |name, (from, to)| name.replace(*from, to))
 }
 
 pub fn storage_path(user: Option<&UserId>, job: JobId, asset: AssetId, name: &str) -> String {
@@ -39,7 +42,7 @@ fn user_part(user: Option<&UserId>) -> String {
 /// The file name at the end of a storage path.
 pub fn file_name(storage_path: &str) -> String {
     let last = storage_path.rsplit('/').next().unwrap_or_default();
-    last.replace("%23", "#").replace("%25", "%")
+    ESCAPES.iter().rev().fold(last.to_owned(), |name, (to, from)| name.replace(from, &to.to_string()))
 }
 
 /// Makes a browser save the content under this name.
@@ -71,9 +74,10 @@ mod tests {
         let path = |user: Option<&str>, name: &str| {
             storage_path(user.map(Into::into).as_ref(), JobId(id), AssetId(id), name)
         };
-        for name in ["a.png", "a#1", "100%23.txt", "ü.txt", "a%b#c"] {
+        for name in ["a.png", "a#1", "100%23.txt", "ü.txt", "a%b#c", "C:", "c|", "%3A", "12:30.txt"] {
             assert_eq!(file_name(&path(Some("ann"), name)), name);
         }
+        assert_eq!(file_name("ann/1/2/12:30.txt"), "12:30.txt", "paths of earlier versions are not escaped");
         for (user, part) in [
             (Some("ann@example.org"), "ann@example.org"),
             (Some("../../etc"), ".._.._etc"),

@@ -147,7 +147,9 @@ impl Jwt {
         let user = name(claims, &self.config.user_claim)?;
         let expires =
             claims.get("exp").and_then(Value::as_f64).ok_or_else(|| JwtFlaw::Claim("exp".into()))?;
-        Ok(Identity { subject, role, user, expires_at_unix: expires as i64 })
+        // A token that expires after the last time that can be represented never expires.
+        let expires_at_unix = (expires as i64).min(i64::MAX / 1000);
+        Ok(Identity { subject, role, user, expires_at_unix })
     }
 }
 

@@ -36,6 +36,13 @@ impl IssuedKey {
         Self::of(id_bytes, secret)
     }
 
+    /// A new secret for the key with this id.
+    pub fn for_id(id: &str) -> Self {
+        let mut secret = [0; SECRET_BYTES];
+        SystemRandom::new().fill(&mut secret).expect("the operating system has random bytes");
+        Self::with(id.to_owned(), &secret)
+    }
+
     /// As `random`, with an id that a repeated request generates again.
     pub fn repeatable(idempotency_key: &str) -> Self {
         let mut secret = [0; SECRET_BYTES];
@@ -46,6 +53,10 @@ impl IssuedKey {
     fn of(id_bytes: &[u8], secret: &[u8]) -> Self {
         let id: String =
             id_bytes.iter().map(|byte| char::from(ID_ALPHABET[usize::from(byte % 32)])).collect();
+        Self::with(id, secret)
+    }
+
+    fn with(id: String, secret: &[u8]) -> Self {
         let body = format!("{PREFIX}_{id}_{}", hex(secret));
         let text = KeyText(format!("{body}_{}", check_of(&body)));
         Self { id, text, digest: Sha256::digest(secret).into() }
@@ -87,6 +98,11 @@ impl PresentedKey {
     }
 }
 
+/// SHA-256.
+pub(crate) fn digest_of(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
 /// Compares in constant time.
 pub fn is_same_digest(stored: &[u8; 32], presented: &[u8; 32]) -> bool {
     stored.ct_eq(presented).into()
@@ -96,7 +112,7 @@ fn check_of(body: &str) -> String {
     hex(&Sha256::digest(body)[..CHECK_BYTES])
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()

@@ -11,10 +11,11 @@ use tenure_core::job;
 use tenure_core::time::Now;
 
 use super::{Borrowed, Entered, Text, text};
-use crate::explain;
 use crate::prelude::*;
+use crate::{attempt_trace, explain};
 
 /// What an answer adds to a job.
+#[allow(clippy::struct_excessive_bools, reason = "independent marks of an answer")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobExtras {
     /// The command had been executed before.
@@ -22,7 +23,16 @@ pub struct JobExtras {
     /// The command had no effect.
     pub ignored: bool,
     /// The job goes to the worker that claimed it: with the trace context and the durations of the lease.
-    pub claimed: bool,
+    pub claimed: Option<ClaimedTrace>,
+}
+
+/// The trace context that a worker gets with a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimedTrace {
+    /// That of the job.
+    Job,
+    /// That of the attempt, because attempts are exported as spans.
+    Attempt,
 }
 
 /// A job that is converted when it is written: a list of these is small.
@@ -47,6 +57,8 @@ pub fn job(job: &Job, now: Now) -> JobOf<Borrowed<'_>> {
 pub fn job_with(job: &Job, now: Now, extras: JobExtras) -> JobOf<Borrowed<'_>> {
     let (spec, times, output) = (&*job.spec, &job.times, &job.output);
     let traceparent = spec.traceparent();
+    let attempt = job.lease.as_ref().filter(|_| extras.claimed == Some(ClaimedTrace::Attempt));
+    let attempt = attempt.map(|lease| attempt_trace::traceparent(spec, lease.fence));
     let progress = output.progress.as_ref();
     JobOf {
         id: spec.id,
@@ -63,7 +75,7 @@ pub fn job_with(job: &Job, now: Now, extras: JobExtras) -> JobOf<Borrowed<'_>> {
             None => Text::Id(spec.id),
         }),
         trace_id: Some(Text::TraceId(traceparent.clone())),
-        traceparent: extras.claimed.then_some(Text::Shared(traceparent)),
+        traceparent: extras.claimed.map(|_| Text::Shared(attempt.unwrap_or(traceparent))),
         idempotency_key: spec.links.idempotency_key.as_ref().map(|key| key.as_str().into()),
         retry_of: spec.links.retry_of,
         created_at: spec.created_at,
@@ -74,7 +86,7 @@ pub fn job_with(job: &Job, now: Now, extras: JobExtras) -> JobOf<Borrowed<'_>> {
         attempt: job.attempt,
         retry_count: job.retry_count,
         worker: job.worker().map(|worker| worker.as_str().into()),
-        lease: job.lease.as_deref().map(|held| lease(held, now, extras.claimed)),
+        lease: job.lease.as_deref().map(|held| lease(held, now, extras.claimed.is_some())),
         cancel_requested: job.cancel.as_deref().map(|request| cancel_request(request, now)),
         run_at: Some(job.visible_run_at()),
         progress: progress.map(|progress| progress.percent),

@@ -31,7 +31,8 @@ conversions! {
         },
     }
     lifecycle::Rule as it => LifecycleTransition { from, when, to, event, audit;
-        on: text(&it.on), reason: it.reason.map(|reason| reason.as_str().to_owned()) }
+        on: text(&it.on), reason: it.reason.map(|reason| reason.as_str().to_owned()),
+        by: it.by.as_ref().map(|by| by.iter().map(|role| role.as_str().to_owned()).collect()) }
 }
 
 fn longest_life(life: &lifecycle::LongestLife) -> LongestLife {

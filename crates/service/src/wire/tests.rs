@@ -1,7 +1,7 @@
 //! Records of the engine in the form of the API.
 
 use serde_json::json;
-use tenure_core::api_key::{ApiKey, Role};
+use tenure_core::api_key::{ApiKey, EarlierSecret, KeyDetails, Role, Scopes};
 use tenure_core::json::Json;
 use tenure_core::schedule::{Misfire, Overlap, Plan, Schedule, Template};
 use tenure_core::time::Timestamp;
@@ -16,10 +16,23 @@ fn a_key_is_shown_without_its_digest() {
         created_at: Timestamp(0),
         created_by: "admin:ann".into(),
         revoked_at: None,
+        details: Box::new(KeyDetails {
+            more_roles: vec![Role::Worker],
+            scopes: Scopes { types: Some(vec!["a".into()]), ..Scopes::default() },
+            earlier_secrets: vec![EarlierSecret { digest: [8; 32], valid_until: Timestamp(2000) }],
+            ..KeyDetails::default()
+        }),
+        last_used_at: Some(Timestamp(1000)),
     };
     let shown = json!({
-        "id": "k1", "role": "producer", "user_id": "u1", "created_at": "1970-01-01T00:00:00.000Z",
-        "created_by": "admin:ann", "revoked_at": null,
+        "id": "k1", "role": "producer", "roles": ["producer", "worker"], "name": null, "user_id": "u1",
+        "created_at": "1970-01-01T00:00:00.000Z", "created_by": "admin:ann", "expires_at": null,
+        "scopes": {
+            "types": ["a"], "queues": null, "user_id": null, "worker": null, "priority_min": null,
+            "priority_max": null,
+        },
+        "last_used_at": "1970-01-01T00:00:01.000Z", "rotated_at": null,
+        "earlier_secrets_until": "1970-01-01T00:00:02.000Z", "revoked_at": null,
     });
     assert_eq!(json!(super::api_key(&key)), shown);
 }

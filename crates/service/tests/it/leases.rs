@@ -42,7 +42,7 @@ async fn claim(service: &Service, worker: &str, max: u32) {
 }
 
 fn worker_key(credential: &str) -> Caller {
-    Caller { role: Role::Worker, user: None, credential: credential.into(), expires_at: None }
+    Caller::new(Role::Worker, None, credential.into())
 }
 
 /// A service with ten thousand leases of `w1` and then one of `w2`.

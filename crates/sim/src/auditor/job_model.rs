@@ -241,6 +241,10 @@ impl JobModel {
         let current = self.held.as_ref().map(|held| &held.worker);
         let worker =
             current.or(self.ended.as_ref().map(|end| &end.worker)).filter(|_| self.phase != Phase::Ready);
+        // Progress, which has no event, moves it in an active state.
+        let has_progress = self.phase == Phase::Active && row.output.progress.is_some();
+        let updated_at =
+            if has_progress { row.times.updated_at.min(self.updated_at) } else { row.times.updated_at };
         let fields = [
             ("seq", shown(&row.seq), shown(&self.seq)),
             ("state", shown(&row.state), shown(&self.state)),
@@ -249,7 +253,7 @@ impl JobModel {
             ("retry_count", shown(&row.retry_count), shown(&self.failed)),
             ("fence", shown(&row.fence.0), shown(&self.fence)),
             ("run_at", shown(&row.run_at), shown(&self.run_at)),
-            ("updated_at", shown(&row.times.updated_at), shown(&self.updated_at)),
+            ("updated_at", shown(&updated_at), shown(&self.updated_at)),
             ("claimed_at", shown(&row.times.claimed_at), shown(&self.claimed_at)),
             ("started_at", shown(&row.times.started_at), shown(&self.started_at)),
             ("completed_at", shown(&row.times.completed_at), shown(&self.completed_at)),

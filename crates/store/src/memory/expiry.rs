@@ -16,6 +16,12 @@ impl Expiring for KeyRecord {
     }
 }
 
+impl Expiring for Session {
+    fn expires_at(&self) -> Timestamp {
+        self.expires_at
+    }
+}
+
 impl Expiring for Telemetry {
     fn expires_at(&self) -> Timestamp {
         self.keep_until

@@ -1,13 +1,13 @@
 //! The tables of the memory store: loads, writes and reads.
 
+mod write;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tenure_core::working_set::Upserted;
-
 use super::assets::Assets;
 use super::clock::MemoryClock;
-use super::expiry::{Expiring as _, stays};
+use super::expiry::Expiring as _;
 use crate::live::Live;
 use crate::prelude::*;
 use crate::*;
@@ -30,6 +30,7 @@ pub(super) struct Tables {
     keys: BTreeMap<KeyId, KeyRecord>,
     lifecycles: BTreeMap<LifecycleRef, String>,
     api_keys: BTreeMap<Name, ApiKey>,
+    sessions: BTreeMap<Name, Session>,
     workers: BTreeMap<WorkerId, WorkerRecord>,
     nodes: BTreeMap<Name, NodeRecord>,
     assets: Assets,
@@ -102,6 +103,7 @@ impl Tables {
             self.logs.entry(job).or_default().push(line);
         }
         self.telemetry.extend(changes.appended.telemetry);
+        self.erase_users(&changes.erased_users);
         self.ledger.extend(changes.appended.ledger);
         self.audit.extend(changes.appended.audit);
         self.upsert(&set, changes.upserted);
@@ -109,61 +111,6 @@ impl Tables {
         if let Some(now) = changes.prune {
             self.prune(now);
         }
-    }
-
-    fn upsert(&mut self, set: &WorkingSet, rows: Upserted) {
-        self.accounts.extend(rows.accounts.into_iter().map(|user| (user.clone(), set.accounts[&user])));
-        self.dead_letters.extend(rows.dead_letters.into_iter().map(|id| (id, set.dead_letters[&id].clone())));
-        self.keys.extend(rows.keys.into_iter().map(|id| (id, set.keys[&id].clone())));
-        self.lifecycles
-            .extend(rows.lifecycles.into_iter().map(|key| (key.clone(), set.lifecycles[&key].clone())));
-        self.api_keys.extend(rows.api_keys.into_iter().map(|id| (id.clone(), set.api_keys[&id].clone())));
-        for (id, node) in rows.nodes {
-            let (now, unseen) = (node.seen_at, Millis(limits::NODE_UNSEEN_MS_MAX));
-            if !self.nodes.get(&id).is_some_and(|known| known.stopped) {
-                self.nodes.insert(id, node);
-            }
-            self.nodes.retain(|_, node| now < node.seen_at + unseen);
-        }
-        for (name, mut worker) in rows.workers {
-            let known = self.workers.get(&name);
-            worker.connection = worker.connection.or(known.and_then(|known| known.connection));
-            self.workers.insert(name, worker);
-        }
-        for id in rows.automations {
-            match set.automations.get(&id) {
-                Some(automation) => self.automations.insert(id, automation.clone()),
-                None => self.automations.remove(&id),
-            };
-        }
-        for (queue, paused) in rows.queues {
-            if paused {
-                self.paused.insert(queue)
-            } else {
-                self.paused.remove(&queue)
-            };
-        }
-    }
-
-    fn purge(&mut self, purged: &BTreeSet<JobId>) {
-        self.assets.purge(purged);
-        for id in purged {
-            self.live.remove(*id);
-            self.finished.remove(id);
-            for position in self.histories.remove(id).unwrap_or_default() {
-                self.journal.remove(&position);
-            }
-            self.logs.remove(id);
-            self.dead_letters.remove(id);
-        }
-        self.telemetry.retain(|line| !purged.contains(&line.job_id));
-    }
-
-    fn prune(&mut self, now: Timestamp) {
-        self.telemetry.retain(stays(now));
-        let (mut key_stays, mut worker_stays) = (stays(now), stays(now));
-        self.keys.retain(|_, record| key_stays(record));
-        self.workers.retain(|_, worker| worker_stays(worker));
     }
 
     fn find(&self, id: JobId) -> Option<&Arc<Job>> {
@@ -246,7 +193,7 @@ impl Tables {
     }
 
     pub(super) fn waiting(&self, limit: usize) -> Vec<Arc<Job>> {
-        self.live.waiting(limit)
+        self.live.waiting(limit).into_iter().filter_map(|(_, job)| job).collect()
     }
 
     pub(super) fn leased(
@@ -255,7 +202,7 @@ impl Tables {
         after: Option<JobId>,
         limit: usize,
     ) -> Vec<Arc<Job>> {
-        self.live.leased(worker.as_ref(), after, limit)
+        self.live.leased(worker.as_ref(), after, limit).into_iter().filter_map(|(_, job)| job).collect()
     }
 
     pub(super) fn due(&mut self, limit: usize) -> Vec<JobId> {
@@ -307,6 +254,11 @@ impl Tables {
         self.keys.values().any(|record| record.has_expired(now))
             || self.telemetry.iter().any(|line| line.has_expired(now))
             || self.workers.values().any(|worker| worker.has_expired(now))
+            || self.sessions.values().any(|session| session.has_expired(now))
+    }
+
+    pub(super) fn session(&self, digest: Name) -> Option<Session> {
+        self.sessions.get(&digest).cloned()
     }
 
     pub(super) fn workers(&self) -> Vec<WorkerRecord> {

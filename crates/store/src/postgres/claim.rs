@@ -1,7 +1,9 @@
 //! Candidates for the claims of a batch.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use tenure_core::limits::{CANDIDATE_BYTES_MAX, CLAIM_JOBS_MAX};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -17,10 +19,38 @@ use crate::Result;
 use crate::codec::{self, Interner};
 use crate::prelude::*;
 
+/// Assumed bytes of a candidate before any was read: the first search finds as many as a claim may take.
+const FIRST_CANDIDATE_BYTES: usize = CANDIDATE_BYTES_MAX / CLAIM_JOBS_MAX as usize;
+
+/// The average bytes of the candidates of the last search, so that the next one does not read too many large jobs.
+#[derive(Debug)]
+pub(super) struct CandidateSize(AtomicUsize);
+
+impl Default for CandidateSize {
+    fn default() -> Self {
+        Self(AtomicUsize::new(FIRST_CANDIDATE_BYTES))
+    }
+}
+
+impl CandidateSize {
+    /// How many of `wanted` jobs are read at once.
+    fn rows(&self, wanted: usize) -> usize {
+        wanted.min((CANDIDATE_BYTES_MAX / self.0.load(Ordering::Relaxed)).max(1))
+    }
+
+    fn set(&self, bytes: usize, rows: usize) {
+        if let Some(average) = bytes.checked_div(rows) {
+            self.0.store(average.max(1), Ordering::Relaxed);
+        }
+    }
+}
+
 /// A search for candidates.
 pub(super) struct Search {
     pub(super) filter: ClaimFilter,
-    pub(super) max: usize,
+    /// How many are read, and how many the claims may take.
+    max: usize,
+    wanted: usize,
     /// When the candidates were read.
     now: i64,
     /// Whether the slots were just read, so that none is missing.
@@ -49,7 +79,7 @@ impl Search {
         };
         params.push(Box::new(now));
         params.push(Box::new(max as i64));
-        Self { filter: filter.clone(), max, now, thorough: false, slots: slots.len(), params }
+        Self { filter: filter.clone(), max, wanted: max, now, thorough: false, slots: slots.len(), params }
     }
 
     /// Sends the search, if there is a slot to search.
@@ -57,6 +87,11 @@ impl Search {
         let sql = if self.slots == 1 { &CLAIMABLE_SLOT } else { &CLAIMABLE };
         let ask = async move { connection.ask(sql, &borrowed(&self.params)).await };
         (self.slots > 0).then(|| Sent::new(ask))
+    }
+
+    /// Whether jobs were left out because those that were found have many bytes.
+    pub(super) fn is_cut(&self, found: usize) -> bool {
+        found == self.max && self.max < self.wanted
     }
 
     /// Whether `found` is too few and there may be more at `now`.
@@ -86,7 +121,7 @@ pub(super) async fn searches(
     let search = |(filter, max): (&ClaimFilter, &usize)| {
         let slots = node.claim_index.admitted(filter, SLOTS_AT_FIRST);
         let thorough = thorough && slots.len() < SLOTS_AT_FIRST;
-        Search { thorough, ..Search::new(filter, *max, &slots, now) }
+        Search { thorough, wanted: *max, ..Search::new(filter, node.candidate_size.rows(*max), &slots, now) }
     };
     Ok(reads.claims.iter().map(search).collect())
 }
@@ -108,9 +143,12 @@ pub(super) async fn again(
     let mut names = Interner::default();
     for filter in short {
         let slots = node.claim_index.admitted(filter, usize::MAX);
-        let search = Search::new(filter, reads.claims[filter], &slots, loaded.reading.at);
+        let wanted = reads.claims[filter];
+        let max = node.candidate_size.rows(wanted);
+        let search = Search { wanted, ..Search::new(filter, max, &slots, loaded.reading.at) };
         if let Some(sent) = search.send(connection) {
-            take(node, loaded, filter, &answered(sent).await?, &mut names)?;
+            let rows = answered(sent).await?;
+            take(node, loaded, &search, &rows, &mut names)?;
         }
     }
     Ok(())
@@ -120,19 +158,24 @@ pub(super) async fn again(
 pub(super) fn take(
     node: &Node,
     loaded: &mut Loaded,
-    filter: &ClaimFilter,
+    search: &Search,
     rows: &[Row],
     names: &mut Interner,
 ) -> Result<usize> {
-    let mut found: Vec<JobId> = Vec::with_capacity(rows.len());
+    let (mut found, mut bytes) = (Vec::<JobId>::with_capacity(rows.len()), 0);
     for_each(rows, names, |row| {
         let job = codec::job(row)?;
         node.specs.put(&job.spec);
+        bytes += job.bytes();
         found.push(job.id());
         loaded.lock(job);
         Ok(())
     })?;
-    loaded.set.candidates.insert(filter.clone(), found.clone());
-    loaded.candidates.insert(filter.clone(), found);
+    node.candidate_size.set(bytes, found.len());
+    if search.is_cut(found.len()) {
+        loaded.set.cut_candidates.insert(search.filter.clone());
+    }
+    loaded.set.candidates.insert(search.filter.clone(), found.clone());
+    loaded.candidates.insert(search.filter.clone(), found);
     Ok(rows.len())
 }

@@ -1,9 +1,9 @@
 //! Where claims search. The ready jobs of one queue, type and priority form a *slot*, in claim order.
 //!
-//! A node caches the existing slots and how far it has claimed from each, so that a claim does not scan index entries of
-//! claimed jobs. The cache is only an optimisation: it expires every second, and a claim that finds too few jobs searches
-//! again without it. When such searches are slow, because a backup or another long transaction keeps dead index entries
-//! visible, both happen less often.
+//! A node caches the existing slots and the position of the first job in each, so that a claim does not scan index entries of
+//! claimed jobs, which a backup or another long transaction keeps visible. The cache is only an optimisation: it expires every
+//! second, and a claim that finds too few jobs searches again without it. When reading the slots is slow, both happen less
+//! often.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,8 +36,10 @@ pub(super) struct ClaimSlot {
 /// A position in a slot: `run_at` and id of the last claimed job.
 pub(super) type SlotPosition = (i64, Uuid);
 
-/// Before every job.
-const START: SlotPosition = (i64::MIN, Uuid::nil());
+/// The position before all jobs of a `run_at`.
+fn before(run_at: i64) -> SlotPosition {
+    (run_at.saturating_sub(1), Uuid::max())
+}
 
 /// The slots that a node knows.
 #[derive(Debug, Default)]
@@ -69,9 +71,10 @@ impl ClaimIndex {
     pub(super) fn renew(&self, rows: &[Row], asked_at: Instant) -> Result<()> {
         let slots = decoded(rows, |row| {
             let (queue, job_type) = (row.name()?, row.name()?);
-            Ok(ClaimSlot { queue, job_type, priority: row.get::<Int4>()?.0 as i32 })
+            let slot = ClaimSlot { queue, job_type, priority: row.get::<Int4>()?.0 as i32 };
+            Ok((slot, before(row.get()?)))
         })?;
-        let positions = slots.into_iter().map(|slot| (slot, START)).collect();
+        let positions = slots.into_iter().collect();
         *self.known() = Known { positions, read_at: Some(Instant::now()), took: asked_at.elapsed() };
         Ok(())
     }
@@ -101,11 +104,11 @@ impl ClaimIndex {
 
     /// Moves the position back so that a job that became ready is found.
     pub(super) fn put(&self, job: &Job) {
-        let (slot, at) = (ClaimSlot::of(job), position(job));
+        let before = before(job.run_at.0);
         let mut known = self.known();
-        let position = known.positions.entry(slot).or_insert(START);
-        if at <= *position {
-            *position = START;
+        let position = known.positions.entry(ClaimSlot::of(job)).or_insert(before);
+        if self::position(job) <= *position {
+            *position = before;
         }
     }
 
@@ -186,7 +189,7 @@ mod tests {
         claim_index.put(&second);
         claim_index.emptied(&ClaimSlot::of(&second), position(&second));
         claim_index.put(&first);
-        assert_eq!(claim_index.admitted(&any, 9), [(ClaimSlot::of(&first), START)]);
+        assert_eq!(claim_index.admitted(&any, 9), [(ClaimSlot::of(&first), before(10))]);
     }
 
     #[test]

@@ -9,13 +9,13 @@ use super::connection::Connection;
 use super::error::StatementFault;
 use super::rows::get;
 use super::statements::{COUNT_OUTAGE, HEARTBEAT, NOW};
-use crate::Result;
 use crate::prelude::*;
+use crate::{Result, SILENCE_MS_MAX};
 
-/// Without a heartbeat for this long, the time counts as an outage. Nodes send one every half second.
-const SILENCE_MS_MAX: i64 = 1500;
 /// A batch includes a heartbeat if the last one is this old.
 const BEAT_MS: i64 = 500;
+/// A clock that is ahead by more than this is logged.
+const AHEAD_MS_LOGGED: i64 = 1000;
 /// The largest age of a reading when it arrives.
 const GUESS_AHEAD_MS: i64 = 100;
 
@@ -24,12 +24,14 @@ pub(super) struct Reading {
     pub(super) at: i64,
     pub(super) alive_at: i64,
     pub(super) stopped: i64,
+    /// The database's clock. Behind `at` after it was set back.
+    pub(super) wall: i64,
 }
 
 impl Reading {
-    /// The first three columns of `now.sql` and similar statements.
+    /// The first four columns of `now.sql` and similar statements.
     pub(super) fn of(row: &Row) -> Result<Self> {
-        Ok(Self { at: get(row, 0)?, alive_at: get(row, 1)?, stopped: get(row, 2)? })
+        Ok(Self { at: get(row, 0)?, alive_at: get(row, 1)?, stopped: get(row, 2)?, wall: get(row, 3)? })
     }
 
     pub(super) fn is_outage(self) -> bool {
@@ -89,13 +91,20 @@ pub(super) async fn read(connection: &Connection, clock: &DatabaseClock) -> Resu
 pub(super) async fn count_outage(connection: &Connection, reading: Reading) -> Result<(), StatementFault> {
     let ms = reading.at - reading.alive_at;
     tracing::warn!(ms, "outage recorded; all deadlines postponed");
-    connection.query_once(&COUNT_OUTAGE, &[&reading.alive_at, &reading.at]).await?;
+    connection.query_once(&COUNT_OUTAGE, &[&reading.alive_at, &reading.at, &reading.wall]).await?;
     Ok(())
 }
 
 pub(super) async fn beat(connection: &Connection, clock: &DatabaseClock) -> Result<(), StatementFault> {
     let reading = read(connection, clock).await?;
-    connection.query_once(&HEARTBEAT, &[&reading.at]).await?;
+    let ahead = reading.at - reading.wall;
+    if ahead > AHEAD_MS_LOGGED && reading.at == reading.alive_at {
+        tracing::warn!(
+            ms = ahead,
+            "database's clock was set back; store's clock runs slower until it is reached"
+        );
+    }
+    connection.query_once(&HEARTBEAT, &[&reading.at, &reading.wall]).await?;
     Ok(())
 }
 

@@ -13,12 +13,11 @@ use super::Node;
 use super::error::StatementFault;
 use super::rows::get;
 use super::statements::{COMMIT_DONE, FENCE_COMMIT};
-use crate::StoreError;
 
-/// How long the outcome of a commit is queried.
-const DOUBT_MAX: Duration = Duration::from_secs(30);
 /// Delay between two queries of the outcome.
 const DOUBT_PAUSE: Duration = Duration::from_millis(100);
+/// How often an outcome that is not known yet is logged.
+const LOG_EVERY: Duration = Duration::from_secs(10);
 /// Old rows that one batch deletes.
 const ANSWERED_MAX: usize = 16;
 
@@ -56,24 +55,27 @@ impl Commits {
     }
 }
 
-/// Determines whether a commit happened. [`StatementFault::Lost`] means that it did not.
+/// Determines whether a commit happened, as soon as the database answers. [`StatementFault::Lost`] means that it did not.
 pub(super) async fn outcome(node: &Node, id: Uuid, why: String) -> Result<(), StatementFault> {
     tracing::warn!(%id, why, "connection lost during commit; resolving outcome");
-    let since = Instant::now();
-    while since.elapsed() < DOUBT_MAX {
-        match fence(node, id).await {
+    let (since, mut logged) = (Instant::now(), Instant::now());
+    loop {
+        let fault = match fence(node, id).await {
             Ok(true) => return Ok(()),
             Ok(false) => return Err(StatementFault::Lost(why)),
-            Err(fault) => tracing::debug!(%id, ?fault, "commit outcome not available yet"),
+            Err(fault) => fault,
+        };
+        if logged.elapsed() > LOG_EVERY {
+            logged = Instant::now();
+            tracing::warn!(%id, ?fault, seconds = since.elapsed().as_secs(), "commit outcome not available yet");
         }
         tokio::time::sleep(DOUBT_PAUSE).await;
     }
-    Err(StatementFault::Failed(StoreError::OutcomeUnknown(format!("batch {id}: {why}"))))
 }
 
 /// Whether the batch has committed; if not, it no longer can.
 async fn fence(node: &Node, id: Uuid) -> Result<bool, StatementFault> {
-    let mut connection = node.readers.get().await?;
+    let mut connection = node.readers.lookups.get().await?;
     connection.query_once(&FENCE_COMMIT, &[&id]).await?;
     let rows = connection.query_once(&COMMIT_DONE, &[&id]).await?;
     connection.release();

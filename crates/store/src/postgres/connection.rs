@@ -8,9 +8,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Config, NoTls, Row, SimpleQueryMessage, Statement};
+use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
 
-use super::error::{StatementFault, text};
+use super::error::{StatementFault, not_opened, text};
+use super::options::DatabaseServer;
 use super::statements::{BEGIN, HOT};
 use crate::StoreError;
 
@@ -28,7 +29,9 @@ pub(super) type Rows = Result<Vec<Row>, StatementFault>;
 const OPEN_MAX: Duration = Duration::from_secs(5);
 /// Time limit of an answer: longer than any limit of the server.
 const ANSWER_MAX: Duration = Duration::from_secs(12);
-/// Time limit for reading whole tables, or while another node migrates.
+/// Time for a request and its answer to travel.
+const NETWORK_MAX: Duration = Duration::from_secs(2);
+/// Time limit of a migration, or while another node migrates.
 const LONG_ANSWER_MAX: Duration = Duration::from_mins(10);
 
 #[derive(Debug)]
@@ -47,10 +50,12 @@ struct Prepared {
 
 impl Connection {
     /// Connects; prepares statements if `keeps` is true.
-    pub(super) async fn open(config: &Config, keeps: bool) -> Result<Self, StoreError> {
+    pub(super) async fn open(server: &DatabaseServer, keeps: bool) -> Result<Self, StoreError> {
         let silent = |_| StoreError::Unavailable("the server does not let us in".to_owned());
-        let opened = tokio::time::timeout(OPEN_MAX, config.connect(NoTls)).await.map_err(silent)?;
-        let (client, driver) = opened.map_err(|error| StoreError::Unavailable(text(&error)))?;
+        let opened = tokio::time::timeout(OPEN_MAX, server.config.connect(server.tls.clone()))
+            .await
+            .map_err(silent)?;
+        let (client, driver) = opened.map_err(|error| not_opened(&error))?;
         tokio::spawn(async move {
             if let Err(error) = driver.await {
                 tracing::debug!(error = text(&error), "database connection closed");
@@ -91,6 +96,28 @@ impl Connection {
             locked(prepared).statements.insert(key(sql), statement);
         }
         Ok(())
+    }
+
+    /// Queries in a transaction that `begin` opens; the server ends it after `most`. One round trip.
+    pub(super) async fn query_within(
+        &self,
+        most: Duration,
+        begin: &str,
+        sql: &str,
+        params: &Params<'_>,
+        types: &[Type],
+    ) -> Rows {
+        let begin = begin_within(most, begin);
+        let work = async {
+            let begin = self.send_batch(&begin);
+            let rows = Sent::new(self.ask_once(sql, params, types));
+            let commit = self.send_batch("commit");
+            begin.await?;
+            let rows = rows.await?;
+            commit.await?;
+            Ok(rows)
+        };
+        answered_within(most + NETWORK_MAX, work).await
     }
 
     /// Like [`Connection::query_once`], with the longer time limit.
@@ -175,7 +202,12 @@ pub(super) async fn answered<T>(
     answered_within(ANSWER_MAX, work).await
 }
 
-async fn answered_within<T>(
+/// `begin` with a time limit for each statement of the transaction.
+pub(super) fn begin_within(most: Duration, begin: &str) -> String {
+    format!("{begin}; set local statement_timeout = {}", most.as_millis())
+}
+
+pub(super) async fn answered_within<T>(
     most: Duration,
     work: impl Future<Output = Result<T, StatementFault>>,
 ) -> Result<T, StatementFault> {

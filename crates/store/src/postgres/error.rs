@@ -103,6 +103,24 @@ fn is_broken(error: &Error) -> bool {
     error.is_closed() || error.source().is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
 }
 
+/// Why a connection was not opened: the server is not available, or its answer will not change without an operator.
+pub(super) fn not_opened(error: &Error) -> StoreError {
+    let is_denied =
+        |code: &SqlState| code.code().starts_with("28") || *code == SqlState::INVALID_CATALOG_NAME;
+    if error.code().is_some_and(is_denied) {
+        return StoreError::Denied(text(error));
+    }
+    // The driver has no other sign of a handshake that failed; one that was cut has another kind of error.
+    let io_kind =
+        error.source().and_then(|source| source.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
+    let cut = io_kind.is_some_and(|kind| kind != std::io::ErrorKind::InvalidData);
+    if error.to_string().contains("TLS handshake") && !cut {
+        let help = "set `sslmode` in the URL of the database (`disable` does not encrypt)";
+        return StoreError::Denied(format!("{}; {help}", text(error)));
+    }
+    StoreError::Unavailable(text(error))
+}
+
 /// The message with its causes: the driver's own texts are short.
 pub(super) fn text(error: &Error) -> String {
     if let Some(refused) = error.as_db_error() {

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tokio_postgres::{AsyncMessage, Client, Config, NoTls};
+use tokio_postgres::{AsyncMessage, Client};
 use uuid::Uuid;
 
+use super::options::DatabaseServer;
 use super::ready_changes::{CommitNotification, ReadyChanges};
 use super::statements::NOTIFY;
 use crate::ReadyJobs;
@@ -58,9 +59,9 @@ impl ReadySignal {
 
 impl CommitNotifications {
     /// Listens until it is dropped.
-    pub(super) fn start(config: Config) -> Self {
+    pub(super) fn start(server: DatabaseServer) -> Self {
         let shared = Arc::<Wakeups>::default();
-        let task = tokio::spawn(keep_listening(config, Arc::clone(&shared)));
+        let task = tokio::spawn(keep_listening(server, Arc::clone(&shared)));
         Self { shared, task: Some(task) }
     }
 
@@ -87,10 +88,10 @@ impl Drop for CommitNotifications {
     }
 }
 
-async fn keep_listening(config: Config, shared: Arc<Wakeups>) {
+async fn keep_listening(server: DatabaseServer, shared: Arc<Wakeups>) {
     let node = Uuid::now_v7().simple().to_string();
     loop {
-        if let Err(error) = listen(&config, &shared, &node).await {
+        if let Err(error) = listen(&server, &shared, &node).await {
             tracing::debug!(error = super::error::text(&error), "commit notifications interrupted");
         }
         tokio::time::sleep(RECONNECT_PAUSE).await;
@@ -98,8 +99,12 @@ async fn keep_listening(config: Config, shared: Arc<Wakeups>) {
 }
 
 /// Sends and receives on one connection until it fails.
-async fn listen(config: &Config, shared: &Arc<Wakeups>, node: &str) -> Result<(), tokio_postgres::Error> {
-    let (client, mut driver) = config.connect(NoTls).await?;
+async fn listen(
+    server: &DatabaseServer,
+    shared: &Arc<Wakeups>,
+    node: &str,
+) -> Result<(), tokio_postgres::Error> {
+    let (client, mut driver) = server.config.connect(server.tls.clone()).await?;
     let receive = async {
         while let Some(message) = poll_fn(|context| driver.poll_message(context)).await {
             if let AsyncMessage::Notification(notification) = message? {

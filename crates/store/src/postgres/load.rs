@@ -181,7 +181,7 @@ struct Loading<'a> {
 impl<'a> Loading<'a> {
     fn begin(node: &'a Node, rows: &[Row]) -> Result<Self> {
         let row = one(rows)?;
-        let paused: Vec<&str> = get(row, 3)?;
+        let paused: Vec<&str> = get(row, 4)?;
         let set =
             WorkingSet { paused: paused.into_iter().map(Into::into).collect(), ..WorkingSet::default() };
         let loaded = Loaded { set, reading: Reading::of(row)?, ..Loaded::default() };
@@ -222,7 +222,7 @@ impl<'a> Loading<'a> {
     }
 
     fn candidates(&mut self, search: &Search, rows: &[Row]) -> Result<usize> {
-        claim::take(self.node, &mut self.loaded, &search.filter, rows, &mut self.names)
+        claim::take(self.node, &mut self.loaded, search, rows, &mut self.names)
     }
 
     fn accounts(&mut self, reads: &Reads, rows: &[Row]) -> Result<()> {

@@ -11,7 +11,7 @@ use crate::migrate::{Migration, pending};
 /// The first version with 64-bit transaction ids and their outcomes.
 const VERSION_MIN: i32 = 130_000;
 
-const ALL: [Migration; 7] = [
+const ALL: [Migration; 11] = [
     Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_commits.sql") },
     Migration { number: 3, sql: include_str!("migrations/0003_callers.sql") },
@@ -19,6 +19,10 @@ const ALL: [Migration; 7] = [
     Migration { number: 5, sql: include_str!("migrations/0005_orders.sql") },
     Migration { number: 6, sql: include_str!("migrations/0006_nodes.sql") },
     Migration { number: 7, sql: include_str!("migrations/0007_connections.sql") },
+    Migration { number: 8, sql: include_str!("migrations/0008_clock_ahead.sql") },
+    Migration { number: 9, sql: include_str!("migrations/0009_audit_details.sql") },
+    Migration { number: 10, sql: include_str!("migrations/0010_key_scopes.sql") },
+    Migration { number: 11, sql: include_str!("migrations/0011_sessions.sql") },
 ];
 
 /// Refuses a server that could lose acknowledged work, or that is read-only.

@@ -1,19 +1,37 @@
-//! The URL of a database: the driver's settings, and Tenure's `lanes=4`, `prepared=off` and `notify=off`.
+//! The URL of a database: the driver's settings, those for TLS, and Tenure's `lanes=4`, `prepared=off` and `notify=off`.
 
+use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::TargetSessionAttrs;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::tls::{Encryption, TlsOptions};
 use crate::StoreError;
 
 /// Two saturate a small server; more batches in flight only wait for each other.
 const PARALLEL_BATCHES: usize = 2;
 const PARALLEL_BATCHES_MAX: usize = 64;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Options {
+/// A server, or several of which one is the primary, and how to connect.
+#[derive(Clone)]
+pub(super) struct DatabaseServer {
     pub(super) config: Config,
+    pub(super) tls: MakeRustlsConnect,
+}
+
+impl fmt::Debug for DatabaseServer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.config.fmt(formatter)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    pub(super) server: DatabaseServer,
     pub(super) parallel_batches: usize,
     /// Whether statements are prepared. Must be off behind a pooler that moves transactions between connections.
     pub(super) prepared: bool,
@@ -26,18 +44,24 @@ impl Options {
     pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let (mut parallel_batches, mut prepared, mut notify) = (PARALLEL_BATCHES, true, true);
-        let mut theirs = Vec::new();
+        let (mut theirs, mut tls) = (Vec::new(), TlsOptions::default());
         for part in query.split('&').filter(|part| !part.is_empty()) {
             match part.split_once('=') {
                 Some(("lanes", text)) => parallel_batches = number(text)?,
                 Some(("prepared", text)) => prepared = switch("prepared", text)?,
                 Some(("notify", text)) => notify = switch("notify", text)?,
+                Some(("sslmode", text)) => tls.mode = Some(encryption(text)?),
+                Some(("sslrootcert", text)) => tls.root = Some(path(text)?),
+                Some(("sslcert", text)) => tls.certificate = Some(path(text)?),
+                Some(("sslkey", text)) => tls.key = Some(path(text)?),
                 _ => theirs.push(part),
             }
         }
         let url = if theirs.is_empty() { base.to_owned() } else { format!("{base}?{}", theirs.join("&")) };
         let config = url.parse::<Config>().map_err(|error| refused(&super::error::text(&error)))?;
-        Ok(Self { config: with_limits(config), parallel_batches, prepared, notify })
+        let mut config = with_limits(config);
+        let tls = tls.connector(&mut config).map_err(|why| refused(&why))?;
+        Ok(Self { server: DatabaseServer { config, tls }, parallel_batches, prepared, notify })
     }
 }
 
@@ -59,6 +83,16 @@ fn with_limits(mut config: Config) -> Config {
     config.keepalives_interval(Duration::from_secs(2));
     config.keepalives_retries(3);
     config
+}
+
+fn encryption(text: &str) -> Result<Encryption, StoreError> {
+    let known = "disable, allow, prefer, require, verify-ca or verify-full";
+    Encryption::parse(text).ok_or_else(|| refused(&format!("sslmode must be {known}, not `{text}`")))
+}
+
+fn path(text: &str) -> Result<PathBuf, StoreError> {
+    let decoded = percent_decode_str(text).decode_utf8();
+    decoded.map(|path| path.into_owned().into()).map_err(|_| refused(&format!("`{text}` is not UTF-8")))
 }
 
 fn number(text: &str) -> Result<usize, StoreError> {
@@ -85,12 +119,11 @@ mod tests {
 
     #[test]
     fn our_settings_are_taken_out_of_the_url_and_the_rest_is_the_drivers() {
-        let url =
-            "postgres://u@h:5433/db?lanes=4&options=-c%20search_path%3Dmine&prepared=off&connect_timeout=7";
+        let url = "postgres://u@h:5433/db?lanes=4&sslmode=disable&options=-c%20search_path%3Dmine&prepared=off&connect_timeout=7";
         let options = Options::parse(url).unwrap();
         assert_eq!((options.parallel_batches, options.prepared, options.notify), (4, false, true));
-        assert_eq!(options.config.get_options(), Some("-c search_path=mine"));
-        assert_eq!(options.config.get_connect_timeout(), Some(&Duration::from_secs(7)));
+        assert_eq!(options.server.config.get_options(), Some("-c search_path=mine"));
+        assert_eq!(options.server.config.get_connect_timeout(), Some(&Duration::from_secs(7)));
     }
 
     #[test]
@@ -100,7 +133,7 @@ mod tests {
             (options.parallel_batches, options.prepared, options.notify),
             (PARALLEL_BATCHES, true, true)
         );
-        assert_eq!(options.config.get_connect_timeout(), Some(&Duration::from_secs(2)));
+        assert_eq!(options.server.config.get_connect_timeout(), Some(&Duration::from_secs(2)));
     }
 
     #[test]
@@ -110,6 +143,8 @@ mod tests {
             "postgres://h?lanes=many",
             "postgres://h?prepared=maybe",
             "postgres://h?x=1",
+            "postgres://h?sslmode=verify",
+            "postgres://h?sslmode=verify-full&sslrootcert=%2Fnone",
         ] {
             assert!(matches!(Options::parse(url), Err(StoreError::Unsafe(_))), "{url}");
         }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_postgres::Config;
 
 use super::connection::Connection;
+use super::options::DatabaseServer;
 use crate::StoreError;
 
 /// How long a caller waits for a connection.
@@ -19,7 +19,7 @@ pub(super) struct Pool(Arc<PoolState>);
 
 #[derive(Debug)]
 struct PoolState {
-    config: Config,
+    server: DatabaseServer,
     /// Whether new connections prepare statements.
     keeps: AtomicBool,
     idle: Mutex<Vec<Connection>>,
@@ -36,10 +36,10 @@ pub(super) struct Pooled {
 }
 
 impl Pool {
-    pub(super) fn new(config: Config, keeps: bool, size: usize) -> Self {
+    pub(super) fn new(server: DatabaseServer, keeps: bool, size: usize) -> Self {
         let keeps = AtomicBool::new(keeps);
         Self(Arc::new(PoolState {
-            config,
+            server,
             keeps,
             idle: Mutex::default(),
             permits: Arc::new(Semaphore::new(size)),
@@ -52,7 +52,7 @@ impl Pool {
         let permit = permit.map_err(|_| none())?.map_err(|_| none())?;
         let connection = match self.take_idle() {
             Some(connection) => connection,
-            None => Connection::open(&self.0.config, self.0.keeps.load(Ordering::Relaxed)).await?,
+            None => Connection::open(&self.0.server, self.0.keeps.load(Ordering::Relaxed)).await?,
         };
         Ok(Pooled { connection: Some(connection), busy: true, pool: self.clone(), _permit: permit })
     }

@@ -1,11 +1,16 @@
-//! Reads: each is one statement on a pooled connection, outside of any transaction.
+//! Reads outside of batches, each in a read-only transaction that the server ends after a time limit.
+//!
+//! Reads of different cost use different connections, so that slow listings delay neither the clock nor heartbeats, keys and
+//! claims.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use super::connection::{Params, Sql, answered};
+use super::connection::{Params, Sql, answered_within, begin_within};
+use super::pool::Pooled;
 use super::rows::{Param, borrowed, decoded};
 use super::statements::*;
 use super::write::clock_slot;
@@ -20,7 +25,114 @@ pub(super) fn rows_max(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-impl Database for Node {
+/// Time limit of a look-up or a listing in the database.
+const READ_MAX: Duration = Duration::from_secs(5);
+/// Time limit of a statement that reads whole tables.
+const SCAN_MAX: Duration = Duration::from_mins(10);
+
+/// Connections for reads, besides one for each batch worker.
+#[derive(Debug)]
+pub(super) struct ReadPools {
+    /// For what every batch, claim or request may need: the clock, heartbeats, keys, outcomes of commits, rows by their keys.
+    pub(super) lookups: Pool,
+    listings: Pool,
+    scans: Pool,
+}
+
+impl ReadPools {
+    pub(super) fn new(pool: impl Fn(usize) -> Pool) -> Self {
+        Self { lookups: pool(4), listings: pool(4), scans: pool(2) }
+    }
+}
+
+/// A node as a query uses it: with the connections for the query's cost.
+pub(super) struct Reader<'a> {
+    pub(super) node: &'a Node,
+    pool: &'a Pool,
+    most: Duration,
+}
+
+impl<'a> Reader<'a> {
+    fn of(node: &'a Node, query: &Query) -> Self {
+        let pools = &node.readers;
+        let (pool, most) = match query {
+            Query::Counts { .. }
+            | Query::Gauges { .. }
+            | Query::Scan { .. }
+            | Query::ScanAccounts { .. }
+            | Query::Orphans { .. } => (&pools.scans, SCAN_MAX),
+            Query::List { .. }
+            | Query::NthOlder { .. }
+            | Query::DeadLetters { .. }
+            | Query::Leased { .. }
+            | Query::Waiting { .. }
+            | Query::Finished { .. }
+            | Query::CompletedBetween { .. }
+            | Query::History { .. }
+            | Query::Logs { .. }
+            | Query::Telemetry { .. }
+            | Query::Ledger { .. }
+            | Query::LedgerBefore { .. }
+            | Query::Accounts { .. }
+            | Query::Audit { .. }
+            | Query::AuditBefore { .. }
+            | Query::Assets { .. }
+            | Query::AssetGarbage { .. } => (&pools.listings, READ_MAX),
+            _ => (&pools.lookups, READ_MAX),
+        };
+        Self { node, pool, most }
+    }
+
+    /// Runs a statement.
+    pub(super) async fn ask(&self, sql: &'static Sql, params: &Params<'_>) -> Result<Vec<Row>> {
+        self.ask_typed(sql.text, params, sql.types).await
+    }
+
+    async fn ask_typed(&self, sql: &str, params: &Params<'_>, types: &[Type]) -> Result<Vec<Row>> {
+        let mut connection = self.pool.get().await?;
+        let rows = connection.query_within(self.most, "begin read only", sql, params, types).await?;
+        connection.release();
+        Ok(rows)
+    }
+
+    /// Runs a statement with sequential scans disabled.
+    pub(super) async fn ask_by_index(&self, sql: &'static Sql) -> Result<Vec<Row>> {
+        let mut connection = self.pool.get().await?;
+        let begin = "begin read only; set local enable_seqscan = off";
+        let rows = connection.query_within(self.most, begin, sql.text, &[], sql.types).await?;
+        connection.release();
+        Ok(rows)
+    }
+
+    /// A connection on which all statements see the same snapshot, until [`Snapshot::end`].
+    pub(super) async fn snapshot(&self) -> Result<Snapshot> {
+        let connection = self.pool.get().await?;
+        let begin = begin_within(self.most, "begin isolation level repeatable read, read only");
+        connection.batch(&begin).await?;
+        Ok(Snapshot { connection, most: self.most })
+    }
+}
+
+/// A read-only transaction.
+pub(super) struct Snapshot {
+    connection: Pooled,
+    most: Duration,
+}
+
+impl Snapshot {
+    pub(super) async fn ask(&self, sql: &'static Sql, params: &Params<'_>) -> Result<Vec<Row>> {
+        let ask = self.connection.ask_once(sql.text, params, sql.types);
+        Ok(answered_within(self.most, ask).await?)
+    }
+
+    pub(super) async fn end(mut self) -> Result<()> {
+        self.connection.batch("commit").await?;
+        self.connection.release();
+        Ok(())
+    }
+}
+
+impl Database for Reader<'_> {
     const DIALECT: Dialect = Dialect::Postgres;
 
     async fn rows<T: Send + 'static>(
@@ -30,11 +142,12 @@ impl Database for Node {
         decode: fn(&mut RowReader<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         let (types, params): (Vec<Type>, Vec<Param<'_>>) = values.iter().map(bound).unzip();
-        let params = borrowed(&params);
-        let mut connection = self.readers.get().await?;
-        let rows = answered(connection.ask_once(&sql, &params, &types)).await?;
-        connection.release();
+        let rows = self.ask_typed(&sql, &borrowed(&params), &types).await?;
         decoded(&rows, decode)
+    }
+
+    async fn now(&self) -> Result<Now> {
+        self.node.database_now().await
     }
 }
 
@@ -44,7 +157,7 @@ impl Backend for Node {
     }
 
     fn read(&self, query: Query) -> BackendFuture<'_, Result<QueryAnswer>> {
-        Box::pin(self.answer(query))
+        Box::pin(async move { Reader::of(self, &query).answer(query).await })
     }
 
     fn now(&self) -> BackendFuture<'_, Result<Now>> {
@@ -65,45 +178,29 @@ impl Backend for Node {
     }
 }
 
-impl Node {
+impl Reader<'_> {
     queries!(answer_query);
 }
 
-impl Node {
-    /// Runs a statement on a pooled connection.
-    pub(super) async fn ask(&self, sql: &'static Sql, params: &Params<'_>) -> Result<Vec<Row>> {
-        let mut connection = self.readers.get().await?;
-        let rows = connection.query_once(sql, params).await?;
-        connection.release();
-        Ok(rows)
-    }
-
-    /// Runs a statement that reads whole tables, with a longer time limit.
-    pub(super) async fn ask_long(&self, sql: &'static Sql, params: &Params<'_>) -> Result<Vec<Row>> {
-        let mut connection = self.readers.get().await?;
-        let rows = connection.query_long(sql, params).await?;
-        connection.release();
-        Ok(rows)
-    }
-
+impl Reader<'_> {
     pub(super) async fn job(&self, id: JobId) -> Result<Option<Arc<Job>>> {
         Ok(decoded(&self.ask(&JOB, &[&id.0]).await?, codec::job)?.pop())
     }
 
     pub(super) async fn counts(&self) -> Result<Vec<Count>> {
-        decoded(&self.ask_long(&COUNTS, &[]).await?, records::count)
+        decoded(&self.ask(&COUNTS, &[]).await?, records::count)
     }
 
     pub(super) async fn due(&self, limit: usize) -> Result<Vec<JobId>> {
-        let running = self.database_now().await?.running().0;
+        let running = self.node.database_now().await?.running().0;
         let rows = self.ask(&DUE, &[&clock_slot(running), &running, &rows_max(limit)]).await?;
         decoded(&rows, records::job_id)
     }
 
     pub(super) async fn ready_jobs(&self, filters: Vec<ClaimFilter>, limit: usize) -> Result<Vec<ReadyJobs>> {
-        let now = match self.clock.estimate() {
+        let now = match self.node.clock.estimate() {
             Some(now) => now,
-            None => self.database_now().await?.at.0,
+            None => self.node.database_now().await?.at.0,
         };
         // The statement finds what one of the filters may admit; a filter without queues or types admits any.
         let queues: Option<Vec<_>> = filters.iter().map(|filter| filter.queues.as_ref()).collect();

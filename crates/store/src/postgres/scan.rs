@@ -1,11 +1,11 @@
-//! All records of all jobs, page by page, for `verify`. A record that cannot be read is reported, not skipped.
+//! All records of all jobs, page by page, one snapshot per page, for `verify`. A record that cannot be read is reported, not skipped.
 
 use std::collections::HashMap;
 
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::read::rows_max;
+use super::read::{Reader, Snapshot, rows_max};
 use super::rows::{SPEC_COLUMNS, decoded, get};
 use super::statements::{
     LOAD_DEAD_LETTERS, ORPHANS, SCAN, SCAN_ACCOUNTS, SCAN_EVENTS, SCAN_LEDGER, SCAN_LOGS,
@@ -22,34 +22,20 @@ struct Around {
     logs: HashMap<Uuid, (u64, u64)>,
 }
 
-impl Node {
+impl Reader<'_> {
     pub(super) async fn scan(&self, after: Option<JobId>, limit: usize) -> Result<Vec<Scanned>> {
         let after = after.map_or(Uuid::nil(), |id| id.0);
-        let rows = self.ask(&SCAN, &[&after, &rows_max(limit)]).await?;
+        // The records of a running system are consistent only in one snapshot.
+        let snapshot = self.snapshot().await?;
+        let rows = snapshot.ask(&SCAN, &[&after, &rows_max(limit)]).await?;
         let ids = rows.iter().map(|row| get(row, 0)).collect::<Result<Vec<Uuid>>>()?;
-        let mut around = self.around(&ids).await?;
+        let mut around = Around::read(&snapshot, &ids).await?;
+        snapshot.end().await?;
         let scanned = |(row, id): (&Row, Uuid)| {
             let record = around.record(id, job(row, id)).map_err(|error| error.to_string());
             Scanned { id: JobId(id), record }
         };
         Ok(rows.iter().zip(ids).map(scanned).collect())
-    }
-
-    async fn around(&self, ids: &[Uuid]) -> Result<Around> {
-        let mut around = Around::default();
-        decoded(&self.ask(&SCAN_EVENTS, &[&ids]).await?, |row| {
-            around.events.entry(row.peek()?).or_default().push(codec::event(row));
-            Ok(())
-        })?;
-        let letters = self.ask(&LOAD_DEAD_LETTERS, &[&ids]).await?;
-        around.dead_letters.extend(decoded(&letters, |row| Ok((row.get()?, records::dead_letter(row))))?);
-        for (_, line) in decoded(&self.ask(&SCAN_LEDGER, &[&ids]).await?, records::ledger_line)? {
-            let job = line.job_id.expect("the statement finds lines by their jobs");
-            around.ledger.entry(job.0).or_default().push(line);
-        }
-        let logs = self.ask(&SCAN_LOGS, &[&ids]).await?;
-        around.logs.extend(decoded(&logs, |row| Ok((row.get()?, (row.get()?, row.get()?))))?);
-        Ok(around)
     }
 
     pub(super) async fn scan_accounts(
@@ -59,7 +45,7 @@ impl Node {
     ) -> Result<Vec<AccountSums>> {
         let after = after.unwrap_or_else(|| "".into());
         let mut found: Vec<AccountSums> = Vec::new();
-        let rows = self.ask_long(&SCAN_ACCOUNTS, &[&after.as_str(), &rows_max(limit)]).await?;
+        let rows = self.ask(&SCAN_ACCOUNTS, &[&after.as_str(), &rows_max(limit)]).await?;
         decoded(&rows, |row| {
             let user: &str = row.get()?;
             let amounts: [Option<u64>; 3] = [row.get()?, row.get()?, row.get()?];
@@ -76,7 +62,7 @@ impl Node {
     }
 
     pub(super) async fn orphans(&self, limit: usize) -> Result<Vec<String>> {
-        decoded(&self.ask_long(&ORPHANS, &[&rows_max(limit)]).await?, |row| {
+        decoded(&self.ask(&ORPHANS, &[&rows_max(limit)]).await?, |row| {
             let (table, id): (&str, Uuid) = (row.get()?, row.get()?);
             Ok(match table {
                 "jobs without job_states" => format!("job {id} has no row in job_states"),
@@ -87,6 +73,23 @@ impl Node {
 }
 
 impl Around {
+    async fn read(snapshot: &Snapshot, ids: &[Uuid]) -> Result<Self> {
+        let mut around = Self::default();
+        decoded(&snapshot.ask(&SCAN_EVENTS, &[&ids]).await?, |row| {
+            around.events.entry(row.peek()?).or_default().push(codec::event(row));
+            Ok(())
+        })?;
+        let letters = snapshot.ask(&LOAD_DEAD_LETTERS, &[&ids]).await?;
+        around.dead_letters.extend(decoded(&letters, |row| Ok((row.get()?, records::dead_letter(row))))?);
+        for (_, line) in decoded(&snapshot.ask(&SCAN_LEDGER, &[&ids]).await?, records::ledger_line)? {
+            let job = line.job_id.expect("the statement finds lines by their jobs");
+            around.ledger.entry(job.0).or_default().push(line);
+        }
+        let logs = snapshot.ask(&SCAN_LOGS, &[&ids]).await?;
+        around.logs.extend(decoded(&logs, |row| Ok((row.get()?, (row.get()?, row.get()?))))?);
+        Ok(around)
+    }
+
     fn record(&mut self, id: Uuid, job: Result<Arc<Job>>) -> Result<Record> {
         let events = self.events.remove(&id).unwrap_or_default();
         Ok(Record {

@@ -18,25 +18,27 @@ pub(super) const BEGIN: &str = include_str!("sql/begin.sql");
 pub(super) const MIGRATIONS: &str = include_str!("sql/migrations.sql");
 
 statements! {
-    HEARTBEAT = "heartbeat" [INT8]
+    HEARTBEAT = "heartbeat" [INT8 INT8]
     CLAIMABLE = "claimable" [TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT8_ARRAY UUID_ARRAY INT8 INT8]
     CLAIMABLE_SLOT = "claimable_slot" [TEXT TEXT INT4 INT8 UUID INT8 INT8]
     COMMIT_DONE = "commit_done" [UUID]
-    COUNT_OUTAGE = "count_outage" [INT8 INT8]
+    COUNT_OUTAGE = "count_outage" [INT8 INT8 INT8]
     COUNTS = "counts" []
     DISCARD_ASSETS = "discard_assets" [UUID_ARRAY INT8_ARRAY]
+    ERASE_ACCOUNT = "erase_account" [TEXT_ARRAY]
+    ERASE_LEDGER = "erase_ledger" [TEXT_ARRAY TEXT_ARRAY]
     DUE = "due" [INT8 INT8 INT8]
     FENCE_COMMIT = "fence_commit" [UUID]
     FORGET_GARBAGE = "forget_garbage" [TEXT_ARRAY]
     INSERT_ACCOUNT = "insert_account" [TEXT_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY]
     INSERT_API_KEY = "insert_api_key" [
-        TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY BYTEA_ARRAY INT8_ARRAY TEXT_ARRAY INT8_ARRAY
+        TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY BYTEA_ARRAY INT8_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY
     ]
     INSERT_ASSET = "insert_asset" [
         UUID_ARRAY UUID_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT8_ARRAY BOOL_ARRAY INT8_ARRAY
         INT8_ARRAY
     ]
-    INSERT_AUDIT = "insert_audit" [INT8_ARRAY TEXT_ARRAY TEXT_ARRAY UUID_ARRAY TEXT_ARRAY]
+    INSERT_AUDIT = "insert_audit" [INT8_ARRAY TEXT_ARRAY TEXT_ARRAY UUID_ARRAY TEXT_ARRAY TEXT_ARRAY]
     INSERT_COMMIT = "insert_commit" [UUID UUID_ARRAY]
     INSERT_EVENT = "insert_event" [
         UUID_ARRAY INT4_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT8_ARRAY
@@ -85,6 +87,7 @@ statements! {
     OPEN_DEAD_LETTERS = "open_dead_letters" []
     PAUSE_QUEUE = "pause_queue" [TEXT_ARRAY]
     PRUNE_KEYS = "prune_keys" [INT8]
+    PRUNE_SESSIONS = "prune_sessions" [INT8]
     PRUNE_TELEMETRY = "prune_telemetry" [INT8]
     PRUNE_NODES = "prune_nodes" [INT8]
     PRUNE_WORKERS = "prune_workers" [INT8]
@@ -96,7 +99,7 @@ statements! {
     PURGE_STATE = "purge_state" [UUID_ARRAY]
     PURGE_TELEMETRY = "purge_telemetry" [UUID_ARRAY]
     PUT_ACCOUNT = "put_account" [TEXT_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY]
-    PUT_API_KEY = "put_api_key" [TEXT_ARRAY INT8_ARRAY]
+    PUT_API_KEY = "put_api_key" [TEXT_ARRAY BYTEA_ARRAY INT8_ARRAY TEXT_ARRAY]
     PUT_DEAD_LETTER = "put_dead_letter" [UUID_ARRAY INT8_ARRAY TEXT_ARRAY TEXT_ARRAY BOOL_ARRAY TEXT_ARRAY]
     PUT_GARBAGE = "put_garbage" [TEXT_ARRAY INT8_ARRAY]
     PUT_KEY = "put_key" [UUID_ARRAY BYTEA_ARRAY TEXT_ARRAY INT8_ARRAY INT8_ARRAY]
@@ -104,7 +107,9 @@ statements! {
         TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT8_ARRAY INT8_ARRAY BOOL_ARRAY TEXT_ARRAY
     ]
     PUT_AUTOMATION = "put_automation" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY TEXT_ARRAY]
+    PUT_SESSION = "put_session" [TEXT_ARRAY INT8_ARRAY TEXT_ARRAY]
     PUT_WORKER = "put_worker" [TEXT_ARRAY TEXT_ARRAY INT8_ARRAY UUID_ARRAY]
+    REMOVE_SESSION = "remove_session" [TEXT_ARRAY]
     REMOVE_AUTOMATION = "remove_automation" [TEXT_ARRAY TEXT_ARRAY]
     READY_JOBS = "ready_jobs" [INT8 INT8 TEXT_ARRAY TEXT_ARRAY]
     RESUME_QUEUE = "resume_queue" [TEXT_ARRAY]
@@ -117,9 +122,10 @@ statements! {
     CLAIM_INDEX = "claim_index" []
     DISCARD_OBJECTS = "discard_objects" [UUID_ARRAY]
     ORPHANS = "orphans" [INT8]
+    TOUCH_API_KEY = "touch_api_key" [TEXT_ARRAY INT8_ARRAY]
     UPDATE_HOLD = "update_hold" [
         UUID_ARRAY INT8_ARRAY INT8_ARRAY INT8_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT8_ARRAY
-        INT8_ARRAY
+        INT8_ARRAY INT8_ARRAY
     ]
     UPDATE_STATE = "update_state" [
         UUID_ARRAY TEXT_ARRAY TEXT_ARRAY TEXT_ARRAY INT4_ARRAY INT4_ARRAY INT4_ARRAY INT8_ARRAY

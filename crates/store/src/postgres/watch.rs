@@ -1,22 +1,21 @@
 //! Reads for monitoring: gauges, leased and waiting jobs. None of them scans finished jobs.
 
-use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::connection::{Params, Sql};
-use super::read::rows_max;
+use super::connection::Params;
+use super::read::{Reader, rows_max};
 use super::rows::{decoded, get};
 use super::statements::{LEASED, LIVE_COUNTS, OLDEST_READY, OPEN_DEAD_LETTERS, WAITING};
 use super::*;
 
-impl Node {
+impl Reader<'_> {
     pub(super) async fn gauges(&self) -> Result<Gauges> {
-        let now = self.database_now().await?.at.0;
+        let now = self.node.database_now().await?.at.0;
         let jobs = decoded(&self.ask_by_index(&LIVE_COUNTS).await?, records::count)?;
-        let oldest_ready = decoded(&self.ask_long(&OLDEST_READY, &[&now]).await?, |row| {
+        let oldest_ready = decoded(&self.ask(&OLDEST_READY, &[&now]).await?, |row| {
             Ok(OldestReady { queue: row.name()?, job_type: row.name()?, since: row.get()? })
         })?;
-        let letters = self.ask_long(&OPEN_DEAD_LETTERS, &[]).await?;
+        let letters = self.ask(&OPEN_DEAD_LETTERS, &[]).await?;
         let letters = clock::one(&letters)?;
         Ok(Gauges {
             jobs,
@@ -40,15 +39,5 @@ impl Node {
         let after = after.map_or_else(Uuid::nil, |JobId(id)| id);
         let params: &Params<'_> = &[&worker.as_deref(), &after, &rows_max(limit)];
         decoded(&self.ask(&LEASED, params).await?, codec::job)
-    }
-
-    /// Runs a statement with sequential scans disabled.
-    async fn ask_by_index(&self, sql: &'static Sql) -> Result<Vec<Row>> {
-        let mut connection = self.readers.get().await?;
-        connection.batch("begin; set local enable_seqscan = off").await?;
-        let rows = connection.query_long(sql, &[]).await?;
-        connection.batch("commit").await?;
-        connection.release();
-        Ok(rows)
     }
 }

@@ -74,10 +74,11 @@ fn statements<'a>(set: &'a WorkingSet, loaded: &Loaded) -> Vec<Write<'a>> {
     if let Some(now) = changes.prune {
         writes.push(&PRUNE_TELEMETRY, vec![Box::new(now.0)]);
         writes.push(&PRUNE_KEYS, vec![Box::new(now.0)]);
+        writes.push(&PRUNE_SESSIONS, vec![Box::new(now.0)]);
         writes.push(&PRUNE_WORKERS, vec![Box::new(now.0 - limits::WORKER_UNSEEN_MS_MAX as i64)]);
     }
     if loaded.reading.needs_beat() {
-        writes.push(&HEARTBEAT, vec![Box::new(loaded.reading.at)]);
+        writes.push(&HEARTBEAT, vec![Box::new(loaded.reading.at), Box::new(loaded.reading.wall)]);
     }
     let mut events = changes.appended.events.iter().filter(|event| stays(&event.job_id)).peekable();
     if events.peek().is_some() || !changes.appended.audit.is_empty() {
@@ -115,9 +116,16 @@ impl<'a> Writes<'a> {
             changed.partition(|record| loaded.found_keys.contains(&record.id));
         self.add(&INSERT_KEY, new, key_columns);
         self.add(&PUT_KEY, old, key_columns);
+        let erased = &set.changes.erased_users;
+        self.add(&ERASE_ACCOUNT, erased.keys(), |row| {
+            row.with(UserId::as_str);
+        });
+        self.add(&ERASE_LEDGER, erased, |row| {
+            row.with(|(user, _)| user.as_str()).with(|(_, alias)| alias.as_str());
+        });
         let changed = set.changes.upserted.accounts.iter().map(|user| (user, set.accounts[user]));
-        let (old, new): (Vec<(&UserId, _)>, Vec<_>) =
-            changed.partition(|(user, _)| loaded.found_accounts.contains(*user));
+        let exists = |user: &UserId| loaded.found_accounts.contains(user) && !erased.contains_key(user);
+        let (old, new): (Vec<(&UserId, _)>, Vec<_>) = changed.partition(|(user, _)| exists(user));
         self.add(&INSERT_ACCOUNT, new, account_columns);
         self.add(&PUT_ACCOUNT, old, account_columns);
     }
@@ -126,7 +134,7 @@ impl<'a> Writes<'a> {
         let changes = &set.changes.jobs;
         let created = changes.created.difference(&changes.purged).map(|id| &*set.jobs[id]);
         let updated = changes.updated.difference(&changes.purged).map(|id| &*set.jobs[id]);
-        // Between transitions only lease, clocks, progress, cancel request and log count change.
+        // Between transitions only lease, clocks, progress, cancel request, log count and `updated_at` change.
         let (held, moved): (Vec<&Job>, Vec<&Job>) =
             updated.partition(|job| loaded.jobs.get(&job.id()) == Some(&job.seq));
         self.add(&INSERT_JOB, created.clone().map(|job| &*job.spec), spec_columns);
@@ -169,7 +177,7 @@ impl<'a> Writes<'a> {
         self.add(&INSERT_LIFECYCLE, lifecycles, lifecycle_columns);
     }
 
-    /// API keys, workers, automations and nodes, of which expired ones are deleted.
+    /// API keys, sessions, workers, automations and nodes, of which expired ones are deleted.
     fn callers(&mut self, set: &'a WorkingSet, loaded: &Loaded) {
         let rows = &set.changes.upserted;
         let changed = rows.api_keys.iter().map(|id| &set.api_keys[id]);
@@ -177,7 +185,17 @@ impl<'a> Writes<'a> {
             changed.partition(|key| loaded.found_api_keys.contains(&key.id));
         self.add(&INSERT_API_KEY, new, api_key_columns);
         self.add(&PUT_API_KEY, old, |row| {
-            row.with(|key| key.id.as_str()).with(|key| key.revoked_at);
+            row.with(|key| key.id.as_str())
+                .with(|key| &key.digest[..])
+                .with(|key| key.revoked_at)
+                .with(|key| text(&key.details));
+        });
+        self.add(&TOUCH_API_KEY, &rows.keys_used, key_use_columns);
+        let sessions = rows.sessions.iter().filter_map(|(digest, session)| Some((digest, session.as_ref()?)));
+        self.add(&PUT_SESSION, sessions, session_columns);
+        let ended = rows.sessions.iter().filter(|(_, session)| session.is_none());
+        self.add(&REMOVE_SESSION, ended, |row| {
+            row.with(|(digest, _)| digest.as_str());
         });
         self.add(&PUT_WORKER, rows.workers.values(), worker_columns);
         let kept = rows.automations.iter().filter_map(|id| Some((id, set.automations.get(id)?)));
@@ -221,7 +239,8 @@ fn held_columns<'a>(row: &mut impl ColumnWriter<'a, &'a Job>) {
         .with(|job| job.output.progress.as_deref().map(text))
         .with(|job| job.cancel.as_deref().map(text))
         .with(|job| job.output.log_count)
-        .with(indexed_clock);
+        .with(indexed_clock)
+        .with(|job| job.times.updated_at);
 }
 
 fn indexed_clock(job: &Job) -> Option<i64> {

@@ -97,7 +97,8 @@ impl Files {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.execute_batch(include_str!("pragmas.sql"))?;
-        connection.execute_batch("pragma query_only = on")?;
+        // Several readers, each with the cache of the writer, would need most of the memory of a small machine.
+        connection.execute_batch("pragma query_only = on; pragma cache_size = -8192")?;
         connection.set_prepared_statement_cache_capacity(128);
         Ok(connection)
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rusqlite::Connection;
+use tenure_core::limits::CANDIDATE_BYTES_MAX;
 
 use crate::codec::{self, Interner, corrupt};
 use crate::live::Live;
@@ -14,10 +15,12 @@ use crate::{Result, StoreError, records, row};
 
 /// Bytes of ready jobs in memory. The others are read when they are claimed.
 const READY_BYTES_MAX: usize = 64 << 20;
+/// Bytes of jobs in memory that are neither ready nor finished. The others are read when they are reported.
+const BUSY_BYTES_MAX: usize = 32 << 20;
 
-/// All live jobs, when the store is opened: ready ones only in the indexes.
+/// All live jobs, when the store is opened: ready ones only in the indexes, others completely up to a limit of bytes.
 pub(super) fn live(connection: &Connection, names: &mut Interner) -> Result<Live> {
-    let mut live = Live::with_ready_bytes_max(READY_BYTES_MAX);
+    let mut live = Live::with_bytes_max(READY_BYTES_MAX, BUSY_BYTES_MAX);
     let ready = Phase::Ready.as_str();
     for_each(connection, names, include_str!("sql/open_ready.sql"), [ready], |row| {
         live.put_ready(records::ready_job(row)?);
@@ -65,11 +68,17 @@ impl Writer {
         wanted.extend(set.keys.values().flat_map(|record| record.targets.iter().map(|(job, _)| *job)));
         let live = Arc::clone(&self.live);
         let mut live = live.lock().expect("no thread panics while holding the lock");
-        let mut read = HashMap::new();
+        let (mut read, mut bytes_left) = (HashMap::new(), CANDIDATE_BYTES_MAX);
         for (filter, max) in &reads.claims {
             let candidates = loop {
-                let candidates = live.claimable(filter, &self.paused, *max, now.at);
-                if self.read_candidates(&candidates, &mut live, &mut read)? {
+                let mut candidates = live.claimable(filter, &self.paused, *max, now.at);
+                if let Some(count) =
+                    self.read_candidates(&candidates, &mut live, &mut read, &mut bytes_left)?
+                {
+                    if count < candidates.len() {
+                        candidates.truncate(count);
+                        set.cut_candidates.insert(filter.clone());
+                    }
                     break candidates;
                 }
             };
@@ -91,22 +100,30 @@ impl Writer {
         Ok(set)
     }
 
-    /// Reads the candidates that are only indexed. Returns whether all of them can be read: one that is corrupt must not fail
-    /// every claim, so it is logged, and excluded until the store is opened again.
+    /// Reads the candidates that are only indexed, up to a limit of bytes but at least one, and returns their number. `None`
+    /// if one of them is corrupt: it must not fail every claim, so it is logged, and excluded until the store is opened again.
     fn read_candidates(
         &mut self,
         candidates: &[JobId],
         live: &mut Live,
         read: &mut HashMap<JobId, Arc<Job>>,
-    ) -> Result<bool> {
+        bytes_left: &mut usize,
+    ) -> Result<Option<usize>> {
         let mut all = true;
-        for &id in candidates {
-            if live.get(id).is_some() || read.contains_key(&id) {
+        for (index, &id) in candidates.iter().enumerate() {
+            if index > 0 && *bytes_left == 0 {
+                return Ok(all.then_some(index));
+            }
+            if let Some(job) = live.get(id).or_else(|| read.get(&id)) {
+                *bytes_left = bytes_left.saturating_sub(job.bytes());
                 continue;
             }
             let gone = || corrupt("job_states", id, "the row of a live job is gone");
             match job(&self.connection, id, &mut self.names).and_then(|found| found.ok_or_else(gone)) {
-                Ok(job) => drop(read.insert(id, job)),
+                Ok(job) => {
+                    *bytes_left = bytes_left.saturating_sub(job.bytes());
+                    read.insert(id, job);
+                }
                 Err(error @ StoreError::Corrupt { .. }) => {
                     tracing::error!(job = %id, %error, "job excluded from claims");
                     live.remove(id);
@@ -115,7 +132,7 @@ impl Writer {
                 Err(error) => return Err(error),
             }
         }
-        Ok(all)
+        Ok(all.then_some(candidates.len()))
     }
 
     fn load_keyed(&self, reads: &Reads, set: &mut WorkingSet) -> Result<()> {

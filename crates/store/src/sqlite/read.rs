@@ -59,6 +59,10 @@ impl Database for SqliteStore {
     ) -> Result<Vec<T>> {
         self.on_reader(move |connection| all(connection, &sql, params_from_iter(values), decode)).await
     }
+
+    async fn now(&self) -> Result<Now> {
+        Ok(self.now_blocking())
+    }
 }
 
 /// The number of dead letters that are not dismissed, and the time of the oldest.
@@ -127,7 +131,8 @@ impl SqliteStore {
     }
 
     async fn waiting(&self, limit: usize) -> Result<Vec<Arc<Job>>> {
-        self.look(|live| live.waiting(limit)).await
+        let found = self.look(|live| live.waiting(limit)).await?;
+        self.completed(found).await
     }
 
     async fn leased(
@@ -136,7 +141,24 @@ impl SqliteStore {
         after: Option<JobId>,
         limit: usize,
     ) -> Result<Vec<Arc<Job>>> {
-        self.look(|live| live.leased(worker.as_ref(), after, limit)).await
+        let found = self.look(|live| live.leased(worker.as_ref(), after, limit)).await?;
+        self.completed(found).await
+    }
+
+    /// Reads the jobs that are not in memory. One that was deleted meanwhile is left out.
+    async fn completed(&self, found: Vec<(JobId, Option<Arc<Job>>)>) -> Result<Vec<Arc<Job>>> {
+        if found.iter().all(|(_, job)| job.is_some()) {
+            return Ok(found.into_iter().filter_map(|(_, job)| job).collect());
+        }
+        self.on_reader(move |connection| {
+            let mut names = Interner::default();
+            let read = found.into_iter().filter_map(|(id, job)| match job {
+                Some(job) => Some(Ok(job)),
+                None => load::job(connection, id, &mut names).transpose(),
+            });
+            read.collect()
+        })
+        .await
     }
 
     async fn due(&self, limit: usize) -> Result<Vec<JobId>> {

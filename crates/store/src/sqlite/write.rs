@@ -3,7 +3,7 @@
 //! A full disk rolls the batch back, and it may be tried again. After an I/O error of the commit the outcome is unknown:
 //! after a restart the batch may be there or not. The store then refuses everything, and the process must end.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use rusqlite::{CachedStatement, Connection, ErrorCode, params};
 use tenure_core::working_set::Appended;
@@ -12,10 +12,11 @@ use crate::migrate::{Migration, pending};
 use crate::prelude::*;
 use crate::row::ColumnWriter as _;
 use crate::sqlite::Writer;
+use crate::sqlite::clock::{self, FileClock};
 use crate::sqlite::rows::{RowWriter, put_each};
 use crate::{Result, StoreError, codec, records};
 
-const MIGRATIONS: [Migration; 8] = [
+const MIGRATIONS: [Migration; 11] = [
     Migration { number: 1, sql: include_str!("migrations/0001_foundation.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_callers.sql") },
     Migration { number: 3, sql: include_str!("migrations/0003_assets.sql") },
@@ -24,6 +25,9 @@ const MIGRATIONS: [Migration; 8] = [
     Migration { number: 6, sql: include_str!("migrations/0006_connections.sql") },
     Migration { number: 7, sql: include_str!("migrations/0007_retention.sql") },
     Migration { number: 8, sql: include_str!("migrations/0008_rowids.sql") },
+    Migration { number: 9, sql: include_str!("migrations/0009_audit_details.sql") },
+    Migration { number: 10, sql: include_str!("migrations/0010_key_scopes.sql") },
+    Migration { number: 11, sql: include_str!("migrations/0011_sessions.sql") },
 ];
 
 /// Interval of heartbeats that are written as part of batches.
@@ -60,6 +64,7 @@ impl Writer {
             written => written,
         };
         written?;
+        self.clock().beat();
         self.position = Position(self.position.0 + set.changes.appended.events.len() as u64);
         self.keep(set);
         Ok(())
@@ -120,6 +125,10 @@ impl Writer {
         if position != self.position {
             self.statement(include_str!("sql/advance_position.sql"))?.execute([position.0 as i64])?;
         }
+        for (user, alias) in &changes.erased_users {
+            self.statement(include_str!("sql/erase_account.sql"))?.execute([user.as_str()])?;
+            self.statement(include_str!("sql/erase_ledger.sql"))?.execute([user.as_str(), alias.as_str()])?;
+        }
         let Appended { telemetry, logs, ledger, audit, .. } = &changes.appended;
         self.put(include_str!("sql/insert_telemetry.sql"), telemetry, records::telemetry_columns)?;
         self.put(include_str!("sql/insert_log.sql"), logs, records::log_columns)?;
@@ -128,10 +137,9 @@ impl Writer {
         self.write_upserted(set)?;
         self.write_assets(changes)?;
         self.forget(changes)?;
-        let mut clock = self.clock.lock().expect("no thread panics while holding the lock");
-        if TELL_MS <= now.at.0 - clock.told.0 {
-            clock.tell(&self.connection, now.at)?;
-            clock.told = now.at;
+        if TELL_MS <= now.at.0 - self.clock().told.0 {
+            clock::tell(&self.connection, now)?;
+            self.clock().told = now.at;
         }
         Ok(())
     }
@@ -176,6 +184,12 @@ impl Writer {
         self.put(include_str!("sql/insert_lifecycle.sql"), lifecycles, records::lifecycle_columns)?;
         let api_keys = rows.api_keys.iter().map(|key| &set.api_keys[key]);
         self.put(include_str!("sql/put_api_key.sql"), api_keys, records::api_key_columns)?;
+        self.put(include_str!("sql/touch_api_key.sql"), &rows.keys_used, records::key_use_columns)?;
+        let sessions = rows.sessions.iter().filter_map(|(digest, session)| Some((digest, session.as_ref()?)));
+        self.put(include_str!("sql/put_session.sql"), sessions, records::session_columns)?;
+        for (digest, _) in rows.sessions.iter().filter(|(_, session)| session.is_none()) {
+            self.statement(include_str!("sql/remove_session.sql"))?.execute([digest.as_str()])?;
+        }
         self.put(include_str!("sql/put_worker.sql"), rows.workers.values(), records::worker_columns)?;
         let automations = rows.automations.iter().filter_map(|id| Some((id, set.automations.get(id)?)));
         self.put(include_str!("sql/put_automation.sql"), automations, records::automation_columns)?;
@@ -220,10 +234,15 @@ impl Writer {
         if let Some(now) = changes.prune {
             self.statement(include_str!("sql/prune_telemetry.sql"))?.execute([now.0])?;
             self.statement(include_str!("sql/prune_keys.sql"))?.execute([now.0])?;
+            self.statement(include_str!("sql/prune_sessions.sql"))?.execute([now.0])?;
             let unseen_since = now.0 - limits::WORKER_UNSEEN_MS_MAX as i64;
             self.statement(include_str!("sql/prune_workers.sql"))?.execute([unseen_since])?;
         }
         Ok(())
+    }
+
+    pub(super) fn clock(&self) -> MutexGuard<'_, FileClock> {
+        self.clock.lock().expect("no thread panics while holding the lock")
     }
 
     pub(super) fn statement(&self, sql: &str) -> Result<CachedStatement<'_>> {
@@ -235,21 +254,25 @@ impl Writer {
         if let Some(doubt) = &self.doubt {
             return Err(StoreError::OutcomeUnknown(doubt.clone()));
         }
-        let told = {
-            let mut clock = self.clock.lock().expect("no thread panics while holding the lock");
-            let now = clock.now();
-            if now.at.0 - clock.told.0 < TELL_MS {
-                return Ok(());
-            }
-            clock.tell(&self.connection, now.at).map(|()| clock.told = now.at)
+        // The lock is not held while the disk is written: others read the clock meanwhile.
+        let (now, told) = {
+            let mut clock = self.clock();
+            (clock.now(), clock.told)
         };
-        told.map_err(|error| self.undo(error))
+        if now.at.0 - told.0 < TELL_MS {
+            return Ok(());
+        }
+        clock::tell(&self.connection, now).map_err(|error| self.undo(error))?;
+        let mut clock = self.clock();
+        clock.told = now.at;
+        clock.beat();
+        Ok(())
     }
 
     /// The last heartbeat before the file is closed: the outage begins now.
     pub(super) fn close(mut self) {
         if self.doubt.is_none() {
-            self.clock.lock().expect("no thread panics while holding the lock").told.0 = 0;
+            self.clock().told.0 = 0;
             if let Err(error) = self.heartbeat() {
                 tracing::warn!(%error, "last heartbeat not written before close");
             }

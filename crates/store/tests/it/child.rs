@@ -138,6 +138,7 @@ async fn open(place: &str) -> Result<Store, StoreError> {
 pub(crate) fn kind(error: &StoreError) -> &'static str {
     match error {
         StoreError::Unavailable(_) => "unavailable",
+        StoreError::Denied(_) => "denied",
         StoreError::Full => "full",
         StoreError::Conflict(_) => "conflict",
         StoreError::OutcomeUnknown(_) => "unknown",

@@ -180,7 +180,7 @@ impl Replica {
                 seen(&workers)
             }
             RandomCommand::AddKey(id, role, digest) => {
-                let new = NewKey { id: id.into(), role, user_id: Some("ann".into()), digest: [digest; 32] };
+                let new = NewKey::new(id, role, Some("ann".into()), [digest; 32]);
                 by("admin:ann", Command::AddKey(Box::new(new)))
             }
             RandomCommand::RevokeKey(id) => by("admin:ann", Command::RevokeKey(id.into())),

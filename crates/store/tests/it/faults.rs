@@ -3,5 +3,7 @@
 mod corrupt;
 mod disk;
 mod folder;
+mod outages;
 mod postgres;
 mod shim;
+mod tls;

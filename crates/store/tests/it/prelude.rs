@@ -1,11 +1,10 @@
 //! What most tests of stores use.
 
-pub(crate) use tenure_core::api_key::Role;
+pub(crate) use tenure_core::api_key::{NewKey, Role};
 pub(crate) use tenure_core::asset::{AssetId, NewAsset};
 pub(crate) use tenure_core::automation::{Automation, AutomationKind};
 pub(crate) use tenure_core::command::{
-    Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, Hold, IdempotencyKey, NewKey, Retry, Verb,
-    When,
+    Cancel, Claim, ClaimFilter, Command, CommandEnvelope, Create, Hold, IdempotencyKey, Retry, Verb, When,
 };
 pub(crate) use tenure_core::dead_letter::ReasonCode;
 pub(crate) use tenure_core::decide::{CommandOutput, CommandResult, decide_batch};

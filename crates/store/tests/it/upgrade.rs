@@ -14,7 +14,9 @@ const LATER: &str = "
     drop table orders;
     drop table nodes;
     drop table api_keys;
+    drop table sessions;
     drop table workers;
+    alter table audit drop column details;
     drop index dead_letters_open;
     alter table dead_letters drop column created_at;";
 
@@ -66,7 +68,10 @@ async fn a_database_of_an_older_schema_is_migrated() {
     let store = stores::connect(&url).await;
     let gauges = some_past(&store).await;
     drop(store);
-    let as_it_was = format!("{LATER} drop index job_states_busy; delete from migrations where number > 2;");
+    let as_it_was = format!(
+        "{LATER} drop index job_states_busy; alter table clock drop column ahead;
+         delete from migrations where number > 2;"
+    );
     stores::ask(&url, &as_it_was).await;
     let store = stores::connect(&url).await;
     is_up_to_date(&store, &gauges).await;
@@ -82,4 +87,23 @@ async fn a_store_opened_read_only_returns_the_same() {
     let same = async || (reader.gauges().await.unwrap() == gauges).then_some(());
     until("the reader tells the same", same).await;
     assert_eq!(reader.leased(None, None, 9).await.unwrap(), store.leased(None, None, 9).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn api_keys_of_an_older_schema_stay_as_they_were() {
+    let folder = stores::a_folder();
+    let store = stores::open(folder.path()).await;
+    let new = NewKey::new("k", Role::Admin, None, [7; 32]);
+    one(&store, by("admin:ann", Command::AddKey(Box::new(new)))).await.unwrap();
+    let keys = store.api_keys().await.unwrap();
+    drop(store);
+    let file = Connection::open(folder.path().join("tenure.db")).unwrap();
+    let older = "alter table api_keys drop column details; alter table api_keys drop column last_used_at;
+        alter table audit drop column details; drop table sessions; delete from migrations where number > 8;";
+    file.execute_batch(older).unwrap();
+    drop(file);
+    let store = stores::open(folder.path()).await;
+    assert_eq!(store.api_keys().await.unwrap(), keys);
+    let revoked = one(&store, by("admin:ann", Command::RevokeKey("k".into()))).await.unwrap();
+    assert!(matches!(revoked, CommandOutput::Key { key, .. } if key.revoked_at.is_some()));
 }

@@ -25,7 +25,7 @@ fn missing_keys_and_insufficient_rights() {
     let admin = server.create_key(&["--role", "admin"]);
     assert!(admin.starts_with("tn_"), "{admin}");
     let (_, stderr) = server.outputs(4, &["job", "list"]);
-    assert!(stderr.contains("help: pass a key with --key or TENURE_KEY"), "{stderr}");
+    assert!(stderr.contains("help: pass a key with --key-file, --key or TENURE_KEY"), "{stderr}");
     server.run_ok(&["job", "list", "--key", &admin]);
 
     server.key = Some(admin);

@@ -16,18 +16,18 @@ const REMOTE: &[(JobState, &str)] = &[
     (
         JobState::None,
         ", run, events, job create, job list, dead list, queue, queue list, queue pause, queue resume, worker, \
-         worker list, account, account get, account grant, schedule, schedule list, schedule create, \
+         worker list, account, account get, account grant, account erase, schedule, schedule list, schedule create, \
          schedule pause, schedule resume, schedule delete, webhook, webhook list, webhook create, \
          webhook enable, webhook delete",
     ),
     (JobState::Queued, "explain, job, job get, job events, job replay, job cancel, job dead-letter"),
-    (JobState::Succeeded, "job logs, job assets, job retry, job wait"),
+    (JobState::Succeeded, "job logs, job assets, job retry, job wait, job delete"),
     (JobState::Gated, "job signal"),
     (JobState::Dead, "dead, dead get, dead redrive, dead dismiss"),
 ];
 
 /// Commands that need an admin key.
-const KEYS: &str = "key, key create, key list, key revoke";
+const KEYS: &str = "key, key create, key list, key rotate, key revoke";
 
 /// Commands that run until they are stopped, or take long; they have their own tests.
 const ENDLESS: &str = "work, serve, dev, bench, top";

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_e2e::cli::{expect_exit, transcript, wait_for_output};
+use tenure_e2e::terminal::Terminal;
 use tenure_e2e::{assert_fields, tenure};
 
 use crate::start_server;
@@ -122,6 +123,47 @@ fn a_waiting_job_is_explained() {
     assert_eq!(server.run_ok(&["explain", &id, "-o", "name"]), "queued\n");
     server.run_ok(&["queue", "pause", "default"]);
     assert!(server.run_ok(&["explain", &id]).contains("queue default is paused"));
+}
+
+#[test]
+fn jobs_that_match_a_filter_are_cancelled_retried_and_deleted() {
+    let server = start_server();
+    let hello = [server.create(&["hello"]), server.create(&["hello"])];
+    let other = server.create(&["gated"]);
+    server.run_expecting(2, &["job", "cancel"]);
+    server.run_expecting(2, &["job", "cancel", &other, "--all"]);
+    server.run_expecting(2, &["job", "cancel", "--filter", "type"]);
+    server.run_expecting(7, &["job", "cancel", "--filter", "colour=red"]);
+    assert_eq!(server.run_ok(&["job", "cancel", "--filter", "type=hello", "--dry-run"]), "2\n");
+    assert_eq!(server.run_ok(&["job", "delete", "--all", "--dry-run"]), "3\n");
+    let done = server.run_ok(&["job", "cancel", "--filter", "type=hello", "--filter", "created_after=1h"]);
+    let mut ids: Vec<&str> = done.lines().collect();
+    ids.reverse();
+    assert_eq!(ids, hello, "newest first");
+    let again = server.run_ok(&["job", "retry", "--filter", "outcome=cancelled", "-o", "name"]);
+    assert_eq!(again.lines().count(), 2);
+    server.run_expecting(6, &["job", "delete", &other]);
+    assert_eq!(server.json(&["job", "delete", &hello[0]])["state"], "cancelled");
+    server.run_expecting(5, &["job", "get", &hello[0]]);
+    let refused = server.run_expecting(6, &["job", "delete", "--all"]);
+    assert_eq!(refused.lines().next(), Some(hello[1].as_str()), "the finished one is deleted: {refused}");
+    let erased = server.json(&["account", "erase", "ada", "--reason", "asked"]);
+    assert_eq!(erased, json!({ "user_id": "ada", "deleted": 0, "unfinished": 0, "complete": true }));
+}
+
+#[test]
+fn a_bulk_action_asks_first_on_a_terminal() {
+    let server = start_server();
+    let id = server.create(&["hello"]);
+    for (answer, state, exit) in [("n\r", "queued", 1), ("y\r", "cancelled", 0)] {
+        let mut command = server.command();
+        command.args(["job", "cancel", "--filter", "type=hello"]);
+        let terminal = Terminal::start(&command, (80, 10));
+        terminal.wait_for("Cancel 1 job? [y/N]");
+        terminal.press(answer);
+        assert_eq!(terminal.wait_for_exit().code(), Some(exit));
+        assert_eq!(server.job(&id)["state"], state);
+    }
 }
 
 #[test]

@@ -98,3 +98,52 @@ fn keys_are_shown_once_and_revoked() {
     server.run_expecting(4, &["job", "list", "--key", key]);
     server.run_expecting(5, &["key", "revoke", "nothing"]);
 }
+
+#[test]
+fn a_key_is_read_from_a_file() {
+    let mut server = start_server();
+    let admin = server.create_key(&["--role", "admin"]);
+    let file = server.path().join("admin.key");
+    std::fs::write(&file, format!("{admin}\n")).unwrap();
+    let file = file.display().to_string();
+    server.run_expecting(4, &["job", "list"]);
+    server.run_ok(&["job", "list", "--key-file", &file]);
+    let by_variable = server.command().env("TENURE_KEY_FILE", &file).args(["job", "list"]).output().unwrap();
+    assert!(by_variable.status.success(), "{by_variable:?}");
+    // A flag goes before a variable.
+    server.key = Some("nonsense".to_owned());
+    server.run_ok(&["job", "list", "--key-file", &file]);
+    let (_, stderr) = server.outputs(2, &["job", "list", "--key-file", "nothing.key"]);
+    assert!(stderr.contains("cannot read the key file nothing.key"), "{stderr}");
+    server.run_expecting(2, &["job", "list", "--key-file", &file, "--key", &admin]);
+}
+
+#[test]
+fn a_key_has_roles_scopes_and_an_expiry_and_is_rotated() {
+    let mut server = start_server();
+    server.key = Some(server.create_key(&["--role", "admin"]));
+    let arguments = "--role producer --role worker --user ada --name farm --type resize --queue pictures \
+        --worker-name ci-* --priority 0..10 --expires 30d";
+    let arguments: Vec<&str> = ["key", "create"].into_iter().chain(arguments.split_whitespace()).collect();
+    let created = server.json(&arguments);
+    assert_eq!(created["roles"], json!(["producer", "worker"]));
+    let scopes = json!({
+        "types": ["resize"], "queues": ["pictures"], "user_id": null, "worker": "ci-*", "priority_min": 0,
+        "priority_max": 10,
+    });
+    assert_eq!(created["scopes"], scopes);
+    assert!(created["expires_at"].is_string());
+    let list = server.run_ok(&["key", "list", "-o", "wide"]);
+    for shown in ["farm", "producer,worker", "type=resize queue=pictures worker=ci-* priority=0..10"] {
+        assert!(list.contains(shown), "{shown}: {list}");
+    }
+    let (first, id) = (created["key"].as_str().unwrap(), created["id"].as_str().unwrap());
+    let (second, message) = server.outputs(0, &["key", "rotate", &id[..8], "--overlap", "5m"]);
+    assert!(message.contains("earlier secrets are valid until"), "{message}");
+    server.run_ok(&["job", "list", "--key", first]);
+    server.run_ok(&["job", "list", "--key", second.trim()]);
+    server.run_ok(&["key", "rotate", id, "--overlap", "0s"]);
+    server.run_expecting(4, &["job", "list", "--key", first]);
+    server.run_expecting(4, &["job", "list", "--key", second.trim()]);
+    server.run_expecting(2, &["key", "create", "--role", "viewer", "--priority", "5"]);
+}

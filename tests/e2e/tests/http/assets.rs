@@ -227,6 +227,27 @@ fn invalid_names_and_queries_are_refused_before_the_body_is_read() {
         assert_eq!(got.text, "<b>");
         let saved = "attachment; filename=\"..__#<_>.html\"; filename*=UTF-8''..%20%25%23%3C%22%3E.html";
         assert_eq!(got.header("content-disposition"), Some(saved));
+        // A drive letter for a part of the storage.
+        for name in ["C:", "c|"] {
+            let query = format!("asset_type=t&name={}", name.replace(':', "%3A").replace('|', "%7C"));
+            let asset = upload(&server, &job, &query, name.as_bytes()).await.expect(201);
+            assert_eq!(server.get(&content_path(&asset)).await.text, name);
+        }
+    });
+}
+
+#[test]
+fn only_the_servers_user_can_read_stored_files() {
+    use std::os::unix::fs::PermissionsExt as _;
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        upload(&server, &job, "asset_type=t", b"secret").await.expect(201);
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        let [file]: [PathBuf; 1] = files(&server).try_into().expect("one file");
+        assert_eq!(mode(&file), 0o600);
+        for folder in file.ancestors().skip(1).take(3) {
+            assert_eq!(mode(folder), 0o700, "{}", folder.display());
+        }
     });
 }
 

@@ -2,6 +2,7 @@
 //! anything, and the server keeps working after each.
 
 mod bodies;
+mod connections;
 mod credentials;
 mod http;
 mod json;

@@ -3,6 +3,7 @@
 mod dead_letters;
 mod job;
 mod jobs;
+mod sessions;
 
 use std::collections::BTreeMap;
 

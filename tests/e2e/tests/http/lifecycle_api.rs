@@ -294,7 +294,9 @@ fn an_invalid_item_of_a_batch_does_not_affect_the_others() {
         let done = server.post_ok("/so1/api/jobs/actions", &act).await;
         assert_eq!(done["matched"], 2);
         assert!(rows(&done["results"]).iter().all(|it| it["ok"]["action"].is_string()), "{done}");
-        let all = json!({ "action": "cancel", "filter": {} });
+        let mut all = json!({ "action": "cancel", "filter": {} });
+        server.post("/jobs/actions", &all).await.problem_at(400, "malformed", "#/filter");
+        all["all"] = json!(true);
         assert_eq!(server.post_ok("/jobs/actions", &all).await["matched"], 0);
         let other = json!({ "action": "cancel", "filter": { "lifecycle": "distributed" } });
         server.post("/so1/api/jobs/actions", &other).await.problem_at(400, "malformed", "#/filter/lifecycle");

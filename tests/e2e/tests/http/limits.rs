@@ -1,7 +1,9 @@
-//! The creation rate of a user.
+//! Limits: the creation rate of a user, bytes of claims and pages, memory, overload.
 
 use serde_json::{Value, json};
-use tenure_e2e::{eventually, in_time, on_both_stores_with_config, rows};
+use tenure_e2e::{
+    Server, Setup, Store, column, eventually, in_time, on_both_stores, on_both_stores_with_config, path, rows,
+};
 
 #[test]
 fn the_creation_rate_of_a_user_is_limited_and_repeats_do_not_count() {
@@ -42,5 +44,106 @@ fn a_caller_over_the_rate_limit_gets_a_retry_after() {
         assert_eq!(refused.header("retry-after"), Some("1"));
         refused.problem(429, "rate_limited");
         eventually("it may again", async || server.post("/api/jobs", &job).await.status == 202).await;
+    });
+}
+
+/// Creates 24 jobs with payloads of half a mebibyte.
+async fn create_large_jobs(server: &Server) {
+    let payload = "x".repeat(1 << 19);
+    let jobs: Vec<Value> = (0..24).map(|n| json!({ "type": "large", "payload": [n, payload] })).collect();
+    let answer = server.post("/api/jobs/batch", &json!({ "jobs": jobs })).await.expect(200);
+    assert!(rows(&answer["results"]).iter().all(|result| result["ok"].is_object()), "{answer}");
+}
+
+#[test]
+fn a_claim_of_large_jobs_returns_fewer_and_leaves_the_others_ready() {
+    on_both_stores(async |server| {
+        create_large_jobs(&server).await;
+        let mut claimed = Vec::new();
+        while claimed.len() < 24 {
+            let body = json!({ "worker": "w1", "types": ["large"], "max": 100 });
+            let answer = server.post("/api/claims", &body).await.expect(200);
+            let jobs = column(&answer["jobs"], "id");
+            assert!((1..24).contains(&jobs.len()), "{} jobs at once", jobs.len());
+            claimed.extend(jobs);
+        }
+        claimed.sort_by_key(ToString::to_string);
+        claimed.dedup();
+        assert_eq!(claimed.len(), 24, "each job is claimed once");
+    });
+}
+
+#[test]
+fn concurrent_claims_of_large_jobs_all_get_one() {
+    on_both_stores(async |server| {
+        // More than one batch reads for its claims.
+        for _ in 0..3 {
+            create_large_jobs(&server).await;
+        }
+        let body = json!({ "worker": "w1", "types": ["large"], "max": 2 });
+        let claims = (0..36).map(|_| server.post("/api/claims", &body));
+        for reply in futures_util::future::join_all(claims).await {
+            assert!(!rows(&reply.expect(200)["jobs"]).is_empty(), "a claim is empty although jobs are ready");
+        }
+    });
+}
+
+#[test]
+fn a_page_of_large_jobs_has_fewer_rows_and_a_cursor() {
+    on_both_stores(async |server| {
+        create_large_jobs(&server).await;
+        let first = server.read("/api/jobs?type=large&limit=500").await;
+        assert!((1..24).contains(&rows(&first["jobs"]).len()));
+        assert!(first["next_cursor"].is_string());
+        assert_eq!(server.all_pages("/api/jobs?type=large&limit=500", "jobs").await.len(), 24);
+    });
+}
+
+#[tokio::test]
+async fn without_memory_creations_are_refused_and_running_work_ends() {
+    for store in Store::ALL {
+        let setup = Setup::new(store).await;
+        let server = setup.clone().start().await;
+        let job = server.create_claimed(json!({ "type": "a" })).await;
+        drop(server);
+        let server = setup.config("[limits]\nmemory = \"1 MiB\"\n").start().await;
+        let body = json!({ "type": "a" });
+        for (path, body) in [("/api/jobs", &body), ("/api/jobs/batch", &json!({ "jobs": [body] }))] {
+            let refused = server.post(path, body).await;
+            assert_eq!(refused.header("retry-after"), Some("1"));
+            refused.problem(503, "overloaded");
+        }
+        let holder = json!({ "worker": job["worker"], "fence": job["lease"]["fence"] });
+        server.post(&path(&job, "heartbeat"), &holder).await.expect(200);
+        server.succeed(&job).await;
+        server.read("/api/jobs").await;
+    }
+}
+
+#[test]
+fn a_flood_of_creations_leaves_heartbeats_answered() {
+    on_both_stores(async |server| {
+        let job = server.create_claimed(json!({ "type": "held" })).await;
+        let jobs: Vec<Value> = (0..1000).map(|n| json!({ "type": "flood", "payload": n })).collect();
+        let batch = json!({ "jobs": jobs });
+        let holder = json!({ "worker": job["worker"], "fence": job["lease"]["fence"] });
+        let flood = async {
+            loop {
+                let asks = (0..8).map(|_| server.post("/api/jobs/batch", &batch));
+                for reply in futures_util::future::join_all(asks).await {
+                    assert!([200, 503].contains(&reply.status), "{}", reply.text);
+                }
+            }
+        };
+        let heartbeats = async {
+            for _ in 0..20 {
+                server.post(&path(&job, "heartbeat"), &holder).await.expect(200);
+            }
+        };
+        tokio::select! {
+            () = flood => {}
+            () = heartbeats => {}
+        }
+        server.succeed(&job).await;
     });
 }

@@ -3,16 +3,19 @@
 #![allow(clippy::unwrap_used, reason = "fixtures may panic")]
 
 mod assets;
+mod audit;
 mod bad_input;
 mod chaos;
 mod coalesce;
 mod credits;
 mod dashboard;
 mod dead_letters;
+mod generated_clients;
 mod jobs;
 mod lifecycle_api;
 mod limits;
 mod logs;
+mod metrics;
 mod minimal;
 mod nodes;
 mod operators;
@@ -23,5 +26,7 @@ mod schedules;
 mod shutdown;
 mod stats;
 mod streams;
+mod torture;
+mod traces;
 mod webhooks;
 mod workers;

@@ -6,8 +6,12 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tenure_e2e::{Server, Setup, Store, assert_fields, eventually, http_client, id, in_time, path, rows};
+use tenure_e2e::{
+    Server, Setup, Store, assert_fields, column, eventually, http_client, id, in_time, path, rows,
+};
 use tokio::task::JoinSet;
+
+use crate::jobs::{REVIEW, REVIEW_FILES};
 
 const CONFIG: &str = include_str!("fixtures/nodes.toml");
 
@@ -216,6 +220,55 @@ async fn a_queue_paused_on_one_node_is_paused_on_all() {
     assert_eq!(b.claim(claim.clone()).await, Vec::<Value>::new());
     b.post_ok("/api/queues/default/resume", &json!({})).await;
     assert_eq!(a.claim(claim).await.len(), 1);
+}
+
+#[tokio::test]
+async fn explain_knows_the_workers_of_other_nodes() {
+    let [a, b] = two_nodes().await;
+    a.post_ok("/api/queues/default/pause", &json!({})).await;
+    let job = a.create(json!({ "type": "steady" })).await;
+    let waits_for = async || {
+        let why = b.read(&path(&job, "explain")).await;
+        column(&why["waiting_for"], "what")
+    };
+    assert!(waits_for().await.contains(&json!("worker")), "no worker is there");
+    let claim = json!({ "worker": "w1", "types": ["steady"], "wait": "60s" });
+    let seen =
+        eventually("the worker of the other node is known", async || waits_for().await == ["paused_queue"]);
+    tokio::select! {
+        () = seen => {}
+        claimed = a.claim(claim) => panic!("the queue is paused: {claimed:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_node_loads_a_lifecycle_that_another_node_registered() {
+    let a = Server::with(CONFIG, Store::Postgres).await;
+    let setup = Setup::on_database(a.setup().database_url().unwrap());
+    let setup = REVIEW_FILES.iter().fold(setup, |setup, (name, text)| setup.file(name, text));
+    let b = setup.start().await;
+    let job = b.create(json!({ "type": "review" })).await;
+    assert_eq!(a.read(&path(&job, "explain")).await["state"], "queued");
+    let late = b.create(json!({ "type": "review" })).await;
+    let claim = json!({ "worker": "w1", "types": ["review"], "max": 2, "wait": "30s" });
+    let claimed = a.claim(claim).await;
+    assert_eq!(column(&json!(claimed), "id"), [job["id"].clone(), late["id"].clone()]);
+}
+
+#[tokio::test]
+async fn a_lifecycle_file_older_than_the_stored_one_is_logged() {
+    let setup = Setup::new(Store::Sqlite).await;
+    let setup = REVIEW_FILES.iter().fold(setup, |setup, (name, text)| setup.file(name, text));
+    let newer = REVIEW.replace("version = 1", "version = 2");
+    let server = setup.clone().file("review.toml", newer).start().await;
+    assert!(!server.logs().contains("lifecycle file is older"), "{}", server.logs());
+    drop(server);
+    let server = setup.file("review.toml", REVIEW).start().await;
+    let logs = server.logs();
+    let line = logs.lines().find(|line| line.contains("lifecycle file is older than the stored version"));
+    assert!(line.is_some_and(|line| line.contains("review") && line.contains("WARN")), "{logs}");
+    let job = server.create(json!({ "type": "review" })).await;
+    assert_eq!(job["lifecycle_version"], 2);
 }
 
 #[tokio::test]

@@ -36,10 +36,109 @@ fn a_bulk_action_applies_to_every_matching_job() {
         let hard = json!({ "action": "cancel", "filter": { "phase": "active" }, "mode": "hard" });
         let answer = act(hard).await.expect(200);
         assert_eq!(answer["results"][0]["ok"]["state"], "cancelled");
-        act(json!({ "action": "burn", "filter": {} })).await.problem(400, "malformed");
+        act(json!({ "action": "burn", "filter": {}, "all": true })).await.problem(400, "malformed");
         act(json!({ "action": "cancel" })).await.problem(400, "malformed");
         act(json!({ "action": "cancel", "filter": { "colour": "red" } })).await.problem(400, "malformed");
-        act(json!({ "action": "retry", "filter": {}, "mode": "hard" })).await.problem(400, "malformed");
+        let retry = json!({ "action": "retry", "filter": {}, "all": true, "mode": "hard" });
+        act(retry).await.problem_at(400, "malformed", "#/mode");
+    });
+}
+
+#[test]
+fn a_bulk_action_on_every_job_must_say_so() {
+    on_both_stores(async |server| {
+        for kind in ["a", "b", "b"] {
+            server.create(json!({ "type": kind })).await;
+        }
+        let act = async |body: Value| server.post("/api/jobs/actions", &body).await;
+        for filter in [json!({}), json!({ "type": null, "state": null })] {
+            for dry_run in [false, true] {
+                let body = json!({ "action": "cancel", "filter": filter, "dry_run": dry_run });
+                act(body).await.problem_at(400, "malformed", "#/filter");
+            }
+        }
+        let count = json!({ "action": "cancel", "filter": { "type": "b" }, "dry_run": true });
+        let answer = act(count).await.expect(200);
+        assert_eq!(answer, json!({ "matched": 2, "results": [], "next_cursor": null }));
+        let all = json!({ "action": "cancel", "filter": {}, "all": true, "dry_run": true });
+        assert_eq!(act(all.clone()).await.expect(200)["matched"], 3);
+        assert_eq!(server.rows("/api/jobs?phase=ready").await.len(), 3, "nothing was changed");
+        let mut all = all;
+        all["dry_run"] = json!(false);
+        assert_eq!(rows(&act(all).await.expect(200)["results"]).len(), 3);
+        assert_eq!(server.rows("/api/jobs?outcome=cancelled").await.len(), 3);
+    });
+}
+
+#[test]
+fn a_deleted_job_leaves_an_audit_line() {
+    on_both_stores(async |server| {
+        let job = server.create(json!({ "type": "a" })).await;
+        let waits = server.create(json!({ "type": "b" })).await;
+        let delete = async |job: &Value| server.request("DELETE", &path(job, "")).send().await;
+        let problem = delete(&job).await.problem(409, "invalid_transition");
+        assert_fields(&problem, json!({ "current_state": "queued", "trigger": "delete" }));
+        server.call_ok(&job, "cancel", &json!({})).await;
+        let deleted = delete(&job).await.expect(200);
+        assert_fields(&deleted, json!({ "id": job["id"], "state": "cancelled" }));
+        server.get(&path(&job, "")).await.problem(404, "not_found");
+        delete(&job).await.problem(404, "not_found");
+        assert!(server.journal().await.iter().all(|event| event["job_id"] == waits["id"]));
+        let line = server.rows("/api/audit").await.pop().unwrap();
+        assert_fields(&line, json!({ "action": "delete", "job_id": job["id"] }));
+
+        let filter = json!({ "action": "delete", "filter": { "type": "b" } });
+        let answer = server.post_ok("/api/jobs/actions", &filter).await;
+        assert_eq!(answer["results"][0]["error"]["code"], "invalid_transition");
+        server.call_ok(&waits, "cancel", &json!({})).await;
+        let filter = json!({ "action": "delete", "filter": { "outcome": "cancelled" } });
+        let answer = server.post_ok("/api/jobs/actions", &filter).await;
+        assert_eq!(answer["results"][0]["ok"]["id"], waits["id"]);
+        assert_eq!(server.rows("/api/jobs").await, Vec::<Value>::new());
+    });
+}
+
+const PAID: &str = r#"
+[types.paid]
+lifecycle = "image"
+cost = 2
+"#;
+
+#[test]
+fn an_erased_user_leaves_amounts_without_a_name() {
+    on_both_stores_with_config(PAID, async |server| {
+        server.grant("ann", 10).await;
+        let body =
+            |user: &str, n: u32| json!({ "type": "paid", "user_id": user, "payload": { "prompt": n } });
+        let running = server.create_claimed(body("ann", 1)).await;
+        let waits = server.create(body("ann", 2)).await;
+        server.call_ok(&waits, "reject", &json!({ "reason": "unsafe" })).await;
+        server.grant("bob", 2).await;
+        let other = server.create(body("bob", 3)).await;
+
+        server.post("/api/users/ann/erase", &json!({})).await.problem(400, "malformed");
+        let erase = async || server.post_ok("/api/users/ann/erase", &json!({ "reason": "case 7" })).await;
+        let done = json!({ "user_id": "ann", "deleted": 1, "unfinished": 1, "complete": false });
+        assert_eq!(erase().await, done);
+        server.get(&path(&waits, "")).await.problem(404, "not_found");
+        assert_eq!(server.account("ann").await, [10, 2, 2, 6], "its job is unfinished");
+
+        server.report_ok(&running, "succeed", json!({})).await;
+        let done = json!({ "user_id": "ann", "deleted": 1, "unfinished": 0, "complete": true });
+        assert_eq!(erase().await, done);
+        server.get(&path(&running, "")).await.problem(404, "not_found");
+        assert_eq!(server.account("ann").await, [0; 4]);
+        assert_eq!(server.job(&other).await["user_id"], "bob");
+        let audit = server.rows("/api/audit").await;
+        let line = find(&json!(audit), "action", "erase").clone();
+        let reason = line["reason"].as_str().unwrap().to_owned();
+        let alias = reason.strip_suffix(": case 7").unwrap();
+        assert!(alias.starts_with("erased-"), "{line}");
+        let account = server.read(&format!("/api/accounts/{alias}/credits")).await;
+        assert_fields(&account, json!({ "granted": 10, "reserved": 0, "spent": 4, "available": 6 }));
+        assert_eq!(rows(&account["ledger"]).len(), 5);
+        assert!(rows(&account["ledger"]).iter().all(|line| line["reason"].is_null()), "{account}");
+        assert!(audit.iter().any(|line| line["action"] == "erase_finished"), "{audit:?}");
     });
 }
 
@@ -112,7 +211,7 @@ fn every_operator_action_is_in_the_audit_log() {
         assert_eq!(field_names(&page), ["audit", "next_cursor"]);
         let lines = rows(&page["audit"]);
         for line in lines {
-            assert_field_names(line, "id ts action actor job_id reason");
+            assert_field_names(line, "id ts action actor job_id reason details");
             assert!(line["actor"].as_str().is_some_and(|actor| actor.starts_with("admin")), "{line}");
         }
         for expected in [

@@ -221,6 +221,8 @@ fn http2_without_tls_works_beside_http1() {
             }
             server.call_ok(&job, "cancel", &json!({})).await;
             assert_eq!(stream.rest().await.len(), 1);
+            let long = server.request("GET", "/api/jobs").header("x-long", &"x".repeat(20_000)).send().await;
+            assert_eq!(long.problem(431, "headers_too_large")["limit"], 16 << 10);
             let get = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
             let plain = server.raw(get).await;
             assert!(plain.starts_with("HTTP/1.1 200"), "{plain}");
@@ -242,6 +244,7 @@ fn tls_works_with_the_configured_certificate() {
         assert!(server.url().starts_with("https://"), "{}", server.url());
         let response = server.request("GET", "/api/jobs").open().await;
         assert_eq!((response.status().as_u16(), response.version()), (200, Version::HTTP_2));
+        assert_eq!(response.headers()["strict-transport-security"], "max-age=31536000");
         server.create_finished(json!({ "type": "a" })).await;
         // Without TLS there is no answer, and a client without the authority refuses the certificate.
         let clear = server.raw(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;

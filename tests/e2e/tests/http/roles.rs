@@ -1,6 +1,10 @@
 //! Keys, roles and tokens.
 
+mod access;
+mod credentials;
+mod revocation;
 mod routes;
+mod scopes;
 pub(crate) mod tokens;
 mod visibility;
 
@@ -47,7 +51,9 @@ fn the_first_key_must_be_an_admin_key_and_closes_the_server() {
 
         server.use_key(Some(&key));
         let page = server.read("/api/keys").await;
-        assert_field_names(&page["keys"][0], "id role user_id created_at created_by revoked_at");
+        let names = "id role roles name user_id created_at created_by expires_at scopes last_used_at rotated_at \
+             earlier_secrets_until revoked_at";
+        assert_field_names(&page["keys"][0], names);
         assert!(!page.to_string().contains(&key), "a key is shown once");
         assert_eq!(page["keys"][0]["role"], "admin");
         server.post("/api/keys", &json!({ "role": "king" })).await.problem(400, "malformed");

@@ -260,3 +260,55 @@ async fn a_server_without_its_database_is_not_ready_until_it_returns() {
     drop(server);
     tokio::task::spawn_blocking(move || drop(scratch)).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_server_that_starts_before_its_database_waits_for_it() {
+    let mut scratch = tokio::task::spawn_blocking(|| Scratch::start().unwrap()).await.unwrap();
+    let setup = Setup::on_database(&scratch.url()).config(CONFIG);
+    scratch = without_blocking(scratch, |scratch| scratch.crash().unwrap()).await;
+    let command = setup.command("127.0.0.1:0");
+    let wait_for = |process: Process, text: &'static str| {
+        tokio::task::spawn_blocking(move || {
+            let found = process.wait_for_line(|line| line.contains(text).then_some(()));
+            assert!(found.is_some(), "{}", process.output());
+            process
+        })
+    };
+    let server = Process::start(command).unwrap();
+    let server = wait_for(server, "database not available; waiting").await.unwrap();
+    scratch = without_blocking(scratch, |scratch| scratch.restart().unwrap()).await;
+    let server = wait_for(server, "http://127.0.0.1:").await.unwrap();
+    drop(server);
+    tokio::task::spawn_blocking(move || drop(scratch)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_database_that_refuses_the_server_ends_it() {
+    let scratch = tokio::task::spawn_blocking(|| Scratch::start().unwrap()).await.unwrap();
+    let url = scratch.url().replace("/postgres", "/none");
+    for url in [url.clone(), format!("{}?sslmode=require", scratch.url())] {
+        let (code, stderr) = output(Setup::on_database(&url).command("127.0.0.1:0")).await;
+        assert_eq!(code, Some(9), "{stderr}");
+        assert!(stderr.contains("the database refused the connection"), "{stderr}");
+    }
+    tokio::task::spawn_blocking(move || drop(scratch)).await.unwrap();
+}
+
+/// Longer than the lease and two heartbeats.
+const FREEZE: Duration = Duration::from_secs(4);
+
+#[tokio::test]
+async fn a_lease_survives_a_frozen_server() {
+    const CONFIG: &str = "[types.plain]\nlifecycle = \"distributed\"\nlease = \"2s\"\nheartbeat = \"1s\"\n";
+    for store in [Store::Sqlite, Store::Postgres] {
+        let server = Server::with(CONFIG, store).await;
+        server.create(json!({ "type": "plain" })).await;
+        let claim = json!({ "worker": "w1", "start": true });
+        let claimed = server.post("/api/claims", &claim).await.expect(200);
+        let job = &rows(&claimed["jobs"])[0];
+        server.freeze(FREEZE).await;
+        let report = json!({ "worker": "w1", "fence": job["lease"]["fence"] });
+        let reported = server.call(job, "succeed", &report).await.expect(200);
+        assert_eq!(reported["state"], "succeeded", "{store:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Webhooks: order, signatures, retries, what disables one, and two nodes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -183,6 +183,25 @@ fn matching_events_are_delivered_in_order_and_signed() {
         eventually("it is delivered", async || {
             let told = server.read("/api/webhooks/h").await;
             told["last_status"] == 204 && told["failures"] == 0
+        })
+        .await;
+    });
+}
+
+#[test]
+fn more_webhooks_than_a_node_sends_at_once_take_turns() {
+    const WEBHOOKS: usize = 260;
+    on_both_stores(async |server| {
+        let receiver = Receiver::start().await;
+        for n in 0..WEBHOOKS {
+            let url = format!("{}/{n}", receiver.url);
+            let body = json!({ "id": format!("h{n}"), "url": url, "filter": { "event": "job_queued" } });
+            server.post("/api/webhooks", &body).await.expect(201);
+        }
+        server.create(json!({ "type": "a" })).await;
+        eventually("each gets the event", async || {
+            let paths: BTreeSet<String> = receiver.got().into_iter().map(|got| got.path).collect();
+            paths.len() == WEBHOOKS
         })
         .await;
     });

@@ -44,7 +44,6 @@ fn keys_and_roles_work_like_over_http() {
         let producer = server.create_key("producer", Some("u1")).await;
         let viewer = server.create_key("viewer", None).await;
         let mine = server.create_key("worker", None).await;
-        let others = server.create_key("worker", None).await;
         let auth = |token: &str| json!({ "token": token, "engineId": "e1", "jobTypes": ["index"] });
         let unknown = json!({ "engineId": "e1", "jobTypes": ["index"] });
         assert!(refused(&server, "/engine", &unknown).await.starts_with("unauthenticated: "));
@@ -55,8 +54,6 @@ fn keys_and_roles_work_like_over_http() {
         }
         let mut engine = SocketClient::connected_to(&server, "/engine", &auth(&mine)).await;
         let (job, dispatch) = engine.dispatched(&server, "index").await;
-        // Another key cannot use the name of an engine that holds jobs.
-        assert!(refused(&server, "/engine", &auth(&others)).await.starts_with("forbidden: "));
         engine.report("job_ack", lease_of(&dispatch)).await;
         // A revoked key ends its connection.
         let mut front = front_end(&server, &json!({ "token": viewer })).await;
@@ -66,6 +63,33 @@ fn keys_and_roles_work_like_over_http() {
         engine.disconnected().await;
         front.disconnected().await;
         assert_eq!(server.job(&job).await["state"], "running");
+    });
+}
+
+#[test]
+fn an_engine_outside_of_the_scopes_of_its_key_is_refused() {
+    on_both_stores_with_config(TYPES, async |mut server: Server| {
+        server.use_admin_key().await;
+        let key = async |new: Value| {
+            let created = server.post("/api/keys", &new).await.expect(201);
+            created["key"].as_str().unwrap().to_owned()
+        };
+        let scopes = json!({ "types": ["index"], "queues": ["q"], "worker": "gpu-*" });
+        let worker = key(json!({ "role": "worker", "scopes": scopes })).await;
+        let auth =
+            |name: &str, job_type: &str| json!({ "token": worker, "engineId": name, "jobTypes": [job_type] });
+        assert!(refused(&server, "/engine", &auth("cpu-1", "index")).await.starts_with("forbidden: "));
+        assert!(refused(&server, "/engine", &auth("gpu-1", "scene")).await.starts_with("forbidden: "));
+        let viewer =
+            key(json!({ "role": "viewer", "scopes": { "types": ["index"], "queues": ["q"] } })).await;
+        let mut front = front_end(&server, &json!({ "token": viewer })).await;
+        let mut engine = SocketClient::connected_to(&server, "/engine", &auth("gpu-1", "index")).await;
+        server.create(json!({ "type": "index" })).await;
+        server.create(json!({ "type": "scene", "queue": "q" })).await;
+        let job = server.create(json!({ "type": "index", "queue": "q" })).await;
+        assert_eq!(engine.event("job_dispatch").await["jobId"], job["id"], "only jobs of its queue");
+        let (_, first) = front.next_event().await;
+        assert_eq!(first["id"], job["id"], "others are left out");
     });
 }
 

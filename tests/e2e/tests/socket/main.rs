@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "fixtures may panic")]
 
 mod cancels;
+mod credentials;
 mod endings;
 mod engines;
 mod front_ends;

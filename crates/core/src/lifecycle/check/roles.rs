@@ -1,6 +1,8 @@
-//! L2: `create` leads to the initial state, which is ready, and there is a final state. L3: no rule leaves a final state.
+//! L2: `create` leads to the initial state, which is ready or waiting, there is a final state, and only signals have `by`.
+//! L3: no rule leaves a final state.
 
 use super::super::flaw::{Flaws, RuleId};
+use super::super::parse::DraftTransition;
 use super::super::{Phase, Trigger};
 use super::{Edge, Machine, Origin};
 
@@ -9,6 +11,12 @@ pub(super) fn check(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
     create(machine, flaws);
     ending(machine, flaws);
     absorbing(machine, flaws);
+    senders(machine, flaws);
+}
+
+/// Whether a job may begin in this phase: it can be claimed, or waits for what makes it ready.
+pub(super) fn may_be_initial(phase: Phase) -> bool {
+    matches!(phase, Phase::Ready | Phase::Waiting)
 }
 
 fn initial(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
@@ -16,22 +24,24 @@ fn initial(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
         // A value of the wrong type was reported when it was read.
         if !machine.draft.initial_present {
             let places = [(machine.draft.headings.file, "belongs at the top")];
-            let help = "add the line initial = \"queued\", with the ready state that `create` leads to";
+            let help =
+                "add the line initial = \"queued\", with the ready or waiting state that `create` leads to";
             flaws.add(RuleId::L2, "`initial` is missing", &places, help);
         }
         return;
     };
     let Some(state) = machine.initial else { return };
-    // If `create` leads to another state, which is ready, that is the flaw, and `create` below reports it.
+    // If `create` leads to another state, which could be initial, that is the flaw, and `create` below reports it.
     let created = machine.edges.iter().find(|edge| edge.from == Origin::Create).and_then(|edge| edge.to);
-    if created.is_some_and(|created| created != state && machine.phase(created) == Some(Phase::Ready)) {
+    if created.is_some_and(|created| created != state && machine.phase(created).is_some_and(may_be_initial)) {
         return;
     }
-    if let Some(phase) = machine.phase(state).filter(|phase| *phase != Phase::Ready) {
-        let message = format!("the initial state `{}` is {}, not ready", machine.name(state), phase.as_str());
+    if let Some(phase) = machine.phase(state).filter(|phase| !may_be_initial(*phase)) {
+        let (name, phase) = (machine.name(state), phase.as_str());
+        let message = format!("the initial state `{name}` is {phase}, not ready or waiting");
         let places =
             [(named.at, "every job begins here"), (machine.phase_at(state), "and cannot be claimed")];
-        flaws.add(RuleId::L2, message, &places, "begin in a state with role = \"ready\"");
+        flaws.add(RuleId::L2, message, &places, "begin in a state with role = \"ready\" or \"waiting\"");
     }
 }
 
@@ -83,5 +93,21 @@ fn absorbing(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
                         `outcome`";
             flaws.add(RuleId::L3, format!("no rule may leave `{name}`: it is final"), &places, help);
         }
+    }
+}
+
+/// Other triggers have fixed senders: workers, the clock, or callers that the API checks.
+fn senders(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
+    let mut reported: Option<&DraftTransition> = None;
+    for edge in &machine.edges {
+        let (Some(by), Some(on)) = (&edge.transition.by, edge.on) else { continue };
+        let is_reported = reported.is_some_and(|known| std::ptr::eq(known, edge.transition));
+        if is_reported || matches!(on, Trigger::Signal(_)) {
+            continue;
+        }
+        reported = Some(edge.transition);
+        let places = [(by.at, "has no effect here"), (edge.on_at, "this is not a signal")];
+        let help = "remove `by`, or move the signals of this transition to one that has it";
+        flaws.add(RuleId::L2, format!("`by` restricts signals, and `{on}` is none"), &places, help);
     }
 }

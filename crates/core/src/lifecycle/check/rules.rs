@@ -2,6 +2,7 @@
 
 use super::super::flaw::{Flaws, RuleId};
 use super::super::{Condition, Outcome, Phase, Trigger};
+use super::roles::may_be_initial;
 use super::{Edge, EdgeCondition, Machine, Origin};
 use crate::text::list;
 
@@ -143,9 +144,9 @@ fn entered_with_a_lease(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
 
 fn sensible(machine: &Machine<'_>, flaws: &mut Flaws<'_>) {
     for (edge, on, from, phase) in machine.known() {
-        // L3 reports a rule that leaves a final state, and L2 an initial state that is not ready.
+        // L3 reports a rule that leaves a final state, and L2 an initial state that cannot be one.
         if phase.is_final()
-            || (*on == Trigger::Claim && machine.initial == Some(from)) && phase != Phase::Ready
+            || (*on == Trigger::Claim && machine.initial == Some(from)) && !may_be_initial(phase)
         {
             continue;
         }

@@ -40,6 +40,7 @@ fn changed(changes: &mut ChangeList, old: &Rule, now: &Rule) {
     let reason =
         |rule: &Rule| rule.reason.map_or("no reason".to_owned(), |code| format!("reason {}", code.as_str()));
     changes.value(&what, reason(old), reason(now));
+    changes.value(&what, format!("sent {}", senders(old)), format!("sent {}", senders(now)));
 }
 
 fn removed(changes: &mut ChangeList, old: &Lifecycle, new: &Lifecycle, rule: &Rule) {
@@ -81,5 +82,13 @@ fn what(rule: &Rule) -> String {
 }
 
 fn leads(rule: &Rule) -> String {
-    format!("to `{}`, event {}", rule.to, rule.event)
+    let by = rule.by.as_ref().map_or_else(String::new, |_| format!(", {}", senders(rule)));
+    format!("to `{}`, event {}{by}", rule.to, rule.event)
+}
+
+/// `by operator, admin`.
+fn senders(rule: &Rule) -> String {
+    let Some(by) = &rule.by else { return "by owner, operator, admin".to_owned() };
+    let names: Vec<&str> = by.iter().map(|role| role.as_str()).collect();
+    format!("by {}", names.join(", "))
 }

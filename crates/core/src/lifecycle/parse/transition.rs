@@ -3,14 +3,15 @@
 use toml::de::DeValue;
 
 use super::super::flaw::{Located, RuleId, Span, suggestion};
-use super::super::{Condition, Trigger};
+use super::super::{Condition, Rule, Trigger};
 use super::DraftTransition;
 use super::reader::{DraftReader, KnownTable, TomlValue, shown};
+use crate::api_key::Role;
 use crate::dead_letter::ReasonCode;
 use crate::limits;
 use crate::text::did_you_mean;
 
-const KEYS: &[&str] = &["on", "from", "when", "to", "event", "audit", "reason"];
+const KEYS: &[&str] = &["on", "from", "when", "to", "event", "audit", "reason", "by"];
 
 /// All transitions, and where they begin if there are any.
 pub(super) fn read(
@@ -82,6 +83,7 @@ fn read_one(reader: &mut DraftReader<'_>, value: &TomlValue<'_>) -> Option<Draft
         event,
         audit: record_name(reader, &table, "audit", "an audit line", "DECLINED"),
         reason: reader.optional_text(&table, "reason").and_then(|text| reason(reader, &text)),
+        by: by(reader, &table),
     })
 }
 
@@ -131,6 +133,20 @@ fn reason(reader: &mut DraftReader<'_>, text: &Located<String>) -> Option<Locate
     let words = ReasonCode::ALL.map(ReasonCode::as_str);
     let code = reader.word(text, "a reason code", &words, ReasonCode::parse)?;
     Some(Located { value: code, at: text.at })
+}
+
+/// The roles that may send a signal. An unknown one is reported and left out.
+fn by(reader: &mut DraftReader<'_>, table: &KnownTable<'_>) -> Option<Located<Vec<Role>>> {
+    let value = table.get("by")?;
+    not_empty(reader, value, "by", "name the roles that may send it, or remove the line");
+    let words = Rule::SENDERS.map(Role::as_str);
+    let names = reader.texts(value, "by");
+    let role = |name: &Located<String>| reader.word(name, "a role that sends signals", &words, sender);
+    Some(Located { value: names.iter().filter_map(role).collect(), at: value.span().into() })
+}
+
+fn sender(name: &str) -> Option<Role> {
+    Rule::SENDERS.into_iter().find(|role| role.as_str() == name)
 }
 
 /// The name of an event or audit line: letters of either case, because existing clients may expect such names.

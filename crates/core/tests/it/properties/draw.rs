@@ -92,6 +92,15 @@ impl Step {
     }
 }
 
+pub(super) fn presents_a_lease(command: &Command) -> bool {
+    match command {
+        Command::Heartbeat(_) | Command::Progress { .. } | Command::Disconnect(_) => true,
+        Command::Report(report) => report.holder.is_some(),
+        Command::Log(log) => log.holder.is_some(),
+        _ => false,
+    }
+}
+
 impl Draw {
     /// The command that these numbers select in a world, after advancing its clock.
     pub(super) fn step(&self, world: &mut World, n: u128) -> Step {
@@ -111,7 +120,9 @@ impl Draw {
         // Few keys and bodies, so that they repeat.
         let keyed = self.which[4].is_multiple_of(4)
             && !matches!(command, Command::Sweep(_) | Command::Prune | Command::Purge(_));
-        let key = keyed.then(|| IdempotencyKey { key: self.key(), fingerprint: [self.which[4] % 8 / 4; 32] });
+        // A fingerprint is the digest of the body, and a body that presents a lease differs from one that does not.
+        let body = self.which[4] % 8 / 4 + 2 * u8::from(presents_a_lease(&command));
+        let key = keyed.then(|| IdempotencyKey { key: self.key(), fingerprint: [body; 32] });
         let by = if self.what.is_multiple_of(2) { "ann" } else { "user:u1" };
         Step { envelope: CommandEnvelope { key, ..envelope(by, command) }, ..pass }
     }

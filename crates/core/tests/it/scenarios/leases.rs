@@ -12,4 +12,9 @@ scenarios! {
     fn a_refused_report_is_not_a_heartbeat();
     fn two_missed_heartbeats_end_the_lease_early();
     fn a_lost_connection_ends_the_lease_if_the_lifecycle_says_so();
+    fn a_lease_belongs_to_the_credential_that_claimed_the_job();
+    fn the_last_holder_of_a_job_is_known_by_its_credential();
+    fn a_workers_key_belongs_to_its_credential();
+    fn a_lease_without_a_credential_is_judged_by_worker_and_fence();
+    fn events_have_the_credential_of_their_caller();
 }

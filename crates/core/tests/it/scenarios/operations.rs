@@ -14,4 +14,5 @@ scenarios! {
     fn an_unfinished_job_is_never_purged();
     fn a_failure_without_a_report_has_an_error();
     fn a_partial_success_is_recorded_as_partial();
+    fn audit_lines_have_the_values_before_and_after();
 }

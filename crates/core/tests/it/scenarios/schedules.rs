@@ -41,7 +41,7 @@ fn schedule_of(result: CommandResult) -> (Schedule, bool) {
     match result.expect("the command is valid") {
         CommandOutput::Automation { automation, replayed } => match *automation {
             Automation::Schedule(schedule) => (schedule, replayed),
-            Automation::Webhook(_) => panic!("a schedule was expected"),
+            Automation::Webhook(_) | Automation::Erasure(_) => panic!("a schedule was expected"),
         },
         other => panic!("a schedule was expected, not {other:?}"),
     }

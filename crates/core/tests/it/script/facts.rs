@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::event::Signal;
+use tenure_core::event::{AuditLine, Signal};
 use tenure_core::job::Lease;
 
 use super::{ScriptRunner, Words};
@@ -93,6 +93,21 @@ impl ScriptRunner {
             "audit" => {
                 vec![join(tables.audit.iter().map(|line| format!("{} by {}", line.action, line.actor)))]
             }
+            "changes" => {
+                let shown = |line: &AuditLine| {
+                    let details = line
+                        .details
+                        .as_ref()
+                        .expect("every new line has them")
+                        .to_value()
+                        .expect("details are JSON");
+                    let text =
+                        |value: &serde_json::Value| value.to_string().replace('"', "").replace(',', ";");
+                    let (before, after) = (text(&details["before"]), text(&details["after"]));
+                    format!("{} with {}: {before} to {after}", line.action, text(&details["credential"]))
+                };
+                tables.audit.iter().map(shown).collect()
+            }
             "workers" => {
                 let shown = |seen: &WorkerRecord| {
                     let credential = seen.credential.as_deref().unwrap_or("nothing");
@@ -136,6 +151,10 @@ impl ScriptRunner {
             "see" => self.job_facts(&tables.jobs[&id]),
             "history" => {
                 let shown = |event: &Event| format!("{}@{}", event.name, seconds(event.ts));
+                vec![join(tables.events[&id].iter().map(shown))]
+            }
+            "credentials" => {
+                let shown = |event: &Event| event.facts.credential.as_deref().unwrap_or("-").to_owned();
                 vec![join(tables.events[&id].iter().map(shown))]
             }
             "actors" => vec![join(tables.events[&id].iter().map(|event| event.actor.to_string()))],
@@ -192,6 +211,7 @@ impl ScriptRunner {
     fn lease_facts(&self, lease: &Lease) -> Vec<String> {
         vec![
             format!("held by {}", lease.worker),
+            format!("bound to {}", lease.credential.as_deref().unwrap_or("nothing")),
             format!("expires {}", self.at(lease.expires())),
             format!("lease until {}", self.at(lease.ends)),
         ]

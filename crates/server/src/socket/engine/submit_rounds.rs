@@ -108,7 +108,7 @@ impl EngineTask {
     }
 
     async fn submit_all(&self, commands: Vec<Command>) -> Vec<Result<CommandResult, Failure>> {
-        let by = self.handshake.caller.actor();
+        let by = self.handshake.caller.origin();
         let envelope = |command| CommandEnvelope { by: by.clone(), key: None, command };
         self.app.runtime().submit_all(commands.into_iter().map(envelope)).await
     }

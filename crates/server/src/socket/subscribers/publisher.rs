@@ -58,8 +58,10 @@ impl Publisher {
     }
 
     fn publish(&self, job: &Job, EncodedEvent { names, data }: EncodedEvent) {
-        let (user_id, worker) = (job.spec.user_id.clone(), job.worker().cloned());
-        self.app.hub.subscribers.publish(&Arc::new(JobMessage { user_id, worker, names, data }));
+        let (user_id, owner) = (job.spec.user_id.clone(), job.lease_owner());
+        let (job_type, queue) = (job.spec.job_type.clone(), job.spec.queue.clone());
+        let message = JobMessage { job_type, queue, user_id, owner, names, data };
+        self.app.hub.subscribers.publish(&Arc::new(message));
     }
 
     /// The job as it was after a transition, and its encoder; `None` if the job is deleted already.

@@ -24,12 +24,16 @@ struct Jwks {
 }
 
 impl IssuerKeys {
-    /// Skips unusable keys; fails if none is usable.
+    /// Skips unusable keys. There may be none: then no token is accepted.
     pub(super) fn parse(jwks: &[u8], allowed: &[Algorithm]) -> Result<Self, String> {
         let jwks: Jwks = serde_json::from_slice(jwks).map_err(|error| format!("not a JWKS: {error}"))?;
         let parsed = jwks.keys.into_iter().filter_map(|key| serde_json::from_value(key).ok());
         let keys: Vec<IssuerKey> = parsed.filter_map(|jwk| IssuerKey::of(&jwk, allowed)).collect();
-        if keys.is_empty() { Err("no key has an allowed algorithm".into()) } else { Ok(Self(keys)) }
+        Ok(Self(keys))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The keys that may have signed a JWT with this header; none if there are too many.

@@ -2,7 +2,7 @@
 //!
 //! A file is read again when it changes. A URL is fetched at first use, every ten minutes, and when a JWT names an unknown
 //! key; since any caller can do that, at most once a minute. If reading fails, the known keys stay valid, so that an
-//! outage of the issuer locks no caller out.
+//! outage of the issuer locks no caller out. A JWKS without a usable key is no failure: it revokes the known keys.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,8 +79,11 @@ type FileVersion = Option<(SystemTime, u64)>;
 impl FileSource {
     fn open(path: &Path, allowed: &[Algorithm]) -> Result<Self, String> {
         let version = file_version(path);
-        let keys = read(path, allowed)
-            .map_err(|error| format!("cannot load auth.jwt.jwks {}: {error}", path.display()))?;
+        let usable = |keys: IssuerKeys| {
+            if keys.is_empty() { Err("no key has an allowed algorithm".to_owned()) } else { Ok(keys) }
+        };
+        let keys = read(path, allowed).and_then(usable);
+        let keys = keys.map_err(|error| format!("cannot load auth.jwt.jwks {}: {error}", path.display()))?;
         let cached = RwLock::new((version, Arc::new(keys)));
         Ok(Self { path: path.to_path_buf(), allowed: allowed.to_vec(), cached })
     }
@@ -97,7 +100,12 @@ impl FileSource {
         if cached.0 != version {
             cached.0 = version;
             match read(&self.path, &self.allowed) {
-                Ok(keys) => cached.1 = Arc::new(keys),
+                Ok(keys) => {
+                    if keys.is_empty() {
+                        tracing::warn!(path = %self.path.display(), "JWKS has no usable key; tokens refused");
+                    }
+                    cached.1 = Arc::new(keys);
+                }
                 Err(error) => tracing::warn!(path = %self.path.display(), %error, "JWKS file reload failed"),
             }
         }
@@ -225,6 +233,9 @@ impl UrlSource {
         let mut fetched = self.fetched.write().unwrap_or_else(PoisonError::into_inner);
         match result {
             Ok(keys) => {
+                if keys.is_empty() {
+                    tracing::warn!(url = %self.url, "JWKS has no usable key; tokens refused");
+                }
                 fetched.keys = Some(Arc::new(keys));
                 fetched.succeeded_at = Some(Instant::now());
             }

@@ -1,2 +1,3 @@
 -- api_keys: all API keys. A few rows.
-select id, role, user_id, digest, created_at, created_by, revoked_at from api_keys order by id
+select id, role, user_id, digest, created_at, created_by, revoked_at, details, last_used_at
+from api_keys order by id

@@ -1,4 +1,8 @@
 -- now_batch: `now` for a batch, and the paused queues. Index: the primary keys.
-select greatest((extract(epoch from clock_timestamp()) * 1000)::bigint, alive_at), alive_at, stopped,
+select c.alive_at + c.passed - least(c.ahead, c.passed / 8), c.alive_at, c.stopped, c.wall,
     array(select queue from paused_queues)
-from clock where id = 1
+from (
+    select clock.*, read.wall, greatest(read.wall - (clock.alive_at - clock.ahead), 0) as passed
+    from clock, (select (extract(epoch from clock_timestamp()) * 1000)::bigint as wall) read
+    where clock.id = 1
+) c

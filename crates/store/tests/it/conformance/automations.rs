@@ -40,7 +40,7 @@ fn schedule_of(result: CommandResult) -> (Schedule, bool) {
     match result.expect("the command is valid") {
         CommandOutput::Automation { automation, replayed } => match *automation {
             Automation::Schedule(schedule) => (schedule, replayed),
-            Automation::Webhook(_) => panic!("a schedule was expected"),
+            Automation::Webhook(_) | Automation::Erasure(_) => panic!("a schedule was expected"),
         },
         other => panic!("a schedule was expected, not {other:?}"),
     }
@@ -139,7 +139,7 @@ fn webhook_of(result: CommandResult) -> Webhook {
     match result.expect("the command is valid") {
         CommandOutput::Automation { automation, .. } => match *automation {
             Automation::Webhook(webhook) => webhook,
-            Automation::Schedule(_) => panic!("a webhook was expected"),
+            Automation::Schedule(_) | Automation::Erasure(_) => panic!("a webhook was expected"),
         },
         other => panic!("a webhook was expected, not {other:?}"),
     }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::api_key::ApiKey;
+use tenure_core::api_key::{ApiKey, KeyUse, RotateKey, Scopes};
+use tenure_core::session::{NewSession, Session};
 use tenure_core::time::Now;
 use tenure_core::worker::WorkerRecord;
 use uuid::Uuid;
@@ -13,7 +14,7 @@ use crate::stores::TestStores;
 
 fn add(id: &str, role: Role, digest: u8) -> CommandEnvelope {
     let user_id = (role == Role::Producer).then(|| "ann".into());
-    let new = NewKey { id: id.into(), role, user_id, digest: [digest; 32] };
+    let new = NewKey::new(id, role, user_id, [digest; 32]);
     by("admin:ann", Command::AddKey(Box::new(new)))
 }
 
@@ -54,6 +55,90 @@ pub(crate) async fn api_keys_are_stored_and_revoked(stores: TestStores) {
     let (made, revoked) = (Name::from("key_create"), Name::from("key_revoke"));
     assert_eq!(actions, [&made, &made, &made, &revoked, &made, &revoked].map(Clone::clone));
     assert_lawful(&stores.store).await;
+}
+
+/// A key with everything that a key can have.
+fn detailed(id: &str) -> NewKey {
+    NewKey {
+        more_roles: vec![Role::Worker],
+        name: Some("build farm".into()),
+        expires: When::In(Millis::seconds(3600)),
+        scopes: Scopes {
+            types: Some(vec!["a".into(), "b".into()]),
+            worker: Some("ci-*".into()),
+            priority_max: Some(5),
+            ..Scopes::default()
+        },
+        ..NewKey::new(id, Role::Producer, Some("ann".into()), [7; 32])
+    }
+}
+
+pub(crate) async fn details_of_api_keys_are_stored_and_rotated(stores: TestStores) {
+    one(&stores.store, add("root", Role::Admin, 0)).await.unwrap();
+    let new = detailed("k");
+    let (key, _) = key_of(one(&stores.store, by("admin:ann", Command::AddKey(Box::new(new.clone())))).await);
+    assert!(new.describes(&key) && key.details.expires_at.is_some());
+    let stored = async |store: &Store| store.api_keys().await.unwrap().remove(0);
+    assert_eq!(stored(&stores.other).await, key);
+    let rotate = RotateKey { id: "k".into(), digest: [8; 32], overlap: Millis::seconds(60) };
+    let (rotated, _) = key_of(one(&stores.other, by("admin:ann", Command::RotateKey(rotate))).await);
+    assert_eq!((rotated.digest, rotated.details.earlier_secrets.len()), ([8; 32], 1));
+    assert_eq!(stored(&stores.store).await, rotated);
+    assert_lawful(&stores.store).await;
+}
+
+pub(crate) async fn the_last_use_of_an_api_key_is_stored(stores: TestStores) {
+    one(&stores.store, add("k", Role::Admin, 0)).await.unwrap();
+    let used = |key: &str, at: i64| {
+        by("server", Command::KeysUsed(vec![KeyUse { key: key.into(), at: Timestamp(at) }]))
+    };
+    let last = async |store: &Store| store.api_keys().await.unwrap().remove(0).last_used_at;
+    assert_eq!(last(&stores.store).await, None);
+    one(&stores.store, used("k", 2000)).await.unwrap();
+    one(&stores.other, used("k", 1000)).await.unwrap();
+    one(&stores.other, used("unknown", 1000)).await.unwrap();
+    assert_eq!(last(&stores.store).await, Some(Timestamp(2000)), "the latest use counts");
+    let (revoked, _) = key_of(one(&stores.other, revoke("k")).await);
+    assert!(revoked.revoked_at.is_some());
+    assert_eq!(last(&stores.store).await, Some(Timestamp(2000)), "a change of the key keeps it");
+    assert_eq!(stores.store.api_keys().await.unwrap().len(), 1);
+}
+
+pub(crate) async fn sessions_begin_end_and_expire(stores: TestStores) {
+    let now = stores.store.now().await.unwrap().at;
+    let session = |credential: &str, end: Timestamp| Session {
+        credential: credential.into(),
+        secret: Some([7; 32]),
+        role: Some(Role::Viewer),
+        user_id: Some("ann".into()),
+        expires_at: end,
+    };
+    let begin = |digest: &str, session: &Session| {
+        let new = NewSession { digest: digest.into(), session: session.clone() };
+        by("viewer:k", Command::BeginSession(Box::new(new)))
+    };
+    let long = session("key:k1", now + Millis::seconds(3600));
+    one(&stores.store, begin("d1", &long)).await.unwrap();
+    one(&stores.other, begin("d2", &long)).await.unwrap();
+    assert!(
+        one(&stores.other, begin("d3", &session("key:k1", Timestamp(1)))).await.is_err(),
+        "it has expired"
+    );
+    assert_eq!(stores.other.session("d1".into()).await.unwrap(), Some(long.clone()));
+    assert_eq!(stores.store.session("d3".into()).await.unwrap(), None);
+    for _ in 0..2 {
+        one(&stores.other, by("viewer:k", Command::EndSession("d1".into()))).await.unwrap();
+        assert_eq!(stores.store.session("d1".into()).await.unwrap(), None);
+    }
+    let old = session("jwt:s", Timestamp(now.0 - 1));
+    let written = stores.store.transact(Reads::default(), move |set, _| {
+        drop(set.changes.upserted.sessions.insert("d4".into(), Some(old.clone())));
+    });
+    written.await.unwrap();
+    assert!(stores.store.has_expired().await.unwrap());
+    one(&stores.other, by("clock", Command::Prune)).await.unwrap();
+    assert_eq!(stores.store.session("d4".into()).await.unwrap(), None);
+    assert_eq!(stores.store.session("d2".into()).await.unwrap(), Some(long));
 }
 
 pub(crate) async fn an_api_key_is_created_once_under_concurrency(stores: TestStores) {

@@ -82,6 +82,10 @@ pub(crate) async fn the_audit_log_is_read_in_pages(stores: TestStores) {
     let actions: Vec<_> = trail.iter().map(|(_, line)| line.action.as_str()).collect();
     assert_eq!(actions, ["pause", "resume", "grant", "SAFE_BLOCK"]);
     assert_eq!(trail[3].1.job_id, Some(job.id()));
+    let details = |row: usize| trail[row].1.details.as_ref().unwrap().to_value().unwrap();
+    assert_eq!(details(0)["before"]["paused"], false);
+    assert_eq!(details(0)["after"]["paused"], true);
+    assert_eq!(details(3)["after"]["state"], "rejected");
     assert_eq!(store.audit(trail[1].0, 1).await.unwrap(), trail[2..3]);
     let newest_first: Vec<_> = trail.iter().rev().cloned().collect();
     assert_eq!(store.audit_before(u64::MAX, 10).await.unwrap(), newest_first);
@@ -107,4 +111,16 @@ pub(crate) async fn a_lifecycle_version_is_registered_once(stores: TestStores) {
     let (ours, theirs) =
         tokio::join!(one(&stores.store, register(11, "x")), one(&stores.other, register(11, "x")));
     assert!(ours.is_ok() && theirs.is_ok());
+    // Two nodes that start together with different files of the same version: the second is refused.
+    for version in 20..60 {
+        let (ours, theirs) = tokio::join!(
+            one(&stores.store, register(version, "x")),
+            one(&stores.other, register(version, "y"))
+        );
+        let refused = [&ours, &theirs].map(|it| *it == Err(Refusal::LifecycleChanged(reference(version))));
+        assert_eq!(refused.iter().filter(|it| **it).count(), 1, "{ours:?} {theirs:?}");
+        let stored = stores.store.lifecycles().await.unwrap();
+        let stored = &stored.iter().find(|(known, _)| *known == reference(version)).unwrap().1;
+        assert_eq!(stored, if refused[0] { "y" } else { "x" }, "the first stays");
+    }
 }

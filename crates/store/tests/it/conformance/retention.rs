@@ -1,5 +1,10 @@
 //! Retention: purging jobs and pruning expired records.
 
+use std::sync::Arc;
+
+use tenure_core::credit::Account;
+use tenure_core::erasure::Erase;
+use tenure_core::id::UserId;
 use uuid::Uuid;
 
 use crate::conformance::{journal, page};
@@ -39,6 +44,47 @@ pub(crate) async fn a_purged_job_leaves_only_ledger_and_audit_lines(stores: Test
         assert_eq!(node.audit(0, 9).await.unwrap(), trail);
     }
     assert!(one(store, purge(id)).await.is_err(), "it does not exist any more");
+    assert_lawful(store).await;
+}
+
+pub(crate) async fn an_erased_user_keeps_amounts_under_an_alias(stores: TestStores) {
+    let store = &stores.store;
+    let user = || UserId::from("ann");
+    submit(store, vec![grant("ann", 10), grant("bob", 4)]).await;
+    let paid = || Create { user_id: Some(user()), ..a_job("paid") };
+    let jobs = created(store, vec![paid(), paid()]).await;
+    let held: Vec<_> = take(store, "w1", any(), 2).await.iter().map(|job| hold(job)).collect();
+    one(store, succeed(&held[0])).await.unwrap();
+    let erase = Erase { user: user(), alias: "erased-1".into(), reason: "asked".to_owned() };
+    let erase = by("operator:ann", Command::Erase(Box::new(erase)));
+    one(&stores.other, erase.clone()).await.unwrap();
+    let again = one(store, erase).await;
+    assert!(matches!(again, Ok(CommandOutput::Automation { replayed: true, .. })), "{again:?}");
+    let delete = |job: &Arc<Job>| by("clock", Command::DeleteErased { user: user(), job: job.id() });
+    let finish = || by("clock", Command::FinishErasure(user()));
+    submit(store, vec![delete(&jobs[0]), delete(&jobs[1]), finish()]).await;
+    let left: Vec<_> = all_jobs(&stores.other).await.iter().map(|job| job.id()).collect();
+    assert_eq!(left, [held[1].job], "it is unfinished");
+    assert_eq!(store.account(user()).await.unwrap().reserved, 3, "the erasure is open");
+
+    // In one batch: a movement, the end of the erasure, and a movement of a new account with the same name.
+    let mine = jobs.iter().find(|job| job.id() == held[1].job).unwrap();
+    let results =
+        submit(store, vec![succeed(&held[1]), delete(mine), grant("ann", 1), finish(), grant("ann", 2)])
+            .await;
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+    for node in [&stores.store, &stores.other] {
+        assert_eq!(node.account(user()).await.unwrap(), Account { granted: 2, reserved: 0, spent: 0 });
+        let alias = node.account("erased-1".into()).await.unwrap();
+        assert_eq!(alias, Account { granted: 11, reserved: 0, spent: 6 });
+        let lines = node.ledger("erased-1".into(), 0, 9).await.unwrap();
+        assert_eq!(lines.len(), 6);
+        assert!(lines.iter().all(|(_, line)| line.reason.is_none()), "{lines:?}");
+        assert_eq!(node.ledger(user(), 0, 9).await.unwrap().len(), 1);
+        assert_eq!(node.ledger("bob".into(), 0, 9).await.unwrap().len(), 1);
+        assert_eq!(node.automations(AutomationKind::Erasure).await.unwrap(), []);
+    }
+    assert!(one(store, finish()).await.is_err(), "it does not exist any more");
     assert_lawful(store).await;
 }
 

@@ -14,7 +14,7 @@ use crate::prelude::*;
 use crate::stores::{self, ask, connect};
 
 /// Work from several tasks until it is stopped; every error must be retryable.
-struct Load {
+pub(super) struct Load {
     acknowledged: Arc<Mutex<Acknowledged>>,
     count: Arc<AtomicUsize>,
     stop: tokio::sync::watch::Sender<bool>,
@@ -22,7 +22,7 @@ struct Load {
 }
 
 impl Load {
-    fn start(nodes: &[Store]) -> Self {
+    pub(super) fn start(nodes: &[Store]) -> Self {
         let (stop, stopped) = tokio::sync::watch::channel(false);
         let (acknowledged, count) = (Arc::<Mutex<Acknowledged>>::default(), Arc::<AtomicUsize>::default());
         let tasks = (0..6).map(|n| {
@@ -44,13 +44,13 @@ impl Load {
     }
 
     /// Waits until this many more transitions were acknowledged.
-    async fn more(&self, many: usize) {
+    pub(super) async fn more(&self, many: usize) {
         let before = self.count.load(Ordering::Relaxed);
         until("work continues", async || (self.count.load(Ordering::Relaxed) >= before + many).then_some(()))
             .await;
     }
 
-    async fn end(self) -> Acknowledged {
+    pub(super) async fn end(self) -> Acknowledged {
         self.stop.send(true).expect("the tasks listen");
         for task in self.tasks {
             task.await.expect("every error was one after which it may be tried again");

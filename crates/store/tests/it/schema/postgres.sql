@@ -14,6 +14,8 @@
 --     created_at bigint not null
 --     created_by text not null
 --     revoked_at bigint
+--     details text
+--     last_used_at bigint
 -- table asset_garbage
 --     storage_path text collate C not null
 --     due_at bigint not null
@@ -35,10 +37,12 @@
 --     actor text not null
 --     job_id uuid
 --     reason text
+--     details text
 -- table clock
 --     id integer not null
 --     alive_at bigint not null
 --     stopped bigint not null
+--     ahead bigint not null
 --     with (fillfactor=10)
 -- table commits
 --     id uuid not null
@@ -158,6 +162,10 @@
 --     body text not null
 -- table paused_queues
 --     queue text collate C not null
+-- table sessions
+--     digest text collate C not null
+--     expires_at bigint not null
+--     body text not null
 -- table telemetry
 --     id bigint not null identity
 --     job_id uuid not null
@@ -207,6 +215,8 @@
 -- CREATE INDEX orders_due ON orders USING btree (kind, due_at, id) WHERE (due_at IS NOT NULL)
 -- CREATE UNIQUE INDEX orders_pkey ON orders USING btree (kind, id)
 -- CREATE UNIQUE INDEX paused_queues_pkey ON paused_queues USING btree (queue)
+-- CREATE INDEX sessions_expires_at ON sessions USING btree (expires_at)
+-- CREATE UNIQUE INDEX sessions_pkey ON sessions USING btree (digest)
 -- CREATE INDEX telemetry_job ON telemetry USING btree (job_id, id)
 -- CREATE INDEX telemetry_keep_until ON telemetry USING btree (keep_until)
 -- CREATE UNIQUE INDEX telemetry_pkey ON telemetry USING btree (id)

@@ -15,7 +15,7 @@ CREATE TABLE api_keys (
     created_at integer not null,
     created_by text    not null,
     revoked_at integer
-) strict, without rowid;
+, details text, last_used_at integer) strict, without rowid;
 
 CREATE TABLE asset_garbage (
     storage_path text    not null primary key,
@@ -42,7 +42,7 @@ CREATE TABLE audit (
     actor  text    not null,
     job_id blob,
     reason text
-) strict;
+, details text) strict;
 
 CREATE TABLE clock (
     id       integer not null primary key,
@@ -188,6 +188,12 @@ CREATE TABLE paused_queues (
     queue text not null primary key
 ) strict, without rowid;
 
+CREATE TABLE sessions (
+    digest     text not null primary key,
+    expires_at integer not null,
+    body       text not null
+) strict, without rowid;
+
 CREATE TABLE telemetry (
     id         integer not null primary key,
     job_id     blob    not null,
@@ -233,6 +239,8 @@ CREATE INDEX ledger_user on ledger (user_id, id);
 CREATE INDEX nodes_seen_at on nodes (seen_at desc, id);
 
 CREATE INDEX orders_due on orders (kind, due_at, id) where due_at is not null;
+
+CREATE INDEX sessions_expires_at on sessions (expires_at);
 
 CREATE INDEX telemetry_job on telemetry (job_id, id);
 

@@ -174,9 +174,12 @@ fn a_command_that_is_too_long_is_refused() {
 #[test]
 fn a_program_does_not_inherit_secrets_of_its_worker() {
     let mut server = start_server();
-    let script = "env | grep -E '^TENURE_(KEY|URL|DATABASE_URL)='; true";
+    let script = "env | grep -E '^TENURE_(KEY|KEY_FILE|URL|DATABASE_URL)='; true";
+    let key_file = server.path().join("key");
+    std::fs::write(&key_file, "secret").unwrap();
     let run = |server: &CliServer, job_type: &str, url: &str| {
         let mut command = server.command();
+        command.env("TENURE_KEY_FILE", &key_file);
         command.args(["work", job_type, "--", "sh", "-c", script]);
         command.env("TENURE_URL", url).env("TENURE_DATABASE_URL", "postgres://name:password@localhost/db");
         let worker = start(command);

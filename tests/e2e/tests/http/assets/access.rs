@@ -112,9 +112,10 @@ fn only_owners_and_lease_holders_add_assets() {
             callers.add(&server, caller, "").await.problem(403, "forbidden");
         }
         callers.add(&server, "holder", &callers.held).await.expect(201);
-        for caller in ["ann", "bob", "viewer", "other"] {
+        for caller in ["ann", "bob", "viewer"] {
             callers.add(&server, caller, &callers.held).await.problem(403, "forbidden");
         }
+        callers.add(&server, "other", &callers.held).await.problem(409, "lease_conflict");
         callers.add(&server, "other", "&worker=w9&fence=1").await.problem(409, "lease_conflict");
         assert_eq!(column(&json!(list(&server, &callers.job).await), "user_id"), vec![json!("ann"); 5]);
         assert_eq!(files(&server).len(), 5);

@@ -56,3 +56,22 @@ fn a_number_that_readers_cannot_represent_is_refused_wherever_json_is_stored() {
         server.claim(json!({ "worker": "w9" })).await;
     });
 }
+
+#[test]
+fn an_integer_may_have_a_fraction_of_zeros() {
+    on_both_stores_with_config(CONFIG, async |server| {
+        let job = r#"{"type":"plain","priority":-1.0,"max_attempts":3.0e0}"#;
+        let job = server.post_text("/api/jobs", job).await.expect(202);
+        assert_eq!((&job["priority"], &job["max_attempts"]), (&json!(-1), &json!(3)));
+        let claim = r#"{"worker":"w1","max":10e-1}"#;
+        let held = server.post_text("/api/claims", claim).await.expect(200)["jobs"][0].take();
+        let fence = &held["lease"]["fence"];
+        for (fence, status) in
+            [(format!("{fence}.0"), 200), ("5295.0".to_owned(), 409), (format!("{fence}.5"), 400)]
+        {
+            let path = format!("/api/jobs/{}/heartbeat", held["id"].as_str().unwrap());
+            let body = format!(r#"{{"worker":"w1","fence":{fence}}}"#);
+            assert_eq!(server.post_text(&path, body).await.status, status, "{fence}");
+        }
+    });
+}

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tenure_e2e::*;
 
 use super::{EVENT, REVIEW_FILES};
+use crate::roles::create_keys;
 
 #[test]
 fn a_soft_cancel_asks_the_worker_and_a_hard_cancel_ends_the_job() {
@@ -95,6 +96,38 @@ fn an_operator_dead_letters_a_job() {
         server.call(&job, "dead-letter", &body).await.problem(409, "invalid_transition");
         let bad = json!({ "reason_code": "boredom", "detail": "" });
         server.call(&job, "dead-letter", &bad).await.problem(400, "malformed");
+    });
+}
+
+const PAYOUT_FILES: &[(&str, &str)] = &[
+    ("tenure.toml", "lifecycles = [\"payout.toml\"]\n[types.payout]\nlifecycle = \"payout\"\n"),
+    ("payout.toml", include_str!("../fixtures/payout.toml")),
+];
+
+#[test]
+fn a_producer_does_not_approve_its_own_job() {
+    on_both_stores_with_files(PAYOUT_FILES, async |mut server| {
+        let [producer, _, operator, _, _] = create_keys(&mut server).await;
+        server.use_key(Some(&producer));
+        let job = server.create(json!({ "type": "payout" })).await;
+        assert_fields(&job, json!({ "state": "proposed", "phase": "waiting", "attempt": 0 }));
+        let why = server.read(&path(&job, "explain")).await;
+        let who = |trigger: &str| find(&why["next"], "trigger", trigger)["who"].clone();
+        assert_eq!(who("signal:approve"), json!(["operator"]));
+        assert_eq!(who("signal:withdraw"), json!(["owner", "operator"]));
+        server.call(&job, "signals/approve", &json!({})).await.problem(403, "forbidden");
+        assert_eq!(server.job(&job).await["seq"], 1, "nothing changed");
+        let lifecycle = server.read("/api/lifecycles/payout").await;
+        let approve = find(&lifecycle["transitions"], "on", "signal:approve").clone();
+        assert_eq!(approve["by"], json!(["operator"]));
+
+        server.use_key(Some(&operator));
+        assert_eq!(server.claim(json!({ "worker": "w1", "max": 1 })).await, Vec::<Value>::new());
+        let approved = server.call_ok(&job, "signals/approve", &json!({})).await;
+        assert_fields(&approved, json!({ "state": "queued", "phase": "ready", "attempt": 1 }));
+        let claimed = server.claim_one().await;
+        let paid = server.report_ok(&claimed, "succeed", json!({})).await;
+        assert_fields(&paid, json!({ "state": "paid", "attempt": 1 }));
     });
 }
 

@@ -106,6 +106,27 @@ async fn a_withdrawn_key_is_dropped_at_the_next_refresh() {
 }
 
 #[tokio::test]
+async fn a_jwks_without_a_usable_key_revokes_the_known_ones() {
+    let (good, keys) = signed_by(&Issuer::new(), "k");
+    let unusable = json!({ "keys": [{ "kty": "oct", "k": "AAAA" }] }).to_string();
+    for none in [r#"{"keys":[]}"#, &unusable] {
+        let server = KeyServer::start(&keys).await;
+        let jwt = fetching(&server.url, FetchIntervals { refresh: Duration::ZERO, ..EAGER });
+        assert!(jwt.verify(&good).await.is_ok());
+        server.serve(none);
+        assert_eq!(jwt.verify(&good).await, Err(JwtFlaw::UnknownKey), "{none}");
+        server.serve(&keys);
+        assert!(jwt.verify(&good).await.is_ok());
+
+        let file = file_of(&keys);
+        let jwt = Jwt::open(settings(file.path().to_str().unwrap())).unwrap();
+        assert!(jwt.verify(&good).await.is_ok());
+        std::fs::write(file.path(), none).unwrap();
+        assert_eq!(jwt.verify(&good).await, Err(JwtFlaw::UnknownKey), "{none}");
+    }
+}
+
+#[tokio::test]
 async fn an_issuer_outage_does_not_affect_known_keys() {
     let (good, keys) = signed_by(&Issuer::new(), "k");
     let server = KeyServer::start(&keys).await;
@@ -171,7 +192,6 @@ fn bad_responses(keys: &str) -> Vec<String> {
         response("404 Not Found", keys),
         response("204 No Content", ""),
         response("200 OK", "<html>"),
-        response("200 OK", r#"{"keys":[]}"#),
         response("200 OK", &format!("{}{keys}", " ".repeat(64 * 1024))),
         "HTTP/1.1 200 OK\r\ncontent-length: 900\r\nconnection: close\r\n\r\n{".into(),
         "gibberish\r\n\r\n".into(),

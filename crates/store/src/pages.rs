@@ -1,0 +1,122 @@
+//! Pages that are limited in bytes: read in portions, whose size follows from the rows that were read before.
+
+use std::sync::Arc;
+
+use tenure_core::limits::PAGE_BYTES_MAX;
+
+use crate::prelude::*;
+use crate::{JournalEntry, Result, Store};
+
+/// Rows of the first portion.
+const FIRST_ROWS: usize = 20;
+
+/// A page with fewer rows than asked for, if those have many bytes.
+#[derive(Clone, Debug)]
+pub struct BoundedPage<T> {
+    pub rows: Vec<T>,
+    /// Whether there may be more rows.
+    pub has_more: bool,
+}
+
+/// The size of a page while it is read.
+#[derive(Debug)]
+struct PageSize {
+    limit: usize,
+    rows: usize,
+    bytes: usize,
+    /// There are no more rows.
+    is_last: bool,
+    /// The next row has too many bytes.
+    is_full: bool,
+}
+
+impl PageSize {
+    fn new(limit: usize) -> Self {
+        Self { limit, rows: 0, bytes: 0, is_last: false, is_full: false }
+    }
+
+    /// How many rows to read next, if any: as many as fit if they are like the others.
+    fn portion(&self) -> Option<usize> {
+        if self.is_last || self.is_full || self.rows == self.limit {
+            return None;
+        }
+        let fitting = match self.rows {
+            0 => FIRST_ROWS,
+            rows => PAGE_BYTES_MAX.saturating_sub(self.bytes) / (self.bytes / rows).max(1) + 1,
+        };
+        Some(fitting.min(self.limit - self.rows))
+    }
+
+    /// Whether a row fits into the page. The first one always does.
+    fn take(&mut self, bytes: usize) -> bool {
+        self.is_full = self.rows > 0 && self.bytes + bytes > PAGE_BYTES_MAX;
+        if !self.is_full {
+            self.rows += 1;
+            self.bytes += bytes;
+        }
+        !self.is_full
+    }
+
+    fn has_more(&self) -> bool {
+        self.is_full || !self.is_last
+    }
+}
+
+impl Store {
+    /// Like [`Store::list`], limited in bytes.
+    pub async fn list_page(&self, filter: JobFilter, page: Page) -> Result<BoundedPage<Arc<Job>>> {
+        let (mut size, mut rows, mut before) = (PageSize::new(page.limit), Vec::new(), page.before);
+        while let Some(limit) = size.portion() {
+            let found = self.list(filter.clone(), Page { before, limit }).await?;
+            size.is_last = found.len() < limit;
+            before = found.last().map_or(before, |job| Some(job.id()));
+            rows.extend(found.into_iter().take_while(|job| size.take(job.bytes())));
+        }
+        Ok(BoundedPage { rows, has_more: size.has_more() })
+    }
+
+    /// Like [`Store::events`], limited in bytes.
+    pub async fn journal_page(&self, mut after: Position, limit: usize) -> Result<BoundedPage<JournalEntry>> {
+        let (mut size, mut rows) = (PageSize::new(limit), Vec::new());
+        while let Some(limit) = size.portion() {
+            let found = self.events(after, limit).await?;
+            size.is_last = found.len() < limit;
+            after = found.last().map_or(after, |entry| entry.position);
+            rows.extend(found.into_iter().take_while(|entry| size.take(entry.event.bytes())));
+        }
+        Ok(BoundedPage { rows, has_more: size.has_more() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads rows of these sizes, and returns the sizes of the portions and of the page.
+    fn read(sizes: &[usize], limit: usize) -> (Vec<usize>, usize, bool) {
+        let (mut size, mut portions, mut read) = (PageSize::new(limit), Vec::new(), 0);
+        while let Some(portion) = size.portion() {
+            let found = &sizes[read..sizes.len().min(read + portion)];
+            size.is_last = found.len() < portion;
+            read += found.iter().take_while(|bytes| size.take(**bytes)).count();
+            portions.push(portion);
+        }
+        (portions, size.rows, size.has_more())
+    }
+
+    #[test]
+    fn small_rows_fill_a_page_in_two_portions() {
+        assert_eq!(read(&[500; 900], 500), (vec![20, 480], 500, true));
+        assert_eq!(read(&[500; 100], 500), (vec![20, 480], 100, false));
+        assert_eq!(read(&[500; 20], 20), (vec![20], 20, true));
+        assert_eq!(read(&[], 20), (vec![20], 0, false));
+    }
+
+    #[test]
+    fn large_rows_make_a_page_shorter_but_never_empty() {
+        assert_eq!(read(&[1 << 20; 900], 500), (vec![20], 8, true));
+        assert_eq!(read(&[9 << 20; 900], 500), (vec![20], 1, true));
+        let (portions, rows, has_more) = read(&[100 << 10; 900], 500);
+        assert_eq!((portions, rows, has_more), (vec![20, 62], 81, true));
+    }
+}
